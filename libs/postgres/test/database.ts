@@ -13,14 +13,14 @@ export interface TestServer {
 
 /** An empty database on the server that suites share. */
 export async function startDatabase(): Promise<Pick<TestServer, 'url' | 'stop'>> {
-  const { server, place, giveBack } = await borrowServer(SHARED_POSTGRES);
+  const { server, place, stop } = await borrowServer(SHARED_POSTGRES);
   const name = `empty_${place}`;
   const url = await createDatabaseFromTemplate(server.url, name, 'template1');
   return {
     url,
     async stop() {
       await dropDatabase(server.url, name);
-      await giveBack();
+      await stop();
     },
   };
 }

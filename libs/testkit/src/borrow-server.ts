@@ -1,13 +1,14 @@
 import { connect } from 'node:net';
 import type { RunningServer, ServerName, ServersOptions } from '@gateway/servers';
+import type { TestServer } from './start-test-server.js';
 
-/** Names the socket of the run's lender. */
+/** Names the socket of the run's lender, `test/lend-servers.mjs`. */
 export const LENDER_VARIABLE = 'GATEWAY_TEST_LENDER';
 /** The last line that a suite sends. */
-export const RETURNED = '\nreturned\n';
+const RETURNED = '\nreturned\n';
 
 /** A place on the shared server with these options; `places` is how many such a server has. */
-export interface Wanted {
+interface Wanted {
   readonly server: ServerName;
   readonly options: Pick<ServersOptions, 'nats' | 'postgres' | 'redis'>;
   readonly places: number;
@@ -20,36 +21,28 @@ export const SHARED_POSTGRES = {
   places: 64,
 } as const satisfies Wanted;
 
-export interface Lent {
+interface Lent {
   readonly url: string;
   readonly version: string;
-  /** From 0; no other suite has it at the same time. */
   readonly place: number;
-}
-
-export interface BorrowedPlace {
-  readonly server: RunningServer;
-  readonly place: number;
-  /** Lets another suite have the place. Before it, remove what this suite has left there. */
-  giveBack(): Promise<void>;
 }
 
 /**
- * Borrows a place on a server that the suites of this run share.
+ * Borrows a place on a server that the suites of this run share. `stop` returns it: remove first
+ * what this suite has left there.
  * @param urlOf where the place is, if its number is part of the URL
  * @throws Error when all places are taken, or the server could not be started
  */
 export async function borrowServer(
   wanted: Wanted,
   urlOf: (lent: Lent) => string = ({ url }) => url,
-): Promise<BorrowedPlace> {
+): Promise<TestServer> {
   const path = process.env[LENDER_VARIABLE];
   if (path === undefined) throw new Error(`${LENDER_VARIABLE} is not set: tests run under jest, which lends servers`);
-  const socket = connect(path);
+  const socket = connect(path).setEncoding('utf8');
   const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
   const answer = await new Promise<Lent | { problem: string }>((resolve, reject) => {
     let received = '';
-    socket.setEncoding('utf8');
     socket.on('data', (text) => {
       received += String(text);
       if (received.endsWith('\n')) resolve(JSON.parse(received) as Lent);
@@ -64,7 +57,7 @@ export async function borrowServer(
   return {
     server: sharedServer(wanted.server, { ...answer, url: urlOf(answer) }),
     place: answer.place,
-    async giveBack() {
+    async stop() {
       socket.ref().end(RETURNED);
       await closed;
     },

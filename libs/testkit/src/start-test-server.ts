@@ -7,10 +7,12 @@ import {
 } from '@gateway/servers';
 import { temporaryDirectory } from './temporary-directory.js';
 
-/** A server with a directory for its files. */
+/** A server of this suite, or a place on one that suites share. */
 export interface TestServer {
   readonly server: RunningServer;
-  /** Stops the server and removes its files. */
+  /** From 0; no other suite has it on this server at the same time. */
+  readonly place: number;
+  /** Stops the server and removes its files, or returns the place. */
   stop(): Promise<void>;
 }
 
@@ -30,6 +32,7 @@ export async function startTestServer(
     const server = started[name];
     return {
       server,
+      place: 0,
       async stop() {
         await server.stop();
         directory.remove();

@@ -4,14 +4,12 @@ import type { RunningServer } from '@gateway/servers';
 import { changeUrl } from '@gateway/service-kit';
 import { borrowServer } from './borrow-server.js';
 import { silentLog } from './logs.js';
-import { startTestServer } from './start-test-server.js';
+import { startTestServer, type TestServer } from './start-test-server.js';
 import type { OwnServer } from './test-redis.js';
 
-/** Accounts of the shared server. */
 const ACCOUNTS = 64;
-/** Of all users; no test is about passwords. */
+/** Password of all users; no test is about passwords. */
 const PASSWORD = 'for tests';
-/** The user of each account who may do everything in it. */
 const OWNER = 'owner';
 const DRAIN_MS = 5_000;
 
@@ -32,82 +30,61 @@ export interface TestBus {
 }
 
 interface TestBusOptions extends OwnServer {
-  /**
-   * A subject to which no service may publish, although services expect to: on a server of its own.
-   */
+  /** A subject to which no service may publish, although services expect to. Implies `own`. */
   readonly withheld?: string;
 }
 
 /** An account without streams. */
 export async function startTestBus({ withheld, own = withheld !== undefined }: TestBusOptions = {}): Promise<TestBus> {
-  const { server: nats, place, stop } = own ? await startOwn(withheld) : await borrowAccount();
+  const { server: nats, place, stop } = await (own ? startOwn(withheld) : borrowAccount());
   const buses: Bus[] = [];
-  const urlFor = (service: ServiceName): string => asUser(nats.url, userName(place, service));
+  const urlOf = (name: string): string => changeUrl(nats.url, (url) => (url.username = `${place}-${name}`));
   return {
     nats,
-    urlFor,
+    urlFor: urlOf,
     async connect(service, replica = `test-${buses.length}`) {
-      const bus = await connectBus({ url: urlFor(service), service, replica, log: silentLog });
+      const bus = await connectBus({ url: urlOf(service), service, replica, log: silentLog });
       buses.push(bus);
       return bus;
     },
     async stop() {
       await Promise.all(buses.map((bus) => bus.drain(DRAIN_MS)));
+      if (!own) await deleteStreams(urlOf(OWNER));
       await stop();
     },
   };
 }
 
-async function startOwn(withheld?: string) {
-  const { config, credentials } = natsOptions(1);
-  if (withheld !== undefined && !config.includes(`"${withheld}"`)) {
+function borrowAccount(): Promise<TestServer> {
+  return borrowServer({ server: 'nats', options: { nats: natsOptions(ACCOUNTS) }, places: ACCOUNTS });
+}
+
+function startOwn(withheld: string | undefined): Promise<TestServer> {
+  const nats = natsOptions(1);
+  if (withheld !== undefined && !nats.config.includes(`"${withheld}"`)) {
     throw new Error(`no service may publish to ${withheld} anyway`);
   }
-  const without = withheld === undefined ? config : config.replaceAll(`"${withheld}"`, '"withheld"');
-  const started = await startTestServer('nats', { nats: { config: without, credentials } });
-  return { ...started, place: 0 };
+  const config = withheld === undefined ? nats.config : nats.config.replaceAll(`"${withheld}"`, '"withheld"');
+  return startTestServer('nats', { nats: { ...nats, config } });
 }
 
-async function borrowAccount() {
-  const { server, place, giveBack } = await borrowServer({
-    server: 'nats',
-    options: { nats: natsOptions(ACCOUNTS) },
-    places: ACCOUNTS,
-  });
-  const stop = async (): Promise<void> => {
-    await deleteStreams(asUser(server.url, userName(place, OWNER)));
-    await giveBack();
-  };
-  return { server, place, stop };
-}
-
-/** Accounts with a user for each service, and one who may do everything. */
+/** Accounts with a user for each service, and one who may do everything in it. */
 function natsOptions(accounts: number) {
-  const permissions = SERVICE_NAMES.map((name) => `MAY_${name}: ${natsPermissions(name, MESSAGES)}\n`);
-  const account = (place: number): string => {
-    const users = SERVICE_NAMES.map((name) => `${user(userName(place, name))}, permissions: $MAY_${name} }`);
-    return `  A${place} { jetstream: enabled, users: [${[...users, `${user(userName(place, OWNER))} }`].join(', ')}] }\n`;
+  const permissions = SERVICE_NAMES.map((name) => `MAY_${name}: ${natsPermissions(name, MESSAGES)}`);
+  const user = (place: number, name: string, more = ''): string =>
+    `{ user: "${place}-${name}", password: "${PASSWORD}"${more} }`;
+  const account = (_none: unknown, place: number): string => {
+    const users = SERVICE_NAMES.map((name) => user(place, name, `, permissions: $MAY_${name}`));
+    return `  A${place} { jetstream: enabled, users: [${[...users, user(place, OWNER)].join(', ')}] }`;
   };
-  const user = (name: string): string => `{ user: "${name}", password: "${PASSWORD}"`;
-  const all = Array.from({ length: accounts }, (_, place) => account(place));
-  return {
-    config: `${permissions.join('')}accounts {\n${all.join('')}}\n`,
-    credentials: { user: userName(0, OWNER), password: PASSWORD },
-  };
-}
-
-function userName(place: number, name: string): string {
-  return `${place}-${name}`;
-}
-
-function asUser(url: string, name: string): string {
-  return changeUrl(url, (own) => (own.username = name));
+  const lines = [...permissions, 'accounts {', ...Array.from({ length: accounts }, account), '}'];
+  return { config: lines.join('\n'), credentials: { user: `0-${OWNER}`, password: PASSWORD } };
 }
 
 async function deleteStreams(url: string): Promise<void> {
-  const { hostname, port, username, password } = new URL(url);
+  const { host, username, password } = new URL(url);
   const { connect } = await import('nats');
-  const nats = await connect({ servers: `${hostname}:${port}`, user: username, pass: decodeURIComponent(password) });
+  const nats = await connect({ servers: host, user: username, pass: decodeURIComponent(password) });
   const { streams } = await nats.jetstreamManager();
   for await (const { config } of streams.list()) await streams.delete(config.name);
   await nats.close();

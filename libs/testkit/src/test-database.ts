@@ -49,7 +49,9 @@ export interface TestDatabaseServer {
 
 /** A PostgreSQL server on which each database is a copy of one migrated template. */
 export async function startTestDatabase(options: TestDatabaseOptions): Promise<TestDatabaseServer> {
-  const { server: postgres, place, stop } = options.own === true ? await startOwn() : await borrowPlace();
+  const { own = false } = options;
+  const start = own ? startTestServer('postgres', SHARED_POSTGRES.options) : borrowServer(SHARED_POSTGRES);
+  const { server: postgres, place, stop } = await start;
   const role = roleOf(options.service);
   const template = await ensureTemplate(postgres.url, options);
   const pools: Pool[] = [];
@@ -72,19 +74,10 @@ export async function startTestDatabase(options: TestDatabaseOptions): Promise<T
     },
     async stop() {
       await Promise.all(pools.map((pool) => pool.end()));
-      if (options.own !== true) for (const name of names) await dropDatabase(postgres.url, name);
+      if (!own) for (const name of names) await dropDatabase(postgres.url, name);
       await stop();
     },
   };
-}
-
-async function startOwn() {
-  return { ...(await startTestServer('postgres', SHARED_POSTGRES.options)), place: 0 };
-}
-
-async function borrowPlace() {
-  const { server, place, giveBack } = await borrowServer(SHARED_POSTGRES);
-  return { server, place, stop: giveBack };
 }
 
 /**

@@ -15,13 +15,13 @@ export interface OwnServer {
 /** An empty Redis database. */
 export async function startTestRedis({ own = false }: OwnServer = {}): Promise<TestServer> {
   if (own) return startTestServer('redis');
-  const { server, giveBack } = await borrowServer(
+  const borrowed = await borrowServer(
     { server: 'redis', options: { redis: { databases: DATABASES } }, places: DATABASES },
     ({ url, place }) => `${url}/${place}`,
   );
   const { Redis } = await import('ioredis');
-  const redis = new Redis(server.url);
+  const redis = new Redis(borrowed.server.url);
   await redis.flushdb();
   redis.disconnect();
-  return { server, stop: giveBack };
+  return borrowed;
 }

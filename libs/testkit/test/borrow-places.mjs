@@ -6,4 +6,4 @@ const wanted = { server: 'redis', options: {}, places: 40 };
 const borrowed = await Promise.all(Array.from({ length: Number(process.argv[2]) }, () => borrowServer(wanted)));
 console.log(JSON.stringify(borrowed.map(({ place }) => place)));
 await once(process.stdin.resume(), 'end');
-await Promise.all(borrowed.map(({ giveBack }) => giveBack()));
+await Promise.all(borrowed.map(({ stop }) => stop()));

@@ -4,8 +4,8 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { borrowServer, LENDER_VARIABLE } from './borrow-server.js';
+import { lendServers } from '../test/lend-servers.mjs';
 import { duringTests } from './during-tests.js';
-import { lendServers } from './lend-servers.js';
 
 const BORROWER = fileURLToPath(new URL('../test/borrow-places.mjs', import.meta.url));
 const PLACES = 40;
@@ -40,16 +40,16 @@ test('a place belongs to one process, is lent again when returned, never when it
   expect(new Set(again.map(({ place }) => place))).toEqual(new Set(one.places));
   await expect(borrow()).rejects.toThrow('are taken, 20 of them by suites that ended without returning them');
 
-  await again[0]?.giveBack();
-  const { place, giveBack } = await borrow();
+  await again[0]?.stop();
+  const { place, stop } = await borrow();
   expect(place).toBe(again[0]?.place);
-  await Promise.all([giveBack(), ...again.slice(1).map((each) => each.giveBack())]);
+  await Promise.all([stop(), ...again.slice(1).map((each) => each.stop())]);
 }, 60_000);
 
 test('a shared server refuses to be stopped, restarted or signalled', async () => {
-  const { server, giveBack } = await borrow();
+  const { server, stop } = await borrow();
   await expect(server.stop()).rejects.toThrow('starts it with own: true');
   await expect(server.restart?.()).rejects.toThrow('starts it with own: true');
   expect(() => server.pid).toThrow('starts it with own: true');
-  await giveBack();
+  await stop();
 });
