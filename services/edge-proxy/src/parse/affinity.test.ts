@@ -8,7 +8,7 @@ import { parseCall } from './parse-call.js';
 const HEADERS = { contentType: 'application/json', contentEncoding: undefined };
 const LONG = 'x'.repeat(AFFINITY_BYTES_MAX);
 
-/** Of a body, with its model. */
+/** Computes the affinity key of a body, after adding a model. */
 function keyOf(path: Endpoint, body: object, account = 'acc-1'): AffinityKey {
   const bytes = Buffer.from(JSON.stringify({ model: 'lab/one', ...body }));
   const result = parseCall(ENDPOINT_TABLE.get(path) as EndpointRow, HEADERS, bytes);
@@ -23,27 +23,27 @@ const billed = (checksum: string): object => text(`x-anthropic-billing-header: c
 const messages = (system: unknown, more: object = {}): object => ({ system, max_tokens: 9, ...chat('a'), ...more });
 
 test.each<[string, Endpoint, object, object]>([
-  ['what follows the first KB of a prompt', '/v1/chat/completions', chat(LONG, 'one'), chat(LONG, 'two')],
+  ['text after the first KB of a prompt', '/v1/chat/completions', chat(LONG, 'one'), chat(LONG, 'two')],
   [
-    'fields that are no prompt',
+    'fields outside the prompt',
     '/v1/chat/completions',
     { temperature: 0, ...chat('a') },
     { ...chat('a'), stream: true, user: 'u' },
   ],
   [
-    'the prompt, where the cache key is the same',
+    'the prompt of the same cache key',
     '/v1/chat/completions',
     { ...chat('a'), prompt_cache_key: 'k' },
     { prompt_cache_key: 'k', ...chat('b') },
   ],
   [
-    'what follows a long system text',
+    'messages after a long system text',
     '/v1/messages',
     { system: LONG, max_tokens: 1, ...chat('a') },
     { ...chat('b'), max_tokens: 1, system: LONG },
   ],
   [
-    'what follows long instructions',
+    'the input after long instructions',
     '/v1/responses',
     { instructions: LONG, input: 'a' },
     { input: [user('b')], instructions: LONG },
@@ -61,13 +61,13 @@ test.each<[string, Endpoint, object, object]>([
     messages([billed('00ab9'), text('You are')]),
   ],
   [
-    'a billing header behind another block',
+    'a billing header after another block',
     '/v1/messages',
     messages([text('You are'), billed('1'), text('b')]),
     messages([text('You are'), billed('2'), text('b')]),
   ],
   [
-    'a billing header that is the system text',
+    'a billing header as the system text',
     '/v1/messages',
     messages('x-anthropic-billing-header: cch=1;'),
     messages('x-anthropic-billing-header: cch=2;'),
@@ -79,19 +79,19 @@ test.each<[string, Endpoint, object, object]>([
     { messages: [{ role: 'system', content: [billed('2')] }, user('a')] },
   ],
   [
-    'the system text, where the user is the same',
+    'the system text of the same user',
     '/v1/messages',
     messages('one', { metadata: { user_id: 'session-1' } }),
     messages('two', { metadata: { other: 1, user_id: 'session-1' } }),
   ],
   [
-    'the user, where the cache key is the same',
+    'the user of the same cache key',
     '/v1/messages',
     messages('a', { prompt_cache_key: 'k', metadata: { user_id: '1' } }),
     messages('a', { prompt_cache_key: 'k', metadata: { user_id: '2' } }),
   ],
   ['an empty user', '/v1/messages', messages('a', { metadata: { user_id: '' } }), messages('a')],
-  ['a user that is not a text', '/v1/messages', messages('a', { metadata: { user_id: {} } }), messages('a')],
+  ['a user that is not a string', '/v1/messages', messages('a', { metadata: { user_id: {} } }), messages('a')],
   [
     'a user in the chat format',
     '/v1/chat/completions',
@@ -99,8 +99,8 @@ test.each<[string, Endpoint, object, object]>([
     { ...chat('a'), metadata: { user_id: '2' } },
   ],
   ['an empty cache key', '/v1/embeddings', { input: 'a', prompt_cache_key: '' }, { input: 'a' }],
-  ['a cache key that is no text', '/v1/embeddings', { input: 'a', prompt_cache_key: 7 }, { input: 'a' }],
-])('%s does not part calls', (_name, path, one, other) => {
+  ['a cache key that is not a string', '/v1/embeddings', { input: 'a', prompt_cache_key: 7 }, { input: 'a' }],
+])('affinityKey() ignores %s', (_name, path, one, other) => {
   expect(keyOf(path, one)).toEqual(keyOf(path, other));
 });
 
@@ -115,7 +115,7 @@ test.each<[string, Endpoint, object, object]>([
     { system: 'b', max_tokens: 1, ...chat('c') },
   ],
   [
-    'another system text behind a billing header',
+    'another system text after a billing header',
     '/v1/messages',
     messages([billed('1'), text('a')]),
     messages([billed('1'), text('b')]),
@@ -132,7 +132,7 @@ test.each<[string, Endpoint, object, object]>([
     { input: 'a', prompt_cache_key: 'k1' },
     { input: 'a', prompt_cache_key: 'k2' },
   ],
-])('%s parts calls', (_name, path, one, other) => {
+])('affinityKey() differs for %s', (_name, path, one, other) => {
   expect(keyOf(path, one)).not.toEqual(keyOf(path, other));
 });
 
@@ -147,21 +147,21 @@ test.each([
   [['session_id', 'x'.repeat(129)], null],
   [['session_id', ''], null],
   [['authorization', 'session_id'], null],
-])('the headers %j name the session %p', (rawHeaders, session) => {
+])('sessionIn(%j) returns %p', (rawHeaders, session) => {
   expect(sessionIn(rawHeaders)).toBe(session);
 });
 
-test('accounts are apart, whatever they send', () => {
+test('affinityKey() differs by account for the same prompt', () => {
   const keys = Array.from({ length: 1_000 }, (_unused, at) => keyOf('/v1/chat/completions', chat('a'), `acc-${at}`));
   expect(new Set(keys.map(({ high, low }) => `${high} ${low}`)).size).toBe(1_000);
 });
 
-test('counting tokens of a prompt asks the source that would answer it', () => {
+test('affinityKey() is the same for count_tokens as for the message itself', () => {
   const body = { system: 's', ...chat('a') };
   expect(keyOf('/v1/messages/count_tokens', body)).toEqual(keyOf('/v1/messages', { ...body, max_tokens: 9 }));
 });
 
-test('what a source draws is between 0 and 1, in each tenth equally often, and says nothing of another one', () => {
+test('affinityDraw() is uniform between 0 and 1 and independent per source', () => {
   const tenths = new Array<number>(10).fill(0);
   const keys = 10_000;
   let together = 0;
@@ -172,7 +172,7 @@ test('what a source draws is between 0 and 1, in each tenth equally often, and s
     tenths[Math.floor(one * 10)] = (tenths[Math.floor(one * 10)] ?? 0) + 1;
     if (one < 0.5 === other < 0.5) together += 1;
   }
-  // Four standard deviations.
+  // The tolerance is four standard deviations.
   for (const found of tenths) expect(Math.abs(found - keys / 10)).toBeLessThan(4 * Math.sqrt(keys * 0.09));
   expect(Math.abs(together - keys / 2)).toBeLessThan(4 * Math.sqrt(keys * 0.25));
 });

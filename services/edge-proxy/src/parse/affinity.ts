@@ -2,33 +2,33 @@ import type { EndpointRow } from '../formats/endpoints.js';
 import type { Member, Span } from '../json/json-scanner.js';
 import { QUOTE, JsonText } from '../json/json-text.js';
 
-/** Bytes of a cache key or prompt, from its beginning, by which calls are kept together. */
+/** Bytes from the beginning of a cache key or prompt that decide a call's affinity. */
 export const AFFINITY_BYTES_MAX = 1_024;
 
 /**
- * What calls that shall meet at one source have in common, as 64 bits: two 32-bit integers. Those
- * of different accounts or prompts differ, but for chance.
+ * Hash shared by calls that should go to the same source, as two 32-bit integers. Calls of
+ * different accounts or prompts have different hashes, except by coincidence.
  */
 export interface AffinityKey {
   readonly high: number;
   readonly low: number;
 }
 
-/** By what calls of one account are kept at one source, as the body shows it. */
+/** The part of a body that decides the affinity of its call. */
 export interface BodyAffinity {
-  /** A session header comes after `prompt_cache_key` and before the others. */
+  /** A session header has priority over `user` and `prompt`, but not over `cache_key`. */
   readonly kind: 'cache_key' | 'user' | 'prompt';
-  /** At most {@link AFFINITY_BYTES_MAX} bytes together, as they were sent: nothing is decoded. */
+  /** At most {@link AFFINITY_BYTES_MAX} bytes together, as received: nothing is decoded. */
   readonly spans: readonly Span[];
 }
 
-/** Members that providers put in front of the prompt. */
+/** Members that providers put before the prompt. */
 const BEFORE_PROMPT = ['system', 'instructions'];
 
 /**
- * Finds the bytes by which a call is kept with others of its account
- * (docs/behaviour.md#source-order): those of `prompt_cache_key`, else on messages endpoints of
- * `metadata.user_id`, else those with which the prompt begins.
+ * Finds the bytes that decide a call's affinity (docs/behaviour.md#source-order):
+ * `prompt_cache_key`, else `metadata.user_id` on messages endpoints, else the beginning of the
+ * prompt.
  */
 export function bodyAffinity(row: EndpointRow, body: Buffer, members: readonly Member[]): BodyAffinity {
   const cacheKey = members.find(({ name }) => name === 'prompt_cache_key');
@@ -44,7 +44,7 @@ export function bodyAffinity(row: EndpointRow, body: Buffer, members: readonly M
   return { kind: 'prompt', spans };
 }
 
-/** A string that is not empty. */
+/** Returns whether the value is a non-empty string. */
 function isText(body: Buffer, { start, end }: Span): boolean {
   return body[start] === QUOTE && end - start > EMPTY_TEXT_BYTES;
 }
@@ -68,8 +68,8 @@ function userOf(body: Buffer, members: readonly Member[]): Span | null {
 }
 
 /**
- * Adds the first `left` bytes of a member without the texts that change with each request. Returns
- * how many bytes are left.
+ * Adds the first `left` bytes of a member, without texts that change with each request. Returns the
+ * number of bytes left.
  */
 function addStable(spans: Span[], body: Buffer, { start: first, end: last }: Span, left: number): number {
   let start = first;
@@ -85,14 +85,14 @@ function addStable(spans: Span[], body: Buffer, { start: first, end: last }: Spa
   return left;
 }
 
-/** How Claude Code begins a system block of its own, which has another checksum in each request. */
+/** Start of a system block that Claude Code adds with a different checksum in each request. */
 const CHANGING_TEXT = Buffer.from('"x-anthropic-billing-header:');
 const EMPTY_TEXT_BYTES = 2;
 const NAME_BYTES_MAX = 64;
 
 /**
- * Headers in which clients name their session: Claude Code; Codex, today's and earlier releases;
- * OpenCode; others. The first that is well formed counts.
+ * Headers that carry a client's session ID: Claude Code; Codex, current and earlier releases;
+ * OpenCode; others. The first valid value is used.
  */
 const SESSION_HEADERS = [
   'x-claude-code-session-id',
@@ -104,7 +104,10 @@ const SESSION_HEADERS = [
 ] as const;
 const SESSION = /^[A-Za-z0-9._:@/-]{1,128}$/;
 
-/** The session of a client by its headers (name, value, name, value); null: it names none. */
+/**
+ * Returns the client's session ID from its headers (name, value, name, value); null if there is
+ * none.
+ */
 export function sessionIn(rawHeaders: readonly string[]): string | null {
   for (const name of SESSION_HEADERS) {
     for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
@@ -117,15 +120,15 @@ export function sessionIn(rawHeaders: readonly string[]): string | null {
   return null;
 }
 
-/** Multipliers and first values: odd numbers with bits all over. */
+/** Multipliers and initial values: odd numbers with evenly spread bits. */
 const FACTOR_HIGH = 0x9e3779b1;
 const FACTOR_LOW = 0x85ebca77;
 const FIRST_HIGH = 0x243f6a88;
 const FIRST_LOW = 0x13198a2e;
 
 /**
- * One pass over the account and these bytes, 1.5 µs for 1 KB. It spreads keys evenly, and keeps
- * nothing secret.
+ * Hashes the account and these bytes in one pass, 1.5 µs for 1 KB. The hash is evenly distributed,
+ * but not cryptographic.
  */
 export function affinityKey(account: string, body: Uint8Array, spans: readonly Span[]): AffinityKey {
   let high = FIRST_HIGH;
@@ -137,7 +140,7 @@ export function affinityKey(account: string, body: Uint8Array, spans: readonly S
     low ^= high >>> 15;
   }
   for (const { start, end } of spans) {
-    // No byte has this value: what ends here cannot go on there.
+    // Separates the spans: no byte has this value.
     high = Math.imul(high ^ 0x100, FACTOR_HIGH);
     for (let at = start; at < end; at += 1) {
       const byte = body[at] as number;
@@ -150,19 +153,19 @@ export function affinityKey(account: string, body: Uint8Array, spans: readonly S
 }
 
 /**
- * A number between 0 and 1, neither of them, that a key and a source always give again. Over many
- * keys the numbers of a source are uniform, and independent of those of any other source.
+ * Returns a number strictly between 0 and 1 that depends only on the key and the source. Over many
+ * keys the numbers of a source are uniform, and independent of the numbers of other sources.
  */
 export function affinityDraw({ high, low }: AffinityKey, source: string): number {
   let name = FIRST_HIGH;
   for (let at = 0; at < source.length; at += 1) name = Math.imul(name ^ source.charCodeAt(at), FACTOR_LOW);
   const one = mixed(high ^ mixed(name));
   const other = mixed(low ^ one ^ Math.imul(name, FACTOR_HIGH));
-  // 52 bits: every sum is exact, so that none is rounded to 1.
+  // With 52 bits every sum is exact, so that none is rounded to 1.
   return ((other >>> 0) * 2 ** 20 + (mixed(one ^ other) >>> 12) + 0.5) / 2 ** 52;
 }
 
-/** Each bit of a 32-bit integer changes about half of the result's. */
+/** Mixes the bits of a 32-bit integer: each input bit changes about half of the output bits. */
 function mixed(value: number): number {
   let bits = value;
   bits = Math.imul(bits ^ (bits >>> 16), FACTOR_HIGH);

@@ -3,11 +3,11 @@ import type { PromptForm } from '../formats/endpoints.js';
 import type { Span } from '../json/json-scanner.js';
 import { OPEN_BRACE, OPEN_BRACKET, QUOTE, JsonText } from '../json/json-text.js';
 
-/** What an attachment is, by what it can cost: the last one costs most. */
+/** Kinds of attachments, from the cheapest to the most expensive. */
 const KINDS = ['text', 'image', 'audio', 'video', 'document'] as const;
 type Kind = (typeof KINDS)[number];
 
-/** Types of parts that are not text, with what they are where their content does not say more. */
+/** Part types that are not text, with their kind if the content does not show another one. */
 const ATTACHMENT_PARTS: ReadonlyMap<string, Kind> = new Map<string, Kind>([
   ['image_url', 'image'],
   ['input_image', 'image'],
@@ -24,17 +24,17 @@ const ATTACHMENT_PARTS: ReadonlyMap<string, Kind> = new Map<string, Kind>([
   ['document', 'document'],
   ['container_upload', 'document'],
 ]);
-/** Names of members that refer to content elsewhere. */
+/** Names of members that refer to content stored elsewhere. */
 const REFERENCES: ReadonlySet<string> = new Set(['url', 'file_id', 'file_url', 'image_url', 'audio_url', 'video_url']);
-/** Names of members whose text is shown to the model as it is. */
+/** Names of members whose text is shown to the model unchanged. */
 const TEXTS: ReadonlySet<string> = new Set(['text', 'content', 'output']);
-/** Names of members that hold base64, also without a data URL around it. */
+/** Names of members that hold base64, also without a data URL. */
 const DATA: ReadonlySet<string> = new Set(['data', 'file_data']);
 
 const DATA_URL = /^data:([^,"\\]{0,100}?)(?:;[^,"\\]{0,100})?;base64,/i;
 const DATA_URL_HEAD_BYTES = 256;
 const TEXT_MEDIA_TYPE = /^(?:text\/|application\/(?:json|xml|javascript)\b)/i;
-/** File names and formats that say what they are; every other one says nothing. */
+/** File extensions and formats that identify a kind. */
 const EXTENSIONS: readonly (readonly [Kind, RegExp])[] = [
   [
     'text',
@@ -47,34 +47,34 @@ const EXTENSIONS: readonly (readonly [Kind, RegExp])[] = [
 ];
 
 /**
- * `messages` → message → `content` → part, or `input` → item → `output`: with fewer levels there is
- * no part.
+ * Nesting levels of an array that can hold parts: `messages` → message → `content` → part, or
+ * `input` → item → `output`.
  */
 const LEVELS_WITH_PARTS: Readonly<Record<Holder, number>> = { messages: 4, items: 3 };
-/**
- * Parts within parts that are looked into: the result of a tool holds documents, and these hold
- * parts.
- */
+/** Maximum depth of parts within parts: a tool result holds documents, and documents hold parts. */
 const NESTED_PARTS_MAX = 4;
 
 /**
- * Bytes of the largest document that an endpoint takes (platform.openai.com, File inputs: 50 MB):
- * what is elsewhere can be it, as text without compression.
+ * Bytes of the largest document that an endpoint accepts (platform.openai.com, File inputs: 50 MB).
+ * Referenced content is counted with this size, as text without compression.
  */
 const REFERENCED_BYTES_MAX = 50_000_000;
 
 type Holder = Exclude<PromptForm, 'texts'>;
 
-/** Attachments of a prompt. Text in base64 is not one. */
+/** Attachments of a prompt. Text in base64 does not count. */
 export interface Attachments {
   readonly count: number;
-  /** Those that are not images; null: all are. */
+  /** Attachments that are not images; null if all are images. */
   readonly files: FileBounds | null;
-  /** Bytes of their base64. */
+  /** Bytes of the attachments' base64. */
   readonly base64Bytes: number;
 }
 
-/** The attachments in an array of messages or items; null when it is too flat to hold one. */
+/**
+ * Finds the attachments in an array of messages or items. Returns null if the array has too few
+ * levels to hold one.
+ */
 export function attachmentsIn(body: Buffer, holder: Holder, array: Span & { levels: number }): Attachments | null {
   if (array.levels < LEVELS_WITH_PARTS[holder]) return null;
   const search = new AttachmentSearch(body, holder);
@@ -82,21 +82,21 @@ export function attachmentsIn(body: Buffer, holder: Holder, array: Span & { leve
   return search;
 }
 
-/** Members of a message, of an item, or of a part that hold parts. */
+/** Members of a message, item or part that hold parts. */
 const MESSAGE_PARTS: ReadonlySet<string> = new Set(['content']);
 const ITEM_PARTS: ReadonlySet<string> = new Set(['content', 'output']);
 
-/** What is known of a part, member by member. */
+/** Properties of a part, collected member by member. */
 interface Part {
   kind: Kind | null;
   hint: Kind | null;
   base64Bytes: number;
   isReference: boolean;
-  /** It holds its text, or parts of its own, and is nothing else. */
+  /** The part only wraps its text or its own parts. */
   isWrapper: boolean;
 }
 
-/** One walk through an array of messages or items. */
+/** Walks once through an array of messages or items. */
 class AttachmentSearch implements Attachments {
   count = 0;
   files: FileBounds | null = null;
@@ -112,7 +112,8 @@ class AttachmentSearch implements Attachments {
   elements(start: number): void {
     const text = this.#text;
     text.eachElement(start, (element) => {
-      // A message or an item is never a part itself, whatever type it claims.
+      // A message or item is never an attachment itself, even if its `type` is one of an
+      // attachment.
       if (text.bytes[element] !== OPEN_BRACE) return text.valueEnd(element);
       return text.eachMember(element, (nameStart, nameEnd, value) =>
         this.#partNames.has(text.text(nameStart, nameEnd)) ? this.#parts(value, 0) : text.valueEnd(value),
@@ -120,7 +121,7 @@ class AttachmentSearch implements Attachments {
     });
   }
 
-  /** An array of parts, or one part; returns its end. */
+  /** Reads an array of parts, or one part. Returns its end. */
   #parts(start: number, depth: number): number {
     const text = this.#text;
     if (text.bytes[start] === OPEN_BRACKET) return text.eachElement(start, (part) => this.#part(part, depth));
@@ -148,7 +149,7 @@ class AttachmentSearch implements Attachments {
     return end;
   }
 
-  /** An object inside a part: `source`, `file`, `image_url`, `input_audio`. */
+  /** Reads an object inside a part: `source`, `file`, `image_url`, `input_audio`. */
   #inner(part: Part, holder: string, start: number, depth: number): number {
     const text = this.#text;
     return text.eachMember(start, (nameStart, nameEnd, value) => {
@@ -187,7 +188,8 @@ class AttachmentSearch implements Attachments {
 
   #add({ kind: byType, hint, base64Bytes, isReference, isWrapper }: Part, kind: Kind): void {
     if (isWrapper && !isReference) return;
-    // What is elsewhere can be the largest document, whatever its name says; an image stays one.
+    // Referenced content can be the largest document, even if its file name indicates another kind.
+    // A referenced image is still an image.
     const found = isReference && byType !== 'image' ? 'document' : (hint ?? kind);
     if (found === 'text') return;
     this.count += 1;
@@ -205,20 +207,20 @@ function dearer(one: Kind | null, other: Kind | null): Kind | null {
   return KINDS.indexOf(other) > KINDS.indexOf(one) ? other : one;
 }
 
-/** What is not known is a document. */
+/** An unknown media type counts as a document. */
 function kindOfMediaType(mediaType: string): Kind {
   if (TEXT_MEDIA_TYPE.test(mediaType)) return 'text';
   const [family] = mediaType.toLowerCase().split('/', 1);
   return family === 'image' || family === 'audio' || family === 'video' ? family : 'document';
 }
 
-/** Of a file name or a format; null: it says nothing. */
+/** Returns the kind for a file name or format; null if the extension is unknown. */
 function kindOfExtension(name: string): Kind | null {
   const extension = name.slice(name.lastIndexOf('.') + 1);
   return EXTENSIONS.find(([, pattern]) => pattern.test(extension))?.[0] ?? null;
 }
 
-/** Null: the string is not a data URL in base64. */
+/** Returns the media type of a base64 data URL; null for any other string. */
 function mediaTypeOfDataUrl(text: JsonText, start: number, end: number): string | null {
   const head = text.bytes.toString('latin1', start + 1, Math.min(end - 1, start + 1 + DATA_URL_HEAD_BYTES));
   return DATA_URL.exec(head)?.[1] ?? null;

@@ -26,12 +26,12 @@ function bodyOf(text: string): { bytes: Buffer; free: () => void } {
 const large = (fields: string): string =>
   `{"model":"acme/one","max_tokens":5,"messages":[{"role":"user","content":"${'x'.repeat(INLINE_BYTES_MAX)}"}]${fields}}`;
 
-test('a small body is read at once', () => {
+test('parse() parses a small body synchronously', () => {
   const body = bodyOf('{"model":"acme/one","messages":[]}');
   expect(made().parse(ROW, HEADERS, body)).toEqual(parseCall(ROW, HEADERS, body.bytes));
 });
 
-test('a large one is read in the thread, to the same result, and its bytes come back', async () => {
+test('parse() parses a large body in the thread and returns its bytes', async () => {
   const texts = [large(`,"n":1`), large(`,"model":"a/b"`), large(',')];
   const read = made();
   const bodies = texts.map(bodyOf);
@@ -47,7 +47,7 @@ test('a large one is read in the thread, to the same result, and its bytes come 
   expect(read.waiting).toBe(0);
 });
 
-test('a thread that fails fails what it was asked, and the next is asked of a new one', async () => {
+test('a failing thread rejects its bodies and is replaced for the next one', async () => {
   const read = made(new URL('data:text/javascript,throw new Error("planted")'));
   for (let time = 1; time <= 2; time += 1) {
     await expect(read.parse(ROW, HEADERS, bodyOf(large('')))).rejects.toThrow('planted');

@@ -5,8 +5,8 @@ import type { BodyParser, RequestBody } from '../ports.js';
 import type { ParseAnswer, ParseQuestion } from './parse-thread.js';
 
 /**
- * Bytes of a body that is read by the event loop itself: at 40 ms for each MiB of the dearest JSON
- * (tiny objects), 8 ms for 10 MB of text.
+ * Largest body that is parsed on the event loop, in bytes. The slowest JSON (tiny objects) takes 40
+ * ms per MiB; text takes 8 ms for 10 MB.
  */
 export const INLINE_BYTES_MAX = 512 * 1024;
 const THREAD_HEAP_MIB_MAX = 512;
@@ -19,15 +19,15 @@ interface Asked {
 }
 
 export interface BodyParserOptions {
-  /** The compiled module `parse-thread`. */
+  /** URL of the compiled module `parse-thread`. */
   readonly threadUrl: URL;
   readonly onThreadFailed: (error: Error) => void;
 }
 
 /**
- * Reads small bodies at once and large ones in a thread of its own, one after the other: however
- * many come, and however they are made, no running stream waits for them. The bytes are handed over
- * and back, never copied.
+ * Parses small bodies on the event loop and large ones in a worker thread, one after the other.
+ * Large bodies therefore never delay running streams. The bytes are transferred to the thread and
+ * back, not copied.
  */
 export class ThreadedBodyParser implements BodyParser {
   readonly #options: BodyParserOptions;
@@ -39,7 +39,7 @@ export class ThreadedBodyParser implements BodyParser {
     this.#options = options;
   }
 
-  /** Bodies that are being read in the thread, or wait for it. */
+  /** Number of bodies that the thread is parsing or has queued. */
   get waiting(): number {
     return this.#asked.size;
   }
@@ -103,7 +103,7 @@ export class ThreadedBodyParser implements BodyParser {
   }
 }
 
-/** The bytes in memory that nothing else lies in: only such can be handed over. */
+/** Returns the bytes in a buffer that holds nothing else: only such a buffer can be transferred. */
 function ownBytes(bytes: Buffer): Uint8Array<ArrayBuffer> {
   const { buffer, byteOffset, length } = bytes;
   const isOwn = buffer instanceof ArrayBuffer && byteOffset === 0 && buffer.byteLength === length;

@@ -7,7 +7,9 @@ import { parseCall } from './parse-call.js';
 
 const CHAT = ENDPOINT_TABLE.get('/v1/chat/completions') as EndpointRow;
 const COUNT = ENDPOINT_TABLE.get('/v1/messages/count_tokens') as EndpointRow;
-/** A property takes up to 1 s on a free machine; a busy one must not fail it. */
+/**
+ * Timeout of a property test. It takes up to 1 s on an idle machine; a busy one must not fail it.
+ */
 const PROPERTY_MS_MAX = 60_000;
 
 function sent(text: string, rule: BodyRule, row = CHAT, addStreamUsage = false): string {
@@ -18,59 +20,69 @@ function sent(text: string, rule: BodyRule, row = CHAT, addStreamUsage = false):
 }
 
 test.each<[string, BodyRule, string, string]>([
-  ['nothing', {}, '{"model":"a/b", "messages":[]}', '{"model":"up", "messages":[]}'],
+  ['an empty rule', {}, '{"model":"a/b", "messages":[]}', '{"model":"up", "messages":[]}'],
   [
-    'removed in the middle',
+    'remove in the middle',
     { remove: ['x'] },
     '{"model":"a/b","x":{"y":1},"messages":[]}',
     '{"model":"up","messages":[]}',
   ],
-  ['removed at the end', { remove: ['x'] }, '{"model":"a/b","messages":[] ,"x":1 }', '{"model":"up","messages":[] }'],
+  ['remove at the end', { remove: ['x'] }, '{"model":"a/b","messages":[] ,"x":1 }', '{"model":"up","messages":[] }'],
   [
-    'removed at the beginning',
+    'remove at the beginning',
     { remove: ['x'] },
     '{ "x":1, "model":"a/b","messages":[]}',
     '{ "model":"up","messages":[]}',
   ],
-  ['the model removed', { remove: ['model'] }, '{"model":"a/b","messages":[]}', '{"messages":[]}'],
+  ['remove the model', { remove: ['model'] }, '{"model":"a/b","messages":[]}', '{"messages":[]}'],
   [
-    'what is not there',
+    'names that the body does not have',
     { remove: ['x'], rename: { y: 'z' } },
     '{"model":"a/b","messages":[]}',
     '{"model":"up","messages":[]}',
   ],
-  ['renamed', { rename: { x: 'y' } }, '{"model":"a/b","x" : 1,"messages":[]}', '{"model":"up","y":1,"messages":[]}'],
+  ['rename', { rename: { x: 'y' } }, '{"model":"a/b","x" : 1,"messages":[]}', '{"model":"up","y":1,"messages":[]}'],
   [
-    'renamed, but there',
+    'rename to a name that exists',
     { rename: { x: 'y' } },
     '{"model":"a/b","x":1,"y":2,"messages":[]}',
     '{"model":"up","y":2,"messages":[]}',
   ],
-  ['set anew', { set: { v: 'x"1' } }, '{"model":"a/b","messages":[]}', '{"v":"x\\"1","model":"up","messages":[]}'],
   [
-    'set in place',
+    'set a new member',
+    { set: { v: 'x"1' } },
+    '{"model":"a/b","messages":[]}',
+    '{"v":"x\\"1","model":"up","messages":[]}',
+  ],
+  [
+    'set an existing member',
     { set: { x: [1] } },
     '{"model":"a/b","x":{"a":2},"messages":[]}',
     '{"model":"up","x":[1],"messages":[]}',
   ],
-  ['the model set', { set: { model: 'own' } }, '{"model":"a/b","messages":[]}', '{"model":"own","messages":[]}'],
-  ['a nested name', { remove: ['x'] }, '{"model":"a/b","messages":[{"x":1}]}', '{"model":"up","messages":[{"x":1}]}'],
+  ['set the model', { set: { model: 'own' } }, '{"model":"a/b","messages":[]}', '{"model":"own","messages":[]}'],
   [
-    'an escaped name',
+    'remove ignores a nested name',
+    { remove: ['x'] },
+    '{"model":"a/b","messages":[{"x":1}]}',
+    '{"model":"up","messages":[{"x":1}]}',
+  ],
+  [
+    'remove an escaped name',
     { remove: ['max'] },
     '{"model":"a/b","m\\u0061x":1,"messages":[]}',
     '{"model":"up","messages":[]}',
   ],
-])('%s', (_name, rule, body, expected) => {
+])('ruleSplices() applies a rule: %s', (_name, rule, body, expected) => {
   expect(sent(body, rule)).toBe(expected);
 });
 
-test('the usage that the gateway asks for is left out with its options', () => {
+test('a rule that removes stream_options also removes the usage option', () => {
   const body = '{"model":"a/b","stream":true,"messages":[],"stream_options":{"x":1}}';
   expect(sent(body, { remove: ['stream_options'] }, CHAT, true)).toBe('{"model":"up","stream":true,"messages":[]}');
 });
 
-test('what an endpoint leaves out and what a rule removes may stand side by side', () => {
+test('a rule may remove the member next to one that the endpoint removes', () => {
   const body = '{"x":1,"stream":true,"model":"a/b","max_tokens":1,"messages":[]}';
   const plain = JSON.parse(sent(body, {}, COUNT)) as object;
   const ruled = JSON.parse(sent(body, { remove: ['x'], set: { v: 1 } }, COUNT)) as object;
@@ -78,7 +90,7 @@ test('what an endpoint leaves out and what a rule removes may stand side by side
 });
 
 test(
-  'any rule on any body gives the object that it says, and touches no other byte',
+  'any rule on any body changes only the members that it names',
   () => {
     const name: fc.Arbitrary<string> = fc.constantFrom('a', 'b', 'c', 'd');
     const plain = fc.oneof(fc.string(), fc.integer(), fc.boolean(), fc.constant(null), fc.array(fc.integer()));

@@ -3,11 +3,11 @@ import { cutSpans, type Splice } from './body-splices.js';
 import { scanObject, type Member } from '../json/json-scanner.js';
 
 /**
- * The changes of a body that a source's rule asks for, beside those that every forwarded body has.
- * The top level is read once more: few sources have a rule. A changed member that `others` changes
- * as well is changed by the rule alone.
- * @param body one that was parsed as a call
- * @param cut members that the endpoint leaves out in any case
+ * Computes the changes that a source's rule makes to a body. Scans the top level again, since few
+ * sources have a rule. If the rule and `others` change the same member, only the rule's change
+ * applies.
+ * @param body a body that was parsed before
+ * @param cut members that the endpoint always removes
  */
 export function ruleSplices(
   body: Buffer,
@@ -16,7 +16,7 @@ export function ruleSplices(
   others: readonly Splice[],
 ): Splice[] {
   const scanned = scanObject(body);
-  if (!scanned.ok) throw new Error('a body that was parsed cannot be read again');
+  if (!scanned.ok) throw new Error('the body was parsed once but cannot be scanned again');
   const { members } = scanned;
   const names = new Set(members.map(({ name }) => name));
   const { set = {}, rename = {} } = rule;
@@ -47,7 +47,7 @@ function changesOf(
   return changes;
 }
 
-/** New members stand before the first one. */
+/** Inserts new members before the first one. */
 function additions(
   members: readonly Member[],
   names: readonly string[],

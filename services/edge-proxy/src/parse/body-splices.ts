@@ -1,13 +1,13 @@
 import type { Member, Span } from '../json/json-scanner.js';
 
-/** What is put in the place of some bytes of a body; where `start` is `end`, between two bytes. */
+/** Replaces the bytes from `start` to `end` by a text, or inserts the text if both are equal. */
 export interface Splice extends Span {
   readonly text: string;
 }
 
 /**
- * The members of those names, each with the comma before it; at the beginning of the object with
- * the one after it.
+ * Returns the spans of the named members. Each span includes the comma before its member, or the
+ * comma after it at the beginning of the object.
  */
 export function cutSpans(names: ReadonlySet<string>, members: readonly Member[]): readonly Span[] {
   if (names.size === 0) return NO_SPANS;
@@ -24,8 +24,8 @@ export function cutSpans(names: ReadonlySet<string>, members: readonly Member[])
 const NO_SPANS: readonly Span[] = [];
 
 /**
- * The pieces of the body with the splices between them. They lie apart from each other; of two at
- * one place the one that puts something in comes first.
+ * Returns the chunks of the body with the splices applied. Splices must not overlap. An insertion
+ * comes before a replacement at the same position.
  */
 export function spliced(body: Buffer, splices: readonly Splice[]): Buffer[] {
   const pieces: Buffer[] = [];

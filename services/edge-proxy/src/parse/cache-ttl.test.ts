@@ -21,17 +21,17 @@ test.each<[string, object, boolean]>([
   ['a part of a tool result', user(deep), true],
   ['the whole request', { ...user('a'), cache_control: HOUR }, true],
   ['one part and 5 minutes in another', user([...deep, { cache_control: { ttl: '5m' } }]), true],
-  ['nothing, but 5 minutes', user([{ type: 'text', text: 'a', cache_control: { ttl: '5m' } }]), false],
-  ['nothing, but a cache of no stated time', user([{ type: 'text', text: 'a', cache_control: {} }]), false],
-  ['nothing, but a text that names it', user('"cache_control":{"ttl":"1h"}'), false],
-  ['nothing, but a ttl of something else', user([{ type: 'text', text: 'a', other: HOUR }]), false],
-  ['nothing, but metadata with it', { ...user('a'), metadata: { cache_control: HOUR } }, false],
-])('parseCall finds 1-hour cache writes asked for in %s', (_name, fields, found) => {
+  ['nothing for a ttl of 5 minutes', user([{ type: 'text', text: 'a', cache_control: { ttl: '5m' } }]), false],
+  ['nothing for cache_control without ttl', user([{ type: 'text', text: 'a', cache_control: {} }]), false],
+  ['nothing for a text with these names', user('"cache_control":{"ttl":"1h"}'), false],
+  ['nothing for a ttl of another member', user([{ type: 'text', text: 'a', other: HOUR }]), false],
+  ['nothing for metadata', { ...user('a'), metadata: { cache_control: HOUR } }, false],
+])('parseCall() finds 1-hour cache writes: %s', (_name, fields, found) => {
   expect(asks(fields)).toBe(found);
   expect(asks(fields, '/v1/chat/completions')).toBe(found);
 });
 
-test('parseCall finds 1-hour cache writes whose names are written with escapes', () => {
+test('parseCall() finds 1-hour cache writes whose names contain escapes', () => {
   const text = JSON.stringify(user(deep))
     .replace('"cache_control"', '"\\u0063ache_control"')
     .replace('"ttl"', '"tt\\u006c"');

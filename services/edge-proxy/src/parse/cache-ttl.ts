@@ -2,14 +2,14 @@ import type { EndpointRow } from '../formats/endpoints.js';
 import type { Member } from '../json/json-scanner.js';
 import { BACKSLASH, OPEN_BRACE, OPEN_BRACKET, JsonText } from '../json/json-text.js';
 
-/** Members of a request that can hold `cache_control`; it can also be one of them. */
+/** Members of a request that can contain `cache_control`, or are it. */
 const HOLDERS: ReadonlySet<string> = new Set(['system', 'tools', 'messages', 'input', 'cache_control']);
-/** How an escape of an ASCII character begins: a name or value may be written with some. */
+/** Start of an escaped ASCII character: names and values may contain escapes. */
 const ASCII_ESCAPE = '\\u00';
 
 /**
- * Whether a request asks for cache writes of one hour (`cache_control` with `ttl: "1h"`) at any
- * depth of its prompt. Most bodies do not contain the name `ttl`, and are not read for it.
+ * Returns whether a request asks for 1-hour cache writes (`cache_control` with `ttl: "1h"`) at any
+ * depth of its prompt. Bodies without the name `ttl`, which are most, are not searched.
  */
 export function asksWrites1h({ generates }: EndpointRow, body: Buffer, members: readonly Member[]): boolean {
   if (!generates || !(body.includes('"ttl"') || body.includes(ASCII_ESCAPE))) return false;
@@ -18,7 +18,7 @@ export function asksWrites1h({ generates }: EndpointRow, body: Buffer, members: 
   return search.hasFound;
 }
 
-/** One pass over values, without decoding what cannot be the name or the value. */
+/** Searches values in one pass. Decodes only strings that can be the name or the value. */
 class TtlSearch {
   hasFound = false;
   readonly #text: JsonText;
@@ -27,7 +27,7 @@ class TtlSearch {
     this.#text = new JsonText(body);
   }
 
-  /** Returns the end of the value. */
+  /** Searches a value and returns its end. */
   value(start: number, isCacheControl = false): number {
     const text = this.#text;
     const first = text.bytes[start];
@@ -40,7 +40,7 @@ class TtlSearch {
     });
   }
 
-  /** Whether the string between these positions, quotes included, has this text. */
+  /** Returns whether the string between these positions, quotes included, has this text. */
   #is(start: number, end: number, wanted: string): boolean {
     const { bytes } = this.#text;
     const length = end - start - 2;

@@ -18,10 +18,13 @@ const rowOf = (path: Endpoint): EndpointRow => ENDPOINT_TABLE.get(path) as Endpo
 const parse = (path: Endpoint, members: string): ParseResult =>
   parseCall(rowOf(path), HEADERS, Buffer.from(`{${members}}`));
 const upperFirst = (name: string): string => (name[0] ?? '').toUpperCase() + name.slice(1);
-/** As servers fold case that follow Unicode: the long s and the Kelvin sign are s and k. */
+/**
+ * Replaces s and k by the long s and the Kelvin sign, which servers that follow Unicode fold to
+ * them.
+ */
 const inUnicode = (name: string): string => name.replaceAll('s', '\u017f').replaceAll('k', '\u212a');
 
-test.each(BODIES)('%s: no name that is read may come in another case, before or behind it', (path, body) => {
+test.each(BODIES)('%s refuses a known name in another case, before or after the known one', (path, body) => {
   for (const { name } of rowOf(path).fields) {
     for (const twin of [upperFirst(name), name.toUpperCase(), inUnicode(name)]) {
       if (twin === name) continue;
@@ -38,18 +41,21 @@ test.each(BODIES)('%s: no name that is read may come in another case, before or 
   }
 });
 
-test('it is seen behind escapes, and by its own name when the right one is missing', () => {
+test('parseCall() refuses a name in another case with escapes or alone', () => {
   expect(parse('/v1/chat/completions', '"\\u004dodel":"a/b","messages":[]')).toMatchObject({
     ok: false,
     finding: { rank: REFUSAL.invalid_request, param: 'Model' },
   });
 });
 
-test.each(['Temperature', 'model2', 'Mödel', 'x'.repeat(100_000), 'N2', ''])('another name passes: %.20s', (name) => {
-  expect(parse('/v1/chat/completions', `"model":"a/b","messages":[],${JSON.stringify(name)}:1`).ok).toBe(true);
-});
+test.each(['Temperature', 'model2', 'Mödel', 'x'.repeat(100_000), 'N2', ''])(
+  'parseCall() accepts another name: %.20s',
+  (name) => {
+    expect(parse('/v1/chat/completions', `"model":"a/b","messages":[],${JSON.stringify(name)}:1`).ok).toBe(true);
+  },
+);
 
-test('what stands inside of a field is the client’s own, but for the one option that is read', () => {
+test('parseCall() accepts other cases inside fields, except for include_usage', () => {
   const options = (text: string): ParseResult =>
     parse('/v1/chat/completions', `"model":"a/b","messages":[{"Model":"x"}],"stream_options":{${text}}`);
   expect(options('"Other":1').ok).toBe(true);

@@ -2,7 +2,7 @@ import { CHOICES_MAX, type EndpointRow, type FieldRule } from '../formats/endpoi
 import { type Member, type Span, kindOf } from '../json/json-scanner.js';
 import { JsonText } from '../json/json-text.js';
 
-/** Longest model name that is looked up, in UTF-16 units; the bus carries no longer one. */
+/** Maximum length of a model name, in UTF-16 units. The bus carries no longer names. */
 export const MODEL_NAME_LENGTH_MAX = 512;
 
 /** The value of `stream_options`: an object or null. */
@@ -10,33 +10,37 @@ export interface StreamOptions extends Span {
   readonly isNull: boolean;
   /** The object has no members. */
   readonly isEmpty: boolean;
-  /** Where the value of `include_usage` is; null when absent. */
+  /** Position of the value of `include_usage`; null if absent. */
   readonly includeUsageSpan: Span | null;
   readonly includeUsage: boolean;
 }
 
-/** A limit below zero: only a provider for which this value means "no limit" takes it. */
+/** A limit below zero. Only providers that read this value as "no limit" accept it. */
 export interface EndlessLimit {
   readonly name: string;
   readonly value: number;
 }
 
-/** The fields that the gateway reads, checked. */
+/** The validated fields that the gateway reads. */
 export interface Fields {
   readonly model: string;
   readonly modelSpan: Span;
   readonly stream: boolean;
-  /** Null when absent. */
+  /** Null if absent. */
   readonly streamOptions: StreamOptions | null;
   /**
-   * `n`, `best_of` and the token limits; those that are absent or null are missing, and those in
-   * `unread`.
+   * Values of `n`, `best_of` and the token limits. Fields that are absent, null or in `unread` are
+   * missing.
    */
   readonly counts: ReadonlyMap<string, number>;
-  /** A listed limit below zero, which is among `unread`: whether it may stand, sources decide. */
+  /**
+   * A listed limit below zero, which is also in `unread`. The sources decide whether it is
+   * accepted.
+   */
   readonly endlessLimit: EndlessLimit | null;
   /**
-   * Fields that the endpoint does not list and whose value says nothing that can be counted with.
+   * Fields whose value cannot be used: fields that the endpoint does not list, and listed limits
+   * below zero.
    */
   readonly unread: ReadonlySet<string>;
 }
@@ -45,7 +49,7 @@ export type FieldsResult =
   | { readonly ok: true; readonly fields: Fields }
   | { readonly ok: false; readonly message: string; readonly param: string };
 
-/** Checks the members by the endpoint's rules, in the order of the rules, and reads the fields. */
+/** Checks the members by the endpoint's rules, in their order, and reads the fields. */
 export function readFields(row: EndpointRow, body: Buffer, members: readonly Member[]): FieldsResult {
   const present = new Map<string, Member>();
   const counts = new Map<string, number>();
@@ -157,8 +161,8 @@ function isCount(rule: FieldRule): boolean {
 }
 
 /**
- * A count as a provider might read it, from a text too; null: nothing that bounds anything, as -1
- * for "no limit".
+ * Reads a count as a lenient provider might, also from a string. Returns null if the value bounds
+ * nothing, such as -1 for "no limit".
  */
 function looseCount(body: Buffer, member: Member): number | null {
   if (member.kind === 'string') {
@@ -169,12 +173,13 @@ function looseCount(body: Buffer, member: Member): number | null {
   return value >= 0 ? value : null;
 }
 
-/** Of a count that is given as a text. */
+/** Maximum bytes of a count in a string, and of an option's name. */
 const COUNT_BYTES_MAX = 64;
 
 /**
- * Reads the one option that decides which events the client gets. It must not occur twice either:
- * the provider's parser might read the other one. @returns what is wrong, as a text
+ * Reads `include_usage`, which decides which events the client receives. It must not occur twice,
+ * since the provider's parser might read the other occurrence. @returns the options, or an error
+ * message
  */
 function readStreamOptions(body: Buffer, options: Member): StreamOptions | string {
   const { start, end } = options;
@@ -222,15 +227,15 @@ function isTrue(body: Buffer, span: Span): boolean {
 }
 
 /**
- * A longer name is none of those that are read, whatever its case: folding changes a length by
- * little.
+ * Maximum length of a name that is compared without case. Folding hardly changes a length, and all
+ * names that the gateway reads are shorter.
  */
 const NAME_LENGTH_MAX = 64;
 
 /**
- * The first name that differs only in case from one that the gateway reads, with that one. A
- * provider that matches names without case would obey what the gateway has not seen: another model,
- * another bound of the cost.
+ * Returns the first name that differs only in case from a name that the gateway reads, with that
+ * name. A provider that ignores case would otherwise use a value that the gateway has not seen,
+ * such as another model or another output limit.
  */
 export function caseTwin(row: EndpointRow, members: readonly Member[]): { sent: string; read: string } | null {
   for (const { name } of members) {
@@ -242,8 +247,8 @@ export function caseTwin(row: EndpointRow, members: readonly Member[]): { sent: 
 }
 
 /**
- * Also of the long s (U+017F) and the Kelvin sign (U+212A), which upper or lower case alone leaves
- * as they are.
+ * Folds case, also of the long s (U+017F) and the Kelvin sign (U+212A). Converting to upper or
+ * lower case alone does not change these.
  */
 export function foldCase(name: string): string {
   return name.toUpperCase().toLowerCase();

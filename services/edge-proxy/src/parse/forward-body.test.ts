@@ -6,7 +6,9 @@ import { addsStreamUsage, forwardBody } from './forward-body.js';
 import { parseCall } from './parse-call.js';
 import type { ParsedCall } from './parse-call.js';
 
-/** A property takes up to 1 s on a free machine; a busy one must not fail it. */
+/**
+ * Timeout of a property test. It takes up to 1 s on an idle machine; a busy one must not fail it.
+ */
 const PROPERTY_MS_MAX = 60_000;
 
 const CHAT = ENDPOINT_TABLE.get('/v1/chat/completions') as EndpointRow;
@@ -18,13 +20,13 @@ test.each([
   ['another option', '"stream_options":{"x":1}', '"stream_options":{"include_usage":true,"x":1}', ''],
   ['false', '"stream_options":{"include_usage": false}', '"stream_options":{"include_usage": true}', ''],
   ['null inside', '"stream_options":{"x":1,"include_usage":null}', '"stream_options":{"x":1,"include_usage":true}', ''],
-])('stream_options %s: include_usage is added', (_name, before, after, afterModel) => {
+])('forwardBody() adds include_usage to stream_options: %s', (_name, before, after, afterModel) => {
   const body = `{"stream":true, "model" : "a/b" ,"messages":[],${before}}`;
   const forwarded = forward(body, { addStreamUsage: true }).toString();
   expect(forwarded).toBe(`{"stream":true, "model" : "up"${afterModel} ,"messages":[],${after}}`);
 });
 
-test('options before the model are spliced as well as after it', () => {
+test('forwardBody() splices options before the model as well as after it', () => {
   const forwarded = forward('{"stream_options":{},"stream":true,"messages":[],"model":"a/b"}', {
     addStreamUsage: true,
   });
@@ -33,13 +35,13 @@ test('options before the model are spliced as well as after it', () => {
   );
 });
 
-test('only the top-level model is replaced', () => {
+test('forwardBody() replaces only the top-level model', () => {
   const body = '{"messages":[{"model":"a/b"}],"m":{"model":"a/b"},"mod\\u0065l":"a\\/b"}';
   const forwarded = forward(body).toString();
   expect(forwarded).toBe('{"messages":[{"model":"a/b"}],"m":{"model":"a/b"},"mod\\u0065l":"up"}');
 });
 
-test('a name of any characters is written as JSON', () => {
+test('forwardBody() writes a model name of any characters as JSON', () => {
   const upstreamModel = 'a"\\\n\u2028é😀';
   const forwarded = forward('{"model":"a/b","messages":[]}', { upstreamModel });
   expect(JSON.parse(forwarded.toString())).toEqual({ model: upstreamModel, messages: [] });
@@ -52,7 +54,7 @@ test.each([
   [{ stream: true }, false, false],
   [{ stream: false }, true, false],
   [{}, true, false],
-])('%j, source can %p: usage is asked for: %p', (fields, sourceCan, asks) => {
+])('addsStreamUsage() for %j with source support %p is %p', (fields, sourceCan, asks) => {
   const body = Buffer.from(JSON.stringify({ model: 'a/b', messages: [], ...fields }));
   expect(addsStreamUsage(parse(body), sourceCan)).toBe(asks);
 });
@@ -68,7 +70,7 @@ const fields = fc.record(
 );
 
 test(
-  'what is forwarded is the original but for the model and the option',
+  'forwardBody() changes only the model and the stream option',
   () => {
     const indents = fc.constantFrom(undefined, 2, '\t');
     fc.assert(
@@ -82,7 +84,7 @@ test(
           const required = { model: 'lab/one', messages: [{ role: 'user', content }] };
           const original = first ? { ...required, ...rest } : { ...rest, ...required };
           const forwarded = forward(JSON.stringify(original, null, indent), { addStreamUsage: add });
-          // JSON has no -0: what was sent is what its text says.
+          // JSON has no -0, so the expected value is parsed from the text that was sent.
           const sent = JSON.parse(JSON.stringify(original)) as typeof original;
           expect(JSON.parse(forwarded.toString())).toEqual({
             ...sent,
@@ -98,7 +100,7 @@ test(
 );
 
 test(
-  'bytes outside the changed values are identical',
+  'forwardBody() keeps all bytes outside the changed values',
   () => {
     fc.assert(
       fc.property(fields, fc.boolean(), (rest, add) => {

@@ -8,15 +8,15 @@ import type { ParseResult, ParsedCall } from './parse-call.js';
 
 export interface ForwardOptions {
   readonly upstreamModel: string;
-  /** Ask for usage in the stream: result of {@link addsStreamUsage}. */
+  /** Request usage in the stream: the result of {@link addsStreamUsage}. */
   readonly addStreamUsage: boolean;
-  /** What the source changes in bodies of this endpoint; absent: nothing. */
+  /** The source's rule for bodies of this endpoint; absent if it has none. */
   readonly rule?: BodyRule | undefined;
 }
 
 /**
- * Whether the gateway asks for the usage chunk on the client's behalf, and takes it out again
- * (`dropUsageChunk`).
+ * Returns whether the gateway requests the usage chunk itself. It then removes the chunk from the
+ * stream (`dropUsageChunk`).
  * @param sourceCan the source's `streamUsage`
  */
 export function addsStreamUsage(call: ParsedCall, sourceCan: boolean): boolean {
@@ -24,15 +24,18 @@ export function addsStreamUsage(call: ParsedCall, sourceCan: boolean): boolean {
 }
 
 /**
- * Whether a client that asked a stream for its usage gets an event with it from the gateway, unless
- * the provider's own events tell it.
+ * Returns whether the gateway creates the usage event that the client requested. It does so for
+ * sources that do not support the option, unless the provider's events report the usage anyway.
  * @param sourceCan the source's `streamUsage`
  */
 export function makesUsageEvent({ stream, row, spans }: ParsedCall, sourceCan: boolean): boolean {
   return !sourceCan && stream && row.streamUsageOption && spans.streamOptions?.includeUsage === true;
 }
 
-/** What a source changes in this body: `stream_options` are left out where it knows none. */
+/**
+ * Returns the source's changes to this body. Removes `stream_options` if the source does not
+ * support them.
+ */
 export function ruleFor(
   { row, spans }: ParsedCall,
   { streamUsage, body }: Pick<CatalogSource, 'streamUsage' | 'body'>,
@@ -43,11 +46,11 @@ export function ruleFor(
 }
 
 /**
- * The body for a source (docs/behaviour.md#requests-to-sources): the value of the top-level `model`
- * replaced, `include_usage` added where asked for, the endpoint's cut members left out, every other
- * byte as it came: pieces of `body` and what is put between them, so that a large body is not held
+ * Builds the body for a source (docs/behaviour.md#requests-to-sources). Replaces the top-level
+ * `model`, adds `include_usage` if requested, and removes the members that the endpoint cuts. All
+ * other bytes stay unchanged. Returns chunks that refer to `body`, so that a large body is not held
  * twice.
- * @param body the bytes that the call was parsed from
+ * @param body the bytes of the parsed request
  */
 export function forwardBody(call: ParsedCall, body: Buffer, options: ForwardOptions): Buffer[] {
   const { rule } = options;
@@ -71,7 +74,7 @@ function streamOptionsSplice(options: NonNullable<ParsedCall['spans']['streamOpt
   return { start: start + 1, end: start + 1, text: `"include_usage":true${isEmpty ? '' : ','}` };
 }
 
-/** Whether a source takes a call with this limit; null: it has none. */
+/** Returns whether a source accepts a call with this limit; null means no limit. */
 export function takesLimit(
   limit: EndlessLimit | null,
   { unlimitedMaxTokens = [] }: Pick<CatalogSource, 'unlimitedMaxTokens'>,
@@ -79,7 +82,7 @@ export function takesLimit(
   return limit === null || unlimitedMaxTokens.includes(limit.value);
 }
 
-/** The limit is none at any source of the call. */
+/** Builds the refusal of a limit that none of the call's sources accepts. */
 export function refusedLimit({ name }: EndlessLimit): Extract<ParseResult, { ok: false }> {
   const message = `"${name}" must be an integer of at least 0.`;
   return { ok: false, finding: { rank: REFUSAL.invalid_request, message, param: name } };

@@ -28,7 +28,7 @@ test.each<[Endpoint, object, number]>([
   ['/v1/completions', { max_tokens: 0, echo: true, prompt: ['x', 'y'] }, 16_384],
   ['/v1/chat/completions', { max_tokens: 0, max_completion_tokens: 50 }, 50],
   ['/v1/responses', { max_output_tokens: 0, max_tokens: 3 }, 8_192],
-])('%s with %j holds a limit of 0 like none', (path, fields, tokens) => {
+])('%s with %j treats a limit of 0 as unset', (path, fields, tokens) => {
   expect(bound(path, fields)).toBe(tokens);
 });
 
@@ -42,7 +42,7 @@ test.each<[Endpoint, object, number]>([
   ['/v1/messages', { max_tokens: 7, max_completion_tokens: 5, max_output_tokens: 6 }, 7],
   ['/v1/responses', { max_tokens: 1, max_completion_tokens: 2 }, 8_192],
   ['/v1/responses', { max_tokens: 10_000, max_output_tokens: 5 }, 10_000],
-])("%s with %j is never lowered by another endpoint's limit", (path, fields, tokens) => {
+])('%s with %j is not lowered by a limit of another endpoint', (path, fields, tokens) => {
   expect(bound(path, fields)).toBe(tokens);
 });
 
@@ -53,12 +53,12 @@ test.each<[Endpoint, object, number]>([
   ['/v1/completions', { max_tokens: 10, best_of: 100 }, 1_000],
   ['/v1/messages', { max_tokens: 10, n: 7 }, 70],
   ['/v1/chat/completions', { max_completion_tokens: 1e300 }, Number.MAX_SAFE_INTEGER],
-])('%s with %j: a value that a provider might count with is counted with', (path, fields, tokens) => {
+])('%s with %j counts a value that a provider might accept', (path, fields, tokens) => {
   expect(bound(path, fields)).toBe(tokens);
 });
 
 test.each<Endpoint>(['/v1/chat/completions', '/v1/completions', '/v1/messages'])(
-  '%s: a max_tokens below zero bounds nothing, and is left to the sources',
+  '%s leaves a max_tokens below zero to the sources',
   (path) => {
     expect(bound(path, { max_tokens: -1 })).toBe(30_000);
     expect(call(path, { max_tokens: -1 }).endlessLimit).toEqual({ name: 'max_tokens', value: -1 });
@@ -67,7 +67,7 @@ test.each<Endpoint>(['/v1/chat/completions', '/v1/completions', '/v1/messages'])
 );
 
 test.each([-1, {}, [5], 'many', true, '-1', '1'.repeat(200)])(
-  '%j bounds nothing: the worst case is the model’s',
+  "a limit of %j bounds nothing, so that the model's maximum applies",
   (value) => {
     expect(bound('/v1/responses', { max_output_tokens: value })).toBe(30_000);
     expect(bound('/v1/chat/completions', { max_completion_tokens: value, max_tokens: 5 })).toBe(30_000);
@@ -77,7 +77,7 @@ test.each([-1, {}, [5], 'many', true, '-1', '1'.repeat(200)])(
   },
 );
 
-test('a maximum of the request above that of the model stays', () => {
+test("a limit of the request above the model's maximum is kept", () => {
   expect(bound('/v1/chat/completions', { max_tokens: 50_000, max_completion_tokens: -1 })).toBe(50_000);
 });
 
@@ -85,11 +85,11 @@ test.each([
   [{ maxOutputTokens: null, contextLength: 200_000 }, 200_000],
   [{ maxOutputTokens: null, contextLength: null }, OUTPUT_TOKENS_UNKNOWN],
   [undefined, OUTPUT_TOKENS_UNKNOWN],
-])('of a model of which the catalog knows %j it is %d', (model, tokens) => {
+])('a model with %j in the catalog has an output bound of %d tokens', (model, tokens) => {
   const parsed = call('/v1/responses', { max_output_tokens: -1 });
   expect(boundByModel(parsed, model).bounds.outputTokensMax).toBe(tokens);
 });
 
-test('null is unset on every endpoint', () => {
+test('null counts as unset on every endpoint', () => {
   expect(bound('/v1/responses', { max_output_tokens: null, n: null, best_of: null })).toBe(8_192);
 });

@@ -3,26 +3,24 @@ import { CHOICES_MAX, TOKEN_LIMITS, type EndpointRow } from '../formats/endpoint
 import type { Fields } from './fields.js';
 
 /**
- * Output tokens of one answer where the request cannot be read and the catalog knows neither
- * maximum nor context.
+ * Output tokens assumed for one response if its limit cannot be read and the catalog has neither a
+ * maximum output nor a context length for the model.
  */
 export const OUTPUT_TOKENS_UNKNOWN = 131_072;
 
 const ANSWER_COUNTS = ['n', 'best_of'];
 
 export interface OutputBound {
-  /** Tokens, as far as the request can be read. */
+  /** Tokens allowed by the limits that could be read. */
   readonly tokens: number;
-  /**
-   * Answers of which each may be as long as the model can make it, since a field that bounds them
-   * cannot be read.
-   */
+  /** Number of responses without a readable limit. Each may be as long as the model allows. */
   readonly unboundedAnswers: number;
 }
 
 /**
- * @param prompts how many answers the body asks for before `n` multiplies them; 0: none is
- * generated
+ * Computes the bound of a request's output tokens from its limit and count fields.
+ * @param prompts number of prompts in the body, before `n` multiplies them; 0 if the endpoint
+ * generates no text
  */
 export function outputBound(
   { outputLimits }: Pick<EndpointRow, 'outputLimits'>,
@@ -47,19 +45,21 @@ export function outputBound(
   };
 }
 
-/** What the catalog knows of a model's longest answer. */
+/** The limits of a model's output that the catalog has. */
 export interface ModelMaximum {
   readonly maxOutputTokens: number | null;
   readonly contextLength: number | null;
 }
 
-/** What a call says of the length of its answers. */
+/** The parts of a call that bound its output. */
 interface Bounded {
   readonly bounds: CallBounds;
   readonly unboundedAnswers: number;
 }
 
-/** The call with the bound that its model sets, where its own fields set none. */
+/**
+ * Raises the call's output bound to the model's maximum for each response without a readable limit.
+ */
 export function boundByModel<Call extends Bounded>(call: Call, model: ModelMaximum | undefined): Call {
   const { bounds, unboundedAnswers } = call;
   if (unboundedAnswers === 0) return call;

@@ -8,14 +8,16 @@ import type { EndpointRow } from '../formats/endpoints.js';
 import { BODY_BYTES_MAX, parseCall } from './parse-call.js';
 import type { BodyFinding, ParsedCall, RequestContentHeaders } from './parse-call.js';
 
-/** A property takes up to 1 s on a free machine; a busy one must not fail it. */
+/**
+ * Timeout of a property test. It takes up to 1 s on an idle machine; a busy one must not fail it.
+ */
 const PROPERTY_MS_MAX = 60_000;
 
 const CHAT = ENDPOINT_TABLE.get('/v1/chat/completions') as EndpointRow;
 const JSON_HEADERS: RequestContentHeaders = { contentType: 'application/json', contentEncoding: undefined };
 const BASE = { model: 'lab/one', messages: [{ role: 'user', content: 'hi' }] };
 
-test('only served endpoints are in the table, each under its path, and each requires a model', () => {
+test('ENDPOINT_TABLE has each served endpoint by its path, and each requires a model', () => {
   expect([...ENDPOINT_TABLE.keys()].sort()).toEqual([...ENDPOINTS].sort());
   for (const [path, row] of ENDPOINT_TABLE) {
     expect(row.path).toBe(path);
@@ -23,11 +25,11 @@ test('only served endpoints are in the table, each under its path, and each requ
   }
 });
 
-test('the limit of a body is 10 MB', () => {
+test('BODY_BYTES_MAX is 10 MB', () => {
   expect(BODY_BYTES_MAX).toBe(10 * 1024 * 1024);
 });
 
-test('a call is read', () => {
+test('parseCall() reads all fields', () => {
   const call = parsed({
     ...BASE,
     stream: true,
@@ -40,7 +42,7 @@ test('a call is read', () => {
   expect(call.bounds.outputTokensMax).toBe(10);
 });
 
-test('null in an optional field means unset', () => {
+test('parseCall() treats null in an optional field as unset', () => {
   const nulls = {
     stream: null,
     n: null,
@@ -78,13 +80,13 @@ test.each<[string, unknown, string]>([
   ['stream_options a string', { ...BASE, stream_options: 'x' }, 'stream_options'],
   ['stream_options an array', { ...BASE, stream_options: [] }, 'stream_options'],
   ['include_usage a number', { ...BASE, stream_options: { include_usage: 1 } }, 'stream_options.include_usage'],
-])('%s is refused with its field named', (_name, body, param) => {
+])('parseCall() refuses a request with %s and names the field', (_name, body, param) => {
   const finding = refused(JSON.stringify(body));
   expect(finding).toMatchObject({ rank: REFUSAL.invalid_request, param });
   expect(finding.message).toContain(param);
 });
 
-test.each(['1e999', '-1e999'])('max_tokens %s is no integer', (number) => {
+test.each(['1e999', '-1e999'])('parseCall() refuses max_tokens %s as not an integer', (number) => {
   expect(refused(`{"model":"a/b","messages":[],"max_tokens":${number}}`).param).toBe('max_tokens');
 });
 
@@ -103,7 +105,7 @@ test.each([
     'stream_options.include_usage',
     '{"model":"a/b","messages":[],"stream_options":{"include_usage":true,"include_usage":false}}',
   ],
-])('%s twice is refused', (param, body) => {
+])('parseCall() refuses %s that occurs twice', (param, body) => {
   expect(refused(body)).toMatchObject({
     rank: REFUSAL.invalid_request,
     param,
@@ -111,7 +113,7 @@ test.each([
   });
 });
 
-test('what the gateway does not read may occur twice and be of any type', () => {
+test('parseCall() accepts unknown fields of any type, also twice', () => {
   const body = '{"model":"a/b","messages":[],"temperature":"hot","temperature":[1],"tools":7}';
   expect(parseCall(CHAT, JSON_HEADERS, Buffer.from(body)).ok).toBe(true);
 });
@@ -120,7 +122,7 @@ test.each([
   ['not JSON', '{"model":'],
   ['an array', '[]'],
   ['empty', ''],
-])('a body that is %s is refused', (_name, body) => {
+])('parseCall() refuses a body that is %s', (_name, body) => {
   expect(refused(body)).toMatchObject({ rank: REFUSAL.invalid_request, param: null });
 });
 
@@ -129,7 +131,7 @@ test.each([
   'Application/JSON',
   'application/json; charset=utf-8',
   ' application/json ;charset="UTF-8"; x=y',
-])('Content-Type %j is accepted', (contentType) => {
+])('parseCall() accepts the Content-Type %j', (contentType) => {
   expect(parseCall(CHAT, { ...JSON_HEADERS, contentType }, Buffer.from(JSON.stringify(BASE))).ok).toBe(true);
 });
 
@@ -140,7 +142,7 @@ test.each([
   'application/jsonp',
   'application/json, text/plain',
   'application/x-www-form-urlencoded',
-])('Content-Type %j is refused', (contentType) => {
+])('parseCall() refuses the Content-Type %j', (contentType) => {
   expect(refused(JSON.stringify(BASE), { ...JSON_HEADERS, contentType })).toMatchObject({
     rank: REFUSAL.invalid_request,
     param: null,
@@ -154,11 +156,11 @@ test.each([
   [' Identity', true],
   ['gzip', false],
   ['identity, gzip', false],
-])('Content-Encoding %j: accepted %p', (contentEncoding, accepted) => {
+])('parseCall() with Content-Encoding %j: accepted %p', (contentEncoding, accepted) => {
   expect(parseCall(CHAT, { ...JSON_HEADERS, contentEncoding }, Buffer.from(JSON.stringify(BASE))).ok).toBe(accepted);
 });
 
-test('a body of 10 MB is read, one byte more is request_entity_too_large, whatever else is wrong with it', () => {
+test('parseCall() accepts 10 MB and refuses one byte more before any other error', () => {
   const head = '{"model":"a/b","messages":[{"content":"';
   const tail = '"}]}';
   const body = Buffer.from(`${head}${'x'.repeat(BODY_BYTES_MAX - head.length - tail.length)}${tail}`);
@@ -171,16 +173,16 @@ test('a body of 10 MB is read, one byte more is request_entity_too_large, whatev
 test.each<[string, object, number]>([
   ['unset', {}, 8192],
   ['max_tokens', { max_tokens: 7 }, 7],
-  ['the largest limit counts', { max_tokens: 7, max_completion_tokens: 9, max_output_tokens: 8 }, 9],
+  ['the largest of several limits', { max_tokens: 7, max_completion_tokens: 9, max_output_tokens: 8 }, 9],
   ['n', { n: 4, max_tokens: 10 }, 40],
   ['best_of above n', { n: 2, best_of: 20, max_tokens: 10 }, 200],
   ['an exponent', { max_tokens: 1e3 }, 1000],
-  ['more than can be counted', { max_tokens: 1e300, n: 4 }, Number.MAX_SAFE_INTEGER],
-])('output bound: %s', (_name, fields, tokens) => {
+  ['more than the largest safe integer', { max_tokens: 1e300, n: 4 }, Number.MAX_SAFE_INTEGER],
+])('parseCall() bounds the output: %s', (_name, fields, tokens) => {
   expect(parsed({ ...BASE, ...fields }).bounds.outputTokensMax).toBe(tokens);
 });
 
-test('prompt bytes are those of everything that may become prompt text', () => {
+test('parseCall() counts the bytes of all members that may become prompt text', () => {
   const messages = JSON.stringify(BASE.messages).length;
   expect(parsed(BASE).bounds).toMatchObject({ promptBytes: messages, arrayElements: 0, attachments: 0 });
   const tools = [{ type: 'function', function: { name: 'f', parameters: {} } }];
@@ -197,8 +199,8 @@ test.each<[string, object, number]>([
   ['an image by address', { type: 'image_url', image_url: { url: 'https://x.example/a.png' } }, 0],
   ['an image by file ID', { type: 'image', source: { type: 'file', file_id: 'file_1' } }, 0],
   ['a file that is an image', { type: 'file', file: { file_data: `data:image/png;base64,${PIXELS}` } }, 9_022],
-  ['a type that comes last', { image_url: { url: `data:image/png;base64,${PIXELS}` }, type: 'image_url' }, 9_022],
-])('%s is an attachment: its base64 is not text', (_name, part, left) => {
+  ['a type after its content', { image_url: { url: `data:image/png;base64,${PIXELS}` }, type: 'image_url' }, 9_022],
+])('parseCall() counts %s as an attachment without its base64', (_name, part, left) => {
   const content = [{ type: 'text', text: 'what is this?' }, part];
   const messages = [
     { role: 'system', content: 'be brief' },
@@ -259,12 +261,12 @@ test.each<[string, object, Partial<FileBounds>, number]>([
     9_000,
   ],
   [
-    'two types for one file',
+    'a file with two types',
     { type: 'input_file', file_data: PIXELS, filename: 'a.pdf', media_type: 'image/png' },
     DOCUMENT,
     9_000,
   ],
-])('%s counts by what it can hold', (_name, part, expected, left) => {
+])('parseCall() counts %s by its most expensive kind', (_name, part, expected, left) => {
   const messages = [{ role: 'user', content: [{ type: 'text', text: 'what is this?' }, part] }];
   const { promptBytes, attachments, files } = parsed({ ...BASE, messages }).bounds;
   expect(files).toEqual({ ...NO_FILES, ...expected });
@@ -280,14 +282,14 @@ test.each<[string, object]>([
     'the arguments of a tool',
     { type: 'tool_use', input: { content: [{ type: 'document', source: base64('a/pdf') }] } },
   ],
-])('%s counts as text', (_name, part) => {
+])('parseCall() counts %s as text', (_name, part) => {
   const messages = [{ role: 'user', content: [part] }];
   const { promptBytes, attachments } = parsed({ ...BASE, messages }).bounds;
   expect(attachments).toBe(0);
   expect(promptBytes).toBe(JSON.stringify(messages).length);
 });
 
-test('attachments of one prompt are counted one by one, by kind', () => {
+test('parseCall() counts the attachments of one prompt by kind', () => {
   const image = { type: 'image', source: base64('image/png') };
   const source = { type: 'content', content: [image, { type: 'text', text: 'x' }] };
   const content = [image, { type: 'document', source: base64('application/pdf') }, { type: 'document', source }];
@@ -297,7 +299,7 @@ test('attachments of one prompt are counted one by one, by kind', () => {
   expect(files).toEqual({ ...NO_FILES, documents: 2, documentBytes: 50_006_750 });
 });
 
-test('items of a response count their files, in messages and in results', () => {
+test('parseCall() counts files in the messages and results of response items', () => {
   const file = { type: 'input_file', file_id: 'f' };
   const input = [
     { type: 'message', role: 'user', content: [file, { type: 'input_image', file_id: 'f' }] },
@@ -316,7 +318,7 @@ test.each<[string, object]>([
   ['text', { type: 'text', text: `data:image/png;base64,${PIXELS}` }],
   ['an unknown type', { type: 'story', image_url: { url: `data:image/png;base64,${PIXELS}` } }],
   ['no type', { image_url: { url: `data:image/png;base64,${PIXELS}` } }],
-])('%s is never taken for an attachment', (_name, part) => {
+])('parseCall() does not count %s as an attachment', (_name, part) => {
   const messages = [{ role: 'user', content: [part] }];
   expect(parsed({ ...BASE, messages }).bounds).toMatchObject({
     attachments: 0,
@@ -325,7 +327,7 @@ test.each<[string, object]>([
 });
 
 test(
-  'the prompt bytes of any text messages are at least the bytes of their text',
+  'parseCall() counts at least the text bytes of any messages',
   () => {
     const content = fc.oneof(
       fc.string({ unit: 'binary' }),
@@ -347,7 +349,7 @@ test(
 );
 
 test(
-  'any bytes at all give a call or a finding, never an exception',
+  'parseCall() returns a call or a finding for any bytes',
   () => {
     const anything = fc.oneof(
       fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)),

@@ -17,54 +17,57 @@ import { promptBounds } from './prompt-bounds.js';
 /** Largest request body (libs/contracts/specification/model-gateway-api.md#limits): 10 MB. */
 export const BODY_BYTES_MAX = 10_485_760;
 
-/** What the request's headers say of its body. */
+/** Headers that describe the request body. */
 export interface RequestContentHeaders {
   readonly contentType: string | undefined;
   readonly contentEncoding: string | undefined;
 }
 
-/** Why a body is refused: it is too large or not acceptable. */
+/** The reason why a body is refused: too large or invalid. */
 export interface BodyFinding {
   readonly rank: (typeof REFUSAL)['request_entity_too_large' | 'invalid_request'];
   readonly message: string;
-  /** The field at fault. */
+  /** The invalid field. */
   readonly param: string | null;
 }
 
-/** Where the body is changed when it is forwarded. */
+/** The places where the body is changed before it is forwarded. */
 export interface SpliceSpans {
   /** The value of `model`. */
   readonly model: Span;
-  /** Null: the body has no `stream_options`. */
+  /** Null if the body has no `stream_options`. */
   readonly streamOptions: StreamOptions | null;
   /**
-   * What is cut out, with the commas that would be left: in order, apart from each other and from
-   * the other spans.
+   * Spans to remove, each with the comma that would be left. They are in order and overlap neither
+   * each other nor the other spans.
    */
   readonly cuts: readonly Span[];
 }
 
 /**
- * A request body that is not refused. It refers to the body by position and keeps no bytes of it.
+ * A request body that passed all checks. It refers to the body by position and keeps none of its
+ * bytes.
  */
 export interface ParsedCall {
   readonly row: EndpointRow;
   readonly model: string;
   readonly stream: boolean;
-  /** The client itself asked for the usage chunk. */
+  /** The client set `include_usage`. */
   readonly includeUsage: boolean;
-  /** Answers asked for: `n`, else 1, of each prompt. */
+  /** Number of choices requested: `n` (default 1) for each prompt. */
   readonly choices: number;
   readonly bounds: CallBounds;
-  /** Answers whose length only the model bounds: see `boundByModel`. 0: `bounds` hold. */
+  /** Number of responses bounded only by the model: see `boundByModel`. 0 if `bounds` apply. */
   readonly unboundedAnswers: number;
-  /** Null: none. Else only sources that take it are candidates: see `takesLimit`. */
+  /**
+   * A limit below zero, which only some sources accept (see `takesLimit`); null if there is none.
+   */
   readonly endlessLimit: EndlessLimit | null;
   readonly priceFacts: PriceFacts;
   readonly spans: SpliceSpans;
   readonly affinity: BodyAffinity;
   readonly answers: AnswerNames;
-  /** It asks for cache writes of one hour: see `Counting`. */
+  /** The request asks for 1-hour cache writes: see `Counting`. */
   readonly cacheWriteTtl1h: boolean;
 }
 
@@ -72,8 +75,8 @@ export type ParseResult =
   { readonly ok: true; readonly call: ParsedCall } | { readonly ok: false; readonly finding: BodyFinding };
 
 /**
- * Reads a call (docs/behaviour.md#fields): the first rule that the request breaks is the finding.
- * What the gateway does not read is neither looked at nor kept from the provider.
+ * Parses a request (docs/behaviour.md#fields). Returns the first broken rule as the finding. Fields
+ * that the gateway does not know are neither checked nor removed.
  */
 export function parseCall(row: EndpointRow, headers: RequestContentHeaders, body: Buffer): ParseResult {
   if (body.length > BODY_BYTES_MAX) return { ok: false, finding: bodyTooLarge() };
@@ -92,7 +95,7 @@ export function parseCall(row: EndpointRow, headers: RequestContentHeaders, body
       row,
       model: fields.model,
       stream: fields.stream,
-      // What cannot be read is neither changed nor answered for.
+      // Options that cannot be read are forwarded unchanged, and no usage event is dropped.
       includeUsage: fields.streamOptions?.includeUsage ?? fields.unread.has('stream_options'),
       choices: prompts * (fields.counts.get('n') ?? 1),
       bounds: { ...size, outputTokensMax: output.tokens, ...(files === undefined ? {} : { files }) },
@@ -107,7 +110,10 @@ export function parseCall(row: EndpointRow, headers: RequestContentHeaders, body
   };
 }
 
-/** The finding for a body that was announced or counted above {@link BODY_BYTES_MAX}. */
+/**
+ * Returns the finding for a body above {@link BODY_BYTES_MAX}, by its Content-Length or as
+ * received.
+ */
 export function bodyTooLarge(): BodyFinding {
   return { rank: REFUSAL.request_entity_too_large, message: 'The request body is larger than 10 MB.', param: null };
 }

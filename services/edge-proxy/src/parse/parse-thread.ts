@@ -2,7 +2,7 @@ import { isMainThread, parentPort } from 'node:worker_threads';
 import { ENDPOINT_TABLE, type EndpointRow } from '../formats/endpoints.js';
 import { parseCall, type BodyFinding, type ParsedCall } from './parse-call.js';
 
-/** What the thread is asked; the bytes are handed over. */
+/** Request to the thread. The bytes are transferred. */
 export interface ParseQuestion {
   readonly number: number;
   readonly path: EndpointRow['path'];
@@ -12,7 +12,8 @@ export interface ParseQuestion {
 }
 
 /**
- * What it answers: the bytes are handed back. The endpoint's row stays where it is: it is no data.
+ * Response of the thread, which transfers the bytes back. The call has no endpoint row: the parser
+ * adds it again.
  */
 export interface ParseAnswer {
   readonly number: number;
@@ -24,7 +25,7 @@ export interface ParseAnswer {
 
 function answer({ number, path, contentType, contentEncoding, bytes }: ParseQuestion): ParseAnswer {
   const row = ENDPOINT_TABLE.get(path);
-  if (row === undefined) throw new Error(`${path} is no endpoint`);
+  if (row === undefined) throw new Error(`${path} is not an endpoint`);
   const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   const result = parseCall(row, { contentType, contentEncoding }, body);
   if (!result.ok) return { number, bytes, result };

@@ -5,11 +5,11 @@ import { kindOf, type Member } from '../json/json-scanner.js';
 import { JsonText } from '../json/json-text.js';
 
 export interface PromptBounds extends Omit<CallBounds, 'outputTokensMax'> {
-  /** How many answers the body asks for before `n` multiplies them. */
+  /** Number of prompts in the body, before `n` multiplies them. */
   readonly prompts: number;
 }
 
-/** Members that never become prompt text; every other string, array and object may. */
+/** Members that never become prompt text. Every other string, array or object may. */
 const NOT_PROMPT: ReadonlySet<string> = new Set([
   'model',
   'stream_options',
@@ -22,14 +22,14 @@ const NOT_PROMPT: ReadonlySet<string> = new Set([
   'safety_identifier',
 ]);
 
-/** What one member adds. */
+/** The size that one member adds. */
 type PromptSize = Pick<PromptBounds, 'promptBytes' | 'arrayElements' | 'attachments' | 'prompts' | 'files'>;
 
 /**
- * Size of a body's prompt (docs/behaviour.md#worst-case): the JSON bytes of its messages, texts,
- * tools and whatever else may become prompt text, without the base64 of attachments and without
- * tokens given as integers; both of these are counted. The bytes are an upper bound of the text's
- * own.
+ * Computes the size of a body's prompt (docs/behaviour.md#worst-case): the JSON bytes of its
+ * messages, texts, tools and all other members that may become prompt text. Base64 of attachments
+ * and integer tokens are left out of the bytes and counted separately. The result is an upper bound
+ * of the text's bytes.
  */
 export function promptBounds({ prompt }: EndpointRow, body: Buffer, members: readonly Member[]): PromptBounds {
   let promptBytes = 0;
@@ -51,7 +51,7 @@ export function promptBounds({ prompt }: EndpointRow, body: Buffer, members: rea
   return { promptBytes, arrayElements, attachments, prompts, files };
 }
 
-/** Null: nothing but its bytes counts, and it is one prompt. */
+/** Returns null if only the member's bytes count and it is one prompt. */
 function promptSize(holds: PromptForm, body: Buffer, member: Member): PromptSize | null {
   if (member.kind !== 'array') return null;
   if (holds === 'texts') return sizeOfTexts(new JsonText(body), member);
@@ -62,8 +62,8 @@ function promptSize(holds: PromptForm, body: Buffer, member: Member): PromptSize
 }
 
 /**
- * An array of texts and of token arrays: a prompt each. Integers directly in it are the tokens of
- * one prompt.
+ * Measures an array of texts and token arrays, each of which is one prompt. Integers directly in
+ * the array are together the tokens of one more prompt.
  */
 function sizeOfTexts(text: JsonText, member: Member): PromptSize {
   let promptBytes = 0;
@@ -89,7 +89,7 @@ function sizeOfTexts(text: JsonText, member: Member): PromptSize {
   return { promptBytes, arrayElements: tokens + arrayTokens, attachments: 0, prompts };
 }
 
-/** Whether the array at `start` holds nothing but numbers. */
+/** Returns whether the array at `start` holds only numbers. */
 function isNumbers(text: JsonText, start: number): boolean {
   let onlyNumbers = true;
   text.eachElement(start, (element) => {
