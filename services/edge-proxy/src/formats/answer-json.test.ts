@@ -21,7 +21,7 @@ const STREAMED: Readonly<Partial<Record<AnswerFormat, object>>> = {
 };
 
 test.each(Object.entries(PLAIN))(
-  'a plain answer of the format %s with an empty error is an answer',
+  'a plain response of the format %s with an empty error is a response',
   (format, answer) => {
     const isFinished = (error: unknown): boolean =>
       READERS[format as AnswerFormat].readPlain(Buffer.from(JSON.stringify({ ...answer, error }))).finished;
@@ -30,9 +30,12 @@ test.each(Object.entries(PLAIN))(
   },
 );
 
-test.each(Object.entries(STREAMED))('an event of the format %s with an empty error is none', (format, sseEvent) => {
-  const seen = (error: unknown): unknown =>
-    meterText(READERS[format as AnswerFormat], `data: ${JSON.stringify({ ...sseEvent, error })}\n\n`).seen[0];
-  expect(EMPTY.map(seen)).not.toContain('error');
-  expect(SAID.map(seen)).toEqual(SAID.map(() => 'error'));
-});
+test.each(Object.entries(STREAMED))(
+  'an event of the format %s with an empty error is not an error',
+  (format, sseEvent) => {
+    const seen = (error: unknown): unknown =>
+      meterText(READERS[format as AnswerFormat], `data: ${JSON.stringify({ ...sseEvent, error })}\n\n`).seen[0];
+    expect(EMPTY.map(seen)).not.toContain('error');
+    expect(SAID.map(seen)).toEqual(SAID.map(() => 'error'));
+  },
+);

@@ -1,9 +1,12 @@
 import type { ParsedJson } from '../json/json-reducer.js';
 
-/** A JSON object, as parsed. */
+/** A parsed JSON object. */
 export type JsonRecord = Record<string, unknown>;
 
-/** The object in the bytes, or what was kept of one; null if it is malformed or not an object. */
+/**
+ * Parses the bytes, or takes the kept part of a document. Returns null if it is malformed or not an
+ * object.
+ */
 export function parseObject(json: Buffer | ParsedJson): JsonRecord | null {
   if (!Buffer.isBuffer(json)) return json.object;
   try {
@@ -19,40 +22,40 @@ export function isRecord(value: unknown): value is JsonRecord {
 }
 
 /**
- * Whether the `error` of an answer says that it is one. Some providers send the member with every
- * answer, empty where there is none: null, false, 0, an empty text, object or array.
+ * Returns whether an `error` member reports an error. Some providers send the member with every
+ * response and leave it empty: null, false, 0, or an empty string, array or object.
  */
 export function saysError(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return Boolean(value);
   return Array.isArray(value) ? value.length > 0 : Object.keys(value).length > 0;
 }
 
-/** Characters of a longest name that is kept of an answer: of itself, of its model, of its kind. */
+/** Maximum length of an ID, a model name or an object type that is kept from a response. */
 const NAME_LENGTH_MAX = 1_024;
 
 /**
- * The name that a provider gives; undefined: it is no text, or longer than any name. Of an answer
- * nothing is kept or written anew but what this and {@link secondsOf} read: a value of another kind
- * may be of any size, and nested deeper than JSON.stringify goes.
+ * Returns a name from a provider, or undefined if it is not a string or is too long. Events that
+ * the gateway writes contain only values read by this function and {@link secondsOf}: other values
+ * may be of any size, or nested more deeply than JSON.stringify supports.
  */
 export function nameOf(value: unknown): string | undefined {
   return typeof value === 'string' && value.length <= NAME_LENGTH_MAX ? value : undefined;
 }
 
-/** The time that a provider gives, in whole seconds since 1970; undefined: it is none. */
+/** Returns a provider's time, in whole seconds since 1970, or undefined if the value is not one. */
 export function secondsOf(value: unknown): number | undefined {
   return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined;
 }
 
 /**
- * Whether a finish or stop reason is one. Some providers send an empty text (SGLang, Ollama of
- * 2024) or the text "null" (KoboldCpp) with every event before the last.
+ * Returns whether a finish or stop reason is set. Some providers send an empty string (SGLang,
+ * Ollama of 2024) or the string "null" (KoboldCpp) with every event before the last.
  */
 export function isReason(value: unknown): boolean {
   return typeof value === 'string' && value !== '' && value !== 'null';
 }
 
-/** Present and not null. */
+/** Returns whether the value is neither undefined nor null. */
 export function isSet(value: unknown): boolean {
   return value !== undefined && value !== null;
 }

@@ -4,13 +4,13 @@ import { SAID_TEXT_LENGTH_MAX } from '../errors/said-error.js';
 import { NOT_GENERATED } from './generated-text.js';
 
 /**
- * Bytes that are kept of one event that is read while it passes, and of one plain answer
+ * Maximum bytes kept of one long event and of one plain response while they are relayed
  * (docs/behaviour.md#answers).
  */
 export const KEPT_EVENT_BYTES_MAX = 64 * 1024;
 export const KEPT_ANSWER_BYTES_MAX = 1024 * 1024;
 
-/** Bytes of an ID, a name or a class: as many as are read of one anywhere. */
+/** Maximum bytes of an ID, a name or a class, the same limit as everywhere else. */
 const NAME_BYTES_MAX = 1_024;
 
 type Members = Iterable<readonly [string, Shape]>;
@@ -22,26 +22,26 @@ function shapeOf(rank: Rank, members: Members, others?: Shape): Shape {
 }
 
 const IGNORED: Shape = { rank: 2, isIgnored: true, stringBytesMax: 0, members: new Map() };
-/** Anything else: its text counts, and its small values are the first that are dropped. */
+/** Any other value. Its text is counted, and its small values are dropped first. */
 const OTHER = shapeOf(2, each(NOT_GENERATED, IGNORED));
-/** A value whose kind matters, but nothing in it. */
+/** A value of which only the type matters. */
 const EMPTY = shapeOf(0, [], IGNORED);
 const NAME = shapeOf(0, [], OTHER);
-/** Counts and errors: everything in them is kept, of long texts the beginning. */
+/** Counts and errors: everything in them is kept, but only the beginning of long strings. */
 const WHOLE: Shape = { rank: 0, stringBytesMax: SAID_TEXT_LENGTH_MAX, keepsBeginning: true, members: new Map() };
 
-/** What an answer or an event says of itself. */
+/** Members that describe a response or an event. */
 const NAMES = [
   ...['type', 'id', 'object', 'status', 'model', 'created', 'created_at', 'sequence_number', 'index'],
   ...['finish_reason', 'stop_reason', 'service_tier', 'speed', 'code', 'param', 'statusCode', 'input_tokens'],
 ];
 const WHOLES = ['usage', 'error', 'tool_usage', 'base_resp', 'incomplete_details', 'detail', 'Message'];
-/** What an item of an answer says of itself. */
+/** Members that describe an item of a response. */
 const ITEM_NAMES = ['type', 'id', 'status', 'name', 'container_id', 'index', 'stop_reason', 'finish_reason'];
 
 /**
- * What the meters read of an answer or an event, in any format. `rules`: the paths of a source's
- * pricing rules name members of answers too.
+ * Returns the parts of a response or an event that the meters read, in any format.
+ * @param rules pricing rules of the source, whose paths name further members
  */
 export function answerShape(rules: PricingRules | undefined): Shape {
   if (rules === undefined) return PLAIN;
@@ -58,7 +58,10 @@ export function answerShape(rules: PricingRules | undefined): Shape {
 
 const namesIn = (path: string): string[] => path.match(/[a-z0-9_]+/gi) ?? [];
 
-/** Members that have shapes of answers in them are added to their maps after those. */
+/**
+ * Adds the members `response` and `message` at the end, since they have the shape of an answer
+ * themselves.
+ */
 function answerShapeWith(valueNames: readonly string[], unitNames: readonly string[]): Shape {
   const itemMembers = new Map(each(NOT_GENERATED, IGNORED));
   const element: Shape = { rank: 1, stringBytesMax: NAME_BYTES_MAX, members: itemMembers, others: OTHER };
@@ -67,7 +70,7 @@ function answerShapeWith(valueNames: readonly string[], unitNames: readonly stri
   for (const name of ITEM_NAMES) {
     itemMembers.set(name, { ...shapeOf(1, [], OTHER), isUncounted: NOT_GENERATED.has(name) });
   }
-  // Of a shell call: the container that it ran in.
+  // A shell call names its container here.
   itemMembers.set('environment', shapeOf(1, each(['type', 'container_id'], shapeOf(1, [], OTHER)), OTHER));
   const only = { ...item, rank: 0 } as const;
   const items = shapeOf(0, itemMembers, item);
@@ -89,7 +92,7 @@ function answerShapeWith(valueNames: readonly string[], unitNames: readonly stri
     ['data', EMPTY],
   ]);
   const answer: Shape = { ...WHOLE, members: answerMembers, others: OTHER };
-  // A message is an answer, or the text of an error.
+  // A `message` is a response, or the text of an error.
   for (const name of ['response', 'message']) answerMembers.set(name, answer);
   return answer;
 }

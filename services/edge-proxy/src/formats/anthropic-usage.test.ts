@@ -36,7 +36,7 @@ test('a compaction decides the tier of its own tokens only', () => {
   expect(rate(usage ?? never(), PRICE)).toBe(usd('0.0135'));
 });
 
-test('iterations that add up to the totals are samplings of their own', () => {
+test('iterations that add up to the totals are separate samplings', () => {
   const iterations = [counted('message', 60_000, 1_000), counted('message', 70_000, 500)];
   const usage = usageOf({ input_tokens: 130_000, output_tokens: 1_500, iterations });
   expect(usage?.samplings).toMatchObject([{ input: 60_000 }, { input: 70_000 }]);
@@ -44,21 +44,21 @@ test('iterations that add up to the totals are samplings of their own', () => {
   expect(other).toEqual({ input: 130_001, cachedInput: 0, cacheWrite: 0, cacheWrite1h: 0, output: 1_500 });
 });
 
-test.each([1, SAMPLINGS_MAX, 1_001])('%i compactions are added to the totals', (compactions) => {
+test.each([1, SAMPLINGS_MAX, 1_001])('read() adds %i compactions to the totals', (compactions) => {
   const iterations = Array.from({ length: compactions }, () => counted('compaction', 10, 1));
   const usage = usageOf({ input_tokens: 5, output_tokens: 2, iterations });
   expect(usage).toMatchObject({ input: 5 + 10 * compactions, output: 2 + compactions });
   expect(usage?.samplings).toHaveLength(Math.min(compactions + 1, SAMPLINGS_MAX));
 });
 
-test('a later report without compactions does not take them back', () => {
+test('a later report without compactions does not remove them', () => {
   const sum = usageOf(COMPACTED);
   expect(usageOf(COMPACTED, { output_tokens: 1_000 })).toEqual(sum);
   expect(usageOf(COMPACTED, { ...COMPACTED, iterations: [] })).toEqual(sum);
   expect(usageOf(COMPACTED, { ...COMPACTED, iterations: [counted('compaction', -1, 7)] })).toEqual(sum);
 });
 
-test('compactions stand where the output of the message is missing', () => {
+test('compactions are kept if the output of the message is missing', () => {
   const usage = new AnthropicUsage();
   usage.see({ input_tokens: 5, iterations: COMPACTED.iterations });
   expect(usage.read()).toMatchObject({ usage: null, begun: { input: 5, output: null, others: [{ input: 60_000 }] } });
@@ -67,16 +67,13 @@ test('compactions stand where the output of the message is missing', () => {
 test.each([
   [true, 0, 5_000],
   [false, 4_000, 1_000],
-])(
-  'writes after a split belong to the lifetime that the request asks for: 1 hour %p',
-  (cacheWriteTtl1h, write, write1h) => {
-    const usage = new AnthropicUsage({ cacheWriteTtl1h });
-    const split = { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 1_000 };
-    usage.see({ input_tokens: 3, cache_creation_input_tokens: 1_000, cache_creation: split, output_tokens: 1 });
-    usage.see({ input_tokens: 3, cache_creation_input_tokens: 5_000, output_tokens: 50 });
-    expect(usage.read().usage).toMatchObject({ input: 5_003, cacheWrite: write, cacheWrite1h: write1h });
-  },
-);
+])('writes after a split have the requested lifetime: 1 hour %p', (cacheWriteTtl1h, write, write1h) => {
+  const usage = new AnthropicUsage({ cacheWriteTtl1h });
+  const split = { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 1_000 };
+  usage.see({ input_tokens: 3, cache_creation_input_tokens: 1_000, cache_creation: split, output_tokens: 1 });
+  usage.see({ input_tokens: 3, cache_creation_input_tokens: 5_000, output_tokens: 50 });
+  expect(usage.read().usage).toMatchObject({ input: 5_003, cacheWrite: write, cacheWrite1h: write1h });
+});
 
 function never(): never {
   throw new Error('there is no usage');

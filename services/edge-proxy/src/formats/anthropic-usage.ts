@@ -15,9 +15,9 @@ import {
 } from './read-usage.js';
 
 /**
- * The usage of the messages protocol, which is reported in parts: `message_start` has the input and
- * a first output, `message_delta` the totals so far. `input_tokens` exclude what came from the
- * cache or went into it, unless the source says otherwise. A compaction at the provider is reported
+ * Reads the usage of the messages protocol, which is reported in parts: `message_start` has the
+ * input and a first output, `message_delta` the totals so far. `input_tokens` exclude cached input
+ * and cache writes, unless the source's setting differs. A compaction at the provider is reported
  * in `iterations` only: it is a sampling in addition to the totals. If the totals are the sum of
  * several iterations of type `message`, each of these is a sampling. Iterations of other types are
  * part of the totals, or are not charged.
@@ -36,7 +36,7 @@ export class AnthropicUsage {
     this.#hasWrites1h = cacheWriteTtl1h;
   }
 
-  /** @param deliveredBytes of generated text, up to this report */
+  /** @param deliveredBytes bytes of generated text up to this report */
   see(value: unknown, deliveredBytes = 0): void {
     if (!isSet(value)) return;
     this.#isReported = true;
@@ -51,9 +51,9 @@ export class AnthropicUsage {
   }
 
   /**
-   * @param finished the answer has ended: its output is not only that of the first tokens
-   * @param deliveredBytes of all generated text: some after the last count of the output means the
-   *   same
+   * @param finished the response has ended, so that its output is not only the first tokens
+   * @param deliveredBytes bytes of all generated text; if some came after the last output count,
+   * the response counts as unfinished too
    */
   read(finished = true, deliveredBytes = 0): ReadUsage {
     if (!this.#isReported) return NO_USAGE;
@@ -79,7 +79,7 @@ export class AnthropicUsage {
       .map((each) => toSampling(this.#report(each, EMPTY_REPORT), this.#hasWrites1h));
   }
 
-  /** @param before what the parts of a report without `input_tokens` are added to */
+  /** @param before the earlier reports, completed by a report without `input_tokens` */
   #report(usage: JsonRecord, before: UsageReport): UsageReport {
     const split = isRecord(usage['cache_creation']) ? usage['cache_creation'] : {};
     const write5m = tokensOf(split['ephemeral_5m_input_tokens']);
@@ -102,8 +102,8 @@ export class AnthropicUsage {
   }
 
   /**
-   * Writes that came after a report with a split, and are not split themselves, are 1-hour writes
-   * if the request asks for any.
+   * Counts cache writes that were reported after a split, without a split themselves. They are
+   * 1-hour writes if the request asks for any.
    */
   #raisedWrites1h(cacheWrite: number | null, before: UsageReport): number | null {
     if (!this.#hasWrites1h || before.cacheWrite1h === null || cacheWrite === null) return null;
@@ -130,7 +130,7 @@ function sumOf({ cachedInput, cacheWrite }: CacheCounts): number {
   return (cachedInput ?? 0) + (cacheWrite ?? 0);
 }
 
-/** The later list, unless its input or output is smaller. */
+/** Returns the later list, unless its input or output is smaller. */
 function larger(before: readonly TokenCounts[], later: readonly TokenCounts[]): readonly TokenCounts[] {
   const sum = (list: readonly TokenCounts[], name: 'input' | 'output'): number =>
     list.reduce((tokens, counts) => tokens + counts[name], 0);

@@ -8,9 +8,11 @@ import { READERS } from './readers.js';
 import { DEEP_JSON } from '../../test/deep-json.js';
 import { meterText as meterTextAs, type Metered, type MeterOptions } from '../../test/meter-text.js';
 
-/** What an `error` is that says nothing, as JSON. */
+/** Values of `error` that report no error, as JSON. */
 const EMPTY_ERRORS = ['null', 'false', '0', '""', '{}', '[]'];
-/** A property takes up to 1 s on a free machine; a busy one must not fail it. */
+/**
+ * Timeout of a property test. It takes up to 1 s on an idle machine; a busy one must not fail it.
+ */
 const PROPERTY_MS_MAX = 60_000;
 
 const USAGE = {
@@ -43,9 +45,9 @@ test('a stream is metered: text, finish, usage, marker', () => {
 });
 
 test.each<[string, object[], object]>([
-  ['is the last count where every chunk has one', [delta('b', { usage: USAGE })], { usage: READ }],
-  ['is the last count where the end of the choice has one', [delta('b'), finish(0, { usage: USAGE })], { usage: READ }],
-  ['is at least a count before more text', [delta('b')], { usage: null, begun: { input: 9, outputAtLeast: 2 } }],
+  ['is the last count if every chunk has one', [delta('b', { usage: USAGE })], { usage: READ }],
+  ['is the last count if the end of the choice has one', [delta('b'), finish(0, { usage: USAGE })], { usage: READ }],
+  ['is at least a count before further text', [delta('b')], { usage: null, begun: { input: 9, outputAtLeast: 2 } }],
   [
     'is at least a count before more text and an input alone',
     [delta('b'), usageChunk({ prompt_tokens: 9 })],
@@ -57,7 +59,7 @@ test.each<[string, object[], object]>([
   expect(result).toMatchObject(expected);
 });
 
-test('the event that only the gateway asked for is taken out, and no other', () => {
+test('only the usage event that the gateway requested is removed', () => {
   const sseEvents = [
     { choices: [], prompt_filter_results: [] },
     delta('', { usage: USAGE }),
@@ -82,8 +84,8 @@ test.each<[string, object]>([
   ['under the name of Groq', { id: 'c1', x_groq: { id: 'r', usage: USAGE } }],
   ['in both places', { id: 'c1', choices: [], usage: {}, x_groq: { usage: USAGE } }],
   ['with an empty delta', { id: 'c1', choices: [{ index: 0, delta: {}, finish_reason: null }], usage: USAGE }],
-  ['with an empty delta behind the end', { id: 'c1', choices: [EMPTY_CHOICE], usage: USAGE }],
-])('a usage chunk %s does not reach a client that did not ask', (_name, chunk) => {
+  ['with an empty delta after the end', { id: 'c1', choices: [EMPTY_CHOICE], usage: USAGE }],
+])('a usage chunk %s does not reach a client that did not request it', (_name, chunk) => {
   const { seen, result } = meter([delta('a'), finish(), chunk, '[DONE]'], { dropUsageChunk: true });
   expect(seen).toEqual(['pass', 'pass', 'drop', 'final']);
   expect(result.usage).toEqual(READ);
@@ -101,7 +103,7 @@ test.each<[string, object]>([
   ['audio', { audio: { data: 'AAAA' } }],
   ['an image', { images: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AA' } }] }],
   ['an annotation', { annotations: [{ type: 'url_citation', url_citation: { url: 'https://e.example' } }] }],
-])('a chunk with usage and %s shows an answer', (_name, shown) => {
+])('a chunk with usage and %s is relayed', (_name, shown) => {
   const chunk = { choices: [{ index: 0, delta: shown, finish_reason: null }], usage: USAGE };
   expect(meter([chunk], { dropUsageChunk: true }).seen).toEqual(['pass']);
 });
@@ -110,13 +112,13 @@ test.each<[string, object]>([
   ['a role', { role: 'assistant', content: '' }],
   ['empty members', { role: 'assistant', content: null, refusal: null, tool_calls: [], reasoning_content: '' }],
   ['the id of audio', { audio: { id: 'a', expires_at: 7 } }],
-])('a chunk with nothing but %s shows no answer', (_name, nothing) => {
+])('a chunk with only %s is held', (_name, nothing) => {
   expect(
     meter([{ choices: [{ index: 0, delta: nothing, logprobs: { content: [] }, finish_reason: '' }] }]).seen,
   ).toEqual(['early']);
 });
 
-test('log probabilities and a finish reason show an answer', () => {
+test('log probabilities and finish reasons are content', () => {
   const tokens = { choices: [{ index: 0, delta: {}, logprobs: { content: [{ token: 'a', logprob: -1 }] } }] };
   expect(meter([tokens, finish()]).seen).toEqual(['pass', 'pass']);
 });
@@ -136,7 +138,7 @@ test('the usage of a failing chunk is read', () => {
   expect(meter([delta('a'), inside])).toMatchObject({ seen: ['pass', 'error'], result: { usage: READ } });
 });
 
-test('cache writes are of one hour where the request asks for these', () => {
+test('cache writes are 1-hour writes if the request asks for these', () => {
   const written = { ...USAGE, prompt_tokens_details: { cached_tokens: 5, cache_write_tokens: 4 } };
   const asked = meter([usageChunk(written)], { cacheWriteTtl1h: true }).result;
   expect(asked.usage).toEqual({ ...READ, cacheWrite1h: 4 });
@@ -192,7 +194,7 @@ test.each<[string, unknown, MeterResult['usage'], MeterResult['problem']]>([
   expect(plain).toMatchObject({ usage: read, problem, finished: true });
 });
 
-test('the best usage counts, not the sum, and no later report takes it back', () => {
+test('the best usage counts, not the sum, and later reports do not lower it', () => {
   const early = { prompt_tokens: 12, completion_tokens: 1 };
   expect(meter([delta('a', { usage: early }), finish(0, { usage: USAGE })]).result.usage).toEqual(READ);
   expect(meter([finish(0, { usage: USAGE }), { choices: [], usage: null }]).result.usage).toEqual(READ);
@@ -201,7 +203,7 @@ test('the best usage counts, not the sum, and no later report takes it back', ()
   }
 });
 
-test('a stream is finished by the marker or by the finish reasons of all choices', () => {
+test('a stream is finished by the marker or by all finish reasons', () => {
   expect(meter([delta('a')]).result.finished).toBe(false);
   expect(meter([delta('a'), '[DONE]']).result.finished).toBe(true);
   expect(meter([delta('a'), finish()]).result.finished).toBe(true);
@@ -209,13 +211,13 @@ test('a stream is finished by the marker or by the finish reasons of all choices
   expect(meter([finish(0), finish(1)], { choices: 2 }).result.finished).toBe(true);
 });
 
-test.each(['', 'null', 0, true, {}, null])('a finish reason that is %p is none', (reason) => {
+test.each(['', 'null', 0, true, {}, null])('a finish reason of %p is ignored', (reason) => {
   const unfinished = { choices: [{ index: 0, delta: { content: 'a' }, finish_reason: reason }] };
   expect(meter([unfinished]).result.finished).toBe(false);
   expect(meter([unfinished, finish()]).result.finished).toBe(true);
 });
 
-test('only choices that were asked for count as finished', () => {
+test('only requested choices count as finished', () => {
   const others = [-1, 2, 1.5, '0', 'x', {}, true].map((index) => ({ choices: [{ index, finish_reason: 'stop' }] }));
   expect(meter([...others, finish(0)], { choices: 2 }).result.finished).toBe(false);
   expect(meter([...others, finish(0), finish(1)], { choices: 2 }).result.finished).toBe(true);
@@ -224,17 +226,17 @@ test('only choices that were asked for count as finished', () => {
 
 test.each([
   ['an error object', { error: { message: 'x' } }, 'error'],
-  ['an error beside choices', { ...delta('a'), error: { code: 500 } }, 'error'],
-  ['an error as a text', { error: 'overloaded' }, 'error'],
+  ['an error next to choices', { ...delta('a'), error: { code: 500 } }, 'error'],
+  ['an error as a string', { error: 'overloaded' }, 'error'],
   ['an old error of vLLM', { object: 'error', message: 'x', code: 400 }, 'error'],
   ['error null', { ...delta('a'), error: null }, 'pass'],
   ['an error that the model writes', delta('{"error":{"message":"x"}}'), 'pass'],
   ['an error inside', { choices: [{ delta: { error: 'x' } }] }, 'pass'],
-])('%s: %s', (_name, sseEvent, as) => {
+])('see() treats %s as %s', (_name, sseEvent, as) => {
   expect(meter([sseEvent]).seen).toEqual([as]);
 });
 
-test('an error event is one whatever its data is', () => {
+test('an error event is an error with any data', () => {
   for (const text of ['event: error\ndata: {"x":1}\n\n', 'event: error\ndata: nonsense\n\n', 'event: error\n\n']) {
     expect(meterText(text).seen).toEqual(['error']);
   }
@@ -246,7 +248,7 @@ test.each([
   ': note\n\n',
   'data:\n\n',
   'data: 7\n\n',
-])('%j passes unread', (text) => {
+])('%j is relayed without being read', (text) => {
   const { seen, result } = meterText(text);
   expect(seen).toEqual(['early']);
   expect(result).toMatchObject({ usage: null, problem: 'absent', finished: false });
@@ -270,14 +272,14 @@ test.each<[string, object, number]>([
   ],
   ['audio without its data', { audio: { id: 'a', data: 'AAAA', transcript: 'hi' } }, 2],
   ['nothing', {}, 0],
-])('text of %s counts', (_name, generated, bytes) => {
+])('text of %s is counted', (_name, generated, bytes) => {
   expect(meter([{ choices: [{ index: 0, delta: generated, finish_reason: null }] }]).result.deliveredBytes).toBe(bytes);
   const plain = { choices: [{ index: 0, message: generated, finish_reason: 'stop' }] };
   expect(READERS.chat.readPlain(Buffer.from(JSON.stringify(plain, null, 2))).deliveredBytes).toBe(bytes);
 });
 
 test(
-  'text of all choices counts, in its decoded bytes, whatever is in it',
+  'the decoded bytes of any text in all choices are counted',
   () => {
     const text = fc.string({ unit: 'binary' }).map((string) => Buffer.from(string).toString());
     const escape = (json: string): string =>
@@ -307,7 +309,7 @@ test(
 );
 
 test(
-  'no event that JSON can make is a fault, and only what JSON.parse sees is seen',
+  'see() reads an event as JSON.parse does and never throws',
   () => {
     const name = fc.constantFrom('usage', 'error', 'choices', 'delta', 'finish_reason', 'x');
     const value = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constantFrom('"usage"', '"delta":{', 'x\\"error"', '\\'));
@@ -326,7 +328,7 @@ test(
 );
 
 test.each([
-  ['no JSON', '<html>', { usage: null, problem: 'malformed', deliveredBytes: 0, finished: false }],
+  ['not JSON', '<html>', { usage: null, problem: 'malformed', deliveredBytes: 0, finished: false }],
   ['cut', '{"choices":[', { usage: null, problem: 'malformed', deliveredBytes: 0, finished: false }],
   ['an array', '[]', { usage: null, problem: 'malformed', deliveredBytes: 0, finished: false }],
   ['an error', '{"error":{"message":"x"}}', { usage: null, problem: 'absent', deliveredBytes: 0, finished: false }],
@@ -343,7 +345,7 @@ test.each([
     '{"choices":[{}],"error":null}',
     { usage: null, problem: 'absent', deliveredBytes: 0, finished: true },
   ],
-])('a plain body that is %s', (_name, body, result) => {
+])('readPlain() reads a body: %s', (_name, body, result) => {
   expect(READERS.chat.readPlain(Buffer.from(body))).toMatchObject(result);
 });
 
@@ -360,17 +362,17 @@ test('a legacy completion is metered by the text of its choices', () => {
 });
 
 test.each([
-  ['nested too deep to be written', DEEP_JSON],
+  ['nested too deeply to be serialized', DEEP_JSON],
   ['of another kind', '-1.5'],
   ['longer than any name', `"${'x'.repeat(10_000)}"`],
-])('members of a chunk that are %s are left out of the usage that is made for it', (_name, value) => {
+])('members of a chunk that are %s are not in the created usage event', (_name, value) => {
   const chunk = `data: {"id":${value},"object":${value},"created":${value},"model":${value},"choices":[]}\n\n`;
   const { meter: made } = meterText(chunk, { makesUsageEvent: true });
   const [sseEvent] = new EventSplitter().push(made.usageEvent?.(READ) ?? Buffer.alloc(0));
   expect(Object.keys(JSON.parse(String(sseEvent?.data)))).toEqual(['choices', 'usage']);
 });
 
-test('a cut stream ends with an error event, not with the marker', () => {
+test('a cut stream ends with an error event instead of the marker', () => {
   const meterOfCut = READERS.chat.streamMeter({ dropUsageChunk: false, choices: 1 });
   const [sseEvent] = new EventSplitter().push(meterOfCut.cutEnding(gatewayError('upstream_timeout'), 'r-1'));
   expect(JSON.parse(String(sseEvent?.data))).toMatchObject({ error: { code: 'upstream_timeout', request_id: 'r-1' } });

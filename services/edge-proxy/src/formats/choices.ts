@@ -21,15 +21,15 @@ import { readOpenAiUsage } from './openai-usage.js';
 import { SaidReader, saidIn } from '../pricing/said-extras.js';
 import { isWhole, meterResult, UNREADABLE_USAGE, UsageTally, withSaid } from './read-usage.js';
 
-/** `[DONE]`, with room for white space around it. */
+/** Length of `[DONE]`, with room for white space around it. */
 const DONE_BYTES_MAX = 16;
-/** A stream that ends without any choice. */
+/** A stream that ended without any choice. */
 const NO_ANSWER: SeenEvent = { ...PASS, pass: false, failure: { said: null, relayed: null } };
 
 /**
- * The reader of answers that are lists of choices: chat and legacy completions.
+ * Creates the reader for responses that are lists of choices: chat and legacy completions.
  * @param streamed the member of a streamed choice that holds its text
- * @param plain the member of a plain choice that does
+ * @param plain the member of a plain choice that holds its text
  */
 export function choicesReader(streamed: string, plain: string): AnswerReader {
   return {
@@ -40,8 +40,8 @@ export function choicesReader(streamed: string, plain: string): AnswerReader {
 }
 
 /**
- * Every event is parsed: on a typical one that costs what byte tests for usage, errors, finish
- * reasons and text cost together, under 1 µs, and nothing is guessed.
+ * Parses every event. For a typical event this takes less than 1 µs, about as long as searching its
+ * bytes for usage, errors, finish reasons and text.
  */
 function choicesStreamMeter(textMember: string, options: StreamMeterOptions): StreamMeter {
   const { dropUsageChunk, makesUsageEvent = false, choices, totalExtra, pricing, cacheWriteTtl1h } = options;
@@ -103,7 +103,7 @@ function choicesStreamMeter(textMember: string, options: StreamMeterOptions): St
   };
 }
 
-/** What all chunks of a stream have in common; what is not as it should be is left out. */
+/** Returns the members that all chunks of a stream have in common, without invalid values. */
 function headOf({ id, object, created, model }: JsonRecord): JsonRecord {
   return { id: nameOf(id), object: nameOf(object), created: secondsOf(created), model: nameOf(model) };
 }
@@ -119,8 +119,8 @@ function usageEvent(head: JsonRecord | null, { input, cachedInput, output }: Tok
 }
 
 /**
- * Reads a complete, decoded answer. Anything but a JSON object with a choice and without an error
- * is not finished.
+ * Reads a complete, decoded response. Only a JSON object with a choice and without an error is
+ * finished.
  */
 function readPlainChoices(textMember: string, body: Buffer | ParsedJson, counting: Counting = {}): MeterResult {
   const { totalExtra, pricing, cacheWriteTtl1h } = counting;
@@ -136,8 +136,8 @@ function readPlainChoices(textMember: string, body: Buffer | ParsedJson, countin
 }
 
 /**
- * The part that tells an error: a choice (OpenRouter), or what Groq adds. Null: none does. Its text
- * is not relayed.
+ * Returns the part that reports an error: a choice (OpenRouter), or the member that Groq adds. Null
+ * if there is none. The text of the error is not relayed.
  */
 function failedPart(answer: JsonRecord): JsonRecord | null {
   const own = answer['x_groq'];
@@ -145,14 +145,14 @@ function failedPart(answer: JsonRecord): JsonRecord | null {
   return parts.find((part) => saysError(part['error'])) ?? null;
 }
 
-/** Some say it by the kind of the object alone (vLLM before 0.10). */
+/** Some providers report an error only by the type of the object (vLLM before 0.10). */
 function isError(answer: JsonRecord | null): boolean {
   return answer !== null && (saysError(answer['error']) || answer['object'] === 'error');
 }
 
 /**
- * The usages of an answer or a chunk: at its top, and at some providers in a choice or under their
- * own name.
+ * Yields the usages of a response or a chunk. Most providers report usage at the top level, some in
+ * a choice or under their own name.
  */
 function* usagesIn(answer: JsonRecord): Iterable<unknown> {
   if (isSet(answer['usage'])) yield answer['usage'];
@@ -174,7 +174,7 @@ function choicesOf(answer: JsonRecord): readonly JsonRecord[] {
   return Array.isArray(choices) ? choices.filter(isRecord) : [];
 }
 
-/** Whether it is the index of one of so many choices. */
+/** Returns whether the value is a valid index for this number of choices. */
 function isIndex(value: unknown, choices: number): value is number {
   return Number.isInteger(value) && (value as number) >= 0 && (value as number) < choices;
 }

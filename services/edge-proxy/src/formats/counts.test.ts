@@ -17,19 +17,19 @@ test.each([
   expect(READERS.embedding.readPlain(body)).toEqual({ usage, problem, deliveredBytes: 0, finished: true });
 });
 
-test('embeddings without usage are an answer', () => {
+test('embeddings without usage are a response', () => {
   expect(READERS.embedding.readPlain(Buffer.from('{"data":[]}'))).toMatchObject({ problem: 'absent', finished: true });
 });
 
 test.each(['<html>', '[]', '{"data":[', '{"error":{"message":"x"}}'])(
-  '%j is neither embeddings nor a count',
+  '%j is neither embeddings nor a token count',
   (body) => {
     expect(READERS.embedding.readPlain(Buffer.from(body)).finished).toBe(false);
     expect(READERS.token_count.readPlain(Buffer.from(body)).finished).toBe(false);
   },
 );
 
-test('a count of tokens is an answer without usage; an error of its protocol is none', () => {
+test('a token count is a response without usage, and an error is not', () => {
   expect(READERS.token_count.readPlain(Buffer.from('{"input_tokens":9}'))).toEqual({
     usage: null,
     problem: 'absent',

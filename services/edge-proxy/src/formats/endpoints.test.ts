@@ -8,7 +8,9 @@ import { forwardBody } from '../parse/forward-body.js';
 import { parseCall } from '../parse/parse-call.js';
 import type { ParsedCall, ParseResult } from '../parse/parse-call.js';
 
-/** A property takes up to 1 s on a free machine; a busy one must not fail it. */
+/**
+ * Timeout of a property test. It takes up to 1 s on an idle machine; a busy one must not fail it.
+ */
 const PROPERTY_MS_MAX = 60_000;
 
 const HEADERS = { contentType: 'application/json', contentEncoding: undefined };
@@ -23,7 +25,7 @@ const BODIES: Readonly<Record<Endpoint, object>> = {
 };
 const ENDPOINTS = Object.entries(BODIES) as [Endpoint, Record<string, unknown>][];
 
-test.each(ENDPOINTS)('%s: each listed field is required, and nothing else', (path, body) => {
+test.each(ENDPOINTS)('%s requires exactly its listed fields', (path, body) => {
   expect(read(path, body).ok).toBe(true);
   for (const name of Object.keys(body)) {
     const { [name]: _left, ...rest } = body;
@@ -32,7 +34,7 @@ test.each(ENDPOINTS)('%s: each listed field is required, and nothing else', (pat
   }
 });
 
-test.each(ENDPOINTS)('%s: a name that the gateway reads must not occur twice', (path, body) => {
+test.each(ENDPOINTS)('%s refuses a known name that occurs twice', (path, body) => {
   for (const { name } of (ENDPOINT_TABLE.get(path) as EndpointRow).fields) {
     const text = JSON.stringify({ ...body, [name]: body[name] ?? null });
     const twice = `${text.slice(0, -1)},${JSON.stringify(name)}:null}`;
@@ -67,7 +69,7 @@ test.each<[Endpoint, string, unknown[], unknown[]]>([
   ['/v1/messages/count_tokens', 'stream', [true, 'x'], []],
   ['/v1/embeddings', 'stream', [true, 'x'], []],
   ['/v1/embeddings', 'n', [9], []],
-])('%s: %s may be any of %j and none of %j', (path, name, good, bad) => {
+])('%s accepts a %s of %j and refuses %j', (path, name, good, bad) => {
   for (const value of good) expect([value, read(path, { ...BODIES[path], [name]: value }).ok]).toEqual([value, true]);
   for (const value of bad) expect([value, param(path, { ...BODIES[path], [name]: value })]).toEqual([value, name]);
 });
@@ -115,7 +117,7 @@ test.each<[Endpoint, unknown, number, number]>([
   ['/v1/embeddings', [[1, [2]]], 7, 0],
   ['/v1/embeddings', ['ab', 7, [8, 9]], 4, 3],
   ['/v1/embeddings', [{ text: 'x' }], 12, 0],
-])('%s of %j: %i bytes of prompt, %i tokens', (path, input, promptBytes, arrayElements) => {
+])('%s with input %j: %i prompt bytes, %i tokens', (path, input, promptBytes, arrayElements) => {
   expect(call(path, { model: 'a/b', input }).bounds).toMatchObject({ promptBytes, arrayElements, attachments: 0 });
 });
 
@@ -142,7 +144,7 @@ test.each<[string, Endpoint, object, number, number]>([
   ['an image of a chat', '/v1/chat/completions', { type: 'image_url', image_url: { url: DATA_URL } }, 1, 3_022],
   ['an input image', '/v1/responses', { type: 'input_image', image_url: DATA_URL }, 1, 3_022],
   ['an input file', '/v1/responses', { type: 'input_file', file_data: DATA_URL, filename: 'a' }, 1, 3_022],
-])('%s on %s', (_name, path, part, attachments, left) => {
+])('attachments of %s on %s', (_name, path, part, attachments, left) => {
   const messages = [{ role: 'user', content: [{ type: 'text', text: 'see' }, part] }];
   const name = path === '/v1/responses' ? 'input' : 'messages';
   const bounds = call(path, { ...BODIES[path], [name]: messages }).bounds;
@@ -164,13 +166,13 @@ test.each<[string, object, number, number]>([
   ],
   ['a text as output', { type: 'function_call_output', output: DATA_URL }, 0, 0],
   ['an item that calls itself an image', { type: 'input_image', role: 'user', content: DATA_URL }, 0, 0],
-])('%s among the items of a response', (_name, item, attachments, left) => {
+])('attachments of %s among the items of a response', (_name, item, attachments, left) => {
   const input = [item];
   const bounds = call('/v1/responses', { model: 'a/b', input }).bounds;
   expect(bounds).toMatchObject({ attachments, promptBytes: JSON.stringify(input).length - left });
 });
 
-test('what else may become prompt text counts on every endpoint', () => {
+test('other members that may become prompt text count on every endpoint', () => {
   const plain = call('/v1/messages', BODIES['/v1/messages']).bounds.promptBytes;
   const more = { system: 'abc', tools: [{ name: 'f' }], stop_sequences: ['zzz'], metadata: { user_id: 'u' } };
   const { promptBytes } = call('/v1/messages', { ...BODIES['/v1/messages'], ...more }).bounds;
@@ -191,12 +193,12 @@ test.each([
     '{"messages":[{"stream":true}],"x":{"stream":1},"model":"a/b"}',
     '{"messages":[{"stream":true}],"x":{"stream":1},"model":"up"}',
   ],
-])('count_tokens %s is sent on as %s', (source, forwarded) => {
+])('count_tokens forwards %s as %s', (source, forwarded) => {
   expect(forward('/v1/messages/count_tokens', source)).toBe(forwarded);
 });
 
 test(
-  'count_tokens: what is left out is what is only for the answer, wherever it stands',
+  'count_tokens removes members of the response at any position',
   () => {
     const cut = ['max_tokens', 'stream', 'temperature', 'top_p', 'top_k', 'stop_sequences', 'metadata', 'service_tier'];
     const fields = fc.dictionary(fc.constantFrom(...cut, 'system', 'tools', 'x'), fc.jsonValue({ maxDepth: 2 }));
@@ -217,7 +219,7 @@ test(
   PROPERTY_MS_MAX,
 );
 
-test('nothing is cut from the bodies of other endpoints', () => {
+test('forwardBody() removes nothing on other endpoints', () => {
   const source = '{"model":"a/b","max_tokens":5,"messages":[],"temperature":1,"service_tier":"x","top_k":3}';
   expect(forward('/v1/messages', source)).toBe(source.replace('a/b', 'up'));
 });

@@ -1,85 +1,87 @@
 import type { Endpoint } from '@gateway/contracts/messages';
 
-/** Which envelope and which error words an endpoint has. */
+/** The style of an endpoint's errors: envelope and type names. */
 export type EndpointStyle = 'chat' | 'messages';
-/** The format of an endpoint's answers: names its reader. */
+/** The format of an endpoint's responses, which selects the reader. */
 export type AnswerFormat = 'chat' | 'completion' | 'message' | 'response' | 'embedding' | 'token_count';
-/** JSON kinds, as the scanner names them. */
+/** Kinds of JSON values, with the names of the scanner. */
 export type JsonKind = 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null';
 
 /**
- * What a top-level field must be (docs/behaviour.md#fields). `null` in an optional field means
- * unset.
+ * The valid values of a top-level field (docs/behaviour.md#fields). `null` in an optional field
+ * means unset.
  */
 export type FieldType =
   | 'model' // a string of 1 to MODEL_NAME_LENGTH_MAX characters
   | 'objects' // an array of objects
   | 'flag' // a boolean
   | 'choices' // an integer, 1 to CHOICES_MAX
-  | 'limit' // an integer, below 0 only where a source takes it as none
-  | 'unlisted' // anything: read as far as it can be, since it may bound what the call costs
-  | 'any' // anything, but once: it names stored objects
+  | 'limit' // an integer, below 0 only if a source accepts it
+  | 'unlisted' // anything; read if possible, since it may bound the cost
+  | 'any' // anything, but only once, since it may name stored objects
   | 'object'
   | 'text' // a string or an array
-  | 'off'; // nothing but false
+  | 'off'; // only false
 
-/** A field that the gateway reads: it must not occur twice at the top level. */
+/** A field that the gateway reads. It must not occur twice at the top level. */
 export interface FieldRule {
   readonly name: string;
   readonly type: FieldType;
   readonly required: boolean;
 }
 
-/** One model-calling endpoint. */
+/** An endpoint that calls a model. */
 export interface EndpointRow {
   readonly path: Endpoint;
   readonly style: EndpointStyle;
   readonly billed: boolean;
   readonly format: AnswerFormat;
-  /** The kind of model that it is for. */
+  /** The kind of model that the endpoint calls. */
   readonly kind: 'chat' | 'embedding';
   /**
-   * The answer is generated text: its length has a bound, and where there is a field `stream`, it
-   * can be a stream.
+   * The response is generated text. Its length is bounded, and it can be a stream if the endpoint
+   * has the field `stream`.
    */
   readonly generates: boolean;
-  /** The member that holds the prompt, and what it is made of. */
+  /** The member that holds the prompt, and its form. */
   readonly prompt: { readonly name: string; readonly holds: PromptForm };
-  /** The gateway may ask for usage in a stream by `stream_options.include_usage`. */
+  /** The gateway may request usage in a stream with `stream_options.include_usage`. */
   readonly streamUsageOption: boolean;
-  /** Its own limits of the output. Another name may raise the worst case and never lowers it. */
+  /**
+   * The endpoint's own output limits. Other limits may raise the worst case, but never lower it.
+   */
   readonly outputLimits: ReadonlySet<string>;
   readonly fields: readonly FieldRule[];
-  /** Top-level members that are cut out of the body when it is forwarded. */
+  /** Top-level members that are removed from the forwarded body. */
   readonly cut: ReadonlySet<string>;
 }
 
 /**
- * `messages`: an array of messages. `texts`: a text, tokens as integers, or an array of either:
- * each element is a prompt of its own. `items`: a text or an array of messages and other items.
+ * `messages`: an array of messages. `texts`: a text, tokens as integers, or an array of these,
+ * where each element is a prompt. `items`: a text, or an array of messages and other items.
  */
 export type PromptForm = 'messages' | 'texts' | 'items';
 
-/** Choices in one answer (libs/contracts/specification/model-gateway-api.md#limits). */
+/** Maximum choices in one response (libs/contracts/specification/model-gateway-api.md#limits). */
 export const CHOICES_MAX = 4;
 
-/** Limits of an answer's tokens, on one endpoint or another. */
+/** Output token limits of all endpoints. */
 export const TOKEN_LIMITS = ['max_tokens', 'max_completion_tokens', 'max_output_tokens'] as const;
 /**
- * Fields that bound an answer's length. They are read on every endpoint, since any of them may
- * reach a provider that obeys it.
+ * Fields that bound a response's length. All are read on every endpoint, since a provider may apply
+ * any of them.
  */
 const OUTPUT_FIELDS = ['n', 'best_of', ...TOKEN_LIMITS] as const;
 
 /**
- * These fields, each by the type that the endpoint lists for it; those that it does not list are
- * forwarded whatever they are.
+ * Returns a rule for each of these fields, with the type that the endpoint lists. Fields that the
+ * endpoint does not list are forwarded with any value.
  */
 function outputFields(listed: Partial<Record<(typeof OUTPUT_FIELDS)[number], FieldType>>): FieldRule[] {
   return OUTPUT_FIELDS.map((name) => ({ name, type: listed[name] ?? 'unlisted', required: false }));
 }
 
-/** Fields that name stored objects, whatever their value. */
+/** Returns rules for fields that may name stored objects, with any value. */
 function anyFields(...names: string[]): FieldRule[] {
   return names.map((name) => ({ name, type: 'any', required: false }));
 }
@@ -92,7 +94,7 @@ const UNLISTED_STREAM_OPTIONS: FieldRule = { ...STREAM_OPTIONS, type: 'unlisted'
 const PROMPT: FieldRule = { name: 'prompt', type: 'text', required: true };
 const INPUT: FieldRule = { name: 'input', type: 'text', required: true };
 
-/** What most endpoints are. */
+/** Settings of most endpoints. */
 const USUAL = {
   style: 'chat',
   billed: true,
@@ -127,7 +129,7 @@ const ROWS: readonly EndpointRow[] = [
     format: 'response',
     prompt: { name: 'input', holds: 'items' },
     outputLimits: new Set(['max_output_tokens']),
-    // The result of a call in the background could be neither fetched nor billed.
+    // The result of a background request could be neither fetched nor billed.
     fields: [
       MODEL,
       INPUT,
@@ -169,8 +171,8 @@ const ROWS: readonly EndpointRow[] = [
     generates: false,
     prompt: { name: 'messages', holds: 'messages' },
     fields: [MODEL, MESSAGES, ...anyFields('container')],
-    // Clients send the body of the call that they count for; providers refuse what is only for its
-    // answer.
+    // Clients send the same body as for the message. Providers refuse members that only affect the
+    // response.
     cut: new Set([
       'max_tokens',
       'stream',
@@ -184,5 +186,5 @@ const ROWS: readonly EndpointRow[] = [
   },
 ];
 
-/** The served model-calling endpoints (all POST) by their raw path. */
+/** The model endpoints (all POST) by their raw path. */
 export const ENDPOINT_TABLE: ReadonlyMap<string, EndpointRow> = new Map(ROWS.map((row) => [row.path, row]));

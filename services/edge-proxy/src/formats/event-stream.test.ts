@@ -7,7 +7,9 @@ import type { JsonReducer } from '../json/json-reducer.js';
 import { parseObject } from './answer-json.js';
 import { generatedTextBytes } from './generated-text.js';
 
-/** A property takes up to 1 s on a free machine; a busy one must not fail it. */
+/**
+ * Timeout of a property test. It takes up to 1 s on an idle machine; a busy one must not fail it.
+ */
 const PROPERTY_MS_MAX = 60_000;
 
 type Event = [event: string | null, data: string | null];
@@ -40,9 +42,9 @@ test.each<[string, string, Event[]]>([
     ],
   ],
   ['a named event', 'event: ping\ndata: {}\n\n', [['ping', '{}']]],
-  ['the last name counts', 'event: a\nevent: b\ndata: x\n\n', [['b', 'x']]],
+  ['the last name is used', 'event: a\nevent: b\ndata: x\n\n', [['b', 'x']]],
   ['several data lines', 'data: a\ndata: b\ndata\ndata:c\n\n', [[null, 'a\nb\n\nc']]],
-  ['one space is taken, not two', 'data:  a\ndata:b \n\n', [[null, ' a\nb ']]],
+  ['one space is removed, not two', 'data:  a\ndata:b \n\n', [[null, ' a\nb ']]],
   ['an empty data line', 'data:\n\n', [[null, '']]],
   ['a data line of one space', 'data: \n\n', [[null, '']]],
   ['a field without colon', 'data\n\n', [[null, '']]],
@@ -75,7 +77,7 @@ test.each<[string, string, Event[]]>([
     ],
   ],
   [
-    'a byte order mark later is none',
+    'a later byte order mark is data',
     'data: a\n\n\ufeffdata: b\n\n',
     [
       [null, 'a'],
@@ -90,13 +92,13 @@ test.each<[string, string, Event[]]>([
       [null, '[DONE]'],
     ],
   ],
-])('%s', (_name, text, events) => {
+])('EventSplitter splits %s', (_name, text, events) => {
   const sseEvents = split([Buffer.from(text)]);
   expect(sseEvents.map(eventOf)).toEqual(events);
   expect(joined(sseEvents)).toBe(text);
 });
 
-test('an event that is one chunk is that chunk, uncopied', () => {
+test('an event in one chunk is returned uncopied', () => {
   const chunk = Buffer.from('data: {"a":1}\n\n');
   const [sseEvent] = new EventSplitter().push(chunk);
   expect(sseEvent?.bytes.buffer).toBe(chunk.buffer);
@@ -104,7 +106,7 @@ test('an event that is one chunk is that chunk, uncopied', () => {
   expect((sseEvent?.data as Buffer | undefined)?.buffer).toBe(chunk.buffer);
 });
 
-test('an event is given out with its blank line, not with the byte after it', () => {
+test('an event is returned with its blank line, before the next byte', () => {
   for (const end of ['\n\n', '\r\r', '\r\n\r\n', '\r\n\r']) {
     expect(new EventSplitter().push(Buffer.from(`data: a${end}`)).map(eventOf)).toEqual([[null, 'a']]);
   }
@@ -118,7 +120,7 @@ const SAMPLE_EVENTS: Event[] = [
   [null, '[DONE]'],
 ];
 
-test('two cuts at any positions change neither bytes nor events', () => {
+test('two cuts at any position change neither bytes nor events', () => {
   const bytes = Buffer.from(SAMPLE);
   const expected = { text: SAMPLE, events: SAMPLE_EVENTS };
   for (let one = 0; one <= bytes.length; one += 1) {
@@ -130,7 +132,7 @@ test('two cuts at any positions change neither bytes nor events', () => {
   }
 });
 
-test('byte by byte it is the same', () => {
+test('a stream in chunks of one byte gives the same events', () => {
   const bytes = Buffer.from(SAMPLE);
   const sseEvents = split(Array.from(bytes, (_byte, i) => bytes.subarray(i, i + 1)));
   expect(joined(sseEvents)).toBe(SAMPLE);
@@ -138,7 +140,7 @@ test('byte by byte it is the same', () => {
 });
 
 test(
-  'any stream cut anyhow gives the events that a plain reading of the whole gives',
+  'any stream in any chunks gives the events of the whole text',
   () => {
     const line = fc.oneof(
       fc.constantFrom('', '', ': c', 'data', 'data:', 'data: x', 'event: e', 'event:', 'id: 1', 'dataa: x', ' data: x'),
@@ -173,7 +175,7 @@ const LONG = [
 const LONG_DATA = { response: { id: 'resp_1', output: [{ type: 'message' }], usage: { input_tokens: 7 } } };
 
 test(
-  'a long event is given out in pieces and read in any split, with any line ends',
+  'a long event is returned in parts and read in any split and line ends',
   () => {
     const lineEnd = fc.constantFrom('\n', '\r', '\r\n');
     const before = fc.constantFrom('', '\ufeff', 'data: a\n\n');
@@ -220,23 +222,23 @@ test.each([
   }
 });
 
-test.each([[[10]], [[5, 5]], [[4, 4, 4]]])('an event above the bound is a fault, in chunks of %j', (sizes) => {
+test.each([[[10]], [[5, 5]], [[4, 4, 4]]])('an event above the bound throws in chunks of %j', (sizes) => {
   const splitter = new EventSplitter(undefined, 3, 9);
   const chunks = sizes.map((size) => Buffer.alloc(size, 'x'));
   expect(() => chunks.forEach((chunk) => splitter.push(chunk))).toThrow(EventOverflow);
 });
 
-test('an event is held up to its bound, however many there are', () => {
+test('each event is held up to its own bound', () => {
   const splitter = new EventSplitter(undefined, 9);
   const [first, second, third] = splitter.push(Buffer.from('data: a\n\ndata: a\n\ndata: ab\n\n'));
   expect([first?.endsLong, second?.endsLong, third?.endsLong]).toEqual([undefined, undefined, true]);
 });
 
-test('an event is held up to 64 KiB, and passes up to 256 MiB', () => {
+test('the bounds are 64 KiB for a held event and 256 MiB for any event', () => {
   expect([SSE_EVENT_HELD_BYTES_MAX, SSE_EVENT_BYTES_MAX]).toEqual([65_536, 268_435_456]);
 });
 
-test('nothing is left of a stream that ends with a blank line', () => {
+test('end() returns null after a blank line', () => {
   const splitter = new EventSplitter();
   splitter.push(Buffer.from('data: a\n\n'));
   expect(splitter.end()).toBeNull();
@@ -252,7 +254,7 @@ function eventOf({ event, data }: SseEvent): Event {
   return [event, data === null ? null : data.toString()];
 }
 
-/** Where a CRLF was cut, an event more without data may come out. */
+/** A CRLF that was cut may give an additional event without data. */
 function withData(sseEvents: readonly SseEvent[]): Event[] {
   return sseEvents.map(eventOf).filter(([, data]) => data !== null);
 }
@@ -261,7 +263,7 @@ function joined(sseEvents: readonly SseEvent[]): string {
   return Buffer.concat(sseEvents.map(({ bytes }) => bytes)).toString();
 }
 
-/** The events of a whole text, by the words of the standard, with no thought for speed. */
+/** Splits a whole text into events as the standard describes, without optimization. */
 function plainEvents(text: string): Event[] {
   const blocks: string[][] = [[]];
   for (const line of text.split(/\r\n|\r|\n/)) {

@@ -1,11 +1,14 @@
 import { JsonReducer, type Shape } from '../json/json-reducer.js';
 import { answerShape, KEPT_EVENT_BYTES_MAX } from './answer-shape.js';
 
-/** Bytes of one event that is held until it is complete; a longer one passes while it is read. */
+/**
+ * Maximum bytes of an event that is held until it is complete. A longer event is relayed while it
+ * is read.
+ */
 export const SSE_EVENT_HELD_BYTES_MAX = 64 * 1024;
 /**
- * Bytes of one event. Room for an answer of 128,000 tokens that is repeated at its end with twenty
- * log probabilities each.
+ * Maximum bytes of one event. Large enough for a response of 128,000 tokens that is repeated at its
+ * end with twenty log probabilities each.
  */
 export const SSE_EVENT_BYTES_MAX = 256 * 1024 * 1024;
 
@@ -14,34 +17,35 @@ const CR = 0x0d;
 const COLON = 0x3a;
 const SPACE = 0x20;
 const BOM = Buffer.from('\ufeff');
-/** Bytes of the longest name of an event that is kept. */
+/** Maximum bytes kept of an event's name. */
 const EVENT_NAME_BYTES_MAX = 256;
 /**
- * Pieces of an event that are joined at a time: tiny chunks must not cost many times their bytes.
+ * Number of chunks of an event that are joined at a time, so that tiny chunks do not take many
+ * times their size in memory.
  */
 const PIECES_MAX = 1_024;
 
-/** One event of a server-sent event stream with its exact bytes, or a part of a long one. */
+/** One event of a server-sent event stream with its exact bytes, or a part of a long event. */
 export interface SseEvent {
   /**
-   * As received, with line ends and the blank line: the bytes of all events together are those of
-   * the stream.
+   * The bytes as received, with line ends and the blank line. Together the bytes of all events are
+   * those of the stream.
    */
   readonly bytes: Buffer;
-  /** The last `event` field; null when there is none. */
+  /** The last `event` field; null if there is none. */
   readonly event: string | null;
   /**
-   * The data lines, joined by LF; null when there is none (a comment, an empty event). Of a long
-   * event: what was kept of it.
+   * The data lines, joined by LF; null if there are none (a comment, an empty event). For a long
+   * event, the part that was kept.
    */
   readonly data: Buffer | JsonReducer | null;
-  /** A part of a long event, and not its last one: `event` and `data` are those so far. */
+  /** A part of a long event, but not the last one. `event` and `data` are incomplete. */
   readonly isPiece: boolean;
-  /** The last part of a long event: `event` and `data` are those of the whole. */
+  /** The last part of a long event. `event` and `data` are complete. */
   readonly endsLong?: true;
 }
 
-/** A provider's event exceeds its bound: the stream counts as cut, or as no answer. */
+/** A provider's event exceeds its bound. The response counts as cut, or as unusable. */
 export class EventOverflow extends Error {
   override readonly name = 'EventOverflow';
 
@@ -51,27 +55,26 @@ export class EventOverflow extends Error {
 }
 
 /**
- * Splits the bytes of a server-sent event stream into events, however they are cut into chunks. An
- * event is given out as soon as its blank line is complete: when a CRLF is cut in two there, its LF
- * becomes the first byte of the next event, where it means nothing. Bytes are not copied while an
- * event lies in one chunk. An event that is too long to be held is given out in pieces, as they
- * come, and read meanwhile.
+ * Splits a server-sent event stream into events, independent of its chunks. An event is returned as
+ * soon as its blank line is complete. If a CRLF is split there, its LF becomes the first byte of
+ * the next event, where it has no meaning. Bytes are not copied if an event is in one chunk. An
+ * event that is too long to be held is returned in parts as they arrive, and read at the same time.
  */
 export class EventSplitter {
-  /** Earlier chunks' bytes of the event that has begun. */
+  /** Bytes of earlier chunks of the incomplete event. */
   private pending: Buffer[] = [];
   private pendingBytes = 0;
-  /** Joined earlier pieces, before those in `pending`. */
+  /** Joined chunks that come before those in `pending`. */
   private joined: Buffer[] = [];
-  /** No byte of the current line has come. */
+  /** No byte of the current line has arrived. */
   private lineIsEmpty = true;
-  /** The last byte was CR: an LF that follows belongs to it. */
+  /** The last byte was CR, so that a following LF belongs to it. */
   private afterCr = false;
   private isFirst = true;
-  /** The event that is given out in pieces; null: none is. */
+  /** The event that is being returned in parts; null if there is none. */
   private long: LongEvent | null = null;
 
-  /** @param shape what is kept of a long event */
+  /** @param shape the data that is kept of a long event */
   constructor(
     private readonly shape: Shape = answerShape(undefined),
     private readonly heldBytesMax = SSE_EVENT_HELD_BYTES_MAX,
@@ -79,9 +82,8 @@ export class EventSplitter {
   ) {}
 
   /**
-   * The LF at the start of the chunk, where the last event ended in a CR with which the chunk
-   * before ended: it belongs to that event, and what is left of the chunk is pushed without it.
-   * Empty where there is none.
+   * Returns the LF at the start of the chunk if the chunk before ended an event with CR. The LF
+   * belongs to that event; the caller pushes the chunk without it. Returns no bytes otherwise.
    */
   takeLf(chunk: Buffer): Buffer {
     if (!this.afterCr || this.pendingBytes > 0 || this.long !== null || chunk[0] !== LF) return chunk.subarray(0, 0);
@@ -90,8 +92,8 @@ export class EventSplitter {
   }
 
   /**
-   * The events that the chunk completes. @throws EventOverflow, after which nothing more may be
-   * pushed
+   * Returns the events that the chunk completes. @throws EventOverflow, after which push() must not
+   * be called again
    */
   push(chunk: Buffer): SseEvent[] {
     const sseEvents: SseEvent[] = [];
@@ -132,8 +134,8 @@ export class EventSplitter {
   }
 
   /**
-   * What came after the last blank line, if anything. Of a stream that ended properly it is read as
-   * an event, as clients do; of a broken one it is a fragment, not to be relayed.
+   * Returns the bytes after the last blank line, if any. If the stream ended normally, they are
+   * read as an event, as clients do. If it broke, they are a fragment that must not be relayed.
    */
   end(): SseEvent | null {
     return this.pendingBytes === 0 && this.long === null ? null : this.take(NOTHING);
@@ -176,31 +178,28 @@ export class EventSplitter {
   }
 }
 
-/** Reads an event while its bytes pass: of its data it keeps what the shape names. */
+/** Reads an event while its bytes are relayed. Keeps only the data in the shape. */
 class LongEvent {
   event: string | null = null;
   data: JsonReducer | null = null;
   #bytes = 0;
-  /**
-   * The current line: its bytes as long as its field is not known, or those of an event's name, up
-   * to a bound.
-   */
+  /** Bytes of the current line until its field is known, or of an event's name, up to a bound. */
   #line: Buffer = NOTHING;
   #isData = false;
 
   constructor(
     private readonly shape: Shape,
     private readonly bytesMax: number,
-    /** A byte order mark may stand before its first line. */
+    /** The first line may begin with a byte order mark. */
     private mayHaveBom: boolean,
   ) {}
 
-  /** @throws EventOverflow when it is longer than an event may be */
+  /** @throws EventOverflow if the event is too long */
   read(bytes: Buffer): void {
     this.#bytes += bytes.length;
     if (this.#bytes > this.bytesMax) throw new EventOverflow(this.bytesMax);
     let from = 0;
-    // Both ends are searched for once: lines may be short, and may all end in the same.
+    // Each line end is searched for once, since lines may be short and all end with the same byte.
     let lf = -1;
     let cr = -1;
     while (from < bytes.length) {
@@ -213,7 +212,7 @@ class LongEvent {
     }
   }
 
-  /** Its last line may have come without its end. */
+  /** Ends the last line, which may have no line end. */
   end(): Pick<SseEvent, 'event' | 'data'> {
     this.#endLine();
     return { event: this.event, data: this.data };
@@ -227,11 +226,11 @@ class LongEvent {
     if (this.#line.length >= EVENT_NAME_BYTES_MAX) return;
     const line = this.#line.length === 0 ? part : Buffer.concat([this.#line, part]);
     const start = this.#lineStart(line);
-    // The byte behind the colon tells whether there is a space to leave out.
+    // The byte after the colon may be a space, which is not part of the value.
     if (line.length > start + 5 && startsField(line, start, line.length, 'data')) {
       this.#beginData(line, start);
     } else {
-      // A copy: the line must not hold its chunk.
+      // A copy, so that the line does not keep its chunk in memory.
       this.#line = Buffer.from(line.subarray(0, EVENT_NAME_BYTES_MAX));
     }
   }
@@ -267,8 +266,8 @@ function indexFrom(bytes: Buffer, byte: number, start: number): number {
 }
 
 /**
- * Of empty lines, one of which ends at `end`, the last byte: an event for each would cost a
- * thousand times its bytes.
+ * Returns the last byte of consecutive empty lines, one of which ends at `end`. One event for each
+ * of them would take a thousand times its bytes.
  */
 function endOfEmptyLines(chunk: Buffer, end: number): number {
   let last = end;
@@ -298,7 +297,10 @@ function readSseEvent(bytes: Buffer, start: number): SseEvent {
 const NOTHING = Buffer.alloc(0);
 const LF_BYTES = Buffer.from('\n');
 
-/** The LF of a CRLF counts as an empty line of its own, which means nothing within an event. */
+/**
+ * Finds the end of a line. The LF of a CRLF counts as an empty line, which has no meaning inside an
+ * event.
+ */
 function endOfLine(bytes: Buffer, start: number): number {
   let i = start;
   for (; i < bytes.length; i += 1) {
@@ -315,7 +317,7 @@ function startsField(bytes: Buffer, start: number, end: number, name: string): b
   return nameEnd === end || bytes[nameEnd] === COLON;
 }
 
-/** The value after a field's name: without the colon and one space. */
+/** Returns the value after a field's name, without the colon and one space. */
 function valueOf(bytes: Buffer, nameEnd: number, end: number): Buffer {
   const afterColon = Math.min(nameEnd + 1, end);
   return bytes.subarray(bytes[afterColon] === SPACE && afterColon < end ? afterColon + 1 : afterColon, end);

@@ -6,23 +6,23 @@ import { isRecord, saysError, type JsonRecord } from './answer-json.js';
 import type { MeterResult, ProviderFailure, SeenEvent } from './meter.js';
 
 /**
- * Texts of one error that are cleaned, their characters, and levels of it that are read: the rest
- * is left out. Cleaning takes up to 0.6 ms for 1,000 characters.
+ * Maximum number, length and nesting of the texts in an error that are cleaned. The remaining texts
+ * are removed. Cleaning takes up to 0.6 ms for 1,000 characters.
  */
 const TEXTS_MAX = 32;
 const TEXTS_LENGTH_MAX = 8_000;
 const LEVELS_MAX = 6;
 /**
- * Levels of an answer that is written anew: what is beyond them is left out. At thousands of levels
- * JSON.stringify throws.
+ * Maximum nesting of a response that is serialized again; deeper values are removed. JSON.stringify
+ * throws at thousands of levels.
  */
 const WRITTEN_LEVELS_MAX = 64;
-/** Members of an event that tell its error. */
+/** Members of an event that describe its error. */
 const TELLING = ['error', 'message', 'detail'] as const;
 
 /**
- * Whether a long event is known to report an error although only a part of it was read. Events
- * whose data has a type are told by that.
+ * Returns whether the part of a long event that was read so far shows that it is an error. If its
+ * data has a type, the type decides.
  */
 export function startsError({ event, data }: SseEvent): boolean {
   const message = data === null || Buffer.isBuffer(data) ? null : data.soFar().object;
@@ -32,8 +32,8 @@ export function startsError({ event, data }: SseEvent): boolean {
 }
 
 /**
- * An error event of a format that relays such: what it says, and the event without what must not
- * leave the gateway.
+ * Reads an error event of a format that relays errors. Returns the error, and the event without
+ * content that must not leave the gateway.
  */
 export function failedEvent(sseEvent: SseEvent, message: JsonRecord | null): SeenEvent {
   const failure =
@@ -43,18 +43,18 @@ export function failedEvent(sseEvent: SseEvent, message: JsonRecord | null): See
   return { pass: true, final: false, early: false, failure };
 }
 
-/** Of a whole answer that is none of its endpoint: what it says, if it says anything. */
+/** Adds the error of a complete body that is not a valid response, if it reports one. */
 export function withError(result: MeterResult, answer: JsonRecord): MeterResult {
   const said = readError(answer);
   return said === null ? result : { ...result, failure: { said, relayed: null } };
 }
 
-/** A whole answer that says it has failed. */
+/** Reads a complete response that reports a failure. */
 export function failedAnswer(body: Buffer | ParsedJson, answer: JsonRecord): ProviderFailure {
   return failureOf(answer, (json) => Buffer.from(json), Buffer.isBuffer(body) ? body : null);
 }
 
-/** @param asIs what is relayed when there is nothing to remove; null: what was kept of it */
+/** @param asIs bytes to relay if nothing has to be removed; null to serialize the kept part */
 function failureOf(message: JsonRecord, written: (json: string) => Buffer, asIs: Buffer | null): ProviderFailure {
   const cleaned = cleanedErrors(message);
   const relayed =
@@ -77,14 +77,14 @@ function eventBytes({ event }: SseEvent, data: string): Buffer {
   return Buffer.from(`${event === null ? '' : `event: ${event}\n`}data: ${data}\n\n`);
 }
 
-/** What may still be looked at, and whether anything of it had to be changed. */
+/** The remaining budget of a cleaning, and whether anything was changed. */
 interface Cleaning {
   texts: number;
   length: number;
   hasChanged: boolean;
 }
 
-/** Null: there is nothing to remove. */
+/** Returns null if there is nothing to remove. */
 function cleanedErrors(message: JsonRecord): JsonRecord | null {
   const cleaning: Cleaning = { texts: TEXTS_MAX, length: TEXTS_LENGTH_MAX, hasChanged: false };
   const cleaned = { ...message };
@@ -117,7 +117,7 @@ function withinLevels(value: unknown, levels: number): unknown {
   return levels === 0 ? null : mapped(value, (each) => withinLevels(each, levels - 1));
 }
 
-/** The list or object with each of its values changed. */
+/** Returns the list or object with each of its values mapped. */
 function mapped(value: object, change: (each: unknown) => unknown): unknown {
   if (Array.isArray(value)) return value.map(change);
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, change(each)]));

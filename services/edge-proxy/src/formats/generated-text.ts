@@ -1,8 +1,8 @@
 import { CUT_BYTES } from '../json/json-reducer.js';
 
 /**
- * Members next to the generated text that are not part of it: kinds, IDs, base64, signatures,
- * quotations.
+ * Members next to the generated text that are not part of it: types, IDs, base64, signatures,
+ * citations.
  */
 export const NOT_GENERATED: ReadonlySet<string> = new Set([
   'role',
@@ -21,7 +21,7 @@ export const NOT_GENERATED: ReadonlySet<string> = new Set([
   'annotations',
   'logprobs',
 ]);
-/** Members of a delta, part or item that name it, and show nothing of an answer. */
+/** Members that only describe a delta, part or item. */
 const NAMES_ONLY: ReadonlySet<string> = new Set([
   'role',
   'type',
@@ -33,14 +33,14 @@ const NAMES_ONLY: ReadonlySet<string> = new Set([
   'phase',
 ]);
 /**
- * Levels of a message or delta that are looked at: `tool_calls` → call → `function` → `arguments`,
- * and some to spare.
+ * Maximum nesting that is searched in a message or delta: `tool_calls` → call → `function` →
+ * `arguments`, and some more.
  */
 const LEVELS_MAX = 8;
 
 /**
- * UTF-8 bytes of the text in a message or a delta: content, reasoning, refusals, names and
- * arguments of tool calls. Text that a JsonReducer has cut counts too.
+ * Counts the UTF-8 bytes of the text in a message or delta: content, reasoning, refusals, names and
+ * arguments of tool calls. Includes text that a JsonReducer has cut.
  */
 export function generatedTextBytes(value: unknown, levels = LEVELS_MAX): number {
   if (typeof value === 'string') return Buffer.byteLength(value);
@@ -53,14 +53,14 @@ export function generatedTextBytes(value: unknown, levels = LEVELS_MAX): number 
 }
 
 /**
- * Whether a message, delta, part or item shows something of an answer: any text that is not empty,
- * encoded data included.
+ * Returns whether a message, delta, part or item has content: any non-empty text, encoded data
+ * included.
  */
 export function showsAnswer(value: unknown, levels = LEVELS_MAX): boolean {
   if (typeof value === 'string') return value !== '';
   if (typeof value !== 'object' || value === null) return false;
   if (((value as { [CUT_BYTES]?: number })[CUT_BYTES] ?? 0) > 0) return true;
-  // Nothing but an answer is nested as deep.
+  // Only content is nested this deeply.
   if (levels === 0) return true;
   for (const name in value) {
     if (!NAMES_ONLY.has(name) && showsAnswer((value as Record<string, unknown>)[name], levels - 1)) return true;

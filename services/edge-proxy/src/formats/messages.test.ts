@@ -6,7 +6,9 @@ import { EventSplitter } from './event-stream.js';
 import type { MeterResult } from './meter.js';
 import { READERS } from './readers.js';
 
-/** A property takes up to 1 s on a free machine; a busy one must not fail it. */
+/**
+ * Timeout of a property test. It takes up to 1 s on an idle machine; a busy one must not fail it.
+ */
 const PROPERTY_MS_MAX = 60_000;
 
 const reader = READERS.message;
@@ -46,14 +48,14 @@ test.each<[string, { type: string }[]]>([
   ['the stop reason comes without usage', [delta(undefined), STOP]],
   ['the stop reason reports the input only', [delta({ input_tokens: 12 }), STOP]],
   ['the stream breaks', []],
-])('the output of message_start is the least where %s', (_name, end) => {
+])('the output of message_start is the least if %s', (_name, end) => {
   const words = Array.from({ length: 10 }, () => text('word '.repeat(1_000)));
   const { result } = meter(start({ input_tokens: 12, output_tokens: 1 }), ...words, ...end);
   expect(result).toMatchObject({ usage: null, begun: { input: 12, output: null, outputAtLeast: 1 } });
   expect(result.deliveredBytes).toBe(50_000);
 });
 
-test('an output that is reported before more text is the least', () => {
+test('an output reported before further text is the least', () => {
   const running = delta({ output_tokens: 7 }, null);
   const { result } = meter(start({ input_tokens: 12, output_tokens: 1 }), text('a'), running, text('b'), STOP);
   expect(result).toMatchObject({ usage: null, begun: { output: null, outputAtLeast: 7 } });
@@ -64,13 +66,13 @@ test.each<[string, unknown[], object | null, MeterResult['problem']]>([
   ['null', [null], null, 'absent'],
   ['zero', [{ input_tokens: 0, output_tokens: 0 }], NONE, null],
   [
-    'cached and written input beside it',
+    'cached and written input next to it',
     [{ input_tokens: 1, cache_read_input_tokens: 20, cache_creation_input_tokens: 300, output_tokens: 4 }],
     { input: 321, cachedInput: 20, cacheWrite: 300, cacheWrite1h: 0, output: 4 },
     null,
   ],
   [
-    'the split of what was written',
+    'the split of cache writes',
     [
       {
         input_tokens: 1,
@@ -108,7 +110,7 @@ test.each<[string, unknown[], object | null, MeterResult['problem']]>([
     null,
   ],
   [
-    'of the largest report, with the parts that it does not break down',
+    'the largest report, with parts that it does not break down',
     [
       { input_tokens: 0, cache_read_input_tokens: 1, output_tokens: 1 },
       { output_tokens: 5 },
@@ -118,7 +120,7 @@ test.each<[string, unknown[], object | null, MeterResult['problem']]>([
     null,
   ],
   [
-    'not the sum',
+    'a later report, not added',
     [
       { input_tokens: 5, output_tokens: 5 },
       { input_tokens: 5, output_tokens: 5 },
@@ -131,7 +133,7 @@ test.each<[string, unknown[], object | null, MeterResult['problem']]>([
   ['empty', [{}], null, 'malformed'],
   ['a negative count', [{ input_tokens: 5, output_tokens: -1 }], null, 'malformed'],
   ['a fraction', [{ input_tokens: 5, output_tokens: 1.5 }], null, 'malformed'],
-  ['a text', [{ input_tokens: '5', output_tokens: 1 }], null, 'malformed'],
+  ['a string', [{ input_tokens: '5', output_tokens: 1 }], null, 'malformed'],
   [
     'cached negative',
     [{ input_tokens: 5, output_tokens: 1, cache_read_input_tokens: -5 }],
@@ -139,7 +141,7 @@ test.each<[string, unknown[], object | null, MeterResult['problem']]>([
     null,
   ],
   [
-    'split of another kind',
+    'a split of another type',
     [{ input_tokens: 5, output_tokens: 1, cache_creation: 7 }],
     { ...NONE, input: 5, output: 1 },
     null,
@@ -164,7 +166,7 @@ test.each<[string, unknown[], object | null, MeterResult['problem']]>([
     null,
   ],
   [
-    'cached input beside what was counted before',
+    'cached input after other input',
     [
       { input_tokens: 10, output_tokens: 1 },
       { cache_read_input_tokens: 1000, output_tokens: 5 },
@@ -173,7 +175,7 @@ test.each<[string, unknown[], object | null, MeterResult['problem']]>([
     null,
   ],
   [
-    'the split of what was written, repeated without it',
+    'cache writes with a split, repeated without it',
     [
       {
         input_tokens: 3,
@@ -187,7 +189,7 @@ test.each<[string, unknown[], object | null, MeterResult['problem']]>([
     null,
   ],
   [
-    'a sum that is no count',
+    'a sum that is not a count',
     [{ input_tokens: 2 ** 53 - 1, output_tokens: 1, cache_read_input_tokens: 1 }],
     null,
     'malformed',
@@ -200,12 +202,12 @@ test.each<[string, unknown[], object | null, MeterResult['problem']]>([
     null,
   ],
   [
-    'right at the end',
+    'valid at the end',
     [{ input_tokens: -5, output_tokens: 1 }, { input_tokens: 5 }],
     { ...NONE, input: 5, output: 1 },
     null,
   ],
-])('usage %s', (_name, reports, usage, problem) => {
+])('usage: %s', (_name, reports, usage, problem) => {
   const [first, ...more] = reports;
   const streamed = meter(start(first), ...more.map((each) => delta(each)), STOP).result;
   expect(streamed).toMatchObject({ usage, problem });
@@ -214,7 +216,7 @@ test.each<[string, unknown[], object | null, MeterResult['problem']]>([
   expect(plain).toMatchObject({ usage, problem, finished: true });
 });
 
-test('before the stop reason the output that was reported is not the usage, but the input is known', () => {
+test('before the stop reason only the input is known, not the output', () => {
   const { result } = meter(start({ input_tokens: 3, cache_read_input_tokens: 90, output_tokens: 1 }), text('abc'));
   expect(result).toEqual({
     usage: null,
@@ -244,22 +246,22 @@ test.each([
     'error',
   ],
   ['an error without its event field', 'data: {"type":"error","error":{"type":"api_error"}}\n\n', 'error'],
-  ['an error event whose data is no JSON', 'event: error\ndata: nonsense\n\n', 'error'],
+  ['an error event whose data is not JSON', 'event: error\ndata: nonsense\n\n', 'error'],
   ['an error that the model writes', eventText([text('{"type":"error"}')]), 'pass'],
   ['a ping', 'event: ping\ndata: {"type":"ping"}\n\n', 'early'],
   ['a comment', ': note\n\n', 'early'],
-  ['data that is no JSON', 'data: nonsense\n\n', 'early'],
+  ['data that is not JSON', 'data: nonsense\n\n', 'early'],
   ['an unknown event', 'event: new_thing\ndata: {"type":"new_thing"}\n\n', 'early'],
   ['a marker without its event field', 'data: {"type":"message_stop"}\n\n', 'final'],
   ['a marker without data', 'event: message_stop\n\n', 'final'],
-])('%s: %s', (_name, stream, seen) => {
+])('see() treats %s as %s', (_name, stream, seen) => {
   expect(meterText(reader, stream).seen).toEqual([seen]);
 });
 
 test.each<[string, object, number]>([
   ['text', { type: 'content_block_delta', delta: { type: 'text_delta', text: 'abc' } }, 3],
   ['thinking', { type: 'content_block_delta', delta: { type: 'thinking_delta', thinking: 'abcd' } }, 4],
-  ['input of a tool', { type: 'content_block_delta', delta: { type: 'input_json_delta', partial_json: '{"a"' } }, 4],
+  ['tool input', { type: 'content_block_delta', delta: { type: 'input_json_delta', partial_json: '{"a"' } }, 4],
   ['a signature', { type: 'content_block_delta', delta: { type: 'signature_delta', signature: 'zzzzzz' } }, 0],
   ['a citation', { type: 'content_block_delta', delta: { type: 'citations_delta', citation: { cited_text: 'q' } } }, 0],
   [
@@ -267,11 +269,11 @@ test.each<[string, object, number]>([
     { type: 'content_block_start', content_block: { type: 'tool_use', id: 't1', name: 'fn', input: {} } },
     2,
   ],
-])('text of %s counts as it should', (_name, event, bytes) => {
+])('text of %s is counted correctly', (_name, event, bytes) => {
   expect(meter({ type: '', ...event }).result.deliveredBytes).toBe(bytes);
 });
 
-test('text of a plain message counts', () => {
+test('text of a plain message is counted', () => {
   const content = [
     { type: 'thinking', thinking: 'hm', signature: 'zzzz' },
     { type: 'text', text: 'abc', citations: [{ cited_text: 'long' }] },
@@ -296,13 +298,13 @@ test.each<[string, { type: string }, string]>([
   ['a signature', part({ type: 'signature_delta', signature: 'zz' }), 'pass'],
   ['redacted thinking', block({ type: 'redacted_thinking', data: 'zz' }), 'pass'],
   ['a tool', block({ type: 'tool_use', id: 't', name: 'fn', input: {} }), 'pass'],
-  ['input of a tool', part({ type: 'input_json_delta', partial_json: '{' }), 'pass'],
-])('%s shows an answer, or is early', (_name, event, seen) => {
+  ['tool input', part({ type: 'input_json_delta', partial_json: '{' }), 'pass'],
+])('see() holds an event without content (%s): %s', (_name, event, seen) => {
   expect(meter(event).seen).toEqual([seen]);
 });
 
 test.each([
-  ['the split is left out', { cache_creation_input_tokens: 300 }, 0, 300],
+  ['the split is absent', { cache_creation_input_tokens: 300 }, 0, 300],
   [
     'the split is zero',
     {
@@ -327,19 +329,19 @@ test.each([
     300,
     0,
   ],
-])('cache writes are of one hour where the request asks for these and %s', (_name, usage, cacheWrite, cacheWrite1h) => {
+])('cache writes are 1-hour writes if the request asks for these and %s', (_name, usage, cacheWrite, cacheWrite1h) => {
   const stream = eventText([start({ input_tokens: 1, output_tokens: 1, ...usage }), delta({ output_tokens: 4 })]);
   const wanted = { input: 301, cachedInput: 0, cacheWrite, cacheWrite1h, output: 4 };
   expect(meterText(reader, stream, { cacheWriteTtl1h: true }).result.usage).toEqual(wanted);
 });
 
 test.each([
-  ['no JSON', '<html>', 'malformed'],
+  ['not JSON', '<html>', 'malformed'],
   ['an array', '[]', 'malformed'],
   ['an error', '{"type":"error","error":{"type":"api_error","message":"x"}}', 'absent'],
-  ['no message', '{"detail":"Internal Server Error"}', 'absent'],
+  ['not a message', '{"detail":"Internal Server Error"}', 'absent'],
   ['a message without content', '{"content":null}', 'absent'],
-])('a plain body that is %s is no answer', (_name, body, problem) => {
+])('a plain body that is %s is not a response', (_name, body, problem) => {
   expect(reader.readPlain(Buffer.from(body))).toMatchObject({
     usage: null,
     problem,
@@ -348,7 +350,7 @@ test.each([
   });
 });
 
-test('a cut stream ends with an error event in the shape of the protocol, and is destroyed', () => {
+test("a cut stream ends with the protocol's error event and is destroyed", () => {
   const { meter: cut } = meter(start({ input_tokens: 1, output_tokens: 1 }));
   const [sseEvent, ...rest] = new EventSplitter().push(cut.cutEnding(gatewayError('upstream_timeout'), 'r-1'));
   expect(rest).toEqual([]);
@@ -362,7 +364,7 @@ test('a cut stream ends with an error event in the shape of the protocol, and is
 });
 
 test(
-  'no event that JSON can make is a fault',
+  'see() throws for no JSON event',
   () => {
     const name = fc.constantFrom('type', 'message', 'usage', 'delta', 'content_block', 'input_tokens', 'x');
     const value = fc.oneof(fc.jsonValue({ maxDepth: 3 }), fc.constantFrom('message_start', 'message_delta', 'ping'));

@@ -22,7 +22,7 @@ import {
 import { type ReadUsage, UNREADABLE_USAGE, meterResult, withSaid } from './read-usage.js';
 
 /**
- * A refusal before any output is not charged, though its usage has counts
+ * A refusal before any output is not charged, although its usage has counts
  * (platform.claude.com/docs/en/build-with-claude/refusals-and-fallback, 2026).
  */
 const REFUSED = 'refusal';
@@ -39,8 +39,7 @@ export const messagesReader: AnswerReader = {
 };
 
 /**
- * Events are told by the `type` of their data: the `event` field repeats it, and only for some
- * providers.
+ * Identifies events by the `type` of their data. Only some providers also send the `event` field.
  */
 function messagesStreamMeter(options: StreamMeterOptions): StreamMeter {
   const { pricing } = options;
@@ -76,7 +75,7 @@ function messagesStreamMeter(options: StreamMeterOptions): StreamMeter {
           return showsAnswer(memberOf(message['message'], 'content')) ? PASS : EARLY;
         case 'message_delta':
           isStopped ||= isReason(memberOf(message['delta'], 'stop_reason'));
-          // What comes with the stop reason is the whole output.
+          // The report with the stop reason counts the complete output.
           usage.see(message['usage'], isStopped ? Infinity : deliveredBytes);
           said?.see(message);
           ids.seeContainer(memberOf(message['delta'], 'container'));
@@ -88,9 +87,9 @@ function messagesStreamMeter(options: StreamMeterOptions): StreamMeter {
           return EARLY;
       }
     },
-    // Before the stop reason the reported output is that of the first tokens only: far too little
-    // for a client that leaves in the middle, or where no later event reports it. The input is
-    // right from the start.
+    // Before the stop reason, the reported output counts only the first tokens. It is far too low
+    // if the client leaves early, or if no later event reports the output. The input is complete
+    // from the start.
     result: () => {
       const finished = isFinal || isStopped;
       if (isRefused && deliveredBytes === 0) return meterResult(NOT_CHARGED, 0, finished);

@@ -7,71 +7,86 @@ import type { SaidError } from '../errors/said-error.js';
 import type { SaidExtras } from '../pricing/said-extras.js';
 import type { StoredIds } from '../stored-ids/answer-names.js';
 
-/** What an answer showed of its use. */
+/** The usage of a response, as the meter read it. */
 export interface MeterResult {
   /**
-   * The provider's own count; null if there is none that can be used. An explicit zero is a usage.
+   * The provider's counts; null if there are none that can be used. An explicit zero is a usage.
    */
   readonly usage: TokenUsage | null;
-  /** Why there is none: not sent, not ended or not readable. Null when there is one. */
+  /**
+   * The reason why there is no usage: not sent, not complete, or unreadable. Null if there is one.
+   */
   readonly problem: 'absent' | 'malformed' | null;
-  /** Without a usage: the counts that were reported all the same. Absent: none. */
+  /** The counts that were reported although there is no usage. Absent if there are none. */
   readonly begun?: PartialUsage | null;
-  /** UTF-8 bytes of generated text in what was seen: an estimate is made of them. */
+  /** UTF-8 bytes of generated text, for an estimate. */
   readonly deliveredBytes: number;
   /**
-   * Streams: the final marker, or a finish reason of every choice, was seen. Plain: the body is an
-   * answer, not an error object and not something that is no JSON object.
+   * Stream: the final marker, or a finish reason of every choice, was seen. Plain body: it is a
+   * response, not an error object or something other than a JSON object.
    */
   readonly finished: boolean;
-  /** By which later requests may name the response, its items and containers; absent: none. */
+  /**
+   * IDs of the response, its items and its containers, which later requests may name; absent if
+   * there are none.
+   */
   readonly ids?: StoredIds;
-  /** What it said of its class and of tools that were used; absent: nothing, or nobody asked. */
+  /**
+   * The reported class and tool uses; absent if none were reported or the source has no pricing
+   * rules.
+   */
   readonly said?: SaidExtras | null;
-  /** Of a plain body that is an error, or an answer that has failed. */
+  /** The failure of a plain body that is an error or a failed response. */
   readonly failure?: ProviderFailure;
 }
 
-/** Counts of an answer whose usage is not complete. */
+/** Counts of a response without complete usage. */
 export interface PartialUsage extends Omit<TokenCounts, 'input' | 'output'> {
-  /** All input; null: not reported. */
+  /** All input; null if not reported. */
   readonly input: number | null;
-  /** Null: not reported, or only as {@link outputAtLeast}. */
+  /** Null if not reported, or only as {@link outputAtLeast}. */
   readonly output: number | null;
-  /** Output that was counted before the answer stopped, or reasoning that was reported. */
+  /** Output that was counted before the response stopped, or reported reasoning. */
   readonly outputAtLeast: number;
-  /** Samplings of the answer that these counts do not include. */
+  /** Samplings of the response that these counts do not include. */
   readonly others: readonly TokenCounts[];
 }
 
-/** An error of a provider, in the middle of a stream or in place of an answer. */
+/** An error of a provider, inside a stream or instead of a response. */
 export interface ProviderFailure {
-  /** Null when it says nothing. */
+  /** Null if it has no text, code or status. */
   readonly said: SaidError | null;
-  /** As it may go on in its own format, cleaned; null where an error of ours takes its place. */
+  /**
+   * The error in its own format, cleaned, to be relayed; null if the gateway sends its own error.
+   */
   readonly relayed: Buffer | null;
-  /** It gives no reason, and the next event may (Azure): see {@link explained}. */
+  /** It has no reason, but the next event may have one (Azure): see {@link explained}. */
   readonly isUnexplained?: true;
 }
 
-/** A failure without a reason, by what came next: null, it was nothing that failed. */
+/**
+ * Completes a failure without a reason by the next event's failure; null if that event is not one.
+ */
 export function explained(failure: ProviderFailure, next: ProviderFailure | null): ProviderFailure {
   const relayed = [failure.relayed, next?.relayed].filter((bytes) => bytes != null);
   return { said: next?.said ?? failure.said, relayed: relayed.length === 0 ? null : Buffer.concat(relayed) };
 }
 
-/** What an event means for the relay. */
+/** The meter's instructions to the relay for one event. */
 export interface SeenEvent {
-  /** False for the usage chunk that only the gateway asked for: it is not relayed. */
+  /** False for the usage chunk that only the gateway requested: it is not relayed. */
   readonly pass: boolean;
-  /** The final marker (`[DONE]`, `message_stop`, `response.completed`): it waits for the record. */
+  /**
+   * The final marker (`[DONE]`, `message_stop`, `response.completed`), which waits for the usage
+   * record.
+   */
   readonly final: boolean;
   /**
-   * It shows no text, reasoning, tool call or refusal, and no end (`message_start`): it waits until
-   * an event does, so that another source may be asked.
+   * The event has no text, reasoning, tool call, refusal or end (`message_start`). It is held until
+   * an event has, so that the gateway can still try another source.
    */
   readonly early: boolean;
-  /** The provider reports an error inside the stream, which counts as cut. */
+  /** The provider reports an error inside the stream, which then counts as cut. */
   readonly failure: ProviderFailure | null;
 }
 
@@ -84,45 +99,45 @@ export const EARLY: SeenEvent = { ...PASS, early: true };
 export interface StreamMeter {
   see(sseEvent: SseEvent): SeenEvent;
   result(): MeterResult;
-  /** Whether generated text was seen. */
+  /** Returns whether generated text was seen. */
   hasText(): boolean;
   /**
-   * What the gateway sends when it ends this stream before its end (docs/behaviour.md#answers): an
-   * error event of the format, never its final marker. It may need what was seen: ids, numbers of
-   * events.
+   * Builds the last events of a stream that the gateway ends early (docs/behaviour.md#answers): an
+   * error event of the format, never its final marker. It may use IDs and event numbers from
+   * earlier events.
    */
   cutEnding(error: GatewayError, requestId: string): Buffer;
   /**
-   * An event of the stream that tells this usage; null: the provider's own events have told it.
-   * Absent: nobody asked for one.
+   * Builds an event that reports this usage; null if the provider's events have reported it. Absent
+   * if the client did not request usage.
    */
   usageEvent?: ((usage: TokenUsage) => Buffer | null) | undefined;
 }
 
-/** How a source counts: absent members mean what the format does. */
+/** The source's way of counting. An absent member means the format's standard. */
 export interface Counting extends Pick<CatalogSource, 'totalExtra' | 'cachedInInput' | 'pricing'> {
-  /** The request asks for 1-hour cache writes: unsplit writes are these. */
+  /** The request asks for 1-hour cache writes: unsplit writes count as these. */
   readonly cacheWriteTtl1h?: boolean;
 }
 
 export interface StreamMeterOptions extends Counting {
-  /** The gateway added `stream_options.include_usage`: the extra event is taken out again. */
+  /** The gateway added `stream_options.include_usage`, so that the extra event is removed again. */
   readonly dropUsageChunk: boolean;
-  /** The client asked for usage, and the provider knows no such option: see `usageEvent`. */
+  /** The client requested usage, but the provider does not support the option: see `usageEvent`. */
   readonly makesUsageEvent?: boolean;
-  /** Answers asked for (`ParsedCall.choices`). */
+  /** Number of choices requested (`ParsedCall.choices`). */
   readonly choices: number;
 }
 
-/** How answers of one format are read, and how a cut stream of it ends. */
+/** Reads responses of one format, and ends its streams when they are cut. */
 export interface AnswerReader {
   readonly streamMeter: (options: StreamMeterOptions) => StreamMeter;
-  /** `body`: a complete, decoded answer, or what was kept of one. */
+  /** Reads a complete, decoded response, or the part of one that was kept. */
   readonly readPlain: (body: Buffer | ParsedJson, counting?: Counting) => MeterResult;
   /**
-   * After its ending a cut stream of this format ends as HTTP says, also when the provider's own
-   * error event was the ending: its clients lose the last event otherwise. False: the connection is
-   * destroyed without the last chunk.
+   * Whether a cut stream of this format ends normally in HTTP after its error event, also if the
+   * error event is the provider's. Clients of the format otherwise lose the last event. False: the
+   * connection is destroyed without the last HTTP chunk.
    */
   readonly cutEndsNormally: boolean;
 }

@@ -1,7 +1,7 @@
 import { isRecord, type JsonRecord } from './answer-json.js';
 import { EMPTY_REPORT, isTokens, tokensOf, withDerived, type TotalExtra, type UsageReport } from './read-usage.js';
 
-/** Under which names a protocol reports its counts. */
+/** The names of a protocol's counts. */
 interface CountNames {
   readonly input: string;
   readonly output: string;
@@ -10,7 +10,7 @@ interface CountNames {
   readonly outputDetails: string;
 }
 
-/** One provider writes `prompt_token_details`. */
+/** One provider uses `prompt_token_details`. */
 const CHAT: CountNames = {
   input: 'prompt_tokens',
   output: 'completion_tokens',
@@ -24,19 +24,17 @@ const RESPONSES: CountNames = {
   outputDetails: 'output_tokens_details',
 };
 
-/**
- * Names of the input that came from a cache, next to the counts and in the details of the input.
- */
+/** Names of the cached input, next to the counts and in the details of the input. */
 const CACHED_NAMES = ['cached_tokens', 'prompt_cache_hit_tokens', 'num_cached_tokens'];
 const CACHED_DETAILS = ['cached_tokens', 'cache_read_input_tokens'];
-/** Names of the input that was written to a cache, in the details. */
+/** Names of the cache writes, in the details. */
 const WRITTEN_DETAILS = ['cache_write_tokens', 'cache_creation_input_tokens'];
 
 /**
- * Reads the `usage` of a chat or legacy completion. `prompt_tokens` count all input, the cached and
- * cache-writing ones among them. `completion_tokens` count all output, except at providers that
- * report reasoning in addition to it: see {@link TotalExtra}. An unreadable member is missing, and
- * never 0. A count that the provider left out is derived from `total_tokens`.
+ * Reads the `usage` of a chat or legacy completion. `prompt_tokens` count all input, cached input
+ * and cache writes included. `completion_tokens` count all output, except at providers that report
+ * reasoning in addition to it: see {@link TotalExtra}. An unreadable member counts as missing,
+ * never as 0. A missing count is derived from `total_tokens`.
  */
 export function readOpenAiUsage(value: unknown, totalExtra?: TotalExtra): UsageReport {
   return readReport(value, CHAT, totalExtra);
@@ -47,7 +45,10 @@ export function readResponsesUsage(value: unknown, totalExtra?: TotalExtra): Usa
   return readReport(value, RESPONSES, totalExtra);
 }
 
-/** Reads the `usage` of embeddings: they have input only, which is also the total. */
+/**
+ * Reads the `usage` of embeddings, which have input only. The input may be reported only as the
+ * total.
+ */
 export function readEmbeddingsUsage(value: unknown): UsageReport {
   if (!isRecord(value)) return EMPTY_REPORT;
   const report = readParts(value, CHAT);
@@ -84,8 +85,8 @@ const IMAGE = ['image_tokens'];
 const REASONING = ['reasoning_tokens'];
 
 /**
- * Adds what the total has in addition to its parts to the count that the source or the reported
- * reasoning names; otherwise it is not charged.
+ * Adds the tokens that the total has beyond input and output. The source, or the reported
+ * reasoning, decides to which count they are added; otherwise they are not charged.
  */
 function withTotal(report: UsageReport, totalExtra: TotalExtra): Pick<UsageReport, 'input' | 'output'> {
   const { input, output, total } = report;
@@ -97,7 +98,10 @@ function withTotal(report: UsageReport, totalExtra: TotalExtra): Pick<UsageRepor
   return { input, output: extra >= reasoning ? output + reasoning : output };
 }
 
-/** The largest readable count of these names in any of the objects, and `least`; null: none. */
+/**
+ * Returns the largest of `least` and the readable counts with these names in any of the objects;
+ * null if there is none.
+ */
 function largest(least: number | null, holders: readonly unknown[], names: readonly string[]): number | null {
   let most = least;
   for (const holder of holders) {

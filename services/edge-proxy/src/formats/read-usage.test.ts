@@ -4,10 +4,12 @@ import { eventText, meterText } from '../../test/meter-text.js';
 import type { MeterResult } from './meter.js';
 import { READERS } from './readers.js';
 
-/** A property takes up to 1 s on a free machine; a busy one must not fail it. */
+/**
+ * Timeout of a property test. It takes up to 1 s on an idle machine; a busy one must not fail it.
+ */
 const PROPERTY_MS_MAX = 60_000;
 
-/** What one report says: undefined is left out, null is unreadable. */
+/** The counts of one report: undefined is left out, null is unreadable. */
 interface Said {
   readonly input: number | null | undefined;
   readonly output: number | null | undefined;
@@ -26,7 +28,7 @@ const said: fc.Arbitrary<Said> = fc.record({
 const sequence = fc.array(fc.oneof({ arbitrary: said, weight: 8 }, { arbitrary: fc.constant(null), weight: 1 }), {
   maxLength: 5,
 });
-/** Values that are no counts, in turn. */
+/** Values that are not counts, in turn. */
 const UNREADABLE: readonly unknown[] = [null, '7', -1, 1.5, 1e30, [], {}, false];
 
 const unreadable = (at: number): unknown => UNREADABLE[at % UNREADABLE.length];
@@ -38,7 +40,9 @@ interface Best {
   cached: number | undefined;
 }
 
-/** Decision by decision, on the counts as a person reads them; written apart from the code. */
+/**
+ * Combines the reports rule by rule, with an implementation that is independent of the tested code.
+ */
 function bestOf(reports: readonly (Said | null)[]): Best {
   let best: Best = { input: undefined, output: undefined, cached: undefined };
   let total: number | undefined;
@@ -77,7 +81,7 @@ function up(before: number | undefined, later: number | undefined): number | und
   return later > before ? later : before;
 }
 
-/** What the meter found, in the words of the oracle. */
+/** The meter's result in the form of {@link Best}. */
 function found({ usage, begun }: MeterResult): Best {
   const counts = usage ?? begun ?? { input: null, output: null, cachedInput: 0 };
   return { input: counts.input ?? undefined, output: counts.output ?? undefined, cached: counts.cachedInput };
@@ -89,7 +93,7 @@ function expectBest(result: MeterResult, reports: readonly (Said | null)[]): voi
   expect(result.usage !== null).toBe(input !== undefined && output !== undefined);
 }
 
-/** Names that the chat and the responses protocol have for the same counts. */
+/** Names of the same counts in the chat and responses protocols. */
 function usageIn(names: { input: string; output: string; details: string }, report: Said, at: number): object {
   const { input, output, cached, total } = report;
   return {
@@ -141,7 +145,7 @@ test(
 );
 
 test(
-  'the usage of a message is the best of its reports when input moves to the cache',
+  'the usage of a message is the best report if input moves to the cache',
   () => {
     const shared = fc.record({ fresh: few, cached: few, output: maybe(few) });
     const outputs = fc.record({ output: fc.option(few, { freq: 6 }) });
@@ -171,7 +175,7 @@ test(
   PROPERTY_MS_MAX,
 );
 
-test('a plain answer has the best of the usages at its places', () => {
+test('a plain response has the best usage of all its places', () => {
   const good = { prompt_tokens: 12, completion_tokens: 34, prompt_tokens_details: { cached_tokens: 5 } };
   const counts = { input: 12, output: 34, cachedInput: 5 };
   for (const places of [

@@ -5,23 +5,23 @@ import { isSet } from './answer-json.js';
 import type { MeterResult, PartialUsage } from './meter.js';
 
 /**
- * What `total_tokens` count beyond input and output. `reasoning`: output as far as it holds all
- * reasoning that the answer reports, the rest is charged to nobody. `output`, `input`: all of it is
- * that, as the source says.
+ * The meaning of the tokens in `total_tokens` beyond input and output. `reasoning`: they are output
+ * if they include all reported reasoning, and the remaining ones are not charged. `output`,
+ * `input`: all are of this kind, by the source's setting.
  */
 export type TotalExtra = NonNullable<CatalogSource['totalExtra']>;
 
 /**
- * Hundreds of times what the largest models take in one request. A larger count is unreadable.
+ * Larger counts are unreadable. This is hundreds of times the input that the largest models accept.
  */
 export const TOKENS_MAX = 1_000_000_000;
 
-/** Whether the value is a count: a non-negative integer up to {@link TOKENS_MAX}. */
+/** Returns whether the value is a count: a non-negative integer up to {@link TOKENS_MAX}. */
 export function isTokens(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= TOKENS_MAX;
 }
 
-/** Null if the value is missing or unreadable as a count. */
+/** Returns null if the value is missing or unreadable as a count. */
 export function tokensOf(value: unknown): number | null {
   return isTokens(value) ? value : null;
 }
@@ -41,9 +41,9 @@ const COUNT_NAMES = [
 ] as const;
 
 /**
- * Tokens in one report, or in the best of several; null: not reported, or unreadable. `input` is
- * all input, and `cacheWrite` all tokens that were written to a cache: `cacheWrite1h` are a part of
- * them, and null if the provider does not split them.
+ * Tokens in one report, or in the best of several; null if not reported or unreadable. `input` is
+ * all input and `cacheWrite` all cache writes. `cacheWrite1h` is a part of the latter, and null if
+ * the provider does not split them.
  */
 export type UsageReport = Readonly<Record<(typeof COUNT_NAMES)[number], number | null>>;
 
@@ -51,10 +51,10 @@ export type UsageReport = Readonly<Record<(typeof COUNT_NAMES)[number], number |
 export const EMPTY_REPORT = Object.fromEntries(COUNT_NAMES.map((name) => [name, null])) as UsageReport;
 
 /**
- * Combines a report with those before it (docs/behaviour.md#actual-cost). A report with input and
+ * Combines a report with the earlier ones (docs/behaviour.md#actual-cost). A report with input and
  * output replaces them if neither is smaller; parts that it does not break down are kept. Any other
- * report only raises the counts that it has. Nothing is added.
- * @param mayReplace the report has input and output of its own
+ * report only raises the counts that it has. Counts are never added.
+ * @param mayReplace the report has its own input and output
  */
 export function bestReport(before: UsageReport, later: UsageReport, mayReplace = isWhole(later)): UsageReport {
   if (before === EMPTY_REPORT) return later;
@@ -72,18 +72,18 @@ export function bestReport(before: UsageReport, later: UsageReport, mayReplace =
   return best;
 }
 
-/** Whether a report has input and output. */
+/** Returns whether a report has input and output. */
 export function isWhole({ input, output }: UsageReport): boolean {
   return input !== null && output !== null;
 }
 
-/** What the reports of one answer add up to; see {@link MeterResult}. */
+/** The combined reports of one response; see {@link MeterResult}. */
 export type ReadUsage = Pick<MeterResult, 'usage' | 'problem' | 'begun'>;
 
 export const NO_USAGE: ReadUsage = { usage: null, problem: 'absent' };
 export const UNREADABLE_USAGE: ReadUsage = { usage: null, problem: 'malformed' };
 
-/** Keeps the best of an answer's reports. */
+/** Keeps the best of a response's reports. */
 export class UsageTally {
   readonly #read: (value: unknown) => UsageReport;
   readonly #hasWrites1h: boolean;
@@ -97,7 +97,7 @@ export class UsageTally {
     this.#hasWrites1h = hasWrites1h;
   }
 
-  /** @param deliveredBytes of generated text, up to this report */
+  /** @param deliveredBytes bytes of generated text up to this report */
   see(value: unknown, deliveredBytes = 0): void {
     if (!isSet(value)) return;
     this.#isReported = true;
@@ -107,8 +107,8 @@ export class UsageTally {
   }
 
   /**
-   * @param deliveredBytes of all generated text: if some came after the last count of the output,
-   *   that count was a running one, and the output is at least as much
+   * @param deliveredBytes bytes of all generated text; if some came after the last output count,
+   * the output is at least that count
    */
   read(deliveredBytes = 0): ReadUsage {
     const isUnfinished = countsOutput(this.#best) && deliveredBytes > this.#countedBytes;
@@ -116,22 +116,24 @@ export class UsageTally {
   }
 }
 
-/** Whether a report has the output, or a total from which it is derived. */
+/** Returns whether a report has the output, or a total to derive it. */
 export function countsOutput({ output, total }: UsageReport): boolean {
   return output !== null || total !== null;
 }
 
 export interface UsageFacts {
   readonly hasWrites1h: boolean;
-  /** The answer has not ended, or went on after the last report: its output is a lower bound. */
+  /**
+   * The response has not ended, or continued after the last report: its output is a lower bound.
+   */
   readonly isUnfinished?: boolean;
-  /** Samplings of the same answer that the report does not include. */
+  /** Samplings of the same response that the report does not include. */
   readonly others?: readonly TokenCounts[];
 }
 
 /**
- * The usage that a report shows. A missing count is derived from the total; if that is missing too,
- * the result has no usage, but tells what was reported.
+ * Computes the usage of a report. A missing count is derived from the total. Without a total the
+ * result has no usage, but the reported counts.
  */
 export function toUsage(
   report: UsageReport,
@@ -155,7 +157,7 @@ export function toUsage(
   return { usage: null, problem: isUnfinished ? 'absent' : 'malformed', begun };
 }
 
-/** A total below the count that is reported is no total. */
+/** Derives a missing count from the total. A total below the reported count is ignored. */
 export function withDerived({ input, output, total }: UsageReport): Pick<UsageReport, 'input' | 'output'> {
   if (total === null) return { input, output };
   if (output === null && input !== null && total >= input) return { input, output: total - input };
@@ -163,7 +165,7 @@ export function withDerived({ input, output, total }: UsageReport): Pick<UsageRe
   return { input, output };
 }
 
-/** One sampling of an answer that reports several: a missing count is 0. */
+/** Converts one sampling of a response that reports several. A missing count is 0. */
 export function toSampling(report: UsageReport, hasWrites1h: boolean): TokenCounts {
   return { input: report.input ?? 0, output: report.output ?? 0, ...countsOf(report, hasWrites1h) };
 }
@@ -180,7 +182,7 @@ function countsOf(report: UsageReport, hasWrites1h: boolean): Omit<TokenCounts, 
   };
 }
 
-/** Tokens that are not text; null: there are none. */
+/** Returns the tokens that are not text; null if there are none. */
 function kindsOf({ audioInput, imageInput, audioOutput, imageOutput }: UsageReport): TokenKinds | null {
   if (!audioInput && !imageInput && !audioOutput && !imageOutput) return null;
   return {
@@ -195,7 +197,7 @@ export function meterResult(read: ReadUsage, deliveredBytes: number, finished: b
   return { ...read, deliveredBytes, finished };
 }
 
-/** The result with what the answer said of its price; `reader` null: nobody asked. */
+/** Adds the values that affect the price; `reader` is null if the source has no pricing rules. */
 export function withSaid(result: MeterResult, reader: SaidReader | null): MeterResult {
   const said = reader?.said() ?? null;
   return said === null ? result : { ...result, said };

@@ -10,7 +10,7 @@ import { readEmbeddingsUsage } from './openai-usage.js';
 import { NO_USAGE, UNREADABLE_USAGE, UsageTally, meterResult } from './read-usage.js';
 import { responsesReader } from './responses.js';
 
-/** The reader of each answer format. */
+/** The reader of each response format. */
 export const READERS: Readonly<Record<AnswerFormat, AnswerReader>> = {
   chat: choicesReader('delta', 'message'),
   completion: choicesReader('text', 'text'),
@@ -20,20 +20,20 @@ export const READERS: Readonly<Record<AnswerFormat, AnswerReader>> = {
   token_count: plainReader(readTokenCount),
 };
 
-/** Of a format that is never streamed: its endpoints have no field that asks for a stream. */
+/** Creates the reader of a format without streams: its endpoints have no `stream` field. */
 function plainReader(readPlain: AnswerReader['readPlain']): AnswerReader {
   return {
     readPlain,
     streamMeter: () => {
-      throw new TypeError('answers of this format are never streamed');
+      throw new TypeError('responses of this format are never streamed');
     },
     cutEndsNormally: false,
   };
 }
 
 /**
- * Reads a complete embeddings answer. It may hold a megabyte of numbers, which are not parsed. No
- * text is generated.
+ * Reads a complete embeddings response. It may hold a megabyte of numbers, which are not parsed,
+ * and has no generated text.
  */
 export function readEmbeddings(body: Buffer | ParsedJson): MeterResult {
   const answer = Buffer.isBuffer(body) ? reduced(body) : body.object;
@@ -52,8 +52,7 @@ function reduced(body: Buffer): ParsedJson['object'] {
 }
 
 /**
- * Reads a complete answer of count_tokens, which is never billed: all that matters is that it is
- * one.
+ * Reads a complete response of count_tokens. It is never billed, so only its validity is checked.
  */
 export function readTokenCount(body: Buffer | ParsedJson): MeterResult {
   const answer = parseObject(body);

@@ -27,7 +27,7 @@ const text = (delta: string, number = 0) => event('response.output_text.delta', 
 
 const meter = (...events: { type: string }[]): Metered => meterText(reader, eventText(events));
 
-test('an output that is reported before more text is the least', () => {
+test('an output reported before further text is the least', () => {
   const running = { usage: { input_tokens: 9, output_tokens: 0, total_tokens: 9 } };
   const { result } = meter(state('response.in_progress', running), text('word '), state('response.completed'));
   expect(result).toMatchObject({ usage: null, begun: { input: 9, output: null, outputAtLeast: 0 }, deliveredBytes: 5 });
@@ -52,7 +52,7 @@ test.each([
   ['response.incomplete', 'final', true],
   ['response.cancelled', 'final', true],
   ['response.failed', 'error', false],
-])('%s: %s, with its usage', (type, seen, finished) => {
+])('%s is %s and has its usage', (type, seen, finished) => {
   const metered = meter(text('a'), state(type, { usage: USAGE }));
   expect(metered.seen).toEqual(['pass', seen]);
   expect(metered.result).toMatchObject({ usage: READ, finished });
@@ -60,15 +60,15 @@ test.each([
 
 test.each([
   ['an error event', 'event: error\ndata: {"type":"error","code":"x","message":"y"}\n\n', 'error'],
-  ['an error event whose data is no JSON', 'event: error\ndata: nonsense\n\n', 'error'],
-  ['a failure whose data is no JSON', 'event: response.failed\ndata: nonsense\n\n', 'error'],
+  ['an error event whose data is not JSON', 'event: error\ndata: nonsense\n\n', 'error'],
+  ['a failure whose data is not JSON', 'event: response.failed\ndata: nonsense\n\n', 'error'],
   ['an error object', 'data: {"error":{"message":"x"}}\n\n', 'error'],
   ['error null', 'data: {"type":"response.queued","error":null}\n\n', 'early'],
   ['a marker without its event field', 'data: {"type":"response.completed","response":{}}\n\n', 'final'],
   ['an unknown event', 'event: response.new\ndata: {"type":"response.new"}\n\n', 'pass'],
   ['a comment', ': note\n\n', 'early'],
-  ['data that is no JSON', 'data: [DONE]\n\n', 'early'],
-])('%s: %s', (_name, stream, seen) => {
+  ['data that is not JSON', 'data: [DONE]\n\n', 'early'],
+])('see() treats %s as %s', (_name, stream, seen) => {
   expect(meterText(reader, stream).seen).toEqual([seen]);
 });
 
@@ -85,9 +85,9 @@ test.each<[string, unknown, MeterResult['usage'], MeterResult['problem']]>([
   ],
   ['without output', { input_tokens: 3 }, null, 'malformed'],
   ['negative', { ...USAGE, output_tokens: -1 }, READ, null],
-  ['details of another kind', { ...USAGE, input_tokens_details: 5 }, { ...READ, cachedInput: 0 }, null],
+  ['details of another type', { ...USAGE, input_tokens_details: 5 }, { ...READ, cachedInput: 0 }, null],
   ['a number', 46, null, 'malformed'],
-])('usage %s', (_name, usage, read, problem) => {
+])('usage: %s', (_name, usage, read, problem) => {
   expect(meter(text('a'), state('response.completed', { usage })).result).toMatchObject({ usage: read, problem });
   const plain = reader.readPlain(Buffer.from(JSON.stringify({ id: 'resp_1', output: [], error: null, usage })));
   expect(plain).toMatchObject({ usage: read, problem, finished: true });
@@ -100,12 +100,12 @@ test.each<[string, object, number]>([
   ['arguments', event('response.function_call_arguments.delta', { delta: '{"a":1}' }), 7],
   ['the name of a function', event('response.output_item.added', { item: { type: 'function_call', name: 'fn' } }), 2],
   ['audio', event('response.audio.delta', { delta: 'AAAA' }), 0],
-  ['what was sent before', event('response.output_text.done', { text: 'abc' }), 0],
-])('text of %s counts as it should', (_name, each, bytes) => {
+  ['text that was sent before', event('response.output_text.done', { text: 'abc' }), 0],
+])('text of %s is counted correctly', (_name, each, bytes) => {
   expect(meter({ type: '', ...each }).result.deliveredBytes).toBe(bytes);
 });
 
-test('text of a plain response counts', () => {
+test('text of a plain response is counted', () => {
   const output = [
     { type: 'reasoning', id: 'r', summary: [{ type: 'summary_text', text: 'hm' }], encrypted_content: 'zzzz' },
     {
@@ -121,11 +121,11 @@ test('text of a plain response counts', () => {
 });
 
 test.each([
-  ['no JSON', '<html>', 'malformed'],
+  ['not JSON', '<html>', 'malformed'],
   ['an error', '{"error":{"message":"x"}}', 'absent'],
-  ['no response', '{"detail":"Not Found"}', 'absent'],
+  ['not a response', '{"detail":"Not Found"}', 'absent'],
   ['a failed response', '{"id":"resp_1","status":"failed","error":{"code":"server_error"},"output":[]}', 'absent'],
-])('a plain body that is %s is no answer', (_name, body, problem) => {
+])('a plain body that is %s is not a response', (_name, body, problem) => {
   expect(reader.readPlain(Buffer.from(body))).toMatchObject({
     usage: null,
     problem,
@@ -134,7 +134,7 @@ test.each([
   });
 });
 
-test('a failed response may go on as it is; one whose error names what must not leave goes on without that', () => {
+test('a failed response is relayed unchanged unless its error must be cleaned', () => {
   const response = (message: string): Buffer =>
     Buffer.from(
       JSON.stringify({ id: 'resp_1', status: 'failed', error: { code: 'rate_limit_exceeded', message }, output: [] }),
@@ -157,8 +157,8 @@ const LEAKING = 'See https://x.example/SECRET.';
 
 test.each([
   ['nothing to remove', 'The request was refused.', true],
-  ['what must not leave', LEAKING, false],
-])('a failed response with a member that is nested too deep to be written and %s goes on', (_name, message, isSame) => {
+  ['a text to remove', LEAKING, false],
+])('a failed response with deep nesting and %s is relayed', (_name, message, isSame) => {
   const error = JSON.stringify({ code: 'server_error', message });
   const text = `{"id":"resp_1","status":"failed","error":${error},"output":[${DEEP_JSON}]}`;
   const { failure } = reader.readPlain(Buffer.from(text));
@@ -170,14 +170,14 @@ test.each([
   expect(seen).toEqual(['error']);
 });
 
-test('an error that is nested too deep to be read says nothing, and goes on without its depth', () => {
+test('an error nested too deeply has no text and is relayed without its depth', () => {
   const detail = '{"detail":'.repeat(100_000) + '1' + '}'.repeat(100_000);
   const { failure } = reader.readPlain(Buffer.from(`{"object":"response","status":"failed","error":${detail}}`));
   expect(failure?.said).toBeNull();
   expect(String(failure?.relayed).length).toBeLessThan(1_000);
 });
 
-test('a failed response leaves out long texts of its error beyond 8,000 characters', () => {
+test('a failed response loses error texts beyond 8,000 characters', () => {
   const details = Array.from({ length: 4 }, (_each, index) => `${index} ${'not so good. '.repeat(230)}`);
   const error = { code: 'x', message: 'Bad.', details };
   const { failure } = reader.readPlain(Buffer.from(JSON.stringify({ object: 'response', status: 'failed', error })));
@@ -196,7 +196,7 @@ test.each<[string, { type: string }, string]>([
   ['an empty part', event('response.content_part.added', { part: { type: 'output_text', text: '' } }), 'early'],
   ['an empty delta', text(''), 'early'],
   ['a list of tools', event('response.mcp_list_tools.in_progress'), 'early'],
-  ['a sign of life', event('keepalive'), 'early'],
+  ['a keepalive', event('keepalive'), 'early'],
   ['text', text('a'), 'pass'],
   ['encrypted reasoning', item('reasoning', { summary: [], encrypted_content: 'zz' }), 'pass'],
   ['a part with text', event('response.content_part.added', { part: { type: 'output_text', text: 'a' } }), 'pass'],
@@ -204,16 +204,16 @@ test.each<[string, { type: string }, string]>([
   ['a search', item('web_search_call', { id: 'w', status: 'in_progress' }), 'pass'],
   ['progress of a search', event('response.web_search_call.searching'), 'pass'],
   ['an image', event('response.image_generation_call.partial_image', { partial_image_b64: 'AA' }), 'pass'],
-])('%s shows an answer, or is early', (_name, each, seen) => {
+])('see() holds an event without content (%s): %s', (_name, each, seen) => {
   expect(meter(each).seen).toEqual([seen]);
 });
 
-test('a cancelled response is an answer with its usage', () => {
+test('a cancelled response is a response with its usage', () => {
   const plain = { object: 'response', status: 'cancelled', output: [], error: null, usage: USAGE };
   expect(reader.readPlain(Buffer.from(JSON.stringify(plain)))).toMatchObject({ usage: READ, finished: true });
 });
 
-test('a cut stream fails under its own id and with the next numbers, then says the error, and ends normally', () => {
+test('a cut stream fails its own response, sends an error and ends normally', () => {
   const { meter: cut } = meter(state('response.created', {}, 0), text('a', 1), text('b', 2));
   const sseEvents = new EventSplitter().push(cut.cutEnding(gatewayError('upstream_timeout'), 'r-1'));
   expect(sseEvents.map((sseEvent) => sseEvent.event)).toEqual(['response.failed', 'error']);
@@ -243,23 +243,23 @@ test('a cut stream fails under its own id and with the next numbers, then says t
 });
 
 test.each([
-  ['nested too deep to be written', DEEP_JSON, DEEP_JSON],
-  ['of another kind', '"7"', '7'],
-  ['no time, and longer than any name', '-1', `"${'x'.repeat(10_000)}"`],
-])('time and model that are %s are null in the ending of a cut stream', (_name, createdAt, model) => {
+  ['nested too deeply to be serialized', DEEP_JSON, DEEP_JSON],
+  ['of another type', '"7"', '7'],
+  ['not a time, and longer than any name', '-1', `"${'x'.repeat(10_000)}"`],
+])('the ending of a cut stream has null for time and model that are %s', (_name, createdAt, model) => {
   const created = `data: {"type":"","response":{"id":"resp_1","created_at":${createdAt},"model":${model}}}\n\n`;
   const { meter: cut } = meterText(reader, created);
   const [failed] = new EventSplitter().push(cut.cutEnding(gatewayError('upstream_timeout'), 'r-1'));
   expect(JSON.parse(String(failed?.data)).response).toMatchObject({ id: 'resp_1', created_at: null, model: null });
 });
 
-test('a stream that is cut before its response was named gets an id of the request', () => {
+test('a stream cut before its response has an ID gets one from the request', () => {
   const { meter: cut } = meter({ type: 'response.new' });
   const [failed] = new EventSplitter().push(cut.cutEnding(gatewayError('upstream_timeout'), 'a-b'));
   expect(JSON.parse(String(failed?.data))).toMatchObject({ sequence_number: 0, response: { id: 'resp_ab' } });
 });
 
-test('the IDs of a body that is read while it passes are kept beside large content', () => {
+test('the IDs of a long body are kept next to large content', () => {
   const large = 'x'.repeat(6_000);
   const output = Array.from({ length: 400 }, (_, at) => ({
     type: 'shell_call',
@@ -274,7 +274,7 @@ test('the IDs of a body that is read while it passes are kept beside large conte
   expect(ids?.containers).toEqual(output.map(({ environment }) => environment.container_id));
 });
 
-test('a large response keeps what rules name at other places than the usual ones', () => {
+test('a large response keeps members that rules name at unusual places', () => {
   const reportedCostAt = { path: 'billing.sum.total', unit: 'usd' } as const;
   const pricing = { ...RULES, reportedCostAt, unpricedAnswers: { 'place.region': ['us'] }, modelAt: 'served_by' };
   const reducer = new JsonReducer(answerShape(pricing), KEPT_ANSWER_BYTES_MAX);

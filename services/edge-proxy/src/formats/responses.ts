@@ -28,8 +28,8 @@ export const responsesReader: AnswerReader = {
 };
 
 /**
- * What the ending of a cut stream repeats of its beginning: of a whole response too much would have
- * to be kept.
+ * The members that the ending of a cut stream repeats. Keeping the whole response would take too
+ * much memory.
  */
 interface Begun {
   readonly id: string;
@@ -37,9 +37,9 @@ interface Begun {
   readonly model: string | undefined;
 }
 
-/** Events that tell the state of a response, and show nothing of an answer. */
+/** Events that report the state of a response, without content. */
 const STATES: ReadonlySet<string> = new Set(['response.created', 'response.queued', 'response.in_progress']);
-/** Items and parts that are empty at first. Items of other types are calls of tools. */
+/** Types of items and parts that are empty at first. Items of other types are tool calls. */
 const EMPTY_AT_FIRST: ReadonlySet<unknown> = new Set([
   'message',
   'reasoning',
@@ -50,7 +50,7 @@ const EMPTY_AT_FIRST: ReadonlySet<unknown> = new Set([
   'mcp_list_tools',
 ]);
 
-/** Events are told by the `type` of their data: the `event` field repeats it. */
+/** Identifies events by the `type` of their data. The `event` field repeats it. */
 function responsesStreamMeter({ totalExtra, pricing, cacheWriteTtl1h }: StreamMeterOptions): StreamMeter {
   const said = pricing === undefined ? null : new SaidReader(pricing);
   const usage = new UsageTally((value) => readResponsesUsage(value, totalExtra), cacheWriteTtl1h);
@@ -89,7 +89,7 @@ function responsesStreamMeter({ totalExtra, pricing, cacheWriteTtl1h }: StreamMe
         case 'response.completed':
         case 'response.incomplete':
         case 'response.cancelled':
-          // What came before says what was asked for, not what was served.
+          // Earlier events have the requested class, not the served one.
           if (isRecord(response)) said?.see(response);
           isFinal = true;
           return FINAL;
@@ -109,8 +109,8 @@ function responsesStreamMeter({ totalExtra, pricing, cacheWriteTtl1h }: StreamMe
 }
 
 /**
- * Reads a complete response. One that the provider marks as failed is none, but it may go to the
- * client as it is.
+ * Reads a complete response. A response that the provider marks as failed is not finished, but may
+ * be relayed to the client.
  */
 function readPlainResponse(body: Buffer | ParsedJson, counting: Counting = {}): MeterResult {
   const { totalExtra, pricing, cacheWriteTtl1h } = counting;
@@ -128,19 +128,19 @@ function readPlainResponse(body: Buffer | ParsedJson, counting: Counting = {}): 
   return isResponse ? { ...result, failure: failedAnswer(body, response) } : withError(result, response);
 }
 
-/** An item or part that has only been opened. */
+/** Returns whether an item or part has been opened, but has no content. */
 function begins(value: unknown): boolean {
   return isRecord(value) && EMPTY_AT_FIRST.has(value['type']) && !showsAnswer(value);
 }
 
-/** Whether an event that is neither a delta nor an end shows nothing of an answer. */
+/** Returns whether an event other than a delta or an end has no content. */
 function showsNothing({ type, item, part, text }: JsonRecord): boolean {
   if (typeof type !== 'string' || !type.startsWith('response.') || STATES.has(type)) return true;
   if (type.startsWith('response.mcp_list_tools.')) return true;
   return begins(item) || begins(part) || text === '';
 }
 
-/** One without a reason may have it in the event behind it. */
+/** Marks a failure without a reason as unexplained: the next event may have the reason. */
 function failedResponse(seen: SeenEvent): SeenEvent {
   const { failure } = seen;
   return failure?.said === null ? { ...seen, failure: { ...failure, isUnexplained: true } } : seen;
@@ -152,14 +152,17 @@ function begunOf(response: JsonRecord): Begun | null {
   return { id, createdAt: secondsOf(response['created_at']), model: nameOf(response['model']) };
 }
 
-/** The name of a called function: its arguments come as deltas, its name does not. */
+/**
+ * Counts the bytes of a called function's name. Its arguments arrive as deltas, but the name does
+ * not.
+ */
 function nameBytes(item: unknown): number {
   return isRecord(item) ? generatedTextBytes(item['name']) : 0;
 }
 
 /**
- * The response fails under its own id, with the next number; then an error event with the fields
- * flat, as the protocol has them, and nested, as client libraries look for them.
+ * Fails the response under its own ID, with the next number. An error event follows, which has its
+ * fields twice: flat, as in the protocol, and nested, as client libraries expect them.
  */
 function cutEnding(error: GatewayError, requestId: string, begun: Begun | null, nextNumber: number): Buffer {
   const { code, message, param } = error;
