@@ -1,17 +1,21 @@
 import type { ErrorClass } from './error-class.js';
 
-/** What follows from an error of a class, as long as nothing went to the client. */
+/** The consequences of an error of a class while nothing has been sent to the client. */
 export interface ClassRule {
-  /** Another source is asked; false: the answer is final. */
+  /** Try another source. False: the response is final. */
   readonly next: boolean;
   /**
-   * `cool_down`: as long as the provider says. `refused`: 30 s, doubling; if a client could have
-   * made the provider say so, only when several accounts met it.
+   * Cooldown of the source. `cool_down`: for the time that the provider states. `refused`: 30 s,
+   * doubled each time. If a client could have caused the refusal, it applies only after several
+   * accounts met it.
    */
   readonly rest: 'none' | 'cool_down' | 'refused';
-  /** Counts toward the source's breaker: never what a client can cause. */
+  /** Counts toward the source's breaker. Never set for errors that a client can cause. */
   readonly countsAsFailure: boolean;
-  /** The operator reads the provider's text in the log, sampled; `warn`: somebody should look. */
+  /**
+   * Log level of the provider's text, which is sampled. `warn`: an operator should check the
+   * source.
+   */
   readonly log: 'none' | 'info' | 'warn';
 }
 

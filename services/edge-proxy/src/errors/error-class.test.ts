@@ -16,7 +16,7 @@ test.each(PROVIDER_ERRORS.map((each) => [each.provider, each] as const))('%s', (
   if (CLASS_RULES[found].rest === 'refused') expect(certain).toBe(each.certain === true);
 });
 
-test('at least twelve providers are there, each with its source', () => {
+test('at least twelve providers are included, each with its source', () => {
   expect(new Set(PROVIDER_ERRORS.map(({ provider }) => provider.split(',')[0])).size).toBeGreaterThanOrEqual(12);
   for (const { from } of PROVIDER_ERRORS) expect(from).toMatch(/\w\.\w/);
 });
@@ -41,17 +41,17 @@ test.each<[number, ErrorClass]>([
   [451, 'unexpected'],
   [500, 'overload'],
   [529, 'overload'],
-])('a %i that says nothing is %s', (status, expected) => {
+])('a %i without code or text is %s', (status, expected) => {
   expect(classOf({ status, body: '' }).class).toBe(expected);
 });
 
-test('an error without a status, a code and a text is a failure', () => {
+test('an error without status, code and text counts as a failure', () => {
   expect(classOf({ status: null, body: { error: { message: 'no' } } }).class).toBe('overload');
   expect(classOf({ status: null, body: '' }).class).toBe('overload');
 });
 
-describe('what a client sends', () => {
-  /** As a provider would quote it. */
+describe("content of a client's request", () => {
+  /** Quotes a text as a provider would. */
   const quoted = (text: string) => ({
     error: { message: `messages.0.content: Invalid value: '${text}'`, type: 'invalid_request_error' },
   });
@@ -60,12 +60,12 @@ describe('what a client sends', () => {
     'Your credit balance is too low',
     'insufficient balance',
     'the model model-x does not exist',
-    'invalid_api_key',
+    'cannot make a 400 look like a fault of our account: %s',
   ])('cannot make a 400 look like a fault of ours: %s', (text) => {
     expect(classOf({ status: 400, body: quoted(text) }).class).toBe('body');
   });
 
-  test('in a 403 or 404 it makes nothing certain, unless it names the model that the source serves', () => {
+  test("makes a 403 or 404 certain only if it names the source's model", () => {
     for (const status of [403, 404]) {
       for (const text of ['API key not valid', 'Your credit balance is too low', 'the model gpt does not exist']) {
         expect(classOf({ status, body: quoted(text) }).certain).toBe(false);
@@ -74,7 +74,7 @@ describe('what a client sends', () => {
   });
 });
 
-test('only a name of its own names the model', () => {
+test("a model's name must be a whole word", () => {
   const of = (message: string) =>
     classOf({ status: 404, body: { error: { message, code: 'model_not_found' } } }).certain;
   for (const text of [
@@ -91,10 +91,10 @@ test('only a name of its own names the model', () => {
 });
 
 test.each([
-  ['a deployment that is not there', 'The API deployment for this resource does not exist.', true],
-  ['a text about nothing but the model', 'The model does not exist.', true],
+  ['a missing deployment', 'The API deployment for this resource does not exist.', true],
+  ['a text only about the model', 'The model does not exist.', true],
   ['the name of another model', 'The model other-model does not exist.', false],
-])("where a rule of the provider's profile says that it is the model: %s", (_name, message, certain) => {
+])('a profile rule for the class model: %s', (_name, message, certain) => {
   const code = certain && message.includes('deployment') ? 'DeploymentNotFound' : 'not_found';
   const said = readErrorBody(bytesOf({ error: { message, code } }));
   const rules = [{ status: 404, code: null, text: null, class: 'model' as const }];
@@ -102,7 +102,7 @@ test.each([
   expect(found).toEqual({ class: 'model', certain, status: 404 });
 });
 
-test('what a client can cause rests no source at once and opens no breaker', () => {
+test('errors that a client can cause neither cool down a source nor open a breaker', () => {
   for (const name of ['body', 'content', 'item', 'unexpected'] as const) {
     expect(CLASS_RULES[name]).toMatchObject({ rest: 'none', countsAsFailure: false });
   }

@@ -2,13 +2,21 @@ import type { ErrorRule } from '@gateway/contracts/operator';
 import { plainCode, type SaidError } from './said-error.js';
 
 /**
- * What an error of a provider is about. It decides what follows (class-rules); the status decides
- * only where nothing tells more. `body`: this request, at any source. `content`: this prompt was
- * moderated. `credential`, `funds`: ours at this provider. `model`: this provider does not have it,
- * or not for us. `forbidden`: a 403 that says nothing. `not_found`: a 404 that says nothing.
- * `item`: a stored thing that this source does not have. `quota`: its limit on our rate.
- * `overload`: it fails. `late`: it gave up waiting. `unexpected`: a status of a client's fault that
- * no class has. `foreign`: an answer that is none of a model's provider.
+ * The cause of a provider's error, which decides the consequences (class-rules). The status decides
+ * only if nothing is more specific.
+ *
+ * - `body`: this request, at any source.
+ * - `content`: the prompt was moderated.
+ * - `credential`, `funds`: our credential or balance at this provider.
+ * - `model`: this provider does not have the model, or not for us.
+ * - `forbidden`: a 403 without a known code or text.
+ * - `not_found`: a 404 without a known code or text.
+ * - `item`: a stored object that this source does not have.
+ * - `quota`: the provider's rate limit.
+ * - `overload`: the provider fails.
+ * - `late`: the provider timed out.
+ * - `unexpected`: another 4xx status.
+ * - `foreign`: a response that no model provider sends.
  */
 export type ErrorClass =
   | 'body'
@@ -26,28 +34,28 @@ export type ErrorClass =
   | 'foreign';
 
 export interface ErrorFacts {
-  /** Of the answer; null inside a stream, and of a 200 that is an error. */
+  /** Status of the response; null inside a stream, and for a 200 that is an error. */
   readonly status: number | null;
   readonly said: SaidError | null;
-  /** Of a header that names the error. */
+  /** Value of a header that names the error. */
   readonly errorType: string | undefined;
-  /** The name under which the source knows the model. */
+  /** The model's name at the source. */
   readonly upstreamModel: string;
-  /** What this provider's errors mean where they mean something else than others'. */
+  /** Rules for errors of this provider whose meaning differs from the usual one. */
   readonly rules?: readonly ErrorRule[] | undefined;
 }
 
 export interface ClassifiedError {
   readonly class: ErrorClass;
-  /** Nothing that a client sends can have made the provider say so. */
+  /** No content of a client's request can have caused the error. */
   readonly certain: boolean;
   /**
-   * Of the answer, else what the error names or is usually answered with; null when nothing tells.
+   * Status of the response, else the status that the error names or usually has; null if unknown.
    */
   readonly status: number | null;
 }
 
-/** The class of a provider's error. */
+/** Returns the class of a provider's error. */
 export function classifyError({
   status: answered,
   said,
@@ -80,7 +88,7 @@ export function classifyError({
   return is(CLASS_OF_STATUS.get(status ?? 500) ?? (status === null || status >= 500 ? 'overload' : 'unexpected'));
 }
 
-/** The class of the first rule that fits. */
+/** Returns the class of the first rule that matches. */
 function ruleOf(
   rules: readonly ErrorRule[],
   status: number | null,
@@ -95,7 +103,7 @@ function ruleOf(
   )?.class;
 }
 
-/** Those of profiles, which are few. */
+/** Compiled patterns of profiles. There are few. */
 const patterns = new Map<string, RegExp>();
 
 function patternOf(text: string): RegExp {
@@ -117,7 +125,9 @@ function statusOfCodes(codes: readonly string[]): number | null {
   return null;
 }
 
-/** As a word of its own: in a longer name it is another model. */
+/**
+ * Returns whether a text contains the model's name as a whole word. A longer name is another model.
+ */
 function names(text: string, model: string): boolean {
   for (let at = text.indexOf(model); at >= 0; at = text.indexOf(model, at + 1)) {
     const before = text[at - 1] ?? ' ';
@@ -129,7 +139,7 @@ function names(text: string, model: string): boolean {
 
 const set = (...codes: string[]): ReadonlySet<string> => new Set(codes.map(plainCode));
 
-/** Statuses whose text may say that something of ours, or something stored, is at fault. */
+/** Statuses of errors that may be caused by our account at the provider, or by a stored object. */
 const MAY_BE_OURS: ReadonlySet<number> = new Set([400, 401, 403, 404, 410, 422, 429]);
 
 const CLASS_OF_STATUS: ReadonlyMap<number, ErrorClass> = new Map([
@@ -152,7 +162,10 @@ const CONTENT_CODES = set(
   'base_resp_1026',
   'base_resp_1027',
 );
-/** A client can make a text say so, and has nothing of it: its own call ends. */
+/**
+ * A client can send a prompt that makes the provider use these words. It gains nothing: only its
+ * own request fails.
+ */
 const CONTENT_TEXT =
   /flagged (?:as|by|for)\b|content management policy|content filter(?:ing|ed)?\b|content exists risk|content violates|rejected as a result of our safety/i;
 
@@ -164,7 +177,10 @@ const FUNDS_CODES = set(
   'insufficient_balance',
   'base_resp_1008',
 );
-/** Texts of providers, from their first word on: what a client sends stands further inside. */
+/**
+ * Beginnings of providers' error texts. Quoted content of a client only appears further inside a
+ * text.
+ */
 const FUNDS_TEXT =
   /^(?:your credit balance is too low|insufficient (?:balance|credits|funds)|your (?:newly created )?teams? (?:[0-9a-f-]{8,40} )?(?:doesn't have any credits|has either used all available credits)|you have run out of credits|this api method requires billing)/i;
 
@@ -226,7 +242,7 @@ const QUOTA_CODES = set(
   'base_resp_1002',
 );
 
-/** Of errors that come without a status: the one with which the provider answers them elsewhere. */
+/** For errors without a status: the status that the provider usually sends with the code. */
 const STATUS_OF_CODE: ReadonlyMap<string, number> = new Map(
   (
     [

@@ -10,7 +10,7 @@ import {
 } from './judge-attempt.js';
 import type { AttemptFacts, AttemptResult, JudgedAttempt } from './judge-attempt.js';
 
-/** As Gemini sends it in a list, with the interval as Protocol Buffers write it in JSON. */
+/** The form of Gemini: in a list, with the duration as Protocol Buffers encode it in JSON. */
 const RETRY_INFO = JSON.stringify([
   {
     error: {
@@ -56,7 +56,7 @@ test.each<[number, JudgedAttempt['step'], number, string]>([
   [307, 'final', 502, 'upstream_error'],
   [204, 'final', 502, 'upstream_error'],
   [206, 'final', 502, 'upstream_error'],
-])('a provider that answers %i: %s, the client would get %i %s', (status, step, clientStatus, code) => {
+])("a provider's status %i: %s, the client would get %i %s", (status, step, clientStatus, code) => {
   const judged = judge(answered({ status }));
   expect(judged).toMatchObject({
     step,
@@ -75,19 +75,19 @@ test.each<[string, AttemptResult, Partial<JudgedAttempt>, string | null]>([
     'upstream_unreachable',
   ],
   [
-    'no head in its time',
+    'no head within the limit',
     { kind: 'timed_out', limit: 'headers', sent: true },
     { step: 'next_source', outcome: 'timed_out', possiblyPaid: true, reached: true, countsAsFailure: true },
     'upstream_timeout',
   ],
   [
-    'no first event in its time',
+    'no first event within the limit',
     { kind: 'timed_out', limit: 'first_event', sent: true },
     { step: 'next_source', outcome: 'timed_out', possiblyPaid: true, countsAsFailure: true },
     'upstream_timeout',
   ],
   [
-    'silent',
+    'silence in the body',
     { kind: 'timed_out', limit: 'silence', sent: true },
     { step: 'final', outcome: 'timed_out', possiblyPaid: true, countsAsFailure: true },
     'upstream_timeout',
@@ -129,7 +129,7 @@ test.each<[string, AttemptResult, Partial<JudgedAttempt>, string | null]>([
     'upstream_timeout',
   ],
   [
-    'left by the client',
+    'client disconnected',
     { kind: 'abandoned', sent: true },
     { step: 'final', outcome: 'abandoned', possiblyPaid: true, countsAsFailure: false },
     null,
@@ -141,24 +141,24 @@ test.each<[string, AttemptResult, Partial<JudgedAttempt>, string | null]>([
     'account_suspended',
   ],
   [
-    'left before it was sent',
+    'client disconnected before it was sent',
     { kind: 'abandoned', sent: false },
     { step: 'final', outcome: 'abandoned', possiblyPaid: false, reached: false, countsAsFailure: false },
     null,
   ],
-])('%s', (_name, result, expected, code) => {
+])('judgeAttempt() judges an attempt: %s', (_name, result, expected, code) => {
   const judged = judge(result);
   expect(judged).toMatchObject(expected);
   expect(judged.error?.code ?? null).toBe(code);
 });
 
-test("a plain body that is no answer is the provider's error, 502", () => {
+test("a plain body that is not a response is the provider's error, 502", () => {
   const judged = judge({ kind: 'unusable_body' });
   expect(judged).toMatchObject({ step: 'next_source', outcome: 'broken', possiblyPaid: true, countsAsFailure: true });
   expect(judged.error).toMatchObject({ status: 502, code: 'upstream_error' });
 });
 
-test('a usable answer is final and without error', () => {
+test('a usable response is final and has no error', () => {
   expect(judge(answered({ status: 200 }))).toEqual({
     step: 'final',
     outcome: 'completed',
@@ -205,7 +205,7 @@ test.each([
   [0, 1, 1_000],
   [1_200, 2, 2_000],
   [3_600_000, 3_600, COOL_DOWN_MS_MAX],
-])('429 with a wait of %p ms: the client gets %p s, the source cools down %i ms', (waitMs, seconds, coolDownMs) => {
+])('a 429 with %p ms: the client gets %p s, the source a cooldown of %i ms', (waitMs, seconds, coolDownMs) => {
   const judged = judge(answered({ status: 429, waitMs }));
   expect(judged).toMatchObject({ coolDownMs, countsAsFailure: false });
   expect(judged.error?.retryAfterSeconds).toBe(seconds);
@@ -228,19 +228,19 @@ test.each([
 });
 
 test.each([
-  ['an account without funds', 429, '{"error":{"code":"insufficient_quota"}}', null],
+  ['insufficient funds', 429, '{"error":{"code":"insufficient_quota"}}', null],
   [
-    'a throttled model of AWS',
+    'a throttled AWS model',
     400,
     '{"__type":"ThrottlingException","message":"slow down","code":"ThrottlingException"}',
     1_000,
   ],
-  ["the wait of Google's RetryInfo", 429, RETRY_INFO, 494],
+  ["Google's RetryInfo", 429, RETRY_INFO, 494],
 ])('%s with a %i is retried after %p ms', (_name, status, body, retryInMs) => {
   expect(judge(answered({ status, bodyStart: Buffer.from(body as string) })).retryInMs).toBe(retryInMs);
 });
 
-test("Google's RetryInfo is the wait where no header states one", () => {
+test("Google's RetryInfo is the wait if no header states one", () => {
   const bodyStart = Buffer.from(RETRY_INFO.replace('0.494s', '41s'));
   expect(judge(answered({ status: 429, bodyStart }))).toMatchObject({
     coolDownMs: 41_000,
@@ -249,7 +249,7 @@ test("Google's RetryInfo is the wait where no header states one", () => {
   expect(judge(answered({ status: 429, bodyStart, waitMs: 7_000 })).error?.retryAfterSeconds).toBe(7);
 });
 
-test('only a 429 has Retry-After and a cool-down', () => {
+test('only a 429 has Retry-After and a cooldown', () => {
   for (const status of [400, 413, 500, 503, 529]) {
     const judged = judge(answered({ status, waitMs: 7_000 }));
     expect(judged.coolDownMs).toBeNull();
@@ -268,11 +268,11 @@ test.each([
   [500, true, null],
   [503, true, null],
   [302, true, null],
-])('%i counts as failure %p, is a refusal of ours %p', (status, countsAsFailure, refusal) => {
+])('a %i counts as failure %p and as refusal %p', (status, countsAsFailure, refusal) => {
   expect(judge(answered({ status }))).toMatchObject({ countsAsFailure, refusal });
 });
 
-test("only 400 and 422 on chat-style endpoints carry the provider's text", () => {
+test("only 400 and 422 on chat-style endpoints include the provider's text", () => {
   const bodyStart = Buffer.from('{"error":{"message":"temperature is too hot"}}');
   for (let status = 200; status <= 599; status += 1) {
     for (const style of ['chat', 'messages'] as const) {
@@ -284,13 +284,13 @@ test("only 400 and 422 on chat-style endpoints carry the provider's text", () =>
 });
 
 test.each([
-  ['no JSON', 'bad request'],
+  ['not JSON', 'bad request'],
   ['cut JSON', '{"error":{"message":"temperature'],
   ['no message', '{"error":{"code":1}}'],
   ['a message without a text', '{"error":{"message":{"a":1}}}'],
   ['an empty message', '{"error":{"message":"  "}}'],
   ['nothing', ''],
-])('a 400 whose body is %s gets our text', (_name, body) => {
+])("a 400 with a body of %s gets the gateway's text", (_name, body) => {
   expect(judge(answered({ status: 400, bodyStart: Buffer.from(body) })).error?.message).toBe(GENERIC);
 });
 
@@ -303,21 +303,21 @@ test.each([
   ["This model's maximum context length is 8192 tokens.", 'prompt is too long for this model'],
   ['prompt is too long: 210000 tokens > 200000 maximum', 'prompt is too long for this model'],
   ['temperature is too hot', GENERIC],
-])('on messages endpoints %j reads %j', (message, text) => {
+])('on messages endpoints %j becomes %j', (message, text) => {
   const bodyStart = Buffer.from(JSON.stringify({ type: 'error', error: { type: 'invalid_request_error', message } }));
   expect(judge(answered({ status: 400, bodyStart }), { style: 'messages' }).error?.message).toBe(text);
 });
 
-test('the text of a 413 does not claim the limit of the gateway', () => {
+test("the text of a 413 does not name the gateway's limit", () => {
   expect(judge(answered({ status: 413 })).error?.message).not.toContain('10 MB');
 });
 
-test('the text for refused credentials says nothing of the provider', () => {
+test('the text for refused credentials does not quote the provider', () => {
   const bodyStart = Buffer.from('{"error":{"message":"Incorrect API key provided: sk-abc123"}}');
   expect(judge(answered({ status: 401, bodyStart })).error?.message).toMatch(/Your API key is fine/);
 });
 
-test('of a 404 the client is told what is known: the model, or something that its request names', () => {
+test('the error for a 404 names the model or the missing object if known', () => {
   const of = (error: object) =>
     judge(answered({ status: 404, bodyStart: Buffer.from(JSON.stringify({ error })) })).error;
   expect(of({ message: 'The model `up-1` does not exist', code: 'model_not_found' })).toMatchObject({
@@ -328,19 +328,19 @@ test('of a 404 the client is told what is known: the model, or something that it
   for (const message of ["Item with id 'rs_1' not found.", 'File not found: file_1']) {
     const error = of({ message });
     expect(error).toMatchObject({ status: 404, code: 'model_not_found', param: null });
-    expect(error?.message).toContain('something that the request names');
+    expect(error?.message).toContain('that the request refers to');
   }
   expect(of({ message: 'Not Found' })).toMatchObject({ code: 'model_not_found', param: null });
 });
 
-test('a JSON answer to a stream is judged by the error that it is', () => {
+test('a JSON response to a streamed request is judged by its error', () => {
   const bodyStart = Buffer.from('{"error":{"code":429,"message":"slow down"}}');
   const judged = judge(answered({ status: 200, bodyStart, waitMs: 7_000 }), { streamed: true });
   expect(judged).toMatchObject({ step: 'next_source', status: 200, coolDownMs: 7_000, countsAsFailure: false });
   expect(judged.error).toMatchObject({ status: 429, code: 'rate_limit_exceeded', retryAfterSeconds: 7 });
 });
 
-test('if all failed, what may be repeated goes before what is ours, the last of its kind; a final word goes before all', () => {
+test('finalError() prefers a final error, then the last one that may be retried', () => {
   const unauthorized = judge(answered({ status: 401 }));
   const limited = judge(answered({ status: 429, waitMs: 3_000 }));
   const down = judge(answered({ status: 503 }));
@@ -354,7 +354,7 @@ test('if all failed, what may be repeated goes before what is ours, the last of 
   expect(finalError([limited, rejected])).toMatchObject({ status: 400, code: 'invalid_request' });
 });
 
-test('the answer is that of the last attempt that reached a provider', () => {
+test('finalError() is the error of the last attempt that reached a provider', () => {
   const unreachable = judge({ kind: 'unreachable' });
   const limited = judge(answered({ status: 429, waitMs: 3_000 }));
   const down = judge(answered({ status: 503 }));
@@ -367,28 +367,25 @@ test('the answer is that of the last attempt that reached a provider', () => {
   expect(finalError([unreachable, broken, unreachable])).toMatchObject({ status: 504, code: 'upstream_timeout' });
 });
 
-test.each([401, 403])(
-  'a %i to a credential that may be replaced is repeated with another before it counts',
-  (status) => {
-    const judged = judge(answered({ status }), { other: 'token' });
-    expect(judged).toMatchObject({
-      step: 'fresh_credential',
-      outcome: 'rejected',
-      refusal: null,
-      countsAsFailure: false,
-    });
-    expect(judge(answered({ status })).refusal).not.toBeNull();
-  },
-);
+test.each([401, 403])('a %i is retried with a fresh credential before it counts', (status) => {
+  const judged = judge(answered({ status }), { other: 'token' });
+  expect(judged).toMatchObject({
+    step: 'fresh_credential',
+    outcome: 'rejected',
+    refusal: null,
+    countsAsFailure: false,
+  });
+  expect(judge(answered({ status })).refusal).not.toBeNull();
+});
 
-test('what another credential would not change is not repeated', () => {
+test('an error that a fresh credential would not change is not retried', () => {
   const moderated = answered({ status: 403, bodyStart: Buffer.from('{"error":{"code":"content_filter"}}') });
   expect(judge(moderated, { other: 'token' }).step).toBe('final');
   expect(judge(answered({ status: 429 }), { other: 'token' }).step).toBe('next_source');
   expect(judge(answered({ status: 402 }), { other: 'token' }).step).toBe('next_source');
 });
 
-test.each([401, 402, 403, 429])('a %i to one key of several rests that key, and another one is tried', (status) => {
+test.each([401, 402, 403, 429])('a %i cools down only the used key of several, and another key is tried', (status) => {
   const { coolDownMs, refusal } = judge(answered({ status }));
   const judged = judge(answered({ status }), { other: 'key' });
   expect(judged).toMatchObject({ step: 'fresh_credential', refusal: null, coolDownMs: null });
@@ -398,7 +395,7 @@ test.each([401, 402, 403, 429])('a %i to one key of several rests that key, and 
   expect(second.keyRest).toEqual({ coolDownMs, refusal });
 });
 
-test('what no other key would change is judged as ever', () => {
+test('an error that another key would not change is judged as usual', () => {
   for (const status of [400, 404, 500, 503]) {
     expect(judge(answered({ status }), { other: 'key' })).toEqual(judge(answered({ status })));
   }

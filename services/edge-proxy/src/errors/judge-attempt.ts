@@ -9,48 +9,51 @@ import { clientError } from './provider-error.js';
 import { textWaitMs, wholeSeconds } from './retry-after.js';
 import { readErrorBody, type SaidError } from './said-error.js';
 
-/** Bytes of a provider's error body that are read for its text. */
+/** Maximum bytes of a provider's error body that are read. */
 export const ERROR_BODY_BYTES_MAX = 64 * 1024;
 /**
- * Rest of a source after a 429 without Retry-After, and the longest one
+ * Cooldown of a source after a 429 without Retry-After, and the longest cooldown
  * (docs/behaviour.md#source-order).
  */
 export const COOL_DOWN_DEFAULT_MS = 5_000;
 export const COOL_DOWN_MS_MAX = 600_000;
 
 /**
- * Longest wait before the one retry of a lone source, and the wait where the provider states none
- * (docs/behaviour.md#failover).
+ * Longest wait before the only retry of a request with a single source, and the wait if the
+ * provider states none (docs/behaviour.md#failover).
  */
 export const RETRY_MS_MAX = 2_000;
 export const RETRY_DEFAULT_MS = 1_000;
 const STATUS_UNAVAILABLE = 503;
 const STATUS_OVERLOADED = 529;
 
-/** How one try of one source went, before anything is concluded from it. */
+/** The result of one attempt at one source, before it is judged. */
 export type AttemptResult =
   | {
-      /** A response head arrived (200 too: whether it is usable is judged here). */
+      /**
+       * A response head arrived. A status 200 is included: this module decides whether it is
+       * usable.
+       */
       readonly kind: 'answered';
       readonly status: number;
-      /** The wait that its headers state, milliseconds. */
+      /** Wait stated by its headers, in milliseconds. */
       readonly waitMs: number | undefined;
       readonly contentType: string | undefined;
-      /** What the body is still encoded with: undefined or `identity` once it is decoded. */
+      /** Remaining encoding of the body: undefined or `identity` if it is decoded. */
       readonly contentEncoding: string | undefined;
-      /** A header that names the error. */
+      /** Value of a header that names the error. */
       readonly errorType?: string | undefined;
       /**
-       * Of answers other than 200, and of a 200 that is no stream although one was asked for: the
-       * first {@link ERROR_BODY_BYTES_MAX} bytes; otherwise may be empty.
+       * The first {@link ERROR_BODY_BYTES_MAX} bytes if the status is not 200, or if a stream was
+       * requested and a 200 is not one. May be empty otherwise.
        */
       readonly bodyStart: Buffer;
     }
-  /** Refused, DNS, TLS, connect time-out: nothing was sent. */
+  /** Connection refused, DNS, TLS or connect timeout: nothing was sent. */
   | { readonly kind: 'unreachable' }
   /**
-   * `headers`, `first_event`: the source's own limit, nothing went to the client yet. `silence`:
-   * inside the body. `deadline`: the 600 s. Not `sent`: the connection was still being made.
+   * `headers`, `first_event`: a limit of the source, before anything was sent to the client.
+   * `silence`: inside the body. `deadline`: the 600 s of the request. Not `sent`: still connecting.
    */
   | {
       readonly kind: 'timed_out';
@@ -61,77 +64,78 @@ export type AttemptResult =
   | { readonly kind: 'broken_before_head'; readonly reusedConnection: boolean }
   /** After the response head, by the network. */
   | { readonly kind: 'broken_in_body' }
-  /** A provider's error inside a stream, or as a whole answer with status 200. */
+  /** A provider's error inside a stream, or as a complete body with status 200. */
   | {
       readonly kind: 'provider_error';
       readonly said: SaidError | null;
-      /** The wait that the response's headers state, milliseconds. */
+      /** Wait stated by the response's headers, in milliseconds. */
       readonly waitMs?: number | undefined;
     }
   /**
-   * No answer: a complete plain body that is none (`MeterResult.finished` false), a stream without
-   * events, an event too long.
+   * A complete plain body that is not a response (`MeterResult.finished` false), a stream without
+   * events, or an event that is too long.
    */
   | { readonly kind: 'unusable_body' }
-  /** The client left. `sent`: the request had gone to the source. */
+  /** The client disconnected. `sent`: the request had been sent to the source. */
   | { readonly kind: 'abandoned'; readonly sent: boolean }
   /**
-   * The gateway ends the call: the account is suspended, or this process stops. The source has no
-   * part in it.
+   * The gateway ends the request, because the account is suspended or this process stops. The
+   * source is not the cause.
    */
   | { readonly kind: 'stopped'; readonly sent: boolean; readonly error: GatewayError };
 
 export interface AttemptFacts {
   readonly style: EndpointStyle;
-  /** The client asked for a stream. */
+  /** The client requested a stream. */
   readonly streamed: boolean;
-  /** The name under which the source knows the model. */
+  /** The model's name at the source. */
   readonly upstreamModel: string;
-  /** What its provider's errors mean, where that is special. */
+  /** Rules for errors of this provider whose meaning differs from the usual one. */
   readonly errorRules?: readonly ErrorRule[] | undefined;
   /**
-   * What else could let the request in. `token`: another one, before a refusal counts. `key`:
-   * another of the source's keys; `key_later`: that too, but this call has had its second try.
-   * Absent: nothing.
+   * The credential that a second attempt at this source could use. `token`: a new token, before a
+   * refusal counts. `key`: another of the source's keys. `key_later`: also another key, but this
+   * request has already retried. Absent if there is none.
    */
   readonly other?: 'token' | 'key' | 'key_later' | undefined;
 }
 
 export interface JudgedAttempt {
   /**
-   * As long as nothing went to the client. `final` with `error` null: the answer is usable, or
-   * nobody waits for it.
+   * The next step while nothing has been sent to the client. `final` with `error` null: the
+   * response is usable, or the client has disconnected.
    */
   readonly step: 'next_source' | 'fresh_connection' | 'fresh_credential' | 'final';
   readonly outcome: AttemptRecord['outcome'];
-  /** The provider's status, null if none came. */
+  /** The provider's status; null if none arrived. */
   readonly status: number | null;
-  /** The provider may charge for it although no complete answer came. */
+  /** The provider may charge for the attempt although no complete response arrived. */
   readonly possiblyPaid: boolean;
-  /** What the client gets if this attempt decides. */
+  /** The client's error if this attempt decides. */
   readonly error: GatewayError | null;
-  /** The source rests that long; null: it does not. */
+  /** Cooldown of the source; null if there is none. */
   readonly coolDownMs: number | null;
-  /** Wait before the retry, if the call has no other source; null: there is no retry. */
+  /** Wait before the retry if the request has no other source; null if it is not retried. */
   readonly retryInMs: number | null;
   /** Counts toward the source's breaker. */
   readonly countsAsFailure: boolean;
-  /** A provider was reached: its word goes before `upstream_unreachable`. */
+  /** A provider was reached: its error has priority over `upstream_unreachable`. */
   readonly reached: boolean;
   /**
-   * The source cannot serve us: it rests for long, and its operator is told. `unclear`: a client
-   * may have caused it by what it sent, so that several accounts have to meet it first.
+   * The source cannot serve our requests. It is tried last for a long time, and its operator is
+   * notified. `unclear`: a client may have caused the refusal, so it counts only after several
+   * accounts met it.
    */
   readonly refusal: 'certain' | 'unclear' | null;
-  /** Of several keys of the source this one gets that, and the source nothing of it. */
+  /** The cooldown and refusal of one of several keys. The source itself gets neither. */
   readonly keyRest?: Pick<JudgedAttempt, 'coolDownMs' | 'refusal'>;
-  /** What the provider said that it is about; null when it said nothing. */
+  /** The class of the provider's error; null if there is no error. */
   readonly errorClass: ErrorClass | null;
-  /** Its own words, not cleaned. */
+  /** The provider's error, not cleaned. */
   readonly said: SaidError | null;
 }
 
-/** The provider gave up waiting: what it waited for may have been computed. */
+/** Statuses of a provider's timeout: the output may have been computed. */
 const PAID_STATUSES: ReadonlySet<number> = new Set([408, 504, 524]);
 
 const NOTHING: JudgedAttempt = {
@@ -152,8 +156,8 @@ const NOTHING: JudgedAttempt = {
 const UNREACHED = { outcome: 'unreachable', possiblyPaid: false, reached: false } as const;
 
 /**
- * What follows from one attempt (docs/behaviour.md#failover): the next step, the record, the error,
- * and what the source gets for it.
+ * Judges one attempt (docs/behaviour.md#failover): the next step, the record, the client's error,
+ * and the consequences for the source.
  */
 export function judgeAttempt(result: AttemptResult, facts: AttemptFacts): JudgedAttempt {
   if (result.kind === 'answered') return judgeAnswer(result, facts);
@@ -191,9 +195,9 @@ export function judgeAttempt(result: AttemptResult, facts: AttemptFacts): Judged
 }
 
 /**
- * The answer when no source is left, or the last one was final: the word of the last, if that is
- * final; else the most useful one, which may be repeated (429, 5xx), before one that may not; of
- * its kind the last. `upstream_unreachable` only if none was reached.
+ * Selects the client's error if no source is left, or if the last error is final. A final last
+ * error has priority. Otherwise the last error that the client may retry (429, 5xx) is used, else
+ * the last one. `upstream_unreachable` is used only if no source was reached.
  */
 export function finalError(attempts: readonly JudgedAttempt[]): GatewayError {
   const reached = attempts.filter(({ reached, error }) => reached && error !== null);
@@ -223,8 +227,8 @@ function judgeAnswer(answer: Answer, facts: AttemptFacts): JudgedAttempt {
 }
 
 /**
- * What follows from a provider's error, by its class. @param status of the answer; null inside a
- * stream, and of a 200
+ * Judges a provider's error by its class. @param status of the response; null inside a stream, and
+ * for a 200
  */
 function judgeError(
   said: SaidError | null,
@@ -257,17 +261,18 @@ function judgeError(
   };
 }
 
-/** Statuses that say that a credential lets nobody in. */
+/** Returns whether a status means that the credential was refused. */
 function isRefusal(status: number): boolean {
   return status === 401 || status === 403;
 }
 
-/** Errors that another key of the same source may not meet. */
+/** Classes of errors that another key of the same source may avoid. */
 const OF_KEYS: ReadonlySet<ErrorClass | null> = new Set(['credential', 'funds', 'forbidden', 'quota']);
 
 /**
- * A token that expires is replaced once before a refusal counts, and a key of several rests alone.
- * What a 403 says of the body or of what it holds is no word about us.
+ * Retries with another credential where one exists. An expiring token is replaced once before a
+ * refusal counts, and of several keys only the used one cools down. A 403 about the body or its
+ * content is not a refusal of the credential.
  */
 function withOther(judged: JudgedAttempt, status: number, { other }: AttemptFacts): JudgedAttempt {
   const { coolDownMs, refusal, errorClass } = judged;
@@ -289,7 +294,7 @@ function unusable(): GatewayError {
   return gatewayError('upstream_error', "The model's provider sent an answer that cannot be read.");
 }
 
-/** The kind of body that was asked for, decoded. */
+/** Returns whether the body has the requested type and is decoded. */
 function isUsable(answer: Answer, streamed: boolean): boolean {
   return (
     isDecoded(answer) &&
@@ -311,20 +316,23 @@ function isDecoded({ contentEncoding }: Answer): boolean {
   return encoding === '' || encoding === 'identity';
 }
 
-/** The longer one of `RetryInfo`, which Google rounds down, and of the text. */
+/** Returns the longer wait of Google's `RetryInfo`, which is rounded down, and the text. */
 function bodyWaitMs(said: SaidError | null): number | undefined {
   const waits = [said?.waitMs, textWaitMs(said?.message ?? null)].filter((ms) => ms !== undefined);
   return waits.length === 0 ? undefined : Math.max(...waits);
 }
 
-/** In whole seconds, at least one: a wait of 0 does not end the cooldown of a limited source. */
+/**
+ * Rounds up to whole seconds, at least one: a wait of 0 does not end the cooldown of a limited
+ * source.
+ */
 function coolDownMs(waitMs: number | undefined): number {
   return waitMs === undefined ? COOL_DOWN_DEFAULT_MS : Math.min(wholeSeconds(waitMs) * 1_000, COOL_DOWN_MS_MAX);
 }
 
 /**
- * The wait before a retry of a refusal that ends by itself; null: it is not retried.
- * @param status of the response; null: the error came inside a response
+ * Returns the wait before a retry after a temporary refusal; null if it is not retried.
+ * @param status status of the response; null if the error came inside a response
  */
 function retryInMs({ class: kind }: ClassifiedError, status: number | null, waitMs: number | undefined): number | null {
   if (status === null) return null;

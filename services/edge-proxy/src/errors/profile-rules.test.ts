@@ -17,7 +17,7 @@ function classOf({ status, errorType, text }: Case, rules: readonly ErrorRule[])
   return classifyError({ status, errorType, said: readErrorBody(Buffer.from(text)), upstreamModel: 'up', rules }).class;
 }
 
-/** Whether an error has another class if this rule, of all rules, has another one. */
+/** Returns whether the class of an error changes if only this rule gets another class. */
 function fires(each: Case, rules: readonly ErrorRule[], at: number): boolean {
   const marked = rules.map((rule, index): ErrorRule => ({ ...rule, class: index === at ? 'late' : 'item' }));
   const others = rules.map((rule): ErrorRule => ({ ...rule, class: 'item' }));
@@ -27,7 +27,7 @@ function fires(each: Case, rules: readonly ErrorRule[], at: number): boolean {
 const rowsOf = (profile: string) => RULE_ERRORS.filter(([profiles]) => profiles.split(' ').includes(profile));
 
 test.each(SHAPES.map(([profile, shapes]) => [profile.id, profile, shapes] as const))(
-  'each error rule of %s fires on a known error',
+  'each error rule of %s matches a known error',
   (id, { errors }, shapes) => {
     const recorded = shapes
       .filter(({ expected }) => typeof expected.errorClass === 'string')

@@ -10,21 +10,22 @@ const REJECTED = "The model's provider rejected the request body.";
 const MODERATED = "The model's provider refused this request for its content.";
 const CANNOT_PASS = "The model's provider sent an answer that cannot be passed on.";
 
-/** Answers whose body tells no more than their status: nobody waits for it. */
+/** Statuses whose body has no further information, so that it is not awaited. */
 const TELLS_NOTHING: ReadonlySet<number> = new Set([502, 503, 504, 529]);
 
 /**
- * Whether the body of an answer of this status is read for its error: it may change what follows.
+ * Returns whether the body of a response with this status is read, since its error may change the
+ * consequences.
  */
 export function readsErrorText(status: number): boolean {
   return status >= 400 && status <= 599 && !TELLS_NOTHING.has(status);
 }
 
 /**
- * What the client gets for a provider's error, if it gets it as an answer. The texts are ours, one
- * per class; only what a provider says of a body (400, 422) is repeated on chat-style endpoints,
- * cleaned.
- * @param retryAfterSeconds of a limited rate, if the provider sent one
+ * Builds the client's error for a provider's error. The texts are the gateway's, one for each
+ * class. Only the provider's text about a body (400, 422) is repeated, cleaned, on chat-style
+ * endpoints.
+ * @param retryAfterSeconds wait stated by the provider for a rate limit, if any
  */
 export function clientError(
   { class: what, status }: ClassifiedError,
@@ -55,12 +56,12 @@ export function clientError(
       if (status === 400 || status === 422) return gatewayError('invalid_request', bodyText(style, said, REJECTED));
       return gatewayError(
         'model_not_found',
-        "The model's provider does not know something that the request names: an item, a file or an earlier response.",
+        "The model's provider does not have an item, a file or an earlier response that the request refers to.",
       );
     case 'not_found':
       return gatewayError(
         'model_not_found',
-        "The model's provider does not know this model, or something that the request names.",
+        "The model's provider does not have this model, or an object that the request refers to.",
       );
     case 'quota':
       return gatewayError('rate_limit_exceeded', undefined, { retryAfterSeconds });

@@ -2,7 +2,9 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { PROVIDER_MESSAGE_LENGTH_MAX, cleanMessage } from './provider-message.js';
 
-/** A property takes up to 1 s on a free machine; a busy one must not fail it. */
+/**
+ * Timeout of a property test. It takes up to 1 s on an idle machine; a busy one must not fail it.
+ */
 const PROPERTY_MS_MAX = 60_000;
 
 test.each([
@@ -40,7 +42,7 @@ test.each([
   'projects/SECRET-project/locations/us not enabled',
   '/subscriptions/SECRET/resourceGroups/SECRET denied',
   'request req_SECRETabcdef failed',
-])('%j: nothing secret is left', (message) => {
+])('cleanMessage() removes the secret in %j', (message) => {
   const cleaned = cleanMessage(message);
   expect(cleaned).not.toContain('SECRET');
   expect(cleaned).toContain('[removed]');
@@ -53,7 +55,7 @@ test.each([
   'fe80:0:0:0:200:f8ff:fe21:67cf',
   'localhost:8080',
   'sk-abc1****wxyz',
-])('%s is removed', (secret) => {
+])('cleanMessage() removes %s', (secret) => {
   expect(cleanMessage(`it says ${secret} here`)).toBe('it says [removed] here');
 });
 
@@ -69,22 +71,22 @@ test.each([
   "gpt-4.1 and claude-3-5-sonnet-20241022 do not support 'logprobs'.",
   'Expected max length 64, got 65. Keys must match ^[a-zA-Z0-9_-]+$.',
   "you must provide a model parameter; 'tool_call_id' of 'messages[3]' not found in 'tool_calls' of the previous message",
-])('%j stays as it is', (message) => {
+])('cleanMessage() keeps %j', (message) => {
   expect(cleanMessage(message)).toBe(message);
 });
 
-test('control and direction characters become spaces', () => {
+test('cleanMessage() replaces control and direction characters by spaces', () => {
   expect(cleanMessage('a\r\nb\u0000c\u202ed\u2028e\u200bf')).toBe('a b c d e f');
 });
 
-test('a text is cut at 2,000 characters, never inside one', () => {
+test('cleanMessage() cuts at 2,000 characters, not inside a character', () => {
   expect(PROVIDER_MESSAGE_LENGTH_MAX).toBe(2_000);
   const cleaned = cleanMessage('😀'.repeat(10).concat(' ').repeat(190));
   expect(Array.from(cleaned)).toHaveLength(2_000);
   expect(Buffer.from(cleaned).toString()).toBe(cleaned);
 });
 
-test('a secret across the place where a long text is cut does not slip through', () => {
+test('cleanMessage() removes a secret across the cut of a long text', () => {
   for (let before = 3_900; before < 4_010; before += 1) {
     const cleaned = cleanMessage(
       `${'https://x.example/y '.repeat(before / 20)}${' '.repeat(before % 20)}sk-SECRETSECRETSECRET end`,
@@ -93,12 +95,12 @@ test('a secret across the place where a long text is cut does not slip through',
   }
 });
 
-test('a long text without a space is not shown', () => {
+test('cleanMessage() returns nothing of a long text without a space', () => {
   expect(cleanMessage('x'.repeat(100_000))).toBe('');
 });
 
 test(
-  'a key in any text is removed',
+  'cleanMessage() removes a key in any text',
   () => {
     const key = fc.stringMatching(/^[A-Za-z0-9]{20,40}$/);
     const prefix = fc.constantFrom('sk-', 'sk-proj-', 'gsk_', 'xai-', 'Bearer ', 'api_key=', 'https://h.example/');
@@ -113,10 +115,13 @@ test(
   PROPERTY_MS_MAX,
 );
 
-/** Measured: 0.1 s. Processor time, since other work on the machine must not fail the test. */
+/** Maximum processor time; measured: 0.1 s. Other work on the machine does not count. */
 const CPU_US_MAX = 2_000_000;
 
-/** Of one text, the least of several tries: what else runs on the machine only adds. */
+/**
+ * Returns the least time of several runs on one text, since other work on the machine only adds
+ * time.
+ */
 function leastCpuUs(text: string): number {
   const tries = Array.from({ length: 7 }, () => {
     const before = process.cpuUsage();
@@ -127,14 +132,14 @@ function leastCpuUs(text: string): number {
 }
 
 /**
- * Four times the text: linear work is 4 times as much, quadratic 16 times. A least time, since a
- * clock is coarse.
+ * Maximum growth for a text of four times the length: linear work grows 4 times, quadratic 16
+ * times. Shorter times count as `NOTICED_US`, since the clock is coarse.
  */
 const GROWTH_MAX = 10;
 const NOTICED_US = 4_000;
 
 test.each(['organization', 'project id', 'api key', 'token', 'bearer', 'tenant:', 'deployment'])(
-  'the work grows as the text does: %s before spaces of every kind',
+  'the time of cleanMessage() is linear: %s before spaces of every kind',
   (word) => {
     for (const space of [' ', '\t', '\u00a0', ' \n']) {
       const text = (length: number): string => `${word}${space.repeat(length / space.length)}!`;
@@ -144,7 +149,7 @@ test.each(['organization', 'project id', 'api key', 'token', 'bearer', 'tenant:'
   },
 );
 
-test('cleaning the longest text takes no time that grows out of bounds', () => {
+test('cleanMessage() cleans the longest hostile texts in bounded time', () => {
   const hostile = [
     'a.',
     'a-',

@@ -1,24 +1,25 @@
-/** Characters of a provider's text that reach the client (docs/behaviour.md#failover). */
+/** Maximum length of a provider's text in a client's error (docs/behaviour.md#failover). */
 export const PROVIDER_MESSAGE_LENGTH_MAX = 2_000;
-/** Characters that are cleaned; what lies behind them could not be shown anyway. */
+/** Characters that are cleaned. Text after them would not be shown. */
 export const CLEANED_LENGTH_MAX = 4_000;
-/** Characters that are read of a text before its runs of spaces are one. */
+/** Characters that are read before runs of spaces are merged. */
 const KNOWN_LENGTH_MAX = 64 * 1024;
 /**
- * A run of characters of that length, with a part of that length, is taken for a secret or an id.
+ * A run of at least this many characters, with a part of at least that many, counts as a secret or
+ * an ID.
  */
 const OPAQUE_LENGTH_MIN = 24;
 const OPAQUE_PART_MIN = 12;
 
 const REMOVED = '[removed]';
 
-/** What is removed, in this order: the wider form before the narrower one inside it. */
+/** Patterns to remove, in this order: a wider pattern comes before a narrower one inside it. */
 const REMOVALS: readonly RegExp[] = [
   // addresses with a scheme
   /\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s"'<>`]+/gi,
   /\bwww\.[^\s"'<>`]+/gi,
   /[a-z0-9._%+-]{1,64}@[a-z0-9.-]{1,255}\.[a-z]{2,24}\b/gi,
-  // host names, of providers and of machines inside
+  // host names of providers and internal machines
   /\b(?:[a-z0-9_-]{1,63}\.){1,8}(?:com|net|org|io|ai|dev|cloud|co|app|eu|us|uk|de|fr|cn|local|internal|svc|lan)\b(?::\d{1,5})?(?:\/[^\s"'<>`]*)?/gi,
   /\b\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b/g,
   /\blocalhost(?::\d{1,5})?\b/gi,
@@ -26,13 +27,13 @@ const REMOVALS: readonly RegExp[] = [
   // headers and assignments
   /\b(?:bearer|basic) [^\s"'<>`,;]{4,}/gi,
   /\b(?:api[ _-]?key|access[ _-]?key|secret(?:[ _-]?key)?|auth(?:orization)?|access[ _-]?token|token|password|passwd|credential)s?(?: provided)?["']? ?[:=] ?["']?(?!\d+\b)[^\s"'<>`,;]{4,}/gi,
-  // keys by their makers' prefixes, also masked ones (sk-ab****cd)
+  // keys with the prefixes of their issuers, also masked ones (sk-ab****cd)
   /\b(?:sk|xai|pplx|gsk|hf|nvapi|ghp|gho|glpat|xox[abprs])[-_][a-z0-9_*.…-]{4,}/gi,
   /\b[a-z0-9]{2,16}_(?:live|test)_[a-z0-9_*]{4,}/gi,
   /\bAIza[a-z0-9_*-]{4,}/gi,
   /\b(?:AKIA|ASIA)[A-Z0-9*]{4,}/g,
   /\beyJ[a-z0-9_-]{4,}(?:\.[a-z0-9_-]{0,4000}){0,2}/gi,
-  // organisations, projects, accounts
+  // organizations, projects, accounts
   /\b(?:organi[sz]ation|project|tenant|workspace|subscription|deployment)s?(?: id)? ?[:=]? ["'`]?(?=[a-z0-9_-]{0,64}\d)[a-z0-9_-]{4,64}\b["'`]?/gi,
   /\barn:aws[a-z-]*:[^\s"'<>`,;]+/gi,
   /\b(?:projects|organizations|subscriptions|resourceGroups|accounts|tenants)\/[^\s"'<>`,;]+/gi,
@@ -40,17 +41,17 @@ const REMOVALS: readonly RegExp[] = [
 ];
 
 /**
- * Prefixes of ids and keys that are also beginnings of ordinary names (`user_location`): only what
- * looks random goes.
+ * Prefixes of IDs and keys that ordinary names have too (`user_location`). The name is removed only
+ * if its other part looks random.
  */
 const PREFIXED =
   /\b(?:org|organi[sz]ation|proj|project|user|acct|account|tenant|team|workspace|ws|cus|req|request|key|tok|pk|rk|r8|fw|csk|sess|ek|live|test)[-_]([a-z0-9_*-]{6,})/gi;
 
 /**
- * A provider's text without what must not leave the gateway: credentials, addresses, organisation
- * ids, control characters; at most {@link PROVIDER_MESSAGE_LENGTH_MAX} characters. Rather too much
- * is removed than too little. Takes time that grows with the text's length only: runs of spaces are
- * one space before anything is looked for, and every expression is bounded.
+ * Removes from a provider's text everything that must not leave the gateway: credentials,
+ * addresses, organization IDs, control characters. Returns at most {@link
+ * PROVIDER_MESSAGE_LENGTH_MAX} characters. In doubt, a part is removed. The time is linear in the
+ * text's length: runs of spaces are merged first, and every expression is bounded.
  */
 export function cleanMessage(message: string): string {
   const known = message.slice(0, KNOWN_LENGTH_MAX);
@@ -66,19 +67,25 @@ export function cleanMessage(message: string): string {
   return Array.from(text).slice(0, PROVIDER_MESSAGE_LENGTH_MAX).join('');
 }
 
-/** Cuts before the last word that might be cut itself: half a key is no longer known as one. */
+/** Cuts before the last word that may be incomplete: half a key is not recognized as a key. */
 function cutAtSpace(text: string, isCut: boolean): string {
   if (text.length <= CLEANED_LENGTH_MAX && !isCut) return text;
   const space = text.lastIndexOf(' ', CLEANED_LENGTH_MAX);
   return space < 0 ? '' : text.slice(0, space);
 }
 
-/** Digits, a mask, or mixed case: no name that a person gave. */
+/**
+ * Returns whether a text has digits, a mask or mixed case, which names chosen by people rarely
+ * have.
+ */
 function looksRandom(text: string): boolean {
   return /[0-9*]/.test(text) || (/[A-Z]/.test(text) && /[a-z]/.test(text)) || text.length >= OPAQUE_LENGTH_MIN;
 }
 
-/** A long run with a long part of letters and digits mixed; names of models have short parts. */
+/**
+ * Returns whether a run is long and has a long part with letters and digits. Model names have short
+ * parts.
+ */
 function isOpaque(run: string): boolean {
   if (run.length < OPAQUE_LENGTH_MIN) return false;
   return run.split(/[-_/]/).some((part) => part.length >= OPAQUE_PART_MIN && /\d/.test(part) && /[A-Za-z]/.test(part));

@@ -22,7 +22,7 @@ import { headerWaitMs } from './retry-after.js';
 
 const NOW = Date.UTC(2026, 10, 20);
 
-/** What the meter reads of an answer with status 200, and the failure that it reports, if any. */
+/** The meter's result for a response with status 200, and the failure that it reports, if any. */
 function read({ endpoint, text, isStream }: RecordedShape, profile: ProviderProfile) {
   const row = ENDPOINT_TABLE.get(endpoint);
   if (row === undefined) throw new Error(endpoint);
@@ -65,7 +65,7 @@ function judged(shape: RecordedShape, profile: ProviderProfile): JudgedAttempt {
   return judgeAttempt(result, { ...facts, errorRules: profile.errors });
 }
 
-/** Whole seconds of the wait that the provider tells, within our bounds. */
+/** Cooldown in whole seconds for the provider's wait, within the bounds. */
 function restOf({ expected: { retryAfterMs } }: RecordedShape): number {
   if (retryAfterMs == null) return COOL_DOWN_DEFAULT_MS;
   return Math.min(COOL_DOWN_MS_MAX, Math.ceil(retryAfterMs / 1_000) * 1_000);
@@ -77,13 +77,13 @@ function tokensOf({ usage }: MeterResult): Record<string, number> | null {
   return { input: input - cachedInput - cacheWrite - cacheWrite1h, cachedInput, cacheWrite, cacheWrite1h, output };
 }
 
-/** Every class has a price. */
+/** Extras in which every class has a price. */
 const { extras } = figuresOfVersion(PRICE_WITH_EXTRAS);
 const EXTRAS = extras && { ...extras, classes: { ...extras.classes, fast: extras.classes.flex } };
 
 const PROMPTS = { messages: [], input: 'x', prompt: 'x', max_tokens: 9 };
 
-/** How the source reads the request of a shape. */
+/** Reads the request of a shape by the source's rules. */
 function readingOf({ endpoint, request, requestHeaders }: RecordedShape, { pricing }: ProviderProfile): Reading {
   const row = ENDPOINT_TABLE.get(endpoint);
   if (row === undefined) throw new Error(endpoint);
@@ -126,7 +126,8 @@ describe.each(recordedShapes().map(([profile, shapes]) => [profile.id, profile, 
 
     for (const shape of answers) {
       const reading = readingOf(shape, profile);
-      // What cannot be priced is not sent, and a class that only the provider has is none of ours.
+      // A request that cannot be priced is not sent. A class that only the provider has is not one
+      // of the gateway's.
       if (reading.kind === 'unpriced' || !PRICE_CLASSES.some((name) => name === shape.expected.class)) continue;
       test(`class: ${shape.name}`, () => {
         const { said = null } = read(shape, profile).result;

@@ -2,8 +2,9 @@ import { expect, test } from '@jest/globals';
 import { recoveryText } from './recovery-text.js';
 
 /**
- * What a provider says, what the client gets, and what Claude Code looks for in it (its published
- * bundle, as read in public repositories of gateways and agents that match the same words).
+ * The provider's text, the client's text, and the pattern that Claude Code searches for. The
+ * patterns are from its published bundle, as read in public repositories of gateways and agents
+ * that match the same words.
  */
 test.each<[string, string | null, RegExp | null]>([
   [
@@ -56,12 +57,12 @@ test.each<[string, string | null, RegExp | null]>([
     /`tool_use` ids must be unique/,
   ],
   ['temperature is too hot', null, null],
-])('%s', (message, text, looked) => {
+])("recoveryText() of a provider's text: %s", (message, text, looked) => {
   expect(recoveryText(message)).toBe(text);
   if (looked !== null) expect(text).toMatch(looked);
 });
 
-test('of what a provider says only counts are repeated', () => {
+test("recoveryText() repeats only counts of a provider's text", () => {
   expect(
     recoveryText('SECRET input length and `max_tokens` exceed context limit: 1 + 2 > 3, ask SECRET'),
   ).not.toContain('SECRET');

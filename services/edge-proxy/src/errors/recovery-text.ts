@@ -1,10 +1,11 @@
-/** A count that is repeated to the client: nothing else of a provider's text is. */
+/** A count, the only content of a provider's text that is repeated to the client. */
 const COUNT = String.raw`(\d{1,9})`;
 const PROMPT_TOO_LONG = 'prompt is too long for this model';
 
 /**
- * What coding tools look for in the refusal of a body, to mend it themselves: to compact, to lower
- * `max_tokens`, to drop an image or a file. The texts are ours, with the words that they match.
+ * Errors from which coding tools recover by themselves: they compact the conversation, lower
+ * `max_tokens`, or drop an image or a file. The texts are the gateway's, with the words that the
+ * tools search for.
  */
 const RECOVERIES: readonly (readonly [says: RegExp, text: string | ((...counts: string[]) => string)])[] = [
   [
@@ -43,7 +44,7 @@ const RECOVERIES: readonly (readonly [says: RegExp, text: string | ((...counts: 
   [/tool_use.{0,2} ids must be unique/i, '`tool_use` ids must be unique'],
 ];
 
-/** Our text for a provider's refusal that a tool can recover from; null when it is none. */
+/** Returns the gateway's text for a provider's refusal that a tool can recover from, else null. */
 export function recoveryText(message: string): string | null {
   for (const [says, text] of RECOVERIES) {
     const found = says.exec(message);

@@ -14,7 +14,7 @@ test.each([
   ['86400', WAIT_MS_MAX],
   ['604800', WAIT_MS_MAX],
   ['999999999', WAIT_MS_MAX],
-  // A time: of today in seconds or milliseconds, of long ago, of the far future.
+  // Times: of today in seconds or milliseconds, in the distant past and in the distant future.
   [String(NOW_SECONDS + 30), 30_000],
   [`${NOW_SECONDS + 30}.5`, 30_500],
   [String(NOW + 1_500), 1_500],
@@ -94,6 +94,6 @@ test.each([
   [1_000, 1],
   [1_000.1, 2],
   [WAIT_MS_MAX, 86_400],
-])('a client is told to wait %p ms as %p s', (ms, seconds) => {
+])('wholeSeconds() rounds %p ms to %p s', (ms, seconds) => {
   expect(wholeSeconds(ms)).toBe(seconds);
 });

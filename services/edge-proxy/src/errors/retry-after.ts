@@ -1,19 +1,21 @@
 /**
- * Longest wait of a provider that counts: one day, in milliseconds. A longer one is cut
+ * Maximum wait of a provider that is used: one day, in milliseconds. A longer wait is cut
  * (docs/behaviour.md#waits-of-providers).
  */
 export const WAIT_MS_MAX = 86_400_000;
 
-/** Numbers from here on are a time of day: seconds since 1970, from the second on milliseconds. */
+/**
+ * Numbers from this value on are a time: seconds since 1970, from the second value on milliseconds.
+ */
 const EPOCH_SECONDS_MIN = 1e9;
 const EPOCH_MS_MIN = 1e12;
 
 const DECIMAL = /^\d{1,15}(?:\.\d{1,10})?$/;
 
 /**
- * The wait that a response's headers state, in milliseconds from 0 to {@link WAIT_MS_MAX}:
- * `retry-after-ms`, else `retry-after`, else the reset headers of Together and Mistral. A value
- * that cannot be read is skipped. Undefined if no header states a wait.
+ * Returns the wait stated by a response's headers, in milliseconds from 0 to {@link WAIT_MS_MAX}:
+ * `retry-after-ms`, else `retry-after`, else the reset headers of Together and Mistral. Skips a
+ * value that cannot be read. Returns undefined if no header states a wait.
  */
 export function headerWaitMs(headerOf: (name: string) => string | undefined, nowMs: number): number | undefined {
   return (
@@ -23,10 +25,10 @@ export function headerWaitMs(headerOf: (name: string) => string | undefined, now
   );
 }
 
-/** Headers in which a provider without Retry-After states its wait: Together, Mistral. */
+/** Headers with the wait of providers without Retry-After: Together, Mistral. */
 const RESET_HEADERS = ['x-ratelimit-reset', 'ratelimitbysize-reset'] as const;
 
-/** @param unitMs milliseconds of one unit of a number that is an amount of time */
+/** @param unitMs milliseconds of one unit of a number that is a duration */
 function readWait(header: string | undefined, unitMs: number, nowMs: number): number | undefined {
   const text = header?.trim() ?? '';
   if (HTTP_DATE.test(text)) {
@@ -40,14 +42,17 @@ function readWait(header: string | undefined, unitMs: number, nowMs: number): nu
   return Math.abs(leftMs) <= WAIT_MS_MAX ? boundWait(leftMs) : undefined;
 }
 
-/** The three forms of an HTTP date. `Date.parse` would guess at others. */
+/** The three forms of an HTTP date. `Date.parse` would guess other forms. */
 const HTTP_DATE =
   /^(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day, \d{2}-[A-Z][a-z]{2}-\d{2} \d{2}:\d{2}:\d{2} GMT|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4})$/;
 
 /** `13s`, `0.494s`: a duration in the JSON form of Protocol Buffers. */
 const PROTO_DURATION = /^(\d{1,12}(?:\.\d{1,9})?)s$/;
 
-/** The wait of Google's `RetryInfo`, in milliseconds, as {@link headerWaitMs}. */
+/**
+ * Returns the wait of Google's `RetryInfo` in milliseconds, within the bounds of {@link
+ * headerWaitMs}.
+ */
 export function durationMs(retryDelay: unknown): number | undefined {
   const [, seconds] = typeof retryDelay === 'string' ? (PROTO_DURATION.exec(retryDelay) ?? []) : [];
   return seconds === undefined ? undefined : boundWait(Number(seconds) * 1_000);
@@ -57,7 +62,10 @@ export function durationMs(retryDelay: unknown): number | undefined {
 const WAIT_IN_TEXT =
   /\b(?:retry|try again) (?:after|in) (?:(\d{1,3})h)?(?:(\d{1,4})m)?(\d{1,6}(?:\.\d{1,10})?) ?(ms|s(?:ec(?:ond)?s?)?\b)/i;
 
-/** The wait that an error's text states, in milliseconds, as {@link headerWaitMs}. */
+/**
+ * Returns the wait stated by an error's text in milliseconds, within the bounds of {@link
+ * headerWaitMs}.
+ */
 export function textWaitMs(text: string | null): number | undefined {
   const [found, hours = '0', minutes = '0', amount, unit] = WAIT_IN_TEXT.exec(text ?? '') ?? [];
   if (found === undefined) return undefined;
@@ -69,7 +77,7 @@ function boundWait(ms: number): number {
   return Math.min(WAIT_MS_MAX, Math.max(0, ms));
 }
 
-/** Whole seconds of a wait, as a Retry-After header has them: rounded up, at least 1. */
+/** Converts a wait to whole seconds for a Retry-After header: rounded up, at least 1. */
 export function wholeSeconds(ms: number): number {
   return Math.max(1, Math.ceil(ms / 1_000));
 }

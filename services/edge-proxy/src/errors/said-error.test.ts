@@ -24,11 +24,11 @@ test.each([
   ['null', undefined],
   ['', undefined],
   ['{"error":', undefined],
-])('of %s the text is %j', (body, text) => {
+])('the text of %s is %j', (body, text) => {
   expect(textOf(body)).toBe(text);
 });
 
-test('codes are found wherever a provider puts them, in one form', () => {
+test('codes are found at all places and normalized', () => {
   const body = {
     error: {
       code: 'content_filter',
@@ -56,11 +56,11 @@ test.each([
   ['{"object":"error","message":"x","code":404}', 404],
   ['{"error":{"code":1234,"message":"x"}}', null],
   ['{"error":{"code":200,"message":"x"}}', null],
-])('%s names the status %p', (body, status) => {
+])('%s has the status %p', (body, status) => {
   expect(readErrorBody(Buffer.from(body))?.status).toBe(status);
 });
 
-test('a detail of a detail is looked at, and no deeper one', () => {
+test('a detail of a detail is read, but no deeper one', () => {
   const nested = (levels: number): unknown => JSON.parse('{"detail":'.repeat(levels) + '"why"' + '}'.repeat(levels));
   expect([nested(1), nested(2), nested(100_000)].map((body) => readError(body)?.message)).toEqual([
     'why',
@@ -69,12 +69,12 @@ test('a detail of a detail is looked at, and no deeper one', () => {
   ]);
 });
 
-test('a text of any length is cut', () => {
+test('a long text is cut', () => {
   expect(textOf(JSON.stringify({ error: 'x'.repeat(100_000) }))).toHaveLength(SAID_TEXT_LENGTH_MAX);
 });
 
 test(
-  'whatever a body is, reading it throws nothing',
+  'readErrorBody() throws for no body',
   () => {
     const name = fc.constantFrom(
       'error',

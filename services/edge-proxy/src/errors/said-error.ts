@@ -1,33 +1,33 @@
 import { isRecord, type JsonRecord } from '../formats/answer-json.js';
 import { durationMs } from './retry-after.js';
 
-/** Characters of a provider's text that are looked at. */
+/** Maximum length of a provider's text that is read. */
 export const SAID_TEXT_LENGTH_MAX = 8_000;
 const CODES_MAX = 12;
 const CODE_LENGTH_MAX = 80;
-/** Parts of a list of complaints about a body that are told. */
+/** Maximum number of complaints about a body that are included. */
 const COMPLAINTS_MAX = 5;
-/** Levels of details within details that are looked at. */
+/** Maximum nesting of details that is searched. */
 const DETAIL_LEVELS_MAX = 2;
 
-/** What an error of a provider says, whatever form its maker gives it. */
+/** A provider's error in a common form. */
 export interface SaidError {
-  /** As it came: not to be shown before it was cleaned. */
+  /** The original text. It must be cleaned before it is shown. */
   readonly message: string | null;
   /**
-   * Codes, types, reasons: letters and digits only, in lower case. Only providers write them, never
-   * a client.
+   * Codes, types, reasons: only letters and digits, in lower case. They come from providers, never
+   * from a client.
    */
   readonly codes: readonly string[];
-  /** The HTTP status that the body itself names; null when it names none. */
+  /** The HTTP status in the body; null if there is none. */
   readonly status: number | null;
-  /** It names what was flagged in the prompt. */
+  /** The error lists the parts of the prompt that were flagged. */
   readonly moderated: boolean;
-  /** The wait of Google's `RetryInfo` among the details, milliseconds. */
+  /** The wait of Google's `RetryInfo` in the details, in milliseconds. */
   readonly waitMs?: number;
 }
 
-/** The error in an answer's body; null when it is no JSON, or says nothing. */
+/** Reads the error in a response's body; null if it is not JSON or has no error. */
 export function readErrorBody(body: Buffer): SaidError | null {
   if (body.length === 0) return null;
   try {
@@ -38,10 +38,9 @@ export function readErrorBody(body: Buffer): SaidError | null {
 }
 
 /**
- * The error that a parsed body or event is: `{error: {…}}` (most), in an array (Gemini),
- * `{error: "…"}` (xAI), `{message}` (vLLM, Bedrock, Mistral, whose message may be an object),
- * `{detail}` (FastAPI), `{base_resp}` (MiniMax), `{response: {error}}` (a failed response in a
- * stream).
+ * Reads the error in a parsed body or event: `{error: {…}}` (most), in an array (Gemini), `{error:
+ * "…"}` (xAI), `{message}` (vLLM, Bedrock, Mistral, whose message may be an object), `{detail}`
+ * (FastAPI), `{base_resp}` (MiniMax), `{response: {error}}` (a failed response in a stream).
  */
 export function readError(value: unknown): SaidError | null {
   const body = Array.isArray(value) ? (value[0] as unknown) : value;
@@ -76,7 +75,8 @@ export function readError(value: unknown): SaidError | null {
 }
 
 /**
- * A code as it is compared: `API_KEY_INVALID`, `apiKeyInvalid` and `api-key-invalid` are the same.
+ * Normalizes a code for comparison: `API_KEY_INVALID`, `apiKeyInvalid` and `api-key-invalid` are
+ * equal.
  */
 export function plainCode(code: string): string {
   return code
@@ -115,7 +115,7 @@ function codesOf(body: JsonRecord, inner: JsonRecord, maker: JsonRecord): string
   return [...new Set(codes)].filter((code) => !NO_CODES.has(code) && !/^\d*$/.test(code)).slice(0, CODES_MAX);
 }
 
-/** Names of events and kinds of objects, which stand where others have a code. */
+/** Names of events and types of objects, which some providers send in the place of a code. */
 const NO_CODES: ReadonlySet<string> = new Set(['error', 'responsefailed', 'message', 'response']);
 
 function statusOf(candidates: readonly unknown[]): number | null {
@@ -139,7 +139,10 @@ function firstText(candidates: readonly unknown[]): string | null {
   return null;
 }
 
-/** A text; a list of complaints (`[{loc, msg}]`), alone or under `detail`. */
+/**
+ * Returns the text of a value: a string, or a list of complaints (`[{loc, msg}]`), also under
+ * `detail`.
+ */
 function textOf(value: unknown, levels = DETAIL_LEVELS_MAX): string {
   if (typeof value === 'string') return value;
   if (Array.isArray(value)) return value.slice(0, COMPLAINTS_MAX).map(complaintOf).filter(Boolean).join('; ');
@@ -147,7 +150,7 @@ function textOf(value: unknown, levels = DETAIL_LEVELS_MAX): string {
   return value['detail'] === undefined || levels === 0 ? complaintOf(value) : textOf(value['detail'], levels - 1);
 }
 
-/** Where, and what: never the value itself. */
+/** Returns the location and the text of a complaint, but never the refused value. */
 function complaintOf(value: unknown): string {
   if (typeof value === 'string') return value;
   if (!isRecord(value)) return '';
