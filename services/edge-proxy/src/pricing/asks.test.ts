@@ -21,13 +21,13 @@ const search = (more: object = {}) => ({ type: 'web_search_20250305', name: 'web
 
 test.each<[string, object | string, object]>([
   ['nothing', {}, {}],
-  ['what no rule names', { temperature: 1, max_tokens: 5, user: 'priority' }, {}],
-  ['null, which is unset', { service_tier: null, inference_geo: null, container: null, tools: null }, {}],
-  ['the class that every call has', { service_tier: 'auto' }, {}],
+  ['fields that no rule names', { temperature: 1, max_tokens: 5, user: 'priority' }, {}],
+  ['null, which counts as unset', { service_tier: null, inference_geo: null, container: null, tools: null }, {}],
+  ['the standard class', { service_tier: 'auto' }, {}],
   ['another class', { service_tier: 'priority' }, { class: 'priority', field: 'service_tier' }],
-  ['a class in a text with escapes', '"service_tier":"\\u0066lex"', { class: 'flex', field: 'service_tier' }],
+  ['a class written with escapes', '"service_tier":"\\u0066lex"', { class: 'flex', field: 'service_tier' }],
   ['a class by another field', { speed: 'fast', service_tier: 'default' }, { class: 'fast', field: 'speed' }],
-  ['a value that a field allows', { inference_geo: 'global' }, {}],
+  ['a value without a price change', { inference_geo: 'global' }, {}],
   [
     'functions',
     {
@@ -43,18 +43,18 @@ test.each<[string, object | string, object]>([
   ['a tool with a lower bound', { tools: [search({ max_uses: 3 })] }, { units: { web_search: 3 }, field: 'tools' }],
   ['a tool with a higher bound', { tools: [search({ max_uses: 30 })] }, { units: { web_search: 10 }, field: 'tools' }],
   [
-    'two of a tool',
+    'two tools of one type',
     { tools: [search({ max_uses: 3 }), search({ max_uses: 4 })] },
     { units: { web_search: 7 }, field: 'tools' },
   ],
   [
-    'one of two without a bound',
+    'two tools, one without a bound',
     { tools: [search({ max_uses: 3 }), search()] },
     { units: { web_search: 10 }, field: 'tools' },
   ],
-  ['a bound that bounds nothing', { tools: [search({ max_uses: -1 })] }, { units: { web_search: 10 }, field: 'tools' }],
+  ['an invalid bound', { tools: [search({ max_uses: -1 })] }, { units: { web_search: 10 }, field: 'tools' }],
   [
-    'a bound that is there twice',
+    'a bound that occurs twice',
     '"tools":[{"type":"web_search","max_uses":1,"max_uses":9}]',
     { units: { web_search: 9 }, field: 'tools' },
   ],
@@ -63,7 +63,7 @@ test.each<[string, object | string, object]>([
     { tools: [{ type: 'file_search' }], max_tool_calls: 2 },
     { units: { file_search: 2 }, field: 'tools' },
   ],
-  ['a tool that no answer counts', { tools: [{ type: 'code_execution' }] }, { units: { code: 1 }, field: 'tools' }],
+  ['a tool that no response counts', { tools: [{ type: 'code_execution' }] }, { units: { code: 1 }, field: 'tools' }],
   ['a tool by its field', { web_search_options: {} }, { units: { web_search: 10 }, field: 'web_search_options' }],
   ['a field that is off', { web_search_options: false }, {}],
   [
@@ -71,7 +71,7 @@ test.each<[string, object | string, object]>([
     { service_tier: 'flex', tools: [search({ max_uses: 1 }), { type: 'file_search' }] },
     { class: 'flex', units: { web_search: 1, file_search: 5 }, field: 'service_tier' },
   ],
-])('asked for: %s', (_what, fields, asked) => {
+])('readAsks() reads %s', (_what, fields, asked) => {
   expect(readAsks(factsOf(fields), RULES)).toMatchObject({
     kind: 'priced',
     asked: { class: 'standard', units: {}, field: '', ...asked },
@@ -79,25 +79,25 @@ test.each<[string, object | string, object]>([
 });
 
 test.each<[string, object | string, string]>([
-  ['a class that no rule knows', { service_tier: 'turbo' }, 'service_tier'],
+  ['an unknown class', { service_tier: 'turbo' }, 'service_tier'],
   ['a class in other letters', { service_tier: 'Priority' }, 'service_tier'],
-  ['a class that is no text', { service_tier: { a: 1 } }, 'service_tier'],
-  ['a name of every object', { service_tier: 'constructor' }, 'service_tier'],
+  ['a class that is not a string', { service_tier: { a: 1 } }, 'service_tier'],
+  ['a name that every object has', { service_tier: 'constructor' }, 'service_tier'],
   ['a long class', { service_tier: 'x'.repeat(200) }, 'service_tier'],
   ['two classes', { service_tier: 'flex', speed: 'fast' }, 'speed'],
-  ['a class that is there twice', '"service_tier":"auto","service_tier":"priority"', 'service_tier'],
+  ['a class that occurs twice', '"service_tier":"auto","service_tier":"priority"', 'service_tier'],
   ['a class in another case', { Service_Tier: 'priority' }, 'service_tier'],
   ['a field that changes the price', { container: 'c1' }, 'container'],
   ['a value that changes the price', { inference_geo: 'us' }, 'inference_geo'],
   ['the same in other letters', { inference_geo: 'US' }, 'inference_geo'],
-  ['the same beside another', '"inference_geo":"global","inference_geo":"us"', 'inference_geo'],
-  ['a tool that nobody knows', { tools: [{ type: 'shell' }] }, 'tools'],
+  ['the same after another value', '"inference_geo":"global","inference_geo":"us"', 'inference_geo'],
+  ['an unknown tool', { tools: [{ type: 'shell' }] }, 'tools'],
   ['a tool without type and name', { tools: [{ google_search: {} }] }, 'tools'],
-  ['a tool whose type is no text', { tools: [{ type: 1, name: 'f' }] }, 'tools'],
+  ['a tool whose type is not a string', { tools: [{ type: 1, name: 'f' }] }, 'tools'],
   ['a tool with two types', '"tools":[{"type":"function","type":"web_search"}]', 'tools'],
   ['a tool with a type in another case', '"tools":[{"type":"function","Type":"web_search"}]', 'tools'],
-  ['tools that are no list', { tools: { type: 'web_search' } }, 'tools'],
-  ['tools that are no objects', { tools: ['web_search'] }, 'tools'],
+  ['tools that are not a list', { tools: { type: 'web_search' } }, 'tools'],
+  ['tools that are not objects', { tools: ['web_search'] }, 'tools'],
   ['tools in another case', { Tools: [search()] }, 'tools'],
   [
     'more types than are kept',
@@ -105,20 +105,20 @@ test.each<[string, object | string, string]>([
     'tools',
   ],
   [
-    'a bound that is there twice',
+    'a bound that occurs twice',
     '"tools":[{"type":"file_search"}],"max_tool_calls":1,"max_tool_calls":9',
     'max_tool_calls',
   ],
-])('without a price: %s', (_what, fields, field) => {
+])('readAsks() has no price for %s', (_what, fields, field) => {
   expect(readAsks(factsOf(fields), RULES)).toMatchObject({ kind: 'unpriced', field });
 });
 
-test('a source without rules takes everything', () => {
+test('a source without rules accepts everything', () => {
   const facts = factsOf({ service_tier: 'turbo', tools: [{ type: 'shell' }], container: 'c1' });
   expect(readAsks(facts, undefined)).toMatchObject({ kind: 'priced', asked: { class: 'standard', units: {} } });
 });
 
-test('what is not billed is not looked at', () => {
+test('priceFacts() does not read the tools of an unbilled request', () => {
   const row = ENDPOINT_TABLE.get('/v1/messages/count_tokens') as EndpointRow;
   const body = Buffer.from('{"model":"lab/one","messages":[],"tools":[{"type":"shell"}]}');
   const result = parseCall(row, JSON_HEADERS, body);
@@ -129,8 +129,8 @@ const OTHER_TOOLS = { ...RULES, tools: [], freeTools: ['function', 'web_search_2
 
 test.each<[string, object, readonly (typeof RULES | undefined)[], object]>([
   ['no source', { service_tier: 'flex' }, [], {}],
-  ['plain calls', { temperature: 1 }, [RULES, undefined], {}],
-  ['sources that take everything', { service_tier: 'turbo' }, [undefined, undefined], {}],
+  ['plain requests', { temperature: 1 }, [RULES, undefined], {}],
+  ['sources that accept everything', { service_tier: 'turbo' }, [undefined, undefined], {}],
   [
     'one reading',
     { service_tier: 'flex' },
@@ -148,14 +148,14 @@ test.each<[string, object, readonly (typeof RULES | undefined)[], object]>([
       ],
     },
   ],
-  ['one that can price it', { tools: [{ type: 'shell' }] }, [RULES, undefined], {}],
+  ['one source that can price it', { tools: [{ type: 'shell' }] }, [RULES, undefined], {}],
   [
-    'none that can',
+    'no source that can price it',
     { tools: [{ type: 'shell' }] },
     [RULES, OTHER_TOOLS],
     { unpricedField: 'tools', unpricedName: 'shell' },
   ],
-])('what admission is asked of %s', (_what, fields, rules, question) => {
+])('asksOfSources() for %s', (_what, fields, rules, question) => {
   const sources = rules.map((pricing) => (pricing === undefined ? {} : { pricing }));
   expect(asksOfSources(factsOf(fields), sources)).toEqual(question);
 });
@@ -163,9 +163,9 @@ test.each<[string, object, readonly (typeof RULES | undefined)[], object]>([
 test.each<[string, object, string[]]>([
   ['a class', { service_tier: 'priority' }, []],
   ['a tool', { tools: [{ type: 'web_search' }] }, []],
-  ['what no rule can price', { inference_geo: 'us' }, ['inference_geo']],
+  ['a value that no rule can price', { inference_geo: 'us' }, ['inference_geo']],
   ['a tool of an unknown type', { tools: [{ type: 'shell' }] }, ['shell']],
-])('a source that takes everything takes %s, at the standard price', (_what, fields, unbilled) => {
+])('a source that forwards unpriced requests accepts %s at the standard price', (_what, fields, unbilled) => {
   const source = { pricing: RULES, unpriced: 'forward' } as const;
   expect(readFor(source, factsOf(fields))).toMatchObject({ kind: 'priced', unbilled });
   expect(asksOfSources(factsOf(fields), [source])).toEqual({});
@@ -187,9 +187,9 @@ const BY_HEADER = {
 
 test.each<[string, object, [string, string][], object]>([
   ['a class', {}, [[TIER, 'flex']], { kind: 'priced', asked: { class: 'flex', field: TIER } }],
-  ['by a word that the body has for another', {}, [[TIER, 'auto']], { asked: { class: 'priority', field: TIER } }],
-  ['the usual one', {}, [[TIER, 'default']], { asked: { class: 'standard' } }],
-  ['what nobody knows', {}, [[TIER, 'turbo']], { kind: 'unpriced', field: TIER }],
+  ['a value that has another meaning in the body', {}, [[TIER, 'auto']], { asked: { class: 'priority', field: TIER } }],
+  ['the standard class', {}, [[TIER, 'default']], { asked: { class: 'standard' } }],
+  ['an unknown class', {}, [[TIER, 'turbo']], { kind: 'unpriced', field: TIER }],
   [
     'twice',
     {},
@@ -200,12 +200,12 @@ test.each<[string, object, [string, string][], object]>([
     { kind: 'unpriced', field: TIER },
   ],
   ['another class than the body', { service_tier: 'priority' }, [[TIER, 'flex']], { kind: 'unpriced', field: TIER }],
-  ['nothing, in a body that has its name', { [TIER]: 'flex' }, [], { asked: { class: 'standard' } }],
-])('a header asks for %s', (_name, fields, headers, reading) => {
+  ['nothing if only the body has its name', { [TIER]: 'flex' }, [], { asked: { class: 'standard' } }],
+])('a header requests %s', (_name, fields, headers, reading) => {
   expect(readAsks(withClassHeaders(factsOf(fields), headers), BY_HEADER)).toMatchObject(reading);
 });
 
-test('a header that no rule of a source names asks for nothing there', () => {
+test('a header that no rule of a source names requests nothing there', () => {
   expect(readAsks(withClassHeaders(factsOf({}), [[TIER, 'turbo']]), RULES)).toMatchObject({
     asked: { class: 'standard' },
   });

@@ -4,7 +4,7 @@ import { isPriced, unitPrice, unpricedName, type PriceClass, type PriceExtras } 
 import { foldCase } from '../parse/fields.js';
 import type { AskedMember, AskedTools, PriceFacts } from './price-facts.js';
 
-/** Absent: everything is taken, at the standard price. */
+/** Absent: the source accepts all requests at the standard price. */
 export type PricingRules = NonNullable<CatalogSource['pricing']>;
 type ToolRule = PricingRules['tools'][number];
 
@@ -12,35 +12,37 @@ type ToolRule = PricingRules['tools'][number];
 export interface PricedReading {
   readonly kind: 'priced';
   readonly asked: AskedExtras;
-  /** The same with units of other sizes, of which the request does not show which one it uses. */
+  /** The same with units of other sizes, if the request does not show which size it uses. */
   readonly otherSizes: readonly AskedExtras[];
-  /** Units of tools that are asked for and that no response counts. */
+  /** Units of requested tools that no response counts. */
   readonly once: readonly string[];
   /**
-   * The source takes everything at the standard price: names of what the request asks for and no
-   * rule can price. Absent: what the response reports is billed.
+   * Names of requested features that no rule can price, at a source that accepts everything at the
+   * standard price. Absent if the source bills the reported class and units.
    */
   readonly unbilled?: readonly string[];
 }
 
-/** What of a source decides how it reads a request. */
+/** The settings of a source that decide how it reads a request. */
 export type SourceRules = Pick<CatalogSource, 'pricing' | 'unpriced'>;
 
 /** The part of a request that has no price. */
 export interface UnpricedAsk {
   /** The member of the request. */
   readonly field: string;
-  /** The class, unit, type of tool or value; the field where it has no name. */
+  /** The class, unit, type of tool or value; the field if it has no name. */
   readonly name: string;
 }
 
-/** How a source with these rules reads a request. */
+/** A request as read by a source's rules. */
 export type Reading = PricedReading | ({ readonly kind: 'unpriced' } & UnpricedAsk);
 
 const NOTHING_ASKED: AskedExtras = { class: 'standard', units: {}, field: '' };
 const PLAIN: PricedReading = { kind: 'priced', asked: NOTHING_ASKED, otherSizes: [], once: [] };
 
-/** Reads what a request asks for by the rules of a source (docs/behaviour.md#classes-and-units). */
+/**
+ * Reads the requested class and units by a source's rules (docs/behaviour.md#classes-and-units).
+ */
 export function readAsks(facts: PriceFacts, rules: PricingRules | undefined): Reading {
   if (rules === undefined || !touches(facts, rules)) return PLAIN;
   const unpriced = unpricedAsk(facts, rules);
@@ -54,7 +56,7 @@ export function readAsks(facts: PriceFacts, rules: PricingRules | undefined): Re
   return { kind: 'priced', asked: units as AskedExtras, otherSizes, once: tools.once };
 }
 
-/** Reads a request for a source, which may take what has no price. */
+/** Reads a request for a source, which may accept parts without a price. */
 export function readFor({ pricing, unpriced }: SourceRules, facts: PriceFacts): Reading {
   const reading = readAsks(facts, pricing);
   if (unpriced !== 'forward') return reading;
@@ -63,8 +65,8 @@ export function readFor({ pricing, unpriced }: SourceRules, facts: PriceFacts): 
 }
 
 /**
- * The reading at a price, or what it has no price for. Of other sizes it is the most expensive one
- * that the price has.
+ * Applies a price to a reading. Returns the first part without a price, if there is one. Of several
+ * sizes, uses the most expensive one that has a price.
  */
 export function atPrice(reading: PricedReading, extras: PriceExtras | null): PricedReading | UnpricedAsk {
   const { asked, otherSizes } = reading;
@@ -80,7 +82,7 @@ function costOfUnits({ units }: AskedExtras, extras: PriceExtras | null): bigint
   return Object.entries(units).reduce((sum, [unit, uses]) => sum + BigInt(uses) * (unitPrice(unit, extras) ?? 0n), 0n);
 }
 
-/** What the sources of a model make of a request, for admission. */
+/** The readings of a request by its model's sources, for admission. */
 export type SourcesAsk = {
   readonly asks?: AskedExtras[];
   readonly unpricedField?: string;
@@ -89,7 +91,7 @@ export type SourcesAsk = {
 
 const NOTHING: SourcesAsk = {};
 
-/** The different readings of a request's sources. */
+/** Collects the different readings of a request by its sources. */
 export function asksOfSources(facts: PriceFacts, sources: readonly SourceRules[]): SourcesAsk {
   const asks = new Map<string, AskedExtras>();
   let unpriced: UnpricedAsk | null = null;
@@ -112,7 +114,10 @@ export function asksOfSources(facts: PriceFacts, sources: readonly SourceRules[]
 
 const namedBy = new WeakMap<PricingRules, ReadonlySet<string>>();
 
-/** Whether the request has tools, or a member that the rules name: most have none. */
+/**
+ * Returns whether the request has tools, or a member that the rules name. Most requests have
+ * neither.
+ */
 function touches({ members, tools, hasOddTools }: PriceFacts, rules: PricingRules): boolean {
   if (tools.length > 0 || hasOddTools) return true;
   let names = namedBy.get(rules);
@@ -127,7 +132,7 @@ function touches({ members, tools, hasOddTools }: PriceFacts, rules: PricingRule
   return false;
 }
 
-/** The first part of a request that changes its price in a way that no price has. */
+/** Returns the first part of a request that changes its price and has no price itself. */
 function unpricedAsk(facts: PriceFacts, rules: PricingRules): UnpricedAsk | null {
   const { classes, tools, freeTools, unpricedFields } = rules;
   for (const [field, values] of Object.entries(unpricedFields)) {
@@ -150,7 +155,7 @@ function unpricedAsk(facts: PriceFacts, rules: PricingRules): UnpricedAsk | null
   return isOdd ? { field: 'tools', name: 'tools' } : null;
 }
 
-/** Longer names are cut: they come from clients and go into a message. */
+/** Maximum length of a name from a client in an error message. Longer names are cut. */
 const ASKED_NAME_CHARS_MAX = 64;
 
 function shortName(name: string): string {
@@ -163,7 +168,10 @@ interface AskedClass {
   readonly unpriced: UnpricedAsk | null;
 }
 
-/** Two fields that ask for two classes besides the standard one ask for what has no price. */
+/**
+ * Reads the requested class. Two fields that request different classes, neither of them standard,
+ * have no price together.
+ */
 function askedClass(facts: PriceFacts, { classes }: PricingRules): AskedClass {
   let asked: AskedClass = { class: 'standard', field: null, unpriced: null };
   for (const { field, asks } of classes) {
@@ -180,7 +188,7 @@ function askedClass(facts: PriceFacts, { classes }: PricingRules): AskedClass {
 }
 
 interface AskedUnits {
-  /** The most uses of each unit; more than one: of several sizes, of which one is used. */
+  /** The maximum uses of each unit. There are several entries if a tool has several sizes. */
   readonly units: readonly Readonly<Record<string, number>>[];
   readonly field: string | null;
   readonly once: readonly string[];
@@ -204,7 +212,10 @@ function askedTools(facts: PriceFacts, { tools }: PricingRules): AskedUnits {
   return { units, field, once };
 }
 
-/** The bound of the profile, or the request's where that is lower; 1, where no answer counts. */
+/**
+ * Returns the maximum uses of a unit: the profile's bound, or the request's if it is lower; 1 if no
+ * response counts the uses.
+ */
 function usesMax(
   facts: PriceFacts,
   { usesMax: most, boundedBy, reportedAt }: ToolRule,
@@ -224,16 +235,18 @@ function usesMax(
 }
 
 const NO_MEMBERS: readonly AskedMember[] = [];
-/** Most fields of rules are as folding would leave them. */
+/** Most fields of rules are in lower case already. */
 const FOLDED = /^[a-z0-9_.-]*$/;
 
-/** In whatever case. */
+/** Finds the members with this name, ignoring case. */
 function membersOf({ members }: PriceFacts, field: string): readonly AskedMember[] {
   const name = FOLDED.test(field) ? field : foldCase(field);
   return members.some(({ folded }) => folded === name) ? members.filter(({ folded }) => folded === name) : NO_MEMBERS;
 }
 
-/** It is there twice, or in another case: a provider might read the other one. */
+/**
+ * Returns whether a member occurs twice, or in another case: a provider might read the other one.
+ */
 function isAmbiguous(members: readonly AskedMember[], field: string): boolean {
   return members.length > 1 || members.some(({ name }) => name !== field);
 }
@@ -246,12 +259,14 @@ function isOneOf(tool: AskedTools, types: readonly ToolType[]): boolean {
   );
 }
 
-/** A pattern that ends with `*` stands for all texts that begin so. */
+/** A pattern that ends with `*` matches all texts with that beginning. */
 function fitsPattern(text: string, pattern: string): boolean {
   return pattern.endsWith('*') ? text.startsWith(pattern.slice(0, -1)) : text === pattern;
 }
 
-/** Whether a tool has the options of a rule, and no other below the same members. */
+/**
+ * Returns whether a tool has the options of a rule, and no other options below the same members.
+ */
 function hasOptions({ options }: AskedTools, where: Readonly<Record<string, readonly (string | null)[]>>): boolean {
   const named = Object.entries(where);
   const holds = named.every(([path, values]) => {
@@ -265,7 +280,7 @@ function hasOptions({ options }: AskedTools, where: Readonly<Record<string, read
   for (const [path, value] of options) {
     const [root = ''] = path.split('.', 1);
     if (!folded.has(foldCase(root)) || Object.hasOwn(where, path)) continue;
-    // The object that holds named members is no option of its own.
+    // The object that holds named members is not itself an option.
     if (value !== null || !named.some(([known]) => known.startsWith(`${path}.`))) return false;
   }
   return true;

@@ -6,7 +6,9 @@ import { chargeOf } from './charge.js';
 import type { CallEnd, ChargeFacts } from './charge.js';
 import type { MeterResult } from '../formats/meter.js';
 
-/** A property takes up to 1 s on a free machine; a busy one must not fail it. */
+/**
+ * Timeout of a property test. It takes up to 1 s on an idle machine; a busy one must not fail it.
+ */
 const PROPERTY_MS_MAX = 60_000;
 
 const BOUNDS: CallBounds = { promptBytes: 30, arrayElements: 0, attachments: 0, outputTokensMax: 100 };
@@ -29,7 +31,7 @@ const WORST = worstCase(BOUNDS, FIGURES, PRICE);
 const reported = (usage: TokenUsage): MeterResult => ({ usage, problem: null, deliveredBytes: 9, finished: true });
 const silent: MeterResult = { usage: null, problem: 'absent', deliveredBytes: 60, finished: true };
 const broken: MeterResult = { ...silent, problem: 'malformed' };
-/** 30 bytes of prompt and 60 of text at 3 bytes a token. */
+/** 30 bytes of prompt and 60 of text at 3 bytes per token. */
 const ESTIMATE: TokenUsage = { ...ZERO, input: 10, output: 20 };
 
 test.each<[CallEnd, string, MeterResult | null, string, string, bigint, TokenUsage | null]>([
@@ -39,22 +41,22 @@ test.each<[CallEnd, string, MeterResult | null, string, string, bigint, TokenUsa
   ['complete', 'malformed', broken, 'settled', 'estimated', 57n, ESTIMATE],
   ['client_left', 'reported', reported(USAGE), 'settled', 'reported', 2_007n, USAGE],
   ['client_left', 'absent', silent, 'settled', 'estimated', 57n, ESTIMATE],
-  ['client_left', 'no answer yet', null, 'voided', 'none', 0n, null],
+  ['client_left', 'no response yet', null, 'voided', 'none', 0n, null],
   ['cut', 'reported', reported(USAGE), 'voided', 'none', 0n, null],
   ['cut', 'absent', silent, 'voided', 'none', 0n, null],
-  ['failed', 'no answer', null, 'voided', 'none', 0n, null],
+  ['failed', 'no response', null, 'voided', 'none', 0n, null],
   ['failed', 'reported', reported(USAGE), 'voided', 'none', 0n, null],
-])('%s, usage %s', (ended, _name, meter, outcome, evidence, amountNanoUsd, usage) => {
+])('a call that ended %s, with usage %s', (ended, _name, meter, outcome, evidence, amountNanoUsd, usage) => {
   expect(chargeOf(facts({ ended, meter }))).toMatchObject({ outcome, evidence, amountNanoUsd, usage });
 });
 
-test('what a provider probably charges is known also of a voided call', () => {
+test('a voided call has the usage that the provider probably counted', () => {
   expect(chargeOf(facts({ ended: 'cut', meter: reported(USAGE) })).probableUsage).toEqual(USAGE);
   expect(chargeOf(facts({ ended: 'cut', meter: silent })).probableUsage).toEqual(ESTIMATE);
   expect(chargeOf(facts({ ended: 'failed', meter: null })).probableUsage).toBeNull();
 });
 
-test('input that was counted before a client left is not estimated, output is: never below what was reported', () => {
+test('input counted before the client left is kept, and output is estimated', () => {
   const begun = { ...NO_PARTS, input: 1_000, cachedInput: 990, output: null, outputAtLeast: 1 };
   const left = facts({ ended: 'client_left', meter: { ...silent, begun } });
   const hold = { worstNanoUsd: 1_000_000n };
@@ -70,7 +72,7 @@ test('input that was counted before a client left is not estimated, output is: n
 test.each([
   ['output', { input: 1_000, output: null }, { ...ZERO, input: 1_000, output: 20 }],
   ['input', { input: null, output: 500 }, { ...ZERO, input: 10, output: 500 }],
-])('a missing %s is estimated, and the reported count stands', (_name, counts, usage) => {
+])('a missing %s is estimated, and the reported count is kept', (_name, counts, usage) => {
   const meter = { ...broken, begun: { ...NO_PARTS, outputAtLeast: 0, ...counts } };
   const hold = { worstNanoUsd: 10_000n };
   expect(chargeOf({ ...facts({ ended: 'complete', meter }), hold })).toMatchObject({ evidence: 'estimated', usage });
@@ -91,7 +93,7 @@ test('a reported count is charged above the hold, an estimated one within it', (
   });
 });
 
-test('samplings that were reported are charged with what is estimated', () => {
+test('reported samplings are charged in addition to the estimate', () => {
   const begun = { ...NO_PARTS, input: 5, output: null, outputAtLeast: 0, others: [{ ...ZERO, input: 60, output: 7 }] };
   const meter = { ...broken, begun };
   const hold = { worstNanoUsd: 10_000n };
@@ -145,7 +147,7 @@ const bounds = fc.record({
 const figures = fc.record({ bytesPerToken: fc.integer({ min: 1, max: 8 }), attachmentTokens: fc.nat(2_000) });
 
 test(
-  'an estimate is never above the hold, also when admission held by other figures, and is rated again alike',
+  'an estimate fits any hold and gives the same amount when rated again',
   () => {
     fc.assert(
       fc.property(bounds, figures, figures, price, fc.nat(100_000), (size, ours, theirs, prices, deliveredBytes) => {
@@ -168,7 +170,7 @@ const EXTRAS: PriceExtras = {
 };
 const searched = (name: Served['class'], uses: number): Served => ({ class: name, units: { web_search: uses } });
 
-test('what the answer was served in is charged, above the hold too', () => {
+test('the served class and units are charged, above the hold too', () => {
   const price = { ...PRICE, extras: EXTRAS };
   const charge = chargeOf({
     ...facts({ ended: 'complete', meter: reported(USAGE) }),
@@ -179,7 +181,7 @@ test('what the answer was served in is charged, above the hold too', () => {
   expect(charge.amountNanoUsd).toBeGreaterThan(WORST);
 });
 
-test('an estimate with class and units stays within the hold, and loses what does not fit', () => {
+test('an estimate with class and units fits the hold by dropping what exceeds it', () => {
   const uses = fc.nat(20);
   const named = fc.constantFrom<Served['class']>('standard', 'priority');
   fc.assert(
@@ -206,7 +208,7 @@ test('an estimate with class and units stays within the hold, and loses what doe
   );
 });
 
-test('what is voided is not charged, and its record says what it probably was', () => {
+test('a voided call is not charged, but its record has the probable usage', () => {
   const price = { ...PRICE, extras: EXTRAS };
   const cut = chargeOf({ ...facts({ ended: 'cut', meter: reported(USAGE) }), price, served: searched('priority', 1) });
   expect(cut).toMatchObject({ amountNanoUsd: 0n, usage: null, probableUsage: USAGE, served: { class: 'priority' } });

@@ -3,16 +3,16 @@ import type { BoundFigures, CallBounds, NanoUsd, PriceFigures, Served, TokenUsag
 import type { MeterResult, PartialUsage } from '../formats/meter.js';
 
 /**
- * How a dispatched call ended. `client_left`: before its end; `cut`: by provider or network;
- * `failed`: no answer.
+ * The end of a dispatched call. `client_left`: the client disconnected before the end. `cut`: the
+ * provider or the network broke the response. `failed`: there was no response.
  */
 export type CallEnd = 'complete' | 'client_left' | 'cut' | 'failed';
 
 export interface ChargeFacts {
   readonly ended: CallEnd;
   /**
-   * Null when no usable response head arrived, unless the client of a call that was sent left
-   * before.
+   * Null if no usable response head arrived, except for a sent call whose client disconnected
+   * before the head.
    */
   readonly meter: MeterResult | null;
   readonly bounds: CallBounds;
@@ -20,32 +20,33 @@ export interface ChargeFacts {
   /** The version pinned at admission. */
   readonly price: PriceFigures;
   readonly hold: { readonly worstNanoUsd: NanoUsd };
-  /** What the answer was served in beside its tokens; absent: the standard class alone. */
+  /** The served class and units; absent for the standard class without units. */
   readonly served?: Served;
 }
 
-/** What a call is charged, and why. */
+/** The charge of a call, with its evidence. */
 export interface Charge {
   readonly outcome: 'settled' | 'voided';
-  /** Null when voided. */
+  /** Null if voided. */
   readonly usage: TokenUsage | null;
-  /** What is billed beside `usage`. */
+  /** Class and units that are billed in addition to `usage`. */
   readonly served: Served;
   readonly evidence: 'reported' | 'estimated' | 'none';
-  /** Exactly what `usage` and `served` cost at the price; 0 when voided. */
+  /** The exact price of `usage` and `served`; 0 if voided. */
   readonly amountNanoUsd: NanoUsd;
   /**
-   * What the provider probably counts, for the attempt's record, also of a voided call; null if no
-   * answer began.
+   * The provider's probable counts for the attempt's record, also of a voided call; null if no
+   * response began.
    */
   readonly probableUsage: TokenUsage | null;
 }
 
 /**
- * The charge of a call that has ended (docs/behaviour.md#actual-cost). A complete answer and one
- * that the client left cost what the provider reported (an explicit zero is zero). Counts that are
- * missing are estimated from what was delivered, within the hold. What provider or network ended
- * costs nothing, and so does a call that the client left before it was sent.
+ * Computes the charge of a call that has ended (docs/behaviour.md#actual-cost). A complete
+ * response, or one whose client disconnected, costs the usage that the provider reported; an
+ * explicit zero is zero. Missing counts are estimated from the delivered bytes, within the hold. A
+ * response that the provider or the network ended costs nothing. Neither does a call that was not
+ * sent before its client disconnected.
  */
 export function chargeOf(facts: ChargeFacts): Charge {
   const { ended, meter, price, served: answered = STANDARD } = facts;
@@ -71,10 +72,10 @@ interface Estimate {
 }
 
 /**
- * Estimates the counts that were not reported. Reported counts stand, and are charged above the
- * hold too. Estimated ones shrink until the price fits the hold: it always fits if admission and
- * edge know the same figures of the model and the answer reports no more uses than the request was
- * bound to. The usage shrinks, not only the amount, so that rating it again gives the same.
+ * Estimates the counts that were not reported. Reported counts are kept, also above the hold.
+ * Estimated counts are reduced until the price fits the hold. It always fits if admission and edge
+ * use the same model figures and the response reports no more uses than the request allows. The
+ * usage is reduced, not only the amount, so that rating it again gives the same amount.
  */
 function estimateWithinHold(
   { bounds, figures, price, hold }: ChargeFacts,
@@ -94,7 +95,7 @@ interface InOut {
   readonly output: number;
 }
 
-/** Between what was reported and what is estimated. */
+/** The range between the reported and the estimated counts. */
 interface UsageRange {
   readonly least: InOut;
   readonly most: InOut;
@@ -117,7 +118,7 @@ function rangeOf(estimate: TokenUsage, begun: PartialUsage | null): UsageRange {
 
 const NOTHING: InOut = { input: 0, output: 0 };
 
-/** With less output, then with less input; null: nothing fits. */
+/** Reduces the output first, then the input; null if nothing fits. */
 function fittedUsage({ least, most, usageOf }: UsageRange, fits: (usage: TokenUsage) => boolean): TokenUsage | null {
   if (fits(usageOf(most))) return usageOf(most);
   const output = largest(least.output, most.output, (tokens) => fits(usageOf({ ...most, output: tokens })));
@@ -127,8 +128,8 @@ function fittedUsage({ least, most, usageOf }: UsageRange, fits: (usage: TokenUs
 }
 
 /**
- * A count from `least` to `most` that fits, the largest if a smaller one always fits too; null if
- * `least` does not fit.
+ * Returns the largest count from `least` to `most` that fits, if all smaller counts fit too; null
+ * if `least` does not fit.
  */
 function largest(least: number, most: number, fits: (count: number) => boolean): number | null {
   if (!fits(least)) return null;

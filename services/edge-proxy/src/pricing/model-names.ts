@@ -1,14 +1,14 @@
-/** A day, a month or a number of a snapshot behind a model's name. */
+/** Date or number of a snapshot after a model's name. */
 const SNAPSHOT = /[-@_](?:\d{4}-\d{2}-\d{2}|\d{2}-\d{4}|\d{2}-\d{2}|\d{8}|\d{6}|\d{4}|\d{3})(?=$|[-@_:])/g;
-/** Words of names that do not tell one model from another. */
+/** Words that do not distinguish models. */
 const SAME_MODEL: ReadonlySet<string> = new Set(['latest', 'preview', 'exp', 'experimental', 'maas', 'default']);
-/** The version of a name on Bedrock. */
+/** Version suffix of a name on Bedrock. */
 const BEDROCK_VERSION = /-v\d+(?::\d+)?$/;
 
 /**
- * Whether two names are of the same model: a dated snapshot, an alias, another order of words, a
- * publisher or a region in front do not make another one. An alias that follows the newest model
- * (`…-latest`) is the same as any.
+ * Returns whether two names refer to the same model. Names may differ in a snapshot date, an alias,
+ * the order of words, a publisher or a region. An alias that follows the newest model (`…-latest`)
+ * matches any model.
  * @param asked the name that was sent
  */
 export function isSameModel(asked: string, answered: string): boolean {
@@ -18,7 +18,7 @@ export function isSameModel(asked: string, answered: string): boolean {
 }
 
 const known = new Map<string, string>();
-/** Names come from providers, so there may be any number of them. */
+/** Maximum number of cached names. Providers may send any number of different names. */
 const KNOWN_NAMES_MAX = 10_000;
 
 function wordsOf(name: string): string {
@@ -30,15 +30,17 @@ function wordsOf(name: string): string {
   return words;
 }
 
-/** A version, or a size: their order tells models apart (gpt-4.5, gpt-5.4). */
+/** Numbers are versions or sizes. Their order distinguishes models (gpt-4.5, gpt-5.4). */
 const isNumber = (word: string): boolean => /^\d/.test(word);
 
-/** Numbers come last, in their own order. */
+/**
+ * Normalizes a name to its words in alphabetical order. Numbers come last, in their original order.
+ */
 function readWords(name: string): string {
   const own = name.slice(name.lastIndexOf('/') + 1).toLowerCase();
   // A region and a publisher, as in `us.anthropic.claude-…`: words without digits before a dot.
   const model = own.replace(/^(?:[a-z]+(?:-[a-z]+)*\.)+(?=[a-z])/, '').replace(BEDROCK_VERSION, '');
-  // An option behind a colon is the provider's: `:free`, `:nitro`.
+  // An option of the provider after a colon: `:free`, `:nitro`.
   const [plain = ''] = model.split(':');
   return plain
     .replace(SNAPSHOT, '')

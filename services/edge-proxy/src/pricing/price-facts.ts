@@ -4,60 +4,66 @@ import { type Member, kindOf } from '../json/json-scanner.js';
 import { CLOSE_BRACE, CLOSE_BRACKET, JsonText, QUOTE } from '../json/json-text.js';
 import { foldCase } from '../parse/fields.js';
 
-/** Longer names and values are in no rule (libs/contracts/src/operator/profile.ts). */
+/**
+ * Maximum length of names and values. Rules have no longer ones
+ * (libs/contracts/src/operator/profile.ts).
+ */
 const NAME_LENGTH_MAX = 64;
 const VALUE_BYTES_MAX = 128;
-/** Different types and options of tools in one request; a request with more cannot be priced. */
+/**
+ * Maximum number of different tool types and options in one request. A request with more cannot be
+ * priced.
+ */
 const TOOL_TYPES_MAX = 64;
-/** Options of one tool that are kept; a request with more cannot be priced. */
+/** Maximum number of options of one tool that are kept. A request with more cannot be priced. */
 const TOOL_OPTIONS_MAX = 64;
-/** Levels of objects in a tool whose members are read. */
+/** Maximum nesting of objects in a tool whose members are read. */
 const TOOL_LEVELS_MAX = 3;
-/** Levels of namespaces within namespaces whose tools are read. */
+/** Maximum nesting of namespaces whose tools are read. */
 const NAMESPACE_LEVELS_MAX = 3;
 
-/** A top-level member of a request that a price may depend on. */
+/** A top-level member of a request that may affect the price. */
 export interface AskedMember {
   readonly name: string;
-  /** In the form in which names that differ only in case are the same. */
+  /** The name with folded case. */
   readonly folded: string;
-  /** Neither null nor false. */
+  /** The value is neither null nor false. */
   readonly isSet: boolean;
-  /** A scalar as text; null: it is no scalar, or a long one. */
+  /** A scalar as text; null if it is not a scalar, or too long. */
   readonly value: string | null;
 }
 
-/** The tools of one type and the same options. */
+/** Tools of one type with the same options. */
 export interface AskedTools {
   readonly type: string;
   readonly count: number;
   /**
-   * Members of a tool that is not a function, by their names joined by dots, without empty ones,
-   * null and false. A scalar as text; null: an object, a list or a long text.
+   * Members of a tool that is not a function, by their names joined by dots. Empty values, null and
+   * false are left out. A scalar as text; null for an object, a list or a long text.
    */
   readonly options: ReadonlyMap<string, string | null>;
-  /** Members of theirs that are whole numbers: how many have it, and the sum. */
+  /** Members that are whole numbers: how many of the tools have the member, and the sum. */
   readonly bounds: ReadonlyMap<string, ToolBound>;
 }
 
-/** What of a request its price may depend on, whatever the rules of its sources say. */
+/** The parts of a request that its price may depend on, for any rules of its sources. */
 export interface PriceFacts {
   readonly members: readonly AskedMember[];
   readonly tools: readonly AskedTools[];
-  /** Something among the tools is none that can be told: no price is known for it. */
+  /** Some tools cannot be identified, so that they have no price. */
   readonly hasOddTools: boolean;
 }
 
-/** Items of a prompt that hold tools, which a model may use like those of the request. */
+/** Items of a prompt that hold tools. A model may use these like the tools of the request. */
 const TOOL_ITEMS: readonly string[] = ['additional_tools', 'tool_search_output'];
-/** A block of a message that defines a tool, as `tool.definition`. */
+/** A block of a message that defines a tool in `tool.definition`. */
 const TOOL_BLOCK = 'tool_addition';
-/** How an escape of an ASCII character begins: a type may be written with some. */
+/** Start of an escaped ASCII character: a type may contain escapes. */
 const ASCII_ESCAPE = '\\u00';
 
 /**
- * Collects them in one walk over members that are known to be JSON: as many as the scanner lets
- * pass, each short. The prompt and what names the call are in no rule.
+ * Collects the facts in one pass over scanned members. The prompt, `model` and `stream` are in no
+ * rule.
  */
 export function priceFacts(row: EndpointRow, body: Buffer, members: readonly Member[]): PriceFacts {
   if (!row.billed) return NOTHING;
@@ -78,12 +84,14 @@ export function priceFacts(row: EndpointRow, body: Buffer, members: readonly Mem
   return { members: asked, tools: tools.all(), hasOddTools: tools.isOdd };
 }
 
-/** Most bodies do not contain such a type, and are not read for it. */
+/**
+ * Returns whether a body may contain one of these types. Most bodies do not, and are not searched.
+ */
 function mayName(body: Buffer, types: readonly string[]): boolean {
   return types.some((type) => body.includes(type)) || body.includes(ASCII_ESCAPE);
 }
 
-/** The facts with what headers ask for: they are read as members of their names. */
+/** Adds the requested values of headers to the facts, as members with the headers' names. */
 export function withClassHeaders(
   facts: PriceFacts,
   headers: readonly (readonly [name: string, value: string])[],
@@ -106,10 +114,10 @@ function scalarText(text: JsonText, start: number, end: number): string | null {
 }
 
 type Numbers = readonly (readonly [name: string, value: number])[];
-/** A member of a tool: its name, and where its value is. */
+/** A member of a tool: its name and the position of its value. */
 type ToolMember = readonly [name: string, start: number, end: number];
 
-/** Reads the tools of a request: of each its type, its options, and its whole numbers. */
+/** Reads the type, options and whole numbers of a request's tools. */
 class ToolFacts {
   isOdd = false;
   readonly #text: JsonText;
@@ -125,12 +133,12 @@ class ToolFacts {
     else this.#text.eachElement(start, (tool) => this.#tool(tool, 0));
   }
 
-  /** Items of the prompt that add tools to those of the request. */
+  /** Reads the items of the prompt that add tools to those of the request. */
   seeItems({ kind, start }: Member): void {
     if (kind === 'array') this.#eachTyped(start, TOOL_ITEMS, (members) => this.#namespace(members, 0));
   }
 
-  /** Blocks of messages that define tools, as `{"tool": {"definition": {…}}}`. */
+  /** Reads the blocks of messages that define tools, as `{"tool": {"definition": {…}}}`. */
   seeMessages({ kind, start }: Member): void {
     const text = this.#text;
     if (kind !== 'array') return;
@@ -147,7 +155,9 @@ class ToolFacts {
     });
   }
 
-  /** A reference names a tool that is among the others. What is not a reference is a tool. */
+  /**
+   * Reads one block. A reference names a tool that is defined elsewhere; anything else is a tool.
+   */
   #addition(block: readonly ToolMember[]): void {
     for (const [, tool] of valuesOf(block, 'tool')) {
       const members: ToolMember[] = [];
@@ -161,7 +171,7 @@ class ToolFacts {
     }
   }
 
-  /** Calls `see` with the members of each object of a list that claims one of the types. */
+  /** Calls `see` with the members of each object in a list that has one of these types. */
   #eachTyped(start: number, types: readonly string[], see: (members: readonly ToolMember[]) => void): void {
     const text = this.#text;
     text.eachElement(start, (item) => {
@@ -194,7 +204,7 @@ class ToolFacts {
     return [...this.#byKey.values()];
   }
 
-  /** One without a type is a function where it has the name of one. */
+  /** Reads one tool. A tool without a type is a function if it has a function's name. */
   #tool(start: number, level: number): number {
     const text = this.#text;
     let type: string | null = null;
@@ -222,7 +232,7 @@ class ToolFacts {
     return end;
   }
 
-  /** The tools inside are tools like the others. */
+  /** Reads the tools of a namespace like other tools. */
   #namespace(members: readonly ToolMember[], level: number): void {
     const lists = members.filter(([name]) => foldCase(name) === 'tools');
     if (lists.length > 1 || level >= NAMESPACE_LEVELS_MAX) this.isOdd = true;
@@ -251,7 +261,7 @@ class ToolFacts {
     }
   }
 
-  /** A bound that is there twice is believed as little as the smaller of the two. */
+  /** Adds a tool. If a number occurs twice in it, the larger one is used. */
   #add(type: string, options: ReadonlyMap<string, string | null>, numbers: Numbers): void {
     const key = options.size === 0 ? type : JSON.stringify([type, ...options]);
     let known = this.#byKey.get(key);
@@ -274,7 +284,9 @@ class ToolFacts {
 
 const isReference = (type: string): boolean => type.endsWith('_reference');
 
-/** All members of a name, in whatever case: providers differ in which one they read. */
+/**
+ * Finds all members with a name, ignoring case, since providers differ in the one that they read.
+ */
 function valuesOf(members: readonly ToolMember[], name: string): readonly ToolMember[] {
   return members.filter((member) => foldCase(member[0]) === name);
 }
@@ -284,11 +296,11 @@ interface ToolBound {
   readonly sum: number;
 }
 
-/** Their options are the client's own schemas. */
+/** Types of tools whose options are the client's own schemas. */
 const FUNCTIONS: ReadonlySet<string> = new Set(['function', 'custom']);
 /** A tool that holds other tools in its `tools`. */
 export const NAMESPACE = 'namespace';
-/** Texts for the model, which differ from tool to tool and price nothing. */
+/** Texts for the model, which differ between tools and do not affect the price. */
 const DESCRIPTIONS: ReadonlySet<string> = new Set(['name', 'description', 'tools', 'max_uses']);
 
 function isEmpty(text: JsonText, kind: string, start: number): boolean {
@@ -297,18 +309,21 @@ function isEmpty(text: JsonText, kind: string, start: number): boolean {
   return first === CLOSE_BRACKET || first === CLOSE_BRACE;
 }
 
-/** What a tool without a type is. */
+/** The type of a tool without a type. */
 export const FUNCTION = 'function';
-/** Members of the tools of one type that are numbers; what is beyond bounds nothing. */
+/**
+ * Maximum number of numeric members for the tools of one type. Further members do not bound
+ * anything.
+ */
 const BOUNDS_MAX = 16;
 const NUMBER_BYTES_MAX = 9;
 
-/** Of a name that is there twice the larger number is the last one. */
+/** Sorts by number, so that the larger of two numbers with the same name comes last. */
 function sortedByNumber(numbers: Numbers): Numbers {
   return numbers.length < 2 ? numbers : [...numbers].sort((one, other) => one[1] - other[1]);
 }
 
-/** Null: nothing that bounds. */
+/** Returns null if the value does not bound anything. */
 function wholeNumber(body: Buffer, start: number, end: number): number | null {
   if (kindOf(body[start]) !== 'number' || end - start > NUMBER_BYTES_MAX) return null;
   const value = Number(body.toString('latin1', start, end));

@@ -4,32 +4,35 @@ import { AMOUNT_NANO_USD_MAX } from '@gateway/metering';
 import type { PricingRules } from './asks.js';
 import { isRecord, isSet, type JsonRecord } from '../formats/answer-json.js';
 
-/** What a response reports of the things that its price depends on. */
+/** The reported values that a response's price depends on. */
 export interface SaidExtras {
-  /** The class that it reports, by the index of the rule. */
+  /** Reported classes by the index of their rule. */
   readonly classes: ReadonlyMap<number, string>;
-  /** Uses by the path of the rules that they are counted at. */
+  /** Uses by the path of the rules that count them. */
   readonly uses: ReadonlyMap<string, ReportedUses>;
-  /** Names of reported values that change the price in a way that no price has. */
+  /** Names of reported values that change the price and have no price. */
   readonly unpriced: readonly string[];
-  /** The model that answered; null if the response does not name it. */
+  /** The model that responded; null if the response does not name it. */
   readonly model: string | null;
-  /** What the provider charges, in nano-USD; absent: nothing is reported. */
+  /** The provider's own cost in nano-USD; absent if not reported. */
   readonly costNanoUsd?: number;
 }
 
 export interface ReportedUses {
   readonly count: number;
-  /** No item names what it used: they count only if the request asked for the tool. */
+  /** No item names the tool that it used. The uses count only if the request asked for the tool. */
   readonly isUnnamed: boolean;
 }
 
-/** Longer values are in no rule. */
+/** Maximum length of a value. Rules have no longer ones. */
 const VALUE_CHARS_MAX = 128;
-/** Different values of one rule's `distinct` members, and items of one stream, that are kept. */
+/**
+ * Maximum number of different `distinct` values of one rule, and of items of one stream, that are
+ * kept.
+ */
 const KEPT_NAMES_MAX = 1_024;
 
-/** Collects what a response reports, from the whole of it or from the events of a stream. */
+/** Collects the reported values of a whole response, or of the events of a stream. */
 export class SaidReader {
   readonly #places: Places;
   readonly #classes = new Map<number, string>();
@@ -45,7 +48,10 @@ export class SaidReader {
     this.#costAt = rules.reportedCostAt;
   }
 
-  /** Reads a response, or the part of an event that has its members. Later values count. */
+  /**
+   * Reads a response, or the part of an event that has its members. Later values replace earlier
+   * ones.
+   */
   see(answer: JsonRecord): void {
     if (this.#costAt !== undefined) this.#costNanoUsd = readReportedCost(answer, this.#costAt) ?? this.#costNanoUsd;
     const { classes, uses, unpriced, model } = this.#places;
@@ -66,8 +72,8 @@ export class SaidReader {
   }
 
   /**
-   * Reads an item of the output that a stream completed. The response at the end of the stream may
-   * repeat it, or leave it out; either way it counts once.
+   * Reads an output item that a stream has completed. The response at the end of the stream may or
+   * may not repeat the item; it is counted once.
    */
   seeItem(item: unknown): void {
     if (!isRecord(item) || !this.#places.uses.some(({ steps: [first] }) => first?.names.includes('output'))) return;
@@ -115,9 +121,9 @@ export class SaidReader {
 
 interface Counter {
   total: number | null;
-  /** Of one response, or event of it. */
+  /** Uses in one response, or one event. */
   most: number;
-  /** Of the items of a stream. */
+  /** Uses in the items of a stream. */
   sum: number;
   readonly names: Set<string>;
   hasUnnamed: boolean;
@@ -156,27 +162,27 @@ interface UsesPlace {
   readonly path: string;
   readonly steps: readonly Step[];
   readonly total: readonly Step[] | null;
-  /** Members by which items are the same use. */
+  /** Members that identify a use: items with equal values count once. */
   readonly distinct: readonly (readonly string[])[] | null;
 }
 
 interface Step {
   readonly names: readonly string[];
   readonly isList: boolean;
-  /** Of a list's items: all must hold. */
+  /** Conditions on a list's items, all of which must hold. */
   readonly conditions: readonly Condition[];
 }
 
 interface Condition {
   readonly member: readonly string[];
   readonly isNegated: boolean;
-  /** The empty value stands for an absent member. */
+  /** The empty string matches an absent member. */
   readonly values: ReadonlySet<string>;
 }
 
 const knownPlaces = new WeakMap<PricingRules, Places>();
 
-/** Rules are read with every event of every stream, and parsed once. */
+/** Parses the paths of rules once, since they are applied to every event of every stream. */
 function placesOf(rules: PricingRules): Places {
   const known = knownPlaces.get(rules);
   if (known !== undefined) return known;
@@ -207,7 +213,7 @@ function placesOf(rules: PricingRules): Places {
 
 const STEP = /([a-z0-9_|]+)(\[[^\]]*\])?(?:\.|$)/g;
 
-/** The form of a path is that of the contract (`answerPath`). */
+/** Parses a path in the form of the contract (`answerPath`). */
 function stepsOf(path: string): Step[] {
   return Array.from(path.matchAll(STEP), ([, names = '', list]) => ({
     names: names.split('|'),
@@ -227,7 +233,7 @@ const NANO_PER_UNIT: Readonly<Record<ReportedCostAt['unit'], number>> = { usd: 1
 
 /**
  * Reads the cost that a response, or the part of an event with its members, reports.
- * @returns nano-USD, rounded half up; null: nothing, or no amount
+ * @returns nano-USD, rounded half up; null if there is no valid amount
  */
 function readReportedCost(answer: JsonRecord, { path, unit }: ReportedCostAt): number | null {
   let value: unknown = answer;
@@ -237,7 +243,7 @@ function readReportedCost(answer: JsonRecord, { path, unit }: ReportedCostAt): n
   return nanoUsd <= Number(AMOUNT_NANO_USD_MAX) ? nanoUsd : null;
 }
 
-/** Of a complete response. */
+/** Reads a complete response. */
 export function saidIn(answer: JsonRecord, rules: PricingRules | undefined): SaidReader | null {
   if (rules === undefined) return null;
   const reader = new SaidReader(rules);
@@ -245,7 +251,7 @@ export function saidIn(answer: JsonRecord, rules: PricingRules | undefined): Sai
   return reader;
 }
 
-/** Numbers are added, other values are counted. */
+/** Adds numbers, and counts other values. */
 function usesOf(values: readonly unknown[]): number {
   let uses = 0;
   for (const value of values) {
@@ -258,7 +264,9 @@ function usesOf(values: readonly unknown[]): number {
 
 const NOWHERE: readonly unknown[] = [];
 
-/** The values at a path, without null. Most events have nothing of its first name. */
+/**
+ * Returns the values at a path, without null. Most events do not have the first name of the path.
+ */
 function valuesAt(answer: JsonRecord, steps: readonly Step[]): readonly unknown[] {
   const [first] = steps;
   if (first === undefined || !first.names.some((name) => isSet(answer[name]))) return NOWHERE;

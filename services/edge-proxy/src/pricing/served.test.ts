@@ -15,19 +15,13 @@ const said = (answer: object) => saidIn({ ...answer }, RULES)?.said() ?? null;
 
 test.each<[string, ReturnType<typeof asking>, object, object, string[]]>([
   ['nothing', asking(), {}, STANDARD, []],
-  [
-    'the class that was asked for',
-    asking('flex', 'service_tier'),
-    { service_tier: 'flex' },
-    { class: 'flex', units: {} },
-    [],
-  ],
+  ['the requested class', asking('flex', 'service_tier'), { service_tier: 'flex' }, { class: 'flex', units: {} }, []],
   ['another class', asking('priority', 'service_tier'), { service_tier: 'default' }, STANDARD, []],
-  ['a class nobody asked for', asking(), { service_tier: 'priority' }, { class: 'priority', units: {} }, []],
+  ['a class that was not requested', asking(), { service_tier: 'priority' }, { class: 'priority', units: {} }, []],
   ['no class', asking('flex', 'service_tier'), { service_tier: null }, { class: 'flex', units: {} }, []],
   ['an unknown class', asking('flex', 'service_tier'), { service_tier: 'turbo' }, STANDARD, ['turbo']],
   ['a class without a name', asking(), { service_tier: '' }, STANDARD, ['service_tier']],
-  ['a name of every object', asking(), { service_tier: 'constructor' }, STANDARD, ['constructor']],
+  ['a name that every object has', asking(), { service_tier: 'constructor' }, STANDARD, ['constructor']],
   ['a class without a price', asking('fast', 'speed'), {}, STANDARD, ['fast']],
   [
     'uses',
@@ -37,9 +31,9 @@ test.each<[string, ReturnType<typeof asking>, object, object, string[]]>([
     [],
   ],
   ['no uses', asking(), { usage: { server_tool_use: { web_search_requests: 0 } } }, STANDARD, []],
-  ['uses that are no count', asking(), { usage: { server_tool_use: { web_search_requests: '9' } } }, STANDARD, []],
+  ['uses that are not a count', asking(), { usage: { server_tool_use: { web_search_requests: '9' } } }, STANDARD, []],
   [
-    'uses beyond all sense',
+    'more uses than a record can hold',
     asking(),
     { usage: { server_tool_use: { web_search_requests: 1e9 } } },
     { class: 'standard', units: { web_search: 10_000 } },
@@ -53,17 +47,17 @@ test.each<[string, ReturnType<typeof asking>, object, object, string[]]>([
     [],
   ],
   [
-    'a tool that it cannot count',
+    'a tool that no response counts',
     asking('standard', 'tools', ['code']),
     {},
     { class: 'standard', units: { code: 1 } },
     [],
   ],
-])('an answer that says %s', (_what, asked, answer, served, unpriced) => {
+])('servedOf() for a response with %s', (_what, asked, answer, served, unpriced) => {
   expect(servedOf(RULES, asked, said(answer), EXTRAS)).toEqual({ served, unpriced });
 });
 
-test('uses that two units share are of the one that was asked for, and counted once', () => {
+test('uses at a path of two units count once for the requested unit', () => {
   const [search, ...others] = RULES.tools;
   const reportedAt = 'output[type=web_search_call]';
   const tool = (unit: string) => ({ ...(search as (typeof RULES.tools)[number]), unit, reportedAt });
@@ -77,13 +71,13 @@ test('uses that two units share are of the one that was asked for, and counted o
   expect(unitsOf({})).toEqual({ web_search: 2 });
 });
 
-test('uses of a unit that is also asked for once have the same bound', () => {
+test('uses of a unit that is also requested once have the same bound', () => {
   const answer = said({ usage: { server_tool_use: { web_search_requests: UNIT_USES_MAX } } });
   const { served } = servedOf(RULES, asking('standard', 'tools', ['web_search']), answer, EXTRAS);
   expect(served.units).toEqual({ web_search: UNIT_USES_MAX });
 });
 
-test('uses without a price stay in the record, and are told', () => {
+test('uses without a price are recorded and named', () => {
   const answer = said({ usage: { server_tool_use: { web_search_requests: 3 } } });
   expect(servedOf(RULES, asking(), answer, null)).toEqual({
     served: { class: 'standard', units: { web_search: 3 } },
@@ -91,7 +85,7 @@ test('uses without a price stay in the record, and are told', () => {
   });
 });
 
-test('of a source without rules nothing is read', () => {
+test('servedOf() reads nothing for a source without rules', () => {
   expect(saidIn({ service_tier: 'priority' }, undefined)).toBeNull();
   expect(servedOf(undefined, asking(), null, EXTRAS)).toEqual({ served: STANDARD, unpriced: [] });
 });
@@ -114,27 +108,30 @@ test.each([
   ['no cost', USD, { usage: { prompt_tokens: 1 } }, null],
   ['no usage', USD, { usage: null }, null],
   ['an object where an amount is expected', USD, { usage: { cost: { total_cost: 1 } } }, null],
-  ['a text', USD, { usage: { cost: '0.1' } }, null],
+  ['a string', USD, { usage: { cost: '0.1' } }, null],
   ['a negative cost', USD, { usage: { cost: -1 } }, null],
-  ['more than any amount', USD, { usage: { cost: 1e30 } }, null],
-  ['a name of every object', { path: 'constructor.name', unit: 'usd' } as const, {}, null],
+  ['an amount above the maximum', USD, { usage: { cost: 1e30 } }, null],
+  ['a name that every object has', { path: 'constructor.name', unit: 'usd' } as const, {}, null],
 ])('a reported cost is read from %s', (_name, at, answer, expected) => {
   expect(saidIn({ ...answer }, { ...RULES, reportedCostAt: at })?.said()?.costNanoUsd ?? null).toBe(expected);
 });
 
 test.each<[string, ReturnType<typeof asking>, object, string[]]>([
-  ['the class that it reports', asking('flex', 'service_tier'), { service_tier: 'priority' }, ['priority']],
-  ['the class that was asked for', asking('flex', 'service_tier'), {}, ['flex']],
+  ['the reported class', asking('flex', 'service_tier'), { service_tier: 'priority' }, ['priority']],
+  ['the requested class', asking('flex', 'service_tier'), {}, ['flex']],
   ['an unknown class', asking(), { service_tier: 'turbo' }, ['turbo']],
   ['uses', asking(), { usage: { server_tool_use: { web_search_requests: 3 } } }, ['web_search']],
   ['a tool that no response counts', asking('standard', 'tools', ['code']), {}, ['code']],
   ['nothing else', asking('priority', 'service_tier'), { service_tier: 'default' }, []],
-])('a source that takes everything is billed as standard and names %s', (_what, asked, answer, unpriced) => {
-  const sent = { ...asked, unbilled: [] };
-  expect(servedOf(RULES, sent, said(answer), EXTRAS)).toEqual({ served: STANDARD, unpriced });
-});
+])(
+  'a source that forwards unpriced requests bills the standard class and names %s',
+  (_what, asked, answer, unpriced) => {
+    const sent = { ...asked, unbilled: [] };
+    expect(servedOf(RULES, sent, said(answer), EXTRAS)).toEqual({ served: STANDARD, unpriced });
+  },
+);
 
-test('a source that takes everything names what no rule can price', () => {
+test('a source that forwards unpriced requests names values without a price', () => {
   const sent = { ...asking(), unbilled: ['inference_geo'] };
   expect(servedOf(RULES, sent, null, EXTRAS)).toEqual({ served: STANDARD, unpriced: ['inference_geo'] });
 });

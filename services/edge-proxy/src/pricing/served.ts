@@ -9,35 +9,35 @@ import type { PricedReading, PricingRules } from './asks.js';
 import { isSameModel } from './model-names.js';
 import type { ReportedUses, SaidExtras } from './said-extras.js';
 
-/** What is billed, and what of it has no price: for the operator. */
+/** The billed class and units, and the names without a price, for the operator. */
 export interface ServedFinding {
   readonly served: Served;
   /**
-   * Names of what was served and has no price, as a usage event takes them: a class, a unit, also
-   * one with more uses than a record can hold, a value that changes the price, or `model:<name>` of
-   * another model than the one that was sent.
+   * Names of served features without a price, in the form of a usage event: a class, a unit, a unit
+   * with more uses than a record can hold, a value that changes the price, or `model:<name>` if
+   * another model than the requested one responded.
    */
   readonly unpriced: readonly string[];
 }
 
-/** What was sent to a source. */
+/** The request as it was sent to a source. */
 export interface SentCall {
   readonly asked: AskedExtras;
-  /** Units of tools that were asked for and that no response counts. */
+  /** Units of requested tools that no response counts. */
   readonly once: readonly string[];
   /** See {@link PricedReading.unbilled}. */
   readonly unbilled?: PricedReading['unbilled'];
-  /** Names of the model, at the source and here. */
+  /** The model's names at the source and in the catalog. */
   readonly models: readonly string[];
 }
 
 const PLAIN: ServedFinding = { served: STANDARD, unpriced: [] };
 
 /**
- * What a call is billed as (docs/behaviour.md#classes-and-units): what the response reports, else
- * what the request asked for. A class without a price is billed as standard; a unit without one
- * stays in the record and costs nothing. A source that takes everything is billed as standard, and
- * all that it served besides is named.
+ * Computes the billed class and units (docs/behaviour.md#classes-and-units): the reported ones,
+ * else the requested ones. A class without a price is billed as standard. A unit without a price is
+ * recorded, but costs nothing. A source that accepts everything is billed as standard, and all
+ * other served features are listed in `unpriced`.
  */
 export function servedOf(
   rules: PricingRules | undefined,
@@ -68,8 +68,8 @@ export function servedOf(
 }
 
 /**
- * Tools of several units may be counted at one place. The uses are of the most expensive unit that
- * was asked for there, else of the first rule's.
+ * Counts the uses of each unit. Tools of several units may be counted at one path. Their uses count
+ * for the most expensive requested unit, else for the unit of the first rule.
  */
 function usedUnits(
   { tools }: PricingRules,
@@ -101,7 +101,7 @@ function usedUnit(
     : mostExpensive([first.unit, ...(first.otherSizes ?? [])], extras);
 }
 
-/** Of those with a price; the first if none has one. */
+/** Returns the most expensive unit that has a price; the first unit if none has one. */
 function mostExpensive(units: readonly string[], extras: PriceExtras | null): string | undefined {
   const price = (unit: string): bigint => unitPrice(unit, extras) ?? -1n;
   return units.reduce<string | undefined>(

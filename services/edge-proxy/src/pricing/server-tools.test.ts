@@ -60,7 +60,7 @@ const priced = (...units: string[]): PriceExtras => ({
   kinds: { audioInput: null, audioOutput: null, imageInput: null, imageOutput: null },
 });
 
-/** What a request is billed for, and what it was not; text: why it is refused. */
+/** The billed class and units and the unpriced names of a request, or the reason of its refusal. */
 function billed(
   profile: string,
   { endpoint = '/v1/responses' as Endpoint, request, extras, said, models = ['one'] }: Billed,
@@ -130,7 +130,7 @@ describe.each(['openai', 'azure-openai'])('%s', (profile) => {
       { web_search_preview: 2 },
     ],
     ['counts calls without an action', { tools: [{ type: 'web_search' }] }, [search(undefined)], {}, { web_search: 1 }],
-    ['charges no search where pages were opened', { tools: [{ type: 'web_search' }] }, SEARCHING.slice(1, 3), {}, {}],
+    ['charges no search if only pages were opened', { tools: [{ type: 'web_search' }] }, SEARCHING.slice(1, 3), {}, {}],
     [
       'charges a container once',
       AUTO,
@@ -196,7 +196,7 @@ describe.each(['openai', 'azure-openai'])('%s', (profile) => {
       'file_search',
     ],
     ['a found tool that is unknown', added('tool_search_output', [{ type: 'namespace', tools: [{ type: 'x' }] }]), 'x'],
-    ['a namespace whose tools are no list', { tools: [{ type: 'namespace', tools: {} }] }, 'tools'],
+    ['a namespace whose tools are not a list', { tools: [{ type: 'namespace', tools: {} }] }, 'tools'],
     [
       'a size without a price',
       { tools: [{ type: 'code_interpreter', container: { type: 'auto', memory_limit: '16g' } }] },
@@ -236,7 +236,7 @@ describe.each(['openai', 'azure-openai'])('%s', (profile) => {
     ],
     ['an option in another case', '"tools":[{"type":"shell","Environment":{"type":"container_auto"}}]', 'shell'],
     [
-      'an option that is there twice',
+      'an option that occurs twice',
       '"tools":[{"type":"shell","environment":{"type":"local","type":"container_auto"}}]',
       'tools',
     ],
@@ -247,7 +247,7 @@ describe.each(['openai', 'azure-openai'])('%s', (profile) => {
     expect(billed(profile, { request, extras, said: () => null })).toMatchObject({ name });
   });
 
-  test('takes tools that a client runs, inside a namespace too', () => {
+  test('accepts tools that a client runs, also inside a namespace', () => {
     const tools = [
       { type: 'namespace', name: 'agents', tools: [{ type: 'function', name: 'spawn', parameters: { a: { b: 1 } } }] },
       { type: 'tool_search' },
@@ -288,7 +288,7 @@ test('a container costs its size, a named one the most expensive size sold', () 
   });
 });
 
-test('what a stored prompt used without a price is on the record', () => {
+test('unpriced tools of a stored prompt are recorded', () => {
   const output = [interpreted('cntr_a', 1), { type: 'file_search_call', id: 'fs_1' }];
   const drawn = { tool_usage: { image_gen: { input_tokens: 1550, output_tokens: 515 } } };
   const said = (rules: PricingRules) => saidOfPlain(rules, '/v1/responses', response(output, drawn));
@@ -327,7 +327,7 @@ test.each(['index', 'id'])('tools of a chat stream count once by %s, as in a pla
   }
 });
 
-test('Groq prices searches, visits and other tools apart', () => {
+test('Groq prices searches, visits and other tools separately', () => {
   const executed = ['search', 'visit', 'python', 'browser.open'].map((type, index) => ({ type, index }));
   const plain = {
     choices: [{ message: { executed_tools: executed }, finish_reason: 'stop' }],
@@ -351,7 +351,7 @@ const message = (model: string, usage: Json): Json => ({
   usage: { input_tokens: 10, output_tokens: 2, ...usage },
 });
 
-test('a place and a model that the provider chose are recorded, plain and streamed', () => {
+test("a region and a model of the provider's choice are recorded in any form", () => {
   const answer = message('claude-haiku-5-5', { inference_geo: 'us' });
   const stream = [
     { type: 'message_start', message: answer },
@@ -401,9 +401,9 @@ describe('a block of a message that adds a tool', () => {
     ['of a unit without a price', adding(SEARCH), 'web_search'],
     ['with an escaped type', adding(SEARCH).replace('tool_addition', 'tool\\u005faddition'), 'web_search'],
     ['of an unknown type', adding(defined({ type: 'orbital_20270101', name: 'o' })), 'orbital_20270101'],
-    ['that is no definition', adding({ type: 'orbital', name: 'o' }), 'orbital'],
+    ['without a definition', adding({ type: 'orbital', name: 'o' }), 'orbital'],
     ['in a namespace', adding(defined({ type: 'namespace', tools: [{ type: 'orbital' }] })), 'orbital'],
-    ['that cannot be told', adding(defined([])), 'tools'],
+    ['with an invalid definition', adding(defined([])), 'tools'],
   ])('refuses one %s', (_what, request, name) => {
     expect(bill(request, priced())).toEqual({ field: 'tools', name });
   });
@@ -413,12 +413,12 @@ describe('a block of a message that adds a tool', () => {
     ['a reference', adding({ type: 'tool_reference', name: 'f' })],
     ['a removal', adding(defined({ type: 'orbital' }), 'tool_removal')],
     ['the text of a message', '"messages":[{"role":"user","content":"tool_addition"}]'],
-  ])('takes %s', (_what, request) => {
+  ])('accepts %s', (_what, request) => {
     expect(readingOf(rulesOf('anthropic'), '/v1/messages', request)).toMatchObject({ kind: 'priced' });
   });
 });
 
-test('an ordinary response has nothing without a price', () => {
+test('an ordinary response has no unpriced names', () => {
   const said = (rules: PricingRules) =>
     saidOfPlain(rules, '/v1/messages', message('claude-opus-5-20260701', { inference_geo: 'global' }));
   const models = ['anthropic/claude-opus-5', 'claude-opus-5'];
@@ -440,7 +440,7 @@ test.each([
   ['us.anthropic.claude-sonnet-4-5-20250929-v1:0', 'claude-sonnet-4-5'],
   ['anthropic/claude-opus-5.5', 'anthropic/claude-5.5-opus-20260922'],
   ['meta-llama/llama-3.3-70b-instruct:free', 'meta-llama/llama-3.3-70b-instruct'],
-])('%s answered by %s is the same model', (asked, answered) => {
+])("%s and the response's %s are the same model", (asked, answered) => {
   expect(isSameModel(asked, answered)).toBe(true);
 });
 
@@ -453,6 +453,6 @@ test.each([
   ['claude-fable-5', 'claude-fable-5-1'],
   ['gpt-4', 'gpt-4-turbo'],
   ['openrouter/auto', 'anthropic/claude-opus-5'],
-])('%s answered by %s is another model', (asked, answered) => {
+])("%s and the response's %s are different models", (asked, answered) => {
   expect(isSameModel(asked, answered)).toBe(false);
 });
