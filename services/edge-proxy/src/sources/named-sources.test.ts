@@ -24,11 +24,11 @@ const GOT = new Map([
 test.each<[string, Parameters<typeof allowSources>[0], string[], string[] | null]>([
   ['refuses a foreign ID', [CHECKS, ALSO_CHECKS], ['of-a', 'foreign'], null],
   ['sends a foreign ID only to sources that do not check', [CHECKS, FORWARDS, KEEPS_NOTHING], ['foreign'], ['f', 'n']],
-  ['sends an ID to the source that gave it', [CHECKS, ALSO_CHECKS, FORWARDS], ['of-b'], ['b']],
-  ['sends an ID of a source that forwards to that one', [CHECKS, FORWARDS], ['of-f'], ['f']],
+  ['sends an ID to the source that returned it', [CHECKS, ALSO_CHECKS, FORWARDS], ['of-b'], ['b']],
+  ['sends an ID of a source that forwards to it', [CHECKS, FORWARDS], ['of-f'], ['f']],
   ['sends IDs of two sources to both', [CHECKS, ALSO_CHECKS, FORWARDS], ['of-a', 'of-b'], ['a', 'b']],
-  ['sends an ID of a source that is gone to all', [CHECKS, FORWARDS], ['of-gone'], ['a', 'f']],
-])('%s', (_name, sources, ids, expected) => {
+  ['sends an ID of a removed source to all', [CHECKS, FORWARDS], ['of-gone'], ['a', 'f']],
+])('allowSources() %s', (_name, sources, ids, expected) => {
   const result = allowSources(
     sources,
     ids.map((id) => named(id)),
@@ -37,18 +37,18 @@ test.each<[string, Parameters<typeof allowSources>[0], string[], string[] | null
   expect(result.kind === 'allowed' ? [...result.ids] : null).toEqual(expected);
 });
 
-test('a conversation and an unusable ID are never known', () => {
+test('allowSources() treats conversations and unusable IDs as foreign', () => {
   const all = [named('of-a'), named('of-b', { kind: 'conversation' }), named('of-f')];
   expect(idsToLookUp(all)).toEqual(['of-a']);
   expect(allowSources([CHECKS], all, GOT)).toMatchObject({ foreign: { kind: 'conversation' } });
   expect(allowSources([CHECKS], [named('of-a', { isUnusable: true })], GOT)).toMatchObject({ kind: 'refused' });
 });
 
-test('refuses more IDs than the bound, naming none', () => {
+test('allowSources() refuses more IDs than the bound without naming one', () => {
   const many = Array.from({ length: NAMED_IDS_MAX + 1 }, () => named('of-a'));
   expect(allowSources([CHECKS], many, GOT)).toEqual({ kind: 'refused', foreign: null });
 });
 
-test('the text of a missing response is the one that clients look for', () => {
+test('notFoundText() has the words that clients search for', () => {
   expect(notFoundText(named('resp_1'))).toBe("Previous response with id 'resp_1' not found.");
 });

@@ -4,33 +4,40 @@ import { NAMED_IDS_MAX, type NamedId } from '../stored-ids/answer-names.js';
 /** A source's settings for stored objects. */
 type Keeping = Pick<CatalogSource, 'id' | 'keepsState' | 'foreignIds'>;
 
-/** Whether the source only gets IDs that the account got. */
+/** Returns whether the source accepts only IDs that the account received from the gateway. */
 export function checksIds({ keepsState, foreignIds }: Keeping): boolean {
   return keepsState !== false && foreignIds !== 'forward';
 }
 
-/** Where a request that names stored objects may go. */
+/** The sources that a request with IDs of stored objects may use. */
 export type NamedSources =
   | { readonly kind: 'allowed'; readonly ids: ReadonlySet<string> }
-  /** No source is left. `foreign`: the first ID that the account did not get; null: too many. */
+  /**
+   * No source may be used. `foreign`: the first ID that the account did not receive; null if there
+   * are too many IDs.
+   */
   | { readonly kind: 'refused'; readonly foreign: NamedId | null };
 
-/** IDs to look up, in the order of the request, up to the first that no account can have got. */
+/**
+ * Returns the IDs to look up in the order of the request, up to the first ID that no account can
+ * have received.
+ */
 export function idsToLookUp(named: readonly NamedId[]): string[] {
   const end = named.findIndex((each) => isForeign(each));
   return (end < 0 ? named : named.slice(0, end)).map(({ id }) => id);
 }
 
-/** Nothing here makes conversations, so no account has got one. */
+/** Returns whether no account can have received the ID. Nothing here creates conversations. */
 function isForeign({ kind, isUnusable }: NamedId): boolean {
   return kind === 'conversation' || isUnusable;
 }
 
 /**
- * Sources that do not check IDs get every request. The others get one only if the account got all
- * IDs: then those that gave them, where some of these are among the sources, else all, since
- * sources of one provider share what it keeps.
- * @param sourceOf of IDs that the account got
+ * Selects the sources that a request may use. If the account did not receive one of the IDs, or if
+ * there are too many, only sources that do not check IDs remain. Otherwise the sources that
+ * returned the IDs are used. If none of these is available, all are used, since sources of one
+ * provider share stored objects.
+ * @param sourceOf the source of each ID that the account received
  */
 export function allowSources(
   sources: readonly Keeping[],
@@ -58,7 +65,7 @@ const NOUNS: Readonly<Record<NamedId['kind'], string>> = {
   container: 'Container',
 };
 
-/** In the words that clients look for, to send the whole conversation instead. */
+/** Builds the error text. Clients search for these words and then send the whole conversation. */
 export function notFoundText({ kind, id }: Pick<NamedId, 'kind' | 'id'>): string {
   return `${NOUNS[kind]} with id '${id}' not found.`;
 }

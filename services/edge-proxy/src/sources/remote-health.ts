@@ -1,41 +1,45 @@
 import { SOURCE_HEALTH_EVERY_MS } from '@gateway/contracts/messages';
 import { isResting, type SourceHealth } from './source-order.js';
 
-/** News of an edge count for so long after it was heard last: three of its intervals. */
+/** News of an edge expire this long after its last message: three of its intervals. */
 export const NEWS_COUNT_MS = 3 * SOURCE_HEALTH_EVERY_MS;
 
-/** What another edge last said of a source. All times are those of admission. */
+/** The last news of another edge about a source. All times are admission's. */
 export interface SourceNews {
   readonly edge: string;
   readonly heardAtMs: number;
-  /** The provider asked for a rest, or refused our credentials, until then; 0: it did not. */
+  /** End of a cooldown that the provider requested or that follows a refused credential, else 0. */
   readonly coolUntilMs: number;
-  /** Its breaker is open until then; 0: it is closed. */
+  /** Time until which its breaker is open; 0 if it is closed. */
   readonly openUntilMs: number;
-  /** It tries the source after an open breaker's time. */
+  /** The edge probes the source after an open breaker's time. */
   readonly probing: boolean;
-  /** When its last attempt there ended; null: none has. */
+  /** End of its last attempt at the source; null if there is none. */
   readonly lastAtMs: number | null;
-  /** Since then it has completed a call at another source: the fault is not on its own way out. */
+  /**
+   * The edge has completed a call at another source since then, so that its own network is not the
+   * cause.
+   */
   readonly answeredElsewhere: boolean;
 }
 
-/** What an edge knows of a source by itself. */
+/** An edge's own knowledge of a source. */
 export interface OwnHealth {
   readonly health: SourceHealth;
-  /** When its last attempt there ended; null: none has. */
+  /** End of its last attempt at the source; null if there is none. */
   readonly lastAt: number | null;
 }
 
 /**
- * In which group a source is tried: 0, it is well as far as anybody knows; 1, others say that it
- * rests; 2, it rests by this edge's own attempts, or another edge probes it.
+ * Groups of sources, tried in this order. 0: healthy as far as known. 1: other edges report a
+ * cooldown or an open breaker. 2: the edge's own attempts failed, or another edge probes the
+ * source.
  */
 export type RestRank = 0 | 1 | 2;
 
 /**
- * Own attempts decide; what others say comes after them, and only orders
- * (docs/decisions/0093-health-of-sources-is-shared.md).
+ * Computes a source's group. Own attempts decide; news of other edges have a lower priority and
+ * only change the order (docs/decisions/0093-health-of-sources-is-shared.md).
  */
 export function restRank(own: OwnHealth | undefined, news: readonly SourceNews[], nowMs: number): RestRank {
   if (isResting(own?.health, nowMs)) return 2;
@@ -47,8 +51,9 @@ export function restRank(own: OwnHealth | undefined, news: readonly SourceNews[]
 }
 
 /**
- * A provider's own word counts at once. An open breaker does when the fault cannot be the edge's
- * own: it was answered elsewhere since, or a second edge says the same.
+ * Returns whether news of other edges delay the source. A cooldown or refusal by the provider
+ * counts at once. An open breaker counts only if the other edge's network cannot be the cause: the
+ * edge has completed a call elsewhere since, or a second edge reports the same.
  */
 function restsElsewhere(heard: readonly SourceNews[], ownLastAtMs: number, nowMs: number): boolean {
   const newer = heard.filter(({ lastAtMs }) => (lastAtMs ?? 0) > ownLastAtMs);
@@ -57,7 +62,7 @@ function restsElsewhere(heard: readonly SourceNews[], ownLastAtMs: number, nowMs
   return open.length > 1 || open.some(({ answeredElsewhere }) => answeredElsewhere);
 }
 
-/** Whether it is worth keeping: it orders something, or may. */
+/** Returns whether the news are worth keeping: they affect the order now, or may later. */
 export function saysSomething({ coolUntilMs, openUntilMs, probing }: SourceNews, nowMs: number): boolean {
   return coolUntilMs > nowMs || openUntilMs > nowMs || probing;
 }

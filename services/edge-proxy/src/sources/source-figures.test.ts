@@ -29,12 +29,12 @@ test('attempts and errors count for one to two halves', () => {
   expect(counts(later, NOW + 3 * FIGURES_HALF_MS)).toEqual([0, 0, 0]);
 });
 
-test('a clock that goes back makes no old figure new', () => {
+test('a clock that goes back does not renew old figures', () => {
   const figures = noteAttempt(NO_FIGURES, FAILED, NOW);
   expect(counts(figures, NOW - 1)).toEqual([0, 0, 0]);
 });
 
-test('the time to the first byte is an average that follows; attempts without one do not change it', () => {
+test('the time to the first byte is a moving average of attempts that have one', () => {
   let figures = noteAttempt(NO_FIGURES, answered(80), NOW);
   expect(figures.firstByteMs).toBe(80);
   figures = noteAttempt(figures, FAILED, NOW);

@@ -1,22 +1,25 @@
-/** Attempts count in the figures for one to two of these: 2.5 to 5 min. */
+/** Length of one half of the figures. Attempts count for one to two halves: 2.5 to 5 min. */
 export const FIGURES_HALF_MS = 150_000;
-/** Of a new time to the first byte in the moving average. */
+/** Weight of a new time in the moving average of the time to the first byte. */
 const FIRST_BYTE_SHARE = 1 / 8;
 
-/** How the latest attempts at a source went. */
+/** Results of the latest attempts at a source. */
 export interface SourceFigures {
-  /** When the present half began. */
+  /** Start of the current half. */
   readonly sinceMs: number;
   readonly attempts: number;
-  /** Attempts that the source failed: what a client caused is none. */
+  /** Attempts that the source failed, without errors that a client caused. */
   readonly errors: number;
-  /** Attempts for which the edge held no share of the source's quotas. */
+  /** Attempts without a share of the source's quotas. */
   readonly overQuota: number;
-  /** Of the half before. */
+  /** Figures of the half before. */
   readonly attemptsBefore: number;
   readonly errorsBefore: number;
   readonly overQuotaBefore: number;
-  /** Moving average, from an attempt's start to the head of its answer; null: none was answered. */
+  /**
+   * Moving average of the time from an attempt's start to its response head; null without any
+   * response.
+   */
   readonly firstByteMs: number | null;
 }
 
@@ -34,11 +37,11 @@ export const NO_FIGURES: SourceFigures = {
 export interface AttemptFigures {
   readonly isError: boolean;
   readonly isOverQuota: boolean;
-  /** Null: it was not answered. */
+  /** Null if there was no response. */
   readonly firstByteMs: number | null;
 }
 
-/** The figures with one more attempt. */
+/** Returns the figures with one more attempt. */
 export function noteAttempt(
   before: SourceFigures,
   { isError, isOverQuota, firstByteMs }: AttemptFigures,
@@ -56,7 +59,7 @@ export function noteAttempt(
   };
 }
 
-/** The figures as they are then: what is too old no longer counts. */
+/** Returns the figures at a time, without halves that are too old. */
 export function figuresAt(figures: SourceFigures, nowMs: number): SourceFigures {
   const ageMs = nowMs - figures.sinceMs;
   if (ageMs >= 0 && ageMs < FIGURES_HALF_MS) return figures;

@@ -5,7 +5,9 @@ import { affinityKey, type AffinityKey } from '../parse/affinity.js';
 import { BREAKER_FAILURES, BREAKER_OPEN_MS, isResting, noteOutcome, noteStart, orderSources } from './source-order.js';
 import type { SourceHealth } from './source-order.js';
 
-/** A property takes up to 1 s on a free machine; a busy one must not fail it. */
+/**
+ * Timeout of a property test. It takes up to 1 s on an idle machine; a busy one must not fail it.
+ */
 const PROPERTY_MS_MAX = 60_000;
 
 const NOW = 1_000_000;
@@ -47,11 +49,11 @@ const WELL: SourceHealth = {
 const RESTING: SourceHealth = { ...WELL, coolUntilMs: NOW + 1 };
 const OPEN: SourceHealth = { ...WELL, failures: 5, openUntilMs: NOW + 1 };
 
-test('priority decides, the lowest first', () => {
+test('orderSources() puts the lowest priority first', () => {
   expect(order([source('c', 2), source('a', 0), source('b', 1)])).toEqual(['a', 'b', 'c']);
 });
 
-test('what rests comes last, whatever its priority, but is not left out', () => {
+test('orderSources() puts sources in a cooldown last, at any priority', () => {
   const health = new Map([
     ['a', RESTING],
     ['b', OPEN],
@@ -60,7 +62,7 @@ test('what rests comes last, whatever its priority, but is not left out', () => 
   expect(order([source('a', 0)], health)).toEqual(['a']);
 });
 
-test('rest over is rest over, to the millisecond', () => {
+test("a source's cooldown and breaker end at the exact millisecond", () => {
   const over = new Map([
     ['a', { ...RESTING, coolUntilMs: NOW }],
     ['b', { ...OPEN, openUntilMs: NOW }],
@@ -68,7 +70,7 @@ test('rest over is rest over, to the millisecond', () => {
   expect(order([source('b', 1), source('a', 0), source('c', 2)], over)).toEqual(['a', 'b', 'c']);
 });
 
-test('at most eight sources are tried, and a resting one is dropped before a healthy one', () => {
+test('orderSources() keeps eight sources and drops unhealthy ones first', () => {
   const sources = Array.from({ length: 10 }, (_, i) => source(`s${i}`, 0));
   const health = new Map([
     ['s0', RESTING],
@@ -80,7 +82,7 @@ test('at most eight sources are tried, and a resting one is dropped before a hea
   expect(ids).not.toContain('s1');
 });
 
-test('over 10,000 accounts the first places are shared as the weights say, and so are the second', () => {
+test('10,000 accounts share the first and second places by weight', () => {
   const weights: Readonly<Record<string, number>> = { a: 1, b: 3, c: 6, d: 10 };
   const sources = [...Object.entries(weights).map(([id, weight]) => source(id, 0, weight)), source('z', 1, 1000)];
   const accounts = 10_000;
@@ -102,7 +104,7 @@ test('over 10,000 accounts the first places are shared as the weights say, and s
   }
 });
 
-test('the prompts of one account are shared as those of many are', () => {
+test('the prompts of one account are shared like those of many accounts', () => {
   const sources = [source('src-1', 0, 1), source('src-2', 0, 1), source('src-3', 0, 2)];
   const prompts = 10_000;
   const firsts = new Map<string, number>();
@@ -119,7 +121,7 @@ test('the prompts of one account are shared as those of many are', () => {
   }
 });
 
-test('a source that rests gives its calls away, and takes the same ones back', () => {
+test('a source in a cooldown passes on its calls and gets the same ones back', () => {
   const sources = ['a', 'b', 'c'].map((id) => source(id, 0));
   const resting = new Map([['b', RESTING]]);
   for (let account = 0; account < 300; account += 1) {
@@ -131,7 +133,7 @@ test('a source that rests gives its calls away, and takes the same ones back', (
   }
 });
 
-test('nothing is hashed where priorities decide', () => {
+test('orderSources() hashes nothing if priorities differ', () => {
   const key = (): never => {
     throw new Error('no key is needed');
   };
@@ -147,7 +149,7 @@ const WORD = fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 });
 const SOME_KEY = fc.record({ high: WORD, low: WORD });
 
 test(
-  'every order has each source once, is that of its key again, and leaves the list alone',
+  'orderSources() is repeatable, has each source once and keeps its input',
   () => {
     fc.assert(
       fc.property(SOME_SOURCES, SOME_KEY, (list, key) => {
@@ -164,7 +166,7 @@ test(
 );
 
 test(
-  'a source that goes away moves no key but its own',
+  'a removed source moves only its own keys',
   () => {
     fc.assert(
       fc.property(SOME_SOURCES, SOME_KEY, fc.nat(7), (list, key, at) => {
@@ -183,7 +185,7 @@ test(
   PROPERTY_MS_MAX,
 );
 
-test('five failures in a row open the breaker for 30 s', () => {
+test('five consecutive failures open the breaker for 30 s', () => {
   expect([BREAKER_FAILURES, BREAKER_OPEN_MS]).toEqual([5, 30_000]);
   const four = fold([FAILURE, FAILURE, FAILURE, FAILURE]);
   expect(isResting(four, NOW)).toBe(false);
@@ -193,13 +195,13 @@ test('five failures in a row open the breaker for 30 s', () => {
   expect(isResting(five, NOW + 30_000)).toBe(false);
 });
 
-test('an answer ends the row; a 429, a client that left and a stale connection do not', () => {
+test('only a response resets the failures, not a 429, a disconnect or a retry', () => {
   expect(fold([FAILURE, FAILURE, FAILURE, FAILURE, SUCCESS, FAILURE])).toMatchObject({ failures: 1, openUntilMs: 0 });
   expect(fold([FAILURE, FAILURE, LIMITED, LEFT, FRESH, REPLACED])).toMatchObject({ failures: 2 });
   expect(fold([FAILURE, FAILURE, LIMITED, FAILURE, LEFT, FAILURE, FRESH, FAILURE])).toMatchObject({ failures: 5 });
 });
 
-test('after the breaker one probe goes, others wait; its success closes, its failure opens again', () => {
+test('one probe follows an open breaker and closes or reopens it', () => {
   const open = fold([FAILURE, FAILURE, FAILURE, FAILURE, FAILURE]);
   const later = NOW + BREAKER_OPEN_MS;
   expect(isResting(open, later)).toBe(false);
@@ -211,32 +213,32 @@ test('after the breaker one probe goes, others wait; its success closes, its fai
   expect(isResting(probing, later + BREAKER_OPEN_MS)).toBe(false);
 });
 
-test('starting at a healthy source changes nothing', () => {
+test('noteStart() does not change a healthy source', () => {
   expect(isResting(noteStart(undefined, NOW), NOW)).toBe(false);
   expect(noteStart(RESTING, NOW)).toEqual(RESTING);
 });
 
-test('a cool-down lasts as long as told, and a shorter one does not shorten it', () => {
+test('a cooldown lasts for the stated time, and a shorter one does not shorten it', () => {
   const long = noteOutcome(undefined, { ...LIMITED, coolDownMs: 60_000 }, NOW);
   expect(long).toEqual({ ...WELL, coolUntilMs: NOW + 60_000 });
   expect(noteOutcome(long, LIMITED, NOW).coolUntilMs).toBe(NOW + 60_000);
 });
 
-test('an answer that began before a cool-down does not end it, but it closes the breaker', () => {
+test('a response that began before a cooldown only closes the breaker', () => {
   const cooling = noteOutcome(undefined, { ...LIMITED, coolDownMs: 60_000 }, NOW);
   expect(noteOutcome(cooling, SUCCESS, NOW + 1)).toEqual(cooling);
   const open = fold([FAILURE, FAILURE, FAILURE, FAILURE, FAILURE]);
   expect(noteOutcome(open, SUCCESS, NOW + 1)).toEqual(WELL);
 });
 
-test('a refusal rests a source for 30 s, each further one twice as long, up to ten minutes', () => {
+test('refusals cool a source down for 30 s, doubled up to ten minutes', () => {
   let health: SourceHealth | undefined;
   let nowMs = NOW;
   const rests: number[] = [];
   for (let times = 0; times < 7; times += 1) {
     health = noteOutcome(health, REFUSED, nowMs, 'account-1');
     rests.push((health.refusedUntilMs - nowMs) / 1_000);
-    // Calls that were under way change nothing.
+    // Calls that were in progress do not change the cooldown.
     expect(noteOutcome(health, REFUSED, nowMs + 1, 'account-2')).toEqual(health);
     expect(isResting(health, health.refusedUntilMs - 1)).toBe(true);
     expect(isResting(health, health.refusedUntilMs)).toBe(false);
@@ -247,7 +249,7 @@ test('a refusal rests a source for 30 s, each further one twice as long, up to t
   expect(noteOutcome(well, REFUSED, nowMs).refusedUntilMs - nowMs).toBe(30_000);
 });
 
-test('what one account can cause rests nothing until three have met it, and nothing more of them is kept', () => {
+test('a refusal that an account can cause counts after three accounts met it', () => {
   const met = (accounts: readonly (string | null)[], before?: SourceHealth) =>
     accounts.reduce<SourceHealth | undefined>((health, account) => noteOutcome(health, DOUBTFUL, NOW, account), before);
   const one = met(Array.from({ length: 100 }, () => 'a'));
@@ -259,7 +261,7 @@ test('what one account can cause rests nothing until three have met it, and noth
   expect(isResting(met(['c'], answered), NOW)).toBe(false);
 });
 
-test('a refusal says nothing of failures and closes no breaker', () => {
+test('a refusal neither counts as a failure nor closes a breaker', () => {
   const open = fold([FAILURE, FAILURE, FAILURE, FAILURE, FAILURE]);
   expect(noteOutcome(open, REFUSED, NOW)).toMatchObject({ failures: 5, openUntilMs: NOW + BREAKER_OPEN_MS });
   expect(noteOutcome(open, DOUBTFUL, NOW, 'a')).toMatchObject({ failures: 5, openUntilMs: NOW + BREAKER_OPEN_MS });
@@ -291,7 +293,7 @@ function source(id: string, priority: number, weight = 1): CatalogSource {
 
 const NO_HEALTH: ReadonlyMap<string, SourceHealth> = new Map();
 
-/** By own attempts alone. */
+/** Ranks by own attempts only. */
 function ranks(health: ReadonlyMap<string, SourceHealth>, nowMs: number): (source: string) => number {
   return (source) => Number(isResting(health.get(source), nowMs));
 }
@@ -305,7 +307,7 @@ function keyOf(account: string, prompt = '"Hello"'): AffinityKey {
   return affinityKey(account, body, [{ start: 0, end: body.length }]);
 }
 
-/** So many standard deviations of how often something of this share happens. */
+/** Returns `count` standard deviations of the hits in `times` draws with probability `share`. */
 function sigmas(count: number, times: number, share: number): number {
   return count * Math.sqrt(times * share * (1 - share));
 }

@@ -4,38 +4,41 @@ import { affinityDraw, type AffinityKey } from '../parse/affinity.js';
 import type { JudgedAttempt } from '../errors/judge-attempt.js';
 
 /**
- * Failures in a row that open a source's breaker, and how long it stays open
+ * Consecutive failures that open a source's breaker, and the time that it stays open
  * (docs/behaviour.md#source-order).
  */
 export const BREAKER_FAILURES = 5;
 export const BREAKER_OPEN_MS = 30_000;
 /**
- * First rest of a source that cannot serve us; each further refusal after a rest doubles it, up to
- * the longest.
+ * First cooldown of a source that refuses our requests, and the longest one. Each further refusal
+ * after a cooldown doubles it.
  */
 export const REFUSED_MS = 30_000;
 export const REFUSED_MS_MAX = 600_000;
 /**
- * Accounts that have to meet a refusal which one of them could have caused. No more are remembered
- * of a source.
+ * Number of accounts that must meet a refusal that one of them could have caused. At most this many
+ * are stored per source.
  */
 export const REFUSED_ACCOUNTS = 3;
 
-/** What an edge remembers of a source. None: nothing bad. */
+/** An edge's state of a source. Undefined means healthy. */
 export interface SourceHealth {
-  /** In a row. */
+  /** Consecutive failures. */
   readonly failures: number;
-  /** Rests until then (429); 0: does not. */
+  /** End of the cooldown after a 429; 0 if there is none. */
   readonly coolUntilMs: number;
-  /** The breaker is open until then; 0: closed. */
+  /** Time until which the breaker is open; 0 if closed. */
   readonly openUntilMs: number;
-  /** It cannot serve us, and rests until then; 0: it can. */
+  /** End of the cooldown after a refusal; 0 if there is none. */
   readonly refusedUntilMs: number;
-  /** A call probes it after an open breaker's time. */
+  /** A call probes the source after an open breaker's time. */
   readonly probing: boolean;
-  /** Rests of that kind in a row. */
+  /** Consecutive cooldowns after refusals. */
   readonly refusals: number;
-  /** Accounts that met a refusal which one of them could have caused, since its last answer. */
+  /**
+   * Accounts that met a refusal that one of them could have caused, since the source's last
+   * response.
+   */
   readonly doubts: readonly string[];
 }
 
@@ -50,13 +53,12 @@ const HEALTHY: SourceHealth = {
 };
 
 /**
- * The sources in the order in which they are tried (docs/behaviour.md#source-order): by priority,
- * the lowest first, and by weighted rendezvous hash of the key within it; of a higher rank later,
- * in the same order; at most `SOURCES_PER_MODEL_MAX`. A key always has the same order. Without one
- * of its sources the others keep theirs, and over many keys each source is first as often as its
- * weight says.
- * @param sources enabled ones that serve the endpoint
- * @param rankOf how ill a source is: see `restRank`
+ * Sorts sources in the order of attempts (docs/behaviour.md#source-order): by rank, then by
+ * priority, the lowest first, then by weighted rendezvous hash of the key. Returns at most
+ * `SOURCES_PER_MODEL_MAX`. A key always has the same order. If one of its sources is removed, the
+ * others keep their order. Over many keys, each source is first in proportion to its weight.
+ * @param sources enabled sources that serve the endpoint
+ * @param rankOf the health group of a source: see `restRank`
  * @param key called at most once, and only if two sources have the same priority
  */
 export function orderSources(
@@ -77,18 +79,16 @@ export function orderSources(
   return drawn.slice(0, SOURCES_PER_MODEL_MAX).map(({ source }) => source);
 }
 
-/**
- * Whether a source is cooling down, its breaker is open, or it cannot serve us: it is tried last.
- */
+/** Returns whether a source is in a cooldown or its breaker is open, so that it is tried last. */
 export function isResting(health: SourceHealth | undefined, nowMs: number): boolean {
   if (health === undefined) return false;
   return health.coolUntilMs > nowMs || health.openUntilMs > nowMs || health.refusedUntilMs > nowMs;
 }
 
 /**
- * To be noted when an attempt starts. The first one after an open breaker's time is the probe: it
- * opens the breaker for another while, so that no second call probes beside it, and its success
- * closes it.
+ * Updates the state when an attempt starts. The first attempt after an open breaker's time is the
+ * probe. It keeps the breaker open for the same time again, so that no second call probes
+ * concurrently. Its success closes the breaker.
  */
 export function noteStart(health: SourceHealth | undefined, nowMs: number): SourceHealth {
   if (health === undefined) return HEALTHY;
@@ -97,11 +97,11 @@ export function noteStart(health: SourceHealth | undefined, nowMs: number): Sour
 }
 
 /**
- * To be noted once per attempt, when it has ended (a stream: when the stream has). A 429, a refusal
- * and a client that left say nothing of the source's failures; any other answer ends the row and
- * closes the breaker. A rest ends by its time alone: an answer that began before it is no word
- * against it.
- * @param account whose call it was; null: it is not known
+ * Updates the state once per attempt, when it has ended (a stream: when the stream has). A 429, a
+ * refusal and a disconnected client do not affect the count of failures. Any other response resets
+ * the count and closes the breaker. A cooldown only ends by its time, since a response may have
+ * begun before it.
+ * @param account the call's account; null if unknown
  */
 export function noteOutcome(
   health: SourceHealth | undefined,
@@ -128,12 +128,12 @@ export function noteOutcome(
   return { ...rests, refusals: refusedUntilMs > nowMs ? refusals : 0 };
 }
 
-/** What was refused under an earlier entry of the source says nothing of this one. */
+/** Resets refusals, since they do not apply to a changed entry of the source. */
 export function noteNewEntry(health: SourceHealth): SourceHealth {
   return { ...health, refusedUntilMs: 0, refusals: 0, doubts: [] };
 }
 
-/** Calls that were under way when the rest began do not lengthen it. */
+/** Starts a cooldown. Calls that were in progress when it began do not extend it. */
 function refused(before: SourceHealth, nowMs: number): SourceHealth {
   if (before.refusedUntilMs > nowMs) return before;
   const restMs = Math.min(REFUSED_MS * 2 ** before.refusals, REFUSED_MS_MAX);

@@ -11,6 +11,6 @@ test.each([
   expect(tokenLife(7, 7 + life)).toEqual({ refreshAtMs: 7 + refresh, endsAtMs: 7 + end });
 });
 
-test('what does not end is never replaced by itself', () => {
+test('a token without an end is never replaced', () => {
   expect(tokenLife(7, null)).toEqual({ refreshAtMs: Infinity, endsAtMs: Infinity });
 });
