@@ -3,7 +3,9 @@ import fc from 'fast-check';
 import { generatedTextBytes } from '../formats/generated-text.js';
 import { CUT_BYTES, CutText, JsonReducer, type Shape } from './json-reducer.js';
 
-/** A property takes up to 1 s on a free machine; a busy one must not fail it. */
+/**
+ * Timeout of a property test. It takes up to 1 s on an idle machine; a busy one must not fail it.
+ */
 const PROPERTY_MS_MAX = 60_000;
 const STRING_BYTES_MAX = 12;
 const ROOMY = 1024 * 1024;
@@ -31,7 +33,9 @@ function reduce(chunks: readonly Buffer[], keptBytesMax = ROOMY): JsonReducer {
 
 const reduced = (text: string, keptBytesMax = ROOMY) => reduce([Buffer.from(text)], keptBytesMax).object;
 
-/** What is to be kept of a parsed value, with the count of each cut string in its place. */
+/**
+ * Returns the expected part of a parsed value, with the byte count of each cut string in its place.
+ */
 function projected(value: unknown, shape: Shape): unknown {
   if (typeof value === 'string') {
     if (Buffer.byteLength(value) <= shape.stringBytesMax) return value;
@@ -46,7 +50,7 @@ function projected(value: unknown, shape: Shape): unknown {
   return Array.isArray(value) ? entries.map(([, inner]) => inner) : Object.fromEntries(entries);
 }
 
-/** The same form of what was kept. */
+/** Converts a kept value into the same form. */
 function shown(value: unknown): unknown {
   if (value instanceof CutText) return { cut: value[CUT_BYTES] };
   if (typeof value !== 'object' || value === null) return value;
@@ -59,7 +63,9 @@ function cutAt(bytes: Buffer, cuts: readonly number[]): Buffer[] {
   return places.map((place, i) => bytes.subarray(places[i - 1] ?? 0, place));
 }
 
-/** Names that have a shape, and texts of one byte a character: their length in JSON is known. */
+/**
+ * Names with a shape, and texts of one byte per character, so that their length in JSON is known.
+ */
 const text = fc.oneof(
   fc.constantFrom('', 'a', 'short', 'x'.repeat(STRING_BYTES_MAX), 'y'.repeat(STRING_BYTES_MAX + 1)),
   fc.integer({ min: 13, max: 3_000 }).map((length) => 'z'.repeat(length)),
@@ -78,7 +84,7 @@ const { value: document } = fc.letrec<{ value: unknown; inner: unknown }>((tie) 
 const cuts = fc.array(fc.nat(), { maxLength: 12 });
 
 test(
-  'reducer keeps what JSON.parse and a projection keep, in any split',
+  'reducer keeps the same values as JSON.parse and a projection, in any split',
   () => {
     fc.assert(
       fc.property(document, cuts, fc.constantFrom(undefined, 1, '\t'), (value, places, space) => {
@@ -115,7 +121,7 @@ test(
 );
 
 test(
-  'reducer reads exactly the documents that JSON.parse reads as objects',
+  'reducer accepts exactly the documents that JSON.parse reads as objects',
   () => {
     const damage = fc.tuple(
       fc.nat(),
@@ -153,11 +159,11 @@ test.each(['', ' ', '{', '{"a":1', '{"a":1}x', '{}{}', '[]', '7', '"a"', '\ufeff
   },
 );
 
-test('reducer counts the last of duplicate names', () => {
+test('reducer uses the last of duplicate names', () => {
   expect(reduced('{"usage":{"a":1},"usage":{"a":2},"b":1,"b":2}')).toEqual({ usage: { a: 2 }, b: 2 });
 });
 
-test('reducer keeps rank 0 when others have filled the bound', () => {
+test('reducer keeps rank 0 when other ranks have filled the bound', () => {
   const many = Array.from({ length: 5_000 }, (_each, i) => `"n${i}":"text ${i}"`).join();
   const object = reduced(
     `{${many},"a":["${'x'.repeat(100)}"],"usage":{"counts":[1,2,3],"why":"${'y'.repeat(50)}"}}`,
@@ -165,19 +171,19 @@ test('reducer keeps rank 0 when others have filled the bound', () => {
   );
   expect(object?.['usage']).toEqual({ counts: [1, 2, 3], why: 'y'.repeat(STRING_BYTES_MAX) });
   expect(JSON.stringify(object).length).toBeLessThan(4_096);
-  // Their text counts where it was dropped.
+  // Dropped text counts at the object that held it.
   const texts = Array.from({ length: 5_000 }, (_each, i) => `text ${i}`).join('').length + 100;
   expect(generatedTextBytes({ ...object, usage: null })).toBe(texts);
 });
 
-test('reducer reads a document of many levels, and keeps the first', () => {
+test('reducer reads a deeply nested document and keeps the first levels', () => {
   const levels = 50_000;
   const deep = `{"a":${'[{"b":'.repeat(levels / 2)}1${'}]'.repeat(levels / 2)},"usage":{"n":1}}`;
   expect(reduced(deep)?.['usage']).toEqual({ n: 1 });
   expect(reduced(`{"a":${'['.repeat(70_000)}${']'.repeat(70_000)}}`)).toBeNull();
 });
 
-test('reducer shows what it has kept of a document that stops inside a string', () => {
+test('soFar() returns the kept part of a document that stops inside a string', () => {
   const reducer = reduce([Buffer.from('{"usage":{"n":1},"a":[{"b":"'), Buffer.alloc(5_000, 'x')]);
   expect(reducer.object).toBeNull();
   expect(shown(reducer.soFar().object)).toEqual({ usage: { n: 1 }, a: [{ b: { cut: 5_000 } }] });

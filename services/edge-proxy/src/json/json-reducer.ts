@@ -2,65 +2,65 @@ import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, COLON, COMMA, OPEN_BRACE, OPEN_B
 
 const LOWER_U = 0x75;
 
-/** Levels of nesting in one document; a deeper one is not read. */
+/** Maximum nesting of a document. A deeper document is invalid. */
 const LEVELS_MAX = 65_536;
-/** Levels of nesting that are kept; text below them still counts. */
+/** Maximum nesting that is kept. Text in deeper values is still counted. */
 const KEPT_LEVELS_MAX = 24;
-/** Bytes of the longest string that any shape keeps. */
+/** Maximum bytes of a string that any shape keeps. */
 const TOKEN_BYTES_MAX = 8_192;
-/** Room for an escape sequence that begins before the bound of a string. */
+/** Room for an escape sequence that begins before a string's bound. */
 const ESCAPE_BYTES_MAX = 6;
 const NAME_BYTES_MAX = 1_024;
-/** Bytes of structure that one value costs in addition to its name and text. */
+/** Bytes that one value adds in addition to its name and text. */
 const VALUE_BYTES = 4;
 /** Bytes that are compared one by one before a native search begins. */
 const SHORT_BYTES = 24;
 
-/** Decides what is dropped first when the bound is met: 2 first, 0 never before the others. */
+/** Decides which values are dropped first at the bound: rank 2 first, rank 0 last. */
 export type Rank = 0 | 1 | 2;
-/** Part of the bound that the values up to each rank may fill. */
+/** Part of the bound that values up to each rank may fill. */
 const KEPT_PARTS: Readonly<Record<Rank, number>> = { 0: 1, 1: 3 / 4, 2: 1 / 4 };
 
-/** What is kept of a value, and of the values in it. */
+/** The data that is kept of a value and of the values inside it. */
 export interface Shape {
   readonly rank: Rank;
   /** Nothing is kept or counted: neither the value nor anything in it. */
   readonly isIgnored?: boolean;
   /** A string that is not kept does not count as text. */
   readonly isUncounted?: boolean;
-  /** Longest string that is kept, in bytes of JSON, at most 8,192; a longer one is cut. */
+  /** Maximum length of a kept string, in bytes of JSON, at most 8,192. A longer string is cut. */
   readonly stringBytesMax: number;
-  /** Of a longer string the beginning is kept. Absent: a {@link CutText} takes its place. */
+  /** Keep the beginning of a longer string. Absent: a {@link CutText} replaces it. */
   readonly keepsBeginning?: boolean;
-  /** Of an object: the members with a shape of their own. */
+  /** Members of an object with their shapes. */
   readonly members: ReadonlyMap<string, Shape>;
-  /** Of all other members, and of other elements. Absent: the shape itself. */
+  /** Shape of all other members and elements. Absent: this shape. */
   readonly others?: Shape;
-  /** Of the elements of an array. */
+  /** Shape of the elements of an array. */
   readonly elements?: Shape;
 }
 
 /**
- * UTF-8 bytes of the text that was left out: of a {@link CutText} its own, of an object or array
- * those of the values in it that were dropped. Ignored values do not count.
+ * UTF-8 bytes of the text that was left out: of a {@link CutText} its string, of an object or array
+ * the dropped values inside it. Ignored values do not count.
  */
 export const CUT_BYTES: unique symbol = Symbol('cut bytes');
 
-/** Takes the place of a string that is too long to be kept. */
+/** Replaces a string that is too long to be kept. */
 export class CutText {
   [CUT_BYTES] = 0;
 }
 
-/** A JSON document that was read, or the part of it that was kept. */
+/** A parsed JSON document, or the part of it that was kept. */
 export interface ParsedJson {
-  /** Null: the document is incomplete, malformed, or not an object. */
+  /** Null if the document is incomplete, malformed, or not an object. */
   readonly object: Record<string, unknown> | null;
 }
 
 type Holder = { [CUT_BYTES]?: number };
 type Node = (Record<string, unknown> | unknown[]) & Holder;
 
-/** What is expected next, or which token is being read. */
+/** The expected next token, or the token that is being read. */
 type State =
   | 'value'
   | 'value_or_end'
@@ -77,10 +77,10 @@ type State =
   | 'invalid';
 
 /**
- * Reads one JSON document (RFC 8259) while its bytes pass, in any split, and keeps a small object:
- * what the shape names, within `keptBytesMax`. Memory is that bound and 8 KiB for the token that is
- * being read. Duplicate names: the last value counts, as with `JSON.parse`. Ignored values are only
- * checked for balanced brackets and quotes; control characters in strings are accepted.
+ * Reads one JSON document (RFC 8259) while its bytes are relayed, in any chunks. Keeps a small
+ * object: the values of the shape, within `keptBytesMax`. Memory is that bound and 8 KiB for the
+ * current token. The last of duplicate names is used, as with `JSON.parse`. Ignored values are only
+ * checked for balanced brackets and quotes. Control characters in strings are accepted.
  */
 export class JsonReducer implements ParsedJson {
   #state: State = 'value';
@@ -88,11 +88,14 @@ export class JsonReducer implements ParsedJson {
   readonly #limits: Readonly<Record<Rank, number>>;
   #keptBytes = 0;
 
-  /** Per level, outermost first. The nodes are null below a value that is not kept. */
+  /**
+   * Stacks with one entry per level, outermost first. Nodes are null below a value that is not
+   * kept.
+   */
   readonly #closers: number[] = [];
   readonly #nodes: (Node | null)[] = [];
   readonly #shapes: Shape[] = [];
-  /** The innermost kept object or array: it counts the text of what is dropped in it. */
+  /** The innermost kept object or array, which counts the dropped text inside it. */
   readonly #homes: Holder[] = [];
   /** The last name in the current object. */
   #name = '';
@@ -100,7 +103,7 @@ export class JsonReducer implements ParsedJson {
   #isNameCut = false;
 
   readonly #rootShape: Shape;
-  /** The string, number or literal that is being read, as it is written. */
+  /** The current string, number or literal, as it is written. */
   readonly #token = Buffer.allocUnsafe(TOKEN_BYTES_MAX + ESCAPE_BYTES_MAX);
   #tokenBytes = 0;
   #isCollecting = false;
@@ -108,7 +111,7 @@ export class JsonReducer implements ParsedJson {
   #valueShape: Shape;
   /** UTF-8 bytes of the current string. */
   #textBytes = 0;
-  /** Counts the rest of a string that is cut. */
+  /** Counts the remaining text of a string that is cut. */
   #cut: Holder | null = null;
   #hexDigits = 0;
   #hexValue = 0;
@@ -118,11 +121,11 @@ export class JsonReducer implements ParsedJson {
   #isInIgnoredString = false;
   #isIgnoredEscape = false;
 
-  /** In the bytes that are being read. */
+  /** Positions in the bytes of the current write(). */
   #quoteAt = -1;
   #backslashAt = -1;
 
-  /** @param keptBytesMax bytes of names, values and structure that are kept, as JSON */
+  /** @param keptBytesMax maximum bytes of names, values and structure that are kept, as JSON */
   constructor(shape: Shape, keptBytesMax: number) {
     this.#rootShape = shape;
     this.#valueShape = shape;
@@ -137,7 +140,7 @@ export class JsonReducer implements ParsedJson {
     return this.#state === 'at_end' ? this.#root : null;
   }
 
-  /** What was kept so far of a document that may be incomplete. */
+  /** Returns the part that was kept so far. The document may be incomplete. */
   soFar(): ParsedJson {
     return { object: this.#root };
   }
@@ -283,13 +286,16 @@ export class JsonReducer implements ParsedJson {
     this.#state = this.#closers.length === 0 ? 'at_end' : 'after_value';
   }
 
-  /** Whether a value without a text of its own can be kept. */
+  /** Returns whether a value without text can be kept. */
   #hasRoom(): boolean {
     const { rank, isIgnored } = this.#valueShape;
     return this.#nodes.at(-1) != null && isIgnored !== true && this.#keptBytes + VALUE_BYTES <= this.#limits[rank];
   }
 
-  /** False: its place is not kept, or the bound is met. */
+  /**
+   * Adds a value to the current object or array. Returns false if that is not kept, or the bound is
+   * reached.
+   */
   #attach(value: unknown, valueBytes: number): boolean {
     const node = this.#nodes.at(-1);
     if (node == null) return false;
@@ -320,7 +326,7 @@ export class JsonReducer implements ParsedJson {
         this.#endString();
         return i;
       }
-      // Here, so that no escape is cut in two.
+      // Checked here, so that no escape is cut.
       if (this.#isCollecting && this.#tokenBytes >= this.#stringBytesMax) this.#overflow();
       this.#collect(BACKSLASH);
       this.#state = 'in_escape';
@@ -354,7 +360,7 @@ export class JsonReducer implements ParsedJson {
     if (this.#hexDigits < 4) return;
     this.#state = 'in_string';
     const code = this.#hexValue;
-    // Two escaped surrogates are one character of four bytes; a single one becomes U+FFFD.
+    // Two escaped surrogates are one character of four bytes. A single surrogate becomes U+FFFD.
     if (this.#isAfterHighSurrogate && code >= 0xdc00 && code <= 0xdfff) this.#countText(1);
     else this.#countText(code < 0x80 ? 1 : code < 0x800 ? 2 : 3);
     this.#isAfterHighSurrogate = code >= 0xd800 && code <= 0xdbff;
@@ -399,7 +405,7 @@ export class JsonReducer implements ParsedJson {
       this.#name = this.#isNameCut ? '' : this.#tokenText();
       return;
     }
-    // Its last escape may have begun within the bound.
+    // The last escape may have begun within the bound.
     if (this.#isCollecting && this.#tokenBytes > this.#stringBytesMax) this.#overflow();
     this.#endValue();
     if (this.#cut !== null || this.#nodes.at(-1) == null) return;
@@ -411,13 +417,13 @@ export class JsonReducer implements ParsedJson {
   #tokenText(): string {
     const raw = this.#token.toString('utf8', 0, this.#tokenBytes);
     if (!raw.includes('\\')) return raw;
-    // A control character makes the document invalid, as for `JSON.parse`.
+    // A control character next to an escape makes the document invalid, as for `JSON.parse`.
     const text = wordValue(`"${raw}"`);
     if (text === undefined) this.#state = 'invalid';
     return typeof text === 'string' ? text : '';
   }
 
-  /** A number or a literal, up to the byte that ends it. */
+  /** Reads a number or a literal, up to the byte that ends it. */
   #readWord(bytes: Buffer, start: number): number {
     let i = start;
     for (; i < bytes.length; i += 1) {
@@ -431,7 +437,10 @@ export class JsonReducer implements ParsedJson {
     return i;
   }
 
-  /** One that is longer than any number is not a count either. */
+  /**
+   * Ends a number or literal. One that exceeds the token buffer becomes NaN, which no meter reads
+   * as a count.
+   */
   #endWord(): void {
     this.#endValue();
     if (this.#tokenBytes === 0) return;
@@ -465,8 +474,9 @@ export class JsonReducer implements ParsedJson {
   }
 
   /**
-   * The first quote or backslash at or after `start`, else the length. Each of the two is searched
-   * for once: a text full of escapes must not cost a search to its end for each.
+   * Returns the position of the first quote or backslash at or after `start`, else the length. Each
+   * of the two is searched for once: a text full of escapes must not cause a search to its end for
+   * each escape.
    */
   #plainEnd(bytes: Buffer, start: number): number {
     let i = start;
@@ -508,7 +518,7 @@ function indexFrom(bytes: Buffer, byte: number, start: number): number {
   return found < 0 ? bytes.length : found;
 }
 
-/** Undefined: it is not a JSON number or literal. */
+/** Returns undefined if the text is not a JSON number or literal. */
 function wordValue(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
@@ -517,14 +527,14 @@ function wordValue(text: string): unknown {
   }
 }
 
-/** One of `" \ / b f n r t`. */
+/** Returns whether the byte is one of `" \ / b f n r t`. */
 function isEscape(byte: number): boolean {
   return ESCAPES.includes(byte);
 }
 
 const ESCAPES = Buffer.from('"\\/bfnrt');
 
-/** The value of a hexadecimal digit; -1: it is not one. */
+/** Returns the value of a hexadecimal digit; -1 for any other byte. */
 function hexDigit(byte: number): number {
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
   const lower = byte | 0x20;

@@ -3,10 +3,12 @@ import fc from 'fast-check';
 import { MEMBERS_MAX, NESTING_MAX, scanObject } from './json-scanner.js';
 import type { ScanResult } from './json-scanner.js';
 
-/** A property takes up to 1 s on a free machine; a busy one must not fail it. */
+/**
+ * Timeout of a property test. It takes up to 1 s on an idle machine; a busy one must not fail it.
+ */
 const PROPERTY_MS_MAX = 60_000;
 
-test('members are found in their order with the spans of their values', () => {
+test('scanObject() finds members in order with the spans of their values', () => {
   const body = Buffer.from(' {"a" : 1 ,"b":[ {} , {"c":2} ],"d":"x\\"y","e":{},"f":[],"g":null,"h":true,"i":[1]}\n');
   const result = scanObject(body);
   expect(namesAndTexts(body, result)).toEqual([
@@ -41,12 +43,12 @@ test.each([
   ['"名"', '名'],
   ['""', ''],
   ['"__proto__"', '__proto__'],
-])('the name %s is read as %j', (name, text) => {
+])('scanObject() reads the name %s as %j', (name, text) => {
   const result = scanObject(Buffer.from(`{${name}:1}`));
   expect(result.ok && result.members.map((member) => member.name)).toEqual([text]);
 });
 
-test('repeated names are all found', () => {
+test('scanObject() finds repeated names', () => {
   const body = Buffer.from('{"a":1,"\\u0061":2}');
   expect(namesAndTexts(body, scanObject(body))).toEqual([
     ['a', 'number', '1'],
@@ -88,7 +90,7 @@ test.each([
   ['{"a":"\\u00', 'syntax', 10],
   ['{"a":1 /* c */}', 'syntax', 7],
   ['\ufeff{}', 'bom', 0],
-])('%j is refused: %s at %i', (text, problem, at) => {
+])('scanObject() refuses %j: %s at %i', (text, problem, at) => {
   expect(scanObject(Buffer.from(text))).toEqual({ ok: false, problem, at });
 });
 
@@ -98,12 +100,12 @@ test.each([
   ['a surrogate', [0xed, 0xa0, 0x80]],
   ['beyond the last code point', [0xf4, 0x90, 0x80, 0x80]],
   ['a cut character', [0xe2, 0x82]],
-])('%s is not UTF-8', (_name, bytes) => {
+])('scanObject() refuses %s as invalid UTF-8', (_name, bytes) => {
   const body = Buffer.concat([Buffer.from('{"a":"'), Buffer.from(bytes), Buffer.from('"}')]);
   expect(scanObject(body)).toEqual({ ok: false, problem: 'utf8', at: 0 });
 });
 
-test('nesting is read up to its limit and refused above it, however deep', () => {
+test('scanObject() reads nesting up to its limit and refuses deeper nesting', () => {
   const nested = (levels: number): Buffer => Buffer.from(`{"a":${'['.repeat(levels)}${']'.repeat(levels)}}`);
   expect(scanObject(nested(NESTING_MAX))).toMatchObject({ ok: true, members: [{ levels: NESTING_MAX }] });
   expect(scanObject(nested(NESTING_MAX + 1))).toEqual({ ok: false, problem: 'depth', at: 5 + NESTING_MAX });
@@ -111,7 +113,7 @@ test('nesting is read up to its limit and refused above it, however deep', () =>
   expect(scanObject(Buffer.from(`{"a":${'{"b":'.repeat(100_000)}`))).toMatchObject({ ok: false, problem: 'depth' });
 });
 
-test('as many members as the limit are read, one more is refused', () => {
+test('scanObject() reads members up to their limit and refuses one more', () => {
   const wide = (count: number): Buffer => Buffer.from(`{${Array.from({ length: count }, () => '"a":1').join(',')}}`);
   const most = scanObject(wide(MEMBERS_MAX));
   expect(most.ok && most.members.length).toBe(MEMBERS_MAX);
@@ -128,7 +130,7 @@ const document = fc
   });
 
 test(
-  'every JSON object is read as JSON.parse reads it',
+  'scanObject() reads every JSON object as JSON.parse reads it',
   () => {
     fc.assert(
       fc.property(document, fc.nat(7), (source, offset) => {
@@ -145,7 +147,7 @@ test(
 );
 
 test(
-  'a document with one byte changed, added or taken away is accepted exactly when JSON.parse accepts it as an object',
+  'a document with one changed byte is accepted exactly if JSON.parse accepts it',
   () => {
     const change = fc.record({ place: fc.nat(), byte: fc.nat(0x7f), kind: fc.constantFrom('change', 'add', 'take') });
     fc.assert(
@@ -164,7 +166,7 @@ test(
 );
 
 test(
-  'arbitrary JSON-like bytes are accepted exactly when JSON.parse accepts them as an object',
+  'JSON-like bytes are accepted exactly if JSON.parse accepts them as an object',
   () => {
     const token = fc.constantFrom(
       ...[
@@ -210,7 +212,7 @@ function parse(body: Buffer, start: number, end: number): unknown {
   return JSON.parse(body.toString('utf8', start, end));
 }
 
-/** The same bytes at another place in memory: words are read at aligned places only. */
+/** Copies the bytes to another offset in memory, since words are read at aligned positions only. */
 function at(body: Buffer, offset: number): Buffer {
   const moved = Buffer.alloc(body.length + offset, 0x22).subarray(offset);
   body.copy(moved);

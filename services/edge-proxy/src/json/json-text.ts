@@ -7,31 +7,31 @@ export const CLOSE_BRACKET = 0x5d;
 export const OPEN_BRACE = 0x7b;
 export const CLOSE_BRACE = 0x7d;
 
-/** Nesting levels within one value that is read. */
+/** Maximum nesting within one value. */
 export const NESTING_MAX = 1_000;
 /**
- * What a reading method returns when the text is not JSON; {@link JsonText.problem} and `at` say
- * what and where.
+ * Returned if the text is not JSON. {@link JsonText.problem} and `at` have the reason and the
+ * position.
  */
 export const NOT_JSON = -1;
 
 /**
- * Bytes read as JSON (RFC 8259) in place: no text is decoded, no value is made. Methods take the
- * position of a token and return the position after it, or {@link NOT_JSON}. They loop instead of
- * recurring, so that no depth of nesting can exhaust the stack. The bytes must be valid UTF-8: that
- * is checked once, elsewhere and faster.
+ * Reads bytes as JSON (RFC 8259) in place, without decoding text or creating values. Methods take
+ * the position of a token and return the position after it, or {@link NOT_JSON}. They loop instead
+ * of recursing, so that nesting cannot exhaust the stack. The bytes must be valid UTF-8, which the
+ * caller checks once.
  */
 export class JsonText {
   problem: 'syntax' | 'depth' = 'syntax';
   /** Position of the problem. */
   at = 0;
   /**
-   * Of the value that {@link valueEnd} read last, if an array: its elements, and whether all are
-   * objects.
+   * Properties of the value that {@link valueEnd} read last, if it is an array: the number of
+   * elements, and whether all are objects.
    */
   elements = 0;
   onlyObjects = false;
-  /** Levels of nesting in it: 0 for a scalar. */
+  /** Its nesting levels: 0 for a scalar. */
   levels = 0;
 
   private readonly words: Int32Array;
@@ -45,7 +45,7 @@ export class JsonText {
       words === 0 ? new Int32Array(0) : new Int32Array(bytes.buffer, bytes.byteOffset + this.wordsStart, words);
   }
 
-  /** The value at `start`, whatever it is. */
+  /** Reads the value of any kind at `start`. */
   valueEnd(start: number): number {
     const { bytes, closers } = this;
     let depth = 0;
@@ -92,8 +92,8 @@ export class JsonText {
   }
 
   /**
-   * Visits each member of the object at `start`; `visit` gets name and value positions and returns
-   * the value's end.
+   * Visits each member of the object at `start`. `visit` gets the positions of name and value, and
+   * returns the value's end.
    */
   eachMember(start: number, visit: (nameStart: number, nameEnd: number, valueStart: number) => number): number {
     if (this.bytes[start] !== OPEN_BRACE) return this.fail(start);
@@ -115,7 +115,10 @@ export class JsonText {
     }
   }
 
-  /** Visits each element of the array at `start`; `visit` gets its position and returns its end. */
+  /**
+   * Visits each element of the array at `start`. `visit` gets the element's position and returns
+   * its end.
+   */
   eachElement(start: number, visit: (elementStart: number) => number): number {
     if (this.bytes[start] !== OPEN_BRACKET) return this.fail(start);
     let i = this.spaceEnd(start + 1);
@@ -130,7 +133,7 @@ export class JsonText {
     }
   }
 
-  /** The first byte at or after `start` that is not white space. */
+  /** Returns the position of the first byte at or after `start` that is not white space. */
   spaceEnd(start: number): number {
     const { bytes } = this;
     let i = start;
@@ -141,7 +144,7 @@ export class JsonText {
     return i;
   }
 
-  /** The decoded string whose quotes are at `start` and before `end`. */
+  /** Decodes the string whose quotes are at `start` and before `end`. */
   text(start: number, end: number): string {
     const raw = this.bytes.toString('utf8', start + 1, end - 1);
     return raw.includes('\\') ? (JSON.parse(`"${raw}"`) as string) : raw;
@@ -153,7 +156,7 @@ export class JsonText {
     return NOT_JSON;
   }
 
-  /** Name and colon of a member: the position of its value. */
+  /** Reads the name and colon of a member. Returns the position of its value. */
   private nameEnd(start: number): number {
     if (this.bytes[start] !== QUOTE) return this.fail(start);
     const end = this.stringEnd(start);
@@ -200,9 +203,9 @@ export class JsonText {
   }
 
   /**
-   * The next quote, backslash or control character. Four bytes at a time: `(x - k) & ~x & 0x80`
-   * marks the bytes of x below k; a borrow marks a byte wrongly only above one that is marked
-   * rightly, so that every marked word has a hit.
+   * Finds the next quote, backslash or control character, four bytes at a time. `(x - k) & ~x &
+   * 0x80` marks the bytes of x below k. A borrow can mark further bytes wrongly, but only above a
+   * byte that is marked correctly, so that every marked word has a match.
    */
   private plainEnd(start: number): number {
     const { bytes, words, wordsStart } = this;
@@ -268,7 +271,7 @@ function isHex(byte: number | undefined): boolean {
   return (byte >= 0x30 && byte <= 0x39) || (lower >= 0x61 && lower <= 0x66);
 }
 
-/** One of `" \ / b f n r t`. */
+/** Returns whether the byte is one of `" \ / b f n r t`. */
 function isEscape(byte: number | undefined): boolean {
   switch (byte) {
     case QUOTE:
