@@ -10,7 +10,7 @@ function namesIn(path: string, body: string): ReturnType<typeof answerNames> {
   return answerNames(ENDPOINT_TABLE.get(path) as EndpointRow, bytes, scanned.members);
 }
 
-/** Kind and ID of each, with its field if that is not the usual one. */
+/** Formats kind, ID and field of each ID. */
 function shortOf(named: readonly NamedId[]): string[] {
   return named.map(({ kind, id, param }) => `${kind} ${id} ${param}`);
 }
@@ -31,7 +31,7 @@ test.each<[string, string, string[]]>([
   ['a reference with content', item({ type: 'item_reference', id: 'msg_1', content: 'x' }), ['item msg_1 input']],
   ['a bare ID', item({ id: 'msg_1' }), ['item msg_1 input']],
   ['an ID with a null type', item({ type: null, id: 'msg_1' }), ['item msg_1 input']],
-  ['an ID that is no string', item({ id: 5 }), ['item 5 input']],
+  ['an ID that is not a string', item({ id: 5 }), ['item 5 input']],
   ['a null ID', item({ id: null }), []],
   ['a message by its ID', item({ type: 'message', role: 'assistant', id: 'msg_1' }), ['item msg_1 input']],
   ['a message without content', item({ type: 'message', id: 'msg_1', content: [] }), ['item msg_1 input']],
@@ -41,7 +41,7 @@ test.each<[string, string, string[]]>([
   ['reasoning by its ID', item({ type: 'reasoning', id: 'rs_1', summary: [] }), ['item rs_1 input']],
   ['reasoning with a summary', item({ type: 'reasoning', id: 'rs_1', summary: [{ text: 'x' }] }), ['item rs_1 input']],
   ['encrypted reasoning', item({ type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'gAAA' }), []],
-  ['reasoning in the open', item({ type: 'reasoning', id: 'rs_1', content: [{ text: 'x' }] }), []],
+  ['reasoning with its text', item({ type: 'reasoning', id: 'rs_1', content: [{ text: 'x' }] }), []],
   ['reasoning without an ID', item({ type: 'reasoning', summary: [], encrypted_content: null }), []],
   ['an image by its ID', item({ type: 'image_generation_call', id: 'ig_1', size: 'auto' }), ['item ig_1 input']],
   ['an image with its content', item({ type: 'image_generation_call', id: 'ig_1', result: 'iVBO' }), []],
@@ -51,13 +51,13 @@ test.each<[string, string, string[]]>([
   ['an output', item({ type: 'function_call_output', id: 'fco_1', call_id: 'c', output: '' }), []],
   ['a web search', item({ type: 'web_search_call', id: 'ws_1', action: { type: 'search' } }), []],
   ['a search by its ID', item({ type: 'web_search_call', id: 'ws_1', status: 'completed' }), ['item ws_1 input']],
-  ['a type that objects have', item({ type: 'constructor', id: 'x_1' }), ['item x_1 input']],
+  ['a type with the name of an object member', item({ type: 'constructor', id: 'x_1' }), ['item x_1 input']],
   ['an ID in another case', '{"input":[{"type":"item_reference","ID":"msg_1"}]}', ['item msg_1 input']],
   ['content in another case', '{"input":[{"id":"msg_1","Content":"x"}]}', ['item msg_1 input']],
   ['an escaped name', '{"input":[{"\\u0069d":"msg_1"}]}', ['item msg_1 input']],
   ['two IDs', '{"input":[{"id":"msg_1","id":"msg_2"}]}', ['item msg_1 input', 'item msg_2 input']],
   ['two types', '{"input":[{"id":"m","type":"message","type":"item_reference","content":"x"}]}', ['item m input']],
-  ['content that is taken back', '{"input":[{"id":"m","content":"x","content":null}]}', ['item m input']],
+  ['content that is replaced by null', '{"input":[{"id":"m","content":"x","content":null}]}', ['item m input']],
   [
     'a container of a replayed call',
     item({ type: 'code_interpreter_call', id: 'ci_1', code: '1', container_id: 'cntr_1' }),
@@ -68,7 +68,7 @@ test.each<[string, string, string[]]>([
     item({ type: 'shell_call', call_id: 'c', environment: { type: 'container_reference', container_id: 'cntr_1' } }),
     ['container cntr_1 input'],
   ],
-  ['a text as input', '{"input":"resp_1"}', []],
+  ['a string as input', '{"input":"resp_1"}', []],
   ['a container', tool({ type: 'code_interpreter', container: 'cntr_1' }), ['container cntr_1 tools']],
   ['an automatic container', tool({ type: 'code_interpreter', container: { type: 'auto', file_ids: ['f'] } }), []],
   [
@@ -97,7 +97,7 @@ test.each<[string, string, string[]]>([
     JSON.stringify({ input: [{ id: 'msg_1' }, { type: 'item_reference', id: 'msg_1' }] }),
     ['item msg_1 input'],
   ],
-])('finds the IDs of a responses request: %s', (_name, body, expected) => {
+])('answerNames() of a responses request: %s', (_name, body, expected) => {
   expect(shortOf(namesIn('/v1/responses', body).named)).toEqual(expected);
 });
 
@@ -108,23 +108,23 @@ test.each<[string, string, string[]]>([
   ['an object with a null ID', '{"container":{"id":null}}', []],
   ['no container', '{"container":null}', []],
   ['fields of another endpoint', '{"previous_response_id":"resp_1"}', []],
-])('finds the IDs of a messages request: %s', (_name, body, expected) => {
+])('answerNames() of a messages request: %s', (_name, body, expected) => {
   for (const path of ['/v1/messages', '/v1/messages/count_tokens']) {
     expect(shortOf(namesIn(path, body).named)).toEqual(expected);
   }
 });
 
-test('other endpoints name no stored objects', () => {
+test('answerNames() finds nothing on other endpoints', () => {
   const body = '{"previous_response_id":"resp_1","container":"c","input":[{"id":"msg_1"}]}';
   expect(namesIn('/v1/chat/completions', body).named).toEqual([]);
 });
 
-test('cuts an ID that is too long and marks it as unusable', () => {
+test('answerNames() cuts an ID that is too long and marks it as unusable', () => {
   const { named } = namesIn('/v1/responses', `{"previous_response_id":"${'x'.repeat(300)}"}`);
   expect(named).toMatchObject([{ id: expect.stringMatching(/^x{255}$/), isUnusable: true }]);
 });
 
-test('stops one above the bound of IDs', () => {
+test('answerNames() stops one above the bound of IDs', () => {
   const input = Array.from({ length: NAMED_IDS_MAX + 10 }, (_, at) => ({ id: `msg_${at}` }));
   expect(namesIn('/v1/responses', JSON.stringify({ input })).named).toHaveLength(NAMED_IDS_MAX + 1);
 });

@@ -4,27 +4,31 @@ import { type Member, type Span, kindOf } from '../json/json-scanner.js';
 import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, JsonText, OPEN_BRACE, OPEN_BRACKET, QUOTE } from '../json/json-text.js';
 import { foldCase } from '../parse/fields.js';
 
-/** Bytes of the longest ID that is remembered; a longer one is never found. */
+/** Maximum bytes of an ID that is stored. A longer ID is never found. */
 export const ANSWER_ID_BYTES_MAX = 256;
-/** Different IDs that one request may name, where a source checks them. */
+/** Maximum number of different IDs in one request to a source that checks them. */
 export const NAMED_IDS_MAX = 2_048;
 
 /** A stored object that a request names. */
 export interface NamedId {
   readonly kind: 'response' | 'conversation' | 'item' | 'container';
-  /** As it was sent, cut to {@link ANSWER_ID_BYTES_MAX}; of a value that is no string its JSON. */
+  /**
+   * The ID as sent, cut to {@link ANSWER_ID_BYTES_MAX}; the JSON of a value that is not a string.
+   */
   readonly id: string;
-  /** No response can have given it: too long, or no string. */
+  /** No response can have returned the ID: it is too long, or not a string. */
   readonly isUnusable: boolean;
-  /** The top-level field that it is in. */
+  /** The top-level field that holds the ID. */
   readonly param: string;
 }
 
-/** How a request refers to stored responses. */
+/** A request's references to stored responses. */
 export interface AnswerNames {
-  /** In the order of the body, each once; at most one more than {@link NAMED_IDS_MAX}. */
+  /** Unique IDs in the order of the body; at most one more than {@link NAMED_IDS_MAX}. */
   readonly named: readonly NamedId[];
-  /** Whether a provider that keeps state stores the response: later requests may name it. */
+  /**
+   * Whether a provider that keeps state stores the response, so that later requests may name it.
+   */
   readonly isStored: boolean;
 }
 
@@ -32,7 +36,8 @@ const NO_ANSWERS: AnswerNames = { named: [], isStored: false };
 
 /**
  * Finds the IDs of stored objects in a body (docs/behaviour.md#stored-objects). Names are compared
- * without case, and a name that occurs twice counts each time: providers differ in what they read.
+ * without case, and every occurrence of a repeated name counts, since providers differ in the one
+ * that they read.
  */
 export function answerNames({ format, style }: EndpointRow, body: Buffer, members: readonly Member[]): AnswerNames {
   const isResponse = format === 'response';
@@ -48,14 +53,15 @@ export function answerNames({ format, style }: EndpointRow, body: Buffer, member
 }
 
 const TRUE = 't'.charCodeAt(0);
-/** Longer names are none of those below. */
+/** Maximum bytes of a name that is compared: all names below are shorter. */
 const NAME_BYTES_MAX = 64;
-/** Namespaces of tools within each other. */
+/** Maximum nesting of tool namespaces. */
 const TOOL_NESTING_MAX = 8;
 
 /**
- * Members without which an item of that type is sent by its ID alone: the provider looks up the
- * rest. Items of other types have content if they have anything beyond {@link IDENTITY}.
+ * Members that hold the content of an item, by its type. Without them the item is sent by its ID
+ * alone, and the provider looks up its content. Items of other types have content if they have any
+ * member outside {@link IDENTITY}.
  */
 const CONTENT: ReadonlyMap<string, readonly string[]> = new Map([
   ['item_reference', []],
@@ -102,7 +108,10 @@ class IdSearch {
     }
   }
 
-  /** A container by its ID, or an object with an ID; one without an ID asks for a new container. */
+  /**
+   * Reads a container: an ID, or an object with an ID. An object without an ID requests a new
+   * container.
+   */
   container(start: number, param: string): number {
     const add = (value: number, end: number): void => this.#add('container', param, value, end);
     if (this.#text.bytes[start] === OPEN_BRACE) return this.#members(start, ['id', 'container_id'], add);
@@ -111,7 +120,7 @@ class IdSearch {
     return end;
   }
 
-  /** Also tools within a namespace. */
+  /** Reads a tool, or the tools in a namespace. */
   #tool(start: number, param: string, depth: number): number {
     const text = this.#text;
     if (text.bytes[start] !== OPEN_BRACE || depth > TOOL_NESTING_MAX) return text.valueEnd(start);
@@ -130,7 +139,7 @@ class IdSearch {
     });
   }
 
-  /** Most items have no ID: of their members only names that may be one are decoded. */
+  /** Reads an item. Most items have no ID, so only names that may be relevant are decoded. */
   #item(start: number): number {
     const text = this.#text;
     if (text.bytes[start] !== OPEN_BRACE) return text.valueEnd(start);
@@ -150,7 +159,10 @@ class IdSearch {
     return end;
   }
 
-  /** Whether a name has the length of one that is read (`id`, `tools`, …), or an escape. */
+  /**
+   * Returns whether a name has the length of a relevant one (`id`, `tools`, …), or contains an
+   * escape.
+   */
   #mayBeRead(start: number, end: number): boolean {
     const length = end - start - 2;
     if (length === 2 || length === 5 || length === 11 || length === 12) return true;
@@ -171,7 +183,7 @@ class IdSearch {
       if (name === 'type') {
         if (kindOf(text.bytes[value]) !== 'null') types.push(text.bytes[value] === QUOTE ? text.text(value, end) : '');
       } else if (!IDENTITY.has(name)) {
-        // Content under a name in another case does not count: the provider may not read it.
+        // Content under a name in another case does not count, since the provider may not read it.
         (this.#isEmpty(value) || sent !== name ? empty : filled).push(name);
       }
       return end;
@@ -193,12 +205,12 @@ class IdSearch {
     });
   }
 
-  /** Empty for a name that is too long to be one of those that are read. */
+  /** Decodes a name. Returns an empty string if it is too long to be relevant. */
   #name(start: number, end: number): string {
     return end - start > NAME_BYTES_MAX ? '' : this.#text.text(start, end);
   }
 
-  /** Null, an empty text, array or object. */
+  /** Returns whether a value is null, or an empty string, array or object. */
   #isEmpty(start: number): boolean {
     const text = this.#text;
     switch (kindOf(text.bytes[start])) {
@@ -231,16 +243,19 @@ class IdSearch {
   }
 }
 
-/** IDs that are kept of one response; a response with more keeps the first ones. */
+/** Maximum number of IDs kept of one response: the first ones. */
 export const IDS_PER_ANSWER_MAX = 1_024;
 
 /** IDs in a response that later requests may name. */
 export interface StoredIds {
-  /** Of the response and its items: later requests may name them if the provider stores it. */
+  /**
+   * IDs of the response and its items, which later requests may name if the provider stores the
+   * response.
+   */
   readonly stored: readonly string[];
-  /** Containers exist whether the response is stored or not. */
+  /** Containers exist even if the response is not stored. */
   readonly containers: readonly string[];
-  /** It had more than {@link IDS_PER_ANSWER_MAX}. */
+  /** The response had more than {@link IDS_PER_ANSWER_MAX} IDs. */
   readonly isCut: boolean;
 }
 
@@ -250,7 +265,7 @@ export class StoredIdReader {
   readonly #containers = new Set<string>();
   #isCut = false;
 
-  /** A response object of the responses protocol, complete or not. */
+  /** Reads a response object of the responses protocol, complete or not. */
   seeResponse(response: JsonRecord): void {
     this.#add(this.#stored, response['id']);
     const { output } = response;
@@ -265,12 +280,12 @@ export class StoredIdReader {
     if (isRecord(environment)) this.#add(this.#containers, environment['container_id']);
   }
 
-  /** The `container` of a message. */
+  /** Reads the `container` of a message. */
   seeContainer(container: unknown): void {
     if (isRecord(container)) this.#add(this.#containers, container['id']);
   }
 
-  /** Undefined: there are none. */
+  /** Returns undefined if there are none. */
   ids(): StoredIds | undefined {
     if (this.#stored.size === 0 && this.#containers.size === 0) return undefined;
     return { stored: [...this.#stored], containers: [...this.#containers], isCut: this.#isCut };

@@ -22,7 +22,7 @@ afterEach(async () => {
   for (const stop of stops.splice(0)) await stop();
 });
 
-/** Time passes by the test's word. */
+/** Creates a memory whose time passes only in pass(). */
 function memory(store: Partial<Store>) {
   let nowMs = 0;
   const waits: { ms: number; expired: () => void; isCancelled: boolean }[] = [];
@@ -39,7 +39,7 @@ function memory(store: Partial<Store>) {
     },
     onFailed: (what, reason) => failures.push(`${what}: ${reason}`),
   });
-  /** Ends the waits of so many milliseconds that are open. */
+  /** Expires the open waits of this many milliseconds. */
   const pass = async (ms: number): Promise<void> => {
     await settle();
     nowMs += ms;
@@ -60,7 +60,7 @@ const found = async (answers: RememberedAnswers, account: string, ...ids: string
   ...((await answers.sourcesOf(account, ids)) ?? [['unreadable']]),
 ];
 
-test('another edge finds all IDs of a response, and another account none', async () => {
+test('another edge finds all IDs of a response, but another account finds none', async () => {
   const bus = await startTestBus();
   stops.push(() => bus.stop());
   const deadlines = new Deadlines(() => 0, throwFault);
@@ -107,7 +107,7 @@ test('the latest IDs are found without the store', async () => {
   expect(await found(answers, 'acc', 'resp_1')).toEqual([]);
 });
 
-test('an ID that was looked up once is not looked up again', async () => {
+test('an ID is looked up only once', async () => {
   let reads = 0;
   const { answers } = memory({ getAnswer: async () => `src-${(reads += 1)}` });
   expect(await found(answers, 'acc', 'resp_1')).toEqual([['resp_1', 'src-1']]);
@@ -121,7 +121,8 @@ test('an ID that a server does not have yet is found at the leader', async () =>
     confirmAnswer: async (key) => (asked.push(key) === 1 ? 'src-a' : null),
   });
   expect(await found(answers, 'acc', 'resp_1', 'foreign', 'other')).toEqual([['resp_1', 'src-a']]);
-  // The first foreign ID decides: a request with thousands costs one question.
+  // The first foreign ID ends the lookup, so that a request with thousands of them causes one
+  // query.
   expect(asked).toHaveLength(2);
 });
 
@@ -129,14 +130,14 @@ test.each([
   ['does not answer', { getAnswer: never<null> }, 'late'],
   ['fails', { getAnswer: () => Promise.reject(fault('disconnected')) }, 'disconnected'],
   ['has no leader', { getAnswer: async () => null, confirmAnswer: () => Promise.reject(fault('timeout')) }, 'timeout'],
-])('IDs are unreadable, not unknown, while the store %s', async (_how, store, reason) => {
+])('IDs are unreadable instead of unknown while the store %s', async (_how, store, reason) => {
   const { answers, failures, pass } = memory(store);
   const asked = answers.sourcesOf('acc', ['resp_1']);
   await pass(LOOK_UP_MS);
   expect([await asked, failures]).toEqual([null, [`look_up: ${reason}`]]);
 });
 
-test('a last chunk waits at most its time for a store that does not answer', async () => {
+test('a last chunk waits at most REMEMBER_MS for a store that does not respond', async () => {
   const { answers, failures, pass, waits } = memory({ putAnswer: never });
   const kept = answers.remember('acc', ['resp_1'], 'src-a');
   expect(waits.map(({ ms }) => ms)).toEqual([REMEMBER_MS]);
@@ -145,7 +146,7 @@ test('a last chunk waits at most its time for a store that does not answer', asy
   expect([failures, await found(answers, 'acc', 'resp_1')]).toEqual([['remember: late'], [['resp_1', 'src-a']]]);
 });
 
-test('a write that failed is repeated until the store is back', async () => {
+test('a failed write is retried until the store is available again', async () => {
   const store = new FakeBusClient();
   let fails = 3;
   const { answers, failures, pass } = memory({
@@ -157,7 +158,7 @@ test('a write that failed is repeated until the store is back', async () => {
   expect(failures).toEqual([]);
 });
 
-test('a write is given up after its time, and at once in a full store', async () => {
+test('a write is given up after its time, or at once if the store is full', async () => {
   let code = 'timeout';
   const { answers, failures, pass } = memory({ putAnswer: () => Promise.reject(fault(code)) });
   void answers.remember('acc', ['resp_1'], 'src-a');
@@ -169,7 +170,7 @@ test('a write is given up after its time, and at once in a full store', async ()
   expect(failures.slice(2)).toEqual(['lost: stream_full']);
 });
 
-test('no more writes wait than the bound', async () => {
+test('failed writes above the bound are not retried', async () => {
   const { answers, failures, pass } = memory({ putAnswer: () => Promise.reject(fault('timeout')) });
   const ids = Array.from({ length: UNSTORED_IDS_MAX + 2 }, (_, at) => `resp_${at}`);
   void answers.remember('acc', ids, 'src-a');
@@ -177,6 +178,6 @@ test('no more writes wait than the bound', async () => {
   expect(failures).toEqual(['lost: timeout', 'lost: timeout']);
 });
 
-test('IDs are kept for a month', () => {
+test('IDs are kept for 30 days', () => {
   expect(ANSWERS_BUCKET.ageMaxMs).toBe(30 * 86_400_000);
 });

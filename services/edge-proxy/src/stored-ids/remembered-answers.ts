@@ -2,41 +2,47 @@ import { createHash } from 'node:crypto';
 import type { Deadlines } from '../call/deadlines.js';
 import type { BusClient } from '../ports.js';
 
-/** How long a request waits for all its IDs to be looked up; then it is refused. */
+/** Timeout for looking up all IDs of a request. After it the request is refused. */
 export const LOOK_UP_MS = 2_000;
-/** How long the last chunk of a response waits for its IDs to be stored. */
+/** Maximum wait of a response's last chunk for its IDs to be stored. */
 export const REMEMBER_MS = 2_000;
-/** A write that failed is repeated after so long, until it is given up after the second time. */
+/** Interval between retries of a failed write, and the time limit for all retries. */
 export const RETRY_MS = 1_000;
 export const WRITE_MS_MAX = 60_000;
-/** IDs that wait to be stored again; when there are more, the next failed write is given up. */
+/** Maximum number of IDs that wait for a retry. At this number, failed writes are not retried. */
 export const UNSTORED_IDS_MAX = 20_000;
-/** IDs of one generation in memory, about 100 bytes each; two are kept. */
+/**
+ * Maximum number of IDs in one in-memory generation, about 100 bytes each. Two generations are
+ * kept.
+ */
 const RECENT_MAX = 20_000;
-/** Of a SHA-256, as base64url: 132 bits. */
+/** Length of a key: 132 bits of a SHA-256, as base64url. */
 const KEY_CHARS = 22;
-/** How often the IDs in the store are counted, while some are stored. */
+/** Minimum interval between counts of the stored IDs. They are counted after a write. */
 const COUNT_MS = 60_000;
-/** A repetition cannot help: the store is full, or the entry invalid. */
+/** Error codes that a retry cannot fix: the store is full, or the entry invalid. */
 const FINAL_CODES: ReadonlySet<string> = new Set(['stream_full', 'too_large']);
 
-/** `look_up`: a request was refused; `remember`: a last chunk waited in vain; `lost`: given up. */
+/**
+ * `look_up`: a request was refused. `remember`: a last chunk waited in vain. `lost`: the ID was not
+ * stored.
+ */
 export type MemoryFailure = 'look_up' | 'remember' | 'lost';
 
 export interface RememberedAnswersParts {
   readonly store: Pick<BusClient, 'putAnswer' | 'getAnswer' | 'confirmAnswer' | 'countAnswers'>;
   readonly deadlines: Pick<Deadlines, 'in' | 'nowMs'>;
-  /** @param reason `late`, or the short code of the bus's fault */
+  /** @param reason `late`, or the short code of the bus error */
   readonly onFailed: (what: MemoryFailure, reason: string) => void;
 }
 
 /**
- * Which account got an ID of a stored response, item or container, and from which source. All IDs
- * are in a store that the edges share, the latest in memory too. They are kept as hashes, with the
- * account, so that no account finds the IDs of another.
+ * Stores the account and the source of each ID of a stored response, item or container. All IDs are
+ * in a store that the edges share; the latest are also in memory. They are stored as hashes that
+ * include the account, so that no account finds the IDs of another.
  */
 export class RememberedAnswers {
-  /** IDs in the store when they were last counted; 0 before. */
+  /** Number of IDs in the store at the last count; 0 before the first count. */
   idsStored = 0;
   readonly #parts: RememberedAnswersParts;
   #recent = new Map<string, string>();
@@ -49,8 +55,8 @@ export class RememberedAnswers {
   }
 
   /**
-   * The sources of these IDs, up to the first one that the account did not get, which is missing.
-   * Null: the store cannot be read, or does not answer within {@link LOOK_UP_MS}.
+   * Returns the sources of these IDs, up to the first ID that the account did not receive. Returns
+   * null if the store cannot be read, or does not respond within {@link LOOK_UP_MS}.
    */
   sourcesOf(account: string, ids: readonly string[]): Promise<ReadonlyMap<string, string> | null> {
     return this.#within(LOOK_UP_MS, 'look_up', this.#lookUp(account, ids));
@@ -67,8 +73,8 @@ export class RememberedAnswers {
     );
     const found = new Map<string, string>();
     for (const { id, key, source } of read) {
-      // The server that answered may not have the latest writes. One question for each unknown ID:
-      // the first one that is confirmed ends the look-up.
+      // The server that responded may not have the latest writes, so the leader is queried for each
+      // unknown ID. The first ID that is unknown there too ends the lookup.
       const confirmed = source ?? (await store.confirmAnswer(key));
       if (confirmed === null) break;
       this.#keep(key, confirmed);
@@ -78,8 +84,8 @@ export class RememberedAnswers {
   }
 
   /**
-   * Resolves when the store has all of them, at the latest after {@link REMEMBER_MS}; never
-   * rejects. Writes that fail are repeated for {@link WRITE_MS_MAX}.
+   * Resolves when the store has all of the IDs, or after {@link REMEMBER_MS}; never rejects. Failed
+   * writes are retried for {@link WRITE_MS_MAX}.
    */
   async remember(account: string, ids: readonly string[], source: string): Promise<void> {
     const keys = ids.map((id) => keyOf(account, id));
@@ -89,7 +95,7 @@ export class RememberedAnswers {
     this.#count();
   }
 
-  /** Resolves when it is stored or given up. */
+  /** Resolves when the ID is stored or given up. */
   async #write(key: string, source: string, untilMs: number): Promise<void> {
     const { store, deadlines, onFailed } = this.#parts;
     for (;;) {
@@ -109,7 +115,7 @@ export class RememberedAnswers {
     this.#countedAtMs = nowMs;
     this.#parts.store.countAnswers().then(
       (count) => (this.idsStored = count),
-      // It is counted again after the same time.
+      // The next count follows after the same interval.
       () => undefined,
     );
   }
@@ -119,7 +125,7 @@ export class RememberedAnswers {
     this.#recent.set(key, source);
   }
 
-  /** Null when it fails or takes longer. */
+  /** Returns null if the promise rejects or takes longer. */
   #within<T>(ms: number, what: MemoryFailure, asked: Promise<T>): Promise<T | null> {
     const { deadlines, onFailed } = this.#parts;
     return new Promise((resolve) => {
