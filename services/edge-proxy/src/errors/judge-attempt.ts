@@ -227,8 +227,8 @@ function judgeAnswer(answer: Answer, facts: AttemptFacts): JudgedAttempt {
 }
 
 /**
- * Judges a provider's error by its class. @param status of the response; null inside a stream, and
- * for a 200
+ * Judges a provider's error by its class.
+ * @param status of the response; null inside a stream, and for a 200
  */
 function judgeError(
   said: SaidError | null,

@@ -92,8 +92,8 @@ export class EventSplitter {
   }
 
   /**
-   * Returns the events that the chunk completes. @throws EventOverflow, after which push() must not
-   * be called again
+   * Returns the events that the chunk completes.
+   * @throws EventOverflow, after which push() must not be called again
    */
   push(chunk: Buffer): SseEvent[] {
     const sseEvents: SseEvent[] = [];

@@ -65,7 +65,7 @@ export class ThreadedBodyParser implements BodyParser {
     const thread = this.#thread;
     this.#thread = null;
     thread?.removeAllListeners();
-    this.#failAll(new Error('the thread that reads bodies was stopped'));
+    this.#failAll(new Error('the body parser thread was stopped'));
     await thread?.terminate();
   }
 
@@ -84,7 +84,7 @@ export class ThreadedBodyParser implements BodyParser {
       this.#failAll(error);
     };
     thread.on('error', failed);
-    thread.on('exit', (code) => failed(new Error(`the thread that reads bodies ended with ${code}`)));
+    thread.on('exit', (code) => failed(new Error(`the body parser thread exited with code ${code}`)));
     return thread;
   }
 

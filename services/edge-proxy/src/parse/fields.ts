@@ -178,8 +178,8 @@ const COUNT_BYTES_MAX = 64;
 
 /**
  * Reads `include_usage`, which decides which events the client receives. It must not occur twice,
- * since the provider's parser might read the other occurrence. @returns the options, or an error
- * message
+ * since the provider's parser might read the other occurrence.
+ * @returns the options, or an error message
  */
 function readStreamOptions(body: Buffer, options: Member): StreamOptions | string {
   const { start, end } = options;
