@@ -82,8 +82,9 @@ export interface SeenEvent {
    */
   readonly final: boolean;
   /**
-   * The event has no text, reasoning, tool call, refusal or end (`message_start`). It is held until
-   * an event has, so that the gateway can still try another source.
+   * The event, such as `message_start`, has no text, reasoning, tool call or refusal and ends
+   * nothing. It is held until a later event has one of these, so that the gateway can still try
+   * another source.
    */
   readonly early: boolean;
   /** The provider reports an error inside the stream, which then counts as cut. */

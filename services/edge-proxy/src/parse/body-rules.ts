@@ -3,9 +3,9 @@ import { cutSpans, type Splice } from './body-splices.js';
 import { scanObject, type Member } from '../json/json-scanner.js';
 
 /**
- * Computes the changes that a source's rule makes to a body. Scans the top level again, since few
- * sources have a rule. If the rule and `others` change the same member, only the rule's change
- * applies.
+ * Computes the changes that a source's rule makes to a body. Scans the top level a second time,
+ * which only the few sources with a rule need. If the rule and `others` change the same member,
+ * only the rule's change applies.
  * @param body a body that was parsed before
  * @param cut members that the endpoint always removes
  */

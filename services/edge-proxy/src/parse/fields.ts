@@ -233,9 +233,9 @@ function isTrue(body: Buffer, span: Span): boolean {
 const NAME_LENGTH_MAX = 64;
 
 /**
- * Returns the first name that differs only in case from a name that the gateway reads, with that
- * name. A provider that ignores case would otherwise use a value that the gateway has not seen,
- * such as another model or another output limit.
+ * Returns the first name that differs from a known name only in case, and that known name. A
+ * provider that ignores case would otherwise use a value that the gateway has not seen, such as
+ * another model or another output limit.
  */
 export function caseTwin(row: EndpointRow, members: readonly Member[]): { sent: string; read: string } | null {
   for (const { name } of members) {

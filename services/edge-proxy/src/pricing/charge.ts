@@ -45,8 +45,8 @@ export interface Charge {
  * Computes the charge of a call that has ended (docs/behaviour.md#actual-cost). A complete
  * response, or one whose client disconnected, costs the usage that the provider reported; an
  * explicit zero is zero. Missing counts are estimated from the delivered bytes, within the hold. A
- * response that the provider or the network ended costs nothing. Neither does a call that was not
- * sent before its client disconnected.
+ * response that the provider or the network ended costs nothing. A call whose client disconnected
+ * before it was sent costs nothing either.
  */
 export function chargeOf(facts: ChargeFacts): Charge {
   const { ended, meter, price, served: answered = STANDARD } = facts;

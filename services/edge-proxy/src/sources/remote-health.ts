@@ -32,8 +32,8 @@ export interface OwnHealth {
 
 /**
  * Groups of sources, tried in this order. 0: healthy as far as known. 1: other edges report a
- * cooldown or an open breaker. 2: the edge's own attempts failed, or another edge probes the
- * source.
+ * cooldown or an open breaker. 2: the source is in a cooldown or its breaker is open here, or
+ * another edge probes it.
  */
 export type RestRank = 0 | 1 | 2;
 
