@@ -1,13 +1,12 @@
 import { natsAuthorization } from '@gateway/bus';
 import { MESSAGES } from '@gateway/contracts/messages';
-import { startMailbox, startMailboxPage, type Mailbox, type MailboxPage } from '@gateway/mailbox';
-import { startServers, type RunningServer, type ServerName } from '@gateway/servers';
+import { type Mailbox, type MailboxPage, startMailbox, startMailboxPage } from '@gateway/mailbox';
+import { type RunningServer, type ServerName, startServers } from '@gateway/servers';
 import { admissionUser } from '@gateway/setup';
 import { ServerRestarter } from './children/restart-servers.js';
 import { startCluster } from './ha/start-cluster.js';
 import type { Secrets } from './secrets.js';
 import type { SystemOptions } from './system-options.js';
-import { timed } from './timed.js';
 
 /** Servers and mailbox, which all services need. */
 export interface Foundations {
@@ -90,4 +89,12 @@ async function startOwnServers(
   });
   const { postgres, nats, redis } = servers;
   return { servers, members: servers, urls: { postgres: postgres.url, nats: nats.url, redis: redis.url } };
+}
+
+/** Runs the work and logs its duration. */
+export async function timed<T>({ log }: Pick<SystemOptions, 'log'>, what: string, work: () => Promise<T>): Promise<T> {
+  const startedAt = performance.now();
+  const result = await work();
+  log(`${what} ready in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
+  return result;
 }

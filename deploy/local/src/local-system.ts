@@ -2,11 +2,10 @@ import type { Mailbox } from '@gateway/mailbox';
 import type { RunningServer, ServerName } from '@gateway/servers';
 import type { Addresses } from './addresses.js';
 import type { Child } from './children/child.js';
-import type { Supervisor, Replacement } from './children/supervisor.js';
-import { killProcesses, stopProcesses } from './children/stop-processes.js';
-import { stopFoundations, type Foundations } from './foundations.js';
+import { type Replacement, type Supervisor, killProcesses, stopProcesses } from './children/supervisor.js';
+import { type Foundations, stopFoundations } from './foundations.js';
 import type { LocalService, ProcessName } from './processes.js';
-import { runningContent, type RunningFile, type RunningJson } from './running-file.js';
+import { type RunningFile, type RunningJson, runningContent } from './running-file.js';
 import type { Secrets } from './secrets.js';
 
 /** A system whose processes are ready. */

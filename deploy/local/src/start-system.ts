@@ -1,15 +1,12 @@
 import { mkdirSync } from 'node:fs';
 import { addressesOf } from './addresses.js';
-import { Supervisor } from './children/supervisor.js';
-import { makeOuterPorts } from './children/outer-ports.js';
-import { killProcesses } from './children/stop-processes.js';
-import { startFoundations, stopFoundations, type Foundations } from './foundations.js';
-import { makeLocalSystem, type LocalSystem, type SystemParts } from './local-system.js';
+import { Supervisor, killProcesses, makeOuterPorts } from './children/supervisor.js';
+import { type Foundations, startFoundations, stopFoundations, timed } from './foundations.js';
+import { type LocalSystem, type SystemParts, makeLocalSystem } from './local-system.js';
 import { migrateAll } from './migrate-all.js';
 import { RunningJson } from './running-file.js';
-import { loadSecrets, type Secrets } from './secrets.js';
+import { type Secrets, loadSecrets } from './secrets.js';
 import type { SystemOptions } from './system-options.js';
-import { timed } from './timed.js';
 
 /** Starts servers, migrates, starts services and simulator, and waits until all are ready. */
 export async function startSystem(options: SystemOptions): Promise<LocalSystem> {

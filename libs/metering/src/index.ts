@@ -43,8 +43,8 @@ export {
 } from './calendar.js';
 export { windowResetsAt, windowView } from './windows.js';
 export type { Periods, SubscriptionPeriod, WindowType, WindowUnit, WindowView } from './windows.js';
-export { splitFunding } from './split.js';
-export type { FundingSplit } from './split.js';
+export { splitFunding } from './money.js';
+export type { FundingSplit } from './money.js';
 export { estimateUsage } from './estimate.js';
 export {
   WALLET_ROW,

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { splitFunding } from './split.js';
+import { splitFunding } from './money.js';
 
 test.each<[string, bigint, bigint, bigint | null, bigint, bigint]>([
   ['nothing to pay', 0n, 10n, 5n, 0n, 0n],

@@ -7,7 +7,7 @@ export { type Log } from './log.js';
 export { migrate, MIGRATION_WAIT_MS_MAX, type MigrateOptions, type MigrationWaits } from './migrate.js';
 export { MigrationHistoryError } from './migration-files.js';
 export { startOutbox, type Outbox, type OutboxOptions } from './outbox.js';
-export { outboxAges } from './outbox-ages.js';
+export { outboxAges } from './outbox.js';
 export { type OutboxRow } from './outbox-rows.js';
 export { enqueue, OUTBOX_TABLE, outboxTableSql, type OutboxMessage } from './outbox-table.js';
 export { createPool, poolConnections, type Pool, type PoolOptions } from './pool.js';

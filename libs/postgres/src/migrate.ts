@@ -1,13 +1,12 @@
-import { every, retry } from '@gateway/service-kit';
 import type { Knex } from 'knex';
 import pg from 'pg';
+import { every, retry } from '@gateway/service-kit';
 import { ensureDatabaseRights } from './database-rights.js';
 import { sqlStateOf } from './faults.js';
 import { identifier } from './identifier.js';
-import { blockersOf, type Blocker } from './lock-blockers.js';
 import type { Log } from './log.js';
-import { checkHistory, readMigrationFiles, type AppliedMigration, type MigrationFile } from './migration-files.js';
-import { ensureRole, ensureRoleSetting, requireRole, type RoleSpec } from './roles.js';
+import { type AppliedMigration, type MigrationFile, checkHistory, readMigrationFiles } from './migration-files.js';
+import { type RoleSpec, ensureRole, ensureRoleSetting, requireRole } from './roles.js';
 import { CHECKSUM_TABLE, sqlSource } from './sql-source.js';
 
 export interface MigrateOptions {
@@ -249,4 +248,22 @@ async function applyNew(
   } finally {
     await db.destroy();
   }
+}
+
+/** A session that holds a lock or is ahead in its queue. */
+export interface Blocker {
+  readonly pid: number;
+  /** Null for a prepared transaction, which has no session. */
+  readonly user: string | null;
+  readonly application: string | null;
+}
+
+/** Returns the sessions that currently block the server process `pid`. */
+export async function blockersOf(client: pg.ClientBase, pid: number): Promise<Blocker[]> {
+  const { rows } = await client.query<Blocker>(
+    `SELECT blocker.pid, usename AS "user", application_name AS application
+       FROM unnest(pg_blocking_pids($1)) AS blocker (pid) LEFT JOIN pg_stat_activity USING (pid)`,
+    [pid],
+  );
+  return rows;
 }

@@ -1,10 +1,12 @@
 import { every } from '@gateway/service-kit';
-import type { Log } from './log.js';
 import { deliverInOrder } from './deliver-run.js';
-import { deliveryWaits, IN_FORCE_MS } from './delivery-waits.js';
-import { outboxRows, type ClaimedRun, type OutboxRow } from './outbox-rows.js';
+import { IN_FORCE_MS, deliveryWaits } from './delivery-waits.js';
+import { qualifiedIdentifier } from './identifier.js';
+import type { Log } from './log.js';
+import { type ClaimedRun, type OutboxRow, outboxRows } from './outbox-rows.js';
 import { OUTBOX_TABLE } from './outbox-table.js';
 import type { Pool } from './pool.js';
+import { onPool } from './tx.js';
 
 export interface OutboxOptions {
   readonly pool: Pool;
@@ -147,4 +149,18 @@ function settingsOf(options: OutboxOptions) {
   if (settings.deliverMs * 2 > settings.leaseMs)
     throw new Error('the lease of an outbox must be twice the timeout of a delivery');
   return settings;
+}
+
+/**
+ * Returns the age of the oldest row of each outbox table in seconds, 0 for an empty table. Uses the
+ * order of ids, which is close enough to the order of time.
+ */
+export async function outboxAges(pool: Pool, tables: readonly string[]): Promise<[table: string, seconds: number][]> {
+  const ages = tables.map((table) => {
+    const name = qualifiedIdentifier(table, 'the name of an outbox table');
+    return `coalesce((SELECT greatest(0, extract(epoch FROM clock_timestamp() - created_at))
+                        FROM ${name} ORDER BY id LIMIT 1), 0)::float8`;
+  });
+  const row = await onPool(pool).one<{ seconds: number[] }>(`SELECT ARRAY[${ages.join(', ')}]::float8[] AS seconds`);
+  return tables.map((table, index) => [table, row?.seconds[index] ?? 0]);
 }

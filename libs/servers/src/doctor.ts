@@ -1,8 +1,7 @@
 import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { defaultCacheDirectory } from './cache-directory.js';
-import { inspectServers } from './inspect-servers.js';
-import type { Inspection } from './inspect-servers.js';
+import { type Inspection, inspectServers } from './inspect-servers.js';
+import { defaultCacheDirectory } from './resolve-server.js';
 import { runCommand } from './run-command.js';
 
 const NPM_TIMEOUT_MS = 15_000;

@@ -3,7 +3,7 @@ export { fetchDebianPackages } from './fetch-debian-packages.js';
 export { freePort } from '@gateway/service-kit/free-port';
 export { inspectServers } from './inspect-servers.js';
 export type { Inspection, InspectOptions } from './inspect-servers.js';
-export { askSentinel } from './ask-sentinel.js';
+export { askSentinel } from './without-lent-servers.js';
 export { conninfo } from './postgres-kind.js';
 export type { PostgresFollows, RestartOptions, Resolver, RunningServer, ServerName, ServersOptions } from './server.js';
 export { ServerUnavailable } from './server-unavailable.js';

@@ -1,9 +1,8 @@
-import { defaultCacheDirectory } from './cache-directory.js';
 import { findBinaries } from './find-binaries.js';
+import { defaultCacheDirectory } from './resolve-server.js';
 import type { ServerKind } from './server-kind.js';
 import { remediesFor } from './server-unavailable.js';
-import { SERVER_NAMES, allowedResolvers } from './server.js';
-import type { Resolver, ServerName } from './server.js';
+import { type Resolver, SERVER_NAMES, type ServerName, allowedResolvers } from './server.js';
 import { SERVER_KINDS } from './start-servers.js';
 import { urlFrom, useUrl } from './use-url.js';
 

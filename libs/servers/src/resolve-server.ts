@@ -1,12 +1,9 @@
-import { defaultCacheDirectory } from './cache-directory.js';
+import { fileURLToPath } from 'node:url';
 import { findBinaries } from './find-binaries.js';
 import { runProgram } from './run-program.js';
-import { ResolverSkipped } from './server-kind.js';
-import type { Found, ServerKind } from './server-kind.js';
-import { ServerUnavailable } from './server-unavailable.js';
-import type { ResolverReason } from './server-unavailable.js';
-import { RESOLVERS, allowedResolvers } from './server.js';
-import type { Resolver, RunningServer, ServersOptions } from './server.js';
+import { type Found, ResolverSkipped, type ServerKind } from './server-kind.js';
+import { type ResolverReason, ServerUnavailable } from './server-unavailable.js';
+import { RESOLVERS, type Resolver, type RunningServer, type ServersOptions, allowedResolvers } from './server.js';
 import { startContainer } from './start-container.js';
 import { urlFrom, useUrl } from './use-url.js';
 
@@ -89,4 +86,9 @@ async function attempt(start: () => Promise<RunningServer>): Promise<Step> {
     if (error instanceof ResolverSkipped) return { reasons: [error.message] };
     throw error;
   }
+}
+
+/** Returns `.infra` in the checkout of this package, for code in `src` and in `dist`. */
+export function defaultCacheDirectory(): string {
+  return fileURLToPath(new URL('../../../.infra', import.meta.url));
 }

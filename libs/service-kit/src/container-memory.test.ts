@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { containerMemoryBytes, memoryBound } from './container-memory.js';
+import { containerMemoryBytes, memoryBound } from './process-metrics.js';
 
 const GIB = 1024 ** 3;
 

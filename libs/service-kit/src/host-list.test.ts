@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { changeUrl, urlsOf } from './host-list.js';
+import { changeUrl, urlsOf } from './network-address.js';
 
 test('urlsOf() returns one URL per server with the shared parts', () => {
   expect(urlsOf('postgres://u:p,w@a:1,b:2,c/db?x=1,2')).toEqual([

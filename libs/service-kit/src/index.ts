@@ -2,7 +2,7 @@ export { BASE_FIELDS, isLoopback, type ServiceConfig } from './base-fields.js';
 export { every, type Background, type BackgroundOptions } from './background.js';
 export { BodyBuffer } from './body-buffer.js';
 export { clientNetwork } from './client-network.js';
-export { systemClock, type Clock } from './clock.js';
+export { systemClock, type Clock } from './run-as-command.js';
 export { COMMON_FIELDS, portField } from './common-fields.js';
 export {
   ConfigurationError,
@@ -14,12 +14,12 @@ export {
   type ConfigFields,
   type ConfigOf,
 } from './config.js';
-export { containerMemoryBytes, memoryBound } from './container-memory.js';
+export { containerMemoryBytes, memoryBound } from './process-metrics.js';
 export { CSV_LINE_END, csvCell, type CsvKind, type CsvValue } from './csv.js';
 export { field } from './field.js';
 export { groupBy } from './group-by.js';
 export { EphemeralMap } from './ephemeral-map.js';
-export { changeUrl, urlsOf } from './host-list.js';
+export { changeUrl, urlsOf } from './network-address.js';
 export { closeServer, createHttpServer, hasValidHost, listen, type HttpBounds } from './http-server.js';
 export { PlacesByClient, type PlacesByClientOptions } from './places-by-client.js';
 export { RateByClient, type RateByClientOptions } from './rate-by-client.js';

@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import type { Outcome } from './config.js';
-import { urlsOf } from './host-list.js';
+import { urlsOf } from './network-address.js';
 import { Secret } from './secret.js';
 
 export interface SecretOptions {

@@ -1,15 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { startAdmin } from './admin.js';
-import { systemClock, type Clock } from './clock.js';
-import { BASE_FIELDS, testControlProblems, type ServiceConfig } from './base-fields.js';
-import { ConfigurationError, printConfig, readConfig, type ConfigFields } from './config.js';
-import { createLogger, type Logger } from './log.js';
+import { BASE_FIELDS, type ServiceConfig, testControlProblems } from './base-fields.js';
+import { type ConfigFields, ConfigurationError, printConfig, readConfig } from './config.js';
+import { type Logger, createLogger } from './log.js';
 import { startProcessMetrics } from './process-metrics.js';
 import { ReadyChecks } from './ready-checks.js';
 import { within } from './retry.js';
-import { EXIT_CONFIGURATION } from './run-as-command.js';
-import { awaitStopSignal, type StopSignal } from './stop-signal.js';
+import { type Clock, EXIT_CONFIGURATION, systemClock } from './run-as-command.js';
+import { type StopSignal, awaitStopSignal } from './stop-signal.js';
 import { startTelemetry } from './telemetry.js';
 
 export interface ServiceContext<S extends ConfigFields> {

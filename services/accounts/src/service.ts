@@ -24,7 +24,7 @@ import { serveIdempotency } from './idempotency/handlers.js';
 import { createIdempotencyStore } from './idempotency/store.js';
 import { createInForce, deliverChange } from './base/in-force.js';
 import { serveKeys } from './keys/handlers.js';
-import { serveAlerts } from './mail/handlers.js';
+import { serveAlerts } from './mail/queue-notice.js';
 import { sendMail } from './mail/send-mail.js';
 import { sendNotice } from './mail/send-notice.js';
 import { createMailLog, createMailSender } from './mail/sender.js';

@@ -36,7 +36,7 @@ import { watchLedger } from './ledger/watch.js';
 import { createKeptPosition } from './usage/kept-position.js';
 import { LedgerGuard } from './usage/ledger-guard.js';
 import { measureGuard } from './usage/guard-metrics.js';
-import { settleLost } from './usage/settle-lost.js';
+import { settleLost } from './usage/settle-deliveries.js';
 import { createLostCommitsStore } from './usage/lost-commits-store.js';
 import { startMaintenance } from './maintenance.js';
 import { startAdmissionOutbox, startAlertOutboxes, watchOutboxAges } from './outboxes.js';

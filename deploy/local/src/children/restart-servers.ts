@@ -1,6 +1,6 @@
 import type { RunningServer } from '@gateway/servers';
 import { every, type Background } from '@gateway/service-kit';
-import { RestartDelay } from './restart-delay.js';
+import { RestartDelay } from './child.js';
 
 type Restartable = Pick<RunningServer, 'pid' | 'restart'>;
 

@@ -1,13 +1,10 @@
 import { freePort } from '@gateway/servers';
 import type { Addresses } from '../addresses.js';
 import { CLUSTER_ENV } from '../ha/topology.js';
-import { SERVICES, environmentOf, programOf } from '../processes.js';
-import type { LocalService, ProcessName } from '../processes.js';
+import { type LocalService, type ProcessName, SERVICES, environmentOf, programOf } from '../processes.js';
 import type { Secrets } from '../secrets.js';
 import type { SystemOptions } from '../system-options.js';
 import { Child } from './child.js';
-import { takePort } from './outer-ports.js';
-import type { OuterPorts } from './outer-ports.js';
 
 export interface SupervisorParts {
   readonly options: SystemOptions;
@@ -176,4 +173,44 @@ export class Supervisor {
         return { url: null, operatorUrl: null, env: {} };
     }
   }
+}
+
+/** Ports reserved for the first replicas. Later replicas use free ports. */
+export interface OuterPorts {
+  readonly edge: number[];
+  readonly operator: number[];
+  readonly dashboard: number[];
+}
+
+export async function makeOuterPorts({ port, operatorPort, dashboardPort }: SystemOptions): Promise<OuterPorts> {
+  const first = async (preferred: number | undefined): Promise<number[]> => [preferred || (await freePort())];
+  return { edge: await first(port), operator: await first(operatorPort), dashboard: await first(dashboardPort) };
+}
+
+/** Returns the reserved port if it is unused, else a free one. */
+export async function takePort(ports: number[]): Promise<number> {
+  return ports.shift() ?? freePort();
+}
+
+const STOP_ORDER: readonly ProcessName[] = [...SERVICES.slice(0, 1), 'provider-simulator', ...SERVICES.slice(1)];
+const STOP_GRACE_MS = 15_000;
+/** Includes the time after the last call, in which an edge writes undelivered usage. */
+const EDGE_STOP_GRACE_MS = DRAIN_MS + 20_000;
+
+/** Stops first the edges, which finish their calls, then the processes that they depend on. */
+export async function stopProcesses(supervisor: Supervisor): Promise<void> {
+  for (const name of STOP_ORDER) {
+    await Promise.all(
+      supervisor
+        .withRetiring(name)
+        .map((child) => child.stop(name === 'edge-proxy' ? EDGE_STOP_GRACE_MS : STOP_GRACE_MS)),
+    );
+  }
+}
+
+/** Kills all processes at once. */
+export async function killProcesses(supervisor: Supervisor): Promise<void> {
+  await Promise.all(
+    STOP_ORDER.flatMap((name) => supervisor.withRetiring(name)).map((child) => child.stop(0, 'SIGKILL')),
+  );
 }

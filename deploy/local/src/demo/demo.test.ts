@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { pricesSpec } from '@gateway/contracts/operator';
 import { parseUsd } from '@gateway/metering';
 import { DEMO_MODELS, costsOf, demoSource } from './demo-catalog.js';
-import { firstModel, type DemoModelNow } from './first-model.js';
+import { firstModel, type DemoModelNow } from './seed-demo.js';
 
 const RUNNING = 'http://127.0.0.1:9001';
 const PRICES = { inputPerMillion: '1', outputPerMillion: '2' };

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { connectBus } from '@gateway/bus';
-import type { Bus } from '@gateway/bus';
+import { type Bus, connectBus } from '@gateway/bus';
 import { DEFAULT_KEY_PREFIX, digestOfSecret, makeSecret, maskSecret } from '@gateway/contracts/ids';
 import {
   accountsCreateKey,
@@ -11,11 +10,11 @@ import {
   catalogGetSource,
   catalogPutSource,
 } from '@gateway/contracts/messages';
-import { readMail, type Mailbox } from '@gateway/mailbox';
-import { publicHalfOf, Secret, sealTo } from '@gateway/service-kit';
+import type { ModelView, SourceView } from '@gateway/contracts/operator';
+import { type Mailbox, readMail } from '@gateway/mailbox';
+import { Secret, publicHalfOf, sealTo } from '@gateway/service-kit';
 import type { LocalSystem } from '../local-system.js';
 import { saveSecrets } from '../secrets.js';
-import { firstModel, type DemoModelNow } from './first-model.js';
 import { DEMO_MODELS, DEMO_PROVIDERS, demoSource } from './demo-catalog.js';
 
 /** The author of demo data, which is written over the bus instead of by HTTP requests. */
@@ -206,4 +205,28 @@ async function seedAccount(bus: Bus, pepper: string): Promise<string> {
 function accepted<T extends object>(answer: T): Exclude<T, { refused: unknown }> {
   if ('refused' in answer) throw new Error(`the demo data was refused: ${JSON.stringify(answer.refused)}`);
   return answer as Exclude<T, { refused: unknown }>;
+}
+
+/** Catalog data of one demo model; null if an operator deleted it. */
+export interface DemoModelNow {
+  readonly model: Pick<ModelView, 'id' | 'kind' | 'active' | 'available' | 'prices'> | null;
+  readonly sources: readonly Pick<SourceView, 'enabled' | 'baseUrl' | 'hasCredential'>[];
+}
+
+/**
+ * Returns the first model that a first request can use: it is available, and one of its sources is
+ * a running simulator.
+ * @returns null if there is none
+ */
+export function firstModel(models: readonly DemoModelNow[], providerUrls: readonly string[]): string | null {
+  const found = models.find(
+    ({ model, sources }) =>
+      model !== null &&
+      model.kind === 'chat' &&
+      model.active &&
+      model.available &&
+      model.prices !== null &&
+      sources.some(({ enabled, baseUrl, hasCredential }) => enabled && hasCredential && providerUrls.includes(baseUrl)),
+  );
+  return found?.model?.id ?? null;
 }

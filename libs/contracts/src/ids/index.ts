@@ -17,7 +17,7 @@ export {
   usageGroupOfShard,
 } from './bucket.js';
 export { isLater } from './later-run.js';
-export { digestOfMailToken, makeMailToken } from './mail-token.js';
-export { shortHash } from './short-hash.js';
+export { digestOfMailToken, makeMailToken } from './key-form.js';
+export { shortHash } from './key-form.js';
 export { makeUuidV7, timeOfUuidV7 } from './uuid-v7.js';
 export { UUID_PATTERN } from './uuid-pattern.js';

@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from 'node:crypto';
+import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 /** Prefix of new secrets unless the deployment sets another one. Every prefix ends in `live_`. */
@@ -51,4 +51,22 @@ export function digestOfSecret(secret: string, pepper: string | Uint8Array): str
 export function maskSecret(secret: string): string {
   const start = secret.length - 48;
   return `${secret.slice(0, start + 4)}…${secret.slice(-4)}`;
+}
+
+/**
+ * Returns a short name for a content: the first 72 bits of its SHA-256 as 12 characters of
+ * base64url. Equal contents have equal names.
+ */
+export function shortHash(content: string): string {
+  return createHash('sha256').update(content).digest('base64url').slice(0, 12);
+}
+
+/** Creates the token of a link in an email: 256 bits of the system's random source in base64url. */
+export function makeMailToken(): string {
+  return randomBytes(32).toString('base64url');
+}
+
+/** Returns the stored form. It needs no pepper: 256 random bits cannot be searched. */
+export function digestOfMailToken(token: string): string {
+  return createHash('sha256').update(`mail-token:${token}`).digest('hex');
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import {
+  PAGE_LIMIT_MAX,
   accountCreate,
   accountView,
   auditEntryView,
@@ -13,12 +14,10 @@ import {
   memberView,
   operatorCreate,
   operatorView,
-  PAGE_LIMIT_MAX,
 } from '../operator/index.js';
 import { commandAuthor, throttled } from './access.js';
-import { managementBy } from './management.js';
-import { published, request } from './message.js';
-import { accountRecord, keyRecord, memberRecord, UNCHANGED_ACCOUNTS_MAX, UNCHANGED_PARTS_MAX } from './records.js';
+import { managementBy, published, request } from './message.js';
+import { UNCHANGED_ACCOUNTS_MAX, UNCHANGED_PARTS_MAX, accountRecord, keyRecord, memberRecord } from './records.js';
 import { commandId, count, digest, digests, epochMs, objectId } from './scalars.js';
 
 /**

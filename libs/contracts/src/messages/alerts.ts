@@ -1,18 +1,17 @@
 import { z } from 'zod';
 import {
+  PAGE_LIMIT_MAX,
   alertSubject,
   alertThreshold,
   alertView,
   cursor,
   managementRefusal,
-  PAGE_LIMIT_MAX,
   webhookDeliveryView,
   webhookSpec,
   webhookView,
 } from '../operator/index.js';
 import { commandAuthor } from './access.js';
-import { managementBy } from './management.js';
-import { request } from './message.js';
+import { managementBy, request } from './message.js';
 import { commandId, count, epochMs, nanoUsd, nanoUsdPositive, objectId } from './scalars.js';
 
 /** An alert in messages: amounts in nano-USD, or requests for a window of requests. */

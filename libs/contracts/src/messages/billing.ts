@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import {
-  applyChange,
   APPLY_OBJECTS_MAX,
+  PAGE_LIMIT_MAX,
+  applyChange,
   auditEntryView,
   cursor,
   exportFormat,
   ledgerTransactionView,
   limitsSpec,
   managementRefusal,
-  PAGE_LIMIT_MAX,
   planObject,
   planSpec,
   planView,
@@ -24,22 +24,21 @@ import {
   walletView,
 } from '../operator/index.js';
 import { commandAuthor } from './access.js';
-import { managementBy } from './management.js';
-import { published, request } from './message.js';
+import { balanceSnapshot, versionedBalance } from './balance-snapshot.js';
+import { managementBy, published, request } from './message.js';
+import { UNCHANGED_ACCOUNTS_MAX, UNCHANGED_PARTS_MAX } from './records.js';
 import {
   count,
   digest,
   epochMs,
+  ledgerEpoch,
   modelId,
   month,
   nanoUsd,
   nanoUsdPositive,
-  ledgerEpoch,
   objectId,
   requestId,
 } from './scalars.js';
-import { balanceSnapshot, versionedBalance } from './balance-snapshot.js';
-import { UNCHANGED_ACCOUNTS_MAX, UNCHANGED_PARTS_MAX } from './records.js';
 import { usageEvent } from './usage.js';
 
 /**

@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import {
+  APPLY_OBJECTS_MAX,
+  PAGE_LIMIT_MAX,
   aliasName,
   aliasSpec,
   aliasView,
   applyChange,
-  APPLY_OBJECTS_MAX,
   attachmentSizes,
   auditEntryView,
   bodyRules,
@@ -14,7 +15,6 @@ import {
   managementRefusal,
   modelSpec,
   modelView,
-  PAGE_LIMIT_MAX,
   priceProposalPut,
   priceProposalSaved,
   priceProposalView,
@@ -22,21 +22,19 @@ import {
   providerProfile,
   providerSpec,
   providerView,
+  quotaUse,
   sealedCredential,
   sourceAuth,
-  quotaUse,
   sourceHealthView,
   sourceQuota,
   sourceSpec,
   sourceView,
 } from '../operator/index.js';
-import { priceFigures } from './call.js';
 import { commandAuthor } from './access.js';
-import { managementBy } from './management.js';
-import { published, request } from './message.js';
-import type { ServiceName } from './message.js';
+import { priceFigures } from './call.js';
+import { type ServiceName, managementBy, published, request } from './message.js';
 import { QUOTAS_BUCKET } from './quotas.js';
-import { count, endpoint, epochMs, modelId, objectId, TOTAL_EXTRAS } from './scalars.js';
+import { TOTAL_EXTRAS, count, endpoint, epochMs, modelId, objectId } from './scalars.js';
 import { ATTEMPT_OUTCOMES } from './usage.js';
 
 /** A price or cost version that applies from a time. Null `figures`: unpriced from then. */

@@ -2,9 +2,8 @@ import { z } from 'zod';
 import { managementRefusal, sourceTestView } from '../operator/index.js';
 import { releaseEntry } from './admission.js';
 import { holdFields } from './call.js';
-import { managementBy } from './management.js';
-import { published, request, stored } from './message.js';
-import { bucket, count, endpoint, epochMs, bucketEpoch, objectId, requestId } from './scalars.js';
+import { managementBy, published, request, stored } from './message.js';
+import { bucket, bucketEpoch, count, endpoint, epochMs, objectId, requestId } from './scalars.js';
 
 /** Maximum number of running calls, and of call IDs, in one heartbeat message. */
 export const HEARTBEAT_CALLS_MAX = 500;

@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { managementRefusal, PAGE_LIMIT_MAX } from '../operator/index.js';
-import { managementBy } from './management.js';
-import { published, request } from './message.js';
+import { PAGE_LIMIT_MAX, managementRefusal } from '../operator/index.js';
+import { managementBy, published, request } from './message.js';
 import { count, epochMs, modelId, month, nanoUsd, nanoUsdPositive, objectId, requestId } from './scalars.js';
 
 /** Maximum length of a series: [from, to). */

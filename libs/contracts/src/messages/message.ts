@@ -107,3 +107,17 @@ export function subjectPattern(
 ): string {
   return message.subject.replace(/\{(\w+)\}/g, (_whole, name: string) => words[name] ?? '*');
 }
+
+/**
+ * Common fields of the requests that the dashboard sends for people and operators to the service
+ * that owns the object.
+ */
+export const managementBy = <S extends ServiceName>(service: S) =>
+  ({
+    version: 1,
+    sentBy: ['dashboard'],
+    servedBy: [service],
+    perReplica: false,
+    answers: 'one',
+    timeoutMs: 8_000,
+  }) as const;

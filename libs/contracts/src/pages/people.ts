@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { memberRole } from '../operator/accounts.js';
+import { memberCreate, memberPut, memberRole, memberView } from '../operator/accounts.js';
 import { operatorRole } from '../operator/operators.js';
 import { email, label, objectId } from '../operator/scalars.js';
 
@@ -80,3 +80,18 @@ export const pageSession = z.object({
 export type PageSession = z.infer<typeof pageSession>;
 
 export const operatorSignIn = z.object({ token: z.string().min(1).max(500) });
+
+/** An invitation by email. Only the email verifies an address. */
+export const invitation = memberCreate.omit({ emailVerified: true });
+export type Invitation = z.input<typeof invitation>;
+
+/**
+ * A member in the account's list. It omits whether the address is verified, because that concerns
+ * the user and not the account.
+ */
+export const pageMember = memberView.omit({ emailVerified: true });
+export type PageMember = z.infer<typeof pageMember>;
+
+/** New role and cap of a member. The address cannot change. */
+export const pageMemberPut = memberPut.pick({ role: true, monthlySpendCapUsd: true });
+export type PageMemberPut = z.input<typeof pageMemberPut>;

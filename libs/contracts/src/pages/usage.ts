@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { ledgerTransactionView, usageRecordView, exportFormat } from '../operator/money.js';
 import { pageQuery } from '../operator/lists.js';
-import { modelId, objectId, instant, time } from '../operator/scalars.js';
+import { exportFormat, ledgerTransactionView, statementView, usageRecordView } from '../operator/money.js';
+import { instant, modelId, month, objectId, time } from '../operator/scalars.js';
 
 /** Filters of GET /api/accounts/{id}/usage-records; the list is newest first. */
 export const usageRecordsQuery = pageQuery.extend({
@@ -72,3 +72,16 @@ export const exportQuery = z.object({
   cursor: z.string().min(1).max(200).optional(),
 });
 export type ExportQuery = z.input<typeof exportQuery>;
+
+export const pageStatementQuery = z.object({ month });
+
+const { byKey, byMember } = statementView.shape;
+/** Readable name: the name of a key, or the address of a member, also if it was deleted. */
+const label = z.string();
+
+/** A statement with readable names. */
+export const pageStatement = statementView.extend({
+  byKey: z.array(byKey.element.extend({ label })),
+  byMember: z.array(byMember.element.extend({ label })),
+});
+export type PageStatement = z.infer<typeof pageStatement>;

@@ -2,7 +2,7 @@ import { IDEMPOTENCY_HOURS } from '@gateway/contracts/messages';
 import { every } from '@gateway/service-kit';
 import { ATTEMPTS_KEPT_MS } from '../base/attempt-rules.js';
 import type { BillingClient } from '../base/billing.js';
-import { OPERATOR_SESSION_IDLE_MS, OPERATOR_SESSION_LIFE_MS } from '../operators/rules.js';
+import { OPERATOR_SESSION_IDLE_MS, OPERATOR_SESSION_LIFE_MS } from '../operators/sessions.js';
 import { SESSION_IDLE_MS, SESSION_LIFE_MS } from '../sign-in/sessions.js';
 import type { CleanupStore } from './store.js';
 

@@ -1,7 +1,8 @@
-import type { RequestOrigin } from '@gateway/contracts/messages';
+import { type AnswerBodyOf, type ReceivedOf, type RequestOrigin, alertRaised } from '@gateway/contracts/messages';
 import { ATTEMPT_LIMITS, retryAfterSeconds } from '../base/attempt-rules.js';
+import type { Handlers } from '../base/serve.js';
 import type { Notice } from './notice-rules.js';
-import type { MailTx } from './store.js';
+import type { MailStore, MailTx } from './store.js';
 
 export interface NoticeFor {
   readonly notice: Notice;
@@ -26,4 +27,25 @@ export async function queueNotice(
   const counted = await tx.countAttempt(limit, `${notice}:${user ?? 'nobody'}`, nowMs);
   const isEnough = user !== null && retryAfterSeconds(limit, counted, nowMs) !== null;
   if (!isEnough) await tx.queueNotice({ notice, user, account, origin, queuedAt: nowMs });
+}
+
+/**
+ * Queues the emails of an alert: to the owner, the admins, and the member whom the cap concerns, if
+ * their addresses are verified. A repeated alert sends no email.
+ */
+export async function takeAlert(
+  store: Pick<MailStore, 'change'>,
+  alert: ReceivedOf<typeof alertRaised>,
+): Promise<AnswerBodyOf<typeof alertRaised>> {
+  await store.change(async (tx) => {
+    // Ignores an account that does not exist.
+    if (!(await tx.lockAccount(alert.account)) || !(await tx.takeAlert(alert))) return;
+    for (const member of await tx.alertReaders(alert.account, alert.subject)) await tx.queueMail(member, alert);
+  });
+  return { taken: true };
+}
+
+/** Registers the handler of alerts from billing. */
+export function serveAlerts({ change }: Handlers, store: MailStore): void {
+  change(alertRaised, (body) => takeAlert(store, body));
 }

@@ -1,6 +1,6 @@
 import type { CommandAuthor } from '@gateway/contracts/messages';
 import { refuse, type ManagementRefusal, type OperatorCreate, type OperatorView } from '@gateway/contracts/operator';
-import { toOperatorView } from './rules.js';
+import { toOperatorView } from './sessions.js';
 import type { OperatorStore } from './store.js';
 import type { MakeId } from '../base/rules.js';
 

@@ -1,4 +1,5 @@
 import {
+  type CommandAuthor,
   accountsCreateOperator,
   accountsCreateOperatorSession,
   accountsDeleteOperator,
@@ -6,19 +7,18 @@ import {
   accountsFindOperator,
   accountsFindOperatorSession,
   accountsListOperators,
-  type CommandAuthor,
 } from '@gateway/contracts/messages';
-import { refuseCursor, type ManagementRefusal, type OperatorView, refuse } from '@gateway/contracts/operator';
+import { type ManagementRefusal, type OperatorView, refuse, refuseCursor } from '@gateway/contracts/operator';
+import { isCursorOf, pageOf } from '../base/rules.js';
 import type { Handlers } from '../base/serve.js';
-import { createOperator, type CreateOperatorDeps } from './create-operator.js';
+import { type CreateOperatorDeps, createOperator } from './create-operator.js';
 import {
+  type OperatorSessionDeps,
   createOperatorSession,
   endOperatorSession,
   findOperatorSession,
-  type OperatorSessionDeps,
+  toOperatorView,
 } from './sessions.js';
-import { isCursorOf, pageOf } from '../base/rules.js';
-import { toOperatorView } from './rules.js';
 import type { OperatorStore } from './store.js';
 
 /** Returns one page of operators who can sign in, in the order of creation. */

@@ -2,10 +2,11 @@ import { SHARDS_TOTAL, shardOfAccount } from '@gateway/contracts/ids';
 import type { BalanceSnapshot } from '@gateway/contracts/messages';
 import { groupBy, pause } from '@gateway/service-kit';
 import type { BatchDecision } from './batch-ledger-rules.js';
-import { type Chunk, readChunks, type UsageDelivery } from './read-chunks.js';
+import type { LostCommitsDeps } from './check-ledger.js';
+import { type Chunk, type UsageDelivery, readChunks } from './read-chunks.js';
 import type { ReceivedEvent } from './rules.js';
-import { settleBatch, type UsageBatch } from './settle-batch.js';
-import { settleInHalves, type SettleInHalvesDeps } from './settle-in-halves.js';
+import { type UsageBatch, settleBatch } from './settle-batch.js';
+import { type SettleInHalvesDeps, settleInHalves } from './settle-in-halves.js';
 import type { SettleMeter } from './settle-meter.js';
 import { snapshotMessages } from './snapshot-rules.js';
 import type { SnapshotPublisher } from './stream.js';
@@ -144,4 +145,19 @@ function announce({ announcer }: SettleDeps, decision: BatchDecision): boolean {
   return snapshotMessages(decision.closed, decision.rowsAfter).every((accounts: BalanceSnapshot[]) =>
     announcer.snapshots(accounts),
   );
+}
+
+/**
+ * Settles messages that were read by position and not delivered. Publishes nothing to admission:
+ * under the following epoch, admission loads every account again and queries billing for due holds.
+ * @param deps with a store that does not use the guard
+ */
+export function settleLost(deps: Omit<SettleDeps, 'announcer'>): LostCommitsDeps['settle'] {
+  const untold = { ...deps, announcer: { snapshots: () => true } };
+  return async (subject, messages) => {
+    let settled = 0;
+    const deliveries = messages.map((message) => ({ ...message, ack: () => void (settled += 1) }));
+    await settleDeliveries(untold, subject, deliveries);
+    return settled === messages.length;
+  };
 }

@@ -1,23 +1,24 @@
+import type { Bus } from '@gateway/bus';
 import {
   type AnswerBodyOf,
+  type ReceivedOf,
   billingDeleteWebhook,
   billingGetWebhook,
   billingPutWebhook,
   billingRotateWebhookSecret,
   billingWebhookDeliveries,
-  type ReceivedOf,
 } from '@gateway/contracts/messages';
 import {
-  isRefusal,
   type ManagementRefusal,
-  refuse,
+  WEBHOOK_URL_CHARS_MAX,
   type WebhookDeliveryView,
   type WebhookView,
+  isRefusal,
+  refuse,
 } from '@gateway/contracts/operator';
-import type { Bus } from '@gateway/bus';
+import { isPrivateHost } from '@gateway/service-kit/network-address';
 import { pageOf, readNumberCursor } from '../ledger/page.js';
 import type { Delivery, DeliveryStore } from './delivery-store.js';
-import { checkWebhookUrl } from './rules.js';
 import type { Webhook, WebhookStore } from './store.js';
 
 export interface WebhookDeps {
@@ -114,4 +115,24 @@ export function serveWebhooks(
   bus.serve(billingDeleteWebhook, (body) => deleteWebhook(deps, body));
   bus.serve(billingRotateWebhookSecret, (body) => rotateWebhookSecret(deps, body));
   bus.serve(billingWebhookDeliveries, (body) => showDeliveries(deps.deliveries, body));
+}
+
+/**
+ * Checks a webhook's URL and returns it in the URL parser's normal form. Host names are checked by
+ * their text; their resolved addresses are checked at every connection.
+ * @param privateAllowed allows private and loopback addresses, and plain HTTP to them
+ */
+export function checkWebhookUrl(text: string, privateAllowed: boolean): string | ManagementRefusal {
+  const wrong = (message: string) => refuse('invalid_request', `url ${message}`, 'url');
+  if (!URL.canParse(text)) return wrong('is not a URL');
+  const url = new URL(text);
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return wrong('must begin with https://');
+  if (url.username !== '' || url.password !== '') return wrong('must not contain a user or password');
+  if (text.includes('#')) return wrong('must not have a fragment');
+  const isPrivate = isPrivateHost(url.hostname);
+  if (isPrivate && !privateAllowed)
+    return wrong('is a private, loopback or link-local address, which this deployment does not allow');
+  if (url.protocol === 'http:' && !isPrivate) return wrong('must begin with https://');
+  if (url.href.length > WEBHOOK_URL_CHARS_MAX) return wrong(`is longer than ${WEBHOOK_URL_CHARS_MAX} characters`);
+  return url.href;
 }

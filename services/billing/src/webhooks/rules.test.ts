@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { checkWebhookUrl } from './rules.js';
+import { checkWebhookUrl } from './handlers.js';
 
 const PRIVATE = [
   'https://127.0.0.1/',

@@ -1,18 +1,17 @@
 import {
-  aliasEntryKey,
-  modelEntryKey,
   type CatalogAlias,
   type CatalogModel,
   type CatalogProvider,
   type CatalogSource,
   type DatedVersion,
+  aliasEntryKey,
+  modelEntryKey,
 } from '@gateway/contracts/messages';
 import type { ProviderProfile } from '@gateway/contracts/operator';
 import { withHourWrites } from '@gateway/metering';
-import { publishedVersions } from '../objects/version-rules.js';
 import { speakMessages, toWireFigures } from '../objects/price-rules.js';
 import type { CatalogSnapshot, DatedFigures, Provider, Source } from '../objects/rules.js';
-import { publishedBetas } from '../objects/source-rules.js';
+import { publishedVersions } from '../objects/version-rules.js';
 import { connectionOf, profileOf } from '../profiles/profile-rules.js';
 
 /** Returns the bucket entries of a snapshot. The same snapshot always gives the same texts. */
@@ -123,4 +122,17 @@ function datedVersions(
     effectiveFrom,
     figures: figures === null ? null : toWireFigures(onMessages ? withHourWrites(figures) : figures),
   }));
+}
+
+/**
+ * Prefixes of betas that make a request more expensive than the model's price. A source forwards
+ * them only if it lists them.
+ */
+const PRICE_CHANGING_BETAS = ['fast-mode-'];
+
+type Betas = NonNullable<Source['betas']>;
+
+/** Returns the betas in the form that edges get. */
+export function publishedBetas(betas: Betas): Pick<CatalogSource, 'betas' | 'betasRefused'> {
+  return betas === 'standard' ? { betas: 'pass', betasRefused: PRICE_CHANGING_BETAS } : { betas };
 }

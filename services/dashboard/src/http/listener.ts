@@ -9,7 +9,7 @@ import {
 } from '@gateway/service-kit';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { breakOff } from './break-off.js';
+import { breakOff } from './send-file.js';
 import { HeldBytes, Places } from './places.js';
 import { RequestPlace, type ListenerPlaces } from './request-place.js';
 

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { breakOff } from './break-off.js';
 
 /** A text of any length, in pages. */
 export interface TextFile {
@@ -55,4 +54,14 @@ export async function sendFile(request: IncomingMessage, response: ServerRespons
 
 async function drained(response: ServerResponse, gone: AbortSignal): Promise<void> {
   await once(response, 'drain', { signal: AbortSignal.any([gone, AbortSignal.timeout(STALLED_MS_MAX)]) });
+}
+
+/**
+ * Aborts a response, so that the client sees that it is incomplete. An HTTP/1.0 body without a
+ * length ends when the connection closes, so only a reset signals the abort.
+ */
+export function breakOff(response: ServerResponse): void {
+  const { socket, useChunkedEncodingByDefault: isChunked } = response;
+  if (isChunked || socket === null) response.destroy();
+  else socket.resetAndDestroy();
 }

@@ -3,16 +3,15 @@ import { IDEMPOTENCY_KEY } from '../http/idempotency.js';
 import { REQUEST_MS_MAX } from '../http/listener.js';
 import { isRefused } from '../http/refusals.js';
 import { originOf, placeOf } from '../http/request-place.js';
-import { addFallbacks, addRoutes, sendHandled, type Api } from '../http/serve-route.js';
+import { type Api, addFallbacks, addRoutes, sendHandled } from '../http/serve-route.js';
 import { createStrictApp } from '../http/strict-app.js';
 import { setSignedIn } from '../operator-api/authenticate.js';
 import { OPERATOR_PREFIX } from '../operator-api/openapi.js';
 import { createPolicyReports } from './policy-report.js';
-import { busy, refusePage } from './refusals.js';
-import type { PageRequest, PageRoute, PagesContext } from './route.js';
+import { type PageRequest, type PageRoute, type PagesContext, busy, refusePage } from './route.js';
 import { cookieName, cookieOf } from './sign-in/cookies.js';
-import { findOperator, identify, refuseNoOperator, type Identified } from './sign-in/identify.js';
-import { CSP_REPORT_PATH, sendWebFile, setCommonHeaders, type WebFiles } from './web-files.js';
+import { type Identified, findOperator, identify, refuseNoOperator } from './sign-in/identify.js';
+import { CSP_REPORT_PATH, type WebFiles, sendWebFile, setCommonHeaders } from './web-files.js';
 
 export const PAGES_PREFIX = '/api';
 

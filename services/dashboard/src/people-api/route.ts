@@ -1,6 +1,7 @@
-import type { PeopleSession, RequestOrigin, CommandAuthor } from '@gateway/contracts/messages';
-import type { SessionAccount } from '@gateway/contracts/pages';
-import { routeDefiner, type Route } from '../http/route.js';
+import type { CommandAuthor, PeopleSession, RequestOrigin } from '@gateway/contracts/messages';
+import type { PageErrorCode, SessionAccount } from '@gateway/contracts/pages';
+import { type Refusal, refuseForNow } from '../http/refusals.js';
+import { type Route, routeDefiner } from '../http/route.js';
 import type { Operator } from '../operator-api/access.js';
 import type { Context } from '../operator-api/route.js';
 import type { EdgeClient } from './models/edge-client.js';
@@ -68,3 +69,16 @@ export interface PageBounds {
 export type PageRoute = Route<keyof Callers, PageRequest> & PageBounds;
 
 export const defineRoute = routeDefiner<PageRequest, Callers, PageBounds>();
+
+export function refusePage(code: PageErrorCode, message: string, param: string | null = null): Refusal {
+  return { refused: { code, message, param } };
+}
+
+export function tooManyAttempts(retryAfterSeconds: number): Refusal {
+  return { ...refusePage('too_many_attempts', 'too many attempts; wait before the next one'), retryAfterSeconds };
+}
+
+/** Refuses a request because the queue of password hashes or all places are full. */
+export function busy(): Refusal {
+  return refuseForNow('too many requests right now; try again shortly');
+}

@@ -2,7 +2,7 @@ import { findUnchanged } from '@gateway/billing/accounts/find-unchanged.js';
 import { loadAccount } from '@gateway/billing/accounts/load-account.js';
 import { createMonths } from '@gateway/billing/ledger/months.js';
 import { LedgerGuard } from '@gateway/billing/usage/ledger-guard.js';
-import { settleLost } from '@gateway/billing/usage/settle-lost.js';
+import { settleLost } from '@gateway/billing/usage/settle-deliveries.js';
 import { correctionSnapshots } from '@gateway/billing/usage/snapshot-rules.js';
 import { startUsageWorker } from '@gateway/billing/usage/worker.js';
 import type { KeptPosition } from '@gateway/billing/usage/lost-commits-rules.js';

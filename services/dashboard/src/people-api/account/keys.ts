@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import {
   accountsBeginIdempotent,
   accountsCreateKey,
@@ -9,22 +10,20 @@ import {
   billingKeyMonths,
   objectId,
 } from '@gateway/contracts/messages';
-import { isRefusal, pageQuery, type KeyView } from '@gateway/contracts/operator';
+import { type KeyView, isRefusal, pageQuery } from '@gateway/contracts/operator';
 import {
-  keyCreation,
-  pageKeyCreate,
   type KeyCreation,
   type PageKeyCreated,
   type PageKeys,
+  keyCreation,
+  pageKeyCreate,
 } from '@gateway/contracts/pages';
 import { formatUsd, monthOf } from '@gateway/metering';
-import { z } from 'zod';
-import { canonicalJson, IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_RULE, isIdempotencyKey } from '../../http/idempotency.js';
+import { IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_RULE, canonicalJson, isIdempotencyKey } from '../../http/idempotency.js';
 import type { Refusal } from '../../http/refusals.js';
-import { refusePage } from '../refusals.js';
 import type { Handled } from '../../http/route.js';
-import { defineRoute, type AccountRequest, type UserRequest } from '../route.js';
 import { pageOfQuery } from '../../operator-api/parameters.js';
+import { type AccountRequest, type UserRequest, defineRoute, refusePage } from '../route.js';
 import { namesOf } from './names.js';
 
 const byKey = z.object({ key: objectId });

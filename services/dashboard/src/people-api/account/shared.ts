@@ -1,6 +1,6 @@
 import type { LedgerTransactionView, MemberView } from '@gateway/contracts/operator';
 import { z } from 'zod';
-import { customersTransaction } from '../usage/customer-entries.js';
+import { customersTransaction } from '../usage/customer-lines.js';
 import { defineRoute, type PageRoute } from '../route.js';
 import { isRefused } from '../../http/refusals.js';
 import type { Handled } from '../../http/route.js';

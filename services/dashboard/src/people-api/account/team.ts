@@ -1,10 +1,9 @@
-import { accountsInviteMember, accountsNames, accountsPutMember, objectId } from '@gateway/contracts/messages';
-import { isRefusal, type MemberView } from '@gateway/contracts/operator';
-import { invitation, pageMemberPut, type PageMember } from '@gateway/contracts/pages';
 import { z } from 'zod';
-import { refusePage, tooManyAttempts } from '../refusals.js';
+import { accountsInviteMember, accountsNames, accountsPutMember, objectId } from '@gateway/contracts/messages';
+import { type MemberView, isRefusal } from '@gateway/contracts/operator';
+import { type PageMember, invitation, pageMemberPut } from '@gateway/contracts/pages';
 import type { Handled } from '../../http/route.js';
-import { defineRoute } from '../route.js';
+import { defineRoute, refusePage, tooManyAttempts } from '../route.js';
 
 export const TEAM_ROUTES = [
   defineRoute({

@@ -1,14 +1,13 @@
-import { PAGE_ERRORS, playgroundRequest, type PageError } from '@gateway/contracts/pages';
 import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { z } from 'zod';
-import { refusePage } from '../refusals.js';
+import { PAGE_ERRORS, type PageError, playgroundRequest } from '@gateway/contracts/pages';
 import { REQUEST_ID_HEADER } from '../../http/refusals.js';
-import type { EdgeAnswer } from './edge-client.js';
 import type { Handled } from '../../http/route.js';
-import { defineRoute, type AccountRequest } from '../route.js';
+import { type AccountRequest, defineRoute, refusePage } from '../route.js';
 import { ensurePlaygroundKey, playgroundOwner } from './deciding-state.js';
+import type { EdgeAnswer } from './edge-client.js';
 
 /** Large, because each message repeats the whole conversation. */
 const BODY_BYTES_MAX = 1024 * 1024;

@@ -1,17 +1,16 @@
+import type { IncomingMessage } from 'node:http';
+import type { Request } from 'express';
 import {
+  type CommandAuthor,
+  type PeopleSession,
   accountsFindOperatorSession,
   accountsFindSession,
   objectId,
-  type PeopleSession,
-  type CommandAuthor,
 } from '@gateway/contracts/messages';
 import type { SessionAccount } from '@gateway/contracts/pages';
-import type { Request } from 'express';
-import type { IncomingMessage } from 'node:http';
 import type { Refusal } from '../../http/refusals.js';
-import { ROOT, type Operator } from '../../operator-api/access.js';
-import { refusePage } from '../refusals.js';
-import type { PageRequest, PageRoute, PagesContext } from '../route.js';
+import { type Operator, ROOT } from '../../operator-api/access.js';
+import { type PageRequest, type PageRoute, type PagesContext, refusePage } from '../route.js';
 
 const CSRF_HEADER = 'x-csrf-token';
 /** Form of a session cookie's value. Other values are refused without a query. */

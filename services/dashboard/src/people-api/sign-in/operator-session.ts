@@ -1,14 +1,13 @@
 import { accountsCreateOperatorSession, accountsEndOperatorSession } from '@gateway/contracts/messages';
 import { operatorSignIn } from '@gateway/contracts/pages';
 import { STRANGER, UNKNOWN } from '../../access-log.js';
-import { setCookie } from './cookies.js';
-import { actorOf, ROOT } from '../../operator-api/access.js';
 import { isRefused } from '../../http/refusals.js';
-import { refusePage } from '../refusals.js';
-import { authenticate } from '../../operator-api/authenticate.js';
-import { findSession } from './identify.js';
 import type { Handled } from '../../http/route.js';
-import { defineRoute, type PageRequest } from '../route.js';
+import { ROOT, actorOf } from '../../operator-api/access.js';
+import { authenticate } from '../../operator-api/authenticate.js';
+import { type PageRequest, defineRoute, refusePage } from '../route.js';
+import { setCookie } from './cookies.js';
+import { findSession } from './identify.js';
 import { viewOf } from './session.js';
 
 /** The longest duration of a session. */

@@ -1,5 +1,6 @@
 import { digestOfMailToken } from '@gateway/contracts/ids';
 import {
+  type MailTokenKind,
   accountsBeginSignIn,
   accountsChangePassword,
   accountsFindMailToken,
@@ -7,7 +8,6 @@ import {
   accountsResendVerification,
   accountsSignUp,
   accountsUseMailToken,
-  type MailTokenKind,
 } from '@gateway/contracts/messages';
 import {
   acceptInvitation,
@@ -18,11 +18,10 @@ import {
   signUp,
   verifyEmail,
 } from '@gateway/contracts/pages';
-import { isRefused, type Refusal } from '../../http/refusals.js';
-import { busy, refusePage, tooManyAttempts } from '../refusals.js';
-import { findSession } from './identify.js';
+import { type Refusal, isRefused } from '../../http/refusals.js';
 import type { Handled } from '../../http/route.js';
-import { defineRoute, type PageRequest } from '../route.js';
+import { type PageRequest, busy, defineRoute, refusePage, tooManyAttempts } from '../route.js';
+import { findSession } from './identify.js';
 import { enter } from './session.js';
 
 const ACCEPTED = { status: 202, body: {} } as const;

@@ -1,16 +1,15 @@
 import {
+  type PeopleSession,
   accountsBeginSignIn,
   accountsCreateSession,
   accountsEndSession,
-  type PeopleSession,
 } from '@gateway/contracts/messages';
-import { signIn, type OperatorSession, type PageSession } from '@gateway/contracts/pages';
+import { type OperatorSession, type PageSession, signIn } from '@gateway/contracts/pages';
 import { STRANGER, UNKNOWN } from '../../access-log.js';
-import { setCookie } from './cookies.js';
-import { busy, refusePage, tooManyAttempts } from '../refusals.js';
-import { findOperator, findSession } from './identify.js';
 import type { Handled } from '../../http/route.js';
-import { defineRoute, type PageRequest } from '../route.js';
+import { type PageRequest, busy, defineRoute, refusePage, tooManyAttempts } from '../route.js';
+import { setCookie } from './cookies.js';
+import { findOperator, findSession } from './identify.js';
 
 const SESSION_COOKIE_SECONDS = 30 * 86_400;
 

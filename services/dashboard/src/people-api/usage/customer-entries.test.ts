@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { customersTransaction } from './customer-entries.js';
+import { customersTransaction } from './customer-lines.js';
 
 test('customersTransaction() keeps charges and drops provider costs', () => {
   const charged = [

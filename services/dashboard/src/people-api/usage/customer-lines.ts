@@ -1,6 +1,5 @@
-import { isRefusal, type ExportFormat, type LedgerEntryLine, type UsageRecordLine } from '@gateway/contracts/operator';
-import { CSV_LINE_END, csvCell, type CsvValue } from '@gateway/service-kit';
-import { isCustomersEntry } from './customer-entries.js';
+import { type ExportFormat, type LedgerEntryLine, type UsageRecordLine, isRefusal } from '@gateway/contracts/operator';
+import { CSV_LINE_END, type CsvValue, csvCell } from '@gateway/service-kit';
 import type { exportPages } from '../../operator-api/money/export-pages.js';
 
 /** A column of a customer's file: its name and its value in a line. */
@@ -94,4 +93,22 @@ function csvLine(values: readonly CsvValue[]): string {
     csvCell(value, typeof value === 'string' && !NUMBER.test(value) ? 'text' : 'plain'),
   );
   return cells.join(',') + CSV_LINE_END;
+}
+
+const COST = 'cost';
+const PROVIDER_COST = 'provider-cost:';
+
+/** Returns whether a customer may see an entry. Provider costs are hidden. */
+export function isCustomersEntry({ ledgerAccount }: { readonly ledgerAccount: string }): boolean {
+  return ledgerAccount !== COST && !ledgerAccount.startsWith(PROVIDER_COST);
+}
+
+/**
+ * Returns a ledger transaction without cost entries. Cost entries balance each other, so the rest
+ * still sums to zero.
+ */
+export function customersTransaction<T extends { readonly entries: readonly { readonly ledgerAccount: string }[] }>(
+  transaction: T,
+): T {
+  return { ...transaction, entries: transaction.entries.filter(isCustomersEntry) };
 }

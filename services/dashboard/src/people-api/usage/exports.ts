@@ -1,14 +1,13 @@
+import type { z } from 'zod';
 import { billingExportLedgerEntries, billingExportUsageRecords, entryId, requestId } from '@gateway/contracts/messages';
 import { isRefusal } from '@gateway/contracts/operator';
 import { exportQuery } from '@gateway/contracts/pages';
-import type { z } from 'zod';
-import { refusePage } from '../refusals.js';
-import { customerPages, type CustomerFile } from './customer-lines.js';
-import { exportPages } from '../../operator-api/money/export-pages.js';
 import type { Handled } from '../../http/route.js';
-import { defineRoute, type AccountRequest } from '../route.js';
+import { exportPages } from '../../operator-api/money/export-pages.js';
 import { contentTypeOf } from '../../operator-api/money/exports.js';
 import { epochOf } from '../../operator-api/parameters.js';
+import { type AccountRequest, defineRoute, refusePage } from '../route.js';
+import { type CustomerFile, customerPages } from './customer-lines.js';
 
 type Request = AccountRequest & { readonly query: z.output<typeof exportQuery> };
 

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import {
   billingRefusedCall,
   billingStatement,
@@ -5,23 +6,21 @@ import {
   billingUsageRecords,
   requestId,
 } from '@gateway/contracts/messages';
-import { isRefusal, type UsageRecordView } from '@gateway/contracts/operator';
+import { type UsageRecordView, isRefusal } from '@gateway/contracts/operator';
 import {
-  pageStatementQuery,
-  pageUsageRecord,
-  usageRecordsQuery,
   type PageStatement,
   type PageUsageRecord,
   type PageUsageRecords,
   type UsageLookup,
+  pageStatementQuery,
+  pageUsageRecord,
+  usageRecordsQuery,
 } from '@gateway/contracts/pages';
-import { z } from 'zod';
-import { refusePage } from '../refusals.js';
-import { customersTransaction } from './customer-entries.js';
 import type { Handled } from '../../http/route.js';
-import { defineRoute, type AccountRequest } from '../route.js';
 import { epochOf, pageOfQuery } from '../../operator-api/parameters.js';
-import { namesOf, type AccountNames } from '../account/names.js';
+import { type AccountNames, namesOf } from '../account/names.js';
+import { type AccountRequest, defineRoute, refusePage } from '../route.js';
+import { customersTransaction } from './customer-lines.js';
 import { ownKeys } from './series.js';
 
 const NOT_FOUND = refusePage('not_found', 'no request with this ID was found in the account');

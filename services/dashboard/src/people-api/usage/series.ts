@@ -1,20 +1,19 @@
+import { type AnswerOf, OTHER_GROUP, billingRefusedCalls, billingUsageSeries } from '@gateway/contracts/messages';
 import { isRefusal } from '@gateway/contracts/operator';
-import { billingRefusedCalls, billingUsageSeries, OTHER_GROUP, type AnswerOf } from '@gateway/contracts/messages';
 import {
   HOURLY_DAYS_MAX,
-  refusalsQuery,
-  SERIES_DAYS_MAX,
-  usageSeriesQuery,
   type Refusals,
   type RefusalsPoint,
+  SERIES_DAYS_MAX,
   type UsageSeries,
+  refusalsQuery,
+  usageSeriesQuery,
 } from '@gateway/contracts/pages';
 import { formatUsd } from '@gateway/metering';
 import type { Refusal } from '../../http/refusals.js';
-import { refusePage } from '../refusals.js';
 import type { Handled } from '../../http/route.js';
-import { defineRoute, type AccountRequest } from '../route.js';
-import { namesOf, type AccountNames } from '../account/names.js';
+import { type AccountNames, namesOf } from '../account/names.js';
+import { type AccountRequest, defineRoute, refusePage } from '../route.js';
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;

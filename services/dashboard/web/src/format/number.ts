@@ -1,3 +1,5 @@
+import type { PageUsageRecord } from '@gateway/contracts/pages';
+
 /** "12,400". */
 export function formatCount(count: number): string {
   return count.toLocaleString('en-US');
@@ -24,4 +26,15 @@ export function formatBytes(bytes: number): string {
   if (bytes < 1_000) return `${bytes} B`;
   if (bytes < 1_000_000) return `${(bytes / 1_000).toFixed(0)} KB`;
   return `${(bytes / 1_000_000).toFixed(1)} MB`;
+}
+
+/** Describes billing apart from tokens: "flex, 3 × web search"; empty if there is none. */
+export function servedWords({ class: name, units }: Pick<PageUsageRecord, 'class' | 'units'>): string {
+  const uses = Object.entries(units).map(([unit, count]) => usesOf(unit, count));
+  return [...(name === 'standard' ? [] : [name]), ...uses].join(', ');
+}
+
+/** "3 × web search". */
+export function usesOf(unit: string, count: number): string {
+  return `${formatCount(count)} × ${unit.replaceAll('_', ' ')}`;
 }

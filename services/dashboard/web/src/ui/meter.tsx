@@ -1,3 +1,5 @@
+import type { ReactNode } from 'react';
+
 interface MeterProps {
   /** Text for screen readers. */
   readonly label: string;
@@ -20,4 +22,19 @@ export function Meter({ label, percent }: MeterProps) {
       <div className={`meter-fill ${tone}`} style={{ width: `${Math.min(100, Math.max(0, percent))}%` }} />
     </div>
   );
+}
+
+export type Tone = 'good' | 'warn' | 'bad' | 'accent' | 'quiet';
+
+/** A state in one or two words. The colour only supports the text. */
+export function Mark({
+  tone = 'quiet',
+  plain = false,
+  children,
+}: {
+  tone?: Tone;
+  plain?: boolean;
+  children: ReactNode;
+}) {
+  return <span className={`mark ${tone}${plain ? ' plain' : ''}`}>{children}</span>;
 }

@@ -1,4 +1,4 @@
-import { PasswordInput } from '@mantine/core';
+import { PasswordInput, TextInput } from '@mantine/core';
 
 /** The API's bounds, repeated because pages must not import code of the contracts. */
 export const PASSWORD_CHARS_MIN = 10;
@@ -25,6 +25,28 @@ export function NewPassword({ label = 'Password', name = 'password', value, erro
       required
       minLength={PASSWORD_CHARS_MIN}
       maxLength={PASSWORD_CHARS_MAX}
+      error={error}
+    />
+  );
+}
+
+interface EmailInputProps {
+  readonly value: string;
+  readonly error?: string | undefined;
+  readonly onChange: (value: string) => void;
+}
+
+/** The email address of a person. */
+export function EmailInput({ value, error, onChange }: EmailInputProps) {
+  return (
+    <TextInput
+      label="Email address"
+      name="email"
+      type="email"
+      autoComplete="username"
+      required
+      value={value}
+      onChange={(event) => onChange(event.currentTarget.value)}
       error={error}
     />
   );

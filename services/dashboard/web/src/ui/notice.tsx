@@ -2,8 +2,7 @@ import { Button } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import { ApiError } from '../api/request.js';
-import { adviceOf } from '../format/advice.js';
-import type { Advice } from '../format/advice.js';
+import { type Advice, adviceOf } from '../format/advice.js';
 import { CopyText } from './copy.js';
 import { Icon } from './icons.js';
 
@@ -84,4 +83,16 @@ function sentence(message: string): string {
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : 'An unexpected error occurred.';
+}
+
+/** Returns the message of an error that names this field. */
+export function fieldError(error: unknown, field: string): string | undefined {
+  if (!(error instanceof ApiError) || error.param === null || error.code !== 'invalid_request') return undefined;
+  const named = error.param.split(/[.[]/).at(0) === field || error.param === field;
+  return named ? error.message : undefined;
+}
+
+/** Returns whether an error names none of the fields and must be shown above the form. */
+export function isFormError(error: unknown, fields: readonly string[]): boolean {
+  return error !== null && error !== undefined && fields.every((field) => fieldError(error, field) === undefined);
 }

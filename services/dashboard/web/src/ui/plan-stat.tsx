@@ -1,6 +1,6 @@
 import type { OverviewView } from '@gateway/contracts/pages';
 import type { ReactNode } from 'react';
-import { Mark } from './mark.js';
+import { Mark } from './meter.js';
 import { Stat } from './page.js';
 
 interface PlanStatProps {

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'react';
 import { formatAgo, formatCountDown, formatLocal, formatShortUtc, formatUtc } from '../format/time.js';
+import { formatUsd, formatUsdExact } from '../format/usd.js';
 
 /** A time in UTC; the reader's local time is on hover. */
 export function Time({ at, seconds = false }: { readonly at: string; readonly seconds?: boolean }) {
@@ -47,4 +48,22 @@ export function useNow(everyMs: number): number {
     return () => clearInterval(timer);
   }, [everyMs]);
   return now;
+}
+
+interface AmountProps {
+  /** Decimal string of USD. */
+  readonly usd: string;
+  /** Shows all places, at least this many; zero has two. */
+  readonly exact?: number;
+}
+
+/** An amount. A rounded one shows the exact amount on hover. */
+export function Amount({ usd, exact }: AmountProps) {
+  const full = formatUsdExact(usd, /[1-9]/.test(usd) ? exact : undefined);
+  const shown = exact === undefined ? formatUsd(usd) : full;
+  return (
+    <span className="num" title={shown === full ? undefined : `exactly ${full}`}>
+      {shown}
+    </span>
+  );
 }

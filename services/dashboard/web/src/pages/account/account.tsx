@@ -8,9 +8,8 @@ import type { Advice } from '../../format/advice.js';
 import { useCurrent } from '../../layout/current-account.js';
 import { Confirm } from '../../ui/confirm.js';
 import { CopyText } from '../../ui/copy.js';
-import { fieldError, isFormError } from '../../ui/form-error.js';
 import { NewPassword } from '../../ui/new-password.js';
-import { ErrorNotice, Notice } from '../../ui/notice.js';
+import { ErrorNotice, Notice, fieldError, isFormError } from '../../ui/notice.js';
 import { Card, Page } from '../../ui/page.js';
 
 /** The person's profile: address, password, sessions, appearance. */

@@ -2,7 +2,7 @@ import type { AlertView } from '@gateway/contracts/pages';
 import { useAlerts, useKeys } from '../../api/queries.js';
 import { useCurrent } from '../../layout/current-account.js';
 import { Bones, Empty } from '../../ui/empty.js';
-import { Mark } from '../../ui/mark.js';
+import { Mark } from '../../ui/meter.js';
 import { ErrorNotice } from '../../ui/notice.js';
 import { Card } from '../../ui/page.js';
 import { Table, TableFoot } from '../../ui/table.js';

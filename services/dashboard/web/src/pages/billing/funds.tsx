@@ -1,13 +1,12 @@
 import { useOverview } from '../../api/queries.js';
 import { formatUsd, parseNano } from '../../format/usd.js';
 import { useCurrent } from '../../layout/current-account.js';
-import { Amount } from '../../ui/amount.js';
 import { CopyLine } from '../../ui/copy.js';
 import { Loaded } from '../../ui/loaded.js';
 import { Meter } from '../../ui/meter.js';
 import { Card, Stat } from '../../ui/page.js';
 import { PlanStat } from '../../ui/plan-stat.js';
-import { CountDown, Time } from '../../ui/time.js';
+import { Amount, CountDown, Time } from '../../ui/time.js';
 import { inUnit } from '../overview/balance-cards.js';
 
 /** The wallet, the plan, and how to add funds. */

@@ -1,17 +1,16 @@
 import { SegmentedControl } from '@mantine/core';
-import type { LedgerTransactionView } from '@gateway/contracts/pages';
 import { useState } from 'react';
 import { Link } from 'react-router';
+import type { LedgerTransactionView } from '@gateway/contracts/pages';
 import { useLedger } from '../../api/queries.js';
 import { nanoToText, parseNano, placesOf } from '../../format/usd.js';
 import { useCurrent } from '../../layout/current-account.js';
-import { Amount } from '../../ui/amount.js';
+import { ShortId, shortId } from '../../ui/copy.js';
 import { Bones, Empty } from '../../ui/empty.js';
 import { ErrorNotice } from '../../ui/notice.js';
 import { Card } from '../../ui/page.js';
-import { ShortId, shortId } from '../../ui/short-id.js';
 import { Table, TableFoot } from '../../ui/table.js';
-import { ShortTime } from '../../ui/time.js';
+import { Amount, ShortTime } from '../../ui/time.js';
 
 type Shown = 'with' | 'without';
 

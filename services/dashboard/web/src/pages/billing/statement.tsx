@@ -6,7 +6,7 @@ import { countOf, formatCount } from '../../format/number.js';
 import { parseNano, placesOf } from '../../format/usd.js';
 import { formatMonth, monthOf, recentMonths } from '../../format/time.js';
 import { useCurrent } from '../../layout/current-account.js';
-import { Amount } from '../../ui/amount.js';
+import { Amount } from '../../ui/time.js';
 import { Empty } from '../../ui/empty.js';
 import { Loaded } from '../../ui/loaded.js';
 import { Card } from '../../ui/page.js';

@@ -1,15 +1,14 @@
 import { Button, Modal, Switch, TextInput } from '@mantine/core';
-import type { WebhookView } from '@gateway/contracts/pages';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
+import type { WebhookView } from '@gateway/contracts/pages';
 import { useRefreshAccount, useWebhook } from '../../api/queries.js';
 import { request } from '../../api/request.js';
 import { useCurrent } from '../../layout/current-account.js';
 import { Confirm } from '../../ui/confirm.js';
 import { CopyLine } from '../../ui/copy.js';
-import { fieldError, isFormError } from '../../ui/form-error.js';
 import { Loaded } from '../../ui/loaded.js';
-import { ErrorNotice, Notice } from '../../ui/notice.js';
+import { ErrorNotice, Notice, fieldError, isFormError } from '../../ui/notice.js';
 import { Card } from '../../ui/page.js';
 import { useToast } from '../../ui/toasts.js';
 import { Deliveries } from './deliveries.js';

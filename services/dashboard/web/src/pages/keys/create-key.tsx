@@ -1,14 +1,13 @@
 import { Button, Modal, SegmentedControl, TextInput } from '@mantine/core';
-import type { KeyCreation, PageKeyCreate, PageKeyCreated } from '@gateway/contracts/pages';
 import { useMutation } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
+import type { KeyCreation, PageKeyCreate, PageKeyCreated } from '@gateway/contracts/pages';
 import { useMembers, useModels } from '../../api/queries.js';
 import { request } from '../../api/request.js';
 import { formatUsd } from '../../format/usd.js';
 import { useCurrent } from '../../layout/current-account.js';
 import { CapInput } from '../../ui/cap-input.js';
-import { fieldError, isFormError } from '../../ui/form-error.js';
-import { ErrorNotice, Notice } from '../../ui/notice.js';
+import { ErrorNotice, Notice, fieldError, isFormError } from '../../ui/notice.js';
 import { PickMany, Picker } from '../../ui/picker.js';
 
 interface CreateKeyProps {

@@ -1,16 +1,13 @@
 import { ActionIcon, Menu } from '@mantine/core';
-import type { PageKey } from '@gateway/contracts/pages';
 import { Link } from 'react-router';
+import type { PageKey } from '@gateway/contracts/pages';
 import { formatUsd, parseNano } from '../../format/usd.js';
 import { useCurrent } from '../../layout/current-account.js';
-import { Amount } from '../../ui/amount.js';
 import { Icon } from '../../ui/icons.js';
-import { Meter } from '../../ui/meter.js';
-import { Table } from '../../ui/table.js';
-import type { Column } from '../../ui/table.js';
-import { Ago, Time } from '../../ui/time.js';
+import { Mark, Meter, type Tone } from '../../ui/meter.js';
+import { type Column, Table } from '../../ui/table.js';
+import { Ago, Amount, Time } from '../../ui/time.js';
 import type { Change } from './key-change.js';
-import { KeyState } from './key-state.js';
 
 /** Most models that a row names; the others are counted. */
 const MODELS_NAMED = 2;
@@ -150,4 +147,16 @@ function KeyActions({
       </Menu.Dropdown>
     </Menu>
   );
+}
+
+const STATES: Readonly<Record<PageKey['state'], { readonly tone: Tone; readonly word: string }>> = {
+  active: { tone: 'good', word: 'Active' },
+  suspended: { tone: 'warn', word: 'Suspended' },
+  revoked: { tone: 'quiet', word: 'Revoked' },
+  expired: { tone: 'quiet', word: 'Expired' },
+};
+
+/** The state of a key as a word. */
+export function KeyState({ state }: { readonly state: PageKey['state'] }) {
+  return <Mark tone={STATES[state].tone}>{STATES[state].word}</Mark>;
 }

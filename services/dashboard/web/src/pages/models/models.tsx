@@ -10,7 +10,7 @@ import { CopyButton } from '../../ui/copy.js';
 import { Empty } from '../../ui/empty.js';
 import { Icon } from '../../ui/icons.js';
 import { Loaded } from '../../ui/loaded.js';
-import { Mark } from '../../ui/mark.js';
+import { Mark } from '../../ui/meter.js';
 import { Card, Page } from '../../ui/page.js';
 import { Table } from '../../ui/table.js';
 

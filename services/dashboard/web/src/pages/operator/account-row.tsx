@@ -1,8 +1,8 @@
 import type { AccountView } from '@gateway/contracts/pages';
 import { Link } from 'react-router';
-import { Mark } from '../../ui/mark.js';
+import { Mark } from '../../ui/meter.js';
 import type { Column } from '../../ui/table.js';
-import { ShortId } from '../../ui/short-id.js';
+import { ShortId } from '../../ui/copy.js';
 import { Time } from '../../ui/time.js';
 
 export const ACCOUNT_COLUMNS: readonly Column[] = [

@@ -1,22 +1,21 @@
 import { Button } from '@mantine/core';
-import type { AccountView } from '@gateway/contracts/pages';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link, useParams } from 'react-router';
+import type { AccountView } from '@gateway/contracts/pages';
 import { useAccount, useAccountKeys, useAccountWallet, useSubscription } from '../../api/operator-queries.js';
 import { request } from '../../api/request.js';
 import { formatUsd, parseNano } from '../../format/usd.js';
 import { useOperatorMay } from '../../layout/operator-shell.js';
-import { Amount } from '../../ui/amount.js';
 import { Confirm } from '../../ui/confirm.js';
 import { CopyText } from '../../ui/copy.js';
 import { Empty } from '../../ui/empty.js';
 import { ListCard } from '../../ui/list-card.js';
 import { Loaded } from '../../ui/loaded.js';
 import { Page, Stat } from '../../ui/page.js';
-import { Ago, Time } from '../../ui/time.js';
+import { Ago, Amount, Time } from '../../ui/time.js';
 import { useToast } from '../../ui/toasts.js';
-import { KeyState } from '../keys/key-state.js';
+import { KeyState } from '../keys/key-table.js';
 import { AccountState } from './account-row.js';
 import { Credit } from './credit.js';
 

@@ -1,14 +1,13 @@
 import { Button, TextInput } from '@mantine/core';
-import type { AliasView } from '@gateway/contracts/pages';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import type { AliasView } from '@gateway/contracts/pages';
 import { ALIASES_KEY, useAliases } from '../../api/operator-queries.js';
 import { request } from '../../api/request.js';
 import { Confirm } from '../../ui/confirm.js';
 import { Empty } from '../../ui/empty.js';
-import { fieldError, isFormError } from '../../ui/form-error.js';
 import { ListCard } from '../../ui/list-card.js';
-import { ErrorNotice } from '../../ui/notice.js';
+import { ErrorNotice, fieldError, isFormError } from '../../ui/notice.js';
 import { Card } from '../../ui/page.js';
 import { useToast } from '../../ui/toasts.js';
 

@@ -6,7 +6,7 @@ import { useAudit } from '../../api/operator-queries.js';
 import { Empty } from '../../ui/empty.js';
 import { ListCard } from '../../ui/list-card.js';
 import { Page } from '../../ui/page.js';
-import { ShortId, shortId } from '../../ui/short-id.js';
+import { ShortId, shortId } from '../../ui/copy.js';
 import { ShortTime } from '../../ui/time.js';
 import { AccountPicker } from './account-picker.js';
 import { AuditEntry } from './audit-entry.js';

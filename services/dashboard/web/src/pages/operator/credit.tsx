@@ -1,11 +1,10 @@
 import { Button, Modal, Select, TextInput } from '@mantine/core';
-import type { AccountView } from '@gateway/contracts/pages';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import type { AccountView } from '@gateway/contracts/pages';
 import { request } from '../../api/request.js';
 import { formatUsd } from '../../format/usd.js';
-import { fieldError, isFormError } from '../../ui/form-error.js';
-import { ErrorNotice } from '../../ui/notice.js';
+import { ErrorNotice, fieldError, isFormError } from '../../ui/notice.js';
 import { useToast } from '../../ui/toasts.js';
 
 interface CreditProps {

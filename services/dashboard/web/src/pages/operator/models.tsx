@@ -3,9 +3,9 @@ import { formatShort } from '../../format/number.js';
 import { formatUsdExact } from '../../format/usd.js';
 import { Empty } from '../../ui/empty.js';
 import { ListCard } from '../../ui/list-card.js';
-import { Mark } from '../../ui/mark.js';
+import { Mark } from '../../ui/meter.js';
 import { Page } from '../../ui/page.js';
-import { ShortId } from '../../ui/short-id.js';
+import { ShortId } from '../../ui/copy.js';
 import { Aliases } from './aliases.js';
 
 /** The catalog with hidden and unavailable models. */

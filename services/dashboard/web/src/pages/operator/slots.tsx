@@ -1,21 +1,20 @@
 import { Button } from '@mantine/core';
-import type { SlotView } from '@gateway/contracts/pages';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'react-router';
+import type { SlotView } from '@gateway/contracts/pages';
 import { useSlots } from '../../api/operator-queries.js';
 import { request } from '../../api/request.js';
 import { countOf } from '../../format/number.js';
 import { useOperatorMay } from '../../layout/operator-shell.js';
-import { Amount } from '../../ui/amount.js';
 import { Confirm } from '../../ui/confirm.js';
+import { ShortId } from '../../ui/copy.js';
 import { Empty } from '../../ui/empty.js';
 import { Loaded } from '../../ui/loaded.js';
-import { Mark } from '../../ui/mark.js';
+import { Mark } from '../../ui/meter.js';
 import { Card, Page } from '../../ui/page.js';
-import { ShortId } from '../../ui/short-id.js';
 import { Table } from '../../ui/table.js';
-import { Ago } from '../../ui/time.js';
+import { Ago, Amount } from '../../ui/time.js';
 
 /** The running requests. */
 export function Component() {

@@ -4,7 +4,7 @@ import { formatCount, formatShare, formatShort } from '../../format/number.js';
 import { formatDuration } from '../../format/time.js';
 import { Empty } from '../../ui/empty.js';
 import { ListCard } from '../../ui/list-card.js';
-import { Mark } from '../../ui/mark.js';
+import { Mark } from '../../ui/meter.js';
 import { ErrorNotice } from '../../ui/notice.js';
 import { Page } from '../../ui/page.js';
 import { Ago, CountDown } from '../../ui/time.js';

@@ -1,12 +1,11 @@
-import type { OverviewView } from '@gateway/contracts/pages';
 import { Link } from 'react-router';
+import type { OverviewView } from '@gateway/contracts/pages';
 import { formatCount } from '../../format/number.js';
 import { formatUsd, parseNano } from '../../format/usd.js';
-import { Amount } from '../../ui/amount.js';
 import { Meter } from '../../ui/meter.js';
 import { Stat } from '../../ui/page.js';
 import { PlanStat } from '../../ui/plan-stat.js';
-import { CountDown, Time } from '../../ui/time.js';
+import { Amount, CountDown, Time } from '../../ui/time.js';
 
 /** Windows, wallet, plan and limits as figures. */
 export function BalanceCards({ overview }: { readonly overview: OverviewView }) {

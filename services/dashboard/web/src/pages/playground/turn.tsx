@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import { ApiError, request } from '../../api/request.js';
 import { formatCount } from '../../format/number.js';
-import { Amount } from '../../ui/amount.js';
+import { Amount } from '../../ui/time.js';
 import { CopyButton } from '../../ui/copy.js';
 import type { Turn } from './use-conversation.js';
 

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { Link } from 'react-router';
 import { request } from '../../api/request.js';
 import { SignInPage } from '../../layout/sign-in-page.js';
-import { EmailInput } from '../../ui/email-input.js';
+import { EmailInput } from '../../ui/new-password.js';
 import { ErrorNotice } from '../../ui/notice.js';
 
 /** Requests an email with a link to set a new password. */

@@ -8,7 +8,7 @@ import { SignInPage } from '../../layout/sign-in-page.js';
 import { NewPassword } from '../../ui/new-password.js';
 import { ErrorNotice, Notice } from '../../ui/notice.js';
 import { SendAgain } from './send-again.js';
-import { useEnter } from './use-enter.js';
+import { useEnter } from './sign-in.js';
 
 interface ChoosePasswordProps {
   readonly title: string;

@@ -2,7 +2,7 @@ import { Button } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { request } from '../../api/request.js';
-import { EmailInput } from '../../ui/email-input.js';
+import { EmailInput } from '../../ui/new-password.js';
 import { ErrorNotice } from '../../ui/notice.js';
 
 interface SendAgainProps {

@@ -1,14 +1,13 @@
 import { Button, PasswordInput } from '@mantine/core';
-import type { PageSession } from '@gateway/contracts/pages';
-import { useMutation } from '@tanstack/react-query';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { Link } from 'react-router';
-import { useConfig } from '../../api/queries.js';
-import { request } from '../../api/request.js';
+import { Link, useNavigate, useSearchParams } from 'react-router';
+import type { PageSession } from '@gateway/contracts/pages';
+import { SESSION_KEY, useConfig } from '../../api/queries.js';
+import { keepCsrfToken, request } from '../../api/request.js';
 import { SignInPage } from '../../layout/sign-in-page.js';
-import { EmailInput } from '../../ui/email-input.js';
+import { EmailInput } from '../../ui/new-password.js';
 import { ErrorNotice } from '../../ui/notice.js';
-import { useEnter } from './use-enter.js';
 
 /** Signs in with address and password. */
 export function Component() {
@@ -58,4 +57,22 @@ export function Component() {
       </form>
     </SignInPage>
   );
+}
+
+/** Starts a new session and opens the requested page, or the overview. */
+export function useEnter(): (session: PageSession) => void {
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const [query] = useSearchParams();
+  return (session) => {
+    keepCsrfToken(session.csrfToken);
+    client.clear();
+    client.setQueryData(SESSION_KEY, session);
+    void navigate(ownPath(query.get('next')), { replace: true });
+  };
+}
+
+/** Allows only paths of this dashboard, because another site could have made the link. */
+export function ownPath(next: string | null): string {
+  return next !== null && /^\/(?![/\\])/.test(next) ? next : '/';
 }

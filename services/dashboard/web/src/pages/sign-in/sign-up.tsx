@@ -5,9 +5,8 @@ import { Link } from 'react-router';
 import { useConfig } from '../../api/queries.js';
 import { request } from '../../api/request.js';
 import { SignInPage } from '../../layout/sign-in-page.js';
-import { EmailInput } from '../../ui/email-input.js';
-import { fieldError, isFormError } from '../../ui/form-error.js';
-import { ErrorNotice, Notice } from '../../ui/notice.js';
+import { EmailInput } from '../../ui/new-password.js';
+import { ErrorNotice, Notice, fieldError, isFormError } from '../../ui/notice.js';
 import { SendAgain } from './send-again.js';
 
 /** Creates an account. The response is the same whether or not the address is known. */

@@ -1,13 +1,12 @@
 import { Button, Modal, Select, TextInput } from '@mantine/core';
-import type { Invitation, PageMember, PageMemberPut } from '@gateway/contracts/pages';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
+import type { Invitation, PageMember, PageMemberPut } from '@gateway/contracts/pages';
 import { useRefreshAccount } from '../../api/queries.js';
 import { request } from '../../api/request.js';
 import { useCurrent } from '../../layout/current-account.js';
 import { CapInput } from '../../ui/cap-input.js';
-import { fieldError, isFormError } from '../../ui/form-error.js';
-import { ErrorNotice } from '../../ui/notice.js';
+import { ErrorNotice, fieldError, isFormError } from '../../ui/notice.js';
 import { useToast } from '../../ui/toasts.js';
 
 interface MemberFormProps {

@@ -1,18 +1,17 @@
 import { ActionIcon, Button, Menu } from '@mantine/core';
-import type { PageMember } from '@gateway/contracts/pages';
 import { useState } from 'react';
 import { Link } from 'react-router';
+import type { PageMember } from '@gateway/contracts/pages';
 import { useKeys, useMembers } from '../../api/queries.js';
 import { countOf } from '../../format/number.js';
 import { useCurrent } from '../../layout/current-account.js';
-import { Amount } from '../../ui/amount.js';
 import { Empty } from '../../ui/empty.js';
 import { Icon } from '../../ui/icons.js';
 import { Loaded } from '../../ui/loaded.js';
-import { Mark } from '../../ui/mark.js';
+import { Mark } from '../../ui/meter.js';
 import { Card, Page } from '../../ui/page.js';
 import { Table } from '../../ui/table.js';
-import { Time } from '../../ui/time.js';
+import { Amount, Time } from '../../ui/time.js';
 import { MemberForm } from './member-form.js';
 import { RemoveMember } from './remove-member.js';
 

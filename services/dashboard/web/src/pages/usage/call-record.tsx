@@ -1,12 +1,9 @@
+import { Fragment, type ReactNode } from 'react';
 import type { UsageLookup } from '@gateway/contracts/pages';
-import { Fragment } from 'react';
-import type { ReactNode } from 'react';
-import { formatCount } from '../../format/number.js';
-import { usesOf } from '../../format/served.js';
+import { formatCount, usesOf } from '../../format/number.js';
 import { formatDuration } from '../../format/time.js';
-import { Amount } from '../../ui/amount.js';
-import { Mark } from '../../ui/mark.js';
-import { Time } from '../../ui/time.js';
+import { Mark } from '../../ui/meter.js';
+import { Amount, Time } from '../../ui/time.js';
 import { kindWords } from '../billing/ledger.js';
 import { Outcome, outcomeAbout } from './outcome.js';
 

@@ -1,5 +1,5 @@
 import type { PageUsageRecord } from '@gateway/contracts/pages';
-import { Mark } from '../../ui/mark.js';
+import { Mark } from '../../ui/meter.js';
 
 const OUTCOMES = {
   settled: { tone: 'quiet', word: 'Billed', about: 'The response was complete, or the client disconnected.' },

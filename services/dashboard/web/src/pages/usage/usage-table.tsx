@@ -1,12 +1,10 @@
 import type { PageUsageRecord } from '@gateway/contracts/pages';
-import { formatCount } from '../../format/number.js';
+import { formatCount, servedWords } from '../../format/number.js';
 import { formatDuration } from '../../format/time.js';
-import { servedWords } from '../../format/served.js';
 import { placesOf } from '../../format/usd.js';
 import { useCurrent } from '../../layout/current-account.js';
-import { Amount } from '../../ui/amount.js';
 import { Table } from '../../ui/table.js';
-import { ShortTime } from '../../ui/time.js';
+import { Amount, ShortTime } from '../../ui/time.js';
 import { Outcome } from './outcome.js';
 
 interface UsageTableProps {
