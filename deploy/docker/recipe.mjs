@@ -10,6 +10,7 @@ export function readRecipe() {
       const [, instruction = '', rest = ''] = /^(\w+)\s+(.*)$/.exec(line) ?? [];
       return { instruction, text: rest };
     });
+  /** @type {{ base: string | undefined, steps: typeof steps }[]} */
   const stages = [];
   for (const step of steps) {
     if (step.instruction === 'FROM') stages.push({ base: step.text.split(' ')[0], steps: [] });

@@ -58,7 +58,7 @@ const BOUNDED = new Map([
 export function patternsOf(files) {
   const found = [];
   for (const [file, text] of files) {
-    if (!CODE.test(file) || file.endsWith('.d.mts') || NOT_OURS.test(file) || OWN_INPUT.test(file)) continue;
+    if (!CODE.test(file) || NOT_OURS.test(file) || OWN_INPUT.test(file)) continue;
     if (!text.includes('/') && !text.includes('RegExp')) continue;
     const program = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
     const constants = new Map();
