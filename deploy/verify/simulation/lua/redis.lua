@@ -1,5 +1,5 @@
--- A Redis of one process: what the gate's scripts call, over plain tables. Nothing expires by itself: a run is shorter than
--- every life that the scripts give.
+-- Implements the Redis commands that the limit store's scripts call, over plain tables. Keys never
+-- expire: a run is shorter than every expiry that the scripts set.
 local database = {}
 local now_ms = 0
 local commands = {}
@@ -153,7 +153,7 @@ function commands.ZREM(key, ...)
   return removed
 end
 
--- Only in the one form that the sweeps have: from the lowest up to a score, so many at most.
+-- Supports only the form that the sweeps use: from the lowest score up to `highest`, with a limit.
 function commands.ZRANGEBYSCORE(key, _, highest, _, _, limit)
   local set = value_of(key) or {}
   local members = {}
@@ -171,7 +171,7 @@ function commands.ZRANGEBYSCORE(key, _, highest, _, _, limit)
   return { unpack(members, 1, math.min(#members, limit)) }
 end
 
--- The whole set in one step. A pattern is `*`, or a text with `*` at one of its ends.
+-- Returns the whole set in one step. A pattern is `*`, or a text with `*` at one of its ends.
 function commands.ZSCAN(key, _, _, pattern)
   local found = {}
   local first, last = string.sub(pattern, 1, 1) == '*', string.sub(pattern, -1) == '*'
@@ -201,8 +201,9 @@ function install_script(name, text)
   scripts[name] = assert(load(body, name, 't', environment))
 end
 
--- Texts travel in one string, each followed by a \1: the script's name, the time, the number of keys, keys, arguments. \2
--- stands for what Redis answers as nil. Every call from outside costs more than the splitting.
+-- Runs a script. The payload is one string. Each text in it is followed by \1: the script's name,
+-- the time, the number of keys, the keys, the arguments. \2 represents a Redis nil reply. One
+-- string is used because a call from JavaScript into Lua costs more than splitting.
 function run_script(payload)
   local texts = {}
   for text in string.gmatch(payload, '([^\1]*)\1') do
@@ -219,7 +220,7 @@ function run_script(payload)
   return table.concat(reply, '\1')
 end
 
--- The fields of a hash, in order: name, value.
+-- Returns the fields of a hash, sorted by name, as alternating names and values.
 function dump_hash(key)
   local parts = {}
   local hash = value_of(key)
@@ -230,7 +231,7 @@ function dump_hash(key)
   return table.concat(parts, '\1')
 end
 
--- The keys of accounts, in order.
+-- Returns the account keys in order.
 function list_accounts()
   local keys = {}
   for _, key in ipairs(sorted_names(database)) do
@@ -258,7 +259,7 @@ local function copy(value)
   return copied
 end
 
--- What a file of the server would bring back.
+-- Saves a copy, like the server's file on disk.
 function keep_copy()
   kept = copy(database)
 end
@@ -267,7 +268,7 @@ function take_copy_back()
   database = copy(kept)
 end
 
--- What a server has that was superseded, and answers some all the same.
+-- Data of a superseded server that still answers some replicas.
 local superseded = {}
 
 function split_off()

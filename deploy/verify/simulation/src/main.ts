@@ -6,7 +6,7 @@ import { openRedis } from './run/open-redis.js';
 import { runSeeds } from './run/run-seeds.js';
 
 const SEEDS = 100_000;
-/** After so many the figures are kept: a run that is broken off goes on there. */
+/** Number of seeds after which results are saved. An interrupted run continues from there. */
 const SLICE_SEEDS = 2_000;
 
 const { values } = parseArgs({
@@ -25,11 +25,11 @@ else await prove(Number(values.seeds ?? SEEDS), Number(values.from ?? 1), values
 
 async function replay(seed: number): Promise<void> {
   const { failure, totals } = await runSeeds(await openRedis(), [seed]);
-  console.log(failure?.text ?? `seed ${seed} keeps every rule: ${JSON.stringify(totals)}`);
+  console.log(failure?.text ?? `seed ${seed} breaks no rule: ${JSON.stringify(totals)}`);
   process.exitCode = failure === null ? 0 : 1;
 }
 
-/** @param isAnew does not go on where a run with the same seeds was broken off */
+/** @param isAnew starts again even if an interrupted run with the same seeds can be continued */
 async function prove(seeds: number, from: number, isAnew: boolean): Promise<void> {
   let known = beginOrGoOn({ seeds, from }, isAnew);
   while (known.totals.seeds < seeds) {

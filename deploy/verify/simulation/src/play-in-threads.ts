@@ -11,7 +11,8 @@ interface Told {
 }
 
 /**
- * Plays seeds in threads, each of which takes every other one. Stops all when one finds a failure.
+ * Plays seeds in threads. Each thread takes every other seed. Stops all threads when one finds a
+ * failure.
  */
 export async function playInThreads(from: number, seeds: number): Promise<Told> {
   const told: Told[] = Array.from({ length: THREADS }, () => ({ totals: NO_TOTALS, failure: null }));

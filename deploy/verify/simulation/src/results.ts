@@ -2,19 +2,19 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { arch, cpus } from 'node:os';
 import { NO_TOTALS, together, type Totals } from './run/run-seeds.js';
 
-/** Fewer seeds say too little to be kept. */
+/** Results of fewer seeds are not saved. */
 const SEEDS_MIN = 1_000;
 const RESULTS = new URL('../../../../.results/simulation.md', import.meta.url);
 const FIGURES = new URL('../../../../.results/simulation.json', import.meta.url);
 
-/** The figures of seeds that have broken no rule. */
+/** Results of seeds that have broken no rule. */
 export interface Results {
   readonly asked: { readonly seeds: number; readonly from: number };
   readonly totals: Totals;
   readonly seconds: number;
 }
 
-/** Those of a run with the same seeds that was broken off, or none. */
+/** Returns the results of an interrupted run with the same seeds, or empty results. */
 export function beginOrGoOn(asked: Results['asked'], isAnew: boolean): Results {
   const begun = { asked, totals: NO_TOTALS, seconds: 0 };
   if (isAnew || !existsSync(FIGURES)) return begun;
@@ -23,7 +23,7 @@ export function beginOrGoOn(asked: Results['asked'], isAnew: boolean): Results {
   return isSame && before.totals.seeds < asked.seeds ? before : begun;
 }
 
-/** Adds the next seeds, and keeps the figures of many. */
+/** Adds the results of the next seeds and saves them if the run is large enough. */
 export function addResults({ asked, ...before }: Results, totals: Totals, seconds: number): Results {
   const results = { asked, totals: together(before.totals, totals), seconds: before.seconds + seconds };
   if (asked.seeds >= SEEDS_MIN) {
@@ -39,13 +39,13 @@ function render({ asked: { from }, totals, seconds }: Results): string {
     ['rules broken', '0'],
     ['calls', count(totals.calls)],
     [
-      'answers of admission: admitted, refused, faults',
+      'admission responses: admitted, refused, faults',
       [totals.admitted, totals.refused, totals.faults].map(count).join(', '),
     ],
     ['records', count(totals.records)],
-    ['of them expired, settled after they had expired', [totals.expired, totals.settledLate].map(count).join(', ')],
+    ['expired records, records settled after expiry', [totals.expired, totals.settledLate].map(count).join(', ')],
     ['losses of the limit store', count(totals.limitStoreLosses)],
-    ['accounts confirmed after one', count(totals.confirmed)],
+    ['accounts confirmed after a loss', count(totals.confirmed)],
     ['messages', count(totals.messages)],
     ['virtual hours', count(Math.round(totals.virtualMs / 3_600_000))],
     ['seconds', count(Math.round(seconds))],

@@ -2,10 +2,10 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { openRedis } from './run/open-redis.js';
 import { NO_TOTALS, runSeeds, together, type Totals } from './run/run-seeds.js';
 
-/** How many seeds a thread plays between two words to its parent. */
+/** Number of seeds between two reports to the parent thread. */
 const TELL_EVERY = 50;
 
-/** What a thread is told: which seeds it plays, and that it says what it has done since. */
+/** The task of a thread: the seeds that it plays. */
 export interface WorkerTask {
   readonly from: number;
   readonly seeds: number;

@@ -5,28 +5,28 @@ import type { VirtualTime } from '../time/virtual-time.js';
 
 const ID_HEX = 16;
 
-/** How one answer looks from outside. */
+/** A response as its client sees it. */
 export interface Seen {
   status: number | null;
-  /** As HTTP says: with its last byte. */
+  /** True when the last byte has arrived. */
   isComplete: boolean;
-  /** The client left before that. */
+  /** True if the client left before the response was complete. */
   hasLeft: boolean;
-  /** When its answer ended, however; in virtual time. */
+  /** Virtual time of the response's end, complete or not. */
   endedAt: number | null;
 }
 
-/** One request of one client, and what it sees of its answer. */
+/** A client's request and the response that it receives. */
 export class Client implements ClientRequest {
   id: string;
   readonly client = '203.0.113.7';
   readonly query = '';
   readonly headers: ClientHeaders;
   readonly answer: ClientAnswer;
-  /** In virtual time, as `seen.endedAt`. */
+  /** Virtual time, like `seen.endedAt`. */
   readonly begunAt: number;
   readonly seen: Seen = { status: null, isComplete: false, hasLeft: false, endedAt: null };
-  /** Called once, when the answer has ended. */
+  /** Called once when the response has ended. */
   onEnded: () => void = () => undefined;
   readonly #body: Buffer;
   #onGone: () => void = () => undefined;
@@ -34,7 +34,7 @@ export class Client implements ClientRequest {
   constructor(
     private readonly world: { readonly time: VirtualTime; readonly random: Random },
     private readonly host: Host,
-    /** The edge's time, which its ids carry. */
+    /** The edge's clock, which the IDs contain. */
     private readonly nowMs: () => number,
     secret: string,
     body: object,
@@ -55,7 +55,7 @@ export class Client implements ClientRequest {
     return { kind: 'complete', body: { bytes: this.#body, opened: () => undefined, free: () => undefined } };
   }
 
-  /** The client closes its connection; nothing when it has its answer. */
+  /** Closes the client's connection. Does nothing if the response is complete. */
   leave(): void {
     if (this.seen.isComplete || this.answer.isGone || !this.host.isAlive) return;
     this.seen.hasLeft = true;

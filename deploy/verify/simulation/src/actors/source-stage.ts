@@ -5,12 +5,14 @@ import type { Host } from '../time/host.js';
 
 const HEADERS_PLAIN = { 'content-type': 'application/json' };
 const HEADERS_STREAM = { 'content-type': 'text/event-stream' };
-/** One piece of generated text. */
+/** One chunk of generated text. */
 const PIECE = 'word ';
 
 type Answering = Extract<ProviderPlan, { kind: 'answer' }>;
 
-/** The providers, as one edge meets them: each try of a call goes by the scenario's plan for it. */
+/**
+ * The providers as one edge sees them. Each attempt of a call follows the scenario's plan for it.
+ */
 export class SourceStage implements SourceSender {
   constructor(
     private readonly world: RunParts,
@@ -28,7 +30,7 @@ export class SourceStage implements SourceSender {
   }
 }
 
-/** One request on its way, and its answer piece by piece. */
+/** Plays one request to a source and its response, chunk by chunk. */
 class Playing implements SourceExchange {
   #isOver = false;
   #isPaused = false;

@@ -5,50 +5,50 @@ import type { Host } from '../time/host.js';
 
 export type Tokens = Extract<ProviderPlan, { kind: 'answer' }>['usage'];
 
-/** What really happened to one call, whatever anybody believes. */
+/** The true state of one call, independent of what the services believe. */
 export interface CallTruth {
   readonly act: CallAct;
   readonly account: string;
   readonly edge: { readonly id: string; readonly host: Host };
   readonly client: Client;
-  /** The gateway's id when it was sent to a source, else of its admission. */
+  /** The gateway's ID when the call was sent to a source, otherwise the ID of its admission. */
   id: string | null;
   hold: HoldFields | null;
-  /** The epoch under which it was admitted first. */
+  /** The epoch of its first admission. */
   epoch: string | null;
-  /** When it was first sent to a source, or null. */
+  /** Time when it was first sent to a source, or null. */
   dispatchedAt: number | null;
   tries: number;
-  /** What its edge last told admission. */
+  /** The release that its edge last sent to admission. */
   released: { readonly outcome: 'ok' | 'void'; readonly amountNanoUsd: number } | null;
-  /** Frozen by its edge. */
+  /** The usage event that its edge has built. */
   event: UsageEvent | null;
   eventText: string | null;
   isStored: boolean;
-  /** Tokens that a provider has told of. */
+  /** Tokens that a provider has reported. */
   reported: Tokens;
-  /** When a provider sent the last piece of its answer, or null; as `dispatchedAt`. */
+  /** Time when a provider sent its last chunk, or null. Same clock as `dispatchedAt`. */
   lastPieceAt: number | null;
-  /** It was recorded as expired and settled after that. */
+  /** True if it was recorded as expired and settled later. */
   settledLate: boolean;
   /**
-   * The limit store was lost and opened again while its edge had been silent for longer than edges
-   * are waited for.
+   * True if the limit store was lost and opened again while the edge had been silent for longer
+   * than a recovery waits for edges.
    */
   isUnguarded: boolean;
 }
 
-/** What the limit store compared an admission with. */
+/** The limits that the limit store used for an admission. */
 export interface LimitsSeen {
   readonly slots: number;
-  /** Windows in requests, by their rows. */
+  /** Limits of windows in requests, by row name. */
   readonly rows: ReadonlyMap<string, number>;
 }
 
 export interface WalletEntryTruth {
   readonly account: string;
   readonly amountNanoUsd: number;
-  /** When admission had taken it. */
+  /** Time when admission confirmed it. */
   inForceAt: number | null;
 }
 

@@ -7,8 +7,8 @@ import { MemoryLedger } from '../ledger/memory-ledger.js';
 import { Random } from '../time/random.js';
 
 /**
- * Entries balance, rows are the sums of the entries, and a wallet is what came in less what was
- * charged (docs/protocol.md#i1).
+ * Checks that entries balance, rows are the sums of their entries, and a wallet is credits less
+ * charges (docs/protocol.md#i1).
  */
 export function checkLedger({ ledger, truth, scenario }: World): void {
   const sums = new Map<string, bigint>();
@@ -33,7 +33,10 @@ export function checkLedger({ ledger, truth, scenario }: World): void {
   }
 }
 
-/** All messages into an empty ledger, in another order: the same balances (docs/protocol.md#i8). */
+/**
+ * Settles all messages into an empty ledger in another order and compares the balances
+ * (docs/protocol.md#i8).
+ */
 export async function checkReplay(world: World): Promise<void> {
   const { streams, ledger, truth, scenario } = world;
   const again = new MemoryLedger();

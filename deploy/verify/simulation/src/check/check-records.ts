@@ -14,21 +14,21 @@ const figures: PriceFigures = {
   extras: null,
 };
 
-/** So long a last piece waits for the stream's word (docs/protocol.md#remains). */
+/** How long the last chunk waits for the stream's acknowledgement (docs/protocol.md#remains). */
 const RECORD_WAIT_MS = 2_000;
 
-/** Each call against its record (docs/protocol.md#invariants). */
+/** Compares each call with its record (docs/protocol.md#invariants). */
 export function checkRecords(world: World): void {
   const seen = new Set<string>();
   for (const call of world.truth.calls) {
-    // An answer that never reached its edge leaves the call without a hold there.
+    // If the admission response never reached the edge, the call has no hold there.
     seen.add(call.id ?? call.client.id);
     const record = world.ledger.records.get(call.id ?? call.client.id);
     if (call.dispatchedAt === null) checkUndispatched(world, call, record);
     else checkDispatched(world, call, record);
   }
   for (const id of world.ledger.records.keys()) {
-    if (!seen.has(id)) world.truth.broke('records are of calls', id);
+    if (!seen.has(id)) world.truth.broke('every record belongs to a call', id);
   }
 }
 
@@ -47,49 +47,53 @@ function checkDispatched(world: World, call: CallTruth, record: UsageRecord | un
   }
   if (isStored && event !== null) {
     const same = record.outcome === event.outcome && record.chargedNanoUsd === BigInt(event.amountNanoUsd);
-    if (!same) truth.broke('a stored event is the record', `${id}: ${record.outcome} ${record.chargedNanoUsd}`);
-  } else if (record.outcome !== 'expired') truth.broke('what was not stored expires', `${id} is ${record.outcome}`);
+    if (!same) truth.broke('the record equals the stored event', `${id}: ${record.outcome} ${record.chargedNanoUsd}`);
+  } else if (record.outcome !== 'expired')
+    truth.broke('a call without a stored event expires', `${id} is ${record.outcome}`);
   const { status, isComplete, hasLeft } = client.seen;
   const wholeAnswer = status === 200 && isComplete;
   if (wholeAnswer && record.outcome !== 'settled' && !mayBeUnrecorded(world, call)) {
-    truth.broke('every complete answer is settled', `${id} is ${record.outcome}`);
+    truth.broke('every complete response is settled', `${id} is ${record.outcome}`);
   }
   if (!wholeAnswer && !hasLeft && record.chargedNanoUsd !== 0n && call.edge.host.isAlive) {
-    truth.broke('what we cut short costs nothing', `${id} costs ${record.chargedNanoUsd}, status ${status}`);
+    truth.broke(
+      'a response that the gateway cut costs nothing',
+      `${id} costs ${record.chargedNanoUsd}, status ${status}`,
+    );
   }
   checkAmount(world, call, record);
 }
 
 /**
- * The amount is what the provider reported at the pinned price, else a marked estimate within the
- * hold.
+ * Checks that the amount is the provider's reported usage at the pinned price, or an estimate
+ * within the hold.
  */
 function checkAmount({ truth }: World, { id, reported: usage, hold }: CallTruth, record: UsageRecord): void {
   if (record.outcome !== 'settled') {
-    if (record.chargedNanoUsd !== 0n) truth.broke('only settled calls cost', `${id}: ${record.chargedNanoUsd}`);
+    if (record.chargedNanoUsd !== 0n) truth.broke('only settled calls are charged', `${id}: ${record.chargedNanoUsd}`);
     return;
   }
   if (usage === null || record.evidence === 'estimated') {
-    if (record.evidence !== 'estimated') truth.broke('what nobody reported is estimated', `${id}: ${record.evidence}`);
+    if (record.evidence !== 'estimated') truth.broke('unreported usage is estimated', `${id}: ${record.evidence}`);
     if (record.chargedNanoUsd > BigInt(hold?.worstNanoUsd ?? 0))
       truth.broke('an estimate is within the hold', String(id));
-    if (usage !== null && !isEarlyEnd(record)) truth.broke('what was reported is charged', `${id} is estimated`);
+    if (usage !== null && !isEarlyEnd(record)) truth.broke('reported usage is charged', `${id} is estimated`);
     return;
   }
   const expected = rate({ ...usage, cachedInput: 0, cacheWrite: 0, cacheWrite1h: 0 }, figures);
   if (record.chargedNanoUsd !== expected) {
-    truth.broke('the charge is what was reported', `${id}: ${record.chargedNanoUsd}, not ${expected}`);
+    truth.broke('the charge matches the reported usage', `${id}: ${record.chargedNanoUsd}, not ${expected}`);
   }
 }
 
-/** The client left, and was not read on for to the end. */
+/** True if the client left and the edge did not read the response to its end. */
 function isEarlyEnd(record: UsageRecord): boolean {
   return record.attempts.at(-1)?.outcome === 'abandoned';
 }
 
 /**
- * What remains: an edge that died with its limit store, or with a superseded one that admitted, and
- * calls that no heartbeat of it had named.
+ * An accepted loss: the edge died together with its limit store, or with a superseded one that
+ * admitted the call, and no heartbeat had named the call.
  */
 function mayBeLost({ server, streams }: World, { id, edge, hold, epoch, isStored }: CallTruth): boolean {
   if (isStored || edge.host.isAlive || id === null) return false;
@@ -98,8 +102,8 @@ function mayBeLost({ server, streams }: World, { id, edge, hold, epoch, isStored
 }
 
 /**
- * What remains: the last piece went out after two seconds without the stream's answer, and then the
- * edge was killed.
+ * An accepted loss: the last chunk was sent after two seconds without the stream's acknowledgement,
+ * and then the edge was killed.
  */
 function mayBeUnrecorded({ time }: World, { edge, isStored, lastPieceAt, client }: CallTruth): boolean {
   const waitedMs = (client.seen.endedAt ?? 0) - time.startedAt - (lastPieceAt ?? Infinity);

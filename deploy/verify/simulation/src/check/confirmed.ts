@@ -8,7 +8,7 @@ import {
 import type { World } from '../hosts/world.js';
 import { isBelieved, versionIn } from './in-force.js';
 
-/** Accounts that have just been confirmed are held against what their owners have. */
+/** Compares accounts that have just been confirmed with their owners' data. */
 export function checkConfirmed(world: World, { keys, args }: ScriptCall, reply: ScriptReply): void {
   const begunAt = Number(argumentOf('CONFIRM', 'loadStart', args));
   const accounts = keys.slice(POSITIONS.KEY.indexOf('account'));
@@ -16,15 +16,16 @@ export function checkConfirmed(world: World, { keys, args }: ScriptCall, reply: 
 }
 
 /**
- * It lacks nothing: of balances no version up to the one that billing read, of what was told to be
- * in force nothing, and of what was stored before nothing that is not settled
- * (docs/protocol.md#r12). A ledger that has lost commits since tells nothing.
+ * Checks that a confirmed account has every balance up to the version that billing read, every
+ * change that was confirmed to its sender, and that every event stored before is settled
+ * (docs/protocol.md#r12). Not checked in runs with a promotion: such a ledger may have lost
+ * commits.
  */
 function checkOne({ server, ledger, streams, truth, scenario }: World, key: string, begunAt: number): void {
   truth.counts.confirmed += 1;
   if (scenario.faults.some(({ kind }) => kind === 'promotion')) return;
   const [account, fields] = [accountOfKey(key), server.hash(key)];
-  const broke = (what: string): void => truth.broke('what is confirmed is what its owners have', `${account} ${what}`);
+  const broke = (what: string): void => truth.broke('confirmed accounts match their owners', `${account} ${what}`);
   for (const [name, row] of ledger.rows.get(account) ?? []) {
     const known = fields[`u:${name}`];
     const isAsked = known === undefined && !/^w:(session|week)/.test(name);
@@ -37,5 +38,5 @@ function checkOne({ server, ledger, streams, truth, scenario }: World, key: stri
       broke(`${field}: ${fields[field]}, ${version} is in force`);
   }
   const stored = streams.usage.filter(({ storedAtMs }) => storedAtMs < begunAt).length;
-  if (ledger.settledPosition().sequence < stored) broke('before billing has settled what was stored');
+  if (ledger.settledPosition().sequence < stored) broke('before billing has settled the stored events');
 }

@@ -7,7 +7,7 @@ import { checkLedger, checkReplay } from './check-ledger.js';
 import { checkRecords } from './check-records.js';
 import { expiredInSilence } from './held-in-silence.js';
 
-/** What must be true when nothing moves any more. */
+/** Runs the checks that apply when all work is finished. */
 export async function finalChecks(world: World): Promise<void> {
   checkLedger(world);
   checkRecords(world);
@@ -18,15 +18,14 @@ export async function finalChecks(world: World): Promise<void> {
 }
 
 /**
- * What the limit store believes of money is what the ledger says, row by row as far as it knows
- * them.
+ * Compares the money rows of the limit store with the ledger, for each row that the limit store
+ * has.
  */
 function checkMirrors({ server, scenario, ledger, truth }: World): void {
   for (const { name } of scenario.accounts) {
     const keys = bucketKeys(bucketOfAccount(name));
     const fields = server.hash(keys.accounts + name);
-    // Of an account that nobody has asked for since the limit store was lost nothing is believed
-    // yet.
+    // An account that was not used since the limit store was lost is not loaded yet.
     if (!server.isLoaded(keys.token, fields['t'])) continue;
     for (const [field, value] of Object.entries(fields)) {
       if (!field.startsWith('v:') || field.startsWith('v:w:session')) continue;
@@ -37,15 +36,15 @@ function checkMirrors({ server, scenario, ledger, truth }: World): void {
     }
     for (const [row, { value }] of ledger.rows.get(name) ?? []) {
       if (`v:${row}` in fields || startOf(row) <= Number(fields['at']) || value === 0n) continue;
-      truth.broke('what the limit store lacks is asked for, or nothing', `${name} ${row}: the ledger has ${value}`);
+      truth.broke(
+        'a balance missing from the limit store is loaded on demand or zero',
+        `${name} ${row}: the ledger has ${value}`,
+      );
     }
   }
 }
 
-/**
- * When the period of a row began (ms); what belongs to no period of the calendar began before every
- * load.
- */
+/** Start of a row's period (ms). A row without a calendar period started before every load. */
 function startOf(name: string): number {
   const row = parseRowName(name);
   if (row?.kind === 'key_month' || row?.kind === 'member_month') return monthStart(row.month);

@@ -4,13 +4,13 @@ import type { CallTruth } from './call-truth.js';
 import type { Refused } from './truth.js';
 
 /**
- * What an edge ran that is long gone refuses nobody, whatever was lost since
- * (docs/protocol.md#r12). Checked where an edge is killed at a time of its own: nothing else takes
- * what its account has.
+ * Checks that calls of an edge that is long gone do not cause refusals, even after a loss of the
+ * limit store (docs/protocol.md#r12). Applies only to runs with an `edge-killed` fault: nothing
+ * else there uses the account's slots.
  */
 export function refusedByGone({ truth, time, scenario }: World, call: CallTruth, { row }: Refused): void {
   const killed = scenario.faults.find(({ kind }) => kind === 'edge-killed');
   if (killed === undefined || !('at' in killed)) return;
   if (time.now - time.startedAt > killed.at + GONE_MS)
-    truth.broke('what a gone edge ran refuses nobody', `${call.client.id} by row ${row}`);
+    truth.broke('calls of a gone edge cause no refusals', `${call.client.id} by row ${row}`);
 }

@@ -4,13 +4,13 @@ import { bucketOfAccount } from '@gateway/contracts/ids';
 import type { World } from '../hosts/world.js';
 import type { Fault, Scenario } from '../scenario/scenario.js';
 
-/** Whose absence keeps somebody from listening. */
+/** Hosts whose outage stops heartbeats from being processed. */
 const LISTENING: ReadonlySet<string> = new Set(['redis', 'bus', 'heartbeats']);
 
 /**
- * Where nothing goes wrong but that nobody listens for a while, every call that runs keeps its hold
- * open with its slot (docs/protocol.md#r9). While its heartbeats alone are not taken it may lose
- * the slot.
+ * Checks that every running call keeps its open hold and its slot while heartbeats are not
+ * processed and nothing else goes wrong (docs/protocol.md#r9). Not checked if only heartbeats are
+ * not received: then a call may lose its slot.
  */
 export function heldInSilence({ truth, scenario, server }: World): void {
   if (!isSilence(scenario) || scenario.faults.some(isDeafness)) return;
@@ -20,15 +20,15 @@ export function heldInSilence({ truth, scenario, server }: World): void {
     const text = server.hash(bucketKeys(bucketOfAccount(account)).holds + account)[id];
     const kept = text === undefined ? null : readHold(text);
     if (kept?.state !== 'open' || !kept.slot)
-      truth.broke('silence takes nothing from a call that runs', `${id} has ${text}`);
+      truth.broke('running calls keep hold and slot during silence', `${id} has ${text}`);
   }
 }
 
-/** Nor is a call that ran recorded as expired. */
+/** Checks that no running call was recorded as expired. */
 export function expiredInSilence({ truth, scenario }: World): void {
   if (!isSilence(scenario)) return;
   for (const { id, settledLate } of truth.calls)
-    if (settledLate) truth.broke('silence takes nothing from a call that runs', `${id} expired while it ran`);
+    if (settledLate) truth.broke('running calls keep hold and slot during silence', `${id} expired while it ran`);
 }
 
 function isSilence({ faults }: Scenario): boolean {

@@ -4,22 +4,22 @@ import type { AccountRecord, BalanceSnapshot, KeyRecord } from '@gateway/contrac
 import type { RunParts } from '../hosts/run-parts.js';
 
 /**
- * So soon after its bus is back a replica at a superseded limit store has heard a heartbeat, if no
- * other replica answered its question: until then a change may be in force there alone
+ * Time after a bus reconnect within which a replica at a superseded limit store receives a
+ * heartbeat if no other replica answers it. Until then a change may be in force only there
  * (docs/protocol.md#remains).
  */
 const HEARD_MS = 2_500;
 
-/** What a sender has just been told to be in force, with the versions of its parts. */
+/** A change that was confirmed to its sender, with the versions of its parts. */
 interface Told {
   readonly account: string;
-  /** Field of the account in the limit store that has the version, and the version. */
+  /** The account's field in the limit store that has the version, and the version. */
   readonly versions: readonly (readonly [field: string, version: number])[];
 }
 
 /**
- * A change that its sender was told to be in force is where calls are admitted, if the account is
- * loaded there (docs/protocol.md#r10).
+ * Checks that a confirmed change is in force in the limit store that admits calls, if the account
+ * is loaded there (docs/protocol.md#r10).
  */
 export function inForce(parts: RunParts, { account, versions }: Told): void {
   const { server, truth } = parts;
@@ -31,7 +31,7 @@ export function inForce(parts: RunParts, { account, versions }: Told): void {
   for (const [field, version] of versions) {
     if (!isBelieved(fields, field)) continue;
     const known = versionIn(fields[field]);
-    if (known < version) truth.broke('what is told to be in force is', `${account} ${field}: ${known}, not ${version}`);
+    if (known < version) truth.broke('confirmed changes are in force', `${account} ${field}: ${known}, not ${version}`);
   }
 }
 
@@ -39,19 +39,19 @@ export function inForce(parts: RunParts, { account, versions }: Told): void {
 function isElsewhere({ server, scenario, truth, admissions, time }: RunParts, tokenKey: string): boolean {
   if (!server.isOutranked) return admissions.some((one) => one !== null && time.now - one.host.cutUntil < HEARD_MS);
   const isMisled = scenario.faults.some((fault) => fault.kind === 'failover' && fault.misleads === true);
-  if (isMisled) truth.broke('a limit store that is used stays in use', tokenKey);
+  if (isMisled) truth.broke('a limit store in use stays in use', tokenKey);
   return true;
 }
 
 /**
- * Whether the field of a loaded account counts: a key that is not marked with the account's epoch
- * is asked for at its next call.
+ * Whether a field of a loaded account counts. A key without the account's epoch suffix is loaded at
+ * its next call.
  */
 export function isBelieved(fields: Readonly<Record<string, string>>, field: string): boolean {
   return !field.startsWith('k:') || fields[field]?.startsWith(`${fields['t']} `) === true;
 }
 
-/** A key's field has its mark before its version. */
+/** Returns the version in a field. A key's field has its epoch suffix before the version. */
 export function versionIn(text = '0'): number {
   return Number(text.split(' ').at(-1));
 }

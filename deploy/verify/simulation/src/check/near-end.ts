@@ -13,8 +13,8 @@ interface UsdWindow {
 }
 
 /**
- * In the last 5 % of a USD window a call that its plan pays begins only while the calls that run
- * cannot use up the rest (docs/behaviour.md#windows).
+ * Checks that in the last 5 % of a USD window, a call paid by its plan begins only while the
+ * running calls cannot use up the rest of the window (docs/behaviour.md#windows).
  * @param session of the admitted call, 0 for none
  */
 export function checkNearEnd({ server, truth }: World, args: readonly ScriptArgument[], session: number): void {
@@ -28,7 +28,7 @@ export function checkNearEnd({ server, truth }: World, args: readonly ScriptArgu
   for (const { row, limit } of windowsOf(args, session)) {
     const left = limit - Number(fields[`v:${row}`] ?? 0) - Number(fields[`h:${row}`] ?? 0);
     if (left <= limit * NEAR_END_SHARE && bears > left)
-      truth.broke('near its end a window lets one call begin', `${id}: ${bears} may use ${left} of ${row}`);
+      truth.broke('a window near its end lets one call begin', `${id}: ${bears} may use ${left} of ${row}`);
   }
 }
 

@@ -3,7 +3,7 @@ import { splitFunding, weeklyWindowRow } from '@gateway/metering';
 import type { World } from '../hosts/world.js';
 import type { CallTruth } from './call-truth.js';
 
-/** What one call takes of what its account has, at most. */
+/** The most that one call uses of its account's limits. */
 interface Taken {
   readonly walletNanoUsd: number;
   readonly chargedNanoUsd: number;
@@ -13,15 +13,15 @@ interface Taken {
 const NOTHING: Taken = { walletNanoUsd: 0, chargedNanoUsd: 0, requests: 0 };
 
 /**
- * Whether a call that is sent to a source stays within every limit of its account, by what is true
- * and not by what the limit store believes (docs/protocol.md#i6). Left out are calls that nothing
- * could have held: expired while they ran and settled late, or of an edge that was cut off while
- * the limit store was lost.
+ * Checks that a call that is sent to a source stays within every limit of its account, by the true
+ * state and not by the limit store's (docs/protocol.md#i6). Excludes calls that no hold could
+ * cover: calls that expired while they ran and were settled late, and calls of an edge that was cut
+ * off while the limit store was lost.
  */
 export function overAdmission(world: World, call: CallTruth): void {
   const { truth } = world;
   const { hold } = call;
-  if (hold === null) return truth.broke('a dispatched call was admitted', String(call.id));
+  if (hold === null) return truth.broke('every dispatched call was admitted', String(call.id));
   const own = truth.calls.filter(
     (other) => other.account === call.account && other.hold !== null && !other.settledLate && !other.isUnguarded,
   );
@@ -39,7 +39,7 @@ function checkWallet({ truth }: World, { account, hold, ...call }: CallTruth, al
   const taken = all.reduce((sum, one) => sum + one.taken.walletNanoUsd, 0);
   const funds = truth.entries
     .filter((entry) => entry.account === account)
-    // Money that was taken out counts for calls that are admitted when admission knows of it.
+    // A chargeback counts for calls that are admitted after admission has confirmed it.
     .filter(({ amountNanoUsd, inForceAt }) => amountNanoUsd > 0 || (inForceAt !== null && inForceAt <= hold.admittedAt))
     .reduce((sum, { amountNanoUsd }) => sum + amountNanoUsd, 0);
   if (taken > funds) truth.broke('the wallet covers every call', `${call.id}: ${taken} of ${funds} of ${account}`);
@@ -51,19 +51,19 @@ function checkCap({ truth, accounts }: World, { account, hold, ...call }: CallTr
   const month = all
     .filter((one) => one.hold.key === hold.key && one.hold.periods.month === hold.periods.month)
     .reduce((sum, one) => sum + one.taken.chargedNanoUsd, 0);
-  if (month > cap) truth.broke('no month goes above its cap', `${call.id}: ${month} of ${cap} by ${hold.key}`);
+  if (month > cap) truth.broke('no monthly cap is exceeded', `${call.id}: ${month} of ${cap} by ${hold.key}`);
 }
 
-/** Calls of a week, which is the window in requests that plans of a run have. */
+/** Calls of a week, the only window in requests in the plans of a run. */
 function checkRequests({ truth }: World, { id, hold }: CallTruth, all: Counted): void {
   const row = hold === null ? null : weekOf(hold);
   const limit = id === null || row === null ? undefined : truth.limits.get(id)?.rows.get(row);
   if (limit === undefined) return;
   const used = all.reduce((sum, one) => sum + (weekOf(one.hold) === row ? one.taken.requests : 0), 0);
-  if (used > limit) truth.broke('no window has more requests', `${id}: ${used} of ${limit} in ${row}`);
+  if (used > limit) truth.broke('no request window is exceeded', `${id}: ${used} of ${limit} in ${row}`);
 }
 
-/** A slot is a call's as long as its lease; an operator may take it back. */
+/** A call owns its slot until its lease ends or an operator takes the slot back. */
 function checkSlots({ truth, time }: World, call: CallTruth, own: readonly CallTruth[]): void {
   const limit = call.id === null ? undefined : truth.limits.get(call.id)?.slots;
   const admittedAt = call.hold?.admittedAt ?? 0;
@@ -72,8 +72,8 @@ function checkSlots({ truth, time }: World, call: CallTruth, own: readonly CallT
     ({ id, hold, dispatchedAt, released, event, edge }) =>
       id !== null &&
       dispatchedAt !== null &&
-      // Its edge has ended it: billing may close the hold before the edge says that it gives the
-      // slot back.
+      // Excludes calls that their edge has ended: billing may close the hold before the edge's
+      // release frees the slot.
       released === null &&
       event === null &&
       edge.host.isAlive &&
@@ -84,7 +84,7 @@ function checkSlots({ truth, time }: World, call: CallTruth, own: readonly CallT
   if (running.length > limit) truth.broke('no slot is given twice', `${call.id}: ${running.length} of ${limit}`);
 }
 
-/** By the ledger's record, else by what its edge has said, else all that it may cost. */
+/** Uses the ledger's record, otherwise the edge's report, otherwise the worst case. */
 function takenBy({ ledger }: World, { id, hold, event, released, edge, dispatchedAt }: CallTruth): Taken {
   if (id === null || hold === null) return NOTHING;
   const record = ledger.records.get(id);

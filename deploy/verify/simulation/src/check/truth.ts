@@ -7,7 +7,7 @@ import type { CallTruth, LimitsSeen, Tokens, Violation, WalletEntryTruth } from 
 
 export type Refused = Extract<BatchAnswer, { kind: 'refused' }>;
 
-/** What a run counts, before it begins. */
+/** Initial counters of a run. */
 export const NO_COUNTS = {
   admitted: 0,
   refused: 0,
@@ -20,23 +20,23 @@ export const NO_COUNTS = {
   confirmed: 0,
 };
 
-/** Everything that a run knows for sure, and the rules that were broken. */
+/** The true state of a run, and the rules that were broken. */
 export class Truth {
   readonly calls: CallTruth[] = [];
   readonly #byId = new Map<string, CallTruth>();
   readonly entries: WalletEntryTruth[] = [];
   readonly violations: Violation[] = [];
-  /** By the ids of admitted calls. */
+  /** Limits by the IDs of admitted calls. */
   readonly limits = new Map<string, LimitsSeen>();
-  /** Until when a call's slot is its own, in Redis time. */
+  /** Time until which a call owns its slot, in Redis time. */
   readonly leases = new Map<string, number>();
   readonly takenBack = new Set<string>();
-  /** The newest version that a sender was told to be in force, by account and field. */
+  /** The newest version that was confirmed to a sender, by account and field. */
   readonly told = new Map<string, number>();
   readonly counts = { ...NO_COUNTS };
   readonly #databaseFaults = new Map<number, 'before' | 'after'>();
   #transactions = 0;
-  /** When an edge died last. */
+  /** Time of the last edge crash. */
   lastCrashAt: number | null = null;
 
   constructor(
@@ -56,7 +56,7 @@ export class Truth {
 
   unforeseen(text: string, error: unknown): void {
     this.broke(
-      'nothing unforeseen',
+      'no unexpected error',
       `${text}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
     );
   }
@@ -99,7 +99,7 @@ export class Truth {
     return entry;
   }
 
-  /** Admission's answers, as they reach an edge. */
+  /** Records admission's responses as they reach an edge. */
   answered(answers: readonly BatchAnswer[]): void {
     for (const answer of answers) {
       if (answer.kind === 'refused') this.counts.refused += 1;
@@ -114,17 +114,17 @@ export class Truth {
     }
   }
 
-  /** Its calls will never be heard of again. */
+  /** Records the crash of an edge. */
   edgeDied(at: number): void {
     this.lastCrashAt = at;
   }
 
-  /** A call is sent to a source. @returns how that goes */
+  /** Records that a call is sent to a source. @returns the provider's plan for this attempt */
   dispatched(number: number): ProviderPlan {
     const call = this.calls[number];
-    if (call === undefined) throw new Error(`there is no call ${number}`);
+    if (call === undefined) throw new Error(`call ${number} does not exist`);
     const plan = call.act.provider[call.tries] ?? call.act.provider.at(-1);
-    if (plan === undefined) throw new Error('a call has a plan for its sources');
+    if (plan === undefined) throw new Error('the call has no provider plan');
     call.tries += 1;
     if (call.dispatchedAt !== null) return plan;
     call.dispatchedAt = this.now();
@@ -152,13 +152,13 @@ export class Truth {
     }
   }
 
-  /** An edge wants the stream to keep a message of usage events. */
+  /** Records that an edge sends a message of usage events to the stream. */
   frozen(message: Buffer): void {
     for (const event of eventsOf(message)) {
       const call = this.ofId(event.id);
       const text = JSON.stringify(event);
-      if (call === undefined) this.broke('events are of calls', event.id);
-      else if (call.eventText !== null && call.eventText !== text) this.broke('an event is frozen', event.id);
+      if (call === undefined) this.broke('every event belongs to a call', event.id);
+      else if (call.eventText !== null && call.eventText !== text) this.broke('an event does not change', event.id);
       else [call.event, call.eventText] = [event, text];
     }
   }
@@ -180,18 +180,18 @@ export class Truth {
       this.counts.records += 1;
       if (record.outcome === 'expired') this.counts.expired += 1;
       const call = this.ofId(record.id);
-      if (call === undefined) this.broke('records are of calls', record.id);
+      if (call === undefined) this.broke('every record belongs to a call', record.id);
       else if (replaces) {
         this.counts.settledLate += 1;
         call.settledLate = true;
       }
     }
     for (const { requestId, reason, detail } of decision.deadLetters)
-      this.broke('nothing is set aside', `${requestId} ${reason}: ${detail}`);
+      this.broke('no dead letters', `${requestId} ${reason}: ${detail}`);
   }
 }
 
-/** The events of a stored message. */
+/** Returns the events of a stored message. */
 function eventsOf(message: Buffer): UsageEvent[] {
   const [, events] = JSON.parse(message.toString()) as [version: number, events: unknown[]];
   return events.map((sent) => unpackEvent(sent) as UsageEvent);

@@ -20,12 +20,12 @@ import { checkNearEnd } from './near-end.js';
 
 const FIRST_LEASE_MS = 10_000;
 /**
- * Edges with an older heartbeat are not waited for; clocks of a run are less than the difference
- * apart.
+ * A recovery does not wait for edges with an older heartbeat. The clocks of a run differ by less
+ * than the rest of that time.
  */
 const SILENT_MS = 7_000;
 
-/** Notes what a script has granted, and has the accounts that it changed compared. */
+/** Records the grants of each script and compares the accounts that it changed. */
 export class LimitStoreWatch {
   readonly #changed = new Set<string>();
 
@@ -74,7 +74,7 @@ export class LimitStoreWatch {
     this.#changed.add(call.keys[0] ?? '');
   }
 
-  /** Compares what has changed since the last look. */
+  /** Compares the accounts that have changed since the last call. */
   look(): void {
     if (this.#changed.size === 0) return;
     const world = this.world();
@@ -98,11 +98,10 @@ export class LimitStoreWatch {
     this.#leased(id, FIRST_LEASE_MS);
     const fields = world.server.hash(bucketKeys(bucketOfAccount(account)).accounts + account);
     const wallet = Number(fields['v:wallet'] ?? 0) - Number(fields['h:wallet'] ?? 0);
-    if (reply[5] === '-1' && wallet < 0)
-      world.truth.broke('the limit store holds what there is', `${id} leaves ${wallet}`);
+    if (reply[5] === '-1' && wallet < 0) world.truth.broke('the wallet covers every hold', `${id} leaves ${wallet}`);
     if (reply[5] !== '-1') checkNearEnd(world, args, Number(reply[6]));
     if (Number(fields['n']) > concurrency) {
-      world.truth.broke('the limit store gives the slots that there are', `${fields['n']} of ${concurrency}`);
+      world.truth.broke('the limit store grants at most the available slots', `${fields['n']} of ${concurrency}`);
     }
   }
 
@@ -112,15 +111,15 @@ export class LimitStoreWatch {
   }
 }
 
-/** A lapsed slot is not taken again by a heartbeat. */
+/** False if the slot's lease has ended: a heartbeat does not take the slot again. */
 function hasSlot({ server }: World, account: string, id: string): boolean {
   const text = server.hash(bucketKeys(bucketOfAccount(account)).holds + account)[id];
   return text !== undefined && readHold(text).slot;
 }
 
 /**
- * What remains (docs/protocol.md#remains): calls of an edge that was cut off when the limit store
- * was lost.
+ * Marks accepted losses (docs/protocol.md#remains): calls of an edge that was cut off when the
+ * limit store was lost.
  */
 function markUnguarded({ truth, streams, time, server }: World): void {
   for (const call of truth.calls) {
@@ -130,7 +129,7 @@ function markUnguarded({ truth, streams, time, server }: World): void {
   }
 }
 
-/** Slots and held sums are those of the holds, counted anew. */
+/** Recounts slots and held sums from the holds. */
 function compareSums({ server, truth }: World, account: string): void {
   const keys = bucketKeys(bucketOfAccount(account));
   const fields = server.hash(keys.accounts + account);
@@ -149,7 +148,7 @@ function compareSums({ server, truth }: World, account: string): void {
   }
   for (const [name, sum] of sums) {
     if (Number(fields[name] ?? 0) === sum) continue;
-    truth.broke('held sums are the sums of the holds', `${account} ${name}: ${fields[name]}, not ${sum}`);
+    truth.broke('held sums match the holds', `${account} ${name}: ${fields[name]}, not ${sum}`);
   }
 }
 

@@ -4,24 +4,25 @@ import { bucketOfAccount } from '@gateway/contracts/ids';
 import type { World } from '../hosts/world.js';
 import type { Host } from '../time/host.js';
 
-/** How often a quiet run is asked whether it is over. */
+/** Interval between checks whether a quiet run is over. */
 const LOOK_MS = 250;
 const REST_MS = 60_000;
 const REST_AFTER_CRASH_MS = 180_000;
-/** A hold that nobody could say anything of is asked for again after at most so long. */
+/** Longest time after which a hold with an unknown outcome is queried again. */
 const ASKED_AGAIN_MS = 60_000;
-/** A provider that says nothing more is given up after 20 s; two tries. */
+/** Longest call: two attempts, each ended by the 20 s timeout for a silent provider. */
 const LONGEST_CALL_MS = 45_000;
 /**
- * Shorter than the expiry of a run: where only messages were lost nobody may have to wait for that.
+ * Shorter than the expiry of a run: if only messages were lost, no call may have to wait for its
+ * expiry.
  */
 const UNOWNED_MS = 20_000;
 
-/** Sees to it that a run comes to rest in time (docs/protocol.md#i7). */
+/** Checks that a run finishes all work in time (docs/protocol.md#i7). */
 export class RestWatch {
   #lookAt = 0;
   #quietSince: number | null = null;
-  /** Since when no call runs and nothing is on its way. */
+  /** Time since which no call runs and no message is in flight. */
   #idleSince: number | null = null;
 
   constructor(
@@ -37,7 +38,10 @@ export class RestWatch {
     this.#quietSince = this.world.time.now;
   }
 
-  /** Nothing is on its way and nothing is held, or it has taken longer than it may. */
+  /**
+   * True if no message is in flight and nothing is held. Reports a violation if that takes too
+   * long.
+   */
   isOver(): boolean {
     const { now } = this.world.time;
     if (this.#quietSince === null || now < this.#lookAt) return false;
@@ -46,8 +50,7 @@ export class RestWatch {
     if (busy !== null) this.#idleSince = null;
     else this.#idleSince ??= now;
     const held = heldSomewhere(this.world);
-    // Of the last messages one may still be on its way, as long as usual: only the next look sees
-    // what it did.
+    // A last message may still be in flight for the usual latency, so the next check decides.
     if (held === null && this.#idleSince !== null) return this.#idleSince < now;
     this.#requireOwner(held);
     this.#requireRest(this.#quietSince, busy ?? held?.what ?? '');
@@ -59,14 +62,15 @@ export class RestWatch {
     const outages = this.hosts().map(({ cutUntil, hungUntil }) => Math.max(cutUntil, hungUntil));
     const restMs = truth.lastCrashAt === null ? REST_MS : REST_AFTER_CRASH_MS;
     const untilMs = Math.max(quietSince, ...outages) + LONGEST_CALL_MS + restMs + ASKED_AGAIN_MS;
-    if (time.now > untilMs) truth.broke('everything comes to rest', reason);
+    if (time.now > untilMs) truth.broke('all work finishes in time', reason);
   }
 
-  /** Where nothing but messages went wrong somebody ends each call. */
+  /** If only messages went wrong, every call must be ended without waiting for its expiry. */
   #requireOwner(held: Held | null): void {
     const { truth, time, scenario } = this.world;
     if (held === null || !held.isUnended || this.#idleSince === null) return;
-    // A copy of a request that comes after its answer is decided for nobody; the bus makes none.
+    // A duplicated request may be decided after its response, and then no edge knows of it. The bus
+    // itself creates no duplicates.
     const onlyMessages = scenario.faults.every(
       (fault) => fault.kind === 'database' || (fault.kind === 'message' && fault.how !== 'double'),
     );
@@ -88,7 +92,7 @@ function busyWith(world: World): string | null {
   if ([...world.admissions, ...world.billings].includes(null)) return 'a process is down';
   if (ledger.settledPosition().sequence < streams.usage.length) return 'messages are unsettled';
   if (accounts.waiting > 0 || outbox.waiting > 0) return 'changes are not in force';
-  // Admission records it as expired when the edge is gone (docs/protocol.md#r12).
+  // Admission records the call as expired when the edge is gone (docs/protocol.md#r12).
   const unrecorded = truth.calls.find(
     ({ id, edge }) => id !== null && !edge.host.isAlive && streams.listed.has(id) && !ledger.records.has(id),
   );
@@ -101,7 +105,7 @@ function busyWith(world: World): string | null {
 
 interface Held {
   readonly what: string;
-  /** Nobody has said how the call has ended. */
+  /** True if the outcome of the call is unknown. */
   readonly isUnended: boolean;
 }
 

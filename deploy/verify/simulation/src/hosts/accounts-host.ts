@@ -6,7 +6,7 @@ import { request } from '../network/request.js';
 import { Host } from '../time/host.js';
 import { anyOf, type RunParts } from './run-parts.js';
 
-/** Of the deployment of all runs. */
+/** The pepper of all runs. */
 export const PEPPER = 'pepper-of-the-simulation-0123456789';
 /** Members do not change. */
 const MEMBER_VERSION = 1;
@@ -20,13 +20,16 @@ export interface OwnedKey {
 
 type Change = { readonly accounts: AccountRecord[] } | { readonly keys: KeyRecord[] };
 
-/** Accounts and keys, as their owner has them. Changes go to admission until it has them. */
+/**
+ * Accounts and keys, as the accounts service has them. Repeats each change until admission has
+ * confirmed it.
+ */
 export class AccountsHost {
   readonly host = new Host('accounts');
   readonly records = new Map<string, AccountRecord>();
   readonly keys = new Map<string, OwnedKey[]>();
   #secrets = 0;
-  /** Changes that admission does not have yet. */
+  /** Number of changes that admission has not confirmed. */
   waiting = 0;
 
   constructor(private readonly world: () => RunParts) {}
@@ -69,7 +72,7 @@ export class AccountsHost {
     return { account: this.records.get(account) ?? null, key: record, member };
   }
 
-  /** Those that have the versions that are said. */
+  /** Returns the accounts whose versions match the given ones. */
   unchanged(asked: Parameters<Owners['unchangedRecords']>[0]): string[] {
     return asked
       .filter(({ account, version, keys, members }) => {
@@ -103,7 +106,7 @@ export class AccountsHost {
     this.#tell({ accounts: [record] });
   }
 
-  /** The outbox: until it is taken. */
+  /** Sends a change to admission and repeats it until it is confirmed, like the outbox. */
   #tell(change: Change): void {
     this.waiting += 1;
     const tell = (): void => {

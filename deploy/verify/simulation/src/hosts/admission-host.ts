@@ -10,7 +10,7 @@ import { Host } from '../time/host.js';
 import { anyOf, logOf, type AdmissionReplica } from './run-parts.js';
 import type { World } from './world.js';
 
-/** The owners' time-out, as the bus adapter has it; and the stream's. */
+/** Timeouts of requests to the owners, as in the bus adapter, and to the stream. */
 const OWNERS_MS = 1_500;
 const UNCHANGED_MS = 3_000;
 const STORE_MS = 2_000;
@@ -20,7 +20,9 @@ export const EXPIRY_MS = 30_000;
 
 const { packed: packing, version } = usageEvents;
 
-/** One replica of admission: its own code over a limit store, a bus and owners of this run. */
+/**
+ * One replica of admission: the service's code with the limit store, bus and owners of this run.
+ */
 export class AdmissionHost implements AdmissionReplica {
   readonly host: Host;
   readonly admission: Admission;
@@ -67,7 +69,7 @@ export class AdmissionHost implements AdmissionReplica {
     this.admission.heartbeat(heartbeat).catch(() => undefined);
   }
 
-  /** The bus is back after a cut. */
+  /** Called when the bus is back after a cut. */
   reconnected(): void {
     this.world.time.in(this.host, 0, () => this.#limitStore.sayRun());
   }
@@ -106,14 +108,14 @@ export class AdmissionHost implements AdmissionReplica {
         loadBalances: (question) => {
           const billing = anyOf(world, world.billings);
           return request(world, host, billing?.host ?? null, OWNERS_MS, async () => {
-            if (billing === null) throw new Error('there is none');
+            if (billing === null) throw new Error('no billing worker is alive');
             return billing.load({ ...question, names: [...question.names], ids: [...question.ids] });
           });
         },
         unchangedBalances: (asked) => {
           const billing = anyOf(world, world.billings);
           return request(world, host, billing?.host ?? null, UNCHANGED_MS, async () => {
-            if (billing === null) throw new Error('there is none');
+            if (billing === null) throw new Error('no billing worker is alive');
             return billing.unchanged({ accounts: asked });
           });
         },

@@ -20,9 +20,9 @@ import { anyOf, logOf, type Hosted, type RunParts } from './run-parts.js';
 const FACTS_MS = 1_000;
 const COMMIT_MS_MAX = 12;
 const FETCH_MAX = 50;
-/** Few, so that batches are cut into the shards of their accounts. */
+/** Small, so that batches are split into the shards of their accounts. */
 const BATCH_EVENTS_MAX = 3;
-/** How often a consumer looks for what is to be delivered again. */
+/** Interval between a consumer's polls for messages to be redelivered. */
 const LOOK_MS = 1_000;
 const RETRY_MS = 200;
 
@@ -33,7 +33,7 @@ interface BillingWorld extends RunParts {
   readonly billings: readonly (BillingHost | null)[];
 }
 
-/** One worker of billing: its own code over tables of this run. */
+/** One billing worker: the service's code with the tables of this run. */
 export class BillingHost implements Hosted {
   readonly host: Host;
   readonly #unsubscribe: (() => void)[] = [];
@@ -71,7 +71,7 @@ export class BillingHost implements Hosted {
     });
   }
 
-  /** As one that delivers the outbox asks. */
+  /** Used by the outbox to check the database. */
   readonly isLedger = (database: string): boolean => this.#guard.isLedger(database);
 
   async load(question: Question) {
@@ -106,7 +106,7 @@ export class BillingHost implements Hosted {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
   }
 
-  /** A subject is one worker's, unless the scenario says that both believe so. */
+  /** A subject belongs to one worker, unless the scenario lets both workers own it. */
   #mayHold(subject: number): boolean {
     const { scenario, billings } = this.world;
     if (scenario.sharedSubjects) return true;
@@ -125,7 +125,7 @@ export class BillingHost implements Hosted {
         await wait();
         const fault = truth.nextTransactionFault(world.network);
         if (fault === 'before' || ledger.isAway(time.now)) throw new DatabaseDown('before');
-        if (!mayUse(ledger.database)) throw new DatabaseDown('not compared with the stream yet');
+        if (!mayUse(ledger.database)) throw new DatabaseDown('the ledger is not compared with the stream yet');
         await world.network.step(host, 'commits');
         world.standby.beforeUsage();
         const decision = ledger.settle(asked);
@@ -173,7 +173,7 @@ export class BillingHost implements Hosted {
     };
   }
 
-  /** Admission is one state: one replica takes it. */
+  /** Sends snapshots to one replica: all replicas share the limit store. */
   #announce(accounts: BalanceSnapshot[]): boolean {
     const { world, host } = this;
     if (world.network.isCut(host)) return false;
@@ -198,14 +198,13 @@ export class BillingHost implements Hosted {
         if (hasArrived) return;
         hasArrived = true;
         handler(batch)
-          .catch((error: unknown) => world.truth.unforeseen('a batch was given up', error))
+          .catch((error: unknown) => world.truth.unforeseen('a batch failed', error))
           .finally(() => {
             isBusy = false;
             time.in(host, 0, look);
           });
       });
-      // A batch that the network lost is nobody's: the next look comes when it may be delivered
-      // again.
+      // The network may have lost the batch: the next poll comes when it may be redelivered.
       time.in(host, LOOK_MS, () => {
         isBusy = isBusy && hasArrived;
         hasArrived = true;

@@ -17,7 +17,7 @@ const STORE_USAGE_MS = 2_000;
 const STORE_HEARTBEAT_MS = 1_500;
 export const PATH = '/v1/chat/completions';
 
-/** Short, so that a provider that says nothing more is given up within a run. */
+/** Short timeouts, so that an attempt at a silent provider ends within a run. */
 const SETTINGS = {
   GATEWAY_NATS_URL: 'nats://simulation:4222',
   GATEWAY_PUBLIC_URL: 'https://gateway.example',
@@ -28,13 +28,13 @@ const SETTINGS = {
 };
 const config = readConfig({ ...BASE_FIELDS, ...EDGE_FIELDS }, SETTINGS);
 
-/** What the bus brings to an edge. */
+/** Messages that the bus delivers to an edge. */
 export interface EdgeSubscriptions {
   reply(reply: object): void;
   report(report: object): void;
 }
 
-/** One edge process: its own code over a bus, sources and clients of this run. */
+/** One edge process: the service's code with the bus, sources and clients of this run. */
 export class EdgeHost implements Hosted {
   readonly host: Host;
   readonly id: string;
@@ -57,7 +57,7 @@ export class EdgeHost implements Hosted {
       reply: (reply) => handlers.get('edge.verdict')?.(reply),
       report: (report) => handlers.get('edge.report')?.(report),
     };
-    // Its timers are its own: made while its code runs.
+    // Timers that are created now belong to this host.
     time.current = host;
     this.verbs = joinVerbs(
       {
@@ -71,13 +71,13 @@ export class EdgeHost implements Hosted {
       this.#adapters(handlers),
       this.id,
     );
-    // It would look at the memory of the machine that plays the run.
+    // Load shedding would read the memory of the machine that runs the simulation.
     this.verbs.load.stop();
     time.current = null;
     time.in(host, 0, () => void this.verbs.heartbeats.send());
   }
 
-  /** Takes a client's request as the HTTP server does. */
+  /** Handles a client's request like the HTTP server. */
   serve(clientRequest: ClientRequest): void {
     const row = ENDPOINT_TABLE.get(PATH);
     if (row === undefined) throw new Error('the endpoint is not served');
@@ -86,7 +86,7 @@ export class EdgeHost implements Hosted {
     );
   }
 
-  /** The bus is back after a cut. */
+  /** Called when the bus is back after a cut. */
   reconnected(): void {
     for (const listener of this.#reconnected) this.world.time.in(this.host, 0, listener);
   }
@@ -137,14 +137,14 @@ export class EdgeHost implements Hosted {
     const { streams, network, truth } = world;
     return {
       requestAdmission: (batch, on, to) => requestAdmission(world, host, onWire(batch), on, to),
-      authorize: () => Promise.reject(new Error('not asked')),
-      usage: () => Promise.reject(new Error('not asked')),
-      putAnswer: () => Promise.reject(new Error('not asked')),
-      getAnswer: () => Promise.reject(new Error('not asked')),
-      confirmAnswer: () => Promise.reject(new Error('not asked')),
-      countAnswers: () => Promise.reject(new Error('not asked')),
-      readQuota: () => Promise.reject(new Error('not asked')),
-      replaceQuota: () => Promise.reject(new Error('not asked')),
+      authorize: () => Promise.reject(new Error('not used in a simulation')),
+      usage: () => Promise.reject(new Error('not used in a simulation')),
+      putAnswer: () => Promise.reject(new Error('not used in a simulation')),
+      getAnswer: () => Promise.reject(new Error('not used in a simulation')),
+      confirmAnswer: () => Promise.reject(new Error('not used in a simulation')),
+      countAnswers: () => Promise.reject(new Error('not used in a simulation')),
+      readQuota: () => Promise.reject(new Error('not used in a simulation')),
+      replaceQuota: () => Promise.reject(new Error('not used in a simulation')),
       storeUsage: async (group, message) => {
         truth.frozen(message);
         await world.network.step(host, 'sends');

@@ -15,8 +15,8 @@ interface OutboxWorld extends RunParts {
 }
 
 /**
- * Billing's commands, which are refused while its database is away, and corrections: money and
- * terms. What they change goes to admission until it has it, in the order of the changes.
+ * Billing's commands and corrections of money and terms. Commands are refused while the database is
+ * away. Changes are sent to admission in order and repeated until admission has confirmed them.
  */
 export class Outbox {
   readonly host = new Host('outbox');
@@ -30,7 +30,10 @@ export class Outbox {
     return this.#rows.length;
   }
 
-  /** What is called gives these rows back: they lie in the ledger's database. */
+  /**
+   * Copies the rows, which are stored in the ledger's database. @returns a function that restores
+   * them
+   */
   copy(): () => void {
     const rows = [...this.#rows];
     return () => void (this.#rows = rows);
@@ -58,7 +61,7 @@ export class Outbox {
     this.#tell({ account, rows: [], terms, closed: [] }, () => undefined);
   }
 
-  /** Of the transaction that has just settled a batch. */
+  /** Adds corrections of the transaction that has just settled a batch. */
   correct(snapshots: readonly BalanceSnapshot[]): void {
     for (const snapshot of snapshots) this.#tell(onWire(snapshot), () => undefined);
   }
@@ -90,11 +93,11 @@ export class Outbox {
       },
     };
     const told = tellChange(telling, { change: '', standing: row.snapshot });
-    // While it cannot be reached the row stays: it is told again.
+    // The row stays while the database cannot be reached, and is sent again.
     const taken = told.then(() => ledger.reached(time.now));
     taken.then(
       () => {
-        // A promotion may have given other rows back since.
+        // A promotion may have restored other rows in the meantime.
         this.#rows = this.#rows.filter((one) => one !== row);
         row.taken();
         inForce(world, toldOfSnapshot(row.snapshot));

@@ -6,10 +6,7 @@ import { anyOf, type RunParts } from './run-parts.js';
 type On = Parameters<BusClient['requestAdmission']>[1];
 type To = Parameters<BusClient['requestAdmission']>[2];
 
-/**
- * Sends a batch and brings its answers, as many as there are, until it is closed or its time is
- * over.
- */
+/** Sends a batch and delivers its responses until it is closed or times out. */
 export function requestAdmission(
   world: RunParts,
   host: Host,
@@ -43,13 +40,15 @@ export function requestAdmission(
           on.answer(sent);
         });
       };
-      asked.admission.batch(onWire(batch), answer).catch((error: unknown) => truth.unforeseen('a batch', error));
+      asked.admission
+        .batch(onWire(batch), answer)
+        .catch((error: unknown) => truth.unforeseen('an admission batch failed', error));
     });
   }
   return { close };
 }
 
-/** The named replica while it lives, else any. */
+/** Returns the named replica if it is alive. Without a name, returns any replica. */
 function pick(world: RunParts, replica: string | undefined) {
   if (replica === undefined) return anyOf(world, world.admissions);
   const named = world.admissions.find((one) => one !== null && one.name === replica && one.host.isAlive);

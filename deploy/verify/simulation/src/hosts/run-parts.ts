@@ -12,24 +12,24 @@ import type { Host } from '../time/host.js';
 import type { Random } from '../time/random.js';
 import type { VirtualTime } from '../time/virtual-time.js';
 
-/** What every host of this run has. */
+/** The interface that every host of a run has. */
 export interface Hosted {
   readonly host: Host;
-  /** Ends what lives outside the host's own events. */
+  /** Ends resources that are not events of the host. */
   close(): void;
 }
 
 /** A replica of admission, as other hosts see it. */
 export interface AdmissionReplica extends Hosted {
-  /** By which it is asked itself. */
+  /** The address of requests for this replica. */
   readonly name: string;
   readonly admission: Admission;
   takeHeartbeat(heartbeat: Heartbeat): void;
-  /** The bus is back after a cut. */
+  /** Called when the bus is back after a cut. */
   reconnected(): void;
 }
 
-/** Everything that hosts of one run share. */
+/** State that all hosts of one run share. */
 export interface RunParts {
   readonly scenario: Scenario;
   readonly time: VirtualTime;
@@ -41,19 +41,19 @@ export interface RunParts {
   readonly standby: StandbyCopies;
   readonly catalog: RunCatalog;
   readonly truth: Truth;
-  /** By place; a restart puts a new one there, null while nothing runs there. */
+  /** By place. A restart replaces the entry. Null while no process runs at the place. */
   readonly admissions: (AdmissionReplica | null)[];
-  /** Lengthened when the run is quiet. */
+  /** Longer when the run is quiet. */
   sweepMs: number;
 }
 
-/** One of those that live; null when none does. */
+/** Returns one of the live hosts, or null if none is alive. */
 export function anyOf<H extends Hosted>({ random }: Pick<RunParts, 'random'>, hosts: readonly (H | null)[]): H | null {
   const alive = hosts.filter((one): one is H => one !== null && one.host.isAlive);
   return alive.length === 0 ? null : random.pick(alive);
 }
 
-/** A log that keeps nothing but what nobody foresaw. */
+/** A logger that reports errors as violations and drops everything else. */
 export function logOf({ truth }: Pick<RunParts, 'truth'>): {
   debug(): void;
   info(): void;
@@ -68,7 +68,7 @@ export function logOf({ truth }: Pick<RunParts, 'truth'>): {
     warn: nothing,
     error: (facts, text) => truth.unforeseen(text, 'err' in facts ? facts.err : facts),
     child: () => {
-      throw new Error('nobody asks for one');
+      throw new Error('child loggers are not used in a simulation');
     },
   };
 }

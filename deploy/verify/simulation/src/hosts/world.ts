@@ -8,7 +8,7 @@ import type { RunParts } from './run-parts.js';
 export interface World extends RunParts {
   readonly accounts: AccountsHost;
   readonly outbox: Outbox;
-  /** By place, as `admissions`. */
+  /** By place, like `admissions`. */
   readonly billings: (BillingHost | null)[];
   readonly edges: (EdgeHost | null)[];
 }

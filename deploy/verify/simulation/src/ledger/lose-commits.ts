@@ -1,13 +1,13 @@
 import type { MemoryLedger } from './memory-ledger.js';
 
-/** The newest commits that a promotion may lose. */
+/** The most commits that a promotion may lose. */
 const KEPT_MAX = 20;
 
 /**
- * The copies of the ledger that a standby of it may have: one before each of the last commits. A
- * promotion makes one of them the ledger, while the bus knows more as acknowledged
- * (docs/decisions/0018). A commit of a command is the last that every copy has: a lost command is
- * named and not brought back, so that no run could tell what is right.
+ * Copies of the ledger that a standby may have: one from before each of the last commits. A
+ * promotion makes one of them the ledger, while the bus has acknowledged later events
+ * (docs/decisions/0018). Every copy has the last commit of a command: a lost command is reported
+ * and not restored, so a run could not know the right result.
  */
 export class StandbyCopies {
   #copies: (() => void)[] = [];
@@ -17,7 +17,7 @@ export class StandbyCopies {
     private readonly outbox: { copy(): () => void },
   ) {}
 
-  /** A batch of usage events is about to be committed. */
+  /** Called before a batch of usage events is committed. */
   beforeUsage(): void {
     const [ledger, outbox] = [this.ledger.copy(), this.outbox.copy()];
     this.#copies.push(() => {
@@ -27,12 +27,14 @@ export class StandbyCopies {
     this.#copies = this.#copies.slice(-KEPT_MAX);
   }
 
-  /** A command was committed. */
+  /** Called after a command was committed. */
   afterCommand(): void {
     this.#copies = [];
   }
 
-  /** A copy that lacks the last `commits` becomes the ledger. @returns how many it lacked */
+  /**
+   * Makes the copy without the last `commits` commits the ledger. @returns how many commits it lost
+   */
   promote(commits: number): number {
     const lost = Math.min(commits, this.#copies.length);
     if (lost > 0) this.#copies.at(-lost)?.();

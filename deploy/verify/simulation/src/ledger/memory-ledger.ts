@@ -23,16 +23,19 @@ interface AccountRow {
   subscription: Subscription | null;
 }
 
-/** The database could not work; nobody knows whether the transaction is there. */
+/** The database failed. It is unknown whether the transaction was committed. */
 export class DatabaseDown extends Error {
   override readonly name = 'DatabaseDown';
 }
 
-/** The ledger's tables, with what the database itself refuses. A transaction is one call. */
+/**
+ * The ledger's tables in memory, with the database's own constraints. A transaction is one method
+ * call.
+ */
 export class MemoryLedger {
   readonly host = new Host('postgres');
   epoch = epochOf(1);
-  /** Grows with each promotion; no copy has it. */
+  /** Increases with each promotion. Copies do not contain it. */
   timeline = 1;
   records = new Map<string, UsageRecord>();
   transactions = new Map<string, LedgerTransaction>();
@@ -43,12 +46,12 @@ export class MemoryLedger {
   #applied = new Map<number, number>();
   #floor: SettledPosition = { sequence: 0, storedAtMs: 0 };
 
-  /** Whether nobody reaches it. */
+  /** Whether the database cannot be reached. */
   isAway(now: number): boolean {
     return this.host.cutUntil > now;
   }
 
-  /** What asks it. @throws DatabaseDown while nobody reaches it */
+  /** Returns the ledger for a query. @throws DatabaseDown while the database cannot be reached */
   reached(now: number): this {
     if (this.isAway(now)) throw new DatabaseDown('away');
     return this;
@@ -66,7 +69,7 @@ export class MemoryLedger {
     return decision;
   }
 
-  /** A credit, or a chargeback when negative. Null: refused. */
+  /** Adds a credit, or a chargeback if the amount is negative. @returns null if it was refused */
   addEntry(account: string, amountNanoUsd: bigint, id: string): BalanceSnapshot | null {
     const kind = amountNanoUsd < 0n ? ('chargeback' as const) : ('credit' as const);
     const entry = { account, amountNanoUsd, kind, reason: 'x', reference: id, relatesTo: null, actor: 'operator' };
@@ -89,7 +92,7 @@ export class MemoryLedger {
     row.termsVersion += 1;
   }
 
-  /** All that is committed now; what is called gives this ledger back as it was. */
+  /** Copies all committed data. @returns a function that restores it */
   copy(): () => void {
     const { epoch, records, transactions, rows, deadLetters } = copied(this);
     const [accounts, applied, floor] = [structuredClone(this.#accounts), new Map(this.#applied), this.#floor];
@@ -99,7 +102,7 @@ export class MemoryLedger {
     };
   }
 
-  /** As its database says; a promoted one is another. */
+  /** The identity that the database reports. A promoted database has another one. */
   get database(): string {
     return `database-${this.timeline} ${this.epoch}`;
   }
@@ -114,7 +117,7 @@ export class MemoryLedger {
     return { database, timeline, ledgerEpoch, consumers: 'restore-1', ...log };
   }
 
-  /** A new epoch, unless somebody else has begun one since. */
+  /** Begins a new epoch, unless another worker has begun one since. */
   beginEpochAfter(former: string): string | null {
     if (this.epoch !== former) return null;
     return (this.epoch = epochOf((this.#epochs += 1)));
@@ -170,7 +173,8 @@ export class MemoryLedger {
 
   #write({ records, transactions, changedRows, accountVersions, deadLetters }: BatchDecision): void {
     for (const { record, replaces } of records) {
-      if (replaces !== this.records.has(record.id)) throw new Error(`a record of ${record.id} is there, or is not`);
+      if (replaces !== this.records.has(record.id))
+        throw new Error(`the record ${record.id} exists unexpectedly, or is missing`);
     }
     for (const transaction of transactions) this.#check(transaction);
     for (const transaction of transactions) this.transactions.set(transaction.id, transaction);
@@ -180,9 +184,9 @@ export class MemoryLedger {
     this.deadLetters.push(...deadLetters);
   }
 
-  /** The database's own rules: a key once, entries that balance. */
+  /** Enforces the database's constraints: unique keys, and entries that balance. */
   #check({ id, entries }: LedgerTransaction): void {
-    if (this.transactions.has(id)) throw new Error(`the transaction ${id} is there already`);
+    if (this.transactions.has(id)) throw new Error(`the transaction ${id} exists already`);
     const sum = entries.reduce((total, { amountNanoUsd }) => total + amountNanoUsd, 0n);
     if (sum !== 0n) throw new Error(`the transaction ${id} sums to ${sum}`);
   }
@@ -210,7 +214,7 @@ export class MemoryLedger {
   }
 }
 
-/** As the database makes them: a UUID of version 7, later than those before it. */
+/** Creates epochs like the database: UUIDs of version 7, each later than the one before. */
 function epochOf(n: number): string {
   return `00000000-${n.toString(16).padStart(4, '0')}-7000-8000-000000000000`;
 }

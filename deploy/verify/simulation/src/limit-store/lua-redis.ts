@@ -6,7 +6,7 @@ const SEPARATOR = '\u0001';
 const NIL = '\u0002';
 const ONE_ANSWER = 1;
 
-/** The functions of the Lua machine that a call from outside needs. */
+/** Functions of the Lua machine that a call from JavaScript needs. */
 interface LuaCalls {
   lua_getglobal(state: number, name: string): number;
   lua_pushstring(state: number, text: string): void;
@@ -16,8 +16,8 @@ interface LuaCalls {
 }
 
 /**
- * The limit store's own scripts on a Redis of this process (`lua/redis.lua`). Runs of one thread
- * share it, one after the other.
+ * Runs the limit store's scripts on a Redis in this process (`lua/redis.lua`). The runs of one
+ * thread use it one after the other.
  */
 export class LuaRedis {
   private constructor(
@@ -25,7 +25,7 @@ export class LuaRedis {
     private readonly lua: LuaCalls,
   ) {}
 
-  /** @param textOf the text of a script, the shared parts included */
+  /** @param textOf returns the text of a script, including the shared parts */
   static async open(names: readonly ScriptName[], textOf: (name: ScriptName) => string): Promise<LuaRedis> {
     const engine = await new LuaFactory().createEngine();
     await engine.doString(readFileSync(new URL('../../lua/redis.lua', import.meta.url), 'utf8'));
@@ -34,14 +34,14 @@ export class LuaRedis {
     return redis;
   }
 
-  /** @param nowMs what the server's clock shows, epoch milliseconds */
+  /** @param nowMs the server's time, epoch milliseconds */
   run(script: ScriptName, nowMs: number, keys: readonly string[], args: readonly (string | number)[]): ScriptReply {
     const payload = [script, nowMs, keys.length, ...keys, ...args, ''].join(SEPARATOR);
     const reply = this.#call('run_script', [payload]);
     return reply.split(SEPARATOR).map((text) => (text === NIL ? (null as unknown as string) : text));
   }
 
-  /** Empty: there is none. */
+  /** Returns an empty string if the key does not exist. */
   text(key: string): string {
     return this.#call('dump_text', [key]);
   }
@@ -55,13 +55,13 @@ export class LuaRedis {
     return fields;
   }
 
-  /** Keys of accounts. */
+  /** Returns the account keys. */
   accountKeys(): string[] {
     const text = this.#call('list_accounts', []);
     return text === '' ? [] : text.split(SEPARATOR);
   }
 
-  /** Keeps a copy of everything, as a server's file does. */
+  /** Saves a copy of everything, like the server's file on disk. */
   keepCopy(): void {
     this.#call('keep_copy', []);
   }
@@ -70,12 +70,12 @@ export class LuaRedis {
     this.#call('take_copy_back', []);
   }
 
-  /** Keeps all as it is now for {@link inSuperseded}. */
+  /** Saves the current state for {@link inSuperseded}. */
   splitOff(): void {
     this.#call('split_off', []);
   }
 
-  /** Does `work` with what was split off, which goes on by itself. */
+  /** Does `work` with the state that was split off, which changes independently. */
   inSuperseded<T>(work: () => T): T {
     this.#call('swap_superseded', []);
     try {

@@ -13,9 +13,9 @@ import type { LimitStoreServer } from './server.js';
 
 const RECONNECT_MS_MIN = 50;
 const RECONNECT_MS_MAX = 300;
-/** A reply that is lost is known to be when the connection has been silent for so long. */
+/** Silence on the connection after which a lost reply is detected. */
 const SILENCE_MS = 1_000;
-/** What follows on the connection waits too: a longer silence would end it. */
+/** A delay also holds up later replies. A longer silence would end the connection. */
 const DELAY_MS_MAX = 1_500;
 
 export interface ReplicaLimitStoreParts {
@@ -32,7 +32,10 @@ interface Pending {
   readonly fail: () => void;
 }
 
-/** One replica's connection to the server: in order, and used only after it has read the run id. */
+/**
+ * One replica's connection to the server. It keeps the order of requests and is used only after the
+ * replica has read the run ID.
+ */
 export class ReplicaLimitStore implements LimitStore {
   readonly #parts: ReplicaLimitStoreParts;
   #runId: string | null = null;
@@ -71,11 +74,11 @@ export class ReplicaLimitStore implements LimitStore {
     });
   }
 
-  /** As `RedisLimitStore` does with a result. */
+  /** Handles a reply like `RedisLimitStore`. */
   #heard(script: ScriptName, reply: ScriptReply, runId: string): ScriptReply {
     if (this.#runs.answered(script, reply)) this.#giveUp();
     if (this.#runId !== runId && !this.#runs.countsAfterwards(script))
-      throw new AdmissionFault('admission_error', 'redis: not used any more', { mayHold: true });
+      throw new AdmissionFault('admission_error', 'redis: no longer in use', { mayHold: true });
     return reply;
   }
 
@@ -94,7 +97,7 @@ export class ReplicaLimitStore implements LimitStore {
     });
   }
 
-  /** Secrets that were never made are not presented here: nothing is there to be remembered. */
+  /** Does nothing: clients of a run send no unknown secrets. */
   setMisses(): Promise<void> {
     return Promise.resolve();
   }
@@ -124,7 +127,7 @@ export class ReplicaLimitStore implements LimitStore {
     if (this.#runs.hearRun(run)) this.#giveUp();
   }
 
-  /** The bus is back. */
+  /** Called when the bus is back. */
   sayRun(): void {
     this.#runs.say();
   }
@@ -133,10 +136,11 @@ export class ReplicaLimitStore implements LimitStore {
     return Promise.resolve([this.#parts.server.hash(accountKey), this.#parts.server.hash(holdsKey)]);
   }
 
-  /** All of them in one step. */
+  /** Returns all accounts in one step. */
   accounts(): Promise<{ cursor: string; accounts: readonly string[] }> {
     const { server } = this.#parts;
-    // Nothing is sent that finds nothing, so that a run without kept accounts is what it was.
+    // Sends no request that would find nothing, so that a run without kept accounts does not
+    // change.
     if (server.accounts().length === 0) return Promise.resolve({ cursor: '0', accounts: [] });
     return this.#exchange(() => {
       const accounts = server.accounts();
@@ -145,8 +149,8 @@ export class ReplicaLimitStore implements LimitStore {
   }
 
   /**
-   * Sends work to the server and gives what it makes of the reply. Rejects when the connection ends
-   * before, or that throws.
+   * Sends work to the server and returns the result of processing the reply. Rejects if the
+   * connection ends first or the work throws.
    */
   #exchange<T>(work: (runId: string) => () => T): Promise<T> {
     const { time, network, server, host } = this.#parts;
@@ -192,7 +196,7 @@ export class ReplicaLimitStore implements LimitStore {
     else void this.#beginAnew(runId);
   }
 
-  /** As `RedisLimitStore` does, but that the epochs are replaced in no time. */
+  /** Replaces the epochs like `RedisLimitStore`, but in one step. */
   async #beginAnew(runId: string): Promise<void> {
     const { server } = this.#parts;
     const mayBeUsed = await this.#runs.mayBeginAnew();
@@ -208,7 +212,8 @@ export class ReplicaLimitStore implements LimitStore {
     clock.forget();
     this.#runs.used();
     this.#runId = runId;
-    // Told at once: the socket was closed. Its own code runs in its own time.
+    // The socket was closed, so the loss is noticed at once. The replica's code runs in its own
+    // event.
     this.#close = server.connect(host, () => this.#lose());
     this.#onUse();
   }
@@ -233,7 +238,7 @@ export class ReplicaLimitStore implements LimitStore {
     });
   }
 
-  /** The process is gone. */
+  /** Called when the process is gone. */
   close(): void {
     this.#close();
   }

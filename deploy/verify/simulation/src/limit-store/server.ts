@@ -8,31 +8,31 @@ import type { LuaRedis } from './lua-redis.js';
 
 const RUN_ID_CHARS = 40;
 
-/** What a script did, as the checks see it. */
+/** A script call and its reply, for the checks. */
 export interface ScriptRun {
   readonly call: ScriptCall;
   readonly reply: ScriptReply;
 }
 
-/** The server behind the limit store: the scripts, the routes, and ways to lose what it has. */
+/** The server behind the limit store: scripts, routes, and ways to lose data. */
 export class LimitStoreServer {
   readonly host = new Host('redis');
   runId: string;
   isUp = true;
-  /** When something was last lost, and how often. */
+  /** Time of the last loss, and the number of losses. */
   lostAt = -Infinity;
   losses = 0;
   #run = 1;
   #routes = new Map<string, string>();
   #keptRoutes = new Map<string, string>();
   readonly #connections = new Map<() => void, Host>();
-  /** The run of the server that was superseded and still answers some; null: there is none. */
+  /** Run ID of the superseded server that still answers some replicas, or null. */
   #supersededRun: string | null = null;
-  /** Who is led to it whenever it connects; null: nobody. */
+  /** The host that always connects to the superseded server, or null. */
   #misled: Host | null = null;
   #empty = { at: -1, swept: [] as readonly string[], listed: [] as readonly string[] };
 
-  /** @param buckets those that some account of the run has; all others are open and empty */
+  /** @param buckets buckets that have an account in this run. All others are open and empty. */
   constructor(
     private readonly time: VirtualTime,
     private readonly redis: LuaRedis,
@@ -43,12 +43,12 @@ export class LimitStoreServer {
     this.runId = runIdOf(this.#run);
   }
 
-  /** Whether a new connection finds it. */
+  /** Whether a new connection succeeds. */
   get isReachable(): boolean {
     return this.isUp && this.host.cutUntil <= this.time.now;
   }
 
-  /** Whether what is sent over a connection to this run arrives. */
+  /** Whether a request over a connection to this run arrives. */
   answers(runId: string): boolean {
     if (this.host.cutUntil > this.time.now) return false;
     return runId === this.#supersededRun || (this.isUp && runId === this.runId);
@@ -59,32 +59,35 @@ export class LimitStoreServer {
   }
 
   /**
-   * Whether the superseded server has later epochs, because it lost all that it had: then replicas
-   * and edges obey that one until it ends.
+   * Whether the superseded server has later epochs because the other one lost all its data. Then
+   * replicas and edges use the superseded one until it ends.
    */
   get isOutranked(): boolean {
     const [own, superseded] = [this.#newest(this.runId), this.#newest(this.#supersededRun ?? '')];
     return own > 0 && superseded > own;
   }
 
-  /** Which run a new connection of this host finds. */
+  /** Returns the run ID that a new connection of this host reads. */
   runIdFor(host: Host): string {
     return this.#supersededRun !== null && host === this.#misled ? this.#supersededRun : this.runId;
   }
 
-  /** What a connection reads first: the epochs of all buckets. Empty: there is none. */
+  /**
+   * Returns the epochs of all buckets, which a connection reads first. A bucket without an epoch
+   * has an empty string.
+   */
   epochs(runId: string): string[] {
     const read = (): string[] => [...this.buckets].map((key) => this.redis.text(key).split(' ')[0] ?? '');
     return runId === this.#supersededRun ? this.redis.inSuperseded(read) : read();
   }
 
-  /** Called when the connection is lost. */
+  /** Adds a connection. `lost` is called when the connection is lost. */
   connect(host: Host, lost: () => void): () => void {
     this.#connections.set(lost, host);
     return () => void this.#connections.delete(lost);
   }
 
-  /** Runs a script as it arrives. @throws Error for a script that fails */
+  /** Runs a script when it arrives. @throws Error if the script fails */
   run(all: ScriptCall, runId: string): ScriptReply {
     const call = this.#ofOwnBuckets(all);
     const tokenKey = call.keys[0] ?? '';
@@ -108,7 +111,7 @@ export class LimitStoreServer {
     else this.#routes.set(digest, route);
   }
 
-  /** All accounts, loaded or not. */
+  /** Returns all accounts, loaded or not. */
   accounts(): string[] {
     return this.redis.accountKeys().map(accountOfKey);
   }
@@ -117,19 +120,22 @@ export class LimitStoreServer {
     return this.redis.hash(key);
   }
 
-  /** Whether the bucket of this token decides. */
+  /** Whether the bucket of this token admits calls. */
   isOpen(tokenKey: string): boolean {
     const [token = '', state] = this.redis.text(tokenKey).split(' ');
     return this.isUp && state === 'open' && token.startsWith(this.runId);
   }
 
-  /** Whether a load was under the bucket's token: accounts are marked with its end. */
+  /**
+   * Whether the account was loaded under the bucket's epoch. Accounts are marked with the epoch's
+   * suffix.
+   */
   isLoaded(tokenKey: string, under: string | undefined): boolean {
     const [token = ''] = this.redis.text(tokenKey).split(' ');
     return under !== undefined && under !== '' && token.endsWith(under);
   }
 
-  /** Writes its file: what an old state comes back from. */
+  /** Writes the server's file. An old state is restored from it. */
   keepCopy(): void {
     this.redis.keepCopy();
     this.#keptRoutes = new Map(this.#routes);
@@ -153,15 +159,16 @@ export class LimitStoreServer {
     this.time.in(null, downMs, () => void (this.isUp = true));
   }
 
-  /** Everybody has to find the server again. */
+  /** Ends all connections, so that every replica has to connect again. */
   endConnections(): void {
     this.#supersededRun = null;
     this.#end([...this.#connections.keys()]);
   }
 
   /**
-   * A copy becomes the server. Whoever has been connected for longest does not notice, and goes on
-   * with the superseded one for `ms`. Misled it finds that one too when it connects anew.
+   * Makes a copy the server. The replica that has been connected for longest does not notice and
+   * uses the superseded server for `ms`. If `misleads` is set, it also finds the superseded server
+   * when it connects again.
    */
   failOver({ how, ms, misleads = false, forgetsAfterMs }: Failover): void {
     this.losses += 1;
@@ -186,7 +193,7 @@ export class LimitStoreServer {
     });
   }
 
-  /** Of the epochs that this run has set; 0: none. */
+  /** Returns the newest time of the epochs that this run has set, or 0. */
   #newest(runId: string): number {
     return Math.max(0, ...this.epochs(runId).map((epoch) => (runOf(epoch) === runId ? setAtOf(epoch) : 0)));
   }
@@ -196,7 +203,7 @@ export class LimitStoreServer {
     for (const lost of connections) lost();
   }
 
-  /** What concerns all buckets is done in those of the run alone: in the others is nothing. */
+  /** Limits calls for all buckets to the buckets of this run. The other buckets are empty. */
   #ofOwnBuckets(call: ScriptCall): ScriptCall {
     if (call.script !== 'due' && call.script !== 'replace') return call;
     const look = call.script === 'due' ? call.keys.slice(-1) : [];
@@ -205,7 +212,10 @@ export class LimitStoreServer {
     return { ...call, keys: [...own, ...look] };
   }
 
-  /** The same for each of them at one time: there are many, and they are asked often. */
+  /**
+   * Returns one shared reply per time for all empty buckets: there are many, and they are queried
+   * often.
+   */
   #emptyBucket({ script }: ScriptCall): ScriptReply {
     if (this.#empty.at !== this.time.now) {
       const now = String(this.time.now);

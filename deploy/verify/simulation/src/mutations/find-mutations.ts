@@ -8,8 +8,8 @@ const HUNT = fileURLToPath(new URL('./hunt-main.js', import.meta.url));
 const AT_ONCE = 2;
 
 /**
- * Prints, as the table of the README, how soon each planted mistake is found. @returns whether it
- * is as `mutations.ts` says
+ * Prints how soon each planted mistake is found, as the table of the README. @returns whether all
+ * results are as `mutations.ts` expects
  */
 export async function findMutations(): Promise<boolean> {
   const rows = new Map<Mutation, string>();
@@ -17,8 +17,7 @@ export async function findMutations(): Promise<boolean> {
   const waiting = [...MUTATIONS];
   const hunter = async (): Promise<void> => {
     for (let mutation = waiting.shift(); mutation !== undefined; mutation = waiting.shift()) {
-      // One that cannot be planted any more, because its text has changed, is not as it says
-      // either.
+      // A mutation that can no longer be planted because its text has changed counts as unexpected.
       const { seeds, rule } = await hunt(mutation).catch(() => ({ seeds: 0, rule: null }));
       isAsSaid &&= seeds > 0 && (rule === null) === (mutation.unseen !== undefined);
       rows.set(mutation, rowOf(mutation, { seeds, rule }));
@@ -36,7 +35,7 @@ function rowOf({ name, unseen }: Mutation, { seeds, rule }: Hunted): string {
   return linked(`| ${name} | ${found} | ${rule ?? unseen ?? ''} |`);
 }
 
-/** Citations of the protocol as links of the README. */
+/** Replaces protocol citations by links for the README. */
 function linked(row: string): string {
   return row.replaceAll(/docs\/protocol\.md#(r\d+)/g, '[$1](../../../$&)');
 }

@@ -4,21 +4,21 @@ import { plant } from './mutating-loader.js';
 import { MUTATIONS, type Stage } from './mutations.js';
 import type { Scenario } from '../scenario/scenario.js';
 
-/** What a hunt prints as its last line. */
+/** The last line that a search prints. */
 export interface Hunted {
   readonly seeds: number;
   readonly rule: string | null;
 }
 
-/** Calls of a run of clients that call in turn. */
+/** Number of calls in a run of clients that call one at a time. */
 const SERIES_CALLS = 100;
 
 const [name, seedsMax] = process.argv.slice(2);
 const mutation = MUTATIONS.find((one) => one.name === name);
-if (mutation === undefined) throw new Error(`there is no mutation ${name}`);
+if (mutation === undefined) throw new Error(`unknown mutation ${name}`);
 register('./mutating-loader.js', import.meta.url, { data: mutation });
 
-// Only from here on are the services' modules loaded.
+// The services' modules must be loaded after the loader is registered.
 const { openRedis } = await import('../run/open-redis.js');
 const { makeSeries } = await import('../scenario/make-series.js');
 const { makeScenario } = await import('../scenario/make-scenario.js');
@@ -38,7 +38,7 @@ const redis = await openRedis((_script, text) => {
   wasPlanted = true;
   return plant(mutation, text);
 });
-if (!wasPlanted) throw new Error(`${mutation.name}: the text is nowhere`);
+if (!wasPlanted) throw new Error(`${mutation.name}: no script contains the text to replace`);
 let found: Failure | null = null;
 let seed = 0;
 while (found === null && seed < Number(seedsMax)) {

@@ -7,12 +7,12 @@ type Loaded = { format: string; source?: string | undefined; shortCircuit?: bool
 
 let mutation: Mutation | null = null;
 
-/** Called by Node with what was registered. */
+/** Called by Node with the registered data. */
 export function initialize(planted: Mutation): void {
   mutation = planted;
 }
 
-/** A module of the services with the planted mistake in it. */
+/** Loads a module of the services with the planted mistake in it. */
 export async function load(
   url: string,
   context: LoadHookContext,
@@ -23,14 +23,14 @@ export async function load(
   return { format: 'module', source: plant(replacement, readFileSync(fileURLToPath(url), 'utf8')), shortCircuit: true };
 }
 
-/** What is replaced: in files that differ. */
+/** Returns the replacements of a mutation, which are in different files. */
 export function partsOf({ also, ...mutation }: Mutation): Replacement[] {
   return also === undefined ? [mutation] : [mutation, also];
 }
 
-/** @throws Error unless the text to be replaced is there once */
+/** @throws Error unless the text to replace occurs exactly once */
 export function plant({ file, from, to }: Replacement, text: string): string {
   const parts = text.split(from);
-  if (parts.length !== 2) throw new Error(`${file}: ${from} is there ${parts.length - 1} times`);
+  if (parts.length !== 2) throw new Error(`${file}: ${from} occurs ${parts.length - 1} times instead of once`);
   return parts.join(to);
 }

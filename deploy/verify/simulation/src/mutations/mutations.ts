@@ -1,53 +1,50 @@
 import type { Company } from '../scenario/make-series.js';
 
-/** Where a mistake is looked for that ordinary runs do not meet. */
+/** Kind of run that is searched for a mistake if ordinary runs do not find it. */
 export type Stage = Company | 'gone' | 'silence' | 'failover' | 'kept' | 'windows' | 'promoted' | 'outage' | 'late';
 
 export interface Replacement {
-  /** End of the file's path; a script is named by its file. */
+  /** End of the file's path. A script has only its file name. */
   readonly file: string;
   readonly from: string;
   readonly to: string;
 }
 
-/**
- * A mistake planted into the services: a text of a script, or of a compiled module, that is
- * replaced.
- */
+/** A mistake planted into the services: a text of a script or of a compiled module is replaced. */
 export interface Mutation extends Replacement {
   readonly name: string;
-  /** What makes up for the mistake, and is taken away too. */
+  /** A second replacement, of the code that would compensate for the mistake. */
   readonly also?: Replacement;
-  /** It is looked for among these runs. */
+  /** The kind of run that is searched for it. */
   readonly stage?: Stage;
-  /** Within how many seeds it has to be found, if not within {@link SEEDS_MAX}. */
+  /** Number of seeds within which it has to be found, if not {@link SEEDS_MAX}. */
   readonly seedsMax?: number;
   /**
-   * It is not found, and why: another rule makes up for it, or what it opens is too short for these
-   * scenarios.
+   * The reason why it is not found: another rule compensates for it, or these scenarios rarely meet
+   * it.
    */
   readonly unseen?: string;
 }
 
 export const SEEDS_MAX = 500;
 
-/** Else the ledger's guard settles again what was acknowledged and is not there. */
+/** Without this, the ledger guard settles acknowledged events again that are missing. */
 const LOST_ONES_STAY: Replacement = {
   file: 'billing/dist/usage/check-ledger.js',
   from: "wholeness === 'whole' && lost === 0",
   to: "wholeness === 'whole'",
 };
 
-/** Each takes one rule of docs/protocol.md#rules away. */
+/** Each mutation breaks one rule of docs/protocol.md#rules. */
 export const MUTATIONS: readonly Mutation[] = [
   {
-    name: 'the wallet is not asked',
+    name: 'the wallet is not checked',
     file: 'admit.lua',
     from: 'elseif available < worst then',
     to: 'elseif false then',
   },
   {
-    name: 'near its end a window lets calls begin together',
+    name: 'a window near its end lets calls begin together',
     file: 'admit.lua',
     from: 'local is_near = window.usd and',
     to: 'local is_near = false and',
@@ -61,34 +58,34 @@ export const MUTATIONS: readonly Mutation[] = [
     seedsMax: 2_000,
   },
   {
-    name: 'a heartbeat does not create what was lost (docs/protocol.md#r5)',
+    name: 'a heartbeat does not create lost holds (docs/protocol.md#r5)',
     file: 'beat.lua',
     from: 'if call_epochs[index] ~= beat.token then',
     to: 'if false then',
   },
   {
-    name: 'a call that is only named falls silent (docs/protocol.md#r5)',
+    name: 'a call named only by a short heartbeat counts as silent (docs/protocol.md#r5)',
     file: 'admission/dist/heartbeats/last-heartbeats-rules.js',
     from: 'return [...listed, ...named];',
     to: 'return listed;',
     stage: 'silence',
   },
   {
-    name: 'a named call gets an epoch under which nobody holds it (docs/protocol.md#r5)',
+    name: 'a named call gets an epoch without a hold (docs/protocol.md#r5)',
     file: 'admission/dist/heartbeats/hold-calls.js',
     from: 'known.length < lost.length',
     to: 'false',
-    unseen: 'a recovery has held again what full heartbeats list (docs/protocol.md#r12)',
+    unseen: 'a recovery has created the holds that full heartbeats list (docs/protocol.md#r12)',
   },
   {
-    name: 'an edge names what it has not listed (docs/protocol.md#r5)',
+    name: 'an edge names calls that it has not listed (docs/protocol.md#r5)',
     file: 'edge-proxy/dist/heartbeats/send-heartbeats.js',
     from: '(call) => listing.calls.has(call)',
     to: '() => true',
     stage: 'gone',
   },
   {
-    name: 'a recovery reads full heartbeats alone (docs/protocol.md#r12)',
+    name: 'a recovery reads only full heartbeats (docs/protocol.md#r12)',
     file: 'admission/dist/heartbeats/last-heartbeats-rules.js',
     from: 'short.n > full.n ? [full, short] : [short, full]',
     to: '[short, full]',
@@ -99,7 +96,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'release.lua',
     from: "if outcome == 'ok' and call_epoch ~= token then",
     to: 'if false then',
-    unseen: 'what it does not hold is settled a moment later',
+    unseen: 'the missing hold is settled a moment later',
   },
   {
     name: 'an older row replaces a newer one (docs/protocol.md#r8)',
@@ -108,11 +105,11 @@ export const MUTATIONS: readonly Mutation[] = [
     to: 'then',
   },
   {
-    name: 'a load is written whenever it comes, under any token (docs/protocol.md#r11)',
+    name: 'a load is written at any time and under any epoch (docs/protocol.md#r11)',
     file: 'apply.lua',
     from: 'if loading and (load_token ~= token or now - tonumber(load_start) > LOAD_MS) then',
     to: 'if false then',
-    unseen: 'rows have versions: an older one replaces nothing (docs/protocol.md#r8)',
+    unseen: 'rows have versions: an older row replaces nothing (docs/protocol.md#r8)',
   },
   {
     name: 'rows of a late snapshot survive the load after a loss',
@@ -123,13 +120,13 @@ export const MUTATIONS: readonly Mutation[] = [
     seedsMax: 2_000,
   },
   {
-    name: 'rows are let go and nothing is noted (docs/protocol.md#r13)',
+    name: 'rows are dropped without a record (docs/protocol.md#r13)',
     file: 'apply.lua',
     from: "redis.call('HSET', account_key, 'at', int(account_now), 'lv', int(low))",
     to: '',
   },
   {
-    name: 'a correction is told once, as any snapshot (docs/protocol.md#r8)',
+    name: 'a correction is sent only once, like a snapshot (docs/protocol.md#r8)',
     file: 'usage/snapshot-rules.js',
     from: 'if (corrected.size === 0)',
     to: 'if (true)',
@@ -142,52 +139,52 @@ export const MUTATIONS: readonly Mutation[] = [
     to: 'if (true)\n        sendRelease',
   },
   {
-    name: 'the last piece never waits for the release (docs/protocol.md#r4)',
+    name: 'the last chunk never waits for the release (docs/protocol.md#r4)',
     file: 'call/finish-call.js',
     from: '!isCharged || edge.admissionClient.mayMeetOwnHold(held.hold.account, call.roomLeft)',
     to: '!isCharged',
     stage: 'alone',
   },
   {
-    name: 'ended calls are not counted where room is short (docs/protocol.md#r4)',
+    name: 'ended calls are not counted when room is short (docs/protocol.md#r4)',
     file: 'edge-proxy/dist/admission/account-room.js',
     from: 'known.held + asking <= Math.min(known.left, own)',
     to: 'asking < Math.min(known.left, own)',
     stage: 'together',
   },
   {
-    name: 'the last piece never waits for the record (docs/protocol.md#r4)',
+    name: 'the last chunk never waits for the record (docs/protocol.md#r4)',
     file: 'edge-proxy/dist/call/end-answer.js',
     from: 'await settlement.recorded;',
     to: '',
   },
   {
-    name: 'room is counted in slots alone (docs/protocol.md#r4)',
+    name: 'room is counted only in slots (docs/protocol.md#r4)',
     file: 'admit.lua',
     from: 'if wallet_hold > 0 then',
     to: 'if false then',
     stage: 'poor',
   },
   {
-    name: 'nothing is asked when a hold falls due (docs/protocol.md#r9)',
+    name: 'billing is not queried when a hold falls due (docs/protocol.md#r9)',
     file: 'sweep.lua',
     from: "if is_silent or hold.state ~= 'o' then",
     to: 'if false then',
   },
   {
-    name: 'a done hold that was asked for in vain is not asked for again (docs/protocol.md#r9)',
+    name: 'a done hold is not queried again after a failed query (docs/protocol.md#r9)',
     file: 'sweep.lua',
     from: 'tonumber(entries_max))',
     to: 'key == due_key and tonumber(entries_max) or 0)',
   },
   {
-    name: 'the look of a replica that is gone is enough for ever (docs/protocol.md#r9)',
+    name: 'the sweep of a replica that is gone counts indefinitely (docs/protocol.md#r9)',
     file: 'due.lua',
     from: 'now < tonumber(till) and tonumber(till) <= now + others_ms',
     to: 'true',
   },
   {
-    name: 'the time in which nobody looked counts as silence (docs/protocol.md#r9)',
+    name: 'the time without a sweep counts as silence (docs/protocol.md#r9)',
     file: 'due.lua',
     from: 'if listens_since == 0 or',
     to: 'if true or',
@@ -201,35 +198,35 @@ export const MUTATIONS: readonly Mutation[] = [
     stage: 'silence',
   },
   {
-    name: 'what a stored heartbeat names expires (docs/protocol.md#r9)',
+    name: 'calls that a stored heartbeat names expire (docs/protocol.md#r9)',
     file: 'admission/dist/sweep/ask-ledger.js',
     from: 'edge === null ||',
     to: 'true ||',
     stage: 'silence',
   },
   {
-    name: 'a superseded limit store is obeyed (docs/protocol.md#r12)',
+    name: 'a superseded limit store is used (docs/protocol.md#r12)',
     file: 'admission/dist/limit-store/epoch-rules.js',
     from: 'return own.setAt > 0 &&',
     to: 'return false &&',
     stage: 'failover',
   },
   {
-    name: 'a superseded limit store is never used again, whoever uses another (docs/protocol.md#r12)',
+    name: 'a superseded limit store is never used again, even if no other is in use (docs/protocol.md#r12)',
     file: 'admission/dist/limit-store/run-agreement-rules.js',
     from: 'now - this.#since >= UNUSED_MS',
     to: 'false',
     stage: 'failover',
   },
   {
-    name: 'a superseded limit store is used again while another one is used (docs/protocol.md#r12)',
+    name: 'a superseded limit store is used again while another one is in use (docs/protocol.md#r12)',
     file: 'admission/dist/limit-store/epoch-rules.js',
     from: 'run.id !== own.id && isLater(own, run)',
     to: 'false',
     stage: 'failover',
   },
   {
-    name: 'a superseded limit store is used again while nobody can be asked (docs/protocol.md#r12)',
+    name: 'a superseded limit store is used again while other replicas cannot be queried (docs/protocol.md#r12)',
     file: 'admission/dist/limit-store/run-agreement-rules.js',
     from: '!isHeard || ',
     to: '',
@@ -243,7 +240,7 @@ export const MUTATIONS: readonly Mutation[] = [
     stage: 'failover',
   },
   {
-    name: 'what closes a due hold brings no rows of months (docs/protocol.md#r8)',
+    name: 'the response that closes a due hold has no month rows (docs/protocol.md#r8)',
     file: 'admission/dist/sweep/ask-ledger.js',
     from: 'names, ids, afterLoss: false',
     to: 'names: [], ids, afterLoss: false',
@@ -253,44 +250,44 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'admission/dist/sweep/ask-ledger.js',
     from: 'caughtUpTo > hold.due - shiftMs',
     to: 'true',
-    unseen: 'the event that comes after all is settled (docs/protocol.md#r7)',
+    unseen: 'a late event is settled (docs/protocol.md#r7)',
   },
   {
-    name: 'a recovery opens without asking (docs/protocol.md#r12)',
+    name: 'a recovery opens a bucket without waiting for edges (docs/protocol.md#r12)',
     file: 'admission/dist/recover/recover-buckets.js',
     from: 'live.every((heartbeat) => hasReported(heartbeat, bucket, one.token))',
     to: 'true',
   },
   {
-    name: 'a recovery forgets the last heartbeats (docs/protocol.md#r12)',
+    name: 'a recovery ignores the last heartbeats (docs/protocol.md#r12)',
     file: 'admission/dist/recover/recover-buckets.js',
     from: 'for (const heartbeat of heartbeats) {',
     to: 'for (const beat of []) {',
     seedsMax: 1_000,
   },
   {
-    name: 'what an edge ran that is gone is held again (docs/protocol.md#r12)',
+    name: 'calls of a gone edge are held again (docs/protocol.md#r12)',
     file: 'admission/dist/recover/recover-buckets.js',
     from: '!isGone(heartbeat, now, durations.expiryMs)',
     to: 'true',
     stage: 'gone',
   },
   {
-    name: 'an edge that is gone is forgotten, whatever the ledger knows (docs/protocol.md#r12)',
+    name: 'a gone edge is forgotten before the ledger has its calls (docs/protocol.md#r12)',
     file: 'admission/dist/recover/forget-gone-edges.js',
     from: 'unknown += await this.#expire(account, calls, dueMs);',
     to: 'unknown = 0;',
     stage: 'gone',
   },
   {
-    name: 'what is confirmed is not compared with its balances (docs/protocol.md#r12)',
+    name: 'an account is confirmed without comparing its balances (docs/protocol.md#r12)',
     file: 'admission/dist/revalidate/confirm-script.js',
     from: "fields.filter(([field]) => field.startsWith('u:'))",
     to: '[]',
     stage: 'kept',
   },
   {
-    name: 'a key that was revoked or rotated meanwhile is confirmed (docs/protocol.md#r12)',
+    name: 'a key that was revoked or rotated in the meantime is confirmed (docs/protocol.md#r12)',
     file: 'admission/dist/limit-store/stored-records-rules.js',
     from: "records.keys.push({ id, version: Number(text.split(' ')[1]) });",
     to: ';',
@@ -308,16 +305,16 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'billing/dist/accounts/load-account.js',
     from: 'request.afterLoss ?',
     to: 'false ?',
-    unseen: 'the next snapshot brings what was missed (docs/protocol.md#r8)',
+    unseen: 'the next snapshot has the missed balances (docs/protocol.md#r8)',
   },
   {
-    name: 'the same rank counts again (docs/protocol.md#r7)',
+    name: 'a record of the same rank counts again (docs/protocol.md#r7)',
     file: 'billing/dist/usage/decide-rules.js',
     from: 'if (before === undefined)',
     to: 'if (before === undefined || record.rank === before.rank)',
   },
   {
-    name: 'what expired is never settled (docs/protocol.md#r7)',
+    name: 'an expired call is never settled (docs/protocol.md#r7)',
     file: 'billing/dist/usage/decide-rules.js',
     from: 'if (record.rank > before.rank)',
     to: 'if (false)',
@@ -329,14 +326,14 @@ export const MUTATIONS: readonly Mutation[] = [
     to: 'rows: []',
   },
   {
-    name: 'messages are acknowledged before they are settled, and nobody looks for lost ones (docs/protocol.md#r7)',
+    name: 'messages are acknowledged before they are settled, and lost ones are not searched for (docs/protocol.md#r7)',
     file: 'billing/dist/usage/settle-deliveries.js',
     from: 'const isSmall =',
     to: 'for (const { ack } of deliveries) ack();\n    const isSmall =',
     also: LOST_ONES_STAY,
   },
   {
-    name: 'messages are acknowledged before all shards of them are settled, and nobody looks for lost ones (docs/protocol.md#r7)',
+    name: 'messages are acknowledged before all their shards are settled, and lost ones are not searched for (docs/protocol.md#r7)',
     file: 'billing/dist/usage/settle-deliveries.js',
     from: '(await Promise.all(parts)).every(Boolean)',
     to: 'true',
@@ -344,47 +341,47 @@ export const MUTATIONS: readonly Mutation[] = [
     stage: 'outage',
   },
   {
-    name: 'answers under a superseded epoch count (docs/protocol.md#r3)',
+    name: 'responses under a superseded epoch count (docs/protocol.md#r3)',
     file: 'edge-proxy/dist/admission/epoch-tracker.js',
     from: 'if (!isAfter && askedAt <= known.heardAt)',
     to: 'if (false)',
-    unseen: 'the next heartbeat takes the call up again (docs/protocol.md#r5)',
+    unseen: 'the next heartbeat holds the call again (docs/protocol.md#r5)',
   },
   {
-    name: 'answers of an earlier run count (docs/protocol.md#r12)',
+    name: 'responses of an earlier run count (docs/protocol.md#r12)',
     file: 'edge-proxy/dist/admission/epoch-tracker.js',
     from: 'if (run.id !== this.#run?.id)\n            return false;',
     to: '',
     stage: 'failover',
-    unseen: 'the next heartbeat takes the call up again (docs/protocol.md#r5)',
+    unseen: 'the next heartbeat holds the call again (docs/protocol.md#r5)',
   },
   {
-    name: 'an event is given up after one failed try (docs/protocol.md#r4)',
+    name: 'an event is dropped after one failed attempt (docs/protocol.md#r4)',
     file: 'edge-proxy/dist/journal/store-usage.js',
     from: 'this.#parts.onFailedTry(codeOf(error));',
     to: 'return;',
   },
   {
-    name: 'a cut answer is charged',
+    name: 'a cut response is charged',
     file: 'edge-proxy/dist/pricing/charge.js',
     from: "usage === null || ended === 'cut' || ended === 'failed'",
     to: 'usage === null',
   },
   {
-    name: 'an admission without an answer is not released (docs/protocol.md#r3)',
+    name: 'an admission without a response is not released (docs/protocol.md#r3)',
     file: 'edge-proxy/dist/admission/admission-client.js',
     from: 'if (mayHold)',
     to: 'if (false)',
     unseen: 'its hold falls due and expires (docs/protocol.md#r9)',
   },
   {
-    name: 'a release without an answer is not repeated (docs/protocol.md#r4)',
+    name: 'a release without a response is not repeated (docs/protocol.md#r4)',
     file: 'edge-proxy/dist/heartbeats/send-heartbeats.js',
     from: 'const releases = this.#parts.admissionClient.unansweredReleases();',
     to: 'const releases = [];',
   },
   {
-    name: 'a ledger is whole, whatever the stream was told (docs/protocol.md#r17)',
+    name: 'a ledger counts as complete without comparing it with the stream (docs/protocol.md#r17)',
     file: 'billing/dist/usage/check-ledger.js',
     from: "if (wholeness === 'whole' && lost === 0) {",
     to: 'if (true) {',
@@ -403,7 +400,7 @@ export const MUTATIONS: readonly Mutation[] = [
     seedsMax: 1_000,
   },
   {
-    name: 'what an earlier ledger epoch said counts whenever it comes (docs/protocol.md#r17)',
+    name: 'a late message of an earlier ledger epoch counts (docs/protocol.md#r17)',
     file: 'apply.lua',
     from: "if ledger_epoch ~= '' and ledger_epoch < (versions['in'] or '') then",
     to: 'if false then',
@@ -411,14 +408,14 @@ export const MUTATIONS: readonly Mutation[] = [
     seedsMax: 2_000,
   },
   {
-    name: 'the next epoch of an emptied limit store is earlier by its clock, and stays void (docs/protocol.md#r3)',
+    name: 'the next epoch of an emptied limit store is earlier by its clock and stays invalid (docs/protocol.md#r3)',
     file: 'edge-proxy/dist/admission/epoch-tracker.js',
     from: '!isAfter && askedAt <= known.heardAt',
     to: '!isAfter',
     stage: 'failover',
   },
   {
-    name: 'a promoted ledger tells changes before it is compared (docs/protocol.md#r17)',
+    name: 'a promoted ledger sends changes before it is compared (docs/protocol.md#r17)',
     file: 'billing/dist/ledger/tell-change.js',
     from: 'if (!isLedger(state.database))',
     to: 'if (false)',

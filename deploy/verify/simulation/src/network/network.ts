@@ -3,9 +3,9 @@ import { hashOf } from '../time/random.js';
 import { Host } from '../time/host.js';
 import type { VirtualTime } from '../time/virtual-time.js';
 
-/** Usual time of a message on its way, milliseconds. */
+/** Usual latency of a message, milliseconds. */
 const LATENCY_MS_MAX = 5;
-/** One of so many takes longer. */
+/** One message of this many takes longer. */
 const SLOW_ONE_OF = 16;
 const SLOW_MS_MAX = 60;
 const USUAL_MS_MAX = LATENCY_MS_MAX + SLOW_MS_MAX;
@@ -14,7 +14,7 @@ type MessageFault = Extract<Fault, { kind: 'message' }>;
 type StepKill = Extract<Fault, { kind: 'step-killed' }>;
 type Kill = Extract<Fault, { kind: 'kill' }>;
 
-/** What the bus tells a sender; `code` as the services read it. */
+/** The bus's error for a sender, with the `code` that the services read. */
 export class BusError extends Error {
   override readonly name = 'BusError';
 
@@ -30,7 +30,10 @@ export interface NetworkParts {
   readonly kill: (host: Host, restartMs: number) => void;
 }
 
-/** Carries messages between hosts, and loses, delays, doubles and kills by the scenario's list. */
+/**
+ * Carries messages between hosts. Drops, delays and duplicates messages and kills hosts by the
+ * scenario's list.
+ */
 export class Network {
   readonly #parts: NetworkParts;
   readonly #messageFaults = new Map<number, MessageFault>();
@@ -38,13 +41,13 @@ export class Network {
   readonly #stepKills = new Map<string, StepKill>();
   readonly #steps = new Map<Step, number>();
   #sent = 0;
-  /** The bus itself: while it is cut nobody reaches anybody but the limit store. */
+  /** The bus itself. While it is cut, hosts reach only the limit store. */
   readonly bus = new Host('bus');
-  /** While it is cut heartbeats are stored, and no replica of admission takes one. */
+  /** While it is cut, heartbeats are stored, but no replica of admission receives one. */
   readonly heartbeats = new Host('heartbeats');
-  /** Nothing goes wrong any more. */
+  /** True when faults have ended. */
   isQuiet = false;
-  /** When the last of those arrives that were made late. */
+  /** Time when the last delayed message arrives. */
   lateUntil = -Infinity;
 
   constructor(parts: NetworkParts) {
@@ -64,7 +67,7 @@ export class Network {
     return Math.max(host.cutUntil, this.bus.cutUntil) > this.#parts.time.now;
   }
 
-  /** Sends one message. What it carries must be of its own: {@link onWire}. */
+  /** Sends one message. Its content must not be shared with the sender: {@link onWire}. */
   post(from: Host, to: Host, take: () => void): void {
     this.#sent += 1;
     const n = this.#sent;
@@ -74,7 +77,7 @@ export class Network {
     const latency = this.latencyMs(n) + (fault?.how === 'delay' ? fault.ms : 0);
     if (!isLost) this.#deliver(to, latency, take, kill);
     if (!isLost && fault?.how === 'double') this.#deliver(to, latency + fault.ms, take, undefined);
-    // After the step: what the sender does in it is done.
+    // The kill follows the current step, so the sender's work in that step is done.
     if (kill?.who === 'sender') this.#parts.time.in(null, 0, () => this.#parts.kill(from, kill.ms));
   }
 
@@ -84,7 +87,10 @@ export class Network {
     return ((chance >>> 16) % LATENCY_MS_MAX) + slow;
   }
 
-  /** For links that keep their own order: the fault of the next message, which counts like one. */
+  /**
+   * Returns the fault of the next message of a link that keeps its own order. The message counts
+   * like any other.
+   */
   nextLinkFault(): { readonly n: number; readonly how: MessageFault['how'] | null; readonly ms: number } {
     this.#sent += 1;
     const n = this.#sent;
@@ -92,12 +98,14 @@ export class Network {
     return { n, how: fault?.how ?? null, ms: fault?.ms ?? 0 };
   }
 
-  /** The death of a host that a link's message brings. */
+  /** Returns the kill that belongs to a message of a link. */
   killAt(n: number): Kill | undefined {
     return this.isQuiet ? undefined : this.#kills.get(n);
   }
 
-  /** A host is about to take a step. Never comes back where the host dies instead. */
+  /**
+   * Called before a host takes a step. The promise never resolves if the host is killed instead.
+   */
   step(host: Host, step: Step): Promise<void> {
     const n = (this.#steps.get(step) ?? 0) + 1;
     this.#steps.set(step, n);
@@ -122,7 +130,7 @@ export class Network {
   }
 }
 
-/** A value as it arrives: what its sender does with its own afterwards changes nothing. */
+/** Copies a value as a network does: later changes by its sender do not affect the copy. */
 export function onWire<T>(value: T): T {
   return JSON.parse(JSON.stringify(value)) as T;
 }

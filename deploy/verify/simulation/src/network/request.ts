@@ -8,9 +8,9 @@ export interface RequestParts {
 }
 
 /**
- * A question with one answer. `serve` runs in the host that it is sent to; its answer or fault
- * travels back.
- * @param to null: nobody serves it
+ * Sends a request with one response. `serve` runs in the host that receives it. Its response or
+ * error is sent back.
+ * @param to null: the request has no receiver
  */
 export function request<A>(
   { time, network }: RequestParts,

@@ -9,7 +9,7 @@ import type { StreamState } from '@gateway/billing/usage/progress-rules.js';
 import type { Host } from '../time/host.js';
 import type { VirtualTime } from '../time/virtual-time.js';
 
-/** A stored message that nobody has acknowledged is delivered again after this. */
+/** Time after which a message that was not acknowledged is delivered again. */
 const ACK_WAIT_MS = 30_000;
 
 export interface StoredUsage {
@@ -18,36 +18,36 @@ export interface StoredUsage {
   readonly data: Buffer;
   readonly storedAtMs: number;
   acknowledged: boolean;
-  /** Not delivered before. */
+  /** Earliest time of the next delivery. */
   notBefore: number;
 }
 
-/** What was sent over the bus for heartbeats. */
+/** Bus traffic caused by heartbeats. */
 export interface HeartbeatTraffic {
   /** Messages that edges stored, and their bytes as JSON. */
   stored: number;
   storedBytes: number;
-  /** Messages that replicas of admission read of the stream, and their bytes as JSON. */
+  /** Messages that replicas of admission read from the stream, and their bytes as JSON. */
   read: number;
   readBytes: number;
   /** Resync requests that replicas published. */
   requests: number;
 }
 
-/** The streams `USAGE` and `BEATS`: what they have stored they keep. */
+/** The streams `USAGE` and `BEATS`. They never lose a stored message. */
 export class Streams {
   readonly usage: StoredUsage[] = [];
-  /** What billing keeps of its ledger, where the ledger's database is not. */
+  /** The position that billing stores outside the ledger's database. */
   kept: KeptPosition | null = null;
   readonly #heartbeats = new Map<string, KeptHeartbeat>();
   readonly #listeners = new Set<() => void>();
   readonly traffic: HeartbeatTraffic = { stored: 0, storedBytes: 0, read: 0, readBytes: 0, requests: 0 };
-  /** Calls that some stored heartbeat has named. */
+  /** Calls that a stored heartbeat has named. */
   readonly listed = new Set<string>();
 
   constructor(
     private readonly time: VirtualTime,
-    /** Where they live. */
+    /** The host that they run on. */
     readonly host: Host,
   ) {}
 
@@ -57,15 +57,15 @@ export class Streams {
     for (const listener of this.#listeners) listener();
   }
 
-  /** Hears of each stored message. */
+  /** Adds a listener for stored messages. */
   onStored(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 
   /**
-   * Messages that may be delivered now; they are somebody's until the wait for their
-   * acknowledgement is over.
+   * Returns messages that may be delivered now. They are not delivered to another consumer until
+   * the acknowledgement wait is over.
    */
   take(subject: number, max: number): StoredUsage[] {
     const free = this.usage.filter(
@@ -76,7 +76,10 @@ export class Streams {
     return taken;
   }
 
-  /** Up to where all messages of a subject are acknowledged; what is of others does not count. */
+  /**
+   * Returns the sequence up to which all messages of a subject are acknowledged. Messages of other
+   * subjects do not count.
+   */
   acknowledged(subject: number): number {
     const open = this.usage.find((message) => message.subject === subject && !message.acknowledged);
     return open === undefined ? this.usage.length : open.sequence - 1;
@@ -102,8 +105,8 @@ export class Streams {
   }
 
   /**
-   * An edge's connection keeps its order: a heartbeat that the network made late never replaces one
-   * that was sent after it.
+   * Stores a heartbeat. An edge's connection keeps its order: a delayed heartbeat never replaces a
+   * later one.
    */
   storeHeartbeat(heartbeat: Heartbeat, place: string): void {
     const part = `${heartbeat.edge}.${'names' in heartbeat ? 'short' : 'full'}.${place}`;
@@ -113,7 +116,7 @@ export class Streams {
     for (const { id } of runningCalls(heartbeat)) this.listed.add(id);
   }
 
-  /** @param edge only of this one */
+  /** @param edge returns only the heartbeats of this edge */
   lastHeartbeats(edge?: string): KeptHeartbeat[] {
     const all = [...this.#heartbeats.values()];
     const kept = all.filter(({ heartbeat }) => edge === undefined || heartbeat.edge === edge);
@@ -134,7 +137,7 @@ export class Streams {
       if (heartbeat.edge === edge && sequence <= upToSequence) this.#heartbeats.delete(part);
   }
 
-  /** When the edge's last heartbeat was stored; -Infinity: never. */
+  /** Returns the time when the edge's last heartbeat was stored, or -Infinity. */
   lastHeartbeatAt(edge: string): number {
     const times = ['short', 'full'].map((kind) => this.#heartbeats.get(`${edge}.${kind}.0`)?.storedAtMs);
     return Math.max(...times.map((at) => at ?? -Infinity));

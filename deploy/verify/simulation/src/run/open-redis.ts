@@ -2,13 +2,13 @@ import { loadScripts } from '@gateway/admission/limit-store/redis-scripts.js';
 import type { ScriptName } from '@gateway/admission/limit-store/script-rules.js';
 import { LuaRedis } from '../limit-store/lua-redis.js';
 
-/** Changes the text of a script: for runs that must find a planted mistake. */
+/** Changes the text of a script to plant a mistake. */
 export type ChangeScript = (name: ScriptName, text: string) => string;
 
 /**
- * Rows of ended periods go once a day, and weeks and sessions an hour after their end. A run is
- * shorter: here they go with each balance snapshot, and weeks and sessions before they have ended,
- * which the rule allows for every row that no call counts in.
+ * Admission drops rows of ended periods once a day, and weeks and sessions an hour after their end.
+ * A run is shorter. Here rows are dropped with each balance snapshot, and weeks and sessions before
+ * their end. The rule allows that for every row that no call counts in.
  */
 const SPANS: readonly (readonly [said: string, here: string])[] = [
   ['local LET_GO_MS = 86400000', 'local LET_GO_MS = 0'],
@@ -16,12 +16,11 @@ const SPANS: readonly (readonly [said: string, here: string])[] = [
 ];
 
 /**
- * The limit store's scripts, ready to run. @throws Error unless the spans that a run shortens are
- * there
+ * Loads the limit store's scripts. @throws Error if a script does not contain the spans to shorten
  */
 export function openRedis(change: ChangeScript = (_name, text) => text): Promise<LuaRedis> {
   const scripts = loadScripts();
-  for (const [said] of SPANS) if (!scripts.apply.text.includes(said)) throw new Error(`no script says ${said}`);
+  for (const [said] of SPANS) if (!scripts.apply.text.includes(said)) throw new Error(`no script contains: ${said}`);
   const names = Object.keys(scripts) as ScriptName[];
   return LuaRedis.open(names, (name) => change(name, shortened(scripts[name].text)));
 }

@@ -9,7 +9,7 @@ import { MODELS } from '../scenario/run-catalog.js';
 const DAY_MS = 86_400_000;
 const OPERATOR_MS = 2_000;
 
-/** A plan's period begins the day before the run and outlasts it. */
+/** Returns a subscription whose period begins the day before the run and outlasts it. */
 export function subscriptionOf(startedAt: number, plan: number | null, seed: PlanSeed): Subscription {
   const window = { label: 'window' };
   return {
@@ -34,7 +34,7 @@ export function subscriptionOf(startedAt: number, plan: number | null, seed: Pla
   };
 }
 
-/** Lets one thing happen that people or clients do. */
+/** Performs one action of an operator or a client. */
 export function perform(world: World, act: Act): void {
   const { accounts, outbox, scenario, time } = world;
   const account = 'account' in act ? scenario.accounts[act.account]?.name : undefined;
@@ -59,15 +59,15 @@ export function perform(world: World, act: Act): void {
   }
 }
 
-/** Makes the first call, and each other one the moment the answer before it has ended. */
+/** Makes the first call, and each further call when the response before it has ended. */
 function callInTurn(world: World, [first, ...others]: readonly CallAct[]): void {
   if (first === undefined) return;
   const client = call(world, first);
-  if (client === null) throw new Error('nothing takes an edge away from a client that calls in turn');
+  if (client === null) throw new Error('an edge was killed in a run of series calls');
   client.onEnded = () => world.time.in(null, 0, () => callInTurn(world, others));
 }
 
-/** A client that finds no edge at its place has nobody to ask: null. */
+/** Starts a call. Returns null if no edge runs at the client's place. */
 function call(world: World, act: CallAct): Client | null {
   const { edges, truth, time, accounts, scenario } = world;
   const account = scenario.accounts[act.account]?.name ?? '';
@@ -92,7 +92,7 @@ const OPERATOR = {
   origin: { client: '192.0.2.1', agent: null, requestId: 'operator' },
 } as const;
 
-/** An operator takes the slot of some running call back. */
+/** Takes back the slot of a running call, as an operator does. */
 function takeSlot(world: World, nth: number): void {
   const { truth, accounts, admissions } = world;
   const running = truth.calls.filter(({ dispatchedAt, released }) => dispatchedAt !== null && released === null);

@@ -8,10 +8,10 @@ import type { Host } from '../time/host.js';
 const ROOMS = ['admission', 'billing', 'edge'] as const;
 type Room = (typeof ROOMS)[number];
 
-/** Of each room, where the scenario does not say. */
+/** Number of processes of each service, if the scenario does not set it. */
 export const PLACES = 2;
 
-/** Where processes run: starts them, kills them, cuts them off and holds them up. */
+/** Starts, kills, disconnects and pauses processes at their places. */
 export class Places {
   #starts = 0;
 
@@ -24,14 +24,14 @@ export class Places {
       for (const room of ROOMS) if (place < places[room]) this.#start(room, place);
   }
 
-  /** All that live, and the servers that can be cut off. */
+  /** Returns the live processes and the servers that can be cut off. */
   hosts(): Host[] {
     const { admissions, billings, edges, accounts, ledger, streams, server, network } = this.world;
     const hosted = [...admissions, ...billings, ...edges].flatMap((one) => (one === null ? [] : [one.host]));
     return [...hosted, accounts.host, ledger.host, streams.host, server.host, network.bus, network.heartbeats];
   }
 
-  /** Nothing of the process happens any more; another one is started in its place. */
+  /** Kills a process and starts another one in its place after `restartMs`. */
   kill(host: Host, restartMs: number): void {
     const { admissions, billings, edges, truth, time } = this.world;
     for (const hosts of [admissions, billings, edges] as (Hosted | null)[][]) {
@@ -47,7 +47,7 @@ export class Places {
     }
   }
 
-  /** An outage may outlast what people do: it ends in its own time. */
+  /** Cuts off or pauses a host. The outage may last beyond the last act. */
   disturb(kind: 'cut' | 'hang', name: string, ms: number): void {
     const { time, edges, admissions, accounts, ledger, server, network } = this.world;
     const host = this.hosts().find((one) => one.name === name);
@@ -55,7 +55,7 @@ export class Places {
     if (kind === 'hang') host.hungUntil = time.now + ms;
     else {
       host.cutUntil = time.now + ms;
-      // Its tables are there too, and nobody gets an answer of it.
+      // The tables of accounts are on the same server and cannot be reached either.
       if (host === ledger.host) accounts.host.cutUntil = Math.max(accounts.host.cutUntil, host.cutUntil);
       if (host === server.host) server.endConnections();
       time.in(null, ms, () => {
@@ -64,7 +64,7 @@ export class Places {
     }
   }
 
-  /** All replicas of admission are killed at once; others come after a while. */
+  /** Kills all replicas of admission at once. Others start after `ms`. */
   takeAdmissionsAway(ms: number): void {
     for (const one of [...this.world.admissions]) if (one !== null) this.kill(one.host, ms);
   }

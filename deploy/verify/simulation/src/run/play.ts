@@ -26,27 +26,27 @@ import { VirtualTime } from '../time/virtual-time.js';
 import { perform, subscriptionOf } from './perform.js';
 import { PLACES, Places } from './places.js';
 
-/** How often the limit store's server writes its file. */
+/** Interval between two writes of the server's file. */
 const FILE_MS = 3_000;
 const SWEEP_MS = 1_500;
-/** Sweeps that find nothing are most of a quiet time. */
+/** Longer, because most sweeps of a quiet run find nothing. */
 const QUIET_SWEEP_MS = 2_500;
 
 export interface Outcome {
   readonly violations: readonly Violation[];
-  /** Of everything that happened: equal for equal runs. */
+  /** Hash of everything that happened. Equal for equal runs. */
   readonly fingerprint: number;
   readonly messages: number;
   readonly calls: number;
   readonly counts: Truth['counts'] & { readonly limitStoreLosses: number };
   readonly virtualMs: number;
-  /** What heartbeats and recoveries cost the bus. */
+  /** Bus traffic of heartbeats and recoveries. */
   readonly traffic: HeartbeatTraffic;
 }
 
-/** Plays a scenario to its end and tells which rules were broken. */
+/** Plays a scenario to its end and reports the rules that were broken. */
 export async function play(scenario: Scenario, redis: LuaRedis): Promise<Outcome> {
-  if (isPlaying) throw new Error('a run has the time of its thread for itself');
+  if (isPlaying) throw new Error('another run is playing in this thread');
   isPlaying = true;
   const lateness = new Random(scenario.seed ^ 0x51ed);
   const time = new VirtualTime(scenario.startMs, () => lateness.next());
@@ -122,7 +122,7 @@ class Play {
       await clock.run(() => truth.violations.length > 0 || this.#rest.isOver(), after);
       if (truth.violations.length === 0) await finalChecks(this.#world);
     } catch (error) {
-      truth.unforeseen('the run broke', error);
+      truth.unforeseen('the run failed', error);
     }
     return {
       violations: truth.violations,

@@ -6,11 +6,14 @@ import { openRedis } from './open-redis.js';
 import { play } from './play.js';
 
 const TEST_MS = 600_000;
-/** What the stream keeps of an edge: a full heartbeat, a short one, and what short ones list. */
+/**
+ * Messages that the stream keeps per edge: a full heartbeat, a short one, and the calls that short
+ * ones list.
+ */
 const PLACES = 3;
 /**
- * In about half of the seeds an edge stores one full heartbeat more. The first test bounds their
- * number; the second compares the seeds with the fewest bytes.
+ * In about half of the seeds an edge stores one more full heartbeat. The first test limits their
+ * number. The second compares the seeds with the fewest bytes.
  */
 const SEEDS = [1, 2, 3, 4, 5, 6];
 const SIZE: LossSize = { admissions: 2, edges: 2, calls: 20 };
@@ -20,7 +23,7 @@ beforeAll(async () => {
   redis = await openRedis();
 });
 
-/** What a loss of the limit store adds to the traffic of a run. */
+/** Returns the traffic that a loss of the limit store adds to a run. */
 async function costOf(size: LossSize, seed = 1): Promise<HeartbeatTraffic> {
   const usual = await play(makeLoss(size, false, seed), redis);
   const lost = await play(makeLoss(size, true, seed), redis);
@@ -42,16 +45,17 @@ async function leastCostOf(size: LossSize): Promise<HeartbeatTraffic> {
 }
 
 test(
-  'a recovery that waits for an edge costs the same however many replicas there are',
+  'a recovery that waits for an edge costs the same with any replica count',
   async () => {
     const one = await costOf({ ...SIZE, admissions: 1 });
     const five = await costOf({ ...SIZE, admissions: 5 });
     expect(one.requests).toBeGreaterThan(20);
     expect(five.requests).toBeLessThan(1.2 * one.requests);
     for (const { stored, read } of [one, five]) {
-      // Two for each edge, and for the one that hangs as many when it goes on.
+      // Two messages per edge. The edge that hangs sends its two when it continues.
       expect(stored).toBeLessThanOrEqual(2 * SIZE.edges);
-      // All edges: before they were asked, when they have answered, and when one is given up.
+      // Reads of all edges: before the resync request, when they have answered, and when one edge
+      // is no longer waited for.
       expect(read).toBeLessThanOrEqual(4 * PLACES * SIZE.edges);
     }
   },
@@ -59,7 +63,7 @@ test(
 );
 
 test(
-  'it grows with what edges run, and with nothing else',
+  'the cost grows only with the calls that edges run',
   async () => {
     const few = await leastCostOf(SIZE);
     const many = await leastCostOf({ ...SIZE, edges: 4, calls: 60 });

@@ -28,8 +28,8 @@ export const NO_TOTALS: Totals = {
 };
 
 /**
- * Plays seeds one after the other; stops after the first that breaks a rule, and tells of it as
- * small as it gets.
+ * Plays seeds one after the other. Stops after the first seed that breaks a rule and describes the
+ * smallest run that still breaks it.
  */
 export async function runSeeds(
   redis: LuaRedis,
@@ -56,7 +56,12 @@ async function describe(redis: LuaRedis, scenario: Scenario, rule: string): Prom
   const { violations } = await play(smallest, redis);
   const broken = violations.map(({ at, rule: name, detail }) => `  at ${at} ms: ${name}: ${detail}`);
   const happened = [...smallest.acts, ...smallest.faults].map((event) => `  ${JSON.stringify(event)}`);
-  return [`GATEWAY_SIM_SEED=${scenario.seed} breaks a rule:`, ...broken, 'by no more than:', ...happened].join('\n');
+  return [
+    `GATEWAY_SIM_SEED=${scenario.seed} breaks a rule:`,
+    ...broken,
+    'with only these acts and faults:',
+    ...happened,
+  ].join('\n');
 }
 
 function numbersOf({ calls, messages, virtualMs }: Outcome) {

@@ -2,12 +2,12 @@ import type { LuaRedis } from '../limit-store/lua-redis.js';
 import type { Act, Fault, Scenario } from '../scenario/scenario.js';
 import { play } from './play.js';
 
-/** Runs that one failing seed is worth. */
+/** The most runs to play for one failing seed. */
 const PLAYS_MAX = 250;
 
 /**
- * The smallest scenario found that still breaks the same rule: faults are left out first, then what
- * people do.
+ * Finds the smallest scenario that still breaks the same rule. Faults are left out first, then
+ * acts.
  */
 export async function shrink(scenario: Scenario, rule: string, redis: LuaRedis): Promise<Scenario> {
   let plays = 0;
@@ -23,7 +23,7 @@ export async function shrink(scenario: Scenario, rule: string, redis: LuaRedis):
   return { ...calm, acts };
 }
 
-/** Leaves out ever smaller parts as long as what is left still fails. */
+/** Leaves out ever smaller parts while the remaining list still fails. */
 async function reduce<T extends Fault | Act>(
   items: readonly T[],
   fails: (fewer: readonly T[]) => Promise<boolean>,

@@ -1,14 +1,14 @@
 import type { Random } from '../time/random.js';
 import type { Fault } from './scenario.js';
 
-/** Of a run: what outlasts leases, and a limit store that has two masters. */
+/** Share of the runs with a fault that outlasts leases, or with two limit stores. */
 const LASTING_SHARE = 0.15;
 const SILENCES_MS = [12_000, 40_000];
 const SUPERSEDED_MS = [3_000, 15_000, 40_000];
 
 /**
- * What lasts longer than the leases of a run, beside all else that goes wrong in it: in few runs,
- * for it takes most of their time.
+ * Returns faults that last longer than the leases of a run, in addition to other faults. Only few
+ * runs have them, because they take most of the time.
  */
 export function lastingFaults(random: Random, lengthMs: number): Fault[] {
   if (!random.chance(LASTING_SHARE)) return [];

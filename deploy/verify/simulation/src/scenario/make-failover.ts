@@ -2,33 +2,34 @@ import { Random } from '../time/random.js';
 import { PLAIN_CALL, PLAIN_SCENARIO, PLENTY } from './plain-scenario.js';
 import type { Act, Fault, Scenario } from './scenario.js';
 
-/** Each has a bucket of its own. */
+/** Each account has its own bucket. */
 const ACCOUNTS = ['acc-alpha', 'acc-beta', 'acc-gamma'];
 const FAILOVER_MS = 4_000;
-/** Of the bus: in which nobody can be asked for as long as it takes to begin anew. */
+/** Longest outage of the bus, during which replicas cannot query each other about new epochs. */
 const AWAY_MS_MAX = 6_000;
-/** Of the clocks by which epochs are set. */
+/** Skews of the clocks that set epochs. */
 const SKEWS_MS_MAX = [30, 1_000];
-/** In which the other replica has not found the promoted copy yet, or not said so. */
+/** Time within which the other replica has not found or reported the promoted copy. */
 const AT_ONCE_MS = 300;
-/** In which no replica is there, and the limit store is emptied. */
+/** Time without a replica. The limit store is emptied in it. */
 const EMPTIED_MS = 500;
-/** A clock that is so far ahead sets epochs that are later than the next ones of another one. */
+/** Skew that makes a clock's epochs later than the next epochs of another clock. */
 const FAR_MS = 30_000;
-/** The promoted copy is open by then, and has loaded the account. */
+/** By this time the promoted copy is open and has loaded the account. */
 const LOADED_MS = 10_000;
 const LENGTH_MS = 40_000;
-/** What one call may cost, about; and what is paid in and out. Nano-USD. */
+/** About the cost of one call, and the unit of wallet entries. Nano-USD. */
 const UNIT_NANO_USD = 10_000;
 
 /**
- * A copy of the limit store is promoted and one replica of admission goes on with the superseded
- * one, while people pay money in and out and clients call all the time: what a command changed must
- * be in force where calls are admitted (docs/protocol.md#r10). In some runs that replica is led to
- * the superseded one again when it has given it up, and in some the bus is away for a while. In
- * others the superseded one loses all that it has while the other one begins: it may get the later
- * epochs, and all have to go on with the other one when it ends. In the last there is no failover:
- * the limit store is emptied while no replica is there that knows its epochs.
+ * Promotes a copy of the limit store while one replica of admission continues with the superseded
+ * one. Credits and chargebacks are posted and clients call all the time. A command's change must be
+ * in force where calls are admitted (docs/protocol.md#r10).
+ * In some runs that replica connects to the superseded store again after it has dropped it, and in
+ * some the bus is away for a while. In others the superseded store loses all its data while the
+ * other one begins: it may then get the later epochs, and all replicas have to use the other one
+ * when it ends. The last kind has no failover: the limit store is emptied while no replica runs
+ * that knows its epochs.
  */
 export function makeFailover(seed: number): Scenario {
   const random = new Random(seed);

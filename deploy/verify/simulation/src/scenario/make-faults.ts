@@ -1,7 +1,7 @@
 import type { Random } from '../time/random.js';
 import type { Fault } from './scenario.js';
 
-/** About what a run of a second sends. */
+/** Approximate number of messages per second of a run. */
 const MESSAGES_PER_SECOND = 110;
 const DELAYS_MS = [30, 400, 1_500, 3_000, 12_000, 20_000];
 const DOUBLES_MS = [0, 5, 800, 9_000];
@@ -11,8 +11,7 @@ const OUTAGES_MS = [80, 700, 3_000, 8_000];
 const LONG_OUTAGE_MS = 45_000;
 
 /**
- * What goes wrong in a run of so many milliseconds; in some runs hardly anything, in some nearly
- * everything.
+ * Draws the faults of a run of `lengthMs` milliseconds. Some runs have hardly any, some very many.
  */
 export function makeFaults(random: Random, lengthMs: number): Fault[] {
   const messages = Math.ceil((lengthMs / 1_000) * MESSAGES_PER_SECOND);

@@ -3,19 +3,19 @@ import { Random } from '../time/random.js';
 import { PLAIN_CALL, PLAIN_SCENARIO, PLENTY } from './plain-scenario.js';
 import type { CallAct, Fault, Scenario } from './scenario.js';
 
-/** All buckets are open by then. */
+/** All buckets are open by this time. */
 const FIRST_CALL_MS = 3_000;
 const KILLED_MS = 8_000;
-/** An edge without a heartbeat for so long is gone (docs/protocol.md#r12). */
+/** Time after which an edge without a heartbeat is gone (docs/protocol.md#r12). */
 export const GONE_MS = EXPIRY_MS + 60_000;
-/** The limit store is lost so much later than an edge has gone. */
+/** The longest time between the end of an edge and the loss of the limit store. */
 const LATER_MS_MAX = 15_000;
 const CALLS_WITHIN_MS = 9_000;
 const SLOTS = 2;
 
 /**
- * An edge is killed that runs as many calls as its account has slots, and the limit store is lost
- * when the edge is long gone; or at once, and comes back then. Another edge's calls follow.
+ * Kills an edge that runs as many calls as its account has slots. The limit store is lost when the
+ * edge is long gone, or it is lost at once and comes back then. Calls at another edge follow.
  */
 export function makeGone(seed: number): Scenario {
   const random = new Random(seed);

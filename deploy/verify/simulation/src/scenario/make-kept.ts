@@ -2,21 +2,21 @@ import { Random } from '../time/random.js';
 import { PLAIN_CALL, PLAIN_SCENARIO, PLENTY } from './plain-scenario.js';
 import type { Act, CallAct, Fault, Scenario } from './scenario.js';
 
-/** Accounts are called for the first time, so that the server's files have them. */
+/** Time of each account's first calls, so that the server's files contain the accounts. */
 const FIRST_CALLS_MS = 3_000;
-/** Its last file is written before that; what happens from here to the loss is not in it. */
+/** The server's last file is written before this. Later changes are not in it. */
 const FILED_MS = 9_100;
 const LOSS_MS = 11_500;
-/** The buckets are open again by then, mostly, and accounts confirmed. */
+/** By this time most buckets are open again and accounts are confirmed. */
 const AFTERWARDS_MS = 14_000;
 const LENGTH_MS = 24_000;
 const ACCOUNTS = 3;
 const UNIT_NANO_USD = 10_000;
 
 /**
- * The limit store comes back with what its file had, or a copy is promoted: accounts that nobody
- * has used since, and some that have changed, or change meanwhile, while billing may be behind.
- * What is confirmed must be what its owners have (docs/protocol.md#r12).
+ * Restores the limit store from its file, or promotes a copy. Some accounts have not been used
+ * since, and some have changed or change in the meantime, while billing may be behind. Confirmed
+ * accounts must match their owners (docs/protocol.md#r12).
  */
 export function makeKept(seed: number): Scenario {
   const random = new Random(seed);

@@ -2,20 +2,20 @@ import { Random } from '../time/random.js';
 import { PLAIN_CALL, PLAIN_SCENARIO, PLENTY } from './plain-scenario.js';
 import type { CallAct, Scenario } from './scenario.js';
 
-/** All buckets are open by then. */
+/** All buckets are open by this time. */
 const FIRST_CALL_MS = 3_000;
 const LOSS_AT_MS = 4_500;
 const CALLS_BEFORE = 16;
 const CALLS_AFTER = 3;
 const AFTER_WITHIN_MS = 2_000;
 const HANGS_BEFORE_MS = 700;
-/** It goes on after the loss, before or after the account is loaded again. */
+/** The replica continues after the loss, before or after the account is loaded again. */
 const HANGS_MS_MAX = 3_000;
 
 /**
- * A replica of admission hangs with balances of a key that it was told. The limit store is emptied
- * meanwhile, and the account loaded again by calls of another key: that load does not name them,
- * and none of those that come late may count (docs/protocol.md#r11).
+ * Pauses a replica of admission that has received balances of a key. Meanwhile the limit store is
+ * emptied, and calls of another key load the account again. That load does not name the balances,
+ * and late ones must not count (docs/protocol.md#r11).
  */
 export function makeLate(seed: number): Scenario {
   const random = new Random(seed);

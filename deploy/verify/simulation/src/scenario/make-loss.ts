@@ -2,23 +2,23 @@ import { PLAIN_CALL, PLAIN_SCENARIO, PLENTY } from './plain-scenario.js';
 import type { CallAct, Scenario } from './scenario.js';
 
 const FIRST_CALL_MS = 3_000;
-/** Calls of an edge begin so far apart. */
+/** Interval between the starts of an edge's calls. */
 const APART_MS = 10;
 const LOSS_MS = 8_000;
-/** The recovery waits for an edge that hangs: until its last heartbeat is 10 s old. */
+/** The recovery waits for an edge that hangs until its last heartbeat is 10 s old. */
 const HANG_MS = 12_000;
 const QUIET_MS = 22_000;
 
 export interface LossSize {
   readonly admissions: number;
   readonly edges: number;
-  /** Long calls that each edge runs when the limit store is lost. */
+  /** Number of long calls that each edge runs when the limit store is lost. */
   readonly calls: number;
 }
 
 /**
- * Long calls on so many edges, of which the first hangs, and a limit store that is lost meanwhile,
- * or is not: what a recovery costs is the difference.
+ * Makes a run of long calls on several edges. The first edge hangs. The limit store is lost
+ * meanwhile if `isLost` is set. The difference is the cost of a recovery.
  */
 export function makeLoss({ admissions, edges, calls }: LossSize, isLost: boolean, seed = 1): Scenario {
   const acts = Array.from({ length: edges * calls }, (_unused, index) =>

@@ -5,12 +5,14 @@ import type { CallAct, Scenario } from './scenario.js';
 const FIRST_CALL_MS = 3_000;
 const LENGTH_MS = 20_000;
 const CALLS = 60;
-/** Some ten calls of a run; one may cost more than the last 5 % of it, and mostly costs less. */
+/**
+ * About ten calls of a run. One call may cost more than the last 5 % of it, but usually costs less.
+ */
 const WINDOW_NANO_USD = 100_000;
 
 /**
- * Many small calls that come near the end of their plan's USD window, some of them at once, without
- * money in the wallet (docs/behaviour.md#windows).
+ * Makes many small calls near the end of their plan's USD window, some of them at the same time,
+ * with an empty wallet (docs/behaviour.md#windows).
  */
 export function makeNearEnd(seed: number): Scenario {
   const random = new Random(seed);

@@ -3,22 +3,25 @@ import { PLAIN_CALL, PLAIN_SCENARIO, PLENTY } from './plain-scenario.js';
 import type { AccountSeed, CallAct, Fault, Scenario } from './scenario.js';
 
 const ACCOUNTS = 2;
-/** Accounts are loaded by then. */
+/** Accounts are loaded by this time. */
 const OUTAGE_AT_MS = 3_000;
-/** Messages wait for each other, or are given back, once or more often. */
+/** During these outages messages wait, or are delivered again once or more. */
 const OUTAGES_MS = [700, 11_000, 24_000, 45_000];
 const BURST_AFTER_MS = 5_000;
 const COMMITS_MAX = 14;
 const DOWN_MS = 700;
-/** Until all is settled: longer than a batch is tried, and than the messages wait then. */
+/**
+ * Time until everything is settled: longer than the attempts of a batch and the following wait of
+ * its messages.
+ */
 const AFTERWARDS_MS = 12_000;
-/** Calls that end together are one chunk of many transactions. */
+/** Calls that end together, so that one chunk has many transactions. */
 const BURST_CALLS = 16;
 const BURST_WITHIN_MS = 200;
 
 /**
- * Billing's database is away while many calls end at once, and one of its replicas is killed: the
- * messages are delivered again, and none is acknowledged before all of it is settled
+ * Makes billing's database unavailable while many calls end at once, and kills one billing replica.
+ * Messages are delivered again, and none may be acknowledged before all of it is settled
  * (docs/protocol.md#r7).
  */
 export function makeOutage(seed: number): Scenario {
@@ -43,7 +46,7 @@ export function makeOutage(seed: number): Scenario {
   };
 }
 
-/** A replica of billing, mostly while it settles what has piled up. */
+/** Kills a billing replica, usually while it settles the accumulated events. */
 function killed(random: Random): Fault {
   const step = random.pick(['commits', 'committed'] as const);
   return { kind: 'step-killed', step, n: random.between(1, COMMITS_MAX), afterMs: 0, ms: DOWN_MS };

@@ -2,11 +2,11 @@ import { Random } from '../time/random.js';
 import { PLAIN_CALL, PLAIN_SCENARIO } from './plain-scenario.js';
 import type { Act, CallAct, Fault, Scenario } from './scenario.js';
 
-/** Everybody knows everybody. */
+/** By this time all processes know each other. */
 const FIRST_CALL_MS = 3_000;
 const CLIENTS = 4;
 const CALLS_OF_CLIENT = 40;
-/** Somewhat above the worst case of a call, and what it costs. */
+/** Somewhat more than the worst case and the cost of a call. */
 const CALL_NANO_USD = 4_000;
 const LENGTH_MS = 20_000;
 const PROMOTIONS_WITHIN_MS = 4_000;
@@ -14,9 +14,8 @@ const COMMITS_MAX = 3;
 const CHARGEBACK_WITHIN_MS = 500;
 
 /**
- * Clients that use up a wallet while standbys of the ledger are promoted, and accounts, whose
- * database is on the same server, answers late. Money is taken out of the wallet soon after some
- * promotions.
+ * Makes clients use up a wallet while standbys of the ledger are promoted. Accounts, whose database
+ * is on the same server, answers late. A chargeback follows soon after some promotions.
  */
 export function makePromoted(seed: number): Scenario {
   const random = new Random(seed);
@@ -47,7 +46,9 @@ function chargebackAfter(fault: Fault, random: Random): Act[] {
   return [{ kind: 'wallet', at: fault.at + random.below(CHARGEBACK_WITHIN_MS), account: 0, amountNanoUsd }];
 }
 
-/** Two, the second while loads that the first one made necessary wait for accounts. */
+/**
+ * Returns two promotions. The second comes while loads that the first one caused wait for accounts.
+ */
 function promotions(random: Random): Fault[] {
   const at = FIRST_CALL_MS + random.below(PROMOTIONS_WITHIN_MS);
   return [

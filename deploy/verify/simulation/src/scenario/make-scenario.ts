@@ -5,21 +5,21 @@ import { makePromotions } from './make-promotions.js';
 import { makeStepKills } from './make-step-kills.js';
 import type { AccountSeed, Act, PlanSeed, ProviderPlan, Scenario } from './scenario.js';
 
-/** Near the ends of a month, of a week and of a day. */
+/** In the middle of a period, near the end of a month, and near the end of a week and day. */
 const STARTS = ['2026-11-20T12:00:00.000Z', '2026-11-30T23:59:40.000Z', '2026-11-22T23:59:30.000Z'].map((text) =>
   Date.parse(text),
 );
 const ACCOUNTS = ['acc-alpha', 'acc-beta', 'acc-gamma'];
-/** What the largest call of a run may cost is a few times this: limits must be met. */
+/** The largest call of a run may cost a few times this amount, so that limits are reached. */
 const UNIT_NANO_USD = 10_000;
 const SKEW_MS_MAX = 1_000;
 const LENGTHS_MS = [2_000, 4_000, 9_000];
-/** Lasting faults have a chance of their own: a seed keeps all else that it is. */
+/** Lasting faults have their own random source, so that the rest of a seed stays the same. */
 const LASTING = 0x4e5d;
 
 /**
- * A run of its own for each seed: few accounts with little money, many calls at once, and most of
- * it going wrong.
+ * Makes a different run for each seed: few accounts with little money, many concurrent calls, and
+ * many faults.
  */
 export function makeScenario(seed: number): Scenario {
   const random = new Random(seed);

@@ -2,24 +2,24 @@ import { Random } from '../time/random.js';
 import { PLAIN_CALL, PLAIN_SCENARIO, PLENTY } from './plain-scenario.js';
 import type { CallAct, ProviderPlan, Scenario } from './scenario.js';
 
-/** All buckets are open and everybody knows everybody. */
+/** By this time all buckets are open and all processes know each other. */
 const FIRST_CALL_MS = 20_000;
 const SLOTS_MAX = 4;
-/** About what one call of a run may cost, nano-USD. */
+/** Approximate worst case of one call, nano-USD. */
 const WORST_NANO_USD = 4_000;
-/** Longer than one call takes, two tries of a source included. */
+/** Longer than one call takes, including two attempts. */
 const CALL_MS = 700;
 
 /**
- * `alone`: one client at one slot, whose calls go to any edge. `together`: at most as many clients
- * as slots, at one edge. `poor`: one client at one edge with slots enough, whose wallet soon covers
- * no second worst case.
+ * `alone`: one client with one slot, whose calls go to any edge. `together`: at most as many
+ * clients as slots, at one edge. `poor`: one client at one edge with enough slots, whose wallet
+ * soon does not cover a second worst case.
  */
 export type Company = 'alone' | 'together' | 'poor';
 
 /**
- * Clients that call in turn and make no pause, while nothing goes wrong.
- * @param calls of the whole run
+ * Makes clients that call one request after the other without a pause, while nothing goes wrong.
+ * @param calls total number of calls of the run
  */
 export function makeSeries(seed: number, calls: number, company: Company): Scenario {
   const random = new Random(seed);
@@ -29,7 +29,7 @@ export function makeSeries(seed: number, calls: number, company: Company): Scena
   const edge = random.below(2);
   const callOfSeries = (): CallAct => ({
     ...callOf(random, company === 'alone' ? random.below(2) : edge),
-    // The second model is in no plan: the wallet pays.
+    // The second model is in no plan, so the wallet pays.
     model: company === 'poor' ? 1 : 0,
   });
   return {
@@ -58,7 +58,7 @@ function callOf(random: Random, edge: number): CallAct {
   };
 }
 
-/** Quick and slow answers, and some errors. */
+/** Returns fast and slow responses, and some errors. */
 function providerPlan(random: Random): ProviderPlan {
   const delayMs = random.pick([1, 3, 30, 200]);
   if (random.chance(0.05)) return { kind: 'status', delayMs, status: random.pick([500, 400]) };

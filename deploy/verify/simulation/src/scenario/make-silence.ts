@@ -2,23 +2,27 @@ import { Random } from '../time/random.js';
 import { PLAIN_CALL, PLAIN_SCENARIO, PLENTY } from './plain-scenario.js';
 import type { AccountSeed, CallAct, Fault, Scenario } from './scenario.js';
 
-/** When calls begin; all buckets are open by then. */
+/** Time of the first calls. All buckets are open by then. */
 const FIRST_CALL_MS = 3_000;
 const CALLS_WITHIN_MS = 5_000;
-/** Longer than the first lease, a lease after a heartbeat, the expiry, and much longer. */
+/**
+ * Longer than the first lease, than a lease after a heartbeat, than the expiry, and much longer.
+ */
 const SILENCES_MS = [11_000, 16_000, 45_000, 70_000];
-/** Calls that come when the silence is over, until leases and due times of a silence are over. */
+/**
+ * Further calls arrive in this time. It ends when the leases and due times of the silence are over.
+ */
 const AFTERWARDS_MS = 15_000;
-/** Shorter than an edge waits for the next piece of a stream. */
+/** Shorter than an edge waits for the next chunk of a stream. */
 const GAPS_MS = [900, 9_000, 14_000];
 
-/** Ways in which nobody listens: to nobody, or not to heartbeats. */
+/** Ways to stop the processing of all messages or only of heartbeats. */
 const WAYS = ['partition', 'freeze', 'bus', 'away', 'heartbeats'] as const;
 
 /**
- * Long calls, and a time in which nobody listens: the limit store cannot be reached or stands
- * still, the bus is away, all replicas of admission are, or none takes a heartbeat. Nothing else
- * goes wrong, so that no slot of a call that runs may be given away (docs/protocol.md#r9).
+ * Makes long calls and stops the processing of heartbeats for a time: the limit store is
+ * unreachable or paused, the bus is away, all replicas of admission are away, or none receives a
+ * heartbeat. Nothing else goes wrong, so no running call may lose its slot (docs/protocol.md#r9).
  */
 export function makeSilence(seed: number): Scenario {
   const random = new Random(seed);

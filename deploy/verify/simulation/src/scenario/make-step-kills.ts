@@ -2,11 +2,14 @@ import { Random } from '../time/random.js';
 import { STEPS, type Fault } from './scenario.js';
 
 const N_MAX = 12;
-/** What else it does meanwhile arrives. */
+/** Delay of the kill. Messages that the process sends in that time arrive. */
 const AFTER_MS = [0, 5, 60];
 const DOWN_MS = [80, 700, 3_000];
 
-/** Drawn apart from other faults, so that these are the same with and without them. */
+/**
+ * Uses its own random source, so that the other faults of a seed are the same with and without step
+ * kills.
+ */
 export function makeStepKills(seed: number): Fault[] {
   const random = new Random(seed ^ 0x57e9);
   const count = random.chance(0.85) ? 0 : random.between(1, 3);

@@ -1,16 +1,16 @@
 import type { CallAct, Scenario } from './scenario.js';
 
-/** So much that it is never short: nano-USD, and requests. */
+/** A limit that is never reached, in nano-USD and in requests. */
 export const PLENTY = 1_000_000_000_000;
 
-/** What scenarios share in which all processes are of one version and all clocks agree. */
+/** Defaults of scenarios without clock skew and shared subjects. */
 export const PLAIN_SCENARIO = {
   startMs: Date.parse('2026-11-18T12:00:00.000Z'),
   sharedSubjects: false,
   skewsMs: {},
 } satisfies Partial<Scenario>;
 
-/** A streamed call of the first account and key, at the first edge, whose client stays. */
+/** A streamed call with the first account and key at the first edge, whose client stays. */
 export const PLAIN_CALL = {
   kind: 'call',
   account: 0,

@@ -1,7 +1,7 @@
 import { buildCatalogView, type CatalogView } from '@gateway/admission/admit/catalog-view-rules.js';
 import type { CatalogModel, CatalogSource } from '@gateway/contracts/messages';
 
-/** The catalog does not change in a run. */
+/** The catalog of a run. It does not change. */
 export interface RunCatalog {
   readonly models: readonly CatalogModel[];
   readonly sources: readonly CatalogSource[];
@@ -67,6 +67,8 @@ function sourceOf(model: string, place: number): CatalogSource {
 const models = MODELS.map(modelOf);
 const sources = MODELS.flatMap((model) => [sourceOf(model, 0), sourceOf(model, 1)]);
 
-/** Two models, each with two sources, one of which forgives a client that leaves. */
+/**
+ * Two models with two sources each. One of the two sources stops billing when a call is cancelled.
+ */
 export const RUN_CATALOG: RunCatalog = { models, sources, view: buildCatalogView(models, sources) };
 export const RUN_FIGURES = figures;

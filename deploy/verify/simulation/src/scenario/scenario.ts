@@ -1,13 +1,15 @@
-/** How one try of a source goes. Times in milliseconds after the request. */
+/** The course of one attempt at a source. Times are in milliseconds after the request. */
 export type ProviderPlan =
   | {
       readonly kind: 'answer';
       readonly delayMs: number;
       readonly gapMs: number;
       readonly chunks: number;
-      /** Tokens as the provider counts them; null: it tells none. */
+      /** Tokens that the provider reports, or null if it reports none. */
       readonly usage: { readonly input: number; readonly output: number } | null;
-      /** Pieces after which it breaks off, or says nothing more; null: it ends as it should. */
+      /**
+       * Number of chunks after which the response breaks off or stalls, or null if it is complete.
+       */
       readonly breaksAfter: { readonly chunks: number; readonly how: 'cut' | 'stall' } | null;
     }
   | { readonly kind: 'status'; readonly delayMs: number; readonly status: number }
@@ -23,16 +25,16 @@ export interface CallAct {
   readonly model: number;
   readonly streamed: boolean;
   readonly outputTokensMax: number;
-  /** One per try of a source. */
+  /** One plan per attempt. */
   readonly provider: readonly ProviderPlan[];
   /** Null: the client reads to the end. */
   readonly leavesAfterMs: number | null;
 }
 
-/** What people and clients do. `at` in milliseconds after the start. */
+/** An action of an operator or a client. `at` is in milliseconds after the start. */
 export type Act =
   | CallAct
-  /** A client that makes its next call the moment it has the end of its answer. */
+  /** A client that makes its next call when the response before it has ended. */
   | { readonly kind: 'series'; readonly at: number; readonly calls: readonly CallAct[] }
   | { readonly kind: 'wallet'; readonly at: number; readonly account: number; readonly amountNanoUsd: number }
   | { readonly kind: 'take_slot'; readonly at: number; readonly nth: number }
@@ -41,12 +43,12 @@ export type Act =
   | { readonly kind: 'terms'; readonly at: number; readonly account: number; readonly plan: number | null };
 
 export type LimitStoreLoss = 'flush' | 'restart_empty' | 'restart_old';
-/** What the promoted copy of the limit store has: all, or what its last file had. */
+/** Data of the promoted copy of the limit store: all, or the server's last file. */
 export type PromotedCopy = 'as_it_is' | 'late';
 
 /**
- * A copy of the limit store is promoted; one replica of admission goes on with the superseded one
- * for so long. Misled, it finds that one too whenever it connects.
+ * A copy of the limit store is promoted. One replica of admission continues with the superseded one
+ * for `ms`. If `misleads` is set, it finds that one again whenever it connects.
  */
 export interface Failover {
   readonly kind: 'failover';
@@ -54,18 +56,18 @@ export interface Failover {
   readonly at: number;
   readonly ms: number;
   readonly misleads?: boolean;
-  /** Then the superseded one loses all that it has. */
+  /** Time after which the superseded limit store loses all its data. */
   readonly forgetsAfterMs?: number;
 }
 
 /**
- * Steps between which money is lost if their order is wrong: an edge sends a usage event, and hears
- * that it is stored; billing commits, and hears that it has.
+ * Steps between which a wrong order loses money: an edge sends a usage event and learns that it is
+ * stored. Billing commits and learns that it has committed.
  */
 export const STEPS = ['sends', 'stored', 'commits', 'committed'] as const;
 export type Step = (typeof STEPS)[number];
 
-/** What goes wrong. A run is shrunk by leaving some of it out. */
+/** A fault. Shrinking leaves some of a run's faults out. */
 export type Fault =
   | {
       /** The nth message of the run. */
@@ -75,8 +77,8 @@ export type Fault =
       readonly ms: number;
     }
   /**
-   * The nth message's sender dies when it has sent it, or its receiver before or after it has taken
-   * it.
+   * The sender of the nth message dies after sending it, or its receiver dies before or after
+   * receiving it.
    */
   | {
       readonly kind: 'kill';
@@ -84,7 +86,7 @@ export type Fault =
       readonly who: 'sender' | 'receiver_before' | 'receiver_after';
       readonly ms: number;
     }
-  /** Whoever is about to take the nth such step of the run never does, and dies soon after. */
+  /** The process that is about to take the nth such step does not take it and dies soon after. */
   | {
       readonly kind: 'step-killed';
       readonly step: Step;
@@ -93,13 +95,13 @@ export type Fault =
       readonly ms: number;
     }
   | { readonly kind: 'cut' | 'hang'; readonly host: string; readonly at: number; readonly ms: number }
-  /** An edge is killed; another one starts in its place after so long. */
+  /** An edge is killed. Another one starts in its place after `ms`. */
   | { readonly kind: 'edge-killed'; readonly host: string; readonly at: number; readonly ms: number }
-  /** All replicas of admission are killed; others start after so long. */
+  /** All replicas of admission are killed. Others start after `ms`. */
   | { readonly kind: 'away'; readonly at: number; readonly ms: number }
   | Failover
   | { readonly kind: 'limit-store'; readonly how: LimitStoreLoss; readonly at: number; readonly ms: number }
-  /** The nth database transaction fails before, or only seems to fail after its commit. */
+  /** The nth database transaction fails, or it commits and appears to fail. */
   | { readonly kind: 'database'; readonly n: number; readonly how: 'before' | 'after' }
   /** A standby that lacks the last commits of usage becomes the ledger. */
   | { readonly kind: 'promotion'; readonly at: number; readonly commits: number };
@@ -112,27 +114,27 @@ export interface PlanSeed {
 
 export interface AccountSeed {
   readonly name: string;
-  /** Nano-USD in the wallet at the start. */
+  /** Wallet at the start, nano-USD. */
   readonly walletNanoUsd: number;
   readonly plan: number | null;
-  /** Of its first key, nano-USD a month; null: none. */
+  /** Monthly cap of its first key in nano-USD, or null. */
   readonly capNanoUsd: number | null;
 }
 
-/** Everything that a run depends on. The same scenario gives the same run. */
+/** All input of a run. The same scenario gives the same run. */
 export interface Scenario {
   readonly seed: number;
   readonly startMs: number;
   readonly accounts: readonly AccountSeed[];
   readonly plans: readonly PlanSeed[];
-  /** Both workers of billing work on every subject of the stream at once. */
+  /** Whether both billing workers consume every subject of the stream concurrently. */
   readonly sharedSubjects: boolean;
-  /** How far wall clocks are ahead, by the name of the host. */
+  /** How far each host's wall clock is ahead, by host name. */
   readonly skewsMs: Readonly<Record<string, number>>;
   readonly acts: readonly Act[];
   readonly faults: readonly Fault[];
-  /** When the last act has happened and faults end. */
+  /** Time when the last act has happened and faults end. */
   readonly quietAt: number;
-  /** Replicas of admission and edges; two of each where it does not say. */
+  /** Numbers of admission replicas and edges. The default is two of each. */
   readonly hosts?: { readonly admissions: number; readonly edges: number };
 }

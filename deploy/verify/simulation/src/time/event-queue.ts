@@ -1,16 +1,16 @@
 import type { Host } from './host.js';
 
-/** Something that happens at a virtual time, in a host or (null) outside all of them. */
+/** An event at a virtual time, in a host or (null) outside all hosts. */
 export interface TimedEvent {
   at: number;
-  /** Of two at one time the one that was planned first happens first. */
+  /** Orders events of the same time by when they were planned. */
   readonly order: number;
   readonly host: Host | null;
   readonly happen: () => void;
   isCancelled: boolean;
 }
 
-/** A binary heap by time and order. */
+/** A binary heap ordered by time and `order`. */
 export class EventQueue {
   readonly #heap: TimedEvent[] = [];
 

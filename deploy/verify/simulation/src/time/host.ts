@@ -1,13 +1,13 @@
-/** One ledger epoch of a process, or a server. After a kill nothing of it happens any more. */
+/** One run of a process, or a server. After a kill, its events no longer happen. */
 export class Host {
   isAlive = true;
-  /** What happens to it waits until then: it was stopped, as by SIGSTOP. */
+  /** Time until which its events are delayed, as after SIGSTOP. */
   hungUntil = 0;
-  /** The network loses everything from and to it until then. */
+  /** Time until which the network drops all messages from and to it. */
   cutUntil = 0;
 
   /**
-   * @param name of the place, which outlives its processes
+   * @param name name of the place, which outlives its processes
    * @param skewMs how far its wall clock is ahead
    */
   constructor(

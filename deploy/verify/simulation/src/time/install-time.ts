@@ -1,6 +1,6 @@
 import type { VirtualTime } from './virtual-time.js';
 
-/** What the services' code reads of the platform, as far as it is about time and chance. */
+/** Globals for time that the services' code uses. */
 type Replaced =
   | 'setTimeout'
   | 'clearTimeout'
@@ -11,7 +11,7 @@ type Replaced =
   | 'performance'
   | 'Date';
 
-/** What a timer's maker holds in its hands; `unref` and `ref` mean nothing here. */
+/** The object that a timer function returns. `unref` and `ref` do nothing here. */
 class Handle {
   constructor(readonly cancel: () => void) {}
 
@@ -25,10 +25,9 @@ class Handle {
 }
 
 /**
- * Puts virtual time in the place of the platform's timers and clocks, and `random` in the place of
- * Math.random, for all code of this thread. Each timer belongs to the host whose code sets it, and
- * ends with it.
- * @returns takes it all back
+ * Replaces the platform's timers and clocks by virtual time, and Math.random by `random`, for all
+ * code of this thread. Each timer belongs to the host whose code sets it and ends with the host.
+ * @returns a function that restores everything
  */
 export function installTime(time: VirtualTime, random: () => number): () => void {
   const cancel = (handle: unknown): void => {
@@ -71,7 +70,7 @@ export function installTime(time: VirtualTime, random: () => number): () => void
   };
 }
 
-/** The host's wall clock where no time is named. */
+/** Returns a Date whose default time is the current host's wall clock. */
 function virtualDate(time: VirtualTime): DateConstructor {
   const wall = (): number => time.now + (time.current?.skewMs ?? 0);
   return new Proxy(Date, {

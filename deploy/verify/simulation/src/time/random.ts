@@ -1,4 +1,6 @@
-/** A seeded source of numbers (splitmix32): the same seed gives the same numbers everywhere. */
+/**
+ * A seeded random number generator (splitmix32). The same seed gives the same numbers everywhere.
+ */
 export class Random {
   #state: number;
 
@@ -6,18 +8,18 @@ export class Random {
     this.#state = seed | 0;
   }
 
-  /** [0, 1). */
+  /** Returns a number in [0, 1). */
   next(): number {
     this.#state = (this.#state + 0x9e3779b9) | 0;
     return mix(this.#state) / 0x1_0000_0000;
   }
 
-  /** A whole number of [0, below). */
+  /** Returns an integer in [0, below). */
   below(below: number): number {
     return Math.floor(this.next() * below);
   }
 
-  /** A whole number of [from, to]. */
+  /** Returns an integer in [from, to]. */
   between(from: number, to: number): number {
     return from + this.below(to - from + 1);
   }
@@ -29,17 +31,17 @@ export class Random {
   /** @throws RangeError for an empty list */
   pick<T>(items: readonly T[]): T {
     const item = items[this.below(items.length)];
-    if (item === undefined) throw new RangeError('nothing to pick from');
+    if (item === undefined) throw new RangeError('the list to pick from is empty');
     return item;
   }
 
-  /** Another source that depends on this one's seed alone. */
+  /** Returns another generator that depends only on this one's seed. */
   fork(): Random {
     return new Random(mix(this.below(0x7fff_ffff) ^ 0x5bd1_e995));
   }
 }
 
-/** A number of [0, 2^32) that looks random and depends on both alone. */
+/** Returns a pseudo-random number in [0, 2^32) that depends only on both arguments. */
 export function hashOf(seed: number, ordinal: number): number {
   return mix((seed ^ Math.imul(ordinal + 1, 0x9e37_79b1)) | 0);
 }

@@ -1,17 +1,17 @@
 import { EventQueue, type TimedEvent } from './event-queue.js';
 import type { Host } from './host.js';
 
-/** Steps without any progress of time: a loop that would never end. */
+/** Limit for steps without progress of time, to detect an endless loop. */
 const STEPS_AT_ONE_TIME_MAX = 20_000;
-/** Short intervals come late, as in a busy process: they only look whether something is due. */
+/** Intervals up to this length tick late, as in a busy process. They only poll. */
 const SHORT_INTERVAL_MS = 101;
 const LATENESS_MS_MAX = 150;
 
 const realSetImmediate = setImmediate;
 
 /**
- * Time that passes from event to event. What a host's code awaits is done before the next event
- * happens, so a run depends on nothing but its events.
+ * Time that advances from event to event. Awaited work of a host's code finishes before the next
+ * event, so a run depends only on its events.
  */
 export class VirtualTime {
   readonly #queue = new EventQueue();
@@ -19,13 +19,13 @@ export class VirtualTime {
   /** Epoch milliseconds. */
   now: number;
   readonly startedAt: number;
-  /** Whose code runs. */
+  /** The host whose code runs. */
   current: Host | null = null;
   #planned = 0;
-  /** The step that runs was a look at nothing: nobody awaits anything of it. */
+  /** True if the current step polled and found nothing, so no promise has to be awaited. */
   #isIdleLook = false;
 
-  /** @param lateness [0, 1): how late the next look of a short interval comes */
+  /** @param lateness [0, 1): delay of the next tick of a short interval */
   constructor(
     startMs: number,
     private readonly lateness: () => number,
@@ -46,7 +46,7 @@ export class VirtualTime {
     return this.at(host, this.now + ms, happen);
   }
 
-  /** Repeats until cancelled; `cancel` is for clearInterval. */
+  /** Repeats until cancelled. `cancel` is for clearInterval. */
   every(host: Host | null, ms: number, happen: () => void): { cancel(): void } {
     let isOver = false;
     const stepMs = (): number =>
@@ -65,9 +65,9 @@ export class VirtualTime {
   }
 
   /**
-   * Lets events happen until `until` says so or none is left. `after` sees the world after each
+   * Processes events until `until` returns true or no event is left. `after` is called after each
    * step.
-   * @throws Error when time stands still
+   * @throws Error when time does not progress
    */
   async run(until: () => boolean, after: () => void): Promise<void> {
     let stillSteps = 0;
@@ -76,7 +76,7 @@ export class VirtualTime {
       if (event === undefined) return;
       if (event.isCancelled || event.host?.isAlive === false) continue;
       if (event.host !== null && event.host.hungUntil > this.now && event.host.hungUntil > event.at) {
-        // In its old place among those of that time.
+        // The event keeps its place in the order.
         event.at = event.host.hungUntil;
         this.#queue.push(event);
         continue;
