@@ -1,4 +1,4 @@
-// A person whose account holds all the records, and what is in them.
+// Creates a user whose account has all usage records.
 import { readFileSync, readdirSync } from 'node:fs';
 import { createPool } from '@gateway/postgres';
 import { fillLedger } from '../../../../services/billing/bench/fill-ledger.mjs';
@@ -13,7 +13,7 @@ const MAIL_MS_MAX = 30_000;
 const LOOK_MS = 50;
 const PASSWORD = 'a million calls, and no more';
 
-/** Signs a person up, gives them money and keys, and fills the ledger while billing is away. */
+/** Signs a user up, adds credit and keys, and fills the ledger while billing is stopped. */
 export async function arrange(system, billing, records) {
   const { dashboardUrl, operatorUrl, operatorToken, postgresUrl } = system.running();
   const person = await signUp(dashboardUrl, system.mailbox);
@@ -36,7 +36,7 @@ export async function arrange(system, billing, records) {
   );
   await billing.stop(GRACE_MS);
   const log = { info() {}, warn: console.warn, error: console.error };
-  // One connection: it keeps the session's settings and temporary tables.
+  // A single connection keeps the session's settings and temporary tables.
   const admin = createPool(postgresUrl, { applicationName: 'bench', max: 1, statementTimeoutMs: FILL_MS_MAX, log });
   await fillLedger(admin, records, payers);
   await refuse(admin, account, keys);
@@ -73,10 +73,10 @@ async function tokenOfMail(directory) {
     }
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   }
-  throw new Error('no mail came to verify the address with');
+  throw new Error('no verification email arrived in time');
 }
 
-/** Refused calls of the last days, one code a minute. */
+/** Adds refused calls of the last days, one error code per minute. */
 function refuse(admin, account, keys) {
   return admin.query(
     `INSERT INTO billing.refused_calls (account, minute_ms, code, key_id, calls, last_ids)

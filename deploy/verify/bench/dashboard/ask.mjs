@@ -1,10 +1,10 @@
-// Asking the pages' API as a browser does, and how long it took.
+// Sends requests to the pages' API as a browser does and measures their duration.
 
 const TOO_LONG = 503;
 
 /**
- * Milliseconds to the last byte; without end when the gateway gave it up. Any other answer than the
- * case expects ends the run.
+ * Returns the milliseconds to the last byte, or infinity if the gateway timed out (503). Any other
+ * unexpected response ends the run.
  */
 export async function ask(person, { name, path, entries }) {
   const begunMs = performance.now();
@@ -19,8 +19,8 @@ export async function ask(person, { name, path, entries }) {
 }
 
 /**
- * Asks case after case, one every so often, until it is stopped; notes each time under the name of
- * its case.
+ * Sends one request every `everyMs`, case after case, until it is stopped. Records each duration
+ * under the name of its case.
  */
 export function askEvery(person, cases, everyMs, times) {
   let running = true;

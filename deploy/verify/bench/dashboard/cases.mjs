@@ -1,10 +1,10 @@
-// What is asked: each list and chart of the pages, as the pages ask for it.
+// The measured requests: each list and chart of the pages, with the queries of the pages.
 
 const DAY_MS = 86_400_000;
 
 /**
- * Name, path with query, and how many entries the answer must at least have: an empty answer would
- * be fast for nothing.
+ * Returns the name, the path with query, and the minimum number of entries of each case. Without
+ * the minimum, an empty response would count as fast.
  */
 export async function casesOf(person, { keys, models, members }) {
   const now = Date.now();

@@ -1,7 +1,7 @@
-// `npm run bench:dashboard [-- --records N] [--events N] [--rounds N] [--dry]`: how long lists and
-// charts of the pages' API take on an account with a million usage records, idle and while billing
-// settles a backlog at full rate; how much slower billing is meanwhile; and what each page's files
-// weigh. Writes .results/bench-dashboard.md unless --dry.
+// `npm run bench:dashboard [-- --records N] [--events N] [--rounds N] [--dry]`: measures lists and
+// charts of the pages' API on an account with a million usage records, idle and while billing
+// settles a backlog at full rate. Also measures how much this slows billing down, and the size of
+// each page's files. Writes .results/bench-dashboard.md unless --dry is given.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -26,14 +26,17 @@ const { values } = parseArgs({
 });
 const [records, events, rounds] = [values.records, values.events, values.rounds].map(Number);
 /**
- * Accounts whose calls are settled meanwhile, and events of one message: as edges under load send
+ * Accounts whose calls are settled meanwhile, and events per message, as edges under load send
  * them.
  */
 const [SETTLING_ACCOUNTS, EVENTS_OF_MESSAGE] = [1_000, 100];
-/** One question so often: as many as 25 open overviews ask, each three every 20 s. */
+/**
+ * Interval between two requests. Equals the load of 25 open overviews that send three requests each
+ * every 20 s.
+ */
 const EVERY_MS = 250;
 const [WARM_UPS, QUIET_ASKS] = [2, 15];
-/** A slow one is asked fewer times. */
+/** Time limit per case. A slow case is measured fewer times. */
 const CASE_MS_MAX = 15_000;
 const LOOK_MS = 50;
 const GRACE_MS = 10_000;
@@ -78,7 +81,7 @@ async function measure() {
   const busy = new Map(cases.map(({ name }) => [name, []]));
   const rates = { alone: [], asked: [] };
   for (let round = 0; round < rounds; round += 1) {
-    // Alone first in even rounds, last in odd ones: what drifts falls on both.
+    // Alone first in even rounds, last in odd ones, so that drift affects both equally.
     for (const kind of round % 2 === 0 ? ['alone', 'asked'] : ['asked', 'alone']) {
       const rate = await settle(edge, kind === 'asked' ? () => askEvery(person, cases, EVERY_MS, busy) : null);
       rates[kind].push(rate);
@@ -93,8 +96,8 @@ async function measure() {
 }
 
 /**
- * Queues events while billing is away, then measures until all of them are committed; gives events
- * a second.
+ * Queues events while billing is stopped, then measures until all of them are committed. Returns
+ * events per second.
  */
 async function settle(edge, startAsking) {
   await billing.stop(GRACE_MS);
@@ -110,7 +113,7 @@ async function settle(edge, startAsking) {
   return (events - already) / seconds;
 }
 
-/** Events that the running process has committed. */
+/** Returns the number of events that the running process has committed. */
 async function settled() {
   const text = await fetch(`${billing.adminUrl}/metrics`).then((answer) => answer.text());
   return text

@@ -1,14 +1,14 @@
-// How many bytes a browser fetches for each page, compressed.
+// Computes how many bytes a browser fetches for each page, compressed.
 import { readFileSync, readdirSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 
 const DIST = new URL('../../../../services/dashboard/web/dist/', import.meta.url);
 const KIB = 1024;
-/** Static imports of a built chunk, and those that wait until a page is opened. */
+/** Static imports of a built chunk, and imports that wait until a page is opened. */
 const STATIC = /(?:from|import)\s*["']\.\/([\w.-]+\.js)["']/g;
 const LATER = /import\(\s*["'`]\.\/([\w.-]+\.js)["'`]\s*\)/g;
 
-/** A table: what every page needs, and what each page adds to it. */
+/** Renders a table of the files that every page needs and the files that each page adds. */
 export function weighPages() {
   const html = readFileSync(new URL('index.html', DIST), 'utf8');
   const textOf = (file) => readFileSync(new URL(`assets/${file}`, DIST), 'utf8');
@@ -38,13 +38,13 @@ export function weighPages() {
 | Styles     | ${styles.length} | ${kib(styles)} |
 | Fonts      | at most ${fonts.length} | ${kib(fonts)} |
 
-| Added by a chunk that waits | Files | KiB |
-| --------------------------- | ----: | --: |
+| Added by a lazy chunk | Files | KiB |
+| --------------------- | ----: | --: |
 ${rows.map(({ name, files, size }) => `| ${name} | ${files} | ${size} |`).join('\n')}
 `;
 }
 
-/** The files and whatever they import at once. */
+/** Returns the files and all their static imports. */
 function closureOf(files, textOf) {
   const closure = new Set(files);
   for (const file of closure) {

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { readArguments } from './arguments.js';
 import { SCENARIO_IDS } from './scenarios.js';
 
-test('without options everything is measured', () => {
+test('measures everything without options', () => {
   expect(readArguments([])).toEqual({
     rounds: 5,
     seconds: 4,
@@ -15,7 +15,7 @@ test('without options everything is measured', () => {
   });
 });
 
-test('both forms of an option are read, and the direct call is always measured', () => {
+test('reads both forms of an option and always adds the direct call', () => {
   expect(
     readArguments([
       '--rounds',
@@ -40,7 +40,7 @@ test('both forms of an option are read, and the direct call is always measured',
   });
 });
 
-test('all problems are told at once', () => {
+test('reports all problems at once', () => {
   const wrong = [
     '--rounds',
     '0',

@@ -6,17 +6,17 @@ export interface BenchArguments {
   readonly rounds: number;
   /** Measured seconds of each scenario for each peer in each round. */
   readonly seconds: number;
-  /** The direct call is always among them: latency is compared with it. */
+  /** Always includes the direct call, because latency is compared with it. */
   readonly peers: readonly ListedPeer[];
-  /** What is measured, of {@link SCENARIO_IDS}. */
+  /** Scenarios to measure, from {@link SCENARIO_IDS}. */
   readonly scenarios: readonly string[];
-  /** Accounts of the gateway; each makes at most 60 calls a minute. */
+  /** Number of accounts of the gateway. Each makes at most 60 calls a minute. */
   readonly accounts: number;
   /** Base name of the result files. */
   readonly name: string;
-  /** A look at whether everything works: short, and the results are not to be committed. */
+  /** A short run that only checks whether everything works. Its results are not for publication. */
   readonly quick: boolean;
-  /** A commit whose gateway is measured beside this build's, as git takes it; null: none. */
+  /** A commit, as git accepts it, whose gateway is measured next to this build's, or null. */
   readonly against: string | null;
 }
 
@@ -25,7 +25,7 @@ const QUICK = { rounds: 2, seconds: 1, accounts: 600 } as const;
 const BOUNDS = { rounds: [1, 50], seconds: [0.2, 60], accounts: [100, 20_000] } as const;
 const OPTIONS = ['--rounds', '--seconds', '--accounts', '--only', '--scenarios', '--name', '--against'] as const;
 
-/** Reads the command line; all problems are returned at once. */
+/** Reads the command line. Returns all problems at once. */
 export function readArguments(args: readonly string[]): BenchArguments | { readonly problems: readonly string[] } {
   const problems: string[] = [];
   const given = new Map<string, string>();

@@ -1,9 +1,9 @@
 import type { Ending } from './ending.js';
 
-/** What every step of a run is given. */
+/** Context of every step of a run. */
 export interface BenchContext {
   readonly ending: Ending;
   readonly log: (line: string) => void;
-  /** Aborted when the run is to be broken off. */
+  /** Aborted when the run has to stop. */
   readonly signal: AbortSignal;
 }

@@ -1,6 +1,4 @@
-/**
- * What must be ended again, ended in the reverse order of its start, whatever happened in between.
- */
+/** Collects steps that end started resources, and runs them in reverse order. */
 export class Ending {
   readonly #steps: { what: string; end: () => Promise<void> | void }[] = [];
 

@@ -19,14 +19,14 @@ const EXPECTED: Readonly<Record<CallKind, Expected>> = {
 const WARM_UP_SECONDS = 0.3;
 const IDLE_MS = 5_000;
 
-/** What a measurement needs beside peer and scenario. */
+/** Shared input of all measurements. */
 export interface Bench {
   readonly load: LoadProcess;
-  /** Load and provider: whether they were the bound. */
+  /** Load and provider. Their CPU shows whether they were the bottleneck. */
   readonly loadSide: ProcessGroups;
 }
 
-/** The job of a scenario for a peer. */
+/** Returns the load job of a scenario for a peer. */
 export function jobOf(peer: Peer, scenario: Omit<Scenario, 'id' | 'title'>, until: LoadJob['until']): LoadJob {
   const kind = scenario.kind === 'mixed' ? 'plain' : scenario.kind;
   const ofKind = (one: CallKind) => ({ body: requestBody(peer.models[one], one), expected: EXPECTED[one] });
@@ -43,14 +43,14 @@ export function jobOf(peer: Peer, scenario: Omit<Scenario, 'id' | 'title'>, unti
   };
 }
 
-/** Under which name the load keeps the keys of a gateway's accounts. */
+/** Returns the name under which the load stores the keys of a gateway's accounts. */
 export function keysName(peer: PeerId, accounts?: Scenario['accounts']): string {
   return accounts === undefined ? peer : `${peer}, ${accounts}`;
 }
 
 /**
- * Runs a job and lets the peer finish its work. @throws Error when a call of a gateway failed,
- * whose every call must be answered, and when another peer answered none
+ * Runs a job and waits until the peer has finished its work. @throws Error if a call of a gateway
+ * failed, or if another peer answered no call
  */
 export async function runClean(bench: Bench, peer: Peer, job: LoadJob): Promise<void> {
   const result = await bench.load.run(job);
@@ -61,8 +61,8 @@ export async function runClean(bench: Bench, peer: Peer, job: LoadJob): Promise<
 }
 
 /**
- * One measurement: a short warm-up, then CPU before and after. The second reading waits until the
- * work that the calls caused is done, so that billing a call counts as a part of it.
+ * Runs one measurement: a short warm-up, then the load between two CPU readings. The second reading
+ * waits until the calls' work is done, so that billing a call is included.
  */
 export async function measure(
   bench: Bench,
@@ -91,7 +91,7 @@ export async function measure(
   };
 }
 
-/** What these peers use while no call runs, all in the same seconds. */
+/** Measures the CPU of these peers while no call runs, all in the same seconds. */
 export async function measureIdle(peers: readonly Peer[], round: number): Promise<IdleReading[]> {
   const read = () => peers.map((peer) => readCpu(peer.processes, peer.except));
   const [before, startedAt] = [read(), performance.now()];

@@ -37,7 +37,7 @@ export const CALLS_PER_MINUTE_MAX = 60;
 const CALLS_AT_A_TIME_MAX = 3;
 
 /**
- * Starts everything, measures every scenario for every peer in every round, and answers the report.
+ * Starts everything, measures every scenario for every peer in every round, and returns the report.
  */
 export async function runBench(options: BenchArguments, command: string, context: BenchContext): Promise<Report> {
   const startedAt = new Date().toISOString();
@@ -76,7 +76,10 @@ export async function runBench(options: BenchArguments, command: string, context
   };
 }
 
-/** Measured when two gateways are compared; what the other commit's carries is the measure. */
+/**
+ * Returns the scenario with half the rate of the other commit's gateway, if two gateways are
+ * compared.
+ */
 async function halfLoad(
   bench: Bench,
   { gateways }: Peers,
@@ -90,7 +93,7 @@ async function halfLoad(
   return [atHalfLoad((calls * 1_000) / elapsedMs)];
 }
 
-/** What the calls of each gateway cause. */
+/** Counts the work per call of each gateway. */
 async function countAll(
   bench: Bench,
   { gateways, natsMonitors }: Peers,
@@ -105,8 +108,8 @@ async function countAll(
 }
 
 /**
- * Every peer that has processes and answers streams, with as many as the gateway's accounts may
- * have open.
+ * Measures open streams at every peer that has processes and answers streams. The number is limited
+ * by the concurrency of the gateway's accounts.
  */
 async function measureAllOpen(
   bench: Bench,
@@ -145,7 +148,7 @@ async function startAll(
   ending.add('the provider', () => provider.stop());
   const load = startLoad();
   ending.add('the load', () => load.stop());
-  // A running job then fails at once; everything else ends in order when the run has returned.
+  // This makes a running job fail at once. Everything else ends in order when the run has returned.
   signal.addEventListener('abort', () => void load.stop());
   await provider.listening(provider.port);
   pinAlone(pinning, process.pid, 'measured');
@@ -162,7 +165,7 @@ async function startAll(
   return { bench: { load, loadSide }, peers };
 }
 
-/** One for this run; those of runs that were killed are removed. */
+/** Creates a directory for this run and removes those of killed runs. */
 export function makeRunDirectory(): string {
   mkdirSync(PLACES.work, { recursive: true });
   for (const name of readdirSync(PLACES.work)) {
@@ -186,7 +189,7 @@ function runFacts(options: BenchArguments, peers: Peers, samples: readonly Sampl
     ],
     [
       'Billed',
-      `${ours.toLocaleString('en-US')} measured calls of the gateway, each with its record; every wallet is its credit less its charges`,
+      `${ours.toLocaleString('en-US')} measured calls of the gateway, each with its record; every wallet equals its credit less its charges`,
     ],
   ];
   return [

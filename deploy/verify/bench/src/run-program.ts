@@ -3,18 +3,18 @@ import type { BenchArguments } from './arguments.js';
 import type { BenchContext } from './bench-context.js';
 import { Ending } from './ending.js';
 
-/** A run that takes longer is broken off. */
+/** Longest duration of a run. */
 const RUN_MS_MAX = 90 * 60_000;
 const EXIT_WRONG_ARGUMENTS = 2;
 const EXIT_BROKEN_OFF = 130;
 
-/** One run: its options, its command line for the report, and what every step is given. */
+/** One run, with its options, its command line for the report, and its context. */
 export type Run = (options: BenchArguments, command: string, context: BenchContext) => Promise<void>;
 
 /**
- * The whole life of a benchmark's process: arguments, one run that can be broken off, everything
- * that was started ended, exit.
- * @param name of its npm script
+ * Runs a benchmark program: reads the arguments, runs until done or aborted, ends everything that
+ * was started, and exits.
+ * @param name name of its npm script
  */
 export async function runProgram(name: string, run: Run): Promise<void> {
   const args = process.argv.slice(2);
@@ -24,8 +24,8 @@ export async function runProgram(name: string, run: Run): Promise<void> {
     process.exitCode = EXIT_WRONG_ARGUMENTS;
     return;
   }
-  // The benchmark runs on servers of its own: addresses and settings of the caller's shell are not
-  // for it.
+  // The benchmark uses its own servers, so addresses and settings of the caller's shell do not
+  // apply.
   for (const variable of Object.keys(process.env)) if (variable.startsWith('GATEWAY_')) delete process.env[variable];
   const startedAt = performance.now();
   const log = (line: string) =>
@@ -46,18 +46,18 @@ export async function runProgram(name: string, run: Run): Promise<void> {
   process.exit();
 }
 
-/** On a signal, when nobody reads the output any more, and after RUN_MS_MAX. */
+/** Aborts on a signal, when the output is closed, and after RUN_MS_MAX. */
 function breakOffInTime(abort: AbortController, log: (line: string) => void): void {
   const breakOff = (reason: string): void => {
-    // The kernel ends the children of a starter that is gone.
+    // The kernel ends the children of a process that has exited.
     if (abort.signal.aborted) process.exit(EXIT_BROKEN_OFF);
     process.exitCode = EXIT_BROKEN_OFF;
     abort.abort(new Error(reason));
-    log(`${reason}: ending everything (once more to leave at once)`);
+    log(`${reason}: ending everything (repeat to exit at once)`);
   };
   process.on('SIGINT', () => breakOff('interrupted'));
-  process.on('SIGTERM', () => breakOff('asked to end'));
-  // The reader of a pipe may leave: without this the process would end with everything still
+  process.on('SIGTERM', () => breakOff('terminated'));
+  // The reader of a pipe may exit. Without this handler, the process would end and leave everything
   // running.
   process.stdout.on('error', () => breakOff('the output was closed'));
   setTimeout(() => breakOff(`not done after ${RUN_MS_MAX / 60_000} minutes`), RUN_MS_MAX).unref();

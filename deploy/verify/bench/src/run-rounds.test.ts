@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { inTurn } from './run-rounds.js';
 
-test('every peer comes first, and after each of the others, over the turns', () => {
+test('inTurn() puts every peer first and after each of the others', () => {
   const peers = ['a', 'b', 'c'];
   const orders = Array.from({ length: 6 }, (_unused, turn) => inTurn(peers, turn));
   expect(orders.map((order) => [...order].sort())).toEqual(orders.map(() => peers));

@@ -9,21 +9,21 @@ import type { Scenario } from './scenarios.js';
 import type { Peers } from './start-peers.js';
 import type { Unable } from './warm-up.js';
 
-/** What whole rounds have shown. */
+/** Results of complete rounds. */
 export interface Rounds {
   readonly samples: readonly Sample[];
   readonly idle: readonly IdleReading[];
-  /** Measurements of this run that noise or a peer spoiled, and why. */
+  /** Failed or unreliable measurements, with reasons. */
   readonly notes: readonly string[];
-  /** Why not all rounds that were asked for are in it; null: they are. */
+  /** Why some of the requested rounds are missing, or null. */
   readonly brokenOff: string | null;
 }
 
 /**
- * Every scenario for every peer in every round; after each round the books of the gateways must be
- * right. A measurement of another peer that fails is left out and noted. When a later round fails,
- * those before it are kept.
- * @throws Error when the first one fails
+ * Measures every scenario for every peer in every round. Audits the books of the gateways after
+ * each round. A failed measurement of another peer is left out and noted. If a later round fails,
+ * the earlier ones are kept.
+ * @throws Error if the first round fails
  */
 export async function runRounds(
   bench: Bench,
@@ -63,18 +63,18 @@ export async function runRounds(
         samples,
         idle,
         notes,
-        brokenOff: `round ${round} of ${options.rounds} failed, and is not counted: ${reason}`,
+        brokenOff: `round ${round} of ${options.rounds} failed and is not counted: ${reason}`,
       };
     }
-    const books = peers.gateways.length === 0 ? '' : ': one record per call, every wallet exact';
+    const books = peers.gateways.length === 0 ? '' : ': one record per call, all wallets exact';
     log(`round ${round} of ${options.rounds} is done${books}`);
   }
   return { samples, idle, notes, brokenOff: null };
 }
 
 /**
- * Peers that do not answer a kind of call are left out, and those without accounts where accounts
- * are what is measured.
+ * Leaves out peers that do not answer a kind of call, and peers without accounts if the scenario is
+ * about accounts.
  */
 function isMeasured({ gateways }: Peers, peer: Peer, scenario: Scenario, unable: Unable): boolean {
   if (kindsOf(scenario).some((kind) => unable.get(peer)?.has(kind) === true)) return false;
@@ -85,8 +85,8 @@ function isMeasured({ gateways }: Peers, peer: Peer, scenario: Scenario, unable:
 }
 
 /**
- * The line about a measurement with failed calls. @throws Error when they are plain calls of this
- * build: its figures are none
+ * Returns the note about a measurement with failed calls. @throws Error if they are plain calls of
+ * this build, because then the measurement is invalid
  */
 function judge({ failed, result, round }: Sample, peer: Peer, scenario: Scenario): string {
   const text = `${peer.title}, ${scenario.title}: ${failed} calls failed: ${JSON.stringify(result.failures)}`;
@@ -95,8 +95,8 @@ function judge({ failed, result, round }: Sample, peer: Peer, scenario: Scenario
 }
 
 /**
- * Another peer begins each time, and every other time the order is reversed: none is always
- * measured after the same one.
+ * Changes the first peer in each turn and reverses the order every other turn, so that no peer
+ * always follows the same one.
  */
 export function inTurn<T>(all: readonly T[], turn: number): T[] {
   const order = turn % 2 === 0 ? all : all.toReversed();

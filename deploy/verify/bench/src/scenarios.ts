@@ -1,29 +1,29 @@
 import type { CallKind } from './peers/peer.js';
 
-/** `mixed`: plain calls, and a share of long streams. */
+/** `mixed`: plain calls and a share of long streams. */
 export type ScenarioKind = CallKind | 'mixed';
 
-/** One way of calling, measured for every peer in every round. */
+/** A pattern of calls, measured for every peer in every round. */
 export interface Scenario {
   readonly id: string;
   readonly title: string;
   readonly kind: ScenarioKind;
   readonly connections: number;
   /**
-   * Calls carry the keys of few accounts with raised limits. Only gateways are measured, and the
-   * direct call.
+   * Calls use the keys of few accounts with raised limits. Only gateways and the direct call are
+   * measured.
    */
   readonly accounts?: 'hot';
   /**
-   * Calls begin at this rate, whatever the answers do (an open loop); absent: each connection makes
-   * one after the other.
+   * Calls begin at this rate, independent of responses (an open loop). Absent: each connection
+   * makes one call after the other.
    */
   readonly perSecond?: number;
 }
 
 /**
- * Streams run at a rate that the load's core can follow: the cost of a chunk is asked for, not
- * their number.
+ * All scenarios. Streams run at a rate that the load's core can handle, because the cost of a chunk
+ * is measured and not their number.
  */
 export const SCENARIOS: readonly Scenario[] = [
   { id: 'plain-1', title: '1 connection', kind: 'plain', connections: 1 },
@@ -36,26 +36,30 @@ export const SCENARIOS: readonly Scenario[] = [
   { id: 'mixed-16', title: '70 % streams of 150 chunks, 16 connections', kind: 'mixed', connections: 16 },
 ];
 
-/** Accounts of `hot-20`. */
+/** Number of accounts of `hot-20`. */
 export const HOT_ACCOUNTS = 20;
-/** Of the calls of `mixed-16`. */
+/** Share of long streams in `mixed-16`. */
 export const LONG_SHARE = 0.7;
 
 export const HALF_LOAD = 'paced-half';
 /**
- * What else is measured and can be chosen: memory of streams that stay open, and what calls cause.
+ * Further measurements that can be selected: memory of streams that stay open, and the work per
+ * call.
  */
 export const OPEN_STREAMS = 'open-streams';
 export const COUNTS = 'counts';
-/** All that `--scenarios` can name. */
+/** All names for `--scenarios`. */
 export const SCENARIO_IDS: readonly string[] = [...SCENARIOS.map(({ id }) => id), HALF_LOAD, OPEN_STREAMS, COUNTS];
 
-/** The kinds of calls that a scenario makes. */
+/** Returns the kinds of calls that a scenario makes. */
 export function kindsOf({ kind }: Pick<Scenario, 'kind'>): readonly CallKind[] {
   return kind === 'mixed' ? ['plain', 'long'] : [kind];
 }
 
-/** Calls begun at half of the rate that a gateway of this run has carried at {@link FULL_LOAD}. */
+/**
+ * Returns a scenario with half the rate that a gateway of this run has reached at {@link
+ * FULL_LOAD}.
+ */
 export function atHalfLoad(callsPerSecond: number): Scenario {
   const perSecond = Math.max(1, Math.round(callsPerSecond / 2));
   return {
@@ -67,9 +71,9 @@ export function atHalfLoad(callsPerSecond: number): Scenario {
   };
 }
 
-/** The one whose CPU figures and calls/s are compared. */
+/** The scenario whose CPU and calls/s are compared. */
 export const FULL_LOAD = 'plain-64';
-/** The one whose latencies are compared. */
+/** The scenario whose latencies are compared. */
 export const ONE_AT_A_TIME = 'plain-1';
 export const AT_A_RATE = 'paced-200';
 export const STREAMS = 'streamed-16';
@@ -80,7 +84,9 @@ const OUTPUT_TOKENS_MAX = 512;
 const STREAMED: readonly CallKind[] = ['streamed', 'long', 'open'];
 const SENTENCE = 'Tell me something. ';
 
-/** A chat request of exactly 1 KiB, or 1 MB of the kind `large`, whatever the model is called. */
+/**
+ * Returns a chat request of exactly 1 KiB, or 1 MB for `large`, independent of the model's name.
+ */
 export function requestBody(model: string, kind: CallKind): string {
   const streamed = { stream: true, stream_options: { include_usage: true } };
   const bytes = kind === 'large' ? LARGE_BODY_BYTES : BODY_BYTES;

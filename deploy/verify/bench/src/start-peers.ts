@@ -17,17 +17,17 @@ import { startRelay } from './peers/start-relay.js';
 
 export interface Peers {
   readonly all: readonly Peer[];
-  /** Those of {@link all} that have accounts and books: this build, and another commit's. */
+  /** Peers in {@link all} with accounts and books: this build and another commit's. */
   readonly gateways: readonly GatewayPeer[];
-  /** Where NATS of a gateway tells what passes through it. */
+  /** Monitoring URL of each gateway's NATS. */
   readonly natsMonitors: ReadonlyMap<GatewayPeer, string>;
-  /** What could not be had, and why. */
+  /** Peers that are not available, with reasons. */
   readonly notes: readonly string[];
 }
 
 /**
- * Starts the peers that were asked for, one after the other; each is ended by `ending`, also those
- * of a broken start.
+ * Starts the selected peers one after the other. `ending` ends each of them, also after a failed
+ * start.
  */
 export async function startPeers(
   options: BenchArguments,
@@ -74,7 +74,9 @@ export async function startPeers(
   };
 }
 
-/** This build's and the other commit's, with the monitoring port of their NATS. */
+/**
+ * Starts the gateways of this build and of the other commit, with monitoring ports of their NATS.
+ */
 async function startGateways(
   { accounts }: BenchArguments,
   against: BuiltCommit | null,
@@ -92,7 +94,7 @@ async function startGateways(
     const hotSecrets = await prepareExtras(gateway.processes, provider.url).catch((error: unknown) => {
       const reason = error instanceof Error ? error.message : String(error);
       if (gateway.id === 'gateway') throw error;
-      notes.push(`${gateway.title}: no hot accounts and no mix: ${reason}`);
+      notes.push(`${gateway.title}: hot accounts and the mix are not measured: ${reason}`);
       return null;
     });
     gateways.set(hotSecrets === null ? gateway : { ...gateway, hotSecrets }, monitor?.url ?? null);

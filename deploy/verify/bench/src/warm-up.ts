@@ -7,32 +7,33 @@ import type { Scenario } from './scenarios.js';
 import { kindsOf } from './scenarios.js';
 import type { Peers } from './start-peers.js';
 
-/** Parallel first calls of the accounts. */
+/** Concurrent first calls of the accounts. */
 const FIRST_CALLS_PARALLEL = 8;
-/** Until the programs run compiled code. */
+/** Time until the programs run compiled code. */
 const WARM_UP_SECONDS = 2;
 const WARM_UP_CONNECTIONS = 16;
-/** How long the catalog may take to reach the edge, and how often that is tried. */
+/** Longest time until the catalog reaches the edge, and the interval between attempts. */
 const FIRST_ANSWER_MS_MAX = 20_000;
 const FIRST_ANSWER_POLL_MS = 100;
 
-/** Kinds of calls that a peer does not answer at all, with the reason for the reader. */
+/** Kinds of calls that a peer does not answer at all, with the reason for the report. */
 export type Unable = ReadonlyMap<Peer, ReadonlyMap<CallKind, string>>;
 
 /** Gateways, and all peers that can be called. */
 type Callable = Pick<Peers, 'all' | 'gateways'>;
 
 /**
- * The kinds of calls that these scenarios make, plain ones always: the first calls of accounts are.
+ * Returns the kinds of calls that these scenarios make. Always includes plain calls, because the
+ * first calls of accounts are plain.
  */
 export function kindsOfAll(scenarios: readonly Pick<Scenario, 'kind'>[]): CallKind[] {
   return [...new Set<CallKind>(['plain', ...scenarios.flatMap(kindsOf)])];
 }
 
 /**
- * Tries the kinds of calls on every peer. A gateway without accounts for the long streams is not
- * asked for them.
- * @throws Error when a gateway does not answer one, or a peer no plain call
+ * Tries the kinds of calls on every peer. Skips long streams at a gateway without accounts for
+ * them.
+ * @throws Error if a gateway does not answer a kind, or a peer does not answer plain calls
  */
 export async function findUnable(
   bench: Bench,
@@ -56,7 +57,7 @@ export async function findUnable(
 }
 
 /**
- * Runs every peer warm; a gateway first makes one call for each account, and its books are checked.
+ * Warms up every peer. A gateway first makes one call for each account, and its books are audited.
  */
 export async function warmUp(
   bench: Bench,
@@ -66,12 +67,12 @@ export async function warmUp(
   { log, signal }: BenchContext,
 ): Promise<void> {
   for (const gateway of peers.gateways) {
-    // The first call of an account loads it into the limit store: a cost of its own, left out of
-    // the figures.
+    // The first call of an account loads it into the limit store. The measurement excludes this
+    // cost.
     const first = { kind: 'plain', connections: FIRST_CALLS_PARALLEL } as const;
     await runClean(bench, gateway, jobOf(gateway, first, { calls: gateway.secrets.length }));
     await gateway.audit();
-    log(`${gateway.title}: each of its ${gateway.secrets.length} accounts has made a call; the books are right`);
+    log(`${gateway.title}: each of its ${gateway.secrets.length} accounts has made a call; the books are correct`);
   }
   for (const peer of peers.all) {
     for (const kind of kinds.filter((one) => one !== 'long' && unable.get(peer)?.has(one) !== true)) {
@@ -84,8 +85,7 @@ export async function warmUp(
 }
 
 /**
- * The gateway may need a moment until its catalog is everywhere; the others answer at once or
- * never.
+ * Retries at a gateway until its catalog has reached the edge. Other peers answer at once or never.
  */
 async function tryUntilAnswered(bench: Bench, peer: Peer, kind: CallKind, signal: AbortSignal): Promise<string | null> {
   const until = Date.now() + (peer.keyed ? FIRST_ANSWER_MS_MAX : 0);

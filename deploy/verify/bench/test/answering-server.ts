@@ -10,7 +10,7 @@ export interface AnsweringServer {
   close(): Promise<void>;
 }
 
-/** A server on loopback that answers call n (0, 1, 2, …) as it is told. */
+/** Starts a server on loopback that answers call n (0, 1, 2, …) with `answer`. */
 export async function startAnsweringServer(
   answer: (n: number, response: ServerResponse, request: IncomingMessage) => void,
 ): Promise<AnsweringServer> {

@@ -7,9 +7,9 @@ import { PLACES } from '../places.js';
 
 const run = promisify(execFile);
 
-/** A commit of this repository, installed and compiled in a work tree of its own. */
+/** A commit of this repository, installed and compiled in a separate work tree. */
 export interface BuiltCommit {
-  /** The first twelve hexadecimal digits of its name. */
+  /** The first twelve hexadecimal digits of its hash. */
   readonly commit: string;
   readonly directory: string;
 }
@@ -25,10 +25,9 @@ const OUTPUT_BYTES_MAX = 64 * 1_024 * 1_024;
 const LINES_SHOWN = 20;
 
 /**
- * Builds a commit once; a later run takes what is there. A build that was broken off is begun
- * again.
- * @param name as git takes it: a hash, a branch, `HEAD~3`
- * @throws Error when there is no such commit, or with the last lines when it cannot be built
+ * Builds a commit once. Later runs use the existing build. An incomplete build is started again.
+ * @param name a commit as git accepts it: a hash, a branch, `HEAD~3`
+ * @throws Error if the commit does not exist, or with the last output lines if the build fails
  */
 export async function buildCommit(name: string, { log, signal }: BenchContext): Promise<BuiltCommit> {
   const full = await run('git', ['rev-parse', '--verify', '--end-of-options', `${name}^{commit}`], {
@@ -54,8 +53,8 @@ export async function buildCommit(name: string, { log, signal }: BenchContext): 
       throw new Error(`${commit} cannot be built: "${command} ${args.join(' ')}" failed:\n${lastLines(error)}`);
     });
   }
-  // The servers that were fetched for this checkout: the same programs, and nothing to fetch in the
-  // middle of a run.
+  // Shares the downloaded servers of this checkout, so that both run the same programs and nothing
+  // is downloaded during a run.
   await mkdir(PLACES.debian, { recursive: true });
   await symlink(PLACES.debian, `${directory}/.infra`);
   await writeFile(mark, '');
@@ -63,8 +62,8 @@ export async function buildCommit(name: string, { log, signal }: BenchContext): 
 }
 
 /**
- * Without what npm tells its scripts, which names this checkout, and with development packages: the
- * compiler is one.
+ * Returns the environment without npm's script variables, which name this checkout, and without
+ * NODE_ENV: the build needs development packages.
  */
 function ownEnvironment(): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(([name]) => {
@@ -73,7 +72,10 @@ function ownEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(own);
 }
 
-/** Compilers complain on the standard output, npm on the error output. */
+/**
+ * Returns the last output lines. Compilers write errors to the standard output, npm to the error
+ * output.
+ */
 function lastLines(error: unknown): string {
   const { stdout = '', stderr = '', message = '' } = error as Partial<Record<'stdout' | 'stderr' | 'message', string>>;
   const lines = `${stdout}\n${stderr}`.split('\n').filter((line) => line.trim() !== '');

@@ -7,7 +7,10 @@ import { answerParent } from '../machine/child-program.js';
 import type { Provider } from '../peers/start-provider.js';
 import type { GatewayFacts, HostCommand } from './start-against.js';
 
-/** Where commits keep `startGateway`, the newest place first. It is called as it is in this one. */
+/**
+ * Paths of `startGateway` in commits, the newest first. Its signature is the same as in this
+ * commit.
+ */
 const STARTERS = ['deploy/verify/bench', 'deploy/bench'].map((room) => `${room}/dist/gateway/start-gateway.js`);
 
 const ending = new Ending();
@@ -23,7 +26,7 @@ process.once('disconnect', () => void ending.run(() => undefined).then(() => pro
 
 async function start(command: HostCommand & { kind: 'start' }): Promise<GatewayFacts> {
   const module = STARTERS.map((starter) => `${command.directory}/${starter}`).find((file) => existsSync(file));
-  if (module === undefined) throw new Error(`it has none of ${STARTERS.join(', ')}`);
+  if (module === undefined) throw new Error(`the commit has none of the files ${STARTERS.join(', ')}`);
   const theirs = (await import(pathToFileURL(module).href)) as { readonly startGateway: typeof startGateway };
   const { provider, state, accounts, nats } = command;
   gateway = await withNats(nats === null ? null : { program: nats }, () =>

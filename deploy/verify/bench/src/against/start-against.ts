@@ -13,18 +13,18 @@ export type HostCommand =
       readonly provider: Pick<Provider, 'port' | 'url'>;
       readonly state: string;
       readonly accounts: number;
-      /** The program of its NATS; null: the one that it finds. */
+      /** The NATS program to use, or null for the one that the local start finds. */
       readonly nats: string | null;
     }
   | { readonly kind: 'settle'; readonly answered: number }
   | { readonly kind: 'audit' };
 
-/** What a gateway is without what it can do: it travels between processes. */
+/** A gateway's data without its functions, because it is sent between processes. */
 export type GatewayFacts = Omit<GatewayPeer, 'settle' | 'audit'>;
 
 /**
- * The gateway of another commit: its own code starts its servers and services, prepares accounts
- * and reads its books, in a process of its own. @throws Error when that commit has no bench, or its
+ * Starts the gateway of another commit. Its own code starts servers and services, prepares accounts
+ * and reads its books, in a separate process. @throws Error if that commit has no bench or its
  * gateway does not start
  */
 export async function startAgainst(
@@ -64,7 +64,7 @@ export async function startAgainst(
       failedTotal += failed;
       return host.ask({ kind: 'settle', answered });
     },
-    // Its own bench may know of no failed calls, which may leave records behind.
+    // The bench of that commit may not support failed calls, which may leave records.
     audit: () => (failedTotal > 0 ? Promise.resolve() : host.ask({ kind: 'audit' })),
   };
 }

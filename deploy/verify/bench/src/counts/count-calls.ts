@@ -10,10 +10,10 @@ import { AT_A_RATE, FULL_LOAD, ONE_AT_A_TIME, SCENARIOS } from '../scenarios.js'
 import { GatewayCounter } from './gateway-counter.js';
 import type { Counted } from './gateway-counter.js';
 
-/** What a gateway did for the calls of one scenario; without calls what it does by itself. */
+/** Work of a gateway for the calls of one scenario, or its idle work if no call ran. */
 export interface CallCounts extends Counted {
   readonly peer: PeerId;
-  /** Null: no call ran. */
+  /** Null if no call ran. */
   readonly scenario: string | null;
   readonly calls: number;
   readonly seconds: number;
@@ -21,14 +21,17 @@ export interface CallCounts extends Counted {
 
 export const COUNTED = [ONE_AT_A_TIME, FULL_LOAD, AT_A_RATE] as const;
 const WARM_UP_SECONDS = 0.3;
-/** What follows a settled call: its balance snapshot at admission, acknowledgements. */
+/**
+ * Time for work that follows a settled call: its balance snapshot at admission and
+ * acknowledgements.
+ */
 const QUIET_MS = 1_500;
 const IDLE_MS = 5_000;
 
 /**
- * Counts what calls cause, outside of what is timed: readings before the first call and after the
- * last is settled.
- * @throws Error when a call of this build fails
+ * Counts the work that calls cause, outside the timed runs. Reads the counters before the first
+ * call and after the last call is settled.
+ * @throws Error if a call of this build fails
  */
 export async function countCalls(
   bench: Bench,
@@ -65,6 +68,6 @@ export async function countCalls(
   } finally {
     await counter.close();
   }
-  log(`${gateway.title}: what its calls cause is counted`);
+  log(`${gateway.title}: work per call is counted`);
   return { counts, notes: [...notes, ...counter.missing.map((text) => `counts of ${gateway.title}: ${text}`)] };
 }

@@ -1,29 +1,29 @@
-/** What is counted at a gateway from outside; each only ever grows while it runs. */
+/** Counters that are read from outside a gateway. Each only grows while the gateway runs. */
 export type CounterName =
-  /** Messages with entries at admission, and the entries in them: admissions and releases. */
+  /** Messages with entries for admission, and the entries in them: admissions and releases. */
   | 'admissionBatches'
   | 'admissionEntries'
-  /** Transactions of billing that settle, and the usage events in them. */
+  /** Settling transactions of billing, and the usage events in them. */
   | 'settlements'
   | 'settledEvents'
-  /** Messages in the stream of usage, and their bytes. */
+  /** Messages in the usage stream, and their bytes. */
   | 'usageMessages'
   | 'usageBytes'
   | 'busMessagesIn'
   | 'busMessagesOut'
   | 'busBytesIn'
   | 'busBytesOut'
-  /** Runs of scripts and functions, and commands beside them, those within scripts included. */
+  /** Runs of scripts and functions, and all other commands, including those within scripts. */
   | 'redisScripts'
   | 'redisCommands'
   | 'redisBytesIn'
   | 'redisAppendedBytes'
   | 'walBytes';
 
-/** Those that could be read. */
+/** The counters that could be read. */
 export type Counters = Readonly<Partial<Record<CounterName, number>>>;
 
-/** After less before; only what both readings have. */
+/** Returns after minus before, for the counters in both readings. */
 export function differenceOf(after: Counters, before: Counters): Counters {
   const names = Object.keys(after) as CounterName[];
   return Object.fromEntries(

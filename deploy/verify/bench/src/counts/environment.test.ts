@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { variableOf } from './environment.js';
 
-test('a variable of a running process is read, and what is not there is null', async () => {
+test('variableOf() reads a variable of a running process, or returns null', async () => {
   const env = { GATEWAY_ADMIN_PORT: '1234', GATEWAY_ADMIN_PORT_OTHER: '5' };
   const child = spawn(process.execPath, ['-e', 'process.send(1); setInterval(() => 0, 1000)'], {
     env,

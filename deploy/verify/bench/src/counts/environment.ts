@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import type { ProcessGroups } from '../machine/read-cpu.js';
 
 /**
- * A variable of the environment with which a gateway's process was started: so addresses are found
- * at every commit, also at those that hand none out. Null: it has none, or no such process. @throws
- * Error when the process has ended
+ * Returns an environment variable with which a gateway's process was started, or null if the
+ * variable or the process does not exist. Addresses are found this way at every commit, even if its
+ * code does not return them. @throws Error if the process has ended
  */
 export function variableOf(groups: ProcessGroups, process: string, variable: string): string | null {
   const pid = groups[process]?.[0];

@@ -21,18 +21,18 @@ interface Reading {
   readonly waits: Waits;
 }
 
-/** What a gateway has done between two readings. */
+/** Work of a gateway between two readings. */
 export interface Counted {
   readonly counters: Counters;
-  /** By table, with its indexes. */
+  /** Growth by table, including its indexes. */
   readonly tableBytes: Readonly<Record<string, number>>;
   /** By process. */
   readonly wakeUps: Readonly<Record<string, number>>;
 }
 
 /**
- * Counts at a gateway's processes and servers, from outside. What cannot be read there is left out,
- * and `missing` says why.
+ * Counts the work of a gateway's processes and servers from outside. Unreadable counters are left
+ * out, with the reason in `missing`.
  */
 export class GatewayCounter {
   readonly missing: string[] = [];
@@ -43,13 +43,13 @@ export class GatewayCounter {
     private readonly ledger: LedgerCounter | null,
   ) {}
 
-  /** @param monitorUrl of its NATS; null: it has none */
+  /** @param monitorUrl monitoring port of its NATS, or null */
   static async open(gateway: GatewayPeer, monitorUrl: string | null): Promise<GatewayCounter> {
     const address = variableOf(gateway.processes, 'billing', 'GATEWAY_POSTGRES_URL');
     return new GatewayCounter(gateway, monitorUrl, address === null ? null : await LedgerCounter.open(address));
   }
 
-  /** What happens while `work` runs. */
+  /** Returns the work done while `work` runs. */
   async during(work: () => Promise<void>): Promise<Counted> {
     const before = await this.#read();
     await work();
@@ -90,7 +90,7 @@ export class GatewayCounter {
       const signal = AbortSignal.timeout(METRICS_MS_MAX);
       const text = await (await fetch(`http://127.0.0.1:${port ?? 0}/metrics`, { signal })).text();
       const [count, total] = [sumOfMetric(text, `${metric}_count`), sumOfMetric(text, `${metric}_sum`)];
-      // A histogram that has observed nothing may have no series.
+      // A histogram without observations may have no series.
       Object.assign(counters, { [observations]: count ?? 0, [sum]: total ?? 0 });
     }
     return counters;

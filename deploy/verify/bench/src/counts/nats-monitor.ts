@@ -4,15 +4,15 @@ import { freePort, startServers } from '@gateway/servers';
 const NATS_VARIABLE = 'GATEWAY_NATS_BINARY';
 const MODE_EXECUTABLE = 0o755;
 
-/** A NATS program that also opens a monitoring port, which the local start does not ask for. */
+/** A NATS program that also opens a monitoring port, which the local start does not do. */
 export interface NatsMonitor {
   readonly program: string;
   readonly url: string;
 }
 
 /**
- * Where the program is that the local start takes: NATS is started for a moment, because only then
- * it has been fetched. Null: it is no program of this machine.
+ * Finds the NATS program that the local start uses. Starts NATS briefly, because the program may
+ * have to be downloaded first. Null if NATS does not run as a process of this machine.
  */
 export async function findNatsProgram(directory: string): Promise<string | null> {
   const { nats } = await startServers(['nats'], { stateDirectory: `${directory}/nats-found`, durable: false });
@@ -24,7 +24,8 @@ export async function findNatsProgram(directory: string): Promise<string | null>
 }
 
 /**
- * Writes a program `<name>` that runs NATS as it is told, and with a monitoring port of its own.
+ * Writes a program `<name>` that runs NATS with the given arguments and an additional monitoring
+ * port.
  */
 export async function writeMonitoredNats(program: string, directory: string, name: string): Promise<NatsMonitor> {
   const port = await freePort();
@@ -33,7 +34,7 @@ export async function writeMonitoredNats(program: string, directory: string, nam
   return { program: file, url: `http://127.0.0.1:${port}` };
 }
 
-/** What `start` starts takes this NATS: the local start of every commit reads the variable. */
+/** Runs `start` with this NATS program: the local start of every commit reads the variable. */
 export async function withNats<T>(monitor: Pick<NatsMonitor, 'program'> | null, start: () => Promise<T>): Promise<T> {
   if (monitor !== null) process.env[NATS_VARIABLE] = monitor.program;
   try {

@@ -16,7 +16,7 @@ const INFO = [
   'cmdstat_client|setname:calls=9,usec=1,usec_per_call=1.00,rejected_calls=0,failed_calls=0',
 ].join('\r\n');
 
-test('runs of scripts and commands are told apart, and what the counting sends is neither', () => {
+test('counts scripts and commands separately, without the commands of the bench', () => {
   expect(readRedisInfo(INFO)).toEqual({
     redisScripts: 5,
     redisCommands: 9,
@@ -25,7 +25,7 @@ test('runs of scripts and commands are told apart, and what the counting sends i
   });
 });
 
-test('without an append-only file there is no figure for it', () => {
+test('leaves out the append-only file if there is none', () => {
   expect(readRedisInfo('# Stats\r\ntotal_net_input_bytes:1\r\n')).toEqual({
     redisScripts: 0,
     redisCommands: 0,

@@ -1,10 +1,10 @@
 import type { Counters } from './counters.js';
 
 const SCRIPTS = ['evalsha', 'eval', 'fcall', 'evalsha_ro', 'fcall_ro'];
-/** What the counting itself sends. */
+/** Commands that the counting itself sends. */
 const OWN = ['info', 'auth', 'hello', 'client|setname', 'quit'];
 
-/** What the answer to `INFO everything` counts. */
+/** Reads the counters from the response to `INFO everything`. */
 export function readRedisInfo(info: string): Counters {
   const field = (name: string): number | null => {
     const value = new RegExp(`^${name}:(\\d+)\\r?$`, 'm').exec(info)?.[1];

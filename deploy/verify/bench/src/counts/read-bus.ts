@@ -19,7 +19,7 @@ interface Jsz {
   }[];
 }
 
-/** What NATS has counted since its start, from its monitoring port. */
+/** Reads the counters of NATS since its start from its monitoring port. */
 export async function readBus(monitorUrl: string): Promise<Counters> {
   const read = async (path: string): Promise<unknown> =>
     (await fetch(`${monitorUrl}${path}`, { signal: AbortSignal.timeout(ANSWER_MS_MAX) })).json();

@@ -11,16 +11,16 @@ SELECT coalesce(pg_partition_root(relation.oid), relation.oid)::regclass::text A
 const WAL = `SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::text AS bytes`;
 
 export interface LedgerReading {
-  /** Bytes of each of billing's tables with its partitions and indexes. */
+  /** Bytes of each billing table, including its partitions and indexes. */
   readonly tableBytes: Readonly<Record<string, number>>;
   readonly walBytes: number;
 }
 
-/** The size of billing's tables, and how much PostgreSQL has written to its log. */
+/** Reads the sizes of billing's tables and the WAL position of PostgreSQL. */
 export class LedgerCounter {
   private constructor(
     private readonly client: pg.Client,
-    /** The database process that answers: its wake-ups are not the gateway's. */
+    /** The database process of this connection. Its wake-ups are not the gateway's. */
     readonly backendPid: number,
   ) {}
 

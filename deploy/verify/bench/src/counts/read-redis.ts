@@ -9,7 +9,7 @@ const encode = (words: readonly string[]): string =>
   `*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join('')}`;
 
 /**
- * What Redis has counted since its start, asked with the user of the address. @throws Error when it
+ * Reads the counters of Redis since its start, with the user in the address. @throws Error if Redis
  * refuses
  */
 export async function readRedis(address: string): Promise<Counters> {
@@ -26,7 +26,7 @@ export async function readRedis(address: string): Promise<Counters> {
   }
 }
 
-/** The first bulk string of what comes. */
+/** Returns the first bulk string that arrives. */
 async function bulkOf(socket: AsyncIterable<string>): Promise<string> {
   let received = '';
   for await (const piece of socket) {
@@ -38,7 +38,7 @@ async function bulkOf(socket: AsyncIterable<string>): Promise<string> {
       const start = bulk.index + bulk[0].length;
       if (received.length >= start + Number(bulk[1])) return received.slice(start, start + Number(bulk[1]));
     }
-    if (received.length > ANSWER_CHARACTERS_MAX) throw new Error('the answer of Redis has no end');
+    if (received.length > ANSWER_CHARACTERS_MAX) throw new Error('the response of Redis is too long');
   }
   throw new Error('Redis closed the connection');
 }

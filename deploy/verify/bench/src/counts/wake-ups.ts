@@ -2,10 +2,12 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { pidsOf } from '../machine/read-cpu.js';
 import type { ProcessGroups } from '../machine/read-cpu.js';
 
-/** How often each thread has waited since it began, by process group: it was woken as often. */
+/**
+ * Number of waits of each thread since its start, by process group. Equals its number of wake-ups.
+ */
 export type Waits = Readonly<Record<string, ReadonlyMap<number, number>>>;
 
-/** Reads all threads of the groups; `except` are processes that serve the measuring only. */
+/** Reads all threads of the groups. `except` are processes that only serve the measurement. */
 export function readWaits(groups: ProcessGroups, except: readonly number[]): Waits {
   const waitsOf = (roots: readonly number[]): ReadonlyMap<number, number> =>
     new Map(
@@ -16,7 +18,9 @@ export function readWaits(groups: ProcessGroups, except: readonly number[]): Wai
   return Object.fromEntries(Object.entries(groups).map(([name, roots]) => [name, waitsOf(roots)]));
 }
 
-/** Wake-ups by group between two readings; threads that have ended meanwhile are left out. */
+/**
+ * Returns the wake-ups by group between two readings. Threads that ended in between are left out.
+ */
 export function wakeUpsOf(after: Waits, before: Waits): Record<string, number> {
   return Object.fromEntries(
     Object.entries(after).map(([name, threads]) => {
@@ -26,9 +30,7 @@ export function wakeUpsOf(after: Waits, before: Waits): Record<string, number> {
   );
 }
 
-/**
- * The pure part: what `/proc/<pid>/task/<thread>/status` says. @throws RangeError for another text
- */
+/** Parses `/proc/<pid>/task/<thread>/status`. @throws RangeError if the text is invalid */
 export function voluntaryWaits(status: string): number {
   const count = /^voluntary_ctxt_switches:\s+(\d+)$/m.exec(status)?.[1];
   if (count === undefined) throw new RangeError('no voluntary context switches in the status of a thread');
@@ -43,7 +45,7 @@ function threadsOf(pid: number): [number, number][] {
       voluntaryWaits(readFileSync(`${directory}/${thread}/status`, 'utf8')),
     ]);
   } catch (error) {
-    // It has ended meanwhile.
+    // The process has ended in the meantime.
     if (error instanceof RangeError) throw error;
     return [];
   }

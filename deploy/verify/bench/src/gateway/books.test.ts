@@ -3,7 +3,7 @@ import { problemsOf } from './books.js';
 
 const right = { records: 7, charged: 7, deadLetters: 0, wrongWallets: 0, trialBalance: 0n };
 
-test('books with one charged record for each call and exact wallets are right', () => {
+test('problemsOf() is empty for one charged record per call and exact wallets', () => {
   expect(problemsOf(right, 7)).toEqual([]);
 });
 
@@ -11,14 +11,14 @@ test.each([
   ['a call without a record', { records: 6, charged: 6 }],
   ['a record too many', { records: 8, charged: 8 }],
   ['a record without a charge', { charged: 6 }],
-  ['an event that was set aside', { deadLetters: 1 }],
+  ['a dead letter', { deadLetters: 1 }],
   ['a wrong wallet', { wrongWallets: 1 }],
   ['unbalanced entries', { trialBalance: -1n }],
-])('%s is a problem', (_title, wrong) => {
+])('problemsOf() reports %s', (_title, wrong) => {
   expect(problemsOf({ ...right, ...wrong }, 7)).not.toEqual([]);
 });
 
-test('a call without an answer may have left a record or not, and a second one is a problem', () => {
+test('problemsOf() allows at most one record per failed call', () => {
   expect(problemsOf(right, 7, 2)).toEqual([]);
   expect(problemsOf({ ...right, records: 9, charged: 8 }, 7, 2)).toEqual([]);
   expect(problemsOf({ ...right, records: 10 }, 7, 2)).toEqual(['10 usage records for 7 answered calls and 2 others']);

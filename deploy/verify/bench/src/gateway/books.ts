@@ -1,18 +1,18 @@
 import pg from 'pg';
 
-/** What the ledger says about all calls so far. */
+/** State of the ledger after all calls so far. */
 export interface BookFacts {
   readonly records: number;
   /**
-   * Records of calls that were charged by the provider's reported usage; every call of the
-   * benchmark is one.
+   * Records that were charged by the provider's reported usage. Every call of the benchmark must be
+   * one.
    */
   readonly charged: number;
   /** Events that could not become a record. */
   readonly deadLetters: number;
   /**
-   * Accounts, those given and all with a charge or a wallet, whose wallet is not the credit less
-   * the charges, by balance snapshot or by ledger entries.
+   * Number of accounts whose wallet is not the credit less the charges, by balance or by ledger
+   * entries. Includes the given accounts and all accounts with a charge or a wallet.
    */
   readonly wrongWallets: number;
   /** Sum of all ledger entries, in nano-USD. */
@@ -44,10 +44,10 @@ SELECT
        OR wallets.balance IS DISTINCT FROM $2::bigint - coalesce(charges.charged, 0))::int AS wrong_wallets,
   (SELECT coalesce(sum(amount_nano_usd), 0) FROM billing.ledger_entries)::text AS trial_balance`;
 
-/** Reads billing's tables as an auditor: not through the service whose work is to be proven. */
+/** Reads billing's tables directly, because the audited service must not be the auditor. */
 export class Books {
   readonly #client: pg.Client;
-  /** The database process that serves the audit: its CPU is not the gateway's. */
+  /** The database process of the audit. Its CPU is not the gateway's. */
   readonly backendPid: number;
 
   private constructor(client: pg.Client, backendPid: number) {
@@ -62,10 +62,10 @@ export class Books {
       statement_timeout: STATEMENT_TIMEOUT_MS,
       query_timeout: STATEMENT_TIMEOUT_MS,
     });
-    // The server goes away before this connection when a run is broken off.
+    // The server ends before this connection when a run is aborted.
     client.on('error', () => undefined);
     await client.connect();
-    // Without workers of its own, whose CPU would count as the gateway's.
+    // Parallel workers would count as CPU of the gateway.
     await client.query('SET max_parallel_workers_per_gather = 0');
     const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
     return new Books(client, rows[0]?.pid ?? 0);
@@ -79,7 +79,7 @@ export class Books {
   async facts(accounts: readonly string[], creditNanoUsd: bigint): Promise<BookFacts> {
     const { rows } = await this.#client.query<FactsRow>(FACTS, [accounts, creditNanoUsd.toString()]);
     const row = rows[0];
-    if (row === undefined) throw new Error('the books gave no answer');
+    if (row === undefined) throw new Error('the query of the books returned no row');
     return {
       records: row.records,
       charged: row.charged,
@@ -103,10 +103,10 @@ interface FactsRow {
 }
 
 /**
- * What is wrong with the books after `answered` complete answers; empty when every call is billed
- * exactly once.
- * @param unanswered calls without a complete answer: each may have left a record, charged or not,
- * or none
+ * Returns the problems of the books after `answered` complete responses. Empty if every call is
+ * billed exactly once.
+ * @param unanswered calls without a complete response, each of which may have left one record or
+ * none
  */
 export function problemsOf(facts: BookFacts, answered: number, unanswered = 0): string[] {
   const problems: string[] = [];
@@ -114,8 +114,8 @@ export function problemsOf(facts: BookFacts, answered: number, unanswered = 0): 
   const calls = `${answered} answered calls${unanswered === 0 ? '' : ` and ${unanswered} others`}`;
   if (isWrong(facts.records)) problems.push(`${facts.records} usage records for ${calls}`);
   if (isWrong(facts.charged)) problems.push(`${facts.charged} charged records for ${calls}`);
-  if (facts.deadLetters > 0) problems.push(`${facts.deadLetters} events were set aside`);
-  if (facts.wrongWallets > 0) problems.push(`${facts.wrongWallets} wallets are not credit less charges`);
+  if (facts.deadLetters > 0) problems.push(`${facts.deadLetters} events are dead letters`);
+  if (facts.wrongWallets > 0) problems.push(`${facts.wrongWallets} wallets differ from credit less charges`);
   if (facts.trialBalance !== 0n) problems.push(`the ledger's entries sum to ${facts.trialBalance}`);
   return problems;
 }

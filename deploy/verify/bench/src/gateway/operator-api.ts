@@ -3,19 +3,17 @@ import type { ProcessGroups } from '../machine/read-cpu.js';
 
 const ANSWER_MS_MAX = 30_000;
 
-/**
- * A request to the operator API that must succeed. @throws Error with its answer when it does not
- */
+/** Sends a request to the operator API. @throws Error with the response if it fails */
 export type AskOperator = <T>(method: 'POST' | 'PUT', path: string, body: object) => Promise<T>;
 
 /**
- * The operator API of a running gateway, of any commit: its address and token are those of its
- * dashboard's process.
+ * Returns a client of the operator API of a running gateway of any commit. Address and token come
+ * from the environment of its dashboard process.
  */
 export function operatorOf(processes: ProcessGroups): AskOperator {
   const read = (variable: string): string => {
     const value = variableOf(processes, 'dashboard', variable);
-    if (value === null) throw new Error(`its dashboard has no ${variable}`);
+    if (value === null) throw new Error(`the dashboard process has no ${variable}`);
     return value;
   };
   const url = `http://127.0.0.1:${read('GATEWAY_OPERATOR_PORT')}/operator/v1`;

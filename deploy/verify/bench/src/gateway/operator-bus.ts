@@ -2,14 +2,15 @@ import { connectBus } from '@gateway/bus';
 import type { Bus } from '@gateway/bus';
 import type { LocalSystem } from '@gateway/local';
 
-/** Who did it, in the services' records. */
+/** The author in the services' records. */
 export const AUTHOR = {
   actor: 'bench',
   origin: { client: '127.0.0.1', agent: 'bench', requestId: 'bench' },
 } as const;
 
 /**
- * The bus with the rights of the dashboard: everything is prepared through the services' own verbs.
+ * Connects to the bus with the dashboard's permissions. Everything is prepared through the
+ * services' own requests.
  */
 export function connectOperator(system: LocalSystem): Promise<Bus> {
   const silent = () => undefined;
@@ -21,7 +22,7 @@ export function connectOperator(system: LocalSystem): Promise<Bus> {
   });
 }
 
-/** The answer, or an error with the reason of the refusal. */
+/** Returns the response, or throws an error with the reason of the refusal. */
 export function accepted<T extends object>(answer: T): Exclude<T, { refused: unknown }> {
   if ('refused' in answer) throw new Error(`preparing the benchmark was refused: ${JSON.stringify(answer.refused)}`);
   return answer as Exclude<T, { refused: unknown }>;

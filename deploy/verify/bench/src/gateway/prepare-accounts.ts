@@ -3,10 +3,7 @@ import { DEFAULT_KEY_PREFIX, digestOfSecret, makeSecret, maskSecret } from '@gat
 import { accountsCreateAccount, accountsCreateKey, billingAddWalletEntry } from '@gateway/contracts/messages';
 import { AUTHOR, accepted } from './operator-bus.js';
 
-/**
- * Accounts that are being prepared at the same time; with more, requests time out on a busy
- * machine.
- */
+/** Accounts prepared concurrently. With more, requests time out on a busy machine. */
 const PARALLEL = 6;
 export const CREDIT_USD = '10.00';
 export const CREDIT_NANO_USD = 10_000_000_000n;
@@ -16,7 +13,7 @@ export interface PreparedAccount {
   readonly secret: string;
 }
 
-/** Accounts with one credit and one key each, through the verbs of accounts and billing. */
+/** Creates accounts with one credit and one key each through accounts and billing. */
 export async function prepareAccounts(bus: Bus, keyPepper: string, total: number): Promise<PreparedAccount[]> {
   const prepared: PreparedAccount[] = [];
   let next = 0;

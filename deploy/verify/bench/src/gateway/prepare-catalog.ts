@@ -9,7 +9,7 @@ import { AUTHOR, accepted } from './operator-bus.js';
 export const PROVIDER = 'bench';
 export const PRICES = { inputPerMillion: '0.15', outputPerMillion: '0.60' };
 
-/** The ids under which the gateway knows the provider's models. */
+/** IDs of the provider's models at the gateway. */
 export const GATEWAY_MODELS: Readonly<Record<CallKind, string>> = {
   plain: 'bench/plain',
   streamed: 'bench/streamed',
@@ -18,7 +18,7 @@ export const GATEWAY_MODELS: Readonly<Record<CallKind, string>> = {
   open: 'bench/open',
 };
 
-/** Priced models, each with one source: the simulator that every row is measured against. */
+/** Creates priced models with one source each: the simulator that all peers use. */
 export async function prepareCatalog(bus: Bus, system: LocalSystem, providerUrl: string): Promise<void> {
   const provider = { id: PROVIDER, spec: { name: 'Simulated provider', format: 'openai' }, author: AUTHOR } as const;
   accepted(await bus.request(catalogPutProvider, provider));

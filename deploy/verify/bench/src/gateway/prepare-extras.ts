@@ -6,15 +6,15 @@ import type { AskOperator } from './operator-api.js';
 import { CREDIT_USD } from './prepare-accounts.js';
 import { GATEWAY_MODELS, PRICES, PROVIDER } from './prepare-catalog.js';
 
-/** The load counts the calls of a key in 16 bits. */
+/** Limit of the load, which counts the calls of a key in 16 bits. */
 export const HOT_CALLS_PER_MINUTE_MAX = 60_000;
 const HOT_CALLS_AT_A_TIME_MAX = 1_000;
 
 /**
- * Prepares what the start of another commit may not know, over the operator API, which is the same
- * at every commit: the model with long streams, and accounts with raised limits.
+ * Prepares parts that the start of another commit may not know: the model with long streams, and
+ * accounts with raised limits. Uses the operator API, which is the same at every commit.
  * @returns keys of these accounts
- * @throws Error when the API refuses
+ * @throws Error if the API refuses
  */
 export async function prepareExtras(processes: ProcessGroups, providerUrl: string): Promise<string[]> {
   const ask = operatorOf(processes);
@@ -55,6 +55,6 @@ async function prepareHot(ask: AskOperator, n: number): Promise<string> {
     concurrency: HOT_CALLS_AT_A_TIME_MAX,
   });
   const { secret } = await ask<{ secret: string | null }>('POST', `/accounts/${id}/keys`, { name: 'Bench' });
-  if (secret === null) throw new Error('a key came without its secret');
+  if (secret === null) throw new Error('the created key has no secret');
   return secret;
 }

@@ -10,31 +10,31 @@ import { connectOperator } from './operator-bus.js';
 import { CREDIT_NANO_USD, prepareAccounts } from './prepare-accounts.js';
 import { GATEWAY_MODELS, prepareCatalog } from './prepare-catalog.js';
 
-/** Longest time from the last answer to its settled record. */
+/** Longest time from the last response to its settled record. */
 const SETTLE_MS_MAX = 60_000;
 const SETTLE_POLL_MS = 50;
 const AUDIT_POLL_MS = 1_000;
 const DRAIN_MS = 1_000;
 
-/** The gateway as a peer, with what only it has: accounts and books. */
+/** The gateway as a peer, with its accounts and books. */
 export interface GatewayPeer extends Peer {
-  /** The process that started and supervises it; its CPU is not the gateway's. */
+  /** The process that started and supervises it. Its CPU is not the gateway's. */
   readonly starter: number;
   readonly secrets: readonly string[];
   /**
-   * Of few accounts with raised limits; absent: neither these nor the model with long streams were
-   * prepared.
+   * Keys of few accounts with raised limits. Absent if neither these nor the model with long
+   * streams were prepared.
    */
   readonly hotSecrets?: readonly string[];
-  /** @throws Error unless every answered call has its record and every wallet is exact. */
+  /** @throws Error unless every answered call has its record and every wallet is exact */
   audit(): Promise<void>;
 }
 
 /**
- * The whole system on servers of its own, everything on, with accounts that have a credit and a key
- * each. The bench of a later commit starts this one by it (`--against`): parameters and what is
- * read of the answer stay.
- * @param env for all services, beside what a benchmark needs
+ * Starts the complete system on its own servers, with accounts that have a credit and a key each.
+ * The bench of a later commit calls this function (`--against`), so keep its parameters and the
+ * used parts of its result.
+ * @param env variables for all services, in addition to those of the benchmark
  */
 export async function startGateway(
   provider: Provider,
@@ -96,7 +96,7 @@ export async function startGateway(
         const facts = await books.facts(accounts, CREDIT_NANO_USD);
         const problems = problemsOf(facts, answeredTotal, unansweredTotal);
         if (problems.length === 0) return;
-        // What became of a call without an answer may be known later than the answers.
+        // The outcome of a failed call may be known later than the responses.
         if (unansweredTotal === 0 || Date.now() > until) throw new Error(`the books are wrong: ${problems.join('; ')}`);
         await delay(AUDIT_POLL_MS);
       }
@@ -105,8 +105,8 @@ export async function startGateway(
 }
 
 /**
- * All processes but the starter, which supervises, and the system's own simulator, which gets no
- * call.
+ * Returns all processes except the starter, which supervises, and the system's own simulator, which
+ * receives no call.
  */
 function groupsOf(system: LocalSystem): ProcessGroups {
   const { pids } = system.running();

@@ -9,7 +9,7 @@ const chunked =
 test.each([
   ['with a length', sized, 11, '{"a":"b\\n"}'],
   ['in chunks', chunked, 24, 'data: 1\n\ndata: [DONE]'],
-])('an answer %s is read wherever its bytes are cut', (_title, answer, bodyBytes, tail) => {
+])('reads a response %s however its bytes are split', (_title, answer, bodyBytes, tail) => {
   const bytes = Buffer.from(answer);
   for (let first = 1; first < bytes.length - 1; first += 1) {
     for (let second = first + 1; second < bytes.length; second += 7) {
@@ -23,7 +23,7 @@ test.each([
   }
 });
 
-test('one reader reads answer after answer', () => {
+test('reads several responses with one reader', () => {
   const reader = new AnswerReader();
   for (const [answer, status] of [
     ['HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nConnection: close\r\n\r\n', 503],
@@ -37,7 +37,7 @@ test('one reader reads answer after answer', () => {
   }
 });
 
-test('an encoded answer is judged by what it says, wherever its bytes are cut', () => {
+test('reads an encoded response however its bytes are split', () => {
   const body = gzipSync(`{"a":"${'b'.repeat(2_000)}"}`);
   const head = `HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: ${body.length}\r\n\r\n`;
   const bytes = Buffer.concat([Buffer.from(head), body]);
@@ -54,7 +54,7 @@ test('an encoded answer is judged by what it says, wherever its bytes are cut', 
   expect(reader).toMatchObject({ bodyBytes: 11, tail: '{"a":"b\\n"}' });
 });
 
-test('an answer without its last byte is not complete', () => {
+test('does not complete a response without its last byte', () => {
   for (const answer of [sized, chunked]) {
     const reader = new AnswerReader();
     reader.begin();
@@ -63,13 +63,13 @@ test('an answer without its last byte is not complete', () => {
 });
 
 test.each([
-  ['no HTTP', 'SSH-2.0 server\r\n\r\n'],
+  ['another protocol', 'SSH-2.0 server\r\n\r\n'],
   ['no length', 'HTTP/1.1 200 OK\r\n\r\n'],
   ['a chunk without a size', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n'],
   ['bytes after the end', `${sized}x`],
-  ['no gzip', sized.replace('Content-Type: application/json', 'Content-Encoding: gzip')],
+  ['invalid gzip', sized.replace('Content-Type: application/json', 'Content-Encoding: gzip')],
   ['a head without end', `HTTP/1.1 200 OK\r\nx: ${'y'.repeat(70_000)}`],
-])('%s is an error', (_title, answer) => {
+])('throws for a response with %s', (_title, answer) => {
   const reader = new AnswerReader();
   reader.begin();
   expect(() => reader.push(Buffer.from(answer))).toThrow();

@@ -1,10 +1,10 @@
 import { gunzipSync } from 'node:zlib';
 
-/** Longest head of an answer, in bytes. */
+/** Longest head of a response, in bytes. */
 const HEAD_BYTES_MAX = 65_536;
-/** Bytes of the body's end that are kept, to see how it ended. */
+/** Bytes that are kept of the body's end, to check how it ended. */
 const TAIL_BYTES = 32;
-/** Longest body in gzip, as it comes and unpacked: only such bodies are kept. */
+/** Longest gzip body, compressed and decompressed. Only such bodies are kept. */
 const ENCODED_BYTES_MAX = 1_048_576;
 const HEAD_END = '\r\n\r\n';
 const LINE_END = '\r\n';
@@ -13,24 +13,24 @@ const NOTHING = Buffer.alloc(0);
 type State = 'head' | 'sized' | 'size-line' | 'chunk' | 'chunk-end' | 'trailer' | 'complete';
 
 /**
- * Reads one HTTP/1.1 answer after the other from a connection, without keeping the body unless it
- * is encoded. Written for the load: a client library would cost more CPU than some of the programs
- * that are measured. @throws Error when the bytes are no such answer.
+ * Reads HTTP/1.1 responses from a connection without keeping the body unless it is encoded. Written
+ * for the load: a client library would cost more CPU than some of the measured programs. @throws
+ * Error if the bytes are not a valid response
  */
 export class AnswerReader {
   status = 0;
-  /** Unpacked. */
+  /** Size after decompression. */
   bodyBytes = 0;
-  /** The server will close the connection after this answer. */
+  /** True if the server will close the connection after this response. */
   closes = false;
   #state: State = 'head';
   #rest: Buffer = NOTHING;
   #left = 0;
   #tail: Buffer = NOTHING;
-  /** Of a body in gzip. */
+  /** Chunks of a gzip body, or null. */
   #encoded: Buffer[] | null = null;
 
-  /** Forgets the last answer. */
+  /** Starts the next response. */
   begin(): void {
     this.status = 0;
     this.bodyBytes = 0;
@@ -41,22 +41,22 @@ export class AnswerReader {
     this.#encoded = null;
   }
 
-  /** The end of the body, white space after it left out. */
+  /** Returns the end of the body without trailing white space. */
   get tail(): string {
     return this.#tail.toString('latin1').trimEnd();
   }
 
-  /** Takes the next bytes; true when the answer is complete. */
+  /** Reads the next bytes. Returns true when the response is complete. */
   push(bytes: Buffer): boolean {
     const data = this.#rest.length === 0 ? bytes : Buffer.concat([this.#rest, bytes]);
     this.#rest = NOTHING;
     let at = 0;
     while (at < data.length) {
-      if (this.#state === 'complete') throw new Error('bytes after the end of the answer');
+      if (this.#state === 'complete') throw new Error('bytes after the end of the response');
       const next = this.#step(data, at);
       if (next < 0) {
         this.#rest = data.subarray(at);
-        if (this.#rest.length > HEAD_BYTES_MAX) throw new Error('a line or head of the answer is too long');
+        if (this.#rest.length > HEAD_BYTES_MAX) throw new Error('a line or the head of the response is too long');
         break;
       }
       at = next;
@@ -72,7 +72,7 @@ export class AnswerReader {
     this.#tail = body.subarray(-TAIL_BYTES);
   }
 
-  /** Where the next step starts; -1 when more bytes are needed first. */
+  /** Returns the start of the next step, or -1 if more bytes are needed. */
   #step(data: Buffer, at: number): number {
     switch (this.#state) {
       case 'head':
@@ -90,9 +90,9 @@ export class AnswerReader {
     const end = data.indexOf(HEAD_END, at);
     if (end < 0) return -1;
     const head = data.toString('latin1', at, end).toLowerCase();
-    if (!/^http\/1\.1 \d{3}/.test(head)) throw new Error('not an HTTP/1.1 answer');
+    if (!/^http\/1\.1 \d{3}/.test(head)) throw new Error('not an HTTP/1.1 response');
     this.status = Number(head.slice(9, 12));
-    // An interim answer: the real one follows.
+    // An interim response: the final one follows.
     if (this.status < 200) return end + HEAD_END.length;
     this.closes = head.includes('\r\nconnection: close');
     if (head.includes('\r\ncontent-encoding: gzip')) this.#encoded = [];
@@ -101,7 +101,7 @@ export class AnswerReader {
     else if (length !== null) {
       this.#left = Number(length[1]);
       this.#state = this.#left === 0 ? 'complete' : 'sized';
-    } else throw new Error('an answer without a length');
+    } else throw new Error('the response has no length');
     return end + HEAD_END.length;
   }
 
@@ -109,7 +109,7 @@ export class AnswerReader {
     const end = data.indexOf(LINE_END, at);
     if (end < 0) return -1;
     const size = Number.parseInt(data.toString('latin1', at, end), 16);
-    if (Number.isNaN(size)) throw new Error('a chunk without a size');
+    if (Number.isNaN(size)) throw new Error('a chunk has no size');
     this.#left = size;
     this.#state = size === 0 ? 'trailer' : 'chunk';
     return end + LINE_END.length;
@@ -137,7 +137,7 @@ export class AnswerReader {
   #noteBody(piece: Buffer): void {
     this.bodyBytes += piece.length;
     if (this.#encoded !== null) {
-      if (this.bodyBytes > ENCODED_BYTES_MAX) throw new Error('an encoded body that is too long');
+      if (this.bodyBytes > ENCODED_BYTES_MAX) throw new Error('the encoded body is too long');
       this.#encoded.push(piece);
       return;
     }

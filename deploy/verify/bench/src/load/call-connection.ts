@@ -3,9 +3,9 @@ import type { Socket } from 'node:net';
 import { AnswerReader } from './answer-reader.js';
 import type { Expected } from './load-job.js';
 
-/** One call as its client saw it; times in milliseconds of `performance.now()`. */
+/** Result of one call at its client. Times are milliseconds of `performance.now()`. */
 export interface CallOutcome {
-  /** Null: a complete answer as expected. */
+  /** Null if the response was complete and as expected. */
   readonly failure: string | null;
   readonly startedAt: number;
   readonly firstByteAt: number;
@@ -13,8 +13,8 @@ export interface CallOutcome {
 }
 
 /**
- * One keep-alive connection with one call at a time; it connects again after a failure or when the
- * server closed it.
+ * A keep-alive connection with one call at a time. It reconnects after a failure or when the server
+ * has closed it.
  */
 export class CallConnection {
   readonly #port: number;
@@ -29,7 +29,7 @@ export class CallConnection {
     this.#port = port;
   }
 
-  /** Sends the bytes of a request; `done` is called exactly once. */
+  /** Sends the bytes of a request. `done` is called exactly once. */
   call(request: Buffer, expected: Expected, done: (outcome: CallOutcome) => void): void {
     this.#done = done;
     this.#expected = expected;
@@ -42,7 +42,7 @@ export class CallConnection {
 
   /** Fails a call that has run longer than `limitMs`. */
   expire(now: number, limitMs: number): void {
-    if (this.#done !== null && now - this.#startedAt > limitMs) this.#fail('no complete answer in time');
+    if (this.#done !== null && now - this.#startedAt > limitMs) this.#fail('no complete response in time');
   }
 
   close(): void {
@@ -57,7 +57,7 @@ export class CallConnection {
       if (this.#socket === socket) this.#fail(error.code ?? error.message);
     });
     socket.on('close', () => {
-      if (this.#socket === socket) this.#fail('closed before the end of the answer');
+      if (this.#socket === socket) this.#fail('closed before the end of the response');
     });
     return socket;
   }
@@ -77,8 +77,8 @@ export class CallConnection {
   #judge(): string | null {
     const { status, bodyBytes, tail } = this.#reader;
     if (status !== 200) return `status ${status}`;
-    if (bodyBytes < this.#expected.bytesMin) return 'a body that is too short';
-    return tail.endsWith(this.#expected.endsWith) ? null : 'another end of the body';
+    if (bodyBytes < this.#expected.bytesMin) return 'the body is too short';
+    return tail.endsWith(this.#expected.endsWith) ? null : 'the body has an unexpected end';
   }
 
   #fail(reason: string): void {

@@ -3,7 +3,7 @@ import { KeyTurns } from './key-turns.js';
 
 const MINUTE = 60_000;
 
-test('each connection has keys of its own and uses them in turn', () => {
+test('gives each connection its own keys in turn', () => {
   const turns = new KeyTurns(5, 60);
   const taken = [0, 1].map((connection) => [1, 2, 3, 4].map(() => turns.take(connection, 2, 0)));
   expect(taken).toEqual([
@@ -12,14 +12,14 @@ test('each connection has keys of its own and uses them in turn', () => {
   ]);
 });
 
-test('no key makes more calls in a minute than it may, and in the next one it may again', () => {
+test('limits the calls of a key per minute', () => {
   const turns = new KeyTurns(2, 3);
   const first = Array.from({ length: 7 }, () => turns.take(0, 1, 10 * MINUTE));
   expect(first).toEqual([0, 1, 0, 1, 0, 1, null]);
   expect(turns.take(0, 1, 11 * MINUTE)).not.toBeNull();
 });
 
-test('a call over the turn of the minute counts in both, because either may have counted it', () => {
+test('counts a call that ends in the next minute in both minutes', () => {
   const turns = new KeyTurns(1, 2);
   expect(turns.take(0, 1, MINUTE - 1)).toBe(0);
   turns.ended(0, MINUTE - 1, MINUTE + 1);
@@ -27,7 +27,7 @@ test('a call over the turn of the minute counts in both, because either may have
   expect(turns.take(0, 1, MINUTE + 3)).toBeNull();
 });
 
-test('a call within one minute counts once', () => {
+test('counts a call within one minute once', () => {
   const turns = new KeyTurns(1, 2);
   expect(turns.take(0, 1, 5)).toBe(0);
   turns.ended(0, 5, 6);
@@ -35,7 +35,7 @@ test('a call within one minute counts once', () => {
   expect(turns.take(0, 1, 8)).toBeNull();
 });
 
-test('of more connections than keys several share one', () => {
+test('shares keys if there are more connections than keys', () => {
   const turns = new KeyTurns(2, 60);
   expect([0, 1, 2, 3, 4].map((connection) => turns.take(connection, 5, 0))).toEqual([0, 1, 0, 1, 0]);
 });

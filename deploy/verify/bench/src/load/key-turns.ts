@@ -1,9 +1,9 @@
 const MINUTE_MS = 60_000;
 
 /**
- * Whose turn it is: keys are used one after the other, never two calls of one key at a time, and
- * never more calls in a clock minute than the gateway admits. A call that ends in another minute
- * than it began counts in both, because the gateway may have counted it in either.
+ * Assigns keys in turn: never two concurrent calls with one key, and never more calls in a clock
+ * minute than the gateway admits. A call that ends in another minute than it began counts in both,
+ * because the gateway may have counted it in either.
  */
 export class KeyTurns {
   readonly #keysTotal: number;
@@ -20,8 +20,8 @@ export class KeyTurns {
   }
 
   /**
-   * The next key of one connection out of `connections`, each of which has its own share; null when
-   * all are used up. Of more connections than keys several share one.
+   * Returns the next key of a connection's own share, or null if all are used up. If there are more
+   * connections than keys, several connections share a key.
    */
   take(connection: number, connections: number, nowMs: number): number | null {
     const minute = Math.floor(nowMs / MINUTE_MS);
@@ -37,7 +37,7 @@ export class KeyTurns {
     return null;
   }
 
-  /** Notes the end of a call. */
+  /** Records the end of a call. */
   ended(key: number, startedMs: number, nowMs: number): void {
     const minute = Math.floor(nowMs / MINUTE_MS);
     if (minute === Math.floor(startedMs / MINUTE_MS)) return;

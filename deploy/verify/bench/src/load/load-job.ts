@@ -1,11 +1,11 @@
-/** What a complete answer looks like; anything else is a failure. */
+/** Criteria of a complete response. Any other response is a failure. */
 export interface Expected {
   readonly bytesMin: number;
-  /** White space after it is not looked at. */
+  /** Trailing white space is ignored. */
   readonly endsWith: string;
 }
 
-/** What a call sends, and what its answer must be. */
+/** The request body of a call, and its expected response. */
 export interface Question {
   readonly body: string;
   readonly expected: Expected;
@@ -15,22 +15,21 @@ export interface Question {
 export interface LoadJob extends Question {
   readonly port: number;
   readonly headers: readonly (readonly [string, string])[];
-  /** Asked by this share of the calls in its place, evenly spread; absent: by none. */
+  /** Replaces this share of the calls, evenly spread. Absent: none. */
   readonly among?: Question & { readonly share: number };
-  /**
-   * Calls carry the keys that the load was given under this name, in turn; null: all carry the same
-   * made-up one.
-   */
+  /** Name of the keys that calls use in turn. Null: all calls use the same made-up key. */
   readonly keysOf: string | null;
   readonly connections: number;
   /**
-   * Calls begin at this rate on whichever connection is free; null: on each connection one after
-   * the other.
+   * Calls begin at this rate on any free connection. Null: each connection makes one call after the
+   * other.
    */
   readonly perSecond: number | null;
-  /** The first calls of the connections are spread over these milliseconds; 0: all at once. */
+  /** The first calls of the connections are spread over these milliseconds. 0: all at once. */
   readonly rampMs: number;
-  /** No new call after these seconds, or after this many calls; running calls are waited for. */
+  /**
+   * No new call begins after these seconds, or after this many calls. Running calls are awaited.
+   */
   readonly until: { readonly seconds: number } | { readonly calls: number };
 }
 
@@ -41,11 +40,11 @@ export interface Spread {
 }
 
 export interface LoadResult {
-  /** Answered completely and as expected; nothing else is in the figures. */
+  /** Calls with a complete, expected response. All other figures only count these. */
   readonly calls: number;
   /** Failed calls by reason. */
   readonly failures: Readonly<Record<string, number>>;
-  /** From the first call's start to the last one's end. */
+  /** From the start of the first call to the end of the last. */
   readonly elapsedMs: number;
   readonly firstByteMs: Spread;
   readonly completeMs: Spread;

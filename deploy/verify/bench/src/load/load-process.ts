@@ -6,14 +6,14 @@ export type LoadCommand =
   | { readonly kind: 'job'; readonly job: LoadJob };
 
 /**
- * The load in a process of its own, so that its CPU is not the measuring's and can be put on a
+ * The load in a separate process, so that its CPU is measured separately and it can be pinned to a
  * core.
  */
 export interface LoadProcess {
   readonly pid: number;
-  /** Keys for jobs whose `keysOf` is `of`. */
+  /** Sets the keys for jobs whose `keysOf` is `of`. */
   useKeys(of: string, secrets: readonly string[], perMinuteMax: number): Promise<void>;
-  /** One job at a time. Rejects when the load has ended. */
+  /** Runs one job at a time. Rejects if the load process has ended. */
   run(job: LoadJob): Promise<LoadResult>;
   stop(): Promise<void>;
 }

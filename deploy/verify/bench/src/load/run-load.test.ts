@@ -27,7 +27,7 @@ function job(port: number, more: Partial<LoadJob> = {}): LoadJob {
   };
 }
 
-test('complete answers are calls, with their times', async () => {
+test('counts complete responses with their times', async () => {
   server = await startAnsweringServer((_n, response) => response.end(GOOD));
   const result = await runLoad(job(server.port, { connections: 4, until: { calls: 22 } }), null);
   expect(result).toMatchObject({ calls: 22, failures: {} });
@@ -38,7 +38,7 @@ test('complete answers are calls, with their times', async () => {
   expect(result.elapsedMs).toBeGreaterThanOrEqual(result.completeMs.p99);
 });
 
-test('every way of failing is counted by its reason, is no call, and the next call goes on', async () => {
+test('counts each failure by its reason and continues with the next call', async () => {
   const ways = ['good', 'status', 'short', 'other end', 'reset', 'cut'] as const;
   server = await startAnsweringServer((n, response) => {
     switch (ways[n % ways.length]) {
@@ -60,26 +60,26 @@ test('every way of failing is counted by its reason, is no call, and the next ca
   expect(result.calls).toBe(2);
   expect(result.failures).toEqual({
     'status 500': 2,
-    'a body that is too short': 2,
-    'another end of the body': 2,
+    'the body is too short': 2,
+    'the body has an unexpected end': 2,
     ECONNRESET: 2,
-    'closed before the end of the answer': 2,
+    'closed before the end of the response': 2,
   });
 });
 
-test('a server that closes its connections politely costs no call', async () => {
+test('reconnects if the server closes connections after a response', async () => {
   server = await startAnsweringServer((_n, response) => response.setHeader('connection', 'close').end(GOOD));
   expect(await runLoad(job(server.port), null)).toMatchObject({ calls: 10, failures: {} });
 });
 
-test('a server that is not there gives failures and an end', async () => {
+test('counts failures if no server listens', async () => {
   server = await startAnsweringServer((_n, response) => response.end(GOOD));
   const { port } = server;
   await server.close();
   expect(await runLoad(job(port), null)).toMatchObject({ calls: 0, failures: { ECONNREFUSED: 10 } });
 });
 
-test('no call begins after the time is up, and the last ones are waited for', async () => {
+test('begins no call after the end and waits for running calls', async () => {
   server = await startAnsweringServer((_n, response) => setTimeout(() => response.end(GOOD), 5));
   const result = await runLoad(job(server.port, { connections: 3, until: { seconds: 0.1 } }), null);
   expect(result.calls).toBe(server.bodies.length);
@@ -87,7 +87,7 @@ test('no call begins after the time is up, and the last ones are waited for', as
   expect(result.failures).toEqual({});
 });
 
-test('an open loop begins calls at its rate, whatever the answers do, and counts the wait for a connection', async () => {
+test('an open loop keeps its rate and counts the wait for a connection', async () => {
   server = await startAnsweringServer((_n, response) => setTimeout(() => response.end(GOOD), 200));
   const paced = job(server.port, { connections: 40, perSecond: 100, until: { seconds: 0.5 } });
   expect(await runLoad(paced, null)).toMatchObject({ calls: 50, failures: {} });
@@ -96,18 +96,18 @@ test('an open loop begins calls at its rate, whatever the answers do, and counts
   expect(crowded.completeMs.p99).toBeGreaterThan(1_500);
 });
 
-test('the first calls of the connections are spread over the ramp', async () => {
+test('spreads the first calls of the connections over the ramp', async () => {
   const used = new Set<unknown>();
   server = await startAnsweringServer((_n, response) => {
     used.add(response.socket);
     response.end(GOOD);
   });
-  // They are due after 0, 50, 100 and 150 ms: the last one begins no call.
+  // The first calls are due after 0, 50, 100 and 150 ms, so the last connection makes none.
   await runLoad(job(server.port, { connections: 4, rampMs: 200, until: { seconds: 0.12 } }), null);
   expect(used.size).toBeLessThan(4);
 });
 
-test('keyed calls use each key once before any of them again', async () => {
+test('uses each key once before it uses a key again', async () => {
   server = await startAnsweringServer((_n, response) => response.end(GOOD));
   const secrets = ['k0', 'k1', 'k2', 'k3', 'k4'];
   const keys = { secrets, turns: new KeyTurns(secrets.length, 60) };
@@ -115,14 +115,14 @@ test('keyed calls use each key once before any of them again', async () => {
   expect([...server.authorizations].sort()).toEqual(secrets.map((secret) => `Bearer ${secret}`));
 });
 
-test('keys that are used up end the job with an error instead of waiting', async () => {
+test('fails instead of waiting when all keys are used up', async () => {
   server = await startAnsweringServer((_n, response) => response.end(GOOD));
   const keys = { secrets: ['k0'], turns: new KeyTurns(1, 3) };
   await expect(runLoad(job(server.port, { keysOf: 'gateway', until: { calls: 10 } }), keys)).rejects.toThrow('used up');
   expect(server.authorizations.length).toBeLessThanOrEqual(6);
 });
 
-test('a share of the calls asks another question, and its answers are judged by what that expects', async () => {
+test('sends the other request in its share and checks its own expectation', async () => {
   server = await startAnsweringServer((n, response) => response.end(n % 2 === 0 ? GOOD : `${GOOD} [DONE]`));
   const among = { body: '{"stream":true}', expected: { bytesMin: 10, endsWith: '[DONE]' }, share: 0.5 };
   expect(await runLoad(job(server.port, { among }), null)).toMatchObject({ calls: 10, failures: {} });

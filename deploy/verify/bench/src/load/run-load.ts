@@ -7,27 +7,29 @@ import type { KeyTurns } from './key-turns.js';
 import { runPaced } from './run-paced.js';
 import type { Expected, LoadJob, LoadResult, Question, Spread } from './load-job.js';
 
-/** Longest time for one call. */
+/** Timeout for one call. */
 const CALL_MS_MAX = 30_000;
 const EXPIRY_CHECK_MS = 500;
-/** A job is given up when this many calls have failed: figures of a broken peer are of no use. */
+/**
+ * A job ends early after this number of failed calls: measurements of a broken peer are useless.
+ */
 const FAILURES_MAX = 1_000;
 const CHAT_PATH = '/v1/chat/completions';
-/** Sent by calls without keys, so that all requests are of one size. */
+/** Sent by calls without keys, so that all requests have the same size. */
 const NO_KEY = makeSecret(DEFAULT_KEY_PREFIX);
 
-/** Keys of the load: their secrets, and whose turn it is. */
+/** Keys of the load, with the state of their rotation. */
 export interface LoadKeys {
   readonly secrets: readonly string[];
   readonly turns: KeyTurns;
 }
 
 /**
- * Runs one job to its end. @throws Error when keys are asked for and used up: waiting would spoil
- * the figures.
+ * Runs one job to its end. @throws Error if all keys are used up: waiting would distort the
+ * measurement
  */
 export async function runLoad(job: LoadJob, keys: LoadKeys | null): Promise<LoadResult> {
-  if (job.keysOf !== null && keys === null) throw new Error('the load was given no keys');
+  if (job.keysOf !== null && keys === null) throw new Error('the load has no keys');
   const used = job.keysOf === null ? null : keys;
   const secrets = used?.secrets ?? [NO_KEY];
   const requestsOf = (question: Question): Requests => ({
@@ -60,7 +62,7 @@ export async function runLoad(job: LoadJob, keys: LoadKeys | null): Promise<Load
   return tally.result(startedAt);
 }
 
-/** One call after the other on one connection. */
+/** Makes one call after the other on one connection. */
 async function runConnection(caller: Caller, index: number, job: LoadJob, endAt: number): Promise<void> {
   const callsMax = 'calls' in job.until ? Math.ceil((job.until.calls - index) / job.connections) : Infinity;
   if (job.rampMs > 0) await delay((job.rampMs * index) / job.connections);
@@ -75,13 +77,13 @@ async function runConnection(caller: Caller, index: number, job: LoadJob, endAt:
   });
 }
 
-/** One question with each of the keys. */
+/** One request body with each of the keys. */
 interface Requests {
   readonly bytes: readonly Buffer[];
   readonly expected: Expected;
 }
 
-/** Of `usual`, and with `share` of the calls of `among`, as evenly as can be. */
+/** Returns `usual`, or `among` for `share` of the calls, spread evenly. */
 function evenly(usual: Requests, among: Requests | undefined, share: number): () => Requests {
   let calls = 0;
   return () => {
@@ -91,14 +93,14 @@ function evenly(usual: Requests, among: Requests | undefined, share: number): ()
   };
 }
 
-/** Makes calls with the keys whose turn it is and notes what becomes of them. */
+/** Makes calls with the next keys and records the results. */
 class Caller {
-  /** Why the figures are none. */
+  /** Why the measurement is invalid, or null. */
   fault: Error | null = null;
 
   constructor(
     private readonly connections: readonly CallConnection[],
-    /** Those of the next call. */
+    /** Returns the requests of the next call. */
     private readonly next: () => Requests,
     private readonly used: LoadKeys | null,
     private readonly tally: Tally,
@@ -108,7 +110,7 @@ class Caller {
     return this.fault !== null || this.tally.failed >= FAILURES_MAX;
   }
 
-  /** @param startedAt when the call was due */
+  /** @param startedAt time when the call was due */
   call(index: number, startedAt: number, ended: () => void): void {
     const sentMs = Date.now();
     const key = this.used === null ? 0 : this.used.turns.take(index, this.connections.length, sentMs);
@@ -122,7 +124,7 @@ class Caller {
     this.connections[index]?.call(request, expected, (outcome) => {
       this.used?.turns.ended(key, sentMs, Date.now());
       this.tally.note({ ...outcome, startedAt: Math.min(startedAt, outcome.startedAt) });
-      // A failure may be told within `call`: a turn of its own keeps the stack flat.
+      // `call` may report a failure synchronously. setImmediate keeps the stack flat.
       if (outcome.failure === null) ended();
       else setImmediate(ended);
     });
@@ -165,8 +167,8 @@ function spreadOf(values: readonly number[]): Spread {
 }
 
 /**
- * What the official JavaScript client sends beside the key, length and host. Every server has to
- * read it, and most keep it.
+ * Headers of the official JavaScript client, except key, length and host. Every server reads them,
+ * and most store them.
  */
 const CLIENT_HEADERS = [
   ['connection', 'keep-alive'],

@@ -1,35 +1,33 @@
-/** How often it is looked which calls are due. */
+/** Interval between checks for due calls. */
 const TICK_MS = 1;
-/** Calls that wait for a free connection; more mean that the peer does not follow. */
+/** Limit for calls that wait for a connection. Above it the peer is too slow for the rate. */
 const WAITING_MAX = 5_000;
 /**
- * Times are sums of doubles: a call that is due at the very end must not be missed by a rounding.
+ * Tolerance for sums of doubles: a call that is due at the very end must not be lost by rounding.
  */
 const ROUNDING = 1e-6;
 
 export interface Pace {
   readonly connections: number;
   readonly perSecond: number;
-  /**
-   * When the first call begins and when no further one does, milliseconds of `performance.now()`.
-   */
+  /** Start of the first call and end of new calls, in milliseconds of `performance.now()`. */
   readonly startedAt: number;
   readonly endAt: number;
   /**
-   * Makes one call on a free connection; `ended` is called once. Waiting for the connection counts
+   * Makes one call on a free connection. `ended` is called once. The wait for the connection counts
    * from `dueAt`.
    */
   readonly call: (connection: number, dueAt: number, ended: () => void) => void;
 }
 
 /**
- * An open loop: calls begin when they are due and not when others have ended, so that a slow answer
- * does not keep later calls from being counted. Resolves with the last answer. @throws Error when
- * the peer does not follow
+ * Runs an open loop: calls begin when they are due, even if earlier calls are still running, so
+ * that a slow response does not hide later calls. Resolves with the last response. @throws Error if
+ * the peer is too slow for the rate
  */
 export function runPaced({ connections, perSecond, startedAt, endAt, call }: Pace): Promise<void> {
   return new Promise((resolve, reject) => {
-    // In turn, so that the keys of all connections are used.
+    // A queue, so that the keys of all connections are used.
     const free = Array.from({ length: connections }, (_unused, index) => index);
     const waiting: number[] = [];
     let begun = 0;

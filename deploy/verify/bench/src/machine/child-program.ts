@@ -1,16 +1,13 @@
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-/**
- * What a child program sends: a line for the log, or the answer to the question that it was asked
- * last.
- */
+/** A message from a child program: a line for the log, or the response to the last request. */
 export type ChildReply<R> = { readonly log: string } | { readonly result: R } | { readonly fault: string };
 
 const LEAVE_MS_MAX = 30_000;
 
 /**
- * A module of the benchmark in a process of its own, which answers one question at a time. Ctrl-C
+ * Runs a module of the benchmark in a separate process, which handles one request at a time. Ctrl-C
  * does not reach it.
  */
 export class ChildProgram<Command extends object> {
@@ -33,12 +30,12 @@ export class ChildProgram<Command extends object> {
     return this.#child.pid ?? 0;
   }
 
-  /** Sends what has no answer. */
+  /** Sends a command without a response. */
   tell(command: Command): void {
     this.#child.send(command);
   }
 
-  /** @throws Error with the child's reason when it could not answer, and when it has ended */
+  /** @throws Error with the child's reason if it fails, or if the child has ended */
   ask<R>(command: Command): Promise<R> {
     return new Promise((resolve, reject) => {
       const done = (): void => {
@@ -67,7 +64,9 @@ export class ChildProgram<Command extends object> {
     await this.#exited;
   }
 
-  /** Lets the child end what it has started: it hears `disconnect`. After 30 s it is killed. */
+  /**
+   * Disconnects, so that the child can end the processes that it has started. Kills it after 30 s.
+   */
   async leave(): Promise<void> {
     const timer = setTimeout(() => void this.kill(), LEAVE_MS_MAX);
     if (this.#child.connected) this.#child.disconnect();
@@ -76,7 +75,7 @@ export class ChildProgram<Command extends object> {
   }
 }
 
-/** The child's side: answers each command by `answer`, whose error becomes a fault. */
+/** Handles commands in the child. An error of `answer` is sent as a fault. */
 export function answerParent<Command>(answer: (command: Command) => Promise<unknown>): void {
   process.on('message', (command: Command) => {
     answer(command).then(

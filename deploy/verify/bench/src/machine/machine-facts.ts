@@ -4,11 +4,11 @@ import type { Pinning } from './pin.js';
 
 const GIB = 1024 ** 3;
 
-/** What a reader must know of the machine, as name and text. */
+/** Returns facts about the machine for the report, as names and texts. */
 export function machineFacts(pinning: Pinning): [string, string][] {
   const model = cpus()[0]?.model.trim() ?? 'unknown';
   const placed = pinning.pinned
-    ? 'the peer under test (the gateway with all its processes and servers) on core 0; load generator, provider and measuring on core 1'
+    ? 'the peer under test (the gateway with all its processes and servers) on core 0; load generator, provider and measurement on core 1'
     : `not pinned: ${pinning.reason}`;
   return [
     ['Machine', `${availableParallelism()} cores (${model}), ${Math.round(totalmem() / GIB)} GiB, Linux ${release()}`],

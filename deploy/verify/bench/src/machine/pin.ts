@@ -3,27 +3,27 @@ import { availableParallelism } from 'node:os';
 import { pidsOf } from './read-cpu.js';
 
 const TASKSET_TIMEOUT_MS = 5_000;
-/** Where what is measured runs, and where the load, the provider and the measuring run. */
+/** Core of the measured processes, and core of the load, the provider and the measurement. */
 const CORES = { measured: 0, load: 1 } as const;
 export type Place = keyof typeof CORES;
 
-/** How the processes were placed, for the reader of the results. */
+/** The placement of the processes, for the report. */
 export type Pinning = { readonly pinned: true } | { readonly pinned: false; readonly reason: string };
 
-/** Whether processes can be kept apart here: two cores and `taskset` are needed. */
+/** Checks whether processes can be pinned to cores. Needs two cores and `taskset`. */
 export function examinePinning(): Pinning {
   if (availableParallelism() < 2) return { pinned: false, reason: 'the machine has one core' };
   try {
     taskset(['-V']);
     return { pinned: true };
   } catch {
-    return { pinned: false, reason: 'there is no taskset' };
+    return { pinned: false, reason: 'taskset is not installed' };
   }
 }
 
 /**
- * Puts processes with all threads, and their descendants, on one core; what they start later
- * inherits it.
+ * Pins processes with all threads and descendants to one core. Processes that they start later
+ * inherit it.
  */
 export function pin(pinning: Pinning, roots: readonly number[], place: Place): void {
   if (!pinning.pinned) return;
@@ -31,9 +31,9 @@ export function pin(pinning: Pinning, roots: readonly number[], place: Place): v
 }
 
 /**
- * Puts a process on one core, without those that it has started. What it starts from then on is
- * born there: some programs make as many threads as they may use cores, and these would get in each
- * other's way on one.
+ * Pins a process to one core, but not its existing children. Later children start on that core.
+ * That matters because some programs create as many threads as they have cores, and these would
+ * slow each other down on one core.
  */
 export function pinAlone(pinning: Pinning, pid: number, place: Place): void {
   if (pinning.pinned) move(pid, place);

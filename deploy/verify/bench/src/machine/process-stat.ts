@@ -1,17 +1,14 @@
-/** What `/proc/<pid>/stat` says of a process; all threads together. */
+/** Values of `/proc/<pid>/stat`, for all threads together. */
 export interface ProcessStat {
   readonly pid: number;
   readonly parent: number;
   /** User and system time, in clock ticks. */
   readonly ownTicks: number;
-  /** The same of children that have ended and were waited for, in clock ticks. */
+  /** User and system time of children that have ended and were waited for, in clock ticks. */
   readonly endedChildrenTicks: number;
 }
 
-/**
- * Microseconds of one clock tick: Linux shows times to programs in 1/100 s on every machine
- * (USER_HZ).
- */
+/** Microseconds per clock tick. Linux reports times in 1/100 s on every machine (USER_HZ). */
 export const TICK_MICROS = 10_000;
 
 const PARENT_FIELD = 1;
@@ -19,8 +16,8 @@ const OWN_FIELDS = [11, 12] as const;
 const ENDED_CHILDREN_FIELDS = [13, 14] as const;
 
 /**
- * @throws RangeError for another text. The name may hold spaces and brackets: fields are counted
- * after its last bracket.
+ * Parses the text. The name may contain spaces and brackets, so fields are counted after its last
+ * bracket. @throws RangeError if the text is invalid
  */
 export function parseProcessStat(text: string): ProcessStat {
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
@@ -32,6 +29,6 @@ export function parseProcessStat(text: string): ProcessStat {
     ownTicks: sumOf(OWN_FIELDS),
     endedChildrenTicks: sumOf(ENDED_CHILDREN_FIELDS),
   };
-  if (!Object.values(stat).every(Number.isInteger)) throw new RangeError(`not a process's stat: ${text}`);
+  if (!Object.values(stat).every(Number.isInteger)) throw new RangeError(`invalid process stat: ${text}`);
   return stat;
 }

@@ -9,21 +9,21 @@ export interface ProcessOptions {
   readonly env: Readonly<Record<string, string>>;
   readonly logFile: string;
   /**
-   * What the kernel sends it when this process dies; a program with children of its own needs a
+   * Signal that the kernel sends it when this process dies. A program with child processes needs a
    * signal that it can handle.
    */
   readonly deathSignal: 'KILL' | 'TERM';
 }
 
-/** A peer, the simulator: a program in a process group of its own. */
+/** A peer or the simulator: a program in its own process group. */
 export interface BenchProcess {
   readonly pid: number;
   /**
-   * Resolves when something accepts connections on the port; rejects with the last log lines when
-   * the process ends before, and after `withinMs` (30 s).
+   * Resolves when the port accepts connections. Rejects with the last log lines if the process ends
+   * first, or after `withinMs` (30 s).
    */
   listening(port: number, withinMs?: number): Promise<void>;
-  /** SIGTERM, after a grace SIGKILL to the whole group. */
+  /** Sends SIGTERM, and SIGKILL to the whole group after a grace period. */
   stop(): Promise<void>;
 }
 
@@ -32,7 +32,7 @@ const POLL_MS = 20;
 const STOP_GRACE_MS = 5_000;
 const LOG_LINES_SHOWN = 20;
 
-/** Starts a program that ends with this process, kill -9 included where the system has setpriv. */
+/** Starts a program that ends with this process, even after kill -9 if the system has setpriv. */
 export function startProcess(options: ProcessOptions): BenchProcess {
   const log = openSync(options.logFile, 'a');
   const [command = options.command, ...args] = [...parentDeath(options.deathSignal), options.command, ...options.args];
@@ -58,7 +58,7 @@ export function startProcess(options: ProcessOptions): BenchProcess {
         if (ended || Date.now() > until) {
           const lines = readFileSync(options.logFile, 'utf8').trimEnd().split('\n').slice(-LOG_LINES_SHOWN);
           throw new Error(
-            `${options.name} ${ended ? 'ended before it listened' : 'did not listen'}:\n${lines.join('\n')}`,
+            `${options.name} ${ended ? 'ended before it listened' : 'did not listen in time'}:\n${lines.join('\n')}`,
           );
         }
         await new Promise((resolve) => setTimeout(resolve, POLL_MS));

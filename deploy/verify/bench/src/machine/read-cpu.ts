@@ -2,22 +2,22 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { TICK_MICROS, parseProcessStat } from './process-stat.js';
 import type { ProcessStat } from './process-stat.js';
 
-/** Root processes by name; their descendants count as theirs. */
+/** Root processes by name. Their descendants belong to the same group. */
 export type ProcessGroups = Readonly<Record<string, readonly number[]>>;
 
 /** CPU microseconds by group. */
 export type CpuByGroup = Readonly<Record<string, number>>;
 
 /**
- * CPU time of each group since its processes began: the roots, their living descendants and the
- * ended ones. `except` are processes that serve the measuring only. @throws Error when a root has
- * ended: its time would be missing unseen.
+ * Returns the CPU time of each group since its processes began: the roots, their living descendants
+ * and the ended ones. `except` are processes that only serve the measurement. @throws Error if a
+ * root has ended, because its time would be missing
  */
 export function readCpu(groups: ProcessGroups, except: readonly number[] = []): CpuByGroup {
   return sumCpu(groups, readAllStats(), except);
 }
 
-/** The pure part of {@link readCpu}. */
+/** Computes the result of {@link readCpu} from given stats. */
 export function sumCpu(
   groups: ProcessGroups,
   stats: readonly ProcessStat[],
@@ -33,7 +33,7 @@ export function sumCpu(
   );
 }
 
-/** The roots of a group and all their living descendants. */
+/** Returns the roots of a group and all their living descendants. */
 export function pidsOf(roots: readonly number[]): number[] {
   return treeOf('the group', roots, readAllStats()).map((stat) => stat.pid);
 }
@@ -54,7 +54,7 @@ function readAllStats(): ProcessStat[] {
     try {
       return [parseProcessStat(readFileSync(`/proc/${entry}/stat`, 'utf8'))];
     } catch (error) {
-      // Processes end while the directory is being read.
+      // Processes may end while the directory is read.
       if (error instanceof RangeError) throw error;
       return [];
     }

@@ -5,8 +5,8 @@ import type { ProcessGroups } from './read-cpu.js';
 const KIB = 1_024;
 
 /**
- * Resident bytes of each group's processes, pages that several share counted once (their
- * proportional set size).
+ * Returns the resident bytes of each group's processes. Shared pages count once (proportional set
+ * size).
  */
 export function readMemory(groups: ProcessGroups): Record<string, number> {
   return Object.fromEntries(
@@ -14,7 +14,7 @@ export function readMemory(groups: ProcessGroups): Record<string, number> {
   );
 }
 
-/** 0 for one that has ended meanwhile. */
+/** Returns 0 for a process that has ended in the meantime. */
 function bytesOf(pid: number): number {
   try {
     return proportionalBytes(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'));
@@ -24,10 +24,10 @@ function bytesOf(pid: number): number {
   }
 }
 
-/** The pure part: what `/proc/<pid>/smaps_rollup` says. @throws RangeError for another text */
+/** Parses `/proc/<pid>/smaps_rollup`. @throws RangeError if the text is invalid */
 export function proportionalBytes(rollup: string): number {
   const kib = /^Pss:\s+(\d+) kB$/m.exec(rollup)?.[1];
-  // A kernel thread and a process that is ending have no memory.
+  // Kernel threads and ending processes have no memory.
   if (kib === undefined && rollup !== '') throw new RangeError('no proportional set size in smaps_rollup');
   return Number(kib ?? 0) * KIB;
 }

@@ -2,7 +2,7 @@ import { PROVIDER_MODELS, settlesAtOnce } from './peer.js';
 import type { Peer } from './peer.js';
 import type { Provider } from './start-provider.js';
 
-/** The call without anything between: what the others are compared with. */
+/** The direct call, to which the other peers are compared. */
 export function directCall(provider: Provider): Peer {
   return {
     id: 'direct',

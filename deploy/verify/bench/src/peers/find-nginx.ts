@@ -4,16 +4,15 @@ import { PLACES } from '../places.js';
 
 export interface NginxProgram {
   readonly path: string;
-  /** Libraries that were fetched with it. */
+  /** Sets the path of libraries that were downloaded with it. */
   readonly env: Readonly<Record<string, string>>;
 }
 
 const SYSTEM_PATH = '/usr/sbin/nginx';
 
 /**
- * The system's nginx, or Debian's package with the libraries that it misses here, unpacked once
- * into the cache directory: needs no root and installs nothing. @throws Error when neither can be
- * had.
+ * Finds the system's nginx, or unpacks Debian's package with its missing libraries once into the
+ * cache directory. Needs no root and installs nothing. @throws Error if neither is available
  */
 export async function findNginx(log: (line: string) => void): Promise<NginxProgram> {
   if (await exists(SYSTEM_PATH)) return { path: SYSTEM_PATH, env: {} };
@@ -26,7 +25,7 @@ export async function findNginx(log: (line: string) => void): Promise<NginxProgr
   return { path: `${place}/usr/sbin/nginx`, env: path === '' ? {} : { LD_LIBRARY_PATH: path } };
 }
 
-/** For example debian-12: programs of one release are not used on another. */
+/** Returns for example debian-12. Programs of one release are not used on another. */
 async function systemName(): Promise<string> {
   const text = await readFile('/etc/os-release', 'utf8').catch(() => '');
   const value = (name: string): string => new RegExp(`^${name}="?([\\w.-]+)"?$`, 'm').exec(text)?.[1] ?? 'unknown';

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { litellmConfig } from './litellm-config.js';
 import { PROVIDER_MODELS } from './peer.js';
 
-test('each model of the provider is listed once', () => {
+test('lists each model of the provider once', () => {
   const names = [...litellmConfig('http://127.0.0.1:1').matchAll(/model_name: (\S+)/g)].map(([, name]) => name);
   expect([...names].sort()).toEqual([...new Set(Object.values(PROVIDER_MODELS))].sort());
 });

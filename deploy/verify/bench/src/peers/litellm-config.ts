@@ -1,8 +1,8 @@
 import { PROVIDER_MODELS } from './peer.js';
 
 /**
- * The configuration of LiteLLM's proxy: the provider's models under their own names, no key, no
- * database.
+ * Returns the configuration of LiteLLM's proxy: the provider's models under their own names,
+ * without a key or database.
  */
 export function litellmConfig(providerUrl: string): string {
   const models = [...new Set(Object.values(PROVIDER_MODELS))].map((model) => [

@@ -7,36 +7,38 @@ export type ListedPeer = (typeof PEER_IDS)[number];
 export type PeerId = ListedPeer | 'against';
 
 /**
- * The kinds of calls that are measured; `large` sends a large body, `long` is a longer stream,
- * `open` one that lasts.
+ * Kinds of measured calls. `large` sends a large body, `long` is a longer stream, `open` is a
+ * stream that stays open.
  */
 export type CallKind = 'plain' | 'streamed' | 'large' | 'long' | 'open';
 
-/** Something between the client and the provider, running and ready. */
+/** A running program between the client and the provider. */
 export interface Peer {
   readonly id: PeerId;
   readonly title: string;
-  /** For the reader: version and where it came from. */
+  /** Version and origin, for the report. */
   readonly version: string;
   readonly port: number;
-  /** Beside those that every call has. */
+  /** Headers in addition to those of every call. */
   readonly headers: readonly (readonly [string, string])[];
-  /** Model names by which it sends the kinds of calls to the provider. */
+  /** Model names that select the kinds of calls at the provider. */
   readonly models: Readonly<Record<CallKind, string>>;
-  /** A gateway of this project: calls carry keys of prepared accounts, and none may fail. */
+  /**
+   * True for a gateway of this project: calls use keys of prepared accounts, and no call may fail.
+   */
   readonly keyed: boolean;
-  /** What its CPU is read from; empty for the direct call. */
+  /** Processes whose CPU is measured. Empty for the direct call. */
   readonly processes: ProcessGroups;
-  /** Processes within these that only serve the measuring. */
+  /** Descendants of these processes that only serve the measurement. */
   readonly except: readonly number[];
   /**
-   * Notes calls since the last time, answered and failed ones, and waits until all work that the
-   * answered ones caused is done. A failed call may leave a record behind, or none.
+   * Records answered and failed calls since the last time, and waits until all work of the answered
+   * calls is done. A failed call may leave a record or none.
    */
   settle(answered: number, failed?: number): Promise<void>;
 }
 
-/** The provider's models: the simulator reads the size of the answer from the name. */
+/** Models of the provider. The simulator reads the size of the response from the name. */
 export const PROVIDER_MODELS: Readonly<Record<CallKind, string>> = {
   plain: 'bench-bytes1000',
   streamed: 'bench-chunks100',
@@ -44,12 +46,12 @@ export const PROVIDER_MODELS: Readonly<Record<CallKind, string>> = {
   long: 'bench-chunks150',
   open: 'bench-chunks16-every1000',
 };
-/** Content chunks of a streamed answer. */
+/** Content chunks of a streamed response. */
 export const STREAM_CHUNKS = 100;
-/** Of a longer one. */
+/** Content chunks of a longer stream. */
 export const LONG_STREAM_CHUNKS = 150;
-/** Of one that lasts: as many seconds. */
+/** Content chunks of a stream that stays open, one per second. */
 export const OPEN_STREAM_CHUNKS = 16;
 
-/** For peers whose work ends with the answer. */
+/** For peers whose work ends with the response. */
 export const settlesAtOnce = (): Promise<void> => Promise.resolve();

@@ -4,8 +4,8 @@ import { Pool } from 'undici';
 import type { Dispatcher } from 'undici';
 
 /**
- * The least that a gateway on Node has to do: read the body, look at the model, send it on, pass
- * the answer on as it comes and read the usage out of it. No key, no limit, no money, no failover.
+ * The minimum work of a gateway on Node: reads the body and its model, forwards the request, relays
+ * the response and reads its usage. It has no keys, limits, money or failover.
  */
 const UPSTREAM_CONNECTIONS_MAX = 8_192;
 const USAGE_MARK = '"usage":{';
@@ -17,7 +17,7 @@ const pool = new Pool(upstream, {
   headersTimeout: 0,
   bodyTimeout: 0,
 });
-/** What was read; kept so that reading cannot be left out as useless. */
+/** The tokens that were read. Printed at the end, so that reading cannot be optimised away. */
 let tokensTotal = 0;
 
 createServer((request, response) => {
@@ -62,7 +62,7 @@ class Relay implements Dispatcher.DispatchHandler {
     this.#response = response;
   }
 
-  /** undici tells handlers of this form from older ones by this method. */
+  /** undici recognises this form of handlers by this method. */
   onRequestStart(): void {
     this.#isStream = false;
   }

@@ -14,7 +14,7 @@ import type { Provider } from './start-provider.js';
 const PACKAGE = 'litellm[proxy]';
 const VERSION = '1.100.0';
 const INSTALL_TIMEOUT_MS = 600_000;
-/** It reads its own sources for most of a minute when it starts for the first time. */
+/** At its first start it compiles its sources for most of a minute. */
 const READY_MS_MAX = 180_000;
 const HEALTH_POLL_MS = 200;
 const START = 'from litellm import run_server; run_server()';
@@ -22,10 +22,10 @@ const START = 'from litellm import run_server; run_server()';
 const run = promisify(execFile);
 
 /**
- * LiteLLM's proxy with one worker and without a database: the gateway that Python users would take
- * otherwise.
- * @returns a line for the reader when Python or the package cannot be had
- * @throws Error when it is installed and does not start
+ * Starts LiteLLM's proxy with one worker and without a database: the usual alternative for Python
+ * users.
+ * @returns a note for the report if Python or the package is not available
+ * @throws Error if it is installed and does not start
  */
 export async function startLitellm(
   provider: Provider,
@@ -38,7 +38,7 @@ export async function startLitellm(
     place = await installOnce(log);
   } catch (error) {
     const lines = (error instanceof Error ? error.message : String(error)).trim().split('\n');
-    return `${PACKAGE} ${VERSION} cannot be had: ${lines.at(-1) ?? ''}`;
+    return `${PACKAGE} ${VERSION} is not available: ${lines.at(-1) ?? ''}`;
   }
   const port = await freePort();
   const config = `${directory}/litellm.yaml`;
@@ -52,7 +52,7 @@ export async function startLitellm(
       HOME: directory,
       LITELLM_MODE: 'PRODUCTION',
       LITELLM_LOG: 'ERROR',
-      // Without it the list of prices is fetched from the internet.
+      // Without this, it downloads the list of prices.
       LITELLM_LOCAL_MODEL_COST_MAP: 'True',
     },
     logFile: `${directory}/litellm.log`,
@@ -86,8 +86,8 @@ async function untilHealthy(url: string): Promise<void> {
 }
 
 /**
- * An environment of its own beside the project; the directory gets its name only when it is
- * complete.
+ * Installs into a separate environment outside the project. The directory gets its final name only
+ * when it is complete.
  */
 async function installOnce(log: (line: string) => void): Promise<string> {
   const place = `${PLACES.peers}/litellm-${VERSION}`;

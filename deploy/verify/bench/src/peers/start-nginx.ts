@@ -9,12 +9,12 @@ import type { Peer } from './peer.js';
 import type { Provider } from './start-provider.js';
 
 const VERSION_TIMEOUT_MS = 5_000;
-/** Two for each open stream, with room. */
+/** Two connections per open stream, plus reserve. */
 const CONNECTIONS_MAX = 16_384;
 
 /**
- * nginx as a plain reverse proxy: one worker, kept connections on both sides, chunks passed on as
- * they come.
+ * Starts nginx as a plain reverse proxy: one worker, keep-alive connections on both sides, no
+ * buffering.
  */
 export async function startNginx(
   provider: Provider,

@@ -15,7 +15,7 @@ const VERSION = '1.15.2';
 const INSTALL_TIMEOUT_MS = 180_000;
 
 /**
- * The gateway that Node users would take otherwise: it routes, without accounts, limits or money.
+ * Starts the usual alternative for Node users. It only routes: it has no accounts, limits or money.
  */
 export async function startPortkey(
   provider: Provider,
@@ -53,8 +53,8 @@ export async function startPortkey(
 }
 
 /**
- * Installed beside the project, without scripts; the directory gets its name only when it is
- * complete.
+ * Installs outside the project and without install scripts. The directory gets its final name only
+ * when it is complete.
  */
 async function installOnce(log: (line: string) => void): Promise<string> {
   const place = `${PLACES.peers}/portkey-${VERSION}`;

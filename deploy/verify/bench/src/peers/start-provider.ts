@@ -10,14 +10,11 @@ export interface Provider extends BenchProcess {
 }
 
 /**
- * Between the events of a stream, in milliseconds: without it several chunks travel in one packet.
+ * Delay between the events of a stream, in milliseconds. Without it, several chunks share a packet.
  */
 export const CHUNK_DELAY_MS = 1;
 
-/**
- * The provider simulator in a process of its own, not recording: every row of the table is measured
- * against this one.
- */
+/** Starts the provider simulator in a separate process without recording. All peers use it. */
 export async function startProvider(logs: string): Promise<Provider> {
   const port = await freePort();
   const simulator = startProcess({

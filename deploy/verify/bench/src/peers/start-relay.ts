@@ -7,7 +7,7 @@ import { PROVIDER_MODELS, settlesAtOnce } from './peer.js';
 import type { Peer } from './peer.js';
 import type { Provider } from './start-provider.js';
 
-/** The bare relay of `relay-main.ts`: what Node costs before a gateway does anything. */
+/** Starts the bare relay of `relay-main.ts`, which shows the cost of Node without a gateway. */
 export async function startRelay(provider: Provider, directory: string, ending: Ending): Promise<Peer> {
   const port = await freePort();
   const relay = startProcess({

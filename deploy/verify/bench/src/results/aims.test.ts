@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { reached } from './aims.js';
 
-test('an aim is reached from above, and so is the first step to it', () => {
+test('reached() accepts values up to the aim or the first step', () => {
   const aims = { firstStep: 3, aim: 2 };
   expect([2, 2.1, 3, 3.1].map((measured) => reached(measured, aims))).toEqual([
     'aim',

@@ -30,7 +30,7 @@ const idle: CallCounts = {
 };
 const values = (what: string) => countRows([full, idle]).filter((row) => row.what === what)[0]?.values;
 
-test('counts are per call, where no call ran per second, and sizes of batches are their own', () => {
+test('divides counts by calls, or by seconds if no call ran', () => {
   expect(values('messages with entries to admission')).toEqual([0.1, 0]);
   expect(values('entries (admissions and releases) in each of these')).toEqual([20, NaN]);
   expect(values('usage messages')).toEqual([0.25, NaN]);
@@ -42,12 +42,12 @@ test('counts are per call, where no call ran per second, and sizes of batches ar
   expect(keptBytes(idle)).toBeNaN();
 });
 
-test('tables are told one by one, the largest first, small ones not at all', () => {
+test('lists large tables one by one, the largest first', () => {
   const tables = countRows([full, idle]).filter(({ what }) => /usage_records|ledger_entries|audit/.test(what));
   expect(tables.map(({ what }) => what)).toEqual(['of it usage_records', 'of it ledger_entries']);
 });
 
-test('what could not be read is a dash, and another gateway has a table of its own', () => {
+test('shows a dash for unread counters and one table per gateway', () => {
   const page = renderCounts({
     counts: [full, idle, { ...full, peer: 'against', counters: {} }],
     peers: [

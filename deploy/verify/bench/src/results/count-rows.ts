@@ -1,18 +1,18 @@
 import type { CallCounts } from '../counts/count-calls.js';
 import type { CounterName } from '../counts/counters.js';
 
-/** One row of the table of counts, a value for each column; NaN: it cannot be told. */
+/** One row of the table of counts, with a value for each column. NaN: unknown. */
 export interface CountRow {
   readonly what: string;
   readonly values: readonly number[];
 }
 
-/** Tables below it, in bytes per call, are not told one by one. */
+/** Smallest size, in bytes per call, of a table that is listed separately. */
 const TABLE_BYTES_MIN = 10;
 
 type Value = (counts: CallCounts) => number;
 
-/** Calls; where none ran, seconds. */
+/** Number of calls, or of seconds if no call ran. */
 const per = ({ calls, seconds, scenario }: CallCounts): number => (scenario === null ? seconds : calls);
 const counted =
   (name: CounterName): Value =>
@@ -27,7 +27,9 @@ const within =
   (counts) =>
     counted(many)(counts) / counted(of)(counts);
 
-/** Bytes of messages on the bus: each once, and usage also on its way out of its stream. */
+/**
+ * Bytes of messages on the bus: each message once, and usage again on its way out of its stream.
+ */
 export const busBytes: Value = (counts) =>
   (counted('busBytesIn')(counts) + counted('usageBytes')(counts)) / per(counts);
 export const walBytes: Value = each('walBytes');
@@ -49,14 +51,14 @@ const ROWS: readonly (readonly [what: string, value: Value])[] = [
   ['bytes out of the bus', each('busBytesOut')],
   ['bytes on the bus, usage in and out of its stream', busBytes],
   ['script runs in Redis', each('redisScripts')],
-  ['commands in Redis beside these, those within scripts included', each('redisCommands')],
+  ['other commands in Redis, including those within scripts', each('redisCommands')],
   ['bytes into Redis', each('redisBytesIn')],
   ["bytes in Redis' append-only file", each('redisAppendedBytes')],
   ['bytes in the write-ahead log of PostgreSQL', walBytes],
   ['bytes kept in the ledger with indexes', keptBytes],
 ];
 
-/** The rows of one gateway's table, a value for each of `columns`. */
+/** Returns the rows of one gateway's table, with a value for each of `columns`. */
 export function countRows(columns: readonly CallCounts[]): CountRow[] {
   const tableBytes =
     (table: string): Value =>

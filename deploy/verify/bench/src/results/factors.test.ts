@@ -5,13 +5,13 @@ import { renderFactors } from './render-factors.js';
 
 const CPU = 'CPU of all processes per plain call, 64 connections, µs';
 const named = (what: string, factors: ReturnType<typeof factorsOf>) => factors.find((one) => one.what === what);
-/** A round in which both builds were measured. */
+/** A round with measurements of both builds. */
 const round = (n: number, ours: number, theirs: number) => [
   sample('gateway', n, { 'edge-proxy': ours * 0.25, nats: ours * 0.75 }, 2),
   sample('against', n, { 'edge-proxy': theirs * 0.5, nats: theirs * 0.5 }, 4),
 ];
 
-test('the factor is the median of those within the rounds: a machine that slows down changes nothing', () => {
+test('the factor is the median of the factors within the rounds', () => {
   const samples = [
     [80, 100],
     [160, 200],
@@ -27,7 +27,7 @@ test('the factor is the median of those within the rounds: a machine that slows 
   expect(named('CPU of the edge per plain call, 64 connections, µs', factors)?.factor.median).toBeCloseTo(0.4);
 });
 
-test('every row has its scenario, and idle CPU is that of the same round', () => {
+test('every row uses its scenario and the idle CPU of the same round', () => {
   const scenarios = ['plain-1', 'paced-200', 'paced-half', 'plain-64', 'streamed-16'];
   const samples = scenarios.flatMap((scenario) => round(1, 50, 100).map((one) => ({ ...one, scenario })));
   const idle = (peer: 'gateway' | 'against', n: number, nats: number) =>
@@ -36,7 +36,7 @@ test('every row has its scenario, and idle CPU is that of the same round', () =>
   expect(factors.map(({ factor }) => factor.median)).toEqual([0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.2, 0.25, 0.25]);
 });
 
-test('rounds that are too few or differ too much are said to be noisy, and their figures stay', () => {
+test('marks rows with too few or too different rounds as noisy', () => {
   const few = factorsOf([...round(1, 80, 100), ...round(2, 80, 100)], []);
   const wild = factorsOf(
     [80, 120, 80, 120, 100].flatMap((ours, n) => round(n + 1, ours, 100)),
@@ -60,11 +60,11 @@ test('rounds that are too few or differ too much are said to be noisy, and their
   ).not.toContain('noisy');
 });
 
-test('a round in which only one of them was measured is in no row', () => {
+test('ignores a round that measured only one of the builds', () => {
   expect(factorsOf([sample('gateway', 1, { nats: 1 }, 2), sample('against', 2, { nats: 1 }, 2)], [])).toEqual([]);
 });
 
-test('beside the commit that steps and aims are factors to, each row says where it is', () => {
+test('shows first steps and aims only for the base commit', () => {
   const rounds = [1, 2, 3, 4, 5].flatMap((n) => round(n, 60, 100));
   const cells = renderFactors('e6f4449782c2', factorsOf(rounds, []))
     .split('\n')

@@ -5,38 +5,38 @@ import type { Aims } from './aims.js';
 import type { IdleReading, Sample } from './sample.js';
 import { median, percentile } from './statistics.js';
 
-/** First steps and aims are factors to this commit. */
+/** First steps and aims are factors relative to this commit. */
 export const BASE_COMMIT = 'e6f4449';
 
 /** One row of "this build ÷ commit". */
 export interface Factor {
   readonly what: string;
-  /** Medians over the rounds, in the unit that `what` says. */
+  /** Medians over the rounds, in the unit named in `what`. */
   readonly ours: number;
   readonly theirs: number;
   /**
-   * Of the quotients within each round, so that a machine which slows down between rounds changes
-   * nothing.
+   * Statistics of the quotients within each round, so that a machine that slows down between rounds
+   * has no effect.
    */
   readonly factor: { readonly median: number; readonly min: number; readonly max: number };
-  /** Rounds in which both were measured. */
+  /** Number of rounds that measured both builds. */
   readonly rounds: number;
-  /** What the factor to {@link BASE_COMMIT} is wanted to be. */
+  /** First step and aim for the factor relative to {@link BASE_COMMIT}. */
   readonly aims: Aims;
-  /** The rounds differ too much, or are too few, for the median to be relied upon. */
+  /** True if the rounds differ too much, or are too few, for a reliable median. */
   readonly isNoisy: boolean;
 }
 
-/** Fewer say nothing about how far they spread. */
+/** Fewer rounds do not show their spread. */
 export const ROUNDS_MIN = 5;
 /**
- * The middle half of the rounds may span this share of the median: a difference of 5 % can then be
- * told.
+ * Share of the median that the middle half of the rounds may span. Then a difference of 5 % is
+ * visible.
  */
 export const SPAN_MAX = 0.1;
 const QUARTILES = [25, 75] as const;
 
-/** What one peer showed in one round. */
+/** Returns the value of one peer in one round. */
 type Value = (of: (scenario: string) => Sample | undefined, idle: IdleReading | undefined) => number | undefined;
 
 const total = (micros: Readonly<Record<string, number>>): number =>
@@ -60,7 +60,7 @@ const ROWS: readonly (readonly [what: string, aims: Aims, value: Value])[] = [
   ['first byte p50, half load, ms', { firstStep: 0.83, aim: 0.65 }, (of) => of(HALF_LOAD)?.result.firstByteMs.p50],
   ['first byte p99, half load, ms', { firstStep: 0.88, aim: 0.53 }, (of) => of(HALF_LOAD)?.result.firstByteMs.p99],
   [
-    'complete answer (its record stored) p50, 1 connection, ms',
+    'complete response (its record stored) p50, 1 connection, ms',
     { firstStep: 0.76, aim: 0.54 },
     (of) => of(ONE_AT_A_TIME)?.result.completeMs.p50,
   ],
@@ -92,8 +92,7 @@ const ROWS: readonly (readonly [what: string, aims: Aims, value: Value])[] = [
 ];
 
 /**
- * This build against the other commit: one factor for each row that both have in at least one
- * round.
+ * Compares this build with the other commit: one factor per row with at least one round of both.
  */
 export function factorsOf(samples: readonly Sample[], idle: readonly IdleReading[]): Factor[] {
   const rounds = [...new Set([...samples, ...idle].map(({ round }) => round))];

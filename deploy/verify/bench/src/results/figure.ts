@@ -1,4 +1,7 @@
-/** Three significant digits at most after the point, thousands apart: 0.213, 4.7, 163, 12,400. */
+/**
+ * Formats a number with at most three digits after the point and thousands separators: 0.213, 4.7,
+ * 163, 12,400.
+ */
 export function figure(value: number): string {
   if (!Number.isFinite(value)) return '';
   const size = Math.abs(value);

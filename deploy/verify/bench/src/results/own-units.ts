@@ -6,20 +6,20 @@ import type { Aims } from './aims.js';
 import { busBytes, keptBytes, walBytes } from './count-rows.js';
 import { OPEN_MANY } from './ratios.js';
 
-/** A figure that is wanted in its own unit, not as a factor. */
+/** A value whose aim is given in its own unit instead of as a factor. */
 export interface OwnUnit {
   readonly what: string;
   /** NaN: not measured. */
   readonly ours: number;
   readonly theirs: number;
-  /** What was known of it when first step and aim were set. */
+  /** The value that was known when first step and aim were set. */
   readonly atFirst: string;
   readonly aims: Aims;
 }
 
 const KB = 1_000;
 
-/** Rows of which this build has a figure. Bytes per call are those at full load. */
+/** Returns the rows that this build has a value for. Bytes per call are those at full load. */
 export function ownUnitsOf(counts: readonly CallCounts[], openStreams: readonly OpenStreams[]): OwnUnit[] {
   const counted =
     (value: (one: CallCounts) => number) =>

@@ -5,7 +5,7 @@ import { summarise } from './summarise.js';
 
 const ratio = (what: string, ratios: ReturnType<typeof ratiosOf>) => ratios.find((one) => one.what.includes(what));
 
-test('our whole is compared with Portkey, our edge with the bare relay', () => {
+test('compares the whole gateway with Portkey and the edge with the relay', () => {
   const ratios = ratiosOf(
     summarise([
       sample('gateway', 1, { 'edge-proxy': 90, nats: 110 }, 1),
@@ -21,7 +21,7 @@ test('our whole is compared with Portkey, our edge with the bare relay', () => {
   expect(one?.measured).toBeCloseTo(1_000 / 90);
 });
 
-test('open streams are told with all that the process has grown by, and alone', () => {
+test('memoryRatios() returns the growth per stream with and without the base', () => {
   const open = (streams: number, kb: number) =>
     ({ peer: 'gateway', streams, spoiled: null, dropped: 0, bytesPerStream: { 'edge-proxy': kb * 1_000 } }) as const;
   const [whole, further] = memoryRatios([open(1_000, 75), open(5_000, 35)]);
@@ -31,6 +31,6 @@ test('open streams are told with all that the process has grown by, and alone', 
   expect(memoryRatios([])).toEqual([]);
 });
 
-test('a ratio with a side that was not measured is left out', () => {
+test('leaves out a ratio if one side was not measured', () => {
   expect(ratiosOf(summarise([sample('gateway', 1, { 'edge-proxy': 90 }, 1)]))).toEqual([]);
 });

@@ -4,13 +4,13 @@ import type { PeerId } from '../peers/peer.js';
 import { FULL_LOAD, ONE_AT_A_TIME, STREAMS } from '../scenarios.js';
 import type { Summary } from './summarise.js';
 
-/** A ratio for the reader, and what was measured. */
+/** A ratio for the report, with the measured value. */
 export interface Ratio {
   readonly what: string;
   readonly measured: number;
 }
 
-/** All ratios whose two sides were measured. */
+/** Returns all ratios whose two sides were measured. */
 export function ratiosOf(summaries: readonly Summary[]): Ratio[] {
   return RATIOS.flatMap(({ what, scenario, value, of, to }) => {
     const find = (peer: PeerId) => summaries.find((one) => one.scenario === scenario && one.peer === peer);
@@ -26,8 +26,8 @@ export const OPEN_MANY = 5_000;
 const KB = 1_000;
 
 /**
- * What one of many open streams takes in our edge: with all that the process has grown by since its
- * start, and alone.
+ * Returns the memory of one of many open streams in the edge: the total growth since its start
+ * divided by the streams, and the growth per additional stream.
  */
 export function memoryRatios(openStreams: readonly OpenStreams[]): Ratio[] {
   const bytesAt = (count: number): number => {
@@ -57,7 +57,7 @@ interface RatioRule extends Omit<Ratio, 'measured'> {
   readonly to: PeerId;
 }
 
-/** Our edge alone, and any other peer as a whole. */
+/** CPU of the edge alone for this gateway, and of all processes for any other peer. */
 const edgeCpu = (summary: Summary): number => summary.cpuByProcess['edge-proxy'] ?? summary.cpuPerCall?.median ?? NaN;
 const wholeCpu = (summary: Summary): number => summary.cpuPerCall?.median ?? NaN;
 
@@ -105,7 +105,7 @@ const RATIOS: readonly RatioRule[] = [
     to: 'portkey',
   },
   {
-    what: 'complete answer (its record stored) p50, gateway ÷ Portkey, 1 connection',
+    what: 'complete response (its record stored) p50, gateway ÷ Portkey, 1 connection',
     scenario: ONE_AT_A_TIME,
     value: (summary) => summary.completeMs.p50,
     of: 'gateway',

@@ -7,7 +7,7 @@ import type { Report } from './report.js';
 
 const UNKNOWN = '–';
 
-/** A section for each gateway whose calls were counted. */
+/** Renders a section for each gateway with counts. */
 export function renderCounts({ counts, peers }: Pick<Report, 'counts' | 'peers'>): string[] {
   const titleOf = ({ scenario }: CallCounts): string =>
     SCENARIOS.find(({ id }) => id === scenario)?.title ?? 'without calls, a second';
@@ -23,6 +23,6 @@ export function renderCounts({ counts, peers }: Pick<Report, 'counts' | 'peers'>
 }
 
 export const READING_COUNTS = [
-  '- Counts are read before the first call and after the last one is settled, in runs of their own; what a gateway does by itself meanwhile is in them.',
-  '- Wake-ups are voluntary context switches of all threads of a process. Bytes kept are growth of the tables in whole pages.',
+  '- Counts are read before the first call and after the last one is settled, in separate runs. They include the idle work of the gateway.',
+  '- Wake-ups are voluntary context switches of all threads of a process. Bytes kept are the growth of the tables in whole pages.',
 ];

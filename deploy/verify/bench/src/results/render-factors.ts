@@ -6,7 +6,9 @@ import { figure } from './figure.js';
 
 const NOISY_MARK = ' ‡';
 
-/** The section "this build ÷ commit"; beside {@link BASE_COMMIT} with what is wanted. */
+/**
+ * Renders the section "this build ÷ commit". Includes first steps and aims for {@link BASE_COMMIT}.
+ */
 export function renderFactors(commit: string, factors: readonly Factor[]): string {
   const isBase = commit.startsWith(BASE_COMMIT);
   const wanted = isBase ? ['first step', 'aim', 'reached'] : [];

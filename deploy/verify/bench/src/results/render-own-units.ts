@@ -7,8 +7,7 @@ import type { OwnUnit } from './own-units.js';
 const UNKNOWN = '–';
 
 /**
- * The section of what is wanted in its own unit. @param commit that this build was measured beside;
- * null: none
+ * Renders the section of values in their own unit. @param commit the other measured commit, or null
  */
 export function renderOwnUnits(rows: readonly OwnUnit[], commit: string | null): string {
   const shown = (value: number): string => (Number.isFinite(value) ? whole(value) : UNKNOWN);
@@ -16,7 +15,7 @@ export function renderOwnUnits(rows: readonly OwnUnit[], commit: string | null):
   return [
     '## Figures in their own unit',
     renderTable(
-      ['', 'this build', ...beside, `${BASE_COMMIT} as it was known`, 'first step', 'aim', 'reached'],
+      ['', 'this build', ...beside, `known of ${BASE_COMMIT}`, 'first step', 'aim', 'reached'],
       rows.map(({ what, ours, theirs, atFirst, aims }) => [
         what,
         shown(ours),
@@ -30,7 +29,7 @@ export function renderOwnUnits(rows: readonly OwnUnit[], commit: string | null):
   ].join('\n\n');
 }
 
-/** Counts of things have no digits after the point. */
+/** Formats integers without digits after the point. */
 function whole(value: number): string {
   return Number.isInteger(value) ? value.toLocaleString('en-US') : figure(value);
 }

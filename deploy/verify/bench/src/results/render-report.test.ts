@@ -40,7 +40,7 @@ function report(samples: readonly ReturnType<typeof sample>[]): Report {
   };
 }
 
-test('the page has a row for each peer in their order, failures, the ratios and what is missing', () => {
+test('renders a row for each peer, failures, ratios and notes', () => {
   const page = renderReport(
     report([
       sample('gateway', 1, { 'edge-proxy': 100, nats: 20 }, 2),
@@ -60,7 +60,7 @@ test('the page has a row for each peer in their order, failures, the ratios and 
     'direct',
     'Portkey',
     'gateway',
-    // In the table of open streams.
+    // This row is in the table of open streams.
     'gateway',
   ]);
   expect(at('gateway')).toEqual([
@@ -89,11 +89,11 @@ test('the page has a row for each peer in their order, failures, the ratios and 
   ]);
   expect(cells).toContainEqual(['failed of 5,000 open streams', '0', '–', '949', '0', '0', 'aim']);
   expect(page).toContain('## This build ÷ 0123456789ab');
-  expect(page).toContain('**Broken off**: round 2 of 5 failed');
+  expect(page).toContain('**Aborted**: round 2 of 5 failed');
   expect(page).toContain('- Portkey answers no streamed call: status 500');
 });
 
-test('memory that was read with failed streams is marked', () => {
+test('marks memory that was read with failed streams', () => {
   const [open] = OPEN;
   const spoiled = { ...open, dropped: 698, spoiled: '698 of 5000 open streams failed' };
   const page = renderReport({ ...report([]), openStreams: [spoiled] });

@@ -12,18 +12,18 @@ import type { Report } from './report.js';
 import { median } from './statistics.js';
 import type { Summary } from './summarise.js';
 
-/** From this share of a core on, load and provider are said to be the bound. */
+/** From this share of a core, load and provider count as the bottleneck. */
 const LOAD_BOUND_SHARE = 0.9;
 const LOAD_BOUND_MARK = ' †';
 const SPOILED_MARK = ' §';
 const KB = 1_000;
 
-/** The page for people. */
+/** Renders the report as Markdown. */
 export function renderReport(report: Report): string {
   const sections = [
     '# Benchmark: this gateway and its peers',
     'Ratios carry over to other machines, absolute figures do not. Medians over the rounds; every round measures every peer.',
-    ...(report.brokenOff === null ? [] : [`**Broken off**: ${report.brokenOff}`]),
+    ...(report.brokenOff === null ? [] : [`**Aborted**: ${report.brokenOff}`]),
     report.facts.map(([name, text]) => `- **${name}**: ${text}`).join('\n'),
     ...(report.against === null ? [] : [renderFactors(report.against.commit, report.against.factors)]),
     ...(report.ownUnits.length === 0 ? [] : [renderOwnUnits(report.ownUnits, report.against?.commit ?? null)]),
@@ -43,7 +43,7 @@ export function renderReport(report: Report): string {
     `## How to read it\n\n${[...READING, ...(report.counts.length === 0 ? [] : READING_COUNTS)].join('\n')}`,
     ...(report.notes.length === 0
       ? []
-      : [`## Not measured, or spoiled\n\n${report.notes.map((note) => `- ${note}`).join('\n')}`]),
+      : [`## Not measured, or unreliable\n\n${report.notes.map((note) => `- ${note}`).join('\n')}`]),
   ];
   return `${sections.join('\n\n')}\n`;
 }
@@ -56,15 +56,15 @@ function headingOf({ kind, title }: Report['scenarios'][number]): string {
 
 const READING = [
   '- CPU is user and system time of every process of a peer with its children, read before and after; for the gateway the second reading',
-  '  waits until the calls are settled in the ledger, and accounts, catalog and idle work of all processes are in it. In brackets the least and the greatest round.',
+  '  waits until the calls are settled in the ledger, and includes accounts, catalog and the idle work of all processes. Minimum and maximum of the rounds are in brackets.',
   '- Added latency is the median over the rounds of (peer − direct call of the same round and scenario), by percentile; with more than one',
-  '  connection a closed loop measures mostly the queue that it makes itself.',
-  `-${LOAD_BOUND_MARK}: load generator and provider used ${LOAD_BOUND_SHARE * 100} % of their core or more: calls/s are theirs, CPU per call is still the peer's.`,
-  '- Where calls begin at a rate (an open loop) latency counts from when a call was due, waiting for a connection included.',
-  '- Memory is the proportional set size of all processes of a peer, more than when it had just started: warm code and garbage that was not collected yet are in it.',
-  '  A process of the gateway that has become smaller since its start counts nothing in the sum.',
-  '- Failed calls are in no figure.',
-  `-${SPOILED_MARK}: streams had failed or were not open yet when memory was read, so the figure is none to rely on.`,
+  '  connection a closed loop mostly measures its own queue.',
+  `-${LOAD_BOUND_MARK}: load generator and provider used ${LOAD_BOUND_SHARE * 100} % of their core or more, so they limited calls/s. CPU per call is still valid.`,
+  '- If calls begin at a rate (an open loop), latency counts from the time when a call was due and includes the wait for a connection.',
+  '- Memory is the growth of the proportional set size of all processes of a peer since its start. It includes warm code and garbage that is not collected yet.',
+  '  A process of the gateway that has become smaller since its start counts as 0 in the sum.',
+  '- Figures do not include failed calls.',
+  `-${SPOILED_MARK}: streams had failed or were not open yet when memory was read, so the figure is unreliable.`,
 ];
 
 function plainTable(report: Report, summaries: readonly Summary[]): string {
@@ -131,7 +131,7 @@ function openTable(report: Report): string {
         return one === undefined ? '' : figure(bytes(one) / KB) + (one.spoiled === null ? '' : SPOILED_MARK);
       }),
     ];
-    // A process that has become smaller since its start takes nothing.
+    // A process that has become smaller since its start counts as 0.
     const all = row(title, ({ bytesPerStream }) =>
       Object.values(bytesPerStream).reduce((sum, bytes) => sum + Math.max(0, bytes), 0),
     );

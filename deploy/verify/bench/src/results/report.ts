@@ -8,7 +8,7 @@ import type { Ratio } from './ratios.js';
 import type { IdleReading, Sample } from './sample.js';
 import type { Summary } from './summarise.js';
 
-/** Everything that the result files say. */
+/** Content of the result files. */
 export interface Report {
   readonly command: string;
   readonly startedAt: string;
@@ -16,20 +16,20 @@ export interface Report {
   readonly facts: readonly (readonly [string, string])[];
   readonly peers: readonly { readonly id: PeerId; readonly title: string; readonly version: string }[];
   readonly scenarios: readonly { readonly id: string; readonly title: string; readonly kind: ScenarioKind }[];
-  /** Why not all rounds are in it; null: they are. */
+  /** Why some rounds are missing, or null if all are included. */
   readonly brokenOff: string | null;
-  /** What could not be measured or was spoiled, and why. */
+  /** Missing or unreliable measurements, with reasons. */
   readonly notes: readonly string[];
   /** CPU of the gateways without calls, by round. */
   readonly idle: readonly IdleReading[];
   readonly summaries: readonly Summary[];
-  /** Memory of streams that stay open, in the order in which it was read. */
+  /** Memory of streams that stay open, in the order of measurement. */
   readonly openStreams: readonly OpenStreams[];
-  /** What calls cause at the gateways, by scenario. */
+  /** Work that calls cause at the gateways, by scenario. */
   readonly counts: readonly CallCounts[];
   readonly ownUnits: readonly OwnUnit[];
   readonly ratios: readonly Ratio[];
-  /** This build beside another commit; null when none was asked for. */
+  /** Comparison of this build with another commit, or null. */
   readonly against: { readonly commit: string; readonly factors: readonly Factor[] } | null;
   readonly samples: readonly Sample[];
 }

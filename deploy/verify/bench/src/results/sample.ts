@@ -6,13 +6,13 @@ export interface Sample {
   readonly round: number;
   readonly scenario: string;
   readonly peer: PeerId;
-  /** Its failures are also those of the warm-up. */
+  /** `failures` include those of the warm-up. */
   readonly result: LoadResult;
-  /** Failed calls, those of the warm-up included. */
+  /** Failed calls, including those of the warm-up. */
   readonly failed: number;
   /** By process, in microseconds. */
   readonly cpuMicros: Readonly<Record<string, number>>;
-  /** Of load and provider together, in microseconds. */
+  /** CPU of load and provider together, in microseconds. */
   readonly loadMicros: number;
 }
 
@@ -20,6 +20,6 @@ export interface Sample {
 export interface IdleReading {
   readonly round: number;
   readonly peer: PeerId;
-  /** Microseconds per second by process. */
+  /** Microseconds per second, by process. */
   readonly cpuMicrosPerSecond: Readonly<Record<string, number>>;
 }

@@ -1,24 +1,24 @@
 import { expect, test } from '@jest/globals';
 import { median, percentile } from './statistics.js';
 
-test('the median is the middle value, of an even number the mean of the two in the middle', () => {
+test('median() returns the middle value or the mean of the middle two', () => {
   expect(median([5])).toBe(5);
   expect(median([9, 1, 4])).toBe(4);
   expect(median([10, 1, 4, 2])).toBe(3);
 });
 
-test('the order of the values does not matter and is not changed', () => {
+test('median() does not depend on or change the order of the values', () => {
   const values = [3, 1, 2];
   expect(median(values)).toBe(2);
   expect(values).toEqual([3, 1, 2]);
 });
 
-test('nothing has neither median nor percentile', () => {
+test('median() and percentile() throw without values', () => {
   expect(() => median([])).toThrow(RangeError);
   expect(() => percentile([], 50)).toThrow(RangeError);
 });
 
-test('a percentile is the smallest value that so many values do not exceed', () => {
+test('percentile() returns the nearest rank', () => {
   const hundred = Float64Array.from({ length: 100 }, (_, index) => index + 1);
   expect([1, 50, 99, 100].map((percent) => percentile(hundred, percent))).toEqual([1, 50, 99, 100]);
   expect(percentile([7], 99)).toBe(7);

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { sample } from '../../test/samples.js';
 import { summarise } from './summarise.js';
 
-test('figures are medians over the rounds, CPU per call by process and together', () => {
+test('returns medians over the rounds, with CPU per call by process', () => {
   const [gateway] = summarise([
     sample('gateway', 1, { edge: 80, nats: 10 }, 1),
     sample('gateway', 2, { edge: 90, nats: 8 }, 3),
@@ -19,7 +19,7 @@ test('figures are medians over the rounds, CPU per call by process and together'
   });
 });
 
-test('added latency is taken from the direct call of the same round', () => {
+test('computes added latency from the direct call of the same round', () => {
   const summaries = summarise([
     sample('direct', 1, {}, 1),
     sample('relay', 1, { relay: 40 }, 2),
@@ -34,7 +34,7 @@ test('added latency is taken from the direct call of the same round', () => {
   expect(summaries[0]?.cpuPerCall).toBeNull();
 });
 
-test('failed calls are counted and a round without an answer is in no figure', () => {
+test('counts failed calls and ignores a round without a response', () => {
   const dead = {
     calls: 0,
     failures: { 'status 500': 50 },

@@ -7,27 +7,32 @@ import { median } from './statistics.js';
 export interface Summary {
   readonly scenario: string;
   readonly peer: PeerId;
-  /** All rounds together. */
+  /** Sum over all rounds. */
   readonly calls: number;
   readonly failed: number;
   readonly callsPerSecond: number;
   /**
-   * Microseconds per call of all processes together, with the least and the greatest round; null
-   * for the direct call.
+   * CPU microseconds per call of all processes together, with minimum and maximum of the rounds.
+   * Null for the direct call.
    */
   readonly cpuPerCall: { readonly median: number; readonly min: number; readonly max: number } | null;
-  /** Microseconds per call by process. */
+  /** CPU microseconds per call, by process. */
   readonly cpuByProcess: Readonly<Record<string, number>>;
   readonly firstByteMs: Spread;
   readonly completeMs: Spread;
-  /** Less the direct call of the same round. */
+  /** Difference to the direct call of the same round. */
   readonly addedFirstByteMs: Spread;
   readonly addedCompleteMs: Spread;
-  /** Share of one core that load and provider used: near 1 they were the bound, not the peer. */
+  /**
+   * Share of one core that load and provider used. Near 1 they were the bottleneck instead of the
+   * peer.
+   */
   readonly loadShare: number;
 }
 
-/** One summary for each scenario and peer that has answered calls, in the order of the samples. */
+/**
+ * Returns a summary for each scenario and peer with answered calls, in the order of the samples.
+ */
 export function summarise(samples: readonly Sample[]): Summary[] {
   const groups = new Map<string, Sample[]>();
   for (const sample of samples) {

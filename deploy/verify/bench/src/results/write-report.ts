@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { renderReport } from './render-report.js';
 import type { Report } from './report.js';
 
-/** Writes `<name>.md` for people and `<name>.json` with every sample; answers the paths. */
+/** Writes the report as `<name>.md` and every sample as `<name>.json`. Returns the paths. */
 export function writeReport(report: Report, directory: string, name: string): string[] {
   mkdirSync(directory, { recursive: true });
   const files: [string, string][] = [
@@ -13,7 +13,7 @@ export function writeReport(report: Report, directory: string, name: string): st
   return files.map(([file]) => file);
 }
 
-/** Digits beyond the clock's are noise in a committed file. */
+/** Rounds to the precision of the clock. */
 function rounded(_name: string, value: unknown): unknown {
   return typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(5)) : value;
 }

@@ -8,8 +8,8 @@ import { AIM, percentOf, SHARES, type Share } from './shares.js';
 type Side = 'edgeMicros' | 'allMicros';
 
 /**
- * The page for people: CPU per call by share, and its ratio to a gateway that traces no call, in
- * one run.
+ * Renders the report: CPU per call by share, and its ratio to a gateway without tracing in the same
+ * run.
  */
 export function renderTelemetry({ facts, samples }: TelemetryReport): string {
   const scenarios = SCENARIOS.filter(({ id }) => samples.some(({ scenario }) => scenario === id));
@@ -26,8 +26,8 @@ export function renderTelemetry({ facts, samples }: TelemetryReport): string {
   const worst = Math.max(...scenarios.map(({ id }) => ratio(samples, id, AIM.share, 'allMicros')));
   const outcome = worst <= AIM.ratioMax ? 'reached' : 'not reached';
   return `${[
-    '# Telemetry: what tracing costs',
-    'One gateway for each share of traced calls, alike in all else, with a collector that takes every span. CPU in microseconds per call; medians over the rounds, ratios within each round.',
+    '# Telemetry: cost of tracing',
+    'One gateway for each share of traced calls, otherwise identical, with a collector that accepts every span. CPU in microseconds per call; medians over the rounds, ratios within each round.',
     renderTable(['Calls', 'Traced', 'Edge', '× 0 %', 'All processes', '× 0 %'], rows),
     `Aim: at most ${figure(AIM.ratioMax)} × at ${percentOf(AIM.share)} over all processes: ${outcome} (${figure(worst)}).`,
     '## Run',
@@ -35,14 +35,14 @@ export function renderTelemetry({ facts, samples }: TelemetryReport): string {
   ].join('\n\n')}\n`;
 }
 
-/** The median over the rounds of what a share costs beside no tracing in the same round. */
+/** Returns the median over the rounds of a share's CPU relative to no tracing in the same round. */
 export function ratio(samples: readonly TelemetrySample[], scenario: string, share: Share, side: Side): number {
   const untraced = ofSide(samples, scenario, SHARES[0], side);
   const traced = ofSide(samples, scenario, share, side);
   return median(traced.map((micros, round) => micros / (untraced[round] as number)));
 }
 
-/** By round. */
+/** Returns the values of one share, ordered by round. */
 function ofSide(samples: readonly TelemetrySample[], scenario: string, share: Share, side: Side): number[] {
   return samples
     .filter((sample) => sample.scenario === scenario && sample.share === share)

@@ -30,7 +30,7 @@ export interface TelemetryReport {
   readonly samples: readonly TelemetrySample[];
 }
 
-/** A gateway of its own for each share, all alike but for that. */
+/** A separate gateway for each share, otherwise identical. */
 interface Leg {
   readonly share: Share;
   readonly gateway: GatewayPeer;
@@ -38,11 +38,11 @@ interface Leg {
   readonly collector: SilentCollector;
 }
 
-/** What is measured: a plain call and a stream, both under load. */
+/** The measured scenarios: plain calls and streams, both under load. */
 const MEASURED = SCENARIOS.filter(({ id }) => id === FULL_LOAD || id === STREAMS);
 
 /**
- * Interleaved rounds over gateways that differ in GATEWAY_TRACE_RATIO only. @throws Error when a
+ * Runs interleaved rounds over gateways that differ only in GATEWAY_TRACE_RATIO. @throws Error if a
  * call fails or the books are wrong
  */
 export async function runTelemetry(
@@ -111,7 +111,7 @@ async function runRounds(
   const samples: TelemetrySample[] = [];
   for (let round = 1; round <= rounds; round += 1) {
     for (const [index, scenario] of MEASURED.entries()) {
-      // Another share begins each time, so that none is always measured after the same one.
+      // Another share begins each time, so that no share always follows the same one.
       for (let turn = 0; turn < legs.length; turn += 1) {
         signal.throwIfAborted();
         const { share, gateway, bench } = legs[(round + index + turn) % legs.length] as Leg;

@@ -1,10 +1,10 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A collector that takes everything and keeps nothing but how much it was. */
+/** A collector that accepts everything and only counts the bytes. */
 export interface SilentCollector {
   readonly url: string;
-  /** Bytes of spans that have arrived so far. */
+  /** Bytes of spans received so far. */
   bytes(): number;
   stop(): Promise<void>;
 }
