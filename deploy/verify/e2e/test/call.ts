@@ -6,13 +6,14 @@ export interface Answer {
   readonly requestId: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly text: string;
-  /** The connection ended before the answer did. */
+  /** True if the connection ended before the response did. */
   readonly cut: boolean;
 }
 
 /**
- * One call, read to its end, however it ends; without a key when `secret` is null.
- * @param onPiece called whenever something of the answer has come
+ * Sends one request and reads the response to its end, complete or cut. Sends no key if `secret` is
+ * null.
+ * @param onPiece called for each received chunk
  */
 export async function chat(
   url: string,
@@ -31,7 +32,7 @@ export async function chat(
   );
 }
 
-/** One read of a list. */
+/** Reads a list. */
 export async function get(url: string, secret: string | null): Promise<Answer> {
   return readAnswer(await request(url, { headers: keyHeader(secret) }));
 }

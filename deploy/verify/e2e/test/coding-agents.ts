@@ -19,8 +19,8 @@ export interface AgentRequest {
 
 /**
  * Requests of real agents, by agent and version, captured from the programs that
- * `coding-agents.system.test.ts` runs. Long texts are replaced by filler of the same length, IDs by
- * others; names, types and structure are as they were sent.
+ * `coding-agents.system.test.ts` runs. Long texts are replaced by filler of the same length, and
+ * IDs by others. Names, types and structure are unchanged.
  */
 export function capturedRequests(): [string, AgentRequest][] {
   const file = new URL('./agent-requests.json', import.meta.url);
@@ -61,7 +61,10 @@ export const MESSAGES_USAGE = {
   output_tokens: 120,
 };
 
-/** A provider for agents. @param decide the output for a request, by its body's text */
+/**
+ * Starts a provider for agents. @param decide returns the output for a request, from its body's
+ * text
+ */
 export function startAgentProvider(
   decide: (text: string) => Promise<readonly AgentStep[]> | readonly AgentStep[],
 ): Promise<ScriptedProvider> {
@@ -114,9 +117,7 @@ function blocksOf(step: AgentStep, id: string): Block[] {
   ];
 }
 
-/**
- * Adds models of the bundled list by the documented command, at the listed prices.
- */
+/** Adds models of the bundled list with the documented command, at the listed prices. */
 export async function addProvider(
   { operatorUrl, operatorToken }: Pick<SharedSystem, 'operatorUrl' | 'operatorToken'>,
   { profile, id, models, url, more = [] }: AddedProvider,
@@ -135,7 +136,7 @@ export interface AddedProvider {
   readonly models: readonly string[];
   /** Replaces the profile's base URL. */
   readonly url: string;
-  /** Further words of the command. */
+  /** Further arguments of the command. */
   readonly more?: readonly string[];
 }
 

@@ -1,14 +1,14 @@
 import got from 'got';
 import type { SharedSystem } from './system.js';
 
-/** A span as the collector of the tests keeps it. */
+/** A span as the test collector stores it. */
 export interface CollectedSpan {
   readonly service: string;
   readonly name: string;
   readonly traceId: string;
   readonly spanId: string;
   readonly parentSpanId: string;
-  /** As OTLP numbers them: 1 internal, 2 server, 3 client, 4 producer, 5 consumer. */
+  /** OTLP numbers: 1 internal, 2 server, 3 client, 4 producer, 5 consumer. */
   readonly kind: number;
   readonly status: { readonly code?: number };
   readonly events: readonly unknown[];
@@ -16,7 +16,7 @@ export interface CollectedSpan {
   readonly attributes: Readonly<Record<string, unknown>>;
 }
 
-/** Every span that has arrived so far, of all traces. */
+/** Returns all spans received so far, of all traces. */
 export function collectedSpans({ collectorUrl }: Pick<SharedSystem, 'collectorUrl'>): Promise<CollectedSpan[]> {
   return got(`${collectorUrl}/spans`, { timeout: { request: 10_000 } }).json<CollectedSpan[]>();
 }

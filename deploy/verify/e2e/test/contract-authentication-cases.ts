@@ -6,7 +6,7 @@ import type { ContractWorld } from './contract-world.js';
 
 const WRONG = makeSecret(DEFAULT_KEY_PREFIX);
 
-/** Headers with the right key `K`, and what the call gets: 200 or a code. */
+/** Headers with the right key `K`, and the expected result: 200 or a code. */
 const PRESENTED: readonly (readonly [Readonly<Record<string, string>>, string])[] = [
   [{ authorization: 'Bearer K' }, '200'],
   [{ authorization: 'bearer K' }, '200'],
@@ -46,7 +46,7 @@ export const AUTHENTICATION_CASES: readonly ContractCase[] = [
     },
   })),
   {
-    title: 'a secret has the documented form, and no view of the key shows it again',
+    title: 'a secret has the documented form, and later views of the key omit it',
     covers: ['authentication: rule 3 key format literal prefix', 'api key: secret', 'api key: name'],
     async run({ operator }: ContractWorld) {
       const { account, key, secret } = await operator.account('1.00');
@@ -64,8 +64,7 @@ export const AUTHENTICATION_CASES: readonly ContractCase[] = [
     },
   },
   {
-    title:
-      'cap and allowed models: the plan’s default cap is taken, an empty list is every model, and neither can be edited',
+    title: 'cap and allowed models have the plan’s defaults and cannot be edited',
     covers: [
       'api key: monthly spend cap (USD)',
       'api key: allowed models',
@@ -88,7 +87,7 @@ export const AUTHENTICATION_CASES: readonly ContractCase[] = [
         expect([method, status]).toEqual([method, 404]);
       }
       expect(await world.operator.must('GET', `/keys/${own.id}`)).toMatchObject({ monthlySpendCapUsd: '0.01' });
-      // Exactly the cap is within it, and the next call is not.
+      // A spend equal to the cap is allowed. The next call exceeds it.
       const call = modelCall(CHAT, own.secret ?? '', world.model.id);
       expect((await send(world.url, call)).status).toBe(200);
       const refused = await send(world.url, call);
@@ -96,14 +95,14 @@ export const AUTHENTICATION_CASES: readonly ContractCase[] = [
     },
   },
   {
-    title: 'the cap counts the worst case: max_tokens as it is sent, 8,192 output tokens when it is not',
+    title: 'the cap counts the worst case: max_tokens, or 8,192 output tokens without it',
     covers: [
       'api key: rule 5 spend for the cap',
       'limits: rule 7 default worst case output',
       'request objects: Chat completion max_tokens',
     ],
     async run(world) {
-      // One dollar for each output token, nothing for input: the cap is the number of tokens.
+      // One dollar per output token and free input, so the cap equals the number of tokens.
       const prices = { inputPerMillion: '0', outputPerMillion: '1000000' };
       const { id } = await world.makeModel({ model: { prices } });
       const account = await world.operator.account('1000000.00');

@@ -16,7 +16,7 @@ const LISTED_STATUSES = [
 
 export const BILLING_CASES: readonly ContractCase[] = [
   {
-    title: 'failover: 429, 502, 503, 504 and a connection error lead to the next source; one answer, billed once',
+    title: 'failover after 429, 502, 503, 504 or a connection error is billed once',
     covers: ['what the service does: sentence 7 when an upstream answers'],
     async run(world) {
       const dead = 'http://127.0.0.1:1';
@@ -40,7 +40,7 @@ export const BILLING_CASES: readonly ContractCase[] = [
     },
   },
   {
-    title: 'every model endpoint answers the listed statuses: 400, 401, 402, 403, 404, 429, 500, 502',
+    title: 'every model endpoint responds with the listed statuses',
     covers: ['endpoints: sentence 2 error statuses listed for'],
     async run(world) {
       const broke = await world.operator.account('1.00');
@@ -66,7 +66,7 @@ export const BILLING_CASES: readonly ContractCase[] = [
     },
   },
   {
-    title: 'count_tokens and the lists are not billed; a call that was tried again is billed once more',
+    title: 'count_tokens and lists are not billed; a repeated request is billed again',
     covers: [
       'what the service does: sentence 8 billing requests to get',
       'endpoints: POST /v1/messages/count_tokens',
@@ -89,7 +89,7 @@ export const BILLING_CASES: readonly ContractCase[] = [
     },
   },
   {
-    title: 'funding: a plan pays first, a wallet pays without a plan and for models outside it',
+    title: 'funding: a plan pays first, a wallet without a plan or for other models',
     covers: [
       'what the service does: sentence 9 funding comes from a',
       'errors: 403 tier_permission_denied',

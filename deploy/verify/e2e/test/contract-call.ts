@@ -2,18 +2,21 @@ import { expect } from '@jest/globals';
 import { Agent, request } from 'undici';
 import { requestRaw, rawRequest } from './raw-http.js';
 
-/** Endpoints of one protocol share the form of their errors. */
+/** Endpoints of one protocol share the error format. */
 export type Style = 'chat' | 'messages';
 
 export interface ContractCall {
   readonly method?: string;
   readonly path: string;
-  /** Sent as a Bearer; null: no key. */
+  /** Sent as a Bearer token. Null: no key. */
   readonly secret: string | null;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sent as JSON, a string or bytes as they are; absent: no body. */
+  /** Sent as JSON. A string or buffer is sent unchanged. Absent: no body. */
   readonly body?: unknown;
-  /** Announces a body of so many bytes and begins it: for one that is refused for its length. */
+  /**
+   * Announces a body of this length and sends only its beginning, for a request that is refused for
+   * its length.
+   */
   readonly announcedBytes?: number;
 }
 
@@ -22,11 +25,11 @@ export interface ContractAnswer {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly id: string;
   readonly text: string;
-  /** The connection ended before the answer did. */
+  /** True if the connection ended before the response did. */
   readonly cut: boolean;
 }
 
-/** Least bodies that every endpoint takes, without the model. */
+/** Smallest valid body of every endpoint, without the model. */
 export const LEAST_BODY: Readonly<Record<string, object>> = {
   '/v1/chat/completions': { messages: [{ role: 'user', content: 'hello' }] },
   '/v1/completions': { prompt: 'hello' },
@@ -42,7 +45,7 @@ export const COUNT_TOKENS = '/v1/messages/count_tokens';
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const agent = new Agent({ connections: 64, pipelining: 1 });
 
-/** Ends the connections that answers have left open. */
+/** Closes the connections of earlier requests. */
 export function closeConnections(): Promise<void> {
   return agent.destroy();
 }
@@ -51,12 +54,15 @@ export function styleOf(path: string): Style {
   return path === MESSAGES || path === COUNT_TOKENS ? 'messages' : 'chat';
 }
 
-/** A model call with the least body of its endpoint and more fields. */
+/** Returns a model call with the smallest body of its endpoint and additional fields. */
 export function modelCall(path: string, secret: string | null, model: string, fields: object = {}): ContractCall {
   return { path, secret, body: { model, ...LEAST_BODY[path], ...fields } };
 }
 
-/** Sends a call, reads its answer to the end, and checks what holds for every answer. */
+/**
+ * Sends a request, reads its response to the end, and checks the headers that every response must
+ * have.
+ */
 export async function send(url: string, call: ContractCall): Promise<ContractAnswer> {
   if (call.announcedBytes !== undefined) return announce(url, call, call.announcedBytes);
   const { method = call.body === undefined ? 'GET' : 'POST', path, secret, body } = call;
@@ -83,7 +89,7 @@ export async function send(url: string, call: ContractCall): Promise<ContractAns
   return { status: response.statusCode, headers, id: String(headers['x-gateway-request-id']), text, cut };
 }
 
-/** Sends the beginning of a body; reads what is answered meanwhile. */
+/** Sends the beginning of a body and reads the response. */
 async function announce(url: string, { path, secret, headers }: ContractCall, bytes: number): Promise<ContractAnswer> {
   const own = {
     ...(secret === null ? {} : { authorization: `Bearer ${secret}` }),
@@ -101,15 +107,15 @@ export function jsonOf(answer: ContractAnswer): Record<string, unknown> {
   return JSON.parse(answer.text) as Record<string, unknown>;
 }
 
-/** `200`, or status and code of an error. */
+/** Returns `200`, or status and code of an error. */
 export function codeOf(answer: ContractAnswer): string {
   if (answer.status === 200) return '200';
   return `${answer.status} ${(jsonOf(answer)['error'] as { code: string }).code}`;
 }
 
 /**
- * Ids on every answer; no CORS, no rate-limit headers but Retry-After, nothing that names the
- * software.
+ * Checks the IDs of the response, and that it has no CORS headers, no rate-limit headers except
+ * Retry-After, and no header that names the software.
  */
 function expectOwnHeaders(headers: ContractAnswer['headers'], clientsId: string | undefined): void {
   expect(headers['x-gateway-request-id']).toMatch(UUID_V7);
@@ -121,22 +127,22 @@ function expectOwnHeaders(headers: ContractAnswer['headers'], clientsId: string 
 export interface ExpectedError {
   readonly status: number;
   readonly code: string;
-  /** In the chat envelope. */
+  /** Type in the chat envelope. */
   readonly type: string;
-  /** In the messages shape. */
+  /** Type in the messages format. */
   readonly messagesType: string;
-  /** Absent: no such header. */
+  /** Absent: no Retry-After header. */
   readonly retryAfter?: RegExp;
-  /** The message ends with the link to billing. */
+  /** True if the message ends with the billing link. */
   readonly billing?: true;
-  /** The official clients are told not to retry. */
+  /** True if `x-should-retry: false` is expected. */
   readonly noRetry?: true;
   readonly message?: RegExp;
   /** Absent: null. */
   readonly param?: string;
 }
 
-/** The whole error answer: status, envelope of the style, ids, headers. */
+/** Checks a complete error response: status, envelope of the style, IDs and headers. */
 export function expectError(answer: ContractAnswer, style: Style, expected: ExpectedError): void {
   const { status, code } = expected;
   const body = jsonOf(answer);

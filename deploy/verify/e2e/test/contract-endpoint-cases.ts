@@ -6,8 +6,8 @@ import { kindFor } from './contract-world.js';
 import type { ContractWorld } from './contract-world.js';
 
 /**
- * How a model endpoint's answers can be told from others', and how its streams end; null: it has
- * none.
+ * A field that identifies the responses of each model endpoint, and the end of its streams. Null:
+ * the endpoint does not stream.
  */
 const MODEL_ENDPOINTS = [
   {
@@ -39,10 +39,10 @@ const MODEL_ENDPOINTS = [
 ] as const;
 
 /**
- * Spaces, an unknown field, a number that no double holds, an escape: a body that only passes if
- * nobody rewrites it.
+ * Spaces, an unknown field, a number that does not fit a double, an escape: the body is only equal
+ * if no part is rewritten.
  */
-/** What makes it an answer, of each endpoint. */
+/** Fields that make the body a valid response of each endpoint. */
 const ANSWER_FIELDS = '"choices":[{"finish_reason":"stop"}],"content":[],"data":[],"output":[]';
 const ODD_FIELDS = String.raw` "vendor" : { "a\u0062" : 12345678901234567890, "b":1.0e-7 } ,"last" : null }`;
 
@@ -76,7 +76,7 @@ const plain: readonly ContractCase[] = MODEL_ENDPOINTS.map(({ path, mark }) => (
 
 const streamed: readonly ContractCase[] = MODEL_ENDPOINTS.filter(({ end }) => end !== null).map(
   ({ path, end, requests }) => ({
-    title: `POST ${path} with stream: server-sent events that end as the provider's do`,
+    title: `POST ${path} with stream: server-sent events end like the provider's`,
     covers: [
       `endpoints: POST ${path}`,
       'events: sentence 1 streaming with stream true',
@@ -96,7 +96,7 @@ const streamed: readonly ContractCase[] = MODEL_ENDPOINTS.filter(({ end }) => en
   }),
 );
 
-/** Paths and methods that are none, all in the chat envelope without a request id. */
+/** Unknown paths and methods. All responses use the chat envelope without a request ID. */
 const NO_ENDPOINTS = [
   ['GET', '/v1'],
   ['GET', '/v1/'],
@@ -114,7 +114,7 @@ const NO_ENDPOINTS = [
 
 const others: readonly ContractCase[] = [
   {
-    title: 'paths and methods that are no endpoint: 404 unsupported_endpoint, before any key is looked at',
+    title: 'unknown paths and methods: 404 unsupported_endpoint before the key is checked',
     covers: [
       'endpoints: sentence 1 all endpoints below except',
       'endpoints: sentence 3 key management endpoints create',
@@ -155,7 +155,7 @@ const others: readonly ContractCase[] = [
     },
   },
   {
-    title: 'GET /api/gateway/config: public, and its base URLs are those by which clients reach the service',
+    title: 'GET /api/gateway/config is public and returns working base URLs',
     covers: [
       'endpoints: GET /api/gateway/config',
       'gateway config object: chatBaseUrl',

@@ -8,7 +8,7 @@ import { UPSTREAM_ERRORS } from './contract-upstream-errors.js';
 
 const ROWS = new Set(specificationRows());
 
-/** Codes whose rows hold for every answer of the kind, and are proven by each of them. */
+/** Rows that apply to every error response, so every error case covers them. */
 const WITH_EVERY_ERROR = [
   'error object: error.message',
   'error object: error.type',
@@ -26,7 +26,7 @@ const BESIDE_THE_CODE: Readonly<Record<string, readonly string[]>> = {
   rate_limit_exceeded: ['limits: Upstream provider limit'],
 };
 
-/** Every error code, in both protocols, plain and for a call that asked for a stream. */
+/** Every error code in both protocols, for plain and streaming requests. */
 export const ERROR_CASES: readonly ContractCase[] = [...REFUSALS, ...UPSTREAM_ERRORS].map((situation) => ({
   title: titleOf(situation),
   covers: rowsOf(situation.expected),
@@ -42,7 +42,7 @@ export const ERROR_CASES: readonly ContractCase[] = [...REFUSALS, ...UPSTREAM_ER
   },
 }));
 
-/** What no method of a client can send. */
+/** Errors that the methods of a client cannot cause. */
 const NOT_SENT: ReadonlySet<string> = new Set([
   'missing_api_key',
   'unsupported_endpoint',
@@ -51,8 +51,8 @@ const NOT_SENT: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Of the gateway's own refusals and of the providers' errors one for each status, for those who map
- * statuses to classes.
+ * One refusal of the gateway and one provider error for each status, for clients that map statuses
+ * to classes.
  */
 export const ONE_OF_EACH_STATUS: readonly ErrorSituation[] = [
   ...firstOfEachStatus(REFUSALS.filter(({ expected }) => !NOT_SENT.has(expected.code))),
@@ -71,7 +71,8 @@ export function titleOf({ expected: { status, code }, what }: ErrorSituation): s
 }
 
 /**
- * The rows of a code in the error table, in the table of failure codes, and in the retry guidance.
+ * Returns the rows of a code in the error table, in the table of failure codes, and in the retry
+ * guidance.
  */
 function rowsOf({ status, code, retryAfter }: ExpectedError): string[] {
   const listed = [`errors: ${status} ${code}`, `authentication: ${status} ${code}`].filter((row) => ROWS.has(row));

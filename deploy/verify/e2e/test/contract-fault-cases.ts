@@ -5,23 +5,23 @@ import { CHAT, MESSAGES, expectError, jsonOf, modelCall, send, styleOf } from '.
 import { decided } from './decided.js';
 import type { TestOperator } from './operator.js';
 
-/** The upstream deadline of the system that these cases break: 600 s as far as clients are told. */
+/** The upstream deadline of this system, shortened from the documented 600 s. */
 export const DEADLINE_MS = 1_500;
 
 export interface FaultWorld {
   readonly local: LocalSystem;
   readonly operator: TestOperator;
-  /** Of a source whose next calls hang. */
+  /** A model with a source that does not respond. */
   readonly hanging: string;
   readonly model: string;
   readonly secret: string;
-  /** Never used before: nobody remembers it. */
+  /** Not used before, so no process has cached it. */
   readonly freshSecret: string;
 }
 
 /**
- * One test on a system that is broken by it, and the rows of the specification that it proves. They
- * run in this order.
+ * A test that breaks the system, and the rows of the specification that it covers. The cases run in
+ * this order.
  */
 export interface FaultCase {
   readonly title: string;
@@ -36,7 +36,7 @@ const late = { status: 504, code: 'upstream_timeout', type: 'api_error', message
 
 export const FAULT_CASES: readonly FaultCase[] = [
   {
-    title: '504 upstream_timeout: no answer within the upstream deadline, plain and streamed, in both protocols',
+    title: '504 upstream_timeout: no response within the upstream deadline',
     covers: ['errors: 504 upstream_timeout', 'limits: rule 6 upstream response timeout 600'],
     async run({ local, hanging, secret }) {
       await Promise.all(
@@ -52,7 +52,7 @@ export const FAULT_CASES: readonly FaultCase[] = [
     },
   },
   {
-    title: '500 lookup_failed: whose key it is cannot be found out; never a 401',
+    title: '500 lookup_failed: the key cannot be looked up',
     covers: ['errors: 500 lookup_failed', RETRY_500],
     async run({ local, model, freshSecret }) {
       await stopped(local, 'accounts', async () => {
@@ -68,7 +68,7 @@ export const FAULT_CASES: readonly FaultCase[] = [
     },
   },
   {
-    title: '500 admission_error and usage_unavailable: nobody can decide, nobody knows the numbers',
+    title: '500 admission_error and usage_unavailable: admission is stopped',
     covers: ['errors: 500 admission_error', 'errors: 500 usage_unavailable', RETRY_500],
     async run({ local, model, secret }) {
       await stopped(local, 'admission', async () => {
@@ -87,7 +87,7 @@ export const FAULT_CASES: readonly FaultCase[] = [
     },
   },
   {
-    title: '500 catalog_error: an edge that has not heard of any catalog yet',
+    title: '500 catalog_error: the edge has not received a catalog',
     covers: ['errors: 500 catalog_error', RETRY_500],
     async run({ local, secret, model }) {
       const url = local.running().edgeUrl;
@@ -117,7 +117,7 @@ export const FAULT_CASES: readonly FaultCase[] = [
   },
 ];
 
-/** While every process of a name is away. */
+/** Runs `work` while all processes of a name are stopped. */
 async function stopped(local: LocalSystem, name: ProcessName, work: () => Promise<void>): Promise<void> {
   const children = local.children(name);
   await Promise.all(children.map((child) => child.stop(STOP_MS)));

@@ -6,7 +6,7 @@ import { requestRaw, rawRequest } from './raw-http.js';
 
 export const HEADER_CASES: readonly ContractCase[] = [
   {
-    title: 'no CORS header ever: preflight, refused and answered calls from a browser',
+    title: 'no response has CORS headers: preflight, refused and successful requests',
     covers: [
       'what the service does: sentence 10 the service sends no',
       'authentication: rule 7 keys must not be',
@@ -41,7 +41,7 @@ export const HEADER_CASES: readonly ContractCase[] = [
         { path: '/api/gateway/config', secret: null },
         { path: '/nowhere', secret: null },
       ];
-      // `send` refuses answers with such headers, and with rate-limit headers.
+      // `send` rejects responses with CORS or rate-limit headers.
       const answers = await Promise.all(calls.map((call) => send(world.url, { ...call, headers: browser })));
       expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 401, 404, 200, 200, 200, 404]);
       const preflight = await requestRaw(world.url, rawRequest(`OPTIONS ${CHAT}`, browser));
@@ -49,8 +49,7 @@ export const HEADER_CASES: readonly ContractCase[] = [
     },
   },
   {
-    title:
-      'x-request-id: the client’s own comes back as it was sent, on refusals and streams too; the gateway’s is always its own',
+    title: 'x-request-id returns the client’s ID unchanged; the gateway’s ID is its own',
     covers: ['errors: x-gateway-request-id', 'errors: x-request-id'],
     async run(world) {
       const ids = new Set<string>();
@@ -65,7 +64,7 @@ export const HEADER_CASES: readonly ContractCase[] = [
         }
       }
       expect(ids.size).toBe(12);
-      // Bytes that are no ASCII come back as they came; an empty id is none.
+      // Non-ASCII bytes are returned unchanged. An empty ID counts as absent.
       for (const [own, echoed] of [
         ['caf\u00e9 \u00ff', 'caf\u00e9 \u00ff'],
         ['', null],
@@ -77,7 +76,7 @@ export const HEADER_CASES: readonly ContractCase[] = [
     },
   },
   {
-    title: 'a body of exactly 10 MB is taken, announced or in chunks; one byte more is 413',
+    title: 'a body of 10 MB is accepted, with a length or in chunks; one more byte is 413',
     covers: ['limits: rule 4 request body maximum 10', 'errors: 413 request_entity_too_large'],
     async run(world) {
       const whole = `{"model":"${world.model.id}","messages":${JSON.stringify((LEAST_BODY[CHAT] as { messages: object }).messages)},"pad":"`;

@@ -6,7 +6,7 @@ import type { ErrorSituation } from './contract-situation.js';
 const unauthenticated = { status: 401, type: 'authentication_error', messagesType: 'authentication_error' };
 const forbidden = { status: 403, type: 'permission_denied_error', messagesType: 'permission_error' };
 
-/** What is wrong with a key, or between a key and a model. */
+/** Refusals because of the key, or because the key may not use the model. */
 export const KEY_REFUSALS: readonly ErrorSituation[] = [
   {
     expected: { ...unauthenticated, code: 'missing_api_key' },
@@ -49,7 +49,7 @@ export const KEY_REFUSALS: readonly ErrorSituation[] = [
     arrange: async (world) => {
       const { account } = await world.operator.account('1.00');
       let expiresAtMs = 0;
-      // Where the key takes longer to make than it lives, its time is refused: again.
+      // Creates the key again if its expiry had already passed and was refused.
       const { secret } = await until('the key is made before it expires', async () => {
         expiresAtMs = Date.now() + 1_500;
         const expiresAt = new Date(expiresAtMs).toISOString();

@@ -9,12 +9,12 @@ const DEFAULT_PER_MINUTE = 60;
 const OVER_THE_MINUTE = 10;
 const SLOTS_WITHOUT_PLAN = 3;
 const SLOTS_WITH_PLAN = 10;
-/** For as many calls as one minute takes, on a busy machine. */
+/** Time for the calls of one minute on a busy machine. */
 const SECONDS_OF_MANY_CALLS = 8;
 
 export const LIMIT_CASES: readonly ContractCase[] = [
   {
-    title: '60 calls a minute for an account, all its keys together, by the clock minute; the message says this key',
+    title: '60 requests per clock minute for all keys of an account; message says this key',
     covers: ['limits: Requests per minute', 'limits: rule 1 per minute counting uses', 'errors: 429 rate_limited'],
     async run(world) {
       const { account, secret } = await world.operator.account('5.00');
@@ -38,7 +38,7 @@ export const LIMIT_CASES: readonly ContractCase[] = [
     },
   },
   {
-    title: 'calls refused with 402 and for an exhausted window count toward the minute; the lists do not',
+    title: 'requests refused with 402 or window_exhausted count per minute; lists do not',
     covers: [
       'limits: rule 2 requests rejected with 402',
       'endpoints: GET /v1/models',
@@ -59,8 +59,7 @@ export const LIMIT_CASES: readonly ContractCase[] = [
         for (const path of ['/v1/models', '/v1/gateway/usage', '/v1/models', '/v1/gateway/usage']) {
           expect((await send(world.url, { path, secret })).status).toBe(200);
         }
-        // Of five calls in a row three lie in one minute, and two of these are the most that are
-        // not limited.
+        // Three of five consecutive calls are in one minute, and only two of these are not limited.
         const codes: string[] = [];
         for (let n = 0; n < 5; n += 1)
           codes.push(codeOf(await send(world.url, modelCall(CHAT, secret, world.model.id))));
@@ -70,7 +69,7 @@ export const LIMIT_CASES: readonly ContractCase[] = [
     },
   },
   {
-    title: '3 calls at a time without a plan, 10 with one; a stream holds its slot until it ends',
+    title: '3 concurrent requests without a plan, 10 with one; a stream keeps its slot',
     covers: [
       'limits: Concurrent requests',
       'events: sentence 1 streaming with stream true',
@@ -98,7 +97,7 @@ export const LIMIT_CASES: readonly ContractCase[] = [
         await until('the streams run', () => world.simulator.calls({ model: slow.upstream }).length === slots);
         const over = await send(world.url, modelCall(CHAT, secret, world.model.id));
         expect([codeOf(over), over.headers['retry-after']]).toEqual(['429 concurrency_limit', '2']);
-        // What is not funded takes no slot.
+        // An unfunded call takes no slot.
         expect((await send(world.url, modelCall(COUNT_TOKENS, secret, world.model.id))).status).toBe(200);
         world.simulator.release(account, slots);
         expect((await Promise.all(streams)).map(({ status, cut }) => [status, cut])).toEqual(
@@ -109,8 +108,7 @@ export const LIMIT_CASES: readonly ContractCase[] = [
     },
   },
   {
-    title:
-      'each of the three windows stops calls when it is used up, with the seconds to its reset; the model list goes on',
+    title: 'each exhausted window refuses requests until its reset',
     covers: [
       'limits: Usage windows (session_5h, weekly, monthly)',
       'states and transitions: sentence 2 when any window is',
@@ -160,7 +158,7 @@ export const LIMIT_CASES: readonly ContractCase[] = [
     },
   },
   {
-    title: 'key_limit_reached: three keys, or what the plan says; revoked ones do not count',
+    title: 'key_limit_reached: three keys or the plan’s number, without revoked keys',
     covers: [
       'api key: rule 3 each plan sets a',
       'limits: rule 8 active keys per account',

@@ -6,11 +6,11 @@ import type { ErrorSituation } from './contract-situation.js';
 import type { ContractWorld } from './contract-world.js';
 
 const SECONDS_OF_A_MINUTE = /^([1-9]|[1-5]\d|60)$/;
-/** For the calls of one situation. */
+/** Time for the calls of one situation. */
 const SECONDS_OF_FEW_CALLS = 3;
 const limited = { status: 429, type: 'rate_limit_error', messagesType: 'rate_limit_error' };
 
-/** A limit of the account is reached. */
+/** Refusals because a limit of the account is reached. */
 export const LIMIT_REFUSALS: readonly ErrorSituation[] = [
   {
     expected: { ...limited, code: 'rate_limited', retryAfter: SECONDS_OF_A_MINUTE, message: /this key/i },
@@ -56,7 +56,7 @@ export const LIMIT_REFUSALS: readonly ErrorSituation[] = [
   },
 ];
 
-/** The key of an account whose plan allows one call, which was made and is settled. */
+/** Returns the key of an account whose plan allows one call, after that call is settled. */
 async function usedUp(world: ContractWorld, plan: object): Promise<string> {
   const { account, secret } = await world.operator.account('1.00');
   await world.subscribe(account, plan);

@@ -5,7 +5,7 @@ import type { ContractCase } from './contract-case.js';
 
 export const LIST_CASES: readonly ContractCase[] = [
   {
-    title: 'GET /v1/models: the list of the models that the key may call',
+    title: 'GET /v1/models lists the models that the key may use',
     covers: [
       'endpoints: GET /v1/models',
       'model list: object',
@@ -39,7 +39,7 @@ export const LIST_CASES: readonly ContractCase[] = [
     },
   },
   {
-    title: 'GET /v1/gateway/usage: plan, windows with their resets, wallet and key',
+    title: 'GET /v1/gateway/usage returns plan, windows with resets, wallet and key',
     covers: [
       'endpoints: GET /v1/gateway/usage',
       'usage object: object',
@@ -95,7 +95,7 @@ export const LIST_CASES: readonly ContractCase[] = [
   },
 ];
 
-/** 00:00 UTC of the Monday that comes. */
+/** Returns 00:00 UTC of the next Monday. */
 function nextMonday(): string {
   const now = new Date();
   const days = (8 - now.getUTCDay()) % 7 || 7;

@@ -3,8 +3,8 @@ import { until } from '@gateway/testkit';
 const MINUTE_SECONDS = 60;
 
 /**
- * Waits until the clock minute has so many seconds left: what is counted now is counted in one
- * minute.
+ * Waits until the clock minute has this many seconds left, so that all following requests count in
+ * one minute.
  */
 export async function minuteWithSecondsLeft(seconds: number): Promise<void> {
   const hasThem = (): boolean => (Date.now() / 1_000) % MINUTE_SECONDS < MINUTE_SECONDS - seconds;

@@ -4,7 +4,7 @@ import type { ErrorSituation } from './contract-situation.js';
 const forbidden = { status: 403, type: 'permission_denied_error', messagesType: 'permission_error' };
 const unpaid = { status: 402, type: 'insufficient_quota', messagesType: 'billing_error', billing: true } as const;
 
-/** Nobody pays for the call. */
+/** Refusals because the request is not funded. */
 export const MONEY_REFUSALS: readonly ErrorSituation[] = [
   {
     expected: { ...forbidden, code: 'monthly_spend_cap_exceeded', billing: true },

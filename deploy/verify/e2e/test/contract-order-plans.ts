@@ -1,12 +1,12 @@
 import type { ContractModel, ContractWorld } from './contract-world.js';
 
-/** Plans of one period, so that what was used of a window or an allotment stays used. */
+/** Plans of one period, so that used windows and allotments stay used. */
 export function orderPlans(world: ContractWorld, account: string, model: ContractModel, slow: ContractModel) {
   const periodStart = Date.now() - 60_000;
   const move = async (plan: object): Promise<void> => {
     await world.subscribe(account, plan, periodStart);
   };
-  // A cent of it is used; what is left pays for no other call.
+  // One cent of it is used. The rest does not cover another call.
   const usd = { type: 'weekly', unit: 'usd', limit: '0.0101' };
   const requests = (limit: number): object => ({ type: 'monthly', unit: 'requests', limit });
   const allotment = (limit: number): object => ({ modelId: model.id, unit: 'requests', limit });

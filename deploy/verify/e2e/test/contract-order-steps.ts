@@ -9,45 +9,43 @@ import type { ContractModel, ContractWorld } from './contract-world.js';
 
 export const PATHS: Readonly<Record<Style, string>> = { chat: '/v1/chat/completions', messages: '/v1/messages' };
 
-/**
- * What a scene's next call is made with: each repair changes something of it, or of the account
- * behind it.
- */
+/** Parameters of a scene's next call. Each repair changes one of them, or the account. */
 interface CallParts {
   path: string;
   secret: string | null;
   contentType: string;
-  /** Null: the whole body is sent. */
+  /** Null: the complete body is sent. */
   announcedBytes: number | null;
 }
 
-/** A refusal of the order: its cause is there from the beginning, until it is repaired. */
+/** A refusal of the order. Its cause exists from the beginning until it is repaired. */
 export interface OrderStep {
   readonly rank: RefusalRank;
   readonly code: RefusalCode;
   repair(): Promise<void>;
 }
 
-/** Who pays for the model. */
+/** The funding of the model. */
 export type Funding = 'plan' | 'wallet';
 
-/** Everything that a scene's calls depend on. */
+/** Everything that the calls of a scene depend on. */
 export interface Actors {
   readonly world: ContractWorld;
   readonly style: Style;
   readonly team: AccountView;
   readonly model: ContractModel;
   /**
-   * Without a cap; with a cap that covers no call; with such a cap and a list without the model.
+   * A key without a cap; a key whose cap covers no call; a key with such a cap and without the
+   * model.
    */
   readonly keys: Readonly<Record<'free' | 'capped' | 'narrow', { readonly key: string; readonly secret: string }>>;
   readonly plans: ReturnType<typeof orderPlans>;
-  /** The call that has the only slot. */
+  /** The call that uses the only slot. */
   readonly held: Promise<unknown>;
   readonly parts: CallParts;
 }
 
-/** Every refusal that can be caused together with the others of that funding, in their order. */
+/** Returns all refusals that can be caused together with this funding, in their order. */
 export function orderSteps(actors: Actors, funding: Funding): readonly OrderStep[] {
   const ofFunding = funding === 'plan' ? planSteps(actors) : walletSteps(actors);
   return [...requestSteps(actors), ...modelSteps(actors), ...ofFunding, ...lastSteps(actors)];
@@ -131,7 +129,7 @@ function step(code: RefusalCode, repair: () => unknown): OrderStep {
   };
 }
 
-/** Saves the model with these fields; without prices they stay. */
+/** Saves the model with these fields. Without `prices`, the prices stay. */
 export async function putModel({ world, model }: Actors, fields: object): Promise<void> {
   await world.operator.putInForce(`/models/${model.id}`, { displayName: 'order', kind: 'chat', ...fields });
 }

@@ -9,21 +9,21 @@ import type { ContractModel, ContractWorld } from './contract-world.js';
 
 export interface OrderScene {
   readonly steps: readonly OrderStep[];
-  /** The call that breaks every rule that is not repaired yet. */
+  /** Makes a call that breaks every rule that is not repaired yet. */
   call(): Promise<ContractAnswer>;
-  /** The same on count_tokens, which takes no slot and is not funded. */
+  /** Makes the same call on count_tokens, which takes no slot and is not funded. */
   count(): Promise<ContractAnswer>;
 }
 
 const TOO_LONG = 10_485_761;
-/** Covers no call that costs anything more. */
+/** Does not cover a call that costs more. */
 const LEAST_USD = '0.000000001';
 
 /**
- * An account, keys and a model of which everything is wrong that can be wrong at once, and the
- * repairs in the order in which calls are refused. `plan`: a plan pays for the model; else the
- * wallet alone does. A call before the n-th repair breaks the n-th rule and every one after it: its
- * answer shows that the n-th comes before each of them.
+ * Arranges an account, keys and a model with all faults that are possible at the same time, and the
+ * repairs in the order of refusals. `plan`: a plan pays for the model. `wallet`: only the wallet
+ * pays. A call before the n-th repair breaks the n-th rule and all later ones, so its response
+ * shows that the n-th rule comes first.
  */
 export async function arrangeOrder(world: ContractWorld, funding: Funding, style: Style): Promise<OrderScene> {
   const actors = await fundedAccount(world, funding, style);
@@ -60,7 +60,7 @@ async function fundedAccount(world: ContractWorld, funding: Funding, style: Styl
     await useOnce(world, keys.free.secret, model);
   }
   const held = send(world.url, { path: PATHS.chat, secret: keys.free.secret, body: bodyOf(slow) });
-  // Awaited when its row is repaired; a scene that fails before leaves it to end with the provider.
+  // Awaited when its refusal is repaired. If a scene fails before, the call ends with the provider.
   held.catch(() => undefined);
   await until('the slot is taken', () => world.simulator.calls({ model: slow.upstream }).length === 1);
   const parts = { path: `${PATHS[style]}/`, secret: null, contentType: 'text/plain', announcedBytes: TOO_LONG };
@@ -82,7 +82,7 @@ function bodyOf(model: ContractModel): object {
   return { model: model.id, ...LEAST_BODY[PATHS.messages] };
 }
 
-/** One call that is made, paid and settled. */
+/** Makes one call and waits until it is paid and settled. */
 async function useOnce(world: ContractWorld, secret: string, model: ContractModel): Promise<void> {
   const answer = await send(world.url, { path: PATHS.chat, secret, body: bodyOf(model) });
   if (answer.status !== 200) throw new Error(`the first call was refused: ${answer.text}`);

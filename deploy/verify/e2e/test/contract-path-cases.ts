@@ -5,7 +5,7 @@ import { expectRefusal } from './contract-raw-refusal.js';
 import { requestRaw, rawRequest } from './raw-http.js';
 
 /**
- * Request lines that name no endpoint. A path is compared as it is: case, slashes and encodings
+ * Request lines that match no endpoint. Paths are compared exactly: case, slashes and encodings
  * count.
  */
 const NO_ENDPOINTS = [
@@ -41,9 +41,9 @@ const NO_ENDPOINTS = [
   'get /v1/models',
 ] as const;
 
-/** What is no HTTP request: answered in the chat envelope with code invalid_request. */
+/** Invalid HTTP requests. The response uses the chat envelope and the code invalid_request. */
 const NO_REQUESTS: readonly (readonly [string, string, number])[] = [
-  ['no HTTP at all', 'hello\r\n\r\n', 400],
+  ['another protocol', 'hello\r\n\r\n', 400],
   ['a header without a name', 'GET /v1/models HTTP/1.1\r\n: x\r\n\r\n', 400],
   ['two lengths', `POST ${CHAT} HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n{}`, 400],
   [
@@ -56,8 +56,7 @@ const NO_REQUESTS: readonly (readonly [string, string, number])[] = [
 
 export const PATH_CASES: readonly ContractCase[] = [
   {
-    title:
-      'no method but the listed one, no other case, slashes, encodings or forms of a path: 404 unsupported_endpoint',
+    title: 'only the exact method and path match: 404 unsupported_endpoint',
     covers: [
       'errors: 404 unsupported_endpoint',
       'endpoints: sentence 1 all endpoints below except',
@@ -77,7 +76,7 @@ export const PATH_CASES: readonly ContractCase[] = [
     },
   },
   {
-    title: 'what is no HTTP request is answered with both ids and the chat envelope',
+    title: 'an invalid HTTP request is refused with both IDs and the chat envelope',
     covers: ['errors: x-gateway-request-id', 'errors: x-request-id', 'errors: sentence 1 on chat completions style'],
     async run(world) {
       await Promise.all(
@@ -90,7 +89,7 @@ export const PATH_CASES: readonly ContractCase[] = [
     },
   },
   {
-    title: 'a query is no part of the path: ?beta=true works and reaches the provider',
+    title: 'a query does not change the endpoint: ?beta=true reaches the provider',
     covers: ['endpoints: POST /v1/messages', 'endpoints: POST /v1/messages/count_tokens'],
     async run(world) {
       const model = await world.makeModel();

@@ -1,9 +1,7 @@
 import { expect } from '@jest/globals';
 import type { RawAnswer } from './raw-http.js';
 
-/**
- * A refusal as it came over the wire: status, ids, envelope, and no header of the forbidden kinds.
- */
+/** Checks a raw refusal: status, IDs, envelope, and no forbidden headers. */
 export function expectRefusal(
   what: string,
   answer: RawAnswer,

@@ -4,10 +4,7 @@ import { MONEY_REFUSALS } from './contract-money-refusals.js';
 import { REQUEST_REFUSALS } from './contract-request-refusals.js';
 import type { ErrorSituation } from './contract-situation.js';
 
-/**
- * Every refusal that the gateway decides by itself on a system that is well and serves all
- * endpoints.
- */
+/** All refusals that the gateway decides by itself on a healthy system with all endpoints. */
 export const REFUSALS: readonly ErrorSituation[] = [
   ...REQUEST_REFUSALS,
   ...KEY_REFUSALS,

@@ -10,7 +10,7 @@ import type { ContractWorld } from './contract-world.js';
 export const REQUEST_CASES: readonly ContractCase[] = [
   ...REQUESTS.flatMap((row) => [refusedFields(row), forwardedFields(row)]),
   {
-    title: '400 invalid_request: what is not a JSON object under application/json, in both protocols',
+    title: '400 invalid_request: the body is not a JSON object with application/json',
     covers: ['errors: 400 invalid_request', 'request objects: sentence 1 all request bodies accept'],
     async run(world) {
       const model = await world.makeModel();
@@ -27,7 +27,7 @@ export const REQUEST_CASES: readonly ContractCase[] = [
     },
   },
   {
-    title: 'application/json with parameters and in capitals is taken',
+    title: 'application/json is accepted with parameters and in capitals',
     covers: ['errors: 400 invalid_request'],
     async run(world) {
       for (const type of ['application/json; charset=utf-8', 'Application/JSON', 'application/json;charset=UTF-8']) {
@@ -37,7 +37,7 @@ export const REQUEST_CASES: readonly ContractCase[] = [
     },
   },
   {
-    title: 'legacy prompts, inputs and system texts may be texts or arrays',
+    title: 'prompts, inputs and system texts may be strings or arrays',
     covers: [
       'request objects: Legacy completion prompt',
       'request objects: Embeddings input',
@@ -60,7 +60,7 @@ export const REQUEST_CASES: readonly ContractCase[] = [
     },
   },
   {
-    title: 'stream_options.include_usage true ends a stream with a usage chunk; without it there is none',
+    title: 'a stream ends with a usage chunk only with stream_options.include_usage',
     covers: ['request objects: Chat completion stream_options', 'events: sentence 1 streaming with stream true'],
     async run(world) {
       const request = async (fields: object): Promise<string[]> => {
@@ -82,8 +82,7 @@ export const REQUEST_CASES: readonly ContractCase[] = [
     },
   },
   {
-    title:
-      'a field that the model does not support is refused by the provider: 400 invalid_request in its words on chat',
+    title: 'the provider refuses an unsupported field: 400 invalid_request',
     covers: [
       'what the service does: sentence 5 the request body is',
       'errors: 400 invalid_request',
@@ -102,7 +101,7 @@ export const REQUEST_CASES: readonly ContractCase[] = [
     },
   },
   {
-    title: 'embeddings are for embedding models only',
+    title: 'embeddings work only with embedding models',
     covers: ['request objects: Embeddings model', 'endpoints: POST /v1/embeddings'],
     async run(world) {
       // Their sources list every endpoint.
@@ -125,7 +124,7 @@ function refusedFields({ request, path, required, wrong }: RequestRow): Contract
     isListed(request, name),
   );
   return {
-    title: `${request}: required fields, and the types of those that are read`,
+    title: `${request}: required fields and types of fields are checked`,
     covers: [
       ...fields.map((name) => `request objects: ${request} ${name}`),
       ...(path === CHAT ? ['limits: rule 5 chat completion n 1'] : []),
@@ -145,7 +144,7 @@ function refusedFields({ request, path, required, wrong }: RequestRow): Contract
         for (const value of values) calls.push([name, { path, secret, body: { ...whole, [name]: value } }]);
       }
       for (const [name, call] of calls) await expectInvalid(world, call, name, JSON.stringify(call.body));
-      // A provider would refuse them too: it must not have been asked.
+      // A provider would refuse them too, so check that it received no request.
       expect(world.simulator.calls({ model: model.upstream })).toEqual([]);
     },
   };
@@ -154,7 +153,7 @@ function refusedFields({ request, path, required, wrong }: RequestRow): Contract
 function forwardedFields({ request, path, right }: RequestRow): ContractCase {
   const fields = Object.keys(right).filter((name) => isListed(request, name));
   return {
-    title: `${request}: optional and unknown fields reach the provider as they are`,
+    title: `${request}: optional and unknown fields reach the provider unchanged`,
     covers: [
       ...fields.map((name) => `request objects: ${request} ${name}`),
       'request objects: sentence 1 all request bodies accept',
@@ -172,7 +171,8 @@ function forwardedFields({ request, path, right }: RequestRow): ContractCase {
 }
 
 /**
- * Fields that the specification's table does not list are proven here too, but are no rows of it.
+ * Returns whether the specification's table lists the field. Other fields are tested here too, but
+ * do not cover a row.
  */
 function isListed(request: string, name: string): boolean {
   return (

@@ -6,7 +6,7 @@ const BODY_BYTES_MAX = 10_485_760;
 const invalid = { type: 'invalid_request_error', messagesType: 'invalid_request_error' };
 const notFound = { status: 404, type: 'invalid_request_error', messagesType: 'not_found_error' };
 
-/** What is wrong with a request, or with the model that it names. */
+/** Refusals because of the request, or because of the model that it names. */
 export const REQUEST_REFUSALS: readonly ErrorSituation[] = [
   {
     expected: { ...invalid, status: 400, code: 'invalid_request', param: 'model' },

@@ -1,15 +1,15 @@
 import { CHAT, MESSAGES } from './contract-call.js';
 
-/** One request of the specification's table, and values that break its rules. */
+/** One request of the specification's table, with values that break its rules. */
 export interface RequestRow {
-  /** As the specification's table calls it. */
+  /** Name in the specification's table. */
   readonly request: string;
   readonly path: string;
-  /** Values that each required field must not have; it must not be missing or null either. */
+  /** Invalid values of each required field. It must not be missing or null either. */
   readonly required: Readonly<Record<string, readonly unknown[]>>;
-  /** Values that each optional field must not have. */
+  /** Invalid values of each optional field. */
   readonly wrong: Readonly<Record<string, readonly unknown[]>>;
-  /** Optional fields as they may be: they reach the provider unchanged. */
+  /** Valid optional fields, which reach the provider unchanged. */
   readonly right: Readonly<Record<string, unknown>>;
 }
 
@@ -73,20 +73,20 @@ export const REQUESTS: readonly RequestRow[] = [
   },
 ];
 
-/** Every endpoint would take it. */
+/** A body that every endpoint accepts. */
 export const WHOLE = '{"model":"M","max_tokens":5,"input":"x","messages":[{"role":"user","content":"x"}]}';
 
-/** Bodies and content types that are no JSON request at all; `M` stands for the model. */
+/** Bodies and content types that are not valid JSON requests. `M` is replaced by the model. */
 export const NO_JSON: readonly (readonly [string, Readonly<Record<string, string>>, string | Buffer])[] = [
   ['no Content-Type', { 'content-type': '' }, WHOLE],
   ['another Content-Type', { 'content-type': 'text/plain' }, WHOLE],
   ['a form', { 'content-type': 'application/x-www-form-urlencoded' }, 'model=M'],
-  ['no JSON', {}, '{"model":'],
+  ['incomplete JSON', {}, '{"model":'],
   ['an empty body', {}, ''],
   ['an array', {}, '[]'],
   ['a string', {}, '"M"'],
   ['a byte order mark', {}, `\uFEFF${WHOLE}`],
-  ['bytes that are no UTF-8', {}, Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])],
+  ['invalid UTF-8', {}, Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])],
   ['a name that occurs twice', {}, WHOLE.replace('}]', String.raw`}],"mod\u0065l":"M"`)],
   ['a compressed body', { 'content-encoding': 'gzip' }, WHOLE],
 ];

@@ -2,18 +2,20 @@ import { CHAT, MESSAGES, modelCall } from './contract-call.js';
 import type { ContractCall, ExpectedError, Style } from './contract-call.js';
 import type { ContractWorld } from './contract-world.js';
 
-/** A call that the gateway itself refuses, in the words of the specification's error table. */
+/** A call that the gateway refuses or fails, with the error of the specification's table. */
 export interface ErrorSituation {
   readonly expected: ExpectedError;
-  /** What the row is about, where a code has several. */
+  /** Distinguishes several situations of one code. */
   readonly what?: string;
-  /** Makes the situation, once for both styles; gives the call of a style. */
+  /**
+   * Arranges the situation once for both styles. Returns a function that makes the call of a style.
+   */
   arrange(world: ContractWorld): Promise<(style: Style) => ContractCall>;
-  /** Ends what the situation left running. */
+  /** Ends work that the situation left running. */
   end?(world: ContractWorld): void;
 }
 
-/** An ordinary call of a key on a model. */
+/** Returns a valid call of a model with a key. */
 export function callOf(secret: string | null, model: string, fields: object = {}): (style: Style) => ContractCall {
   return (style) => modelCall(style === 'chat' ? CHAT : MESSAGES, secret, model, fields);
 }

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 
 const SPECIFICATION = new URL('../../../../libs/contracts/specification/model-gateway-api.md', import.meta.url);
 
-/** Words of a sentence that name it: a changed sentence is another row. */
+/** Number of words that identify a sentence, so that a changed sentence gets another ID. */
 const WORDS_OF_A_RULE = 4;
-/** Tables in which the first column alone does not name a row: their columns that do. */
+/** Key columns of tables whose first column alone does not identify a row. */
 const KEY_COLUMNS: Readonly<Record<string, readonly number[]>> = {
   'Status,Code,Condition': [0, 1],
   'Status,Code,Meaning': [0, 1],
@@ -13,15 +13,15 @@ const KEY_COLUMNS: Readonly<Record<string, readonly number[]>> = {
 };
 
 /**
- * Every row of every table and every sentence, list entry and numbered rule of the specification,
- * as ids of the form `<section>: <row>`. A row that names several codes, or several fields, is one
- * id for each. A line that only announces what follows it is none.
+ * Returns the IDs of every table row, sentence, list entry and numbered rule of the specification,
+ * in the form `<section>: <row>`. A row with several codes or fields has one ID for each. A line
+ * that only introduces the next lines has no ID.
  */
 export function specificationRows(): readonly string[] {
   return parseSpecification(readFileSync(SPECIFICATION, 'utf8'));
 }
 
-/** @throws Error when two rows would have one id */
+/** @throws Error if two rows have the same ID */
 export function parseSpecification(text: string): readonly string[] {
   const ids: string[] = [];
   let section = '';
@@ -43,7 +43,7 @@ export function parseSpecification(text: string): readonly string[] {
     }
   }
   const twice = ids.find((id, index) => ids.indexOf(id) !== index);
-  if (twice !== undefined) throw new Error(`two rows of the specification are called "${twice}"`);
+  if (twice !== undefined) throw new Error(`two rows of the specification have the ID "${twice}"`);
   return ids;
 }
 
@@ -68,14 +68,14 @@ function rowKeys(header: readonly string[], cells: readonly string[]): string[] 
 }
 
 /**
- * A request's fields, each with its type:
+ * Returns the fields of a request, which have their type in parentheses:
  * `model (string, catalog id), messages (array of objects)`.
  */
 function fieldKeys([request = '', ...columns]: readonly string[]): string[] {
   return columns.flatMap((column) => listed(column).map((field) => `${request} ${field.split(' (')[0]}`));
 }
 
-/** The parts of a list: commas inside parentheses part nothing. */
+/** Splits a list at commas outside parentheses. */
 function listed(text: string): string[] {
   return text
     .split(/,\s*(?![^(]*\))/)
@@ -84,8 +84,8 @@ function listed(text: string): string[] {
 }
 
 /**
- * `3 creating-one-more`: the number that stands there, or the place among the sentences of its
- * section.
+ * Returns a sentence's key: the number of the rule, or the sentence's position in its section, and
+ * the first words.
  */
 function ruleKey(line: string, place: number): string {
   const numbered = /^(\d+)\. (.*)$/.exec(line);

@@ -34,10 +34,7 @@ const unknown = {
   param: 'model',
 };
 
-/**
- * What the provider's answer becomes (specification, Errors), of a model whose only source gives
- * it.
- */
+/** Expected errors (specification, Errors) for the responses of a model's only source. */
 export const UPSTREAM_ERRORS: readonly ErrorSituation[] = [
   ...[400, 422, 409].map((status) => answered(status, invalid)),
   answered(401, { ...credentials, status: 401 }),
@@ -56,11 +53,11 @@ export const UPSTREAM_ERRORS: readonly ErrorSituation[] = [
     ...failed,
     status: 502,
   }),
-  situation('an answer that broke after the request was sent', [{ end: 'reset' }], late),
-  situation('no answer in time', [{ end: 'stall' }], late, { source: { limits: { headersTimeoutMs: 300 } } }),
+  situation('the connection broke after the request was sent', [{ end: 'reset' }], late),
+  situation('no response in time', [{ end: 'stall' }], late, { source: { limits: { headersTimeoutMs: 300 } } }),
   {
     expected: { status: 502, code: 'upstream_unreachable', type: 'api_error', messagesType: 'api_error' },
-    what: 'nobody listens',
+    what: 'connection refused',
     arrange: async (world) => {
       const baseUrls = ['http://127.0.0.1:1'];
       return callOf(world.rich.secret, (await world.makeModel({ baseUrls })).id);
@@ -69,7 +66,7 @@ export const UPSTREAM_ERRORS: readonly ErrorSituation[] = [
 ];
 
 function answered(status: number, expected: ExpectedError, headers: Record<string, string> = {}): ErrorSituation {
-  return situation(`the provider answers ${status} ${JSON.stringify(headers)}`, [{ status, headers }], expected);
+  return situation(`the provider responds with ${status} ${JSON.stringify(headers)}`, [{ status, headers }], expected);
 }
 
 function situation(

@@ -10,28 +10,26 @@ import { sharedSystem } from './system.js';
 import type { SharedSystem } from './system.js';
 import type { TestAccount, TestOperator } from './operator.js';
 
-/** Each answer waits for up to three seconds. */
-
 /** A model whose sources are the simulator's listeners. */
 export interface ContractModel {
   readonly id: string;
-  /** How the simulator knows it. */
+  /** Its name at the simulator. */
   readonly upstream: string;
 }
 
 export interface ModelOptions {
   readonly model?: Partial<ModelSpec>;
-  /** For each of its sources. */
+  /** Fields of each of its sources. */
   readonly source?: Partial<SourcePut>;
-  /** One source for each; absent: the simulator's first listener. */
+  /** One source for each URL. Absent: the simulator's first listener. */
   readonly baseUrls?: readonly string[];
 }
 
-/** Costs the same cent whatever is said, so that what is held is what is charged. */
+/** Prices of one cent per call, independent of tokens, so that the hold equals the charge. */
 export const CENT = { inputPerMillion: '0', outputPerMillion: '0', perCall: '0.01' };
 const EMBEDDINGS = '/v1/embeddings';
 
-/** What a model must be for the endpoint. */
+/** Returns the model options that the endpoint needs. */
 export function kindFor(path: string): ModelOptions {
   return path === EMBEDDINGS ? { model: { kind: 'embedding' } } : {};
 }
@@ -39,15 +37,15 @@ export function kindFor(path: string): ModelOptions {
 const PROVIDER = { id: 'contract', spec: { name: 'contract', format: 'openai' } };
 
 /**
- * The shared system, a provider of the test file's own, and what its cases make over the operator
- * API.
+ * The shared system, a provider for one test file, and helpers that create objects over the
+ * operator API.
  */
 export class ContractWorld {
   readonly system: SharedSystem;
   readonly simulator: ProviderSimulator;
-  /** Of an account with money and without narrow limits. */
+  /** An account with money and high limits. */
   readonly rich: TestAccount;
-  /** Serves every endpoint but embeddings. */
+  /** Serves every endpoint except embeddings. */
   readonly model: ContractModel;
   readonly embeddingModel: ContractModel;
 
@@ -77,12 +75,12 @@ export class ContractWorld {
     return this.system.operator;
   }
 
-  /** Of the first edge. */
+  /** URL of the first edge. */
   get url(): string {
     return this.system.edgeUrls[0] ?? '';
   }
 
-  /** The one that serves the endpoint. */
+  /** Returns the model that serves the endpoint. */
   modelFor(path: string): ContractModel {
     return path === EMBEDDINGS ? this.embeddingModel : this.model;
   }
@@ -91,17 +89,14 @@ export class ContractWorld {
     return newModel(this.operator, options.baseUrls ?? [this.simulator.urls[0]], options);
   }
 
-  /** A model whose next calls are answered by these steps. */
+  /** Creates a model whose next calls are answered by these steps. */
   async scripted(steps: readonly ScriptStep[], options: ModelOptions = {}, times = 1_000): Promise<ContractModel> {
     const model = await this.makeModel(options);
     this.simulator.script({ model: model.upstream, times, steps: [...steps] });
     return model;
   }
 
-  /**
-   * Replaces the only source of a model that {@link makeModel} made: whole, with these fields
-   * changed.
-   */
+  /** Replaces the only source of a model from {@link makeModel}, with these fields changed. */
   async putSource(model: ContractModel, fields: Partial<SourcePut>): Promise<void> {
     const spec = sourceSpecOf(model, this.simulator.urls[0], 0, fields);
     await this.operator.putInForce(`/sources/${sourceIdOf(model, 0)}`, spec);
@@ -111,7 +106,7 @@ export class ContractWorld {
     return richAccount(this.operator);
   }
 
-  /** A team account without money and keys. */
+  /** Creates a team account without money and keys. */
   async teamAccount(): Promise<AccountView> {
     const name = `team-${randomBytes(6).toString('hex')}`;
     const spec = { name, email: `${name}@example.com`, emailVerified: true, type: 'team' };
@@ -122,7 +117,7 @@ export class ContractWorld {
     return this.operator.must('POST', `/accounts/${account}/keys`, { name: 'contract', ...spec });
   }
 
-  /** The record of a call, once the limit store has what it was charged. */
+  /** Returns the record of a call after the limit store has received its charge. */
   async settled(account: string, requestId: string): ReturnType<TestOperator['record']> {
     const found = await this.operator.record(requestId);
     const redis = connectRedis(this.system.redisUrl);
@@ -134,15 +129,13 @@ export class ContractWorld {
     return found;
   }
 
-  /** A cap on the owner of an account; null: none. */
+  /** Sets the cap of an account's owner. Null removes it. */
   async capOwner({ id, email, ownerMemberId }: AccountView, monthlySpendCapUsd: string | null): Promise<void> {
     const put = { email, emailVerified: true, role: 'owner', monthlySpendCapUsd };
     await this.operator.must('PUT', `/accounts/${id}/members/${ownerMemberId}`, put);
   }
 
-  /**
-   * Subscribes an account to a plan of its own for a period of thirty days that began a minute ago.
-   */
+  /** Creates a plan and subscribes the account for thirty days from a minute ago. */
   async subscribe(account: string, plan: object, periodStart = Date.now() - 60_000): Promise<{ periodEnd: string }> {
     const planId = `plan-${randomBytes(6).toString('hex')}`;
     await this.operator.must('PUT', `/plans/${planId}`, { name: 'Contract', tier: 'contract', models: null, ...plan });

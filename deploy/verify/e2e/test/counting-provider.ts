@@ -2,23 +2,23 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** What one model's calls met at the provider. */
+/** Counts of one model's calls at the provider. */
 export interface ProviderCount {
   readonly calls: number;
-  /** Most of them at a time. */
+  /** Highest number of concurrent calls. */
   readonly most: number;
 }
 
 export interface ProviderBehaviour {
-  /** From the whole request to the answer. */
+  /** Delay between the complete request and the response. */
   readonly delayMs?: number;
-  /** Each so many-th call is answered with 500; absent: none. */
+  /** Every n-th call fails with 500. Absent: none. */
   readonly failEvery?: number;
 }
 
 /**
- * A provider that counts: every answer is short and the same, so that thousands of them cost
- * little.
+ * A provider that counts calls. All responses are short and equal, so that thousands of them are
+ * cheap.
  */
 export interface CountingProvider {
   readonly url: string;
@@ -43,7 +43,7 @@ const ANSWER = JSON.stringify({
   usage: { prompt_tokens: 10, completion_tokens: 10, total_tokens: 20 },
 });
 const FAILURE = JSON.stringify({ error: { message: 'failed on purpose', type: 'server_error', code: null } });
-/** Longer than a pause of the gateway's idle connections in a test. */
+/** Longer than the gateway keeps idle connections in a test. */
 const KEEP_ALIVE_MS = 120_000;
 
 /** Listens on a free port of this machine. */
@@ -84,7 +84,7 @@ async function readModel(request: IncomingMessage): Promise<string> {
   return (JSON.parse(body) as { model: string }).model;
 }
 
-/** A call counts as running from its whole request until its answer is about to be written. */
+/** Counts a call as running from its complete request until just before its response. */
 function answer(counted: Counted, response: ServerResponse): void {
   counted.calls += 1;
   counted.running += 1;

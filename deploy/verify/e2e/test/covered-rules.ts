@@ -1,21 +1,21 @@
-/** Above a test: ids of rules, failures or rows that it covers, separated by `; `. */
+/** A comment above a test: IDs of the covered rules, failures or rows, separated by `; `. */
 const COMMENT = /^\s*\/\/ Covers (.+)$/;
 /** A test, or a row of its table. */
 const TEST = /^\s*(?:test(?:\.\w+)*[.(]|['"`[{(])/;
 
 /** A comment `// Covers …` that names `ids`. */
 export interface CoverComment {
-  /** From the root of the repository. */
+  /** Path from the root of the repository. */
   readonly file: string;
   readonly ids: readonly string[];
-  /** False if no test follows it, so that it covers nothing. */
+  /** False if no test follows, so that the comment covers nothing. */
   readonly isAboveTest: boolean;
 }
 
 /**
- * Reads the comments `// Covers …` of all tests. An id is one of `protocolRules` or
+ * Reads the comments `// Covers …` of all tests. An ID is one of `protocolRules` or
  * `specificationRows`.
- * @param files texts of all tracked files by path from the root
+ * @param files texts of all tracked files, by path from the root
  */
 export function readCoverComments(files: ReadonlyMap<string, string>): CoverComment[] {
   return [...files].flatMap(([file, text]) => {

@@ -1,26 +1,29 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Answers that a client repeats: nothing was decided (docs/protocol.md#failures). */
+/** Errors after which a client retries: the request was not decided (docs/protocol.md#failures). */
 const UNDECIDED = /\b(admission_error|lookup_failed|usage_unavailable)\b/;
 const REPEATED_FOR_MS = 20_000;
 const PAUSE_MS = 50;
 
-/** What is looked at of an answer. */
+/** Parts of a response that show whether the request was decided. */
 export interface Decidable {
   readonly status: number | null;
-  /** Read where the status is not 200. */
+  /** Only read if the status is not 200. */
   readonly text: string;
 }
 
-/** Whether nobody decided in time, as on a machine that stood still: documented, and no refusal. */
+/**
+ * Whether the request was not decided in time, for example on a stalled machine. This is documented
+ * and is not a refusal.
+ */
 export function isUndecided({ status, text }: Decidable): boolean {
   return status === 500 && UNDECIDED.test(text);
 }
 
 /**
- * Calls as clients do: again while nobody decides, for 20 s at most. Gives the last answer,
- * whatever it is. Not for those who prove a 500.
- * @param isPassing another answer that is repeated
+ * Sends a request and repeats it while it is not decided, for at most 20 s, as clients do. Returns
+ * the last response. Not for tests that expect a 500.
+ * @param isPassing returns true for other responses that are repeated
  */
 export async function decided<T extends Decidable>(
   call: () => Promise<T>,

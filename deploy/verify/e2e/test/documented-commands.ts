@@ -3,19 +3,21 @@ import { join, relative } from 'node:path';
 
 export interface DocumentedCommand {
   readonly document: string;
-  /** Without what is set before it and without a comment behind it. */
+  /** Without leading variables and without a trailing comment. */
   readonly command: string;
 }
 
 const PROGRAMS = 'npm|npx|node|curl|psql|pg_dump|pg_restore|docker|helm|kubectl|nats|redis-cli|promtool';
 const COMMAND = new RegExp(`^(?:[A-Z_]+=\\S+ )*((?:${PROGRAMS}) \\S.*)$`);
 const BLOCK = /^[ ]*```(\w*)\n([\s\S]*?)^[ ]*```/gm;
-/** In running text: a command, or the name of a script alone. */
+/** A command in running text, or only the name of a script. */
 const SPAN = /`([^`\n]+)`/g;
 const SCRIPT_ALONE = /^(?:prove|bench):[a-z]+$/;
 const LEFT_OUT = new Set(['node_modules', 'dist', '.git', '.state', '.infra', '.cache', '.compose']);
 
-/** All Markdown below a directory but what others wrote, by paths from the root. */
+/**
+ * Returns all Markdown files below a directory except third-party files, as paths from the root.
+ */
 export function documents(root: string): string[] {
   const below = (directory: string): string[] =>
     readdirSync(directory, { withFileTypes: true }).flatMap((entry) => {
@@ -26,7 +28,9 @@ export function documents(root: string): string[] {
   return below(root).sort();
 }
 
-/** What a reader would paste: the lines of shell blocks and the commands in running text. */
+/**
+ * Returns the commands that a reader may paste: lines of shell blocks and commands in running text.
+ */
 export function commandsIn(root: string, document: string): DocumentedCommand[] {
   const text = readFileSync(join(root, document), 'utf8');
   const blocks = [...text.matchAll(BLOCK)].filter(([, language]) => language === '' || language === 'sh');

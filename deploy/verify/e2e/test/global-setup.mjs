@@ -1,5 +1,6 @@
-// One running system for all end-to-end tests that break nothing: they are kept apart by account.
-// Plain JavaScript on `dist`, as in production: this file is loaded before any transform exists.
+// Starts one system for all end-to-end tests that break nothing. The tests are separated by
+// account. This file is plain JavaScript that uses `dist`, because it is loaded before any
+// transform exists.
 import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, lstatSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,7 +23,7 @@ export default async function setup() {
     durable: false,
     env: {
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
-      // Tests begin traces of their own.
+      // Tests start their own traces.
       GATEWAY_TRACE_CLIENTS: 'on',
     },
     log: (line) => lines.push(line),
@@ -43,9 +44,9 @@ export default async function setup() {
 const NOTHING = { 'edge-proxy': 0, admission: 0, billing: 0, accounts: 0, catalog: 0, dashboard: 0 };
 
 /**
- * The state of a system that has migrated and stopped, for every further system of the run to begin
- * with: making a database and its tables is half of a start. Null where the database's files are
- * not within the state.
+ * Creates the state of a system that has migrated and stopped. Every other system of the run starts
+ * from a copy, because creating a database and its tables takes half of a start. Null if the
+ * database's files are outside the state.
  */
 async function makeTemplate(startSystem) {
   const stateDirectory = newDirectory('gateway-e2e-template-');
@@ -61,7 +62,7 @@ async function makeTemplate(startSystem) {
 
 function newDirectory(prefix) {
   const directory = mkdtempSync(join(tmpdir(), prefix));
-  // The database's own user must be able to pass through.
+  // The database's user must be able to enter the directory.
   chmodSync(directory, 0o711);
   return directory;
 }

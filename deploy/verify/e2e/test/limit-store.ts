@@ -1,18 +1,18 @@
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import { Redis } from 'ioredis';
 
-/** What the limit store has of an account, read as with redis-cli (layout: admission's README). */
+/** State of an account in the limit store, read as with redis-cli (layout: admission's README). */
 export interface LimitStoreState {
   readonly slots: number;
   /** Holds that still count: open, expiring or done. */
   readonly holds: number;
-  /** When each of them falls due next, Redis time in ms: a heartbeat of its edge postpones it. */
+  /** Next due time of each hold, Redis time in ms. A heartbeat of its edge postpones it. */
   readonly dueTimes: readonly number[];
   /** Names of sums that are not zero. */
   readonly heldSums: readonly string[];
 }
 
-/** The position of the due time in a hold's text, counted from 0. */
+/** Position of the due time in a hold's text, counted from 0. */
 const DUE_FIELD = 10;
 
 export async function readLimitStore(redis: Redis, account: string): Promise<LimitStoreState> {
@@ -27,7 +27,7 @@ export async function readLimitStore(redis: Redis, account: string): Promise<Lim
   };
 }
 
-/** The settled amount of a balance in the limit store, in its unit; null: it has none. */
+/** Returns the settled amount of a balance in the limit store, in its unit, or null. */
 export async function readSettled(redis: Redis, account: string, balance: string): Promise<number | null> {
   const value = await redis.hget(`{${bucketOfAccount(account)}}a:${account}`, `v:${balance}`);
   return value === null || value === '' ? null : Number(value);

@@ -2,19 +2,19 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import { HELLO } from './call.js';
 
-/** What a client saw of one call. */
+/** One call as its client saw it. */
 export interface Seen {
-  /** Null when the connection broke before a head arrived. */
+  /** Null if the connection broke before the response's head. */
   readonly requestId: string | null;
   readonly status: number | null;
-  /** A 200 whose end was the one of a complete answer. */
+  /** True for a 200 response with the end of a complete response. */
   readonly complete: boolean;
-  /** What the provider said in the answer that it used. */
+  /** Usage that the provider reported in the response. */
   readonly usage: { readonly prompt_tokens: number; readonly completion_tokens: number } | null;
   readonly account: string;
   readonly body: string;
   readonly begunAt: string;
-  /** When the client had all of it. */
+  /** Time when the client had the complete response. */
   readonly endedAt: string;
 }
 
@@ -27,14 +27,17 @@ export interface LoadOptions {
   readonly urls: readonly string[];
   readonly model: string;
   readonly callers: readonly Caller[];
-  /** Calls of one caller at a time. */
+  /** Concurrent calls of one caller. */
   readonly atOnce: number;
-  /** Between two calls of one lane; absent: none, as much load as the machine bears. */
+  /**
+   * Pause between two calls of one worker. Absent: no pause, so the load is as high as the machine
+   * allows.
+   */
   readonly pauseMs?: number;
 }
 
 export interface Load {
-  /** Grows with every answer. */
+  /** Grows with every response. */
   readonly seen: readonly Seen[];
   /** May be called twice. */
   stop(): Promise<readonly Seen[]>;
@@ -43,8 +46,8 @@ export interface Load {
 const RETRY_MS = 20;
 
 /**
- * Keeps every caller calling, plain and streamed in turn, until told to stop; then waits for the
- * last answers.
+ * Lets every caller send plain and streaming requests in turn until it is stopped, then waits for
+ * the last responses.
  */
 export function startLoad(options: LoadOptions): Load {
   const seen: Seen[] = [];
@@ -77,7 +80,7 @@ export function startLoad(options: LoadOptions): Load {
 
 async function callOnce(options: LoadOptions, caller: Caller, n: number, agent: Agent): Promise<Seen> {
   const stream = n % 2 === 0;
-  // Plain and streamed at each of the edges.
+  // Sends plain and streaming requests to each edge.
   const url = options.urls[Math.floor(n / 2) % options.urls.length] ?? '';
   const begunAt = new Date().toISOString();
   let requestId: string | null = null;
@@ -100,8 +103,8 @@ async function callOnce(options: LoadOptions, caller: Caller, n: number, agent: 
     for await (const chunk of answer.body) body += String(chunk);
     whole = true;
   } catch {
-    // A killed edge: the connection is refused, reset or cut. A client that cannot connect tries
-    // again a little later.
+    // The edge was killed: the connection was refused, reset or cut. A client that cannot connect
+    // retries a little later.
     await delay(RETRY_MS);
   }
   const complete = whole && status === 200 && (stream ? body.includes('data: [DONE]') : true);

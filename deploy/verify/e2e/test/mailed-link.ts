@@ -1,11 +1,11 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { until } from '@gateway/testkit';
 
-/** The link of the newest mail to an address that leads to a path of the dashboard. */
+/** Returns the link to a path of the dashboard from the newest email to an address. */
 export function mailedLink(address: string, path: string): Promise<string> {
   const directory = `${process.env['GATEWAY_E2E_STATE']}/mailbox`;
   const link = new RegExp(`https?://[^\\s<>]+${path}#token=[A-Za-z0-9_-]{43}`);
-  return until(`a mail to ${address} with a link to ${path}`, () => {
+  return until(`an email to ${address} with a link to ${path}`, () => {
     const names = readdirSync(directory).filter((name) => name.endsWith('.eml'));
     const found = names
       .sort()

@@ -7,12 +7,12 @@ interface OpenApiDocument {
   >;
 }
 
-/** Says what in an answer is not as the document has it; null when nothing is. */
+/** Describes how a response differs from the document. Null if it matches. */
 export type CheckAnswer = (method: string, path: string, status: number, body: unknown) => string | null;
 
 /**
- * A check of answers against an OpenAPI 3.1 document. Paths that the document does not have are not
- * checked.
+ * Returns a function that checks responses against an OpenAPI 3.1 document. It skips paths that are
+ * not in the document.
  */
 export function answersOf(document: OpenApiDocument): CheckAnswer {
   const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: false });
@@ -20,7 +20,7 @@ export function answersOf(document: OpenApiDocument): CheckAnswer {
   const compiled = new Map<string, ValidateFunction>();
   const templates = Object.keys(document.paths)
     .map((template) => ({ template, pattern: patternOf(template) }))
-    // A path without a parameter goes before one with.
+    // Paths without parameters have priority over paths with parameters.
     .sort((one, other) => one.template.split('{').length - other.template.split('{').length);
   return (method, path, status, body) => {
     const bare = path.split('?')[0] ?? '';
@@ -30,7 +30,8 @@ export function answersOf(document: OpenApiDocument): CheckAnswer {
     if (operation === undefined) return status === 404 ? null : `${method} ${found.template} is not in the document`;
     const response = operation.responses[String(status)];
     if (response === undefined) return `${method} ${found.template}: status ${status} is not in the document`;
-    if (response.content === undefined) return body === null ? null : 'a body where the document has none';
+    if (response.content === undefined)
+      return body === null ? null : 'the response has a body but the document has none';
     const pointer = ['paths', found.template, method.toLowerCase(), 'responses', String(status), 'content']
       .concat('application/json', 'schema')
       .map((word) => encodeURIComponent(word.replaceAll('~', '~0').replaceAll('/', '~1')))
@@ -41,7 +42,7 @@ export function answersOf(document: OpenApiDocument): CheckAnswer {
   };
 }
 
-/** A template's last parameter takes slashes too where a model id stands. */
+/** A `{model}` parameter also matches slashes, because model IDs contain them. */
 function patternOf(template: string): RegExp {
   const text = template
     .replace(/^\/operator\/v1/, '')

@@ -17,7 +17,7 @@ import { answersOf } from './openapi.js';
 import type { CheckAnswer } from './openapi.js';
 
 export interface OperatorAccess {
-  /** With `/operator/v1`. */
+  /** Includes `/operator/v1`. */
   readonly operatorUrl: string;
   readonly operatorToken: string;
 }
@@ -39,11 +39,11 @@ export interface TestModel {
   readonly sources: readonly string[];
 }
 
-/** An answer of the operator API as it came. */
+/** An unchanged response of the operator API. */
 export interface OperatorAnswer {
   readonly status: number;
   readonly headers: Headers;
-  /** Parsed; null without a body. */
+  /** Parsed. Null without a body. */
   readonly body: unknown;
 }
 
@@ -55,7 +55,7 @@ interface Page<T> {
 const PAGE_MAX = 200;
 const ANSWER_MS_MAX = 30_000;
 
-/** What the tests do as an operator: all of it over the operator API. */
+/** Operator actions of the tests, all over the operator API. */
 export class TestOperator {
   readonly #access: OperatorAccess;
   #check: Promise<CheckAnswer> | null = null;
@@ -65,8 +65,8 @@ export class TestOperator {
   }
 
   /**
-   * Any request, whatever it answers; an answer that is not as the OpenAPI document has it throws.
-   * `path` begins after `/operator/v1`.
+   * Sends any request and returns its response. `path` begins after `/operator/v1`. @throws Error
+   * if the response does not match the OpenAPI document
    */
   async request(
     method: string,
@@ -91,7 +91,7 @@ export class TestOperator {
     return { status: response.status, headers: response.headers, body: parsed };
   }
 
-  /** The check of the API's own document, read once. */
+  /** Returns the check against the API's own document, which is fetched once. */
   #checkAnswer(): Promise<CheckAnswer> {
     this.#check ??= fetch(`${this.#access.operatorUrl}/openapi.json`)
       .then((response) => response.json())
@@ -99,7 +99,7 @@ export class TestOperator {
     return this.#check;
   }
 
-  /** A request that must succeed; made again while a part of the gateway does not answer it. */
+  /** Sends a request that must succeed. Repeats it while a part of the gateway does not respond. */
   async must<T>(method: string, path: string, body?: unknown): Promise<T> {
     const { status, text, answer } = await decided(
       async () => {
@@ -112,27 +112,27 @@ export class TestOperator {
     return answer as T;
   }
 
-  /** An account of its own with that credit and one key. */
+  /** Creates an account with this credit and one key. */
   async account(creditUsd: string, key: { capUsd?: string; allowedModels?: string[] } = {}): Promise<TestAccount> {
     const { id } = await this.emptyAccount();
     await this.credit(id, creditUsd);
     return { account: id, ...(await this.key(id, key)) };
   }
 
-  /** An account without money, plan and keys. */
+  /** Creates an account without money, plan and keys. */
   emptyAccount(type: 'personal' | 'team' = 'personal'): Promise<AccountView> {
     const name = `e2e-${randomBytes(6).toString('hex')}`;
     return this.must('POST', '/accounts', { name, email: `${name}@example.com`, emailVerified: true, type });
   }
 
-  /** A plan of its own, for every model unless it names some; gives its id. */
+  /** Creates a plan, by default for every model. Returns its ID. */
   async plan(spec: Partial<PlanSpec>): Promise<string> {
     const id = `plan-${randomBytes(6).toString('hex')}`;
     await this.must('PUT', `/plans/${id}`, { name: 'End to end', tier: 'e2e', models: null, ...spec });
     return id;
   }
 
-  /** Puts an account on a plan; answered when it is in force. */
+  /** Subscribes an account to a plan. Resolves when it is in force. */
   async subscribe(account: string, planId: string, period: TestPeriod): Promise<void> {
     await this.must('PUT', `/accounts/${account}/subscription`, {
       planId,
@@ -150,7 +150,7 @@ export class TestOperator {
     });
   }
 
-  /** Lifts what an account without a plan may do in a minute and at once. */
+  /** Raises the limits per minute and of concurrent requests for an account without a plan. */
   async limits(account: string, requestsPerMinute: number, concurrency: number): Promise<void> {
     await this.must('PUT', `/accounts/${account}/limits`, { requestsPerMinute, concurrency, maxActiveKeys: 10_000 });
   }
@@ -165,11 +165,11 @@ export class TestOperator {
       allowedModels: spec.allowedModels ?? null,
       ...(spec.expiresAt === undefined ? {} : { expiresAt: spec.expiresAt }),
     });
-    if (secret === null) throw new Error(`key ${id} came without its secret`);
+    if (secret === null) throw new Error(`key ${id} was created without a secret`);
     return { key: id, secret };
   }
 
-  /** The new secret. */
+  /** Returns the new secret. */
   async rotate(key: string): Promise<string> {
     const { secret } = await this.must<KeyCreated>('POST', `/keys/${key}/rotate`);
     if (secret === null) throw new Error(`key ${key} was rotated without a secret`);
@@ -184,7 +184,7 @@ export class TestOperator {
     return this.must('POST', `/accounts/${account}/${verb}`);
   }
 
-  /** A model of its own with a source for each of the base URLs, the first one preferred. */
+  /** Creates a model with a source for each base URL. The first source has priority. */
   async model(
     prices: PricesSpec | null,
     baseUrls: readonly string[],
@@ -213,8 +213,8 @@ export class TestOperator {
   }
 
   /**
-   * Puts a part of the catalog until it is in force everywhere, 20 s at most: one answer waits for
-   * three.
+   * Saves a part of the catalog and repeats that until it is in force everywhere, for at most 20 s.
+   * One request waits for three seconds.
    */
   putInForce<T extends object>(path: string, spec: object): Promise<T> {
     return until(`${path} is in force`, async () => {
@@ -223,7 +223,9 @@ export class TestOperator {
     });
   }
 
-  /** Waits until an account has so many slots taken; admission may not answer every time. */
+  /**
+   * Waits until an account has this number of slots taken. Tolerates failed responses of admission.
+   */
   async untilSlots(account: string, wanted: number): Promise<void> {
     await until(`${account} has ${wanted} slots taken`, async () => {
       const { status, body } = await this.request('GET', `/slots?accountId=${account}`);
@@ -235,7 +237,7 @@ export class TestOperator {
     return (await this.must<{ balanceUsd: string | null }>('GET', `/accounts/${account}/wallet`)).balanceUsd;
   }
 
-  /** Every entry of a list, over all of its pages. */
+  /** Returns every entry of a list from all its pages. */
   async all<T>(path: string): Promise<T[]> {
     const entries: T[] = [];
     const separator = path.includes('?') ? '&' : '?';
@@ -248,7 +250,9 @@ export class TestOperator {
     return entries;
   }
 
-  /** The record of an ended call with its ledger transactions; waits until it is settled. */
+  /**
+   * Returns the record of an ended call with its ledger transactions. Waits until it is settled.
+   */
   record(
     requestId: string,
     timeoutMs?: number,
@@ -256,13 +260,14 @@ export class TestOperator {
     return until(`the usage record of ${requestId}`, () => this.findRecord(requestId), timeoutMs);
   }
 
-  /** The record alone, without the ledger of its account, which is long where there is load. */
+  /** Returns only the record. The account's ledger is long under load. */
   usageRecord(requestId: string, timeoutMs?: number): Promise<UsageRecordView> {
     return until(`the usage record of ${requestId}`, () => this.#findUsageRecord(requestId), timeoutMs);
   }
 
   /**
-   * The record of the only call of an account, for a client that left before it could read the id.
+   * Returns the record of an account's only call, for a client that left before it could read the
+   * ID.
    */
   async onlyRecord(account: string): Promise<UsageRecordView> {
     const records = await until(`the usage record of ${account}`, async () => {
@@ -274,14 +279,12 @@ export class TestOperator {
     return record;
   }
 
-  /** All usage records of an account, newest first. */
+  /** Returns all usage records of an account, newest first. */
   records(account: string): Promise<UsageRecordView[]> {
     return this.all(`/usage-records?accountId=${account}`);
   }
 
-  /**
-   * The sum of all charges of an account, each id counted once; throws when an id is listed twice.
-   */
+  /** Returns the number and sum of an account's charges. @throws Error if an ID is listed twice */
   async chargedRecords(account: string): Promise<{ count: number; total: bigint }> {
     const ids = new Set<string>();
     let total = 0n;

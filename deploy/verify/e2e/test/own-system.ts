@@ -13,9 +13,9 @@ export interface OwnSystem {
 }
 
 /**
- * Durations of systems that lose something: the minutes of the invariants shrink with them. A lease
- * outlives seconds in which a busy machine stands still: a slot that lapsed never comes back. The
- * expiry is so much longer that a slot is seen free while its hold still stands.
+ * Durations of systems that lose something; they also shorten the minutes of the invariants. The
+ * lease is longer than the stalls of a busy machine, because an expired slot never comes back. The
+ * expiry is long enough that a test sees a free slot while its hold still exists.
  */
 export const SHORT_DURATIONS = {
   GATEWAY_LEASE_MS: '5000',
@@ -29,14 +29,14 @@ export interface OwnSystemParts {
   /** Servers with standbys. */
   readonly ha?: boolean;
   readonly between?: SystemOptions['between'];
-  /** Another checkout's. */
+  /** The start function of another checkout. */
   readonly start?: typeof startSystem;
 }
 
 /**
- * A system for those who break something: two edges, two admissions, one of the others unless
- * stated otherwise. What is killed here are processes, not the machine: what the kernel has
- * outlives them, so nothing is flushed to the disk.
+ * Starts a system for tests that break something: two edges, two replicas of admission, and one of
+ * each other service unless `replicas` sets more. Tests kill processes and not the machine, so the
+ * kernel keeps written data and nothing has to be flushed to disk.
  */
 export async function startOwnSystem(
   name: string,
@@ -46,10 +46,10 @@ export async function startOwnSystem(
 ): Promise<OwnSystem> {
   const directory = temporaryDirectory(name);
   try {
-    // Of the global setup: a state that has its database and tables.
+    // State of the global setup with a database and its tables.
     const template = process.env['GATEWAY_E2E_TEMPLATE'];
     if (template !== undefined && !ha) execFileSync('cp', ['-a', `${template}/.`, directory.path]);
-    // The database's own user must be able to pass through.
+    // The database's user must be able to enter the directory.
     chmodSync(directory.path, 0o711);
     const local = await start({
       stateDirectory: directory.path,
@@ -68,7 +68,7 @@ export async function startOwnSystem(
         get operatorToken() {
           return env['GATEWAY_OPERATOR_TOKEN'] ?? local.secrets.operatorToken;
         },
-        // Another one when the dashboard has been replaced.
+        // Changes when the dashboard is replaced.
         get operatorUrl() {
           return local.running().operatorUrl;
         },

@@ -8,13 +8,13 @@ export interface PageAnswer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** Parsed; null when it is no JSON. */
+  /** Parsed. Null if it is not JSON. */
   readonly body: unknown;
 }
 
 const PASSWORD_BYTES = 12;
 
-/** Somebody in front of the dashboard, with a browser's cookies. */
+/** A user of the dashboard with a browser's cookies. */
 export class Person {
   readonly #url: string;
   readonly email: string;
@@ -27,7 +27,7 @@ export class Person {
     this.email = email;
   }
 
-  /** A path below `/api`, as the pages ask for it. */
+  /** Sends a request to a path below `/api` as the pages do. */
   async request(method: string, path: string, body?: unknown): Promise<PageAnswer> {
     const response = await fetch(`${this.#url}/api${path}`, {
       method,
@@ -49,7 +49,7 @@ export class Person {
     return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : null };
   }
 
-  /** A request that must succeed. */
+  /** Sends a request that must succeed. */
   async must<T>(method: string, path: string, body?: unknown): Promise<T> {
     const answer = await this.request(method, path, body);
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
@@ -60,7 +60,7 @@ export class Person {
     return this.must('POST', '/sign-up', { name: 'A person', email: this.email });
   }
 
-  /** Signs in and gives the account that is their own, or the first one. */
+  /** Signs in. Returns the user's own account, or the first one. */
   async signIn(): Promise<string> {
     const asked = { email: this.email, password: this.password };
     return this.#enter(await this.must<PageSession>('POST', '/sign-in', asked));
@@ -71,22 +71,22 @@ export class Person {
     return session.accounts[0]?.id ?? '';
   }
 
-  /** The token in the last mail whose subject says this. */
+  /** Returns the token in the last email with this text in its subject. */
   tokenInMail(subject: string): Promise<string> {
-    return until(`a mail "${subject}" to ${this.email}`, async () => {
+    return until(`an email "${subject}" to ${this.email}`, async () => {
       const mail = (await mailsTo(this.email)).findLast((one) => one.subject.includes(subject));
       return mail === undefined ? false : (/#token=([\w-]{43})$/m.exec(mail.text)?.[1] ?? false);
     });
   }
 
-  /** Sets the password by the link in the mail of the sign-up, and is signed in by it. */
+  /** Sets the password with the link in the sign-up email, which also signs the user in. */
   async verify(): Promise<string> {
     const asked = { token: await this.tokenInMail('Verify'), password: this.password };
     return this.#enter(await this.must<PageSession>('POST', '/verify-email', asked));
   }
 }
 
-/** The mails that the local mailbox holds for an address, oldest first. */
+/** Returns the emails in the local mailbox for an address, oldest first. */
 export async function mailsTo(address: string) {
   const directory = `${process.env['GATEWAY_E2E_STATE']}/mailbox`;
   const names = (await readdir(directory)).filter((name) => name.endsWith('.eml')).sort();

@@ -1,6 +1,6 @@
 import { parseUsd, rate } from '@gateway/metering';
 
-/** Prices of calls under load: odd enough that no two mistakes give the same sum. */
+/** Prices of calls under load, chosen so that different errors give different sums. */
 export const PRICES = { inputPerMillion: '3.00', outputPerMillion: '15.00', perCall: '0.000001' };
 
 const FIGURES = {
@@ -14,7 +14,10 @@ const FIGURES = {
   extras: null,
 };
 
-/** What a call at {@link PRICES} costs, in nano-USD, from what the client read in the answer. */
+/**
+ * Returns the cost of a call at {@link PRICES} in nano-USD, from the usage in the client's
+ * response.
+ */
 export function chargeOf(usage: { readonly prompt_tokens: number; readonly completion_tokens: number }): bigint {
   const { prompt_tokens: input, completion_tokens: output } = usage;
   return rate({ input, output, cachedInput: 0, cacheWrite: 0, cacheWrite1h: 0 }, FIGURES);

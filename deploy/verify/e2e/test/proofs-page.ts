@@ -6,7 +6,7 @@ const ROOT = new URL('../../../../', import.meta.url);
 const MUTATIONS = 'deploy/verify/simulation/src/mutations/mutations.ts';
 const CASES = 'deploy/verify/e2e/test';
 
-/** Sentences of the specification that promise nothing observable, each with its reason. */
+/** Sentences of the specification that promise no observable behaviour, each with its reason. */
 export const NOTHING_TO_TEST: Readonly<Record<string, string>> = {
   'model gateway api specification: sentence 1 this single document covers': 'the subject of the document',
   'events: sentence 2 usage alerts at 50': 'their delivery is not specified, and API clients receive none',
@@ -17,15 +17,15 @@ export const NOTHING_TO_TEST: Readonly<Record<string, string>> = {
 
 /** A rule, an invariant or a failure of docs/protocol.md. */
 export interface ProtocolRule {
-  /** `r7`, `i2`, or what fails, as its table says it. */
+  /** `r7`, `i2`, or the failure's name in its table. */
   readonly id: string;
-  /** Anchor of the page. */
+  /** Anchor in the page. */
   readonly anchor: string;
-  /** How the page calls it. */
+  /** Name in the page. */
   readonly name: string;
 }
 
-/** In the order of the page. */
+/** Returns the rules in the order of the page. */
 export function protocolRules(): readonly ProtocolRule[] {
   const page = readFileSync(new URL('docs/protocol.md', ROOT), 'utf8');
   const rules = [...page.matchAll(/<a id="(r\d+)"><\/a>\s*### (.*)/g)].map(([, id = '', name = '']) => ({
@@ -44,13 +44,13 @@ export function protocolRules(): readonly ProtocolRule[] {
     anchor: 'failures',
     name,
   }));
-  // The first two lines of the table are its head.
+  // The first two lines of the table are its header.
   return [...rules, ...invariants, ...failures.slice(2)];
 }
 
-/** What the page is made of. */
+/** Input of the page. */
 export interface Coverage {
-  /** Ids of `specificationRows`. */
+  /** IDs of `specificationRows`. */
   readonly rows: readonly string[];
   /** Cases by the last word of their file's name. */
   readonly cases: Readonly<Record<string, readonly Pick<ContractCase, 'covers'>[]>>;
@@ -113,7 +113,7 @@ export function proofsPage({ rows, cases, comments }: Coverage): string {
   ].join('\n');
 }
 
-/** `2 of 3 found`; nothing when no violation names the rule. */
+/** Returns text like `2 of 3 found`, or an empty string if no violation names the rule. */
 function plantedCount(rule: string): string {
   const entries = readFileSync(new URL(MUTATIONS, ROOT), 'utf8').split(/^ {4}name: /m);
   const planted = entries.filter((entry) => /^'.*docs\/protocol\.md#(r\d+)/.exec(entry)?.[1] === rule);

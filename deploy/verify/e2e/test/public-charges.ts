@@ -1,10 +1,10 @@
-// Charges computed a second time: from prices typed from public sources, with an arithmetic of its
-// own. Nothing here is read from the bundled list or from libs/metering.
+// Computes charges a second time with separate arithmetic, from prices typed from public sources.
+// Does not use the bundled list or libs/metering.
 import { chatAnswer, embeddingAnswer, messageAnswer, responseAnswer } from './scripted-provider.js';
 import { searchItem, textBlock, textItem } from './scripted-provider.js';
 import type { OutputItem, ScriptedAnswer } from './scripted-provider.js';
 
-/** USD per million tokens, in the order of {@link Tokens}; null: the provider has no such price. */
+/** USD per million tokens, in the order of {@link Tokens}. Null: the provider has no such price. */
 type Rates = readonly [
   input: string,
   cached: string | null,
@@ -20,7 +20,7 @@ export interface Tokens {
   readonly write?: number;
   readonly write1h?: number;
   readonly output?: number;
-  /** Part of neither `plain` nor another count. */
+  /** Not included in `plain` or another count. */
   readonly audio?: number;
 }
 
@@ -29,11 +29,14 @@ interface PublicPrice {
   readonly of: string;
   readonly rates: Rates;
   readonly audio?: string;
-  /** Above so many input tokens, cached ones and writes included, the whole request costs this. */
+  /**
+   * Rates of the complete request above this number of input tokens, which includes cached tokens
+   * and cache writes.
+   */
   readonly above?: readonly [tokens: number, rates: Rates];
-  /** The class of `service_tier` or `speed`. */
+  /** Prices by class, which is a value of `service_tier` or `speed`. */
   readonly classes?: Readonly<Record<string, { readonly rates: Rates; readonly above?: Rates }>>;
-  /** USD per 1,000. */
+  /** USD per 1,000 searches. */
   readonly searches?: string;
   readonly source: string;
 }
@@ -146,7 +149,7 @@ export const PUBLIC_PRICES: readonly PublicPrice[] = [
   },
 ];
 
-/** One request and what it must cost. */
+/** One request with its expected charge. */
 export interface ChargeCase {
   readonly title: string;
   readonly price: PublicPrice;
@@ -156,7 +159,7 @@ export interface ChargeCase {
   readonly nanoUsd: bigint;
 }
 
-/** How a provider reports tokens, and where. */
+/** The format that a provider reports tokens in, and its endpoint. */
 interface Form {
   readonly name: string;
   readonly path: string;
@@ -164,7 +167,7 @@ interface Form {
 }
 
 interface Extra {
-  /** Of the class that was served. */
+  /** Fields that report the served class. */
   readonly served?: object;
   readonly searches?: number;
 }
@@ -172,7 +175,10 @@ interface Extra {
 const sum = ({ plain = 0, cached = 0, write = 0, write1h = 0, audio = 0 }: Tokens): number =>
   plain + cached + write + write1h + audio;
 
-/** Chat usage: input counts everything; `reasoning` of the output is reported as `place` says. */
+/**
+ * Makes a chat form. Input counts everything. `place` is where reasoning tokens of the output are
+ * reported.
+ */
 function chatForm(name: string, place: 'inside' | 'beside' | 'in the total' | 'alone', cachedName?: string): Form {
   return {
     name,
@@ -235,7 +241,9 @@ const EMBEDDINGS: Form = {
 };
 
 const CHAT = chatForm('chat', 'inside');
-/** Forms by model, then what was used; each is asked plain and, but for embeddings, streamed. */
+/**
+ * Models with their forms and tokens. Each case runs plain and, except for embeddings, streamed.
+ */
 const ROWS: readonly [of: string, forms: readonly Form[], tokens: readonly Tokens[]][] = [
   [
     'openai gpt-6-astra',
@@ -338,7 +346,7 @@ const ROWS: readonly [of: string, forms: readonly Form[], tokens: readonly Token
   ],
 ];
 
-/** Classes and searches: asked, and served as reported. */
+/** Classes and searches: the requested fields and the reported ones. */
 const EXTRAS: readonly [of: string, form: Form, tokens: Tokens, asked: object, extra: Extra, cls: string | null][] = [
   [
     'openai gpt-6-astra',
@@ -429,7 +437,7 @@ export const CHARGE_CASES: readonly ChargeCase[] = [
   ...EXTRAS.flatMap((row) => casesOf(...row)),
 ];
 
-/** Plain and streamed. */
+/** Returns a plain and a streamed case. */
 function casesOf(
   of: string,
   form: Form,
@@ -439,7 +447,7 @@ function casesOf(
   cls: string | null,
 ): ChargeCase[] {
   const price = PUBLIC_PRICES.find((one) => one.of === of);
-  if (price === undefined) throw new Error(`no public price of ${of}`);
+  if (price === undefined) throw new Error(`no public price for ${of}`);
   const one = { price, path: form.path, answer: form.answer(tokens, extra) };
   const nanoUsd = computeNanoUsd(price, tokens, cls, extra.searches ?? 0);
   const title = [of, form.name, cls ?? 'standard', JSON.stringify(tokens)].join(', ');
@@ -452,17 +460,17 @@ function casesOf(
   }));
 }
 
-/** Nano-USD, rounded once, half up. */
+/** Computes nano-USD, rounded once, half up. */
 function computeNanoUsd(price: PublicPrice, tokens: Tokens, cls: string | null, searches: number): bigint {
   const ofClass = cls === null ? { rates: price.rates, above: price.above?.[1] } : price.classes?.[cls];
   const isAbove = price.above !== undefined && sum(tokens) > price.above[0];
   const rates = isAbove ? ofClass?.above : ofClass?.rates;
-  if (rates === undefined) throw new Error(`no public price of ${price.of} as ${cls}`);
+  if (rates === undefined) throw new Error(`no public price for ${price.of} in class ${cls}`);
   const counts = [tokens.plain, tokens.cached, tokens.write, tokens.write1h, tokens.output];
   let picoUsd = 0n;
   for (const [at, count = 0] of counts.entries()) {
     const rate = rates[at];
-    if (count > 0 && rate == null) throw new Error(`no public price ${at} of ${price.of}`);
+    if (count > 0 && rate == null) throw new Error(`no public price ${at} for ${price.of}`);
     if (rate != null) picoUsd += BigInt(count) * scaled(rate);
   }
   picoUsd += BigInt(tokens.audio ?? 0) * scaled(price.audio ?? '0');
@@ -470,7 +478,7 @@ function computeNanoUsd(price: PublicPrice, tokens: Tokens, cls: string | null, 
   return (picoUsd + 500n) / 1_000n;
 }
 
-/** USD per million tokens as pico-USD per token: six digits behind the point. */
+/** Converts USD per million tokens to pico-USD per token, with six decimals. */
 function scaled(usd: string): bigint {
   const [whole = '', behind = ''] = usd.split('.');
   return BigInt(whole + behind.padEnd(6, '0'));

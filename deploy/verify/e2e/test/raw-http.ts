@@ -2,20 +2,20 @@ import { connect } from 'node:net';
 
 export interface RawAnswer {
   readonly status: number;
-  /** Names in lower case; of a name that occurs twice the last value. */
+  /** Names are in lower case. If a name occurs twice, the last value wins. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** Everything, as it came. */
+  /** The complete unchanged response. */
   readonly text: string;
 }
 
-/** Longest time without a byte until the exchange is given up. */
+/** Longest time without a byte before the exchange fails. */
 const SILENCE_MS_MAX = 10_000;
 
 /**
- * Sends these bytes on a connection of their own and reads one answer: to the length that it
- * announces, else until the other side closes the connection. For what no HTTP client sends; a
- * request whose answer has no length says `connection: close`.
+ * Sends bytes on a separate connection and reads one response, up to its content length or until
+ * the connection closes. Used for requests that HTTP clients cannot send. A request whose response
+ * has no length must send `connection: close`.
  */
 export async function requestRaw(url: string, bytes: string | Buffer): Promise<RawAnswer> {
   const { hostname, port } = new URL(url);
@@ -30,8 +30,8 @@ export async function requestRaw(url: string, bytes: string | Buffer): Promise<R
       socket.destroy();
       resolve(parseAnswer(read));
     });
-    // Whoever is refused while still sending may find the connection closed to its sending, with
-    // the answer before it.
+    // If a request is refused while it is still being sent, writing may fail after the response has
+    // arrived.
     socket.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EPIPE' || read === '') reject(error);
     });
@@ -39,7 +39,7 @@ export async function requestRaw(url: string, bytes: string | Buffer): Promise<R
   });
 }
 
-/** A request's head and body as text, with the length of its body. */
+/** Returns a request's head and body as text, with the length of its body. */
 export function rawRequest(line: string, headers: Readonly<Record<string, string>>, body = ''): string {
   const length: Record<string, string> = body === '' ? {} : { 'content-length': String(Buffer.byteLength(body)) };
   const all = Object.entries({ host: 'gateway.example', connection: 'close', ...length, ...headers });

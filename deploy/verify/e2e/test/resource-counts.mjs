@@ -1,5 +1,5 @@
-// Loaded before a service of a system that is watched: SIGUSR2 makes it collect its garbage and
-// write what it holds to `E2E_RESOURCES_DIRECTORY/<replica>.json`.
+// Loaded before a watched service. On SIGUSR2 it collects garbage and writes the memory and open
+// resources of the process to `E2E_RESOURCES_DIRECTORY/<replica>.json`.
 import { renameSync, writeFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';

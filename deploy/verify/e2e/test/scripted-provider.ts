@@ -8,7 +8,7 @@ export interface SeenRequest {
   readonly text: string;
 }
 
-/** One answer, as a whole and as a stream. An event with a type has a line `event:` too. */
+/** One response, plain and as a stream. An event with a type also has an `event:` line. */
 export interface ScriptedAnswer {
   readonly plain: object;
   readonly events: readonly object[];
@@ -22,8 +22,8 @@ export interface ScriptedProvider {
 }
 
 /**
- * Starts a provider that answers as the script says.
- * @param script null: the test requests of `providers add`, answered with a short text
+ * Starts a provider whose responses come from the script.
+ * @param script returns null for the test requests of `providers add`, which get a short text
  */
 export async function startScriptedProvider(
   script: (request: SeenRequest, number: number) => Promise<ScriptedAnswer | null> | ScriptedAnswer | null,
@@ -69,7 +69,7 @@ function testAnswer(path: string): ScriptedAnswer {
   return chatAnswer({ prompt_tokens: 9, completion_tokens: 2, total_tokens: 11 });
 }
 
-/** A chat completion; `more`: members of the body, and of the last chunk. */
+/** Returns a chat completion. `more` has additional fields of the body and of the last chunk. */
 export function chatAnswer(usage: object, more: object = {}): ScriptedAnswer {
   const common = { id: 'chatcmpl_1', created: 1_790_000_000, model: 'scripted' };
   const choice = { index: 0, finish_reason: 'stop' };
@@ -107,12 +107,15 @@ export function textItem(id: string, text: string): OutputItem {
   return { type: 'message', id, role: 'assistant', status: 'completed', content } as OutputItem;
 }
 
-/** Only `search` costs at OpenAI; `open_page` and `find_in_page` do not. */
+/** OpenAI charges only for `search`, not for `open_page` and `find_in_page`. */
 export function searchItem(id: string, action: 'search' | 'open_page' | 'find_in_page'): OutputItem {
   return { type: 'web_search_call', id, status: 'completed', action: { type: action } } as OutputItem;
 }
 
-/** A response of the responses protocol; `more`: members of the complete response. */
+/**
+ * Returns a response of the responses protocol. `more` has additional fields of the complete
+ * response.
+ */
 export function responseAnswer(output: readonly OutputItem[], usage: object, more: object = {}): ScriptedAnswer {
   const response = { id: `resp_${output[0]?.id}`, object: 'response', created_at: 1_790_000_000, output: [] };
   const completed = { ...response, status: 'completed', output, usage, ...more };
@@ -135,7 +138,7 @@ function itemEvents(item: OutputItem, output_index: number): object[] {
   ];
 }
 
-/** A content block of a message, whole and as its events begin and go on. */
+/** A content block of a message, complete and as the start and delta of its events. */
 export interface Block {
   readonly plain: object;
   readonly start: object;
@@ -146,7 +149,7 @@ export function textBlock(text: string): Block {
   return { plain: { type: 'text', text }, start: { type: 'text', text: '' }, delta: { type: 'text_delta', text } };
 }
 
-/** A message; its stream reports the whole usage twice, with one output token at first. */
+/** Returns a message. Its stream reports the complete usage twice, first with one output token. */
 export function messageAnswer(
   blocks: readonly Block[],
   usage: object,

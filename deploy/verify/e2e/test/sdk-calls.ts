@@ -5,11 +5,11 @@ import OpenAI from 'openai';
 import type { TestOperator } from './operator.js';
 import { chargeOf } from './prices.js';
 
-/** What an official client made of one call. */
+/** The result of one call with an official client. */
 export interface SdkAnswer {
   readonly requestId: string;
   readonly text: string;
-  /** As the client reads it; `cached` is part of the input. */
+  /** Usage as the client reads it. `cached` is part of the input. */
   readonly usage: { readonly input: number; readonly cached: number; readonly output: number };
 }
 
@@ -32,13 +32,13 @@ export function sdkClients(edgeUrl: string, secret: string): SdkClients {
 const PROMPT = 'Say hello.';
 const messages = [{ role: 'user' as const, content: PROMPT }];
 /**
- * A model that samples says the same each time: llama.cpp leaves out `message_start` where the
- * first token is no whole character.
+ * Makes a sampling model deterministic: llama.cpp omits `message_start` if the first token is not a
+ * complete character.
  */
 const SAME = { temperature: 0 };
 const MAX_TOKENS = 24;
 
-/** Each way to call a model that talks, by its name. */
+/** All ways to call a chat model, by name. */
 export const SDK_CALLS: Readonly<Record<string, SdkCall>> = {
   'chat completions, plain': async ({ openai }, model) => {
     const asked = openai.chat.completions.create({ model, messages, max_tokens: MAX_TOKENS, ...SAME });
@@ -102,7 +102,7 @@ export const SDK_CALLS: Readonly<Record<string, SdkCall>> = {
   },
 };
 
-/** An embedding, whose text is the number of its dimensions. */
+/** An embedding. Its text is the number of dimensions. */
 export const embed: SdkCall = async ({ openai }, model) => {
   const asked = openai.embeddings.create({ model, input: PROMPT, encoding_format: 'float' });
   const { data, response } = await asked.withResponse();
@@ -124,7 +124,7 @@ function responseUsage(usage: OpenAI.Responses.ResponseUsage | null | undefined)
   return { input, cached: usage?.input_tokens_details?.cached_tokens ?? 0, output };
 }
 
-/** Its input has nothing that was read from a cache. */
+/** Adds cached tokens, which the protocol's input does not include. */
 function messagesUsage(
   begun: Pick<Anthropic.Usage, 'input_tokens' | 'cache_read_input_tokens'> | undefined,
   ended: Pick<Anthropic.Usage, 'output_tokens'> | undefined,
@@ -133,7 +133,9 @@ function messagesUsage(
   return { input: (begun?.input_tokens ?? -1) + cached, cached, output: ended?.output_tokens ?? -1 };
 }
 
-/** The record of a call at `PRICES` has what its client read, and costs that. */
+/**
+ * Checks that the record of a call has the usage that its client read, and its cost at `PRICES`.
+ */
 export async function compareWithRecord(operator: TestOperator, asked: Promise<SdkAnswer>): Promise<SdkAnswer> {
   const answer = await asked;
   const { chargedUsd, tokens, evidence, outcome } = await operator.usageRecord(answer.requestId);

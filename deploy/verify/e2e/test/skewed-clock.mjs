@@ -1,6 +1,6 @@
-// Loaded before a service of the local start: the wall clock of a replica goes wrong by what
-// E2E_CLOCK_SKEWS says, a JSON object of milliseconds by replica name. Monotonic time is left
-// alone, as it is where a machine's clock is wrong.
+// Loaded before a service of the local start. Shifts the wall clock of a replica by the value in
+// E2E_CLOCK_SKEWS, a JSON object of milliseconds by replica name. Monotonic time does not change,
+// as on a machine with a wrong clock.
 const skews = JSON.parse(process.env.E2E_CLOCK_SKEWS ?? '{}');
 const skewMs = skews[process.env.GATEWAY_REPLICA] ?? 0;
 

@@ -5,19 +5,19 @@ import { connectRedis } from './limit-store.js';
 const EVERY_MS = 100;
 const STILL_MS = 1_000;
 
-/** A call as its client saw it; times in epoch milliseconds. */
+/** A call as its client saw it. Times are epoch milliseconds. */
 export interface WitnessedCall {
   readonly status: number | null;
-  /** Its code, or all of its body. */
+  /** The error code, or the complete body. */
   readonly text: string;
   readonly begunAt: number;
   readonly endedAt: number;
 }
 
 /**
- * Times itself ten times a second, and Redis if it is given: where one of them waited for a second
- * the machine stood still, and what nobody decided meanwhile is no fault of the product. For tests
- * that harm neither of them.
+ * Measures its own delays, and those of Redis if given, ten times a second. A wait of a second
+ * shows that the machine stalled, so requests that were not decided meanwhile are not a fault of
+ * the product. For tests that do not disturb either of them.
  */
 export class StallWitness {
   readonly #redis;
@@ -31,7 +31,7 @@ export class StallWitness {
     this.#watching = this.#watch();
   }
 
-  /** Whether nobody decided the call, and it met such a time. */
+  /** Whether the call was not decided and overlaps a stall. */
   excuses({ status, text, begunAt, endedAt }: WitnessedCall): boolean {
     const waits = [...this.#waits, { from: this.#since, until: Date.now() }];
     const met = waits.filter(({ from, until }) => from < endedAt && until > begunAt);

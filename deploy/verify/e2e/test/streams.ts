@@ -6,18 +6,18 @@ import { decided, isUndecided } from './decided.js';
 import type { Decidable } from './decided.js';
 import type { Caller } from './load.js';
 
-/** A stream whose first words have arrived. */
+/** A stream whose first chunk has arrived. */
 export interface OpenStream {
   readonly requestId: string;
-  /** Settles when nothing more comes. */
+  /** Resolves when the stream has ended. */
   readonly ended: Promise<StreamEnd>;
 }
 
 export interface StreamEnd {
   readonly text: string;
-  /** It ended as a complete answer does. */
+  /** True if it ended like a complete response. */
   readonly complete: boolean;
-  /** The connection broke before the answer ended. */
+  /** True if the connection broke before the response ended. */
   readonly cut: boolean;
 }
 
@@ -26,7 +26,7 @@ const DONE = 'data: [DONE]\n\n';
 const STREAM_HEAD = { status: 200, headers: { 'content-type': 'text/event-stream' } };
 
 /**
- * The next `times` calls of the model say their first words and then wait for
+ * Scripts the next `times` calls of the model. Each sends a first chunk and then waits for
  * `simulator.release(upstream)`.
  */
 export function scriptHeldStreams(simulator: ProviderSimulator, upstream: string, times: number): void {
@@ -42,14 +42,14 @@ export function scriptHeldStreams(simulator: ProviderSimulator, upstream: string
   simulator.script({ model: upstream, times, steps });
 }
 
-/** Opens `count` streams at these edges in turn; resolves when each has its first words. */
+/** Opens `count` streams at the edges in turn. Resolves when each has its first chunk. */
 export function openStreams(
   count: number,
   edgeUrls: readonly string[],
   caller: Caller,
   model: string,
 ): Promise<OpenStream[]> {
-  // What an undecided call may hold is given back later: until then the wallet lacks it.
+  // The hold of an undecided call is released later. Until then the wallet may be too low.
   let wasUndecided = false;
   const open = async (_: unknown, n: number): Promise<OpenStream> => {
     const { status, text, answer } = await decided(

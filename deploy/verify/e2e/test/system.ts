@@ -14,11 +14,11 @@ interface Running {
   readonly adminUrls: Readonly<Record<string, readonly string[]>>;
 }
 
-/** The system that the global setup started, and an operator of it. */
+/** The system of the global setup, with an operator. */
 export interface SharedSystem extends Running {
   readonly operator: TestOperator;
   readonly collectorUrl: string;
-  /** The bus with the rights of a service. */
+  /** Returns the bus URL with the permissions of a service. */
   natsUrlOf(service: ServiceName): string;
 }
 

@@ -1,11 +1,11 @@
 import { createServer } from 'node:http';
 
-/** Spans kept at most; older ones fall out. */
+/** Maximum number of stored spans. Older spans are dropped. */
 const SPANS_MAX = 10_000;
 
 /**
- * A collector that keeps the spans it is sent as OTLP/JSON and answers them as plain JSON on
- * `GET /spans`.
+ * Starts a collector that stores spans sent as OTLP/JSON and returns them as plain JSON on `GET
+ * /spans`.
  */
 export async function startTraceCollector() {
   const spans = [];

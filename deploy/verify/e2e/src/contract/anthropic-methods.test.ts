@@ -1,4 +1,4 @@
-// The official client of the messages protocol, unchanged: its methods, its error classes, its
+// Tests the unchanged official client of the messages protocol: its methods, error classes and
 // retries.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import Anthropic, {
@@ -35,18 +35,18 @@ function clientOf(apiKey: string, options: { maxRetries?: number } = { maxRetrie
   return new Anthropic({ apiKey, authToken: null, baseURL: world.url, ...options });
 }
 
-test('messages, plain, with usage', async () => {
+test('messages return a plain response with usage', async () => {
   const message = await client.messages.create({ model, max_tokens: 50, messages });
   expect([message.type, message.stop_reason, message.content[0]?.type]).toEqual(['message', 'end_turn', 'text']);
   expect([message.usage.input_tokens > 0, message.usage.output_tokens > 0]).toEqual([true, true]);
 });
 
-test('the key as a token, as coding tools send it', async () => {
+test('messages accept the key as a token, as coding tools send it', async () => {
   const bearer = new Anthropic({ apiKey: null, authToken: world.rich.secret, baseURL: world.url, maxRetries: 0 });
   expect((await bearer.messages.create({ model, max_tokens: 50, messages })).type).toBe('message');
 });
 
-test('messages, streamed, event by event and collected', async () => {
+test('messages stream event by event and collected', async () => {
   const types: string[] = [];
   for await (const event of await client.messages.create({ model, max_tokens: 50, messages, stream: true })) {
     types.push(event.type);
@@ -57,7 +57,7 @@ test('messages, streamed, event by event and collected', async () => {
   expect([final.stop_reason, final.usage.output_tokens > 0]).toEqual(['end_turn', true]);
 });
 
-test('tools, plain and streamed', async () => {
+test('messages return tool calls, plain and streamed', async () => {
   const params = { model, max_tokens: 50, messages, tools, tool_choice: { type: 'tool' as const, name: 'weather' } };
   const message = await client.messages.create(params);
   expect(message.content.find(({ type }) => type === 'tool_use')).toMatchObject({ name: 'weather', input: {} });
@@ -65,13 +65,13 @@ test('tools, plain and streamed', async () => {
   expect(final.content.find(({ type }) => type === 'tool_use')).toMatchObject({ name: 'weather', input: {} });
 });
 
-test('countTokens, also of the beta interface, which says so in its query', async () => {
+test('countTokens works, also in the beta interface with its query', async () => {
   expect((await client.messages.countTokens({ model, messages })).input_tokens).toBeGreaterThan(0);
   expect((await client.beta.messages.countTokens({ model, messages })).input_tokens).toBeGreaterThan(0);
   expect((await client.beta.messages.create({ model, max_tokens: 50, messages })).type).toBe('message');
 });
 
-test('the model list holds the model', async () => {
+test('the model list contains the model', async () => {
   const models: { id: string; display_name: string }[] = [];
   for await (const entry of client.models.list()) models.push(entry);
   expect(models).toContainEqual(
@@ -89,7 +89,7 @@ const CLASSES: Readonly<Record<number, new (...args: never[]) => Error>> = {
   429: RateLimitError,
 };
 test.concurrent.each(ONE_OF_EACH_STATUS.map((situation) => [titleOf(situation), situation] as const))(
-  '%s is its typed error',
+  '%s throws its typed error',
   async (_title, { arrange, expected }) => {
     const call = (await arrange(world))('messages');
     const error: unknown = await clientOf(call.secret ?? '')
@@ -104,12 +104,12 @@ test.concurrent.each(ONE_OF_EACH_STATUS.map((situation) => [titleOf(situation), 
   },
 );
 
-test('a gateway that is not there is an APIConnectionError', async () => {
+test('an unreachable gateway throws APIConnectionError', async () => {
   const nobody = new Anthropic({ apiKey: 'x', baseURL: 'http://127.0.0.1:9', maxRetries: 0 });
   await expect(nobody.messages.create({ model, max_tokens: 50, messages })).rejects.toBeInstanceOf(APIConnectionError);
 });
 
-test('with its default retries it gets over a failing provider, and is told not to repeat what lasts for days', async () => {
+test('default retries survive a failing provider but stop at a lasting refusal', async () => {
   const flaky = await world.scripted([{ status: 529 }], {}, 1);
   const recovered = await clientOf(world.rich.secret, {}).messages.create({
     model: flaky.id,
@@ -131,7 +131,7 @@ test('with its default retries it gets over a failing provider, and is told not 
   expect(tries).toBe(1);
 });
 
-test('a stream that the provider cuts is an error, event by event and collected', async () => {
+test('a stream that the provider cuts throws, event by event and collected', async () => {
   const start = {
     id: 'm',
     type: 'message',

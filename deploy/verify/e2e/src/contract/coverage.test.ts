@@ -1,4 +1,5 @@
-// Every row of the specification and every rule of the protocol has a test. Writes docs/proofs.md.
+// Checks that every row of the specification and every rule of the protocol has a test. Writes
+// docs/proofs.md.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
@@ -19,7 +20,7 @@ import { NOTHING_TO_TEST, proofsPage, protocolRules } from '../../test/proofs-pa
 
 const ROOT = new URL('../../../../../', import.meta.url);
 const PAGE = new URL('docs/proofs.md', ROOT);
-/** By what the name of their file says. */
+/** Cases by the last word of their file's name. */
 const CASES_OF = {
   authentication: AUTHENTICATION_CASES,
   billing: BILLING_CASES,
@@ -82,7 +83,7 @@ test('docs/proofs.md is current (UPDATE_GOLDEN=1 writes it)', () => {
   expect(readFileSync(PAGE, 'utf8')).toBe(page);
 });
 
-test('a specification with another row, or a row worded otherwise, has other ids', () => {
+test('a new or reworded row of the specification has another ID', () => {
   const text =
     '## Errors\n\n| Status | Code | Meaning |\n|---|---|---|\n| 401 or 403 | a, b | x |\n\n1. Rule one is here now.\n';
   expect(parseSpecification(text)).toEqual([

@@ -1,5 +1,5 @@
-// A call that is refused before its body is read: the official client gets the refusal, not a
-// broken connection.
+// Checks that the official client receives the refusal, and not a broken connection, if a request
+// is refused before its body is read.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { DEFAULT_KEY_PREFIX, makeSecret } from '@gateway/contracts/ids';
 import OpenAI from 'openai';
@@ -21,7 +21,7 @@ test.each([
   [5, 'invalid_api_key'],
   [9, 'invalid_api_key'],
   [11, 'request_entity_too_large'],
-])('a body of %i MiB is refused with %s, seen by the official client', async (mebibytes, code) => {
+])('the official client receives the refusal of a body of %i MiB: %s', async (mebibytes, code) => {
   const apiKey = code === 'invalid_api_key' ? makeSecret(DEFAULT_KEY_PREFIX) : world.rich.secret;
   const client = new OpenAI({ apiKey, baseURL: `${world.url}/v1`, maxRetries: 0 });
   const messages = [{ role: 'user' as const, content: 'x'.repeat(mebibytes * MIB) }];

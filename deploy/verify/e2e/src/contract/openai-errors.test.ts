@@ -1,4 +1,4 @@
-// The official client, unchanged: its error classes, its retries, its streams that are cut.
+// Tests the unchanged official client: its error classes, retries and cut streams.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { ScriptStep } from '@gateway/provider-simulator';
 import { until } from '@gateway/testkit';
@@ -46,7 +46,7 @@ const CLASSES: Readonly<Record<number, new (...args: never[]) => Error>> = {
   429: RateLimitError,
 };
 test.concurrent.each(ONE_OF_EACH_STATUS.map((situation) => [titleOf(situation), situation] as const))(
-  '%s is its typed error',
+  '%s throws its typed error',
   async (_title, { arrange, expected }) => {
     const call = (await arrange(world))('chat');
     const error: unknown = await clientOf(call.secret ?? '')
@@ -58,13 +58,13 @@ test.concurrent.each(ONE_OF_EACH_STATUS.map((situation) => [titleOf(situation), 
   },
 );
 
-test('a gateway that is not there is an APIConnectionError', async () => {
+test('an unreachable gateway throws APIConnectionError', async () => {
   const nobody = new OpenAI({ apiKey: 'x', baseURL: 'http://127.0.0.1:9/v1', maxRetries: 0 });
   await expect(nobody.chat.completions.create({ model, messages })).rejects.toBeInstanceOf(APIConnectionError);
 });
 
 // Covers errors: sentence 4 suggested backoff start near
-test('with its default retries it gets over a concurrency limit and over failing providers', async () => {
+test('default retries survive a concurrency limit and failing providers', async () => {
   const flaky = await world.scripted([{ status: 503 }], {}, 1);
   const recovered = await clientOf(world.rich.secret, {}).chat.completions.create({ model: flaky.id, messages });
   expect(recovered.choices).toHaveLength(1);
@@ -85,12 +85,12 @@ test('with its default retries it gets over a concurrency limit and over failing
   };
   const patient = new OpenAI({ apiKey: secret, baseURL: `${world.url}/v1`, fetch: fetchNoting });
   expect((await patient.chat.completions.create({ model, messages })).choices).toHaveLength(1);
-  // Its slot is free a moment after the release.
+  // The slot becomes free shortly after the release.
   expect(statuses.filter((status, at) => at === 0 || status !== 429)).toEqual([429, 200]);
   await running;
 });
 
-test('it is told not to repeat what lasts for days', async () => {
+test('the client does not retry a refusal that lasts for days', async () => {
   for (const { expected, arrange } of REFUSALS.filter((situation) => situation.expected.noRetry === true)) {
     const call = (await arrange(world))('chat');
     let tries = 0;
@@ -105,40 +105,37 @@ test('it is told not to repeat what lasts for days', async () => {
   }
 });
 
-/** A first frame of each format, after which the provider breaks off. */
+/** The first event of each format. The provider breaks off after it. */
 const FIRST_EVENTS = {
   chat: 'data: {"id":"c","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"half"}}]}\n\n',
   completions:
     'data: {"id":"c","object":"text_completion","choices":[{"index":0,"text":"half","finish_reason":null}]}\n\n',
-  // What only begins a response is kept back.
+  // The gateway buffers events that only begin a response.
   responses:
     `event: response.created\ndata: ${JSON.stringify({ type: 'response.created', sequence_number: 0, response: { id: 'resp_1', object: 'response', status: 'in_progress', output: [] } })}\n\n` +
     `event: response.output_item.added\ndata: ${JSON.stringify({ type: 'response.output_item.added', sequence_number: 1, output_index: 0, item: { type: 'message', id: 'msg_1', role: 'assistant', status: 'in_progress', content: [] } })}\n\n`,
 };
 
-test.each(['chat', 'completions', 'responses'] as const)(
-  'a %s stream that the provider cuts is an error',
-  async (kind) => {
-    for (const end of ['cut', 'reset'] as const) {
-      const semaphore = `cut-${kind}-${end}`;
-      const steps: ScriptStep[] = [STREAM_HEAD, { chunk: FIRST_EVENTS[kind] }, { waitFor: semaphore }, { end }];
-      const scripted = await world.scripted(steps);
-      const create = { model: scripted.id, stream: true as const };
-      const stream: AsyncIterable<unknown> =
-        kind === 'chat'
-          ? await client.chat.completions.create({ ...create, messages })
-          : kind === 'completions'
-            ? await client.completions.create({ ...create, prompt: 'hi' })
-            : await client.responses.create({ ...create, input: 'hi' });
-      let sseEvents = 0;
-      const read = async (): Promise<void> => {
-        for await (const _event of stream) {
-          if (sseEvents === 0) world.simulator.release(semaphore);
-          sseEvents += 1;
-        }
-      };
-      await expect(read()).rejects.toBeInstanceOf(Error);
-      expect(sseEvents).toBeGreaterThan(0);
-    }
-  },
-);
+test.each(['chat', 'completions', 'responses'] as const)('a %s stream that the provider cuts throws', async (kind) => {
+  for (const end of ['cut', 'reset'] as const) {
+    const semaphore = `cut-${kind}-${end}`;
+    const steps: ScriptStep[] = [STREAM_HEAD, { chunk: FIRST_EVENTS[kind] }, { waitFor: semaphore }, { end }];
+    const scripted = await world.scripted(steps);
+    const create = { model: scripted.id, stream: true as const };
+    const stream: AsyncIterable<unknown> =
+      kind === 'chat'
+        ? await client.chat.completions.create({ ...create, messages })
+        : kind === 'completions'
+          ? await client.completions.create({ ...create, prompt: 'hi' })
+          : await client.responses.create({ ...create, input: 'hi' });
+    let sseEvents = 0;
+    const read = async (): Promise<void> => {
+      for await (const _event of stream) {
+        if (sseEvents === 0) world.simulator.release(semaphore);
+        sseEvents += 1;
+      }
+    };
+    await expect(read()).rejects.toBeInstanceOf(Error);
+    expect(sseEvents).toBeGreaterThan(0);
+  }
+});

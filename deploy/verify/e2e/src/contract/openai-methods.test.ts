@@ -1,4 +1,5 @@
-// The official client, unchanged: its methods beyond plain chat, which src/openai-sdk.test.ts has.
+// Tests methods of the unchanged official client, except plain chat, which src/openai-sdk.test.ts
+// tests.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import OpenAI from 'openai';
 import { startContractWorld } from '../../test/contract-world.js';
@@ -19,7 +20,7 @@ afterAll(async () => {
   await world?.stop();
 });
 
-test('chat: tools, plain and streamed', async () => {
+test('chat returns tool calls, plain and streamed', async () => {
   const params = { model, messages, tools, tool_choice: { type: 'function' as const, function: { name: 'weather' } } };
   const completion = await client.chat.completions.create(params);
   expect(completion.choices[0]?.message.tool_calls?.[0]).toMatchObject({
@@ -31,7 +32,7 @@ test('chat: tools, plain and streamed', async () => {
   expect(final.choices[0]?.message.tool_calls?.[0]).toMatchObject({ function: { name: 'weather', arguments: '{}' } });
 });
 
-test('chat: structured output reaches the provider and is parsed', async () => {
+test('chat sends a response format and parses the structured output', async () => {
   const scripted = await world.scripted([
     { status: 200, headers: { 'content-type': 'application/json' } },
     {
@@ -52,7 +53,7 @@ test('chat: structured output reaches the provider and is parsed', async () => {
   expect(JSON.parse(Buffer.from(call?.bodyBase64 ?? '', 'base64').toString('utf8'))).toMatchObject({ response_format });
 });
 
-test('legacy completions, plain and streamed', async () => {
+test('legacy completions work plain and streamed', async () => {
   const completion = await client.completions.create({ model, prompt: 'Say hello.', max_tokens: 20 });
   expect(completion.choices[0]?.text.length).toBeGreaterThan(0);
   expect(completion.usage?.total_tokens).toBeGreaterThan(0);
@@ -66,7 +67,7 @@ test('legacy completions, plain and streamed', async () => {
   expect([text.length > 0, usages.length]).toEqual([true, 1]);
 });
 
-test('embeddings, of one input and of several, also in the form that the client asks for by itself', async () => {
+test('embeddings of several inputs work in both encodings', async () => {
   for (const encoding_format of [undefined, 'float' as const]) {
     const format = encoding_format === undefined ? {} : { encoding_format };
     const answer = await client.embeddings.create({ model: world.embeddingModel.id, input: ['one', 'two'], ...format });
@@ -75,7 +76,7 @@ test('embeddings, of one input and of several, also in the form that the client 
   }
 });
 
-test('responses, plain and streamed, with usage', async () => {
+test('responses work plain and streamed, with usage', async () => {
   const response = await client.responses.create({ model, input: 'Say hello.' });
   expect([response.status, response.output_text.length > 0]).toEqual(['completed', true]);
   expect(response.usage?.output_tokens).toBeGreaterThan(0);
