@@ -25,15 +25,9 @@ const { values } = parseArgs({
   },
 });
 const [records, events, rounds] = [values.records, values.events, values.rounds].map(Number);
-/**
- * Accounts whose calls are settled meanwhile, and events per message, as edges under load send
- * them.
- */
+/** Accounts whose calls are settled meanwhile, and events per message as under load. */
 const [SETTLING_ACCOUNTS, EVENTS_OF_MESSAGE] = [1_000, 100];
-/**
- * Interval between two requests. Equals the load of 25 open overviews that send three requests each
- * every 20 s.
- */
+/** Interval of requests. Equals 25 open overviews with three requests each every 20 s. */
 const EVERY_MS = 250;
 const [WARM_UPS, QUIET_ASKS] = [2, 15];
 /** Time limit per case. A slow case is measured fewer times. */
@@ -96,8 +90,7 @@ async function measure() {
 }
 
 /**
- * Queues events while billing is stopped, then measures until all of them are committed. Returns
- * events per second.
+ * Queues events while billing is stopped. Returns the events per second until all are committed.
  */
 async function settle(edge, startAsking) {
   await billing.stop(GRACE_MS);

@@ -36,9 +36,7 @@ import type { Unable } from './warm-up.js';
 export const CALLS_PER_MINUTE_MAX = 60;
 const CALLS_AT_A_TIME_MAX = 3;
 
-/**
- * Starts everything, measures every scenario for every peer in every round, and returns the report.
- */
+/** Starts everything, measures all rounds, and returns the report. */
 export async function runBench(options: BenchArguments, command: string, context: BenchContext): Promise<Report> {
   const startedAt = new Date().toISOString();
   const against = options.against === null ? null : await buildCommit(options.against, context);
@@ -76,10 +74,7 @@ export async function runBench(options: BenchArguments, command: string, context
   };
 }
 
-/**
- * Returns the scenario with half the rate of the other commit's gateway, if two gateways are
- * compared.
- */
+/** Returns the scenario with half the rate of the other commit's gateway, if compared. */
 async function halfLoad(
   bench: Bench,
   { gateways }: Peers,

@@ -72,10 +72,7 @@ export async function runRounds(
   return { samples, idle, notes, brokenOff: null };
 }
 
-/**
- * Leaves out peers that do not answer a kind of call, and peers without accounts if the scenario is
- * about accounts.
- */
+/** Leaves out peers that cannot make the scenario's calls or lack its accounts. */
 function isMeasured({ gateways }: Peers, peer: Peer, scenario: Scenario, unable: Unable): boolean {
   if (kindsOf(scenario).some((kind) => unable.get(peer)?.has(kind) === true)) return false;
   if (scenario.accounts === undefined && scenario.kind !== 'mixed') return true;
@@ -94,10 +91,7 @@ function judge({ failed, result, round }: Sample, peer: Peer, scenario: Scenario
   return `${text} (round ${round})`;
 }
 
-/**
- * Changes the first peer in each turn and reverses the order every other turn, so that no peer
- * always follows the same one.
- */
+/** Changes the first peer in each turn, and reverses the order every other turn. */
 export function inTurn<T>(all: readonly T[], turn: number): T[] {
   const order = turn % 2 === 0 ? all : all.toReversed();
   const start = Math.floor(turn / 2) % all.length;

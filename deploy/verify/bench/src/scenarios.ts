@@ -9,22 +9,13 @@ export interface Scenario {
   readonly title: string;
   readonly kind: ScenarioKind;
   readonly connections: number;
-  /**
-   * Calls use the keys of few accounts with raised limits. Only gateways and the direct call are
-   * measured.
-   */
+  /** Calls use few accounts with raised limits. Only gateways and the direct call are measured. */
   readonly accounts?: 'hot';
-  /**
-   * Calls begin at this rate, independent of responses (an open loop). Absent: each connection
-   * makes one call after the other.
-   */
+  /** Calls begin at this rate (an open loop). Absent: one after the other. */
   readonly perSecond?: number;
 }
 
-/**
- * All scenarios. Streams run at a rate that the load's core can handle, because the cost of a chunk
- * is measured and not their number.
- */
+/** Streams run at a rate that the load's core can handle: the cost per chunk matters. */
 export const SCENARIOS: readonly Scenario[] = [
   { id: 'plain-1', title: '1 connection', kind: 'plain', connections: 1 },
   { id: 'plain-8', title: '8 connections', kind: 'plain', connections: 8 },
@@ -42,10 +33,7 @@ export const HOT_ACCOUNTS = 20;
 export const LONG_SHARE = 0.7;
 
 export const HALF_LOAD = 'paced-half';
-/**
- * Further measurements that can be selected: memory of streams that stay open, and the work per
- * call.
- */
+/** Further measurements: memory of streams that stay open, and the work per call. */
 export const OPEN_STREAMS = 'open-streams';
 export const COUNTS = 'counts';
 /** All names for `--scenarios`. */
@@ -84,9 +72,7 @@ const OUTPUT_TOKENS_MAX = 512;
 const STREAMED: readonly CallKind[] = ['streamed', 'long', 'open'];
 const SENTENCE = 'Tell me something. ';
 
-/**
- * Returns a chat request of exactly 1 KiB, or 1 MB for `large`, independent of the model's name.
- */
+/** Returns a chat request of exactly 1 KiB, or 1 MB for `large`, for any model name. */
 export function requestBody(model: string, kind: CallKind): string {
   const streamed = { stream: true, stream_options: { include_usage: true } };
   const bytes = kind === 'large' ? LARGE_BODY_BYTES : BODY_BYTES;

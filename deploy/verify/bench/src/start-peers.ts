@@ -25,10 +25,7 @@ export interface Peers {
   readonly notes: readonly string[];
 }
 
-/**
- * Starts the selected peers one after the other. `ending` ends each of them, also after a failed
- * start.
- */
+/** Starts the selected peers. `ending` ends each of them, also after a failed start. */
 export async function startPeers(
   options: BenchArguments,
   against: BuiltCommit | null,
@@ -74,9 +71,7 @@ export async function startPeers(
   };
 }
 
-/**
- * Starts the gateways of this build and of the other commit, with monitoring ports of their NATS.
- */
+/** Starts the gateways of both commits, with monitoring ports of their NATS. */
 async function startGateways(
   { accounts }: BenchArguments,
   against: BuiltCommit | null,

@@ -22,10 +22,7 @@ export type Unable = ReadonlyMap<Peer, ReadonlyMap<CallKind, string>>;
 /** Gateways, and all peers that can be called. */
 type Callable = Pick<Peers, 'all' | 'gateways'>;
 
-/**
- * Returns the kinds of calls that these scenarios make. Always includes plain calls, because the
- * first calls of accounts are plain.
- */
+/** Returns the kinds of calls of these scenarios, and plain ones for first calls. */
 export function kindsOfAll(scenarios: readonly Pick<Scenario, 'kind'>[]): CallKind[] {
   return [...new Set<CallKind>(['plain', ...scenarios.flatMap(kindsOf)])];
 }
@@ -56,9 +53,7 @@ export async function findUnable(
   return unable;
 }
 
-/**
- * Warms up every peer. A gateway first makes one call for each account, and its books are audited.
- */
+/** Warms up every peer. A gateway first makes one call per account and is audited. */
 export async function warmUp(
   bench: Bench,
   peers: Callable,
@@ -84,9 +79,7 @@ export async function warmUp(
   log('all peers are warm');
 }
 
-/**
- * Retries at a gateway until its catalog has reached the edge. Other peers answer at once or never.
- */
+/** Retries until the catalog has reached a gateway. Other peers are tried once. */
 async function tryUntilAnswered(bench: Bench, peer: Peer, kind: CallKind, signal: AbortSignal): Promise<string | null> {
   const until = Date.now() + (peer.keyed ? FIRST_ANSWER_MS_MAX : 0);
   for (;;) {

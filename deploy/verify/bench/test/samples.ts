@@ -1,9 +1,7 @@
 import type { PeerId } from '../src/peers/peer.js';
 import type { Sample } from '../src/results/sample.js';
 
-/**
- * Returns a sample of 1,000 calls in one second with the given CPU per call. `more` replaces parts.
- */
+/** Returns 1,000 calls in one second with the given CPU per call. `more` replaces parts. */
 export function sample(
   peer: PeerId,
   round: number,

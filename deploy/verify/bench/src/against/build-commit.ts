@@ -72,10 +72,7 @@ function ownEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(own);
 }
 
-/**
- * Returns the last output lines. Compilers write errors to the standard output, npm to the error
- * output.
- */
+/** Returns the last output lines. Compilers write errors to standard output, npm to stderr. */
 function lastLines(error: unknown): string {
   const { stdout = '', stderr = '', message = '' } = error as Partial<Record<'stdout' | 'stderr' | 'message', string>>;
   const lines = `${stdout}\n${stderr}`.split('\n').filter((line) => line.trim() !== '');

@@ -7,10 +7,7 @@ import { answerParent } from '../machine/child-program.js';
 import type { Provider } from '../peers/start-provider.js';
 import type { GatewayFacts, HostCommand } from './start-against.js';
 
-/**
- * Paths of `startGateway` in commits, the newest first. Its signature is the same as in this
- * commit.
- */
+/** Paths of `startGateway` in commits, newest first. Its signature is the same everywhere. */
 const STARTERS = ['deploy/verify/bench', 'deploy/bench'].map((room) => `${room}/dist/gateway/start-gateway.js`);
 
 const ending = new Ending();

@@ -21,10 +21,7 @@ export interface CallCounts extends Counted {
 
 export const COUNTED = [ONE_AT_A_TIME, FULL_LOAD, AT_A_RATE] as const;
 const WARM_UP_SECONDS = 0.3;
-/**
- * Time for work that follows a settled call: its balance snapshot at admission and
- * acknowledgements.
- */
+/** Time for work that follows a settled call, such as its balance snapshot. */
 const QUIET_MS = 1_500;
 const IDLE_MS = 5_000;
 

@@ -23,10 +23,7 @@ export async function findNatsProgram(directory: string): Promise<string | null>
   }
 }
 
-/**
- * Writes a program `<name>` that runs NATS with the given arguments and an additional monitoring
- * port.
- */
+/** Writes a program `<name>` that runs NATS with an additional monitoring port. */
 export async function writeMonitoredNats(program: string, directory: string, name: string): Promise<NatsMonitor> {
   const port = await freePort();
   const file = `${directory}/${name}`;

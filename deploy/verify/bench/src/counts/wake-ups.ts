@@ -2,9 +2,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { pidsOf } from '../machine/read-cpu.js';
 import type { ProcessGroups } from '../machine/read-cpu.js';
 
-/**
- * Number of waits of each thread since its start, by process group. Equals its number of wake-ups.
- */
+/** Number of waits, and thus wake-ups, of each thread since its start, by process group. */
 export type Waits = Readonly<Record<string, ReadonlyMap<number, number>>>;
 
 /** Reads all threads of the groups. `except` are processes that only serve the measurement. */
@@ -18,9 +16,7 @@ export function readWaits(groups: ProcessGroups, except: readonly number[]): Wai
   return Object.fromEntries(Object.entries(groups).map(([name, roots]) => [name, waitsOf(roots)]));
 }
 
-/**
- * Returns the wake-ups by group between two readings. Threads that ended in between are left out.
- */
+/** Returns the wake-ups by group between two readings, without threads that have ended. */
 export function wakeUpsOf(after: Waits, before: Waits): Record<string, number> {
   return Object.fromEntries(
     Object.entries(after).map(([name, threads]) => {

@@ -3,10 +3,7 @@ import pg from 'pg';
 /** State of the ledger after all calls so far. */
 export interface BookFacts {
   readonly records: number;
-  /**
-   * Records that were charged by the provider's reported usage. Every call of the benchmark must be
-   * one.
-   */
+  /** Records charged by the provider's reported usage. Every call must have one. */
   readonly charged: number;
   /** Events that could not become a record. */
   readonly deadLetters: number;

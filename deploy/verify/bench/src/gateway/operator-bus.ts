@@ -8,10 +8,7 @@ export const AUTHOR = {
   origin: { client: '127.0.0.1', agent: 'bench', requestId: 'bench' },
 } as const;
 
-/**
- * Connects to the bus with the dashboard's permissions. Everything is prepared through the
- * services' own requests.
- */
+/** Connects to the bus with the dashboard's permissions. */
 export function connectOperator(system: LocalSystem): Promise<Bus> {
   const silent = () => undefined;
   return connectBus({

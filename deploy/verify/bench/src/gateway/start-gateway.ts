@@ -21,10 +21,7 @@ export interface GatewayPeer extends Peer {
   /** The process that started and supervises it. Its CPU is not the gateway's. */
   readonly starter: number;
   readonly secrets: readonly string[];
-  /**
-   * Keys of few accounts with raised limits. Absent if neither these nor the model with long
-   * streams were prepared.
-   */
+  /** Keys of few accounts with raised limits. Absent if extras were not prepared. */
   readonly hotSecrets?: readonly string[];
   /** @throws Error unless every answered call has its record and every wallet is exact */
   audit(): Promise<void>;
@@ -104,10 +101,7 @@ export async function startGateway(
   };
 }
 
-/**
- * Returns all processes except the starter, which supervises, and the system's own simulator, which
- * receives no call.
- */
+/** Returns all processes except the starter and the system's unused simulator. */
 function groupsOf(system: LocalSystem): ProcessGroups {
   const { pids } = system.running();
   const { starter: _starter, 'provider-simulator': _simulator, ...groups } = pids;

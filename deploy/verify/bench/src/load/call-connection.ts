@@ -12,10 +12,7 @@ export interface CallOutcome {
   readonly endedAt: number;
 }
 
-/**
- * A keep-alive connection with one call at a time. It reconnects after a failure or when the server
- * has closed it.
- */
+/** A keep-alive connection with one call at a time. Reconnects after a failure or close. */
 export class CallConnection {
   readonly #port: number;
   #expected: Expected = { bytesMin: 0, endsWith: '' };

@@ -20,16 +20,11 @@ export interface LoadJob extends Question {
   /** Name of the keys that calls use in turn. Null: all calls use the same made-up key. */
   readonly keysOf: string | null;
   readonly connections: number;
-  /**
-   * Calls begin at this rate on any free connection. Null: each connection makes one call after the
-   * other.
-   */
+  /** Calls begin at this rate. Null: each connection makes one call after the other. */
   readonly perSecond: number | null;
   /** The first calls of the connections are spread over these milliseconds. 0: all at once. */
   readonly rampMs: number;
-  /**
-   * No new call begins after these seconds, or after this many calls. Running calls are awaited.
-   */
+  /** No new call begins after these seconds or this many calls. Running calls are awaited. */
   readonly until: { readonly seconds: number } | { readonly calls: number };
 }
 

@@ -5,10 +5,7 @@ export type LoadCommand =
   | { readonly kind: 'keys'; readonly of: string; readonly secrets: readonly string[]; readonly perMinuteMax: number }
   | { readonly kind: 'job'; readonly job: LoadJob };
 
-/**
- * The load in a separate process, so that its CPU is measured separately and it can be pinned to a
- * core.
- */
+/** The load, in a separate process that is measured separately and can be pinned to a core. */
 export interface LoadProcess {
   readonly pid: number;
   /** Sets the keys for jobs whose `keysOf` is `of`. */

@@ -10,9 +10,7 @@ import type { Expected, LoadJob, LoadResult, Question, Spread } from './load-job
 /** Timeout for one call. */
 const CALL_MS_MAX = 30_000;
 const EXPIRY_CHECK_MS = 500;
-/**
- * A job ends early after this number of failed calls: measurements of a broken peer are useless.
- */
+/** A job ends early after this many failed calls: its measurement is useless. */
 const FAILURES_MAX = 1_000;
 const CHAT_PATH = '/v1/chat/completions';
 /** Sent by calls without keys, so that all requests have the same size. */
@@ -166,10 +164,7 @@ function spreadOf(values: readonly number[]): Spread {
   return { p50: percentile(sorted, 50), p99: percentile(sorted, 99) };
 }
 
-/**
- * Headers of the official JavaScript client, except key, length and host. Every server reads them,
- * and most store them.
- */
+/** Headers of the official JavaScript client, except key, length and host. */
 const CLIENT_HEADERS = [
   ['connection', 'keep-alive'],
   ['accept', 'application/json'],

@@ -2,9 +2,7 @@
 const TICK_MS = 1;
 /** Limit for calls that wait for a connection. Above it the peer is too slow for the rate. */
 const WAITING_MAX = 5_000;
-/**
- * Tolerance for sums of doubles: a call that is due at the very end must not be lost by rounding.
- */
+/** Tolerance for sums of doubles, so that a call due at the very end is not lost. */
 const ROUNDING = 1e-6;
 
 export interface Pace {
@@ -13,10 +11,7 @@ export interface Pace {
   /** Start of the first call and end of new calls, in milliseconds of `performance.now()`. */
   readonly startedAt: number;
   readonly endAt: number;
-  /**
-   * Makes one call on a free connection. `ended` is called once. The wait for the connection counts
-   * from `dueAt`.
-   */
+  /** Makes one call. `ended` is called once. The wait for the connection counts from `dueAt`. */
   readonly call: (connection: number, dueAt: number, ended: () => void) => void;
 }
 

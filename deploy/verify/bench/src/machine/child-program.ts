@@ -6,10 +6,7 @@ export type ChildReply<R> = { readonly log: string } | { readonly result: R } | 
 
 const LEAVE_MS_MAX = 30_000;
 
-/**
- * Runs a module of the benchmark in a separate process, which handles one request at a time. Ctrl-C
- * does not reach it.
- */
+/** Runs a module in a separate process that Ctrl-C does not reach, one request at a time. */
 export class ChildProgram<Command extends object> {
   readonly #child;
   readonly #exited: Promise<void>;
@@ -64,9 +61,7 @@ export class ChildProgram<Command extends object> {
     await this.#exited;
   }
 
-  /**
-   * Disconnects, so that the child can end the processes that it has started. Kills it after 30 s.
-   */
+  /** Disconnects, so that the child can clean up. Kills it after 30 s. */
   async leave(): Promise<void> {
     const timer = setTimeout(() => void this.kill(), LEAVE_MS_MAX);
     if (this.#child.connected) this.#child.disconnect();

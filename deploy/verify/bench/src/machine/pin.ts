@@ -21,10 +21,7 @@ export function examinePinning(): Pinning {
   }
 }
 
-/**
- * Pins processes with all threads and descendants to one core. Processes that they start later
- * inherit it.
- */
+/** Pins processes to one core with all threads and with present and later descendants. */
 export function pin(pinning: Pinning, roots: readonly number[], place: Place): void {
   if (!pinning.pinned) return;
   for (const pid of pidsOf(roots)) move(pid, place);

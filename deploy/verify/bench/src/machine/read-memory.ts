@@ -4,10 +4,7 @@ import type { ProcessGroups } from './read-cpu.js';
 
 const KIB = 1_024;
 
-/**
- * Returns the resident bytes of each group's processes. Shared pages count once (proportional set
- * size).
- */
+/** Returns the proportional set size of each group: shared pages count once. */
 export function readMemory(groups: ProcessGroups): Record<string, number> {
   return Object.fromEntries(
     Object.entries(groups).map(([name, roots]) => [name, pidsOf(roots).reduce((sum, pid) => sum + bytesOf(pid), 0)]),

@@ -1,9 +1,6 @@
 import { PROVIDER_MODELS } from './peer.js';
 
-/**
- * Returns the configuration of LiteLLM's proxy: the provider's models under their own names,
- * without a key or database.
- */
+/** Returns the configuration of LiteLLM's proxy, without a key or database. */
 export function litellmConfig(providerUrl: string): string {
   const models = [...new Set(Object.values(PROVIDER_MODELS))].map((model) => [
     `  - model_name: ${model}`,

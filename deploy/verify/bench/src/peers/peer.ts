@@ -6,10 +6,7 @@ export type ListedPeer = (typeof PEER_IDS)[number];
 /** `against`: the gateway of another commit. */
 export type PeerId = ListedPeer | 'against';
 
-/**
- * Kinds of measured calls. `large` sends a large body, `long` is a longer stream, `open` is a
- * stream that stays open.
- */
+/** Kinds of calls. `large` has a large body, `long` is a longer stream, `open` stays open. */
 export type CallKind = 'plain' | 'streamed' | 'large' | 'long' | 'open';
 
 /** A running program between the client and the provider. */
@@ -23,9 +20,7 @@ export interface Peer {
   readonly headers: readonly (readonly [string, string])[];
   /** Model names that select the kinds of calls at the provider. */
   readonly models: Readonly<Record<CallKind, string>>;
-  /**
-   * True for a gateway of this project: calls use keys of prepared accounts, and no call may fail.
-   */
+  /** True for a gateway of this project: calls use prepared keys, and no call may fail. */
   readonly keyed: boolean;
   /** Processes whose CPU is measured. Empty for the direct call. */
   readonly processes: ProcessGroups;

@@ -85,10 +85,7 @@ async function untilHealthy(url: string): Promise<void> {
   }
 }
 
-/**
- * Installs into a separate environment outside the project. The directory gets its final name only
- * when it is complete.
- */
+/** Installs outside the project. The directory is renamed when it is complete. */
 async function installOnce(log: (line: string) => void): Promise<string> {
   const place = `${PLACES.peers}/litellm-${VERSION}`;
   if (existsSync(place)) return place;

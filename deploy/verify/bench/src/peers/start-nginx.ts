@@ -12,10 +12,7 @@ const VERSION_TIMEOUT_MS = 5_000;
 /** Two connections per open stream, plus reserve. */
 const CONNECTIONS_MAX = 16_384;
 
-/**
- * Starts nginx as a plain reverse proxy: one worker, keep-alive connections on both sides, no
- * buffering.
- */
+/** Starts nginx as a plain reverse proxy with one worker and without buffering. */
 export async function startNginx(
   provider: Provider,
   directory: string,

@@ -14,9 +14,7 @@ const PACKAGE = '@portkey-ai/gateway';
 const VERSION = '1.15.2';
 const INSTALL_TIMEOUT_MS = 180_000;
 
-/**
- * Starts the usual alternative for Node users. It only routes: it has no accounts, limits or money.
- */
+/** Starts Portkey, which only routes: it has no accounts, limits or money. */
 export async function startPortkey(
   provider: Provider,
   directory: string,
@@ -52,10 +50,7 @@ export async function startPortkey(
   };
 }
 
-/**
- * Installs outside the project and without install scripts. The directory gets its final name only
- * when it is complete.
- */
+/** Installs outside the project. The directory is renamed when it is complete. */
 async function installOnce(log: (line: string) => void): Promise<string> {
   const place = `${PLACES.peers}/portkey-${VERSION}`;
   if (existsSync(place)) return place;

@@ -9,9 +9,7 @@ export interface Provider extends BenchProcess {
   readonly url: string;
 }
 
-/**
- * Delay between the events of a stream, in milliseconds. Without it, several chunks share a packet.
- */
+/** Delay between the events of a stream. Without it, several chunks share a packet. */
 export const CHUNK_DELAY_MS = 1;
 
 /** Starts the provider simulator in a separate process without recording. All peers use it. */

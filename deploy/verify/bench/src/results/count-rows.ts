@@ -27,9 +27,7 @@ const within =
   (counts) =>
     counted(many)(counts) / counted(of)(counts);
 
-/**
- * Bytes of messages on the bus: each message once, and usage again on its way out of its stream.
- */
+/** Bytes on the bus: each message once, and usage again on its way out of its stream. */
 export const busBytes: Value = (counts) =>
   (counted('busBytesIn')(counts) + counted('usageBytes')(counts)) / per(counts);
 export const walBytes: Value = each('walBytes');

@@ -14,10 +14,7 @@ export interface Factor {
   /** Medians over the rounds, in the unit named in `what`. */
   readonly ours: number;
   readonly theirs: number;
-  /**
-   * Statistics of the quotients within each round, so that a machine that slows down between rounds
-   * has no effect.
-   */
+  /** Of the quotients within each round, so that a slower machine has no effect. */
   readonly factor: { readonly median: number; readonly min: number; readonly max: number };
   /** Number of rounds that measured both builds. */
   readonly rounds: number;
@@ -29,10 +26,7 @@ export interface Factor {
 
 /** Fewer rounds do not show their spread. */
 export const ROUNDS_MIN = 5;
-/**
- * Share of the median that the middle half of the rounds may span. Then a difference of 5 % is
- * visible.
- */
+/** The middle half of the rounds may span this share of the median. Then 5 % is visible. */
 export const SPAN_MAX = 0.1;
 const QUARTILES = [25, 75] as const;
 
@@ -91,9 +85,7 @@ const ROWS: readonly (readonly [what: string, aims: Aims, value: Value])[] = [
   ],
 ];
 
-/**
- * Compares this build with the other commit: one factor per row with at least one round of both.
- */
+/** Compares this build with the other commit. A row needs one round of both. */
 export function factorsOf(samples: readonly Sample[], idle: readonly IdleReading[]): Factor[] {
   const rounds = [...new Set([...samples, ...idle].map(({ round }) => round))];
   return ROWS.flatMap(([what, aims, value]) => {

@@ -1,7 +1,4 @@
-/**
- * Formats a number with at most three digits after the point and thousands separators: 0.213, 4.7,
- * 163, 12,400.
- */
+/** Formats a number with thousands separators: 0.213, 4.7, 163, 12,400. */
 export function figure(value: number): string {
   if (!Number.isFinite(value)) return '';
   const size = Math.abs(value);

@@ -11,10 +11,7 @@ export interface Summary {
   readonly calls: number;
   readonly failed: number;
   readonly callsPerSecond: number;
-  /**
-   * CPU microseconds per call of all processes together, with minimum and maximum of the rounds.
-   * Null for the direct call.
-   */
+  /** CPU microseconds per call of all processes. Null for the direct call. */
   readonly cpuPerCall: { readonly median: number; readonly min: number; readonly max: number } | null;
   /** CPU microseconds per call, by process. */
   readonly cpuByProcess: Readonly<Record<string, number>>;
@@ -23,16 +20,11 @@ export interface Summary {
   /** Difference to the direct call of the same round. */
   readonly addedFirstByteMs: Spread;
   readonly addedCompleteMs: Spread;
-  /**
-   * Share of one core that load and provider used. Near 1 they were the bottleneck instead of the
-   * peer.
-   */
+  /** Share of one core that load and provider used. Near 1 they were the bottleneck. */
   readonly loadShare: number;
 }
 
-/**
- * Returns a summary for each scenario and peer with answered calls, in the order of the samples.
- */
+/** Returns a summary per scenario and peer with answered calls, in the samples' order. */
 export function summarise(samples: readonly Sample[]): Summary[] {
   const groups = new Map<string, Sample[]>();
   for (const sample of samples) {

@@ -7,10 +7,7 @@ import { AIM, percentOf, SHARES, type Share } from './shares.js';
 
 type Side = 'edgeMicros' | 'allMicros';
 
-/**
- * Renders the report: CPU per call by share, and its ratio to a gateway without tracing in the same
- * run.
- */
+/** Renders CPU per call by share, and its ratio to a gateway without tracing. */
 export function renderTelemetry({ facts, samples }: TelemetryReport): string {
   const scenarios = SCENARIOS.filter(({ id }) => samples.some(({ scenario }) => scenario === id));
   const rows = scenarios.flatMap(({ id, title, kind }) =>
