@@ -10,10 +10,7 @@ interface Told {
   readonly failure: Failure | null;
 }
 
-/**
- * Plays seeds in threads. Each thread takes every other seed. Stops all threads when one finds a
- * failure.
- */
+/** Plays alternating seeds in threads. Stops all when one finds a failure. */
 export async function playInThreads(from: number, seeds: number): Promise<Told> {
   const told: Told[] = Array.from({ length: THREADS }, () => ({ totals: NO_TOTALS, failure: null }));
   const sum = (): Totals => told.map(({ totals }) => totals).reduce(together);

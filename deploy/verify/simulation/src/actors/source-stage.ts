@@ -10,9 +10,7 @@ const PIECE = 'word ';
 
 type Answering = Extract<ProviderPlan, { kind: 'answer' }>;
 
-/**
- * The providers as one edge sees them. Each attempt of a call follows the scenario's plan for it.
- */
+/** The providers as one edge sees them. Each attempt follows the scenario's plan. */
 export class SourceStage implements SourceSender {
   constructor(
     private readonly world: RunParts,

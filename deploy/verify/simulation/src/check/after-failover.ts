@@ -1,10 +1,7 @@
 import type { World } from '../hosts/world.js';
 import type { Fault } from '../scenario/scenario.js';
 
-/**
- * Time after which no replica uses a superseded limit store and all buckets of the other one are
- * open.
- */
+/** After this time no superseded limit store is used and all buckets are open. */
 const CALM_MS = 6_000;
 const FAULT_FROM = 500;
 

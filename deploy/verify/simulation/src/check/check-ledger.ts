@@ -6,10 +6,7 @@ import type { World } from '../hosts/world.js';
 import { MemoryLedger } from '../ledger/memory-ledger.js';
 import { Random } from '../time/random.js';
 
-/**
- * Checks that entries balance, rows are the sums of their entries, and a wallet is credits less
- * charges (docs/protocol.md#i1).
- */
+/** Checks entries, balances and wallets against each other (docs/protocol.md#i1). */
 export function checkLedger({ ledger, truth, scenario }: World): void {
   const sums = new Map<string, bigint>();
   for (const { id, entries } of ledger.transactions.values()) {
@@ -33,10 +30,7 @@ export function checkLedger({ ledger, truth, scenario }: World): void {
   }
 }
 
-/**
- * Settles all messages into an empty ledger in another order and compares the balances
- * (docs/protocol.md#i8).
- */
+/** Settles all messages in another order and compares balances (docs/protocol.md#i8). */
 export async function checkReplay(world: World): Promise<void> {
   const { streams, ledger, truth, scenario } = world;
   const again = new MemoryLedger();

@@ -64,10 +64,7 @@ function checkDispatched(world: World, call: CallTruth, record: UsageRecord | un
   checkAmount(world, call, record);
 }
 
-/**
- * Checks that the amount is the provider's reported usage at the pinned price, or an estimate
- * within the hold.
- */
+/** Checks that the amount is the reported usage's price, or an estimate within the hold. */
 function checkAmount({ truth }: World, { id, reported: usage, hold }: CallTruth, record: UsageRecord): void {
   if (record.outcome !== 'settled') {
     if (record.chargedNanoUsd !== 0n) truth.broke('only settled calls are charged', `${id}: ${record.chargedNanoUsd}`);

@@ -17,10 +17,7 @@ export async function finalChecks(world: World): Promise<void> {
   await checkReplay(world);
 }
 
-/**
- * Compares the money rows of the limit store with the ledger, for each row that the limit store
- * has.
- */
+/** Compares the money rows of the limit store with the ledger. */
 function checkMirrors({ server, scenario, ledger, truth }: World): void {
   for (const { name } of scenario.accounts) {
     const keys = bucketKeys(bucketOfAccount(name));

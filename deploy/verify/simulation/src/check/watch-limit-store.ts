@@ -117,10 +117,7 @@ function hasSlot({ server }: World, account: string, id: string): boolean {
   return text !== undefined && readHold(text).slot;
 }
 
-/**
- * Marks accepted losses (docs/protocol.md#remains): calls of an edge that was cut off when the
- * limit store was lost.
- */
+/** Marks accepted losses (docs/protocol.md#remains): calls of an edge that was cut off. */
 function markUnguarded({ truth, streams, time, server }: World): void {
   for (const call of truth.calls) {
     if (call.id === null || call.hold === null || call.hold.admittedAt > server.lostAt) continue;

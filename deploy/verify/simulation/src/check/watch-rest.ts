@@ -12,10 +12,7 @@ const REST_AFTER_CRASH_MS = 180_000;
 const ASKED_AGAIN_MS = 60_000;
 /** Longest call: two attempts, each ended by the 20 s timeout for a silent provider. */
 const LONGEST_CALL_MS = 45_000;
-/**
- * Shorter than the expiry of a run: if only messages were lost, no call may have to wait for its
- * expiry.
- */
+/** Shorter than the expiry: if only messages were lost, no call may wait for it. */
 const UNOWNED_MS = 20_000;
 
 /** Checks that a run finishes all work in time (docs/protocol.md#i7). */
@@ -38,10 +35,7 @@ export class RestWatch {
     this.#quietSince = this.world.time.now;
   }
 
-  /**
-   * True if no message is in flight and nothing is held. Reports a violation if that takes too
-   * long.
-   */
+  /** True if nothing is in flight or held. Reports a violation if that takes too long. */
   isOver(): boolean {
     const { now } = this.world.time;
     if (this.#quietSince === null || now < this.#lookAt) return false;
@@ -69,8 +63,7 @@ export class RestWatch {
   #requireOwner(held: Held | null): void {
     const { truth, time, scenario } = this.world;
     if (held === null || !held.isUnended || this.#idleSince === null) return;
-    // A duplicated request may be decided after its response, and then no edge knows of it. The bus
-    // itself creates no duplicates.
+    // The edge does not know of a duplicate that is decided later. The bus creates none.
     const onlyMessages = scenario.faults.every(
       (fault) => fault.kind === 'database' || (fault.kind === 'message' && fault.how !== 'double'),
     );

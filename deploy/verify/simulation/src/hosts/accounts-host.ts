@@ -20,10 +20,7 @@ export interface OwnedKey {
 
 type Change = { readonly accounts: AccountRecord[] } | { readonly keys: KeyRecord[] };
 
-/**
- * Accounts and keys, as the accounts service has them. Repeats each change until admission has
- * confirmed it.
- */
+/** The accounts service. Repeats each change until admission has confirmed it. */
 export class AccountsHost {
   readonly host = new Host('accounts');
   readonly records = new Map<string, AccountRecord>();

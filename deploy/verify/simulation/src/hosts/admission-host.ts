@@ -20,9 +20,7 @@ export const EXPIRY_MS = 30_000;
 
 const { packed: packing, version } = usageEvents;
 
-/**
- * One replica of admission: the service's code with the limit store, bus and owners of this run.
- */
+/** One replica of admission: the service's code with the ports of this run. */
 export class AdmissionHost implements AdmissionReplica {
   readonly host: Host;
   readonly admission: Admission;

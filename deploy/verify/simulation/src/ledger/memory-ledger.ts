@@ -28,10 +28,7 @@ export class DatabaseDown extends Error {
   override readonly name = 'DatabaseDown';
 }
 
-/**
- * The ledger's tables in memory, with the database's own constraints. A transaction is one method
- * call.
- */
+/** The ledger's tables, with the database's constraints. A transaction is one call. */
 export class MemoryLedger {
   readonly host = new Host('postgres');
   epoch = epochOf(1);

@@ -15,10 +15,7 @@ interface LuaCalls {
   lua_settop(state: number, index: number): void;
 }
 
-/**
- * Runs the limit store's scripts on a Redis in this process (`lua/redis.lua`). The runs of one
- * thread use it one after the other.
- */
+/** Runs the limit store's scripts on a Redis in this process (`lua/redis.lua`). */
 export class LuaRedis {
   private constructor(
     private readonly state: number,

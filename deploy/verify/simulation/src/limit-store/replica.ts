@@ -32,10 +32,7 @@ interface Pending {
   readonly fail: () => void;
 }
 
-/**
- * One replica's connection to the server. It keeps the order of requests and is used only after the
- * replica has read the run ID.
- */
+/** One replica's connection to the server. It keeps the order and first reads the run ID. */
 export class ReplicaLimitStore implements LimitStore {
   readonly #parts: ReplicaLimitStoreParts;
   #runId: string | null = null;
@@ -139,8 +136,7 @@ export class ReplicaLimitStore implements LimitStore {
   /** Returns all accounts in one step. */
   accounts(): Promise<{ cursor: string; accounts: readonly string[] }> {
     const { server } = this.#parts;
-    // Sends no request that would find nothing, so that a run without kept accounts does not
-    // change.
+    // Sends no request that finds nothing, so that runs without kept accounts stay the same.
     if (server.accounts().length === 0) return Promise.resolve({ cursor: '0', accounts: [] });
     return this.#exchange(() => {
       const accounts = server.accounts();
@@ -212,8 +208,7 @@ export class ReplicaLimitStore implements LimitStore {
     clock.forget();
     this.#runs.used();
     this.#runId = runId;
-    // The socket was closed, so the loss is noticed at once. The replica's code runs in its own
-    // event.
+    // The loss of a closed socket is noticed at once, but handled in the replica's own event.
     this.#close = server.connect(host, () => this.#lose());
     this.#onUse();
   }

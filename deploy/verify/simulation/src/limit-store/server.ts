@@ -59,8 +59,8 @@ export class LimitStoreServer {
   }
 
   /**
-   * Whether the superseded server has later epochs because the other one lost all its data. Then
-   * replicas and edges use the superseded one until it ends.
+   * Whether the superseded server has the later epochs and is used until it ends, because the other
+   * one lost all its data.
    */
   get isOutranked(): boolean {
     const [own, superseded] = [this.#newest(this.runId), this.#newest(this.#supersededRun ?? '')];
@@ -72,10 +72,7 @@ export class LimitStoreServer {
     return this.#supersededRun !== null && host === this.#misled ? this.#supersededRun : this.runId;
   }
 
-  /**
-   * Returns the epochs of all buckets, which a connection reads first. A bucket without an epoch
-   * has an empty string.
-   */
+  /** Returns the epochs of all buckets, or empty strings. A connection reads them first. */
   epochs(runId: string): string[] {
     const read = (): string[] => [...this.buckets].map((key) => this.redis.text(key).split(' ')[0] ?? '');
     return runId === this.#supersededRun ? this.redis.inSuperseded(read) : read();
@@ -126,10 +123,7 @@ export class LimitStoreServer {
     return this.isUp && state === 'open' && token.startsWith(this.runId);
   }
 
-  /**
-   * Whether the account was loaded under the bucket's epoch. Accounts are marked with the epoch's
-   * suffix.
-   */
+  /** Whether the account was loaded under the bucket's epoch, whose suffix marks it. */
   isLoaded(tokenKey: string, under: string | undefined): boolean {
     const [token = ''] = this.redis.text(tokenKey).split(' ');
     return under !== undefined && under !== '' && token.endsWith(under);
@@ -212,10 +206,7 @@ export class LimitStoreServer {
     return { ...call, keys: [...own, ...look] };
   }
 
-  /**
-   * Returns one shared reply per time for all empty buckets: there are many, and they are queried
-   * often.
-   */
+  /** Returns one shared reply per time for all empty buckets, because they are many. */
   #emptyBucket({ script }: ScriptCall): ScriptReply {
     if (this.#empty.at !== this.time.now) {
       const now = String(this.time.now);

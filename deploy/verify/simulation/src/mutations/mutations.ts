@@ -19,10 +19,7 @@ export interface Mutation extends Replacement {
   readonly stage?: Stage;
   /** Number of seeds within which it has to be found, if not {@link SEEDS_MAX}. */
   readonly seedsMax?: number;
-  /**
-   * The reason why it is not found: another rule compensates for it, or these scenarios rarely meet
-   * it.
-   */
+  /** Why it is not found: another rule compensates, or scenarios rarely meet it. */
   readonly unseen?: string;
 }
 

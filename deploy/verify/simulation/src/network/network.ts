@@ -30,10 +30,7 @@ export interface NetworkParts {
   readonly kill: (host: Host, restartMs: number) => void;
 }
 
-/**
- * Carries messages between hosts. Drops, delays and duplicates messages and kills hosts by the
- * scenario's list.
- */
+/** Carries messages and applies the scenario's message faults and kills. */
 export class Network {
   readonly #parts: NetworkParts;
   readonly #messageFaults = new Map<number, MessageFault>();
@@ -87,10 +84,7 @@ export class Network {
     return ((chance >>> 16) % LATENCY_MS_MAX) + slow;
   }
 
-  /**
-   * Returns the fault of the next message of a link that keeps its own order. The message counts
-   * like any other.
-   */
+  /** Returns the fault of the next message of a link that keeps its own order. */
   nextLinkFault(): { readonly n: number; readonly how: MessageFault['how'] | null; readonly ms: number } {
     this.#sent += 1;
     const n = this.#sent;
@@ -103,9 +97,7 @@ export class Network {
     return this.isQuiet ? undefined : this.#kills.get(n);
   }
 
-  /**
-   * Called before a host takes a step. The promise never resolves if the host is killed instead.
-   */
+  /** Called before a host takes a step. Never resolves if the host is killed instead. */
   step(host: Host, step: Step): Promise<void> {
     const n = (this.#steps.get(step) ?? 0) + 1;
     this.#steps.set(step, n);

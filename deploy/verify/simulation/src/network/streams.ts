@@ -63,10 +63,7 @@ export class Streams {
     return () => void this.#listeners.delete(listener);
   }
 
-  /**
-   * Returns messages that may be delivered now. They are not delivered to another consumer until
-   * the acknowledgement wait is over.
-   */
+  /** Returns messages that may be delivered now and reserves them for the ack wait. */
   take(subject: number, max: number): StoredUsage[] {
     const free = this.usage.filter(
       (message) => message.subject === subject && !message.acknowledged && message.notBefore <= this.time.now,
@@ -76,10 +73,7 @@ export class Streams {
     return taken;
   }
 
-  /**
-   * Returns the sequence up to which all messages of a subject are acknowledged. Messages of other
-   * subjects do not count.
-   */
+  /** Returns the sequence up to which all messages of a subject are acknowledged. */
   acknowledged(subject: number): number {
     const open = this.usage.find((message) => message.subject === subject && !message.acknowledged);
     return open === undefined ? this.usage.length : open.sequence - 1;
@@ -104,10 +98,7 @@ export class Streams {
     };
   }
 
-  /**
-   * Stores a heartbeat. An edge's connection keeps its order: a delayed heartbeat never replaces a
-   * later one.
-   */
+  /** Stores a heartbeat, unless a later one of its edge was stored before. */
   storeHeartbeat(heartbeat: Heartbeat, place: string): void {
     const part = `${heartbeat.edge}.${'names' in heartbeat ? 'short' : 'full'}.${place}`;
     this.traffic.stored += 1;

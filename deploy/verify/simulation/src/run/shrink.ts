@@ -5,10 +5,7 @@ import { play } from './play.js';
 /** The most runs to play for one failing seed. */
 const PLAYS_MAX = 250;
 
-/**
- * Finds the smallest scenario that still breaks the same rule. Faults are left out first, then
- * acts.
- */
+/** Leaves out faults, then acts, while the scenario still breaks the same rule. */
 export async function shrink(scenario: Scenario, rule: string, redis: LuaRedis): Promise<Scenario> {
   let plays = 0;
   const breaks = async (smaller: Scenario): Promise<boolean> => {

@@ -10,9 +10,7 @@ const PROCESSES = HOSTS.slice(0, 6);
 const OUTAGES_MS = [80, 700, 3_000, 8_000];
 const LONG_OUTAGE_MS = 45_000;
 
-/**
- * Draws the faults of a run of `lengthMs` milliseconds. Some runs have hardly any, some very many.
- */
+/** Draws the faults of a run of `lengthMs`. Some runs have hardly any, some very many. */
 export function makeFaults(random: Random, lengthMs: number): Fault[] {
   const messages = Math.ceil((lengthMs / 1_000) * MESSAGES_PER_SECOND);
   const rate = random.pick([0, 0.01, 0.04, 0.1]);

@@ -5,9 +5,7 @@ import type { CallAct, Scenario } from './scenario.js';
 const FIRST_CALL_MS = 3_000;
 const LENGTH_MS = 20_000;
 const CALLS = 60;
-/**
- * About ten calls of a run. One call may cost more than the last 5 % of it, but usually costs less.
- */
+/** About ten calls of a run. One call may cost more than the last 5 % of it. */
 const WINDOW_NANO_USD = 100_000;
 
 /**

@@ -10,10 +10,7 @@ const OUTAGES_MS = [700, 11_000, 24_000, 45_000];
 const BURST_AFTER_MS = 5_000;
 const COMMITS_MAX = 14;
 const DOWN_MS = 700;
-/**
- * Time until everything is settled: longer than the attempts of a batch and the following wait of
- * its messages.
- */
+/** Time to settle everything: longer than a batch's attempts and the wait after them. */
 const AFTERWARDS_MS = 12_000;
 /** Calls that end together, so that one chunk has many transactions. */
 const BURST_CALLS = 16;

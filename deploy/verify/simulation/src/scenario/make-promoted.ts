@@ -46,9 +46,7 @@ function chargebackAfter(fault: Fault, random: Random): Act[] {
   return [{ kind: 'wallet', at: fault.at + random.below(CHARGEBACK_WITHIN_MS), account: 0, amountNanoUsd }];
 }
 
-/**
- * Returns two promotions. The second comes while loads that the first one caused wait for accounts.
- */
+/** Returns two promotions. The second comes while loads of the first wait for accounts. */
 function promotions(random: Random): Fault[] {
   const at = FIRST_CALL_MS + random.below(PROMOTIONS_WITHIN_MS);
   return [

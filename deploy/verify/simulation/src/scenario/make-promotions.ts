@@ -3,10 +3,7 @@ import type { Fault } from './scenario.js';
 
 const COMMITS_MAX = 6;
 
-/**
- * Uses its own random source, so that the other faults of a seed are the same with and without
- * promotions.
- */
+/** Has its own random source, so that other faults of a seed do not depend on it. */
 export function makePromotions(seed: number, lengthMs: number): Fault[] {
   const random = new Random(seed ^ 0x70b0);
   const count = random.chance(0.75) ? 0 : random.between(1, 2);

@@ -17,10 +17,7 @@ const LENGTHS_MS = [2_000, 4_000, 9_000];
 /** Lasting faults have their own random source, so that the rest of a seed stays the same. */
 const LASTING = 0x4e5d;
 
-/**
- * Makes a different run for each seed: few accounts with little money, many concurrent calls, and
- * many faults.
- */
+/** Makes a different run per seed: few accounts, many concurrent calls, many faults. */
 export function makeScenario(seed: number): Scenario {
   const random = new Random(seed);
   const plans = Array.from({ length: 2 }, () => planSeed(random));

@@ -5,13 +5,9 @@ import type { AccountSeed, CallAct, Fault, Scenario } from './scenario.js';
 /** Time of the first calls. All buckets are open by then. */
 const FIRST_CALL_MS = 3_000;
 const CALLS_WITHIN_MS = 5_000;
-/**
- * Longer than the first lease, than a lease after a heartbeat, than the expiry, and much longer.
- */
+/** Longer than the first lease, a lease after a heartbeat, the expiry, and much longer. */
 const SILENCES_MS = [11_000, 16_000, 45_000, 70_000];
-/**
- * Further calls arrive in this time. It ends when the leases and due times of the silence are over.
- */
+/** Time of further calls, until leases and due times of the silence are over. */
 const AFTERWARDS_MS = 15_000;
 /** Shorter than an edge waits for the next chunk of a stream. */
 const GAPS_MS = [900, 9_000, 14_000];

@@ -6,10 +6,7 @@ const N_MAX = 12;
 const AFTER_MS = [0, 5, 60];
 const DOWN_MS = [80, 700, 3_000];
 
-/**
- * Uses its own random source, so that the other faults of a seed are the same with and without step
- * kills.
- */
+/** Has its own random source, so that other faults of a seed do not depend on it. */
 export function makeStepKills(seed: number): Fault[] {
   const random = new Random(seed ^ 0x57e9);
   const count = random.chance(0.85) ? 0 : random.between(1, 3);

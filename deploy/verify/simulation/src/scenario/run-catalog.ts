@@ -67,8 +67,6 @@ function sourceOf(model: string, place: number): CatalogSource {
 const models = MODELS.map(modelOf);
 const sources = MODELS.flatMap((model) => [sourceOf(model, 0), sourceOf(model, 1)]);
 
-/**
- * Two models with two sources each. One of the two sources stops billing when a call is cancelled.
- */
+/** Two models with two sources each. The second stops billing on cancellation. */
 export const RUN_CATALOG: RunCatalog = { models, sources, view: buildCatalogView(models, sources) };
 export const RUN_FIGURES = figures;

@@ -7,9 +7,7 @@ export type ProviderPlan =
       readonly chunks: number;
       /** Tokens that the provider reports, or null if it reports none. */
       readonly usage: { readonly input: number; readonly output: number } | null;
-      /**
-       * Number of chunks after which the response breaks off or stalls, or null if it is complete.
-       */
+      /** Chunks after which the response breaks off or stalls, or null if it is complete. */
       readonly breaksAfter: { readonly chunks: number; readonly how: 'cut' | 'stall' } | null;
     }
   | { readonly kind: 'status'; readonly delayMs: number; readonly status: number }
@@ -47,8 +45,8 @@ export type LimitStoreLoss = 'flush' | 'restart_empty' | 'restart_old';
 export type PromotedCopy = 'as_it_is' | 'late';
 
 /**
- * A copy of the limit store is promoted. One replica of admission continues with the superseded one
- * for `ms`. If `misleads` is set, it finds that one again whenever it connects.
+ * A copy of the limit store is promoted. One replica of admission uses the superseded one for `ms`,
+ * and with `misleads` again whenever it connects.
  */
 export interface Failover {
   readonly kind: 'failover';
@@ -76,10 +74,7 @@ export type Fault =
       readonly how: 'drop' | 'double' | 'delay';
       readonly ms: number;
     }
-  /**
-   * The sender of the nth message dies after sending it, or its receiver dies before or after
-   * receiving it.
-   */
+  /** The nth message's sender dies after sending, or its receiver before or after receiving. */
   | {
       readonly kind: 'kill';
       readonly n: number;

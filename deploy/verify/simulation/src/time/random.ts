@@ -1,6 +1,4 @@
-/**
- * A seeded random number generator (splitmix32). The same seed gives the same numbers everywhere.
- */
+/** A seeded random number generator (splitmix32). A seed always gives the same numbers. */
 export class Random {
   #state: number;
 
