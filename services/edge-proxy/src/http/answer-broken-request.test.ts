@@ -40,7 +40,7 @@ test.each([
   ['ERR_HTTP_REQUEST_TIMEOUT', '408 Request Timeout'],
   ['HPE_HEADER_OVERFLOW', '431 Request Header Fields Too Large'],
   ['HPE_INVALID_METHOD', '400 Bad Request'],
-])('%s is answered %s in the chat envelope with both ids', (code, status) => {
+])('%s is answered with %s in the chat envelope and both IDs', (code, status) => {
   const { text } = answerTo(code);
   expect(text.startsWith(`HTTP/1.1 ${status}\r\n`)).toBe(true);
   expect(text).toContain(`x-gateway-request-id: ${ID}\r\nx-request-id: ${ID}\r\n`);
@@ -49,16 +49,28 @@ test.each([
   expect(JSON.parse(body).error).toMatchObject({ code: 'invalid_request', request_id: ID });
 });
 
-test('nothing is said when nobody listens', () => {
+test('a reset connection is destroyed without a response', () => {
   expect(answerTo('ECONNRESET')).toEqual({ text: '', isDestroyed: true, did: [] });
 });
 
 test.each<[string, Partial<Last>, string]>([
-  ['behind a complete request', { isRequestComplete: true, hasBegun: true }, 'closes after its answer'],
-  ['behind one that waits for its answer', { isRequestComplete: true, hasBegun: false }, 'closes after its answer'],
-  ['in a body that is not needed any more', { isRequestComplete: false, hasBegun: true }, 'ends'],
-  ['in a body that is', { isRequestComplete: false, hasBegun: false }, 'answers 400 undefined'],
-  ['in the body of a message', { isRequestComplete: false, hasBegun: false, style: 'messages' }, 'answers 400 error'],
-])('what is broken %s', (_where, last, does) => {
+  ['after a complete request', { isRequestComplete: true, hasBegun: true }, 'closes after its answer'],
+  [
+    'after a request that waits for its response',
+    { isRequestComplete: true, hasBegun: false },
+    'closes after its answer',
+  ],
+  ['in the body of a request that is answered', { isRequestComplete: false, hasBegun: true }, 'ends'],
+  [
+    'in the body of a request that is not answered',
+    { isRequestComplete: false, hasBegun: false },
+    'answers 400 undefined',
+  ],
+  [
+    'in the body of a messages request',
+    { isRequestComplete: false, hasBegun: false, style: 'messages' },
+    'answers 400 error',
+  ],
+])('a parse error %s leads to the right end of the connection', (_where, last, does) => {
   expect(answerTo('HPE_INVALID_METHOD', last)).toEqual({ text: '', isDestroyed: false, did: [does] });
 });

@@ -10,7 +10,7 @@ import { idHeadersOf } from './http-request.js';
 const HALF_CLOSED_MS_MAX = 5_000;
 
 const TIMED_OUT = 'ERR_HTTP_REQUEST_TIMEOUT';
-/** What node would say of a request that is overdue. */
+/** The error that Node reports for an overdue request. */
 export const TOO_SLOW: Error = Object.assign(new Error('the body comes too slowly'), { code: TIMED_OUT });
 
 interface ParserProblem {
@@ -18,19 +18,20 @@ interface ParserProblem {
   readonly text: string;
 }
 
-/** What an answer is made of when node's parser made no request of its head. */
+/** Functions for a response to a request whose head Node's parser rejected. */
 export interface HeadlessAnswering {
   readonly newId: () => string;
   readonly styleOf: (path: string) => EndpointStyle;
-  /** The answer to `unsupported_endpoint`. */
+  /** The `unsupported_endpoint` error. */
   readonly noEndpoint: GatewayError;
 }
 
 /**
- * Answers bytes that are no acceptable HTTP request, or that did not come in time: in the shape of
- * the request's path, in the chat envelope where no path is known. What is wrong behind a complete
- * request harms neither it nor those before it: their answers end first, and then the connection.
- * @param connection the requests of this connection; undefined when none has come yet
+ * Responds to bytes that are not an acceptable HTTP request, or that did not arrive in time. The
+ * envelope is that of the request's path, or the chat envelope if no path is known. An error after
+ * a complete request affects neither that request nor earlier ones: the connection closes after
+ * their responses.
+ * @param connection the connection's requests; undefined before the first one
  */
 export function answerBrokenRequest(
   socket: Duplex,
@@ -38,7 +39,7 @@ export function answerBrokenRequest(
   connection: Pick<ClientConnection, 'last'> | undefined,
   headless: HeadlessAnswering,
 ): void {
-  // Told again for each packet that comes after what was answered.
+  // Node emits the error again for each later packet.
   if (socket.writableEnded) return;
   const code = 'code' in error ? String(error.code) : '';
   if (code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
@@ -52,8 +53,8 @@ export function answerBrokenRequest(
 }
 
 /**
- * With what the client sent of its id and path, as far as it can be read; a method or path that no
- * endpoint has is `unsupported_endpoint`.
+ * Responds with the client's request ID and in the envelope of its path, as far as the head can be
+ * read. If the parser rejected the method or the path, the error is `unsupported_endpoint`.
  */
 function answerHeadless(
   socket: Duplex,
@@ -68,9 +69,9 @@ function answerHeadless(
 }
 
 /**
- * A whole answer with its ids on a connection that node:http does not answer on; then closes it. A
- * client that does not close its side is waited for {@link HALF_CLOSED_MS_MAX}: closing both at
- * once could take the answer from one that still sends.
+ * Writes a complete response to a connection that node:http no longer manages, then closes it.
+ * Closing both directions at once could discard the response while the client is still sending, so
+ * the client has {@link HALF_CLOSED_MS_MAX} to close its side.
  */
 export function writeRaw(socket: Duplex, status: number, body: string, ids: readonly string[]): void {
   const head = [

@@ -38,8 +38,8 @@ beforeAll(async () => {
 afterAll(() => http.close(100));
 
 /**
- * Sends a body of this many one-byte chunks but for its end, and waits until the server has read
- * them all.
+ * Sends a body of this many one-byte chunks without its end, and waits until the server has read
+ * all of them.
  */
 async function drip(chunks: number): Promise<Socket> {
   const at = sockets.length;
@@ -50,15 +50,15 @@ async function drip(chunks: number): Promise<Socket> {
   return client;
 }
 
-test('a body of one-byte chunks counts at least what it holds, and holds little more than its bytes', async () => {
-  // What the first request of a process leaves behind is not the body's.
+test('the count of a body in one-byte chunks covers its memory, which stays small', async () => {
+  // Exclude memory that the first request of a process allocates once.
   (await drip(CHUNKS)).destroy();
   await until('nothing is held', () => REQUEST_BODIES.held === 0);
   const before = liveBytes();
   const client = await drip(CHUNKS);
   const more = liveBytes() - before;
   expect(more).toBeLessThan(CHUNKS * BYTES_A_CHUNK_MAX);
-  // Beside the body there are the request, its answer and its connection on both sides.
+  // The request, its response and both sides of the connection also take memory.
   expect(REQUEST_BODIES.held).toBeGreaterThanOrEqual(more - 128 * 1024);
   expect(REQUEST_BODIES.held).toBeGreaterThanOrEqual(CHUNKS);
   client.destroy();

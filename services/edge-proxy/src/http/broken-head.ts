@@ -1,31 +1,34 @@
-/** What can still be read of a head that node's parser refused. */
+/** The readable parts of a head that Node's parser rejected. */
 export interface BrokenHead {
-  /** The client's own; undefined when there is none that can be sent back as it is. */
+  /** The client's `x-request-id`; undefined if it is missing or cannot be sent back unchanged. */
   readonly requestId: string | undefined;
-  /** Of the request line, without its query; empty when there is none. */
+  /** The path of the request line without its query; empty if there is none. */
   readonly path: string;
   /**
-   * The parser refused the method or the path: no endpoint has such ones (docs/behaviour.md#paths).
+   * Whether the parser rejected the method or the path. No endpoint has such a method or path
+   * (docs/behaviour.md#paths).
    */
   readonly isNoEndpoint: boolean;
 }
 
-/** How much of a head is looked at. */
+/** Most bytes of a head that are scanned. */
 const LOOKED_BYTES_MAX = 16 * 1024;
 const BLANK_LINE = '\r\n\r\n';
 const LINE_END = '\r\n';
 const ID_HEADER = 'x-request-id:';
-/** What node takes as the value of a header: nothing in it ends a line or a head. */
+/** The characters that Node accepts in a header value. None of them ends a line or a head. */
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]+$/;
-/** Garbage and TLS do not begin like this. */
+/** Garbage and TLS handshakes do not match this. */
 const METHOD_AND_PATH = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+ +([^ ?\r\n]+)/;
-/** Methods of RTSP: node knows their names, and refuses them where it reads the version. */
+/**
+ * Node's error for RTSP methods. It knows their names and rejects them when it reads the version.
+ */
 const RTSP_METHOD = 'Invalid method for HTTP/x.x request';
 
 /**
- * Reads the head in the packet at which the parser stopped; of one that began in an earlier packet
- * only what this one holds.
- * @param error node's: with `rawPacket` and `bytesParsed`, unless nothing was parsed
+ * Reads the head in the packet at which the parser stopped. If the head began in an earlier packet,
+ * reads only the part in this packet.
+ * @param error Node's parser error, with `rawPacket` and `bytesParsed` unless nothing was parsed
  */
 export function readBrokenHead(error: Error): BrokenHead {
   const { code, reason, rawPacket, bytesParsed } = error as ParserError;
@@ -44,13 +47,13 @@ interface ParserError extends Error {
   readonly code?: string;
   readonly reason?: string;
   readonly rawPacket?: unknown;
-  /** Where in the packet the parser stopped. */
+  /** Offset in the packet at which the parser stopped. */
   readonly bytesParsed?: number;
 }
 
 /**
- * From the end of what was served before it in its packet up to its own end, or as far as is
- * looked.
+ * Returns the head: from the end of the previous request in the packet to the end of the head, or
+ * to the scan limit.
  */
 function headText(packet: Buffer, bytesParsed: number): string {
   const served = bytesParsed < BLANK_LINE.length ? -1 : packet.lastIndexOf(BLANK_LINE, bytesParsed - BLANK_LINE.length);
@@ -60,7 +63,7 @@ function headText(packet: Buffer, bytesParsed: number): string {
   return end < 0 ? text : text.slice(0, end + LINE_END.length);
 }
 
-/** The first one whose line is complete. */
+/** Returns the value of the first `x-request-id` line that is complete. */
 function idIn(head: string): string | undefined {
   for (let start = 0, end = head.indexOf(LINE_END); end >= 0; start = end + 2, end = head.indexOf(LINE_END, start)) {
     if (head.slice(start, start + ID_HEADER.length).toLowerCase() !== ID_HEADER) continue;
@@ -70,7 +73,9 @@ function idIn(head: string): string | undefined {
   return undefined;
 }
 
-/** Spaces and tabs, as HTTP says: `trim` takes more. */
+/**
+ * Removes spaces and tabs, which are the only whitespace in HTTP. `trim` removes more characters.
+ */
 function withoutSpaceAround(text: string, from: number, to: number): string {
   const isSpace = (at: number): boolean => text[at] === ' ' || text[at] === '\t';
   let [start, end] = [from, to];
@@ -79,7 +84,7 @@ function withoutSpaceAround(text: string, from: number, to: number): string {
   return text.slice(start, end);
 }
 
-/** Why a head that node's parser accepted is none that the edge serves. */
+/** Why the edge rejects a head that Node's parser accepted. */
 export interface HeadProblem {
   readonly status: 400 | 431;
   readonly text: string;
@@ -88,10 +93,10 @@ export interface HeadProblem {
 const NAME_LENGTHS = { host: 4, transferEncoding: 17 } as const;
 
 /**
- * What node's strict parser lets pass, and what a proxy in front may read in another way: each
- * could make two requests of one. Transfer codings other than `chunked` are also refused because
- * their bodies would have to be decoded.
- * @param rawHeaders name, value, name, value; more than `headersMax` of them may have been left out
+ * Rejects heads that Node's strict parser accepts but that a proxy in front may read differently,
+ * so that one request could become two. Transfer codings other than `chunked` are also rejected
+ * because the edge would have to decode their bodies.
+ * @param rawHeaders name, value, name, value; Node may have dropped some above `headersMax`
  */
 export function headProblem(
   httpVersion: string,

@@ -2,9 +2,9 @@ import { expect, test } from '@jest/globals';
 import { CHUNK_END, chunkOf, chunkSize, LAST_CHUNK } from './chunk-framing.js';
 
 test.each([1, 9, 15, 16, 17, 255, 256, 4_095, 4_096, 65_535, 65_536, 1_048_577])(
-  'a chunk of %d bytes has their number in front and its end behind',
+  'chunkOf() frames %d bytes with their size before and CRLF after them',
   (length) => {
-    // Not all the same, so that a byte that lies elsewhere is seen.
+    // Different values, so that a misplaced byte is detected.
     const bytes = Buffer.from(Array.from({ length }, (_unused, at) => at % 251));
     const wanted = Buffer.concat([Buffer.from(`${length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')]);
     expect(chunkOf(bytes).equals(wanted)).toBe(true);

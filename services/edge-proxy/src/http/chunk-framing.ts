@@ -1,12 +1,12 @@
 /**
- * Bytes of a chunk that are copied to stand between its size and its end; a larger one is better
- * written in pieces.
+ * Largest chunk that is copied to add its size and its end. For a larger one, separate writes are
+ * cheaper.
  */
 export const FRAMED_BYTES_MAX = 16 * 1024;
 
-/** What stands behind the bytes of a chunk. */
+/** Follows the bytes of a chunk. */
 export const CHUNK_END = Buffer.from('\r\n');
-/** The end of a complete body, without trailers. */
+/** Ends a complete body that has no trailers. */
 export const LAST_CHUNK = Buffer.from('0\r\n\r\n');
 
 const NOTHING = Buffer.alloc(0);
@@ -16,7 +16,7 @@ const DIGITS = Buffer.from('0123456789abcdef');
 const BITS_OF_DIGIT = 4;
 
 /**
- * What stands in front of the bytes of a chunk. There must be some: an empty chunk would end the
+ * Returns the size line of a chunk. There must be at least one byte, since an empty chunk ends the
  * body.
  */
 export function chunkSize(bytes: Buffer): Buffer {
@@ -24,9 +24,9 @@ export function chunkSize(bytes: Buffer): Buffer {
 }
 
 /**
- * One chunk of a chunked body (RFC 9112, 7.1) in one piece: size, bytes and end.
- * @param bytes at least one, since an empty chunk would end the body
- * @param rest goes out behind it: {@link LAST_CHUNK}
+ * Returns one chunk of a chunked body (RFC 9112, 7.1) in one buffer: size, bytes and end.
+ * @param bytes at least one, since an empty chunk ends the body
+ * @param rest appended after the chunk: {@link LAST_CHUNK}
  */
 export function chunkOf(bytes: Buffer, rest = NOTHING): Buffer {
   const { length } = bytes;

@@ -16,8 +16,8 @@ afterEach(() => {
 });
 
 /**
- * All that a client of this text reads before the connection ends, and what the server gave the
- * connection, piece by piece.
+ * Returns all bytes that a client receives for this request text until the connection ends, and
+ * each write of the server to the connection.
  */
 async function exchange(
   text: string,
@@ -51,7 +51,7 @@ async function exchange(
 const bodyOf = (wire: string): string => wire.slice(wire.indexOf(HEAD_END) + HEAD_END.length);
 const begin = (answer: HttpAnswer): void => answer.begin(200, ['content-type', 'text/event-stream']);
 
-test('each write is one chunk and one piece, and the last one ends the body', async () => {
+test('each write() sends one chunk in one socket write, and end() ends the body', async () => {
   const { wire, pieces } = await exchange(LAST_GET, (answer) => {
     begin(answer);
     answer.write(Buffer.from('data: 1\n\n'));
@@ -68,7 +68,7 @@ test('each write is one chunk and one piece, and the last one ends the body', as
   expect(pieces.slice(1)).toEqual(chunks);
 });
 
-test('a large piece is not copied, in the middle of a body and at its end', async () => {
+test('a large chunk is sent correctly inside a body and at its end', async () => {
   const { wire } = await exchange(LAST_GET, (answer) => {
     begin(answer);
     answer.write(Buffer.from(LARGE));
@@ -77,7 +77,7 @@ test('a large piece is not copied, in the middle of a body and at its end', asyn
   expect(bodyOf(wire)).toBe(`${LARGE_CHUNK}${LARGE_CHUNK}0\r\n\r\n`);
 });
 
-test('a body without a last piece ends as well', async () => {
+test('end(null) ends the body', async () => {
   const { wire } = await exchange(LAST_GET, (answer) => {
     begin(answer);
     answer.write(Buffer.from('a'));
@@ -86,7 +86,7 @@ test('a body without a last piece ends as well', async () => {
   expect(bodyOf(wire)).toBe('1\r\na\r\n0\r\n\r\n');
 });
 
-test('with a length, and for a client of HTTP/1.0, bytes go out as they are', async () => {
+test('bytes are sent unframed with a content length and to HTTP/1.0 clients', async () => {
   const counted = await exchange(LAST_GET, (answer) => {
     answer.begin(200, ['content-length', '3']);
     answer.write(Buffer.from('ab'));
@@ -102,7 +102,7 @@ test('with a length, and for a client of HTTP/1.0, bytes go out as they are', as
   expect(bodyOf(old.wire)).toBe('abc');
 });
 
-test('the answer to HEAD has no body', async () => {
+test('the response to HEAD has no body', async () => {
   const { wire } = await exchange(LAST_GET.replace('GET', 'HEAD'), (answer) => {
     begin(answer);
     answer.write(Buffer.from('ab'));
@@ -111,7 +111,7 @@ test('the answer to HEAD has no body', async () => {
   expect(bodyOf(wire)).toBe('');
 });
 
-test('a connection is kept, and answers to requests that came together keep their order and framing', async () => {
+test('responses to pipelined requests keep their order and framing', async () => {
   const waiting: (() => void)[] = [];
   const { wire } = await exchange(`${GET}${GET}${LAST_GET}`, (answer, nth) => {
     begin(answer);
@@ -129,7 +129,7 @@ test.each([
   ['no bytes', Buffer.alloc(0), ''],
   ['an event', Buffer.from('error'), '5\r\nerror\r\n'],
   ['a large event', Buffer.from(LARGE), LARGE_CHUNK],
-])('an answer that is cut with %s has no last chunk', async (_name, ending, chunk) => {
+])('a response cut with %s has no last chunk', async (_name, ending, chunk) => {
   const { wire } = await exchange(GET, (answer) => {
     begin(answer);
     answer.write(Buffer.from('ab'));
@@ -138,31 +138,34 @@ test.each([
   expect(bodyOf(wire)).toBe(`2\r\nab\r\n${chunk}`);
 });
 
-test.each([60_000, 1_000])('who does not read %d bytes is told so, and told when there is room again', async (size) => {
-  const piece = Buffer.alloc(size, 'x');
-  const pieces = 3_000_000 / size;
-  let drained = 0;
-  const { wire } = await exchange(LAST_GET, (answer) => {
-    begin(answer);
-    let left = pieces;
-    const more = (): void => {
-      while (left > 0) {
-        left -= 1;
-        if (!answer.write(piece)) return;
-      }
-      answer.end(null);
-    };
-    answer.onDrain(() => {
-      drained += 1;
+test.each([60_000, 1_000])(
+  'write() returns false after %d unread bytes and onDrain() reports free room',
+  async (size) => {
+    const piece = Buffer.alloc(size, 'x');
+    const pieces = 3_000_000 / size;
+    let drained = 0;
+    const { wire } = await exchange(LAST_GET, (answer) => {
+      begin(answer);
+      let left = pieces;
+      const more = (): void => {
+        while (left > 0) {
+          left -= 1;
+          if (!answer.write(piece)) return;
+        }
+        answer.end(null);
+      };
+      answer.onDrain(() => {
+        drained += 1;
+        more();
+      });
       more();
     });
-    more();
-  });
-  expect(drained).toBeGreaterThan(0);
-  expect(bodyOf(wire).length).toBe(pieces * (piece.length + size.toString(16).length + 4) + '0\r\n\r\n'.length);
-});
+    expect(drained).toBeGreaterThan(0);
+    expect(bodyOf(wire).length).toBe(pieces * (piece.length + size.toString(16).length + 4) + '0\r\n\r\n'.length);
+  },
+);
 
-test('an ended answer that its client does not read is given up after the longest pause', async () => {
+test('an ended response that its client does not read is dropped after the time limit', async () => {
   const server = createServer((request, response) => {
     const answering = { isDraining: false, stalledMs: 20 };
     const options = { ids: [], style: 'chat', answering, hasBody: false, awaitsContinue: false } as const;

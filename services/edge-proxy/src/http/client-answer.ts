@@ -5,23 +5,23 @@ import type { ClientAnswer } from '../ports.js';
 import { CHUNK_END, chunkOf, chunkSize, FRAMED_BYTES_MAX, LAST_CHUNK } from './chunk-framing.js';
 import { closeAfterDraining } from './read-body.js';
 
-/** What all answers of one server share. */
+/** State that all responses of one server share. */
 export interface Answering {
-  /** The edge stops: connections are not kept. */
+  /** Whether the edge is stopping. If so, connections are not kept alive. */
   isDraining: boolean;
-  /** Longest time in which a client takes no byte of an ended answer, milliseconds. */
+  /** Longest time in which a client takes no byte of an ended response, in milliseconds. */
   readonly stalledMs: number;
 }
 
 export interface HttpAnswerOptions {
-  /** Name, value, name, value: on every answer. */
+  /** The ID headers of every response: name, value, name, value. */
   readonly ids: readonly string[];
-  /** Of the request's path. */
+  /** The envelope style of the request's path. */
   readonly style: EndpointStyle;
   readonly answering: Answering;
-  /** The request announces a body. */
+  /** Whether the request announces a body. */
   readonly hasBody: boolean;
-  /** The client sends its body only after a 100 Continue. */
+  /** Whether the client sends its body only after a 100 Continue. */
   readonly awaitsContinue: boolean;
 }
 
@@ -30,16 +30,17 @@ export class HttpAnswer implements ClientAnswer {
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   #ids: readonly string[];
-  /** The shape of its errors. */
+  /** The envelope style of its errors. */
   readonly style: EndpointStyle;
   readonly #answering: Answering;
   readonly #hasBody: boolean;
   #awaitsContinue: boolean;
   #closesConnection = false;
-  /** The body goes out in chunks, which are framed here and not by node. */
+  /** Whether the body is sent in chunks. This class frames them instead of Node. */
   #isChunked = false;
   /**
-   * Takes the chunks past node:http, once the head is out and no other answer is before this one.
+   * The socket to which chunks are written directly, bypassing node:http. Set when the head is sent
+   * and no earlier response is pending.
    */
   #chunkSocket: Socket | null = null;
   #onGone: (() => void) | null = null;
@@ -65,17 +66,17 @@ export class HttpAnswer implements ClientAnswer {
     return this.#ids;
   }
 
-  /** The whole request has come. */
+  /** Whether the whole request has arrived. */
   get isRequestComplete(): boolean {
     return this.#request.complete;
   }
 
-  /** Called once, when the answer is complete or its connection is closed. */
+  /** Sets the function to call once, when the response is complete or its connection is closed. */
   onClosed(listener: () => void): void {
     this.#onClosed = listener;
   }
 
-  /** Nothing more can be written: all was, or the client is gone. */
+  /** Reports that the response is complete or that the client is gone. */
   connectionClosed(): void {
     const [closed, gone] = [this.#onClosed, this.#onGone];
     this.#onClosed = null;
@@ -89,19 +90,19 @@ export class HttpAnswer implements ClientAnswer {
     gone?.();
   }
 
-  /** The connection ends with this answer. */
+  /** Closes the connection after this response. */
   closeConnection(): void {
     this.#closesConnection = true;
   }
 
-  /** Other id headers than it was made with; without effect once the head was written. */
+  /** Replaces the ID headers. Has no effect once the head is written. */
   rename(ids: readonly string[]): void {
     this.#ids = ids;
   }
 
   /**
-   * Asks for the body, if the client waits to be asked. Not behind another answer: node would write
-   * it between the head and the body of this one.
+   * Sends 100 Continue if the client waits for it. Not while an earlier response is pending: Node
+   * would write it between that response's head and body.
    */
   sendContinue(): void {
     if (this.#awaitsContinue && this.#response.socket !== null && !this.isGone) this.#response.writeContinue();
@@ -123,7 +124,7 @@ export class HttpAnswer implements ClientAnswer {
     const isLast = this.#answering.isDraining || this.#closesConnection || this.#isRequestOpen();
     if (isLast) all.push('connection', 'close');
     this.#response.writeHead(status, all);
-    // node would write each chunk as four pieces: here it is one.
+    // Node would write each chunk in four parts. Here a chunk is one write.
     this.#isChunked = this.#response.chunkedEncoding;
     this.#response.chunkedEncoding = false;
     if (!headers.includes('content-length')) this.#sendHead();
@@ -149,8 +150,8 @@ export class HttpAnswer implements ClientAnswer {
   }
 
   /**
-   * A whole JSON answer to a request whose rest cannot be read, behind those before it on its
-   * connection; then closes that.
+   * Writes a complete JSON response to a request whose remaining bytes cannot be read. The response
+   * is sent after earlier responses on the connection, which then closes.
    */
   endUnread(status: number, body: Buffer): void {
     if (this.isGone) return;
@@ -158,15 +159,15 @@ export class HttpAnswer implements ClientAnswer {
     this.begin(status, ['content-type', 'application/json', 'content-length', String(body.length)]);
     this.#response.end(body);
     this.#boundUnread();
-    // To whoever serves the request its client has gone: nothing more is written, and none of its
-    // body comes. node tells so only of requests that are not answered yet.
+    // For the route of this request the client is now gone: nothing more is written, and no more of
+    // the body arrives. Node reports this only for requests without a response.
     this.isGone = true;
     this.#request.socket.once('close', () => this.#request.destroy());
   }
 
   /**
-   * The rest of the request cannot be read: an answer that only waited for it ends, any other is
-   * destroyed.
+   * Ends a response that only waits for the remaining bytes of the request; destroys any other
+   * response. The remaining bytes cannot be read.
    */
   endAtOnce(): void {
     if (this.#endDraining === null) this.destroy();
@@ -193,7 +194,7 @@ export class HttpAnswer implements ClientAnswer {
 
   watchReading(ms: number, stalled: () => void): void {
     if (this.isGone || this.#response.writableFinished) return;
-    // A handler of this event also keeps node from closing the connection itself.
+    // A handler for this event also prevents Node from closing the connection itself.
     if (this.#onStalled === null) this.#response.on('timeout', () => this.#onStalled?.());
     this.#onStalled = stalled;
     this.#response.setTimeout(ms);
@@ -206,29 +207,29 @@ export class HttpAnswer implements ClientAnswer {
   }
 
   /**
-   * The head of an answer that may last for minutes goes out as a text of its own, in one write
-   * with what is written in this turn: put together with the first bytes, node would keep it as the
-   * thirty texts that it was made of (1 KB for each stream).
+   * Sends the head of a long response as a separate text, in one write with the bytes of this
+   * event-loop tick. Combined with the first bytes, Node would keep it as the thirty texts that it
+   * was built from (1 KB per stream).
    */
   #sendHead(): void {
     const { socket } = this.#response;
-    // Behind another answer on its connection it is not sent yet.
+    // While an earlier response is pending on the connection, the head is not sent yet.
     if (socket === null) return;
     corkForThisTurn(socket);
     this.#response.flushHeaders();
     if (this.#isChunked) this.#chunkSocket = socket;
   }
 
-  /** What is written in one turn goes out in one write. */
+  /** Writes a chunk. All writes of one event-loop tick are sent together. */
   #writeChunk(chunk: Buffer): boolean {
     const socket = this.#chunkSocket;
     if (socket === null || !socket.writable) return this.#response.write(chunk);
     if (socket.writableCorked === 0) corkForThisTurn(socket);
-    // node tells that there is room again only after a write of its own.
+    // Node emits `drain` only after a write through the response.
     return socket.write(chunk) || this.#response.write('');
   }
 
-  /** What is left to be written of a chunked body that ends with these bytes. */
+  /** Returns the bytes that end a chunked body after `bytes`. */
   #lastChunks(bytes: Buffer | null): Buffer {
     if (bytes === null || bytes.length === 0) return LAST_CHUNK;
     if (bytes.length <= FRAMED_BYTES_MAX) return chunkOf(bytes, LAST_CHUNK);
@@ -236,12 +237,12 @@ export class HttpAnswer implements ClientAnswer {
     return LAST_CHUNK;
   }
 
-  /** What the kernel has not taken of an ended answer waits for a client that reads. */
+  /** Limits the time for which bytes of an ended response wait for a client that does not read. */
   #boundUnread(): void {
     if (this.#response.writableLength > 0) this.watchReading(this.#answering.stalledMs, () => this.destroy());
   }
 
-  /** Some of the request's body has not come: the answer is early. */
+  /** Returns whether part of the request's body has not arrived. */
   #isRequestOpen(): boolean {
     return this.#hasBody && !this.#request.complete;
   }

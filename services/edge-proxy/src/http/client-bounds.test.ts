@@ -13,8 +13,8 @@ const ENV = {
 };
 
 /**
- * A connection from this address that asks something at once; what it was answered, empty when it
- * was closed.
+ * Sends a request from this address and returns the start of its response, which is empty if the
+ * connection was closed.
  */
 function asked(port: number, localAddress: string): { socket: Socket; answer: Promise<string> } {
   const socket = connect({ port, host: '127.0.0.1', localAddress });
@@ -33,21 +33,21 @@ async function askedByMany(port: number): Promise<{ sockets: Socket[]; answered:
   return { sockets: all.map(({ socket }) => socket), answered: answers.filter((answer) => answer !== '').length };
 }
 
-describe('where nobody stands before the edge', () => {
+describe('without a trusted proxy', () => {
   let world: EdgeWorld;
   beforeAll(async () => {
     world = await startEdgeWorld({ env: ENV });
   }, 60_000);
   afterAll(() => world.stop(), 60_000);
 
-  test('one client has so many connections; others have their own, and places come back', async () => {
+  test('one client has a connection limit, and closing connections frees its places', async () => {
     const { port } = world.edge;
     const { sockets, answered } = await askedByMany(port);
     expect(answered).toBe(CLIENT_CONNECTIONS_MAX);
     const other = asked(port, '127.0.0.2');
     expect(await other.answer).toBe('HTTP/1.1 200');
     for (const socket of [...sockets, other.socket]) socket.destroy();
-    await until('a place is free', async () => {
+    await until('a connection is accepted', async () => {
       const { socket, answer } = asked(port, '127.0.0.1');
       const isAnswered = (await answer) !== '';
       socket.destroy();
@@ -55,7 +55,7 @@ describe('where nobody stands before the edge', () => {
     });
   });
 
-  test('a body of which nothing comes any more is 408 in the shape of its path, long before the whole request is late', async () => {
+  test("a body without bytes for the idle time is answered 408 in its path's envelope", async () => {
     const head = `Authorization: Bearer ${TEST_KEY}\r\nContent-Type: application/json\r\nContent-Length: 5000\r\n`;
     const startedAt = performance.now();
     const clients = ['/v1/chat/completions', '/v1/messages'].map((path) =>
@@ -70,7 +70,7 @@ describe('where nobody stands before the edge', () => {
     expect(JSON.parse(message?.[0]?.body ?? '')).toMatchObject({ type: 'error' });
   });
 
-  test('a body that comes slowly, but comes, is read', async () => {
+  test('a slow but steady body is read to its end', async () => {
     const body = JSON.stringify({ model: 'pub/model', messages: [{ role: 'user', content: 'Say something.' }] });
     const head = `Authorization: Bearer ${TEST_KEY}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
     const client = rawClient(world.edge.port, `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\n${head}\r\n`);
@@ -91,7 +91,7 @@ describe('behind a trusted proxy', () => {
   }, 60_000);
   afterAll(() => world.stop(), 60_000);
 
-  test('connections are not bounded by client: one address is everybody', async () => {
+  test("connections have no per-client limit, since all come from the proxy's address", async () => {
     const { sockets, answered } = await askedByMany(world.edge.port);
     expect(answered).toBe(sockets.length);
     for (const socket of sockets) socket.destroy();

@@ -4,31 +4,28 @@ import { BodyPace } from './read-body.js';
 import type { HttpAnswer } from './client-answer.js';
 import type { HttpLimits } from './http-limits.js';
 
-/**
- * One connection of a client, and those of its requests whose answers have not ended, in their
- * order.
- */
+/** One client connection and its unfinished responses, in the order of their requests. */
 export class ClientConnection {
   readonly socket: Socket;
-  /** The address of its other end, and its network. */
+  /** The client's address, and its network. */
   readonly peer: string | undefined;
   readonly client: string;
   /**
-   * A few at most; not a Set, whose tables would keep answers in memory long after their ends (see
-   * EphemeralMap).
+   * At most a few entries. An array, because the tables of a Set would keep responses in memory
+   * long after their end (see EphemeralMap).
    */
   #answers: HttpAnswer[] = [];
   #last: HttpAnswer | null = null;
-  /** Bytes that had come when its last answer was complete. */
+  /** Bytes received when the last response was complete. */
   #bytesAnswered = 0;
-  /** Of the request whose body was coming at the last look. */
+  /** The pace of the body that was arriving at the last check. */
   #pace: BodyPace | null = null;
 
   constructor(socket: Socket) {
     this.socket = socket;
     this.peer = socket.remoteAddress;
     this.client = clientNetwork(this.peer, undefined, 0);
-    // node tells the answer that is being sent, and none of those that wait behind it.
+    // Node reports only the response that is being sent, not those that wait for it.
     socket.once('close', () => {
       const answers = this.#answers;
       this.#answers = [];
@@ -36,20 +33,22 @@ export class ClientConnection {
     });
   }
 
-  /** Requests whose answers are not sent to their last byte. */
+  /** Number of requests whose responses are not fully sent. */
   get open(): number {
     return this.#answers.length;
   }
 
   /**
-   * No request is open, and none is coming in; one of which some came before the last answer ended
-   * is not seen.
+   * Whether no request is open or arriving. A request whose first bytes arrived before the last
+   * response ended is not detected.
    */
   get isIdle(): boolean {
     return this.open === 0 && this.socket.bytesRead === this.#bytesAnswered;
   }
 
-  /** Whose answer has not ended: the last request whose head has come; null when there is none. */
+  /**
+   * The response to the last request whose head has arrived, or null if that response has ended.
+   */
   get last(): HttpAnswer | null {
     return this.#last !== null && this.#answers.includes(this.#last) ? this.#last : null;
   }
@@ -65,8 +64,8 @@ export class ClientConnection {
   }
 
   /**
-   * A look from time to time: whether a body comes too slowly. One that is answered already has
-   * bounds of its own.
+   * Returns whether a body is arriving too slowly. Called periodically. A request whose response
+   * has begun has other limits.
    */
   isBodyTooSlow(nowMs: number, limits: Pick<HttpLimits, 'bodyIdleMsMax' | 'bodyBytesPerSecondMin'>): boolean {
     const { last } = this;

@@ -5,7 +5,8 @@ import { ClientConnection } from './client-connection.js';
 import type { HttpLimits } from './http-limits.js';
 
 /**
- * How often bodies are looked at, and the part of their idle time that their end may be late by.
+ * Longest interval between checks of body pace, and the fraction of the idle limit by which a check
+ * may be late.
  */
 const LOOK_MS_MAX = 2_500;
 const LOOK_PART = 4;
@@ -13,17 +14,17 @@ const LOOK_PART = 4;
 export interface ConnectionsParts {
   readonly limits: HttpLimits;
   readonly monotonicMs: () => number;
-  /** A body comes too slowly: its request is to be ended. */
+  /** Called when a body is too slow. The request must be ended. */
   readonly onSlowBody: (connection: ClientConnection) => void;
-  /** One more of a client that has all that it may have: it was closed. */
+  /** Called when a connection was closed because its client network has the maximum number. */
   readonly onRefused: () => void;
 }
 
-/** All connections of clients, with what bounds them beside node's own limits. */
+/** All client connections, with the limits that node:http does not have. */
 export class ClientConnections {
   readonly #parts: ConnectionsParts;
   readonly #all = new EphemeralMap<Duplex, ClientConnection>();
-  /** Null behind proxies, where one address is everybody. */
+  /** Null behind proxies, where all clients share one address. */
   readonly #places: PlacesByClient | null;
   readonly #timer: OnDemandTimer;
 
@@ -43,7 +44,7 @@ export class ClientConnections {
     return this.#all.size;
   }
 
-  /** Answers that are not sent to their last byte. */
+  /** Number of responses that are not fully sent. */
   get answersOpen(): number {
     let open = 0;
     for (const connection of this.#all.values()) open += connection.open;
@@ -51,14 +52,16 @@ export class ClientConnections {
   }
 
   /**
-   * Closes connections on which no request is open. (node's own way takes one for idle that has
-   * bytes of an ended answer to send.)
+   * Closes connections without an open request. Node's own function also closes connections that
+   * still have response bytes to send.
    */
   closeIdle(): void {
     for (const { socket, isIdle } of this.#all.values()) if (isIdle) socket.destroy();
   }
 
-  /** A connection was made; one above what its client may have is closed at once. */
+  /**
+   * Adds a new connection, or closes it immediately if its client network has the maximum number.
+   */
   add(socket: Socket): void {
     const connection = new ClientConnection(socket);
     if (this.#places?.take(connection.client) === false) {
@@ -74,7 +77,7 @@ export class ClientConnections {
     this.#timer.begin();
   }
 
-  /** Undefined: it is closed. */
+  /** Returns undefined if the connection is closed. */
   get(socket: Duplex): ClientConnection | undefined {
     return this.#all.get(socket);
   }

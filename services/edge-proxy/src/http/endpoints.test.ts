@@ -47,7 +47,7 @@ const call = (path: Endpoint, options: Options = {}): Promise<Answer> =>
 
 const idOf = (answer: Pick<IncomingMessage, 'headers'>): string => String(answer.headers['x-gateway-request-id']);
 
-/** What came of a stream, and whether it ended as HTTP says. */
+/** Returns the text of a stream, and whether its HTTP body was complete. */
 async function streamOf(path: Endpoint): Promise<{ answer: IncomingMessage; text: string; isComplete: boolean }> {
   const answer = await begin(world.edge.url, path, requestOf(path, { fields: { stream: true } }));
   let text = '';
@@ -56,7 +56,7 @@ async function streamOf(path: Endpoint): Promise<{ answer: IncomingMessage; text
   return { answer, text, isComplete: answer.complete };
 }
 
-test('a request for an alias is admitted, sent and recorded as one for its model', async () => {
+test('a request for an alias is admitted, sent and recorded under its catalog ID', async () => {
   const id = 'coding/fast@v1';
   await world.publishCatalog(({ aliases }) => aliases.push({ v: 1, id, model: TEST_MODEL }));
   const ask = async (model: string) => {
@@ -77,7 +77,7 @@ test('a request for an alias is admitted, sent and recorded as one for its model
   await until('the alias is deleted', async () => (await ask(id)).model === id);
 });
 
-test.each(BILLED)('POST %s: a plain answer of the provider, billed at what it reports', async (path) => {
+test.each(BILLED)('POST %s relays a plain response and bills its reported usage', async (path) => {
   world.provider.script({ model: MODEL, steps: [{ usage: { input: 40, output: path === '/v1/embeddings' ? 0 : 7 } }] });
   const answer = await call(path);
   expect([answer.status, answer.headers['content-type']]).toEqual([200, 'application/json']);
@@ -97,7 +97,7 @@ test.each(BILLED)('POST %s: a plain answer of the provider, billed at what it re
   ]);
 });
 
-test.each(STREAMED)('POST %s: a stream of the provider, billed at what it reports', async (path) => {
+test.each(STREAMED)('POST %s relays a stream and bills its reported usage', async (path) => {
   world.provider.script({ model: MODEL, steps: [{ usage: { input: 40, cachedInput: 30, output: 7 } }] });
   const { answer, text, isComplete } = await streamOf(path);
   expect([answer.statusCode, isComplete]).toEqual([200, true]);
@@ -120,7 +120,7 @@ const FINAL: Readonly<Record<(typeof STREAMED)[number], RegExp>> = {
   '/v1/responses': /event: response\.completed\ndata: \{.*\}\n\n$/,
 };
 
-test.each(STREAMED)('POST %s: a stream without usage is estimated', async (path) => {
+test.each(STREAMED)('POST %s estimates the usage of a stream without a usage report', async (path) => {
   world.provider.script({ model: MODEL, steps: [{ usage: null }] });
   const { answer } = await streamOf(path);
   const event = await world.eventOf(idOf(answer));
@@ -128,7 +128,7 @@ test.each(STREAMED)('POST %s: a stream without usage is estimated', async (path)
   expect(event.usage?.output).toBeGreaterThan(0);
 });
 
-test('POST /v1/messages/count_tokens is answered, and leaves no record, hold, or release', async () => {
+test('POST /v1/messages/count_tokens responds without a record, hold or release', async () => {
   const before = world.admission.releases.length;
   const answer = await call('/v1/messages/count_tokens', {
     fields: { max_tokens: 5, stream: true, temperature: 1, system: 'Be brief.' },
@@ -151,35 +151,32 @@ const CUT: Readonly<Record<(typeof STREAMED)[number], readonly [string, boolean]
   '/v1/chat/completions': ['data: {"choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":null}]}\n\n', false],
   '/v1/completions': ['data: {"choices":[{"index":0,"text":"Hi","finish_reason":null}]}\n\n', false],
   '/v1/messages': [
-    // A beginning without content would be kept back.
+    // The edge holds back a beginning without content.
     'event: message_start\ndata: {"type":"message_start","message":{"id":"m","usage":{"input_tokens":3,"output_tokens":1}}}\n\n' +
       'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hi"}}\n\n',
     false,
   ],
   '/v1/responses': [
-    // A beginning without content would be kept back.
+    // The edge holds back a beginning without content.
     'event: response.created\ndata: {"type":"response.created","sequence_number":0,"response":{"id":"resp_7","usage":null}}\n\n' +
       'event: response.output_text.delta\ndata: {"type":"response.output_text.delta","sequence_number":1,"delta":"Hi"}\n\n',
     true,
   ],
 };
 
-test.each(STREAMED)(
-  'POST %s: a stream that the provider cuts ends with an error event, and is not billed',
-  async (path) => {
-    const [sseEvent, endsNormally] = CUT[path];
-    world.provider.script({ model: MODEL, steps: [{ chunk: sseEvent }, { delayMs: 30 }, { end: 'cut' }] });
-    const { answer, text, isComplete } = await streamOf(path);
-    expect(text.startsWith(sseEvent)).toBe(true);
-    expect(text).not.toMatch(FINAL[path]);
-    expect(isComplete).toBe(endsNormally);
-    const last = text.trimEnd().split('\n').at(-1) ?? '';
-    expect(JSON.parse(last.slice('data: '.length))).toMatchObject({ error: { code: 'upstream_timeout' } });
-    if (path === '/v1/responses')
-      expect(text).toContain('"type":"response.failed","sequence_number":2,"response":{"id":"resp_7"');
-    expect(await world.eventOf(idOf(answer))).toMatchObject({ outcome: 'voided', amountNanoUsd: 0 });
-  },
-);
+test.each(STREAMED)('POST %s ends a stream cut by the provider with an error event, and voids it', async (path) => {
+  const [sseEvent, endsNormally] = CUT[path];
+  world.provider.script({ model: MODEL, steps: [{ chunk: sseEvent }, { delayMs: 30 }, { end: 'cut' }] });
+  const { answer, text, isComplete } = await streamOf(path);
+  expect(text.startsWith(sseEvent)).toBe(true);
+  expect(text).not.toMatch(FINAL[path]);
+  expect(isComplete).toBe(endsNormally);
+  const last = text.trimEnd().split('\n').at(-1) ?? '';
+  expect(JSON.parse(last.slice('data: '.length))).toMatchObject({ error: { code: 'upstream_timeout' } });
+  if (path === '/v1/responses')
+    expect(text).toContain('"type":"response.failed","sequence_number":2,"response":{"id":"resp_7"');
+  expect(await world.eventOf(idOf(answer))).toMatchObject({ outcome: 'voided', amountNanoUsd: 0 });
+});
 
 const PROVIDER_ERRORS: Readonly<Record<(typeof STREAMED)[number], string>> = {
   '/v1/chat/completions': 'data: {"error":{"message":"overloaded"}}\n\n',
@@ -190,7 +187,7 @@ const PROVIDER_ERRORS: Readonly<Record<(typeof STREAMED)[number], string>> = {
 };
 
 test.each(STREAMED.filter((path) => path !== '/v1/messages'))(
-  "POST %s: the provider's own error event is relayed as the last one, and not billed",
+  "POST %s relays the provider's error event as the last event, and voids the call",
   async (path) => {
     const [sseEvent, endsNormally] = CUT[path];
     world.provider.script({ model: MODEL, steps: [{ chunk: sseEvent }, { chunk: PROVIDER_ERRORS[path] }] });
@@ -206,8 +203,8 @@ test.each([
   ['rate_limit_error', 429, 'rate_limit_exceeded'],
   ['authentication_error', 401, 'upstream_auth_error'],
   ['invalid_request_error', 400, 'invalid_request'],
-  ['what nobody knows', 502, 'upstream_error'],
-])('POST /v1/messages: an %s of the provider inside a stream is told in our words', async (type, status, code) => {
+  ['unknown error type', 502, 'upstream_error'],
+])('POST /v1/messages replaces the message of an %s inside a stream', async (type, status, code) => {
   const said = `event: error\ndata: ${JSON.stringify({ type: 'error', error: { type, message: 'of org-acme' } })}\n\n`;
   const [sseEvent] = CUT['/v1/messages'];
   world.provider.script({ model: MODEL, steps: [{ chunk: sseEvent }, { chunk: said }] });
@@ -227,7 +224,7 @@ test.each([
   }
 });
 
-test.each(STREAMED)('POST %s: the last piece of a stream waits for the record', async (path) => {
+test.each(STREAMED)('POST %s sends the last chunk of a stream after the record is stored', async (path) => {
   const { answer, text } = await streamOf(path);
   expect(text).toMatch(FINAL[path]);
   await world.eventOf(idOf(answer));
@@ -239,7 +236,7 @@ test.each(STREAMED)('POST %s: the last piece of a stream waits for the record', 
 });
 
 test.each(['/v1/messages', '/v1/messages/count_tokens'] as const)(
-  '%s: every answer has request-id, every error the shape of the protocol',
+  '%s has request-id on every response and the messages envelope on errors',
   async (path) => {
     const good = await call(path);
     expect(good.headers['request-id']).toBe(idOf(good));
@@ -260,7 +257,7 @@ test.each(['/v1/messages', '/v1/messages/count_tokens'] as const)(
   },
 );
 
-test('other endpoints have no request-id', async () => {
+test('other endpoints have no request-id header', async () => {
   expect((await call('/v1/chat/completions')).headers['request-id']).toBeUndefined();
 });
 
@@ -268,9 +265,9 @@ test.each([
   ['x-should-retry on a used-up window', REFUSAL.window_exhausted, { retryAfterSeconds: 99 }, 429, 'false', '99'],
   ['x-should-retry on a used-up allotment', REFUSAL.model_limit_reached, { retryAfterSeconds: 99 }, 429, 'false', '99'],
   ['x-should-retry without a price', REFUSAL.model_not_priced, {}, 503, 'false', undefined],
-  ['none on a full minute', REFUSAL.rate_limited, { retryAfterSeconds: 9 }, 429, undefined, '9'],
-  ['none on full slots', REFUSAL.concurrency_limit, { retryAfterSeconds: 2 }, 429, undefined, '2'],
-] as const)('%s', async (_name, row, facts, status, shouldRetry, retryAfter) => {
+  ['no x-should-retry on a full minute', REFUSAL.rate_limited, { retryAfterSeconds: 9 }, 429, undefined, '9'],
+  ['no x-should-retry on full slots', REFUSAL.concurrency_limit, { retryAfterSeconds: 2 }, 429, undefined, '2'],
+] as const)('error headers have %s', async (_name, row, facts, status, shouldRetry, retryAfter) => {
   world.admission.decide = ({ id }) => ({ kind: 'refused', id, row, facts });
   for (const path of ['/v1/chat/completions', '/v1/messages'] as const) {
     const { status: got, headers } = await call(path);
@@ -278,7 +275,7 @@ test.each([
   }
 });
 
-test('the messages headers go to the provider: the version as sent, the betas by the rule of the source', async () => {
+test("anthropic-version is passed through, and anthropic-beta by the source's rule", async () => {
   const headers = { 'anthropic-version': '2023-06-01', 'anthropic-beta': 'one,two', 'anthropic-other': 'x' };
   const betasSent = async (): Promise<[string | undefined, string | undefined]> => {
     await call('/v1/messages', { headers, query: '?beta=true&x=1' });
@@ -299,7 +296,7 @@ test('the messages headers go to the provider: the version as sent, the betas by
   await until('the rule is in force', async () => (await betasSent())[1] === undefined);
 });
 
-test('background is refused on responses, with its field named', async () => {
+test('background is rejected on /v1/responses with its field name', async () => {
   const answer = await call('/v1/responses', { fields: { background: true } });
   expect([answer.status, JSON.parse(answer.body.toString()).error]).toMatchObject([
     400,
@@ -307,7 +304,7 @@ test('background is refused on responses, with its field named', async () => {
   ]);
 });
 
-test('a body of exactly 10 MB passes, announced or chunked; one byte more does not', async () => {
+test('a body of 10 MB is accepted, and one byte more is rejected', async () => {
   const head = `{"model":"${TEST_MODEL}","messages":[{"role":"user","content":"`;
   const tail = '"}]}';
   const bodyOf = (bytes: number): Buffer => Buffer.from(head + 'x'.repeat(bytes - head.length - tail.length) + tail);
@@ -325,7 +322,7 @@ test('a body of exactly 10 MB passes, announced or chunked; one byte more does n
 test.each<[string, string]>([
   ['announced', 'Content-Length: 62914560\r\n\r\n'],
   ['chunked', 'Transfer-Encoding: chunked\r\n\r\n3C00000\r\n'],
-])('a client that writes 60 MB before it reads gets its 413: %s', async (_name, framing) => {
+])('a client that sends 60 MB before it reads receives the 413: %s', async (_name, framing) => {
   const socket = connect(world.edge.port, '127.0.0.1').pause();
   let problem: unknown = null;
   socket.on('error', (error) => (problem = error));

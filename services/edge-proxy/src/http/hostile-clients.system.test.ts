@@ -37,7 +37,7 @@ const CLOSE = 'Connection: close\r\n';
 const CHUNKED = 'Transfer-Encoding: chunked\r\n';
 const GET_CONFIG = 'GET /api/gateway/config HTTP/1.1\r\nHost: x\r\n';
 
-/** A whole call with this body. */
+/** Returns a complete request with this body. */
 function call(body: string | Buffer = BODY, headers = ''): string {
   const bytes = Buffer.from(body as string);
   return `${START}${headers}Content-Length: ${bytes.length}\r\n\r\n${bytes.toString('latin1')}`;
@@ -48,8 +48,8 @@ const codeOf = ({ body }: RawAnswer): string => JSON.parse(body).error.code;
 const callsSeen = (): number => world.provider.calls({}).length;
 
 /**
- * One answer with this status and `invalid_request`, nothing after it, and nobody was asked
- * anything.
+ * Expects one `invalid_request` response with this status, and no message to admission or a
+ * provider.
  */
 async function expectRefused(bytes: string | Buffer, status = 400): Promise<RawAnswer> {
   const [admits, calls] = [world.admission.admits.length, callsSeen()];
@@ -62,7 +62,7 @@ async function expectRefused(bytes: string | Buffer, status = 400): Promise<RawA
   return answer;
 }
 
-describe('two requests can never be made of one', () => {
+describe('ambiguous request framing is rejected', () => {
   const smuggled = `GET /v1/models HTTP/1.1\r\nHost: x\r\n${AUTH}\r\n`;
   test.each<[string, string]>([
     ['CL.TE', `${START}Content-Length: 6\r\n${CHUNKED}\r\n0\r\n\r\n${smuggled}`],
@@ -109,29 +109,29 @@ describe('two requests can never be made of one', () => {
     ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
     ['TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc'],
     ['a space in the path', 'GET /api/gateway/config x HTTP/1.1\r\n\r\n'],
-  ])('%s', async (_name, bytes) => {
+  ])('400 for %s', async (_name, bytes) => {
     await expectRefused(bytes);
   });
 
   test.each<[string, string]>([
     ['a head that is too large', `${START}X-Big: ${'x'.repeat(40_000)}\r\n\r\n`],
-    ['a path that is', `GET /${'x'.repeat(40_000)} HTTP/1.1\r\n\r\n`],
+    ['a path that is too large', `GET /${'x'.repeat(40_000)} HTTP/1.1\r\n\r\n`],
     ['201 headers', `${GET_CONFIG}${'A: b\r\n'.repeat(200)}\r\n`],
     ['5,000 headers', `${GET_CONFIG}${'A: b\r\n'.repeat(5_000)}\r\n`],
     ['a trailer that is too large', `${START}${CHUNKED}\r\n0\r\nX-A: ${'x'.repeat(40_000)}\r\n\r\n`],
-  ])('%s is 431', async (_name, bytes) => {
+  ])('431 for %s', async (_name, bytes) => {
     await expectRefused(bytes, 431);
   });
 
   test.each<[string, string]>([
-    ['of no one', `FOO ${PATH} HTTP/1.1\r\n\r\n`],
-    ['in lower case', 'post /v1/models HTTP/1.1\r\n\r\n'],
-    ['of another protocol', 'DESCRIBE /v1/models HTTP/1.1\r\n\r\n'],
+    ['with an unknown method', `FOO ${PATH} HTTP/1.1\r\n\r\n`],
+    ['with a method in lower case', 'post /v1/models HTTP/1.1\r\n\r\n'],
+    ['with a method of another protocol', 'DESCRIBE /v1/models HTTP/1.1\r\n\r\n'],
     ['with a control character in the path', 'GET /api\x01 HTTP/1.1\r\n\r\n'],
     ['with a byte above ASCII in the path', 'GET /v1/caf\xc3\xa9 HTTP/1.1\r\n\r\n'],
-    ['without a slash', 'GET v1/models HTTP/1.1\r\n\r\n'],
-    ['behind an answered one', `${GET_CONFIG.replace('api', 'nothing')}\r\nFOO / HTTP/1.1\r\n\r\n`],
-  ])('a request %s is no endpoint, and closes the connection', async (_name, bytes) => {
+    ['with a path without a slash', 'GET v1/models HTTP/1.1\r\n\r\n'],
+    ['after an answered one', `${GET_CONFIG.replace('api', 'nothing')}\r\nFOO / HTTP/1.1\r\n\r\n`],
+  ])('a request %s is answered unsupported_endpoint, and the connection closes', async (_name, bytes) => {
     const answers = await answersTo(world.edge.port, bytes);
     const last = answers.at(-1) as RawAnswer;
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 404));
@@ -140,7 +140,7 @@ describe('two requests can never be made of one', () => {
     expect(last.headers.get('connection')).toBe('close');
   });
 
-  test('of a head that is refused, the id is sent back and the path decides the shape', async () => {
+  test('a rejected head keeps its request ID, and its path selects the envelope', async () => {
     const id = 'X-Request-Id: mine \xe9\r\n';
     for (const [bytes, status] of [
       [`FOO /v1/messages?a=b HTTP/1.1\r\nHost: x\r\n${id}\r\n`, 404],
@@ -159,16 +159,16 @@ describe('two requests can never be made of one', () => {
     ['empty lines before the request', `\r\n\r\n\r\n${GET_CONFIG}${CLOSE}\r\n`],
     ['bytes above ASCII in a value', `${GET_CONFIG}${CLOSE}X-A: \xe9\x80\r\n\r\n`],
     [
-      'an upgrade that nobody serves',
+      'an upgrade that the edge does not support',
       `${GET_CONFIG}${CLOSE.replace('close', 'close, upgrade')}Upgrade: websocket\r\n\r\n`,
     ],
     ['chunk extensions', `${START}${CLOSE}${CHUNKED}\r\n${chunked(BODY).replace('\r\n', ';a=b\r\n')}`],
     ['trailers', `${START}${CLOSE}${CHUNKED}\r\n${chunked(BODY).slice(0, -2)}X-A: b\r\n\r\n`],
-  ])('%s: served', async (_name, bytes) => {
+  ])('200 for %s', async (_name, bytes) => {
     expect((await answersTo(world.edge.port, bytes)).map(({ status }) => status)).toEqual([200]);
   });
 
-  test('a line break in the id of a client cannot be sent on', async () => {
+  test('a request ID with an escaped line break cannot add a header', async () => {
     const [answer] = await answersTo(
       world.edge.port,
       `${GET_CONFIG}${CLOSE}X-Request-Id: a\\r\\nset-cookie: b%0d%0ac\r\n\r\n`,
@@ -197,7 +197,7 @@ test.each([
   '*',
   `/x/../../../etc/passwd`,
   `/${'a/'.repeat(5_000)}`,
-])('path %# is no endpoint', async (path) => {
+])('path %# is an unsupported endpoint', async (path) => {
   const answers = await answersTo(
     world.edge.port,
     `POST ${path} HTTP/1.1\r\nHost: x\r\n${AUTH}${CLOSE}Content-Length: 0\r\n\r\n`,
@@ -206,7 +206,7 @@ test.each([
   expect(codeOf(answers[0] as RawAnswer)).toBe('unsupported_endpoint');
 });
 
-describe('bodies', () => {
+describe('request bodies', () => {
   const model = `"model":"${TEST_MODEL}"`;
   const messages = '"messages":[{"role":"user","content":"x"}]';
   test.each<[string, string | Buffer, string?]>([
@@ -228,10 +228,10 @@ describe('bodies', () => {
     ['a byte order mark', Buffer.from(`\ufeff{${model},${messages}}`)],
     ['UTF-16', Buffer.from(`{${model},${messages}}`, 'utf16le')],
     ['a NUL in a string', `{${model},${messages},"x":"\0"}`],
-    ['gzip that says so', gzipSync(`{${model},${messages}}`), 'Content-Encoding: gzip\r\n'],
-    ['gzip that does not', gzipSync(`{${model},${messages}}`)],
+    ['gzip with Content-Encoding', gzipSync(`{${model},${messages}}`), 'Content-Encoding: gzip\r\n'],
+    ['gzip without Content-Encoding', gzipSync(`{${model},${messages}}`)],
     ['100,000 members', `{${model},${messages},${Array.from({ length: 100_000 }, (_, at) => `"k${at}":1`).join(',')}}`],
-  ])('%s: 400', async (_name, body, headers = '') => {
+  ])('400 for a body: %s', async (_name, body, headers = '') => {
     const calls = callsSeen();
     const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body);
     const head = `${START}${CLOSE}${headers}Content-Length: ${bytes.length}\r\n\r\n`;
@@ -246,7 +246,7 @@ describe('bodies', () => {
     `"x":${'['.repeat(900)}${']'.repeat(900)}`,
     `"x":1e400,"y":-0.0e-999,"z":123456789012345678901234567890`,
     `"":"","\\ud800":"\\udfff","hasOwnProperty":null,"toString":0`,
-  ])('what the gateway does not read goes to the provider as it is: %#', async (fields) => {
+  ])('fields that the edge does not read are passed to the provider unchanged: %#', async (fields) => {
     const text = `{${model},${messages},${fields}}`;
     const answers = await answersTo(world.edge.port, call(text, CLOSE));
     expect(answers.map(({ status }) => status)).toEqual([200]);
@@ -255,7 +255,7 @@ describe('bodies', () => {
     expect(({} as { isAdmin?: boolean }).isAdmin).toBeUndefined();
   });
 
-  test('uploads that are aborted leave nothing', async () => {
+  test('aborted uploads leave no held bytes and no admissions', async () => {
     const admits = world.admission.admits.length;
     const clients = Array.from({ length: 40 }, (_, at) =>
       rawClient(
@@ -271,7 +271,7 @@ describe('bodies', () => {
 });
 
 describe('several requests on one connection', () => {
-  test('are answered in their order, each with ids of its own', async () => {
+  test('are answered in order, each with its IDs', async () => {
     const answers = await answersTo(
       world.edge.port,
       `${GET_CONFIG}X-Request-Id: one\r\n\r\n${call(BODY, 'X-Request-Id: two\r\n')}GET /nothing HTTP/1.1\r\nHost: x\r\nX-Request-Id: three\r\n${CLOSE}\r\n`,
@@ -281,7 +281,7 @@ describe('several requests on one connection', () => {
     expect(new Set(answers.map(({ headers }) => headers.get('x-gateway-request-id'))).size).toBe(3);
   });
 
-  test('with more of them unanswered than may be, the connection is closed and no call is left', async () => {
+  test('close the connection without a leftover hold above the pipelining limit', async () => {
     const releases = world.admission.releases.length;
     const client = rawClient(world.edge.port, call().repeat(PIPELINED_MAX + 1));
     await client.closed;
@@ -293,9 +293,9 @@ describe('several requests on one connection', () => {
   });
 
   test.each([
-    ['garbage behind a call', 'x'.repeat(1_000)],
-    ['a broken head behind a call', 'GET / HTTP/1.1\r\nbad header: 1\r\n\r\n'],
-  ])('%s does not harm its answer', async (_name, after) => {
+    ['garbage after a request', 'x'.repeat(1_000)],
+    ['a broken head after a request', 'GET / HTTP/1.1\r\nbad header: 1\r\n\r\n'],
+  ])('%s does not affect the response to the request', async (_name, after) => {
     const calls = callsSeen();
     const answers = await answersTo(world.edge.port, call(chat({ stream: true }).body as string) + after);
     expect(answers[0]).toMatchObject({ status: 200, isComplete: true });
@@ -304,7 +304,7 @@ describe('several requests on one connection', () => {
     expect(callsSeen()).toBe(calls + 1);
   });
 
-  test('a body that breaks is answered behind the answers before it', async () => {
+  test('a broken body is answered after the earlier responses', async () => {
     const answers = await answersTo(world.edge.port, `${call()}${START}X-Request-Id: mine\r\n${CHUNKED}\r\nzz\r\n`);
     expect(answers.map(({ status, isComplete }) => [status, isComplete])).toEqual([
       [200, true],
@@ -313,14 +313,14 @@ describe('several requests on one connection', () => {
     expect(answers[1]?.headers.get('x-request-id')).toBe('mine');
   });
 
-  test('data behind a request that closes the connection is not read', async () => {
+  test('bytes after a request with Connection: close are not read', async () => {
     const calls = callsSeen();
     const answers = await answersTo(world.edge.port, call(BODY, CLOSE) + call());
     expect(answers.map(({ status }) => status)).toEqual([200]);
     expect(callsSeen()).toBe(calls + 1);
   });
 
-  test('a client that leaves with several calls open has left them all', async () => {
+  test('a client that disconnects ends all its open calls', async () => {
     const { admission } = world;
     const before = admission.admits.length;
     world.provider.script({ model: 'upstream-model', times: 3, steps: [{ chunk: 'data: {}\n\n' }, { end: 'stall' }] });
@@ -335,8 +335,8 @@ describe('several requests on one connection', () => {
   });
 });
 
-describe('time', () => {
-  /** Drips these bytes, one each `everyMs`, until the connection is closed. */
+describe('time limits', () => {
+  /** Writes these bytes one by one, every `everyMs`, until the connection is closed. */
   async function drip(client: RawClient, bytes: string, everyMs: number): Promise<void> {
     let at = 0;
     const timer = setInterval(() => client.socket.write(bytes[at++ % bytes.length] as string), everyMs);
@@ -344,7 +344,7 @@ describe('time', () => {
     clearInterval(timer);
   }
 
-  test('what does not come in time is 408 with both ids; what is idle is closed', async () => {
+  test('overdue requests are answered 408 with both IDs, and idle connections close', async () => {
     const admits = world.admission.admits.length;
     const startedAt = performance.now();
     const { port } = world.edge;
@@ -376,11 +376,11 @@ describe('time', () => {
     expect(REQUEST_BODIES.held).toBe(0);
   }, 60_000);
 
-  /** Streams a megabyte every 10 ms, without an end. */
+  /** Streams 30 megabytes, one every 5 ms, and then stalls. */
   const FLOOD = Array.from({ length: 30 }, () => ({ delayMs: 5, chunk: `data: ${'x'.repeat(1024 * 1024)}\n\n` }));
 
   // Covers i4
-  test('a client that takes nothing is ended as a cut stream, and pays for what was delivered', async () => {
+  test('a client that does not read is cut off and billed for the delivered part', async () => {
     world.provider.script({ model: 'upstream-model', steps: [...FLOOD, { end: 'stall' }] });
     const before = world.admission.admits.length;
     const client = rawClient(world.edge.port, call(chat({ stream: true }).body as string));
@@ -393,7 +393,7 @@ describe('time', () => {
     expect(readAnswers(client.wire())).toMatchObject([{ status: 200, isComplete: false }]);
   }, 60_000);
 
-  test('a client that takes its bytes slowly, but takes them, is served to the end', async () => {
+  test('a client that reads slowly is served to the end', async () => {
     const text = `data: {"choices":[{"index":0,"delta":{"content":"${'x'.repeat(1024 * 1024)}"}}]}\n\n`;
     const sseEvents = Array.from({ length: 12 }, () => ({ chunk: text }));
     world.provider.script({ model: 'upstream-model', steps: [...sseEvents, { chunk: 'data: [DONE]\n\n' }] });
@@ -415,7 +415,7 @@ describe('time', () => {
   }, 60_000);
 });
 
-test('a connection above the most is closed at once, and none of the others is', async () => {
+test('a connection above the limit is closed immediately, and the others stay open', async () => {
   const clients = Array.from({ length: CONNECTIONS_MAX + 5 }, () => rawClient(world.edge.port));
   let closed = 0;
   for (const client of clients) void client.closed.then(() => (closed += 1));

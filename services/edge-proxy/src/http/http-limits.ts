@@ -3,10 +3,10 @@ import { field, type ConfigOf, type HttpBounds } from '@gateway/service-kit';
 const KIBIBYTE = 1024;
 const PROXIES_MAX = 8;
 
-/** What one client, or all of them together, may take of the public listener. */
+/** Limits of the public listener, for one client or all clients together. */
 export const HTTP_FIELDS = {
   GATEWAY_EDGE_PROXIES: field.integer({
-    doc: 'proxies before the edge that append to X-Forwarded-For: bounds by client go by the address before them, and connections are not bounded by client',
+    doc: 'number of trusted proxies before the edge that append to X-Forwarded-For; above 0, per-client limits use the address that they report, and connections have no per-client limit',
     min: 0,
     max: PROXIES_MAX,
     default: 0,
@@ -23,41 +23,41 @@ export const HTTP_FIELDS = {
     default: 12_000,
   }),
   GATEWAY_HTTP_REQUEST_MS: field.durationMs({
-    doc: 'longest time for a whole request, 10 MB over a slow line included',
+    doc: 'longest time for a whole request, including 10 MB over a slow connection',
     default: 300_000,
   }),
   GATEWAY_HTTP_BODY_IDLE_MS: field.durationMs({
-    doc: 'a request of whose body no byte comes for so long is ended',
+    doc: 'longest time without a byte of a request body; after it the request is ended',
     default: 60_000,
   }),
   GATEWAY_HTTP_BODY_RATE: field.integer({
-    doc: 'least bytes a second at which a body must come after its first 10 s, on average',
+    doc: 'lowest average rate of a request body in bytes per second, checked after its first 10 s',
     min: 1,
     max: 1_024 * KIBIBYTE,
     default: KIBIBYTE,
   }),
   GATEWAY_HTTP_KEEP_ALIVE_MS: field.durationMs({
-    doc: 'how long an idle connection is kept: longer than the load balancer in front keeps it',
+    doc: 'how long an idle connection is kept; must be longer than the idle timeout of a load balancer in front',
     default: 75_000,
   }),
   GATEWAY_HTTP_STALLED_MS: field.durationMs({
-    doc: 'a client that takes no byte of what is written to it for so long is cut off; it pays like one that leaves',
+    doc: 'longest time in which a client takes no byte of its response; after it the client is cut off, and billed like one that disconnects',
     default: 60_000,
   }),
   GATEWAY_HTTP_CONNECTIONS: field.integer({
-    doc: 'most connections of clients at one time; one above is closed at once',
+    doc: 'most client connections at one time; further ones are closed immediately',
     min: 1,
     max: 1_000_000,
     default: 16_384,
   }),
   GATEWAY_HTTP_CONNECTIONS_PER_CLIENT: field.integer({
-    doc: 'most connections of one client network at one time, where GATEWAY_EDGE_PROXIES is 0; one above is closed at once',
+    doc: 'most connections of one client network at one time, if GATEWAY_EDGE_PROXIES is 0; further ones are closed immediately',
     min: 1,
     max: 1_000_000,
     default: 8_192,
   }),
   GATEWAY_HTTP_PIPELINED: field.integer({
-    doc: 'most requests of one connection that wait for their answers; a connection with more is closed',
+    doc: 'most requests on one connection without a complete response; a connection with more is closed',
     min: 1,
     max: 1_000,
     default: 16,
@@ -66,16 +66,16 @@ export const HTTP_FIELDS = {
 
 /** Limits of the public listener. */
 export interface HttpLimits extends HttpBounds {
-  /** Trusted proxies before the edge. */
+  /** Number of trusted proxies before the edge. */
   readonly proxies: number;
   /** Longest time without a byte of a body. */
   readonly bodyIdleMsMax: number;
   readonly bodyBytesPerSecondMin: number;
-  /** Longest time in which a client takes no byte of an ended answer. */
+  /** Longest time in which a client takes no byte of an ended response. */
   readonly stalledMs: number;
-  /** Of one client network; not behind proxies. */
+  /** Most connections of one client network. Not applied behind proxies. */
   readonly clientConnectionsMax: number;
-  /** Requests of one connection without a complete answer. */
+  /** Most requests on one connection without a complete response. */
   readonly pipelinedMax: number;
 }
 
@@ -85,7 +85,7 @@ export function httpLimitsOf(config: ConfigOf<typeof HTTP_FIELDS>): HttpLimits {
     headBytesMax: config.GATEWAY_HTTP_HEAD_BYTES,
     headersMax: config.GATEWAY_HTTP_HEADERS,
     headMsMax: config.GATEWAY_HTTP_HEAD_MS,
-    // node refuses a time for the head that is longer than the one for the whole request.
+    // Node rejects a head timeout that is longer than the request timeout.
     requestMsMax: Math.max(config.GATEWAY_HTTP_REQUEST_MS, config.GATEWAY_HTTP_HEAD_MS),
     bodyIdleMsMax: config.GATEWAY_HTTP_BODY_IDLE_MS,
     bodyBytesPerSecondMin: config.GATEWAY_HTTP_BODY_RATE,

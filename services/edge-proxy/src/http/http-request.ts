@@ -12,13 +12,13 @@ export interface HttpRequestParts {
   readonly clock: Clock;
   readonly answering: Answering;
   readonly connection: ClientConnection;
-  /** Trusted proxies before the edge. */
+  /** Number of trusted proxies before the edge. */
   readonly proxies: number;
   readonly incoming: IncomingMessage;
   readonly response: ServerResponse;
   readonly style: EndpointStyle;
   readonly query: string;
-  /** The client sends its body only after a 100 Continue. */
+  /** Whether the client sends its body only after a 100 Continue. */
   readonly awaitsContinue: boolean;
 }
 
@@ -73,8 +73,8 @@ export class HttpRequest implements ClientRequest {
 }
 
 /**
- * On every answer; on those of the messages paths also under the name that their client library
- * reads.
+ * Returns the ID headers of every response. On messages paths the ID is also sent under the name
+ * that their client library reads.
  */
 export function idHeadersOf(own: string, clients: string, style: EndpointStyle): string[] {
   const ids = ['x-gateway-request-id', own, 'x-request-id', clients];

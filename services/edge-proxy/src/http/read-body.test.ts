@@ -12,7 +12,7 @@ function poolsOf(opened: HeldBytes, unopened = new HeldBytes(0)) {
   return { opened, unopened, shares: new AccountShares(opened, 0.25) };
 }
 
-/** Reading uses nothing of a request but its stream. */
+/** readBody() uses only the request's stream. */
 function upload(held: HeldBytes, announced: number | null = null) {
   const stream = new PassThrough();
   const reading = { announced, bytesMax: BYTES_MAX, account: 'acme' };
@@ -24,7 +24,7 @@ function bodyOf(read: BodyRead) {
   return read.body;
 }
 
-test('a body counts from its first byte until it is freed, once', async () => {
+test('a body is counted from its first byte until it is freed, once', async () => {
   const held = new HeldBytes(50);
   const { stream, read } = upload(held, 15);
   stream.write('0123456789');
@@ -36,7 +36,7 @@ test('a body counts from its first byte until it is freed, once', async () => {
   expect(held.held).toBe(0);
 });
 
-test('bodies that are still needed leave no room for more; one that is freed makes some', async () => {
+test('held bodies leave no room for more until one is freed', async () => {
   const held = new HeldBytes(50);
   const first = upload(held);
   first.stream.end(Buffer.alloc(40));
@@ -53,8 +53,8 @@ test('bodies that are still needed leave no room for more; one that is freed mak
 
 test.each<[string, (stream: PassThrough) => unknown, BodyRead['kind']]>([
   ['is too large', (stream) => stream.write(Buffer.alloc(91)), 'too_large'],
-  ['is left by its client', (stream) => stream.destroy(), 'gone'],
-])('of a body that %s nothing stays counted', async (_name, go, kind) => {
+  ['is aborted by its client', (stream) => stream.destroy(), 'gone'],
+])('a body that %s is no longer counted', async (_name, go, kind) => {
   const held = new HeldBytes(1_000);
   const { stream, read } = upload(held);
   stream.write(Buffer.alloc(10));
@@ -65,7 +65,7 @@ test.each<[string, (stream: PassThrough) => unknown, BodyRead['kind']]>([
   expect(held.held).toBe(0);
 });
 
-test('pieces count as the memory that they are copied to, and what is too much of it is refused', async () => {
+test('a body is counted as the memory of its buffer, and rejected above the limit', async () => {
   const held = new HeldBytes(60);
   const { stream, read } = upload(held);
   for (const piece of ['a', 'b']) {
@@ -76,7 +76,7 @@ test('pieces count as the memory that they are copied to, and what is too much o
   expect(held.held).toBe(0);
 });
 
-test('an account has its share of what comes in; a body that is complete is no part of it', async () => {
+test('an account has a share for arriving bodies, and complete bodies do not use it', async () => {
   const MIB = 1024 * 1024;
   const pools = poolsOf(new HeldBytes(200 * MIB));
   const coming = (account: string) => {
@@ -101,7 +101,7 @@ test('an account has its share of what comes in; a body that is complete is no p
   expect([pools.opened.held, pools.shares.size]).toEqual([10 * MIB, 0]);
 });
 
-test('a body whose key is not known counts apart, as it is announced, until its key is confirmed', async () => {
+test('a body with an unconfirmed key is counted separately by its announced length', async () => {
   const [opened, unopened] = [new HeldBytes(30), new HeldBytes(40)];
   const stream = new PassThrough();
   const reading = { announced: 20, bytesMax: BYTES_MAX, account: null };
@@ -117,7 +117,7 @@ test('a body whose key is not known counts apart, as it is announced, until its 
   expect([opened.held, unopened.held]).toEqual([0, 0]);
 });
 
-test('a confirmed body that does not fit among the others stays counted where it is', async () => {
+test('a confirmed body that does not fit the main pool stays in its first pool', async () => {
   const [opened, unopened] = [new HeldBytes(10), new HeldBytes(40)];
   const stream = new PassThrough();
   const reading = { announced: 20, bytesMax: BYTES_MAX, account: null };

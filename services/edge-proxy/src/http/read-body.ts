@@ -5,23 +5,23 @@ import type { BodyRead } from '../ports.js';
 import type { HttpLimits } from './http-limits.js';
 
 export interface BodyReading {
-  /** Bytes that the body announces; null when it is chunked. */
+  /** Length that the request announces, or null if the body is chunked. */
   readonly announced: number | null;
   readonly bytesMax: number;
   /**
-   * Whose key it came with; null while nobody has confirmed that: the body is counted as it is
-   * announced, before it comes.
+   * The account of the request's key, or null if the key is not confirmed yet. Without an account,
+   * the announced length is counted before the body arrives.
    */
   readonly account: string | null;
 }
 
 /**
- * Reads a body up to `bytesMax`, counting rather than trusting its announcement. One byte more is
- * `too_large`; one that does not fit among those that are held is `overload`. A body is counted by
- * the memory that it takes, from its first byte until it is freed.
+ * Reads a body of at most `bytesMax`, by counting its bytes and not by its announced length. A
+ * larger body is `too_large`; a body that does not fit with the other held bodies is `overload`. A
+ * body is counted by the memory that it takes, from its first byte until it is freed.
  */
 export function readBody(request: IncomingMessage, reading: BodyReading, pools?: BodyPools): Promise<BodyRead> {
-  // A request that was closed before tells nobody any more.
+  // A request that was closed earlier emits no more events.
   if (request.destroyed) return Promise.resolve({ kind: 'gone' });
   const { announced, bytesMax, account } = reading;
   const body = new CountedBody(account, pools);
@@ -56,19 +56,19 @@ export function readBody(request: IncomingMessage, reading: BodyReading, pools?:
   });
 }
 
-/** From when on the rate of a body counts. */
+/** Age of a body from which its rate is checked. */
 export const RATE_AFTER_MS = 10_000;
 
-/** How fast a body comes, told from how many bytes its connection had read at each look. */
+/** The pace of a body, computed from the bytes that its connection had read at each check. */
 export class BodyPace {
-  /** The request, as whatever tells it from others. */
+  /** The request, as any object that identifies it. */
   readonly of: object;
   readonly #beganAtMs: number;
   readonly #beganAtBytes: number;
   #movedAtMs: number;
   #bytes: number;
 
-  /** The first look. Times are monotonic. */
+  /** Records the first check. Times are monotonic. */
   constructor(of: object, nowMs: number, bytesRead: number) {
     this.of = of;
     this.#beganAtMs = nowMs;
@@ -77,7 +77,7 @@ export class BodyPace {
     this.#bytes = bytesRead;
   }
 
-  /** Nothing came for long, or on average less than what is asked for. */
+  /** Returns whether the body was idle too long, or its average rate is below the minimum. */
   isTooSlow(
     nowMs: number,
     bytesRead: number,
@@ -94,18 +94,19 @@ export class BodyPace {
 }
 
 /**
- * What is still read of a request that is refused before its end, so that its client gets to see
- * the answer: many times the largest body, since official clients write theirs whole before they
- * read, and would repeat a call that broke. Nothing of it is kept; who sends faster than this in
- * {@link REST_MS_MAX} could as well open new connections.
+ * Most bytes that are still read from a request after an early error, so that its client receives
+ * the response. Official clients send the whole body before they read, and would retry after a
+ * broken connection, so the limit is many times the largest body. The bytes are discarded. A client
+ * that sends faster than this in {@link REST_MS_MAX} gains nothing over opening new connections.
  */
 const REST_BYTES_MAX = 256 * 1024 * 1024;
 const REST_MS_MAX = 10_000;
 
 /**
- * Sends a complete answer to a request that is still being sent, reads a bounded rest, then closes
- * the connection: closing at once would reset it, and the client might never see the answer.
- * @returns ends the answer without reading more
+ * Sends a complete response to a request that is still arriving, reads a limited number of bytes,
+ * then closes the connection. Closing it immediately would reset it, and the client might not
+ * receive the response.
+ * @returns a function that ends the response without reading more
  */
 export function closeAfterDraining(
   request: IncomingMessage,

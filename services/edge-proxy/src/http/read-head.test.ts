@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { readHead } from './read-head.js';
 
-test('a repeated key header is ambiguous, a repeated list is joined, of other headers the first counts', () => {
+test('readHead() flags a repeated key, joins repeated lists and takes the first value', () => {
   const head = readHead(
     'Authorization|Bearer a|AUTHORIZATION|bearer b|x-api-key|k|X-Request-Id|1|x-request-id|2|Content-Type|one|content-type|two'.split(
       '|',
@@ -17,7 +17,7 @@ test('a repeated key header is ambiguous, a repeated list is joined, of other he
   });
 });
 
-test('headers that ask for a class are read, as often as they came', () => {
+test('readHead() returns every header that requests a service class', () => {
   const raw = [
     'X-MS-Service-Tier',
     'flex',
@@ -41,7 +41,7 @@ test.each([
   [['Bearer ', 'Bearer b'], 'Bearer b', false],
   [['Basic a', 'Bearer b', 'Bearer c'], 'Bearer b', true],
   [['Bearer a', 'Basic b', 'Bearer a'], 'Bearer a', true],
-])('of Authorization headers %j it is %s; ambiguous: %s', (sent, authorization, hasTwoAuthorizations) => {
+])('readHead() of Authorization headers %j returns %s; ambiguous: %s', (sent, authorization, hasTwoAuthorizations) => {
   const head = readHead(sent.flatMap((value) => ['Authorization', value]));
   expect(head).toMatchObject({ authorization, hasTwoAuthorizations });
 });
@@ -51,6 +51,6 @@ test.each([
   [['content-length', '12'], 12],
   [['transfer-encoding', 'chunked'], null],
   [['transfer-encoding', 'chunked', 'content-length', '3'], null],
-])('headers %j announce a body of %j bytes', (raw, bytes) => {
+])('readHead() of headers %j returns content length %j', (raw, bytes) => {
   expect(readHead(raw).contentLength).toBe(bytes);
 });

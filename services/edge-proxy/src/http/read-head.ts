@@ -7,7 +7,7 @@ type Field = Exclude<
   'hasTwoAuthorizations' | 'hasTwoApiKeys' | 'contentLength' | 'classHeaders' | 'raw'
 >;
 
-/** The headers that the edge looks at; all others are passed over. */
+/** The headers that the edge reads. All others are skipped. */
 const FIELDS: ReadonlyMap<string, Field> = new Map([
   ['authorization', 'authorization'],
   ['x-api-key', 'apiKey'],
@@ -21,19 +21,19 @@ const FIELDS: ReadonlyMap<string, Field> = new Map([
   ['anthropic-beta', 'anthropicBeta'],
 ]);
 /**
- * Most names of a client library have another length than all of these, and cost nothing more than
- * that look.
+ * Most header names of client libraries have a length that is not in this set, so they cost only
+ * this comparison.
  */
 const NAME_LENGTHS: ReadonlySet<number> = new Set(
   [...FIELDS.keys(), ...CLASS_HEADERS, 'content-length', 'transfer-encoding'].map((name) => name.length),
 );
-/** Fields that are lists: several headers are one, joined as HTTP says. */
+/** Fields that are lists. Repeated headers are joined as HTTP defines. */
 const LISTS: ReadonlySet<Field> = new Set(['accept', 'requestId', 'openaiBeta', 'anthropicBeta', 'contentEncoding']);
 
 /**
- * One pass over the raw headers. A second Bearer or x-api-key makes the key ambiguous
- * (docs/behaviour.md#keys-in-headers); an Authorization of another scheme is ignored beside a
- * Bearer. Of other repeated headers the first counts.
+ * Reads the raw headers in one pass. A second Bearer token or `x-api-key` makes the key ambiguous
+ * (docs/behaviour.md#keys-in-headers). An Authorization header of another scheme is ignored if
+ * there is a Bearer token. For other repeated headers the first one counts.
  */
 export function readHead(rawHeaders: readonly string[]): ClientHeaders {
   const values: { [K in Field]?: string } = {};
@@ -87,7 +87,10 @@ export function readHead(rawHeaders: readonly string[]): ClientHeaders {
   };
 }
 
-/** X-Forwarded-For, several joined as HTTP says; only read behind trusted proxies. */
+/**
+ * Returns X-Forwarded-For, with repeated headers joined as HTTP defines. Only used behind trusted
+ * proxies.
+ */
 export function forwardedForIn(rawHeaders: readonly string[]): string | undefined {
   const values: string[] = [];
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {

@@ -11,15 +11,15 @@ import type { ClientRequest } from '../ports.js';
 export type Route = (request: ClientRequest) => Promise<void>;
 
 /**
- * Paths whose answers have the messages shape, whatever the method (docs/behaviour.md#envelopes).
+ * Paths whose responses have the messages envelope, for any method (docs/behaviour.md#envelopes).
  */
 const MESSAGES_PATHS: ReadonlySet<string> = new Set(['/v1/messages', '/v1/messages/count_tokens']);
 
-/** The served routes: methods and raw paths, compared as they are (docs/behaviour.md#paths). */
+/** The served routes: methods and raw paths, compared byte by byte (docs/behaviour.md#paths). */
 export interface RouteTable {
   find(method: string, path: string): Route | undefined;
   styleOf(path: string): EndpointStyle;
-  /** What is answered when a route fails. */
+  /** The response when a route fails. */
   readonly fault: GatewayError;
 }
 
@@ -39,7 +39,7 @@ export function makeRouteTable(
   };
 }
 
-/** Everything that the gateway serves; whatever is not here is `unsupported_endpoint`. */
+/** All routes of the gateway. Any other path is `unsupported_endpoint`. */
 export function edgeRoutes(edge: Edge): RouteTable {
   const { errors, messagesEnabled } = edge.settings;
   const calls = [...ENDPOINT_TABLE.values()].map((row) => ({

@@ -26,7 +26,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => world.stop(), 60_000);
 
-/** Status and error of a raw answer; fails when an id header is missing. */
+/** Returns status and error of a raw response. Fails if an ID header is missing. */
 function readRaw(text: string): { status: number; head: string; error: Record<string, unknown> } {
   const [head = '', body = ''] = text.split('\r\n\r\n');
   expect(head).toMatch(/^x-gateway-request-id: [0-9a-f-]{36}$/im);
@@ -48,7 +48,7 @@ test.each([
   ['GET', '/%'],
   ['GET', '/v1/models/../models'],
   ['PATCH', '//v1/models'],
-])('%s %s is 404 unsupported_endpoint with both ids and nothing of Express', async (method, path) => {
+])('%s %s is 404 unsupported_endpoint with both IDs and no Express headers', async (method, path) => {
   const answer = readRaw(
     await exchangeRaw(world.edge.port, `${method} ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`),
   );
@@ -60,7 +60,7 @@ test.each([
   expect(answer.error['message']).toContain('https://gateway.example/v1');
 });
 
-test('the messages paths answer in their own shape, whatever the method', async () => {
+test('the messages paths respond in the messages envelope for any method', async () => {
   const answer = await send(world.edge.url, '/v1/messages/count_tokens', { method: 'DELETE' });
   expect(answer.status).toBe(404);
   const id = answer.headers['x-gateway-request-id'];
@@ -73,7 +73,7 @@ test('the messages paths answer in their own shape, whatever the method', async 
 });
 
 test.each([
-  ['no HTTP', 'HELLO\r\n\r\n', 400],
+  ['text that is not HTTP', 'HELLO\r\n\r\n', 400],
   ['a bad header', 'GET / HTTP/1.1\r\nHost: x\r\nbad header: 1\r\n\r\n', 400],
   ['both lengths', `POST ${PATH} HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n`, 400],
   ['headers without an end', `GET / HTTP/1.1\r\nHost: x\r\nbig: ${'x'.repeat(40_000)}\r\n\r\n`, 431],
@@ -82,13 +82,13 @@ test.each([
   ['no Host in HTTP/1.0', 'GET /nothing HTTP/1.0\r\n\r\n', 404],
   ['two Hosts', 'GET /nothing HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n', 400],
   ['another expectation', 'GET /nothing HTTP/1.1\r\nHost: x\r\nExpect: 200-maybe\r\nConnection: close\r\n\r\n', 404],
-])('%s is answered in the chat envelope with both ids', async (_name, bytes, status) => {
+])('%s is answered in the chat envelope with both IDs', async (_name, bytes, status) => {
   const answer = readRaw(await exchangeRaw(world.edge.port, bytes));
   expect(answer.status).toBe(status);
   expect(answer.error['code']).toBe(status === 404 ? 'unsupported_endpoint' : 'invalid_request');
 });
 
-test('the ids are on every answer; x-request-id is echoed as it came, or is ours', async () => {
+test('every response has both IDs, and x-request-id is echoed unchanged if sent', async () => {
   const own = await send(world.edge.url, '/api/gateway/config', { key: null });
   expect(own.headers['x-gateway-request-id']).toMatch(UUID_V7);
   expect(own.headers['x-request-id']).toBe(own.headers['x-gateway-request-id']);
@@ -114,7 +114,7 @@ test.each([
   [{ authorization: [`Bearer ${TEST_KEY}`, `Bearer ${TEST_KEY}`] }, 'invalid_api_key'],
   [{ authorization: ['Basic abc', 'Digest x'] }, 'missing_api_key'],
   [{ authorization: 'Bearer wrong', 'x-api-key': TEST_KEY }, 'invalid_api_key'],
-])('headers %j are 401 %s without asking anybody', async (headers, code) => {
+])('headers %j are 401 %s without a message to admission', async (headers, code) => {
   const before = world.admission.batches.length;
   const answer = await send(world.edge.url, PATH, {
     ...chat(),
@@ -143,7 +143,7 @@ test.each<Record<string, string | string[]>>([
   expect(answer.status).toBe(200);
 });
 
-test('an early refusal is seen by a client that is still sending, and closes the connection', async () => {
+test('a client that is still sending receives an early error; the connection closes', async () => {
   const socket = connect(world.edge.port, '127.0.0.1');
   socket.on('error', () => undefined);
   let seen = '';
@@ -160,7 +160,7 @@ test('an early refusal is seen by a client that is still sending, and closes the
   expect(answer.head).toMatch(/^connection: close$/im);
 });
 
-test('Expect: 100-continue gets the refusal instead of 100, or 100 and then the answer', async () => {
+test('Expect: 100-continue receives the error, or 100 and then the response', async () => {
   const head = (key: string, length: number): string =>
     `POST ${PATH} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\nExpect: 100-continue\r\n\r\n`;
   const refused = await exchangeRaw(world.edge.port, head('wrong', 10));
@@ -184,7 +184,7 @@ test('a broken body ends the call without a hold', async () => {
 });
 
 test.each(['/v1/messages', '/v1/messages/count_tokens'])(
-  'a broken body on %s is answered in its shape',
+  'a broken body on %s is answered in the messages envelope',
   async (path) => {
     const head = `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TEST_KEY}\r\n`;
     const answer = await exchangeRaw(world.edge.port, `${head}Transfer-Encoding: chunked\r\n\r\nZZ\r\n`);
@@ -198,7 +198,7 @@ test.each(['/v1/messages', '/v1/messages/count_tokens'])(
   },
 );
 
-test('CONNECT to a messages path is answered in its shape', async () => {
+test('CONNECT to a messages path is answered in the messages envelope', async () => {
   const answer = await exchangeRaw(world.edge.port, 'CONNECT /v1/messages HTTP/1.1\r\nHost: x\r\n\r\n');
   expect(answer).toMatch(/^request-id: [0-9a-f-]{36}\r$/im);
   expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')).toMatchObject({
@@ -214,7 +214,7 @@ test('a connection is kept for the next request', async () => {
   expect(text).toMatch(/keep-alive: timeout=75/i);
 });
 
-test('GET /api/gateway/config is public and answers the configured addresses', async () => {
+test('GET /api/gateway/config needs no key and returns the configured addresses', async () => {
   const answer = await send(world.edge.url, '/api/gateway/config?x=1', {
     key: null,
     headers: { host: 'evil.example' },
@@ -292,7 +292,7 @@ test('GET /v1/models lists active, priced models that the key and its funding al
   expect([refused.status, JSON.parse(refused.body.toString()).error.code]).toEqual([403, 'key_expired']);
 });
 
-test('GET /v1/gateway/usage shows the settled numbers in the unit of each window', async () => {
+test('GET /v1/gateway/usage returns settled values in the unit of each window', async () => {
   const terms = {
     plan: { id: 'p', name: 'Pro', tier: 'pro' },
     requestsPerMinute: 60,

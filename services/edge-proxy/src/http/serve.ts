@@ -17,8 +17,8 @@ import { readHead } from './read-head.js';
 import type { Route, RouteTable } from './routes.js';
 
 /**
- * With this room the edge always sees that there are too many headers; node drops those above its
- * own maximum silently.
+ * Headers that Node accepts above the limit, so that the edge can count them. Node drops headers
+ * above its own maximum silently.
  */
 const HEADERS_ROOM = 64;
 
@@ -28,31 +28,31 @@ export interface ServeParts {
   readonly clock: Clock;
   readonly errorContext: ErrorContext;
   readonly log: Logger;
-  /** A handler threw: a fault of the edge. */
+  /** Called when a handler threw, which is a fault of the edge. */
   readonly onFault: (error: unknown, requestId: string) => void;
-  /** A connection was closed at once: its client has as many as it may have. */
+  /** Called when a connection was closed because its client network has the maximum number. */
   readonly onConnectionRefused: () => void;
 }
 
 export interface HttpServer {
   readonly server: Server;
-  /** Requests whose route has not ended. */
+  /** Number of requests whose route has not ended. */
   requestsOpen(): number;
-  /** Answers that are not sent to their last byte: some of them of routes that have ended. */
+  /** Number of responses that are not fully sent. Some belong to routes that have ended. */
   answersOpen(): number;
   connectionsOpen(): number;
   /**
-   * Takes no new connections. Requests on those that are open are still served: their answers end
-   * with `connection: close`, so that a client that sends one now meets no reset.
+   * Stops accepting connections. Requests on open connections are still served; their responses
+   * have `connection: close`, so that a client that is sending a request is not reset.
    */
   beginDrain(): void;
-  /** Closes connections on which no request is open. */
+  /** Closes connections without an open request. */
   closeIdle(): void;
-  /** Resolves when every connection is closed; destroys those that are left after `timeoutMs`. */
+  /** Resolves when all connections are closed. Destroys the remaining ones after `timeoutMs`. */
   close(timeoutMs: number): Promise<void>;
 }
 
-/** Listens on the public port. A path outside the table of routes is an unsupported endpoint. */
+/** Creates the public HTTP server. A path outside the route table is an unsupported endpoint. */
 export function makeHttpServer(parts: ServeParts): HttpServer {
   const { routes, limits, clock, errorContext } = parts;
   const answering: Answering = { isDraining: false, stalledMs: limits.stalledMs };
@@ -69,7 +69,7 @@ export function makeHttpServer(parts: ServeParts): HttpServer {
   const serve = (incoming: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): void => {
     const { socket } = incoming;
     const connection = connections.get(socket);
-    // What came in one piece with a request that closed its connection.
+    // The request arrived in one packet with a request that closed its connection.
     if (socket.destroyed || connection === undefined) return;
     const url = incoming.url ?? '';
     const question = url.indexOf('?');
@@ -106,7 +106,7 @@ export function makeHttpServer(parts: ServeParts): HttpServer {
     const id = headless.newId();
     const style = routes.styleOf(incoming.url ?? '');
     const ids = idHeadersOf(id, readHead(incoming.rawHeaders).requestId || id, style);
-    // node has let go of this connection.
+    // Node has detached this connection from its server.
     socket.on('error', () => undefined);
     socket.resume();
     writeRaw(socket, noEndpoint.status, errorBody(noEndpoint, id, style), ids);
@@ -122,7 +122,7 @@ export function makeHttpServer(parts: ServeParts): HttpServer {
     connectionsOpen: () => connections.size,
     beginDrain: () => {
       answering.isDraining = true;
-      // Not node:http's own close, which would close idle connections and end the check of overdue
+      // node:http's `close` would also close idle connections and stop the check for overdue
       // requests.
       NetServer.prototype.close.call(server);
     },
@@ -134,7 +134,10 @@ export function makeHttpServer(parts: ServeParts): HttpServer {
   };
 }
 
-/** Nobody looks at them again; node would keep every text of them as long as a stream is open. */
+/**
+ * Drops the headers, which are not read again. Node would keep each of their texts until the stream
+ * ends.
+ */
 function forgetHead(incoming: IncomingMessage): void {
   incoming.rawHeaders = [];
   incoming.headers = {};

@@ -15,14 +15,17 @@ import { startEdgeWorld, type EdgeWorld } from '../../test/edge-world.js';
 const PATH = '/v1/chat/completions';
 const CONNECTIONS = 3_000;
 const SECONDS = 12;
-/** Slow is not refused: the attack, the edge and the callers share this machine. */
+/**
+ * Generous, since the attack, the edge and the clients share this machine: only a refusal fails the
+ * test, not a slow response.
+ */
 const CALL_MS_MAX = 30_000;
 const GOOD_CALL_EVERY_MS = 50;
 
 const missing = noSlowAttacks();
 const describeAttacks = missing === null ? describe : describe.skip;
 
-/** A whole call from this address, on a connection of its own. */
+/** Sends a complete request from this address on a new connection, and returns its status. */
 async function goodCall(port: number, localAddress: string): Promise<number> {
   const signal = AbortSignal.timeout(CALL_MS_MAX);
   return (await send(`http://127.0.0.1:${port}`, PATH, { ...chat(), localAddress, signal })).status;
@@ -49,7 +52,7 @@ describeAttacks(`3,000 slow connections of one host${missing === null ? '' : ` (
     }
   }
 
-  describe('at an edge', () => {
+  describe('directly at an edge', () => {
     let world: EdgeWorld;
     beforeAll(async () => {
       world = await startEdgeWorld();
@@ -57,7 +60,7 @@ describeAttacks(`3,000 slow connections of one host${missing === null ? '' : ` (
     afterAll(() => world.stop(), 60_000);
 
     test.each(SLOW_MODES)(
-      'slow %s: no call of others is refused',
+      'slow %s connections cause no refusal of other clients',
       async (mode) => {
         await expectGoodCalls(mode, world.edge.port);
       },
@@ -65,7 +68,7 @@ describeAttacks(`3,000 slow connections of one host${missing === null ? '' : ` (
     );
   });
 
-  describe('through one trusted hop', () => {
+  describe('through one trusted proxy', () => {
     let world: EdgeWorld;
     let proxy: ForwardingProxy;
     beforeAll(async () => {
@@ -78,7 +81,7 @@ describeAttacks(`3,000 slow connections of one host${missing === null ? '' : ` (
     }, 60_000);
 
     test.each(SLOW_MODES)(
-      'slow %s: no call of others is refused',
+      'slow %s connections cause no refusal of other clients',
       async (mode) => {
         await expectGoodCalls(mode, proxy.port);
       },

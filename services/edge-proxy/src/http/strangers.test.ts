@@ -20,7 +20,7 @@ beforeEach(() => {
   world.admission.decideOpen = () => undefined;
 });
 
-/** A post of an invented key that announces so many bytes and sends one. */
+/** Sends a POST with an unknown key that announces this many bytes and sends one. */
 function silentPost(bytes: number, key = makeSecret('mgw_live_')): RawClient {
   const head = `Authorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: ${bytes}\r\n`;
   return rawClient(world.edge.port, `POST ${PATH} HTTP/1.1\r\nHost: x\r\n${head}\r\n{`);
@@ -29,14 +29,14 @@ function silentPost(bytes: number, key = makeSecret('mgw_live_')): RawClient {
 const bodyOf = (bytes: number): ReturnType<typeof chat> =>
   chat({ messages: [{ role: 'user', content: 'x'.repeat(bytes) }] });
 
-test('strangers hold bytes of a pool of their own; when it is full every key is asked for before anything is read', async () => {
+test('unconfirmed bodies use their own pool; when it is full, keys are checked first', async () => {
   world.admission.decideOpen = ({ id }) => ({ kind: 'refused', id, row: REFUSAL.invalid_api_key, facts: {} });
   const silent = Array.from({ length: 80 }, () => silentPost(16 * KIB));
   await until('the pool is full', () => UNOPENED_BODIES.held === UNOPENED_BYTES);
   await until('the others are refused', () => silent.filter((client) => client.wire().includes('401')).length === 16);
   expect(REQUEST_BODIES.held).toBe(0);
   world.admission.decideOpen = () => undefined;
-  // Of a key that is not known yet, and of one that is.
+  // First with a key that is not cached, then with the same key, which is.
   const opens = openings();
   expect((await send(world.edge.url, PATH, chat())).status).toBe(200);
   expect(openings()).toBe(opens + 1);
@@ -47,7 +47,7 @@ test('strangers hold bytes of a pool of their own; when it is full every key is 
   await until('nothing is held', () => UNOPENED_BODIES.held === 0);
 });
 
-test('of a body above 16 KiB nothing is read before its key is known', async () => {
+test('a body above 16 KiB is not read before its key is known', async () => {
   world.admission.decideOpen = ({ id }) => ({ kind: 'refused', id, row: REFUSAL.invalid_api_key, facts: {} });
   const client = silentPost(17 * KIB);
   await until('it is refused', () => client.wire().includes('\r\n\r\n'));
@@ -56,7 +56,7 @@ test('of a body above 16 KiB nothing is read before its key is known', async () 
   client.socket.destroy();
 });
 
-test('a key that was confirmed lately is asked for once, with its body; one that admission refuses is a stranger again', async () => {
+test('a cached key needs one admission request, and a refusal evicts it', async () => {
   expect((await send(world.edge.url, PATH, chat())).status).toBe(200);
   const opens = openings();
   expect((await send(world.edge.url, PATH, bodyOf(100 * KIB))).status).toBe(200);

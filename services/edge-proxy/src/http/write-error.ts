@@ -2,20 +2,20 @@ import { chatErrorBody, errorHeaders, messagesErrorBody, type GatewayError } fro
 import type { EndpointStyle } from '../formats/endpoints.js';
 import type { ClientAnswer } from '../ports.js';
 
-/** A complete JSON answer. */
+/** Writes a complete JSON response. */
 export function writeJson(answer: ClientAnswer, status: number, text: string, headers: readonly string[] = []): void {
   const bytes = Buffer.from(text);
   answer.begin(status, ['content-type', 'application/json', 'content-length', String(bytes.length), ...headers]);
   answer.end(bytes);
 }
 
-/** An error in the envelope of its endpoint (docs/behaviour.md#envelopes). */
+/** Writes an error in the envelope of its endpoint (docs/behaviour.md#envelopes). */
 export function writeError(answer: ClientAnswer, error: GatewayError, requestId: string, style: EndpointStyle): void {
   const headers = Object.entries(errorHeaders(error)).flat();
   writeJson(answer, error.status, errorBody(error, requestId, style), headers);
 }
 
-/** The envelope as text. */
+/** Returns the envelope as text. */
 export function errorBody(error: GatewayError, requestId: string, style: EndpointStyle): string {
   return style === 'chat' ? chatErrorBody(error, requestId) : messagesErrorBody(error, requestId);
 }

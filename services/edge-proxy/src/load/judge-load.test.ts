@@ -10,7 +10,7 @@ const LIMITS: LoadLimits = {
   readingsToEnd: 2,
 };
 
-/** What is said after each reading of delay and memory. */
+/** Returns the reason for load shedding after each reading of delay and memory. */
 function said(readings: readonly (readonly [number, number])[], from: LoadState = RECOVERED): (LoadReason | null)[] {
   let state = from;
   return readings.map(([delayMs, memoryShare]) => {
@@ -27,22 +27,22 @@ const [QUIET, LATE, FULL, BETWEEN] = [
 ] as const;
 const SHEDDING: LoadState = { shedding: 'delay', streak: 0 };
 
-test('it takes several readings in a row, of delay or of memory', () => {
+test('load shedding begins after several high readings in a row, of delay or memory', () => {
   expect(said([LATE, LATE, LATE])).toEqual([null, null, 'delay']);
   expect(said([FULL, FULL, FULL])).toEqual([null, null, 'memory']);
   expect(said([LATE, FULL, LATE])).toEqual([null, null, 'delay']);
 });
 
-test('one quiet reading between begins the count anew', () => {
+test('one reading below the limit restarts the count', () => {
   expect(said([LATE, LATE, QUIET, LATE, LATE, BETWEEN, LATE, LATE, LATE]).slice(0, -1)).toEqual(Array(8).fill(null));
 });
 
-test('it ends after several readings in a row that are well below, and not before', () => {
+test('load shedding ends after several readings in a row below the recovery limits', () => {
   expect(said([QUIET, QUIET], SHEDDING)).toEqual(['delay', null]);
   expect(said([BETWEEN, BETWEEN, BETWEEN, BETWEEN], SHEDDING)).toEqual(Array(4).fill('delay'));
   expect(said([QUIET, BETWEEN, QUIET, QUIET], SHEDDING)).toEqual(['delay', 'delay', 'delay', null]);
 });
 
-test('the reason is that of the latest reading which had one', () => {
+test('the reason is that of the latest reading above a limit', () => {
   expect(said([FULL, BETWEEN, LATE, QUIET], SHEDDING)).toEqual(['memory', 'memory', 'delay', 'delay']);
 });

@@ -1,39 +1,43 @@
 import { type ConfigOf, field } from '@gateway/service-kit';
 
-/** How busy the process is at one moment. */
+/** The load of the process at one moment. */
 export interface LoadReading {
-  /** How late the event loop was, in milliseconds. */
+  /** Delay of the event loop, in milliseconds. */
   readonly delayMs: number;
-  /** Used part of the memory that the process may take, 0 to 1 and above. */
+  /** Used part of the memory that the process may take. 1 is all of it; more is possible. */
   readonly memoryShare: number;
 }
 
-/** From where on the edge sheds load, and when it stops: between the two nothing changes. */
+/**
+ * The limits at which load shedding begins, and those at which it ends. Between them nothing
+ * changes.
+ */
 export interface LoadLimits {
   readonly delayMsMax: number;
   readonly delayMsRecovered: number;
   readonly memoryShareMax: number;
   readonly memoryShareRecovered: number;
   /**
-   * Readings in a row that begin it: one alone may be a pause of the machine or of the collector.
+   * Readings in a row after which load shedding begins. A single one may be a pause of the machine
+   * or the garbage collector.
    */
   readonly readingsToBegin: number;
-  /** Readings in a row that end it. */
+  /** Readings in a row after which it ends. */
   readonly readingsToEnd: number;
 }
 
 export type LoadReason = 'delay' | 'memory';
 
 export interface LoadState {
-  /** Why new calls are refused; null: they are not. */
+  /** Why new calls are refused, or null if they are accepted. */
   readonly shedding: LoadReason | null;
-  /** Readings in a row that speak for a change. */
+  /** Readings in a row that call for a change. */
   readonly streak: number;
 }
 
 export const RECOVERED: LoadState = { shedding: null, streak: 0 };
 
-/** Whether new calls are refused after this reading. */
+/** Returns the state after this reading. */
 export function judgeLoad(state: LoadState, reading: LoadReading, limits: LoadLimits): LoadState {
   if (state.shedding === null) {
     const reason = reasonOf(reading, limits);
@@ -54,24 +58,24 @@ function reasonOf(reading: LoadReading, limits: LoadLimits): LoadReason | null {
 
 const MEBIBYTE = 1024 * 1024;
 
-/** From when on the edge refuses new calls. */
+/** Limits at which the edge refuses new calls. */
 export const LOAD_FIELDS = {
   GATEWAY_SHED_DELAY_MS: field.durationMs({
-    doc: 'new calls are refused while the event loop is late by so much; running ones go on',
+    doc: 'event loop delay at which new requests are refused; running requests continue',
     default: 1_000,
   }),
   GATEWAY_SHED_MEMORY_BYTES: field.integer({
-    doc: 'new calls are refused while the process holds so much memory; 85 % of what the container or machine has when not set',
+    doc: 'resident memory in bytes at which new requests are refused; 85 % of the memory of the container or machine when not set',
     min: 64 * MEBIBYTE,
     max: Number.MAX_SAFE_INTEGER,
     default: null,
   }),
 } as const;
 
-/** Of the machine's or the container's memory, and of the heap that V8 allows itself. */
+/** Limit for the used part of the machine's or container's memory, and of V8's heap limit. */
 export const MEMORY_SHARE_MAX = 0.85;
 const MEMORY_SHARE_RECOVERED = 0.75;
-/** Below so much of the delay that begins it. */
+/** The delay must fall below this part of the limit to end load shedding. */
 const DELAY_PART_RECOVERED = 0.25;
 const READINGS_TO_BEGIN = 3;
 const READINGS_TO_END = 10;

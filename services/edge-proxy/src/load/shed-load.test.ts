@@ -13,13 +13,13 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => world.stop(), 60_000);
 
-/** The event loop stands still. */
+/** Blocks the event loop. */
 function block(ms: number): void {
   const end = performance.now() + ms;
   while (performance.now() < end);
 }
 
-test('an overloaded edge refuses new calls before anything is read or asked, and lets running ones end', async () => {
+test('an overloaded edge refuses new calls unread and finishes running ones', async () => {
   const text = 'data: {"choices":[{"index":0,"delta":{"content":"a"}}]}\n\n';
   world.provider.script({
     model: 'upstream-model',

@@ -10,21 +10,21 @@ import {
   judgeLoad,
 } from './judge-load.js';
 
-/** Time between two readings: a delay shows as the lateness of the next. */
+/** Time between two readings. The lateness of the next reading is the delay. */
 const READ_EVERY_MS = 100;
 
 export interface LoadWatchParts {
   readonly limits: LoadLimits;
   readonly memoryShare: () => number;
-  /** Whether any call runs. */
+  /** Returns whether any call is running. */
   readonly hasCalls: () => boolean;
   readonly monotonicMs: () => number;
   readonly log: Logger;
 }
 
 /**
- * Reads how busy this process is, while calls run or come, and says whether it takes new ones.
- * Running ones are never touched.
+ * Reads the load of this process while calls run or arrive, and decides whether it accepts new
+ * ones. It never affects running calls.
  */
 export class LoadWatch {
   readonly #parts: LoadWatchParts;
@@ -37,7 +37,7 @@ export class LoadWatch {
     this.#parts = parts;
   }
 
-  /** Why new calls are refused; null: they are not. */
+  /** Why new calls are refused, or null if they are accepted. */
   get shedding(): LoadReason | null {
     this.#wasAsked = true;
     if (this.#timer === null) {
@@ -69,13 +69,13 @@ export class LoadWatch {
 }
 
 /**
- * Used part of the memory that this process may take, of its resident set or of V8's heap,
- * whichever is fuller: a full heap ends the process too.
- * @param bytesMax resident bytes at which load is shed; null: {@link MEMORY_SHARE_MAX} of what the
- * container or machine has
+ * Returns a function that reads the used part of the memory that this process may take: of its
+ * resident set or of V8's heap, whichever is fuller, since a full heap also ends the process.
+ * @param bytesMax resident bytes at which load is shed; null for {@link MEMORY_SHARE_MAX} of the
+ * memory of the container or machine
  */
 export function makeMemoryReader(bytesMax: number | null): () => number {
-  // Without a limit the container's is 0, or beyond what the machine has.
+  // Without a container limit, Node returns 0 or more than the machine has.
   const constrained = process.constrainedMemory() || Infinity;
   const available = bytesMax === null ? Math.min(constrained, totalmem()) : bytesMax / MEMORY_SHARE_MAX;
   return () => {

@@ -4,7 +4,7 @@ import { HeldBytes } from './held-bytes.js';
 
 const MIB = 1024 * 1024;
 
-test('an account has its part of the pool, others have theirs, and who holds nothing is forgotten', () => {
+test('each account has its part of the pool, and one that holds nothing is removed', () => {
   const shares = new AccountShares(new HeldBytes(400 * MIB), 0.25);
   expect([shares.take('a', 60 * MIB), shares.take('a', 41 * MIB), shares.take('a', 40 * MIB)]).toEqual([
     true,
@@ -19,7 +19,7 @@ test('an account has its part of the pool, others have theirs, and who holds not
   expect(shares.size).toBe(0);
 });
 
-test('in a small pool an account has room for three of the largest bodies', () => {
+test('an account may hold three of the largest bodies in a small pool', () => {
   const shares = new AccountShares(new HeldBytes(40 * MIB), 0.25);
   expect([shares.take('a', 32 * MIB), shares.take('a', 1)]).toEqual([true, false]);
 });

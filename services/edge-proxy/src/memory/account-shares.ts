@@ -1,32 +1,30 @@
 import type { HeldBytes } from './held-bytes.js';
 
-/** What any account may hold, however small the pool: three of the largest bodies. */
+/** Bytes that any account may hold, however small the pool: three of the largest bodies. */
 const SHARE_BYTES_MIN = 32 * 1024 * 1024;
 
 /**
- * What each account holds of a pool while its bodies come in: none may have more than a part of it.
+ * The bytes of a pool that each account holds for bodies that are arriving. No account may exceed
+ * its part of the pool.
  */
 export class AccountShares {
   readonly #pool: HeldBytes;
   readonly #part: number;
-  /** As many entries at most as connections have bodies that come in. */
+  /** At most one entry per connection with an arriving body. */
   readonly #held = new Map<string, number>();
 
-  /** @param part of the pool that one account may have, 0 to 1 */
+  /** @param part of the pool that one account may hold, 0 to 1 */
   constructor(pool: HeldBytes, part: number) {
     this.#pool = pool;
     this.#part = part;
   }
 
-  /** Accounts that hold something. */
+  /** Number of accounts that hold bytes. */
   get size(): number {
     return this.#held.size;
   }
 
-  /**
-   * Counts so many more of this account; false, with nothing counted, when they are more than its
-   * part.
-   */
+  /** Counts more bytes for an account. Returns false and counts nothing if they exceed its part. */
   take(account: string, bytes: number): boolean {
     const held = (this.#held.get(account) ?? 0) + bytes;
     if (held > Math.max(SHARE_BYTES_MIN, this.#pool.bytesMax * this.#part)) return false;

@@ -2,15 +2,15 @@ import type { RequestBody } from '../ports.js';
 import { AccountShares } from './account-shares.js';
 import { REQUEST_BODIES, UNOPENED_BODIES, type HeldBytes } from './held-bytes.js';
 
-/** Of what request bodies may take, one account may have so much while they come in. */
+/** The part of the request body memory that one account may hold for arriving bodies. */
 const ACCOUNT_PART = 0.25;
 const NO_BYTES = Buffer.alloc(0);
 
-/** Where bodies are counted. */
+/** The pools in which bodies are counted. */
 export interface BodyPools {
-  /** Those that came with a confirmed key. */
+  /** Bodies with a confirmed key. */
   readonly opened: HeldBytes;
-  /** Those of everybody else. */
+  /** All other bodies. */
   readonly unopened: HeldBytes;
   readonly shares: AccountShares;
 }
@@ -21,17 +21,17 @@ const POOLS: BodyPools = {
   shares: new AccountShares(REQUEST_BODIES, ACCOUNT_PART),
 };
 
-/** A body and what it takes of the pools. */
+/** A body and the bytes that it takes from the pools. */
 export class CountedBody implements RequestBody {
   bytes: Buffer = NO_BYTES;
   readonly #account: string | null;
   readonly #pools: BodyPools;
   #pool: HeldBytes;
   #held = 0;
-  /** What is counted as its account's, while it comes in. */
+  /** Bytes that are counted for its account while it is arriving. */
   #shared = 0;
 
-  /** @param account whose it is; null: not confirmed yet */
+  /** @param account the account of its key; null if the key is not confirmed yet */
   constructor(account: string | null, pools: BodyPools = POOLS) {
     this.#account = account;
     this.#pools = pools;
@@ -39,9 +39,9 @@ export class CountedBody implements RequestBody {
   }
 
   /**
-   * Counts it as so many bytes of memory, if that is more than before; false when they do not fit,
-   * or are more than one account may have.
-   * @param isWhole it is complete with them: it is not one that is still coming in
+   * Counts the body as this many bytes of memory, if that is more than before. Returns false if
+   * they do not fit the pool or exceed the account's part.
+   * @param isWhole whether the body is complete with these bytes, and so no longer arriving
    */
   growTo(bytes: number, isWhole: boolean): boolean {
     const more = bytes - this.#held;
@@ -58,7 +58,7 @@ export class CountedBody implements RequestBody {
     return true;
   }
 
-  /** All of it has come, in memory of its size. */
+  /** Stores the complete body, in memory of exactly its size. */
   complete(bytes: Buffer): void {
     this.bytes = bytes;
     this.#giveTo(bytes.length);
@@ -66,7 +66,7 @@ export class CountedBody implements RequestBody {
 
   opened(): void {
     const { opened } = this.#pools;
-    // One that does not fit there stays where it is counted.
+    // A body that does not fit the main pool stays counted in its present pool.
     if (this.#pool === opened || !opened.take(this.#held)) return;
     this.#pool.give(this.#held);
     this.#pool = opened;

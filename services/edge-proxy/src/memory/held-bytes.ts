@@ -1,8 +1,8 @@
 const MIB = 1024 * 1024;
 
-/** Bytes of one kind that all calls of this process hold together, under a bound. */
+/** The bytes of one kind that all calls of this process hold together, with a limit. */
 export class HeldBytes {
-  /** Set at the start: see memory-bounds. */
+  /** Set at startup; see memory-bounds. */
   bytesMax: number;
   #held = 0;
 
@@ -18,36 +18,36 @@ export class HeldBytes {
     return this.#held + bytes <= this.bytesMax;
   }
 
-  /** Counts so many more; false, with nothing counted, when they do not fit. */
+  /** Counts more bytes. Returns false and counts nothing if they do not fit. */
   take(bytes: number): boolean {
     if (!this.fits(bytes)) return false;
     this.#held += bytes;
     return true;
   }
 
-  /** What was taken is held no longer. */
+  /** Releases counted bytes. */
   give(bytes: number): void {
     this.#held -= bytes;
   }
 }
 
 /**
- * Request bodies, from their first byte until no source can need them; a request above is answered
- * as overload.
+ * Request bodies, from their first byte until no source can need them. A request above the limit is
+ * answered as overload.
  */
 export const REQUEST_BODIES = new HeldBytes(512 * MIB);
 
 /**
- * Those of them that nobody has admitted or opened yet and whose keys are not known; one above
- * waits unread for its key.
+ * Bodies with unconfirmed keys, until admission has admitted or opened their call. Above the limit
+ * a body is not read before its key is confirmed.
  */
 export const UNOPENED_BODIES = new HeldBytes(64 * MIB);
 
 /**
- * Plain answers that are not sent before they are complete; one that does not fit is relayed while
- * it comes.
+ * Plain responses that are held until they are complete. One that does not fit is relayed as it
+ * arrives.
  */
 export const HELD_ANSWERS = new HeldBytes(256 * MIB);
 
-/** Beginnings of streams that show no answer yet; one that does not fit goes to its client. */
+/** Beginnings of streams without content. One that does not fit is sent to its client. */
 export const HELD_BEGINNINGS = new HeldBytes(64 * MIB);

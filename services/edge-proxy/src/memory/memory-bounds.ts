@@ -4,7 +4,7 @@ import { HELD_ANSWERS, HELD_BEGINNINGS, REQUEST_BODIES, UNOPENED_BODIES } from '
 const MEBIBYTE = 1024 * 1024;
 
 /**
- * A bound of bytes, and its part of a container that has too little for all of them: see
+ * Defines a byte limit, and its part of a container with too little memory for all limits; see
  * {@link memoryBoundsOf}.
  */
 function bytesField(what: string, mebibytes: number, part: number) {
@@ -17,8 +17,8 @@ function bytesField(what: string, mebibytes: number, part: number) {
 }
 
 /**
- * What each kind may be at most, and its part of the container: together a little more than half,
- * since streams, code and garbage need the rest.
+ * The default limit of each kind, and its part of the container memory. All parts together are 40
+ * %, since streams, code and garbage need the remaining memory.
  */
 const KINDS = {
   bodies: { mebibytes: 512, part: 0.2 },
@@ -31,19 +31,22 @@ const KINDS = {
 type Kind = keyof typeof KINDS;
 const kindField = (what: string, kind: Kind) => bytesField(what, KINDS[kind].mebibytes, KINDS[kind].part);
 
-/** What all calls of one edge hold together. */
+/** Limits for all calls of one edge together. */
 export const MEMORY_FIELDS = {
   GATEWAY_EDGE_BODY_BYTES: kindField('request bodies, until no source needs them', 'bodies'),
   GATEWAY_EDGE_UNOPENED_BYTES: kindField('bodies whose key admission has not confirmed', 'unopened'),
-  GATEWAY_EDGE_ANSWER_BYTES: kindField('plain answers that are held until they are complete', 'answers'),
-  GATEWAY_EDGE_BEGINNING_BYTES: kindField('beginnings of streams that show no answer yet', 'beginnings'),
-  GATEWAY_EDGE_EVENT_BYTES: kindField('usage events that are not stored; above, nothing is admitted', 'events'),
+  GATEWAY_EDGE_ANSWER_BYTES: kindField('plain responses that are held until they are complete', 'answers'),
+  GATEWAY_EDGE_BEGINNING_BYTES: kindField('stream beginnings without content, which are held back', 'beginnings'),
+  GATEWAY_EDGE_EVENT_BYTES: kindField(
+    'usage events that are not stored yet; above it no request is admitted',
+    'events',
+  ),
 } as const;
 
-/** Bytes. */
+/** Limits in bytes. */
 export type MemoryBounds = Readonly<Record<Kind, number>>;
 
-/** @param container bytes of memory that the container has; undefined: nothing limits it */
+/** @param container memory of the container in bytes; undefined if it has no limit */
 export function memoryBoundsOf(config: ConfigOf<typeof MEMORY_FIELDS>, container: number | undefined): MemoryBounds {
   const boundOf = (said: number | null, kind: Kind): number => {
     const { mebibytes, part } = KINDS[kind];
@@ -58,7 +61,7 @@ export function memoryBoundsOf(config: ConfigOf<typeof MEMORY_FIELDS>, container
   };
 }
 
-/** Sets the bounds of this process. */
+/** Sets the limits of this process. */
 export function boundMemory({ bodies, unopened, answers, beginnings }: MemoryBounds): void {
   REQUEST_BODIES.bytesMax = bodies;
   UNOPENED_BODIES.bytesMax = unopened;
