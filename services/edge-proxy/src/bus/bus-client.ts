@@ -12,21 +12,22 @@ import {
 } from '@gateway/contracts/messages';
 import type { TargetReplica, BusClient } from '../ports.js';
 
-/** One try to store a usage event may take so long. The journal repeats it. */
+/** Timeout for one attempt to store a usage event. The journal retries it. */
 const STORE_USAGE_MS = 2_000;
-/** One try to store a heartbeat may take so long. The next heartbeat follows it. */
+/**
+ * Timeout for one attempt to store a heartbeat. It is not retried, since the next heartbeat
+ * replaces it.
+ */
 const STORE_HEARTBEAT_MS = 1_500;
 /** Timeout for one read or write of the ID of a stored response. */
 const ANSWER_MS = 2_000;
 
-/**
- * One reading or replacing of an entry of quotas may take so long; no call waits for it to the end.
- */
+/** Timeout for one read or update of a quota entry. No call waits for its end. */
 const QUOTA_MS = 1_000;
 
 /**
  * Sends the edge's messages over the bus.
- * @param answerIdsMax IDs of stored responses, items and containers in the shared store
+ * @param answerIdsMax most IDs of stored responses, items and containers in the shared bucket
  */
 export function makeBusClient(bus: Bus, answerIdsMax: number = ANSWERS_BUCKET.entriesDefault): BusClient {
   const { name, ageMaxMs, entryBytesMax } = ANSWERS_BUCKET;

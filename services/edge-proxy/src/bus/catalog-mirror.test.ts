@@ -13,7 +13,7 @@ const [KEY, OTHER_KEY] = [keyOf(7), keyOf(8)];
 const KEYS: OpeningKeys = { privateKey: { current: KEY, previous: null } };
 const sealed = (id: string, key = KEY): string => sealTo(`credential of ${id}`, id, publicHalfOf(key));
 const BASE = sourceEntry('base', 'https://provider.example');
-/** Opens for its own source only. */
+/** Can be opened only as the credential of `src-0`. */
 const SEALED = sealed('src-0');
 
 let bus: TestBus;
@@ -43,7 +43,7 @@ afterAll(async () => {
   await bus.stop();
 }, 60_000);
 
-test('no credential is opened at load, and each once: when its source is first used', async () => {
+test("the mirror opens no credential at load, and each once at its source's first use", async () => {
   expect([...mirror.sourcesOf('pub/model')]).toHaveLength(SOURCES - 1);
   expect(mirror.entry('src-0')).toMatchObject({ id: 'src-0' });
   expect(opened).toEqual([]);
@@ -54,7 +54,7 @@ test('no credential is opened at load, and each once: when its source is first u
   expect(opened).toEqual(['src-0']);
 });
 
-test('a source that changes is opened anew only when its sealed text is another', async () => {
+test('the mirror reopens the credential of a changed source only if its text changed', async () => {
   const [entry, before] = [mirror.entry('src-0'), opened.length];
   put('src-0', { sealedCredential: SEALED, weight: 5 });
   await publish();
@@ -67,12 +67,12 @@ test('a source that changes is opened anew only when its sealed text is another'
   expect(opened.slice(before)).toEqual(['src-0']);
 });
 
-test('a credential whose key is not at hand is told at load, without being opened', () => {
+test('a credential sealed to an unknown key is logged at load without being opened', () => {
   expect([mirror.unreadable(), mirror.entry('src-other')]).toEqual([1, undefined]);
   expect(complaints('source.src-other')).toBe(1);
 });
 
-test('a credential that does not open is told at its first use, once, and its source is left out until it changes', async () => {
+test('a credential that fails to open is logged once, and its source is left out', async () => {
   expect(mirror.sourcesOf('pub/model').some(({ id }) => id === 'src-1')).toBe(true);
   expect([mirror.source('src-1'), mirror.source('src-1'), mirror.entry('src-1')]).toEqual([
     undefined,
@@ -87,7 +87,7 @@ test('a credential that does not open is told at its first use, once, and its so
   expect([mirror.unreadable(), complaints('source.src-1')]).toEqual([1, 1]);
 });
 
-test('a source that is gone is known no more', async () => {
+test('a deleted source is no longer found', async () => {
   entries.delete('src-0');
   await publish();
   expect([mirror.entry('src-0'), mirror.source('src-0')]).toEqual([undefined, undefined]);

@@ -10,20 +10,20 @@ const PROVIDER_KEY = 'provider.';
 const ALIAS_KEY = 'alias.';
 
 export interface CatalogMirror extends Catalog {
-  /** Called after each change with the new copy in force. */
+  /** Sets the function to call after each change, when the new copy is in force. */
   onChange(listener: () => void): void;
   ageMs(nowMs: number): number;
   /**
-   * Sources left out because no key at hand opens their credential, as far as that is known: see
-   * {@link SourceEntries}.
+   * Number of sources left out because no configured key opens their credential; see {@link
+   * SourceEntries}.
    */
   unreadable(): number;
-  /** Sources whose credential needs the previous key. */
+  /** Number of sources whose credential is not sealed to the current key. */
   outdated(): number;
   stop(): Promise<void>;
 }
 
-/** What the entries of sources are read with. */
+/** Dependencies for reading source entries. */
 export interface CatalogMirrorParts {
   readonly keys: OpeningKeys;
   readonly authorizers: Authorizers;
@@ -32,8 +32,8 @@ export interface CatalogMirrorParts {
 }
 
 /**
- * Follows the bucket `catalog`. Entries are parsed once per change, credentials opened at their
- * first use. An entry that cannot be used is logged and left out: the others still serve.
+ * Follows the bucket `catalog`. Parses an entry once per change, and opens a credential at its
+ * first use. Logs and leaves out entries that cannot be used; the other entries still serve.
  */
 export function followCatalog(bus: Bus, { log, ...parts }: CatalogMirrorParts): CatalogMirror {
   const models = new Map<string, CatalogModel>();

@@ -3,21 +3,22 @@ import { ADDRESS_ATTEMPT_MS } from '@gateway/service-kit';
 import type { buildConnector } from 'undici';
 import { Client } from 'undici';
 
-/** Long enough for the proxy to reach the provider. */
+/** Timeout for opening a tunnel, the proxy's own connection to the provider included. */
 const TUNNEL_TIMEOUT_MS = 10_000;
 const HTTP_OK = 200;
 
 /** The proxy between this deployment and its providers. */
 export interface UpstreamProxy {
-  /** `http:` or `https:`; with user and password where the proxy wants them. */
+  /** `http:` or `https:`, with user and password if the proxy requires them. */
   readonly url: URL;
   /**
-   * Hosts that are reached without it; one that begins with a dot is a domain with all below it.
+   * Hosts that are reached without the proxy. A name that begins with a dot stands for the domain
+   * and all its subdomains.
    */
   readonly exceptions: readonly string[];
 }
 
-/** Whether a provider's host is reached through the proxy. */
+/** Returns whether a provider's host is reached through the proxy. */
 export function goesThrough(proxy: UpstreamProxy, hostname: string): boolean {
   const host = hostname.toLowerCase();
   return !proxy.exceptions.some((one) =>
@@ -26,9 +27,9 @@ export function goesThrough(proxy: UpstreamProxy, hostname: string): boolean {
 }
 
 /**
- * Connects to a provider through a tunnel of the proxy (CONNECT), also to one without TLS: the
- * proxy sees no request. Each connection is a tunnel of its own; when it cannot be had the source
- * counts as unreachable.
+ * Connects to a provider through a CONNECT tunnel of the proxy, also if the provider has no TLS, so
+ * the proxy never reads a request. Each connection opens a new tunnel. If the tunnel cannot be
+ * opened, the source counts as unreachable.
  */
 export function proxyConnector(proxy: UpstreamProxy, secure: buildConnector.connector): buildConnector.connector {
   const { origin } = proxy.url;
@@ -45,7 +46,10 @@ export function proxyConnector(proxy: UpstreamProxy, secure: buildConnector.conn
   };
 }
 
-/** An error of the client's own code makes a client connect again at once, for ever. */
+/**
+ * Replaces undici's own errors: on an error with one of its codes, the client would reconnect
+ * immediately and without end.
+ */
 function asFailedDial(error: Error): Error {
   const isOfClient = 'code' in error && String(error.code).startsWith('UND_ERR_');
   return isOfClient ? new Error(error.message, { cause: error }) : error;
@@ -65,7 +69,7 @@ async function openTunnel(origin: string, path: string, headers: Record<string, 
     socket.on('error', () => undefined).destroy();
     throw new Error(`the proxy answered ${statusCode}`);
   } finally {
-    // The tunnel is no longer the client's: nothing else is open.
+    // The tunnel's socket is already detached from the client, so this closes nothing else.
     void client.destroy();
   }
 }

@@ -26,7 +26,7 @@ function connectionsWith(options: ConstructorParameters<typeof SourceConnections
   return connections;
 }
 
-/** Answers with the addresses that the name has this time, in either form that node asks for. */
+/** Resolves a name to the next scripted addresses, in both result forms that Node requests. */
 function scripted(...answers: readonly string[][]): LookupFunction & { asked: string[] } {
   const asked: string[] = [];
   const lookup: LookupFunction = (hostname, options, callback) => {
@@ -53,7 +53,7 @@ const deaf: SourceReader = {
   failed: () => undefined,
 };
 
-/** A small request to an origin. */
+/** Returns a small request to an origin. */
 const requestTo = (origin: string): SourceRequest => ({
   origin,
   path: '/',
@@ -63,7 +63,7 @@ const requestTo = (origin: string): SourceRequest => ({
   freshConnection: false,
 });
 
-/** One request; resolves when it has ended or failed. */
+/** Sends one request. Resolves when the exchange has ended or failed. */
 function exchange(
   connections: SourceConnections,
   origin: string,
@@ -103,7 +103,7 @@ test.each([
   'http://169.254.169.254',
   'http://[fd00:ec2::254]',
   'http://metadata.google.internal',
-])('%s is not connected to, and no name is looked up for it', async (base) => {
+])('send() fails for the private address %s without a connection or a name lookup', async (base) => {
   const server = await provider((socket) => onRequest(socket, () => socket.write(OK)));
   const lookup = scripted(['127.0.0.1']);
   const heard = await exchange(
@@ -122,7 +122,7 @@ test.each([
   ['its first address', ['10.0.0.1', '93.184.215.14'], '10.0.0.1'],
   ['one of its addresses', ['2606:2800:21f:cb07:6820:80da:af6b:8b2c', '93.184.215.14', '::1'], '::1'],
   ['an address inside another form', ['64:ff9b::a9fe:a9fe'], '64:ff9b::a9fe:a9fe'],
-])('a name that has a private address as %s is not connected to', async (_name, addresses, refused) => {
+])('send() fails for a name that has a private address as %s', async (_name, addresses, refused) => {
   const server = await provider((socket) => onRequest(socket, () => socket.write(OK)));
   const connections = connectionsWith({ privateAllowed: false, lookup: scripted(addresses) });
   const heard = await exchange(connections, `http://provider.example:${server.port}`);
@@ -130,14 +130,14 @@ test.each([
   expect([heard.told, server.connections()]).toEqual([[], 0]);
 });
 
-test('over TLS the address is judged as well', async () => {
+test('send() checks the resolved address for TLS origins too', async () => {
   const server = await provider((socket) => socket.resume());
   const connections = connectionsWith({ privateAllowed: false, lookup: scripted(['127.0.0.1']) });
   const heard = await exchange(connections, `https://provider.example:${server.port}`);
   expect([heard.failure?.kind, server.connections()]).toEqual(['private', 0]);
 });
 
-test('each connection looks its name up again, and judges what it finds then', async () => {
+test('each new connection resolves the name again and checks the result', async () => {
   const rebound = scripted(['127.0.0.1']);
   let isKnown = false;
   const lookup: LookupFunction = (hostname, options, callback) => {
@@ -154,7 +154,7 @@ test('each connection looks its name up again, and judges what it finds then', a
 });
 
 test.each(['127.0.0.1', 'provider.example', 'localhost'])(
-  'where private addresses are allowed %s is served',
+  'send() connects to %s when private addresses are allowed',
   async (host) => {
     const server = await provider((socket) => onRequest(socket, () => socket.write(OK)));
     const connections = connectionsWith({ privateAllowed: true, lookup: scripted(['127.0.0.1']) });
@@ -163,7 +163,7 @@ test.each(['127.0.0.1', 'provider.example', 'localhost'])(
   },
 );
 
-test('a large body, or one of a stream, arrives as it is, and is let go of when the connection has it', async () => {
+test('a large or streamed body arrives unchanged and reports when it is handed over', async () => {
   const got: Buffer[] = [];
   const lengths: (string | undefined)[] = [];
   const server: Server = createServer((request, response) => {
@@ -196,7 +196,7 @@ test('a large body, or one of a stream, arrives as it is, and is let go of when 
   expect(got.map((body, at) => body.equals(at < 2 ? whole : Buffer.from('xy')))).toEqual([true, true, true, true]);
 });
 
-test('a provider that answers before it has read a large body is heard, and its connection is not used again', async () => {
+test('a response before a large body is read arrives, and the connection is not reused', async () => {
   const server = await provider((socket) => {
     socket.once('data', () => {
       socket.pause();
@@ -213,13 +213,13 @@ test('a provider that answers before it has read a large body is heard, and its 
 
 test.each<[string, string, boolean, string[], SourceFailure['kind'] | null]>([
   ['nothing', '', true, ['sent'], 'unanswered'],
-  ['an informational answer', 'HTTP/1.1 100 Continue\r\n\r\n', true, ['sent'], 'unanswered'],
+  ['an informational response', 'HTTP/1.1 100 Continue\r\n\r\n', true, ['sent'], 'unanswered'],
   ['early hints', 'HTTP/1.1 103 Early Hints\r\n\r\n', false, ['sent'], 'unanswered'],
-  ['a part of a head', 'HTTP/1.1 200 OK\r\ncont', true, ['sent'], 'unanswered'],
-  ['what is no HTTP', 'SSH-2.0-x\r\n', false, ['sent'], 'unanswered'],
-  ['a part of a body', 'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc', true, ['sent', '200'], 'broken'],
+  ['part of a head', 'HTTP/1.1 200 OK\r\ncont', true, ['sent'], 'unanswered'],
+  ['bytes that are not HTTP', 'SSH-2.0-x\r\n', false, ['sent'], 'unanswered'],
+  ['part of a body', 'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc', true, ['sent', '200'], 'broken'],
   [
-    'a part of a chunk',
+    'part of a chunk',
     'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n9\r\nabc',
     false,
     ['sent', '200'],
@@ -227,12 +227,12 @@ test.each<[string, string, boolean, string[], SourceFailure['kind'] | null]>([
   ],
   ['a body without a length, and a reset', 'HTTP/1.1 200 OK\r\n\r\nabc', true, ['sent', '200'], 'broken'],
   ['a body without a length, and its end', 'HTTP/1.1 200 OK\r\n\r\nabc', false, ['sent', '200', 'open end'], null],
-])('a connection that ends after %s', async (_name, bytes, isReset, told, kind) => {
+])('send() reports the failure of a connection that ends after %s', async (_name, bytes, isReset, told, kind) => {
   const heard: Heard = { told: [], failure: null };
   const server = await provider((socket) =>
     onRequest(socket, () => {
       const end = (): unknown => (isReset ? socket.resetAndDestroy() : socket.end());
-      // What is sent must be read before the reset, which would take it along.
+      // A reset discards bytes that are not read yet, so wait until the client has read them.
       socket.write(bytes, () => {
         if (told.includes('200')) void until('its head is told', () => heard.told.includes('200')).then(end);
         else setTimeout(end, 50);
@@ -243,7 +243,7 @@ test.each<[string, string, boolean, string[], SourceFailure['kind'] | null]>([
   expect([heard.told, heard.failure?.kind ?? null]).toEqual([told, kind]);
 });
 
-test('a connection that breaks while it takes a large body has not answered', async () => {
+test('a reset during a large upload is reported as unanswered', async () => {
   const server = await provider((socket) => {
     socket.once('data', () => socket.resetAndDestroy());
     socket.resume();
@@ -253,7 +253,7 @@ test('a connection that breaks while it takes a large body has not answered', as
   expect(heard.failure?.kind).toBe('unanswered');
 });
 
-test('a request that is given up while its body is taken closes its connection, and nothing more is told', async () => {
+test('abort() during an upload closes the connection and ends all callbacks', async () => {
   let isClosed = false;
   const server = await provider((socket) => {
     socket.once('data', () => socket.pause());
@@ -277,7 +277,7 @@ test('a request that is given up while its body is taken closes its connection, 
   expect(told).toEqual(['sent']);
 });
 
-test('through a proxy each connection is a tunnel, and the proxy looks the name up', async () => {
+test('a connection through a proxy is a tunnel, and the proxy resolves the name', async () => {
   const server = await provider((socket) =>
     socket.on('data', (chunk) => chunk.includes('POST ') && socket.write(OK)).resume(),
   );
@@ -302,7 +302,7 @@ test('through a proxy each connection is a tunnel, and the proxy looks the name 
   expect((await exchange(connections, 'http://169.254.169.254')).failure?.kind).toBe('private');
 });
 
-test('a source that the proxy does not reach is unreachable', async () => {
+test('a source that the proxy cannot reach is unreachable', async () => {
   const proxy = await startTunnelProxy(1, 403);
   stops.push(() => proxy.stop());
   const connections = connectionsWith({ privateAllowed: false, proxy: { url: new URL(proxy.url), exceptions: [] } });
@@ -315,7 +315,7 @@ test('a source that the proxy does not reach is unreachable', async () => {
   expect((await exchange(connections, 'https://provider.example')).failure?.kind).toBe('unreachable');
 });
 
-test('a proxy that closes the connection is asked once, and the source is unreachable', async () => {
+test('a proxy that closes the connection is tried once, and the source is unreachable', async () => {
   const proxy = await provider((socket) => socket.once('data', () => socket.end()).resume());
   const connections = connectionsWith({ privateAllowed: false, proxy: { url: new URL(proxy.url), exceptions: [] } });
   expect((await exchange(connections, 'https://provider.example')).failure?.kind).toBe('unreachable');
@@ -326,7 +326,9 @@ const CHUNKED = 'transfer-encoding: chunked\r\n';
 const CLOSE = 'connection: close\r\n';
 const LENGTH = 100_000;
 
-/** One request whose answer is held back at each piece, as for a client that reads slowly. */
+/**
+ * Sends one request and pauses after each chunk of the response, like a client that reads slowly.
+ */
 async function heldBack(origin: string): Promise<{ readonly ending: string; readonly bytes: number }> {
   const connections = connectionsWith({ privateAllowed: true });
   let [bytes, ending] = [0, ''];
@@ -335,7 +337,7 @@ async function heldBack(origin: string): Promise<{ readonly ending: string; read
     data: (chunk) => {
       bytes += chunk.length;
       sent.pause();
-      // What came meanwhile, and the end, lie in the socket by then.
+      // By then the socket has received the following bytes and the end of the connection.
       setTimeout(() => sent.resume(), 20);
     },
     end: () => (ending = 'complete'),
@@ -351,7 +353,7 @@ test.each([
   ['chunks', CHUNKED],
   ['chunks, and says that it closes', `${CHUNKED}${CLOSE}`],
   ['no length', CLOSE],
-])('an answer of %s is complete when its provider closes while it is held back', async (_name, headers) => {
+])('a paused response with %s is complete when its provider closes the connection', async (_name, headers) => {
   const answer = 'x'.repeat(LENGTH);
   const isChunked = headers.includes('chunked');
   const body = isChunked ? `${LENGTH.toString(16)}\r\n${answer}\r\n0\r\n\r\n` : answer;
@@ -365,20 +367,17 @@ test.each([
   ['a length', `content-length: ${LENGTH}\r\n`],
   ['a length, and says that it closes', `content-length: ${LENGTH}\r\n${CLOSE}`],
   ['no length', CLOSE],
-])(
-  'an answer of %s is broken when its provider resets the connection while it is held back',
-  async (_name, headers) => {
-    const server = await provider((socket) =>
-      onRequest(socket, () => {
-        socket.write(`HTTP/1.1 200 OK\r\n${headers}\r\n${'x'.repeat(LENGTH / 2)}`);
-        setTimeout(() => socket.resetAndDestroy(), 10);
-      }),
-    );
-    expect((await heldBack(server.url)).ending).toBe('broken');
-  },
-);
+])('a paused response with %s is broken when its provider resets the connection', async (_name, headers) => {
+  const server = await provider((socket) =>
+    onRequest(socket, () => {
+      socket.write(`HTTP/1.1 200 OK\r\n${headers}\r\n${'x'.repeat(LENGTH / 2)}`);
+      setTimeout(() => socket.resetAndDestroy(), 10);
+    }),
+  );
+  expect((await heldBack(server.url)).ending).toBe('broken');
+});
 
-test('the end of a connection that was kept holds back no less of the next answer', async () => {
+test('the end of a kept connection does not disable pause() for the next response', async () => {
   const server = await provider((socket, connection) =>
     onRequest(socket, () => {
       if (connection === 1) return void socket.end('HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello');
@@ -409,7 +408,7 @@ test('the end of a connection that was kept holds back no less of the next answe
   expect([server.connections(), bytes < 10 * LENGTH]).toEqual([2, true]);
 });
 
-test('an address counts as away only when it has had time to answer, with a process that is held up too', async () => {
+test('a delayed event loop does not make the addresses of a host count as unreachable', async () => {
   const server = await provider((socket) => onRequest(socket, () => socket.write(OK)));
   const lookup: LookupFunction = (_hostname, _options, callback) => {
     setImmediate(() => {

@@ -4,25 +4,27 @@ import type { SourceExchange, SourceFailure, SourceReader, SourceRequest, Source
 import { connectorTo, refusedHost, type ConnectionRules } from './source-connector.js';
 import { Exchange, type SourceConnection, type ConnectionOwner } from './source-exchange.js';
 
-/** Connections to one origin, idle ones included. Above, the source counts as unreachable. */
+/**
+ * Most connections to one origin, idle ones included. Above this, the source counts as unreachable.
+ */
 const CONNECTIONS_PER_ORIGIN_MAX = 16_384;
 /**
- * An idle connection is closed after this time, or earlier when the provider's Keep-Alive header
- * says so.
+ * Time after which an idle connection is closed, unless the provider's Keep-Alive header sets an
+ * earlier one.
  */
 const IDLE_MS = 30_000;
 const IDLE_MS_MAX = 600_000;
 /**
- * Closed this much earlier than the provider announced, so that no request meets a closing
- * connection.
+ * Closes an idle connection this much earlier than the provider announced, so that no request is
+ * sent on a connection that is being closed.
  */
 const IDLE_MARGIN_MS = 2_000;
 const HEADER_BYTES_MAX = 32 * 1024;
 
 /**
- * Connections to sources. One undici client is one connection here: the set of idle ones is known,
- * so taking one costs the same whatever runs, the most recently used is taken first, and a request
- * can ask for a fresh one.
+ * The connections to all sources. Each undici client holds exactly one connection. Since the list
+ * of idle connections is kept here, taking one costs the same under any load, the most recently
+ * used one is taken first, and a request can require a new connection.
  */
 export class SourceConnections implements SourceSender {
   readonly #options: ConnectionRules;
@@ -56,7 +58,7 @@ export class SourceConnections implements SourceSender {
   }
 }
 
-/** Fails after this call has returned, as a connection would. */
+/** Reports the failure after send() has returned, as a real connection would. */
 function failSoon(reader: SourceReader, failure: Pick<SourceFailure, 'kind' | 'reason'>): SourceExchange {
   let isAborted = false;
   queueMicrotask(() => {
@@ -68,8 +70,9 @@ function failSoon(reader: SourceReader, failure: Pick<SourceFailure, 'kind' | 'r
 const nothing = (): void => undefined;
 
 /**
- * The client takes a reset for the end of an answer that may end with its connection, and while it
- * is paused that fails an assertion, which ends the process. Under another code it is an error.
+ * Changes the code of a reset. For a body that ends with its connection, undici treats ECONNRESET
+ * as a normal end; if the response is paused, that fails an assertion which ends the process. An
+ * error with another code is reported as an error.
  */
 function noteReset(connection: SourceConnection, error: Error): void {
   connection.wasReset = true;
@@ -77,12 +80,15 @@ function noteReset(connection: SourceConnection, error: Error): void {
 }
 
 class OriginConnections implements ConnectionOwner {
-  /** Set if the origin is a private address. A name is judged only when it is looked up. */
+  /**
+   * The host if the origin is a private address, otherwise null. A name is checked when it is
+   * resolved.
+   */
   readonly privateHost: string | null;
   readonly #origin: string;
   readonly #connect: buildConnector.connector;
   readonly #all = new Set<SourceConnection>();
-  /** The most recently used is last. */
+  /** The most recently used connection is last. */
   readonly #idle: SourceConnection[] = [];
 
   constructor(origin: string, rules: ConnectionRules) {
@@ -126,7 +132,7 @@ class OriginConnections implements ConnectionOwner {
     const client = new Client(this.#origin, {
       connect: (options, callback) =>
         this.#connect(options, (...result) => {
-          // These listeners run before the client's own.
+          // These listeners run before those of the client.
           result[1]?.once('error', (error) => noteReset(connection, error));
           result[1]?.once('end', () => connection.onEnd());
           callback(...result);
@@ -135,7 +141,7 @@ class OriginConnections implements ConnectionOwner {
       keepAliveTimeout: IDLE_MS,
       keepAliveMaxTimeout: IDLE_MS_MAX,
       keepAliveTimeoutThreshold: IDLE_MARGIN_MS,
-      // The call watches its own limits: one sweep for all calls instead of timers on each
+      // A single sweep enforces the time limits of all calls, which replaces two timers per
       // connection.
       headersTimeout: 0,
       bodyTimeout: 0,

@@ -7,27 +7,28 @@ import { goesThrough, proxyConnector, type UpstreamProxy } from './proxy-connect
 const CONNECT_TIMEOUT_MS = 10_000;
 const TLS_SESSIONS_MAX = 100;
 
-/** By which rules an edge connects to addresses that the catalog names. */
+/** The rules for connections to the addresses in the catalog. */
 export interface ConnectionRules {
-  /** Allows connections to private and loopback addresses, literal or looked up. */
+  /** Allows connections to private and loopback addresses, literal or resolved. */
   readonly privateAllowed: boolean;
-  /** The resolver of names; the system's unless stated. */
+  /** Resolves names. Default: the system's resolver. */
   readonly lookup?: LookupFunction;
   /**
-   * Providers are reached through it. It looks names up itself, and has to refuse private addresses
-   * itself.
+   * The proxy to the providers, if one is configured. It resolves names and must reject private
+   * addresses itself.
    */
   readonly proxy?: UpstreamProxy | null;
 }
 
 /**
- * The host where it is refused already as it is written: an address in a URL is never looked up.
+ * Returns the host if it is a private address literal, otherwise null. Such a host is never
+ * resolved, so it must be rejected here.
  */
 export function refusedHost(hostname: string, { privateAllowed }: ConnectionRules): string | null {
   return !privateAllowed && isPrivateHost(hostname) ? hostname : null;
 }
 
-/** Connects to one host by the rules. A name is judged only when it is looked up. */
+/** Returns a connector to one host. The connector checks a name when it resolves it. */
 export function connectorTo(
   hostname: string,
   { privateAllowed, lookup = systemLookup, proxy = null }: ConnectionRules,

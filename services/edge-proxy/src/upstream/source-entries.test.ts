@@ -4,11 +4,11 @@ import { sourceEntry } from '../../test/edge-world.js';
 import { NO_AUTHORIZERS } from '../../test/no-authorizers.js';
 import { SourceEntries } from './source-entries.js';
 
-/** As many as a catalog may have. */
+/** The maximum number of sources in a catalog. */
 const SOURCES = 20_000;
 const KEY = new Secret(Buffer.alloc(32, 7));
 
-test('of 20,000 credentials none is opened at load, and one when its source is first used', () => {
+test('opens none of 20,000 credentials at load, and one when its source is first used', () => {
   const opened: string[] = [];
   const entries = new SourceEntries({
     keys: { privateKey: { current: KEY, previous: null } },
@@ -64,7 +64,7 @@ function shared(): { entries: SourceEntries; opened: string[]; unusable: string[
   return { entries, opened, unusable, letIn: (id) => entries.opened(id)?.headers[1] };
 }
 
-test("a provider's credential lets its sources in that have none, and is opened once for all of them", () => {
+test('sources without a credential use that of their provider, which is opened once', () => {
   const { entries, opened, letIn } = shared();
   expect(['a', 'b', 'own', 'foreign'].map(letIn)).toEqual([undefined, undefined, 'Bearer own-key', undefined]);
   entries.takeProvider('prov-1', providerEntry('first'));
@@ -77,7 +77,7 @@ test("a provider's credential lets its sources in that have none, and is opened 
   expect(opened).toEqual(['own', SHARED]);
 });
 
-test('another credential of the provider is another for all of them, which are new entries then', () => {
+test('a new provider credential replaces the entries of the sources that use it', () => {
   const { entries, letIn } = shared();
   const first = providerEntry('first');
   entries.takeProvider('prov-1', first);
@@ -92,9 +92,9 @@ test('another credential of the provider is another for all of them, which are n
 });
 
 test.each([
-  ['under a key that is not at hand', providerEntry('x', SHARED, new Secret(Buffer.alloc(32, 8)))],
-  ['for another place', providerEntry('x', 'a')],
-])('one that is sealed %s leaves out the sources that need it, until there is another', (_how, entry) => {
+  ['to an unknown key', providerEntry('x', SHARED, new Secret(Buffer.alloc(32, 8)))],
+  ['for another object', providerEntry('x', 'a')],
+])('a provider credential sealed %s disables its sources until it is replaced', (_how, entry) => {
   const { entries, letIn } = shared();
   entries.takeProvider('prov-1', entry);
   expect(['a', 'b', 'own'].map(letIn)).toEqual([undefined, undefined, 'Bearer own-key']);
@@ -108,7 +108,7 @@ test.each([
   expect(entries.entry('a')).toBeUndefined();
 });
 
-test('sources that come after their provider, and those that leave it, have what is theirs then', () => {
+test('a source added late, or moved to another provider, uses the current credential', () => {
   const { entries, letIn } = shared();
   entries.takeProvider('prov-1', providerEntry('first'));
   entries.take('late', JSON.stringify(sourceEntry('late', 'https://p.example', { sealedCredential: null })));

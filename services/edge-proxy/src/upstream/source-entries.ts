@@ -11,37 +11,41 @@ import { CredentialError, type Authorizer, type Authorizers, type OpenedSource }
 export interface SourceEntriesParts {
   readonly keys: OpeningKeys;
   readonly authorizers: Authorizers;
-  /** At its first use a source turned out to be unusable, and is left out until it changes. */
+  /**
+   * Called when the first use shows that a source is unusable. The source is left out until its
+   * entry changes.
+   */
   readonly onUnusable: (id: string, err: unknown) => void;
   readonly open?: typeof openSealed;
 }
 
-/** Of a provider, for its sources that have none of their own. */
+/** A provider's credential, for those of its sources that have no credential. */
 interface SharedCredential {
   readonly sealed: string;
-  /** Null: it was not opened yet. */
+  /** Null until it is opened. */
   plaintext: string | null;
 }
 
-/** Kept as long as neither the sealed text nor the way to be let in changes. */
+/** An opened credential. It is kept until the sealed text or the source's `auth` changes. */
 interface Credential {
   readonly sealed: string | null;
-  /** The source's `auth`, as text. */
+  /** The source's `auth` as JSON. */
   readonly auth: string;
-  /** What is sent as it is; null: nothing. */
+  /** The text to send as it is, or null. */
   readonly plaintext: string | null;
   readonly authorizer: Authorizer | null;
 }
 
 /**
  * The sources of the catalog, with the credentials of their providers. Opening a credential takes
- * 0.13 ms, so 20,000 at once would hold the process for seconds: each is opened at the first use of
- * its source, and again only when its sealed text has changed; that of a provider is opened once
- * for all its sources. Whether a key for it is at hand is seen at once.
+ * 0.13 ms, so opening 20,000 at once would block the process for seconds. Each credential is
+ * therefore opened when its source is first used, and again only if its sealed text has changed. A
+ * provider's credential is opened once for all its sources. Whether the edge has a key for a
+ * credential is checked at load.
  */
 export class SourceEntries {
   readonly #parts: SourceEntriesParts;
-  /** All that can be read, those that cannot be used among them. */
+  /** All entries that could be parsed, unusable ones included. */
   readonly #read = new Map<string, CatalogSource>();
   readonly #entries = new Map<string, CatalogSource>();
   readonly #shared = new Map<string, SharedCredential>();
@@ -49,26 +53,29 @@ export class SourceEntries {
   readonly #credentials = new Map<string, Credential>();
   readonly #unreadable = new Set<string>();
   readonly #outdated = new Set<string>();
-  /** Of those that cannot be used, in words. */
+  /** Why a source is unusable, by source ID. */
   readonly #problems = new Map<string, string>();
 
   constructor(parts: SourceEntriesParts) {
     this.#parts = parts;
   }
 
-  /** Sources left out because no key at hand opens their credential, as far as that is known. */
+  /**
+   * Number of sources left out because no configured key opens their credential, as far as this is
+   * known before their first use.
+   */
   get unreadable(): number {
     return this.#unreadable.size;
   }
 
-  /** Sources whose credential needs the previous key. */
+  /** Number of sources whose credential is not sealed to the current key. */
   get outdated(): number {
     return this.#outdated.size;
   }
 
   /**
-   * Takes the place of what was known of it, even when it cannot be read. @throws SealError when no
-   * key for its credential is at hand
+   * Replaces the source's previous entry, even if the new one cannot be parsed.
+   * @throws SealError if no configured key can open its credential
    */
   take(id: string, text: string): void {
     try {
@@ -85,7 +92,7 @@ export class SourceEntries {
     this.#put(catalogSource.parse(JSON.parse(text)));
   }
 
-  /** @throws SealError when no key for its credential is at hand */
+  /** @throws SealError if no configured key can open its credential */
   #put(source: CatalogSource): void {
     const { id } = source;
     this.#forget(id);
@@ -101,14 +108,15 @@ export class SourceEntries {
     this.#entries.set(id, source);
   }
 
-  /** Of its own, else of its provider. */
+  /** Returns the source's sealed credential, or else that of its provider. */
   #sealedOf({ provider, sealedCredential }: CatalogSource): string | null {
     return sealedCredential ?? this.#shared.get(provider)?.sealed ?? null;
   }
 
   /**
-   * Takes a provider's credential, or drops it with `undefined`. Its sources without one of their
-   * own are new entries then: what was known against them may hold no longer.
+   * Stores a provider's credential, or deletes it if `text` is `undefined`. The entries of the
+   * sources that use it are replaced, so that health recorded for the old credential does not apply
+   * to the new one.
    */
   takeProvider(id: string, text: string | undefined): void {
     const sealed = text === undefined ? undefined : catalogProvider.parse(JSON.parse(text)).sealedCredential;
@@ -144,14 +152,14 @@ export class SourceEntries {
     return this.#entries.get(id);
   }
 
-  /** Why it cannot be used; null: nothing is known against it. */
+  /** Returns why the source cannot be used, or null if no problem is known. */
   problemOf(id: string): string | null {
     return this.#problems.get(id) ?? null;
   }
 
   /**
-   * Opens the credential at the first use; undefined when there is no such source, or it is
-   * unusable.
+   * Returns the source, and opens its credential at the first use. Returns undefined if the source
+   * does not exist or is unusable.
    */
   opened(id: string): OpenedSource | undefined {
     const known = this.#opened.get(id);
@@ -184,7 +192,7 @@ export class SourceEntries {
     return credential;
   }
 
-  /** @throws SealError when it does not open */
+  /** @throws SealError if the credential cannot be opened */
   #plaintextOf({ id, provider, sealedCredential }: CatalogSource): string | null {
     const { keys, open = openSealed } = this.#parts;
     if (sealedCredential !== null) return open(sealedCredential, id, keys);
@@ -204,7 +212,7 @@ export class SourceEntries {
   }
 }
 
-/** Texts of these errors name no secret; that of a parser may. */
+/** The texts of these two errors contain no secret. A parser's error may quote one. */
 function problemInWords(err: unknown): string {
   if (err instanceof CredentialError) return err.message;
   if (err instanceof SealError) return `its credential does not open (${err.message}): give it again`;
@@ -212,8 +220,9 @@ function problemInWords(err: unknown): string {
 }
 
 /**
- * A source as it is asked. @param credential what is sent as it is
- * @param authorizer null: nothing else lets it in
+ * Builds what a request to the source needs: origin, path and headers.
+ * @param credential sent as it is; null if there is none
+ * @param authorizer signs or fetches a token; null if the source needs none
  */
 export function openedSource(
   source: CatalogSource,

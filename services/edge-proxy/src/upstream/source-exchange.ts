@@ -4,45 +4,48 @@ import type { Client, Dispatcher } from 'undici';
 import type { SourceExchange, SourceFailure, SourceReader, SourceRequest } from '../ports.js';
 
 /**
- * Larger bodies, and those of streamed calls, are sent piece by piece and freed with the last
- * piece. A smaller body is sent in one write, which is cheaper, but undici keeps it until the
- * answer ends.
+ * Largest body that is sent in one write. This is cheaper, but undici keeps the body until the
+ * response ends. Larger bodies, and bodies of streamed calls, are sent in parts and freed with the
+ * last part.
  */
 const WHOLE_BODY_BYTES_MAX = 16 * 1024;
 
 /**
- * One connection that serves one request at a time; it connects at its first request and again when
- * it was closed.
+ * One connection, which serves one request at a time. It connects at its first request, and again
+ * after it was closed.
  */
 export interface SourceConnection {
   readonly client: Client;
-  /** Number of answers on the present connection. */
+  /** Number of responses on the current connection. */
   answers: number;
-  /** The present connection was reset, so a body that ends with it is not complete. */
+  /** Whether the current connection was reset. If so, a body that ends with it is incomplete. */
   wasReset: boolean;
   isIdle: boolean;
-  /** Called when the provider has closed its side and all that came before is read. */
+  /** Called when the provider has closed its side and all earlier bytes have been read. */
   onEnd: () => void;
 }
 
-/** Takes a connection back when its request is over. */
+/** Receives a connection when its request is over. */
 export interface ConnectionOwner {
   giveBack(connection: SourceConnection): void;
   drop(connection: SourceConnection): void;
 }
 
-/** One request on one connection, and its answer. */
+/** One request on one connection, and its response. */
 export class Exchange implements SourceExchange, Dispatcher.DispatchHandler {
   readonly #owner: ConnectionOwner;
   readonly #connection: SourceConnection;
   readonly #reader: SourceReader;
   #controller: Dispatcher.DispatchController | null = null;
   #isReused = false;
-  /** A final status has arrived. */
+  /** Whether a final status has arrived. */
   #hasHead = false;
-  /** Only the end of the connection ends the body. */
+  /** Whether only the end of the connection ends the body. */
   #isOpenEnded = false;
-  /** The provider has closed its side: nothing more comes that a pause could hold up. */
+  /**
+   * Whether the provider has closed its side. After that no bytes arrive that a pause could hold
+   * back.
+   */
   #hasEnded = false;
   #isOver = false;
 
@@ -82,11 +85,12 @@ export class Exchange implements SourceExchange, Dispatcher.DispatchHandler {
   }
 
   /**
-   * undici reads the end of the connection also while it is paused: an answer that was complete is
-   * taken for a broken one then, or an assertion ends the process.
+   * Resumes reading when the provider closes its side. undici processes the end of the connection
+   * even during a pause; it would then report a complete response as broken, or end the process by
+   * an assertion.
    */
   #sourceEnded(): void {
-    // The request has not been sent there: it will go on another connection.
+    // The request was not sent on this connection. undici sends it on a new one.
     if (this.#controller === null) return;
     this.#hasEnded = true;
     this.resume();
@@ -103,7 +107,7 @@ export class Exchange implements SourceExchange, Dispatcher.DispatchHandler {
     status: number,
     headers: Record<string, string | string[] | undefined>,
   ): void {
-    // undici would keep this second copy until the answer ends: kilobytes for each open stream.
+    // undici would keep this second copy, some kilobytes per open stream, until the response ends.
     controller.rawHeaders = null;
     if (status < 200) return;
     this.#hasHead = true;
@@ -117,7 +121,7 @@ export class Exchange implements SourceExchange, Dispatcher.DispatchHandler {
 
   onResponseEnd(): void {
     if (this.#isOver) return;
-    // The client takes a reset for the end of such a body.
+    // undici reports a reset as the normal end of such a body.
     if (this.#isOpenEnded && this.#connection.wasReset)
       return this.#fail('broken', 'reset inside a body without a length');
     this.#isOver = true;
@@ -138,10 +142,11 @@ export class Exchange implements SourceExchange, Dispatcher.DispatchHandler {
   }
 
   /**
-   * A finished generator keeps no piece. undici takes the next one when the connection has room.
+   * Returns the body as a generator, which keeps no reference to a part once undici has taken it.
+   * undici takes the next part when the connection has room.
    */
   #handOver(pieces: Buffer[]): Readable {
-    // undici takes every iterable, which its types leave out.
+    // undici accepts any iterable; only its types do not say so.
     return this.#piecesOf(pieces) as unknown as Readable;
   }
 
