@@ -24,14 +24,16 @@ function held(quota: Partial<SourceQuota> = {}): HeldShare {
   return new HeldShare({ ...NOTHING_USED, ...quota }, NOW);
 }
 
-/** The plan is stored at once. */
+/** Applies a plan as if it were stored immediately. */
 function store(share: HeldShare, made: SharePlan, nowMs = NOW, leaves = false): void {
   const own = share.ownUse('e1', leaves, nowMs);
   share.sending(made);
   share.stored(made, own, nowMs);
 }
 
-/** Sends as long as there is a share. */
+/**
+ * Starts calls until the share is used up. Returns their number and the quota that stopped them.
+ */
 function sendAll(share: HeldShare, tokens = 0): [sent: number, lack: Lack | null] {
   for (let sent = 0; sent < 1_000; sent += 1) {
     const lack = share.lack(NOW);
@@ -41,7 +43,7 @@ function sendAll(share: HeldShare, tokens = 0): [sent: number, lack: Lack | null
   return [1_000, null];
 }
 
-test('nothing is sent before a share is stored, and no more than it allows', () => {
+test('sends nothing before a share is stored, and no more than the share allows', () => {
   const share = held(QUOTA);
   expect(sendAll(share)).toEqual([0, 'unknown']);
   store(share, plan(7, 5));
@@ -50,16 +52,16 @@ test('nothing is sent before a share is stored, and no more than it allows', () 
   expect(sendAll(share)).toEqual([2, 'requests']);
 });
 
-test('a share is used up to its end, not after it', () => {
+test('a share can be used until its end and not after it', () => {
   const share = held(QUOTA);
   store(share, plan(7, 5));
   expect([share.lack(NOW + SHARE_MS - 1), share.lack(NOW + SHARE_MS)]).toEqual([null, 'unknown']);
 });
 
-test('what a plan takes away is not used from when it is sent, what it adds from when it is stored', () => {
+test('a reduction applies when the plan is sent, an increase when it is stored', () => {
   const share = held(QUOTA);
   store(share, plan(40, 8));
-  // Nobody answers, so nobody knows whether it was stored.
+  // The plan is sent without a response, so the edge does not know whether it was stored.
   share.sending(plan(4, 2));
   expect(sendAll(share)).toEqual([2, 'calls']);
   for (let call = 0; call < 2; call += 1) share.ended(NOW);
@@ -70,18 +72,18 @@ test('what a plan takes away is not used from when it is sent, what it adds from
   expect(sendAll(share)).toEqual([7, 'calls']);
 });
 
-test('tokens of all edges, of calls since and of inputs under way fill a minute', () => {
+test('tokens of other edges, ended calls and running inputs count toward the quota', () => {
   const share = held({ tokensPerMinute: 1_000 });
   store(share, plan(0, 0, { tokensUsed: 600 }));
   expect(sendAll(share, 100)).toEqual([4, 'tokens']);
   share.counted(100, 30);
   expect(sendAll(share, 100)).toEqual([1, 'tokens']);
-  // The next plan has counted the 30 tokens.
+  // The next plan includes the 30 tokens.
   store(share, plan(0, 0, { tokensUsed: 400 }));
   expect(sendAll(share, 100)).toEqual([2, 'tokens']);
 });
 
-test('a source is known to be full where a plan left nothing; tokens are never got by asking', () => {
+test('mayGetMore() is false for a full source and for tokens', () => {
   const share = held(QUOTA);
   expect(share.mayGetMore('unknown')).toBe(true);
   store(share, plan(1, 1, { more: { requests: false, calls: true } }));
@@ -91,10 +93,10 @@ test('a source is known to be full where a plan left nothing; tokens are never g
 
 test.each<[string, (share: HeldShare) => void, boolean]>([
   ['much is left', () => undefined, false],
-  ['more than half of the requests are sent', (share) => repeat(11, () => sent(share)), true],
-  ['more than half of the calls run', (share) => repeat(5, () => share.begun(0, NOW)), true],
-  ['nothing more is to be had', (share) => store(share, plan(1, 1)), false],
-])('it runs low: %s', (_name, act, runsLow) => {
+  ['more than half of the requests are used', (share) => repeat(11, () => sent(share)), true],
+  ['more than half of the concurrent calls are used', (share) => repeat(5, () => share.begun(0, NOW)), true],
+  ['the source has nothing left', (share) => store(share, plan(1, 1)), false],
+])('runsLow is right when %s', (_name, act, runsLow) => {
   const share = held(QUOTA);
   store(share, plan(20, 8, { more: { requests: true, calls: true } }));
   act(share);
@@ -110,7 +112,7 @@ function sent(share: HeldShare): void {
   share.ended(NOW);
 }
 
-test('what is wanted follows the pace of late, calls that found no share among it', () => {
+test('ownUse() requests shares by the recent rate, including denied calls', () => {
   const share = held(QUOTA);
   store(share, plan(100, 10));
   repeat(6, () => sent(share));
@@ -127,7 +129,7 @@ test('what is wanted follows the pace of late, calls that found no share among i
   expect(share.ownUse('e1', false, NOW + 4_000)).toMatchObject({ short: false, wants: { requests: 0, calls: 2 } });
 });
 
-test('it is idle when its last call has ended long ago', () => {
+test('isIdle() is true 10 s after the last call ended', () => {
   const share = held(QUOTA);
   share.begun(0, NOW);
   expect(share.isIdle(NOW + IDLE_MS)).toBe(false);
@@ -135,7 +137,7 @@ test('it is idle when its last call has ended long ago', () => {
   expect([share.isIdle(NOW + IDLE_MS), share.isIdle(NOW + IDLE_MS + 1)]).toEqual([false, true]);
 });
 
-test('after it was given back nothing is sent by it, and what was counted is not counted again', () => {
+test('a returned share allows no calls, and its usage is not counted again', () => {
   const share = held({ requestsPerMinute: null, tokensPerMinute: 1_000 });
   store(share, plan(0, 0));
   sent(share);

@@ -1,21 +1,21 @@
 import type { QuotaUse, SourceQuota } from '@gateway/contracts/operator';
 import { SHARE_MS, type OwnUse, type SharePlan } from './share-rules.js';
 
-/** A share is asked for so much ahead: the need of so long at the pace of late. */
+/** A share covers the expected need of this time, computed from the recent rate. */
 const AHEAD_MS = 4_000;
-/** A pace is measured over at least this long. */
+/** Shortest time over which a rate is measured. */
 const PACE_MS_MIN = 500;
-/** An edge that sends nothing to a source for so long gives its share back. */
+/** An edge that sends nothing to a source for this time returns its share. */
 export const IDLE_MS = 10_000;
 
-/** Of which quota an edge has no share left; `unknown`: it holds no share at all. */
+/** The quota of which an edge has no share left; `unknown` if it holds no share at all. */
 export const LACKS = ['requests', 'calls', 'tokens', 'unknown'] as const;
 export type Lack = (typeof LACKS)[number];
 
 /**
- * The share that an edge holds of one source's quotas, and what it has used of it. What it may use
- * grows only when a plan is known to be stored, and shrinks before one is sent: whatever becomes of
- * a plan that nobody answered for, no more is used than the store allows. All times are monotonic.
+ * The share that an edge holds of one source's quotas, and its use. The usable amount grows only
+ * when a plan is known to be stored, and shrinks before a plan is sent. So if the result of a write
+ * is unknown, the edge uses no more than the stored entry allows. All times are monotonic.
  */
 export class HeldShare {
   quota: SourceQuota;
@@ -27,12 +27,14 @@ export class HeldShare {
   #underWay = 0;
   #endsAtMs = -Infinity;
   #counted = { requests: 0, tokens: 0 };
-  /** Tokens of the last stored plan, those of this edge's ended calls until then among them. */
+  /**
+   * Tokens of the last stored plan, including those of this edge's calls that had ended by then.
+   */
   #tokensUsed = 0;
   #more = { requests: true, calls: true };
   #use: QuotaUse | null = null;
   #edges = 1;
-  /** Since the last stored plan. */
+  /** Counted since the last stored plan. */
   #asked = 0;
   #callsWanted = 0;
   #short = false;
@@ -45,17 +47,17 @@ export class HeldShare {
     this.#usedAtMs = nowMs;
   }
 
-  /** How much all edges use, as it was last read; null: it was never. */
+  /** Use by all edges as last read, or null before the first read. */
   get use(): QuotaUse | null {
     return this.#use;
   }
 
-  /** Edges that hold shares, as it was last read. */
+  /** Number of edges that hold shares, as last read. */
   get edges(): number {
     return this.#edges;
   }
 
-  /** No call is at the source, and none was of late. */
+  /** Returns whether no call is at the source and none was within {@link IDLE_MS}. */
   isIdle(nowMs: number): boolean {
     return this.#running === 0 && nowMs - this.#usedAtMs >= IDLE_MS;
   }
@@ -64,7 +66,7 @@ export class HeldShare {
     return this.#running;
   }
 
-  /** More than half of what it may use is used, and there is more to be had. */
+  /** Whether more than half of the share is used and the source has more to give. */
   get runsLow(): boolean {
     const { requestsPerMinute, callsAtOnce } = this.quota;
     const { requests, calls } = this.#more;
@@ -72,12 +74,12 @@ export class HeldShare {
     return callsAtOnce !== null && calls && this.#calls - this.#running < this.#running;
   }
 
-  /** Nothing was sent since then, and no call is at the source. */
+  /** Returns whether nothing was sent since `own` was taken, and no call is at the source. */
   isUnusedSince({ sent }: OwnUse): boolean {
     return this.#running === 0 && this.#sent === sent;
   }
 
-  /** Null: a call may be sent by the share. */
+  /** Returns the quota that is used up, or null if a call may be sent. */
   lack(nowMs: number): Lack | null {
     const { requestsPerMinute, callsAtOnce, tokensPerMinute } = this.quota;
     if (nowMs >= this.#endsAtMs) return 'unknown';
@@ -87,12 +89,15 @@ export class HeldShare {
     return tokensPerMinute !== null && tokens >= tokensPerMinute ? 'tokens' : null;
   }
 
-  /** Whether asking for more may help: the source is not known to be full. */
+  /**
+   * Returns whether requesting a larger share can help, which is false if the source is known to be
+   * full.
+   */
   mayGetMore(lack: Lack): boolean {
     return lack === 'unknown' || (lack !== 'tokens' && this.#more[lack]);
   }
 
-  /** A call wants to be sent and there is no share for it. */
+  /** Records a call for which there is no share. */
   denied(nowMs: number): void {
     this.#usedAtMs = nowMs;
     this.#asked += 1;
@@ -101,7 +106,8 @@ export class HeldShare {
   }
 
   /**
-   * A request is sent, also where there is no share for it. @param tokens of its input, estimated
+   * Records the start of a request, also one without a share.
+   * @param tokens estimated input tokens
    */
   begun(tokens: number, nowMs: number): void {
     this.#usedAtMs = nowMs;
@@ -112,13 +118,13 @@ export class HeldShare {
     this.#underWay += tokens;
   }
 
-  /** How many tokens a call used whose input was estimated. */
+  /** Replaces the estimated input tokens of a call by the tokens that it used. */
   counted(estimated: number, tokens: number): void {
     this.#underWay -= estimated;
     this.#tokens += tokens;
   }
 
-  /** The source has no more to do with a call. */
+  /** Records that a call is no longer at the source. */
   ended(nowMs: number): void {
     this.#running -= 1;
     this.#usedAtMs = nowMs;
@@ -139,13 +145,17 @@ export class HeldShare {
     };
   }
 
-  /** The plan is about to be sent: what it takes away is not used any more. */
+  /** Applies the reductions of a plan before it is sent. */
   sending({ granted, calls }: SharePlan): void {
     this.#granted = Math.min(this.#granted, granted);
     this.#calls = Math.min(this.#calls, calls);
   }
 
-  /** The plan is stored. @param own of what it was made @param plannedAtMs when that was */
+  /**
+   * Applies a stored plan.
+   * @param own the use from which the plan was computed
+   * @param plannedAtMs time of that computation
+   */
   stored({ granted, calls, more, tokensUsed, edges, use }: SharePlan, own: OwnUse, plannedAtMs: number): void {
     this.#granted = granted;
     this.#calls = calls;
@@ -153,7 +163,7 @@ export class HeldShare {
     this.#tokensUsed = tokensUsed;
     this.#use = use;
     this.#edges = edges;
-    // Of a share that ends by its time all that was granted counts as sent.
+    // When a share expires, everything that it granted counts as sent.
     this.#counted = { requests: granted, tokens: own.tokens };
     this.#endsAtMs = own.leaves ? -Infinity : plannedAtMs + SHARE_MS;
     this.#asked = 0;

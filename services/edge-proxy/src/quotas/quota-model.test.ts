@@ -4,12 +4,14 @@ import { testSeed } from '@gateway/testkit/seed';
 import { QuotaModel, type Trouble } from '../../test/quota-model.js';
 
 const SEED = testSeed();
-/** A quarter of a second each. */
+/** Each round takes a quarter of a second. */
 const ROUNDS = 600;
 
-/** Every share is renewed in time: calls may take long. */
+/** All shares are renewed in time. Calls may take long. */
 const SOME: Trouble = { delayMsMax: 300, lossesApart: 12, skewMsMax: 500, callMsMax: 20_000, cutMs: 0 };
-/** Shares end although their edges live: only calls that go on after that are beyond a quota. */
+/**
+ * Shares expire although their edges are alive. Only calls that continue after that exceed a quota.
+ */
 const MUCH: Trouble = { delayMsMax: 1_500, lossesApart: 0, skewMsMax: 200, callMsMax: 500, cutMs: 25_000 };
 
 test.each([
@@ -21,14 +23,14 @@ test.each([
   [{ requestsPerMinute: null, callsAtOnce: 5, tokensPerMinute: null }, 6, SOME],
   [{ requestsPerMinute: null, callsAtOnce: 4, tokensPerMinute: null }, 4, MUCH],
 ])(
-  `no minute and no moment has more than %j over %i edges, with %j; seed ${SEED}`,
+  `the quota %j over %i edges is never exceeded with %j; seed ${SEED}`,
   async (quota, edges, trouble) => {
     const model = new QuotaModel({ random: new SeededRandom(SEED + edges), quota, edges, trouble });
     for (let round = 0; round < ROUNDS; round += 1) await model.round(round % 80 < 40 ? 0.5 : 0.05);
     const { requestsPerMinute, callsAtOnce } = quota;
     expect(model.most.calls).toBeLessThanOrEqual(callsAtOnce);
     expect(model.most.requests).toBeLessThanOrEqual(requestsPerMinute ?? Infinity);
-    // More is wanted than the quotas allow, and most of one of them is used.
+    // Demand is above the quotas, and most of one quota is used.
     expect(model.total.last).toBeGreaterThan(0);
     const used = [model.most.calls / callsAtOnce, model.most.requests / (requestsPerMinute ?? Infinity)];
     expect(Math.max(...used)).toBeGreaterThan(0.8);

@@ -26,7 +26,9 @@ const SHARE: QuotaShare = {
   underWay: 0,
   short: false,
 };
-/** The step of five seconds that holds `NOW` ends then; a minute and the clocks follow. */
+/**
+ * The end of the five-second step that contains `NOW`, plus one minute and the clock difference.
+ */
 const COUNTS_UNTIL = NOW + 5_000 + 60_000 + CLOCKS_DIFFER_MS_MAX;
 
 interface Case {
@@ -65,7 +67,7 @@ test.each<[string, Case, granted: number, more: boolean]>([
   ['what it has sent stays sent', { shares: { e1: { granted: 30, sent: 20 } }, own: { sent: 25 } }, 35, true],
   ['none where there is no such quota', { quota: { requestsPerMinute: null }, own: { sent: 7 } }, 7, false],
   ['none to one that leaves', { own: { leaves: true, sent: 3 } }, 3, false],
-])('requests of a minute: %s', (_name, given, granted, more) => {
+])('planShare() grants requests per minute: %s', (_name, given, granted, more) => {
   const plan = planOf(given);
   expect([plan.granted, plan.more.requests]).toEqual([granted, more]);
 });
@@ -83,7 +85,7 @@ test.each<[string, Case, calls: number, more: boolean]>([
   ],
   ['what it has at the source, whatever others hold', { shares: { e2: { calls: 16 } }, own: { running: 3 } }, 3, false],
   ['none where there is no such quota', { quota: { callsAtOnce: null }, own: { running: 3 } }, 3, false],
-])('calls at once: %s', (_name, given, calls, more) => {
+])('planShare() grants concurrent calls: %s', (_name, given, calls, more) => {
   const plan = planOf(given);
   expect([plan.calls, plan.more.calls]).toEqual([calls, more]);
 });
@@ -104,11 +106,11 @@ test.each<[string, Case, QuotaEntry['spent']]>([
     { shares: { e1: { tokens: 50 } }, own: { tokens: 70, underWay: 9 } },
     [{ until: COUNTS_UNTIL, requests: 0, tokens: 20 }],
   ],
-])('what is spent: %s', (_name, given, spent) => {
+])('planShare() counts usage: %s', (_name, given, spent) => {
   expect(planOf(given).entry.spent).toEqual(spent);
 });
 
-test('a share is renewed, ended ones go, and an edge that leaves has none', () => {
+test('planShare() renews a share, drops expired ones and removes one that is returned', () => {
   const shares = { e1: {}, gone: { until: NOW - CLOCKS_DIFFER_MS_MAX, calls: 16 }, e2: { calls: 3 } };
   const own = { sent: 4, tokens: 5, running: 1, underWay: 6, short: true };
   const { entry } = planOf({ shares, own });
@@ -117,7 +119,7 @@ test('a share is renewed, ended ones go, and an edge that leaves has none', () =
   expect(Object.keys(planOf({ shares, own: { leaves: true } }).entry.shares)).toEqual(['e2']);
 });
 
-test('tokens are those of all edges, with those of the inputs that others have under way', () => {
+test('planShare() counts the tokens of all edges, with running inputs of other edges', () => {
   const spent = [{ until: NOW + 1, requests: 1, tokens: 100 }];
   const plan = planOf({ spent, shares: { e2: { underWay: 30 } }, own: { tokens: 7, underWay: 5 } });
   expect(plan.tokensUsed).toBe(137);
@@ -128,7 +130,7 @@ test('tokens are those of all edges, with those of the inputs that others have u
   });
 });
 
-test('the entry takes a bounded number of edges', () => {
+test('planShare() accepts a limited number of edges', () => {
   const shares = Object.fromEntries(Array.from({ length: QUOTA_SHARES_MAX }, (_, at) => [`f${at}`, SHARE]));
   expect(planShare({ v: 1, spent: [], shares }, NOTHING, QUOTA, NOW)).toBeNull();
   expect(planShare({ v: 1, spent: [], shares: { ...shares, e1: SHARE } }, NOTHING, QUOTA, NOW)).not.toBeNull();

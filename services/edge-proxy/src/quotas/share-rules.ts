@@ -1,58 +1,67 @@
 import { QUOTA_SHARES_MAX, type QuotaEntry, type QuotaShare } from '@gateway/contracts/messages';
 import type { QuotaUse, SourceQuota } from '@gateway/contracts/operator';
 
-/** A share ends so long after it was granted or renewed. */
+/** A share expires this long after it was granted or renewed. */
 export const SHARE_MS = 10_000;
-/** The clocks of two edges differ by at most this much: all follow the limit store's. */
+/** Largest difference between the clocks of two edges. All edges follow the limit store's clock. */
 export const CLOCKS_DIFFER_MS_MAX = 1_000;
 const MINUTE_MS = 60_000;
-/** What was used is counted in steps of so long: up to that longer than a minute. */
+/**
+ * Length of the steps in which use is counted. Use counts for up to one step longer than a minute.
+ */
 const SPENT_STEP_MS = 5_000;
-/** Of a quota, what edges together may hold ahead of need. */
+/** One part in this many of a quota is what all edges together may hold ahead of need. */
 const SPARE_PART = 8;
 
-/** What an edge has used of a source, and what it would like to hold. */
+/** The use of a source by an edge, and the share that the edge wants. */
 export interface OwnUse {
   readonly edge: string;
-  /** From the edge's start, as in {@link QuotaShare}. */
+  /** Counted from the edge's start, as in {@link QuotaShare}. */
   readonly sent: number;
   readonly tokens: number;
   readonly running: number;
   readonly underWay: number;
-  /** What the entry has counted of `sent` and `tokens` where it has no share of the edge. */
+  /**
+   * The amounts of `sent` and `tokens` that are already counted, for an entry without a share of
+   * this edge.
+   */
   readonly counted: { readonly requests: number; readonly tokens: number };
   readonly short: boolean;
-  /** As many as the edge expects to need until its next renewal; a spare is added. */
+  /** The expected need until the next renewal. A spare is added. */
   readonly wants: { readonly requests: number; readonly calls: number };
-  /** The edge does not use the source any more. None of its calls is there. */
+  /** Whether the edge stops using the source. It then has no call there. */
   readonly leaves: boolean;
 }
 
 /**
- * An entry as an edge would write it. It holds if it is stored in place of the one it was made of.
+ * An entry as the edge would write it. It is valid only if it replaces the entry from which it was
+ * computed.
  */
 export interface SharePlan {
   readonly entry: QuotaEntry;
-  /** Of the edge's share. Both are at least what it has sent, and has at the source. */
+  /**
+   * The edge's share. `granted` is at least the requests that the edge has sent, `calls` at least
+   * its calls at the source.
+   */
   readonly granted: number;
   readonly calls: number;
-  /** Whether there is more to be had than the share has. */
+  /** Whether the source has more to give than this share. */
   readonly more: { readonly requests: boolean; readonly calls: boolean };
-  /** All that counts, this edge's until now included, without its calls under way. */
+  /** All counted tokens, including this edge's until now, but without its running calls. */
   readonly tokensUsed: number;
-  /** Edges that hold shares, this one among them. */
+  /** Number of edges that hold shares, including this one. */
   readonly edges: number;
   readonly use: QuotaUse;
 }
 
 /**
- * Counts what the edge has used, takes back shares that have ended, and gives the edge a share of
- * what is left. In no 60 seconds the shares of all edges allow more requests than the quota, at no
- * time more calls at once, as long as clocks differ by no more than {@link CLOCKS_DIFFER_MS_MAX}:
- * a request counts from its grant until a minute after it was reported, unreported ones until a
- * minute after their share was seen to have ended. What was sent without a share counts too.
- * @param before null: there is no entry
- * @returns null: so many edges have a share that the entry takes no further one
+ * Counts the edge's use, takes back expired shares, and grants the edge a share of the remaining
+ * quota. In any 60 seconds the shares of all edges allow at most the quota's requests, and at any
+ * time at most its concurrent calls, if clocks differ by at most {@link CLOCKS_DIFFER_MS_MAX}. A
+ * request counts from its grant until one minute after it was reported. An unreported one counts
+ * until one minute after its share was found expired. Requests sent without a share count too.
+ * @param before null if there is no entry
+ * @returns null if the entry already has the maximum number of edges
  */
 export function planShare(before: QuotaEntry | null, own: OwnUse, quota: SourceQuota, nowMs: number): SharePlan | null {
   const present = before?.shares ?? {};
@@ -109,7 +118,10 @@ export function planShare(before: QuotaEntry | null, own: OwnUse, quota: SourceQ
   };
 }
 
-/** Of a share that ended, each request that it allowed may have been sent. */
+/**
+ * Returns the requests that an expired share granted and that are not reported. Each may have been
+ * sent.
+ */
 function unsent({ granted, sent }: QuotaShare): number {
   return Math.max(0, granted - sent);
 }
@@ -131,22 +143,22 @@ function withSpent(before: Spent, more: Omit<Spent[number], 'until'>, nowMs: num
 interface Granting {
   readonly own: OwnUse;
   readonly holders: readonly QuotaShare[];
-  /** Another edge found no share for a call. */
+  /** Whether another edge had no share for a call. */
   readonly isLonger: boolean;
 }
 
 interface Asked {
-  /** Used, or held by others. */
+  /** The amount that is used, or held by other edges. */
   readonly held: number;
   readonly wanted: number;
-  /** What is used comes back by itself after a minute. */
+  /** Whether used amounts become free again after a minute. */
   readonly isRate: boolean;
 }
 
 /**
- * What others cannot do without is left to them: of what a minute has left an edge takes at most
- * its
- * part, and of calls at once no more than its part while another edge is short of them.
+ * Grants a part that leaves other edges what they need. Of the remaining requests of a minute, an
+ * edge gets at most an equal part. Of the concurrent calls, it gets at most an equal part while
+ * another edge has too few.
  */
 function grant(
   { own, holders, isLonger }: Granting,

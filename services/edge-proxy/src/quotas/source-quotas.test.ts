@@ -23,7 +23,7 @@ afterEach(async () => {
   for (const stop of stops.splice(0)) await stop();
 });
 
-/** An edge whose time passes by the test's word. */
+/** An edge whose clock the test controls. */
 function edgeOn(store: Store, edge = 'e1', time = { ms: 1_000_000_000 }) {
   const waits: { ms: number; expired: () => void }[] = [];
   const failures: string[] = [];
@@ -60,7 +60,7 @@ const sharesOf = async (store: Store): Promise<string[]> => {
   return text === null ? [] : Object.keys(quotaEntry.parse(JSON.parse(text.value)).shares);
 };
 
-test('a full source comes last, in its order, and only if nothing else is left without a share', async () => {
+test('next() returns full sources last, and exceeds a quota only without alternative', async () => {
   const { quotas, beyond } = edgeOn(new FakeBusClient());
   const [one, two] = [limited({ requestsPerMinute: 1 }, 'one'), limited({ requestsPerMinute: 1 }, 'two')];
   const turns = [];
@@ -78,14 +78,14 @@ test('a full source comes last, in its order, and only if nothing else is left w
   ]);
 });
 
-test('calls that come at once get what there is, however small the first share was', async () => {
+test('concurrent calls receive the whole quota although the first share was small', async () => {
   const { quotas } = edgeOn(new FakeBusClient());
   const source = limited({ requestsPerMinute: 400 });
   const turns = await Promise.all(Array.from({ length: 500 }, () => quotas.next([source, OTHER], () => 0)));
   expect(turns.filter(({ at }) => at === 0)).toHaveLength(400);
 });
 
-test('a source that is known to be full is not asked about again before it is time', async () => {
+test('a source that is known to be full is not requested again before the renewal', async () => {
   const store = new FakeBusClient();
   const { quotas, seats, time } = edgeOn(store);
   const source = limited({ callsAtOnce: 2 });
@@ -101,7 +101,7 @@ test('a source that is known to be full is not asked about again before it is ti
   expect(await seats(source, 3)).toHaveLength(2);
 });
 
-test('a store that does not answer holds a call up for its time, and no call after it', async () => {
+test('a store without response delays one call for the timeout, and no later call', async () => {
   const never: Store = { readQuota: () => new Promise(() => undefined), replaceQuota: () => Promise.reject(fail()) };
   const { quotas, waits, failures } = edgeOn(never);
   const turn = quotas.next([limited({ callsAtOnce: 2 }), OTHER], () => 0);
@@ -118,7 +118,7 @@ function fail(): Error {
   return Object.assign(new Error('gone'), { code: 'disconnected' });
 }
 
-test('a store that fails, or has what nobody can read, leaves a source full', async () => {
+test('a source counts as full if the store fails or its entry is unreadable', async () => {
   const failing: Store = { readQuota: () => Promise.reject(fail()), replaceQuota: () => Promise.reject(fail()) };
   const { seats, failures, beyond, quotas } = edgeOn(failing);
   expect(await seats(limited({ callsAtOnce: 2 }), 2)).toHaveLength(0);
@@ -133,7 +133,7 @@ test('a store that fails, or has what nobody can read, leaves a source full', as
   expect(await edgeOn(odd).seats(limited({ callsAtOnce: 2 }), 1)).toHaveLength(0);
 });
 
-test('what is not used is given back: after a while, and when the edge stops', async () => {
+test('an unused share is returned after a while and when the edge stops', async () => {
   const store = new FakeBusClient();
   const { quotas, seats, time } = edgeOn(store);
   const [seat] = await seats(limited({ callsAtOnce: 2 }), 1);
@@ -155,7 +155,7 @@ test('what is not used is given back: after a while, and when the edge stops', a
   expect(await sharesOf(store)).toEqual([]);
 });
 
-test('an edge takes part in a bounded number of sources', async () => {
+test('an edge holds shares of a limited number of sources', async () => {
   const { quotas } = edgeOn(new FakeBusClient());
   for (let at = 0; at < QUOTA_SOURCES_MAX; at += 1) await quotas.next([limited({ callsAtOnce: 1 }, `s${at}`)], () => 0);
   const beyond = limited({ callsAtOnce: 1 }, 'beyond');
@@ -164,7 +164,7 @@ test('an edge takes part in a bounded number of sources', async () => {
   expect(quotas.size).toBe(QUOTA_SOURCES_MAX);
 });
 
-test('over a bus: an edge that dies gives its share back when that ends, and what it may have sent counts', async () => {
+test("a dead edge's share is taken back at its end, and its grants count as used", async () => {
   const bus = await startTestBus();
   stops.push(() => bus.stop());
   const time = { ms: Date.now() };
@@ -182,7 +182,7 @@ test('over a bus: an edge that dies gives its share back when that ends, and wha
   expect(await sharesOf(store)).toEqual(['e1', 'e2']);
   time.ms += RENEW_MS;
   other.quotas.look();
-  // What the dead edge was granted may have been sent.
+  // All requests that the dead edge was granted may have been sent.
   const used = (): number => other.quotas.useOf('src-q')?.requestsPerMinute?.used ?? 0;
   await until('its share is taken back', () => used() >= (share?.granted ?? Infinity));
   expect(await sharesOf(store)).toEqual(['e2']);
@@ -190,7 +190,7 @@ test('over a bus: an edge that dies gives its share back when that ends, and wha
   expect(other.failures).toEqual([]);
 }, 60_000);
 
-test('entries are kept while they say something, and no more than the bucket holds', () => {
+test('the bucket keeps entries longer than they are relevant', () => {
   expect(QUOTAS_BUCKET).toEqual({ name: 'quotas', ageMaxMs: 300_000, bytesMax: 64 * 1024 * 1024 });
   expect(QUOTAS_BUCKET.ageMaxMs).toBeGreaterThan(SHARE_MS + 2 * 66_000);
 });

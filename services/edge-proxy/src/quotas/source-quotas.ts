@@ -6,26 +6,30 @@ import type { BusClient } from '../ports.js';
 import { HeldShare, type Lack } from './held-share.js';
 import { planShare } from './share-rules.js';
 
-/** Sources with quotas that an edge takes part in at a time: others count as full. */
+/** Most sources of which an edge holds shares at one time. Further sources count as full. */
 export const QUOTA_SOURCES_MAX = 1_000;
-/** A share is renewed so often; the next one is asked for at once where it is used up before. */
+/** Time between renewals of a share. A share that is used up earlier is renewed immediately. */
 export const RENEW_MS = 2_000;
-/** And tried again so long after it has failed. */
+/** Time until the next attempt after a failed renewal. */
 const RENEW_AGAIN_MS = 500;
-/** So long a call waits for a share, where the source is not known to be full. */
+/** Longest time for which a call waits for a share, if the source is not known to be full. */
 export const SHARE_WAIT_MS = 300;
-/** A renewal that was under way when a call came may know nothing of it: it waits for another. */
+/**
+ * A renewal that was running when a call arrived may not include it, so the call waits for a second
+ * one.
+ */
 const WAITS_MAX = 2;
-/** No call waits for so long after an exchange has failed or was late. */
+/** Time without waiting calls after an exchange failed or was late. */
 const PAUSE_MS = 1_000;
 const LOOK_MS = 250;
-/** Renewals under way at a time. */
+/** Most renewals at one time. */
 const RENEWALS_MAX = 64;
-/** The edges of a source renew their shares one after the other, so far apart when they hurry. */
+/** Time between the renewals of two edges of one source when both run low, and its maximum. */
 const APART_MS = 20;
 const APART_MS_MAX = 200;
 /**
- * Tries to replace an entry that other edges replace at the same time, and the pause before each.
+ * Attempts to update an entry that other edges update at the same time, and the longest pause
+ * before each.
  */
 const TRIES_MAX = 5;
 const TRY_PAUSE_MS_MAX = 50;
@@ -34,27 +38,27 @@ export interface SourceQuotasParts {
   readonly edge: string;
   readonly store: Pick<BusClient, 'readQuota' | 'replaceQuota'>;
   readonly deadlines: Pick<Deadlines, 'in' | 'nowMs'>;
-  /** That of admission, which all edges follow. */
+  /** Admission's clock, which all edges follow. */
   readonly clock: Clock;
   readonly random: () => number;
-  /** @param reason `late`, `contended`, or the short code of the fault */
+  /** @param reason `late`, `contended`, or the code of the fault */
   readonly onFailed: (reason: string) => void;
   readonly onOverQuota: (source: string, lack: Lack) => void;
 }
 
-/** One call at a source with quotas, or with none. Each is to be called once. */
+/** One call at a source. Both functions are called once per call. */
 export interface Seat {
-  /** Whether it was sent without a share, because nothing else was left. */
+  /** Whether the call was sent without a share because no other source was left. */
   readonly isOverQuota: boolean;
-  /** @param tokens of input and output, as far as they are known or can be estimated */
+  /** @param tokens input and output tokens, reported or estimated */
   readonly counted: (tokens: number) => void;
-  /** The source has no more to do with it. */
+  /** Reports that the call is no longer at the source. */
   readonly ended: () => void;
 }
 
 export const NO_SEAT: Seat = { isOverQuota: false, counted: () => undefined, ended: () => undefined };
 
-/** Which of a call's sources is asked next. */
+/** The source to try next. */
 export interface Turn {
   readonly at: number;
   readonly seat: Seat;
@@ -67,10 +71,9 @@ interface Held {
 }
 
 /**
- * The shares that this edge holds of the quotas of sources
- * (docs/decisions/0096-quotas-of-sources-are-leased.md). Nothing is kept, sent or awaited for
- * sources
- * without quotas, and for those that nobody calls.
+ * The shares that this edge holds of source quotas
+ * (docs/decisions/0096-quotas-of-sources-are-leased.md). For sources without quotas, and sources
+ * without calls, nothing is stored, sent or awaited.
  */
 export class SourceQuotas {
   readonly #parts: SourceQuotasParts;
@@ -88,12 +91,12 @@ export class SourceQuotas {
     this.#parts = parts;
   }
 
-  /** Sources of which shares are held. */
+  /** Number of sources of which this edge holds shares. */
   get size(): number {
     return this.#held.size;
   }
 
-  /** How much all edges use, by source. */
+  /** Use by all edges, per source. */
   *uses(): Iterable<readonly [source: string, use: QuotaUse]> {
     for (const [source, { share }] of this.#held) if (share.use !== null) yield [source, share.use];
   }
@@ -103,11 +106,11 @@ export class SourceQuotas {
   }
 
   /**
-   * The first of these sources to which a call may be sent, and if there is none the first of them:
-   * a full source comes last, and is never left out. Waits at most {@link SHARE_WAIT_MS} for each
-   * source that is not known to be full.
-   * @param sources at least one, in the order in which they are tried
-   * @param tokensOf estimated tokens of the input at a source with a quota of tokens
+   * Returns the first source to which a call may be sent, or the first of all if every source is
+   * full. A full source is tried last, but never left out. Waits at most {@link SHARE_WAIT_MS} for
+   * each source that is not known to be full.
+   * @param sources at least one, in the order of attempts
+   * @param tokensOf returns the estimated input tokens, for a source with a token quota
    */
   async next(sources: readonly CatalogSource[], tokensOf: () => number): Promise<Turn> {
     for (const [at, source] of sources.entries()) {
@@ -118,7 +121,7 @@ export class SourceQuotas {
     return { at: 0, seat: this.#seatOverQuota(sources[0], tokensOf) };
   }
 
-  /** Renews what is due. Called every {@link LOOK_MS} while shares are held. */
+  /** Renews the shares that are due. Called every {@link LOOK_MS} while shares are held. */
   look(): void {
     const nowMs = this.#nowMs();
     const isDue = ({ share, renewedAtMs, renewing }: Held): boolean =>
@@ -132,7 +135,7 @@ export class SourceQuotas {
     }
   }
 
-  /** Gives all shares back as soon as their calls have ended: {@link size} falls to 0. */
+  /** Returns all shares as soon as their calls have ended; {@link size} falls to 0. */
   stop(): void {
     this.#isStopping = true;
     this.look();
@@ -152,7 +155,7 @@ export class SourceQuotas {
     return held;
   }
 
-  /** Null: there is no share for it. What is looked at is taken in the same tick. */
+  /** Returns null if there is no share for the call. Checks and takes a permit in the same tick. */
   async #seatOf(source: string, quota: SourceQuota, tokensOf: () => number): Promise<Seat | null> {
     for (let wait = 0; ; wait += 1) {
       const held = this.#of(source, quota);
@@ -183,7 +186,7 @@ export class SourceQuotas {
     };
   }
 
-  /** Never rejects. One at a time for each source. */
+  /** Never rejects. Runs once at a time per source. */
   #renew(source: string, held: Held): Promise<void> {
     held.renewing ??= this.#renewOnce(source, held);
     return held.renewing;
@@ -206,7 +209,7 @@ export class SourceQuotas {
     }
   }
 
-  /** False: others replaced the entry each time. */
+  /** Returns false if other edges updated the entry at every attempt. */
   async #exchange(source: string, held: Held): Promise<boolean> {
     const { edge, store, clock, random } = this.#parts;
     for (let attempt = 1; attempt <= TRIES_MAX; attempt += 1) {
@@ -219,7 +222,7 @@ export class SourceQuotas {
       held.share.sending(plan);
       if (await store.replaceQuota(source, JSON.stringify(plan.entry), before?.revision ?? 0)) {
         held.share.stored(plan, own, plannedAtMs);
-        // A call that began meanwhile goes on without a share until the next renewal.
+        // A call that began meanwhile continues without a share until the next renewal.
         if (leaves && held.share.isUnusedSince(own)) this.#held.delete(source);
         return true;
       }

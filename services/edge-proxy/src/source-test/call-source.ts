@@ -17,19 +17,19 @@ import { type TestTarget, findingOf, shownText } from './test-findings.js';
 import { type LimitField, type TestRequest, testBody, wantsOtherLimit } from './test-requests.js';
 import { UnreadAnswer } from './unread-answer.js';
 
-/** What a call left behind that its judgement does not say. */
+/** Results of a test call that are not part of its judgement. */
 interface Noted {
   failure: SourceFailure | null;
   noCredential: string | null;
   isLate: boolean;
-  /** What let it in. */
+  /** The secrets that the request was authorized with. */
   readonly sent: string[];
 }
 
 /**
- * One call of a test, sent and read exactly as a client's, for nobody: it is not admitted, charged,
- * recorded, or noted in the health of its source. Never rejects.
- * @param untilMs monotonic: the call ends then
+ * Makes one test call, sent and read exactly like a client's. It has no account: it is not
+ * admitted, charged or recorded, and does not change the health of its source. Never rejects.
+ * @param untilMs monotonic time at which the call ends
  */
 export async function callSource(
   edge: Edge,
@@ -69,7 +69,10 @@ interface TriedCall {
   readonly call: AdmittedCall;
 }
 
-/** A second time where a client's call would be sent again to the same source. */
+/**
+ * Attempts the call, and once more in the cases in which a client's call would be repeated at the
+ * same source.
+ */
 async function tryTwice(
   edge: Edge,
   opened: OpenedSource,
@@ -99,7 +102,8 @@ async function tryOnce(
     noted.isLate = true;
     call.onEnded?.(gatewayError('upstream_timeout'));
   });
-  // There is no other source to go to: it counts for the quotas, and is sent also beyond them.
+  // The call counts toward the source's quotas. Since there is no other source, it is sent even if
+  // they are used up.
   const { seat } = await nextTurn(edge, call, [{ opened }]);
   const tried = await attemptSource(edge, call, opened, {
     freshConnection,
@@ -112,7 +116,7 @@ async function tryOnce(
   return { tried, call };
 }
 
-/** A call that nobody made: without key, account and hold. */
+/** Creates a call without a client, key, account and hold. */
 function callOf(edge: Edge, { source }: OpenedSource, request: TestRequest, limit: LimitField): AdmittedCall {
   const row = ENDPOINT_TABLE.get(request.endpoint);
   if (row === undefined) throw new Error(`there is no endpoint ${request.endpoint}`);
@@ -170,7 +174,7 @@ const NO_HEADERS: ClientHeaders = {
   raw: [],
 };
 
-/** The edge as a test sees it: what fails is noted, and no metric of calls is touched. */
+/** Returns an edge for tests: it records failures and leaves the metrics of calls unchanged. */
 function quietEdge(edge: Edge, noted: Noted): Edge {
   const sources: SourceSender = {
     send: (request, reader) =>
@@ -190,8 +194,8 @@ function quietEdge(edge: Edge, noted: Noted): Edge {
 }
 
 /**
- * A token that is refused is replaced, as for a client. Of several keys one is tried: none rests
- * for what a test met.
+ * Returns an authorizer for tests. A refused token is replaced, as for a client. Of several keys
+ * one is tried, and its cooldown does not change.
  */
 function quietAuthorizer(authorizer: Authorizer, noted: Noted): Authorizer {
   const isToken = authorizer.kind === 'token';
@@ -223,7 +227,7 @@ function quietAuthorizer(authorizer: Authorizer, noted: Noted): Authorizer {
   };
 }
 
-/** The values of headers, and what follows a scheme in them. */
+/** Returns the values of the headers, also without a `Bearer` prefix. */
 function secretsOf(headers: readonly string[]): string[] {
   const values = headers.filter((_, at) => at % 2 === 1);
   return values.flatMap((value) => [value.replace(/^Bearer /, ''), value]);
@@ -243,13 +247,16 @@ function targetOf(
   };
 }
 
-/** In which a key is sent; empty: a request is signed, or has a token. */
+/** Returns the header that carries the key. Empty if requests are signed or have a token. */
 function headerOf(auth: OpenedSource['source']['auth']): string {
   if (auth.type === 'bearer') return 'authorization';
   return auth.type === 'header' ? auth.header.toLowerCase() : '';
 }
 
-/** What the reported usage costs at a version, in the class that the answer was served in. */
+/**
+ * Returns the cost of the reported usage at a price version, in the class in which the response was
+ * served.
+ */
 function amountOf(
   { source }: OpenedSource,
   { priceFacts, model }: ParsedCall,

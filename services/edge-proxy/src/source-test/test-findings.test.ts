@@ -34,10 +34,20 @@ const USAGE = { input: 3, cachedInput: 0, cacheWrite: 0, cacheWrite1h: 0, output
 const OK = answered(200, {});
 
 test.each<[string, TestFacts, string, RegExp]>([
-  ['an answer with usage', facts(OK, { meter: { usage: USAGE, problem: null } }), 'works', /^It works\.$/],
-  ['one without', facts(OK, { meter: { usage: null, problem: 'absent' } }), 'works', /reports no usage/],
-  ['one with odd usage', facts(OK, { meter: { usage: null, problem: 'malformed' } }), 'works', /cannot be read/],
-  ['one that costs nothing', facts(OK, { target: { ...TARGET, isBilled: false } }), 'works', /^It works\.$/],
+  ['a response with usage', facts(OK, { meter: { usage: USAGE, problem: null } }), 'works', /^It works\.$/],
+  ['a response without usage', facts(OK, { meter: { usage: null, problem: 'absent' } }), 'works', /reports no usage/],
+  [
+    'a response with unreadable usage',
+    facts(OK, { meter: { usage: null, problem: 'malformed' } }),
+    'works',
+    /cannot be read/,
+  ],
+  [
+    'a response of an unbilled endpoint',
+    facts(OK, { target: { ...TARGET, isBilled: false } }),
+    'works',
+    /^It works\.$/,
+  ],
   [
     'a reasoning model out of tokens',
     facts(
@@ -49,10 +59,10 @@ test.each<[string, TestFacts, string, RegExp]>([
     'works',
     /used the output limit/,
   ],
-  ['a limit that is refused', facts(answered(400, { message: 'max_tokens exceeds the limit of 8192' })), 'body', /./],
+  ['a rejected output limit', facts(answered(400, { message: 'max_tokens exceeds the limit of 8192' })), 'body', /./],
   ['401', facts(answered(401, { message: 'Incorrect API key provided' })), 'credential', /refuses the credential/],
   [
-    '401 of a source without one',
+    '401 of a source without a credential',
     facts(answered(401, {}), { target: { ...TARGET, hasCredential: false } }),
     'credential',
     /has none/,
@@ -95,13 +105,13 @@ test.each<[string, TestFacts, string, RegExp]>([
   ['500', facts(answered(500, {})), 'overload', /with status 500/],
   ['a redirect', facts(answered(302, '', 'text/html')), 'answer', /with status 302/],
   ['a page', facts(answered(200, '<html>', 'text/html')), 'answer', /no provider of models/],
-  ['a late answer', facts({ kind: 'timed_out', limit: 'headers', sent: true }), 'slow', /api\.acme\.example gave no/],
-  ['the end of the time', facts({ kind: 'abandoned', sent: true }, { isLate: true }), 'slow', /in time/],
-  ['no such name', unreached('ENOTFOUND'), 'dns', /api\.acme\.example leads nowhere/],
+  ['a late response', facts({ kind: 'timed_out', limit: 'headers', sent: true }), 'slow', /api\.acme\.example gave no/],
+  ['the end of the test time', facts({ kind: 'abandoned', sent: true }, { isLate: true }), 'slow', /in time/],
+  ['an unknown host name', unreached('ENOTFOUND'), 'dns', /api\.acme\.example leads nowhere/],
   ['no name server', unreached('EAI_AGAIN'), 'dns', /leads nowhere/],
   ['a certificate', unreached('DEPTH_ZERO_SELF_SIGNED_CERT'), 'tls', /DEPTH_ZERO_SELF_SIGNED_CERT/],
-  ['a certificate of another', unreached('ERR_TLS_CERT_ALTNAME_INVALID'), 'tls', /No trusted connection/],
-  ['an unknown authority', unreached('UNABLE_TO_VERIFY_LEAF_SIGNATURE'), 'tls', /NODE_EXTRA_CA_CERTS/],
+  ['a certificate of another host', unreached('ERR_TLS_CERT_ALTNAME_INVALID'), 'tls', /No trusted connection/],
+  ['an unknown CA', unreached('UNABLE_TO_VERIFY_LEAF_SIGNATURE'), 'tls', /NODE_EXTRA_CA_CERTS/],
   ['a closed port', unreached('ECONNREFUSED'), 'address', /ECONNREFUSED/],
   ['a private address', unreached('private', 'private'), 'address', /GATEWAY_ALLOW_PRIVATE_SOURCES/],
   [
@@ -113,12 +123,12 @@ test.each<[string, TestFacts, string, RegExp]>([
     'broken',
     /before its answer \(ECONNRESET\)/,
   ],
-  ['a body that is none', facts({ kind: 'unusable_body' }), 'answer', /look at baseUrl/],
-])('%s', (_name, given, finding, text) => {
+  ['an unusable body', facts({ kind: 'unusable_body' }), 'answer', /look at baseUrl/],
+])('findingOf() classifies %s', (_name, given, finding, text) => {
   expect(findingOf(given)).toEqual({ finding, text: expect.stringMatching(text) });
 });
 
-test('what the provider said is shown without what let the call in, addresses and ids, and cut', () => {
+test('shownText() removes secrets, addresses and IDs, and limits the length', () => {
   const said = (message: string) => ({ message, codes: [], status: null, moderated: false });
   expect(shownText(said('No right with plain-secret at https://inner.example/x'), ['plain-secret'])).toBe(
     'No right with [removed] at [removed]',

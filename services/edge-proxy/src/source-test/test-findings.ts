@@ -7,28 +7,28 @@ import type { SourceFailure } from '../ports.js';
 
 export type TestFinding = SourceTestCall['finding'];
 
-/** How one call of a test went. */
+/** The result of one test call. */
 export interface TestFacts {
   readonly judged: Pick<JudgedAttempt, 'outcome' | 'errorClass' | 'status' | 'said'>;
-  /** What the answer showed of its use; null: there was no answer. */
+  /** The usage that the response reported; null if there was no response. */
   readonly meter: Pick<MeterResult, 'usage' | 'problem'> | null;
-  /** Why the connection failed, or none was made; null: it did not. */
+  /** Why the connection failed or was not made; null if it did not fail. */
   readonly failure: Pick<SourceFailure, 'kind' | 'reason'> | null;
-  /** Why no credential could be had for it; null: it could, or none is needed. */
+  /** Why the call had no credential; null if it had one or needs none. */
   readonly noCredential: string | null;
-  /** The test's own time was over. */
+  /** Whether the time of the test was over. */
   readonly isLate: boolean;
   readonly target: TestTarget;
 }
 
-/** Where the call went, for the words. */
+/** Names for the finding's text. */
 export interface TestTarget {
   /** Host and port. */
   readonly host: string;
   readonly path: string;
   readonly upstreamModel: string;
   readonly hasCredential: boolean;
-  /** Whether calls to the endpoint are charged, by the usage that they report. */
+  /** Whether calls to the endpoint are charged by their reported usage. */
   readonly isBilled: boolean;
 }
 
@@ -37,14 +37,17 @@ export interface FoundInWords {
   readonly text: string;
 }
 
-/** What a call of a test shows, and in words what to do. */
+/** Returns the finding of a test call, with a text that says what to do. */
 export function findingOf(facts: TestFacts): FoundInWords {
   if (isOutOfTokens(facts.judged)) return { finding: 'works', text: 'It works: its reasoning used the output limit.' };
   const finding = kindOf(facts);
   return { finding, text: finding === 'works' ? worksInWords(facts) : WORDS[finding](facts) };
 }
 
-/** As providers report that a model reached the limit of its output before its first text. */
+/**
+ * Matches errors by which providers report that a model reached its output limit before its first
+ * text.
+ */
 const OUT_OF_TOKENS =
   /could not finish\b.{0,80}\b(?:max_(?:completion_|output_)?tokens|output limit)|\b(?:max_(?:completion_|output_)?tokens|output limit)\b.{0,40}\bwas reached/i;
 
@@ -79,9 +82,9 @@ const OF_CLASS: Readonly<Record<ErrorClass, TestFinding>> = {
   foreign: 'answer',
 };
 
-/** Codes of failed look-ups of a name, as Node names them. */
+/** Node's codes for a failed name lookup. */
 const OF_NAMES = /^(?:ENOTFOUND|EAI_\w+|ENODATA|ESERVFAIL)$/;
-/** Codes of TLS and of certificates. */
+/** Codes of TLS and certificate errors. */
 const OF_TLS = /CERT|TLS|SSL|UNABLE_TO_|SELF_SIGNED|^EPROTO$|HOSTNAME_MISMATCH/;
 
 function unreachable(reason: string): TestFinding {
@@ -89,7 +92,7 @@ function unreachable(reason: string): TestFinding {
   return OF_TLS.test(reason) ? 'tls' : 'address';
 }
 
-/** Classes behind which a provider may hide that it does not serve a place. */
+/** Error classes that may mean that a provider does not serve a country or region. */
 const MAY_BE_PLACE: ReadonlySet<ErrorClass> = new Set(['forbidden', 'model', 'body', 'not_found', 'credential']);
 const PLACE_CODES: ReadonlySet<string> = new Set(['unsupportedcountryregionterritory', 'unsupportedlocation']);
 const PLACE_TEXT =
@@ -141,14 +144,15 @@ const WORDS: Readonly<Record<Exclude<TestFinding, 'works'>, (facts: TestFacts) =
   untried: () => 'It was not tried.',
 };
 
-/** Characters of a provider's text that an operator is shown. */
+/** Most characters of a provider's text that an operator sees. */
 const SHOWN_LENGTH_MAX = 500;
-/** Shorter texts are no secrets; they could stand anywhere. */
+/** Shorter texts are not treated as secrets, since they could occur by chance. */
 const SECRET_LENGTH_MIN = 6;
 
 /**
- * What the provider said, without addresses, ids and credentials; null: nothing.
- * @param sent texts that must not come back: what the request was let in with
+ * Returns the provider's error text without addresses, IDs and credentials, or null if there is
+ * none.
+ * @param sent secrets of the request, which are removed from the text
  */
 export function shownText(said: JudgedAttempt['said'], sent: readonly string[]): string | null {
   let text = said?.message ?? '';

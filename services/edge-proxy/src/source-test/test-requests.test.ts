@@ -4,7 +4,7 @@ import { ENDPOINT_TABLE, type EndpointRow } from '../formats/endpoints.js';
 import { parseCall } from '../parse/parse-call.js';
 import { testBody, testRequests } from './test-requests.js';
 
-test('each endpoint is called once, and the first that generates also streamed', () => {
+test('testRequests() returns each endpoint once, and the first generating one streamed', () => {
   expect(testRequests(['/v1/embeddings'])).toEqual([{ endpoint: '/v1/embeddings', streamed: false }]);
   expect(testRequests(['/v1/messages/count_tokens', '/v1/messages'])).toEqual([
     { endpoint: '/v1/messages', streamed: false },
@@ -16,7 +16,7 @@ test('each endpoint is called once, and the first that generates also streamed',
   ]);
 });
 
-test('every request is one that the gateway takes, small and bounded', () => {
+test('testBody() returns a small valid request with an output limit for each endpoint', () => {
   for (const request of ENDPOINTS.flatMap((endpoint) => testRequests([endpoint])))
     for (const limit of ['max_tokens', 'max_completion_tokens'] as const) {
       const body = testBody(request, 'pub/model', limit);

@@ -14,8 +14,8 @@ const OUTPUT_TOKENS_MAX = 1_024;
 const COMPLETION_TOKENS_MAX = 16;
 
 /**
- * A plain call of each endpoint, in their usual order, and a streamed one of the first that can be
- * streamed.
+ * Returns a plain call of each endpoint, in their usual order, and a streamed call of the first
+ * endpoint that can stream.
  */
 export function testRequests(endpoints: readonly Endpoint[]): TestRequest[] {
   const served = ENDPOINTS.filter((endpoint) => endpoints.includes(endpoint));
@@ -26,10 +26,10 @@ export function testRequests(endpoints: readonly Endpoint[]): TestRequest[] {
   ]);
 }
 
-/** The field that bounds an answer, where an endpoint has two. */
+/** The field that limits the output, for an endpoint with two such fields. */
 export type LimitField = 'max_tokens' | 'max_completion_tokens';
 
-/** The smallest request that an endpoint takes. */
+/** Returns the smallest valid request of an endpoint. */
 export function testBody({ endpoint, streamed }: TestRequest, model: string, limit: LimitField): Buffer {
   const body = { model, ...ASKED[endpoint](limit), ...(streamed ? { stream: true } : {}) };
   return Buffer.from(JSON.stringify(body));
@@ -47,7 +47,10 @@ const ASKED: Readonly<Record<Endpoint, (limit: LimitField) => object>> = {
   '/v1/responses': () => ({ input: TEXT, max_output_tokens: OUTPUT_TOKENS_MAX }),
 };
 
-/** Whether the provider refused the name of the field alone: models that reason want another. */
+/**
+ * Returns whether the provider rejected only the name of the limit field. Reasoning models require
+ * the other one.
+ */
 export function wantsOtherLimit({ errorClass, said }: JudgedAttempt): boolean {
   return errorClass === 'body' && said?.message?.includes('max_completion_tokens') === true;
 }

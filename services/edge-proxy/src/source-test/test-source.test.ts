@@ -18,7 +18,7 @@ beforeAll(async () => {
   dashboard = await world.connect('dashboard');
 }, 60_000);
 
-/** A source that no call is led to, published. */
+/** Publishes a disabled source, which receives no client calls. */
 async function newSource(more: Partial<CatalogSource> = {}): Promise<string> {
   number += 1;
   const id = `tested-${number}`;
@@ -40,7 +40,7 @@ const bodyOf = (call: CallRecord | undefined): Record<string, unknown> =>
 
 const CHAT: Partial<CatalogSource> = { endpoints: ['/v1/chat/completions'] };
 
-test('every endpoint is called as a client would call it, and told with usage, cost and price', async () => {
+test("every endpoint is called like a client's call, with usage, cost and price", async () => {
   const costs = [{ version: 'cost', effectiveFrom: 0, figures: TEST_PRICE.figures }];
   const id = await newSource({ endpoints: [...ENDPOINTS], costs });
   const before = world.provider.calls().length;
@@ -68,7 +68,7 @@ test('every endpoint is called as a client would call it, and told with usage, c
   expect(bodyOf(calls[1])).toMatchObject({ stream: true, stream_options: { include_usage: true } });
 });
 
-test('nothing is admitted, recorded or remembered of a test, whatever it meets', async () => {
+test('a test leaves no admission, record or health, whatever its result', async () => {
   const seen = () => [world.events.length, world.admission.batches.length, world.admission.releases.length];
   const before = seen();
   const id = await newSource({ ...CHAT, sealedCredential: sealCredential('a-wrong-key', `tested-${number + 1}`) });
@@ -81,7 +81,7 @@ test('nothing is admitted, recorded or remembered of a test, whatever it meets',
   expect(world.healths.flatMap(({ sources }) => sources).filter(({ source }) => source === id)).toEqual([]);
 });
 
-test('a model that wants another name of the limit is asked by that', async () => {
+test('a model that requires the other limit field is tested with it', async () => {
   const id = await newSource(CHAT);
   const error = { error: { message: "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead." } };
   world.provider.script({ model: UPSTREAM, steps: [{ status: 400 }, { chunk: JSON.stringify(error) }] });
@@ -94,7 +94,7 @@ test('a model that wants another name of the limit is asked by that', async () =
   expect(bodies[1]).toContain('max_completion_tokens');
 });
 
-test("a provider's own words are shown, cleaned; credentials among them are not", async () => {
+test("a provider's error text is shown without credentials and addresses", async () => {
   const id = await newSource(CHAT);
   const message = `No access for ${SOURCE_CREDENTIAL} at https://inner.example/v1`;
   world.provider.script({
@@ -110,14 +110,14 @@ test("a provider's own words are shown, cleaned; credentials among them are not"
   });
 });
 
-test('after an address that cannot be reached no further call is made there', async () => {
+test('no further call is made to an unreachable address', async () => {
   const id = await newSource({ baseUrl: 'http://127.0.0.1:1' });
   const { calls } = await tested(id);
   expect(calls.map(({ finding }) => finding)).toEqual(['address', ...calls.slice(1).map(() => 'untried')]);
   expect(calls[0]?.text).toContain('ECONNREFUSED');
 });
 
-test('a credential that no edge opens is told, and a source that the edge does not know is refused', async () => {
+test('an unreadable credential is reported, and an unknown source is refused', async () => {
   const id = await newSource({ ...CHAT, sealedCredential: sealCredential('key', 'elsewhere') });
   expect(await tested(id)).toMatchObject({
     works: false,
@@ -128,7 +128,7 @@ test('a credential that no edge opens is told, and a source that the edge does n
   expect(unknown).toEqual({ refused: expect.objectContaining({ code: 'not_in_force' }) });
 });
 
-test('one test of a source at a time, and not too many', async () => {
+test('a source is tested once at a time, and the rate is limited', async () => {
   const id = await newSource(CHAT);
   const slow = await newSource(CHAT);
   world.provider.script({ model: UPSTREAM, steps: [{ waitFor: 'tested' }, { usage: { input: 1, output: 1 } }] });
@@ -151,7 +151,7 @@ test('one test of a source at a time, and not too many', async () => {
   });
 });
 
-test('a source without a credential is let in by that of its provider, as it is at that moment', async () => {
+test("a source without a credential is tested with its provider's current one", async () => {
   const id = await newSource({ ...CHAT, provider: 'shared', sealedCredential: null });
   expect((await tested(id)).calls[0]).toMatchObject({
     finding: 'credential',

@@ -6,9 +6,9 @@ import type { OpenedSource } from '../ports.js';
 import { callSource } from './call-source.js';
 import { testRequests, type TestRequest } from './test-requests.js';
 
-/** One call of a test takes so long at most: local servers load a model first. */
+/** Timeout for one test call. Local servers may load a model first. */
 const CALL_MS_MAX = 20_000;
-/** With less left of the test's time no further call is begun. */
+/** No further call begins with less than this left of the test's time. */
 const CALL_MS_MIN = 1_000;
 /** Rate limit for tests of one source. Correcting a key takes several tests in a minute. */
 const OF_SOURCE = { burst: 20, perSecond: 0.5, keysMax: 10_000 };
@@ -21,13 +21,13 @@ export interface SourceTestParts {
   readonly edgeId: string;
 }
 
-/** What shows that further calls to the same address would fail as this one did. */
+/** Findings after which further calls to the same address would fail too. */
 const OF_ADDRESS: ReadonlySet<SourceTestCall['finding']> = new Set(['dns', 'tls', 'address']);
 
 /**
- * Tests sources for operators, one after the other for each source. What a test meets rests no
- * source; when all its calls work, a source that rests at this edge because it failed or refused us
- * rests no longer. A provider's limit of rate is waited for all the same.
+ * Tests sources for operators, once at a time per source. A failed test does not put a source into
+ * cooldown. If all calls of a test work, a cooldown of the source at this edge that came from
+ * failures or refusals ends. A cooldown that came from the provider's rate limit stays.
  */
 export class SourceTests {
   readonly #parts: SourceTestParts;
@@ -73,7 +73,7 @@ export class SourceTests {
     return { sourceId: id, edge: edgeId, works, problem: null, calls };
   }
 
-  /** The catalog has it; this edge has not, or cannot use it. */
+  /** Handles a source of the catalog that this edge does not have or cannot use. */
   #unopened(source: string): { readonly test: SourceTestView } | ManagementRefusal {
     const { edge, edgeId } = this.#parts;
     const problem = edge.catalog.problemOf(source);

@@ -1,6 +1,6 @@
 import type { ClientAnswer } from '../ports.js';
 
-/** The answer to nobody: takes everything and keeps nothing. */
+/** A response without a client. Accepts all writes and discards them. */
 export class UnreadAnswer implements ClientAnswer {
   readonly isGone = false;
   hasBegun = false;
