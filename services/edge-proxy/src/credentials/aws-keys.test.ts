@@ -17,7 +17,7 @@ afterEach(() => {
 });
 afterAll(() => directory.remove());
 
-/** The surroundings of one cloud machine: nothing of this one is read. */
+/** Sets the environment of one cloud machine and hides that of this machine. */
 function surroundings(env: Readonly<Record<string, string>>): () => ReturnType<ReturnType<typeof awsSurroundings>> {
   const none = {
     AWS_CONFIG_FILE: '/nowhere',
@@ -31,7 +31,7 @@ function surroundings(env: Readonly<Record<string, string>>): () => ReturnType<R
   return awsSurroundings('eu-west-1', { http, env: process.env });
 }
 
-test('variables', async () => {
+test('awsSurroundings() reads keys from environment variables', async () => {
   const fetchKeys = surroundings({ AWS_ACCESS_KEY_ID: 'AKID', AWS_SECRET_ACCESS_KEY: 'secret' });
   expect(await fetchKeys()).toEqual({
     value: { accessKeyId: 'AKID', secretAccessKey: 'secret' },
@@ -39,7 +39,7 @@ test('variables', async () => {
   });
 });
 
-test('web identity (IRSA): the role of the token in the file, which is read anew', async () => {
+test('awsSurroundings() exchanges the web identity token (IRSA), read again each time', async () => {
   const sts = await startTokenEndpoint(
     (token) => `<AssumeRoleWithWebIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/">
       <AssumeRoleWithWebIdentityResult><Credentials><AccessKeyId>AKID</AccessKeyId>
@@ -71,7 +71,7 @@ test('web identity (IRSA): the role of the token in the file, which is read anew
   }
 });
 
-test('container (EKS Pod Identity)', async () => {
+test('awsSurroundings() requests keys from the container agent (EKS Pod Identity)', async () => {
   const agent = await startTokenEndpoint((Token) => ({
     AccessKeyId: 'AKID',
     SecretAccessKey: 'secret',
@@ -93,7 +93,7 @@ test('container (EKS Pod Identity)', async () => {
   }
 });
 
-test('instance metadata', async () => {
+test('awsSurroundings() requests keys from instance metadata', async () => {
   const imds = await startTokenEndpoint((Token, _lifeS, { path }) => {
     if (path.endsWith('/api/token')) return 'session';
     if (path.endsWith('/security-credentials/')) return 'role';
@@ -111,12 +111,12 @@ test('instance metadata', async () => {
   }
 });
 
-test('where there is none, the reason quotes nothing', async () => {
+test('awsSurroundings() fails without quoting any text when there are no keys', async () => {
   const fetchKeys = surroundings({});
   await expect(fetchKeys()).rejects.toThrow(/^the credential chain of AWS has none: \w+$/);
 });
 
-test('shared files: what they say now, also when one comes later or is replaced', async () => {
+test('awsSurroundings() reads shared files again, also ones that appear later', async () => {
   const file = join(directory.path, 'credentials');
   const fetchKeys = surroundings({ AWS_SHARED_CREDENTIALS_FILE: file });
   await expect(fetchKeys()).rejects.toThrow('the credential chain of AWS has none');
@@ -126,7 +126,7 @@ test('shared files: what they say now, also when one comes later or is replaced'
   }
 });
 
-test('single sign-on: the profile’s region is asked for the keys of its role', async () => {
+test('awsSurroundings() requests single sign-on keys in the region of the profile', async () => {
   const config = join(directory.path, 'config');
   const home = join(directory.path, 'home');
   const start = 'https://example.awsapps.com/start';

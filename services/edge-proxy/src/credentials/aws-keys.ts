@@ -10,21 +10,21 @@ export interface AwsParts {
 }
 
 /**
- * Fetches keys by the default chain of AWS: environment, shared files, web identity (IRSA),
- * container (ECS, EKS Pod Identity), instance metadata. The token service is asked through `http`,
- * agents and metadata by the library itself: their addresses are link-local. Each can be set by
- * AWS's own variables.
- * @param region whose token service is asked where neither AWS_REGION nor a profile names one
+ * Fetches keys with the default credential chain of AWS: environment, shared files, web identity
+ * (IRSA), container (ECS, EKS Pod Identity), instance metadata. Requests to the token service go
+ * through `http`. The library itself contacts agents and metadata servers, since their addresses
+ * are link-local. AWS's own variables can set each of them.
+ * @param region region of the token service if neither AWS_REGION nor a profile names one
  */
 export function awsSurroundings(region: string, { http, env }: AwsParts): () => Promise<Issued<AwsKeys>> {
-  // Not in `clientConfig`: there it would also replace the region of a profile's single sign-on.
+  // In `clientConfig` it would also replace the region of a profile's single sign-on.
   const parentClientConfig = { region: () => Promise.resolve(env['AWS_REGION'] || region) };
   const clientConfig = { requestHandler: handlerThrough(http) };
   return async () => {
-    // Large, and needed by few.
+    // Loaded on demand: the library is large, and few deployments need it.
     const { defaultProvider } = await import('@aws-sdk/credential-provider-node');
-    // A new chain each time, and files read again: when it is asked again is decided here, not in
-    // its own memory.
+    // Creates a new chain and reads the files again each time. ExpiringCredential decides when to
+    // fetch, so the library must not cache.
     const keys = await defaultProvider({ clientConfig, parentClientConfig, ignoreCache: true })().catch(
       (err: unknown) => {
         throw err instanceof CredentialError
@@ -52,7 +52,10 @@ interface AwsRequest {
   readonly body?: string | Uint8Array;
 }
 
-/** The library's requests, by our rules and bounds. */
+/**
+ * Returns a request handler that applies the edge's connection rules and limits to the library's
+ * requests.
+ */
 function handlerThrough(http: TokenHttp) {
   return {
     async handle({ method, protocol, hostname, port, path, query = {}, headers, body = '' }: AwsRequest) {

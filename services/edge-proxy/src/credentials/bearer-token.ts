@@ -2,7 +2,7 @@ import type { JudgedAttempt } from '../errors/judge-attempt.js';
 import type { Authorized, Authorizer } from '../ports.js';
 import type { ExpiringCredential, Held } from './expiring-credential.js';
 
-/** Sends a token that expires. */
+/** Authorizes requests with an expiring bearer token. */
 export class BearerToken implements Authorizer {
   readonly kind = 'token';
   readonly #token: ExpiringCredential<string>;

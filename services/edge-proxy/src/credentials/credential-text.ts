@@ -3,7 +3,7 @@ import { CredentialError } from '../ports.js';
 
 const part = z.string().min(1);
 
-/** Fixed keys of AWS. */
+/** Fixed AWS keys. */
 export const awsKeys = z.object({ accessKeyId: part, secretAccessKey: part, sessionToken: part.optional() });
 export type AwsKeys = z.infer<typeof awsKeys>;
 
@@ -12,11 +12,11 @@ export const entraApplication = z.object({
   tenantId: part,
   clientId: part,
   clientSecret: part,
-  /** Where tokens are issued; the public cloud's when absent. */
+  /** Host that issues the tokens. Default: the public cloud's. */
   authorityHost: z.url().optional(),
 });
 
-/** A file of Google as it was downloaded. Its other members go on to Google's library. */
+/** A downloaded Google credential file. Its other members are passed to Google's library. */
 export const googleFile = z.discriminatedUnion('type', [
   z.looseObject({
     type: z.literal('service_account'),
@@ -35,8 +35,8 @@ export const googleFile = z.discriminatedUnion('type', [
 export type GoogleFile = z.infer<typeof googleFile>;
 
 /**
- * Reads an opened credential.
- * @throws CredentialError that names the members which are missing or wrong, never a value
+ * Parses a decrypted credential.
+ * @throws CredentialError that names missing or malformed members, never a value
  */
 export function readCredential<T>(schema: z.ZodType<T>, kind: string, text: string): T {
   const parsed = schema.safeParse(jsonOf(kind, text));
@@ -45,7 +45,7 @@ export function readCredential<T>(schema: z.ZodType<T>, kind: string, text: stri
   throw new CredentialError(`a credential of ${kind} is unusable: ${names.join(', ')} missing or of a wrong form`);
 }
 
-/** The parser's own message would quote the text. */
+/** Parses JSON without the parser's own message, which would quote the text. */
 function jsonOf(kind: string, text: string): unknown {
   try {
     return JSON.parse(text);
@@ -55,11 +55,11 @@ function jsonOf(kind: string, text: string): unknown {
 }
 
 /**
- * What a failure may be told by: its code, else its name. Texts of libraries may quote what they
- * have sent or read.
+ * Returns the code or the name of a failure, which is safe to log. Messages of libraries may quote
+ * what they sent or received.
  */
 export function failureCode(failure: unknown): string {
-  // Errors of Node may belong to another realm than this module's `Error`.
+  // Errors of Node may come from another realm, so `instanceof Error` would not match.
   if (typeof failure !== 'object' || failure === null) return 'unknown';
   if ('code' in failure && typeof failure.code === 'string') return failure.code;
   return 'name' in failure && typeof failure.name === 'string' ? failure.name : 'unknown';

@@ -16,7 +16,7 @@ afterAll(async () => {
   await endpoint.stop();
 });
 
-test('client credentials', async () => {
+test('entraTokens() requests a token with client credentials', async () => {
   const text = JSON.stringify({ tenantId: 't', clientId: 'c', clientSecret: 's', authorityHost: `${endpoint.url}/` });
   const issued = await entraTokens(SCOPE, text, { http, env: {}, nowMs: () => 5 })();
   expect(issued).toEqual({ value: 'token-1', expiresAtMs: 5 + 3_600_000 });
@@ -30,7 +30,7 @@ test('client credentials', async () => {
   });
 });
 
-test('workload identity: the file of the environment is read anew for each token', async () => {
+test('entraTokens() reads the workload identity file again for each token', async () => {
   const file = join(directory.path, 'token');
   const env = {
     AZURE_TENANT_ID: 't',
@@ -50,14 +50,14 @@ test('workload identity: the file of the environment is read anew for each token
   expect(() => entraTokens(SCOPE, null, { http, env: incomplete, nowMs: () => 5 })).toThrow('AZURE_CLIENT_ID');
 });
 
-test('what the endpoint says is told by its code only', async () => {
+test('entraTokens() reports only the error code of the endpoint', async () => {
   endpoint.answers = 'fail';
   const text = JSON.stringify({ tenantId: 't', clientId: 'c', clientSecret: 's', authorityHost: endpoint.url });
   const failing = entraTokens(SCOPE, text, { http, env: {}, nowMs: () => 5 })();
   await expect(failing).rejects.toThrow(/^the token endpoint answered 500 temporarily_unavailable$/);
 });
 
-test('no secret goes to a public address in clear, and none to a private one where that is not allowed', async () => {
+test('entraTokens() rejects plain HTTP to public hosts and disallowed private hosts', async () => {
   const at = (authorityHost: string): string =>
     JSON.stringify({ tenantId: 't', clientId: 'c', clientSecret: 's', authorityHost });
   const closed = new TokenConnections({ privateAllowed: false });

@@ -14,10 +14,10 @@ export interface EntraParts {
 }
 
 /**
- * Fetches tokens of Entra ID by client credentials. Null: by the workload identity that the
- * environment names (AZURE_TENANT_ID, AZURE_CLIENT_ID, AZURE_FEDERATED_TOKEN_FILE,
- * AZURE_AUTHORITY_HOST), whose file is read anew for each token.
- * @throws CredentialError when the credential cannot be used
+ * Fetches tokens of Entra ID with client credentials. If `credential` is null, uses the workload
+ * identity of the environment (AZURE_TENANT_ID, AZURE_CLIENT_ID, AZURE_FEDERATED_TOKEN_FILE,
+ * AZURE_AUTHORITY_HOST), whose file is read again for each token.
+ * @throws CredentialError if the credential cannot be used
  */
 export function entraTokens(
   scope: string,
@@ -37,7 +37,7 @@ interface EntraClient {
   readonly tenantId: string;
   readonly clientId: string;
   readonly authorityHost: string | undefined;
-  /** What of a request shows who asks. */
+  /** Returns the form fields that authenticate the client. */
   readonly proof: () => Promise<Readonly<Record<string, string>>>;
 }
 

@@ -5,7 +5,7 @@ import { ExpiringCredential, type Held, type Issued } from './expiring-credentia
 const LIFE_MS = 3_600_000;
 const REFRESH_MS = 3_300_000;
 
-/** A credential whose endpoint and time a test plays. */
+/** A credential whose endpoint and clock the test controls. */
 class Played {
   nowMs = 1_000_000;
   asked = 0;
@@ -43,7 +43,7 @@ async function issued(value = 'one'): Promise<{ played: Played; held: Held<strin
   return { played, held: await asked };
 }
 
-test('200 callers at once are one request', async () => {
+test('200 concurrent callers cause one request', async () => {
   const played = new Played();
   const asked = Array.from({ length: 200 }, () => Promise.resolve(played.credential.get()));
   await played.issue('one');
@@ -52,7 +52,7 @@ test('200 callers at once are one request', async () => {
   expect(played.credential.get()).toMatchObject({ value: 'one' });
 });
 
-test('it is replaced ahead of its end, by one request, while calls go on with it', async () => {
+test('a credential is refreshed before its end by one request, while calls use it', async () => {
   const { played } = await issued();
   played.nowMs += REFRESH_MS - 1;
   expect(played.credential.get()).toMatchObject({ value: 'one' });
@@ -64,7 +64,7 @@ test('it is replaced ahead of its end, by one request, while calls go on with it
   expect(played.credential.get()).toMatchObject({ value: 'two' });
 });
 
-test('a refresh that fails keeps it to its end, and is tried again with growing pauses', async () => {
+test('a failed refresh keeps the credential until its end and retries with backoff', async () => {
   const { played } = await issued();
   played.nowMs += REFRESH_MS;
   for (const pauseMs of [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]) {
@@ -83,7 +83,7 @@ test('a refresh that fails keeps it to its end, and is tried again with growing 
   expect(await waiting).toMatchObject({ value: 'two' });
 });
 
-test('where there is none, callers are told why, and at once until it is tried again', async () => {
+test('without a credential callers get the reason, immediately until the next retry', async () => {
   const played = new Played();
   const first = Promise.resolve(played.credential.get());
   const told = expect(first).rejects.toThrow('ECONNREFUSED');
@@ -97,14 +97,14 @@ test('where there is none, callers are told why, and at once until it is tried a
   expect(await again).toMatchObject({ value: 'one' });
 });
 
-test('one that was issued without a life left is none', async () => {
+test('a credential that is issued expired is rejected', async () => {
   const played = new Played();
   const told = expect(Promise.resolve(played.credential.get())).rejects.toThrow('has ended already');
   await played.issue('old', 0);
   await told;
 });
 
-test('a refused one is replaced once, whoever says so', async () => {
+test('a refused credential is replaced once, however many callers report it', async () => {
   const { played, held } = await issued();
   expect(played.credential.mayReplace(held.version)).toBe(true);
   for (let call = 0; call < 3; call += 1) played.credential.replace(held.version);
@@ -112,13 +112,13 @@ test('a refused one is replaced once, whoever says so', async () => {
   await played.issue('two');
   const [next] = await Promise.all(waiting);
   expect([next?.value, played.asked]).toEqual(['two', 2]);
-  // A call that was let in with the first one is told late.
+  // A call that used the first credential reports its refusal late.
   expect(played.credential.mayReplace(held.version)).toBe(true);
   played.credential.replace(held.version);
   expect(played.credential.get()).toMatchObject({ value: 'two' });
 });
 
-test('a provider that refuses every one has it replaced every 30 s only', async () => {
+test('credentials that are always refused are replaced every 30 s only', async () => {
   const { played, held } = await issued();
   played.credential.replace(held.version);
   const waiting = played.credential.get();

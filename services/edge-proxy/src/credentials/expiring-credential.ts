@@ -2,18 +2,18 @@ import { nextDelayMs, within } from '@gateway/service-kit';
 import { failureCode } from './credential-text.js';
 import { CredentialError } from '../ports.js';
 
-/** One request for a token ends after this time, whatever it waits for. */
+/** Timeout for one fetch of a credential. */
 const FETCH_MS_MAX = 10_000;
-/** After a failed request the next one waits: at first so long, doubling, at most so long. */
+/** Delay after a failed fetch. It starts at the first value and doubles up to the second. */
 const RETRY_MS = 1_000;
 const RETRY_MS_MAX = 30_000;
-/** A provider's refusals replace a credential no more often. */
+/** Shortest time between two replacements because of a provider's refusals. */
 const REPLACE_EVERY_MS = 30_000;
 
-/** What was issued. */
+/** An issued credential. */
 export interface Issued<T> {
   readonly value: T;
-  /** Epoch milliseconds; null: it does not end. */
+  /** Epoch milliseconds, or null if it does not expire. */
   readonly expiresAtMs: number | null;
 }
 
@@ -24,25 +24,31 @@ export interface Held<T> {
 }
 
 export interface ExpiringCredentialParts<T> {
-  /** Rejects when there is none; a {@link CredentialError}'s text becomes the reason. */
+  /**
+   * Rejects if there is no credential. The text of a {@link CredentialError} becomes the reason.
+   */
   readonly fetch: () => Promise<Issued<T>>;
   /** Epoch milliseconds. */
   readonly nowMs: () => number;
   readonly random: () => number;
-  /** A request has ended. `reason` null: there is a new credential. Names no secret. */
+  /**
+   * Called when a fetch has ended. `reason` is null if there is a new credential, and contains no
+   * secret.
+   */
   readonly ended: (reason: string | null) => void;
 }
 
 /**
- * A credential that expires, shared by all calls. One request at a time fetches the next one, ahead
- * of the end: calls go on with the one at hand meanwhile. Nothing is fetched that no call asks for.
+ * An expiring credential that all calls share. One fetch at a time gets the next credential before
+ * the present one expires; calls use the present one meanwhile. Nothing is fetched unless a call
+ * needs it.
  */
 export class ExpiringCredential<T> {
   readonly #parts: ExpiringCredentialParts<T>;
   #held: (Held<T> & { readonly life: TokenLife }) | null = null;
   #version = 0;
   #flight: Promise<Held<T>> | null = null;
-  /** Requests in a row that failed. */
+  /** Number of failed fetches in a row. */
   #failures = 0;
   #failure: CredentialError | null = null;
   #retryAtMs = 0;
@@ -52,7 +58,10 @@ export class ExpiringCredential<T> {
     this.#parts = parts;
   }
 
-  /** At once while one is in force. Rejects with {@link CredentialError}. */
+  /**
+   * Returns the credential synchronously while one is in force. Rejects with {@link
+   * CredentialError}.
+   */
   get(): Held<T> | Promise<Held<T>> {
     const nowMs = this.#parts.nowMs();
     const held = this.#held;
@@ -65,12 +74,12 @@ export class ExpiringCredential<T> {
     return mayFetch ? this.#begin(nowMs) : Promise.reject(this.#failure ?? new CredentialError('no credential'));
   }
 
-  /** Whether there is another than this version, or one may be fetched. */
+  /** Returns whether there is another version, or one may be fetched. */
   mayReplace(version: number): boolean {
     return version !== this.#held?.version || this.#parts.nowMs() >= this.#replaceableAtMs;
   }
 
-  /** Forgets that version: the next call waits for another. */
+  /** Discards that version. The next call waits for another one. */
   replace(version: number): void {
     const nowMs = this.#parts.nowMs();
     if (version !== this.#held?.version || nowMs < this.#replaceableAtMs) return;
@@ -80,7 +89,7 @@ export class ExpiringCredential<T> {
 
   #begin(nowMs: number): Promise<Held<T>> {
     const flight = this.#fetch(nowMs).finally(() => (this.#flight = null));
-    // Of one that is fetched ahead nobody hears.
+    // No caller awaits a fetch that was started ahead of time.
     flight.catch(() => undefined);
     return (this.#flight = flight);
   }
@@ -111,23 +120,25 @@ export class ExpiringCredential<T> {
   }
 }
 
-/** A token is replaced after this share of its life, or so long before its end if that is later. */
+/**
+ * A token is refreshed after this share of its life, or this long before its end if that is later.
+ */
 const REFRESH_SHARE = 0.8;
 const REFRESH_BEFORE_END_MS = 300_000;
 /**
- * A token counts as ended so long before it ends, at most this share of its life: the request has
- * to arrive, and clocks differ.
+ * A token counts as expired this long before its end, but at most this share of its life, since the
+ * request must arrive in time and clocks differ.
  */
 const END_MARGIN_MS = 10_000;
 const END_MARGIN_SHARE = 0.1;
 
-/** When a token is to be replaced, and until when it is sent; epoch milliseconds. */
+/** The times at which a token is refreshed and no longer sent, in epoch milliseconds. */
 export interface TokenLife {
   readonly refreshAtMs: number;
   readonly endsAtMs: number;
 }
 
-/** @param expiresAtMs null: it does not end */
+/** @param expiresAtMs null if the token does not expire */
 export function tokenLife(issuedAtMs: number, expiresAtMs: number | null): TokenLife {
   if (expiresAtMs === null) return { refreshAtMs: Infinity, endsAtMs: Infinity };
   const lifeMs = expiresAtMs - issuedAtMs;

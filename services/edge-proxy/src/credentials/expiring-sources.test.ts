@@ -34,7 +34,7 @@ afterEach(async () => {
   await Promise.all([endpoint.stop(), provider.stop()]);
 });
 
-/** An application of Entra ID that no other test has. */
+/** Returns an Entra ID application that no other test uses. */
 function application(): string {
   applications += 1;
   return JSON.stringify({
@@ -46,7 +46,7 @@ function application(): string {
 }
 
 const entraSource = (credential = application()): OwnSource => ({ url: provider.url, credential, more: ENTRA });
-/** Takes every call, by a fixed key. */
+/** A source with a fixed key, which accepts every call. */
 const spare = (): OwnSource => ({ url: world.provider.urls[0] });
 
 async function attemptsOf(answer: Answer): Promise<object[]> {
@@ -57,7 +57,7 @@ function sendMany(model: string, calls: number): Promise<Answer[]> {
   return Promise.all(Array.from({ length: calls }, () => send(world.edge.url, PATH, chat({ model }))));
 }
 
-test('200 calls at once are one request for a token, and so are those of another source with the credential', async () => {
+test('200 concurrent calls and a second source with the credential fetch one token', async () => {
   const credential = application();
   const { model } = await publishOwnModel(world, entraSource(credential));
   const answers = await sendMany(model, 200);
@@ -68,7 +68,7 @@ test('200 calls at once are one request for a token, and so are those of another
   expect(provider.asked.every(({ headers }) => headers.authorization === 'Bearer token-1')).toBe(true);
 });
 
-test('tokens that end in mid-load cost no call', async () => {
+test('tokens that expire under load cause no failed call', async () => {
   endpoint.lifeS = 3;
   const { model } = await publishOwnModel(world, entraSource());
   const statuses = new Set<number>();
@@ -79,7 +79,7 @@ test('tokens that end in mid-load cost no call', async () => {
   expect(statuses).toEqual(new Set([200]));
 });
 
-test('a refused token is replaced once, and the calls are repeated at the same source', async () => {
+test('a refused token is replaced once, and the calls are retried at the same source', async () => {
   const { model, ids } = await publishOwnModel(world, entraSource(), spare());
   await send(world.edge.url, PATH, chat({ model }));
   endpoint.revoke();
@@ -91,7 +91,7 @@ test('a refused token is replaced once, and the calls are repeated at the same s
   expect(all).toContainEqual(expect.objectContaining({ outcome: 'rejected', status: 401 }));
 });
 
-test('a source that refuses the new token too is refused, and the next one is asked', async () => {
+test('a source that also refuses the new token fails over to the next source', async () => {
   const strict = await startGuardedProvider(() => false);
   try {
     const { model, ids } = await publishOwnModel(world, { ...entraSource(), url: strict.url }, spare());
@@ -110,7 +110,7 @@ test('a source that refuses the new token too is refused, and the next one is as
   }
 });
 
-test('without a token the source counts as unreachable, the next one is asked, and no secret is told', async () => {
+test('a source without a token counts as unreachable, and no secret is logged', async () => {
   endpoint.answers = 'fail';
   const { model, ids } = await publishOwnModel(world, entraSource(), spare());
   const answer = await send(world.edge.url, PATH, chat({ model }));
@@ -130,7 +130,7 @@ test('without a token the source counts as unreachable, the next one is asked, a
   expect(JSON.stringify(world.log)).not.toMatch(/secret-of-the-client|token-\d/);
 });
 
-test('a token that does not come in time counts as a source that is not reached', async () => {
+test('a token that does not arrive in time counts as an unreachable source', async () => {
   endpoint.answers = 'hang';
   const source = { ...entraSource(), limits: { headersTimeoutMs: 700 } };
   const { model, ids } = await publishOwnModel(world, source, spare());
@@ -144,7 +144,7 @@ test('a token that does not come in time counts as a source that is not reached'
   expect([endpoint.asked.length, provider.asked.length]).toEqual([1, 1]);
 });
 
-test('a client that leaves while a token is waited for leaves nothing behind', async () => {
+test('a client that disconnects while a token is fetched leaves no hold', async () => {
   endpoint.answers = 'hang';
   const { model } = await publishOwnModel(world, entraSource());
   const leaving = new AbortController();
@@ -160,7 +160,7 @@ test('a client that leaves while a token is waited for leaves nothing behind', a
   expect([endpoint.asked.length, provider.asked.length]).toEqual([1, 1]);
 });
 
-test('a source of AWS gets requests signed over the bytes that it gets', async () => {
+test('requests to an AWS source are signed over the bytes that it receives', async () => {
   const aws = await startGuardedProvider((request) =>
     isSigned(request, (id) => (id === 'AKID' ? 'secret' : undefined)),
   );
@@ -186,8 +186,8 @@ test('a source of AWS gets requests signed over the bytes that it gets', async (
 
 test.each([
   { name: 'lacks a member', credential: '{"tenantId":"t","clientId":"c"}', told: 'clientSecret' },
-  { name: 'is that of surroundings which may not be used', credential: null, told: 'GATEWAY_CLOUD_CREDENTIALS' },
-])('a source whose credential $name is left out, and the log says why', async ({ credential, told }) => {
+  { name: 'needs a disallowed environment', credential: null, told: 'GATEWAY_CLOUD_CREDENTIALS' },
+])('a source whose credential $name is left out and logged', async ({ credential, told }) => {
   const { model, ids } = await publishOwnModel(world, { url: provider.url, credential, more: ENTRA }, spare());
   const answer = await send(world.edge.url, PATH, chat({ model }));
   expect(await attemptsOf(answer)).toMatchObject([{ source: ids[1], outcome: 'completed' }]);
@@ -200,7 +200,7 @@ test.each([
   ]);
 });
 
-test('a fixed key is sent as ever', async () => {
+test('a fixed key is sent as it is', async () => {
   const keyed = await startGuardedProvider((request) => bearerOf(request) === SOURCE_CREDENTIAL);
   try {
     const { model } = await publishOwnModel(world, { url: keyed.url });
@@ -210,7 +210,7 @@ test('a fixed key is sent as ever', async () => {
   }
 });
 
-test('of several keys a refused one rests alone, and the call is repeated at the same source with another', async () => {
+test('a refused key has its own cooldown, and the call is retried with another key', async () => {
   const keyed = await startGuardedProvider((request) => bearerOf(request) === 'good');
   try {
     const { model, ids } = await publishOwnModel(
@@ -230,7 +230,7 @@ test('of several keys a refused one rests alone, and the call is repeated at the
   }
 });
 
-test('of several keys a refused one rests alone, and the call is repeated at the same source with another', async () => {
+test('a refused key has its own cooldown, and the call is retried with another key', async () => {
   const keyed = await startGuardedProvider((request) => bearerOf(request) === 'good');
   try {
     const { model, ids } = await publishOwnModel(

@@ -22,7 +22,7 @@ afterAll(async () => {
   await endpoint.stop();
 });
 
-test('a service account shows a signed assertion at the address of its file', async () => {
+test('a service account sends a signed assertion to the address in its file', async () => {
   const tokenUri = `${endpoint.url}/token`;
   const file = {
     type: 'service_account',
@@ -47,7 +47,7 @@ test('a service account shows a signed assertion at the address of its file', as
   });
 });
 
-test('federation exchanges what a file has, read anew, at the address of its own file', async () => {
+test("federation exchanges the subject token file, read again, at the file's address", async () => {
   const subject = join(directory.path, 'subject');
   writeFileSync(subject, 'subject-1');
   const text = JSON.stringify(externalAccount(subject));
@@ -59,14 +59,14 @@ test('federation exchanges what a file has, read anew, at the address of its own
   expect([form.get('subject_token'), form.get('scope')]).toEqual(['subject-1', SCOPE]);
 });
 
-test('the surroundings: a file that the environment names, and the metadata server', async () => {
+test("without a credential the environment's file or the metadata server is used", async () => {
   const subject = join(directory.path, 'subject');
   const file = join(directory.path, 'adc.json');
   writeFileSync(file, JSON.stringify(externalAccount(subject)));
   const before = endpoint.asked.length;
   await googleTokens(SCOPE, null, { ...parts, env: { GOOGLE_APPLICATION_CREDENTIALS: file } })();
   expect(endpoint.asked[before]?.body).toContain('subject_token=subject-1');
-  // Read by the library itself.
+  // The library reads this variable itself.
   process.env['GCE_METADATA_HOST'] = endpoint.url.replace('http://', '');
   try {
     const { value } = await googleTokens(SCOPE, null, parts)();
@@ -77,7 +77,7 @@ test('the surroundings: a file that the environment names, and the metadata serv
   }
 });
 
-test('a refusal is told by its status only, a request that may not be made by its reason', async () => {
+test('an endpoint error is reported by its status, a forbidden address by its reason', async () => {
   endpoint.answers = 'fail';
   const file = {
     type: 'service_account',

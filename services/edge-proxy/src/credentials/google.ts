@@ -6,10 +6,13 @@ import { googleFile, readCredential, type GoogleFile } from './credential-text.j
 import type { Issued } from './expiring-credential.js';
 import { LIFE_S_DEFAULT } from './token-endpoint.js';
 
-/** The address that the library asks for the token of a service account, whatever its file says. */
+/**
+ * The address to which the library sends token requests of a service account, regardless of its
+ * file.
+ */
 const SERVICE_ACCOUNT_ENDPOINT = 'https://oauth2.googleapis.com/token';
 
-/** Errors inside of errors that are looked at. */
+/** Most nested causes of an error that are checked. */
 const CAUSES_MAX = 4;
 
 export interface GoogleParts {
@@ -19,10 +22,11 @@ export interface GoogleParts {
 }
 
 /**
- * Fetches tokens for a service account or by workload identity federation, with Google's library,
- * whose requests go through `http`. Null: with the file that GOOGLE_APPLICATION_CREDENTIALS names,
- * read anew for each token, else of the metadata server, which the library asks by itself.
- * @throws CredentialError when the credential cannot be used
+ * Fetches tokens for a service account or by workload identity federation. Uses Google's library,
+ * whose requests go through `http`. If `credential` is null, uses the file in
+ * GOOGLE_APPLICATION_CREDENTIALS, read again for each token, or else the metadata server, which the
+ * library contacts itself.
+ * @throws CredentialError if the credential cannot be used
  */
 export function googleTokens(
   scope: string,
@@ -31,7 +35,8 @@ export function googleTokens(
 ): () => Promise<Issued<string>> {
   const own = credential === null ? null : readCredential(googleFile, 'google', credential);
   return async () => {
-    // A new client each time: when it is asked again is decided here, not in its own memory.
+    // Creates a new client each time. ExpiringCredential decides when to fetch, so the library must
+    // not cache.
     const client = await clientOf(own ?? (await fileOf(env)), scope, http);
     const { token } = await client.getAccessToken().catch((err: unknown) => {
       throw ownReasonOf(err) ?? new CredentialError(`no token of Google: ${codeOf(err)}`);
@@ -42,7 +47,8 @@ export function googleTokens(
 }
 
 /**
- * Whether a file has the library read what lies around the process: files, addresses, variables.
+ * Returns whether the library reads the process's environment for this file: files, addresses,
+ * variables.
  */
 export function readsSurroundings(credential: string): boolean {
   return readCredential(googleFile, 'google', credential).type === 'external_account';
@@ -53,9 +59,9 @@ async function fileOf(env: NodeJS.ProcessEnv): Promise<GoogleFile | null> {
   return path ? readCredential(googleFile, 'google', await readFile(path, 'utf8')) : null;
 }
 
-/** @param file null: what the metadata server has */
+/** @param file null to use the metadata server */
 async function clientOf(file: GoogleFile | null, scope: string, http: TokenHttp): Promise<AuthClient> {
-  // Large, and needed by few.
+  // Loaded on demand: the library is large, and few deployments need it.
   const { Compute, ExternalAccountClient, JWT } = await import('google-auth-library');
   const scopes = [scope];
   if (file === null) return new Compute({ scopes });
@@ -79,7 +85,9 @@ async function clientOf(file: GoogleFile | null, scope: string, http: TokenHttp)
   return client;
 }
 
-/** The library's requests, by our rules and bounds. */
+/**
+ * Returns a `fetch` that applies the edge's connection rules and limits to the library's requests.
+ */
 function fetchThrough(http: TokenHttp, tokenUri: string | undefined): typeof fetch {
   return async (input, init) => {
     const url = String(input instanceof Request ? input.url : input);
@@ -95,7 +103,8 @@ function fetchThrough(http: TokenHttp, tokenUri: string | undefined): typeof fet
 }
 
 /**
- * Why a request of ours failed: the library throws it again as the cause of an error of its own.
+ * Returns the CredentialError of a request made through `http`. The library rethrows it as the
+ * cause of its own error.
  */
 function ownReasonOf(err: unknown): CredentialError | null {
   let reason = err;
@@ -106,7 +115,7 @@ function ownReasonOf(err: unknown): CredentialError | null {
   return null;
 }
 
-/** Of an answer its status. */
+/** Returns the status of an HTTP error response, or else the code of the failure. */
 function codeOf(err: unknown): string {
   const isAnswered = typeof err === 'object' && err !== null && 'status' in err && typeof err.status === 'number';
   return isAnswered ? `its endpoint answered ${String(err.status)}` : failureCode(err);

@@ -35,7 +35,7 @@ test('keys are used in turn', () => {
   expect(ring(['a', 'b', 'c']).used(4)).toEqual(['a', 'b', 'c', 'a']);
 });
 
-test('a limited key rests alone, for as long as its provider says', () => {
+test('only a rate-limited key gets a cooldown, for the time that its provider names', () => {
   const { keys, setTime, used } = ring(['a', 'b', 'c']);
   const { version } = keys.headersFor();
   expect(keys.mayReplace(version)).toBe(true);
@@ -45,7 +45,7 @@ test('a limited key rests alone, for as long as its provider says', () => {
   expect(used(3)).toEqual(['a', 'b', 'c']);
 });
 
-test('a refused key rests alone, longer with each refusal', () => {
+test('only a refused key gets a cooldown, which grows with each refusal', () => {
   const { keys, setTime, used } = ring(['a', 'b']);
   keys.judged(0, answered(401), 'account');
   expect(used(2)).toEqual(['b', 'b']);
@@ -58,7 +58,7 @@ test('a refused key rests alone, longer with each refusal', () => {
   expect(new Set(used(2))).toEqual(new Set(['a', 'b']));
 });
 
-test('when all rest no other is offered, and they are used on in turn', () => {
+test('when all keys are in cooldown they are used in turn without replacement', () => {
   const { keys, used } = ring(['a', 'b']);
   keys.judged(1, answered(401), 'account');
   expect(keys.mayReplace(0)).toBe(false);
@@ -66,18 +66,18 @@ test('when all rest no other is offered, and they are used on in turn', () => {
   expect(used(3)).toEqual(['a', 'b', 'a']);
 });
 
-test('failures of the provider are no matter of a key', () => {
+test('failures of the provider cause no cooldown of a key', () => {
   const { keys, used } = ring(['a', 'b']);
   for (let failure = 0; failure < 10; failure += 1) keys.judged(0, answered(503), 'account');
   expect(used(2)).toEqual(['a', 'b']);
 });
 
-test('the header of the source has the key', () => {
+test('the key is sent in the header of the source', () => {
   const keys = new KeyRing({ type: 'header', header: 'X-Api-Key' }, '["a"]', () => 0);
   expect(keys.headersFor()).toEqual({ headers: ['x-api-key', 'a'], version: 0 });
 });
 
-test.each(['[', '[]', '["sk-secret",1]', '[""]'])('%s is no list of keys, which is told without its text', (text) => {
+test.each(['[', '[]', '["sk-secret",1]', '[""]'])('%s is rejected as a key list without quoting it', (text) => {
   expect(() => new KeyRing(BEARER, text, () => 0)).toThrow(
     /^a list of keys is unusable: it is no JSON list of 1 to 64 texts$/,
   );

@@ -3,19 +3,19 @@ import type { JudgedAttempt } from '../errors/judge-attempt.js';
 import { isResting, noteOutcome, type SourceHealth } from '../sources/source-order.js';
 import { CredentialError, type Authorized, type Authorizer, type FixedAuth } from '../ports.js';
 
-/** Keys of one source. */
+/** Most keys of one source. */
 const KEYS_MAX = 64;
 
 const keyList = z.array(z.string().min(1)).min(1).max(KEYS_MAX);
 
-/** Whether a credential is a list of keys: no key begins like one. */
+/** Returns whether a credential is a list of keys. No single key begins with "[". */
 export function isKeyList(credential: string): boolean {
   return credential.startsWith('[');
 }
 
 /**
- * Several keys of one source, used in turn. A key that is limited or refused rests by itself, as a
- * source would; only when all of them rest does the source.
+ * Several keys of one source, used in turn. A key that is rate-limited or refused gets its own
+ * cooldown. The source gets one only when all its keys have one.
  */
 export class KeyRing implements Authorizer {
   readonly kind = 'keys';
@@ -27,7 +27,7 @@ export class KeyRing implements Authorizer {
   /**
    * @param credential a JSON list of keys
    * @param nowMs epoch milliseconds
-   * @throws CredentialError when it is none
+   * @throws CredentialError if it is not a valid list
    */
   constructor(auth: FixedAuth, credential: string, nowMs: () => number) {
     const keys = readKeys(credential);
@@ -58,7 +58,7 @@ export class KeyRing implements Authorizer {
   }
 
   judged(version: number, judged: JudgedAttempt, account: string): void {
-    // Whether the provider answers at all is no matter of the key.
+    // Failures of the provider say nothing about the key.
     const ofKey = { ...judged, countsAsFailure: false, ...judged.keyRest };
     this.#healths[version] = noteOutcome(this.#healths[version], ofKey, this.#nowMs(), account);
   }

@@ -19,13 +19,13 @@ test.each<[SignedAuth, object, string]>([
   [GOOGLE, { type: 'service_account', client_email: 'robot-1' }, 'private_key'],
   [GOOGLE, { type: 'authorized_user', refresh_token: 'robot-1' }, 'type'],
   [ENTRA, { tenantId: 't', clientId: 'robot-1' }, 'clientSecret'],
-])('a credential that lacks something is told by the name of that: %j', (auth, credential, name) => {
+])("a credential with a missing member is rejected by that member's name: %j", (auth, credential, name) => {
   const make = (): unknown => makeAuthorizer(auth, JSON.stringify(credential), PARTS);
   expect(make).toThrow(name);
   expect(make).not.toThrow(/robot-1|AKID-1/);
 });
 
-test('a credential that is no JSON is told without its text', () => {
+test('a credential that is not JSON is rejected without quoting it', () => {
   expect(() => makeAuthorizer(ENTRA, 'sk-very-secret', PARTS)).toThrow(
     /^a credential of entra is unusable: it is no JSON$/,
   );
@@ -44,7 +44,7 @@ test.each<[string, SignedAuth, object | null]>([
   ['google', GOOGLE, null],
   ['google', GOOGLE, FEDERATED],
   ['entra', ENTRA, null],
-])('what reads the surroundings of %s needs the setting', (cloud, auth, credential) => {
+])('a credential from the environment of %s requires the setting', (cloud, auth, credential) => {
   const text = credential === null ? null : JSON.stringify(credential);
   const env = { AZURE_TENANT_ID: 't', AZURE_CLIENT_ID: 'c', AZURE_FEDERATED_TOKEN_FILE: '/token' };
   expect(() => makeAuthorizer(auth, text, PARTS)).toThrow(`name ${cloud} in GATEWAY_CLOUD_CREDENTIALS`);

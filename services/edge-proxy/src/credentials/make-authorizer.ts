@@ -7,24 +7,27 @@ import { ExpiringCredential, type Issued } from './expiring-credential.js';
 import { googleTokens, readsSurroundings } from './google.js';
 import { fixedKeys, RequestSigner } from './request-signer.js';
 
-/** A cloud whose credential a process may have from its surroundings. */
+/** A cloud whose credentials a process may take from its environment. */
 export type Cloud = 'aws' | 'google' | 'entra';
 
 export interface AuthorizerParts {
   readonly http: TokenHttp;
-  /** Clouds whose credentials of the surroundings may be used. */
+  /** Clouds whose credentials from the environment may be used. */
   readonly surroundings: readonly string[];
   readonly env: NodeJS.ProcessEnv;
   /** Epoch milliseconds. */
   readonly nowMs: () => number;
   readonly random: () => number;
-  /** A request for a credential has ended. `reason` null: there is a new one. Names no secret. */
+  /**
+   * Called when a fetch of a credential has ended. `reason` is null if there is a new credential,
+   * and contains no secret.
+   */
   readonly ended: (auth: SignedAuth, reason: string | null) => void;
 }
 
 /**
- * What lets requests in with this credential; null: with that of the surroundings.
- * @throws CredentialError when it cannot be used
+ * Returns the authorizer for a credential; null selects the credential of the environment.
+ * @throws CredentialError if the credential cannot be used
  */
 export function makeAuthorizer(auth: SignedAuth, credential: string | null, parts: AuthorizerParts): Authorizer {
   const { nowMs, random, ended } = parts;

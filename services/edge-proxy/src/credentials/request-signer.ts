@@ -5,22 +5,23 @@ import type { Held } from './expiring-credential.js';
 import { sha256Of } from './sha256.js';
 import { signRequest, type SigningScope } from './sign-request.js';
 
-/** Where a signer has its keys from: fixed ones, or such as expire. */
+/** Supplies the keys of a signer, which may be fixed or expiring. */
 export interface KeySource {
   get(): Held<AwsKeys> | Promise<Held<AwsKeys>>;
   mayReplace(version: number): boolean;
   replace(version: number): void;
 }
 
-/** Keys that do not expire: no other can be had. */
+/** Returns keys that do not expire and have no replacement. */
 export function fixedKeys(keys: AwsKeys): KeySource {
   const held = { value: keys, version: 1 };
   return { get: () => held, mayReplace: () => false, replace: () => undefined };
 }
 
 /**
- * Signs each request (AWS Signature Version 4): method, path, query, host, content type, the hash
- * of the body as it is sent, time, and the session token if there is one.
+ * Signs each request with AWS Signature Version 4. The signature covers method, path, query, host,
+ * content type, the hash of the body as it is sent, the time, and the session token if there is
+ * one.
  */
 export class RequestSigner implements Authorizer {
   readonly kind = 'token';
@@ -37,7 +38,7 @@ export class RequestSigner implements Authorizer {
 
   headersFor({ origin, path, headers, body }: RequestToAuthorize): Promise<Authorized> {
     const held = this.#keys.get();
-    // One that is rejected before it is waited for would count as unhandled.
+    // A promise that rejects before it is awaited would count as an unhandled rejection.
     if (held instanceof Promise) held.catch(() => undefined);
     return this.#sign(origin, path, contentTypeOf(headers), held, sha256Of(body));
   }

@@ -1,12 +1,15 @@
 import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 
-/** The event loop hashes no more at once; a larger body is hashed in several turns. */
+/**
+ * Most bytes that are hashed without a break. A larger body is hashed in several ticks of the event
+ * loop.
+ */
 const BYTES_AT_ONCE_MAX = 512 * 1024;
 
 /**
- * The hash of a body in pieces, as hex, without joining them: at once up to
- * {@link BYTES_AT_ONCE_MAX}.
+ * Returns the hash of a body as hex, without joining its parts. Synchronous up to {@link
+ * BYTES_AT_ONCE_MAX}.
  */
 export function sha256Of(pieces: readonly Buffer[]): string | Promise<string> {
   const bytes = pieces.reduce((sum, { length }) => sum + length, 0);
@@ -28,7 +31,9 @@ async function inTurns(hash: Hash, pieces: readonly Buffer[]): Promise<string> {
 
 type Bytes = string | ArrayBuffer | ArrayBufferView;
 
-/** The hash, or with a secret the HMAC, in the form in which the signing library asks for it. */
+/**
+ * The hash, or the HMAC if there is a secret, with the interface that the signing library requires.
+ */
 export class Sha256 {
   readonly #secret: Bytes | undefined;
   #hash: Hash | Hmac;

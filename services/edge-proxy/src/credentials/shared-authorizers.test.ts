@@ -21,7 +21,7 @@ function made(): { readonly shared: SharedAuthorizers; readonly texts: (string |
   return { shared, texts };
 }
 
-test('sources with the same credential and scope share one; others have their own', () => {
+test('sources share an authorizer only if credential and scope are equal', () => {
   const { shared, texts } = made();
   const one = shared.acquire(AUTH, 'text');
   expect(shared.acquire({ scope: 'scope', type: 'entra' }, 'text')).toBe(one);
@@ -31,7 +31,7 @@ test('sources with the same credential and scope share one; others have their ow
   expect(texts).toEqual(['text', 'text', 'other', null]);
 });
 
-test("a fixed key needs none, and a list of keys is its source's own", () => {
+test('a fixed key has no authorizer, and each source has its own for a key list', () => {
   const { shared, texts } = made();
   expect(shared.acquire({ type: 'bearer' }, 'key')).toBeNull();
   expect(shared.acquire({ type: 'bearer' }, null)).toBeNull();
@@ -41,7 +41,7 @@ test("a fixed key needs none, and a list of keys is its source's own", () => {
   expect(texts).toEqual([]);
 });
 
-test('it is forgotten with the last source that has it', () => {
+test('an authorizer is dropped when its last source releases it', () => {
   const { shared } = made();
   const one = shared.acquire(AUTH, 'text');
   shared.acquire(AUTH, 'text');

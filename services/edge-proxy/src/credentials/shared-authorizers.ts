@@ -12,9 +12,9 @@ interface Shared {
 }
 
 /**
- * One authorizer for each distinct credential, with one token for all sources that have it. It is
- * kept as long as a source of the catalog has it. A list of keys is its source's own: limits of
- * providers are often those of a model.
+ * Holds one authorizer for each distinct credential, so that all its sources share one token. An
+ * authorizer is kept as long as a source in the catalog uses its credential. Key lists are not
+ * shared between sources, since a provider's limits often apply per model.
  */
 export class SharedAuthorizers implements Authorizers {
   readonly #make: (auth: SignedAuth, credential: string | null) => Authorizer;
@@ -55,7 +55,7 @@ export class SharedAuthorizers implements Authorizers {
   }
 }
 
-/** A digest: the text itself is kept by no key. */
+/** Returns a digest, so that the map does not keep the credential's text. */
 function keyOf(auth: SignedAuth, credential: string | null): string {
   const members = Object.entries(auth).sort(([one], [other]) => (one < other ? -1 : 1));
   return createHash('sha256')
@@ -63,10 +63,10 @@ function keyOf(auth: SignedAuth, credential: string | null): string {
     .digest('base64');
 }
 
-/** Failing requests for credentials of one kind are in the log at most once in this time. */
+/** Shortest time between two log lines about failed fetches of one kind of credential. */
 const FAILED_LOG_MS = 60_000;
 
-/** Counts requests for credentials, and tells the operator of those that fail. */
+/** Counts fetches of credentials, and logs failed ones. */
 export function watchRefreshes(log: Logger): AuthorizerParts['ended'] {
   const refreshes = counter(
     'gateway_edge_credential_refreshes_total',

@@ -18,12 +18,12 @@ interface Vector {
   readonly expectedAuthorization: string;
 }
 
-/** Published by AWS. */
+/** Test vectors published by AWS. */
 const VECTORS = JSON.parse(
   readFileSync(new URL('../../test/sigv4-vectors.json', import.meta.url), 'utf8'),
 ) as readonly Vector[];
 
-test.each(VECTORS)('published vector $name', async (vector) => {
+test.each(VECTORS)('signRequest() matches the published vector $name', async (vector) => {
   const { method, url, body, region, service, credentials, time } = vector;
   const { origin, pathname, search } = new URL(url);
   const own = Object.entries(vector.headers).filter(([name]) => !SET_BY_SIGNER.has(name.toLowerCase()));
@@ -40,8 +40,8 @@ const KEYS = { accessKeyId: 'AKID', secretAccessKey: 'secret', sessionToken: 'se
 
 test.each([
   { name: 'a small body', bytes: 100 },
-  { name: 'a body that is hashed in several turns', bytes: 3 * 1024 * 1024 },
-])('the pieces of $name are covered as they are sent', async ({ bytes }) => {
+  { name: 'a body that is hashed in several ticks', bytes: 3 * 1024 * 1024 },
+])('the signature covers all parts of $name as they are sent', async ({ bytes }) => {
   const signer = new RequestSigner({ service: 'bedrock', region: 'eu-west-1' }, fixedKeys(KEYS), () => 1_000_000);
   const body = [Buffer.from('{"model":'), Buffer.from('"up"'), Buffer.from(`,"x":"${'y'.repeat(bytes)}"}`)];
   const path = '/model/up%3A0/invoke';

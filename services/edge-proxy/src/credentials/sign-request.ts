@@ -2,31 +2,31 @@ import { SignatureV4 } from '@smithy/signature-v4';
 import type { AwsKeys } from './credential-text.js';
 import { Sha256 } from './sha256.js';
 
-/** What a signature covers. */
+/** The parts of a request that the signature covers. */
 export interface RequestToSign {
   readonly method: string;
   /** Scheme, host and port. */
   readonly origin: string;
-  /** With its query, as it is sent. */
+  /** Path and query as they are sent. */
   readonly path: string;
-  /** Lower-case names; `host` is added. */
+  /** Headers with lower-case names; `host` is added. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Absent: the headers have the hash of the body. */
+  /** The body. Absent if the headers contain its hash. */
   readonly body?: string;
 }
 
-/** For what it is signed. */
+/** The service and region for which the request is signed. */
 export interface SigningScope {
   readonly service: string;
   readonly region: string;
 }
 
-/** Those that a signature adds, in the order in which they are sent. */
+/** Headers that a signature adds, in the order in which they are sent. */
 const SIGNATURE_HEADERS = ['x-amz-date', 'x-amz-security-token', 'x-amz-content-sha256', 'authorization'];
 
 /**
- * The headers that sign a request with AWS Signature Version 4: name, value, name, value. The path
- * is encoded once more for the signature, as every service but S3 has it.
+ * Returns the headers that sign a request with AWS Signature Version 4: name, value, name, value.
+ * The signature encodes the path a second time, which every service except S3 requires.
  * @param nowMs epoch milliseconds
  */
 export async function signRequest(
@@ -63,7 +63,7 @@ export async function signRequest(
   });
 }
 
-/** Names and values as they are meant: the signature encodes them anew. */
+/** Decodes the query, since the signature encodes it again. */
 function queryOf(text: string): Record<string, string | string[]> {
   const query: Record<string, string | string[]> = {};
   for (const pair of text.split('&')) {

@@ -2,20 +2,20 @@ import { z } from 'zod';
 import { CredentialError, type TokenAnswer, type TokenHttp } from '../ports.js';
 import type { Issued } from './expiring-credential.js';
 
-/** Life of a token whose endpoint does not say it, in seconds. */
+/** Lifetime in seconds of a token whose endpoint does not report one. */
 export const LIFE_S_DEFAULT = 300;
 
 const issuedToken = z.object({
   access_token: z.string().min(1),
-  // Some endpoints write numbers as text.
+  // Some endpoints write numbers as strings.
   expires_in: z.coerce.number().positive().optional(),
 });
 const refusal = z.object({ error: z.string().regex(/^[a-z_]{1,64}$/) });
 
 /**
- * Asks an OAuth 2.0 token endpoint with a form.
+ * Requests a token from an OAuth 2.0 token endpoint with a form.
  * @param nowMs epoch milliseconds of the request
- * @throws CredentialError that says what the endpoint answered, without its text
+ * @throws CredentialError with the status and error code of the endpoint, without its text
  */
 export async function askForToken(
   http: TokenHttp,

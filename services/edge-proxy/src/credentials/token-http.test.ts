@@ -25,17 +25,17 @@ afterAll(async () => {
 
 const at = (path: string): string => `http://127.0.0.1:${port}${path}`;
 
-test('an answer comes whole, with its status and headers', async () => {
+test('a response is returned with its status, headers and whole body', async () => {
   const answer = await open.ask({ ...QUESTION, url: at('/token?x=1') });
   expect(answer).toMatchObject({ status: 200, body: 'answer', headers: { 'x-path': '/token?x=1' } });
 });
 
-test('no redirect is followed, and no answer above its bound is read', async () => {
+test('redirects are not followed, and a response above the size limit is rejected', async () => {
   expect(await open.ask({ ...QUESTION, url: at('/moved') })).toMatchObject({ status: 302 });
   await expect(open.ask({ ...QUESTION, url: at('/large') })).rejects.toThrow('too large');
 });
 
-test('where nobody answers the reason names the host and the code alone', async () => {
+test('a failed connection is reported with host and code only', async () => {
   await expect(open.ask({ ...QUESTION, url: 'http://127.0.0.1:1/token?secret' })).rejects.toThrow(
     /^its endpoint 127\.0\.0\.1: ECONNREFUSED$/,
   );

@@ -4,14 +4,14 @@ import { CredentialError, type TokenAnswer, type TokenHttp, type TokenRequest } 
 import { type ConnectionRules, connectorTo, refusedHost } from '../upstream/source-connector.js';
 import { failureCode } from './credential-text.js';
 
-/** A whole request, connection included. */
+/** Timeout for a whole request, connection included. */
 const REQUEST_MS_MAX = 8_000;
-/** A token is a few KiB. */
+/** Largest response. A token has a few KiB. */
 const ANSWER_BYTES_MAX = 256 * 1024;
 
 /**
- * Asks token endpoints, by the same rules as sources are connected to. A connection of its own for
- * each request: they are an hour apart.
+ * Sends requests to token endpoints under the same connection rules as sources. Each request uses a
+ * new connection, since requests are about an hour apart.
  */
 export class TokenConnections implements TokenHttp {
   readonly #rules: ConnectionRules;

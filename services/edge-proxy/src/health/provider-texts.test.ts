@@ -16,7 +16,7 @@ function world() {
   return { log, time, hear };
 }
 
-test('what a provider says of a refused request is in the log: who, which call, what about', () => {
+test('a rejected request is logged with its source, ID, error class and error text', () => {
   const { log, hear } = world();
   hear('src-a', 'body');
   hear('src-b', 'forbidden');
@@ -29,7 +29,7 @@ test('what a provider says of a refused request is in the log: who, which call, 
   ]);
 });
 
-test('one line for each source in ten seconds, which tells how many there were before it', () => {
+test('each source has one line in ten seconds, with the number of skipped lines', () => {
   const { log, time, hear } = world();
   for (let call = 0; call < 1_000; call += 1) hear('src-a', 'body');
   hear('src-b', 'body');
@@ -41,13 +41,13 @@ test('one line for each source in ten seconds, which tells how many there were b
   expect(log.lines[2]?.facts).toMatchObject({ source: 'src-a', unlogged: 1_000 });
 });
 
-test('failures and limits of a provider have no text here, nor has what is no error', () => {
+test('provider failures, rate limits and successes are not logged here', () => {
   const { log, hear } = world();
   for (const errorClass of [null, 'quota', 'overload', 'late'] as const) hear('src-a', errorClass);
   expect(log.lines).toEqual([]);
 });
 
-test('no secret gets into the log, and of a quoted prompt no more than a bound', () => {
+test('the logged text contains no secret and at most a limited part of a quoted prompt', () => {
   const { log, hear } = world();
   const secrets = 'key sk-proj-CANARY0123456789abcdef of org-CANARYabcdef12 at https://CANARY.internal/x';
   hear('src-a', 'body', `${secrets} rejected: ${'word '.repeat(150)}CANARYPROMPT`);

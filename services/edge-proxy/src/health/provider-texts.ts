@@ -3,9 +3,9 @@ import { CLASS_RULES } from '../errors/class-rules.js';
 import type { JudgedAttempt } from '../errors/judge-attempt.js';
 import { cleanMessage } from '../errors/provider-message.js';
 
-/** A source's texts are logged at most once in this time. */
+/** Shortest time between two logged texts of one source. */
 export const LOG_EVERY_MS = 10_000;
-/** Characters of a text that are logged: it may quote the prompt. */
+/** Most characters of a text that are logged, since it may quote the prompt. */
 export const LOGGED_LENGTH_MAX = 300;
 
 export interface ProviderTextsParts {
@@ -20,9 +20,9 @@ export interface HeardText {
 }
 
 /**
- * Shows the operator what providers say of calls that they refuse, since clients see little of it:
- * a sample, cleaned of credentials and addresses, in the log alone. It remembers one entry for each
- * source that refused something lately.
+ * Logs the error texts of requests that providers reject, since clients see little of them. It logs
+ * a sample per source, without credentials and addresses. Keeps one entry for each source that
+ * recently rejected a request.
  */
 export class ProviderTexts {
   readonly #log: ProviderTextsParts['log'];
@@ -39,7 +39,7 @@ export class ProviderTexts {
     const unlogged = this.#throttle.pass(source);
     if (unlogged === null) return;
     const message = said?.message ?? null;
-    // Not `text`, which every line has as its own.
+    // Not named `text`, which is the message of every log line.
     const providerText = message === null ? null : loggedText(message);
     const facts = { source, requestId, status, class: errorClass, providerText, unlogged };
     this.#log[level](facts, 'a provider refused a request');

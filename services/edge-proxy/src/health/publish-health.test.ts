@@ -31,7 +31,7 @@ afterEach(() => {
   for (const stop of stops.splice(0)) stop();
 });
 
-/** A report whose time the test decides; its own timer never comes to it. */
+/** Returns a report whose clock the test controls. Its own timer never fires during a test. */
 function report(known: (source: string) => boolean = () => true) {
   const busClient = new FakeBusClient();
   const time = { ms: 0 };
@@ -49,7 +49,7 @@ function report(known: (source: string) => boolean = () => true) {
   return { busClient, time, healths, told };
 }
 
-test('a source that begins to rest is told at once, the next change a second later', () => {
+test('a source that enters cooldown is published at once, the next change after 1 s', () => {
   const { busClient, time, healths, told } = report();
   healths.started('a', NOW);
   healths.ended('a', OK, NOW);
@@ -91,7 +91,7 @@ test('a source that begins to rest is told at once, the next change a second lat
   ]);
 });
 
-test('the end of a rest before its time is told too; more of the same is not', () => {
+test('an early end of a cooldown is published, and a repeated failure is not', () => {
   const { busClient, time, healths } = report();
   for (let failure = 0; failure < 5; failure += 1) healths.ended('a', FAILED, NOW);
   expect(busClient.healths).toHaveLength(1);
@@ -102,7 +102,7 @@ test('the end of a rest before its time is told too; more of the same is not', (
   expect(busClient.healths[1]?.sources).toMatchObject([{ source: 'a', failures: 0, openUntil: 0 }]);
 });
 
-test('an open breaker is told anew when a call was answered elsewhere, and a probe when it begins', () => {
+test('an open breaker is published again after a success elsewhere and at a probe', () => {
   const { busClient, time, healths } = report();
   const last = () => busClient.healths.at(-1)?.sources;
   healths.ended('b', OK, NOW);
@@ -133,7 +133,7 @@ test('an open breaker is told anew when a call was answered elsewhere, and a pro
   });
 });
 
-test('sources that the catalog has no longer are forgotten; many are told in several messages', () => {
+test('sources missing in the catalog are dropped, and a long list is split', () => {
   const { busClient, time, healths, told } = report((id) => id !== 'gone');
   const count = SOURCE_HEALTH_MAX + 1;
   healths.ended('gone', OK, NOW);

@@ -5,7 +5,7 @@ import type { BusClient, Catalog, HealthMessage } from '../ports.js';
 import type { SourceQuotas } from '../quotas/source-quotas.js';
 import type { KnownSource, SourceHealths } from './source-healths.js';
 
-/** Changes are told at once, but no more often than this. */
+/** Shortest time between two messages about changes. */
 const TOLD_AGAIN_MS_MIN = 1_000;
 
 export interface HealthReportParts {
@@ -19,9 +19,9 @@ export interface HealthReportParts {
 }
 
 /**
- * Tells operators, by the catalog, and other edges what this edge remembers of its sources: at once
- * when one begins or ceases to rest, else every 5 s. Sources that the catalog has no longer are
- * forgotten here.
+ * Publishes the health of this edge's sources, to operators by way of the catalog and to other
+ * edges. Publishes immediately when a source enters or leaves cooldown, otherwise every 5 s. Drops
+ * sources that are no longer in the catalog.
  */
 export class HealthReport {
   readonly #parts: HealthReportParts;
@@ -66,7 +66,9 @@ export class HealthReport {
 
 type Known = readonly [source: string, known: KnownSource];
 
-/** When a call was completed last at any source but this one; -Infinity: never. */
+/**
+ * Returns, for each source, the time of the last completed call at any other source, or -Infinity.
+ */
 function lastCompletions(all: readonly Known[]): (source: string) => number {
   let last: { readonly source: string; readonly atMs: number } = { source: '', atMs: -Infinity };
   let lastElsewhereMs = -Infinity;

@@ -20,7 +20,7 @@ const told = (source: string, more: object = {}) => ({
 });
 const COOL = { coolUntil: NOW + 60_000 };
 
-test('the last word of each edge counts, and one without bad news takes its earlier back', () => {
+test('only the last message of each edge counts', () => {
   const remote = new RemoteHealths();
   remote.heard({ edge: 'e1', sources: [told('a', COOL), told('b', COOL)] }, NOW);
   remote.heard({ edge: 'e2', sources: [told('a', COOL)] }, NOW);
@@ -31,7 +31,7 @@ test('the last word of each edge counts, and one without bad news takes its earl
   expect(remote.of('c')).toEqual([]);
 });
 
-test('edges that fall silent make room, and no more than a bound is kept', () => {
+test('silent edges are removed, and the number of entries is limited', () => {
   const remote = new RemoteHealths();
   const many = Array.from({ length: NEWS_MAX }, (_unused, at) => told(`s${at}`, COOL));
   remote.heard({ edge: 'e1', sources: many }, NOW);
@@ -42,7 +42,7 @@ test('edges that fall silent make room, and no more than a bound is kept', () =>
   expect(remote.of('s0')).toEqual([]);
 });
 
-test('what others say only orders: an own answer after it counts more', () => {
+test('health from other edges changes only the order, until this edge has a response', () => {
   const remote = new RemoteHealths();
   const healths = new SourceHealths(() => undefined, remote);
   expect(healths.rank('a', NOW)).toBe(0);

@@ -1,14 +1,14 @@
 import { NEWS_COUNT_MS, saysSomething, type SourceNews } from '../sources/remote-health.js';
 import type { ReceivedHealth } from '../ports.js';
 
-/** News that are kept: edges times sources that rest. Those of newcomers are left out beyond. */
+/** Most entries: edges times sources in cooldown. Further ones are dropped. */
 export const NEWS_MAX = 20_000;
 
 const NONE: readonly SourceNews[] = [];
 
-/** What other edges last said of sources that rest with them, or that they probe. */
+/** The last health that other edges published of sources that they have in cooldown or probe. */
 export class RemoteHealths {
-  /** By source, then by edge. */
+  /** Entries by source, one per edge. */
   readonly #news = new Map<string, SourceNews[]>();
   #size = 0;
   #sweptAtMs = 0;
@@ -17,7 +17,7 @@ export class RemoteHealths {
     return this.#news.get(source) ?? NONE;
   }
 
-  /** An edge may spread its sources over several messages. */
+  /** Records a health message. An edge may split its sources into several messages. */
   heard({ edge, sources }: ReceivedHealth, nowMs: number): void {
     this.#sweep(nowMs);
     for (const told of sources) {
@@ -41,7 +41,7 @@ export class RemoteHealths {
     else this.#news.set(source, news);
   }
 
-  /** Forgets edges that are silent. */
+  /** Removes the entries of silent edges. */
   #sweep(nowMs: number): void {
     if (Math.abs(nowMs - this.#sweptAtMs) < NEWS_COUNT_MS) return;
     this.#sweptAtMs = nowMs;

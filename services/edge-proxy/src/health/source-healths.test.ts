@@ -23,7 +23,7 @@ const answered = (status: number): AttemptResult => ({
 test.each([
   ['failures in a row', { kind: 'unreachable' } as const, 5],
   ['a refused credential', answered(401), 1],
-])('a test that works ends a rest after %s, and others are told', (_name, result, times) => {
+])('a successful test ends a cooldown after %s and reports the change', (_name, result, times) => {
   const { healths, changes } = rested(result, times);
   expect(healths.rank('a', NOW)).toBeGreaterThan(0);
   const before = changes();
@@ -33,7 +33,7 @@ test.each([
   expect(changes()).toBe(before + 1);
 });
 
-test("a provider's limit of rate is waited for all the same; an untried source stays unknown", () => {
+test("a successful test keeps a provider's rate limit, and adds no untried source", () => {
   const { healths } = rested(answered(429), 1);
   healths.tested('a', NOW);
   expect(healths.rank('a', NOW)).toBeGreaterThan(0);

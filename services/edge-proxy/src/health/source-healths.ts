@@ -5,43 +5,43 @@ import { noteAttempt, NO_FIGURES, type SourceFigures } from '../sources/source-f
 import { isResting, noteNewEntry, noteOutcome, noteStart, type SourceHealth } from '../sources/source-order.js';
 import type { RemoteHealths } from './remote-healths.js';
 
-/** What is remembered of a source that was tried, and how its last attempt ended. */
+/** The health of a source that was tried, and the result of its last attempt. */
 export interface KnownSource {
   readonly health: SourceHealth;
   readonly lastOutcome: AttemptRecord['outcome'] | null;
   readonly lastStatus: number | null;
-  /** Epoch milliseconds, null before the first attempt has ended. */
+  /** Epoch milliseconds, or null before the first attempt has ended. */
   readonly lastAt: number | null;
-  /** When the last attempt that was answered in full ended; null: none was. */
+  /** End of the last completed attempt, or null if there was none. */
   readonly completedAt: number | null;
   readonly figures: SourceFigures;
-  /** The source's entry by which it was tried last; null: not known. */
+  /** The catalog entry of the last attempt, or null if unknown. */
   readonly entry: CatalogSource | null;
 }
 
-/** Whose call an attempt was, and by which entry of its source. */
+/** The account of an attempt, and the catalog entry that it used. */
 export interface TriedBy {
   readonly account: string;
   readonly entry: CatalogSource;
-  /** To the head of its answer; null: there was none. */
+  /** Time to the response head, or null if there was none. */
   readonly firstByteMs: number | null;
   readonly isOverQuota: boolean;
 }
 
 /**
- * What this edge remembers of the sources that it has tried, beside what others say. An unknown one
- * has shown nothing bad.
+ * The health of the sources that this edge has tried, together with the health from other edges. A
+ * source without an entry counts as healthy.
  */
 export class SourceHealths {
   readonly #known = new Map<string, KnownSource>();
   readonly #coolDownChanged: () => void;
   readonly #remote: Pick<RemoteHealths, 'of'>;
-  /** Their breaker has opened, and no call was completed elsewhere since. */
+  /** Sources whose breaker has opened, without a completed call at another source since then. */
   readonly #unproven = new Set<string>();
 
   /**
-   * @param coolDownChanged called when a source begins to rest, or rests no longer before its time,
-   * and when it shows that an open breaker is no fault of this edge
+   * @param coolDownChanged called when a source enters cooldown or leaves it early, and when a
+   * success elsewhere shows that an open breaker is not caused by this edge
    */
   constructor(coolDownChanged: () => void, remote: Pick<RemoteHealths, 'of'>) {
     this.#coolDownChanged = coolDownChanged;
@@ -52,12 +52,12 @@ export class SourceHealths {
     return this.#known.get(source)?.health;
   }
 
-  /** In which group it is tried. */
+  /** Returns the group in which the source is tried. */
   rank(source: string, nowMs: number): RestRank {
     return restRank(this.#known.get(source), this.#remote.of(source), nowMs);
   }
 
-  /** An attempt starts. */
+  /** Records the start of an attempt. */
   started(source: string, nowMs: number): void {
     const known = this.#known.get(source);
     const health = noteStart(known?.health, nowMs);
@@ -65,7 +65,8 @@ export class SourceHealths {
   }
 
   /**
-   * An attempt has ended. True: the source cannot serve us, and its operator is to be told.
+   * Records the end of an attempt. Returns true if the source cannot serve the edge and an operator
+   * must be notified.
    */
   ended(source: string, judged: JudgedAttempt, nowMs: number, by: TriedBy | null = null): boolean {
     const known = this.#known.get(source) ?? UNTRIED;
@@ -101,8 +102,8 @@ export class SourceHealths {
   }
 
   /**
-   * The catalog has changed: a source that refused us under another entry (a new credential, a
-   * mended path) may serve us now.
+   * Applies a catalog change. A source that refused the edge under another entry (an old
+   * credential, a wrong path) may now accept it.
    */
   renew(entryOf: (source: string) => CatalogSource | undefined, nowMs: number): void {
     for (const [source, known] of this.#known) {
@@ -112,8 +113,8 @@ export class SourceHealths {
   }
 
   /**
-   * A test of the source was answered in full: it serves us, and neither failures nor refusals from
-   * before count any more. What its provider limits goes on resting.
+   * Records a successful test. Earlier failures and refusals no longer count. A cooldown from the
+   * provider's rate limit stays.
    */
   tested(source: string, nowMs: number): void {
     const known = this.#known.get(source);
@@ -123,7 +124,7 @@ export class SourceHealths {
     this.#note(source, { ...known, health }, nowMs);
   }
 
-  /** Forgets those that `isKept` does not want, and gives the others. */
+  /** Drops the sources for which `isKept` returns false, and returns the others. */
   keep(isKept: (source: string) => boolean): (readonly [source: string, known: KnownSource])[] {
     for (const source of this.#known.keys()) if (!isKept(source)) this.#forget(source);
     return [...this.#known];
@@ -134,7 +135,10 @@ export class SourceHealths {
     this.#unproven.delete(source);
   }
 
-  /** What could not be reached is not beyond this edge's own way out. */
+  /**
+   * Records a success at one source: the failures of the others are not caused by this edge's
+   * network.
+   */
   #completed(source: string): void {
     this.#unproven.delete(source);
     if (this.#unproven.size === 0) return;
@@ -158,7 +162,10 @@ const UNTRIED = {
   entry: null,
 };
 
-/** It rests the source, or counts toward that: what a client caused does not. */
+/**
+ * Returns whether the result causes a cooldown or counts toward one. Errors caused by the client do
+ * not.
+ */
 function isSourceError({ countsAsFailure, coolDownMs, refusal }: JudgedAttempt): boolean {
   return countsAsFailure || coolDownMs !== null || refusal !== null;
 }
