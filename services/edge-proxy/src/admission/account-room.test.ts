@@ -8,12 +8,12 @@ const hold = (admittedAt: number): HoldFields => ({ account: 'acc', admittedAt }
 
 // Covers r4
 test.each<[string, string, Step[], { own?: number; asking?: number }, boolean]>([
-  ['one call', 'none fits beside it', [[0, 1]], {}, false],
-  ['one call', 'one fits beside it', [[1, 1]], {}, true],
-  ['one call', 'one fits, which another may be taking', [[1, 1]], { asking: 1 }, false],
+  ['one call', 'no other fits', [[0, 1]], {}, false],
+  ['one call', 'one more fits', [[1, 1]], {}, true],
+  ['one call', 'one more fits, but one is being admitted', [[1, 1]], { asking: 1 }, false],
   [
     'two calls',
-    'one fits, and two may follow',
+    'one more fits, but two may follow',
     [
       [2, 1],
       [1, 2],
@@ -23,7 +23,7 @@ test.each<[string, string, Step[], { own?: number; asking?: number }, boolean]>(
   ],
   [
     'two calls',
-    'two fit',
+    'two more fit',
     [
       [3, 1],
       [2, 2],
@@ -33,7 +33,7 @@ test.each<[string, string, Step[], { own?: number; asking?: number }, boolean]>(
   ],
   [
     'two calls',
-    'one fitted beside the older one, of another key',
+    'one more fits the older call, of another key',
     [
       [1, 1],
       [9, 2],
@@ -41,10 +41,10 @@ test.each<[string, string, Step[], { own?: number; asking?: number }, boolean]>(
     { own: 1 },
     false,
   ],
-  ['the last of two', 'was released: nobody says what fits now', [[1, 1], [0, 2], 'given back'], {}, false],
-  ['the next admission', 'tells it anew', [[1, 1], [0, 2], 'given back', [3, 3]], {}, true],
+  ['the release of the last of two', 'the remaining room is unknown', [[1, 1], [0, 2], 'given back'], {}, false],
+  ['the next admission', 'the room is known again', [[1, 1], [0, 2], 'given back', [3, 3]], {}, true],
   [
-    'answers in another order',
+    'answers out of order',
     'the latest decision counts',
     [
       [0, 7],
@@ -54,7 +54,7 @@ test.each<[string, string, Step[], { own?: number; asking?: number }, boolean]>(
     false,
   ],
   [
-    'two decisions of one moment',
+    'two decisions at the same time',
     'the lower number counts',
     [
       [0, 7],
@@ -63,8 +63,8 @@ test.each<[string, string, Step[], { own?: number; asking?: number }, boolean]>(
     {},
     false,
   ],
-  ['everything released', 'nothing is known', [[5, 1], 'given back'], {}, false],
-])('whether an answer may end without its release: %s, %s', (_who, _what, steps, { own = 99, asking = 0 }, enough) => {
+  ['all releases', 'nothing is known', [[5, 1], 'given back'], {}, false],
+])('isEnough() after %s: %s', (_who, _what, steps, { own = 99, asking = 0 }, enough) => {
   const room = new AccountRoom();
   for (const step of steps) {
     if (step === 'given back') room.givenBack(hold(0));
@@ -73,7 +73,7 @@ test.each<[string, string, Step[], { own?: number; asking?: number }, boolean]>(
   expect(room.isEnough('acc', own, asking)).toBe(enough);
 });
 
-test('an account is forgotten with the last hold that it has', () => {
+test('an account is removed with its last hold', () => {
   const room = new AccountRoom();
   for (let call = 0; call < 3; call += 1) room.taken(hold(call), 9 - call);
   const sizes = [0, 1, 2].map(() => {

@@ -2,17 +2,17 @@ import type { HoldFields } from '@gateway/contracts/messages';
 import { EphemeralMap } from '@gateway/service-kit';
 
 interface Room {
-  /** Admissions of this edge whose release is not answered. */
+  /** Number of admissions of this edge without an answered release. */
   held: number;
-  /** How many calls fitted beside the latest of them. */
+  /** Number of further calls that fitted after the latest of them. */
   left: number;
-  /** When that was decided, in Redis time. */
+  /** Time of the latest decision, in Redis time. */
   decidedAt: number;
 }
 
 /**
- * What this edge knows of how many calls more the accounts may have whose calls it has
- * (docs/protocol.md#r4). An account is forgotten with the last hold that it has through this edge.
+ * Tracks how many further calls fit for each account with calls at this edge (docs/protocol.md#r4).
+ * An account is removed with its last hold at this edge.
  */
 export class AccountRoom {
   readonly #accounts = new EphemeralMap<string, Room>();
@@ -22,8 +22,8 @@ export class AccountRoom {
   }
 
   /**
-   * An admission has taken its part; `left` are those that fit beside it. Answers may arrive in
-   * another order than they were decided in.
+   * Records an admission; `left` is the number of further calls that fit after it. Answers may
+   * arrive in another order than the decisions.
    */
   taken({ account, admittedAt }: HoldFields, left: number): void {
     const known = this.#accounts.get(account);
@@ -34,7 +34,7 @@ export class AccountRoom {
     known.decidedAt = admittedAt;
   }
 
-  /** The release of a call was answered. */
+  /** Records an answered release. */
   givenBack({ account }: HoldFields): void {
     const known = this.#accounts.get(account);
     if (known === undefined) return;
@@ -43,11 +43,11 @@ export class AccountRoom {
   }
 
   /**
-   * Whether each call that this edge has of the account could be followed by another one before its
-   * own hold is released, beside all that are being admitted now.
-   * @param own how many fitted beside the call that ends: the latest one may be of another key,
-   * with another cap
-   * @param asking calls that are being admitted, of whatever account
+   * Returns whether, for each call of the account at this edge, another call could follow before
+   * the first one's hold is released, in addition to all calls that are being admitted now.
+   * @param own number of further calls that fitted after the ending call; the latest call may have
+   * another key, with another cap
+   * @param asking calls of any account that are being admitted
    */
   isEnough(account: string, own: number, asking: number): boolean {
     const known = this.#accounts.get(account);

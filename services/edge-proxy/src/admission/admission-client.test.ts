@@ -48,7 +48,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-/** Lets the time pass in the steps in which the client looks at it. */
+/** Advances the time in the steps in which the client checks it. */
 function advance(ms: number): void {
   for (let passed = 0; passed < ms; passed += SILENCE_SWEEP_MS) {
     nowMs += SILENCE_SWEEP_MS;
@@ -68,7 +68,7 @@ const entry = (id = makeUuidV7(Date.now())): AdmitEntry => ({
 const flush = (): void => void jest.advanceTimersByTime(0);
 const fault = { kind: 'fault', code: 'admission_error' };
 
-test('what one turn asks travels as one message, whatever its kind', async () => {
+test('requests of one tick of any kind are sent in one message', async () => {
   const [one, two] = [entry(), entry()];
   const open = admissionClient.open({ id: makeUuidV7(0), digests: one.digests });
   const admits = [admissionClient.admit(one, true), admissionClient.admit(two, true)];
@@ -96,9 +96,9 @@ test('what one turn asks travels as one message, whatever its kind', async () =>
 });
 
 test.each<[string, (id: string) => BatchAnswer]>([
-  ['that it is open', (id) => ({ kind: 'opened', id, account: 'acc', bucket: 3, token: EPOCH })],
-  ['a refusal', (id) => ({ kind: 'refused', id, row: REFUSAL.rate_limited, facts: { retryAfterSeconds: 3 } })],
-])('a late answer to another try of its open does not settle an admission: %s', async (_name, late) => {
+  ['opened', (id) => ({ kind: 'opened', id, account: 'acc', bucket: 3, token: EPOCH })],
+  ['refused', (id) => ({ kind: 'refused', id, row: REFUSAL.rate_limited, facts: { retryAfterSeconds: 3 } })],
+])('a late answer to another attempt of the open does not resolve an admission: %s', async (_name, late) => {
   const asked = { ...entry(), opened: true };
   const open = admissionClient.open({ id: asked.id, digests: asked.digests });
   flush();
@@ -121,7 +121,7 @@ test('a burst is sent in messages of at most 256 entries of a kind', () => {
   expect(busClient.sent.map(({ batch }) => batch.admits.length)).toEqual([256, 256, 1]);
 });
 
-test("after 250 ms of silence another replica's own subject is asked, with the same id", async () => {
+test('after 250 ms of silence another replica receives the request, with the same ID', async () => {
   const [warm, asked] = [entry(), entry()];
   void admissionClient.admit(warm, true);
   flush();
@@ -137,13 +137,13 @@ test("after 250 ms of silence another replica's own subject is asked, with the s
   expect(busClient.sent[2]).toMatchObject({ replica: 'alive', batch: { admits: [{ id: asked.id }] } });
   busClient.sent[2]?.answer({ answers: [admittedUnder(EPOCH, asked.id)] });
   expect(await outcome).toMatchObject({ kind: 'admitted' });
-  // The first message's answer comes too: the call runs, so nothing is released.
+  // The answer to the first message arrives too. The call is running, so nothing is released.
   busClient.sent[1]?.answer({ answers: [admittedUnder(EPOCH, asked.id)] });
   flush();
   expect(admissionClient.unansweredReleases()).toEqual([]);
 });
 
-test('a retry that meets silence again goes to a replica that was not asked yet', () => {
+test('a second silence leads to a replica that was not tried yet', () => {
   const [warm, asked] = [entry(), entry()];
   void admissionClient.admit(warm, true);
   flush();
@@ -159,7 +159,7 @@ test('a retry that meets silence again goes to a replica that was not asked yet'
 });
 
 // Covers r3
-test('after 2 s in all the call is a fault, and what may have been admitted is released blind until it is answered', async () => {
+test('after 2 s the call is a fault, and a blind release repeats until it is answered', async () => {
   const asked = entry();
   const outcome = admissionClient.admit(asked, true);
   flush();
@@ -177,7 +177,7 @@ test('after 2 s in all the call is a fault, and what may have been admitted is r
 test.each([
   ['refused', { kind: 'refused' as const, row: REFUSAL.insufficient_credits, facts: {} }],
   ['a fault', { kind: 'fault' as const, code: 'admission_error' as const }],
-])('%s after a retry: the other try may still be admitted, so the call is released blind', async (_name, answer) => {
+])('%s after a retry is released blind: the other attempt may still be admitted', async (_name, answer) => {
   const [once, twice] = [entry(), entry()];
   const refused = admissionClient.admit(once, true);
   flush();
@@ -197,7 +197,7 @@ test.each([
   expect(admissionClient.unansweredReleases()).toEqual([release]);
 });
 
-test('an endpoint that holds nothing leaves nothing to release', async () => {
+test('an endpoint without holds leaves nothing to release', async () => {
   const outcome = admissionClient.admit(entry(), false);
   flush();
   advance(2_025);
@@ -205,7 +205,7 @@ test('an endpoint that holds nothing leaves nothing to release', async () => {
   expect(admissionClient.unansweredReleases()).toEqual([]);
 });
 
-test('a replica that has left is forgotten, and the call goes on at once at whoever is there', async () => {
+test('a replica that has left is dropped, and any replica receives the request', async () => {
   for (const replica of ['slow', 'left']) replicas.heard(replica, 0);
   replicas.heard('left', 1);
   const asked = entry();
@@ -225,7 +225,7 @@ test('a replica that has left is forgotten, and the call goes on at once at whoe
   expect(busClient.sent.slice(3).map(({ replica }) => replica)).toEqual([undefined, undefined]);
 });
 
-test('replicas that have left cost a call no try', () => {
+test('replicas that have left do not count as attempts', () => {
   for (const replica of ['a', 'b', 'c']) replicas.heard(replica, 0);
   void admissionClient.admit(entry(), true);
   flush();
@@ -237,18 +237,18 @@ test('replicas that have left cost a call no try', () => {
   expect(shared).toHaveLength(4);
 });
 
-test('a replica that says that it leaves is asked by name no more, whatever it still answers', () => {
+test('a replica that announced its stop gets no more requests by name', () => {
   for (const replica of ['a', 'b', 'leaving']) replicas.heard(replica, 0);
   replicas.left('leaving', 1);
   replicas.heard('leaving', 2);
   expect(replicas.other([], 3)).not.toBe('leaving');
   expect(replicas.other(['a', 'b'], 3)).toBeUndefined();
-  // It comes back under its name.
+  // The replica starts again under the same name.
   replicas.heard('leaving', 20_000);
   expect(replicas.other(['a', 'b'], 20_000)).toBe('leaving');
 });
 
-test('nobody serves admission for a moment: it is asked again until somebody does', async () => {
+test('a request without any replica is repeated until one answers', async () => {
   const asked = entry();
   const outcome = admissionClient.admit(asked, true);
   flush();
@@ -263,7 +263,7 @@ test('nobody serves admission for a moment: it is asked again until somebody doe
   expect(await outcome).toMatchObject({ kind: 'admitted' });
 });
 
-test('nobody serves admission: a fault when the time of the call is over, and nothing to release', async () => {
+test('a request without any replica ends in a fault and leaves nothing to release', async () => {
   const outcome = admissionClient.admit(entry(), true);
   flush();
   for (let passed = 0; passed < 2_000; passed += SILENCE_SWEEP_MS) {
@@ -274,7 +274,7 @@ test('nobody serves admission: a fault when the time of the call is over, and no
   expect(admissionClient.unansweredReleases()).toEqual([]);
 });
 
-test('a fault whose decision was begun is released blind, though it was asked once', async () => {
+test('a fault after the decision began is released blind, also after one attempt', async () => {
   const asked = entry();
   const outcome = admissionClient.admit(asked, true);
   flush();
@@ -283,7 +283,7 @@ test('a fault whose decision was begun is released blind, though it was asked on
   expect(admissionClient.unansweredReleases()).toEqual([{ blind: true, id: asked.id, digests: asked.digests }]);
 });
 
-test('a lost connection is a fault at once', async () => {
+test('a lost connection is a fault immediately', async () => {
   const outcome = admissionClient.admit(entry(), true);
   flush();
   busClient.sent[0]?.fault('disconnected');
@@ -291,7 +291,7 @@ test('a lost connection is a fault at once', async () => {
 });
 
 // Covers r3
-test('an answer under a superseded token is void: the same id is asked again', async () => {
+test('an answer under a superseded epoch is void, and the same ID is sent again', async () => {
   const [before, after, asked] = [entry(), entry(), entry()];
   void admissionClient.admit(before, true);
   void admissionClient.admit(after, true);
@@ -308,11 +308,11 @@ test('an answer under a superseded token is void: the same id is asked again', a
 });
 
 // Covers r3
-test('an answer older than 5 s is not acted on: its hold is given back', async () => {
+test('an answer older than 5 s is ignored, and its hold is released', async () => {
   const asked = entry();
   const outcome = admissionClient.admit(asked, true);
   flush();
-  // The event loop was held up: the sweep has not run when the answer comes.
+  // The event loop was blocked, so the sweep has not run when the answer arrives.
   nowMs += 5_001;
   busClient.sent[0]?.answer({ answers: [admittedUnder(EPOCH, asked.id)] });
   expect(await outcome).toEqual(fault);
@@ -331,14 +331,14 @@ test.each(['gone', 'fault'] as const)('the answer %s is a fault', async (kind) =
   expect(await outcome).toEqual({ kind: 'fault', code: kind === 'gone' ? 'admission_error' : 'lookup_failed' });
 });
 
-test('nothing is asked while the edge may not admit', async () => {
+test('nothing is sent while the edge may not admit', async () => {
   mayAdmit = false;
   expect(await admissionClient.admit(entry(), true)).toEqual(fault);
   flush();
   expect(busClient.sent).toHaveLength(0);
 });
 
-test('an answer may end without its release while there is room, from its admission to the release', async () => {
+test('mayMeetOwnHold() is false while there is room, from admission to release', async () => {
   const asked = entry();
   const outcome = admissionClient.admit(asked, true);
   flush();
@@ -356,7 +356,7 @@ test('an answer may end without its release while there is room, from its admiss
   expect(admissionClient.accountsHeld).toBe(0);
 });
 
-test('a release is kept until it is answered, and its waiter is told once', () => {
+test('a release is kept until it is answered, and its callback runs once', () => {
   let told = 0;
   const id = makeUuidV7(0);
   admissionClient.release({ blind: true, id, digests: ['0'.repeat(64)] }, () => (told += 1));
@@ -367,7 +367,7 @@ test('a release is kept until it is answered, and its waiter is told once', () =
   expect([told, admissionClient.unansweredReleases().length]).toEqual([1, 0]);
 });
 
-test("the clock follows the limit store's", () => {
+test("the clock follows the limit store's clock", () => {
   void admissionClient.admit(entry(), true);
   flush();
   busClient.sent[0]?.answer({ now: 7_000 });

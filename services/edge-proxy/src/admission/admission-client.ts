@@ -20,18 +20,19 @@ import {
 } from './tick-batch.js';
 import { UnansweredReleases } from './unanswered-releases.js';
 
-/** After this silence the client asks another replica (docs/protocol.md#r3). */
+/** Time without an answer after which the client tries another replica (docs/protocol.md#r3). */
 const SILENCE_MS = 250;
-/** A call waits for admission at most this long, all tries included. */
+/** Longest time for which a call waits for admission, all attempts included. */
 const WAIT_MS_MAX = 2_000;
-/** The client ignores an older answer: its hold may have lapsed. */
+/** The client ignores an older answer, since its hold may have expired. */
 const ANSWER_AGE_MS_MAX = 5_000;
 /**
- * After each silence the client tries another replica. The first try names none, so the replica
- * that hangs may also be the one that answered last. One retry could therefore meet it again.
+ * Most attempts of one request, each at another replica. The first attempt names no replica, so it
+ * may reach a replica that hangs although it answered last. A single retry could reach that one
+ * again.
  */
 const TRIES_MAX = 4;
-/** Above these bounds of one edge, calls are answered `admission_error`. */
+/** Limits of one edge. Above them, calls are answered `admission_error`. */
 const QUESTIONS_MAX = 10_000;
 const RELEASES_MAX = 20_000;
 /** The entry waits for the end of this tick, so no silence is counted. */
@@ -49,14 +50,14 @@ export interface AdmissionClientParts {
   readonly replicas: KnownReplicas;
   /** Monotonic milliseconds. */
   readonly monotonicMs: () => number;
-  /** False while usage events wait too long to be stored. */
+  /** Returns false while usage events wait too long to be stored. */
   readonly mayAdmit: () => boolean;
 }
 
 /**
- * Sends admission the requests of calls. The requests of one tick of the event loop travel as one
- * message, and ids match the answers (docs/protocol.md#r1 and docs/protocol.md#r3). Heartbeats
- * repeat a release until it is answered.
+ * Sends the requests of calls to admission. The requests of one tick of the event loop are sent in
+ * one message, and answers are matched by ID (docs/protocol.md#r1 and docs/protocol.md#r3).
+ * Heartbeats repeat a release until it is answered.
  */
 export class AdmissionClient {
   readonly #parts: AdmissionClientParts;
@@ -75,12 +76,15 @@ export class AdmissionClient {
     this.#batch = new TickBatch(parts.edge, parts.tickEnd, (batch) => this.#send(batch, undefined));
   }
 
-  /** The order of refusals up to `rate_limited`, for a body that is read afterwards. */
+  /** Checks the refusals up to `rate_limited` before the body is read. */
   open(entry: OpenEntry): Promise<OpenOutcome> {
     return this.#ask(entry, false, false) as Promise<OpenOutcome>;
   }
 
-  /** `holds`: the endpoint is billed, so an admission takes a slot and a hold. */
+  /**
+   * Requests an admission. `holds` is true for billed endpoints, whose admission takes a slot and a
+   * hold.
+   */
   admit(entry: AdmitEntry, holds: boolean): Promise<AdmitOutcome> {
     return this.#ask(entry, true, holds) as Promise<AdmitOutcome>;
   }
@@ -92,15 +96,15 @@ export class AdmissionClient {
   }
 
   /**
-   * Whether a client of the account that calls again when its answer has ended may meet the hold of
-   * that answer's call (docs/protocol.md#r4).
-   * @param roomLeft of that call's admission
+   * Returns whether the account's next call, sent immediately after the response, could be refused
+   * because of the hold of the call that has just ended (docs/protocol.md#r4).
+   * @param roomLeft `roomLeft` of that call's admission
    */
   mayMeetOwnHold(account: string, roomLeft: number): boolean {
     return !this.#room.isEnough(account, roomLeft, this.#questions.size);
   }
 
-  /** Releases without an answer: each heartbeat repeats them. */
+  /** Returns the releases without an answer. Each heartbeat repeats them. */
   unansweredReleases(): ReleaseEntry[] {
     return this.#releases.all();
   }
@@ -113,7 +117,7 @@ export class AdmissionClient {
     return this.#releases.size;
   }
 
-  /** Accounts of which is remembered how many calls more they may have. */
+  /** Number of accounts whose room is tracked. */
   get accountsHeld(): number {
     return this.#room.size;
   }
@@ -196,12 +200,12 @@ export class AdmissionClient {
     this.#releases.answered(answer.released);
   }
 
-  /** Ignores late answers: the caller that timed out has already sent a release. */
+  /** Resolves one request. Ignores late answers, whose caller has already sent a release. */
   #resolveOne(message: SentBatch, answer: BatchAnswer, now: number): void {
     const question = this.#questions.get(answer.id);
     if (question === undefined) return;
-    // The answer to another try of the *open* before it: it says nothing of the admission, which is
-    // still to come.
+    // A late answer to another attempt of the preceding *open* says nothing about the admission,
+    // whose answer is still to come.
     if (question.isAdmit && message.opened.has(answer.id)) return;
     switch (answer.kind) {
       case 'admitted':
@@ -220,9 +224,10 @@ export class AdmissionClient {
   }
 
   /**
-   * The call is not admitted. Another try of it may still be admitted later, when slots are free
-   * again. A blind release gives back what that try would hold.
-   * @param mayHold this try may hold something: its decision was begun and its answer was lost
+   * Resolves a call that is not admitted. Another attempt of it may still be admitted later, when
+   * slots are free again. A blind release gives back what that attempt would hold.
+   * @param mayHold whether this attempt may have a hold, because its decision was begun and its
+   * answer was lost
    */
   #decline(question: Question, outcome: Outcome, mayHold = false): void {
     this.#close(question, outcome);
@@ -249,7 +254,7 @@ export class AdmissionClient {
     for (const question of asked) {
       if (question === undefined) continue;
       question.message = null;
-      // No replica received the message, so it does not count as a try.
+      // No replica received the message, so it does not count as an attempt.
       if (isUnserved) question.tries -= 1;
       else question.mayHaveArrived = true;
       if (code === 'disconnected' || question.tries >= TRIES_MAX) this.#giveUp(question);
@@ -258,9 +263,9 @@ export class AdmissionClient {
   }
 
   /**
-   * A replica that has left does not listen on its own subject any more, but others may. If no
-   * replica listens on the shared subject either, that may be a gap between two replicas. The
-   * client tries again after each silence until the call's time is over.
+   * Sends the requests without naming a replica, after the named one has left. If no replica
+   * receives that message either, there may be a gap between two replicas. The client then retries
+   * after each silence until the call's time is over.
    */
   #goOnWithout(replica: string, batch: AdmissionBatch): void {
     this.#parts.replicas.forget(replica);

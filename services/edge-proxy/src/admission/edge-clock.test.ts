@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { EdgeClock } from './edge-clock.js';
 
 // Covers r1
-test('the clock shows Redis time as the last quick answer told it', () => {
+test('the clock follows the Redis time of the last quick answer', () => {
   let own = 1_000;
   const clock = new EdgeClock({ nowMs: () => own });
   expect(clock.nowMs()).toBe(1_000);

@@ -3,14 +3,14 @@ import type { TargetReplica } from '../ports.js';
 import type { KnownReplicas } from './known-replicas.js';
 
 /**
- * An answer that took longer says little about the other clock; it is used only while nothing
- * better is known.
+ * Longest round trip of a precise answer. A slower answer is used only as long as there was no
+ * quick one.
  */
 const ROUND_TRIP_MS_MAX = 500;
 
 /**
- * Redis time as this edge knows it: the own clock, corrected by the `now` of admission's answers
- * (docs/protocol.md#r1). Ids, start and end of calls are read from it.
+ * The Redis time as this edge knows it: the local clock, corrected by the `now` of admission's
+ * answers (docs/protocol.md#r1). IDs, starts and ends of calls use it.
  */
 export class EdgeClock implements Clock {
   readonly #own: Clock;
@@ -25,7 +25,10 @@ export class EdgeClock implements Clock {
     return this.#own.nowMs() + this.#offsetMs;
   }
 
-  /** `redisNowMs` is admission's `now`; `roundTripMs` the time between question and answer. */
+  /**
+   * Corrects the clock. `redisNowMs` is admission's `now`; `roundTripMs` is the time between
+   * request and answer.
+   */
   correct(redisNowMs: number, roundTripMs: number): void {
     if (this.#isCorrected && roundTripMs > ROUND_TRIP_MS_MAX) return;
     this.#isCorrected = true;
@@ -33,13 +36,13 @@ export class EdgeClock implements Clock {
   }
 }
 
-/** Milliseconds for the first try, and for the second, which goes to another replica. */
+/** Timeouts in milliseconds for the first attempt, and for the second one, at another replica. */
 const FIRST_MS = 500;
 const SECOND_MS = 1_500;
 
 /**
- * Sends a request a second time, to another replica, if the first try fails. If that replica has
- * left, a third try goes to any replica. Rejects when all fail.
+ * Sends a request again, to another replica, if the first attempt fails. If that replica has left,
+ * a third attempt goes to any replica. Rejects if all attempts fail.
  */
 export async function requestTwice<A>(
   ask: (to: TargetReplica) => Promise<A>,

@@ -2,19 +2,24 @@ import { expect, test } from '@jest/globals';
 import { EpochTracker } from './epoch-tracker.js';
 
 test.each([
-  ['of one time, of two runs', ['run2.100.aa', 'run1.100.bb', 'run3.100.00'], [true, false, true], 'run3.100.00'],
-  ['heard in order', ['run1.100.aa', 'run2.200.bb', 'run1.100.aa'], [true, true, false], 'run2.200.bb'],
-  ['the older one was never heard', ['run2.200.bb', 'run1.100.aa', 'run2.200.bb'], [true, false, true], 'run2.200.bb'],
+  ['equal times of two runs', ['run2.100.aa', 'run1.100.bb', 'run3.100.00'], [true, false, true], 'run3.100.00'],
+  ['received in order', ['run1.100.aa', 'run2.200.bb', 'run1.100.aa'], [true, true, false], 'run2.200.bb'],
+  [
+    'the older one was never received',
+    ['run2.200.bb', 'run1.100.aa', 'run2.200.bb'],
+    [true, false, true],
+    'run2.200.bb',
+  ],
   ['one run', ['run1.100.aa', 'run1.101.bb', 'run1.99.cc'], [true, true, false], 'run1.101.bb'],
-  ['a newer one has more digits', ['run1.999.aa', 'run1.1000.bb'], [true, true], 'run1.1000.bb'],
-])('the token that was set last is current: %s', (_case, heard, answers, current) => {
+  ['the newer one has more digits', ['run1.999.aa', 'run1.1000.bb'], [true, true], 'run1.1000.bb'],
+])('the epoch that was set last is current: %s', (_case, heard, answers, current) => {
   const epochs = new EpochTracker(() => 0);
   expect(heard.map((token) => epochs.observe(3, token))).toEqual(answers);
   expect(epochs.all()).toEqual([{ bucket: 3, token: current }]);
 });
 
 // Covers r12
-test('the run with the newest epoch of all decides in each bucket, also where its epoch is the earlier one', () => {
+test('the run with the newest epoch is in force in all buckets', () => {
   const epochs = new EpochTracker(() => 0);
   expect(epochs.observe(1, 'old.200.aa')).toBe(true);
   expect(epochs.observe(1, 'new.100.bb')).toBe(false);
@@ -30,7 +35,7 @@ test('the run with the newest epoch of all decides in each bucket, also where it
   expect(epochs.run()).toEqual({ id: 'new', setAt: 300 });
 });
 
-test('a run that somebody uses decides, before one of its epochs is heard', () => {
+test('a run in use is in force before one of its epochs is received', () => {
   const epochs = new EpochTracker(() => 0);
   epochs.observe(1, 'old.200.aa');
   epochs.observeRun({ id: 'new', setAt: 199 });
@@ -43,16 +48,16 @@ test('a run that somebody uses decides, before one of its epochs is heard', () =
 });
 
 // Covers r3
-test('what a run answers to a question that was asked under its known epoch was set after that one', () => {
+test('an epoch received for a request sent under the known one supersedes it', () => {
   let now = 10;
   const epochs = new EpochTracker(() => now);
   expect(epochs.observe(1, 'run.500.ahead', 5)).toBe(true);
-  // Asked before the known one was heard: an answer that comes late.
+  // A late answer to a request that was sent before the known epoch was received.
   expect(epochs.observe(1, 'run.100.late', 9)).toBe(false);
   now = 20;
   expect(epochs.observe(1, 'run.200.emptied')).toBe(false);
   expect(epochs.observe(1, 'run.200.emptied', 11)).toBe(true);
-  // Late answers change nothing; nor does one of another run that is earlier.
+  // Late answers change nothing, and neither does an earlier epoch of another run.
   expect(epochs.observe(1, 'run.500.ahead', 19)).toBe(false);
   expect(epochs.observe(1, 'other.499.x', 25)).toBe(false);
   expect(epochs.current(1)).toBe('run.200.emptied');

@@ -3,35 +3,37 @@ import type { BucketEpochs, RedisRun } from '@gateway/contracts/messages';
 
 interface Epoch {
   readonly token: string;
-  /** Epoch ms. An epoch that must have followed a later one counts as set just after that. */
+  /** Epoch ms. An epoch that must have followed a later one counts as set just after that one. */
   readonly setAt: number;
-  /** Since when this edge knows it, monotonic ms. */
+  /** When this edge received it, in monotonic ms. */
   readonly heardAt: number;
 }
 
 /**
- * Tracks the run of Redis that decides, and its epoch of each bucket. Of two runs the one with the
- * newest epoch decides, and of two with epochs of one time the one with the greater id, as for
- * admission (docs/protocol.md#r12): in one bucket alone the order may be another. Answers under an
- * epoch of another run, or under an earlier one of the bucket, are void (docs/protocol.md#r3). The
- * order of arrival says nothing: an answer of a lost limit store may come late, and under an epoch
- * that this edge has never seen. But what the same run answers to a question that was asked when
- * the known epoch was known already, was set after that one: a limit store that was emptied may get
- * its next epoch from a replica whose clock is behind.
+ * Tracks the Redis run in force, and its epoch of each bucket. The run with the newest epoch is in
+ * force; if two runs have epochs of the same time, the one with the greater ID. Admission uses the
+ * same rule (docs/protocol.md#r12). The order in a single bucket may differ. Answers under an epoch
+ * of another run, or under an earlier epoch of the bucket, are void (docs/protocol.md#r3).
+ * The order of arrival is not used, since an answer of a lost limit store may arrive late, and
+ * under an epoch that this edge has never received. There is one exception. If the request was sent
+ * when the known epoch was already known, another epoch of the same run in the answer was set
+ * later: a limit store that was emptied may get its next epoch from a replica whose clock is
+ * behind.
  */
 export class EpochTracker {
   #run: RedisRun | undefined;
   readonly #buckets: (Epoch | undefined)[] = new Array<undefined>(BUCKETS_TOTAL).fill(undefined);
 
-  /** @param monotonicMs milliseconds that never go back */
+  /** @param monotonicMs returns monotonic milliseconds */
   constructor(private readonly monotonicMs: () => number) {}
 
   /**
-   * Records an epoch. False if it is superseded: its sender saw a limit store that is lost.
-   * @param askedAt when the question was sent that this answers, monotonic ms; absent: nobody asked
+   * Records an epoch. Returns false if it is superseded, so its sender used a lost limit store.
+   * @param askedAt monotonic ms at which the request was sent; absent if the message is not an
+   * answer
    */
   observe(bucket: number, token: string, askedAt = -Infinity): boolean {
-    // Nearly every answer: what is known is of the run that decides.
+    // The usual case: the epoch is known and its run is in force.
     if (this.#buckets[bucket]?.token === token) return true;
     const run = runOf(token);
     this.observeRun(run);
@@ -43,7 +45,9 @@ export class EpochTracker {
     return true;
   }
 
-  /** A run that is used. A later one than the run that is known supersedes it, in all buckets. */
+  /**
+   * Records a run in use. If it is later than the known run, it supersedes that one in all buckets.
+   */
   observeRun(run: RedisRun): void {
     if (this.#run !== undefined && !isLater(run, this.#run)) return;
     if (run.id !== this.#run?.id) this.#buckets.fill(undefined);
@@ -51,25 +55,25 @@ export class EpochTracker {
   }
 
   /**
-   * The run that decides; undefined: none is known. By it a replica of admission notices that its
-   * Redis has been superseded.
+   * Returns the run in force, or undefined if none is known. From it a replica of admission learns
+   * that its Redis has been superseded.
    */
   run(): RedisRun | undefined {
     return this.#run;
   }
 
-  /** Of the run that decides; undefined: none of its epochs of this bucket is known. */
+  /** Returns the bucket's epoch in the run in force, or undefined if none is known. */
   current(bucket: number): string | undefined {
     return this.#buckets[bucket]?.token;
   }
 
-  /** The epochs of the run that decides, as heartbeats carry them. */
+  /** Returns the epochs of the run in force, as heartbeats carry them. */
   all(): BucketEpochs {
     return this.#buckets.flatMap((known, bucket) => (known === undefined ? [] : [{ bucket, token: known.token }]));
   }
 }
 
-/** Reads `<run id>.<time>.<random>`. One that does not say its time was set before all others. */
+/** Parses `<run id>.<time>.<random>`. An epoch without a time counts as earlier than all others. */
 function runOf(token: string): RedisRun {
   const [id = '', time, random] = token.split('.');
   return { id, setAt: random === undefined ? 0 : Number(time) || 0 };

@@ -1,12 +1,13 @@
-/** A replica that was silent for so long gets no requests by name. */
+/** Silence after which a replica gets no requests by name. */
 const FORGET_MS = 60_000;
-/** With fewer replicas than this a retry names none. */
+/** With fewer replicas than this, a retry names none. */
 const OTHERS_MIN = 2;
-/** For so long after a replica announced its stop, its late answers do not make it known again. */
+/** Time after a replica's announced stop in which its late answers do not add it again. */
 const LEAVING_MS = 10_000;
 
 /**
- * Tracks the replicas of admission by their answers. A retry goes to the subject of another one.
+ * Tracks the replicas of admission by their answers, so that a retry can be sent to another
+ * replica.
  */
 export class KnownReplicas {
   readonly #heardAt = new Map<string, number>();
@@ -17,12 +18,12 @@ export class KnownReplicas {
     this.#heardAt.set(replica, nowMs);
   }
 
-  /** The replica does not listen any more. Its next answer makes it known again. */
+  /** Removes a replica that no longer receives requests. Its next answer adds it again. */
   forget(replica: string): void {
     this.#heardAt.delete(replica);
   }
 
-  /** The replica announced its stop. Its remaining answers do not make it known again. */
+  /** Removes a replica that announced its stop. Its remaining answers do not add it again. */
   left(replica: string, nowMs: number): void {
     for (const [one, at] of this.#leftAt) if (nowMs - at > LEAVING_MS) this.#leftAt.delete(one);
     this.#leftAt.set(replica, nowMs);
@@ -38,9 +39,9 @@ export class KnownReplicas {
   }
 
   /**
-   * Gives the replica that answered last among those not yet `asked`; one that hangs has been
-   * silent longest. Undefined, which means any replica, if fewer than two are known or all were
-   * asked.
+   * Returns the replica that answered last among those not in `asked`; a replica that hangs has
+   * been silent longest. Returns undefined, which means any replica, if fewer than two are known or
+   * all were tried.
    */
   other(asked: readonly string[], nowMs: number): string | undefined {
     for (const [replica, at] of this.#heardAt) if (nowMs - at > FORGET_MS) this.#heardAt.delete(replica);

@@ -11,7 +11,7 @@ function known(): KnownReplicas {
   return replicas;
 }
 
-test('a replica that has left is forgotten, and any other one is asked', async () => {
+test('a replica that has left is dropped, and any other one is tried', async () => {
   const replicas = known();
   const asked: (string | undefined)[] = [];
   const answer = await requestTwice(
@@ -27,7 +27,7 @@ test('a replica that has left is forgotten, and any other one is asked', async (
   expect(replicas.other([], 2)).toBeUndefined();
 });
 
-test('a replica that is silent is not asked a third time', async () => {
+test('a silent replica is not tried a third time', async () => {
   let asked = 0;
   const ask = (): Promise<never> => {
     asked += 1;

@@ -9,7 +9,7 @@ import {
 import type { AdmissionBatch } from '../ports.js';
 
 /**
- * Collects what one tick of the event loop asks of admission and sends it at the end of the tick
+ * Collects the requests to admission of one tick of the event loop and sends them at its end
  * (docs/decisions/0030-batch-by-event-loop-tick.md).
  */
 export class TickBatch {
@@ -60,7 +60,8 @@ export function emptyBatch(edge: string): AdmissionBatch {
 }
 
 /**
- * Splits a batch by the bound on entries: one message except after a burst, none if it is empty.
+ * Splits a batch by the limit of entries. Returns one message except after a burst, and none for an
+ * empty batch.
  */
 export function splitBatch(batch: AdmissionBatch): AdmissionBatch[] {
   const most = Math.max(batch.opens.length, batch.admits.length, batch.releases.length);
@@ -80,9 +81,9 @@ export function splitBatch(batch: AdmissionBatch): AdmissionBatch[] {
 }
 
 /**
- * Runs work at the end of this tick of the event loop. All messages of one tick leave in one write
- * to the bus (docs/decisions/0030-batch-by-event-loop-tick.md): one write for each message costs
- * more than composing the messages.
+ * Runs work at the end of this tick of the event loop. All messages of one tick are then sent in
+ * one write to the bus (docs/decisions/0030-batch-by-event-loop-tick.md), since one write per
+ * message costs more than composing the messages.
  */
 export class TickEnd {
   #due: (() => void)[] = [];
@@ -91,7 +92,7 @@ export class TickEnd {
     if (this.#due.push(work) === 1) setImmediate(() => this.#run());
   }
 
-  /** Runs everything in one callback: between two callbacks the bus would write. */
+  /** Runs all work in one callback, since the bus would write between two callbacks. */
   #run(): void {
     const works = this.#due;
     this.#due = [];
@@ -122,17 +123,17 @@ export type Outcome = AdmitOutcome | OpenOutcome;
 export interface Question {
   readonly entry: OpenEntry | AdmitEntry;
   readonly isAdmit: boolean;
-  /** An admission makes a hold, which a release must give back. */
+  /** Whether an admission makes a hold, which a release must give back. */
   readonly holds: boolean;
   readonly askedAt: number;
   readonly resolve: (outcome: Outcome) => void;
-  /** When it was sent last. Infinity while it waits for the end of this tick. */
+  /** Time of the last attempt. Infinity while the entry waits for the end of this tick. */
   sentAt: number;
-  /** Tries that a replica may have received. */
+  /** Number of attempts that a replica may have received. */
   tries: number;
-  /** Replicas that were asked by name. */
+  /** Replicas that were tried by name. */
   readonly asked: string[];
-  /** A replica may have received it. */
+  /** Whether a replica may have received it. */
   mayHaveArrived: boolean;
   message: SentBatch | null;
 }
@@ -141,7 +142,7 @@ export interface Question {
 export interface SentBatch {
   readonly sentAt: number;
   unanswered: number;
-  /** Ids that it asks to open: their *admit* comes in another message. */
+  /** IDs of its *open* entries. Their *admit* entries are in another message. */
   readonly opened: ReadonlySet<string>;
   close(): void;
 }

@@ -7,7 +7,7 @@ interface Pending {
   readonly answered: (() => void) | null;
 }
 
-/** Releases that admission has not confirmed. Only its answer proves that a hold was given back. */
+/** Releases that admission has not confirmed. Only its answer shows that a hold was given back. */
 export class UnansweredReleases {
   readonly #pending = new EphemeralMap<string, Pending>();
   readonly #room: AccountRoom;
@@ -24,7 +24,7 @@ export class UnansweredReleases {
     this.#pending.set(entry.id, { entry, answered });
   }
 
-  /** Calls each waiter once. Ignores unknown ids. */
+  /** Calls each callback once. Ignores unknown IDs. */
   answered(ids: readonly string[]): void {
     for (const id of ids) {
       const pending = this.#pending.get(id);

@@ -26,7 +26,7 @@ async function replay(log: string): Promise<{ code: number; told: string }> {
   return { code, told };
 }
 
-test('the log of an edge that ended without NATS: each of its events is in the stream afterwards, byte for byte', async () => {
+test("the command stores every event of an edge's log byte for byte", async () => {
   const billing = await bus.connect('billing');
   const stored: UsageEvent[] = [];
   await billing.ensureStream({
@@ -70,7 +70,7 @@ test('the log of an edge that ended without NATS: each of its events is in the s
   await consumer.stop();
 }, 60_000);
 
-test('a line that is cut short is told with its number, and fails the command', async () => {
+test('the command reports a truncated line by its number and fails', async () => {
   const { code, told } = await replay('{"unstoredUsage":1,"shard":0,"event":"{\\"id');
   expect(code).toBe(1);
   expect(told).toContain('line 1: it is cut short');

@@ -4,12 +4,12 @@ import type { HeldCall } from './running-calls.js';
 
 /** Bytes of a part besides its lists. */
 const HEAD_BYTES = 512;
-/** Bytes of an epoch and what names it, at most. */
+/** Most bytes of an epoch and its field names. */
 const EPOCH_BYTES = 192;
-/** Bytes of a comma, an id, an endpoint, and the field names of an item. */
+/** Bytes of a comma, an ID, an endpoint, and the field names of an item. */
 const ITEM_BYTES = 160;
 
-/** What one message of a heartbeat lists. */
+/** The lists in one message of a heartbeat. */
 export interface HeartbeatPart {
   readonly named: readonly HeldCall[];
   readonly calls: readonly HeldCall[];
@@ -18,7 +18,7 @@ export interface HeartbeatPart {
 
 const sizes = new WeakMap<object, number>();
 
-/** Bytes of an object as JSON. Measured once, since a repeated item does not change. */
+/** Returns the bytes of an object as JSON. Measured once per object, since items do not change. */
 function bytesOf(item: object): number {
   let bytes = sizes.get(item);
   if (bytes === undefined) sizes.set(item, (bytes = Buffer.byteLength(JSON.stringify(item))));
@@ -26,8 +26,8 @@ function bytesOf(item: object): number {
 }
 
 /**
- * Cuts what a heartbeat lists into parts that each fit into one message. Keeps the order of each
- * list. Gives an empty part if there is nothing to list.
+ * Splits the lists of a heartbeat into parts that each fit into one message. Keeps the order of
+ * each list. Returns one empty part if there is nothing to list.
  */
 export function cutParts({ named, calls, releases }: HeartbeatPart): HeartbeatPart[] {
   const tags = new Set(named.map(({ tag }) => tag)).size;

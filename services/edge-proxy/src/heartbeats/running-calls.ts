@@ -9,11 +9,12 @@ export interface HeldCall {
   readonly bucket: number;
   /** The call epoch. Only a heartbeat reply changes it. */
   tag: string;
-  /** Ends the call from outside. Does nothing if its answer is already complete. */
+  /** Ends the call. Does nothing if its response is already complete. */
   abort(why: AbortReason): void;
 }
 
 /**
+ * Why a call is ended.
  * `admission`: admission ends the call (account suspended, slot taken back).
  * `drain`: the edge stops and its drain time is over.
  */
@@ -22,7 +23,7 @@ export type AbortReason = 'admission' | 'drain';
 /** The calls of this edge that have a hold. */
 export class RunningCalls {
   readonly #calls = new EphemeralMap<string, HeldCall>();
-  /** Why no call runs any more; null: calls run. */
+  /** Why all calls were ended, or null while calls may run. */
   #abortedAll: AbortReason | null = null;
 
   get size(): number {
@@ -46,7 +47,7 @@ export class RunningCalls {
     this.#calls.get(id)?.abort(why);
   }
 
-  /** Ends those that run, and each that is added from now on. */
+  /** Ends all running calls, and each call that is added later. */
   abortAll(why: AbortReason): void {
     this.#abortedAll = why;
     for (const call of this.all()) call.abort(why);

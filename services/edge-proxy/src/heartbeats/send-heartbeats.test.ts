@@ -76,7 +76,7 @@ function heldCall(tag = 't1'): HeldCall {
   return call;
 }
 
-/** As long as the limit store's own are. */
+/** Returns an epoch as long as those of the limit store. */
 const bucketEpoch = (n: number): string => `${'a'.repeat(40)}.${1_800_000_000_000 + n}.${'b'.repeat(16)}`;
 
 const reply = (more: Partial<HeartbeatReply>): HeartbeatReply => ({
@@ -89,7 +89,7 @@ const reply = (more: Partial<HeartbeatReply>): HeartbeatReply => ({
   ...more,
 });
 
-test('an idle edge sends heartbeats too, with growing numbers', async () => {
+test('an idle edge sends heartbeats with increasing numbers', async () => {
   await heartbeats.send();
   await heartbeats.send();
   expect(busClient.heartbeats).toMatchObject([
@@ -99,7 +99,7 @@ test('an idle edge sends heartbeats too, with growing numbers', async () => {
 });
 
 // Covers r4; r5
-test('a heartbeat names every call with its hold and tag, and every release that nobody answered', async () => {
+test('a heartbeat lists each call with its hold and epoch and each unanswered release', async () => {
   const call = heldCall();
   admissionClient.release({ blind: true, id: makeUuidV7(0), digests: ['0'.repeat(64)] }, null);
   await heartbeats.send();
@@ -109,7 +109,7 @@ test('a heartbeat names every call with its hold and tag, and every release that
   expect([heartbeat?.releases.length, others]).toEqual([1, []]);
 });
 
-test('more than 500 calls go in chunks of one heartbeat', async () => {
+test('more than 500 calls are split into chunks of one heartbeat', async () => {
   for (let count = 0; count < HEARTBEAT_CALLS_MAX + 1; count += 1) heldCall();
   await heartbeats.send();
   expect(busClient.heartbeats.map(({ n, chunk, chunks, calls }) => [n, chunk, chunks, calls.length])).toEqual([
@@ -118,7 +118,7 @@ test('more than 500 calls go in chunks of one heartbeat', async () => {
   ]);
 });
 
-test('calls of a bucket stand in one message', async () => {
+test('the calls of a bucket are in one message', async () => {
   const calls = Array.from({ length: 2 * HEARTBEAT_CALLS_MAX }, () => heldCall());
   for (const [at, call] of calls.entries()) {
     running.remove(call.id);
@@ -131,7 +131,7 @@ test('calls of a bucket stand in one message', async () => {
   expect(buckets).toEqual([new Set([0]), new Set([1])]);
 });
 
-test('a heartbeat whose calls and releases are long is cut so that the bus takes each part, and nothing is left out', async () => {
+test('a heartbeat with long items is split into parts that fit, without losing any', async () => {
   const [first] = [heldCall()];
   running.remove(first.id);
   const windows = (['session_5h', 'weekly', 'monthly'] as const).flatMap((type) =>
@@ -166,14 +166,14 @@ test('a heartbeat whose calls and releases are long is cut so that the bus takes
     busClient.heartbeats.map((_heartbeat, index) => [index, busClient.heartbeats.length]),
   );
   for (const heartbeat of busClient.heartbeats) expect(edgeHeartbeat.body.safeParse(heartbeat).success).toBe(true);
-  // A heartbeat reply names a part: it changes the tags of that part's calls.
+  // A heartbeat reply applies to one part, so it changes the call epochs of that part only.
   heartbeats.onReply(reply({ n: 1, chunk: 1, tokens: [{ bucket: TEST_BUCKET, token: bucketEpoch(1_000) }] }));
   const changed = running.all().filter(({ tag }) => tag === bucketEpoch(1_000));
   expect(changed.map(({ id }) => id)).toEqual(busClient.heartbeats[1]?.calls.map(({ id }) => id));
 });
 
 // Covers r5
-test('tags change only by the heartbeat reply that named the call', async () => {
+test('a call epoch changes only by a reply to a heartbeat that listed the call', async () => {
   epochs.observe(TEST_BUCKET, 't1');
   const early = heldCall();
   await heartbeats.send();
@@ -195,7 +195,7 @@ const answered = async (more: Partial<HeartbeatReply> = {}): Promise<Heartbeat |
 };
 
 // Covers r5
-test('after a full heartbeat a short one names what is listed, and lists only what is new', async () => {
+test('a short heartbeat names the listed calls and lists only new ones', async () => {
   epochs.observe(TEST_BUCKET, bucketEpoch(1));
   epochs.observe(TEST_BUCKET + 1, bucketEpoch(2));
   const [first, ended] = [heldCall(), heldCall()];
@@ -218,11 +218,11 @@ test('after a full heartbeat a short one names what is listed, and lists only wh
     { n: 3, tokens: [{ bucket: TEST_BUCKET, token: bucketEpoch(3) }], names: names([first.id, late.id]), calls: [] },
     { n: 3, names: [], calls: [{ id: later.id }] },
   ]);
-  // What lists calls stays in the stream, what names them is replaced.
+  // Messages that list calls stay in the stream. Messages that only name them replace each other.
   expect(busClient.places).toEqual(['0', '0', 'new-1', '0', 'new-2']);
 });
 
-test('a reply gives a call that is only named its epoch', async () => {
+test('a reply sets the epoch of a call that was only named', async () => {
   const call = heldCall();
   await answered();
   await answered({ tokens: [{ bucket: TEST_BUCKET, token: 't2' }] });
@@ -232,7 +232,7 @@ test('a reply gives a call that is only named its epoch', async () => {
 // Covers r5
 test.each<[string, () => unknown]>([
   [
-    '64 messages have listed what is new',
+    '64 messages have listed new calls',
     async () => {
       for (let count = 0; count < 64; count += 1) {
         heldCall();
@@ -241,11 +241,11 @@ test.each<[string, () => unknown]>([
     },
   ],
   ['30 seconds have passed', () => void (now += 30_000)],
-  ['nobody has answered the one before', () => heartbeats.send()],
-  ['admission asks for one', () => heartbeats.onReply(reply({ n: 2, full: true }))],
+  ['the previous one was not answered', () => heartbeats.send()],
+  ['admission requests a full one', () => heartbeats.onReply(reply({ n: 2, full: true }))],
   ['admission restores a bucket', () => heartbeats.onResyncRequest({ tokens: [{ bucket: 9, token: bucketEpoch(9) }] })],
   [
-    'one was not stored',
+    'the previous one was not stored',
     async () => {
       const store = busClient.storeHeartbeat.bind(busClient);
       busClient.storeHeartbeat = () => Promise.reject(new Error('not stored'));
@@ -262,7 +262,7 @@ test.each<[string, () => unknown]>([
   expect(await answered()).not.toHaveProperty('names');
 });
 
-test('a heartbeat reply aborts calls and answers releases', async () => {
+test('a heartbeat reply ends calls and confirms releases', async () => {
   const call = heldCall();
   const id = makeUuidV7(0);
   admissionClient.release({ blind: true, id, digests: ['0'.repeat(64)] }, null);
@@ -272,12 +272,12 @@ test('a heartbeat reply aborts calls and answers releases', async () => {
   expect(admissionClient.unansweredReleases()).toEqual([]);
 });
 
-test('a report is answered at once by a heartbeat that quotes the new token', async () => {
+test('a resync request is answered immediately by a heartbeat with the new epoch', async () => {
   heartbeats.onResyncRequest({ tokens: [{ bucket: 7, token: 'new' }] });
   expect(busClient.heartbeats).toMatchObject([{ tokens: [{ bucket: 7, token: 'new' }] }]);
 });
 
-test('however many ask while a heartbeat is under way, one more follows it, and carries what all of them told', async () => {
+test('requests during a heartbeat share one more, which quotes all their epochs', async () => {
   let goOn: () => void = () => undefined;
   const held = new Promise<void>((resolve) => (goOn = resolve));
   const sent: Heartbeat[] = [];
@@ -294,14 +294,14 @@ test('however many ask while a heartbeat is under way, one more follows it, and 
   expect(sent.map(({ tokens }) => tokens.length)).toEqual([1, 49]);
 });
 
-test('epochs that a stored heartbeat has quoted are not reported again; those that none has, are', async () => {
+test('a resync request sends a heartbeat only for epochs that were not quoted yet', async () => {
   const asks = async (token: string): Promise<number> => {
     heartbeats.onResyncRequest({ tokens: [{ bucket: 7, token }] });
     await new Promise(setImmediate);
     return busClient.heartbeats.length;
   };
   expect([await asks(bucketEpoch(1)), await asks(bucketEpoch(1)), await asks(bucketEpoch(2))]).toEqual([1, 1, 2]);
-  // One that is superseded: the edge has told a newer one.
+  // This epoch is superseded: the edge has already quoted a newer one.
   expect(await asks(bucketEpoch(1))).toBe(2);
   busClient.storeHeartbeat = async (heartbeat) => {
     busClient.heartbeats.push(heartbeat);
@@ -310,7 +310,7 @@ test('epochs that a stored heartbeat has quoted are not reported again; those th
   expect([await asks(bucketEpoch(3)), await asks(bucketEpoch(3))]).toEqual([3, 4]);
 });
 
-test('the last heartbeat says so', async () => {
+test('stop() sends a last heartbeat that is marked as last', async () => {
   await heartbeats.stop();
   expect(busClient.heartbeats.at(-1)).toMatchObject({ last: true, calls: [] });
   const sent = busClient.heartbeats.length;

@@ -7,9 +7,9 @@ import type { Heartbeat, BusClient, HeartbeatReply, ResyncRequest } from '../por
 import { cutParts, type HeartbeatPart } from './cut-parts.js';
 import type { HeldCall, RunningCalls } from './running-calls.js';
 
-/** Replies to older heartbeats are ignored. */
+/** Number of heartbeats to which a reply is still accepted. */
 const REMEMBERED_HEARTBEATS_MAX = 8;
-/** So long after a full heartbeat, or after so many messages, the next one is due. */
+/** Time or number of messages after a full heartbeat at which the next full one is due. */
 const FULL_EVERY_MS = 30_000;
 const ADDITIONS_MAX = 64;
 
@@ -31,18 +31,21 @@ interface SentHeartbeat {
   isAnswered: boolean;
 }
 
-/** The last full heartbeat, and what short ones have added to it, as far as the stream has it. */
+/**
+ * The calls and epochs in the last full heartbeat and in the short ones after it, as far as they
+ * are stored.
+ */
 interface Listing {
   readonly at: number;
   readonly calls: WeakSet<HeldCall>;
   readonly epochs: ReadonlyMap<number, string>;
-  /** Messages of short ones that list calls. */
+  /** Number of messages of short heartbeats that list calls. */
   additions: number;
 }
 
 /**
- * Sends admission the running calls every `everyMs` milliseconds, also when there are none, and
- * handles its replies (docs/protocol.md#r5).
+ * Sends the running calls to admission every `everyMs` milliseconds, even if there are none, and
+ * handles the replies (docs/protocol.md#r5).
  */
 export class Heartbeats {
   readonly #parts: HeartbeatsParts;
@@ -50,11 +53,11 @@ export class Heartbeats {
   readonly #timer: NodeJS.Timeout;
   #n = 0;
   #isLast = false;
-  /** What short heartbeats only name; null: the next one is full. */
+  /** The calls that a short heartbeat only names. If null, the next heartbeat is full. */
   #listing: Listing | null = null;
   #isFullWanted = false;
   readonly #flights = new SingleFlight<void>();
-  /** The epoch of each bucket in the last heartbeat that was stored whole. */
+  /** The epoch of each bucket in the last heartbeat that was stored completely. */
   #quoted: ReadonlyMap<number, string> = new Map();
 
   constructor(parts: HeartbeatsParts) {
@@ -63,18 +66,19 @@ export class Heartbeats {
   }
 
   /**
-   * Sends a heartbeat when the one under way, if any, has ended; who asks meanwhile shares it.
-   * Resolves when all its chunks are stored or have failed. The next heartbeat makes up for a
-   * failure.
+   * Sends a heartbeat when the one in flight, if any, has ended. Callers in the meantime share one
+   * heartbeat. Resolves when all its chunks are stored or have failed. A failure is not retried,
+   * since the next heartbeat replaces it.
    */
   send(): Promise<void> {
     return this.#flights.follow('', () => this.#store());
   }
 
   /**
-   * Admission restores buckets and needs a full heartbeat that carries their new epochs. One that
-   * was stored with them is enough: no call of a bucket begins while it is restored. Or it says
-   * which run of Redis is used (docs/protocol.md#r12).
+   * Handles a resync request. Admission restores buckets and needs a full heartbeat that quotes
+   * their new epochs. A heartbeat that was already stored with them suffices, because no call of a
+   * bucket begins while the bucket is restored. The request may also name the Redis run in use
+   * (docs/protocol.md#r12).
    */
   onResyncRequest({ tokens, run }: ResyncRequest): void {
     const { epochs } = this.#parts;
@@ -118,7 +122,8 @@ export class Heartbeats {
   async #store(): Promise<void> {
     const { bus, epochs, monotonicMs, onFailed, running } = this.#parts;
     const at = monotonicMs();
-    // Those of a bucket in one message: admission runs a script for each bucket of a message.
+    // Keeps the calls of a bucket in one message, since admission runs one script per bucket and
+    // message.
     const calls = running.all().sort((call, other) => call.bucket - other.bucket);
     const listing = this.#isFullDue(at) ? null : this.#listing;
     const known = epochs.all();
@@ -140,14 +145,17 @@ export class Heartbeats {
     for (const part of parts) for (const call of part.calls) this.#listing?.calls.add(call);
   }
 
-  /** A short one is enough while admission answers, and the stream has a full one. */
+  /**
+   * Returns whether the next heartbeat must be full. A short one suffices while admission replies
+   * and the stream has a full one.
+   */
   #isFullDue(now: number): boolean {
     if (this.#listing === null || this.#isFullWanted || this.#isLast) return true;
     if (this.#sent.get(this.#n)?.isAnswered !== true) return true;
     return now - this.#listing.at >= FULL_EVERY_MS || this.#listing.additions >= ADDITIONS_MAX;
   }
 
-  /** @param listing what a short heartbeat adds to; null: this one is full */
+  /** @param listing the calls that a short heartbeat only names; null for a full heartbeat */
   #cut(running: readonly HeldCall[], listing: Listing | null): { parts: HeartbeatPart[]; places: string[] } {
     const releases = this.#parts.admissionClient.unansweredReleases();
     if (listing === null) {

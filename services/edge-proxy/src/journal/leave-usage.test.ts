@@ -11,7 +11,7 @@ const EVENTS: readonly UnstoredEvent[] = [0, 3].map((shard) => ({
   json: Buffer.from(packedTextOf(testEvent())),
 }));
 
-/** A journal of two events: the stream takes them at the look with this number, if ever. */
+/** A journal of two events. The stream stores them at the wait with this number, if at all. */
 function journalTaken(atLook: number) {
   const waits: number[] = [];
   const rest = (): readonly UnstoredEvent[] => (waits.length >= atLook ? [] : EVENTS);
@@ -43,13 +43,13 @@ class FakeSpool {
   };
 }
 
-test('what the stream takes at once leaves nothing', async () => {
+test('leave() writes nothing if the stream stores all events immediately', async () => {
   const [spool, log] = [new FakeSpool(), recordingLog()];
   expect(await new UnstoredUsage(journalTaken(1), spool, log).leave(10_000)).toBe('stored');
   expect([spool.keeps, log.lines]).toEqual([0, []]);
 });
 
-test('the file is there during the whole wait, and gone when the stream has all of it', async () => {
+test('leave() keeps the file while it waits and deletes it when all is stored', async () => {
   const [spool, log] = [new FakeSpool(), recordingLog()];
   const journal = journalTaken(2);
   const { idle } = journal;
@@ -63,7 +63,7 @@ test('the file is there during the whole wait, and gone when the stream has all 
 });
 
 // Covers an edge is told to stop
-test('what the stream has not taken by the end of the grace stays in the file', async () => {
+test('leave() keeps the file if the stream has not stored all events in time', async () => {
   const [spool, log] = [new FakeSpool(), recordingLog()];
   expect(await new UnstoredUsage(journalTaken(Infinity), spool, log).leave(10_000)).toBe('kept');
   expect(spool.kept).toEqual(EVENTS);
@@ -71,12 +71,12 @@ test('what the stream has not taken by the end of the grace stays in the file', 
 
 // Covers an edge is told to stop
 test.each([null, Object.assign(new FakeSpool(), { isFull: true })])(
-  'without a file that can be written the log holds each event in a line that the command stores again',
+  'leave() logs each event in a line that the command can store if no file works',
   async (spool) => {
     const log = recordingLog();
     expect(await new UnstoredUsage(journalTaken(Infinity), spool, log).leave(10_000)).toBe('logged');
-    // As a collector hands logs out: prefixed, among other lines, once cut short, one of a newer
-    // form.
+    // The log as a collector returns it: with prefixes, among other lines, with a truncated line
+    // and one of a newer version.
     const lines = log.lines.map(
       ({ level, facts, text }) => `edge-proxy-1  | ${JSON.stringify({ level, ...facts, text })}`,
     );
@@ -102,7 +102,7 @@ test.each([null, Object.assign(new FakeSpool(), { isFull: true })])(
   },
 );
 
-test('a stream that takes nothing is told to whoever replays', async () => {
+test('replayUsage() rejects when the stream stores nothing', async () => {
   const stream = { unstored: 2, idle: () => Promise.resolve(2), appendFrozen: () => undefined };
   await expect(replayUsage([], stream)).rejects.toThrow(/has not taken 2 events/);
 });

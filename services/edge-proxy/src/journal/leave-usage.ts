@@ -3,24 +3,26 @@ import type { UsageJournal } from './store-usage.js';
 import { lineOf, type UnstoredEvent } from './unstored-line.js';
 import type { UsageSpool } from './usage-spool.js';
 
-/** A stream that is there has taken everything by then. */
+/** Time in which a working stream has stored everything. */
 const AT_ONCE_MS = 500;
 /**
- * How often an edge that stops writes down, beside calls that still run, what the stream has not
- * taken of others: at most a file each time, 330 in the eleven minutes of a stop.
+ * Interval at which a stopping edge writes unstored events to a file while calls are still running.
+ * This makes at most one file each time, 330 in the eleven minutes of a stop.
  */
 const KEEP_EVERY_MS = 2_000;
 
-/** Where the events of an edge went that ends. */
+/** Where the last events of a stopping edge are. */
 export type Left = 'stored' | 'kept' | 'logged';
 
-/** The usage of an edge that stops, as far as no stream has it. */
+/** Saves the unstored usage events of an edge that stops. */
 export class UnstoredUsage {
-  /** Events that the spool has. */
+  /** Events that are already in the spool. */
   readonly #kept = new WeakSet<UnstoredEvent>();
   readonly #keeping: Background;
 
-  /** Begins to write into the spool what waits for longer than half a second. */
+  /**
+   * Starts to write events to the spool when the oldest one has waited longer than half a second.
+   */
   constructor(
     private readonly journal: Pick<UsageJournal, 'idle' | 'oldestAgeMs' | 'unstoredEvents'>,
     private readonly spool: Pick<UsageSpool, 'keep' | 'keepAll' | 'drop'> | null,
@@ -33,11 +35,11 @@ export class UnstoredUsage {
   }
 
   /**
-   * Once no call runs: waits until the stream has every event, but not longer than `waitMs`. What
-   * it does not have by then stays in the spool, whose files the next edge stores; without one, or
-   * if it cannot be written, in the log, a line for each event, which `npm run replay-usage`
-   * stores. The spool has all of it before the wait already, so that a kill during it loses
-   * nothing.
+   * Waits until the stream has stored every event, at most `waitMs`. Called when no call is
+   * running. Events that are not stored by then stay in the spool, whose files the next edge
+   * stores. If there is no spool or it cannot be written, each event is logged in a line that `npm
+   * run replay-usage` stores. The spool is written before the wait, so a kill during the wait loses
+   * no event.
    */
   async leave(waitMs: number): Promise<Left> {
     const { journal, log } = this;
@@ -57,7 +59,7 @@ export class UnstoredUsage {
     return 'logged';
   }
 
-  /** Null: it is stored; else whether the spool has it. */
+  /** Returns null if all events are stored, otherwise whether the spool has them. */
   async #isStoredWithin(waitMs: number): Promise<boolean | null> {
     if ((await this.journal.idle(Math.min(AT_ONCE_MS, waitMs))) === 0) return null;
     const unstored = this.journal.unstoredEvents().length;
@@ -66,7 +68,10 @@ export class UnstoredUsage {
     return (await this.journal.idle(waitMs - AT_ONCE_MS)) === 0 ? null : isKept;
   }
 
-  /** All in one file. False: there is no spool, or it cannot be written. */
+  /**
+   * Writes all unstored events to one file. Returns false if there is no spool or it cannot be
+   * written.
+   */
   async #keepAll(): Promise<boolean> {
     try {
       await this.spool?.keepAll(this.journal.unstoredEvents());
@@ -77,7 +82,7 @@ export class UnstoredUsage {
     }
   }
 
-  /** What the spool does not have yet, in a file of its own. */
+  /** Writes the events that the spool does not have yet to a new file. */
   async #add(): Promise<void> {
     const events = this.journal.unstoredEvents().filter((event) => !this.#kept.has(event));
     if (events.length > 0) await this.spool?.keep(events);

@@ -1,25 +1,28 @@
 import type { UsageJournal } from './store-usage.js';
 import { readLine } from './unstored-line.js';
 
-/** Events that are under way at a time. */
+/** Most events that wait for the stream at one time. */
 const UNDER_WAY_MAX = 5_000;
-/** The stream must take what is under way within this time. */
+/** Time in which the stream must store the waiting events. */
 const STORED_WITHIN_MS = 60_000;
 const PROBLEMS_SHOWN_MAX = 20;
 
 export interface Replayed {
-  /** Events that the stream has now; one that it had before is one record all the same. */
+  /** Number of events that the stream now has. One that it had before is still a single record. */
   readonly stored: number;
-  /** Lines of other things. */
+  /** Number of lines without an event. */
   readonly others: number;
-  /** Lines whose event could not be stored, each with its number; at most 20 are shown. */
+  /**
+   * Number of lines whose event could not be read. The problems, with line numbers, list at most
+   * 20.
+   */
   readonly failed: number;
   readonly problems: readonly string[];
 }
 
 /**
- * Stores the usage events that stand in the lines of a log or of a file that an edge left. Rejects
- * when the stream does not take them.
+ * Stores the usage events in the lines of a log or of a file that an edge left. Rejects if the
+ * stream does not store them.
  */
 export async function replayUsage(
   lines: AsyncIterable<string> | Iterable<string>,

@@ -3,9 +3,9 @@ import type { UsageJournal } from './store-usage.js';
 import type { UsageSpool } from './usage-spool.js';
 
 /**
- * Hands the stream what edges before this one left, a file after the other; a file goes when the
- * stream has acknowledged all of it. Never rejects. An event that the stream has twice is one
- * record. Meanwhile the journal takes new calls by its own bounds.
+ * Stores the events that earlier edges left, one file at a time. A file is deleted when the stream
+ * has acknowledged all its events. Never rejects. An event that the stream receives twice becomes
+ * one record. Meanwhile the journal admits new calls within its own limits.
  */
 export async function storeLeftUsage(
   spool: UsageSpool,

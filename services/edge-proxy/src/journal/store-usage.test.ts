@@ -38,12 +38,15 @@ function journalOf(groups?: number): UsageJournal {
   });
 }
 
-/** Two turns: what settles in one sends at its end. */
+/**
+ * Waits two ticks, since an operation that resolves in one tick sends its message at the end of
+ * that tick.
+ */
 async function nextTicks(): Promise<void> {
   for (let tick = 0; tick < 2; tick += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** So much time passes, and then what arrived meanwhile is taken. */
+/** Advances the time, then handles what has arrived meanwhile. */
 async function pass(ms: number): Promise<void> {
   nowMs += ms;
   jest.advanceTimersByTime(ms);
@@ -56,7 +59,7 @@ const eventsIn = (message: Buffer | undefined): UsageEvent[] => {
   return usageEvents.body.parse({ events: events.map(unpackEvent) }).events;
 };
 
-test('the events of one tick of the event loop go at its end in one message, whatever their accounts', async () => {
+test('the events of one tick are sent in one message at its end, for all accounts', async () => {
   journal = journalOf();
   const events = Array.from({ length: SHARDS_TOTAL }, () => event());
   for (const [shard, one] of events.entries()) journal.append(shard, one, () => undefined);
@@ -65,7 +68,7 @@ test('the events of one tick of the event loop go at its end in one message, wha
   expect(eventsIn(busClient.stored[0]?.message).map(({ id }) => id)).toEqual(events.map(({ id }) => id));
 });
 
-test('where shards have groups of their own, the events of one tick go in one message for each', async () => {
+test('the events of one tick are sent in one message per group of shards', async () => {
   const shards = [1, 2, 1];
   for (const shard of shards) journal.append(shard, event(), () => undefined);
   expect(busClient.stored).toHaveLength(0);
@@ -76,7 +79,7 @@ test('where shards have groups of their own, the events of one tick go in one me
   ]);
 });
 
-test('what ends while a message is on its way is collected into the next message of its group', async () => {
+test('events that arrive during a store are sent in the next message of their group', async () => {
   const done: string[] = [];
   const events = Array.from({ length: 4 }, () => event());
   for (const [at, one] of events.slice(0, 3).entries()) {
@@ -134,7 +137,7 @@ test('a message holds at most 100 events and 256 KB', async () => {
 });
 
 // Covers r4; an edge is cut off from NATS
-test('a failed message is tried for ever with the same bytes', async () => {
+test('a failed message is retried indefinitely with the same bytes', async () => {
   let stored = 0;
   journal.append(0, event(), () => (stored += 1));
   await nextTicks();
@@ -152,7 +155,7 @@ test('a failed message is tried for ever with the same bytes', async () => {
   expect([stored, journal.unstored]).toEqual([1, 0]);
 });
 
-test('when the bus is back nobody waits for the end of a delay', async () => {
+test('retryNow() ends the delay of all retries', async () => {
   journal.append(0, event(), () => undefined);
   await nextTicks();
   busClient.stored[0]?.finish('disconnected');
@@ -164,7 +167,7 @@ test('when the bus is back nobody waits for the end of a delay', async () => {
 });
 
 // Covers r3
-test('an event unstored for more than 2 s stops admissions until none is left', async () => {
+test('an event unstored for more than 2 s stops admissions until all are stored', async () => {
   journal.append(0, event(), () => undefined);
   await nextTicks();
   await pass(2_000);
@@ -182,7 +185,7 @@ test('an event unstored for more than 2 s stops admissions until none is left', 
   expect(journal.mayAdmit()).toBe(true);
 });
 
-test('an event that was stored while the process was held up is not late', async () => {
+test('an event that was stored while the process was blocked is not late', async () => {
   journal.append(0, event(), () => undefined);
   await nextTicks();
   nowMs += 5_000;
@@ -197,7 +200,7 @@ test('an event that was stored while the process was held up is not late', async
 test.each([
   ['20,000 events', 20_000, 1],
   ['64 MiB', 16, 4 * 1024 * 1024],
-])('%s that wait stop admissions until one is stored', async (_name, events, bytes) => {
+])('%s that are unstored stop admissions until one is stored', async (_name, events, bytes) => {
   const json = Buffer.alloc(bytes, ' ');
   const append = () => journal.appendFrozen({ shard: 0, json }, () => undefined);
   for (let n = 1; n < events; n += 1) append();
@@ -210,7 +213,7 @@ test.each([
   expect(journal.mayAdmit()).toBe(true);
 });
 
-test('at a stop it says how many events are left', async () => {
+test('idle() resolves with the number of unstored events', async () => {
   journal.append(0, event(), () => undefined);
   await nextTicks();
   const left = journal.idle(1_000);

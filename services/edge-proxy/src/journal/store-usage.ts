@@ -12,15 +12,15 @@ import type { BusClient } from '../ports.js';
 import type { UnstoredEvent } from './unstored-line.js';
 
 /**
- * An event that is older and not stored stops admissions until none is left (docs/protocol.md#r3).
+ * Age of an unstored event that stops admissions until all events are stored (docs/protocol.md#r3).
  */
 const UNSTORED_AGE_MS_MAX = 2_000;
 /** Milliseconds between two checks of that age, and so its precision. */
 const AGE_CHECK_MS = 100;
-/** Bytes and events that wait in one edge; above, it admits nothing more. */
+/** Limits for the unstored events of one edge. Above them it admits no call. */
 const UNSTORED_BYTES_MAX = 64 * 1024 * 1024;
 const UNSTORED_EVENTS_MAX = 20_000;
-/** Delays between tries to store one message. */
+/** Delays between attempts to store one message. */
 const RETRY_BASE_MS = 50;
 const RETRY_MAX_MS = 2_000;
 
@@ -34,12 +34,12 @@ interface FrozenEvent extends UnstoredEvent {
   readonly stored: () => void;
 }
 
-/** What goes to one subject of the stream. */
+/** The events for one subject of the stream. */
 interface Group {
   readonly number: number;
   waiting: FrozenEvent[];
   inFlight: readonly FrozenEvent[] | null;
-  /** Its next message goes at the end of this tick. */
+  /** Whether its next message is sent at the end of this tick. */
   isDue: boolean;
 }
 
@@ -47,22 +47,23 @@ export interface JournalParts {
   readonly bus: Pick<BusClient, 'storeUsage'>;
   readonly tickEnd: TickEnd;
   /**
-   * Of the events that wait; above, nothing more is admitted. {@link UNSTORED_BYTES_MAX} unless
-   * stated.
+   * Most bytes of unstored events. Above it no call is admitted. Default: {@link
+   * UNSTORED_BYTES_MAX}.
    */
   readonly bytesMax?: number;
-  /** Subjects over which events are spread; {@link USAGE_GROUPS_TOTAL} unless stated. */
+  /** Number of subjects over which events are spread. Default: {@link USAGE_GROUPS_TOTAL}. */
   readonly groups?: number;
   readonly monotonicMs: () => number;
   readonly random: () => number;
-  /** Told of each failed try with the bus's short code. */
+  /** Called with the bus's error code after each failed attempt. */
   readonly onFailedTry: (code: string) => void;
 }
 
 /**
- * Hands usage events to the stream and never lets one go before it is stored. Per group one message
- * is on its way; what ends meanwhile, or in the same tick of the event loop, is collected
- * (docs/protocol.md#r4). The bytes are made once: a repeated message is the same message.
+ * Stores usage events in the stream, and keeps each one until it is stored. Each group has at most
+ * one message in flight. Events that arrive meanwhile, or in the same tick of the event loop, are
+ * collected for the next one (docs/protocol.md#r4). A message is encoded once, so a retry sends the
+ * same bytes.
  */
 export class UsageJournal {
   readonly #parts: JournalParts;
@@ -76,7 +77,7 @@ export class UsageJournal {
     () => this.#events > 0,
     () => (this.#isLate ||= this.oldestAgeMs() > UNSTORED_AGE_MS_MAX),
   );
-  /** Aborted and replaced when no group shall wait longer for its next attempt. */
+  /** Aborted and replaced to end the retry delays of all groups. */
   #retries = new AbortController();
   readonly #idlers = new Set<() => void>();
 
@@ -91,20 +92,20 @@ export class UsageJournal {
     return this.#events;
   }
 
-  /** Everything that {@link unstored} counts, of each group in its order. */
+  /** Returns all unstored events, in order within each group. */
   unstoredEvents(): UnstoredEvent[] {
     return this.#groups.flatMap(({ inFlight, waiting }) => [...(inFlight ?? []), ...waiting]);
   }
 
   /**
-   * `stored` is called once, when the stream has the event; the event must not be changed
-   * afterwards.
+   * Adds an event, which must not be changed afterwards. `stored` is called once, when the stream
+   * has the event.
    */
   append(shard: number, event: UsageEvent, stored: () => void): void {
     this.appendFrozen({ shard, json: Buffer.from(packedTextOf(event)) }, stored);
   }
 
-  /** An event as it was frozen before, here or in another edge. */
+  /** Adds an event that was already encoded, by this edge or another one. */
   appendFrozen({ shard, json }: UnstoredEvent, stored: () => void): void {
     const group = this.#groups[usageGroupOfShard(shard, this.#groups.length)];
     if (group === undefined) throw new RangeError(`there is no shard ${shard}`);
@@ -116,14 +117,14 @@ export class UsageJournal {
   }
 
   /**
-   * False while an event waits for longer than 2 s, and after that until none waits; also at the
-   * limits of memory.
+   * Returns false while an event has been unstored for more than 2 s, and from then on until all
+   * events are stored. Also returns false at the limits of memory.
    */
   mayAdmit(): boolean {
     return !this.#isLate && this.#events < UNSTORED_EVENTS_MAX && this.#bytes < this.#bytesMax;
   }
 
-  /** Age of the event that has waited longest, 0 without one. */
+  /** Returns the age of the oldest unstored event, or 0 if there is none. */
   oldestAgeMs(): number {
     let oldest = Infinity;
     for (const { inFlight, waiting } of this.#groups) {
@@ -133,13 +134,15 @@ export class UsageJournal {
     return oldest === Infinity ? 0 : this.#parts.monotonicMs() - oldest;
   }
 
-  /** The bus is back: nobody waits for the end of a delay. */
+  /** Ends all retry delays. Called when the bus is connected again. */
   retryNow(): void {
     this.#retries.abort();
     this.#retries = new AbortController();
   }
 
-  /** Resolves when nothing waits, or after `timeoutMs` with what still does. */
+  /**
+   * Resolves when no event is unstored, or after `timeoutMs`, with the number of unstored events.
+   */
   async idle(timeoutMs: number): Promise<number> {
     if (this.#events === 0) return 0;
     await new Promise<void>((resolve) => {
@@ -155,7 +158,8 @@ export class UsageJournal {
   }
 
   /**
-   * At the end of the tick, with the release of the same call and the messages of the other groups.
+   * Stores the group's events at the end of the tick, together with the release of the same call
+   * and the messages of other groups.
    */
   #storeSoon(group: Group): void {
     if (group.isDue || group.inFlight !== null || group.waiting.length === 0) return;
@@ -180,7 +184,7 @@ export class UsageJournal {
     this.#storeSoon(group);
   }
 
-  /** Tries again without an end: the same bytes each time. */
+  /** Retries without limit, with the same bytes each time. */
   async #storeUntilStored(group: number, message: Buffer): Promise<void> {
     for (let attempt = 0; ; attempt += 1) {
       try {
@@ -205,8 +209,8 @@ export class UsageJournal {
 }
 
 /**
- * The next message's events, in the order of their ends: at most 100, at most 256 KB, at least one
- * if any waits.
+ * Takes the events of the next message, in the order in which they were added: at most 100, at most
+ * 256 KB, and at least one if any is waiting.
  */
 function takeBatch(group: Group): FrozenEvent[] {
   let bytes = START.length + END.length;

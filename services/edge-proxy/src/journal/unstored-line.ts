@@ -1,37 +1,34 @@
 import { SHARDS_TOTAL } from '@gateway/contracts/ids';
 import { unpackEvent, usageEvent } from '@gateway/contracts/messages';
 
-/** A usage event that no stream has, in the bytes in which it was frozen. */
+/** A usage event that is not in the stream, in its encoded bytes. */
 export interface UnstoredEvent {
-  /** Of its account. */
+  /** The shard of its account. */
   readonly shard: number;
   readonly json: Buffer;
 }
 
-/** A reader leaves lines of another version to a program that knows it. */
+/** A reader skips lines of another version, which a newer program may understand. */
 const LINE_VERSION = 1;
 
-/** The member by which a line is told from all others of a log. */
+/** The member that identifies the line among all other lines of a log. */
 const MARK = 'unstoredUsage';
 
 export type ReadLine =
   | { readonly kind: 'event'; readonly event: UnstoredEvent }
-  /** Of something else. */
+  /** A line without an event. */
   | { readonly kind: 'other' }
-  /** Cut short, or not in its form. */
+  /** A line that is truncated or malformed. */
   | { readonly kind: 'broken'; readonly problem: string }
   | { readonly kind: 'unknown version'; readonly version: unknown };
 
-/** The members of a line: what a file of unstored events and a log have in common. */
+/** Returns the members of a line, which is the same in a file of unstored events and in a log. */
 export function lineOf({ shard, json }: UnstoredEvent): Readonly<Record<string, unknown>> {
-  // As a text in the text: whoever writes the line on, does not write the event anew.
+  // The event is a string, so that programs which forward the line do not re-encode it.
   return { [MARK]: LINE_VERSION, shard, event: json.toString('utf8') };
 }
 
-/**
- * Reads one line of a file or a log, also behind what a collector of logs puts before it. Never
- * throws.
- */
+/** Parses one line of a file or a log, also after a log collector's prefix. Never throws. */
 export function readLine(text: string): ReadLine {
   if (!text.includes(`"${MARK}"`)) return { kind: 'other' };
   let line: unknown;
@@ -41,7 +38,7 @@ export function readLine(text: string): ReadLine {
     return { kind: 'broken', problem: 'it is cut short' };
   }
   const { [MARK]: version, shard, event } = line as Record<string, unknown>;
-  // The mark may stand in the text of another line.
+  // The text of another line may contain the name of the member.
   if (version === undefined) return { kind: 'other' };
   if (version !== LINE_VERSION) return { kind: 'unknown version', version };
   const problem = problemOf(shard, event);

@@ -17,7 +17,7 @@ const unstored = (shard: number): UnstoredEvent => ({ shard, json: Buffer.from(p
 const textOf = (events: readonly UnstoredEvent[]): string =>
   events.map((event) => `${JSON.stringify(lineOf(event))}\n`).join('');
 
-/** A journal whose stream the test is. */
+/** A journal whose stream the test controls. */
 class Stream {
   readonly taken: UnstoredEvent[] = [];
   readonly waiting: (() => void)[] = [];
@@ -35,7 +35,7 @@ async function start(stream = new Stream()): Promise<{ stream: Stream; log: Retu
   return { stream, log };
 }
 
-test('what an edge left is stored byte for byte, and its files go', async () => {
+test('events that an edge left are stored byte for byte, and its files are deleted', async () => {
   const events = [unstored(0), unstored(3), unstored(0)];
   const spool = await UsageSpool.open(directory, 'edge-1');
   await spool.keep(events.slice(0, 2));
@@ -46,7 +46,7 @@ test('what an edge left is stored byte for byte, and its files go', async () => 
   expect(readdirSync(directory)).toEqual([]);
 });
 
-test('a file goes only when the stream has all of it', async () => {
+test('a file is deleted only when the stream has all its events', async () => {
   const spool = await UsageSpool.open(directory, 'edge-1');
   await spool.keep([unstored(1), unstored(2)]);
   const stream = new Stream();
@@ -62,7 +62,7 @@ test('a file goes only when the stream has all of it', async () => {
   expect(readdirSync(directory)).toEqual([]);
 });
 
-test('what an edge adds while another one stores its first file stays', async () => {
+test('a file that an edge adds while another edge stores its first one stays', async () => {
   const spool = await UsageSpool.open(directory, 'edge-1');
   const [first, second] = [unstored(1), unstored(2)];
   await spool.keep([first]);
@@ -76,7 +76,7 @@ test('what an edge adds while another one stores its first file stays', async ()
   expect((await start()).stream.taken).toEqual([second]);
 });
 
-test('an edge whose usage was stored after all leaves no file', async () => {
+test('drop() deletes all files of the edge', async () => {
   const spool = await UsageSpool.open(directory, 'edge-1');
   await spool.keep([unstored(1)]);
   await spool.keep([unstored(2)]);
@@ -84,7 +84,7 @@ test('an edge whose usage was stored after all leaves no file', async () => {
   expect(readdirSync(directory)).toEqual([]);
 });
 
-test('a torn last line costs only itself: the lines before it are stored, the file is kept for a person', async () => {
+test('a truncated last line is kept as .broken, and the lines before it are stored', async () => {
   const events = [unstored(0), unstored(1)];
   const torn = textOf([...events, unstored(2)]).slice(0, -40);
   writeFileSync(join(directory, 'unstored-edge-1.jsonl'), torn);
@@ -98,14 +98,14 @@ test('a torn last line costs only itself: the lines before it are stored, the fi
   expect((await start()).stream.taken).toEqual([]);
 });
 
-test('the same file twice is handed to the stream twice, in the same bytes', async () => {
+test('two files with the same event send it to the stream twice, in the same bytes', async () => {
   const events = [unstored(0)];
   for (const name of ['a', 'b']) writeFileSync(join(directory, `unstored-${name}.jsonl`), textOf(events));
   expect((await start()).stream.taken).toEqual([...events, ...events]);
   expect(readdirSync(directory)).toEqual([]);
 });
 
-test('lines of a form that is not known stay for a program that knows it; those that are known are stored', async () => {
+test('a file with lines of an unknown version stays, and its known lines are stored', async () => {
   const known = unstored(0);
   const newer = JSON.stringify({ ...lineOf(unstored(1)), unstoredUsage: 2 });
   writeFileSync(join(directory, 'unstored-newer.jsonl'), `${textOf([known])}${newer}\n`);
@@ -118,23 +118,23 @@ test('lines of a form that is not known stay for a program that knows it; those 
 });
 
 test.each([
-  ['no such shard', { ...lineOf(unstored(0)), shard: 99 }],
-  ['no event', { ...lineOf(unstored(0)), event: '{"id":"x"}' }],
+  ['an unknown shard', { ...lineOf(unstored(0)), shard: 99 }],
+  ['an invalid event', { ...lineOf(unstored(0)), event: '{"id":"x"}' }],
   ['something else', { hello: 'world' }],
-])('a line with %s is never handed to the stream', async (_what, line) => {
+])('a line with %s is never sent to the stream', async (_what, line) => {
   writeFileSync(join(directory, 'unstored-edge-1.jsonl'), `${JSON.stringify(line)}\n`);
   expect((await start()).stream.taken).toEqual([]);
   expect(readdirSync(directory)).toEqual(['unstored-edge-1.jsonl.broken']);
 });
 
-test('files that no edge wrote under this name are left alone', async () => {
+test('files with other names are ignored', async () => {
   writeFileSync(join(directory, 'unstored-edge-1.jsonl.new'), 'half');
   writeFileSync(join(directory, 'notes.txt'), 'mine');
   await start();
   expect(readdirSync(directory)).toEqual(['notes.txt', 'unstored-edge-1.jsonl.new']);
 });
 
-test('a directory that cannot be written ends the start with its remedy', async () => {
+test('open() rejects a directory that cannot be written and names the variable', async () => {
   const file = join(directory, 'taken');
   writeFileSync(file, '');
   chmodSync(file, 0o400);

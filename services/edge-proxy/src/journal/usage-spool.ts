@@ -3,30 +3,31 @@ import { join } from 'node:path';
 import { lineOf, readLine, type UnstoredEvent } from './unstored-line.js';
 
 /**
- * What one edge can leave at once: its journal's 64 MiB as texts in texts, every byte escaped at
- * worst, and room for the rest of 20,000 lines.
+ * Largest file of one edge: its journal's 64 MiB as strings inside strings, with every byte
+ * escaped, and the other members of 20,000 lines.
  */
 const FILE_BYTES_MAX = 160 * 1024 * 1024;
-/** Files that are read at one start; what is more waits for the next one. */
+/** Most files that are read at one start. Further ones are read at the next start. */
 const FILES_MAX = 1_000;
 const FILE_NAME = /^unstored-[A-Za-z0-9_-]+\.jsonl$/;
 
-/** What one file holds. */
+/** The contents of one file. */
 export interface LeftUsage {
   readonly file: string;
   readonly events: readonly UnstoredEvent[];
   /**
-   * Lines that are cut short or not in their form; an empty one ends a file that was written whole.
+   * Number of lines that are truncated or malformed. The empty line at the end of a file does not
+   * count.
    */
   readonly broken: number;
-  /** Lines of a form that this program does not know. */
+  /** Number of lines of an unknown version. */
   readonly unknown: number;
 }
 
 /**
- * A directory in which edges leave usage events that no stream has. A file is written beside and
- * renamed after it has reached the disk: one that has its name is whole. It is never written again,
- * since another edge deletes it when it has stored what it read there.
+ * A directory in which edges leave unstored usage events. A file is written under a temporary name
+ * and renamed after it has been flushed to disk, so a file with its final name is complete. It is
+ * never changed afterwards, since another edge deletes it after it has stored its events.
  */
 export class UsageSpool {
   readonly #own: string[] = [];
@@ -36,12 +37,12 @@ export class UsageSpool {
     private readonly edgeId: string,
   ) {}
 
-  /** Makes the directory if there is none; rejects when this process may not write there. */
+  /** Creates the directory if it does not exist. Rejects if this process cannot write to it. */
   static async open(directory: string, edgeId: string): Promise<UsageSpool> {
     const spool = new UsageSpool(directory, edgeId);
     try {
       await mkdir(directory, { recursive: true, mode: 0o700 });
-      // An edge that cannot leave a file must say so now, not when it ends.
+      // Tests now whether files can be written, since at a stop it would be too late.
       const trial = `${spool.#next()}.new`;
       await write(trial, '');
       await rm(trial);
@@ -54,7 +55,7 @@ export class UsageSpool {
     return spool;
   }
 
-  /** Adds a file with these events. Not called again before it has ended. */
+  /** Adds a file with these events. Must not be called again before it has resolved. */
   async keep(events: readonly UnstoredEvent[]): Promise<void> {
     const file = this.#next();
     await write(`${file}.new`, events.map((event) => `${JSON.stringify(lineOf(event))}\n`).join(''));
@@ -62,14 +63,14 @@ export class UsageSpool {
     this.#own.push(file);
   }
 
-  /** Leaves one file, with these events, in the place of those that this edge has left so far. */
+  /** Writes one file with these events, and deletes the earlier files of this edge. */
   async keepAll(events: readonly UnstoredEvent[]): Promise<void> {
     const before = [...this.#own];
     await this.keep(events);
     await Promise.all(before.map((file) => rm(file, { force: true })));
   }
 
-  /** The stream has all that this edge had left. */
+  /** Deletes all files of this edge, whose events are now in the stream. */
   async drop(): Promise<void> {
     await Promise.all(this.#own.map((file) => rm(file, { force: true })));
   }
@@ -78,15 +79,15 @@ export class UsageSpool {
     return join(this.directory, `unstored-${this.edgeId}-${this.#own.length + 1}.jsonl`);
   }
 
-  /** Files of edges that have ended, or are about to. */
+  /** Returns the files of edges that have stopped or are stopping. */
   async files(): Promise<string[]> {
     const names = (await readdir(this.directory)).filter((name) => FILE_NAME.test(name)).sort();
     return names.slice(0, FILES_MAX).map((name) => join(this.directory, name));
   }
 
   /**
-   * Null when the file is gone: another edge was quicker. Rejects for one that no edge can have
-   * written.
+   * Returns null if the file is gone because another edge was faster. Rejects if the file is too
+   * large to be an edge's.
    */
   async read(file: string): Promise<LeftUsage | null> {
     const size = await stat(file).then(({ size }) => size, goneAsNull);
@@ -97,8 +98,8 @@ export class UsageSpool {
   }
 
   /**
-   * The stream has every event of the file. What is broken in it is kept for a person, what is
-   * unknown for a program that knows it.
+   * Handles a file whose events are all stored: deletes it, renames it to `.broken` if it has
+   * malformed lines, or leaves it for a newer program if it has lines of an unknown version.
    */
   async settled({ file, broken, unknown }: LeftUsage): Promise<void> {
     if (unknown > 0) return;

@@ -13,8 +13,8 @@ import { askForKey } from '../call/key-look-up.js';
 type Authorized = Extract<AuthorizeAnswer, { kind: 'authorized' }>;
 
 /**
- * GET /v1/models: whether the key may call, then what the key may call (docs/behaviour.md#models).
- * Counts toward nothing.
+ * GET /v1/models: checks the key, then returns the models that it may call
+ * (docs/behaviour.md#models). Counts toward no limit.
  */
 export async function listModels(edge: Edge, request: ClientRequest): Promise<void> {
   const fail = (error: GatewayError): void => {
@@ -51,7 +51,7 @@ function visibleModels({ catalog, settings }: Edge, authorized: Authorized, nowM
     const isOn = model.active && model.available;
     if (!isOn || price === null || !isPaid || allowed?.has(model.id) === false) continue;
     const endpoints = endpointsOf(catalog, model, settings.messagesEnabled);
-    // A model that no call could reach is none to choose.
+    // Omits models without a reachable endpoint.
     if (endpoints.length > 0) entries.push(entryOf(model, price, endpoints));
   }
   return entries.sort((one, other) => (one.id < other.id ? -1 : 1));
@@ -81,7 +81,7 @@ function entryOf(model: CatalogModel, price: PricedVersion, endpoints: readonly 
   };
 }
 
-/** USD per million tokens. */
+/** Prices in USD per million tokens. */
 function tokenPricing(prices: ResolvedPrices): TokenPricing {
   return {
     input: formatUsd(prices.inputPerMillion),
@@ -92,7 +92,9 @@ function tokenPricing(prices: ResolvedPrices): TokenPricing {
   };
 }
 
-/** Served ones: of an enabled source, and not switched off on this deployment. */
+/**
+ * Returns the served endpoints: those of enabled sources that are not disabled on this deployment.
+ */
 function endpointsOf(catalog: Catalog, model: CatalogModel, isMessagesEnabled: boolean): Endpoint[] {
   const enabled = catalog.sourcesOf(model.id).filter((source) => source.enabled);
   const endpoints = [...new Set(enabled.flatMap((source) => source.endpoints))].sort();

@@ -11,8 +11,8 @@ type Usage = Extract<UsageAnswer, { kind: 'usage' }>;
 type UsageWindow = UsageObject['windows'][number];
 
 /**
- * GET /v1/gateway/usage: whether the key may call, then the settled numbers of the state that
- * decides (docs/behaviour.md#usage).
+ * GET /v1/gateway/usage: checks the key, then returns the settled values that limit the account
+ * (docs/behaviour.md#usage).
  */
 export async function showUsage(edge: Edge, request: ClientRequest): Promise<void> {
   const fail = (error: GatewayError): void => {
@@ -65,13 +65,13 @@ function windowOf({ type, unit, limit, used, label, resetsAt }: Usage['windows']
   };
 }
 
-/** The number that has this decimal text: no arithmetic in floating point. */
+/** Returns the number with this decimal text, without floating-point arithmetic. */
 function usd(amountNanoUsd: number | bigint): number {
   return Number(formatUsd(BigInt(amountNanoUsd)));
 }
 
 /**
- * GET /api/gateway/config: public; the addresses are configured and never taken from a Host header.
+ * GET /api/gateway/config: public. The addresses are configured and never taken from a Host header.
  */
 export async function showConfig(errors: ErrorContext, request: ClientRequest): Promise<void> {
   const config: GatewayConfig = { chatBaseUrl: errors.chatBaseUrl, messagesBaseUrl: errors.messagesBaseUrl };
