@@ -13,24 +13,24 @@ export interface RequestOptions {
   readonly headers?: Record<string, string | string[]>;
   readonly body?: Buffer | string;
   readonly key?: string | null;
-  /** Address that it asks from. */
+  /** Local address of the connection. */
   readonly localAddress?: string;
-  /** Keeps its connection. */
+  /** Keeps the connection for further requests. */
   readonly agent?: Agent;
-  /** The client leaves. */
+  /** Aborts the request. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * One request, on its own connection without `agent`. Rejects when the answer does not end as HTTP
- * says.
+ * Sends one request, on a new connection unless `agent` is set. Rejects if the response is
+ * incomplete.
  */
 export async function send(url: string, path: string, options: RequestOptions = {}): Promise<Answer> {
   const answer = await begin(url, path, options);
   return { status: answer.statusCode ?? 0, headers: answer.headers, body: await bytesOf(answer) };
 }
 
-/** Resolves with the head. */
+/** Sends a request and resolves with the response head. */
 export function begin(url: string, path: string, options: RequestOptions = {}): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const key = options.key === undefined ? TEST_KEY : options.key;
@@ -53,7 +53,7 @@ export function bytesOf(answer: IncomingMessage): Promise<Buffer> {
   });
 }
 
-/** What a chat call asks. */
+/** Returns body and headers of a chat request. */
 export function chat(fields: Record<string, unknown> = {}): Pick<RequestOptions, 'body' | 'headers'> {
   return {
     headers: { 'content-type': 'application/json' },
@@ -61,7 +61,7 @@ export function chat(fields: Record<string, unknown> = {}): Pick<RequestOptions,
   };
 }
 
-/** Sends bytes on a bare connection and gives everything that comes until it is closed. */
+/** Sends bytes on a plain connection and returns all bytes received until it is closed. */
 export function exchangeRaw(port: number, bytes: string | Buffer): Promise<string> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];

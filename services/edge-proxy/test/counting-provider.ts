@@ -11,15 +11,15 @@ const ANSWER = JSON.stringify({
   usage: { prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 },
 });
 
-/** A provider of plain chat completions that counts what it has at once. */
+/** A provider of plain chat completions that counts its concurrent requests. */
 export interface CountingProvider {
   readonly url: string;
   requests: number;
   running: number;
   runningMost: number;
-  /** Milliseconds that it takes for an answer. */
+  /** Milliseconds until it responds. */
   takesMs: number;
-  /** What it answers. */
+  /** Status of its responses. */
   status: number;
   stop(): Promise<void>;
 }

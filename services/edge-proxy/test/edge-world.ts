@@ -36,30 +36,32 @@ export const SOURCE_CREDENTIAL = 'provider-secret-1';
 const SOURCE_KEY = new Secret(Buffer.alloc(32, 7));
 
 /**
- * An edge in this process on a NATS account of its own, a fake admission, and the provider
- * simulator behind it.
+ * An edge in this process with its own NATS account, a fake admission, and the provider simulator.
  */
 export interface EdgeWorld {
   readonly edge: RunningEdge;
   readonly admission: FakeAdmission;
   readonly provider: ProviderSimulator;
   readonly admissionBuses: readonly Bus[];
-  /** Events that the stream has stored, in its order. */
+  /** Events in the stream, in order. */
   readonly events: UsageEvent[];
-  /** What the edge told the catalog of its sources and of its copy. */
+  /** The messages that the edge sent to the catalog about its sources and its catalog copy. */
   readonly healths: ReceivedOf<typeof edgeHealth>[];
   readonly mirrored: ReceivedOf<typeof catalogMirrored>[];
   readonly log: readonly LogLine[];
-  /** Another edge beside the first one; it ends with the world. */
+  /** Starts another edge, which stops with the world. */
   startAnother(): Promise<RunningEdge>;
   publishCatalog(change?: (entries: CatalogEntries) => void): Promise<void>;
-  /** Of the catalog as it was last published. */
+  /** Returns the revision of the last published catalog. */
   revision(): number;
-  /** Another service on the same NATS server. */
+  /** Connects another service to the same NATS server. */
   connect(service: ServiceName): Promise<Bus>;
   restartNats(options?: RestartOptions): Promise<void>;
   stopNats(): Promise<void>;
-  /** NATS keeps its connections and answers nothing, until the returned function is called. */
+  /**
+   * Stops the NATS server from responding, with its connections open, until the returned function
+   * is called.
+   */
   hangNats(): () => void;
   eventOf(id: string): Promise<UsageEvent>;
   stop(): Promise<void>;
@@ -75,7 +77,7 @@ export interface CatalogEntries {
 export interface EdgeWorldOptions extends OwnServer {
   readonly env?: Record<string, string>;
   readonly admissionReplicas?: number;
-  /** A subject to which NATS lets no service publish: on a server of its own. */
+  /** A subject to which an own NATS server denies publishing for all services. */
   readonly withheld?: string;
 }
 
@@ -208,7 +210,7 @@ export function modelEntry(id: string): CatalogModel {
   };
 }
 
-/** As the operator API seals the credential of a source. */
+/** Seals a source's credential as the operator API does. */
 export function sealCredential(text: string, source: string): string {
   return sealTo(text, source, publicHalfOf(SOURCE_KEY));
 }
@@ -238,7 +240,7 @@ export function sourceEntry(id: string, baseUrl: string, more: Partial<CatalogSo
   };
 }
 
-/** `src-a` goes to listener a; `src-b` to listener b. */
+/** `src-a` uses listener a, `src-b` listener b. */
 function defaultSources(provider: ProviderSimulator): CatalogSource[] {
   return [
     sourceEntry('src-a', provider.urls[0], { priority: 0 }),
@@ -246,7 +248,10 @@ function defaultSources(provider: ProviderSimulator): CatalogSource[] {
   ];
 }
 
-/** Long runs would fill the stream; billing trims what it has settled (docs/protocol.md#r15). */
+/**
+ * Number of events after which they are purged. Long runs would fill the stream; billing also trims
+ * what it has settled (docs/protocol.md#r15).
+ */
 const TRIM_EVERY = 10_000;
 
 const STREAM = {
@@ -267,18 +272,15 @@ const DEFAULT_ENV = {
   GATEWAY_ALLOW_PRIVATE_SOURCES: 'true',
   GATEWAY_BEAT_MS: '200',
   GATEWAY_DRAIN_MS: '2000',
-  // A busy machine is no reason to refuse the calls of a test.
+  // High, so that a busy machine does not cause load shedding in a test.
   GATEWAY_SHED_DELAY_MS: '60000',
 };
 
-/**
- * Looks at the threads of a process that was told to stop; each stops a moment after the signal was
- * sent.
- */
+/** Most polls of a stopping process. Each of its threads stops some time after the signal. */
 const LOOKS_MAX = 100_000;
 
 /**
- * Returns when every thread has stopped: a signal that is on its way lets an event slip through.
+ * Returns when every thread has stopped. A thread that is still running could let an event through.
  */
 function waitUntilStopped(pid: number): void {
   const tasks = `/proc/${pid}/task`;

@@ -36,28 +36,28 @@ export const TEST_PRICE: PricedVersion = {
   },
 };
 
-/** What all replicas of the fake admission share: the limit store. */
+/** The state that all replicas of the fake admission share, like the limit store. */
 export class FakeAdmission {
   token = 'run1-0001';
-  /** Sources that an admission of a model names. */
+  /** Source IDs in the admission of a model. */
   readonly sources = new Map<string, string[]>();
-  /** Prices that an admission of a model names instead of {@link TEST_PRICE}. */
+  /** Price in the admission of a model, instead of {@link TEST_PRICE}. */
   readonly prices = new Map<string, PricedVersion>();
   readonly batches: { replica: string; batch: Batch }[] = [];
   readonly releases: ReleaseEntry[] = [];
   readonly heartbeats: Heartbeat[] = [];
   readonly admits: { replica: string; entry: AdmitEntry }[] = [];
   readonly holds = new Map<string, HoldFields>();
-  /** Decides about an entry instead of the default, which admits; null: no answer. */
+  /** Decides about an entry. `undefined` admits it, null sends no answer. */
   decide: (entry: AdmitEntry, replica: string) => BatchAnswer | null | undefined = () => undefined;
   decideOpen: (entry: OpenEntry, replica: string) => BatchAnswer | null | undefined = () => undefined;
   /** Whether releases are answered. */
   answersReleases = true;
-  /** Whose calls are admitted. */
+  /** The account of admitted calls. */
   account = TEST_ACCOUNT;
   /** Offset of the limit store's clock. */
   clockOffsetMs = 0;
-  /** Puts an answer off: called with the function that sends it. */
+  /** Can delay an answer; called with the function that sends it. */
   deliver: (send: () => void, replica: string) => void = (send) => send();
   authorize: AnswerBodyOf<typeof admissionAuthorize> = {
     kind: 'authorized',
@@ -93,7 +93,10 @@ export class FakeAdmission {
   }
 }
 
-/** One replica of admission that plays by the contract and keeps what it was told. */
+/**
+ * Serves one replica of admission that follows the contract and records the messages that it
+ * receives.
+ */
 export function serveFakeAdmission(bus: Bus, admission: FakeAdmission): void {
   bus.serveMany(admissionBatch, (batch, reply) => answerBatch(bus, admission, batch, reply), {
     concurrencyMax: 10_000,
@@ -110,7 +113,7 @@ export function serveFakeAdmission(bus: Bus, admission: FakeAdmission): void {
   for (const kind of [edgeHeartbeat, edgeShortHeartbeat]) bus.subscribe(kind, take, { queue: true });
 }
 
-/** The heartbeat reply. */
+/** Sends a heartbeat reply. */
 export function sendHeartbeatReply(
   bus: Bus,
   admission: FakeAdmission,

@@ -1,8 +1,8 @@
 import type { ClientAnswer } from '../src/ports.js';
 
 /**
- * The answer to a client that is there; `heard` sees what is written and says whether the client
- * takes more.
+ * Returns a response to a connected client. `heard.write` receives the bytes and returns whether
+ * the client accepts more.
  */
 export function fakeAnswer(heard: Pick<ClientAnswer, 'write'> & Partial<ClientAnswer>): ClientAnswer {
   return {

@@ -18,7 +18,7 @@ export interface SentBatch {
   isClosed: boolean;
 }
 
-/** A bus whose answers, faults and times a test decides. */
+/** A bus client whose answers, faults and times the test controls. */
 export class FakeBusClient implements BusClient {
   readonly sent: SentBatch[] = [];
   readonly stored: { group: number; message: Buffer; finish: (code?: string) => void }[] = [];
@@ -98,7 +98,7 @@ export class FakeBusClient implements BusClient {
   }
 }
 
-/** An admission under a token. */
+/** Returns an admission under an epoch. */
 export function admittedUnder(token: string, id: string): BatchAnswer {
   const admission = new FakeAdmission();
   admission.token = token;

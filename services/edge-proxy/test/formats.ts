@@ -1,20 +1,22 @@
-/** The same small call and stream in each format, for tests that hold for all of them. */
+/** The same small request and stream in each format, for tests that apply to all of them. */
 export interface Format {
   readonly path: '/v1/chat/completions' | '/v1/messages' | '/v1/responses';
   readonly request: (fields: Record<string, unknown>) => { headers: Record<string, string>; body: string };
-  /** The first events of a stream, to the first one with text. */
+  /** The first events of a stream, up to the first one with text. */
   readonly first: string;
-  /** One with text. */
+  /** Returns an event with text. */
   readonly delta: (text: string) => string;
   /** An event with the usage (input 3, output 5), before the final marker. */
   readonly usage: string;
   readonly done: string;
-  /** What a cut stream ends with. */
+  /** Matches the end of a cut stream. */
   readonly cutEnding: RegExp;
   readonly cutEndsNormally: boolean;
-  /** The provider's own error inside a stream. */
+  /** The provider's error event inside a stream. */
   readonly providerError: string;
-  /** It is relayed; otherwise an error of ours takes its place. */
+  /**
+   * Whether the provider's error event is relayed. Otherwise the gateway's own error replaces it.
+   */
   readonly relaysErrors: boolean;
 }
 

@@ -1,7 +1,7 @@
 import { EventSplitter } from '../src/formats/event-stream.js';
 import type { AnswerReader, MeterResult, SeenEvent, StreamMeter, StreamMeterOptions } from '../src/formats/meter.js';
 
-/** What a meter says of an event. */
+/** The meter's result for an event. */
 export type Seen = 'pass' | 'early' | 'drop' | 'final' | 'error';
 export type MeterOptions = Partial<StreamMeterOptions>;
 
@@ -11,7 +11,7 @@ export interface Metered {
   readonly meter: StreamMeter;
 }
 
-/** A whole stream through the meter of a format. */
+/** Runs a whole stream through the meter of a format. */
 export function meterText(reader: AnswerReader, text: string, options: MeterOptions = {}): Metered {
   const splitter = new EventSplitter();
   const sseEvents = splitter.push(Buffer.from(text));
@@ -21,7 +21,7 @@ export function meterText(reader: AnswerReader, text: string, options: MeterOpti
   return { seen, result: meter.result(), meter };
 }
 
-/** Events as the protocols with named events send them. */
+/** Returns the text of events in formats with event names. */
 export function eventText(events: readonly { readonly type: string }[]): string {
   return events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('');
 }

@@ -1,4 +1,4 @@
 import type { Authorizers } from '../src/ports.js';
 
-/** For catalogs whose sources have fixed credentials only. */
+/** For catalogs whose sources have only fixed credentials. */
 export const NO_AUTHORIZERS: Authorizers = { acquire: () => null, release: () => undefined };

@@ -7,22 +7,25 @@ export interface OwnSource {
   readonly url: string;
   readonly limits?: Partial<CatalogSource['limits']>;
   readonly more?: Partial<CatalogSource>;
-  /** Null: it has none. */
+  /** Null for a source without a credential. */
   readonly credential?: string | null;
 }
 
 export interface OwnModel {
   readonly model: string;
-  /** What the provider is asked for: scripts of this name meet this model's calls only. */
+  /**
+   * The model name that is sent to the provider. Provider scripts for it affect only this model.
+   */
   readonly upstreamModel: string;
-  /** Of its sources, in the order of their priorities. */
+  /** Source IDs in order of priority. */
   readonly ids: readonly string[];
 }
 
 let models = 0;
 
 /**
- * Models whose sources no other test has given a bad name; resolves when the edge knows them all.
+ * Publishes models whose sources have no recorded failures from other tests. Resolves when the edge
+ * has all of them.
  */
 export async function publishOwnModels(
   world: EdgeWorld,
@@ -37,8 +40,8 @@ export async function publishOwnModels(
   const added: CatalogSource[] = [];
   for (const [at, sources] of wanted.entries()) {
     for (const [index, source] of sources.entries()) added.push(entryOf(made[at] as OwnModel, index, source));
-    // Sealing hundreds of credentials in one turn would keep the bus from answering its server's
-    // pings.
+    // Yields after each model, since sealing hundreds of credentials in one tick would delay the
+    // replies to the bus server's pings.
     await setImmediate();
   }
   await world.publishCatalog((entries) => entries.sources.push(...added));

@@ -3,7 +3,7 @@ import { TEST_PRICE } from './fake-admission.js';
 
 type PricingRules = NonNullable<CatalogSource['pricing']>;
 
-/** Rules as a profile has them: of each kind one. */
+/** Pricing rules as in a profile, one of each kind. */
 export const RULES: PricingRules = {
   classes: [
     {
@@ -47,7 +47,10 @@ const times = (factor: number) => ({
   tiers: [],
 });
 
-/** Twice for priority, half for flex, none for fast; audio is ten times as dear as text. */
+/**
+ * Priority costs twice the standard price, flex half, and fast has no price. Audio costs ten times
+ * as much as text.
+ */
 export const PRICE_WITH_EXTRAS: PricedVersion = {
   version: TEST_PRICE.version,
   figures: {

@@ -1,20 +1,20 @@
 import type { ErrorClass } from '../src/errors/error-class.js';
 
-/** An error of a real provider, retyped from public documentation or a public report of it. */
+/** An error of a real provider, copied from public documentation or a public report. */
 export interface ProviderErrorCase {
   readonly provider: string;
-  /** Where it can be read. */
+  /** Where it is published. */
   readonly from: string;
   readonly status: number | null;
   readonly body: unknown;
   /** `x-amzn-errortype`. */
   readonly errorType?: string;
   readonly class: ErrorClass;
-  /** No client can cause it by what it sends. */
+  /** Set if no client request can cause the error. */
   readonly certain?: true;
 }
 
-/** The name that the sources of these cases know the model by. */
+/** The model name of the sources in these cases. */
 export const UPSTREAM_MODEL = 'model-x';
 
 const openai = (message: string, type: string, code: string | null, param: string | null = null) => ({
@@ -85,7 +85,7 @@ export const PROVIDER_ERRORS: readonly ProviderErrorCase[] = [
     class: 'quota',
   },
   {
-    provider: 'OpenAI, a model that is not there',
+    provider: 'OpenAI, an unknown model',
     from: OPENAI,
     status: 404,
     body: openai(
@@ -428,7 +428,7 @@ export const PROVIDER_ERRORS: readonly ProviderErrorCase[] = [
     class: 'quota',
   },
   {
-    provider: 'OpenRouter, nobody serves it',
+    provider: 'OpenRouter, no endpoint for the model',
     from: OPENROUTER,
     status: 404,
     body: { error: { code: 404, message: 'No endpoints found for model-x.' } },
@@ -565,7 +565,7 @@ export const PROVIDER_ERRORS: readonly ProviderErrorCase[] = [
     class: 'content',
   },
   {
-    provider: 'Cloudflare, an agent that it bans',
+    provider: 'Cloudflare, a banned user agent',
     from: 'developers.cloudflare.com (error 1010)',
     status: 403,
     body: 'error code: 1010',

@@ -4,7 +4,7 @@ import type { QuotaText } from '../src/ports.js';
 import { SourceQuotas, type Seat } from '../src/quotas/source-quotas.js';
 import { sourceEntry } from './edge-world.js';
 
-/** What happens to a message on its way. */
+/** A message in transit. */
 interface OnTheWay {
   readonly atMs: number;
   readonly arrive: () => void;
@@ -16,17 +16,17 @@ interface Wait {
   isCancelled: boolean;
 }
 
-/** Messages of an edge since one was lost. */
+/** Number of an edge's messages since the last lost one. */
 interface Losses {
   since: number;
-  /** The edge is cut from the store until then. */
+  /** The edge cannot reach the store until this time. */
   cutUntilMs: number;
 }
 
 interface ModelEdge {
   readonly quotas: SourceQuotas;
   readonly losses: Losses;
-  /** True times at which the calls at the source end. */
+  /** The calls at the source, with the true times at which they end. */
   calls: { readonly endsAtMs: number; readonly seat: Seat }[];
   isDead: boolean;
 }
@@ -39,13 +39,13 @@ export interface ModelOptions {
 }
 
 export interface Trouble {
-  /** Of one in five messages; the others take a hundredth at most. */
+  /** Longest delay of one in five messages. The others are delayed by at most a hundredth of it. */
   readonly delayMsMax: number;
-  /** Messages of an edge that come between two that are lost, at least. */
+  /** Least number of an edge's messages between two lost ones. */
   readonly lossesApart: number;
   readonly skewMsMax: number;
   readonly callMsMax: number;
-  /** Now and then an edge does not reach the store for so long; 0: never. */
+  /** Time for which an edge sometimes cannot reach the store, or 0 for never. */
   readonly cutMs: number;
 }
 
@@ -55,9 +55,9 @@ const OTHER = sourceEntry('src-other', 'https://other.example');
 const LIMITED = sourceEntry('src-q', 'https://one.example');
 
 /**
- * Edges that share the quotas of one source over a store whose messages are late, lost, answered
- * and not, stored after nobody waits for them, while edges die, and others come. Time passes by the
- * model's word.
+ * A model of edges that share the quotas of one source through a store. Messages may be delayed,
+ * lost, or stored after the sender has timed out; edges die and are replaced. The model controls
+ * the time.
  */
 export class QuotaModel {
   readonly #random: SeededRandom;
@@ -69,9 +69,9 @@ export class QuotaModel {
   #stored: QuotaText | null = null;
   #nowMs = 1_000_000_000;
   #started = 0;
-  /** True times of what was sent by a share in the last minute. */
+  /** True times of the requests sent to the source in the last minute. */
   #sent: number[] = [];
-  /** Of all edges, the most at once and in any minute. */
+  /** The most concurrent calls, and the most requests in any minute, of all edges. */
   readonly most = { requests: 0, calls: 0 };
   readonly total = { sent: 0, last: 0 };
 
@@ -82,7 +82,10 @@ export class QuotaModel {
     for (let at = 0; at < options.edges; at += 1) this.#edges.push(this.#newEdge());
   }
 
-  /** A quarter of a second: some calls come, messages arrive or not, now and then an edge dies. */
+  /**
+   * Advances the model by a quarter of a second: calls arrive, messages arrive or are lost, and
+   * sometimes an edge dies.
+   */
   async round(load: number): Promise<void> {
     for (let tick = 0; tick < 10; tick += 1) {
       this.#nowMs += ROUND_MS / 10;
@@ -127,7 +130,7 @@ export class QuotaModel {
     }
   }
 
-  /** An edge dies with its connections, or stops in order; another one starts. */
+  /** Ends an edge, by a crash or an orderly stop, and starts another one. */
   #replace(): void {
     const at = this.#random.below(this.#edges.length);
     const edge = this.#edges[at];
@@ -172,7 +175,10 @@ export class QuotaModel {
     return true;
   }
 
-  /** Most are quick; some questions are lost, some answers, and some come when nobody waits. */
+  /**
+   * Exchanges a message with the store. Most exchanges are quick; some requests or answers are
+   * lost, and some answers arrive after the timeout.
+   */
   #exchange<T>(losses: Losses, act: () => T): Promise<T> {
     return new Promise((resolve, reject) => {
       const { delayMsMax } = this.#options.trouble;
@@ -215,10 +221,10 @@ export class QuotaModel {
   }
 }
 
-/** More than one step of any chain of promises in an exchange is long. */
+/** More steps than any promise chain in an exchange has. */
 const CHAIN_MAX = 20;
 
-/** What has arrived was taken in. */
+/** Waits until all arrived messages are processed. */
 async function settled(): Promise<void> {
   for (let step = 0; step < CHAIN_MAX; step += 1) await Promise.resolve();
 }

@@ -1,30 +1,30 @@
 import { connect, type Socket } from 'node:net';
 
-/** One answer as it lay on the wire. */
+/** One response as it was received. */
 export interface RawAnswer {
   readonly status: number;
-  /** Lower-case names; the first value of each. */
+  /** Lower-case names, with the first value of each. */
   readonly headers: ReadonlyMap<string, string>;
   readonly body: string;
-  /** It ended as HTTP says. */
+  /** Whether its body is complete. */
   readonly isComplete: boolean;
 }
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
- * The answers on a connection, interim ones left out. Throws when something on it is no answer, or
- * lacks an id header.
+ * Parses the responses on a connection, without interim ones. Throws on anything else, and on a
+ * response without an ID header.
  */
 export function readAnswers(wire: string): RawAnswer[] {
   const answers: RawAnswer[] = [];
   let rest = wire;
   while (rest !== '') {
     const headEnd = rest.indexOf('\r\n\r\n');
-    if (headEnd < 0) throw new Error(`half a head: ${JSON.stringify(rest.slice(0, 200))}`);
+    if (headEnd < 0) throw new Error(`incomplete head: ${JSON.stringify(rest.slice(0, 200))}`);
     const [line = '', ...lines] = rest.slice(0, headEnd).split('\r\n');
     const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(line)?.[1]);
-    if (!(status >= 100)) throw new Error(`no answer: ${JSON.stringify(line.slice(0, 200))}`);
+    if (!(status >= 100)) throw new Error(`not a response: ${JSON.stringify(line.slice(0, 200))}`);
     rest = rest.slice(headEnd + 4);
     if (status < 200) continue;
     const headers = headersOf(lines);
@@ -48,7 +48,7 @@ function headersOf(lines: readonly string[]): Map<string, string> {
 
 function requireIds(headers: ReadonlyMap<string, string>, line: string): void {
   const own = headers.get('x-gateway-request-id') ?? '';
-  if (!UUID.test(own) || (headers.get('x-request-id') ?? '') === '') throw new Error(`an answer without ids: ${line}`);
+  if (!UUID.test(own) || (headers.get('x-request-id') ?? '') === '') throw new Error(`response without IDs: ${line}`);
 }
 
 function bodyOf(
@@ -56,7 +56,7 @@ function bodyOf(
   headers: ReadonlyMap<string, string>,
 ): { body: string; length: number; isComplete: boolean } {
   if (headers.get('transfer-encoding') === 'chunked') return chunkedBody(text);
-  // A stream for a client of HTTP/1.0: it ends with its connection.
+  // A stream to an HTTP/1.0 client, which ends with its connection.
   const isUnframed = !headers.has('content-length') && headers.get('connection') === 'close';
   const length = isUnframed ? text.length : Number(headers.get('content-length') ?? 0);
   return { body: text.slice(0, length), length, isComplete: text.length >= length };
@@ -78,15 +78,15 @@ function chunkedBody(text: string): { body: string; length: number; isComplete: 
 
 export interface RawClient {
   readonly socket: Socket;
-  /** What has come so far, one character a byte. */
+  /** Returns the bytes received so far, one character per byte. */
   wire(): string;
   closed: Promise<void>;
 }
 
-/** Of an answer without end the rest is read and forgotten. */
+/** Most bytes that are kept of an endless response. Further bytes are read and dropped. */
 const KEPT_BYTES_MAX = 32 * 1024 * 1024;
 
-/** A bare connection that sends `bytes` and keeps what comes. */
+/** Sends `bytes` on a plain connection and keeps the bytes that it receives. */
 export function rawClient(port: number, bytes: string | Buffer = ''): RawClient {
   let wire = '';
   const socket = connect(port, '127.0.0.1', () => {
@@ -100,7 +100,7 @@ export function rawClient(port: number, bytes: string | Buffer = ''): RawClient 
   return { socket, wire: () => wire, closed };
 }
 
-/** Everything that was answered until the gateway closed the connection. */
+/** Returns all responses received until the gateway closes the connection. */
 export async function answersTo(port: number, bytes: string | Buffer): Promise<RawAnswer[]> {
   const client = rawClient(port, bytes);
   await client.closed;

@@ -7,8 +7,7 @@ export interface RawProvider {
 }
 
 /**
- * A provider that does what no HTTP server would: `serve` has the bare connection, from its opening
- * on.
+ * Starts a provider that can violate HTTP: `serve` receives the plain connection when it is opened.
  */
 export async function startRawProvider(serve: (socket: Socket, connection: number) => void): Promise<RawProvider> {
   let connections = 0;
@@ -31,7 +30,7 @@ export async function startRawProvider(serve: (socket: Socket, connection: numbe
   };
 }
 
-/** Calls back when the head of a request has come, and reads the rest of it. */
+/** Calls `answer` when a request head has arrived, and reads the remaining bytes. */
 export function onRequest(socket: Socket, answer: () => void): void {
   let isAnswered = false;
   socket.on('data', (chunk) => {

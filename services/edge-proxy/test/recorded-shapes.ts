@@ -3,32 +3,34 @@ import { ENDPOINTS, type Endpoint } from '@gateway/contracts/messages';
 import type { ProviderProfile } from '@gateway/contracts/operator';
 import { PROFILES } from '../../catalog/src/profiles/profiles.js';
 
-/** What a provider's answer means, as far as that was found out. */
+/** The known meaning of a provider's response. */
 export interface Expected {
-  /** Input that is neither read from a cache nor written to one. */
+  /** Input tokens that are neither read from a cache nor written to one. */
   readonly input?: number | null;
   readonly cachedInput?: number | null;
   readonly cacheWrite?: number | null;
   readonly cacheWrite1h?: number | null;
-  /** With reasoning. */
+  /** Output tokens, including reasoning. */
   readonly output?: number | null;
   readonly errorClass?: string | null;
   readonly retryAfterMs?: number | null;
-  /** The price class that it was served in, as the provider calls it where we have no name. */
+  /**
+   * The price class in which it was served, or the provider's name for it if the gateway has none.
+   */
   readonly class?: string;
-  /** It has status 200 and is no answer. */
+  /** Set for a body with status 200 that is not a usable response. */
   readonly unusable?: boolean;
-  /** What the whole system makes of it: deploy/verify/e2e/src/shapes/shape.ts. */
+  /** Expectations for the whole system: deploy/verify/e2e/src/shapes/shape.ts. */
   readonly [ofSystem: string]: unknown;
 }
 
-/** An answer of a real provider, re-typed from what is public. */
+/** A response of a real provider, copied from public sources. */
 export interface RecordedShape {
   readonly name: string;
   readonly endpoint: Endpoint;
   readonly kind: 'plain' | 'stream' | 'error';
   readonly status: number;
-  /** What was asked, as far as it matters: members of the body, and headers. */
+  /** The relevant parts of the request: members of the body, and headers. */
   readonly request: Readonly<Record<string, unknown>>;
   readonly requestHeaders: readonly (readonly [name: string, value: string])[];
   readonly headers: Readonly<Record<string, string>>;
@@ -42,7 +44,7 @@ export interface RecordedShape {
 
 const FOLDER = new URL('./providers/shapes/', import.meta.url);
 
-/** The recorded answers of each profile. */
+/** Returns the recorded responses of each profile. */
 export function recordedShapes(): (readonly [ProviderProfile, readonly RecordedShape[]])[] {
   return readdirSync(FOLDER)
     .sort()

@@ -1,6 +1,6 @@
 /**
- * Errors that fire those rules of profiles which no recorded shape fires, retyped from public
- * documentation and reports: profiles, status (null: inside a stream), body, class.
+ * Errors for the profile rules that match no recorded response, copied from public documentation
+ * and reports: profiles, status (null inside a stream), body, class.
  */
 export type RuleError = readonly [profiles: string, status: number | null, body: unknown, errorClass: string];
 

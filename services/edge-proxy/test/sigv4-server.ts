@@ -2,8 +2,8 @@ import { createHash, createHmac } from 'node:crypto';
 import type { AskedToken } from './token-endpoint.js';
 
 /**
- * Whether a request is signed as AWS would check it, by what came over the wire alone. For paths
- * and queries that need no encoding.
+ * Returns whether a request is signed correctly, checked like AWS does from the received bytes
+ * alone. For paths and queries that need no encoding.
  */
 export function isSigned(request: AskedToken, secretOf: (accessKeyId: string) => string | undefined): boolean {
   const { method, path, headers, body } = request;

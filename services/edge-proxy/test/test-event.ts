@@ -2,7 +2,7 @@ import { makeUuidV7 } from '@gateway/contracts/ids';
 import type { UsageEvent } from '@gateway/contracts/messages';
 import { TEST_ACCOUNT, TEST_PRICE } from './fake-admission.js';
 
-/** The event of a call that was answered. */
+/** Returns the usage event of a completed call. */
 export function testEvent(more: Partial<UsageEvent> = {}): UsageEvent {
   return {
     id: makeUuidV7(Date.now()),

@@ -1,4 +1,4 @@
-/** For what is told of faults in tests that expect none. */
+/** Fault handler for tests that expect no faults. */
 export function throwFault(err: unknown): never {
   throw err;
 }

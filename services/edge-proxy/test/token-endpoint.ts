@@ -1,19 +1,21 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A token endpoint that a test plays. */
+/** A token endpoint that the test controls. */
 export interface TokenEndpoint {
   readonly url: string;
-  /** What was asked of it, in order. */
+  /** The requests that it received, in order. */
   readonly asked: readonly AskedToken[];
-  /** Of the tokens that it issues from now on, in seconds. */
+  /** Lifetime of tokens issued from now on, in seconds. */
   lifeS: number;
-  /** `hang`: it answers when {@link TokenEndpoint.letGo} is called. */
+  /** `hang` delays the responses until {@link TokenEndpoint.letGo} is called. */
   answers: 'issue' | 'fail' | 'hang';
   letGo(): void;
-  /** Whether a token was issued by it, has not ended and was not revoked. */
+  /**
+   * Returns whether the endpoint issued this token and the token is neither expired nor revoked.
+   */
   isGood(token: string): boolean;
-  /** Every token that was issued until now. */
+  /** Revokes all tokens issued so far. */
   revoke(): void;
   stop(): Promise<void>;
 }
@@ -25,7 +27,7 @@ export interface AskedToken {
   readonly body: string;
 }
 
-/** @param answer the body for a new token; OAuth's unless stated */
+/** @param answer returns the response body for a new token; OAuth's by default */
 export async function startTokenEndpoint(
   answer: (token: string, lifeS: number, asked: AskedToken) => unknown = (access_token, expires_in) => ({
     token_type: 'Bearer',
@@ -73,7 +75,7 @@ export async function startTokenEndpoint(
   return endpoint;
 }
 
-/** A provider that lets in whom the test says, and answers everybody else with 401. */
+/** A provider that accepts requests by the test's rule, and answers all others with 401. */
 export interface GuardedProvider {
   readonly url: string;
   readonly asked: readonly (AskedToken & { readonly isLetIn: boolean })[];
@@ -93,7 +95,7 @@ export async function startGuardedProvider(letsIn: (request: AskedToken) => bool
   return { url, asked, stop: () => stop(server) };
 }
 
-/** The token of a request. */
+/** Returns the bearer token of a request. */
 export function bearerOf({ headers }: Pick<AskedToken, 'headers'>): string {
   return headers.authorization?.replace(/^Bearer /, '') ?? '';
 }

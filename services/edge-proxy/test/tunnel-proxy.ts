@@ -4,14 +4,14 @@ import { connect, type AddressInfo, type Socket } from 'node:net';
 
 export interface TunnelProxy {
   readonly url: string;
-  /** What was asked of it, in order: the target and the authorization. */
+  /** The CONNECT requests that it received, in order: target and authorization. */
   readonly asked: { readonly target: string | undefined; readonly authorization: string | undefined }[];
   stop(): Promise<void>;
 }
 
 /**
- * A proxy that answers CONNECT with this status; 200 opens the tunnel, whatever the target's name
- * is, to this port.
+ * Starts a proxy that answers CONNECT with this status. With 200 it opens a tunnel to this port,
+ * regardless of the target's name.
  */
 export async function startTunnelProxy(port: number, status = 200): Promise<TunnelProxy> {
   const asked: TunnelProxy['asked'] = [];
