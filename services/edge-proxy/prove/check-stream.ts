@@ -6,7 +6,7 @@ import { READERS } from '../src/formats/readers.js';
 import type { GeneratedStream } from './generate-stream.js';
 import { expectedOf, sseEventsOf, showsAnswer } from './reference-relay.js';
 
-/** Chunks of a stream after which the client's view is looked at. */
+/** Number of times per stream at which the client's view is checked. */
 const LOOKS_MAX = 4;
 const ID = '01890000-0000-7000-8000-000000000000';
 
@@ -14,12 +14,12 @@ interface Relayed {
   readonly written: string;
   readonly delivery: Delivery | null;
   readonly isUnusable: boolean;
-  /** The provider's error, in our words. */
+  /** The gateway's error that replaces the provider's. */
   readonly failure: GatewayError | null;
   readonly begunBeforeFirstEvent: boolean;
 }
 
-/** Sends a stream through the relay; the first thing that is not as the reference says, or null. */
+/** Sends a stream through the relay. Returns the first difference to the reference, or null. */
 export function problemOf(stream: GeneratedStream, random: () => number): string | null {
   const expected = expectedOf(stream);
   const lookEvery = Math.max(1, Math.ceil(stream.chunks.length / LOOKS_MAX));
@@ -28,20 +28,19 @@ export function problemOf(stream: GeneratedStream, random: () => number): string
     if (chunks % lookEvery === 0) late.push(...lateBytes(stream, chunks, written, expected.finalAt));
   });
   if (late[0] !== undefined) return late[0];
-  if (relayed.begunBeforeFirstEvent) return 'the answer began before the first event';
+  if (relayed.begunBeforeFirstEvent) return 'the response began before the first event';
   if (expected.ended === 'unusable') {
-    if (!relayed.isUnusable || relayed.written !== '') return 'a stream without an event was not refused';
+    if (!relayed.isUnusable || relayed.written !== '') return 'a stream without an event was not rejected';
     return null;
   }
   if (expected.ended === 'refused') {
-    if (relayed.failure === null || relayed.written !== '') return 'a stream that begins with an error was not refused';
+    if (relayed.failure === null || relayed.written !== '')
+      return 'a stream that begins with an error was not rejected';
     return null;
   }
   if (expected.ended === 'unfinished') {
-    if (!relayed.isUnusable) return 'a stream that stops in the middle was taken for complete';
-    return isPassed(relayed.written, expected.passed)
-      ? null
-      : 'a stream that stops in the middle was not passed as it came';
+    if (!relayed.isUnusable) return 'an incomplete stream was reported as complete';
+    return isPassed(relayed.written, expected.passed) ? null : 'an incomplete stream was not relayed unchanged';
   }
   const { delivery } = relayed;
   if (delivery === null) return 'the relay did not end';
@@ -51,8 +50,8 @@ export function problemOf(stream: GeneratedStream, random: () => number): string
 }
 
 /**
- * The CR of a CR LF ends an event already: where nothing whole follows, its LF belongs to half an
- * event, and goes nowhere.
+ * Compares the bytes to the client. The CR of a CRLF already ends an event; if no complete event
+ * follows, the LF belongs to an incomplete event and is not sent.
  */
 function isPassed(written: string, expected: string): boolean {
   return written === expected || (expected.endsWith('\r\n') && written === expected.slice(0, -1));
@@ -82,7 +81,7 @@ function relay(
       keptBack: () => undefined,
       ended: (ended) => (delivery = ended),
       incomplete: () => void (isUnusable = true),
-      // What the attempt does of it, where another source may be asked (attempt-source).
+      // Does what the attempt does if no other source is left (attempt-source).
       providerFailed(_said, canPass) {
         if (relay.hasBegun && canPass) return true;
         failure = gatewayError('upstream_error');
@@ -112,21 +111,24 @@ function textOf(stream: GeneratedStream, chunks: number): string {
   return Buffer.concat(stream.chunks.slice(0, chunks)).toString();
 }
 
-/** At a proper end the rest counts as an event too, and what was kept back is an answer. */
+/**
+ * Returns whether the stream so far shows an answer. At a proper end the trailing bytes count as an
+ * event too, and held-back events count as an answer.
+ */
 function hasAnswer(stream: GeneratedStream, chunks: number): boolean {
   const isEnd = chunks === stream.chunks.length && stream.end === 'proper';
   const { sseEvents } = sseEventsOf(textOf(stream, chunks) + (isEnd ? '\n\n' : ''));
   return sseEvents.some((sseEvent) => showsAnswer(stream.format, sseEvent) || (isEnd && sseEvent.data !== null));
 }
 
-/** Every event that is complete is with the client, unless nothing of an answer has come yet. */
+/** Checks that the client has every complete event, unless the stream has shown no answer yet. */
 function lateBytes(stream: GeneratedStream, chunks: number, written: string, finalAt: number | null): string[] {
   const { sseEvents } = sseEventsOf(textOf(stream, chunks));
   if (!sseEvents.some((sseEvent) => showsAnswer(stream.format, sseEvent)) || stream.dropUsage) return [];
   const complete = sseEvents.map(({ text }) => text).join('');
   if (finalAt !== null && complete.length > finalAt) return [];
-  // The LF of a CRLF that was cut in two comes with the next event.
-  return written === complete || `${written}\n` === complete ? [] : ['a complete frame was kept back'];
+  // The LF of a split CRLF is sent with the next event.
+  return written === complete || `${written}\n` === complete ? [] : ['a complete event was held back'];
 }
 
 function bytesProblem(stream: GeneratedStream, relayed: Relayed, delivery: Delivery): string | null {
@@ -134,35 +136,36 @@ function bytesProblem(stream: GeneratedStream, relayed: Relayed, delivery: Deliv
   const last = delivery.lastPiece?.toString() ?? '';
   const all = relayed.written + last;
   if (finalAt !== null) {
-    // The LF of a CRLF that was cut in two comes with the next event.
+    // The LF of a split CRLF is sent with the next event.
     const isBefore = [relayed.written, `${relayed.written}\n`].includes(passed.slice(0, finalAt));
-    if (!isBefore) return 'other bytes than the provider sent before its final marker';
-    if (!all.startsWith(passed)) return 'the last piece is not the final marker';
-    return all === passed + following ? null : 'other bytes than those that followed the final marker';
+    if (!isBefore) return 'the bytes before the final marker differ from those of the provider';
+    if (!all.startsWith(passed)) return 'the last chunk is not the final marker';
+    return all === passed + following ? null : 'the bytes after the final marker differ from those of the provider';
   }
-  if (last !== '') return 'a last piece without a final marker';
-  // Of a broken stream the LF of a cut CRLF may be missing: it came with no event.
+  if (last !== '') return 'a last chunk without a final marker';
+  // In a broken stream the LF of a split CRLF may be missing, since no event followed.
   const isWhole = all === passed || (ended !== 'complete' && `${all}\n` === passed);
-  if (!isWhole) return 'other bytes than the provider sent';
+  if (!isWhole) return 'the bytes differ from those of the provider';
   const code = CODE_OF_ENDING[ended];
-  if (code === undefined) return delivery.cutEnding === undefined ? null : 'an ending without a cut of ours';
+  if (code === undefined)
+    return delivery.cutEnding === undefined ? null : 'an ending although the gateway did not cut the stream';
   return endingProblem(stream, delivery.cutEnding?.toString() ?? '', code);
 }
 
-/** What our own ending of a stream says. */
+/** The error code in the gateway's own ending of a stream. */
 const CODE_OF_ENDING: Readonly<Record<string, string>> = { cut: 'upstream_timeout', replaced: 'upstream_error' };
 
 /**
- * Our own ending is a complete event, an error, no final marker, and nothing of what a provider
- * said.
+ * Checks that the gateway's own ending is a complete error event without a final marker and without
+ * the provider's text.
  */
 function endingProblem({ format }: GeneratedStream, ending: string, code: string): string | null {
   const { sseEvents, rest } = sseEventsOf(ending);
-  if (rest !== '' || sseEvents.length === 0) return 'the ending is no event';
-  if (!ending.includes(code)) return 'the ending says no error';
-  if (ending.includes('Overloaded')) return "the ending says the provider's text";
+  if (rest !== '' || sseEvents.length === 0) return 'the ending is not an event';
+  if (!ending.includes(code)) return 'the ending has no error code';
+  if (ending.includes('Overloaded')) return "the ending contains the provider's text";
   const isError = format === 'chat' ? /^data: \{"error"/.test(ending) : sseEvents.at(-1)?.event === 'error';
-  return isError ? null : 'the ending is no error event';
+  return isError ? null : 'the ending is not an error event';
 }
 
 function meterProblem(stream: GeneratedStream, { meter }: Delivery): string | null {
@@ -172,7 +175,7 @@ function meterProblem(stream: GeneratedStream, { meter }: Delivery): string | nu
   const counted = meter.usage ?? meter.begun ?? null;
   const output = isRunning ? meter.begun?.outputAtLeast : counted?.output;
   const same = counted === null ? usage === null : counted.input === usage?.input && output === usage.output;
-  if (isRunning && meter.usage !== null) return 'a count before more text is taken for the output';
+  if (isRunning && meter.usage !== null) return 'a count before more text is used as the output';
   if (!same) return `usage ${JSON.stringify(counted)} instead of ${JSON.stringify(usage)}`;
   if (ended === 'complete' && finalAt !== null && !meter.finished) return 'the final marker was not seen';
   return null;

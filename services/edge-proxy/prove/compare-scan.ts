@@ -2,9 +2,9 @@ import { scanObject, type Member, type ScanResult } from '../src/json/json-scann
 import type { GeneratedDocument } from './generate-document.js';
 
 export interface Comparison {
-  /** `JSON.parse` reads it as an object. */
+  /** Whether `JSON.parse` returns an object. */
   readonly accepted: boolean;
-  /** Where the scanner and `JSON.parse` differ, in words; null when they agree. */
+  /** A difference between the scanner and `JSON.parse`, or null. */
   readonly difference: string | null;
 }
 
@@ -12,9 +12,10 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const SPACE_BYTES: ReadonlySet<number | undefined> = new Set([0x20, 0x0a, 0x0d, 0x09]);
 
 /**
- * Whether the scanner accepts exactly what `JSON.parse` accepts as an object, and finds the same
- * top-level members: each span is the text of one value and nothing else, and the last one of each
- * name is what `JSON.parse` has there. Of a document whose making is known, also the places.
+ * Checks that the scanner accepts exactly the documents that `JSON.parse` parses as an object, and
+ * finds the same top-level members: each span is the text of exactly one value, and the last value
+ * of each name equals that of `JSON.parse`. Also compares the positions, if the generator knows
+ * them.
  */
 export function compareScan(
   { bytes, members }: GeneratedDocument,
@@ -23,10 +24,11 @@ export function compareScan(
   const parsed = parseObject(bytes);
   const scanned = scan(bytes);
   if (parsed === null) {
-    if (members !== null) return { accepted: false, difference: 'JSON.parse refuses what was made valid' };
-    return { accepted: false, difference: scanned.ok ? 'the scanner accepts, JSON.parse refuses' : null };
+    if (members !== null)
+      return { accepted: false, difference: 'JSON.parse rejects a document that was generated valid' };
+    return { accepted: false, difference: scanned.ok ? 'the scanner accepts, JSON.parse rejects' : null };
   }
-  if (!scanned.ok) return { accepted: true, difference: 'the scanner refuses, JSON.parse accepts' };
+  if (!scanned.ok) return { accepted: true, difference: 'the scanner rejects, JSON.parse accepts' };
   const difference = compareMembers(bytes, scanned.members, parsed) ?? comparePlaces(scanned.members, members);
   return { accepted: true, difference };
 }
@@ -53,15 +55,15 @@ function compareMembers(bytes: Buffer, members: readonly Member[], parsed: Recor
 
 function comparePlaces(members: readonly Member[], written: GeneratedDocument['members']): string | null {
   if (written === null) return null;
-  if (written.length !== members.length) return 'members are missing, or too many';
+  if (written.length !== members.length) return 'the number of members differs';
   for (const [index, { nameStart, start, end }] of written.entries()) {
     const found = members[index];
-    if (found?.nameStart !== nameStart || found.start !== start || found.end !== end) return 'a place differs';
+    if (found?.nameStart !== nameStart || found.start !== start || found.end !== end) return 'a position differs';
   }
   return null;
 }
 
-/** Kind, number of elements, and whether all of them are objects. */
+/** Returns whether kind, number of elements and `onlyObjects` match the value. */
 function isDescribed({ kind, elements, onlyObjects }: Member, value: unknown): boolean {
   if (!Array.isArray(value)) return kind === kindOf(value) && elements === 0 && !onlyObjects;
   return (

@@ -1,7 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { renderTable } from '@gateway/testkit';
 
-/** How many cases a run has: `short` in every test run, more where the variable says so. */
+/**
+ * Returns the number of cases in a run: `short`, unless the environment variable sets another
+ * number.
+ */
 export function casesOfRun(variable: string, short: number): number {
   const cases = Number(process.env[variable] ?? short);
   if (!Number.isSafeInteger(cases) || cases < 1) throw new RangeError(`${variable} must be a positive integer`);
@@ -14,7 +17,7 @@ export function writeReport(name: string, text: string, isFull: boolean): void {
   if (isFull) writeFileSync(new URL(`../../../.results/${name}.md`, import.meta.url), text);
 }
 
-/** The first row is the head; all of it stands to the left. */
+/** Renders a table. The first row is the head; all columns are left-aligned. */
 export function table([head = ['', ''], ...rows]: readonly (readonly [string, string])[]): string {
   return renderTable(head, rows, head.length);
 }

@@ -1,10 +1,10 @@
 import type { SeededRandom } from '@gateway/testkit/random';
 import { TEST_KEY } from '../test/edge-world.js';
 
-/** One request, or what a mutation has left of one. */
+/** One request, which may have been mutated. */
 export interface HttpCase {
   readonly bytes: Buffer;
-  /** What it must be answered with; null: whatever the catalogue allows, or nothing. */
+  /** The required status, or null if any specified response, or none, is allowed. */
   readonly status: number | null;
 }
 
@@ -56,7 +56,7 @@ const EXTRA_HEADERS = [
   'anthropic-beta: a,b,c',
   `X-Big: ${'x'.repeat(2_000)}`,
 ];
-/** What a mutation puts in. */
+/** Texts that a mutation inserts. */
 const TOKENS = [
   '\r\n',
   '\r',
@@ -93,7 +93,7 @@ const TOKENS = [
   'x'.repeat(5_000),
 ];
 
-/** A request from the grammar of the gateway's API, sometimes spoilt. */
+/** Returns a request from the grammar of the gateway's API, which may be mutated. */
 export function httpCase(random: SeededRandom, model: string): HttpCase {
   const made = random.chance(0.75) ? callCase(random, model) : otherCase(random);
   if (random.chance(0.4)) return made;
@@ -161,7 +161,7 @@ function chunksOf(random: SeededRandom, body: Buffer): Buffer[] {
 
 const CRLF = Buffer.from('\r\n');
 
-/** Bodies that are right for their endpoint, and bodies that are wrong in one way. */
+/** Returns a body that is valid for its endpoint, or invalid in one respect. */
 function bodyText(random: SeededRandom, path: string, model: string): { text: string; isValid: boolean } {
   const fields: Record<string, unknown> = { model, ...requiredOf(path) };
   if (random.chance(0.3)) fields['extra'] = random.pick([null, 1e308, '\ud800', { deep: [[[1]]] }, 'x'.repeat(500)]);
@@ -202,7 +202,7 @@ function requiredOf(path: string): Record<string, unknown> {
 }
 
 function mutate(random: SeededRandom, bytes: Buffer): Buffer {
-  // Most mutations go where a parser decides: into the head.
+  // Most mutations change the head, which has the most effect on a parser.
   const headEnd = Math.max(1, bytes.indexOf('\r\n\r\n'));
   const at = random.below(random.chance(0.7) ? headEnd + 4 : bytes.length + 1);
   const to = Math.min(bytes.length, at + random.below(12));
@@ -224,7 +224,7 @@ function mutate(random: SeededRandom, bytes: Buffer): Buffer {
     case 5:
       return bytes.subarray(0, at);
     default: {
-      // Behind a line's end: where headers begin.
+      // After the end of a line, where a header begins.
       const line = bytes.indexOf('\r\n', at) + 2;
       return Buffer.concat([bytes.subarray(0, line), Buffer.from(random.pick(TOKENS), 'latin1'), bytes.subarray(line)]);
     }

@@ -13,8 +13,7 @@ import { HELD_ANSWERS, REQUEST_BODIES } from '../src/memory/held-bytes.js';
 import { casesOfRun, table, writeReport } from './figures.js';
 import { httpCase, type HttpCase } from './fuzz-http-cases.js';
 
-/** An answer of every endpoint. */
-/** Ends with the final marker of every endpoint that streams. */
+/** Ends with the final markers of all endpoints that stream. */
 const STREAM =
   [
     'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}',
@@ -24,23 +23,20 @@ const STREAM =
   ].join('\n\n') + '\n\n';
 const ANSWER = '{"choices":[{"index":0,"finish_reason":"stop"}],"content":[],"data":[],"output":[],"input_tokens":1}';
 
-/** Cases of the short run, which every test run does; `npm run prove:fuzz` sets more. */
+/** Cases of the short run in every test run; `npm run prove:fuzz` sets more. */
 const CASES_DEFAULT = 1_500;
 /** A shorter run is printed, but does not replace the committed figures. */
 const CASES_FULL = 50_000;
 const HOUR_MS = 3_600_000;
-/** Connections at one time. */
+/** Most connections at one time. */
 const WAVE = 256;
-/**
- * How often it is looked whether a wave is over; a connection that is not answered by then is
- * stuck.
- */
+/** Most checks of whether a wave is over. A connection without a response after that is stuck. */
 const LOOKS_MAX = 500;
-/** Statuses that a client can be answered here: the provider is well. */
+/** Statuses that a client can receive here, where the provider is healthy. */
 const STATUSES = new Set([200, 400, 401, 404, 408, 413, 431]);
 /**
- * What an edge answers whose machine has no time for it; what fails inside of it is logged, and
- * looked for there.
+ * Code of the response of an overloaded edge. Internal faults are logged, and the log is checked
+ * for them.
  */
 const OVERLOAD = 'admission_error';
 
@@ -80,12 +76,12 @@ interface Sent {
   readonly client: RawClient;
   readonly bytes: number;
   isClosed: boolean;
-  /** By the fuzzer, because nothing more came. */
+  /** Whether the fuzzer closed it because no more bytes arrived. */
   isLeft: boolean;
 }
 
 test(
-  `${cases} requests over raw sockets, mutated: the specified answer or a closed connection (seed ${seed})`,
+  `${cases} mutated requests get a specified response or a closed connection (seed ${seed})`,
   async () => {
     const random = new SeededRandom(seed);
     const figures = { connections: 0, answers: new Map<string, number>(), calls: 0, bytes: 0, peakRss: 0 };
@@ -112,7 +108,7 @@ test(
   4 * HOUR_MS,
 );
 
-/** In one packet, or cut somewhere. */
+/** Sends the bytes in one packet or in two. */
 function send(number: number, own: readonly HttpCase[], bytes: Buffer, random: SeededRandom): Sent {
   const cut = random.chance(0.3) ? random.below(bytes.length + 1) : bytes.length;
   const client = rawClient(world.edge.port, bytes.subarray(0, cut));
@@ -123,7 +119,10 @@ function send(number: number, own: readonly HttpCase[], bytes: Buffer, random: S
   return sent;
 }
 
-/** Until every connection is closed, or has been left because nothing more comes. */
+/**
+ * Waits until every connection is closed by the gateway, or by this function because no more bytes
+ * arrive.
+ */
 async function playWave(wave: readonly Sent[]): Promise<void> {
   const isSent = ({ client: { socket }, isClosed, bytes }: Sent): boolean =>
     isClosed || (socket.bytesWritten >= bytes && socket.writableLength === 0);
@@ -131,15 +130,15 @@ async function playWave(wave: readonly Sent[]): Promise<void> {
   const seen = (): number =>
     wave.reduce((sum, { client, isClosed }) => sum + client.wire().length + Number(isClosed), 0);
   for (let looks = 0, before = -1; ; looks += 1) {
-    // Two whole calls later whatever could be answered is: they go the same ways, behind what was
-    // sent.
+    // Two complete calls pass through the same queues after the wave, so when they are answered,
+    // every answer to the wave has arrived.
     await wholeCall();
     await wholeCall();
     const open = wave.filter(({ isClosed }) => !isClosed);
     const isOver = seen() === before && isIdle() && open.every((sent) => !isWhole(sent) || isAnswered(sent));
     before = seen();
     const [stuck] = open;
-    if (looks > LOOKS_MAX && stuck !== undefined) throw new Error(describeProblem(stuck, 'it is not answered'));
+    if (looks > LOOKS_MAX && stuck !== undefined) throw new Error(describeProblem(stuck, 'it has no response'));
     if (!isOver) continue;
     for (const sent of open) {
       sent.isLeft = true;
@@ -160,21 +159,21 @@ async function wholeCall(): Promise<void> {
     asked -= 1;
     soundCalls += 1;
     if (status !== 200)
-      throw new Error(`seed ${seed}: a sound call between the waves is answered ${status}: ${body.toString()}`);
+      throw new Error(`seed ${seed}: a valid call between the waves is answered ${status}: ${body.toString()}`);
     return true;
   };
-  await until('a sound call between the waves is answered', isAnswered).catch((error: unknown) => {
+  await until('a valid call between the waves is answered', isAnswered).catch((error: unknown) => {
     const log = world.log.slice(-5).map((line) => inspect(line));
     throw new Error(`seed ${seed}: ${String(error)}\n${refused}\n${log.join('\n')}`);
   });
 }
 
-/** No admitted call is without its release. */
+/** Returns whether every admitted call has been released. */
 function isIdle(): boolean {
   return world.admission.releases.length >= world.admission.holds.size;
 }
 
-/** The answers of a connection. Throws on anything that is not specified. */
+/** Returns the responses of a connection. Throws on anything that is not specified. */
 function check(sent: Sent): readonly RawAnswer[] {
   const answers = answersOf(sent);
   let isSure = true;
@@ -183,7 +182,7 @@ function check(sent: Sent): readonly RawAnswer[] {
     if (!STATUSES.has(answer.status) && !isOverloaded)
       throw new Error(describeProblem(sent, `status ${answer.status}`));
     if (!answer.isComplete && !sent.isLeft && answer.status !== 200)
-      throw new Error(describeProblem(sent, 'half an answer'));
+      throw new Error(describeProblem(sent, 'incomplete response'));
     const expected = sent.cases[at]?.status ?? null;
     isSure &&= expected !== null && !isOverloaded;
     if (isSure && answer.status !== expected) {
@@ -198,12 +197,15 @@ function check(sent: Sent): readonly RawAnswer[] {
   return answers;
 }
 
-/** No request of it was mutated. */
+/** Returns whether none of its requests was mutated. */
 function isWhole(sent: Sent): boolean {
   return sent.cases.every(({ status }) => status !== null);
 }
 
-/** Every request of it, or each up to one whose answer closes the connection. */
+/**
+ * Returns whether all its requests are answered, or all up to one whose response closes the
+ * connection.
+ */
 function isAnswered(sent: Sent): boolean {
   const answers = answersOf(sent);
   if (answers.some(({ isComplete }) => !isComplete)) return false;
@@ -220,7 +222,8 @@ function answersOf(sent: Sent): RawAnswer[] {
 }
 
 /**
- * Nothing is left of a wave: no call, no byte, no fault. Gives how often the provider was asked.
+ * Checks that no call, byte or fault is left of a wave. Returns the number of requests to the
+ * provider.
  */
 async function checkWave(): Promise<number> {
   const { admission } = world;
@@ -230,12 +233,12 @@ async function checkWave(): Promise<number> {
   for (const held of [REQUEST_BODIES, HELD_ANSWERS]) {
     await until('no byte is held', () => held.held === 0);
   }
-  // Sound calls between the waves are among the admissions, and not among those asked for here.
+  // Subtract the complete calls between the waves, which are admitted too.
   const admitted = admission.admits.filter(({ entry }) => entry.bodyRefusal === null).length - soundCalls;
   soundCalls = 0;
   const calls = asked;
   if (calls > admitted)
-    throw new Error(`seed ${seed}: the provider was asked ${calls} times for ${admitted} admissions`);
+    throw new Error(`seed ${seed}: the provider received ${calls} requests for ${admitted} admissions`);
   asked = 0;
   admission.holds.clear();
   for (const list of [admission.admits, admission.batches, admission.releases, world.events, world.log as unknown[]])
@@ -263,10 +266,10 @@ interface Figures {
 
 function report({ connections, answers, calls, bytes, peakRss }: Figures, ms: number): void {
   const answered = [...answers.values()].reduce((sum, count) => sum + count, 0);
-  const text = `Requests of the API's grammar, six in ten of them mutated, one to four on a connection, one packet or cut anywhere. Each
-answer is one of the specified statuses with both ids, the unmutated ones exactly what they must be, or the connection is
-closed. No refused request was admitted, the provider was never asked for one; after each ${WAVE} connections no call, no
-byte and no fault is left.
+  const text = `Requests from the API's grammar, six in ten of them mutated, are sent one to four per connection, in one packet or split
+anywhere. Each response has a specified status and both IDs, or the connection is closed; an unmutated request gets exactly the
+expected status. No refused request was admitted or sent to the provider. After each ${WAVE} connections no call, no held byte
+and no fault was left.
 
 ${table([
   ['', ''],
@@ -274,14 +277,14 @@ ${table([
   ['seed', String(seed)],
   ['connections', connections.toLocaleString('en')],
   ['bytes sent', bytes.toLocaleString('en')],
-  ['answers', answered.toLocaleString('en')],
+  ['responses', answered.toLocaleString('en')],
   ...[...answers]
     .sort()
     .map(
       ([status, count]) =>
-        [`answered ${status}${status === '500' ? ' (overload)' : ''}`, count.toLocaleString('en')] as const,
+        [`responses ${status}${status === '500' ? ' (overload)' : ''}`, count.toLocaleString('en')] as const,
     ),
-  ['calls of the provider', calls.toLocaleString('en')],
+  ['requests to the provider', calls.toLocaleString('en')],
   ['deviations', '0'],
   ['most resident memory, edge and fuzzer', `${Math.round(peakRss / 2 ** 20).toLocaleString('en')} MiB`],
   ['time', `${(ms / 1000).toFixed(0)} s`],

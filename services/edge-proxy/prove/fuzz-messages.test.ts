@@ -9,16 +9,16 @@ import { casesOfRun, table, writeReport } from './figures.js';
 import { hostileBody, hostileBytes, hostileListBytes } from './hostile-messages.js';
 import { isValid, sampleOf, type JsonSchema } from './json-schema.js';
 
-/** Messages of the short run, which every test run does; `npm run prove:fuzz` sets more. */
+/** Messages of the short run in every test run; `npm run prove:fuzz` sets more. */
 const MESSAGES_DEFAULT = 10_000;
 const MESSAGES_FULL = 100_000;
-/** Of so many messages one is also sent to a live handler. */
+/** One in this many messages is also sent to a live handler. */
 const LIVE_EVERY = 20;
 const AT_ONCE = 50;
 const YIELD_EVERY = 200;
 const HOUR_MS = 3_600_000;
 const TIMEOUT_MS = 20_000;
-/** The codes that a refused or failed request may carry. */
+/** The codes that a rejected or failed request may have. */
 const FAULTS = new Set(['invalid_message', 'invalid_answer', 'too_large', 'fault']);
 
 const GENERATED = new URL('../../../libs/contracts/generated/', import.meta.url);
@@ -48,14 +48,14 @@ const figures = { accepted: 0, refused: 0, live: 0, liveAccepted: 0, liveAnswers
 const acceptedOf = new Map<string, number>();
 
 test(
-  `${messages} mutated messages at every handler: none that its schema refuses is taken (seed ${seed})`,
+  `${messages} mutated messages: no handler accepts an invalid one (seed ${seed})`,
   async () => {
     const random = new SeededRandom(seed);
     const startedAt = performance.now();
     const bus = buses.get('edge-proxy') as Bus;
     const handlers = MESSAGES.map((message) => ({ message, schema: schemaOf(message.name) }));
     for (let number = 0; number < messages; number += 1) {
-      // The servers would hang up on a process that stands still.
+      // Yield, since the server closes the connections of a blocked process.
       if (number % YIELD_EVERY === 0) await new Promise((resolve) => setImmediate(resolve));
       const { message, schema } = handlers[number % handlers.length] as (typeof handlers)[number];
       const bytes = bytesOf(message, schema, random);
@@ -69,7 +69,7 @@ test(
     }
     expect(({} as { a?: number }).a).toBeUndefined();
     if (messages > MESSAGES_DEFAULT) report(performance.now() - startedAt);
-    // The generator reaches behind every handler.
+    // The generator must reach every handler.
     if (messages >= MESSAGES_FULL)
       expect(MESSAGES.map(({ name }) => name).filter((name) => !acceptedOf.has(name))).toEqual([]);
   },
@@ -77,14 +77,14 @@ test(
 );
 
 test(
-  'live handlers: a running service gets only what the schemas say, and so does the asker',
+  'services and callers receive only messages that match the schemas',
   async () => {
     const random = new SeededRandom(seed + 1);
     const problems: string[] = [];
     serveAll(random, problems);
     await until('every service is connected', () => [...buses.values()].every((bus) => bus.connected()));
-    // Each has a connection of its own: the server may hear of a handler later than of the first
-    // message to it.
+    // Each service has its own connection, so the server may receive a subscription later than the
+    // first message to it.
     for (const bus of buses.values()) await bus.listening();
     const count = Math.ceil(messages / LIVE_EVERY);
     for (let number = 0; number < count; number += AT_ONCE) {
@@ -92,7 +92,7 @@ test(
       await Promise.all(batch);
     }
     expect(problems).toEqual([]);
-    // Whatever came, each handler still answers: to a sound message.
+    // Each handler must still accept a valid message.
     for (const message of REQUESTS) await requireOpen(message, random);
     expect(figures.live).toBeGreaterThan(0);
   },
@@ -104,8 +104,8 @@ function schemaOf(name: string): JsonSchema {
 }
 
 /**
- * The value with the object in place of each reference to it. `file` is the document that has the
- * value.
+ * Returns the value with each reference replaced by its target. `file` is the document that
+ * contains the value.
  */
 function resolved(value: unknown, file: string): unknown {
   if (Array.isArray(value)) return value.map((entry) => resolved(entry, file));
@@ -127,7 +127,10 @@ function documentOf(file: string): unknown {
   return known;
 }
 
-/** In the message's form; some packed messages by name, which is refused. */
+/**
+ * Returns the bytes of a message in its form. Some packed messages are sent by name, which must be
+ * rejected.
+ */
 function bytesOf(message: AnyMessage, schema: JsonSchema, random: SeededRandom): Buffer {
   const packing = 'packed' in message ? message.packed?.body : undefined;
   if (packing === undefined || random.chance(0.05)) {
@@ -154,19 +157,19 @@ function requireValid(
   const sent = JSON.parse(bytes.toString()) as Record<string, unknown> | unknown[];
   const { v, ...body } = Array.isArray(sent) ? { v: sent[0], ...(asSent(taken) as object) } : sent;
   if (v === version && isValid(schema, body)) return;
-  throw new Error(`seed ${seed}, message ${number}: the handler of ${name} took\n${bytes.toString()}`);
+  throw new Error(`seed ${seed}, message ${number}: the handler of ${name} accepted\n${bytes.toString()}`);
 }
 
-/** What is undefined is not there. */
+/** Removes members that are undefined. */
 function asSent(body: unknown): unknown {
   return JSON.parse(JSON.stringify(body));
 }
 
-/** Each service serves what it serves, with answers that may be spoilt too. */
+/** Registers the handlers of each service. Their answers may be invalid too. */
 function serveAll(random: SeededRandom, problems: string[]): void {
   const take = (name: string, body: unknown): void => {
     if (!isValid(schemaOfCached(name), asSent(body)))
-      problems.push(`${name} was handed ${JSON.stringify(body).slice(0, 500)}`);
+      problems.push(`${name} received ${JSON.stringify(body).slice(0, 500)}`);
   };
   for (const message of REQUESTS) {
     const bus = busOf(message.servedBy[0]);
@@ -220,7 +223,7 @@ async function sendOne(random: SeededRandom, problems: string[]): Promise<void> 
     const answer: unknown = await busOf(message.sentBy[0]).request(sent, body as never, { timeoutMs: TIMEOUT_MS });
     figures.liveAnswers += 1;
     if (!isValid(schemaOfCached(`${message.name}.answer`), asSent(answer)))
-      problems.push(`the asker of ${message.name} was handed ${JSON.stringify(answer)}`);
+      problems.push(`the caller of ${message.name} received ${JSON.stringify(answer)}`);
   } catch (error) {
     requireFault(error, problems, message.name);
   }
@@ -231,7 +234,7 @@ function requireFault(error: unknown, problems: string[], name: string): void {
   if (!FAULTS.has(code)) problems.push(`${name} failed with ${String(error)}`);
 }
 
-/** A sound message is handed to the handler, however its answer fares. */
+/** Checks that a valid message reaches the handler. Its answer may be rejected. */
 async function requireOpen(message: RequestRow, random: SeededRandom): Promise<void> {
   const before = figures.liveAccepted;
   await until(`the handler of ${message.name} opens`, async () => {
@@ -245,21 +248,21 @@ async function requireOpen(message: RequestRow, random: SeededRandom): Promise<v
 
 function report(ms: number): void {
   const count = (value: number): string => value.toLocaleString('en');
-  const text = `Bodies of every message of the table, most of them with other things in them, some with spoilt bytes or another version,
-at the validation of the handler that receives them. Whatever a handler took is what the committed JSON Schema says, read by a
-validator of its own; nothing was thrown, nobody's prototype changed. One in ${LIVE_EVERY} as many was sent to a service that serves
-the message on a real NATS server, which answered in the same manner.
+  const text = `Bodies of every message in the table, most of them mutated, some with damaged bytes or another version, are validated by the
+handler that receives them. Every accepted body matches the committed JSON Schema, as checked by an independent validator. No
+handler threw, and no prototype changed. One message in ${LIVE_EVERY} was also sent to a live service over a real NATS server, with the
+same result.
 
 ${table([
   ['', ''],
   ['messages', count(messages)],
   ['seed', String(seed)],
   ['kinds of messages', count(MESSAGES.length)],
-  ['taken', count(figures.accepted)],
-  ['refused', count(figures.refused)],
-  ['taken against the schema', '0'],
+  ['accepted', count(figures.accepted)],
+  ['rejected', count(figures.refused)],
+  ['accepted against the schema', '0'],
   ['sent to live handlers', count(Math.ceil(messages / LIVE_EVERY))],
-  ['time without the live ones', `${(ms / 1000).toFixed(0)} s`],
+  ['time without live handlers', `${(ms / 1000).toFixed(0)} s`],
 ])}
 `;
   writeReport('fuzz-messages', text, messages >= MESSAGES_FULL);

@@ -19,19 +19,21 @@ import { READERS } from '../src/formats/readers.js';
 import { chargeOf, type Charge } from '../src/pricing/charge.js';
 import { casesOfRun } from './figures.js';
 
-/** Answers of the short run, which every test run does; `npm run prove:fuzz` sets more. */
+/** Responses of the short run in every test run; `npm run prove:fuzz` sets more. */
 const ANSWERS_DEFAULT = 40;
 const ANSWERS = casesOfRun('GATEWAY_PROVE_SIZES', ANSWERS_DEFAULT);
-/** Most answers take 20 ms, and a machine may be busy. */
+/** Most responses take 20 ms, and the machine may be busy. */
 const MS_MAX = 60_000 + ANSWERS * 500;
 const MIB = 1024 * 1024;
-/** Sizes are 2 to this power, from 1 byte to 64 MiB, uniformly in the power. */
+/**
+ * Sizes are 2 to a power from 0 to this one, 1 byte to 64 MiB, uniformly distributed in the power.
+ */
 const SIZE_POWER_MAX = 26;
-/** A larger value is made of the first pattern of its kind: the others take seconds to read. */
+/** A larger value uses the first pattern of its kind, since the others take seconds to read. */
 const DENSE_BYTES_MAX = 2 * MIB;
-/** The text of one event; some events are longer than what is held of one, some are not. */
+/** Text bytes per event. Some events exceed the limit for held events, some do not. */
 const TEXT_BYTES = [1_000, 60_000, 200_000] as const;
-/** At most so many chunks before the end, of which every byte may be a chunk. */
+/** Most chunks before the end. At the end every byte may be a chunk. */
 const CHUNKS_MAX = 1_500;
 const END_BYTES = 400;
 
@@ -52,7 +54,7 @@ const HOLD = worstCase(BOUNDS, FIGURES, PRICE);
 
 type BilledFormat = Exclude<AnswerFormat, 'token_count'>;
 
-/** What a report of usage has. */
+/** The counts in a usage report. */
 const REPORTS = {
   whole: { input: TRUTH.input, output: TRUTH.output, total: TRUTH.input + TRUTH.output },
   both: { input: TRUTH.input, output: TRUTH.output },
@@ -95,7 +97,10 @@ function usageOf(format: BilledFormat, report: Report): unknown {
   return Object.fromEntries(entries);
 }
 
-/** What the reports of an answer amount to; null: a count is not known, and is estimated. */
+/**
+ * Returns the usage that the reports amount to. A count is null if it is unknown and must be
+ * estimated.
+ */
 function expectedOf(format: BilledFormat, reports: readonly Report[]): { input: number | null; output: number | null } {
   const most = (values: readonly (number | undefined)[]): number | null => {
     const known = values.filter((value) => value !== undefined);
@@ -118,10 +123,10 @@ function expectedOf(format: BilledFormat, reports: readonly Report[]): { input: 
   return input === null && output !== null ? { input: total - output, output } : { input, output };
 }
 
-/** Where the large value is: in the generated text, or in another member. */
+/** Placeholder for the large value, in the generated text or in another member. */
 const PAD = '@pad@';
 
-/** Bytes of JSON, within a string or an array, that look like what they are not. */
+/** Parts of JSON strings and arrays that resemble other syntax. */
 const STRINGS = ['x', 'é', '\\"usage\\":{\\"prompt_tokens\\":9}', '\\ud83d\\ude00\\\\', 'data: [DONE] ', '}],{['].map(
   (text) => Buffer.from(text),
 );
@@ -138,7 +143,7 @@ function repeated(patterns: readonly Buffer[], kind: number, bytes: number): Buf
 interface Answer {
   readonly format: BilledFormat;
   readonly isStreamed: boolean;
-  /** About so many bytes of text or of another member. */
+  /** Approximate bytes of text or of another member. */
   readonly bytes: number;
   readonly isText: boolean;
   readonly filling: number;
@@ -155,13 +160,13 @@ interface Answer {
 const large = (bytes: Buffer, isText: boolean): readonly Buffer[] =>
   isText ? [Buffer.from('"'), bytes, Buffer.from('"')] : [Buffer.from('['), bytes, Buffer.from('0]')];
 
-/** JSON of the value, with the large one where {@link PAD} stands. */
+/** Returns the JSON of the value, with the large value in place of {@link PAD}. */
 function jsonWith(value: unknown, filler: readonly Buffer[]): Buffer[] {
   const [before = '', ...after] = JSON.stringify(value).split(`"${PAD}"`);
   return [Buffer.from(before), ...after.flatMap((text) => [...filler, Buffer.from(text)])];
 }
 
-/** The members in an order that the places decide. */
+/** Returns the members in the order of their positions. */
 function ordered(members: readonly (readonly [string, unknown])[], places: readonly number[]): object {
   const placed = members.map((member, index) => ({ member, place: places[index] ?? 0 }));
   return Object.fromEntries(placed.sort((one, other) => one.place - other.place).map(({ member }) => member));
@@ -202,7 +207,10 @@ interface Event {
   readonly json: readonly Buffer[];
 }
 
-/** Events with text before the last ones; where the large value is no text, one event has it. */
+/**
+ * Returns events with text before the last ones. If the large value is not text, one event contains
+ * it.
+ */
 function eventsOf(answer: Answer): Event[] {
   const { format, bytes, isText, filling, textBytes, status } = answer;
   const texts: Event[] = [];
@@ -275,7 +283,9 @@ function eventsOf(answer: Answer): Event[] {
   }
 }
 
-/** Where the reports are in a stream, in their order: before, between and after its texts. */
+/**
+ * Returns the positions of the reports in a stream, in order: before, between and after its texts.
+ */
 function placesOf({ reports, places }: Answer): number[] {
   const order = [0, 1, 2].sort((one, other) => (places[one] ?? 0) - (places[other] ?? 0));
   return order.slice(0, reports.length).sort();
@@ -289,7 +299,10 @@ function reportsByPlace(answer: Answer): unknown[] {
   return usages;
 }
 
-/** Text came after the last report that counts the output: it is only a lower bound. */
+/**
+ * Returns whether text follows the last report that counts the output, which is then only a lower
+ * bound.
+ */
 function isRunning(answer: Answer): boolean {
   const after = placesOf(answer).indexOf(2);
   const { output, total } = after < 0 ? {} : countsOf(answer.reports[after] as Report);
@@ -311,7 +324,7 @@ function bytesOf(answer: Answer): Buffer {
   );
 }
 
-/** Ends of the chunks: a few hundred, and any within the last bytes. */
+/** Splits the bytes into a few hundred chunks, and into small ones at the end. */
 function* chunksOf(bytes: Buffer, cuts: readonly number[]): Iterable<Buffer> {
   const bulk = Math.max(0, bytes.length - END_BYTES);
   let from = 0;
@@ -325,10 +338,10 @@ function* chunksOf(bytes: Buffer, cuts: readonly number[]): Iterable<Buffer> {
 }
 
 interface Received {
-  /** Null: the client did not receive it whole. */
+  /** Null if the client did not receive the whole response. */
   readonly delivery: Delivery | null;
   readonly charge: Charge;
-  /** The client has exactly the bytes of the provider. */
+  /** Whether the client received exactly the provider's bytes. */
   readonly isSame: boolean;
 }
 
@@ -379,7 +392,10 @@ const form = fc.oneof(
   fc.constantFrom(...STREAMED).map((format) => ({ format, isStreamed: true })),
   fc.constantFrom<BilledFormat>(...STREAMED, 'embedding').map((format) => ({ format, isStreamed: false })),
 );
-/** In hundredths: without a bias to its ends, which would make most answers long. */
+/**
+ * The power in hundredths. Without bias, which would prefer the ends of the range and so make most
+ * responses long.
+ */
 const anySize = fc.noBias(fc.nat(SIZE_POWER_MAX * 100)).map((power) => Math.floor(2 ** (power / 100)));
 const topSize = fc.integer({ min: 56 * MIB, max: 64 * MIB });
 const report = fc.constantFrom(...(Object.keys(REPORTS) as Report[]).filter((name) => name !== 'zero'));
@@ -440,7 +456,9 @@ const cutShort = (answer: Answer): Buffer => {
   const bytes = bytesOf(answer.isStreamed ? { ...answer, status: 'cut' } : answer);
   return answer.isStreamed ? bytes : bytes.subarray(0, bytes.length - 1);
 };
-/** Makes of a whole answer one that is free, by the rows of the page that say so. */
+/**
+ * Changes a complete response into a free one, by the rows of the page that list the free cases.
+ */
 const FREE: Readonly<Record<string, (answer: Answer) => Buffer | null>> = {
   'was cut by the provider, the network or a crash': cutShort,
   'ended in an error inside its stream': (answer) =>
@@ -454,7 +472,7 @@ const FREE: Readonly<Record<string, (answer: Answer) => Buffer | null>> = {
     answer.format === 'message' ? bytesOf({ ...answer, isText: false, status: 'refusal' }) : null,
 };
 
-test('an answer is free in the cases that the page lists, and in no other', () => {
+test('a response is free in the cases that the page lists, and in no other', () => {
   const page = readFileSync(new URL('../../../docs/behaviour.md', import.meta.url), 'utf8');
   const rows = [...page.matchAll(/^\| (was|had|on|ended) (.*?) +\| 0[ ;]/gm)].map(
     ([, verb, rest]) => `${verb} ${rest}`,
@@ -470,7 +488,7 @@ test('an answer is free in the cases that the page lists, and in no other', () =
     const size = fc.integer({ min: 1, max: 2 * MIB });
     fc.assert(fc.property(answerOf(size), check), { numRuns: Math.ceil(ANSWERS / 2) });
   }
-  // A whole failure or error has no attempt that was answered with 200.
+  // Complete failures and errors have no attempt with status 200.
   const failed = { ended: 'failed', meter: null, bounds: BOUNDS, figures: FIGURES, price: PRICE } as const;
   expect(chargeOf({ ...failed, hold: { worstNanoUsd: HOLD } }).amountNanoUsd).toBe(0n);
 });

@@ -20,18 +20,18 @@ import { TOKENS_MAX } from '../src/formats/read-usage.js';
 import { casesOfRun, table, writeReport } from './figures.js';
 import { hostilePlain, hostileStream, type HostileStream } from './hostile-streams.js';
 
-/** Streams of the short run, which every test run does; `npm run prove:fuzz` sets more. */
+/** Streams of the short run in every test run; `npm run prove:fuzz` sets more. */
 const STREAMS_DEFAULT = 4_000;
 const STREAMS_FULL = 100_000;
 const HOUR_MS = 3_600_000;
-/** Between two looks at the memory. */
+/** Number of streams between two checks of the memory. */
 const MEMORY_EVERY = 5_000;
-/** Growth of the resident memory over the whole run, garbage included. */
+/** Most growth of the resident memory over the whole run, garbage included. */
 const GROWTH_BYTES_MAX = 400 * 2 ** 20;
 const ID = '01890000-0000-7000-8000-000000000000';
 /**
- * Generated text and its event: no text is longer than the bytes that carried it; escapes make
- * bytes of one byte shorter.
+ * Most bytes of text per byte of the stream. Normally text is shorter than its event, but an
+ * invalid byte is decoded as a character of three bytes.
  */
 const TEXT_BYTES_PER_BYTE_MAX = 3;
 
@@ -59,12 +59,12 @@ const PRICE: PriceFigures = {
   ],
   extras: null,
 };
-/** Told to a client whose provider told none. */
+/** The usage that the gateway sends to a client if the provider sent none. */
 const USAGE: TokenUsage = { input: 3, cachedInput: 0, cacheWrite: 0, cacheWrite1h: 0, output: 5 };
 const HOLD = worstCase(BOUNDS, FIGURES, PRICE);
 
 test(
-  `${streams} hostile streams through the readers: never a fault, bytes and charges within bounds (seed ${seed})`,
+  `${streams} hostile streams cause no fault and no wrong bytes or charges (seed ${seed})`,
   () => {
     const random = new SeededRandom(seed);
     const figures = { bytes: 0, chunks: 0, plain: 0, endings: new Map<string, number>() };
@@ -105,7 +105,7 @@ interface Relayed {
   readonly written: Buffer;
   readonly delivery: Delivery | null;
   readonly isUnusable: boolean;
-  /** Before an error of the provider's, which goes on cleaned. */
+  /** Number of bytes before the provider's error, which is changed before it is relayed. */
   readonly sameBytes: number;
 }
 
@@ -127,8 +127,8 @@ function relay(stream: HostileStream): Relayed {
       firstToken: () => undefined,
       ended: (delivery) => ended.push(delivery),
       incomplete: () => (isUnusable = true),
-      // Before it has begun in two of three cases as if the error were final: then it goes on in
-      // its own form.
+      // Before the response has begun, treats two of three errors as final, so that they are
+      // relayed in their own form.
       providerFailed: (_said, canPass) => {
         if (canPass && (relay.hasBegun || stream.bytes.length % 3 > 0)) {
           sameBytes = Buffer.concat(pieces).length;
@@ -145,7 +145,7 @@ function relay(stream: HostileStream): Relayed {
     relay.data(chunk);
     if (isUnusable) break;
   }
-  // What the attempt does of it (attempt-source).
+  // Does what the attempt does (attempt-source).
   if (isUnusable && relay.hasBegun) relay.stop('cut', gatewayError('upstream_error'));
   else if (isUnusable) relay.drop();
   else if (stream.end === 'proper') relay.end(false);
@@ -166,7 +166,7 @@ function problemOf(
 ): string | null {
   if (delivery === null) return isUnusable || end === 'proper' ? null : 'it did not end';
   const sent = Buffer.concat([written, delivery.lastPiece ?? Buffer.alloc(0)]).subarray(0, sameBytes);
-  if (!dropUsage && !sent.equals(bytes.subarray(0, sent.length))) return 'bytes that the provider did not send';
+  if (!dropUsage && !sent.equals(bytes.subarray(0, sent.length))) return 'the bytes differ from those of the provider';
   if (sent.length > bytes.length) return 'more bytes than the provider sent';
   if (delivery.meter === null) return 'nothing was metered';
   if (delivery.ended === 'cut' && delivery.error !== null && delivery.cutEnding === undefined)
@@ -177,7 +177,7 @@ function problemOf(
 function meterProblem({ usage, problem, begun, deliveredBytes }: MeterResult, bytes: number): string | null {
   if (!(deliveredBytes >= 0 && deliveredBytes <= bytes * TEXT_BYTES_PER_BYTE_MAX))
     return `${deliveredBytes} bytes of text`;
-  if ((usage === null) !== (problem !== null)) return 'a usage and a reason why there is none';
+  if ((usage === null) !== (problem !== null)) return 'a usage together with a reason for a missing usage';
   for (const counts of [usage, begun ?? null]) {
     if (counts === null) continue;
     const isCount = (count: number): boolean => Number.isSafeInteger(count) && count >= 0 && count <= 3 * TOKENS_MAX;
@@ -203,10 +203,12 @@ function chargeProblem({ ended, meter }: Delivery): string | null {
   if (amountNanoUsd < 0n) return 'a charge below zero';
   if (ended === 'cut' && (outcome !== 'voided' || amountNanoUsd !== 0n)) return 'a cut stream is charged';
   if (evidence === 'estimated' && meter?.begun == null && amountNanoUsd > HOLD) return 'an estimate above the hold';
-  return usage === null || amountNanoUsd === rate(usage, PRICE) ? null : 'another amount than the usage costs';
+  return usage === null || amountNanoUsd === rate(usage, PRICE)
+    ? null
+    : 'the amount differs from the cost of the usage';
 }
 
-/** A body that is no stream, through the reader of each format: none may throw. */
+/** Reads a body that is not a stream with the reader of each format. No reader may throw. */
 function playPlain(random: SeededRandom, number: number): string {
   const body = hostilePlain(random);
   for (const [format, reader] of Object.entries(READERS)) {
@@ -231,10 +233,10 @@ interface Figures {
 
 function report({ bytes, chunks, plain, endings }: Figures, growth: number, ms: number): void {
   const count = (value: number): string => value.toLocaleString('en');
-  const text = `Streams of each format with mutated bytes, wrong types in every place, absurd counts, frames that do not end, cut anywhere and
-ended in each way, through the relay, the meter and the charge; one in five is a body that is no stream, through the
-reader of every format. None threw, none ended twice, none relayed a byte that the provider had not sent; every count is a
-count, no cut stream is charged, no estimate is above its hold.
+  const text = `Streams of each format with mutated bytes, wrong types, extreme counts and events without an end pass through the relay, the
+meter and the charge. They are split anywhere and end in each way. One case in five is a body that is not a stream and passes
+through the reader of every format. No case threw or ended twice, and no byte was relayed that the provider had not sent. All
+counts are valid, no cut stream is charged, and no estimate is above its hold.
 
 ${table([
   ['', ''],

@@ -1,6 +1,6 @@
 import type { SeededRandom } from '@gateway/testkit/random';
 
-/** Where the generator put a member of the top-level object: independent of any parser. */
+/** Position of a top-level member as the generator wrote it, independent of any parser. */
 export interface WrittenMember {
   readonly nameStart: number;
   readonly start: number;
@@ -10,7 +10,8 @@ export interface WrittenMember {
 export interface GeneratedDocument {
   readonly bytes: Buffer;
   /**
-   * Of a document that is valid by its making; null when it was damaged or may not be an object.
+   * The members of a document that was generated valid. Null if it was damaged or may not be an
+   * object.
    */
   readonly members: readonly WrittenMember[] | null;
 }
@@ -85,8 +86,7 @@ const NUMBERS = [
 ] as const;
 const WORDS = ['true', 'false', 'null'] as const;
 /**
- * What is put in place of a byte or between two: what has a meaning in JSON, controls, and bytes
- * that are no UTF-8.
+ * Bytes that replace a byte or are inserted: JSON syntax, control characters, and invalid UTF-8.
  */
 const DAMAGE_BYTES = [
   ...Buffer.from('{}[]":,\\/ \n\t0123-+.eEutfn/*\'x\u0000\u001f'),
@@ -125,7 +125,8 @@ const TOKENS = [
 ];
 
 /**
- * One document: seven in ten of them valid, the others damaged, cut, or put together from tokens.
+ * Returns a document. Seven in ten are valid; the others are damaged, truncated, or built from
+ * random tokens.
  */
 export function generateDocument(random: SeededRandom): GeneratedDocument {
   const kind = random.below(100);
@@ -137,7 +138,7 @@ export function generateDocument(random: SeededRandom): GeneratedDocument {
   return { bytes: damaged(random, whole.bytes), members: null };
 }
 
-/** The top-level object, with the places of its members. */
+/** Returns a top-level object with the positions of its members. */
 function object(random: SeededRandom): GeneratedDocument {
   const members: WrittenMember[] = [];
   let text = `${space(random)}{${space(random)}`;
@@ -198,7 +199,7 @@ function tokens(random: SeededRandom): string {
   return random.chance(0.5) ? `${text}}` : text;
 }
 
-/** Bytes changed, put in or taken out. */
+/** Changes, inserts or removes bytes. */
 function damaged(random: SeededRandom, whole: Buffer): Buffer {
   let bytes = whole;
   const count = 1 + random.below(DAMAGES_MAX);

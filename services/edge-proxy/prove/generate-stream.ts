@@ -1,16 +1,16 @@
 import type { SeededRandom } from '@gateway/testkit/random';
 
-/** What a generated event is to the gateway. */
+/** The role of a generated event for the gateway. */
 export type EventRole = 'comment' | 'text' | 'usage' | 'extra_usage' | 'error' | 'final' | 'noise';
 
 export type StreamFormat = 'chat' | 'message' | 'response';
 
 export interface GeneratedEvent {
   readonly role: EventRole;
-  /** What the event carries, in words of no format. */
+  /** The text of the event, independent of the format. */
   readonly text: string;
   readonly usage: Usage | null;
-  /** As it lies on the wire. */
+  /** The event as it is sent. */
   readonly wire: string;
 }
 
@@ -19,7 +19,7 @@ export interface Usage {
   readonly output: number;
 }
 
-/** How a stream ends: as HTTP says, broken by the network, or left by its client. */
+/** How a stream ends: properly by HTTP, broken by the network, or aborted by its client. */
 export type StreamEnd = 'proper' | 'cut' | 'left';
 
 export interface GeneratedStream {
@@ -30,7 +30,7 @@ export interface GeneratedStream {
   readonly bytes: Buffer;
   readonly chunks: readonly Buffer[];
   readonly end: StreamEnd;
-  /** The usage chunk was asked for by the gateway alone. */
+  /** Whether only the gateway, and not the client, requested the usage chunk. */
   readonly dropUsage: boolean;
 }
 
@@ -61,12 +61,12 @@ const NOISE = [
   'event: ping',
   '',
 ];
-/** What providers send with an event that does not end the answer. */
+/** Values that providers send in an event that does not end the response. */
 const NO_REASONS = [null, null, '', 'null'];
 const COMMENTS = [':', ': keep-alive', ':data: {"x":1}', ': [DONE]', ': ünïcode'];
 const LINE_ENDS = ['\n', '\r\n', '\r'] as const;
 
-/** A stream of one of the formats, cut into chunks anywhere. */
+/** Returns a stream in one of the formats, split into chunks at random positions. */
 export function generateStream(random: SeededRandom): GeneratedStream {
   const format = random.pick(['chat', 'message', 'response'] as const);
   const mixed = random.chance(0.15);
@@ -77,7 +77,7 @@ export function generateStream(random: SeededRandom): GeneratedStream {
     sseEvents.push(sseEventOf(random, format, role, lineEnd, sseEvents.at(-1)?.wire ?? ''));
   }
   const rest = random.chance(0.15) ? random.pick(['data: {"cut', ': half', 'da', 'event: x\n', 'data: 1\r\n']) : '';
-  // Not before an empty line: the relay takes the two for one line, which changes no event.
+  // Not before an empty line: the relay treats both as one line, which changes no event.
   const bom = random.chance(0.05) && !/^[\r\n]/.test(sseEvents[0]?.wire ?? rest) ? '\ufeff' : '';
   const bytes = Buffer.from(bom + sseEvents.map(({ wire }) => wire).join('') + rest);
   return {
@@ -123,7 +123,10 @@ function sseEventOf(
   return { role, text: role === 'text' ? text : '', usage: hasUsage ? usage : null, wire };
 }
 
-/** A CR must not meet the LF of an empty line, or the two would be one line end. */
+/**
+ * Joins lines so that no CR is followed by the LF of an empty line, since both together would be
+ * one line end.
+ */
 function joinSseEvent(lines: readonly string[], lineEnd: () => string, before: string): string {
   let wire = '';
   for (const line of [...lines, '']) {
@@ -205,7 +208,7 @@ const FORMATS: Record<StreamFormat, (random: SeededRandom, role: DataRole, text:
   },
 };
 
-/** The JSON in one data line, or spread over several where a line break changes nothing. */
+/** Returns the JSON in one data line, or split into several where a line break has no effect. */
 function dataLines(random: SeededRandom, value: object): string[] {
   const json = JSON.stringify(value);
   if (!random.chance(0.15)) return [random.chance(0.5) ? `data: ${json}` : `data:${json}`];
@@ -215,7 +218,8 @@ function dataLines(random: SeededRandom, value: object): string[] {
 }
 
 /**
- * From one byte at a time to all at once; a cut may lie inside a character or between CR and LF.
+ * Splits the bytes into chunks of one byte or more, or not at all. A split may be inside a
+ * character or between CR and LF.
  */
 function cutAnywhere(random: SeededRandom, bytes: Buffer): Buffer[] {
   const sizeMax = random.pick([1, 2, 3, 7, 30, 200, 1_000, bytes.length + 1]);

@@ -1,7 +1,7 @@
 import type { SeededRandom } from '@gateway/testkit/random';
 import { sampleOf, type JsonSchema } from './json-schema.js';
 
-/** What a mutation puts where something else was. */
+/** Values that a mutation inserts or uses as a replacement. */
 const VALUES: readonly unknown[] = [
   null,
   true,
@@ -48,21 +48,21 @@ const SPLICES = [
   '['.repeat(200),
 ];
 
-/** A body of this schema, sometimes with other things in it. */
+/** Returns a body of this schema, which may be mutated. */
 export function hostileBody(schema: JsonSchema, random: SeededRandom): unknown {
   let value = sampleOf(schema, random);
   for (let times = random.chance(0.2) ? 0 : 1 + random.below(3); times > 0; times -= 1) value = changed(value, random);
   return value;
 }
 
-/** A packed body with other things in it, or bytes that were one. */
+/** Returns a packed body that may be mutated, or its damaged bytes. */
 export function hostileListBytes(list: unknown, random: SeededRandom): Buffer {
   let value = list;
   for (let times = random.chance(0.3) ? 0 : 1 + random.below(3); times > 0; times -= 1) value = changed(value, random);
   return sometimesSpoilt(Buffer.from(JSON.stringify(value) ?? ''), random);
 }
 
-/** As it would lie on the bus: a JSON object with its version, or bytes that were one. */
+/** Returns the bytes of a message: a JSON object with its version, which may be damaged. */
 export function hostileBytes(body: unknown, version: number, random: SeededRandom): Buffer {
   const isObject = typeof body === 'object' && body !== null && !Array.isArray(body);
   const v = random.chance(0.95) ? version : random.pick([0, version + 1, '1', null, -1, 1e9]);
@@ -76,7 +76,7 @@ function sometimesSpoilt(whole: Buffer, random: SeededRandom): Buffer {
   return bytes;
 }
 
-/** The value with one place changed, taken out, doubled or added. */
+/** Returns the value with one entry changed, removed, duplicated or added. */
 function changed(value: unknown, random: SeededRandom): unknown {
   if (Array.isArray(value)) return changedList(value, random);
   if (typeof value !== 'object' || value === null || random.chance(0.05)) return random.pick(VALUES);
@@ -88,7 +88,7 @@ function changed(value: unknown, random: SeededRandom): unknown {
   else if (draw < 0.3) entries[at] = [random.pick(NAMES), inner];
   else if (draw < 0.5) entries[at] = [name, random.pick(VALUES)];
   else entries[at] = [name, changed(inner, random)];
-  // Own members whatever they are called.
+  // defineProperty creates an own member for any name, also `__proto__`.
   const result: object = {};
   for (const [own, each] of entries) {
     Object.defineProperty(result, own, { value: each, enumerable: true, configurable: true, writable: true });

@@ -4,9 +4,9 @@ import { generateStream, type GeneratedStream } from './generate-stream.js';
 
 export type HostileStream = Omit<GeneratedStream, 'sseEvents' | 'rest'>;
 
-/** What stands for {@link DEEP_JSON} until an event is written. */
+/** Placeholder for {@link DEEP_JSON} until an event is written. */
 const DEEP = 'nested too deep';
-/** Names that a reader looks at. */
+/** Names that a reader reads. */
 const NAMES = [
   'choices',
   'delta',
@@ -87,7 +87,7 @@ const SCALARS: readonly unknown[] = [
   '[DONE]',
   DEEP,
 ];
-/** What a reader keeps of an answer, in shapes that chance would hardly make. */
+/** Objects that a reader keeps parts of, and that random generation would rarely produce. */
 const SHAPES: readonly object[] = [
   { type: 'response.created', response: { id: 'resp_1', created_at: DEEP, model: DEEP } },
   { type: 'response.created', response: { id: 'x'.repeat(3_000), created_at: 1, model: 'x'.repeat(3_000) } },
@@ -100,7 +100,7 @@ const SHAPES: readonly object[] = [
   { object: 'response', status: 'failed', error: { message: 'sk-abcdefgh' }, output: DEEP },
   { object: 'response', status: 'failed', error: { message: 'too hot' }, detail: DEEP },
 ];
-/** Bytes that a splitter decides by, and texts that are no JSON. */
+/** Texts that affect the event splitter, and invalid JSON. */
 const SPLICES = [
   '\n',
   '\r',
@@ -127,8 +127,8 @@ const SPLICES = [
 ];
 
 /**
- * A stream that no provider would send: one of the grammar with other things in it, or hardly a
- * stream at all.
+ * Returns a stream that no provider would send: a mutated valid stream, or bytes that are hardly a
+ * stream.
  */
 export function hostileStream(random: SeededRandom): HostileStream {
   const { format, bytes: sound, end, dropUsage } = generateStream(random);
@@ -138,7 +138,7 @@ export function hostileStream(random: SeededRandom): HostileStream {
   return { format, bytes, chunks: cut(random, bytes), end, dropUsage };
 }
 
-/** A body of JSON that has nothing to do with an answer, or of something else. */
+/** Returns a body of random JSON, or of other bytes. */
 export function hostilePlain(random: SeededRandom): Buffer {
   let bytes: Buffer = Buffer.from(written(random.chance(0.1) ? random.pick(SHAPES) : hostileValue(random, 6)));
   for (let times = random.below(3); times > 0; times -= 1) bytes = mutate(random, bytes);
@@ -167,7 +167,7 @@ function hostileValue(random: SeededRandom, levels: number): unknown {
 function hostileObject(random: SeededRandom, levels: number): Record<string, unknown> {
   const fields: Record<string, unknown> = {};
   for (let count = random.below(5); count > 0; count -= 1) {
-    // Not an assignment: that of `__proto__` would change the object instead.
+    // An assignment to `__proto__` would change the prototype instead.
     Object.defineProperty(fields, random.pick(NAMES), {
       value: hostileValue(random, levels - 1),
       enumerable: true,
@@ -198,7 +198,10 @@ function mutate(random: SeededRandom, bytes: Buffer): Buffer {
   }
 }
 
-/** Chunks of a stream beyond which it is cut more coarsely: each costs the same, and says less. */
+/**
+ * Usual number of chunks. A longer stream is split into larger chunks, since each chunk costs the
+ * same and more chunks find little more.
+ */
 const CHUNKS_USUAL = 40;
 
 function cut(random: SeededRandom, bytes: Buffer): Buffer[] {

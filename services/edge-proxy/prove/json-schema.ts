@@ -1,7 +1,7 @@
 import type { SeededRandom } from '@gateway/testkit/random';
 import fc from 'fast-check';
 
-/** What of JSON Schema the committed schemas of the messages use. */
+/** The parts of JSON Schema that the committed message schemas use. */
 export interface JsonSchema {
   readonly type?: string | readonly string[];
   readonly const?: unknown;
@@ -23,7 +23,7 @@ export interface JsonSchema {
   readonly format?: string;
 }
 
-/** Whether the value is what the schema says; written without the library that the handlers use. */
+/** Returns whether the value matches the schema. Does not use the library that the handlers use. */
 export function isValid(schema: JsonSchema, value: unknown): boolean {
   if ('const' in schema && value !== schema.const) return false;
   if (schema.enum !== undefined && !schema.enum.includes(value)) return false;
@@ -73,7 +73,7 @@ function isObject(schema: JsonSchema, value: object): boolean {
   return Object.entries(value).every(([name, each]) => {
     if (Object.hasOwn(properties, name)) return isValid(properties[name] as JsonSchema, each);
     if (typeof additionalProperties === 'boolean') return additionalProperties;
-    // The handlers hand no member of this name on, and so do not look at it.
+    // The handlers drop a member with this name and so do not check it.
     if (name === '__proto__') return true;
     return isValid(additionalProperties, each) && (propertyNames === undefined || isValid(propertyNames, name));
   });
@@ -87,7 +87,7 @@ function regexOf(pattern: string): RegExp {
   return known;
 }
 
-/** A value that the schema accepts. */
+/** Returns a value that the schema accepts. */
 export function sampleOf(schema: JsonSchema, random: SeededRandom): unknown {
   if ('const' in schema) return schema.const;
   if (schema.enum !== undefined) return random.pick(schema.enum);
@@ -125,13 +125,13 @@ function sampleNumber({ minimum = 0, maximum = 1_000 }: JsonSchema, random: Seed
   return Math.min(maximum, low + random.below(random.pick([3, 1_000, 2_000_000_000])));
 }
 
-/** Texts of a pattern: finding some costs time, so each pattern has a few. */
+/** Number of sample texts per pattern. Finding them takes time, so they are reused. */
 const TEXTS_PER_PATTERN = 12;
 const texts = new Map<string, readonly string[]>();
 
 /**
- * Addresses for the pattern that looks ahead, which the sampler cannot: it is that of an email
- * address.
+ * Returns texts that match a pattern. The sampler does not support lookahead, so the only pattern
+ * with lookahead, for email addresses, has fixed texts.
  */
 function textsOf(pattern: string): readonly string[] {
   const regex = regexOf(pattern);

@@ -1,28 +1,29 @@
 import type { GeneratedStream, StreamFormat, Usage } from './generate-stream.js';
 
-/** One event as a plain reading of the bytes finds it. */
+/** One event as the reference parser finds it. */
 interface ReferenceEvent {
-  /** From the end of the event before to the end of its own blank line. */
+  /** From the end of the previous event to the end of its own blank line. */
   readonly text: string;
   readonly event: string | null;
   readonly data: string | null;
 }
 
-/** What must have come of a stream. */
+/** The expected result of a stream. */
 export interface Expected {
-  /** Everything that the client sees, in order, up to the final marker's event. */
+  /** All bytes that the client receives, in order, up to the event of the final marker. */
   readonly passed: string;
-  /** The events after it; at a proper end also what is left after the last of them. */
+  /** The events after the final marker, and at a proper end also the trailing bytes. */
   readonly following: string;
   /**
-   * `unusable`: no event came. `unfinished`: a proper end without final marker and finish reason.
-   * `replaced`, `refused`: by an error of ours, behind the beginning of an answer or instead of it.
+   * `unusable`: there was no event. `unfinished`: a proper end without final marker and finish
+   * reason. `replaced`: an error of the gateway follows the beginning of a response. `refused`: an
+   * error of the gateway is sent instead of a response.
    */
   readonly ended: 'complete' | 'unfinished' | 'cut_by_provider' | 'replaced' | 'refused' | 'cut' | 'left' | 'unusable';
-  /** Where the final marker's event begins in `passed`, null when none came. */
+  /** Where the final marker's event begins in `passed`, or null if there was none. */
   readonly finalAt: number | null;
   readonly usage: Usage | null;
-  /** Text came after the last count of the output, which is only a lower bound then. */
+  /** Whether text follows the last count of the output, which is then only a lower bound. */
   readonly isRunning: boolean;
   /** UTF-8 bytes of generated text. */
   readonly textBytes: number;
@@ -30,8 +31,8 @@ export interface Expected {
 
 /**
  * Reads a complete stream in the simplest way: the whole text at once, split by regular
- * expressions, no state between chunks. Written against the standard for server-sent events and the
- * rules of docs/behaviour.md#answers, not against the relay.
+ * expressions, without state between chunks. It follows the standard for server-sent events and the
+ * rules of docs/behaviour.md#answers, independently of the relay's code.
  */
 export function expectedOf(stream: GeneratedStream): Expected {
   const text = stream.bytes.toString('utf8');
@@ -42,7 +43,7 @@ export function expectedOf(stream: GeneratedStream): Expected {
   let usage: Usage | null = null;
   let textBytes = 0;
   let countedBytes = 0;
-  // The usage of a message comes with its stop reason.
+  // A message reports its usage together with its stop reason.
   const metered = (): Pick<Expected, 'usage' | 'isRunning' | 'textBytes'> => ({
     usage,
     isRunning: stream.format !== 'message' && usage !== null && textBytes > countedBytes,
@@ -65,7 +66,7 @@ export function expectedOf(stream: GeneratedStream): Expected {
     usage = best(usage, meaning.usage);
     textBytes += Buffer.byteLength(meaning.text);
     if (meaning.usage !== null) countedBytes = textBytes;
-    // Half an event at the end of a stream that has not finished is not sent.
+    // An incomplete event at the end of an unfinished stream is not sent.
     const isHalf = index === sseEvents.length;
     if (isHalf && !isFinished && meaning.role !== 'final' && meaning.role !== 'error') break;
     if (sseEvent.data !== null) hasEvent = true;
@@ -93,19 +94,19 @@ export function expectedOf(stream: GeneratedStream): Expected {
   return { passed: isSent ? passed : '', following: '', ended, finalAt: null, ...metered() };
 }
 
-/** An event with text, or one that ends the answer. */
+/** Returns whether an event has text or ends the response. */
 export function showsAnswer(format: StreamFormat, sseEvent: ReferenceEvent): boolean {
   const { role, text, finishes } = meaningOf(format, sseEvent);
   return text !== '' || finishes || role === 'final';
 }
 
-/** The larger report as a whole, or the larger of each count. */
+/** Returns the larger of each count. */
 function best(before: Usage | null, later: Usage | null): Usage | null {
   if (before === null || later === null) return later ?? before;
   return { input: Math.max(before.input, later.input), output: Math.max(before.output, later.output) };
 }
 
-/** The complete events in a text, and what comes after the last of them. */
+/** Returns the complete events of a text, and the bytes after the last of them. */
 export function sseEventsOf(text: string): { sseEvents: ReferenceEvent[]; rest: string } {
   const sseEvents: ReferenceEvent[] = [];
   let from = 0;
@@ -140,7 +141,7 @@ interface Meaning {
   readonly role: 'final' | 'error' | 'extra_usage' | 'other';
   readonly usage: Usage | null;
   readonly text: string;
-  /** It says why the answer ends. */
+  /** Whether it contains a finish reason. */
   readonly finishes: boolean;
   readonly hasChoice: boolean;
 }
@@ -178,7 +179,7 @@ function meaningOf(format: StreamFormat, { data }: ReferenceEvent): Meaning {
   };
 }
 
-/** As far as the generated events go. */
+/** The members that generated events have. */
 interface Json {
   readonly type?: string;
   readonly error?: object;

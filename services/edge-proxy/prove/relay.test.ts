@@ -6,7 +6,7 @@ import { casesOfRun, table, writeReport } from './figures.js';
 import { generateStream, type GeneratedStream } from './generate-stream.js';
 import { sseEventsOf } from './reference-relay.js';
 
-/** Streams of the short run, which every test run does; `npm run prove:relay` sets more. */
+/** Streams of the short run in every test run; `npm run prove:relay` sets more. */
 const STREAMS_DEFAULT = 2_000;
 /** A shorter run is printed, but does not replace the committed figures. */
 const STREAMS_FULL = 100_000;
@@ -16,7 +16,7 @@ const streams = casesOfRun('GATEWAY_PROVE_STREAMS', STREAMS_DEFAULT);
 const seed = testSeed();
 
 test(
-  `${streams} streams, cut anywhere, pass as the reference parser says (seed ${seed})`,
+  `${streams} streams pass as the reference parser expects (seed ${seed})`,
   () => {
     const random = new SeededRandom(seed);
     const figures = { chunks: 0, bytes: 0, events: 0, endings: new Map<string, number>() };
@@ -37,7 +37,10 @@ test(
   60 * MINUTE_MS,
 );
 
-/** The reference finds what the generator made: two readings that know nothing of each other. */
+/**
+ * Checks that the reference parser finds the generated events. The parser and the generator are
+ * independent of each other.
+ */
 function expectGenerated({ sseEvents, rest, bytes }: GeneratedStream): void {
   const text = bytes.toString();
   const start = text.startsWith('\ufeff') ? '\ufeff' : '';
@@ -45,7 +48,7 @@ function expectGenerated({ sseEvents, rest, bytes }: GeneratedStream): void {
   const made = [...sseEvents.map(({ wire }) => wire), rest];
   made[0] = start + (made[0] ?? '');
   const read = [...found.sseEvents.map((sseEvent) => sseEvent.text), found.rest];
-  // A comparison of texts first: the matcher is slow, and only good at saying what differs.
+  // Compare the joined texts first, since the matcher is slow and needed only to show a difference.
   if (read.join('\0') !== made.join('\0')) expect(read).toEqual(made);
 }
 
@@ -63,18 +66,18 @@ function report(
     ['', ''],
     ['streams', streams.toLocaleString('en')],
     ['seed', String(seed)],
-    ['frames', events.toLocaleString('en')],
+    ['events', events.toLocaleString('en')],
     ['chunks', chunks.toLocaleString('en')],
     ['bytes', bytes.toLocaleString('en')],
     ['differences', '0'],
     ['time', `${(ms / 1000).toFixed(0)} s`],
   ]);
   const kinds = [...endings].sort().map(([ending, count]) => [ending, count.toLocaleString('en')] as const);
-  const text = `# Proof of the relay
+  const text = `# Verification of the relay
 
-\`npm run prove:relay\`: generated streams, cut into chunks anywhere, through the relay and a reference parser that reads
-each of them whole. Compared: the bytes to the client, what waits as the last piece, how the stream ended, the usage, the
-text that an estimate would count, and that no complete frame is kept back.
+\`npm run prove:relay\`: sends generated streams, split into chunks anywhere, through the relay and through a reference parser
+that reads each stream as a whole. It compares the bytes to the client, the last chunk, the end of the stream, the usage and the
+text for an estimate. It also checks that no complete event is held back.
 
 ${facts}
 

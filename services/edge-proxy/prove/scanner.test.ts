@@ -7,7 +7,7 @@ import { compareScan } from './compare-scan.js';
 import { casesOfRun, table, writeReport } from './figures.js';
 import { generateDocument } from './generate-document.js';
 
-/** Documents of the short run, which every test run does; `npm run prove:scanner` sets more. */
+/** Documents of the short run in every test run; `npm run prove:scanner` sets more. */
 const DOCUMENTS_DEFAULT = 20_000;
 /** A shorter run is printed, but does not replace the committed figures. */
 const DOCUMENTS_FULL = 10_000_000;
@@ -17,7 +17,7 @@ const documents = casesOfRun('GATEWAY_PROVE_DOCUMENTS', DOCUMENTS_DEFAULT);
 const seed = testSeed();
 
 test(
-  `${documents} documents are read by the scanner as by JSON.parse (seed ${seed})`,
+  `${documents} documents give the same result as with JSON.parse (seed ${seed})`,
   () => {
     const random = new SeededRandom(seed);
     const startedAt = performance.now();
@@ -40,7 +40,7 @@ test(
   240 * MINUTE_MS,
 );
 
-test('a seed gives the same documents again', () => {
+test('a seed always generates the same documents', () => {
   const bytes = (each: number): string => {
     const random = new SeededRandom(each);
     return Array.from({ length: 50 }, () => generateDocument(random).bytes.toString('latin1')).join('\n');
@@ -52,14 +52,17 @@ test('a seed gives the same documents again', () => {
 type Members = Extract<ScanResult, { ok: true }>['members'];
 
 test.each<[string, (result: ScanResult) => ScanResult]>([
-  ['refuses what is right', () => ({ ok: false, problem: 'syntax', at: 0 })],
-  ['accepts what is wrong', (result) => (result.ok ? result : { ok: true, members: [] })],
+  ['rejects valid documents', () => ({ ok: false, problem: 'syntax', at: 0 })],
+  ['accepts invalid documents', (result) => (result.ok ? result : { ok: true, members: [] })],
   ['loses a member', (result) => (result.ok ? { ok: true, members: result.members.slice(1) } : result)],
-  ['decodes no escape', (result) => withMembers(result, (one) => ({ ...one, name: one.name.replace('e', 'E') }))],
-  ['gives a place after', (result) => withMembers(result, (one) => ({ ...one, end: one.end + 1 }))],
-  ['gives a name’s place after', (result) => withMembers(result, (one) => ({ ...one, nameStart: one.nameStart + 1 }))],
+  ['decodes escapes wrongly', (result) => withMembers(result, (one) => ({ ...one, name: one.name.replace('e', 'E') }))],
+  ['returns a wrong end', (result) => withMembers(result, (one) => ({ ...one, end: one.end + 1 }))],
+  [
+    'returns a wrong name position',
+    (result) => withMembers(result, (one) => ({ ...one, nameStart: one.nameStart + 1 })),
+  ],
   ['miscounts elements', (result) => withMembers(result, (one) => ({ ...one, elements: one.elements + 1 }))],
-])('a scanner that %s is found out', (_name, spoil) => {
+])('the comparison detects a scanner that %s', (_name, spoil) => {
   const random = new SeededRandom(1);
   const differences = Array.from({ length: 500 }, () =>
     compareScan(generateDocument(random), (body) => spoil(scanObject(body))),
@@ -77,7 +80,7 @@ function report({ accepted, bytes }: { accepted: number; bytes: number }, ms: nu
     ['documents', documents.toLocaleString('en')],
     ['seed', String(seed)],
     ['read as an object by both', accepted.toLocaleString('en')],
-    ['refused by both', (documents - accepted).toLocaleString('en')],
+    ['rejected by both', (documents - accepted).toLocaleString('en')],
     ['differences', '0'],
     ['bytes', bytes.toLocaleString('en')],
     ['time', `${(ms / 1000).toFixed(0)} s`],
@@ -86,8 +89,8 @@ function report({ accepted, bytes }: { accepted: number; bytes: number }, ms: nu
   ]);
   const text = `# The scanner against JSON.parse
 
-Written by \`npm run prove:scanner\`. Compared are: accepted or refused, names, values, kinds, and of documents that were
-made valid the place of every member.
+Written by \`npm run prove:scanner\`. It compares the verdict (accepted or rejected), names, values and
+kinds. For documents that were generated valid it also compares the position of every member.
 
 ${facts}
 `;
