@@ -70,5 +70,5 @@ export async function publishOwnModel(world: EdgeWorld, ...sources: OwnSource[])
 }
 
 function takenOver(world: EdgeWorld): number {
-  return world.log.filter(({ text }) => text === 'catalog taken over').length;
+  return world.log.filter(({ text }) => text === 'catalog applied').length;
 }

@@ -80,7 +80,7 @@ export function followCatalog(bus: Bus, { log, ...parts }: CatalogMirrorParts): 
     byModel = groupByModel(sources.all());
     revision = head.revision;
     changedListener();
-    log.info({ revision: head.revision, changed: changed.length }, 'catalog taken over');
+    log.info({ revision: head.revision, changed: changed.length }, 'catalog applied');
   });
 
   return {

@@ -62,7 +62,7 @@ test("the command stores every event of an edge's log byte for byte", async () =
   ];
   expect(await replay(log.join('\n'))).toEqual({
     code: 0,
-    told: `${EVENTS_TOTAL} events stored, 1 lines of other things, 0 lines that could not be read\n`,
+    told: `${EVENTS_TOTAL} events stored, 1 other lines, 0 unreadable lines\n`,
   });
   await until('all are delivered', () => stored.length >= EVENTS_TOTAL);
   const texts = (list: readonly UsageEvent[]): string[] => list.map((event) => JSON.stringify(event)).sort();
@@ -73,5 +73,5 @@ test("the command stores every event of an edge's log byte for byte", async () =
 test('the command reports a truncated line by its number and fails', async () => {
   const { code, told } = await replay('{"unstoredUsage":1,"shard":0,"event":"{\\"id');
   expect(code).toBe(1);
-  expect(told).toContain('line 1: it is cut short');
+  expect(told).toContain('line 1: it is truncated');
 }, 60_000);

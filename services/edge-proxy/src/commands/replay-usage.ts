@@ -21,12 +21,12 @@ try {
     tickEnd: new TickEnd(),
     monotonicMs: () => performance.now(),
     random: Math.random,
-    onFailedTry: (code) => console.error(`not stored (${code}), trying again`),
+    onFailedTry: (code) => console.error(`not stored (${code}); retrying`),
   });
   const { stored, others, failed, problems } = await replayUsage(createInterface({ input: process.stdin }), journal);
   await bus.drain(DRAIN_MS);
   for (const problem of problems) console.error(problem);
-  console.log(`${stored} events stored, ${others} lines of other things, ${failed} lines that could not be read`);
+  console.log(`${stored} events stored, ${others} other lines, ${failed} unreadable lines`);
   process.exit(failed === 0 ? 0 : 1);
 } catch (error) {
   console.error(error instanceof Error ? error.message : String(error));

@@ -113,13 +113,13 @@ test('awsSurroundings() requests keys from instance metadata', async () => {
 
 test('awsSurroundings() fails without quoting any text when there are no keys', async () => {
   const fetchKeys = surroundings({});
-  await expect(fetchKeys()).rejects.toThrow(/^the credential chain of AWS has none: \w+$/);
+  await expect(fetchKeys()).rejects.toThrow(/^the AWS credential chain has no credential: \w+$/);
 });
 
 test('awsSurroundings() reads shared files again, also ones that appear later', async () => {
   const file = join(directory.path, 'credentials');
   const fetchKeys = surroundings({ AWS_SHARED_CREDENTIALS_FILE: file });
-  await expect(fetchKeys()).rejects.toThrow('the credential chain of AWS has none');
+  await expect(fetchKeys()).rejects.toThrow('the AWS credential chain has no credential');
   for (const id of ['FIRST', 'SECOND']) {
     writeFileSync(file, `[default]\naws_access_key_id = ${id}\naws_secret_access_key = secret\n`);
     expect((await fetchKeys()).value.accessKeyId).toBe(id);

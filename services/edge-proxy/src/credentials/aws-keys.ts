@@ -29,7 +29,7 @@ export function awsSurroundings(region: string, { http, env }: AwsParts): () => 
       (err: unknown) => {
         throw err instanceof CredentialError
           ? err
-          : new CredentialError(`the credential chain of AWS has none: ${failureCode(err)}`);
+          : new CredentialError(`the AWS credential chain has no credential: ${failureCode(err)}`);
       },
     );
     const { accessKeyId, secretAccessKey, sessionToken, expiration } = keys;

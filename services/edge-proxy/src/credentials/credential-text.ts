@@ -41,8 +41,8 @@ export type GoogleFile = z.infer<typeof googleFile>;
 export function readCredential<T>(schema: z.ZodType<T>, kind: string, text: string): T {
   const parsed = schema.safeParse(jsonOf(kind, text));
   if (parsed.success) return parsed.data;
-  const names = [...new Set(parsed.error.issues.map(({ path }) => path.join('.') || 'the whole'))];
-  throw new CredentialError(`a credential of ${kind} is unusable: ${names.join(', ')} missing or of a wrong form`);
+  const names = [...new Set(parsed.error.issues.map(({ path }) => path.join('.') || 'the whole object'))];
+  throw new CredentialError(`the ${kind} credential is unusable: ${names.join(', ')} missing or malformed`);
 }
 
 /** Parses JSON without the parser's own message, which would quote the text. */
@@ -50,7 +50,7 @@ function jsonOf(kind: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new CredentialError(`a credential of ${kind} is unusable: it is no JSON`);
+    throw new CredentialError(`the ${kind} credential is unusable: it is not JSON`);
   }
 }
 

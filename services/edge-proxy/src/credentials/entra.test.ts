@@ -54,7 +54,7 @@ test('entraTokens() reports only the error code of the endpoint', async () => {
   endpoint.answers = 'fail';
   const text = JSON.stringify({ tenantId: 't', clientId: 'c', clientSecret: 's', authorityHost: endpoint.url });
   const failing = entraTokens(SCOPE, text, { http, env: {}, nowMs: () => 5 })();
-  await expect(failing).rejects.toThrow(/^the token endpoint answered 500 temporarily_unavailable$/);
+  await expect(failing).rejects.toThrow(/^the token endpoint returned 500 temporarily_unavailable$/);
 });
 
 test('entraTokens() rejects plain HTTP to public hosts and disallowed private hosts', async () => {
@@ -66,7 +66,7 @@ test('entraTokens() rejects plain HTTP to public hosts and disallowed private ho
     'private address 127.0.0.1',
   );
   await expect(entraTokens(SCOPE, at('http://login.example'), { http, env: {}, nowMs: () => 5 })()).rejects.toThrow(
-    'https only',
+    'must use https',
   );
   expect(endpoint.asked).toHaveLength(asked);
 });

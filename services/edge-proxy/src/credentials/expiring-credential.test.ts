@@ -71,7 +71,7 @@ test('a failed refresh keeps the credential until its end and retries with backo
     const before = played.asked;
     void played.credential.get();
     expect(played.asked).toBe(before + 1);
-    await played.fail(new CredentialError('the token endpoint answered 500'));
+    await played.fail(new CredentialError('the token endpoint returned 500'));
     played.nowMs += pauseMs - 1;
     expect(played.credential.get()).toMatchObject({ value: 'one' });
     expect(played.asked).toBe(before + 1);
@@ -99,7 +99,7 @@ test('without a credential callers get the reason, immediately until the next re
 
 test('a credential that is issued expired is rejected', async () => {
   const played = new Played();
-  const told = expect(Promise.resolve(played.credential.get())).rejects.toThrow('has ended already');
+  const told = expect(Promise.resolve(played.credential.get())).rejects.toThrow('has already expired');
   await played.issue('old', 0);
   await told;
 });

@@ -98,7 +98,7 @@ export class ExpiringCredential<T> {
     try {
       const { value, expiresAtMs } = await within(this.#parts.fetch(), FETCH_MS_MAX);
       const life = tokenLife(nowMs, expiresAtMs);
-      if (life.endsAtMs <= this.#parts.nowMs()) throw new CredentialError('the issued credential has ended already');
+      if (life.endsAtMs <= this.#parts.nowMs()) throw new CredentialError('the issued credential has already expired');
       this.#version += 1;
       this.#failures = 0;
       this.#held = { value, version: this.#version, life };

@@ -123,8 +123,8 @@ test('a source without a token counts as unreachable, and no secret is logged', 
   expect(world.log).toContainEqual(
     expect.objectContaining({
       level: 'warn',
-      text: 'a credential that expires cannot be refreshed',
-      facts: { auth: 'entra', reason: 'the token endpoint answered 500 temporarily_unavailable', times: 1 },
+      text: 'expiring credential cannot be refreshed',
+      facts: { auth: 'entra', reason: 'the token endpoint returned 500 temporarily_unavailable', times: 1 },
     }),
   );
   expect(JSON.stringify(world.log)).not.toMatch(/secret-of-the-client|token-\d/);

@@ -88,7 +88,7 @@ test('an endpoint error is reported by its status, a forbidden address by its re
   const closed = { ...parts, http: new TokenConnections({ privateAllowed: false }) };
   await expect(googleTokens(SCOPE, JSON.stringify(file), closed)()).rejects.toThrow(/^private address 127\.0\.0\.1$/);
   const failing = googleTokens(SCOPE, JSON.stringify(file), parts)();
-  await expect(failing).rejects.toThrow(/^no token of Google: its endpoint answered 500$/);
+  await expect(failing).rejects.toThrow(/^no Google token: its endpoint returned 500$/);
 });
 
 function externalAccount(file: string): object {

@@ -39,9 +39,9 @@ export function googleTokens(
     // not cache.
     const client = await clientOf(own ?? (await fileOf(env)), scope, http);
     const { token } = await client.getAccessToken().catch((err: unknown) => {
-      throw ownReasonOf(err) ?? new CredentialError(`no token of Google: ${codeOf(err)}`);
+      throw ownReasonOf(err) ?? new CredentialError(`no Google token: ${codeOf(err)}`);
     });
-    if (!token) throw new CredentialError('no token of Google: the answer has none');
+    if (!token) throw new CredentialError('no Google token: the response contains none');
     return { value: token, expiresAtMs: client.credentials.expiry_date ?? nowMs() + LIFE_S_DEFAULT * 1_000 };
   };
 }
@@ -80,7 +80,7 @@ async function clientOf(file: GoogleFile | null, scope: string, http: TokenHttp)
     ...(file as unknown as ExternalAccountClientOptions),
     transporterOptions: { fetchImplementation: fetchThrough(http, undefined) },
   });
-  if (client === null) throw new CredentialError('no token of Google: its library takes no such file');
+  if (client === null) throw new CredentialError('no Google token: its library does not support this file');
   client.scopes = scopes;
   return client;
 }
@@ -118,5 +118,5 @@ function ownReasonOf(err: unknown): CredentialError | null {
 /** Returns the status of an HTTP error response, or else the code of the failure. */
 function codeOf(err: unknown): string {
   const isAnswered = typeof err === 'object' && err !== null && 'status' in err && typeof err.status === 'number';
-  return isAnswered ? `its endpoint answered ${String(err.status)}` : failureCode(err);
+  return isAnswered ? `its endpoint returned ${String(err.status)}` : failureCode(err);
 }

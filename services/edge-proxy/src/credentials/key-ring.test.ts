@@ -79,6 +79,6 @@ test('the key is sent in the header of the source', () => {
 
 test.each(['[', '[]', '["sk-secret",1]', '[""]'])('%s is rejected as a key list without quoting it', (text) => {
   expect(() => new KeyRing(BEARER, text, () => 0)).toThrow(
-    /^a list of keys is unusable: it is no JSON list of 1 to 64 texts$/,
+    /^the key list is unusable: it must be a JSON array of 1 to 64 strings$/,
   );
 });

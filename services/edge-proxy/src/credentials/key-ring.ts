@@ -71,5 +71,5 @@ function readKeys(credential: string): string[] {
   } catch {
     // The parser's own message would quote the text.
   }
-  throw new CredentialError(`a list of keys is unusable: it is no JSON list of 1 to ${KEYS_MAX} texts`);
+  throw new CredentialError(`the key list is unusable: it must be a JSON array of 1 to ${KEYS_MAX} strings`);
 }

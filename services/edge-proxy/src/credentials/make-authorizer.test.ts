@@ -27,7 +27,7 @@ test.each<[SignedAuth, object, string]>([
 
 test('a credential that is not JSON is rejected without quoting it', () => {
   expect(() => makeAuthorizer(ENTRA, 'sk-very-secret', PARTS)).toThrow(
-    /^a credential of entra is unusable: it is no JSON$/,
+    /^the entra credential is unusable: it is not JSON$/,
   );
 });
 
@@ -47,6 +47,6 @@ test.each<[string, SignedAuth, object | null]>([
 ])('a credential from the environment of %s requires the setting', (cloud, auth, credential) => {
   const text = credential === null ? null : JSON.stringify(credential);
   const env = { AZURE_TENANT_ID: 't', AZURE_CLIENT_ID: 'c', AZURE_FEDERATED_TOKEN_FILE: '/token' };
-  expect(() => makeAuthorizer(auth, text, PARTS)).toThrow(`name ${cloud} in GATEWAY_CLOUD_CREDENTIALS`);
+  expect(() => makeAuthorizer(auth, text, PARTS)).toThrow(`add ${cloud} to GATEWAY_CLOUD_CREDENTIALS`);
   expect(() => makeAuthorizer(auth, text, { ...PARTS, env, surroundings: [cloud] })).not.toThrow();
 });

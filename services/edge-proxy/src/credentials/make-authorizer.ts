@@ -52,6 +52,6 @@ export function makeAuthorizer(auth: SignedAuth, credential: string | null, part
 function checkAllowed(cloud: Cloud, { surroundings }: AuthorizerParts): void {
   if (surroundings.includes(cloud)) return;
   throw new CredentialError(
-    `it would use a credential of the edge's surroundings: name ${cloud} in GATEWAY_CLOUD_CREDENTIALS to allow that`,
+    `the source would use a credential of the edge's environment: add ${cloud} to GATEWAY_CLOUD_CREDENTIALS to allow it`,
   );
 }

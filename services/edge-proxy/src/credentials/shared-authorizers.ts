@@ -73,7 +73,7 @@ export function watchRefreshes(log: Logger): AuthorizerParts['ended'] {
     'Requests for credentials that expire, by outcome',
     { outcome: ['issued', 'failed'] },
   );
-  const failed = new ThrottledLog(log, 'a credential that expires cannot be refreshed', { everyMs: FAILED_LOG_MS });
+  const failed = new ThrottledLog(log, 'expiring credential cannot be refreshed', { everyMs: FAILED_LOG_MS });
   return ({ type }, reason) => {
     refreshes.of({ outcome: reason === null ? 'issued' : 'failed' }).add();
     if (reason !== null) failed.warn({ auth: type, reason }, `${type} ${reason}`);

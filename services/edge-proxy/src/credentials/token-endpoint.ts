@@ -34,7 +34,7 @@ export async function askForToken(
     const { access_token: value, expires_in: lifeS = LIFE_S_DEFAULT } = issued.data;
     return { value, expiresAtMs: nowMs + lifeS * 1_000 };
   }
-  throw new CredentialError(`the token endpoint answered ${answer.status}${codeOf(answer)}`);
+  throw new CredentialError(`the token endpoint returned ${answer.status}${codeOf(answer)}`);
 }
 
 function codeOf(answer: TokenAnswer): string {

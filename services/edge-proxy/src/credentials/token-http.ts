@@ -23,7 +23,7 @@ export class TokenConnections implements TokenHttp {
   async ask({ url, method, headers, body }: TokenRequest): Promise<TokenAnswer> {
     const { protocol, origin, hostname, pathname, search } = new URL(url);
     if (protocol !== 'https:' && !isPrivateHost(hostname))
-      throw new CredentialError(`its endpoint ${hostname} is asked over https only`);
+      throw new CredentialError(`its endpoint ${hostname} must use https`);
     const refused = refusedHost(hostname, this.#rules);
     if (refused !== null) throw new CredentialError(new PrivateAddressError(refused).message);
     const client = new Client(origin, { connect: connectorTo(hostname, this.#rules), allowH2: false });
@@ -47,7 +47,7 @@ async function textOf(body: AsyncIterable<Buffer>): Promise<string> {
   let bytes = 0;
   for await (const chunk of body) {
     bytes += chunk.length;
-    if (bytes > ANSWER_BYTES_MAX) throw new CredentialError('the answer of a token endpoint is too large');
+    if (bytes > ANSWER_BYTES_MAX) throw new CredentialError('the response of the token endpoint is too large');
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString();

@@ -96,13 +96,13 @@ test.each([null, Object.assign(new FakeSpool(), { isFull: true })])(
     expect(replayed.stored).toBe(2);
     expect(replayed.others).toBe(1 + lines.length - EVENTS.length);
     expect(replayed.problems).toEqual([
-      `line ${lines.length + 2}: it is cut short`,
-      `line ${lines.length + 3}: its form 2 is not known here`,
+      `line ${lines.length + 2}: it is truncated`,
+      `line ${lines.length + 3}: unknown version 2`,
     ]);
   },
 );
 
 test('replayUsage() rejects when the stream stores nothing', async () => {
   const stream = { unstored: 2, idle: () => Promise.resolve(2), appendFrozen: () => undefined };
-  await expect(replayUsage([], stream)).rejects.toThrow(/has not taken 2 events/);
+  await expect(replayUsage([], stream)).rejects.toThrow(/has not stored 2 events/);
 });

@@ -51,11 +51,11 @@ export class UnstoredUsage {
     }
     const events = journal.unstoredEvents();
     if (isKept || (await this.#keepAll())) {
-      log.error({ unstored: events.length }, 'usage events could not be stored: the next edge stores them');
+      log.error({ unstored: events.length }, 'usage events could not be stored; the next edge will store them');
       return 'kept';
     }
     for (const event of events)
-      log.error(lineOf(event), 'a usage event that is stored nowhere else: npm run replay-usage');
+      log.error(lineOf(event), 'usage event is stored only in this log; run npm run replay-usage');
     return 'logged';
   }
 
@@ -63,7 +63,7 @@ export class UnstoredUsage {
   async #isStoredWithin(waitMs: number): Promise<boolean | null> {
     if ((await this.journal.idle(Math.min(AT_ONCE_MS, waitMs))) === 0) return null;
     const unstored = this.journal.unstoredEvents().length;
-    this.log.warn({ waitMs, unstored }, 'the stop waits until usage events are stored');
+    this.log.warn({ waitMs, unstored }, 'stop is waiting for usage events to be stored');
     const isKept = await this.#keepAll();
     return (await this.journal.idle(waitMs - AT_ONCE_MS)) === 0 ? null : isKept;
   }
@@ -90,6 +90,6 @@ export class UnstoredUsage {
   }
 
   #failed(err: unknown): void {
-    this.log.error({ err }, 'unstored usage events could not be written to their file');
+    this.log.error({ err }, 'unstored usage events cannot be written to a file');
   }
 }

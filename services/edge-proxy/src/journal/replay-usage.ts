@@ -33,7 +33,7 @@ export async function replayUsage(
   const allStored = async (): Promise<void> => {
     const rest = await journal.idle(STORED_WITHIN_MS);
     if (rest > 0)
-      throw new Error(`NATS has not taken ${rest} events within ${STORED_WITHIN_MS / 1_000} s; run it again`);
+      throw new Error(`NATS has not stored ${rest} events within ${STORED_WITHIN_MS / 1_000} s; run it again`);
   };
   for await (const text of lines) {
     number += 1;
@@ -48,7 +48,7 @@ export async function replayUsage(
         break;
       default: {
         failed += 1;
-        const problem = line.kind === 'broken' ? line.problem : `its form ${String(line.version)} is not known here`;
+        const problem = line.kind === 'broken' ? line.problem : `unknown version ${String(line.version)}`;
         if (problems.length < PROBLEMS_SHOWN_MAX) problems.push(`line ${number}: ${problem}`);
       }
     }

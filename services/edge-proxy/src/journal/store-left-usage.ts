@@ -13,7 +13,7 @@ export async function storeLeftUsage(
   log: Logger,
 ): Promise<void> {
   const files = await spool.files().catch((err: unknown) => {
-    log.error({ err }, 'the directory of usage that edges left cannot be read');
+    log.error({ err }, 'the usage spool directory cannot be read');
     return [];
   });
   for (const file of files) {
@@ -24,8 +24,8 @@ export async function storeLeftUsage(
       await spool.settled(left);
       const { broken, unknown } = left;
       const facts = { file, events: left.events.length, broken, unknown };
-      if (broken > 0) log.error(facts, 'a part of the usage that an edge left cannot be read; it is kept as .broken');
-      else if (unknown > 0) log.error(facts, 'usage that a newer edge left is kept for one that can read it');
+      if (broken > 0) log.error(facts, 'usage that an edge left is partly unreadable; the file is kept as .broken');
+      else if (unknown > 0) log.error(facts, 'usage that a newer edge left is kept for an edge that can read it');
       else log.info(facts, 'usage that an edge left at its stop is stored');
     } catch (err) {
       log.error({ err, file }, 'usage that an edge left cannot be read');

@@ -108,7 +108,7 @@ export class UsageJournal {
   /** Adds an event that was already encoded, by this edge or another one. */
   appendFrozen({ shard, json }: UnstoredEvent, stored: () => void): void {
     const group = this.#groups[usageGroupOfShard(shard, this.#groups.length)];
-    if (group === undefined) throw new RangeError(`there is no shard ${shard}`);
+    if (group === undefined) throw new RangeError(`unknown shard ${shard}`);
     this.#events += 1;
     this.#bytes += json.length;
     group.waiting.push({ shard, json, at: this.#parts.monotonicMs(), stored });

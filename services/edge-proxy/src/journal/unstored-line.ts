@@ -35,7 +35,7 @@ export function readLine(text: string): ReadLine {
   try {
     line = JSON.parse(text.slice(text.indexOf('{')));
   } catch {
-    return { kind: 'broken', problem: 'it is cut short' };
+    return { kind: 'broken', problem: 'it is truncated' };
   }
   const { [MARK]: version, shard, event } = line as Record<string, unknown>;
   // The text of another line may contain the name of the member.
@@ -47,13 +47,13 @@ export function readLine(text: string): ReadLine {
 }
 
 function problemOf(shard: unknown, event: unknown): string | null {
-  if (!Number.isInteger(shard) || Number(shard) < 0 || Number(shard) >= SHARDS_TOTAL) return 'there is no such shard';
-  if (typeof event !== 'string') return 'it holds no event';
+  if (!Number.isInteger(shard) || Number(shard) < 0 || Number(shard) >= SHARDS_TOTAL) return 'unknown shard';
+  if (typeof event !== 'string') return 'it has no event';
   try {
     return usageEvent.safeParse(unpackEvent(JSON.parse(event))).success
       ? null
-      : 'its event is not in the form of the contract';
+      : 'its event does not match the contract';
   } catch {
-    return 'its event is no JSON';
+    return 'its event is not JSON';
   }
 }

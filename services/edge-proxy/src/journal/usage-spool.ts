@@ -49,7 +49,7 @@ export class UsageSpool {
     } catch (err) {
       const { message } = err as Error;
       throw new Error(
-        `the directory of GATEWAY_USAGE_SPOOL_DIRECTORY cannot be written: ${message}. Let this user write there, or leave it unset`,
+        `GATEWAY_USAGE_SPOOL_DIRECTORY cannot be written: ${message}. Give this user write permission, or unset the variable`,
       );
     }
     return spool;
@@ -92,7 +92,7 @@ export class UsageSpool {
   async read(file: string): Promise<LeftUsage | null> {
     const size = await stat(file).then(({ size }) => size, goneAsNull);
     if (size === null) return null;
-    if (size > FILE_BYTES_MAX) throw new Error(`${file} has ${size} bytes, more than an edge can leave`);
+    if (size > FILE_BYTES_MAX) throw new Error(`${file} has ${size} bytes, more than an edge can write`);
     const text = await readFile(file, 'utf8').catch(goneAsNull);
     return text === null ? null : { file, ...readLines(text) };
   }

@@ -119,14 +119,14 @@ async function tryOnce(
 /** Creates a call without a client, key, account and hold. */
 function callOf(edge: Edge, { source }: OpenedSource, request: TestRequest, limit: LimitField): AdmittedCall {
   const row = ENDPOINT_TABLE.get(request.endpoint);
-  if (row === undefined) throw new Error(`there is no endpoint ${request.endpoint}`);
+  if (row === undefined) throw new Error(`unknown endpoint ${request.endpoint}`);
   const bytes = testBody(request, source.model, limit);
   const parsed = parseCall(row, JSON_BODY, bytes);
-  if (!parsed.ok) throw new Error(`the request of a test is refused: ${parsed.finding.message}`);
+  if (!parsed.ok) throw new Error(`the test request is invalid: ${parsed.finding.message}`);
   const id = makeUuidV7(edge.clock.nowMs());
   const answer = new UnreadAnswer();
   const readBody = (): never => {
-    throw new Error('a test has its body');
+    throw new Error('a test request already has its body');
   };
   const begunAtMs = edge.deadlines.nowMs();
   return {
@@ -207,7 +207,7 @@ function quietAuthorizer(authorizer: Authorizer, noted: Noted): Authorizer {
         noted.sent.push(...secretsOf(authorized.headers));
         return authorized;
       }
-      noted.noCredential = 'none came in time';
+      noted.noCredential = 'it did not arrive in time';
       return authorized.then(
         (each) => {
           noted.noCredential = null;
@@ -215,7 +215,7 @@ function quietAuthorizer(authorizer: Authorizer, noted: Noted): Authorizer {
           return each;
         },
         (err: unknown) => {
-          noted.noCredential = err instanceof Error ? err.message : 'none came';
+          noted.noCredential = err instanceof Error ? err.message : 'the request for it failed';
           throw err;
         },
       );

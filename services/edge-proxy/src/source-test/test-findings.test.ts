@@ -69,13 +69,13 @@ test.each<[string, TestFacts, string, RegExp]>([
   ],
   [
     'no token',
-    facts({ kind: 'unreachable' }, { noCredential: 'the token endpoint answered 400' }),
+    facts({ kind: 'unreachable' }, { noCredential: 'the token endpoint returned 400' }),
     'credential',
-    /answered 400/,
+    /returned 400/,
   ],
   ['402', facts(answered(402, {})), 'funds', /no funds/],
   ['insufficient_quota', facts(answered(429, { code: 'insufficient_quota' })), 'funds', /add credit/],
-  ['403 without a reason', facts(answered(403, {})), 'forbidden', /says no reason/],
+  ['403 without a reason', facts(answered(403, {})), 'forbidden', /gives no reason/],
   [
     'a country',
     facts(
@@ -85,13 +85,13 @@ test.each<[string, TestFacts, string, RegExp]>([
       }),
     ),
     'region',
-    /does not serve the place/,
+    /does not serve the country/,
   ],
   [
     'a location',
     facts(answered(400, { status: 'FAILED_PRECONDITION', message: 'User location is not supported for the API use.' })),
     'region',
-    /place/,
+    /country or region/,
   ],
   [
     'a model',
@@ -101,14 +101,14 @@ test.each<[string, TestFacts, string, RegExp]>([
   ],
   ['404 without a reason', facts(answered(404, 'not found', 'text/plain')), 'path', /nothing at \/v1\/chat\/comp/],
   ['429', facts(answered(429, { message: 'slow down' })), 'quota', /credential works/],
-  ['400', facts(answered(400, { message: 'Unsupported parameter' })), 'body', /see what it said/],
+  ['400', facts(answered(400, { message: 'Unsupported parameter' })), 'body', /see its error text/],
   ['500', facts(answered(500, {})), 'overload', /with status 500/],
   ['a redirect', facts(answered(302, '', 'text/html')), 'answer', /with status 302/],
-  ['a page', facts(answered(200, '<html>', 'text/html')), 'answer', /no provider of models/],
+  ['a page', facts(answered(200, '<html>', 'text/html')), 'answer', /not come from a model provider/],
   ['a late response', facts({ kind: 'timed_out', limit: 'headers', sent: true }), 'slow', /api\.acme\.example gave no/],
   ['the end of the test time', facts({ kind: 'abandoned', sent: true }, { isLate: true }), 'slow', /in time/],
-  ['an unknown host name', unreached('ENOTFOUND'), 'dns', /api\.acme\.example leads nowhere/],
-  ['no name server', unreached('EAI_AGAIN'), 'dns', /leads nowhere/],
+  ['an unknown host name', unreached('ENOTFOUND'), 'dns', /api\.acme\.example cannot be resolved/],
+  ['no name server', unreached('EAI_AGAIN'), 'dns', /cannot be resolved/],
   ['a certificate', unreached('DEPTH_ZERO_SELF_SIGNED_CERT'), 'tls', /DEPTH_ZERO_SELF_SIGNED_CERT/],
   ['a certificate of another host', unreached('ERR_TLS_CERT_ALTNAME_INVALID'), 'tls', /No trusted connection/],
   ['an unknown CA', unreached('UNABLE_TO_VERIFY_LEAF_SIGNATURE'), 'tls', /NODE_EXTRA_CA_CERTS/],
@@ -121,9 +121,9 @@ test.each<[string, TestFacts, string, RegExp]>([
       { failure: { kind: 'unanswered', reason: 'ECONNRESET' } },
     ),
     'broken',
-    /before its answer \(ECONNRESET\)/,
+    /before its response \(ECONNRESET\)/,
   ],
-  ['an unusable body', facts({ kind: 'unusable_body' }), 'answer', /look at baseUrl/],
+  ['an unusable body', facts({ kind: 'unusable_body' }), 'answer', /check baseUrl/],
 ])('findingOf() classifies %s', (_name, given, finding, text) => {
   expect(findingOf(given)).toEqual({ finding, text: expect.stringMatching(text) });
 });

@@ -112,36 +112,38 @@ function worksInWords({ meter, target: { isBilled } }: TestFacts): string {
 
 const WORDS: Readonly<Record<Exclude<TestFinding, 'works'>, (facts: TestFacts) => string>> = {
   credential: ({ noCredential, target }) => {
-    if (noCredential !== null) return `No credential for the call could be had: ${noCredential}`;
+    if (noCredential !== null) return `No credential is available for the call: ${noCredential}`;
     return target.hasCredential
-      ? 'The provider refuses the credential: give the right one, and look at the kind of auth.'
-      : 'The provider wants a credential, and the source has none.';
+      ? 'The provider refuses the credential: enter the right one, and check the type of auth.'
+      : 'The provider requires a credential, and the source has none.';
   },
-  funds: () => 'The account at the provider has no funds, or its limit of spending is reached: add credit there.',
+  funds: () => 'The account at the provider has no funds, or its spending limit is reached: add credit there.',
   forbidden: () =>
-    'The provider forbids the call and says no reason: look at what the key may do, at the project and at allowed networks.',
-  region: () => 'The provider does not serve the place that the call comes from, or the model in this region.',
+    'The provider forbids the call and gives no reason: check the permissions of the key, the project and the allowed networks.',
+  region: () =>
+    'The provider does not serve the country or region that the call comes from, or does not offer the model in it.',
   model: ({ target }) =>
-    `The provider does not know the model ${target.upstreamModel}, or not for this account: look at upstreamModel, region and access.`,
+    `The provider does not know the model ${target.upstreamModel}, or does not offer it to this account: check upstreamModel, region and access.`,
   path: ({ target }) =>
-    `The provider has nothing at ${target.path}, or does not know the model ${target.upstreamModel}: look at baseUrl, paths and upstreamModel.`,
-  quota: () => 'The provider limits the rate of this account: the credential works, and calls have to wait.',
+    `The provider has nothing at ${target.path}, or does not know the model ${target.upstreamModel}: check baseUrl, paths and upstreamModel.`,
+  quota: () => 'The provider limits the rate of this account. The credential works, but requests have to wait.',
   body: () =>
-    'The provider refuses something in the request: see what it said. Rules of the source (body) can remove or rename fields.',
+    'The provider rejects something in the request: see its error text. Rules of the source (body) can remove or rename fields.',
   overload: ({ judged: { status } }) =>
     status === null ? 'The provider fails.' : `The provider fails with status ${status}: try again later.`,
-  slow: ({ target }) => `${target.host} gave no complete answer in time.`,
-  dns: ({ target }) => `The name ${target.host} leads nowhere: look at baseUrl.`,
+  slow: ({ target }) => `${target.host} gave no complete response in time.`,
+  dns: ({ target }) => `The name ${target.host} cannot be resolved: check baseUrl.`,
   tls: ({ failure, target }) =>
-    `No trusted connection to ${target.host} (${failure?.reason ?? ''}): look at its certificate, or give its authority by NODE_EXTRA_CA_CERTS.`,
+    `No trusted connection to ${target.host} (${failure?.reason ?? ''}): check its certificate, or add its CA with NODE_EXTRA_CA_CERTS.`,
   address: ({ failure, target }) =>
     failure?.kind === 'private'
-      ? `${target.host} is a private address, which GATEWAY_ALLOW_PRIVATE_SOURCES does not allow.`
-      : `No connection to ${target.host} (${failure?.reason ?? ''}): look at baseUrl and at the way out of the edges.`,
-  broken: ({ failure, target }) => `${target.host} ended the connection before its answer (${failure?.reason ?? ''}).`,
+      ? `${target.host} is a private address, which is allowed only with GATEWAY_ALLOW_PRIVATE_SOURCES.`
+      : `No connection to ${target.host} (${failure?.reason ?? ''}): check baseUrl and the network access of the edges.`,
+  broken: ({ failure, target }) =>
+    `${target.host} ended the connection before its response (${failure?.reason ?? ''}).`,
   answer: ({ judged: { status }, target }) =>
-    `${target.host} answered${status === null ? '' : ` with status ${status}`} something that no provider of models answers here: look at baseUrl and paths.`,
-  untried: () => 'It was not tried.',
+    `${target.host} sent a response${status === null ? '' : ` with status ${status}`} that does not come from a model provider: check baseUrl and paths.`,
+  untried: () => 'Not tried.',
 };
 
 /** Most characters of a provider's text that an operator sees. */

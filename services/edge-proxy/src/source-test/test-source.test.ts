@@ -122,7 +122,7 @@ test('an unreadable credential is reported, and an unknown source is refused', a
   expect(await tested(id)).toMatchObject({
     works: false,
     calls: [],
-    problem: expect.stringContaining('give it again'),
+    problem: expect.stringContaining('enter it again'),
   });
   const unknown = await dashboard.request(edgeTestSource, { source: 'nobody' });
   expect(unknown).toEqual({ refused: expect.objectContaining({ code: 'not_in_force' }) });

@@ -41,10 +41,10 @@ export class SourceTests {
 
   async test(source: string): Promise<{ readonly test: SourceTestView } | ManagementRefusal> {
     const { edge } = this.#parts;
-    if (this.#running.has(source)) return refuse('state_conflict', 'the source is being tested already');
+    if (this.#running.has(source)) return refuse('state_conflict', 'the source is already being tested');
     const nowMs = edge.deadlines.nowMs();
     if (!this.#ofSource.take(source, nowMs) || !this.#ofAll.take(ALL, nowMs))
-      return refuse('too_many_attempts', 'too many tests of sources; try again in two seconds');
+      return refuse('too_many_attempts', 'too many source tests; try again in two seconds');
     const opened = edge.catalog.source(source);
     if (opened === undefined) return this.#unopened(source);
     this.#running.add(source);
@@ -63,13 +63,14 @@ export class SourceTests {
     for (const request of testRequests(opened.source.endpoints)) {
       const unreached = calls.find(({ finding }) => OF_ADDRESS.has(finding));
       const leftMs = untilMs - edge.deadlines.nowMs();
-      if (unreached !== undefined) calls.push(untried(request, 'It was not tried: no call reaches the address.'));
-      else if (leftMs < CALL_MS_MIN) calls.push(untried(request, 'It was not tried: the calls before took too long.'));
+      if (unreached !== undefined)
+        calls.push(untried(request, 'Not tried: an earlier call could not reach the address.'));
+      else if (leftMs < CALL_MS_MIN) calls.push(untried(request, 'Not tried: the earlier calls took too long.'));
       else calls.push(await callSource(edge, opened, request, edge.deadlines.nowMs() + Math.min(CALL_MS_MAX, leftMs)));
     }
     const works = calls.every(({ finding }) => finding === 'works');
     if (works) edge.health.tested(id, edge.clock.nowMs());
-    edge.log.info({ source: id, findings: calls.map(({ finding }) => finding) }, 'a source was tested');
+    edge.log.info({ source: id, findings: calls.map(({ finding }) => finding) }, 'source tested');
     return { sourceId: id, edge: edgeId, works, problem: null, calls };
   }
 
@@ -77,7 +78,7 @@ export class SourceTests {
   #unopened(source: string): { readonly test: SourceTestView } | ManagementRefusal {
     const { edge, edgeId } = this.#parts;
     const problem = edge.catalog.problemOf(source);
-    if (problem === null) return refuse('not_in_force', 'the edge that was asked does not know the source yet');
+    if (problem === null) return refuse('not_in_force', 'the edge does not have the source yet');
     return { test: { sourceId: source, edge: edgeId, works: false, problem, calls: [] } };
   }
 }

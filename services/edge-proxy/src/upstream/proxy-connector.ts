@@ -67,7 +67,7 @@ async function openTunnel(origin: string, path: string, headers: Record<string, 
     const { statusCode, socket } = await client.connect({ path, headers: { ...headers, host: path } });
     if (statusCode === HTTP_OK) return socket as Socket;
     socket.on('error', () => undefined).destroy();
-    throw new Error(`the proxy answered ${statusCode}`);
+    throw new Error(`the proxy returned ${statusCode}`);
   } finally {
     // The tunnel's socket is already detached from the client, so this closes nothing else.
     void client.destroy();

@@ -99,7 +99,7 @@ test.each([
   entries.takeProvider('prov-1', entry);
   expect(['a', 'b', 'own'].map(letIn)).toEqual([undefined, undefined, 'Bearer own-key']);
   expect([entries.opened('a'), entries.entry('a'), entries.unreadable]).toEqual([undefined, undefined, 2]);
-  expect(entries.problemOf('a')).toMatch(/give it again/);
+  expect(entries.problemOf('a')).toMatch(/enter it again/);
   entries.takeProvider('prov-1', providerEntry('good'));
   expect(['a', 'b'].map(letIn)).toEqual(['Bearer good', 'Bearer good']);
   expect([entries.unreadable, entries.problemOf('a')]).toEqual([0, null]);

@@ -102,7 +102,7 @@ export class SourceEntries {
     if (known?.sealed !== sealed || known.auth !== JSON.stringify(source.auth)) this.#forgetCredential(id);
     if (sealed !== null && !hasKeyOf(sealed, this.#parts.keys)) {
       this.#unreadable.add(id);
-      throw new SealError('sealed to a key that is not at hand');
+      throw new SealError('sealed to an unknown key');
     }
     if (sealed !== null && !isSealedToCurrent(sealed, this.#parts.keys)) this.#outdated.add(id);
     this.#entries.set(id, source);
@@ -215,8 +215,8 @@ export class SourceEntries {
 /** The texts of these two errors contain no secret. A parser's error may quote one. */
 function problemInWords(err: unknown): string {
   if (err instanceof CredentialError) return err.message;
-  if (err instanceof SealError) return `its credential does not open (${err.message}): give it again`;
-  return 'its entry in the catalog cannot be read: edges may be of an earlier release than the catalog';
+  if (err instanceof SealError) return `its credential cannot be opened (${err.message}): enter it again`;
+  return 'its catalog entry cannot be read: the edges may run an earlier release than the catalog';
 }
 
 /**
