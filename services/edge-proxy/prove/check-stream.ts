@@ -6,7 +6,7 @@ import { READERS } from '../src/formats/readers.js';
 import type { GeneratedStream } from './generate-stream.js';
 import { expectedOf, sseEventsOf, showsAnswer } from './reference-relay.js';
 
-/** Number of times per stream at which the client's view is checked. */
+/** Number of checks of the client's view per stream. */
 const LOOKS_MAX = 4;
 const ID = '01890000-0000-7000-8000-000000000000';
 
@@ -81,7 +81,7 @@ function relay(
       keptBack: () => undefined,
       ended: (ended) => (delivery = ended),
       incomplete: () => void (isUnusable = true),
-      // Does what the attempt does if no other source is left (attempt-source).
+      // Handles the error like an attempt without another source (attempt-source).
       providerFailed(_said, canPass) {
         if (relay.hasBegun && canPass) return true;
         failure = gatewayError('upstream_error');

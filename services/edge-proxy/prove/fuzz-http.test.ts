@@ -227,7 +227,7 @@ function answersOf(sent: Sent): RawAnswer[] {
  */
 async function checkWave(): Promise<number> {
   const { admission } = world;
-  await until('every admitted call is given back', isIdle);
+  await until('every admitted call is released', isIdle);
   const fault = world.log.find(({ level }) => level === 'error');
   if (fault !== undefined) throw new Error(`seed ${seed}: ${fault.text}: ${inspect(fault.facts)}`);
   for (const held of [REQUEST_BODIES, HELD_ANSWERS]) {

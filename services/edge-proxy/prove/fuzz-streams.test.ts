@@ -145,7 +145,7 @@ function relay(stream: HostileStream): Relayed {
     relay.data(chunk);
     if (isUnusable) break;
   }
-  // Does what the attempt does (attempt-source).
+  // Ends the relay like an attempt (attempt-source).
   if (isUnusable && relay.hasBegun) relay.stop('cut', gatewayError('upstream_error'));
   else if (isUnusable) relay.drop();
   else if (stream.end === 'proper') relay.end(false);

@@ -48,7 +48,7 @@ export function isValid(schema: JsonSchema, value: unknown): boolean {
     case 'object':
       return typeof value === 'object' && value !== null && !Array.isArray(value) && isObject(schema, value);
     default:
-      throw new TypeError(`the schemas of messages have no type ${type}`);
+      throw new TypeError(`unsupported type ${type}`);
   }
 }
 

@@ -2,7 +2,7 @@ import type { GeneratedStream, StreamFormat, Usage } from './generate-stream.js'
 
 /** One event as the reference parser finds it. */
 interface ReferenceEvent {
-  /** From the end of the previous event to the end of its own blank line. */
+  /** From the end of the previous event to the end of this event's blank line. */
   readonly text: string;
   readonly event: string | null;
   readonly data: string | null;

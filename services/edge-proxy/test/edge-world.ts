@@ -177,7 +177,7 @@ export async function startEdgeWorld(options: EdgeWorldOptions = {}): Promise<Ed
     stopNats: () => bus.nats.stop(),
     hangNats: () => {
       const { pid } = bus.nats;
-      if (pid === null) throw new Error('this NATS server is no process of this test');
+      if (pid === null) throw new Error('this NATS server was not started by this test');
       process.kill(pid, 'SIGSTOP');
       waitUntilStopped(pid);
       return () => void process.kill(pid, 'SIGCONT');
@@ -250,7 +250,7 @@ function defaultSources(provider: ProviderSimulator): CatalogSource[] {
 
 /**
  * Number of events after which they are purged. Long runs would fill the stream; billing also trims
- * what it has settled (docs/protocol.md#r15).
+ * settled events (docs/protocol.md#r15).
  */
 const TRIM_EVERY = 10_000;
 
@@ -288,5 +288,5 @@ function waitUntilStopped(pid: number): void {
   for (let look = 0; look < LOOKS_MAX; look += 1) {
     if (readdirSync(tasks).every((thread) => /\) T /.test(readFileSync(`${tasks}/${thread}/stat`, 'utf8')))) return;
   }
-  throw new Error(`process ${pid} does not stop`);
+  throw new Error(`process ${pid} has not stopped`);
 }

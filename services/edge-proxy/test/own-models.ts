@@ -46,7 +46,7 @@ export async function publishOwnModels(
   }
   await world.publishCatalog((entries) => entries.sources.push(...added));
   for (const { model, ids } of made) world.admission.sources.set(model, [...ids]);
-  await until('the catalog is with the edge', () => takenOver(world) > before);
+  await until('the edge has applied the catalog', () => takenOver(world) > before);
   return made;
 }
 

@@ -26,7 +26,7 @@ interface Losses {
 interface ModelEdge {
   readonly quotas: SourceQuotas;
   readonly losses: Losses;
-  /** The calls at the source, with the true times at which they end. */
+  /** The calls at the source, with their true end times. */
   calls: { readonly endsAtMs: number; readonly seat: Seat }[];
   isDead: boolean;
 }
@@ -45,7 +45,7 @@ export interface Trouble {
   readonly lossesApart: number;
   readonly skewMsMax: number;
   readonly callMsMax: number;
-  /** Time for which an edge sometimes cannot reach the store, or 0 for never. */
+  /** Duration of an edge's occasional cut from the store, or 0 for no cuts. */
   readonly cutMs: number;
 }
 

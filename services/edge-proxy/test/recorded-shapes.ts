@@ -14,9 +14,7 @@ export interface Expected {
   readonly output?: number | null;
   readonly errorClass?: string | null;
   readonly retryAfterMs?: number | null;
-  /**
-   * The price class in which it was served, or the provider's name for it if the gateway has none.
-   */
+  /** The price class of the response, or the provider's name for it if the gateway has none. */
   readonly class?: string;
   /** Set for a body with status 200 that is not a usable response. */
   readonly unusable?: boolean;
@@ -50,7 +48,7 @@ export function recordedShapes(): (readonly [ProviderProfile, readonly RecordedS
     .sort()
     .map((file) => {
       const profile = PROFILES.find(({ id }) => `${id}.json` === file);
-      if (profile === undefined) throw new Error(`${file} is of no profile`);
+      if (profile === undefined) throw new Error(`${file} belongs to no profile`);
       const shapes = JSON.parse(readFileSync(new URL(file, FOLDER), 'utf8')) as Record<string, unknown>[];
       return [profile, shapes.map(shapeOf)] as const;
     });

@@ -48,7 +48,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-/** Advances the time in the steps in which the client checks it. */
+/** Advances the time by the client's check interval, step by step. */
 function advance(ms: number): void {
   for (let passed = 0; passed < ms; passed += SILENCE_SWEEP_MS) {
     nowMs += SILENCE_SWEEP_MS;

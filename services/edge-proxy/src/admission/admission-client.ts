@@ -22,7 +22,7 @@ import { UnansweredReleases } from './unanswered-releases.js';
 
 /** Time without an answer after which the client tries another replica (docs/protocol.md#r3). */
 const SILENCE_MS = 250;
-/** Longest time for which a call waits for admission, all attempts included. */
+/** Longest wait of a call for admission, all attempts included. */
 const WAIT_MS_MAX = 2_000;
 /** The client ignores an older answer, since its hold may have expired. */
 const ANSWER_AGE_MS_MAX = 5_000;

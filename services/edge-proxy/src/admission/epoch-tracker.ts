@@ -29,8 +29,7 @@ export class EpochTracker {
 
   /**
    * Records an epoch. Returns false if it is superseded, so its sender used a lost limit store.
-   * @param askedAt monotonic ms at which the request was sent; absent if the message is not an
-   * answer
+   * @param askedAt monotonic time of the request in ms; absent if the message is not an answer
    */
   observe(bucket: number, token: string, askedAt = -Infinity): boolean {
     // The usual case: the epoch is known and its run is in force.

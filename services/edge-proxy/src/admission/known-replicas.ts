@@ -2,7 +2,7 @@
 const FORGET_MS = 60_000;
 /** With fewer replicas than this, a retry names none. */
 const OTHERS_MIN = 2;
-/** Time after a replica's announced stop in which its late answers do not add it again. */
+/** For this time after a replica has announced its stop, its late answers do not add it again. */
 const LEAVING_MS = 10_000;
 
 /**

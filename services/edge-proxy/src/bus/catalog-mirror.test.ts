@@ -101,7 +101,7 @@ async function publish(): Promise<void> {
   revision += 1;
   const all = new Map([...entries].map(([id, entry]) => [`source.${id}`, JSON.stringify(entry)]));
   await publisher.publishBucket('catalog', all, revision);
-  await until('the catalog is taken over', () => mirror.revision() === revision, 60_000);
+  await until('the catalog is applied', () => mirror.revision() === revision, 60_000);
 }
 
 function complaints(key: string): number {

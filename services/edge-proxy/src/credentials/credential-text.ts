@@ -56,7 +56,7 @@ function jsonOf(kind: string, text: string): unknown {
 
 /**
  * Returns the code or the name of a failure, which is safe to log. Messages of libraries may quote
- * what they sent or received.
+ * data that they sent or received.
  */
 export function failureCode(failure: unknown): string {
   // Errors of Node may come from another realm, so `instanceof Error` would not match.

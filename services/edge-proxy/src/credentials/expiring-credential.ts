@@ -132,7 +132,7 @@ const REFRESH_BEFORE_END_MS = 300_000;
 const END_MARGIN_MS = 10_000;
 const END_MARGIN_SHARE = 0.1;
 
-/** The times at which a token is refreshed and no longer sent, in epoch milliseconds. */
+/** When a token is refreshed, and when it is no longer sent, in epoch milliseconds. */
 export interface TokenLife {
   readonly refreshAtMs: number;
   readonly endsAtMs: number;

@@ -149,11 +149,11 @@ test('a client that disconnects while a token is fetched leaves no hold', async 
   const { model } = await publishOwnModel(world, entraSource());
   const leaving = new AbortController();
   const asked = send(world.edge.url, PATH, { ...chat({ model }), signal: leaving.signal });
-  await until('the token is asked for', () => endpoint.asked.length === 1);
+  await until('the token is requested', () => endpoint.asked.length === 1);
   const released = world.admission.releases.length;
   leaving.abort();
   await expect(asked).rejects.toThrow();
-  await until('the hold went back', () => world.admission.releases.length > released);
+  await until('the hold is released', () => world.admission.releases.length > released);
   endpoint.letGo();
   endpoint.answers = 'issue';
   expect((await send(world.edge.url, PATH, chat({ model }))).status).toBe(200);

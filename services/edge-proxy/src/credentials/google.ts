@@ -7,8 +7,7 @@ import type { Issued } from './expiring-credential.js';
 import { LIFE_S_DEFAULT } from './token-endpoint.js';
 
 /**
- * The address to which the library sends token requests of a service account, regardless of its
- * file.
+ * The library sends token requests of a service account to this address, regardless of the file.
  */
 const SERVICE_ACCOUNT_ENDPOINT = 'https://oauth2.googleapis.com/token';
 
@@ -104,7 +103,7 @@ function fetchThrough(http: TokenHttp, tokenUri: string | undefined): typeof fet
 
 /**
  * Returns the CredentialError of a request made through `http`. The library rethrows it as the
- * cause of its own error.
+ * cause of another error.
  */
 function ownReasonOf(err: unknown): CredentialError | null {
   let reason = err;

@@ -15,13 +15,13 @@ export interface RequestToSign {
   readonly body?: string;
 }
 
-/** The service and region for which the request is signed. */
+/** The service and region of the signature. */
 export interface SigningScope {
   readonly service: string;
   readonly region: string;
 }
 
-/** Headers that a signature adds, in the order in which they are sent. */
+/** Headers that a signature adds, in sending order. */
 const SIGNATURE_HEADERS = ['x-amz-date', 'x-amz-security-token', 'x-amz-content-sha256', 'authorization'];
 
 /**

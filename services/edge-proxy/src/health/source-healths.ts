@@ -52,7 +52,7 @@ export class SourceHealths {
     return this.#known.get(source)?.health;
   }
 
-  /** Returns the group in which the source is tried. */
+  /** Returns the source's group in the order of attempts. */
   rank(source: string, nowMs: number): RestRank {
     return restRank(this.#known.get(source), this.#remote.of(source), nowMs);
   }
@@ -124,7 +124,7 @@ export class SourceHealths {
     this.#note(source, { ...known, health }, nowMs);
   }
 
-  /** Drops the sources for which `isKept` returns false, and returns the others. */
+  /** Returns the sources that `isKept` accepts, and drops the others. */
   keep(isKept: (source: string) => boolean): (readonly [source: string, known: KnownSource])[] {
     for (const source of this.#known.keys()) if (!isKept(source)) this.#forget(source);
     return [...this.#known];

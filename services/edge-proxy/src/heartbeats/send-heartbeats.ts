@@ -7,9 +7,9 @@ import type { Heartbeat, BusClient, HeartbeatReply, ResyncRequest } from '../por
 import { cutParts, type HeartbeatPart } from './cut-parts.js';
 import type { HeldCall, RunningCalls } from './running-calls.js';
 
-/** Number of heartbeats to which a reply is still accepted. */
+/** Replies are accepted for this many of the last heartbeats. */
 const REMEMBERED_HEARTBEATS_MAX = 8;
-/** Time or number of messages after a full heartbeat at which the next full one is due. */
+/** The next full heartbeat is due after this time, or after this many messages. */
 const FULL_EVERY_MS = 30_000;
 const ADDITIONS_MAX = 64;
 

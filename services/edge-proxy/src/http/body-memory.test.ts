@@ -46,7 +46,7 @@ async function drip(chunks: number): Promise<Socket> {
   const client = connect((http.server.address() as AddressInfo).port, '127.0.0.1');
   client.on('error', () => undefined);
   client.write(HEAD + CHUNK.repeat(chunks));
-  await until('all of it is read', () => sockets[at]?.bytesRead === HEAD.length + chunks * CHUNK.length);
+  await until('all bytes are read', () => sockets[at]?.bytesRead === HEAD.length + chunks * CHUNK.length);
   return client;
 }
 

@@ -26,7 +26,7 @@ const METHOD_AND_PATH = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+ +([^ ?\r\n]+)/;
 const RTSP_METHOD = 'Invalid method for HTTP/x.x request';
 
 /**
- * Reads the head in the packet at which the parser stopped. If the head began in an earlier packet,
+ * Reads the head in the packet where the parser stopped. If the head began in an earlier packet,
  * reads only the part in this packet.
  * @param error Node's parser error, with `rawPacket` and `bytesParsed` unless nothing was parsed
  */
@@ -47,7 +47,7 @@ interface ParserError extends Error {
   readonly code?: string;
   readonly reason?: string;
   readonly rawPacket?: unknown;
-  /** Offset in the packet at which the parser stopped. */
+  /** Offset in the packet where the parser stopped. */
   readonly bytesParsed?: number;
 }
 

@@ -9,7 +9,7 @@ import { closeAfterDraining } from './read-body.js';
 export interface Answering {
   /** Whether the edge is stopping. If so, connections are not kept alive. */
   isDraining: boolean;
-  /** Longest time in which a client takes no byte of an ended response, in milliseconds. */
+  /** Longest time without reading by the client of an ended response, in milliseconds. */
   readonly stalledMs: number;
 }
 
@@ -39,8 +39,8 @@ export class HttpAnswer implements ClientAnswer {
   /** Whether the body is sent in chunks. This class frames them instead of Node. */
   #isChunked = false;
   /**
-   * The socket to which chunks are written directly, bypassing node:http. Set when the head is sent
-   * and no earlier response is pending.
+   * The socket for direct writes of chunks, bypassing node:http. Set when the head is sent and no
+   * earlier response is pending.
    */
   #chunkSocket: Socket | null = null;
   #onGone: (() => void) | null = null;
@@ -237,7 +237,7 @@ export class HttpAnswer implements ClientAnswer {
     return LAST_CHUNK;
   }
 
-  /** Limits the time for which bytes of an ended response wait for a client that does not read. */
+  /** Limits how long an ended response waits for a client that does not read. */
   #boundUnread(): void {
     if (this.#response.writableLength > 0) this.watchReading(this.#answering.stalledMs, () => this.destroy());
   }

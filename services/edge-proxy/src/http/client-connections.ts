@@ -5,8 +5,8 @@ import { ClientConnection } from './client-connection.js';
 import type { HttpLimits } from './http-limits.js';
 
 /**
- * Longest interval between checks of body pace, and the fraction of the idle limit by which a check
- * may be late.
+ * Longest interval between checks of body pace. A shorter idle limit is checked this many times per
+ * limit.
  */
 const LOOK_MS_MAX = 2_500;
 const LOOK_PART = 4;

@@ -288,7 +288,7 @@ describe('several requests on one connection', () => {
     expect(client.wire()).toBe('');
     const held = (): string[] =>
       [...world.admission.holds.keys()].filter((id) => !world.admission.releases.some((r) => r.id === id));
-    await until('what was admitted is given back', () => held().length === 0);
+    await until('all admitted calls are released', () => held().length === 0);
     expect(world.admission.releases.length - releases).toBeLessThanOrEqual(PIPELINED_MAX);
   });
 
@@ -385,7 +385,7 @@ describe('time limits', () => {
     const before = world.admission.admits.length;
     const client = rawClient(world.edge.port, call(chat({ stream: true }).body as string));
     client.socket.pause();
-    await until('it is admitted', () => world.admission.admits.length > before);
+    await until('the call is admitted', () => world.admission.admits.length > before);
     const id = world.admission.admits[before]?.entry.id ?? '';
     expect(await world.eventOf(id)).toMatchObject({ outcome: 'settled', attempts: [{ outcome: 'abandoned' }] });
     client.socket.resume();
@@ -422,7 +422,7 @@ test('a connection above the limit is closed immediately, and the others stay op
   await until('five are closed', () => closed >= 5);
   expect(clients.every((client) => client.wire() === '')).toBe(true);
   for (const { socket } of clients) socket.destroy();
-  await until('there is room again', async () => {
+  await until('a connection is accepted again', async () => {
     const client = rawClient(world.edge.port, `${GET_CONFIG}${CLOSE}\r\n`);
     await client.closed;
     return client.wire().startsWith('HTTP/1.1 200');

@@ -41,7 +41,7 @@ export const HTTP_FIELDS = {
     default: 75_000,
   }),
   GATEWAY_HTTP_STALLED_MS: field.durationMs({
-    doc: 'longest time in which a client takes no byte of its response; after it the client is cut off, and billed like one that disconnects',
+    doc: 'longest time without reading by a client that has bytes of its response to read; then it is cut off, and billed like one that disconnects',
     default: 60_000,
   }),
   GATEWAY_HTTP_CONNECTIONS: field.integer({
@@ -71,7 +71,7 @@ export interface HttpLimits extends HttpBounds {
   /** Longest time without a byte of a body. */
   readonly bodyIdleMsMax: number;
   readonly bodyBytesPerSecondMin: number;
-  /** Longest time in which a client takes no byte of an ended response. */
+  /** Longest time without reading by the client of an ended response. */
   readonly stalledMs: number;
   /** Most connections of one client network. Not applied behind proxies. */
   readonly clientConnectionsMax: number;

@@ -56,7 +56,7 @@ export function readBody(request: IncomingMessage, reading: BodyReading, pools?:
   });
 }
 
-/** Age of a body from which its rate is checked. */
+/** The rate of a body is checked from this age on. */
 export const RATE_AFTER_MS = 10_000;
 
 /** The pace of a body, computed from the bytes that its connection had read at each check. */

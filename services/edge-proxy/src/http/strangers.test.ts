@@ -50,7 +50,7 @@ test('unconfirmed bodies use their own pool; when it is full, keys are checked f
 test('a body above 16 KiB is not read before its key is known', async () => {
   world.admission.decideOpen = ({ id }) => ({ kind: 'refused', id, row: REFUSAL.invalid_api_key, facts: {} });
   const client = silentPost(17 * KIB);
-  await until('it is refused', () => client.wire().includes('\r\n\r\n'));
+  await until('the request is refused', () => client.wire().includes('\r\n\r\n'));
   expect(readAnswers(client.wire())[0]?.status).toBe(401);
   expect([REQUEST_BODIES.held, UNOPENED_BODIES.held]).toEqual([0, 0]);
   client.socket.destroy();
@@ -65,7 +65,7 @@ test('a cached key needs one admission request, and a refusal evicts it', async 
   expect((await send(world.edge.url, PATH, chat())).status).toBe(401);
   world.admission.decide = () => undefined;
   const client = silentPost(17 * KIB, TEST_KEY);
-  await until('it is opened', () => openings() === opens + 1);
+  await until('admission has received the open', () => openings() === opens + 1);
   client.socket.destroy();
 });
 

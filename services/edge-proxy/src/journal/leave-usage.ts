@@ -3,10 +3,10 @@ import type { UsageJournal } from './store-usage.js';
 import { lineOf, type UnstoredEvent } from './unstored-line.js';
 import type { UsageSpool } from './usage-spool.js';
 
-/** Time in which a working stream has stored everything. */
+/** A working stream has stored everything within this time. */
 const AT_ONCE_MS = 500;
 /**
- * Interval at which a stopping edge writes unstored events to a file while calls are still running.
+ * While calls are still running, a stopping edge writes unstored events to a file at this interval.
  * This makes at most one file each time, 330 in the eleven minutes of a stop.
  */
 const KEEP_EVERY_MS = 2_000;

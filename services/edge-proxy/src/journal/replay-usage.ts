@@ -3,7 +3,7 @@ import { readLine } from './unstored-line.js';
 
 /** Most events that wait for the stream at one time. */
 const UNDER_WAY_MAX = 5_000;
-/** Time in which the stream must store the waiting events. */
+/** The stream must store the waiting events within this time. */
 const STORED_WITHIN_MS = 60_000;
 const PROBLEMS_SHOWN_MAX = 20;
 

@@ -46,7 +46,7 @@ async function nextTicks(): Promise<void> {
   for (let tick = 0; tick < 2; tick += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Advances the time, then handles what has arrived meanwhile. */
+/** Advances the time, then handles the messages that have arrived. */
 async function pass(ms: number): Promise<void> {
   nowMs += ms;
   jest.advanceTimersByTime(ms);

@@ -209,8 +209,8 @@ export class UsageJournal {
 }
 
 /**
- * Takes the events of the next message, in the order in which they were added: at most 100, at most
- * 256 KB, and at least one if any is waiting.
+ * Takes the events of the next message, oldest first: at most 100, at most 256 KB, and at least one
+ * if any is waiting.
  */
 function takeBatch(group: Group): FrozenEvent[] {
   let bytes = START.length + END.length;

@@ -25,7 +25,7 @@ export interface LeftUsage {
 }
 
 /**
- * A directory in which edges leave unstored usage events. A file is written under a temporary name
+ * A directory for unstored usage events of stopping edges. A file is written under a temporary name
  * and renamed after it has been flushed to disk, so a file with its final name is complete. It is
  * never changed afterwards, since another edge deletes it after it has stored its events.
  */

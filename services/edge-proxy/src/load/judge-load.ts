@@ -8,10 +8,7 @@ export interface LoadReading {
   readonly memoryShare: number;
 }
 
-/**
- * The limits at which load shedding begins, and those at which it ends. Between them nothing
- * changes.
- */
+/** The limits that begin load shedding, and those that end it. Between them nothing changes. */
 export interface LoadLimits {
   readonly delayMsMax: number;
   readonly delayMsRecovered: number;
@@ -58,14 +55,14 @@ function reasonOf(reading: LoadReading, limits: LoadLimits): LoadReason | null {
 
 const MEBIBYTE = 1024 * 1024;
 
-/** Limits at which the edge refuses new calls. */
+/** Limits above which the edge refuses new calls. */
 export const LOAD_FIELDS = {
   GATEWAY_SHED_DELAY_MS: field.durationMs({
-    doc: 'event loop delay at which new requests are refused; running requests continue',
+    doc: 'event loop delay that makes the edge refuse new requests; running requests continue',
     default: 1_000,
   }),
   GATEWAY_SHED_MEMORY_BYTES: field.integer({
-    doc: 'resident memory in bytes at which new requests are refused; 85 % of the memory of the container or machine when not set',
+    doc: 'resident memory in bytes that makes the edge refuse new requests; 85 % of the memory of the container or machine when not set',
     min: 64 * MEBIBYTE,
     max: Number.MAX_SAFE_INTEGER,
     default: null,

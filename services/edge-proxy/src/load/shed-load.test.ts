@@ -44,5 +44,5 @@ test('an overloaded edge refuses new calls unread and finishes running ones', as
   world.provider.release('calm');
   expect((await bytesOf(running)).toString()).toBe(`${text}data: [DONE]\n\n`);
   expect(await world.eventOf(String(running.headers['x-gateway-request-id']))).toMatchObject({ outcome: 'settled' });
-  await until('calls are taken again', async () => (await send(world.edge.url, PATH, chat())).status === 200);
+  await until('calls are accepted again', async () => (await send(world.edge.url, PATH, chat())).status === 200);
 }, 60_000);

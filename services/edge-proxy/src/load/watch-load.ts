@@ -71,8 +71,8 @@ export class LoadWatch {
 /**
  * Returns a function that reads the used part of the memory that this process may take: of its
  * resident set or of V8's heap, whichever is fuller, since a full heap also ends the process.
- * @param bytesMax resident bytes at which load is shed; null for {@link MEMORY_SHARE_MAX} of the
- * memory of the container or machine
+ * @param bytesMax limit of the resident memory; null for {@link MEMORY_SHARE_MAX} of the memory of
+ * the container or machine
  */
 export function makeMemoryReader(bytesMax: number | null): () => number {
   // Without a container limit, Node returns 0 or more than the machine has.

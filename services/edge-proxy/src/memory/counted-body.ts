@@ -6,7 +6,7 @@ import { REQUEST_BODIES, UNOPENED_BODIES, type HeldBytes } from './held-bytes.js
 const ACCOUNT_PART = 0.25;
 const NO_BYTES = Buffer.alloc(0);
 
-/** The pools in which bodies are counted. */
+/** The pools for counting bodies. */
 export interface BodyPools {
   /** Bodies with a confirmed key. */
   readonly opened: HeldBytes;

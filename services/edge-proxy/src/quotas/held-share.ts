@@ -8,7 +8,7 @@ const PACE_MS_MIN = 500;
 /** An edge that sends nothing to a source for this time returns its share. */
 export const IDLE_MS = 10_000;
 
-/** The quota of which an edge has no share left; `unknown` if it holds no share at all. */
+/** The quota that has no share left; `unknown` if the edge holds no share at all. */
 export const LACKS = ['requests', 'calls', 'tokens', 'unknown'] as const;
 export type Lack = (typeof LACKS)[number];
 
@@ -97,7 +97,7 @@ export class HeldShare {
     return lack === 'unknown' || (lack !== 'tokens' && this.#more[lack]);
   }
 
-  /** Records a call for which there is no share. */
+  /** Records a call without a share. */
   denied(nowMs: number): void {
     this.#usedAtMs = nowMs;
     this.#asked += 1;
@@ -153,8 +153,8 @@ export class HeldShare {
 
   /**
    * Applies a stored plan.
-   * @param own the use from which the plan was computed
-   * @param plannedAtMs time of that computation
+   * @param own input of the plan
+   * @param plannedAtMs when the plan was computed
    */
   stored({ granted, calls, more, tokensUsed, edges, use }: SharePlan, own: OwnUse, plannedAtMs: number): void {
     this.#granted = granted;

@@ -41,7 +41,7 @@ interface Case {
 function planOf({ spent = [], shares = {}, own = {}, quota = {} }: Case): SharePlan {
   const all = Object.fromEntries(Object.entries(shares).map(([edge, share]) => [edge, { ...SHARE, ...share }]));
   const plan = planShare({ v: 1, spent, shares: all }, { ...NOTHING, ...own }, { ...QUOTA, ...quota }, NOW);
-  if (plan === null) throw new Error('there is no plan');
+  if (plan === null) throw new Error('planShare() returned null');
   expect(quotaEntry.parse(plan.entry)).toEqual(plan.entry);
   return plan;
 }
@@ -49,60 +49,80 @@ function planOf({ spent = [], shares = {}, own = {}, quota = {} }: Case): ShareP
 const spentOf = (requests: number, until = NOW + 1): QuotaEntry['spent'] => [{ until, requests, tokens: 0 }];
 
 test.each<[string, Case, granted: number, more: boolean]>([
-  ['a spare of an eighth, to begin with', {}, 10, true],
-  ['what is wanted beside it', { own: { wants: { requests: 5, calls: 0 } } }, 15, true],
-  ['at most what is left', { spent: spentOf(75), own: { wants: { requests: 9, calls: 0 } } }, 5, false],
-  ['nothing of a full source', { spent: spentOf(80) }, 0, false],
-  ['nothing when others sent more without a share', { spent: spentOf(90) }, 0, false],
-  ['what is too old does not count', { spent: spentOf(80, NOW) }, 10, true],
-  ['its part of what is left', { shares: { e2: {} }, own: { wants: { requests: 90, calls: 0 } } }, 40, true],
+  ['at first a spare of an eighth', {}, 10, true],
+  ['the wanted amount in addition to the spare', { own: { wants: { requests: 5, calls: 0 } } }, 15, true],
+  ['at most the remaining requests', { spent: spentOf(75), own: { wants: { requests: 9, calls: 0 } } }, 5, false],
+  ['none of a full source', { spent: spentOf(80) }, 0, false],
+  ['none when other edges exceeded the quota', { spent: spentOf(90) }, 0, false],
+  ['ignores use older than a minute', { spent: spentOf(80, NOW) }, 10, true],
   [
-    'not what others may still send',
+    'an equal part of the remaining requests',
+    { shares: { e2: {} }, own: { wants: { requests: 90, calls: 0 } } },
+    40,
+    true,
+  ],
+  [
+    'none that other edges may still send',
     { shares: { e2: { granted: 80, sent: 20 } }, own: { wants: { requests: 90, calls: 0 } } },
     10,
     true,
   ],
-  ['no spare while another edge is short', { shares: { e2: { short: true } } }, 0, true],
-  ['what it holds beside it counts as its own', { shares: { e1: { granted: 80 } } }, 10, true],
-  ['what it has sent stays sent', { shares: { e1: { granted: 30, sent: 20 } }, own: { sent: 25 } }, 35, true],
-  ['none where there is no such quota', { quota: { requestsPerMinute: null }, own: { sent: 7 } }, 7, false],
-  ['none to one that leaves', { own: { leaves: true, sent: 3 } }, 3, false],
+  ['no spare while another edge has no share', { shares: { e2: { short: true } } }, 0, true],
+  ['counts the share that the edge already holds as its own', { shares: { e1: { granted: 80 } } }, 10, true],
+  [
+    'keeps the requests that the edge has sent',
+    { shares: { e1: { granted: 30, sent: 20 } }, own: { sent: 25 } },
+    35,
+    true,
+  ],
+  ['none without this quota', { quota: { requestsPerMinute: null }, own: { sent: 7 } }, 7, false],
+  ['none to an edge that returns its share', { own: { leaves: true, sent: 3 } }, 3, false],
 ])('planShare() grants requests per minute: %s', (_name, given, granted, more) => {
   const plan = planOf(given);
   expect([plan.granted, plan.more.requests]).toEqual([granted, more]);
 });
 
 test.each<[string, Case, calls: number, more: boolean]>([
-  ['a spare of an eighth, to begin with', {}, 2, true],
-  ['what is wanted beside it', { own: { wants: { requests: 0, calls: 5 } } }, 7, true],
-  ['at most what others leave', { shares: { e2: { calls: 12 } }, own: { wants: { requests: 0, calls: 9 } } }, 4, false],
-  ['nothing of a full source', { shares: { e2: { calls: 16 } } }, 0, false],
+  ['at first a spare of an eighth', {}, 2, true],
+  ['the wanted amount in addition to the spare', { own: { wants: { requests: 0, calls: 5 } } }, 7, true],
   [
-    'its part while another edge is short',
+    'at most the calls that other edges leave',
+    { shares: { e2: { calls: 12 } }, own: { wants: { requests: 0, calls: 9 } } },
+    4,
+    false,
+  ],
+  ['none of a full source', { shares: { e2: { calls: 16 } } }, 0, false],
+  [
+    'an equal part while another edge has no share',
     { shares: { e2: { short: true } }, own: { wants: { requests: 0, calls: 16 } } },
     8,
     false,
   ],
-  ['what it has at the source, whatever others hold', { shares: { e2: { calls: 16 } }, own: { running: 3 } }, 3, false],
-  ['none where there is no such quota', { quota: { callsAtOnce: null }, own: { running: 3 } }, 3, false],
+  [
+    'at least the calls that the edge has at the source',
+    { shares: { e2: { calls: 16 } }, own: { running: 3 } },
+    3,
+    false,
+  ],
+  ['none without this quota', { quota: { callsAtOnce: null }, own: { running: 3 } }, 3, false],
 ])('planShare() grants concurrent calls: %s', (_name, given, calls, more) => {
   const plan = planOf(given);
   expect([plan.calls, plan.more.calls]).toEqual([calls, more]);
 });
 
 test.each<[string, Case, QuotaEntry['spent']]>([
-  ['what was sent since the last renewal', { shares: { e1: { sent: 5 } }, own: { sent: 7 } }, spentOf(2, COUNTS_UNTIL)],
-  ['in its step', { spent: spentOf(4, COUNTS_UNTIL), own: { sent: 7 } }, spentOf(11, COUNTS_UNTIL)],
-  ['beside other steps', { spent: spentOf(4), own: { sent: 7 } }, [...spentOf(4), ...spentOf(7, COUNTS_UNTIL)]],
-  ['nothing twice when its share has ended', { own: { sent: 7, counted: { requests: 9, tokens: 0 } } }, []],
+  ['requests sent since the last renewal', { shares: { e1: { sent: 5 } }, own: { sent: 7 } }, spentOf(2, COUNTS_UNTIL)],
+  ['in the same step', { spent: spentOf(4, COUNTS_UNTIL), own: { sent: 7 } }, spentOf(11, COUNTS_UNTIL)],
+  ['in addition to other steps', { spent: spentOf(4), own: { sent: 7 } }, [...spentOf(4), ...spentOf(7, COUNTS_UNTIL)]],
+  ['nothing twice after its share has expired', { own: { sent: 7, counted: { requests: 9, tokens: 0 } } }, []],
   [
-    'of a share that ended, all that it allowed',
+    'all requests that an expired share allowed',
     { shares: { e2: { until: NOW - CLOCKS_DIFFER_MS_MAX, granted: 9, sent: 4 } } },
     spentOf(5, COUNTS_UNTIL),
   ],
-  ['nothing of one that may still be used', { shares: { e2: { until: NOW - 999, granted: 9, sent: 4 } } }, []],
+  ['nothing of a share that may still be used', { shares: { e2: { until: NOW - 999, granted: 9, sent: 4 } } }, []],
   [
-    'tokens of calls that have ended',
+    'tokens of ended calls',
     { shares: { e1: { tokens: 50 } }, own: { tokens: 70, underWay: 9 } },
     [{ until: COUNTS_UNTIL, requests: 0, tokens: 20 }],
   ],

@@ -6,9 +6,7 @@ export const SHARE_MS = 10_000;
 /** Largest difference between the clocks of two edges. All edges follow the limit store's clock. */
 export const CLOCKS_DIFFER_MS_MAX = 1_000;
 const MINUTE_MS = 60_000;
-/**
- * Length of the steps in which use is counted. Use counts for up to one step longer than a minute.
- */
+/** Use is counted in steps of this length. It counts for up to one step longer than a minute. */
 const SPENT_STEP_MS = 5_000;
 /** One part in this many of a quota is what all edges together may hold ahead of need. */
 const SPARE_PART = 8;
@@ -34,8 +32,8 @@ export interface OwnUse {
 }
 
 /**
- * An entry as the edge would write it. It is valid only if it replaces the entry from which it was
- * computed.
+ * An entry as the edge would write it. It is valid only as the replacement of the entry that it was
+ * computed from.
  */
 export interface SharePlan {
   readonly entry: QuotaEntry;
@@ -156,9 +154,9 @@ interface Asked {
 }
 
 /**
- * Grants a part that leaves other edges what they need. Of the remaining requests of a minute, an
- * edge gets at most an equal part. Of the concurrent calls, it gets at most an equal part while
- * another edge has too few.
+ * Grants a part, and leaves other edges enough. Of the remaining requests of a minute, an edge gets
+ * at most an equal part. Of the concurrent calls, it gets at most an equal part while another edge
+ * has too few.
  */
 function grant(
   { own, holders, isLonger }: Granting,

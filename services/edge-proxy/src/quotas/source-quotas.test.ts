@@ -105,7 +105,7 @@ test('a store without response delays one call for the timeout, and no later cal
   const never: Store = { readQuota: () => new Promise(() => undefined), replaceQuota: () => Promise.reject(fail()) };
   const { quotas, waits, failures } = edgeOn(never);
   const turn = quotas.next([limited({ callsAtOnce: 2 }), OTHER], () => 0);
-  await until('it waits', () => waits.length > 0);
+  await until('the call is waiting', () => waits.length > 0);
   expect(waits.map(({ ms }) => ms)).toEqual([SHARE_WAIT_MS]);
   waits[0]?.expired();
   expect((await turn).at).toBe(1);
@@ -139,7 +139,7 @@ test('an unused share is returned after a while and when the edge stops', async 
   const [seat] = await seats(limited({ callsAtOnce: 2 }), 1);
   time.ms += IDLE_MS;
   quotas.look();
-  await until('renewed', async () =>
+  await until('the share is renewed again', async () =>
     JSON.stringify(await store.readQuota('src-q')).includes(String(time.ms + SHARE_MS)),
   );
   expect([quotas.size, await sharesOf(store)]).toEqual([1, ['e1']]);
@@ -164,7 +164,7 @@ test('an edge holds shares of a limited number of sources', async () => {
   expect(quotas.size).toBe(QUOTA_SOURCES_MAX);
 });
 
-test("a dead edge's share is taken back at its end, and its grants count as used", async () => {
+test("a dead edge's share ends with its time, and its grants count as used", async () => {
   const bus = await startTestBus();
   stops.push(() => bus.stop());
   const time = { ms: Date.now() };
@@ -184,7 +184,7 @@ test("a dead edge's share is taken back at its end, and its grants count as used
   other.quotas.look();
   // All requests that the dead edge was granted may have been sent.
   const used = (): number => other.quotas.useOf('src-q')?.requestsPerMinute?.used ?? 0;
-  await until('its share is taken back', () => used() >= (share?.granted ?? Infinity));
+  await until('its share has ended', () => used() >= (share?.granted ?? Infinity));
   expect(await sharesOf(store)).toEqual(['e2']);
   expect(await other.seats(source, 5)).toHaveLength(4);
   expect(other.failures).toEqual([]);

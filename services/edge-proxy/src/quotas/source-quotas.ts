@@ -6,13 +6,13 @@ import type { BusClient } from '../ports.js';
 import { HeldShare, type Lack } from './held-share.js';
 import { planShare } from './share-rules.js';
 
-/** Most sources of which an edge holds shares at one time. Further sources count as full. */
+/** An edge holds shares of at most this many sources at one time. Further sources count as full. */
 export const QUOTA_SOURCES_MAX = 1_000;
 /** Time between renewals of a share. A share that is used up earlier is renewed immediately. */
 export const RENEW_MS = 2_000;
 /** Time until the next attempt after a failed renewal. */
 const RENEW_AGAIN_MS = 500;
-/** Longest time for which a call waits for a share, if the source is not known to be full. */
+/** Longest wait of a call for a share, if the source is not known to be full. */
 export const SHARE_WAIT_MS = 300;
 /**
  * A renewal that was running when a call arrived may not include it, so the call waits for a second
@@ -91,7 +91,7 @@ export class SourceQuotas {
     this.#parts = parts;
   }
 
-  /** Number of sources of which this edge holds shares. */
+  /** Number of sources with a share of this edge. */
   get size(): number {
     return this.#held.size;
   }
@@ -106,9 +106,9 @@ export class SourceQuotas {
   }
 
   /**
-   * Returns the first source to which a call may be sent, or the first of all if every source is
-   * full. A full source is tried last, but never left out. Waits at most {@link SHARE_WAIT_MS} for
-   * each source that is not known to be full.
+   * Returns the first source that may receive a call, or the first of all if every source is full.
+   * A full source is tried last, but never left out. Waits at most {@link SHARE_WAIT_MS} for each
+   * source that is not known to be full.
    * @param sources at least one, in the order of attempts
    * @param tokensOf returns the estimated input tokens, for a source with a token quota
    */

@@ -29,7 +29,7 @@ interface Noted {
 /**
  * Makes one test call, sent and read exactly like a client's. It has no account: it is not
  * admitted, charged or recorded, and does not change the health of its source. Never rejects.
- * @param untilMs monotonic time at which the call ends
+ * @param untilMs monotonic time limit of the call
  */
 export async function callSource(
   edge: Edge,
@@ -69,10 +69,7 @@ interface TriedCall {
   readonly call: AdmittedCall;
 }
 
-/**
- * Attempts the call, and once more in the cases in which a client's call would be repeated at the
- * same source.
- */
+/** Attempts the call, and once more if a client's call would be repeated at the same source. */
 async function tryTwice(
   edge: Edge,
   opened: OpenedSource,
@@ -253,10 +250,7 @@ function headerOf(auth: OpenedSource['source']['auth']): string {
   return auth.type === 'header' ? auth.header.toLowerCase() : '';
 }
 
-/**
- * Returns the cost of the reported usage at a price version, in the class in which the response was
- * served.
- */
+/** Returns the cost of the reported usage at a price version, in the class of the response. */
 function amountOf(
   { source }: OpenedSource,
   { priceFacts, model }: ParsedCall,

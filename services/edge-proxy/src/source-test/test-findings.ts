@@ -44,10 +44,7 @@ export function findingOf(facts: TestFacts): FoundInWords {
   return { finding, text: finding === 'works' ? worksInWords(facts) : WORDS[finding](facts) };
 }
 
-/**
- * Matches errors by which providers report that a model reached its output limit before its first
- * text.
- */
+/** Matches provider errors for a model that reached its output limit before its first text. */
 const OUT_OF_TOKENS =
   /could not finish\b.{0,80}\b(?:max_(?:completion_|output_)?tokens|output limit)|\b(?:max_(?:completion_|output_)?tokens|output limit)\b.{0,40}\bwas reached/i;
 

@@ -68,7 +68,7 @@ test("every endpoint is called like a client's call, with usage, cost and price"
   expect(bodyOf(calls[1])).toMatchObject({ stream: true, stream_options: { include_usage: true } });
 });
 
-test('a test leaves no admission, record or health, whatever its result', async () => {
+test('a test with any result leaves no admission, record or health', async () => {
   const seen = () => [world.events.length, world.admission.batches.length, world.admission.releases.length];
   const before = seen();
   const id = await newSource({ ...CHAT, sealedCredential: sealCredential('a-wrong-key', `tested-${number + 1}`) });
@@ -124,7 +124,7 @@ test('an unreadable credential is reported, and an unknown source is refused', a
     calls: [],
     problem: expect.stringContaining('enter it again'),
   });
-  const unknown = await dashboard.request(edgeTestSource, { source: 'nobody' });
+  const unknown = await dashboard.request(edgeTestSource, { source: 'unknown' });
   expect(unknown).toEqual({ refused: expect.objectContaining({ code: 'not_in_force' }) });
 });
 
@@ -133,7 +133,7 @@ test('a source is tested once at a time, and the rate is limited', async () => {
   const slow = await newSource(CHAT);
   world.provider.script({ model: UPSTREAM, steps: [{ waitFor: 'tested' }, { usage: { input: 1, output: 1 } }] });
   const first = tested(slow);
-  await until('it runs', async () => isRefusal(await dashboard.request(edgeTestSource, { source: slow })));
+  await until('the test is running', async () => isRefusal(await dashboard.request(edgeTestSource, { source: slow })));
   expect(await dashboard.request(edgeTestSource, { source: slow })).toEqual({
     refused: expect.objectContaining({ code: 'state_conflict' }),
   });

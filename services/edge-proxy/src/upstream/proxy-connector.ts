@@ -12,8 +12,8 @@ export interface UpstreamProxy {
   /** `http:` or `https:`, with user and password if the proxy requires them. */
   readonly url: URL;
   /**
-   * Hosts that are reached without the proxy. A name that begins with a dot stands for the domain
-   * and all its subdomains.
+   * Hosts that are reached without the proxy. A name with a leading dot matches the domain and all
+   * its subdomains.
    */
   readonly exceptions: readonly string[];
 }

@@ -234,7 +234,7 @@ test.each<[string, string, boolean, string[], SourceFailure['kind'] | null]>([
       const end = (): unknown => (isReset ? socket.resetAndDestroy() : socket.end());
       // A reset discards bytes that are not read yet, so wait until the client has read them.
       socket.write(bytes, () => {
-        if (told.includes('200')) void until('its head is told', () => heard.told.includes('200')).then(end);
+        if (told.includes('200')) void until('its head is reported', () => heard.told.includes('200')).then(end);
         else setTimeout(end, 50);
       });
     }),
@@ -343,7 +343,7 @@ async function heldBack(origin: string): Promise<{ readonly ending: string; read
     end: () => (ending = 'complete'),
     failed: ({ kind }) => (ending = kind),
   });
-  await until('it has ended', () => ending !== '');
+  await until('the response has ended', () => ending !== '');
   return { ending, bytes };
 }
 
@@ -403,7 +403,7 @@ test('the end of a kept connection does not disable pause() for the next respons
     });
   };
   connections.send(request, { ...deaf, end: () => setImmediate(second) });
-  await until('the second answer has begun', () => bytes > 0);
+  await until('the second response has begun', () => bytes > 0);
   for (let turn = 0; turn < 1_000; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   expect([server.connections(), bytes < 10 * LENGTH]).toEqual([2, true]);
 });

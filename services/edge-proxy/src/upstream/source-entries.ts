@@ -220,7 +220,7 @@ function problemInWords(err: unknown): string {
 }
 
 /**
- * Builds what a request to the source needs: origin, path and headers.
+ * Builds the parts of a request to the source: origin, path and headers.
  * @param credential sent as it is; null if there is none
  * @param authorizer signs or fetches a token; null if the source needs none
  */
