@@ -229,23 +229,3 @@ test('a refused key has its own cooldown, and the call is retried with another k
     await keyed.stop();
   }
 });
-
-test('a refused key has its own cooldown, and the call is retried with another key', async () => {
-  const keyed = await startGuardedProvider((request) => bearerOf(request) === 'good');
-  try {
-    const { model, ids } = await publishOwnModel(
-      world,
-      { url: keyed.url, credential: '["withdrawn","good"]' },
-      spare(),
-    );
-    const first = await send(world.edge.url, PATH, chat({ model }));
-    expect(await attemptsOf(first)).toMatchObject([
-      { source: ids[0], outcome: 'rejected', status: 401 },
-      { source: ids[0], outcome: 'completed' },
-    ]);
-    for (let call = 0; call < 3; call += 1) await send(world.edge.url, PATH, chat({ model }));
-    expect(keyed.asked.map(bearerOf)).toEqual(['withdrawn', 'good', 'good', 'good', 'good']);
-  } finally {
-    await keyed.stop();
-  }
-});
