@@ -111,10 +111,7 @@ function textOf(stream: GeneratedStream, chunks: number): string {
   return Buffer.concat(stream.chunks.slice(0, chunks)).toString();
 }
 
-/**
- * Returns whether the stream so far shows an answer. At a proper end the trailing bytes count as an
- * event too, and held-back events count as an answer.
- */
+/** Whether the stream shows an answer. A proper end counts trailing and held-back bytes too. */
 function hasAnswer(stream: GeneratedStream, chunks: number): boolean {
   const isEnd = chunks === stream.chunks.length && stream.end === 'proper';
   const { sseEvents } = sseEventsOf(textOf(stream, chunks) + (isEnd ? '\n\n' : ''));

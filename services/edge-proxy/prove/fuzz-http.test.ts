@@ -34,10 +34,7 @@ const WAVE = 256;
 const LOOKS_MAX = 500;
 /** Statuses that a client can receive here, where the provider is healthy. */
 const STATUSES = new Set([200, 400, 401, 404, 408, 413, 431]);
-/**
- * Code of the response of an overloaded edge. Internal faults are logged, and the log is checked
- * for them.
- */
+/** Code of an overloaded edge's response. Internal faults are found in the log. */
 const OVERLOAD = 'admission_error';
 
 const cases = casesOfRun('GATEWAY_PROVE_HTTP_CASES', CASES_DEFAULT);
@@ -119,10 +116,7 @@ function send(number: number, own: readonly HttpCase[], bytes: Buffer, random: S
   return sent;
 }
 
-/**
- * Waits until every connection is closed by the gateway, or by this function because no more bytes
- * arrive.
- */
+/** Waits until each connection is closed, or closes it when no more bytes arrive. */
 async function playWave(wave: readonly Sent[]): Promise<void> {
   const isSent = ({ client: { socket }, isClosed, bytes }: Sent): boolean =>
     isClosed || (socket.bytesWritten >= bytes && socket.writableLength === 0);
@@ -130,8 +124,7 @@ async function playWave(wave: readonly Sent[]): Promise<void> {
   const seen = (): number =>
     wave.reduce((sum, { client, isClosed }) => sum + client.wire().length + Number(isClosed), 0);
   for (let looks = 0, before = -1; ; looks += 1) {
-    // Two complete calls pass through the same queues after the wave, so when they are answered,
-    // every answer to the wave has arrived.
+    // Two complete calls pass through the same queues, so all responses to the wave are here now.
     await wholeCall();
     await wholeCall();
     const open = wave.filter(({ isClosed }) => !isClosed);
@@ -202,10 +195,7 @@ function isWhole(sent: Sent): boolean {
   return sent.cases.every(({ status }) => status !== null);
 }
 
-/**
- * Returns whether all its requests are answered, or all up to one whose response closes the
- * connection.
- */
+/** Whether all its requests are answered, or all up to one that closed the connection. */
 function isAnswered(sent: Sent): boolean {
   const answers = answersOf(sent);
   if (answers.some(({ isComplete }) => !isComplete)) return false;
@@ -221,10 +211,7 @@ function answersOf(sent: Sent): RawAnswer[] {
   }
 }
 
-/**
- * Checks that no call, byte or fault is left of a wave. Returns the number of requests to the
- * provider.
- */
+/** Checks that a wave left no call, byte or fault. Returns the provider's requests. */
 async function checkWave(): Promise<number> {
   const { admission } = world;
   await until('every admitted call is released', isIdle);

@@ -127,10 +127,7 @@ function documentOf(file: string): unknown {
   return known;
 }
 
-/**
- * Returns the bytes of a message in its form. Some packed messages are sent by name, which must be
- * rejected.
- */
+/** Returns the bytes of a message. Some packed ones are sent by name, which must be rejected. */
 function bytesOf(message: AnyMessage, schema: JsonSchema, random: SeededRandom): Buffer {
   const packing = 'packed' in message ? message.packed?.body : undefined;
   if (packing === undefined || random.chance(0.05)) {

@@ -25,9 +25,7 @@ const ANSWERS = casesOfRun('GATEWAY_PROVE_SIZES', ANSWERS_DEFAULT);
 /** Most responses take 20 ms, and the machine may be busy. */
 const MS_MAX = 60_000 + ANSWERS * 500;
 const MIB = 1024 * 1024;
-/**
- * Sizes are 2 to a power from 0 to this one, 1 byte to 64 MiB, uniformly distributed in the power.
- */
+/** Sizes are 2^0 to 2^this, 1 byte to 64 MiB, uniformly distributed in the power. */
 const SIZE_POWER_MAX = 26;
 /** A larger value uses the first pattern of its kind, since the others take seconds to read. */
 const DENSE_BYTES_MAX = 2 * MIB;
@@ -97,10 +95,7 @@ function usageOf(format: BilledFormat, report: Report): unknown {
   return Object.fromEntries(entries);
 }
 
-/**
- * Returns the usage that the reports amount to. A count is null if it is unknown and must be
- * estimated.
- */
+/** Returns the usage of the reports. A count is null if it is unknown and must be estimated. */
 function expectedOf(format: BilledFormat, reports: readonly Report[]): { input: number | null; output: number | null } {
   const most = (values: readonly (number | undefined)[]): number | null => {
     const known = values.filter((value) => value !== undefined);
@@ -207,10 +202,7 @@ interface Event {
   readonly json: readonly Buffer[];
 }
 
-/**
- * Returns events with text before the last ones. If the large value is not text, one event contains
- * it.
- */
+/** Returns events with text, then the last ones. A large value that is not text is in one event. */
 function eventsOf(answer: Answer): Event[] {
   const { format, bytes, isText, filling, textBytes, status } = answer;
   const texts: Event[] = [];
@@ -283,9 +275,7 @@ function eventsOf(answer: Answer): Event[] {
   }
 }
 
-/**
- * Returns the positions of the reports in a stream, in order: before, between and after its texts.
- */
+/** Returns the ordered positions of the reports: before, between or after the texts. */
 function placesOf({ reports, places }: Answer): number[] {
   const order = [0, 1, 2].sort((one, other) => (places[one] ?? 0) - (places[other] ?? 0));
   return order.slice(0, reports.length).sort();
@@ -299,10 +289,7 @@ function reportsByPlace(answer: Answer): unknown[] {
   return usages;
 }
 
-/**
- * Returns whether text follows the last report that counts the output, which is then only a lower
- * bound.
- */
+/** Whether text follows the last report of the output, which is then only a lower bound. */
 function isRunning(answer: Answer): boolean {
   const after = placesOf(answer).indexOf(2);
   const { output, total } = after < 0 ? {} : countsOf(answer.reports[after] as Report);
@@ -392,10 +379,7 @@ const form = fc.oneof(
   fc.constantFrom(...STREAMED).map((format) => ({ format, isStreamed: true })),
   fc.constantFrom<BilledFormat>(...STREAMED, 'embedding').map((format) => ({ format, isStreamed: false })),
 );
-/**
- * The power in hundredths. Without bias, which would prefer the ends of the range and so make most
- * responses long.
- */
+/** In hundredths. A bias would prefer the ends of the range, and so long responses. */
 const anySize = fc.noBias(fc.nat(SIZE_POWER_MAX * 100)).map((power) => Math.floor(2 ** (power / 100)));
 const topSize = fc.integer({ min: 56 * MIB, max: 64 * MIB });
 const report = fc.constantFrom(...(Object.keys(REPORTS) as Report[]).filter((name) => name !== 'zero'));
@@ -456,9 +440,7 @@ const cutShort = (answer: Answer): Buffer => {
   const bytes = bytesOf(answer.isStreamed ? { ...answer, status: 'cut' } : answer);
   return answer.isStreamed ? bytes : bytes.subarray(0, bytes.length - 1);
 };
-/**
- * Changes a complete response into a free one, by the rows of the page that list the free cases.
- */
+/** Makes a complete response free, by the rows of the page that list the free cases. */
 const FREE: Readonly<Record<string, (answer: Answer) => Buffer | null>> = {
   'was cut by the provider, the network or a crash': cutShort,
   'ended in an error inside its stream': (answer) =>

@@ -9,10 +9,7 @@ export interface WrittenMember {
 
 export interface GeneratedDocument {
   readonly bytes: Buffer;
-  /**
-   * The members of a document that was generated valid. Null if it was damaged or may not be an
-   * object.
-   */
+  /** The members of a valid document. Null if it was damaged or may not be an object. */
   readonly members: readonly WrittenMember[] | null;
 }
 
@@ -124,10 +121,7 @@ const TOKENS = [
   ...['true', 'tru', 'null', 'NaN', 'Infinity', '\ufeff', '//', '/*', "'a'", '\u00a0', '\u000b', '+1', '0x1'],
 ];
 
-/**
- * Returns a document. Seven in ten are valid; the others are damaged, truncated, or built from
- * random tokens.
- */
+/** Seven in ten documents are valid; the others are damaged, truncated or random tokens. */
 export function generateDocument(random: SeededRandom): GeneratedDocument {
   const kind = random.below(100);
   if (kind >= 92) return { bytes: Buffer.from(tokens(random)), members: null };

@@ -123,10 +123,7 @@ function sseEventOf(
   return { role, text: role === 'text' ? text : '', usage: hasUsage ? usage : null, wire };
 }
 
-/**
- * Joins lines so that no CR is followed by the LF of an empty line, since both together would be
- * one line end.
- */
+/** Joins lines without a CR before the LF of an empty line: both would be one line end. */
 function joinSseEvent(lines: readonly string[], lineEnd: () => string, before: string): string {
   let wire = '';
   for (const line of [...lines, '']) {
@@ -217,10 +214,7 @@ function dataLines(random: SeededRandom, value: object): string[] {
     .map((line) => `data:${line.startsWith(' ') ? ' ' : ''}${line}`);
 }
 
-/**
- * Splits the bytes into chunks of one byte or more, or not at all. A split may be inside a
- * character or between CR and LF.
- */
+/** Splits the bytes anywhere, also inside a character or between CR and LF, or not at all. */
 function cutAnywhere(random: SeededRandom, bytes: Buffer): Buffer[] {
   const sizeMax = random.pick([1, 2, 3, 7, 30, 200, 1_000, bytes.length + 1]);
   const chunks: Buffer[] = [];

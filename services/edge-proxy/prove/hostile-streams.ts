@@ -198,10 +198,7 @@ function mutate(random: SeededRandom, bytes: Buffer): Buffer {
   }
 }
 
-/**
- * Usual number of chunks. A longer stream is split into larger chunks, since each chunk costs the
- * same and more chunks find little more.
- */
+/** Usual number of chunks. A longer stream gets larger ones, since more chunks find little more. */
 const CHUNKS_USUAL = 40;
 
 function cut(random: SeededRandom, bytes: Buffer): Buffer[] {

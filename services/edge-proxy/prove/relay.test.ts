@@ -37,10 +37,7 @@ test(
   60 * MINUTE_MS,
 );
 
-/**
- * Checks that the reference parser finds the generated events. The parser and the generator are
- * independent of each other.
- */
+/** Checks that the reference parser finds the events of the generator. Both are independent. */
 function expectGenerated({ sseEvents, rest, bytes }: GeneratedStream): void {
   const text = bytes.toString();
   const start = text.startsWith('\ufeff') ? '\ufeff' : '';

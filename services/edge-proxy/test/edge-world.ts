@@ -58,10 +58,7 @@ export interface EdgeWorld {
   connect(service: ServiceName): Promise<Bus>;
   restartNats(options?: RestartOptions): Promise<void>;
   stopNats(): Promise<void>;
-  /**
-   * Stops the NATS server from responding, with its connections open, until the returned function
-   * is called.
-   */
+  /** Suspends the NATS server, with its connections open. The returned function resumes it. */
   hangNats(): () => void;
   eventOf(id: string): Promise<UsageEvent>;
   stop(): Promise<void>;
@@ -248,10 +245,7 @@ function defaultSources(provider: ProviderSimulator): CatalogSource[] {
   ];
 }
 
-/**
- * Number of events after which they are purged. Long runs would fill the stream; billing also trims
- * settled events (docs/protocol.md#r15).
- */
+/** Purges stored events in long runs, as billing trims settled ones (docs/protocol.md#r15). */
 const TRIM_EVERY = 10_000;
 
 const STREAM = {

@@ -93,10 +93,7 @@ export class FakeAdmission {
   }
 }
 
-/**
- * Serves one replica of admission that follows the contract and records the messages that it
- * receives.
- */
+/** Serves a replica of admission that follows the contract and records its messages. */
 export function serveFakeAdmission(bus: Bus, admission: FakeAdmission): void {
   bus.serveMany(admissionBatch, (batch, reply) => answerBatch(bus, admission, batch, reply), {
     concurrencyMax: 10_000,

@@ -14,9 +14,7 @@ export interface Format {
   readonly cutEndsNormally: boolean;
   /** The provider's error event inside a stream. */
   readonly providerError: string;
-  /**
-   * Whether the provider's error event is relayed. Otherwise the gateway's own error replaces it.
-   */
+  /** Whether it is relayed. Otherwise an error of the gateway replaces it. */
   readonly relaysErrors: boolean;
 }
 

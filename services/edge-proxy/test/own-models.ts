@@ -13,9 +13,7 @@ export interface OwnSource {
 
 export interface OwnModel {
   readonly model: string;
-  /**
-   * The model name that is sent to the provider. Provider scripts for it affect only this model.
-   */
+  /** The model name sent to the provider. Provider scripts for it affect only this model. */
   readonly upstreamModel: string;
   /** Source IDs in order of priority. */
   readonly ids: readonly string[];
@@ -23,10 +21,7 @@ export interface OwnModel {
 
 let models = 0;
 
-/**
- * Publishes models whose sources have no recorded failures from other tests. Resolves when the edge
- * has all of them.
- */
+/** Publishes models whose sources have no recorded failures. Resolves when the edge has them. */
 export async function publishOwnModels(
   world: EdgeWorld,
   wanted: readonly (readonly OwnSource[])[],

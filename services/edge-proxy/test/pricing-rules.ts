@@ -47,10 +47,7 @@ const times = (factor: number) => ({
   tiers: [],
 });
 
-/**
- * Priority costs twice the standard price, flex half, and fast has no price. Audio costs ten times
- * as much as text.
- */
+/** Priority costs twice as much, flex half; fast has no price; audio is ten times text. */
 export const PRICE_WITH_EXTRAS: PricedVersion = {
   version: TEST_PRICE.version,
   figures: {

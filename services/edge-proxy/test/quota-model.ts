@@ -82,10 +82,7 @@ export class QuotaModel {
     for (let at = 0; at < options.edges; at += 1) this.#edges.push(this.#newEdge());
   }
 
-  /**
-   * Advances the model by a quarter of a second: calls arrive, messages arrive or are lost, and
-   * sometimes an edge dies.
-   */
+  /** Advances a quarter of a second: calls and messages arrive, and sometimes an edge dies. */
   async round(load: number): Promise<void> {
     for (let tick = 0; tick < 10; tick += 1) {
       this.#nowMs += ROUND_MS / 10;
@@ -175,10 +172,7 @@ export class QuotaModel {
     return true;
   }
 
-  /**
-   * Exchanges a message with the store. Most exchanges are quick; some requests or answers are
-   * lost, and some answers arrive after the timeout.
-   */
+  /** Most exchanges are quick; some messages are lost, and some answers arrive too late. */
   #exchange<T>(losses: Losses, act: () => T): Promise<T> {
     return new Promise((resolve, reject) => {
       const { delayMsMax } = this.#options.trouble;

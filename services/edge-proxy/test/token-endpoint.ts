@@ -11,9 +11,7 @@ export interface TokenEndpoint {
   /** `hang` delays the responses until {@link TokenEndpoint.letGo} is called. */
   answers: 'issue' | 'fail' | 'hang';
   letGo(): void;
-  /**
-   * Returns whether the endpoint issued this token and the token is neither expired nor revoked.
-   */
+  /** Whether the endpoint issued this token, which is neither expired nor revoked. */
   isGood(token: string): boolean;
   /** Revokes all tokens issued so far. */
   revoke(): void;

@@ -81,10 +81,7 @@ export class AdmissionClient {
     return this.#ask(entry, false, false) as Promise<OpenOutcome>;
   }
 
-  /**
-   * Requests an admission. `holds` is true for billed endpoints, whose admission takes a slot and a
-   * hold.
-   */
+  /** Requests an admission. `holds`: the endpoint is billed, so it takes a slot and a hold. */
   admit(entry: AdmitEntry, holds: boolean): Promise<AdmitOutcome> {
     return this.#ask(entry, true, holds) as Promise<AdmitOutcome>;
   }

@@ -25,10 +25,7 @@ export class EdgeClock implements Clock {
     return this.#own.nowMs() + this.#offsetMs;
   }
 
-  /**
-   * Corrects the clock. `redisNowMs` is admission's `now`; `roundTripMs` is the time between
-   * request and answer.
-   */
+  /** Takes admission's `now`, and the time between request and answer. */
   correct(redisNowMs: number, roundTripMs: number): void {
     if (this.#isCorrected && roundTripMs > ROUND_TRIP_MS_MAX) return;
     this.#isCorrected = true;

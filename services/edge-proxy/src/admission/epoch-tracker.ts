@@ -44,9 +44,7 @@ export class EpochTracker {
     return true;
   }
 
-  /**
-   * Records a run in use. If it is later than the known run, it supersedes that one in all buckets.
-   */
+  /** Records a run in use. A run later than the known one supersedes it in all buckets. */
   observeRun(run: RedisRun): void {
     if (this.#run !== undefined && !isLater(run, this.#run)) return;
     if (run.id !== this.#run?.id) this.#buckets.fill(undefined);

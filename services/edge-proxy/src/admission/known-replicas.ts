@@ -5,10 +5,7 @@ const OTHERS_MIN = 2;
 /** For this time after a replica has announced its stop, its late answers do not add it again. */
 const LEAVING_MS = 10_000;
 
-/**
- * Tracks the replicas of admission by their answers, so that a retry can be sent to another
- * replica.
- */
+/** Tracks the replicas of admission by their answers, for retries at another replica. */
 export class KnownReplicas {
   readonly #heardAt = new Map<string, number>();
   readonly #leftAt = new Map<string, number>();

@@ -59,10 +59,7 @@ export function emptyBatch(edge: string): AdmissionBatch {
   return { edge, opens: [], admits: [], releases: [] };
 }
 
-/**
- * Splits a batch by the limit of entries. Returns one message except after a burst, and none for an
- * empty batch.
- */
+/** Splits a batch by the limit of entries: one message except after a burst, none if empty. */
 export function splitBatch(batch: AdmissionBatch): AdmissionBatch[] {
   const most = Math.max(batch.opens.length, batch.admits.length, batch.releases.length);
   if (most === 0) return [];

@@ -14,10 +14,7 @@ import type { TargetReplica, BusClient } from '../ports.js';
 
 /** Timeout for one attempt to store a usage event. The journal retries it. */
 const STORE_USAGE_MS = 2_000;
-/**
- * Timeout for one attempt to store a heartbeat. It is not retried, since the next heartbeat
- * replaces it.
- */
+/** Timeout for storing a heartbeat. It is not retried: the next heartbeat replaces it. */
 const STORE_HEARTBEAT_MS = 1_500;
 /** Timeout for one read or write of the ID of a stored response. */
 const ANSWER_MS = 2_000;

@@ -52,10 +52,7 @@ interface AwsRequest {
   readonly body?: string | Uint8Array;
 }
 
-/**
- * Returns a request handler that applies the edge's connection rules and limits to the library's
- * requests.
- */
+/** Applies the edge's connection rules and limits to the library's requests. */
 function handlerThrough(http: TokenHttp) {
   return {
     async handle({ method, protocol, hostname, port, path, query = {}, headers, body = '' }: AwsRequest) {

@@ -24,17 +24,12 @@ export interface Held<T> {
 }
 
 export interface ExpiringCredentialParts<T> {
-  /**
-   * Rejects if there is no credential. The text of a {@link CredentialError} becomes the reason.
-   */
+  /** Rejects without a credential. The text of a {@link CredentialError} becomes the reason. */
   readonly fetch: () => Promise<Issued<T>>;
   /** Epoch milliseconds. */
   readonly nowMs: () => number;
   readonly random: () => number;
-  /**
-   * Called when a fetch has ended. `reason` is null if there is a new credential, and contains no
-   * secret.
-   */
+  /** Called when a fetch has ended. `reason` is null after a success, and contains no secret. */
   readonly ended: (reason: string | null) => void;
 }
 
@@ -58,10 +53,7 @@ export class ExpiringCredential<T> {
     this.#parts = parts;
   }
 
-  /**
-   * Returns the credential synchronously while one is in force. Rejects with {@link
-   * CredentialError}.
-   */
+  /** Synchronous while a credential is in force. Rejects with {@link CredentialError}. */
   get(): Held<T> | Promise<Held<T>> {
     const nowMs = this.#parts.nowMs();
     const held = this.#held;
@@ -120,14 +112,12 @@ export class ExpiringCredential<T> {
   }
 }
 
-/**
- * A token is refreshed after this share of its life, or this long before its end if that is later.
- */
+/** A token is refreshed after this share of its life, or this long before its end if later. */
 const REFRESH_SHARE = 0.8;
 const REFRESH_BEFORE_END_MS = 300_000;
 /**
- * A token counts as expired this long before its end, but at most this share of its life, since the
- * request must arrive in time and clocks differ.
+ * A token counts as expired this long before its end, but at most this share of its life: the
+ * request must arrive in time, and clocks differ.
  */
 const END_MARGIN_MS = 10_000;
 const END_MARGIN_SHARE = 0.1;

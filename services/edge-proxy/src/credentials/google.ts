@@ -6,9 +6,7 @@ import { googleFile, readCredential, type GoogleFile } from './credential-text.j
 import type { Issued } from './expiring-credential.js';
 import { LIFE_S_DEFAULT } from './token-endpoint.js';
 
-/**
- * The library sends token requests of a service account to this address, regardless of the file.
- */
+/** The library's address for tokens of service accounts, regardless of their file. */
 const SERVICE_ACCOUNT_ENDPOINT = 'https://oauth2.googleapis.com/token';
 
 /** Most nested causes of an error that are checked. */
@@ -34,8 +32,7 @@ export function googleTokens(
 ): () => Promise<Issued<string>> {
   const own = credential === null ? null : readCredential(googleFile, 'google', credential);
   return async () => {
-    // Creates a new client each time. ExpiringCredential decides when to fetch, so the library must
-    // not cache.
+    // A new client each time: ExpiringCredential decides when to fetch, so nothing may be cached.
     const client = await clientOf(own ?? (await fileOf(env)), scope, http);
     const { token } = await client.getAccessToken().catch((err: unknown) => {
       throw ownReasonOf(err) ?? new CredentialError(`no Google token: ${codeOf(err)}`);
@@ -45,10 +42,7 @@ export function googleTokens(
   };
 }
 
-/**
- * Returns whether the library reads the process's environment for this file: files, addresses,
- * variables.
- */
+/** Whether the library reads the environment for this file: files, addresses, variables. */
 export function readsSurroundings(credential: string): boolean {
   return readCredential(googleFile, 'google', credential).type === 'external_account';
 }
@@ -84,9 +78,7 @@ async function clientOf(file: GoogleFile | null, scope: string, http: TokenHttp)
   return client;
 }
 
-/**
- * Returns a `fetch` that applies the edge's connection rules and limits to the library's requests.
- */
+/** Applies the edge's connection rules and limits to the library's requests. */
 function fetchThrough(http: TokenHttp, tokenUri: string | undefined): typeof fetch {
   return async (input, init) => {
     const url = String(input instanceof Request ? input.url : input);
@@ -101,10 +93,7 @@ function fetchThrough(http: TokenHttp, tokenUri: string | undefined): typeof fet
   };
 }
 
-/**
- * Returns the CredentialError of a request made through `http`. The library rethrows it as the
- * cause of another error.
- */
+/** Finds the CredentialError of our request. The library rethrows it as a cause. */
 function ownReasonOf(err: unknown): CredentialError | null {
   let reason = err;
   for (let depth = 0; depth < CAUSES_MAX; depth += 1) {

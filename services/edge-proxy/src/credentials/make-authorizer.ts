@@ -18,10 +18,7 @@ export interface AuthorizerParts {
   /** Epoch milliseconds. */
   readonly nowMs: () => number;
   readonly random: () => number;
-  /**
-   * Called when a fetch of a credential has ended. `reason` is null if there is a new credential,
-   * and contains no secret.
-   */
+  /** Called when a fetch has ended. `reason` is null after a success, and contains no secret. */
   readonly ended: (auth: SignedAuth, reason: string | null) => void;
 }
 

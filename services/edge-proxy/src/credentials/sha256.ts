@@ -1,16 +1,10 @@
 import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 
-/**
- * Most bytes that are hashed without a break. A larger body is hashed in several ticks of the event
- * loop.
- */
+/** Most bytes hashed per event-loop tick. A larger body takes several ticks. */
 const BYTES_AT_ONCE_MAX = 512 * 1024;
 
-/**
- * Returns the hash of a body as hex, without joining its parts. Synchronous up to {@link
- * BYTES_AT_ONCE_MAX}.
- */
+/** Returns the hash of a body as hex. Synchronous up to {@link BYTES_AT_ONCE_MAX}. */
 export function sha256Of(pieces: readonly Buffer[]): string | Promise<string> {
   const bytes = pieces.reduce((sum, { length }) => sum + length, 0);
   const hash = createHash('sha256');
@@ -31,9 +25,7 @@ async function inTurns(hash: Hash, pieces: readonly Buffer[]): Promise<string> {
 
 type Bytes = string | ArrayBuffer | ArrayBufferView;
 
-/**
- * The hash, or the HMAC if there is a secret, with the interface that the signing library requires.
- */
+/** The hash, or the HMAC with a secret, with the interface of the signing library. */
 export class Sha256 {
   readonly #secret: Bytes | undefined;
   #hash: Hash | Hmac;

@@ -66,9 +66,7 @@ export class HealthReport {
 
 type Known = readonly [source: string, known: KnownSource];
 
-/**
- * Returns, for each source, the time of the last completed call at any other source, or -Infinity.
- */
+/** Returns the time of the last completed call at any other source, or -Infinity. */
 function lastCompletions(all: readonly Known[]): (source: string) => number {
   let last: { readonly source: string; readonly atMs: number } = { source: '', atMs: -Infinity };
   let lastElsewhereMs = -Infinity;

@@ -64,10 +64,7 @@ export class SourceHealths {
     if (health !== known?.health) this.#note(source, { ...(known ?? UNTRIED), health }, nowMs);
   }
 
-  /**
-   * Records the end of an attempt. Returns true if the source cannot serve the edge and an operator
-   * must be notified.
-   */
+  /** Records the end of an attempt. Returns true if an operator must be notified of the source. */
   ended(source: string, judged: JudgedAttempt, nowMs: number, by: TriedBy | null = null): boolean {
     const known = this.#known.get(source) ?? UNTRIED;
     const before = this.get(source);
@@ -135,10 +132,7 @@ export class SourceHealths {
     this.#unproven.delete(source);
   }
 
-  /**
-   * Records a success at one source: the failures of the others are not caused by this edge's
-   * network.
-   */
+  /** Records a success: failures of other sources are not caused by this edge's network. */
   #completed(source: string): void {
     this.#unproven.delete(source);
     if (this.#unproven.size === 0) return;
@@ -162,10 +156,7 @@ const UNTRIED = {
   entry: null,
 };
 
-/**
- * Returns whether the result causes a cooldown or counts toward one. Errors caused by the client do
- * not.
- */
+/** Whether the result counts toward a cooldown. Errors caused by the client do not. */
 function isSourceError({ countsAsFailure, coolDownMs, refusal }: JudgedAttempt): boolean {
   return countsAsFailure || coolDownMs !== null || refusal !== null;
 }

@@ -14,7 +14,6 @@ export interface HeldCall {
 }
 
 /**
- * Why a call is ended.
  * `admission`: admission ends the call (account suspended, slot taken back).
  * `drain`: the edge stops and its drain time is over.
  */

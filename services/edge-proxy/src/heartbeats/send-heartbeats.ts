@@ -31,10 +31,7 @@ interface SentHeartbeat {
   isAnswered: boolean;
 }
 
-/**
- * The calls and epochs in the last full heartbeat and in the short ones after it, as far as they
- * are stored.
- */
+/** Calls and epochs of the last full heartbeat and of the short ones after it, if stored. */
 interface Listing {
   readonly at: number;
   readonly calls: WeakSet<HeldCall>;
@@ -122,8 +119,7 @@ export class Heartbeats {
   async #store(): Promise<void> {
     const { bus, epochs, monotonicMs, onFailed, running } = this.#parts;
     const at = monotonicMs();
-    // Keeps the calls of a bucket in one message, since admission runs one script per bucket and
-    // message.
+    // One message per bucket, since admission runs one script per bucket and message.
     const calls = running.all().sort((call, other) => call.bucket - other.bucket);
     const listing = this.#isFullDue(at) ? null : this.#listing;
     const known = epochs.all();
@@ -145,10 +141,7 @@ export class Heartbeats {
     for (const part of parts) for (const call of part.calls) this.#listing?.calls.add(call);
   }
 
-  /**
-   * Returns whether the next heartbeat must be full. A short one suffices while admission replies
-   * and the stream has a full one.
-   */
+  /** A short heartbeat suffices while admission replies and the stream has a full one. */
   #isFullDue(now: number): boolean {
     if (this.#listing === null || this.#isFullWanted || this.#isLast) return true;
     if (this.#sent.get(this.#n)?.isAnswered !== true) return true;

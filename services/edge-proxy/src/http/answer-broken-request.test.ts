@@ -55,22 +55,10 @@ test('a reset connection is destroyed without a response', () => {
 
 test.each<[string, Partial<Last>, string]>([
   ['after a complete request', { isRequestComplete: true, hasBegun: true }, 'closes after its answer'],
-  [
-    'after a request that waits for its response',
-    { isRequestComplete: true, hasBegun: false },
-    'closes after its answer',
-  ],
-  ['in the body of a request that is answered', { isRequestComplete: false, hasBegun: true }, 'ends'],
-  [
-    'in the body of a request that is not answered',
-    { isRequestComplete: false, hasBegun: false },
-    'answers 400 undefined',
-  ],
-  [
-    'in the body of a messages request',
-    { isRequestComplete: false, hasBegun: false, style: 'messages' },
-    'answers 400 error',
-  ],
+  ['after a waiting request', { isRequestComplete: true, hasBegun: false }, 'closes after its answer'],
+  ['in the body of an answered request', { isRequestComplete: false, hasBegun: true }, 'ends'],
+  ['in an unanswered body', { isRequestComplete: false, hasBegun: false }, 'answers 400 undefined'],
+  ['in a messages body', { isRequestComplete: false, hasBegun: false, style: 'messages' }, 'answers 400 error'],
 ])('a parse error %s leads to the right end of the connection', (_where, last, does) => {
   expect(answerTo('HPE_INVALID_METHOD', last)).toEqual({ text: '', isDestroyed: false, did: [does] });
 });

@@ -4,10 +4,7 @@ export interface BrokenHead {
   readonly requestId: string | undefined;
   /** The path of the request line without its query; empty if there is none. */
   readonly path: string;
-  /**
-   * Whether the parser rejected the method or the path. No endpoint has such a method or path
-   * (docs/behaviour.md#paths).
-   */
+  /** Whether the parser rejected the method or the path (docs/behaviour.md#paths). */
   readonly isNoEndpoint: boolean;
 }
 
@@ -20,9 +17,7 @@ const ID_HEADER = 'x-request-id:';
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]+$/;
 /** Garbage and TLS handshakes do not match this. */
 const METHOD_AND_PATH = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+ +([^ ?\r\n]+)/;
-/**
- * Node's error for RTSP methods. It knows their names and rejects them when it reads the version.
- */
+/** Node's error for RTSP methods, whose names it knows and rejects. */
 const RTSP_METHOD = 'Invalid method for HTTP/x.x request';
 
 /**
@@ -73,9 +68,7 @@ function idIn(head: string): string | undefined {
   return undefined;
 }
 
-/**
- * Removes spaces and tabs, which are the only whitespace in HTTP. `trim` removes more characters.
- */
+/** Removes spaces and tabs, HTTP's only whitespace. `trim` removes more characters. */
 function withoutSpaceAround(text: string, from: number, to: number): string {
   const isSpace = (at: number): boolean => text[at] === ' ' || text[at] === '\t';
   let [start, end] = [from, to];

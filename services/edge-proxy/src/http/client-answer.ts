@@ -38,10 +38,7 @@ export class HttpAnswer implements ClientAnswer {
   #closesConnection = false;
   /** Whether the body is sent in chunks. This class frames them instead of Node. */
   #isChunked = false;
-  /**
-   * The socket for direct writes of chunks, bypassing node:http. Set when the head is sent and no
-   * earlier response is pending.
-   */
+  /** For direct writes of chunks, once the head is sent and no earlier response is pending. */
   #chunkSocket: Socket | null = null;
   #onGone: (() => void) | null = null;
   #onClosed: (() => void) | null = null;

@@ -46,9 +46,7 @@ export class ClientConnection {
     return this.open === 0 && this.socket.bytesRead === this.#bytesAnswered;
   }
 
-  /**
-   * The response to the last request whose head has arrived, or null if that response has ended.
-   */
+  /** The response to the last request whose head has arrived, or null if it has ended. */
   get last(): HttpAnswer | null {
     return this.#last !== null && this.#answers.includes(this.#last) ? this.#last : null;
   }

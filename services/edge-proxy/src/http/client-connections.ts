@@ -4,10 +4,7 @@ import type { Duplex } from 'node:stream';
 import { ClientConnection } from './client-connection.js';
 import type { HttpLimits } from './http-limits.js';
 
-/**
- * Longest interval between checks of body pace. A shorter idle limit is checked this many times per
- * limit.
- */
+/** Longest interval between checks of body pace, and checks per idle limit if that is short. */
 const LOOK_MS_MAX = 2_500;
 const LOOK_PART = 4;
 
@@ -59,9 +56,7 @@ export class ClientConnections {
     for (const { socket, isIdle } of this.#all.values()) if (isIdle) socket.destroy();
   }
 
-  /**
-   * Adds a new connection, or closes it immediately if its client network has the maximum number.
-   */
+  /** Adds a new connection, or closes it if its client network has the maximum number. */
   add(socket: Socket): void {
     const connection = new ClientConnection(socket);
     if (this.#places?.take(connection.client) === false) {

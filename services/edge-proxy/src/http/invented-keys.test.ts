@@ -18,8 +18,7 @@ beforeAll(async () => {
     env: {
       GATEWAY_KEY_PEPPER: PEPPER,
       GATEWAY_EDGE_UNKNOWN_KEYS: String(KEYS_MAX),
-      // The smallest rate, so that almost nothing is refilled during a test, even on a slow
-      // machine.
+      // The smallest rate, so that hardly anything is refilled during a slow test.
       GATEWAY_EDGE_UNKNOWN_KEYS_PER_MINUTE: '1',
     },
   });

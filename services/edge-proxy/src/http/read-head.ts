@@ -87,10 +87,7 @@ export function readHead(rawHeaders: readonly string[]): ClientHeaders {
   };
 }
 
-/**
- * Returns X-Forwarded-For, with repeated headers joined as HTTP defines. Only used behind trusted
- * proxies.
- */
+/** X-Forwarded-For, with repeated headers joined. Only used behind trusted proxies. */
 export function forwardedForIn(rawHeaders: readonly string[]): string | undefined {
   const values: string[] = [];
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {

@@ -134,10 +134,7 @@ export function makeHttpServer(parts: ServeParts): HttpServer {
   };
 }
 
-/**
- * Drops the headers, which are not read again. Node would keep each of their texts until the stream
- * ends.
- */
+/** Drops the headers. Node would keep each of their texts until the stream ends. */
 function forgetHead(incoming: IncomingMessage): void {
   incoming.rawHeaders = [];
   incoming.headers = {};

@@ -15,10 +15,7 @@ import { startEdgeWorld, type EdgeWorld } from '../../test/edge-world.js';
 const PATH = '/v1/chat/completions';
 const CONNECTIONS = 3_000;
 const SECONDS = 12;
-/**
- * Generous, since the attack, the edge and the clients share this machine: only a refusal fails the
- * test, not a slow response.
- */
+/** Generous, since the attack shares this machine: the test is about refusals, not speed. */
 const CALL_MS_MAX = 30_000;
 const GOOD_CALL_EVERY_MS = 50;
 

@@ -20,9 +20,7 @@ export class UnstoredUsage {
   readonly #kept = new WeakSet<UnstoredEvent>();
   readonly #keeping: Background;
 
-  /**
-   * Starts to write events to the spool when the oldest one has waited longer than half a second.
-   */
+  /** Starts to write events to the spool when the oldest is more than half a second old. */
   constructor(
     private readonly journal: Pick<UsageJournal, 'idle' | 'oldestAgeMs' | 'unstoredEvents'>,
     private readonly spool: Pick<UsageSpool, 'keep' | 'keepAll' | 'drop'> | null,
@@ -68,10 +66,7 @@ export class UnstoredUsage {
     return (await this.journal.idle(waitMs - AT_ONCE_MS)) === 0 ? null : isKept;
   }
 
-  /**
-   * Writes all unstored events to one file. Returns false if there is no spool or it cannot be
-   * written.
-   */
+  /** Writes all unstored events to one file. False if there is no spool or it cannot be written. */
   async #keepAll(): Promise<boolean> {
     try {
       await this.spool?.keepAll(this.journal.unstoredEvents());

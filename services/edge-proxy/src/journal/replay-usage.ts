@@ -12,10 +12,7 @@ export interface Replayed {
   readonly stored: number;
   /** Number of lines without an event. */
   readonly others: number;
-  /**
-   * Number of lines whose event could not be read. The problems, with line numbers, list at most
-   * 20.
-   */
+  /** Number of lines with an unreadable event. `problems` names at most 20 of them. */
   readonly failed: number;
   readonly problems: readonly string[];
 }

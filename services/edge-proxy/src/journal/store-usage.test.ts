@@ -38,10 +38,7 @@ function journalOf(groups?: number): UsageJournal {
   });
 }
 
-/**
- * Waits two ticks, since an operation that resolves in one tick sends its message at the end of
- * that tick.
- */
+/** Two ticks: an operation that resolves in one tick sends its message at its end. */
 async function nextTicks(): Promise<void> {
   for (let tick = 0; tick < 2; tick += 1) await new Promise((resolve) => setImmediate(resolve));
 }

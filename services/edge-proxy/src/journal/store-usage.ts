@@ -140,9 +140,7 @@ export class UsageJournal {
     this.#retries = new AbortController();
   }
 
-  /**
-   * Resolves when no event is unstored, or after `timeoutMs`, with the number of unstored events.
-   */
+  /** Resolves when all is stored, or after `timeoutMs`, with the number of unstored events. */
   async idle(timeoutMs: number): Promise<number> {
     if (this.#events === 0) return 0;
     await new Promise<void>((resolve) => {
@@ -157,10 +155,7 @@ export class UsageJournal {
     return this.#events;
   }
 
-  /**
-   * Stores the group's events at the end of the tick, together with the release of the same call
-   * and the messages of other groups.
-   */
+  /** At the end of the tick, together with the call's release and other groups' messages. */
   #storeSoon(group: Group): void {
     if (group.isDue || group.inFlight !== null || group.waiting.length === 0) return;
     group.isDue = true;

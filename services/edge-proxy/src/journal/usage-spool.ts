@@ -15,10 +15,7 @@ const FILE_NAME = /^unstored-[A-Za-z0-9_-]+\.jsonl$/;
 export interface LeftUsage {
   readonly file: string;
   readonly events: readonly UnstoredEvent[];
-  /**
-   * Number of lines that are truncated or malformed. The empty line at the end of a file does not
-   * count.
-   */
+  /** Number of truncated or malformed lines. The empty line at the end does not count. */
   readonly broken: number;
   /** Number of lines of an unknown version. */
   readonly unknown: number;

@@ -92,9 +92,7 @@ function tokenPricing(prices: ResolvedPrices): TokenPricing {
   };
 }
 
-/**
- * Returns the served endpoints: those of enabled sources that are not disabled on this deployment.
- */
+/** Returns the endpoints of enabled sources that are enabled on this deployment. */
 function endpointsOf(catalog: Catalog, model: CatalogModel, isMessagesEnabled: boolean): Endpoint[] {
   const enabled = catalog.sourcesOf(model.id).filter((source) => source.enabled);
   const endpoints = [...new Set(enabled.flatMap((source) => source.endpoints))].sort();

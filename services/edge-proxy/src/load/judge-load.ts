@@ -14,10 +14,7 @@ export interface LoadLimits {
   readonly delayMsRecovered: number;
   readonly memoryShareMax: number;
   readonly memoryShareRecovered: number;
-  /**
-   * Readings in a row after which load shedding begins. A single one may be a pause of the machine
-   * or the garbage collector.
-   */
+  /** Readings in a row that begin load shedding. A single one may be a short pause. */
   readonly readingsToBegin: number;
   /** Readings in a row after which it ends. */
   readonly readingsToEnd: number;

@@ -3,10 +3,7 @@ import type { HeldBytes } from './held-bytes.js';
 /** Bytes that any account may hold, however small the pool: three of the largest bodies. */
 const SHARE_BYTES_MIN = 32 * 1024 * 1024;
 
-/**
- * The bytes of a pool that each account holds for bodies that are arriving. No account may exceed
- * its part of the pool.
- */
+/** The pool bytes of each account's arriving bodies. No account may exceed its part. */
 export class AccountShares {
   readonly #pool: HeldBytes;
   readonly #part: number;

@@ -31,9 +31,7 @@ function store(share: HeldShare, made: SharePlan, nowMs = NOW, leaves = false): 
   share.stored(made, own, nowMs);
 }
 
-/**
- * Starts calls until the share is used up. Returns their number and the quota that stopped them.
- */
+/** Starts calls until the share is used up. Returns their number and the missing quota. */
 function sendAll(share: HeldShare, tokens = 0): [sent: number, lack: Lack | null] {
   for (let sent = 0; sent < 1_000; sent += 1) {
     const lack = share.lack(NOW);

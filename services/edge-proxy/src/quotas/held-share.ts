@@ -27,9 +27,7 @@ export class HeldShare {
   #underWay = 0;
   #endsAtMs = -Infinity;
   #counted = { requests: 0, tokens: 0 };
-  /**
-   * Tokens of the last stored plan, including those of this edge's calls that had ended by then.
-   */
+  /** Tokens in the last stored plan, including this edge's calls that had ended. */
   #tokensUsed = 0;
   #more = { requests: true, calls: true };
   #use: QuotaUse | null = null;
@@ -89,10 +87,7 @@ export class HeldShare {
     return tokensPerMinute !== null && tokens >= tokensPerMinute ? 'tokens' : null;
   }
 
-  /**
-   * Returns whether requesting a larger share can help, which is false if the source is known to be
-   * full.
-   */
+  /** Whether a larger share may be available: the source is not known to be full. */
   mayGetMore(lack: Lack): boolean {
     return lack === 'unknown' || (lack !== 'tokens' && this.#more[lack]);
   }
@@ -105,10 +100,7 @@ export class HeldShare {
     this.#short = true;
   }
 
-  /**
-   * Records the start of a request, also one without a share.
-   * @param tokens estimated input tokens
-   */
+  /** Records the start of a request, with its estimated input tokens, also without a share. */
   begun(tokens: number, nowMs: number): void {
     this.#usedAtMs = nowMs;
     this.#asked += 1;
@@ -151,11 +143,7 @@ export class HeldShare {
     this.#calls = Math.min(this.#calls, calls);
   }
 
-  /**
-   * Applies a stored plan.
-   * @param own input of the plan
-   * @param plannedAtMs when the plan was computed
-   */
+  /** Applies a stored plan, computed from `own` at `plannedAtMs`. */
   stored({ granted, calls, more, tokensUsed, edges, use }: SharePlan, own: OwnUse, plannedAtMs: number): void {
     this.#granted = granted;
     this.#calls = calls;

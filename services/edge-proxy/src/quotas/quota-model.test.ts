@@ -9,9 +9,7 @@ const ROUNDS = 600;
 
 /** All shares are renewed in time. Calls may take long. */
 const SOME: Trouble = { delayMsMax: 300, lossesApart: 12, skewMsMax: 500, callMsMax: 20_000, cutMs: 0 };
-/**
- * Shares expire although their edges are alive. Only calls that continue after that exceed a quota.
- */
+/** Shares expire while their edges live. Only calls that continue then exceed a quota. */
 const MUCH: Trouble = { delayMsMax: 1_500, lossesApart: 0, skewMsMax: 200, callMsMax: 500, cutMs: 25_000 };
 
 test.each([

@@ -26,9 +26,7 @@ const SHARE: QuotaShare = {
   underWay: 0,
   short: false,
 };
-/**
- * The end of the five-second step that contains `NOW`, plus one minute and the clock difference.
- */
+/** The end of the step that contains `NOW`, plus a minute and the clock difference. */
 const COUNTS_UNTIL = NOW + 5_000 + 60_000 + CLOCKS_DIFFER_MS_MAX;
 
 interface Case {
@@ -55,12 +53,7 @@ test.each<[string, Case, granted: number, more: boolean]>([
   ['none of a full source', { spent: spentOf(80) }, 0, false],
   ['none when other edges exceeded the quota', { spent: spentOf(90) }, 0, false],
   ['ignores use older than a minute', { spent: spentOf(80, NOW) }, 10, true],
-  [
-    'an equal part of the remaining requests',
-    { shares: { e2: {} }, own: { wants: { requests: 90, calls: 0 } } },
-    40,
-    true,
-  ],
+  ['its part of the remaining requests', { shares: { e2: {} }, own: { wants: { requests: 90, calls: 0 } } }, 40, true],
   [
     'none that other edges may still send',
     { shares: { e2: { granted: 80, sent: 20 } }, own: { wants: { requests: 90, calls: 0 } } },
@@ -69,12 +62,7 @@ test.each<[string, Case, granted: number, more: boolean]>([
   ],
   ['no spare while another edge has no share', { shares: { e2: { short: true } } }, 0, true],
   ['counts the share that the edge already holds as its own', { shares: { e1: { granted: 80 } } }, 10, true],
-  [
-    'keeps the requests that the edge has sent',
-    { shares: { e1: { granted: 30, sent: 20 } }, own: { sent: 25 } },
-    35,
-    true,
-  ],
+  ['keeps requests already sent', { shares: { e1: { granted: 30, sent: 20 } }, own: { sent: 25 } }, 35, true],
   ['none without this quota', { quota: { requestsPerMinute: null }, own: { sent: 7 } }, 7, false],
   ['none to an edge that returns its share', { own: { leaves: true, sent: 3 } }, 3, false],
 ])('planShare() grants requests per minute: %s', (_name, given, granted, more) => {
@@ -86,7 +74,7 @@ test.each<[string, Case, calls: number, more: boolean]>([
   ['at first a spare of an eighth', {}, 2, true],
   ['the wanted amount in addition to the spare', { own: { wants: { requests: 0, calls: 5 } } }, 7, true],
   [
-    'at most the calls that other edges leave',
+    'at most the remaining calls',
     { shares: { e2: { calls: 12 } }, own: { wants: { requests: 0, calls: 9 } } },
     4,
     false,
@@ -98,12 +86,7 @@ test.each<[string, Case, calls: number, more: boolean]>([
     8,
     false,
   ],
-  [
-    'at least the calls that the edge has at the source',
-    { shares: { e2: { calls: 16 } }, own: { running: 3 } },
-    3,
-    false,
-  ],
+  ['at least its calls at the source', { shares: { e2: { calls: 16 } }, own: { running: 3 } }, 3, false],
   ['none without this quota', { quota: { callsAtOnce: null }, own: { running: 3 } }, 3, false],
 ])('planShare() grants concurrent calls: %s', (_name, given, calls, more) => {
   const plan = planOf(given);

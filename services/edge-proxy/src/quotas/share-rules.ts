@@ -19,10 +19,7 @@ export interface OwnUse {
   readonly tokens: number;
   readonly running: number;
   readonly underWay: number;
-  /**
-   * The amounts of `sent` and `tokens` that are already counted, for an entry without a share of
-   * this edge.
-   */
+  /** The counted amounts of `sent` and `tokens`, for an entry without a share of this edge. */
   readonly counted: { readonly requests: number; readonly tokens: number };
   readonly short: boolean;
   /** The expected need until the next renewal. A spare is added. */
@@ -31,16 +28,10 @@ export interface OwnUse {
   readonly leaves: boolean;
 }
 
-/**
- * An entry as the edge would write it. It is valid only as the replacement of the entry that it was
- * computed from.
- */
+/** The entry to write. It is valid only if it replaces the entry that it was computed from. */
 export interface SharePlan {
   readonly entry: QuotaEntry;
-  /**
-   * The edge's share. `granted` is at least the requests that the edge has sent, `calls` at least
-   * its calls at the source.
-   */
+  /** At least the requests sent by the edge, and its calls at the source. */
   readonly granted: number;
   readonly calls: number;
   /** Whether the source has more to give than this share. */
@@ -116,10 +107,7 @@ export function planShare(before: QuotaEntry | null, own: OwnUse, quota: SourceQ
   };
 }
 
-/**
- * Returns the requests that an expired share granted and that are not reported. Each may have been
- * sent.
- */
+/** Returns the unreported requests of an expired share. Each may have been sent. */
 function unsent({ granted, sent }: QuotaShare): number {
   return Math.max(0, granted - sent);
 }

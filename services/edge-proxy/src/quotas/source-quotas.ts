@@ -14,10 +14,7 @@ export const RENEW_MS = 2_000;
 const RENEW_AGAIN_MS = 500;
 /** Longest wait of a call for a share, if the source is not known to be full. */
 export const SHARE_WAIT_MS = 300;
-/**
- * A renewal that was running when a call arrived may not include it, so the call waits for a second
- * one.
- */
+/** A running renewal may not include a new call, so the call waits for a second one. */
 const WAITS_MAX = 2;
 /** Time without waiting calls after an exchange failed or was late. */
 const PAUSE_MS = 1_000;
@@ -27,10 +24,7 @@ const RENEWALS_MAX = 64;
 /** Time between the renewals of two edges of one source when both run low, and its maximum. */
 const APART_MS = 20;
 const APART_MS_MAX = 200;
-/**
- * Attempts to update an entry that other edges update at the same time, and the longest pause
- * before each.
- */
+/** Attempts to update an entry that other edges update too, and the pause before each. */
 const TRIES_MAX = 5;
 const TRY_PAUSE_MS_MAX = 50;
 

@@ -99,8 +99,7 @@ async function tryOnce(
     noted.isLate = true;
     call.onEnded?.(gatewayError('upstream_timeout'));
   });
-  // The call counts toward the source's quotas. Since there is no other source, it is sent even if
-  // they are used up.
+  // Counts toward the quotas, but is sent even if they are used up: there is no other source.
   const { seat } = await nextTurn(edge, call, [{ opened }]);
   const tried = await attemptSource(edge, call, opened, {
     freshConnection,

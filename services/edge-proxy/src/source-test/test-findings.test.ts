@@ -36,18 +36,8 @@ const OK = answered(200, {});
 test.each<[string, TestFacts, string, RegExp]>([
   ['a response with usage', facts(OK, { meter: { usage: USAGE, problem: null } }), 'works', /^It works\.$/],
   ['a response without usage', facts(OK, { meter: { usage: null, problem: 'absent' } }), 'works', /reports no usage/],
-  [
-    'a response with unreadable usage',
-    facts(OK, { meter: { usage: null, problem: 'malformed' } }),
-    'works',
-    /cannot be read/,
-  ],
-  [
-    'a response of an unbilled endpoint',
-    facts(OK, { target: { ...TARGET, isBilled: false } }),
-    'works',
-    /^It works\.$/,
-  ],
+  ['unreadable usage', facts(OK, { meter: { usage: null, problem: 'malformed' } }), 'works', /cannot be read/],
+  ['an unbilled endpoint', facts(OK, { target: { ...TARGET, isBilled: false } }), 'works', /^It works\.$/],
   [
     'a reasoning model out of tokens',
     facts(
@@ -62,7 +52,7 @@ test.each<[string, TestFacts, string, RegExp]>([
   ['a rejected output limit', facts(answered(400, { message: 'max_tokens exceeds the limit of 8192' })), 'body', /./],
   ['401', facts(answered(401, { message: 'Incorrect API key provided' })), 'credential', /refuses the credential/],
   [
-    '401 of a source without a credential',
+    '401 without a credential',
     facts(answered(401, {}), { target: { ...TARGET, hasCredential: false } }),
     'credential',
     /has none/,

@@ -47,10 +47,7 @@ const ASKED: Readonly<Record<Endpoint, (limit: LimitField) => object>> = {
   '/v1/responses': () => ({ input: TEXT, max_output_tokens: OUTPUT_TOKENS_MAX }),
 };
 
-/**
- * Returns whether the provider rejected only the name of the limit field. Reasoning models require
- * the other one.
- */
+/** Whether only the field's name was rejected. Reasoning models require the other name. */
 export function wantsOtherLimit({ errorClass, said }: JudgedAttempt): boolean {
   return errorClass === 'body' && said?.message?.includes('max_completion_tokens') === true;
 }

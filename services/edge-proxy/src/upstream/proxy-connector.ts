@@ -11,10 +11,7 @@ const HTTP_OK = 200;
 export interface UpstreamProxy {
   /** `http:` or `https:`, with user and password if the proxy requires them. */
   readonly url: URL;
-  /**
-   * Hosts that are reached without the proxy. A name with a leading dot matches the domain and all
-   * its subdomains.
-   */
+  /** Hosts reached without the proxy. A leading dot matches a domain and all its subdomains. */
   readonly exceptions: readonly string[];
 }
 
@@ -46,10 +43,7 @@ export function proxyConnector(proxy: UpstreamProxy, secure: buildConnector.conn
   };
 }
 
-/**
- * Replaces undici's own errors: on an error with one of its codes, the client would reconnect
- * immediately and without end.
- */
+/** Changes errors with undici's codes, after which the client would reconnect without end. */
 function asFailedDial(error: Error): Error {
   const isOfClient = 'code' in error && String(error.code).startsWith('UND_ERR_');
   return isOfClient ? new Error(error.message, { cause: error }) : error;

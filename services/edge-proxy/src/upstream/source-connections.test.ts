@@ -326,9 +326,7 @@ const CHUNKED = 'transfer-encoding: chunked\r\n';
 const CLOSE = 'connection: close\r\n';
 const LENGTH = 100_000;
 
-/**
- * Sends one request and pauses after each chunk of the response, like a client that reads slowly.
- */
+/** Sends a request and pauses after each chunk, like a client that reads slowly. */
 async function heldBack(origin: string): Promise<{ readonly ending: string; readonly bytes: number }> {
   const connections = connectionsWith({ privateAllowed: true });
   let [bytes, ending] = [0, ''];

@@ -4,9 +4,7 @@ import type { SourceExchange, SourceFailure, SourceReader, SourceRequest, Source
 import { connectorTo, refusedHost, type ConnectionRules } from './source-connector.js';
 import { Exchange, type SourceConnection, type ConnectionOwner } from './source-exchange.js';
 
-/**
- * Most connections to one origin, idle ones included. Above this, the source counts as unreachable.
- */
+/** Most connections to one origin, idle ones included. Above, the source is unreachable. */
 const CONNECTIONS_PER_ORIGIN_MAX = 16_384;
 /**
  * Time after which an idle connection is closed, unless the provider's Keep-Alive header sets an
@@ -80,10 +78,7 @@ function noteReset(connection: SourceConnection, error: Error): void {
 }
 
 class OriginConnections implements ConnectionOwner {
-  /**
-   * The host if the origin is a private address, otherwise null. A name is checked when it is
-   * resolved.
-   */
+  /** The host if it is a private address, otherwise null. Names are checked when resolved. */
   readonly privateHost: string | null;
   readonly #origin: string;
   readonly #connect: buildConnector.connector;

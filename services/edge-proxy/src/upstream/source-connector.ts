@@ -20,10 +20,7 @@ export interface ConnectionRules {
   readonly proxy?: UpstreamProxy | null;
 }
 
-/**
- * Returns the host if it is a private address literal, otherwise null. Such a host is never
- * resolved, so it must be rejected here.
- */
+/** Returns the host if it is a private address literal, which is never resolved, or null. */
 export function refusedHost(hostname: string, { privateAllowed }: ConnectionRules): string | null {
   return !privateAllowed && isPrivateHost(hostname) ? hostname : null;
 }

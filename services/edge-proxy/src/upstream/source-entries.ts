@@ -11,10 +11,7 @@ import { CredentialError, type Authorizer, type Authorizers, type OpenedSource }
 export interface SourceEntriesParts {
   readonly keys: OpeningKeys;
   readonly authorizers: Authorizers;
-  /**
-   * Called when the first use shows that a source is unusable. The source is left out until its
-   * entry changes.
-   */
+  /** Called when the first use of a source fails. It is left out until its entry changes. */
   readonly onUnusable: (id: string, err: unknown) => void;
   readonly open?: typeof openSealed;
 }
@@ -60,10 +57,7 @@ export class SourceEntries {
     this.#parts = parts;
   }
 
-  /**
-   * Number of sources left out because no configured key opens their credential, as far as this is
-   * known before their first use.
-   */
+  /** Number of sources left out because no key opens their credential, as far as known. */
   get unreadable(): number {
     return this.#unreadable.size;
   }

@@ -42,10 +42,7 @@ export class Exchange implements SourceExchange, Dispatcher.DispatchHandler {
   #hasHead = false;
   /** Whether only the end of the connection ends the body. */
   #isOpenEnded = false;
-  /**
-   * Whether the provider has closed its side. After that no bytes arrive that a pause could hold
-   * back.
-   */
+  /** Whether the provider has closed its side. Then a pause has nothing to hold back. */
   #hasEnded = false;
   #isOver = false;
 
@@ -141,10 +138,7 @@ export class Exchange implements SourceExchange, Dispatcher.DispatchHandler {
     this.#reader.failed({ kind, reused: this.#isReused, reason });
   }
 
-  /**
-   * Returns the body as a generator, which keeps no reference to a part once undici has taken it.
-   * undici takes the next part when the connection has room.
-   */
+  /** Yields the parts when the connection has room. A finished generator keeps no part. */
   #handOver(pieces: Buffer[]): Readable {
     // undici accepts any iterable; only its types do not say so.
     return this.#piecesOf(pieces) as unknown as Readable;
