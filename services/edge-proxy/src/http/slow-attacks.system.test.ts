@@ -78,7 +78,7 @@ describeAttacks(`3,000 slow connections of one host${missing === null ? '' : ` (
     }, 60_000);
 
     test.each(SLOW_MODES)(
-      'slow %s connections cause no refusal of other clients',
+      'slow %s connections through a proxy cause no refusal of other clients',
       async (mode) => {
         await expectGoodCalls(mode, proxy.port);
       },
