@@ -19,20 +19,20 @@ import type { Call, Edge, EdgeSettings } from './call.js';
 import { lookUpOf, noteKey, presentedKey } from './key-look-up.js';
 
 /**
- * A body announced with at most so many bytes is read before admission is asked once
- * (docs/behaviour.md#order-of-refusals); with a key that admission has not confirmed lately, one of
- * so many.
+ * Largest announced body that is read before the first request to admission
+ * (docs/behaviour.md#order-of-refusals), for keys that admission has confirmed recently and for all
+ * others.
  */
 const BODY_BYTES_BEFORE_ADMIT = 256 * 1024;
 const UNKNOWN_BODY_BYTES_BEFORE_ADMIT = 16 * 1024;
 
 /**
- * Admission refuses ids more than 30 s from its time: a body that arrives slowly must not age its
- * call.
+ * Age after which the call gets a new ID. Admission rejects IDs that differ more than 30 s from its
+ * time, and a body may arrive slowly.
  */
 const ID_AGE_MS_MAX = 15_000;
 
-/** A call is admitted, refused with an error, or its client has gone. */
+/** Result of admission: the call is admitted, refused with an error, or its client has gone. */
 export type Admission =
   | {
       readonly kind: 'admitted';
@@ -46,7 +46,10 @@ export type Admission =
 type KeyDigests =
   { readonly kind: 'digests'; readonly digests: string[] } | { readonly kind: 'error'; readonly error: GatewayError };
 
-/** `missing_api_key`, and what of `invalid_api_key` can be seen in the key itself. */
+/**
+ * Computes the key's digests. Returns `missing_api_key`, or `invalid_api_key` if the key is
+ * malformed.
+ */
 export function digestsOfKey(headers: ClientHeaders, settings: EdgeSettings): KeyDigests {
   const presented = presentedKey(headers);
   if (presented.kind === 'missing')
@@ -60,8 +63,9 @@ export function digestsOfKey(headers: ClientHeaders, settings: EdgeSettings): Ke
 }
 
 /**
- * Reads the body and asks admission: once for a small announced body; for others *open* comes
- * before reading, so that nobody without a key makes the edge read much.
+ * Reads the body and requests admission. A small announced body needs one request. For others
+ * *open* comes before the body, so that clients without a valid key cannot make the edge read large
+ * bodies.
  */
 export function admitCall(edge: Edge, call: Call): Promise<Admission> {
   const lookUp = lookUpOf(edge, call, call.begunAtMs);
@@ -99,7 +103,7 @@ async function readAndAdmit(edge: Edge, call: Call, account: string | null, open
   }
 }
 
-/** The body is freed unless the call is admitted with it. */
+/** Frees the body unless the call is admitted. */
 async function admitBody(edge: Edge, call: Call, body: RequestBody, opened: boolean): Promise<Admission> {
   let isAdmitted = false;
   try {
@@ -124,8 +128,8 @@ async function admitBody(edge: Edge, call: Call, body: RequestBody, opened: bool
 }
 
 /**
- * Replaces an alias by the catalog ID, and an open worst case by the model's. Refuses a limit that
- * is none at any source of the model.
+ * Replaces an alias by the catalog ID, and a missing bound by the model's. Refuses an endless limit
+ * if no source of the model accepts it.
  */
 function byCatalog(edge: Edge, result: ParseResult, classHeaders: ClientHeaders['classHeaders']): ParseResult {
   if (!result.ok) return result;
@@ -137,7 +141,7 @@ function byCatalog(edge: Edge, result: ParseResult, classHeaders: ClientHeaders[
   return { ok: true, call: boundByModel(call, edge.catalog.model(call.model)) };
 }
 
-/** The sources that serve the call's endpoint and take its limit. */
+/** The enabled sources that serve the call's endpoint and accept its limit. */
 function candidates({ catalog }: Edge, { row, model, endlessLimit }: ParsedCall): readonly CatalogSource[] {
   return catalog
     .sourcesOf(model)
@@ -176,7 +180,7 @@ function questionOf(edge: Edge, parsed: ParsedCall): BodyQuestion {
   return { ...question, ...asksOfSources(priceFacts, candidates(edge, parsed)) };
 }
 
-/** The edge's finding travels to admission, so that one list decides what is wrong first. */
+/** Sends the edge's finding to admission, so that one list decides which error comes first. */
 function findingQuestion({ rank }: BodyFinding): BodyQuestion {
   return { model: null, bounds: null, bodyRefusal: rank };
 }
@@ -190,7 +194,7 @@ function ask(edge: Edge, call: Call, question: BodyQuestion, opened: boolean): P
   );
 }
 
-/** Gives back an admission that nothing was sent under: no record is written for it. */
+/** Releases an admission under which nothing was sent. It has no usage record. */
 export function releaseVoid(edge: Pick<Edge, 'admissionClient'>, { id, hold, token: tag }: AdmittedAnswer): void {
   if (hold === null) return;
   edge.admissionClient.release({ blind: false, id, hold, tag, outcome: 'void', amountNanoUsd: 0 }, null);
@@ -205,7 +209,7 @@ function errorOf(
   return findingError(outcome, finding) ?? refusalError(outcome.row, outcome.facts, edge.settings.errors);
 }
 
-/** A refused body is answered with what the edge found; admission only knows the rank. */
+/** Returns the edge's own error for a refused body. Admission only knows the rank. */
 function findingError({ row: rank }: Refused, finding: BodyFinding | null): GatewayError | null {
   if (finding === null || finding.rank !== rank) return null;
   const code = rank === REFUSAL.request_entity_too_large ? 'request_entity_too_large' : 'invalid_request';

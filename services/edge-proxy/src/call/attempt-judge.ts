@@ -13,18 +13,18 @@ import type { SourceFailure } from '../ports.js';
 import type { AdmittedCall, Edge } from './call.js';
 import type { Delivery } from './delivery.js';
 
-/** Puts what happened in one attempt into the domain's words and has it judged. */
+/** Describes what happened in one attempt as an `AttemptResult` and has it judged. */
 export class AttemptJudge {
-  /** What else could let the request in. */
+  /** The other credential with which the request could be authorized. */
   other: AttemptFacts['other'] = undefined;
   readonly #edge: Edge;
   readonly #call: AdmittedCall;
   readonly #source: Pick<CatalogSource, 'upstreamModel' | 'errors'>;
-  /** What counts of the head: all else of it would stay with a stream as long as that is open. */
+  /** The relevant headers. A stream would keep all others in memory as long as it is open. */
   #head: Omit<Extract<AttemptResult, { kind: 'answered' }>, 'bodyStart'> | null = null;
-  /** Of the head. */
+  /** Judgement of the response head. */
   #judged: JudgedAttempt | null = null;
-  /** Of what cut the answer, or made it a failed one. */
+  /** Judgement of the error that cut the response or made it a failed one. */
   #cutBy: JudgedAttempt | null = null;
 
   constructor(edge: Edge, call: AdmittedCall, source: Pick<CatalogSource, 'upstreamModel' | 'errors'>) {
@@ -45,9 +45,9 @@ export class AttemptJudge {
     return (this.#judged = this.result({ ...this.#head, bodyStart: NO_BYTES }));
   }
 
-  /** A refusal, with what came of its text. */
+  /** Judges an error response by its head and the beginning of its body. */
   refusal(bodyStart: Buffer): JudgedAttempt {
-    if (this.#head === null) throw new Error('a refusal has a head');
+    if (this.#head === null) throw new Error('an error response was judged before its head');
     return this.result({ ...this.#head, bodyStart });
   }
 
@@ -62,24 +62,26 @@ export class AttemptJudge {
     return judgeAttempt(result, facts);
   }
 
-  /** A provider's error inside an answer that began well. */
+  /** Judges an error that the provider reports inside a 200 response. */
   failureInside(said: SaidError | null): JudgedAttempt {
     return this.result({ kind: 'provider_error', said, waitMs: this.#head?.waitMs });
   }
 
-  /** Whether the body of an answer that is not relayed is read: it may change what follows. */
+  /**
+   * Whether to read the body of a response that is not relayed. The body may change the next step.
+   */
   readsBody(): boolean {
     if (this.#head === null || this.#judged === null) return false;
     const { status, contentType } = this.#head;
     return status === 200 ? this.#call.parsed.stream && isJson(contentType) : readsErrorText(status);
   }
 
-  /** The answer that is relayed ends by this. */
+  /** Records the error that cuts the relayed response. */
   cutBy(judged: JudgedAttempt): void {
     this.#cutBy = judged;
   }
 
-  /** A relayed answer has ended. */
+  /** Judges a relayed response that has ended. */
   delivered({ ended, failed }: Delivery, isGone: boolean): JudgedAttempt {
     if (ended === 'complete' && failed !== true && this.#judged !== null) return this.#judged;
     if (ended === 'client_left' || isGone) return this.result({ kind: 'abandoned', sent: true });
@@ -101,12 +103,12 @@ export function resultOfFailure({ kind, reused }: SourceFailure): AttemptResult 
   }
 }
 
-/** Headers of a source's answer: lower-case names, a repeated one is an array. */
+/** Headers of a source's response. Names are in lower case; a repeated header is an array. */
 export type SourceHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 /**
- * Response headers that pass, of a stream (docs/behaviour.md#answers): its kind and cache rule, and
- * a word to buffering proxies.
+ * Response headers of a stream (docs/behaviour.md#answers): content type, cache rule, and a header
+ * that disables buffering in proxies.
  */
 export function streamHeaders(headers: SourceHeaders): string[] {
   return [
@@ -119,14 +121,14 @@ export function streamHeaders(headers: SourceHeaders): string[] {
   ];
 }
 
-/** Response headers that pass, of any other body; its length is set by the relay. */
+/** Response headers of any other body. The relay adds the length. */
 export function plainHeaders(headers: SourceHeaders): string[] {
   const kept = ['content-type', one(headers['content-type']) ?? 'application/json'];
   const cacheControl = one(headers['cache-control']);
   return cacheControl === undefined ? kept : [...kept, 'cache-control', cacheControl];
 }
 
-/** The announced length, null when there is none that can be believed. */
+/** The announced length; null if the header is missing or malformed. */
 export function lengthOf(value: string | string[] | undefined): number | null {
   const text = one(value);
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : null;

@@ -6,21 +6,21 @@ export type Limit = Extract<AttemptResult, { kind: 'timed_out' }>['limit'];
 
 export interface LimitFacts {
   readonly source: CatalogSource['limits'];
-  /** Monotonic end of the call's time to the response head, of a plain answer to its end. */
+  /** Monotonic deadline for the response head; for a non-streamed response, for its end. */
   readonly deadlineAtMs: number;
   /**
-   * Longest silence inside an answer, where the source states none; longest pause of a client that
-   * does not read.
+   * Longest silence within a response if the source does not define one. Also the longest pause of
+   * a client that does not read.
    */
   readonly silenceMs: number;
   readonly expired: (limit: Limit) => void;
-  /** What was thrown when a limit expired. */
+  /** Receives the exception of a limit's handler. */
   readonly failed: (err: unknown) => void;
 }
 
 /**
- * The time limits of one attempt (docs/behaviour.md#times): one at a time is set, each replaces the
- * one before.
+ * The time limits of one attempt (docs/behaviour.md#times). Only one limit is active at a time;
+ * each new one replaces the previous one.
  */
 export class AttemptLimits {
   readonly #deadlines: Deadlines;
@@ -37,14 +37,17 @@ export class AttemptLimits {
     this.#startedAt = this.#heardAt = deadlines.nowMs();
   }
 
-  /** While a credential is waited for: so long, and no longer than the head may take. */
+  /**
+   * Limits the wait for a credential to `ms`, the source's own header timeout and the call's
+   * deadline.
+   */
   watchCredential(ms: number, gaveUp: () => void): void {
     const { source, deadlineAtMs } = this.#facts;
     const ownMs = Math.min(ms, source.headersTimeoutMs ?? Infinity);
     this.#set(Math.min(this.#startedAt + ownMs, deadlineAtMs), gaveUp);
   }
 
-  /** The source's own limit on its head, or the call's deadline, whichever is first. */
+  /** Applies the source's own header timeout or the call's deadline, whichever is first. */
   watchHead(): void {
     const { source, deadlineAtMs } = this.#facts;
     const ownAtMs = source.headersTimeoutMs === null ? Infinity : this.#startedAt + source.headersTimeoutMs;
@@ -52,15 +55,16 @@ export class AttemptLimits {
     else this.watchDeadline();
   }
 
-  /** From the head of a plain answer on: the call's deadline, to the end of the body. */
+  /**
+   * Applies the call's deadline from the head of a non-streamed response to the end of its body.
+   */
   watchDeadline(): void {
     this.#watch(this.#facts.deadlineAtMs, () => this.#expired('deadline'));
   }
 
   /**
-   * From the head of a stream to its first event. The source's own limit runs from the start of the
-   * attempt. Without one the call's deadline ends it, whatever else is heard: comments are no
-   * answer.
+   * Applies the limit for the first event of a stream. The source's own limit runs from the start
+   * of the attempt. If the source has none, the call's deadline applies, even if comments arrive.
    */
   watchFirstEvent(): void {
     const { source, deadlineAtMs } = this.#facts;
@@ -69,13 +73,13 @@ export class AttemptLimits {
     this.#watchSilence(deadlineAtMs);
   }
 
-  /** From the first event of a stream on. */
+  /** Applies the silence limit from the first event of a stream. */
   watchSilence(): void {
     this.#watchSilence(Infinity);
   }
 
   /**
-   * Looks again when something was heard meanwhile: hearing costs no more than to note the time.
+   * Checks on expiry whether data has arrived meanwhile. `heard` therefore only stores the time.
    */
   #watchSilence(untilMs: number): void {
     const { source, silenceMs } = this.#facts;
@@ -88,15 +92,16 @@ export class AttemptLimits {
   }
 
   /**
-   * While the client reads slower than the source writes: the source's silence is not its own then.
+   * Limits the pause while the client reads slower than the source writes. The source's silence
+   * limit does not apply then.
    */
   watchClient(gaveUp: () => void): void {
     this.in(this.#facts.silenceMs, gaveUp);
   }
 
   /**
-   * The client has left. From the next watch on what is watched for keeps its limit; whichever is
-   * first, that or `untilMs` (monotonic), is `over`.
+   * Called when the client has left. Each later limit ends at `untilMs` (monotonic) at the latest.
+   * When it expires, `over` is called.
    */
   readOn(untilMs: number, over: () => void): void {
     this.#readOn = { untilMs, over };
@@ -115,7 +120,7 @@ export class AttemptLimits {
     this.#deadline = null;
   }
 
-  /** A limit of the source or of the call. */
+  /** Sets a limit of the source or of the call. */
   #watch(atMs: number, expired: () => void): void {
     const readOn = this.#readOn;
     if (readOn !== null && readOn.untilMs < atMs) this.#set(readOn.untilMs, readOn.over);

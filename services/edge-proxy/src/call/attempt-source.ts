@@ -26,65 +26,62 @@ import { type AnswerRelay, type BodyFailure, type Delivery, type RelayEvents, UN
 import { makeRelay } from './make-relay.js';
 import { sourceRequest } from './source-request.js';
 
-/**
- * How one try of one source has ended: with an answer that was relayed, or with a judgement only.
- */
+/** Result of one attempt: a judgement, and a delivery if a response was relayed. */
 export interface Tried {
   readonly judged: JudgedAttempt;
   readonly delivery: Delivery | null;
-  /** From its start to the head of its answer; null: there was none that is an answer. */
+  /** Time from the start of the attempt to the head of a usable response; null without one. */
   readonly firstByteMs: number | null;
 }
 
 /**
- * After an answer was judged, so much of its rest is read to keep the connection; then it is
- * closed.
+ * Bytes that are read after the result of an attempt is known, to keep the connection. After that
+ * the connection is closed.
  */
 const REST_BYTES_MAX = 64 * 1024;
 const REST_MS_MAX = 5_000;
-/** How long the text of a refusal is waited for: what came until then is enough. */
+/** Time limit for the body of an error response. The bytes received until then are enough. */
 const ERROR_BODY_MS_MAX = 2_000;
 /**
- * So long a stream may say nothing of an answer before its beginning goes to the client: proxies
- * and clients give up a silent connection after a minute. No other source is asked from then on. At
- * most half of the call's own deadline.
+ * Time after which the beginning of a stream is sent to the client even if it shows no response
+ * yet. Proxies and clients close a silent connection after a minute. After this the edge tries no
+ * other source. The value is at most half of the call's deadline.
  */
 const COMMIT_AFTER_MS = 12_000;
-/** Longest wait for a token: the source counts as unreachable then. */
+/** Timeout for a credential. When it expires, the source counts as unreachable. */
 const CREDENTIAL_WAIT_MS = 5_000;
 /**
- * Where a cancel stops the billing, a stream of which text was seen is read on for so long: its
- * usage may be on its way.
+ * Time for which the edge reads on after the client has left, if a cancel stops the billing and the
+ * stream has text. The usage may still arrive.
  */
 const CANCEL_READ_ON_MS = 2_000;
 
 export interface TryFacts {
-  /**
-   * A second try, on a connection of its own: a reused one was reset, or the credential was
-   * replaced.
-   */
+  /** Retry on a new connection: a reused connection was reset, or the credential was replaced. */
   readonly freshConnection: boolean;
-  /** No other source is left to be asked after this one. */
+  /** No other source is left after this one. */
   readonly isLastSource: boolean;
-  /** The source may be sent the body again after its status. */
+  /** The source may get the body again after it has responded. */
   readonly keepsBody: boolean;
-  /** Called once: the source has no more to do with the try, which may be later than its result. */
+  /**
+   * Called once when the source has no more work for the attempt. This may be later than the
+   * result.
+   */
   readonly over: () => void;
 }
 
 /**
- * One try of one source. A usable answer is relayed while it comes; the promise resolves when
- * nothing but its last piece is left, or when the try has failed. Never rejects.
+ * Makes one attempt at one source. A usable response is relayed while it arrives. Resolves when
+ * only the last chunk is left to send, or when the attempt has failed. Never rejects.
  */
 export function attemptSource(edge: Edge, call: AdmittedCall, opened: OpenedSource, facts: TryFacts): Promise<Tried> {
   return new Promise((resolve) => new Attempt(edge, call, opened, facts, resolve).start());
 }
 
 /**
- * Each event of the source, the relay, the client and the clock is a method, and
- * {@link ATTEMPT_STATES} says in which phase it changes anything. Events are taken where they
- * happen: a chunk is with the client before its parser goes on, and a pause holds the very next
- * one up.
+ * One attempt. Each event of the source, the relay, the client and the clock is a method; {@link
+ * ATTEMPT_STATES} lists the phases in which it has an effect. Events are handled synchronously: the
+ * client gets a chunk before the parser continues, and a pause stops the very next chunk.
  */
 export class Attempt implements SourceReader, RelayEvents {
   readonly #edge: Edge;
@@ -95,9 +92,9 @@ export class Attempt implements SourceReader, RelayEvents {
   readonly #judge: AttemptJudge;
   #exchange: SourceExchange | null = null;
   #phase: Phase = 'head';
-  /** Not sent yet: it waits for its credential. */
+  /** The request that waits for its credential. */
   #unsent: SourceRequest | null = null;
-  /** What the request was let in with; null: the source's fixed headers. */
+  /** Credential of the request; null: the source's fixed headers. */
   #authorized: Authorized | null = null;
   #isSent = false;
   readonly #startedAtMs: number;
@@ -107,9 +104,11 @@ export class Attempt implements SourceReader, RelayEvents {
   #relay: AnswerRelay | null = null;
   #hasEvent = false;
   #commit: Deadline | null = null;
-  /** Bytes of generated text that the client had got when it left; null: it is still there. */
+  /**
+   * Bytes of generated text that the client had received when it left; null while it is connected.
+   */
   #leftAtBytes: number | null = null;
-  /** Of a complete answer: takes what its provider still sends. */
+  /** The relay of a complete response. Receives the bytes that the provider still sends. */
   #follower: AnswerRelay | null = null;
   #rest: Buffer[] = [];
   #restBytes = 0;
@@ -141,8 +140,8 @@ export class Attempt implements SourceReader, RelayEvents {
   }
 
   /**
-   * What an event from outside brings about. What that throws ends this try alone: thrown on it
-   * would end the process and all its streams, or be lost in whoever tells the event.
+   * Handles an event from outside. An exception ends only this attempt. Uncaught, it would end the
+   * process with all its streams, or be lost in the caller.
    */
   #take(step: () => void): void {
     try {
@@ -152,7 +151,7 @@ export class Attempt implements SourceReader, RelayEvents {
     }
   }
 
-  /** A fault of the edge's, met with this source: it counts like an answer that is none. */
+  /** Handles an exception in the edge during the attempt. It counts as an unusable response. */
   #failInside(err: unknown): void {
     const { id } = this.#opened.source;
     this.#edge.log.error({ err, requestId: this.#call.id, source: id }, 'a call failed inside the edge');
@@ -174,7 +173,10 @@ export class Attempt implements SourceReader, RelayEvents {
     else this.#authorize(authorizer, request);
   }
 
-  /** The request goes when its headers are there: at once, or after a wait that has a bound. */
+  /**
+   * Sends the request when its credential is available, at once or within {@link
+   * CREDENTIAL_WAIT_MS}.
+   */
   #authorize(authorizer: Authorizer, request: SourceRequest): void {
     this.#phase = 'credential';
     this.#unsent = request;
@@ -186,13 +188,13 @@ export class Attempt implements SourceReader, RelayEvents {
       .catch((err: unknown) => this.#unauthorized(err instanceof CredentialError ? err.message : 'no credential'));
   }
 
-  /** The credential is there. */
+  /** Called when the credential is available. */
   authorized(authorized: Authorized): void {
     if (!this.#takes('authorized') || this.#unsent === null) return;
     const request = { ...this.#unsent, headers: this.#unsent.headers.concat(authorized.headers) };
     this.#unsent = null;
     this.#authorized = authorized;
-    // Decided here: whether the body is kept for a second try follows from it.
+    // Set before the request is sent: it determines whether the body is kept for a retry.
     this.#judge.other = this.#otherThan(authorized.version);
     this.#phase = 'head';
     this.#limits.watchHead();
@@ -258,7 +260,7 @@ export class Attempt implements SourceReader, RelayEvents {
   #read(chunk: Buffer): void {
     switch (this.#phase) {
       case 'relay':
-        // Comments keep no answer alive that nobody reads: of that one only events count.
+        // After the client has left, only events reset the silence limit; comments do not.
         if (!this.#call.request.answer.isGone) this.#limits.heard();
         return this.#relay?.data(chunk);
       case 'error_body':
@@ -353,8 +355,8 @@ export class Attempt implements SourceReader, RelayEvents {
   }
 
   /**
-   * A provider's own error goes to the client once the answer has begun, where it is final, and
-   * plain also from the last source.
+   * Whether the client gets the provider's own error: after the response has begun; if the error is
+   * final; and, for a non-streamed response, if this is the last source.
    */
   #passes({ step }: JudgedAttempt): boolean {
     if (this.#call.request.answer.isGone || this.#relay?.hasBegun === true) return this.#relay?.hasBegun === true;
@@ -369,12 +371,12 @@ export class Attempt implements SourceReader, RelayEvents {
     this.#call.request.answer.watchReading(this.#edge.settings.stalledMs, () => this.#take(() => this.#stalled()));
   }
 
-  /** The client takes nothing of what it was sent. */
+  /** Called when the client has not read for too long. */
   #stalled(): void {
     if (this.#takes('stalled')) this.#abandon();
   }
 
-  /** The client has read what it was sent, or has left. */
+  /** Called when the client has read all written bytes, or has left. */
   resume(): void {
     if (!this.#pauses.isPaused) return;
     this.#pauses.resume(this.#nowMs());
@@ -385,7 +387,7 @@ export class Attempt implements SourceReader, RelayEvents {
     this.#exchange?.resume();
   }
 
-  /** From the head on. An answer that is complete when it begins has nothing to watch for. */
+  /** Sets the limit for the body, unless it is already complete. */
   #watchBody(): void {
     if (this.#exchange === null) return;
     if (!this.#call.parsed.stream) this.#limits.watchDeadline();
@@ -412,20 +414,23 @@ export class Attempt implements SourceReader, RelayEvents {
     this.#limits.readOn(readOnMs === null ? Infinity : this.#nowMs() + readOnMs, () => this.#abandon());
     if (this.#phase === 'head') this.#limits.watchHead();
     else this.#watchBody();
-    // Last: what has arrived may end the answer at once.
+    // Must come last: data that has arrived may end the response at once.
     this.resume();
   }
 
-  /** How long the answer is read on for its usage, null: to its end. */
+  /** How long the edge reads on for the usage; null: to the end of the response. */
   #readOnMs(): number | null {
     const { readOnMs } = this.#edge.settings;
-    // Of a call that nobody pays for there is nothing to read on for.
+    // Reading on is only useful if the call is billed.
     if (!this.#isSent || this.#call.held === null) return 0;
     if (!this.#opened.source.cancelStopsBilling) return readOnMs;
     return this.#relay?.hasText === true ? Math.min(readOnMs ?? CANCEL_READ_ON_MS, CANCEL_READ_ON_MS) : 0;
   }
 
-  /** What its provider ended by itself is a cut also when nobody reads it: it costs nothing. */
+  /**
+   * Marks a complete response as left by the client. A response that the provider cut stays cut, so
+   * it costs nothing.
+   */
   #deliveryToNobody(delivery: Delivery): Delivery {
     const { ended, meter } = delivery;
     return {
@@ -436,8 +441,8 @@ export class Attempt implements SourceReader, RelayEvents {
   }
 
   #abandon(): void {
-    // What is cancelled before an answer began costs nothing where the cancel stops the billing; a
-    // plain answer was made before its head.
+    // If a cancel stops the billing, a cancel before the response costs nothing. A non-streamed
+    // response is complete before its head is sent, so it is charged.
     const { cancelStopsBilling } = this.#opened.source;
     const relay = this.#relay;
     const hasAnswer = relay !== null && (relay.hasBegun || relay.hasText || !this.#call.parsed.stream);
@@ -447,7 +452,7 @@ export class Attempt implements SourceReader, RelayEvents {
     this.#hangUp();
   }
 
-  /** The call is ended from outside. */
+  /** Ends the attempt because the call was stopped from outside. */
   #stop(error: GatewayError): void {
     if (!this.#takes('stopped')) return;
     this.#breakOff({ kind: 'stopped', sent: this.#isSent, error });
@@ -463,7 +468,7 @@ export class Attempt implements SourceReader, RelayEvents {
     return this.#edge.deadlines.nowMs();
   }
 
-  /** Ends the attempt without a complete answer. */
+  /** Ends the attempt without a complete response. */
   #breakOff(result: AttemptResult): void {
     this.#breakOffBy(this.#judge.result(result));
   }
@@ -498,8 +503,7 @@ export class Attempt implements SourceReader, RelayEvents {
   }
 
   /**
-   * Lets the provider finish what it is sending, within bounds, so that the connection can be used
-   * again.
+   * Reads the trailing bytes of the response, within limits, so that the connection can be reused.
    */
   #readRest(): void {
     if (this.#exchange === null) return this.#hangUp();

@@ -15,24 +15,24 @@ import { namedSources } from './named-sources.js';
 import { operationOf } from './model-metrics.js';
 import { nextTurn, pauseCall, tokensOf, versionAt } from './source-turns.js';
 
-/** What a record takes for a status: a provider may send numbers beyond it. */
+/** Highest status that an attempt record accepts. A provider may send higher numbers. */
 const STATUS_MAX = 599;
 
-/** Larger bodies are not kept for the retry of a lone source: 1 MiB. */
+/** Largest body that is kept for the retry of a single source: 1 MiB. */
 const RETRIED_BODY_BYTES_MAX = 1_048_576;
 
-/** What trying the sources of a call has come to. */
+/** Result of the attempts at the sources of a call. */
 export type CallResult =
-  /** An answer was relayed; its last piece is left. */
+  /** A response was relayed; its last chunk is not sent yet. */
   | { readonly kind: 'delivered'; readonly delivery: Delivery; readonly source: OpenedSource }
-  /** No answer: the client gets the error. */
+  /** No response: the client gets the error. */
   | { readonly kind: 'failed'; readonly error: GatewayError }
   | { readonly kind: 'gone' };
 
 /**
  * Tries the call's sources one after the other until one of them decides
- * (docs/behaviour.md#failover). The decision after each attempt is the domain's; the record of each
- * goes into `call.attempts`.
+ * (docs/behaviour.md#failover). `judgeAttempt` decides after each attempt. The record of each
+ * attempt is added to `call.attempts`.
  */
 export async function attemptSources(edge: Edge, call: AdmittedCall): Promise<CallResult> {
   const judgements: JudgedAttempt[] = [];
@@ -73,17 +73,17 @@ export async function attemptSources(edge: Edge, call: AdmittedCall): Promise<Ca
       left.push(candidate);
     }
   }
-  // Admission knows sources that this edge has not heard of yet: the catalog is on its way.
+  // The catalog update with these sources has not reached this edge yet.
   if (judgements.length === 0) return { kind: 'failed', error: gatewayError('catalog_error') };
   return finish(call, judgements);
 }
 
-/** A source that is left to be tried. */
+/** A source that has not been tried yet. */
 interface Candidate extends SoldSource {
   readonly freshConnection: boolean;
 }
 
-/** Whether a retry after so long begins before the call's own deadline. */
+/** Whether a retry after `retryInMs` begins before the call's own deadline. */
 function hasTimeFor(edge: Edge, { deadlineAt }: AdmittedCall, retryInMs: number | null): retryInMs is number {
   return retryInMs !== null && edge.deadlines.nowMs() + retryInMs < deadlineAt;
 }
@@ -98,15 +98,15 @@ function finish(call: AdmittedCall, judgements: readonly JudgedAttempt[]): CallR
   return { kind: 'failed', error: call.ended ?? finalError(judgements) };
 }
 
-/** A source that is a candidate, and how it reads the request. */
+/** A candidate source, and how it reads the request. */
 interface SoldSource {
   readonly opened: OpenedSource;
   readonly reading: SourceReading;
 }
 
 /**
- * Those that the request can be sent to: what it asks for has a price in the version that was
- * pinned at admission. `unpriced`: why one cannot.
+ * Selects the sources that can get the request: its class and tools have a price in the version
+ * that admission pinned. `unpriced` is the reason of the first source that has no price.
  */
 function soldSources(
   { parsed, price }: AdmittedCall,
@@ -140,7 +140,7 @@ function inOrder(edge: Edge, call: AdmittedCall, sold: readonly SoldSource[]): r
   return orderSources(sources, rankOf, () => affinityOf(call)).flatMap(({ id }) => byId.get(id) ?? []);
 }
 
-/** Taken before any source has the body: it may be freed later. */
+/** Computes the affinity key. Must run before a source has the body, which may be freed later. */
 function affinityOf({ account, body, parsed, request }: AdmittedCall): AffinityKey {
   const { kind, spans } = parsed.affinity;
   const session = kind === 'cache_key' ? null : sessionIn(request.headers.raw);
@@ -156,7 +156,7 @@ function beginTry(edge: Edge, call: AdmittedCall, opened: OpenedSource, facts: T
   return call.span === NO_SPAN ? NO_SPAN : startAttemptSpan(call, opened, facts);
 }
 
-/** The record of the try, and what its source, the counters and the operator get of it. */
+/** Records the attempt, and reports it to the source's health, the metrics and the log. */
 function endTry(
   edge: Edge,
   call: AdmittedCall,
@@ -174,7 +174,7 @@ function endTry(
   call.attempts.push(recordOf(judged, opened, call.startedAt));
   edge.metrics.attemptEnded(source.id, judged.outcome);
   const { step, keyRest } = judged;
-  // That a token is replaced is nothing to look at.
+  // A replaced token needs no report.
   if (step === 'fresh_credential' && keyRest === undefined) return;
   edge.providerTexts.heard({ source: source.id, requestId: call.id, judged });
   if (!isRefused && keyRest?.refusal !== 'certain') return;
@@ -186,7 +186,7 @@ function endTry(
   );
 }
 
-/** One for each try, as a call to a model (semantic conventions for generative AI). */
+/** Starts the span of an attempt, as a call to a model (semantic conventions for generative AI). */
 function startAttemptSpan(call: AdmittedCall, { source, origin }: OpenedSource, facts: TryFacts): Span {
   const operation = operationOf(call.row);
   const { hostname, port, protocol } = new URL(origin);

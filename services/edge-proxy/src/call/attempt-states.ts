@@ -1,22 +1,25 @@
 /**
- * Where one try of one source is. `credential`: nothing was sent, the token or signature is waited
- * for. `head`: nothing of an answer has come. `error_body`: the text of
- * a refusal is read. `relay`: the answer goes to the client. `rest`: the try has its result, and
- * what its provider still sends is read so that the connection can be used again. `over`: the
- * source is not listened to any more.
+ * The phase of one attempt.
+ * - `credential`: nothing was sent; the attempt waits for a token or signature.
+ * - `head`: no response head has arrived.
+ * - `error_body`: the body of an error response is read.
+ * - `relay`: the response is relayed to the client.
+ * - `rest`: the attempt has its result; trailing bytes are read so that the connection can be
+ * reused.
+ * - `over`: events of the source are ignored.
  */
 export type Phase = 'credential' | 'head' | 'error_body' | 'relay' | 'rest' | 'over';
 
-/** What a try meets. */
+/** Events of an attempt. */
 export type AttemptEvent =
-  // Of its credential.
+  // From the credential.
   | 'authorized'
-  // Of the source, or of its credential.
+  // From the source or the credential.
   | 'head'
   | 'data'
   | 'end'
   | 'failed'
-  // Of the relay, while that has the body.
+  // From the relay while it has the body.
   | 'begun'
   | 'first_event'
   | 'kept_back'
@@ -24,17 +27,17 @@ export type AttemptEvent =
   | 'incomplete'
   | 'provider_failed'
   | 'pause'
-  // Of the client: it leaves, reads nothing for too long, reads again.
+  // From the client: it leaves, reads nothing for too long, or reads again.
   | 'left'
   | 'stalled'
   | 'drained'
-  // From outside, and by the limit that is set.
+  // From outside, and from the active limit.
   | 'stopped'
   | 'expired';
 
 /**
- * The phases that may follow on an event. An event that is absent changes nothing in that phase: it
- * comes late, or cannot come.
+ * The possible next phases for each event. An event without an entry has no effect in that phase:
+ * it comes late, or cannot occur.
  */
 type Transitions = Readonly<Partial<Record<AttemptEvent, readonly Phase[]>>>;
 
@@ -90,7 +93,7 @@ export const ATTEMPT_STATES: Readonly<Record<Phase, Transitions>> = {
   },
 };
 
-/** Whether the event changes anything in this phase. */
+/** Whether the event has an effect in this phase. */
 export function isTaken(phase: Phase, event: AttemptEvent): boolean {
   return ATTEMPT_STATES[phase][event] !== undefined;
 }

@@ -19,7 +19,7 @@ import type { EdgeMetrics } from './edge-metrics.js';
 import type { KnownKeys } from './known-keys.js';
 import type { UnknownKeys } from './unknown-keys.js';
 
-/** What the verbs of a call work with; made once, in wire.ts. */
+/** Everything that the functions of a call use. Made once per process. */
 export interface Edge {
   readonly settings: EdgeSettings;
   readonly clock: Clock;
@@ -40,11 +40,14 @@ export interface Edge {
   readonly answers: Pick<RememberedAnswers, 'sourcesOf' | 'remember' | 'idsStored'>;
   readonly quotas: Pick<SourceQuotas, 'next'>;
   /**
-   * Counts and logs sources that were not connected to because their address, which `reason` names,
-   * is private.
+   * Counts and logs sources to which no connection was made because their address is private.
+   * `reason` contains the address.
    */
   readonly privateSources: { refused(source: string, reason: string): void };
-  /** Counts answers that report what has no price, and logs them, a sample of each source. */
+  /**
+   * Counts responses that report a class or tool use without a price, and logs a sample for each
+   * source.
+   */
   readonly unpricedServed: {
     found(served: { source: string | null; requestId: string; unpriced: readonly string[] }): void;
   };
@@ -59,86 +62,89 @@ export interface EdgeSettings {
   readonly pepper: Rotatable;
   /** Whether the messages endpoints are served (docs/behaviour.md#order-of-refusals). */
   readonly messagesEnabled: boolean;
-  /** Share of the calls that are traced. */
+  /** Fraction of calls that are traced. */
   readonly traceRatio: number;
   /**
-   * Clients' traceparent is taken: a sampled one traces its call. Anybody can send one, so only
-   * from behind trusted proxies.
+   * Accepts the traceparent of clients: a sampled one traces its call. Every client can send one,
+   * so this is only for edges behind trusted proxies.
    */
   readonly tracesClients: boolean;
   /**
-   * From admission to the response head, of a plain answer to its end; then the longest silence.
+   * Time from admission to the response head, or to the end of a non-streamed response. Also the
+   * longest silence after the head.
    */
   readonly upstreamDeadlineMs: number;
   /**
-   * Longest reading on for a client that left; null: to the end of the answer, within the call's
-   * own limits.
+   * Longest time to read on after the client has left; null: to the end of the response, within the
+   * call's own limits.
    */
   readonly readOnMs: number | null;
-  /** A client that takes no byte for so long is ended like one that leaves. */
+  /** A client that reads no byte for this time is handled like one that has left. */
   readonly stalledMs: number;
 }
 
-/** One call to a model endpoint: everything that its phases know of it. */
+/** One call to a model endpoint, with the data that its phases share. */
 export interface Call {
   readonly request: ClientRequest;
   /**
-   * Of the request; renewed once when its body took long to arrive, before admission knows the
-   * call.
+   * ID of the request. It is renewed once, before admission knows the call, if the body took long
+   * to arrive.
    */
   id: string;
   readonly row: EndpointRow;
-  /** Of the presented key: under the current pepper, then under the previous one. */
+  /** Digests of the presented key: under the current pepper, then under the previous one. */
   readonly digests: string[];
-  /** Redis time; all other times of the call are measured from it on the monotonic clock. */
+  /** Redis time. All other times of the call are measured from it on the monotonic clock. */
   readonly startedAt: number;
-  /** The same moment in monotonic milliseconds. */
+  /** The same time in monotonic milliseconds. */
   readonly begunAtMs: number;
   readonly span: Span;
-  /** Of the questions to admission, which carry its trace on. */
+  /** Span of the requests to admission, which continue its trace. */
   readonly admitSpan: Span;
 }
 
-/** A call that admission let pass. */
+/** A call that admission has admitted. */
 export interface AdmittedCall extends Call {
   readonly parsed: ParsedCall;
-  /** Until no source can need it any more: see {@link freeBody}. */
+  /** Null when no source can need it: see {@link freeBody}. */
   body: RequestBody | null;
-  /** Monotonic end of the time to the response head. */
+  /** Monotonic deadline for the response head. */
   readonly deadlineAt: number;
   readonly sourceIds: readonly string[];
   readonly account: string;
   /** Null on endpoints that are not billed. */
   readonly held: HeldCall | null;
   readonly price: PricedVersion | null;
-  /** How many calls like this one fitted beside it; 0 if it was not told. */
+  /** How many more calls of this size the limits allowed; 0 if admission did not report it. */
   readonly roomLeft: number;
   readonly attempts: AttemptRecord[];
-  /** How the source that was tried last reads what the request asks for; null: none was tried. */
+  /** How the last tried source reads the request's class and tools; null: no source was tried. */
   reading: SourceReading | null;
   /** Redis time of the first byte to the client. */
   firstByteAt: number | null;
-  /** Why the call is to end, told from outside. */
+  /** Why the call must end, set from outside. */
   ended: GatewayError | null;
-  /** Tells the running attempt that the call is to end. */
+  /** Notifies the running attempt that the call must end. */
   onEnded: ((error: GatewayError) => void) | null;
 }
 
-/** What a source with these rules makes of the request. */
+/** How a source with these rules reads the request. */
 export interface SourceReading {
   readonly rules: PricingRules | undefined;
   readonly read: PricedReading;
 }
 
-/** No source is asked any more, or the last one has the body. */
+/**
+ * Frees the request body when no source is tried any more, or when the last one has received it.
+ */
 export function freeBody(call: AdmittedCall): void {
   call.body?.free();
   call.body = null;
 }
 
 /**
- * Redis time of this moment, at least `startedAt`: a correction of the clock meanwhile changes no
- * duration.
+ * The current Redis time, at least `startedAt`. A correction of the clock does not change
+ * durations.
  */
 export function callTime(edge: Pick<Edge, 'deadlines'>, call: Call): number {
   return call.startedAt + Math.round(edge.deadlines.nowMs() - call.begunAtMs);

@@ -1,29 +1,29 @@
-/** A pause as long as this is one that a provider may answer by giving up. */
+/** A pause of this length may cause a provider to close the connection. */
 export const LONG_PAUSE_MS = 10_000;
 /**
- * A shorter pause is none: a write of some size waits for a moment also when its client reads as
- * fast as it can.
+ * Shorter pauses are ignored: a large write may wait for a moment even if the client reads as fast
+ * as it can.
  */
 export const FELT_PAUSE_MS = 250;
 /**
- * So many times as long the break that a pause has caused may stay behind what lay in buffers and
- * is read first.
+ * Factor for the time in which a broken connection is still attributed to a long pause. Buffered
+ * bytes are read first, so the break shows late.
  */
 const AFTERMATH = 6;
 
 /**
- * When the client has held an answer up by not reading it. What such an answer ends by is the
- * client's doing: it had what was delivered, and pays for it as one that left. Times are monotonic
+ * Records when the client delayed a response by not reading it. If such a response ends early, the
+ * client caused it, and pays for the delivered part like a client that left. Times are monotonic
  * milliseconds.
  */
 export class ClientPauses {
   readonly #longMs: number;
   #pausedAtMs: number | null = null;
-  /** When the last pause ended that was felt, and the last long one. */
+  /** End of the last pause of at least {@link FELT_PAUSE_MS}, and of the last long one. */
   #feltEndedAtMs = -Infinity;
   #longEndedAtMs = -Infinity;
 
-  /** @param stalledMs how long a client may take nothing at all; half of it is long as well */
+  /** @param stalledMs longest time without a read; a pause of half of it counts as long */
   constructor(stalledMs: number) {
     this.#longMs = Math.min(LONG_PAUSE_MS, stalledMs / 2);
   }
@@ -45,8 +45,8 @@ export class ClientPauses {
   }
 
   /**
-   * Whether a provider whose giving up shows now has waited for the client: in a long pause, or
-   * soon after one.
+   * Whether a connection that breaks now has waited for the client: in a long pause, or soon after
+   * one.
    */
   madeProviderWait(nowMs: number): boolean {
     if (this.#pausedAtMs !== null && nowMs - this.#pausedAtMs >= this.#longMs) return true;
@@ -54,8 +54,7 @@ export class ClientPauses {
   }
 
   /**
-   * Whether an answer that is late waits for the client: in a pause that is felt, or soon after
-   * one.
+   * Whether a response that is late waits for the client: in a noticeable pause, or soon after one.
    */
   areWaitedFor(nowMs: number): boolean {
     if (this.#pausedAtMs !== null && nowMs - this.#pausedAtMs >= FELT_PAUSE_MS) return true;

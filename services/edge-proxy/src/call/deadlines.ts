@@ -1,9 +1,9 @@
 import { OnDemandTimer } from '@gateway/service-kit';
 
-/** How exactly deadlines are kept, in milliseconds. */
+/** Accuracy of deadlines, in milliseconds. */
 export const DEADLINE_STEP_MS = 25;
 
-/** A time at which something happens, unless it is cancelled before. */
+/** A scheduled handler that can be cancelled. */
 export interface Deadline {
   cancel(): void;
 }
@@ -23,9 +23,9 @@ class Entry implements Deadline {
 }
 
 /**
- * All time limits of all calls: one timer looks at them, no call has one of its own (performance).
- * A cancelled one is only marked and goes with the next look: taking each out at once costs more
- * than all looks together.
+ * All time limits of all calls, checked by one timer; a timer for each call would be slower. A
+ * cancelled entry is only marked and removed by the next sweep, because removing each one at once
+ * costs more than all sweeps together.
  */
 export class Deadlines {
   readonly #monotonicMs: () => number;
@@ -38,8 +38,8 @@ export class Deadlines {
   );
 
   /**
-   * @param failed is told what a deadline threw whose owner does not want to know; thrown on it
-   *   would end the process and all its streams
+   * @param failed receives the exception of a handler that was scheduled without its own `failed`.
+   *   Uncaught, it would end the process and all its streams.
    */
   constructor(monotonicMs: () => number, failed: (err: unknown) => void) {
     this.#monotonicMs = monotonicMs;
@@ -52,8 +52,8 @@ export class Deadlines {
   }
 
   /**
-   * Calls `expired` once at `atMs` (monotonic) or up to {@link DEADLINE_STEP_MS} later, and
-   * `failed` with what that throws.
+   * Calls `expired` once, between `atMs` (monotonic) and {@link DEADLINE_STEP_MS} later. Passes its
+   * exception to `failed`.
    */
   at(atMs: number, expired: () => void, failed = this.#failed): Deadline {
     const entry = new Entry(atMs, expired, failed);
@@ -73,7 +73,7 @@ export class Deadlines {
   #sweep(): void {
     const now = this.#monotonicMs();
     const entries = this.#entries;
-    // What expires may set new deadlines: they are pushed to the new list.
+    // Handlers may add deadlines to the new list.
     this.#entries = [];
     for (const entry of entries) {
       if (entry.isCancelled) continue;

@@ -5,90 +5,90 @@ import type { MeterResult } from '../formats/meter.js';
 import type { AttemptResult } from '../errors/judge-attempt.js';
 import type { SaidError } from '../errors/said-error.js';
 
-/** How an answer that a source began has ended, with everything but its last piece sent. */
+/** How a relayed response has ended. All but its last chunk has been sent. */
 export interface Delivery {
   readonly ended: CallEnd;
   readonly meter: MeterResult | null;
   /**
-   * A whole answer in which the provider says that it has failed: it ends as any other, and is not
-   * billed.
+   * The response is complete, but reports that the provider has failed. It ends like any other and
+   * is not billed.
    */
   readonly failed?: true;
   /**
-   * Bytes that wait for the record; null: only the end of the body does. Nothing is sent of a cut
-   * answer. Read when it is sent: what follows a stream's final marker meanwhile belongs to it.
+   * Bytes that are held back until the usage record is stored; null: only the end of the body is
+   * held back. Not sent for a cut response. Read it only when it is sent: events that follow a
+   * stream's final marker meanwhile are added to it.
    */
   readonly lastPiece: Buffer | null;
   /**
-   * Of a complete stream: the event that goes before the last piece and tells what is charged; see
-   * `StreamMeter`.
+   * For a complete stream: creates the event with the charged usage, which is sent before the last
+   * chunk; see `StreamMeter`.
    */
   readonly usageEvent?: ((usage: TokenUsage) => Buffer | null) | undefined;
-  /**
-   * Called when the last piece was sent, or will not be: what counts as held for it is given back.
-   */
+  /** Called when the last chunk was sent or dropped. Releases the memory that is counted for it. */
   readonly over?: () => void;
-  /** Why the answer was cut, null when the provider has said so itself or it was not cut. */
+  /** Why the response was cut; null: it was not cut, or the provider has sent an error itself. */
   readonly error: GatewayError | null;
   /**
-   * A cut stream's last event, which tells the client the error; absent when there is nothing more
-   * to say.
+   * Last event of a cut stream, which reports the error to the client; absent if there is none to
+   * report.
    */
   readonly cutEnding?: Buffer;
 }
 
-/** What takes the body of a usable answer, from its head on. */
+/** Relays the body of a successful response. */
 export interface AnswerRelay {
-  /** The client has got the first bytes. */
+  /** The client has received the first bytes. */
   readonly hasBegun: boolean;
-  /** Generated text was seen. */
+  /** Generated text has arrived. */
   readonly hasText: boolean;
-  /** Bytes of generated text that the client has got so far, if it is there. */
+  /** Bytes of generated text sent so far, if the client is connected. */
   readonly deliveredBytes: number;
-  /** Also after `ended` of a complete answer. */
+  /** May also be called after `ended` of a complete response. */
   data(chunk: Buffer): void;
   /**
-   * The provider ended its answer as HTTP says; `openEnded`: by the end of the connection alone,
-   * which proves nothing.
+   * The provider ended the response. `openEnded`: only the end of the connection ended it, so it
+   * may be incomplete.
    */
   end(openEnded: boolean): void;
-  /** Nothing of the answer was sent, and nothing will be. */
+  /** Drops the response. No byte of it was sent. */
   drop(): void;
   /**
-   * The answer stops here. `client_left`: nobody reads it any more; `cut`: with the error that
-   * tells the client why.
+   * Stops the response. `client_left`: the client does not read it any more. `cut`: the client gets
+   * `error`.
    */
   stop(how: 'client_left' | 'cut', error: GatewayError | null): void;
 }
 
-/** Why a body is no complete answer, as far as the body itself tells. */
+/** Why a body is incomplete or unusable, judged by the body alone. */
 export type BodyFailure = Extract<AttemptResult, { kind: 'broken_in_body' | 'unusable_body' }>;
 export const UNUSABLE: BodyFailure = { kind: 'unusable_body' };
 
-/** What a relay tells the attempt that feeds it. */
+/** Events from a relay to its attempt. */
 export interface RelayEvents {
-  /** The first byte goes to the client. */
+  /** The first byte is sent to the client. */
   begun(): void;
-  /** An event of a stream was seen; comments are none. */
+  /** An event of a stream has arrived. Comments do not count. */
   event(): void;
   /**
-   * The beginning of a stream is kept back until it shows an answer, an error, or `commit` is
-   * called; or the provider has failed, and its reason is waited for. @param msMax until `commit`
+   * The beginning of a stream is held back until it shows a response or an error, or `commit` is
+   * called. Also called when the provider has failed and may still send the reason.
+   * @param msMax time until `commit`
    */
   keptBack(commit: () => void, msMax?: number): void;
-  /** The first generated text of a stream was seen. */
+  /** The first generated text of a stream has arrived. */
   firstToken(): void;
   /** Called once. */
   ended(delivery: Delivery): void;
   /**
-   * The body is no complete answer. The client gets an error: as its answer, or as the ending of
-   * what it has got.
+   * The body is not a complete response. The client gets an error, as its response or at the end of
+   * the part that it has received.
    */
   incomplete(result: BodyFailure): void;
   /**
-   * The provider says that it has failed. True: the relay sends that on in the provider's form, and
-   * ends; false: the attempt has ended, or the relay was stopped. @param canPass there is such a
-   * form
+   * The provider reports that it has failed. True: the relay sends the error in the provider's
+   * format and ends. False: the attempt has ended, or the relay was stopped.
+   * @param canPass the error is available in the provider's format
    */
   providerFailed(said: SaidError | null, canPass: boolean): boolean;
   /** The client reads slower than the provider writes. */

@@ -5,14 +5,12 @@ import type { Deadline } from './deadlines.js';
 import type { Delivery } from './delivery.js';
 import type { Settlement } from './finish-call.js';
 
-/**
- * How long the ending of a cut answer waits to be read before its connection is destroyed anyway.
- */
+/** How long the ending of a cut response waits to be read before its connection is destroyed. */
 const CUT_UNREAD_MS_MAX = 10_000;
 
 /**
- * The last piece of an answer that was begun, and a bound on how long its bytes wait for a client
- * that does not read.
+ * Sends the last chunk of a response, and limits how long its bytes wait for a client that does not
+ * read.
  */
 export async function endAnswer(
   edge: Edge,
@@ -41,24 +39,24 @@ async function sendEnding(edge: Edge, call: AdmittedCall, delivery: Delivery, se
       endCut(call, delivery);
       return destroyUnread(edge, answer, Math.min(CUT_UNREAD_MS_MAX, edge.settings.upstreamDeadlineMs));
     case 'client_left':
-      // One that stopped reading is still there: its answer must not look complete either.
+      // A client that stopped reading is still connected. Its response must not look complete.
       return answer.destroy();
   }
 }
 
-/** The last piece, with the usage that is charged before it where the client is to be told. */
+/** The last chunk, preceded by the usage event if the client gets one. */
 function lastBytes({ lastPiece, usageEvent }: Delivery, { usage }: Settlement): Buffer | null {
   const told = usage === null ? null : (usageEvent?.(usage) ?? null);
   if (told === null) return lastPiece;
   return Buffer.concat(lastPiece === null ? [END_OF_SSE_EVENT, told] : [told, lastPiece]);
 }
 
-/** Of an event that nothing followed: it may have come without its end. */
+/** Ends the last event, which may have arrived without its blank line. */
 const END_OF_SSE_EVENT = Buffer.from('\n\n');
 
 /**
- * A cut answer must not end like a complete one; some streams show that by their last event alone
- * (docs/behaviour.md#answers): ours, or the provider's own error.
+ * Ends a cut response so that it does not look complete. Some formats show an error only by their
+ * last event (docs/behaviour.md#answers): the gateway's, or the provider's own.
  */
 function endCut({ request, parsed, row }: AdmittedCall, { cutEnding, error }: Delivery): void {
   const ending = cutEnding ?? null;

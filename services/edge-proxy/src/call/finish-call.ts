@@ -18,32 +18,32 @@ import { callTime, type AdmittedCall, type Edge } from './call.js';
 import type { Deadline } from './deadlines.js';
 
 /**
- * How long the last piece waits for its record, and for its slot to be given back
+ * Longest wait of the last chunk for its record, and for the release of its slot
  * (docs/behaviour.md#answers).
  */
 const RECORD_WAIT_MS = 2_000;
 const RELEASE_WAIT_MS = 200;
 
-/** How a call that was admitted has ended. */
+/** How an admitted call has ended. */
 export interface CallEnding {
   readonly ended: CallEnd;
   readonly meter: MeterResult | null;
-  /** The status that the client got, null if none. */
+  /** The status that the client received; null if none. */
   readonly status: number | null;
-  /** The source whose answer was relayed. */
+  /** The source whose response was relayed. */
   readonly source: string | null;
 }
 
-/** What an answer's last piece waits for. */
+/** The confirmations for which the last chunk waits. */
 export interface Settlement {
-  /** Resolves when the stream has the event, at the latest after {@link RECORD_WAIT_MS}. */
+  /** Resolves when the event is in the stream, at the latest after {@link RECORD_WAIT_MS}. */
   readonly recorded: Promise<void>;
   /**
-   * Resolves when the hold is released, at the latest after {@link RELEASE_WAIT_MS}; of a charged
-   * call at once where there is room for others beside it.
+   * Resolves when the hold is released, at the latest after {@link RELEASE_WAIT_MS}. Resolves at
+   * once for a charged call if the account has room for further calls.
    */
   readonly released: Promise<void>;
-  /** What is charged; null: nothing is. */
+  /** The charged usage; null: the call is not charged. */
   readonly usage: TokenUsage | null;
 }
 
@@ -51,10 +51,10 @@ const NOTHING = Promise.resolve();
 const NOTHING_TO_WAIT_FOR: Settlement = { recorded: NOTHING, released: NOTHING, usage: null };
 
 /**
- * The one record of a call: its event is frozen and published, its hold released, both at once
- * (docs/protocol.md#r4). A hold that is released void is gone at once, and nobody would miss the
- * record of an edge that dies now: where there is to be one, the stream has it first. A call that
- * was sent to no source leaves no record; its hold is released void.
+ * Finishes a call: creates and publishes its usage event, and releases its hold
+ * (docs/protocol.md#r4). For a charged call both happen concurrently. A void release removes the
+ * hold at once, so the event is stored first: otherwise the record would be lost if this edge
+ * crashed. A call that was sent to no source has no record; its hold is released void.
  */
 export function finishCall(edge: Edge, call: AdmittedCall, ending: CallEnding): Settlement {
   const { held, price } = call;
@@ -84,7 +84,8 @@ export function finishCall(edge: Edge, call: AdmittedCall, ending: CallEnding): 
   const isCharged = charge.outcome === 'settled';
   const release = { outcome: isCharged ? 'ok' : 'void', amountNanoUsd: event.amountNanoUsd } as const;
   const recorded = new Confirmation(edge, RECORD_WAIT_MS, 'record');
-  // A client that calls again at once must meet neither its own slot nor its own worst case.
+  // If the client sends another request at once, the slot and worst case of this call must not
+  // refuse it.
   const mayMeetIt = !isCharged || edge.admissionClient.mayMeetOwnHold(held.hold.account, call.roomLeft);
   const released = mayMeetIt ? new Confirmation(edge, RELEASE_WAIT_MS, 'release') : null;
   edge.journal.append(shardOfBucket(held.bucket), event, () => {
@@ -99,7 +100,10 @@ export function finishCall(edge: Edge, call: AdmittedCall, ending: CallEnding): 
 
 const VOID = { outcome: 'void', amountNanoUsd: 0 } as const;
 
-/** The class and units that a response is billed as. The operator is told what has no price. */
+/**
+ * Returns the class and units that a response is billed for. Reports those without a price to the
+ * operator.
+ */
 function servedBy(
   edge: Edge,
   { id, reading, parsed }: AdmittedCall,
@@ -115,7 +119,10 @@ function servedBy(
   return finding;
 }
 
-/** `released` is confirmed when the slot is given back; null: nothing waits for that. */
+/**
+ * Sends the release. `released` is confirmed when the slot is released; null: no response waits for
+ * it.
+ */
 function sendRelease(
   edge: Edge,
   parent: Span,
@@ -130,7 +137,10 @@ function sendRelease(
   });
 }
 
-/** Until the stream has the event; billing's spans go on from here. */
+/**
+ * Starts the span of the usage event, which ends when the event is in the stream. Billing's spans
+ * continue its trace.
+ */
 function startSendSpan(call: AdmittedCall): Span {
   return startSpan(`send ${usageEvents.stream}`, {
     parent: call.span.traceparent,
@@ -185,7 +195,7 @@ function eventOf(
   return traceparent === undefined ? event : { ...event, traceparent };
 }
 
-/** Adds what the provider says that it charges, and counts how far the computed cost is from it. */
+/** Adds the cost that the provider reports, and records its difference from the computed cost. */
 function withReportedCost({ metrics }: Edge, { meter }: CallEnding, attempt: AttemptRecord): AttemptRecord {
   const reported = meter?.said?.costNanoUsd;
   if (reported === undefined) return attempt;
@@ -198,7 +208,10 @@ function withReportedCost({ metrics }: Edge, { meter }: CallEnding, attempt: Att
   return { ...attempt, reportedCostNanoUsd: reported };
 }
 
-/** By all sources of the model that serve the endpoint, as admission computes the hold. */
+/**
+ * Computes the bounds over all sources of the model that serve the endpoint, as admission does for
+ * the hold.
+ */
 export function figuresOf({ catalog }: Edge, { parsed: { model }, row }: AdmittedCall): BoundFigures {
   const serving = catalog.sourcesOf(model).filter(({ endpoints }) => endpoints.includes(row.path));
   return boundFigures(
@@ -207,7 +220,7 @@ export function figuresOf({ catalog }: Edge, { parsed: { model }, row }: Admitte
   );
 }
 
-/** What a last piece waits for, but not longer than `ms`; a wait that was too short is counted. */
+/** A confirmation with a timeout of `ms`. Each expired timeout is counted. */
 class Confirmation {
   readonly came: Promise<void>;
   readonly #deadline: Deadline;

@@ -14,14 +14,14 @@ import { operationOf } from './model-metrics.js';
 import { writeError } from '../http/write-error.js';
 
 /**
- * A decision that cannot be made for overload is a 500 (docs/behaviour.md#overload): clients repeat
- * such with a growing delay.
+ * Sent with status 500 if the edge is overloaded (docs/behaviour.md#overload): clients retry a 500
+ * with increasing delay.
  */
 const OVERLOAD_TEXT = 'The gateway is overloaded. Try again in a moment.';
 
 /**
- * One call, from its head to its last piece. The phases stand here in their order; what was
- * admitted is always settled, whatever happens between.
+ * Handles one call from its head to its last chunk. An admitted call is always finished, whatever
+ * happens in between.
  */
 export async function handleModelCall(edge: Edge, row: EndpointRow, request: ClientRequest): Promise<void> {
   const begunAtMs = edge.deadlines.nowMs();
@@ -49,7 +49,10 @@ export async function handleModelCall(edge: Edge, row: EndpointRow, request: Cli
   }
 }
 
-/** Attempt, relay, settle, last piece. Gives the status that the client got. */
+/**
+ * Attempts, relays, finishes the call and sends the last chunk. Returns the status that the client
+ * received.
+ */
 async function serveAdmitted(edge: Edge, call: AdmittedCall): Promise<number | null> {
   if (call.held !== null) edge.running.add(call.held);
   let result: CallResult;
@@ -158,8 +161,8 @@ function endingOf(call: AdmittedCall, result: CallResult): CallEnding {
 }
 
 /**
- * Of a call that was sent and whose client did not wait for the answer: its provider charges the
- * input at least.
+ * For a call that was sent and whose client left before the response. The provider charges at least
+ * the input.
  */
 const NOTHING_DELIVERED: MeterResult = { usage: null, problem: 'absent', deliveredBytes: 0, finished: false };
 
@@ -175,7 +178,7 @@ function refuse(edge: Edge, row: EndpointRow, request: ClientRequest, error: Gat
 }
 
 /**
- * Whether the call is traced is decided first; nothing is made for one that is not
+ * Decides whether the call is traced. An untraced call has no spans
  * (docs/decisions/0029-a-call-is-traced-or-nothing-is-made.md).
  */
 function startCallSpan(edge: Edge, row: EndpointRow, request: ClientRequest): Span {
@@ -196,10 +199,7 @@ function startCallSpan(edge: Edge, row: EndpointRow, request: ClientRequest): Sp
   });
 }
 
-/**
- * A client that got no answer has no status; what the client did wrong is no fault of the server's
- * span.
- */
+/** Sets no status if the client received none. Only a 5xx marks the server's span as failed. */
 function endCallSpan(span: Span, status: number | null): void {
   if (status !== null) span.set({ 'http.response.status_code': status });
   if (status !== null && status >= 500) span.fail(String(status));
@@ -220,9 +220,9 @@ async function admitTraced(edge: Edge, call: Call): Promise<Admission> {
 }
 
 /**
- * Remembers that the account got the IDs of a response which its provider keeps, and from which
- * source. What is returned is to be waited for before the last chunk, so that the client's next
- * request finds them at any edge; null: there is nothing to wait for.
+ * Stores the IDs of a response that its provider keeps, with the account and the source. The last
+ * chunk must wait for the returned promise, so that every edge finds the IDs in the client's next
+ * request. Null: nothing to wait for.
  */
 export function rememberAnswer(
   edge: Pick<Edge, 'answers' | 'metrics' | 'log'>,

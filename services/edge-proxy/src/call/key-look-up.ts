@@ -10,14 +10,17 @@ import type {
 } from '../ports.js';
 import type { Edge } from './call.js';
 
-/** A key as admission is asked about it, and who presents it. */
+/** The digests of a presented key, and the client that presents it. */
 export interface PresentedDigests {
   readonly request: Pick<ClientRequest, 'client'>;
-  /** The first stands for the key: the others are of the same secret. */
+  /** The first one identifies the key; the others are digests of the same secret. */
   readonly digests: readonly string[];
 }
 
-/** Whose key it is; null: nobody has confirmed it lately. Or why admission is not asked. */
+/**
+ * `ask`: admission may be queried; `account` is null if the key was not confirmed recently.
+ * `error`: the key is not looked up.
+ */
 export type LookUp =
   { readonly kind: 'ask'; readonly account: string | null } | { readonly kind: 'error'; readonly error: GatewayError };
 
@@ -27,9 +30,9 @@ type Outcome =
   | { readonly kind: 'admitted' | 'opened' | 'authorized' | 'usage'; readonly account: string };
 
 /**
- * Whether admission may be asked for a key: always for one that it confirmed lately; else 429 when
- * the key's network presented too many that nobody has. The key may be good, so the client is told
- * to try again, and nothing is broken, so it is no 500.
+ * Decides whether admission may be queried for a key. Always true for a key that was confirmed
+ * recently. Otherwise the error is 429 if the client's network presented too many unknown keys: the
+ * key may be valid, so the client should retry, and a 500 would report a fault.
  */
 export function lookUpOf(
   { knownKeys, unknownKeys, metrics }: Pick<Edge, 'knownKeys' | 'unknownKeys' | 'metrics'>,
@@ -41,11 +44,11 @@ export function lookUpOf(
   const waitSeconds = account === null ? unknownKeys.ask(request.client, digest, nowMs) : null;
   if (waitSeconds === null) return { kind: 'ask', account };
   metrics.unknownKey('unasked');
-  const text = `Too many keys that nobody has came from your network, so this key was not looked up. Try again in ${waitSeconds} s.`;
+  const text = `Your network sent too many unknown API keys, so this key was not looked up. Try again in ${waitSeconds} s.`;
   return { kind: 'error', error: gatewayError('rate_limited', text, { retryAfterSeconds: waitSeconds }) };
 }
 
-/** Remembers whose key it is, or that it is nobody's any more. */
+/** Remembers the account of a key, or that the key is invalid. */
 export function noteKey(
   { knownKeys, unknownKeys, metrics }: Pick<Edge, 'knownKeys' | 'unknownKeys' | 'metrics'>,
   { digests }: PresentedDigests,
@@ -59,14 +62,15 @@ export function noteKey(
   }
   const { row: rank } = outcome;
   const isNobodys = rank === REFUSAL.invalid_api_key;
-  // From `rate_limited` on a key exists, and its account may call.
+  // Refusals from this rank on are for valid keys whose account may call.
   const wasKnown = rank < REFUSAL.rate_limited && knownKeys.refused(digest);
   if (!isNobodys || wasKnown) unknownKeys.exempt(digest);
   if (isNobodys) metrics.unknownKey('refused');
 }
 
 /**
- * What admission answers about the key of a list, or why it was not asked; null: nobody answered.
+ * Queries admission about a key for the model list and similar endpoints. Returns its reply, or why
+ * it was not queried; null: no reply.
  */
 export async function askForKey<Answer extends AuthorizeAnswer | UsageAnswer>(
   edge: Edge,
@@ -87,14 +91,14 @@ export async function askForKey<Answer extends AuthorizeAnswer | UsageAnswer>(
 export type PresentedKey =
   | { readonly kind: 'key'; readonly key: string }
   | { readonly kind: 'missing' }
-  /** Two Bearers, or two of x-api-key: nobody can say which one counts. */
+  /** Two Bearer headers, or two x-api-key headers. */
   | { readonly kind: 'ambiguous' };
 
 const BEARER = /^bearer(?=[ \t])/i;
 
 /**
- * The key that a request presents (specification, Authentication): a Bearer wins over x-api-key;
- * another scheme is ignored and an empty Bearer counts as absent.
+ * The key that a request presents (specification, Authentication). A Bearer token takes precedence
+ * over x-api-key. Another scheme is ignored; an empty Bearer counts as absent.
  */
 export function presentedKey(headers: ClientHeaders): PresentedKey {
   if (headers.hasTwoAuthorizations) return { kind: 'ambiguous' };
@@ -105,7 +109,7 @@ export function presentedKey(headers: ClientHeaders): PresentedKey {
   return apiKey === '' ? { kind: 'missing' } : { kind: 'key', key: apiKey };
 }
 
-/** What follows `Bearer`; empty when there is nothing, or another scheme. */
+/** The text after `Bearer`; empty if it is missing or the scheme is another one. */
 export function bearerIn(authorization: string): string {
   return BEARER.test(authorization) ? authorization.slice('bearer'.length).trim() : '';
 }

@@ -1,21 +1,22 @@
-/** Digests of one generation; two are kept. */
+/** Digests in one generation. The two latest generations are kept. */
 const DIGESTS_MAX = 10_000;
 
 /**
- * The keys that admission confirmed last, by their digests, and whose they are. A hint only: it
- * decides how much is read of a body before admission is asked, where that is counted, and that
- * admission is asked whatever else the key's network presents; never whether a call may be made.
+ * The digests of keys that admission confirmed recently, and their accounts. They are only a hint.
+ * They decide how much of a body is read before admission, to which account it is counted, and that
+ * the key is looked up even if its network presented many unknown keys. They never decide whether a
+ * call is admitted.
  */
 export class KnownKeys {
   #recent = new Map<string, string>();
   #before = new Map<string, string>();
 
-  /** Digests that are remembered. */
+  /** Number of remembered digests. */
   get size(): number {
     return this.#recent.size + this.#before.size;
   }
 
-  /** Whose key it is; null: it is not among those confirmed last. */
+  /** The account of the key; null: the key was not confirmed recently. */
   accountOf(digest: string): string | null {
     return this.#recent.get(digest) ?? this.#before.get(digest) ?? null;
   }
@@ -26,7 +27,7 @@ export class KnownKeys {
     this.#recent.set(digest, account);
   }
 
-  /** Admission does not take it any more. Whether it was known. */
+  /** Removes a key that admission refused. Returns whether it was known. */
   refused(digest: string): boolean {
     const wasRecent = this.#recent.delete(digest);
     return this.#before.delete(digest) || wasRecent;

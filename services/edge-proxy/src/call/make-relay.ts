@@ -8,12 +8,13 @@ import { PlainRelay } from './relay-plain.js';
 import { StreamRelay } from './relay-stream.js';
 
 /**
- * With more running calls a complete plain body is sent in one piece, when its record is stored:
- * the first byte comes a little later, and the edge saves a tenth of its work.
+ * With at most this many running calls, a complete non-streamed body is sent before its record is
+ * stored. With more, it is sent as one chunk afterwards: the first byte is a little later, and the
+ * edge saves a tenth of its work.
  */
 const EARLY_CALLS_MAX = 8;
 
-/** What takes the body of a usable answer of this source, whose head is `headers`. */
+/** Creates the relay for a successful response of this source with these `headers`. */
 export function makeRelay(
   edge: Edge,
   call: AdmittedCall,

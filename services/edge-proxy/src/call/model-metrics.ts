@@ -3,14 +3,14 @@ import { histogram } from '@gateway/service-kit';
 import type { EndpointRow } from '../formats/endpoints.js';
 import type { CallEnd } from '../pricing/charge.js';
 
-/** The semantic conventions for generative AI give names, labels and buckets of these metrics. */
+/** Names, labels and buckets follow the semantic conventions for generative AI. */
 const TOKENS = [1, 4, 16, 64, 256, 1_024, 4_096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216, 67_108_864];
 const DURATION_S = [
   0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92, 163.84, 327.68, 655.36,
 ];
 const FIRST_TOKEN_S = [0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30, 60];
 
-/** No error has no label: to Prometheus an empty value is none. */
+/** A complete response has an empty label, which Prometheus treats as absent. */
 const ERROR_TYPES = {
   complete: '',
   cut: 'cut',
@@ -18,14 +18,14 @@ const ERROR_TYPES = {
   client_left: 'client_left',
 } as const satisfies Record<CallEnd, string>;
 
-/** What models were used for. Models and providers are no labels: both grow with the catalog. */
+/** Metrics of model usage. Models and providers are not labels: both grow with the catalog. */
 export interface ModelMetrics {
   /**
-   * A call that was admitted has ended; seconds from its arrival. `usage` null: the provider told
+   * An admitted call has ended, `seconds` after its arrival. `usage` null: the provider reported
    * none.
    */
   operationEnded(row: EndpointRow, ended: CallEnd, seconds: number, usage: TokenUsage | null): void;
-  /** The first generated text of a stream has come, so many seconds after the call. */
+  /** The first generated text of a stream has arrived, `seconds` after the call. */
   firstToken(row: EndpointRow, seconds: number): void;
 }
 
@@ -37,7 +37,7 @@ export function makeModelMetrics(): ModelMetrics {
   });
   const durations = histogram(
     'gen_ai_client_operation_duration_seconds',
-    'Time from the arrival of an admitted call to the end of its answer',
+    'Time from the arrival of an admitted call to the end of its response',
     DURATION_S,
     { ...operation, error_type: Object.values(ERROR_TYPES) },
   );
@@ -60,13 +60,13 @@ export function makeModelMetrics(): ModelMetrics {
 }
 
 /**
- * What the endpoints do, in the words of the semantic conventions for generative AI; counting has
- * no word there.
+ * Operation names of the semantic conventions for generative AI. The conventions have no name for
+ * token counting.
  */
 export const OPERATIONS = ['chat', 'text_completion', 'embeddings', 'count_tokens'] as const;
 export type Operation = (typeof OPERATIONS)[number];
 
-/** The name that the semantic conventions for generative AI have for what an endpoint does. */
+/** Returns the operation name of an endpoint. */
 export function operationOf({ kind, format }: Pick<EndpointRow, 'kind' | 'format'>): Operation {
   if (kind === 'embedding') return 'embeddings';
   if (format === 'token_count') return 'count_tokens';

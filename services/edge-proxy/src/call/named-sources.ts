@@ -7,14 +7,14 @@ import type { AdmittedCall, Edge } from './call.js';
 const UNREADABLE_TEXT = 'The IDs in the request could not be looked up. Try again.';
 const NOTHING_KNOWN: ReadonlyMap<string, string> = new Map();
 
-/** What of a call decides. */
+/** The part of a call that {@link namedSources} reads. */
 interface NamingCall extends Pick<AdmittedCall, 'account'> {
   readonly parsed: Pick<AdmittedCall['parsed'], 'answers'>;
 }
 
 /**
- * Of these sources those that may get a call which names stored objects; an error if no source may,
- * or if it cannot be found out (docs/behaviour.md#stored-objects).
+ * Filters the sources that may get a call which names stored objects. Returns an error if no source
+ * may, or if the lookup failed (docs/behaviour.md#stored-objects).
  */
 export async function namedSources(
   edge: Pick<Edge, 'answers'>,

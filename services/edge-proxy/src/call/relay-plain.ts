@@ -8,9 +8,9 @@ import type { ClientAnswer } from '../ports.js';
 import { UNUSABLE, type AnswerRelay, type Delivery, type RelayEvents } from './delivery.js';
 
 /**
- * A plain body is held until it is complete up to this size; a larger one is relayed
- * (docs/behaviour.md#answers), and so is one that comes while all held ones have reached their
- * bound.
+ * Largest non-streamed body that is held until it is complete. A larger body is relayed while it
+ * arrives (docs/behaviour.md#answers), and so is every body while the total of held bodies is at
+ * its limit.
  */
 const HELD_BYTES_MAX = 1024 * 1024;
 
@@ -20,30 +20,30 @@ export interface PlainRelayParts {
   readonly answer: ClientAnswer;
   /** Name, value, name, value; without a length. */
   readonly headers: readonly string[];
-  /** As the provider announced it, null when it did not. */
+  /** Content length from the provider; null if it was not sent. */
   readonly contentLength: number | null;
   readonly reader: AnswerReader;
   readonly counting: Counting;
   readonly events: RelayEvents;
-  /** Whether a complete body is sent before its record is stored, all but the last byte. */
+  /** Whether a complete body, without its last byte, is sent before its record is stored. */
   readonly sendsEarly: () => boolean;
 }
 
 /**
- * Relays a plain answer. Nothing goes to the client before the body is complete or has become too
- * large to be held, so that a break is an error and not a truncated 200. A body that is too large
- * is read while it is relayed. If it begins with an error, it is withheld, and is an error like a
- * small one. The last byte is the last piece: it waits for the record.
+ * Relays a non-streamed response. Nothing is sent before the body is complete or too large to be
+ * held, so that a broken connection gives an error and not a truncated 200. A large body is parsed
+ * while it is relayed. If it begins with an error, it is withheld and handled like a small error.
+ * The last byte is the last chunk: it waits for the record.
  */
 export class PlainRelay implements AnswerRelay {
   readonly #parts: PlainRelayParts;
   #chunks: Buffer[] = [];
   #bytes = 0;
-  /** This body's part of {@link HELD_ANSWERS}. */
+  /** This body's bytes in {@link HELD_ANSWERS}. */
   #heldBytes = 0;
-  /** What is kept of a body that is too large to be held; null: it is held. */
+  /** Parser of a body that is too large to be held; null: the body is held. */
   #reducer: JsonReducer | null = null;
-  /** The last byte so far of a relayed body. */
+  /** The latest byte of a relayed body, which is held back. */
   #tail: Buffer | null = null;
   #isWithheld = false;
   #isOver = false;
@@ -53,7 +53,7 @@ export class PlainRelay implements AnswerRelay {
     this.#parts = parts;
   }
 
-  /** Nothing of a plain body is read before its end. */
+  /** A held body is not parsed before its end. */
   get hasText(): boolean {
     return this.hasBegun;
   }
@@ -108,7 +108,7 @@ export class PlainRelay implements AnswerRelay {
   }
 
   /**
-   * What goes to the client of an answer that is none; null: nothing does, and the attempt knows.
+   * The error that is sent to the client; null: nothing is sent, and the attempt has been notified.
    */
   #failedBody({ failure }: MeterResult): Buffer | null {
     const { events } = this.#parts;
@@ -144,7 +144,7 @@ export class PlainRelay implements AnswerRelay {
     this.#heldBytes = 0;
   }
 
-  /** Writes all but the last byte, which may be the end. */
+  /** Writes all but the last byte, which may be the end of the body. */
   #relay(chunk: Buffer): void {
     const head = chunk.subarray(0, -1);
     const bytes = this.#tail === null ? head : Buffer.concat([this.#tail, head]);
@@ -160,7 +160,7 @@ export class PlainRelay implements AnswerRelay {
     return reader.readPlain(body, counting);
   }
 
-  /** Of a body that stops here: nothing of one that was held is with the client. */
+  /** Reads a body that stops here. If the body was held, no byte of it was delivered. */
   #readSoFar(): MeterResult {
     if (this.#reducer === null || !this.hasBegun) return NOTHING_READ;
     const { failure: _failure, ...read } = this.#parts.reader.readPlain(this.#reducer.soFar(), this.#parts.counting);

@@ -9,17 +9,17 @@ import type { ClientAnswer } from '../ports.js';
 import { UNUSABLE, type AnswerRelay, type BodyFailure, type Delivery, type RelayEvents } from './delivery.js';
 
 /**
- * What comes before an event that shows an answer is kept back up to this size: of such a beginning
- * a response is repeated whole.
+ * Most bytes that are held back before an event shows a response. The early events of some formats
+ * contain the whole response object.
  */
 const BEGINNING_BYTES_MAX = 256 * 1024;
-/** How long the reason of a failure that gave none is waited for: see {@link explained}. */
+/** Time limit for the reason of a failure that gave none: see {@link explained}. */
 const REASON_MS_MAX = 2_000;
-/** Bytes that follow the final marker and are sent with it; what is beyond them is dropped. */
+/** Most bytes after the final marker that are sent with it. Further bytes are dropped. */
 const FOLLOWING_BYTES_MAX = 64 * 1024;
 /**
- * Bytes of a long event that are held back until more of it comes: the client must not get its end
- * before the event is known not to be the final marker.
+ * Bytes of a long event that are held back until more of it arrives. The client must not receive
+ * the end of an event that may be the final marker.
  */
 const TAIL_BYTES = 256;
 const LF = 0x0a;
@@ -27,7 +27,7 @@ const CR = 0x0d;
 const NOTHING = Buffer.alloc(0);
 const BROKEN: BodyFailure = { kind: 'broken_in_body' };
 const UNKNOWN_FAILURE: ProviderFailure = { said: null, relayed: null };
-/** Ends the event of which some was sent, so that what follows is one of its own. */
+/** Ends a partly sent event, so that the following bytes form their own event. */
 const END_OF_SSE_EVENT = Buffer.from('\n\n');
 
 export interface StreamRelayParts {
@@ -36,47 +36,47 @@ export interface StreamRelayParts {
   readonly headers: readonly string[];
   readonly reader: AnswerReader;
   readonly metering: StreamMeterOptions;
-  /** The gateway's id: a cut stream's ending names it. */
+  /** The gateway's request ID, which the ending of a cut stream contains. */
   readonly requestId: string;
   readonly events: RelayEvents;
 }
 
 /**
  * Relays a stream event by event. Events that arrive together are written together. The final
- * marker is held back as the last piece, with every event that follows before it is sent. The usage
- * chunk that only the gateway asked for is taken out. A long event is relayed in pieces while it is
- * read; of a final one, the last piece is held back. A long event that is known to be an error
- * before any of it was relayed is withheld: the client gets the cleaned part that was kept of it.
+ * marker is held back as the last chunk, with every event that follows before it is sent. The usage
+ * chunk that only the gateway requested is removed. A long event is relayed in parts while it is
+ * read; the last part of a final event is held back. A long event that turns out to be an error
+ * before any of it was relayed is withheld: the client gets a cleaned part of it.
  */
 export class StreamRelay implements AnswerRelay {
   readonly #parts: StreamRelayParts;
   readonly #splitter: EventSplitter;
   readonly #meter: StreamMeter;
   /**
-   * Events that were not sent yet: comments and early events. Their bytes are this stream's part of
-   * {@link HELD_BEGINNINGS}.
+   * Comments and early events that were not sent yet. Their bytes count in {@link HELD_BEGINNINGS}.
    */
   #kept: Buffer[] = [];
   #keptBytes = 0;
   #hasEvent = false;
   /**
-   * The answer goes to the client: an event has shown one, or too much or too long was kept back.
+   * Whether the response goes to the client: an event has shown one, or the limit for held bytes or
+   * time was reached.
    */
   #isDecided = false;
-  /** The final marker and the events that followed it; null before it came. */
+  /** The final marker and the events after it; null before the marker. */
   #lastPiece: Buffer[] | null = null;
   #lastPieceBytes = 0;
-  /** The provider has failed and gave no reason: the next event may. */
+  /** A failure without a reason. The next event may contain the reason. */
   #unexplained: ProviderFailure | null = null;
-  /** Of the event before. */
+  /** Whether the previous event was passed, and whether it ended in CR. */
   #hasPassed = true;
   #endedInCr = false;
-  /** The last pieces of a long event, which are not relayed yet: {@link TAIL_BYTES}. */
+  /** The last parts of a long event that were not relayed yet: {@link TAIL_BYTES}. */
   #tail: Buffer[] = [];
   #tailBytes = 0;
-  /** No more of the current long event is relayed: it is an error. */
+  /** The current long event is an error, so it is not relayed further. */
   #isWithheld = false;
-  /** Some of an event was relayed, and its end was not. */
+  /** A part of an event was relayed, but not its end. */
   #isInsideEvent = false;
   #isOver = false;
   #hasToken = false;
@@ -110,8 +110,8 @@ export class StreamRelay implements AnswerRelay {
     if (this.#isOver) return;
     if (this.#unexplained !== null) return this.#fail([], this.#unexplained);
     if (!this.#hasEvent && !openEnded) return this.#parts.events.incomplete(UNUSABLE);
-    // A proper end alone proves nothing either: a stream with neither marker nor finish reason
-    // stopped in the middle.
+    // A regular end of the body is not enough: a stream without a marker or finish reason was
+    // interrupted.
     if (this.#meter.result().finished) this.#finish('complete', null);
     else this.#parts.events.incomplete(BROKEN);
   }
@@ -121,7 +121,7 @@ export class StreamRelay implements AnswerRelay {
     this.#takeKept();
   }
 
-  /** Sends what is kept back, and what follows: from now on it is this provider's answer. */
+  /** Sends the held events. From now on the client gets the response of this provider. */
   commit(): void {
     if (this.#isOver || this.hasBegun) return;
     this.#isDecided = true;
@@ -132,7 +132,7 @@ export class StreamRelay implements AnswerRelay {
     if (!this.#isOver) this.#finish(how, error);
   }
 
-  /** @param isRest the stream has ended inside this event */
+  /** @param isRest the stream ended within this event */
   #relay(sseEvents: readonly SseEvent[], isRest = false): void {
     const passing: Buffer[] = [];
     const wasUnexplained = this.#unexplained !== null;
@@ -157,10 +157,10 @@ export class StreamRelay implements AnswerRelay {
         continue;
       }
       if (failure !== null || this.#isWithheld) return this.#fail(passing, failure ?? UNKNOWN_FAILURE);
-      // Half an event is nothing to a client, and would run into the ending of a cut stream.
+      // A client cannot use half an event, and it would merge with the ending of a cut stream.
       if (isRest && !this.#meter.result().finished) return;
       this.#isInsideEvent = false;
-      // A final marker may be told by its name alone.
+      // A final marker may have only an event name and no data.
       if (sseEvent.data !== null || final) this.#hear(early);
       if (final) {
         this.#send(passing);
@@ -171,7 +171,7 @@ export class StreamRelay implements AnswerRelay {
       if (bytes.length > 0) passing.push(bytes);
     }
     this.#send(passing);
-    // After what came before it: its beginning, sent or kept back, has other bounds.
+    // Must come after the send, which may set the time limit of the beginning.
     if (this.#unexplained !== null && !wasUnexplained) this.#awaitReason(this.#unexplained);
   }
 
@@ -188,8 +188,8 @@ export class StreamRelay implements AnswerRelay {
   }
 
   /**
-   * The provider reports that it has failed. The client gets that in the provider's form if it may,
-   * and if it has not got a part of that event already.
+   * Handles a failure that the provider reports. The client gets it in the provider's format if the
+   * attempt allows it and no part of that event was sent.
    */
   #fail(passing: Buffer[], { said, relayed }: ProviderFailure): void {
     this.#send(passing);
@@ -200,7 +200,7 @@ export class StreamRelay implements AnswerRelay {
     this.#finish('cut', null);
   }
 
-  /** The pieces of a long event that are relayed now. */
+  /** Returns the parts of a long event that are relayed now. */
   #takePiece(piece: SseEvent): Buffer[] {
     if (piece.data !== null) this.#hear(true);
     this.#isWithheld ||= this.#unexplained !== null || startsError(piece);
@@ -219,7 +219,7 @@ export class StreamRelay implements AnswerRelay {
     this.#isInsideEvent ||= pieces.length > 0;
   }
 
-  /** The bytes of an event; of a long one, those that were not relayed yet. */
+  /** Returns the bytes of an event; for a long event, those that were not relayed yet. */
   #bytesOf({ bytes, endsLong }: SseEvent): Buffer {
     if (endsLong !== true) return bytes;
     const tail = this.#tail;
@@ -229,8 +229,8 @@ export class StreamRelay implements AnswerRelay {
   }
 
   /**
-   * The bytes that go to the client of an event. The LF of a CRLF that was cut in two before it
-   * goes with the event before.
+   * Returns the bytes of an event that are sent. If a CRLF was split between two chunks, its LF
+   * belongs to the previous event.
    */
   #passingOf(bytes: Buffer, pass: boolean): Buffer {
     if (bytes.length === 0) return bytes;
@@ -242,7 +242,10 @@ export class StreamRelay implements AnswerRelay {
     return hasPassed ? bytes.subarray(0, 1) : bytes.subarray(1);
   }
 
-  /** What comes after the final marker: whole events, so that no client meets half of one. */
+  /**
+   * Adds the events after the final marker. Only whole events are added, so that the client never
+   * gets half of one.
+   */
   #follow(chunk: Buffer): void {
     if (this.#lastPiece === null) return;
     const lf = this.#splitter.takeLf(chunk);
@@ -255,7 +258,7 @@ export class StreamRelay implements AnswerRelay {
     if (bytes.length > 0 && this.#lastPieceBytes <= FOLLOWING_BYTES_MAX) this.#lastPiece?.push(bytes);
   }
 
-  /** Null: an event is too long, and nothing more can be read. */
+  /** Splits a chunk into events; null: an event is too long, and the rest cannot be read. */
   #split(chunk: Buffer): SseEvent[] | null {
     try {
       return this.#splitter.push(chunk);
@@ -272,7 +275,7 @@ export class StreamRelay implements AnswerRelay {
     if (!this.#parts.answer.write(bytes)) this.#parts.events.pause();
   }
 
-  /** An event that shows an answer opens it; what came before it goes out in front of it. */
+  /** Begins the response if an event shows one. The held events are sent first. */
   #mayBegin(sseEvents: Buffer[]): boolean {
     if (!this.#isDecided && this.#keep(sseEvents)) return false;
     this.#isDecided = true;
@@ -281,7 +284,7 @@ export class StreamRelay implements AnswerRelay {
     return true;
   }
 
-  /** False: it does not fit. */
+  /** Holds events back. False: they exceed a limit. */
   #keep(sseEvents: readonly Buffer[]): boolean {
     let bytes = 0;
     for (const sseEvent of sseEvents) bytes += sseEvent.length;

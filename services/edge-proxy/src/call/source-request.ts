@@ -4,29 +4,29 @@ import { addsStreamUsage, forwardBody, ruleFor } from '../parse/forward-body.js'
 import type { ClientHeaders, OpenedSource, SourceRequest } from '../ports.js';
 import type { AdmittedCall, SourceReading } from './call.js';
 
-/** The one query parameter that is passed on (docs/behaviour.md#paths). */
+/** The only query parameter that is forwarded (docs/behaviour.md#paths). */
 const BETA_PARAMETER = /(?:^|&)(beta=[A-Za-z0-9._~-]{0,64})(?=&|$)/;
 
 /**
- * The version of the messages protocol for clients that name none: the contract asks none of them,
- * providers do. A source whose provider has another names it among its headers.
+ * Version of the messages protocol for clients that send none. The specification does not require
+ * it, but providers do. A source with another version sets it in its own headers.
  */
 const ANTHROPIC_VERSION_DEFAULT = '2023-06-01';
 
 /**
- * Who asks: firewalls of providers refuse requests of nobody. A source's own headers may name
- * another.
+ * User agent. Provider firewalls reject requests without one. A source's own headers may replace
+ * it.
  */
 const USER_AGENT = 'model-gateway/1';
 
 /**
- * What is sent to a source: the allow-listed headers, the source's own, and the body with its model
- * replaced.
+ * Builds the request to a source: the allow-listed headers, the source's own headers, and the body
+ * with the model replaced.
  */
 export function sourceRequest(call: AdmittedCall, opened: OpenedSource, freshConnection: boolean): SourceRequest {
   const { source, origin, headers } = opened;
   const addStreamUsage = addsStreamUsage(call.parsed, source.streamUsage);
-  if (call.body === null) throw new Error('the body was freed before the last source was asked');
+  if (call.body === null) throw new Error('the request body was freed before the last attempt');
   return {
     origin,
     path: pathOf(opened, call),
@@ -50,13 +50,13 @@ function pathOf({ source, basePath }: OpenedSource, { row, parsed, request: { qu
 }
 
 /**
- * The allow-list (docs/behaviour.md#requests-to-sources). Everything else of the client stays here,
- * its key first of all.
+ * The allow-list (docs/behaviour.md#requests-to-sources). All other client headers are dropped,
+ * above all the key.
  */
 function forwardedHeaders({ request, row: { style }, reading }: AdmittedCall, { source }: OpenedSource): string[] {
   const client: ClientHeaders = request.headers;
-  // Not the client's own content type: a character set or another parameter could make the provider
-  // read another body than was checked.
+  // Does not forward the client's content type: with a character set or another parameter, the
+  // provider could interpret the body differently than the gateway did.
   const headers = ['content-type', 'application/json', 'accept-encoding', 'identity', 'user-agent', USER_AGENT];
   if (client.accept !== undefined) headers.push('accept', client.accept);
   if (client.openaiBeta !== undefined) headers.push('openai-beta', client.openaiBeta);
@@ -69,10 +69,10 @@ function forwardedHeaders({ request, row: { style }, reading }: AdmittedCall, { 
   return headers;
 }
 
-/** Printable ASCII, which no parser reads in two ways. */
+/** Printable ASCII, which all parsers read in the same way. */
 const FORWARDED_VALUE = new RegExp(`^[\\x20-\\x7e]{1,${FORWARDED_VALUE_LENGTH_MAX}}$`);
 
-/** Adds the client's headers that the source's list names, the first of each name. */
+/** Adds the client's headers that are on the source's list, the first of each name. */
 function addListed(
   headers: string[],
   raw: readonly string[],
@@ -88,14 +88,14 @@ function addListed(
   }
 }
 
-/** Whether the source's rules read the class that a header asks for. */
+/** Whether the source's pricing rules read this header. */
 function isRead(header: string, { pricing }: Pick<CatalogSource, 'pricing'>): boolean {
   return pricing?.classes.some(({ field }) => field === header) === true;
 }
 
 type BetaRule = Pick<CatalogSource, 'betas' | 'betasRefused'>;
 
-/** Beginnings of the betas that the class needs which the request asks for. It has a price. */
+/** Prefixes of the betas that the requested class needs. The class has a price. */
 function classBetas(reading: SourceReading | null): readonly string[] {
   if (reading?.rules === undefined || reading.read.asked.class === 'standard') return [];
   const { field } = reading.read.asked;
@@ -117,7 +117,7 @@ function allowedBetas(
   return betas.filter(isAllowed).join(',');
 }
 
-/** The source's own headers replace the client's of the same name. */
+/** Merges headers. The source's own headers replace the client's headers of the same name. */
 function mergeHeaders(client: readonly string[], own: readonly string[]): string[] {
   const merged: string[] = [];
   for (let at = 0; at < client.length; at += 2) {

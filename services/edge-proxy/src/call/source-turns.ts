@@ -9,8 +9,8 @@ import { figuresOf } from './finish-call.js';
 const FIRST: Turn = { at: 0, seat: NO_SEAT };
 
 /**
- * Which of the sources that are left is asked next: the first one, unless the edge has no share of
- * its quotas left and another can be asked.
+ * Selects the next source: the first one, unless the edge has no share of its quotas left and
+ * another source has one.
  */
 export function nextTurn(
   edge: Edge,
@@ -38,7 +38,10 @@ export function pauseCall(edge: Edge, call: AdmittedCall, ms: number): Promise<v
   });
 }
 
-/** What the provider will have counted for a try; estimated where it did not say. */
+/**
+ * Tokens that the provider has probably counted for an attempt. Estimated if the provider did not
+ * report them.
+ */
 export function tokensOf(edge: Edge, call: AdmittedCall, { judged, delivery }: Tried): number {
   const meter = delivery?.meter ?? null;
   if (meter?.usage != null) return meter.usage.input + meter.usage.output;
@@ -52,7 +55,7 @@ function estimatedTokens(edge: Edge, call: AdmittedCall, deliveredBytes: number)
 }
 
 /**
- * The version in force: the last one whose time has come. Null when there is none, or it says
+ * The current version: the last one that has taken effect. Null: there is none, or it is
  * "unpriced".
  */
 export function versionAt(versions: readonly DatedVersion[], atMs: number): PricedVersion | null {

@@ -1,41 +1,38 @@
 import { field, RateByClient, type ConfigOf } from '@gateway/service-kit';
 
-/** What one client network may present of keys that nobody has. */
+/** Limits on unknown keys for each client network. */
 export const UNKNOWN_KEY_FIELDS = {
-  // Fewer than the 256 look-ups that one replica of accounts does at a time: one network cannot
-  // take them all.
+  // Less than the 256 concurrent lookups of one accounts replica, so that one network cannot use
+  // them all.
   GATEWAY_EDGE_UNKNOWN_KEYS: field.integer({
-    doc: 'different keys that nobody has which one client network may present before more of its keys that this edge does not know are answered 429',
+    doc: 'different unknown keys that one client network may present; above this, its keys that this edge does not know get status 429',
     min: 1,
     max: 1_000_000,
     default: 200,
   }),
   GATEWAY_EDGE_UNKNOWN_KEYS_PER_MINUTE: field.integer({
-    doc: 'how many of GATEWAY_EDGE_UNKNOWN_KEYS a client network gets back in a minute',
+    doc: 'how many of GATEWAY_EDGE_UNKNOWN_KEYS a client network regains in a minute',
     min: 1,
     max: 1_000_000,
     default: 60,
   }),
 } as const;
 
-/** Networks that are remembered. */
+/** Most networks that are remembered. */
 const NETWORKS_MAX = 20_000;
-/** Digests that are remembered as asked for. */
+/** Most digests that are remembered. */
 const DIGESTS_MAX = 20_000;
-/** The contract's longest for `rate_limited`. */
+/** Longest `Retry-After` of `rate_limited` in the specification. */
 const WAIT_SECONDS_MAX = 60;
 
 /**
- * Bounds how often admission is asked for keys that somebody invents: anybody can make one of the
- * right form. A key takes a token of its network when it is asked for the first time, and gives it
- * back when it turns out to be somebody's. However often it is presented afterwards, it takes none:
- * secrets that were rotated away are presented for long.
+ * Limits how often admission is queried for made-up keys. A key takes one unit of its network's
+ * rate when it is looked up for the first time, and returns it if the key turns out to be real.
+ * Later lookups take none: clients use a rotated secret for a long time.
  */
 export class UnknownKeys {
   readonly #rate: RateByClient;
-  /**
-   * Digests that were asked for, in that order, and the network whose token each has; null: none.
-   */
+  /** Looked-up digests in order, each with the network whose unit it holds; null: none. */
   readonly #asked = new Map<string, string | null>();
 
   constructor(config: ConfigOf<typeof UNKNOWN_KEY_FIELDS>) {
@@ -46,14 +43,14 @@ export class UnknownKeys {
     });
   }
 
-  /** Digests that are remembered. */
+  /** Number of remembered digests. */
   get size(): number {
     return this.#asked.size;
   }
 
   /**
-   * Null: admission may be asked; else after how many seconds the client may try again, from 1 to
-   * 60. Times are monotonic.
+   * Returns null if admission may be queried. Otherwise returns after how many seconds the client
+   * may retry, from 1 to 60. Times are monotonic.
    */
   ask(network: string, digest: string, nowMs: number): number | null {
     if (this.#asked.has(digest)) return null;
@@ -64,7 +61,7 @@ export class UnknownKeys {
     return Math.min(WAIT_SECONDS_MAX, Math.ceil(this.#rate.waitMs(network) / 1_000));
   }
 
-  /** It is a key that the caller knows from now on. */
+  /** Records a key that admission confirmed. */
   confirmed(digest: string): void {
     const network = this.#asked.get(digest);
     if (network === undefined) return;
@@ -72,7 +69,7 @@ export class UnknownKeys {
     if (network !== null) this.#rate.giveBack(network);
   }
 
-  /** It is no invented key, though it may not call: it is, or was, somebody's. */
+  /** Records a key that is not made up but may not call: it exists or existed. */
   exempt(digest: string): void {
     this.confirmed(digest);
     this.#remember(digest, null);

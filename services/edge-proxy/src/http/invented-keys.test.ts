@@ -45,7 +45,7 @@ test('unknown keys of a network reach admission up to the limit; known keys are 
   const unasked = answers.find(({ status }) => status === 429) as Answer;
   expect(Number(unasked.headers['retry-after'])).toBeGreaterThan(0);
   expect(Number(unasked.headers['retry-after'])).toBeLessThanOrEqual(60);
-  expect(unasked.body.toString()).toContain('Too many keys that nobody has');
+  expect(unasked.body.toString()).toContain('Your network sent too many unknown API keys');
   expect(JSON.parse(unasked.body.toString())).toMatchObject({ error: { code: 'rate_limited' } });
 
   expect((await call(TEST_KEY, from)).status).toBe(200);
