@@ -15,26 +15,26 @@ const RETRY_WORDS: Readonly<Record<RetryAdvice, string>> = {
   after_reset: 'after the reset',
 };
 
-test('the client page has a remedy for every code of the catalogue, and for no other', () => {
+test('the client page has a remedy for exactly the codes of the catalogue', () => {
   expect(rows.map(({ code }) => code).sort()).toEqual(Object.keys(ERROR_CATALOGUE).sort());
   for (const { code, remedy } of rows) expect([code, remedy.length > 10]).toEqual([code, true]);
 });
 
-test.each(rows)('$code: status and retry advice are those of the catalogue', ({ code, statuses, retry }) => {
+test.each(rows)('$code: status and retry advice match the catalogue', ({ code, statuses, retry }) => {
   const entry = catalogueEntry(code as ErrorCode);
   if (code !== 'upstream_error') expect(statuses).toEqual(entry.statuses.map(String));
   else expect(statuses).toEqual(['5xx']);
   expect(retry).toBe(RETRY_WORDS[entry.retry]);
 });
 
-test('the client page names every endpoint', () => {
+test('the client page lists every endpoint', () => {
   for (const path of [...ENDPOINTS, '/v1/models', '/v1/gateway/usage', '/api/gateway/config']) {
     const isNamed = page.includes(path) || page.includes(`\`${path.slice('/v1'.length)}\``);
     expect([path, isNamed]).toEqual([path, true]);
   }
 });
 
-test('the client page names models of the bundled price list', () => {
+test('the client page lists models of the bundled price list', () => {
   const list = new URL('../../dashboard/lists/models.json', import.meta.url);
   const { models } = JSON.parse(readFileSync(list, 'utf8')) as { models: { id: string }[] };
   const named = page.match(/\b(?:openai|anthropic)\/(?:gpt|claude)-[a-z0-9.-]*[a-z0-9]/g) ?? [];

@@ -12,7 +12,7 @@ import { sendResyncRequest } from '../test/fake-admission.js';
 const PATH = '/v1/chat/completions';
 const MODEL = 'upstream-model';
 const TIMEOUT_MS = 60_000;
-/** Longer than the silence after which another replica is asked. */
+/** Longer than the time after which the edge tries another replica. */
 const SLOW_MS = 400;
 
 let world: EdgeWorld | undefined;
@@ -30,7 +30,7 @@ const DONE = 'data: [DONE]\n\n';
 
 // Covers an edge is cut off from NATS; NATS is gone
 test(
-  'while NATS is away running answers finish, their last piece waits, and the event is stored when it is back',
+  'running responses finish without NATS; the event is stored after it returns',
   async () => {
     const { edge, provider, restartNats, eventOf, log } = await start();
     provider.script({
@@ -54,7 +54,7 @@ test(
 );
 
 test(
-  'with NATS hung the last piece goes out after 2 s and is counted; the event is stored when NATS answers again',
+  'the last chunk is sent after 2 s if NATS hangs; the event is stored later',
   async () => {
     const { edge, provider, hangNats, eventOf, events } = await start();
     const metrics = startTelemetry({ service: 'edge-proxy', replica: 'e0', version: '0', otlpEndpoint: null });
@@ -84,8 +84,8 @@ test(
     const stored = await eventOf(id);
     expect(stored).toMatchObject({ outcome: 'settled' });
     await until('the edge admits again', async () => (await send(edge.url, PATH, chat())).status === 200);
-    // A hung server may have had the first try: every copy says the same, so that the ledger
-    // charges one.
+    // A hung server may have stored the first attempt. All copies are equal, so the ledger charges
+    // one.
     for (const copy of events.filter((event) => event.id === id)) expect(copy).toEqual(stored);
   },
   TIMEOUT_MS,
@@ -93,7 +93,7 @@ test(
 
 // Covers an edge is cut off from NATS; NATS is gone
 test(
-  'without NATS a call is 500 admission_error, and so is the list of models',
+  'calls and the model list get 500 admission_error without NATS',
   async () => {
     const { edge, stopNats, log } = await start();
     await stopNats();
@@ -110,7 +110,7 @@ test(
 
 // Covers r4
 test(
-  'the last piece waits for the stored event and the answered release, and goes out without them after their time',
+  'the last chunk waits for the stored event and the release, up to a timeout',
   async () => {
     const { edge, provider, admission } = await start();
     admission.answersReleases = false;
@@ -130,7 +130,7 @@ test(
 
 // Covers a replica of admission is killed or hangs
 test(
-  'a hung replica of admission costs one retry at another',
+  'a hung admission replica causes one retry at another replica',
   async () => {
     const { edge, admission } = await start({ admissionReplicas: 2 });
     const warm = await Promise.all(Array.from({ length: 20 }, () => send(edge.url, PATH, chat())));
@@ -146,10 +146,10 @@ test(
 );
 
 test.each([
-  ['that was heard last has left without a word', false],
-  ['has said that it leaves', true],
+  ['responded last', false],
+  ['announced its stop', true],
 ])(
-  'a replica of admission %s, and the other one is slow: nothing is refused',
+  'a lost admission replica that %s causes no refusal if the other one is slow',
   async (_name, isTold) => {
     const { edge, admission, admissionBuses } = await start({ admissionReplicas: 2 });
     await until('the replica that leaves was heard last', async () => {
@@ -168,7 +168,7 @@ test.each([
 );
 
 test(
-  'an admission that comes too late is not acted on and is given back',
+  'an admission that arrives too late is released',
   async () => {
     const { edge, admission, provider } = await start();
     const late: (() => void)[] = [];
@@ -187,7 +187,7 @@ test(
 );
 
 test(
-  'a report is answered by a heartbeat that quotes the new token',
+  'a resync request is answered by a heartbeat with the new epoch',
   async () => {
     const { admission, admissionBuses } = await start({ env: { GATEWAY_BEAT_MS: '60000' } });
     await until('the first heartbeat', () => admission.heartbeats.length > 0);
@@ -206,7 +206,7 @@ test(
 
 // Covers an edge is told to stop
 test(
-  'a stop lets running answers finish, and says its last heartbeat',
+  'a stop lets running responses finish and sends a last heartbeat',
   async () => {
     const { edge, provider, admission, events, mirrored } = await start({ env: { GATEWAY_DRAIN_MS: '30000' } });
     provider.script({ model: MODEL, steps: [{ chunk: delta('one') }, { waitFor: 'stop' }, { chunk: DONE }] });
@@ -228,7 +228,7 @@ test(
 
 // Covers an edge is told to stop
 test(
-  'a stop cuts what outlasts the grace; a call whose body is complete then is ended at once, and gives its slot back',
+  'a stop cuts calls after the drain time and refuses bodies that arrive later',
   async () => {
     const { edge, provider, admission, events } = await start({ env: { GATEWAY_DRAIN_MS: '300' } });
     provider.script({ model: MODEL, steps: [{ chunk: delta('one') }, { end: 'stall' }] });
@@ -240,7 +240,7 @@ test(
     late.setHeader('content-length', Buffer.byteLength(text));
     late.write(text.slice(0, -1));
     await once(late, 'socket').then(([socket]: Socket[]) => once(socket as Socket, 'connect'));
-    // Its head has come before this one's.
+    // The edge has read the head of the new request before this response.
     const stalls = await begin(edge.url, PATH, chat({ stream: true }));
     let cutText = '';
     stalls.on('data', (chunk: Buffer) => (cutText += chunk.toString()));
@@ -265,7 +265,7 @@ test(
 );
 
 test(
-  'a request on a kept connection is served when a stop has begun, and its answer closes the connection',
+  'a request on an idle connection is served during a stop and closes it',
   async () => {
     const { edge } = await start();
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -284,7 +284,7 @@ test(
   TIMEOUT_MS,
 );
 
-/** What a scraper of this process would read. */
+/** Returns the metrics of this process in the scrape format. */
 async function metricsOf({ metrics }: Telemetry): Promise<string> {
   const server = createServer(metrics).listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -31,7 +31,7 @@ afterEach(async () => {
   rmSync(directory, { recursive: true });
 }, TIMEOUT_MS);
 
-/** A stream that has begun and ends when the provider is released by this name. */
+/** Begins a stream that ends when the provider is released by this name. */
 async function beginStream(name: string): Promise<{ readonly id: string; isComplete(): boolean }> {
   world.provider.script({ model: 'upstream-model', steps: [{ chunk: FIRST }, { waitFor: name }, { chunk: DONE }] });
   const answer = await begin(world.edge.url, '/v1/chat/completions', chat({ stream: true }));
@@ -41,7 +41,7 @@ async function beginStream(name: string): Promise<{ readonly id: string; isCompl
   return { id: String(answer.headers['x-gateway-request-id']), isComplete: () => answer.complete };
 }
 
-/** Of a file that is taken away meanwhile, nothing. */
+/** Returns the text of a file, or nothing if it was removed meanwhile. */
 const textOf = (name: string): string => {
   try {
     return readFileSync(join(directory, name), 'utf8');
@@ -52,7 +52,7 @@ const textOf = (name: string): string => {
 const left = (): string => readdirSync(directory).map(textOf).join('');
 
 test(
-  'with NATS hung the usage of calls that have ended is in the spool while the stop waits, and gone when it is stored',
+  'the spool has the usage of ended calls while NATS hangs, until it is stored',
   async () => {
     const call = await beginStream('end');
     const resume = world.hangNats();
@@ -73,7 +73,7 @@ test(
 
 // Covers an edge is told to stop
 test(
-  'while others still run, the spool has the usage of calls that have ended, each of them once',
+  'the spool has the usage of each ended call once while others still run',
   async () => {
     const [ends, runs] = [await beginStream('first'), await beginStream('second')];
     const resume = world.hangNats();
@@ -84,7 +84,7 @@ test(
       await until('its usage is in the spool', () => left().includes(ends.id));
       expect(runs.isComplete()).toBe(false);
       world.provider.release('second');
-      // In a file each, or in one file when the stop has no call left to wait for.
+      // The lines are in separate files, or in one file if the stop waits for no more calls.
       const linesOf = ({ id }: { id: string }) =>
         left()
           .split('\n')
@@ -101,7 +101,7 @@ test(
 );
 
 test(
-  'an answer whose call has ended is sent to its last byte, though idle connections are closed meanwhile',
+  'the response of an ended call is sent completely while idle connections close',
   async () => {
     const model = await publishOwnModel(world, { url: world.provider.urls[0] });
     const output = [{ type: 'image_generation_call', result: 'x'.repeat(7_000_000) }];

@@ -11,13 +11,13 @@ import { HELD_ANSWERS, REQUEST_BODIES } from '../memory/held-bytes.js';
 
 const STREAMS = 1_000;
 const AT_ONCE = 100;
-/** Patience with a machine that has other work: a round takes two seconds on a free one. */
+/** Timeout for a round, which takes two seconds on an idle machine. */
 const WAIT_MS_MAX = 60_000;
 const { first } = FORMATS[0] as Format;
 
 let world: EdgeWorld;
 let provider: RawProvider;
-/** Connections that the edge holds to the provider. */
+/** Connections from the edge to the provider. */
 const upstream = new Set<Socket>();
 let models: OwnModel[] = [];
 
@@ -42,8 +42,8 @@ afterAll(async () => {
 }, 60_000);
 
 /**
- * Opens streams and leaves them: some when the call is with the provider, some when their first
- * event has come.
+ * Opens streams and leaves them: some when the provider has received the call, others after their
+ * first event.
  */
 async function round(): Promise<void> {
   for (let done = 0; done < STREAMS; done += AT_ONCE) {
@@ -68,14 +68,14 @@ async function round(): Promise<void> {
   await until('a heartbeat says that nothing runs', () => world.admission.heartbeats.at(-1)?.calls.length === 0);
 }
 
-/** What keeps the process busy, by kind. */
+/** Counts the active resources of the process by type. */
 function resources(): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const kind of process.getActiveResourcesInfo()) counts[kind] = (counts[kind] ?? 0) + 1;
   return counts;
 }
 
-test(`a second round of ${STREAMS} aborted streams leaves nothing that the first did not`, async () => {
+test(`a second round of ${STREAMS} aborted streams leaks no resources`, async () => {
   await round();
   const first = resources();
   const listeners = process.eventNames().reduce((sum, name) => sum + process.listenerCount(name), 0);
@@ -87,7 +87,8 @@ test(`a second round of ${STREAMS} aborted streams leaves nothing that the first
   expect(process.eventNames().reduce((sum, name) => sum + process.listenerCount(name), 0)).toBe(listeners);
   expect(upstream.size).toBe(0);
   for (const held of [HELD_ANSWERS, REQUEST_BODIES]) expect(held.held).toBe(0);
-  // Half of them had an event: each of those has a record, within its hold.
+  // Half of the streams had an event. Each of those has a record, and its charge is within the
+  // hold.
   expect(world.events.length - events).toBeGreaterThanOrEqual(STREAMS / 2);
   for (const { attempts, amountNanoUsd, hold } of world.events) {
     expect(attempts[0]?.outcome).toBe('abandoned');

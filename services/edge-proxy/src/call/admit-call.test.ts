@@ -13,7 +13,7 @@ const BEGUN = Date.UTC(2026, 10, 20);
 const ROW = ENDPOINT_TABLE.get('/v1/chat/completions') as EndpointRow;
 const BODY = Buffer.from(JSON.stringify({ model: 'acme/one', messages: [] }));
 
-/** A call whose body takes `uploadMs` to arrive, and the ids under which admission hears of it. */
+/** Admits a call whose body takes `uploadMs` to arrive. Returns the IDs that admission received. */
 async function upload(
   contentLength: number | null,
   uploadMs: number,
@@ -59,13 +59,13 @@ async function upload(
 }
 
 // Covers r1
-test('a call whose body took long is admitted under an id of its end, which its answer carries', async () => {
+test('admitCall() gets a new ID for the call and its response after a slow upload', async () => {
   const { opened, admitted } = await upload(null, 60_000);
   expect(opened.map(timeOfUuidV7)).toEqual([BEGUN]);
   expect(admitted.map(timeOfUuidV7)).toEqual([BEGUN + 60_000]);
 });
 
-test('a call whose body came in time keeps its id', async () => {
+test('admitCall() keeps the ID of a call whose body arrives in time', async () => {
   const { opened, admitted } = await upload(null, 15_000);
   expect(admitted).toEqual(opened);
   expect((await upload(100, 1_000)).opened).toEqual([]);

@@ -18,7 +18,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-/** What expired first and when, while something is heard every `heardEveryMs`. */
+/** Returns the first expired limit and its time while data arrives every `heardEveryMs`. */
 function firstExpired(
   source: LimitFacts['source'],
   watch: (limits: AttemptLimits) => void,
@@ -40,11 +40,11 @@ function firstExpired(
   return found;
 }
 
-test('before the first event comments do not keep a call alive beyond its deadline', () => {
+test("comments before the first event do not extend the call's deadline", () => {
   expect(firstExpired(NONE, (limits) => limits.watchFirstEvent(), 15_000)).toEqual(['deadline', DEADLINE_MS]);
 });
 
-test("a source's own limit on its first event goes before, and so does its silence", () => {
+test("a source's first-event and silence limits apply before the call's deadline", () => {
   const own = { ...NONE, firstEventTimeoutMs: 30_000 };
   expect(firstExpired(own, (limits) => limits.watchFirstEvent(), 10_000)).toEqual(['first_event', 30_000]);
   nowMs = 0;
@@ -52,11 +52,11 @@ test("a source's own limit on its first event goes before, and so does its silen
   expect(firstExpired(silent, (limits) => limits.watchFirstEvent(), Infinity)).toEqual(['silence', 20_000]);
 });
 
-test('after the first event whatever is heard breaks the silence', () => {
+test('any data after the first event resets the silence limit', () => {
   expect(firstExpired(NONE, (limits) => limits.watchSilence(), 15_000)).toBeNull();
 });
 
-/** The same limits for a client that has left: when nobody reads on any more. */
+/** Returns when reading on ends for a client that has left; null: it does not end. */
 function readOnEnds(
   source: LimitFacts['source'],
   watch: (limits: AttemptLimits) => void,
@@ -71,17 +71,17 @@ function readOnEnds(
   return endedAtMs;
 }
 
-test('a client that has left changes no limit: comments keep no call alive', () => {
+test('comments do not extend the deadline after the client has left', () => {
   expect(readOnEnds(NONE, (limits) => limits.watchFirstEvent())).toBe(DEADLINE_MS);
 });
 
 test.each<[string, LimitFacts['source'], (limits: AttemptLimits) => void, number | null]>([
-  ['its head', { ...NONE, headersTimeoutMs: 20_000 }, (limits) => limits.watchHead(), 20_000],
-  ['its first event', { ...NONE, firstEventTimeoutMs: 30_000 }, (limits) => limits.watchFirstEvent(), 30_000],
-  ['silence', { ...NONE, silenceTimeoutMs: 10_000 }, (limits) => limits.watchSilence(), 10_000],
-  ['a plain body', NONE, (limits) => limits.watchDeadline(), DEADLINE_MS],
-  ['what is heard after the first event', NONE, (limits) => limits.watchSilence(), null],
-])('for one that has left the limit on %s is that for one that stays', (_name, source, watch, atMs) => {
+  ['head limit', { ...NONE, headersTimeoutMs: 20_000 }, (limits) => limits.watchHead(), 20_000],
+  ['first-event limit', { ...NONE, firstEventTimeoutMs: 30_000 }, (limits) => limits.watchFirstEvent(), 30_000],
+  ['silence limit', { ...NONE, silenceTimeoutMs: 10_000 }, (limits) => limits.watchSilence(), 10_000],
+  ['non-streamed body limit', NONE, (limits) => limits.watchDeadline(), DEADLINE_MS],
+  ['silence limit with data', NONE, (limits) => limits.watchSilence(), null],
+])('the %s is the same after the client has left', (_name, source, watch, atMs) => {
   expect(readOnEnds(source, watch)).toBe(atMs);
 });
 
@@ -89,15 +89,15 @@ test.each<[string, (limits: AttemptLimits) => void]>([
   ['the head', (limits) => limits.watchHead()],
   ['the first event', (limits) => limits.watchFirstEvent()],
   ['the next event', (limits) => limits.watchSilence()],
-  ['the end of a plain body', (limits) => limits.watchDeadline()],
-])('until %s it is read on for no longer than was allowed', (_name, watch) => {
+  ['the end of a non-streamed body', (limits) => limits.watchDeadline()],
+])('reading on until %s ends after its own time limit', (_name, watch) => {
   expect(readOnEnds(NONE, watch, { untilMs: 7_000 })).toBe(7_000);
 });
 
 test.each([
-  ['its own bound', NONE, 5_000],
-  ["the source's limit on its head", { ...NONE, headersTimeoutMs: 2_000 }, 2_000],
-])('a credential is waited for no longer than %s', (_name, source, atMs) => {
+  ['its own timeout', NONE, 5_000],
+  ["the source's header timeout", { ...NONE, headersTimeoutMs: 2_000 }, 2_000],
+])('the wait for a credential ends after %s', (_name, source, atMs) => {
   let gaveUpAtMs: number | null = null;
   const watch = (limits: AttemptLimits): void => limits.watchCredential(5_000, () => (gaveUpAtMs ??= nowMs));
   expect(firstExpired(source, watch, Infinity)).toBeNull();

@@ -37,7 +37,7 @@ const delta = (content: string): string =>
 const USAGE = `data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: 100, completion_tokens: 200 } })}\n\n`;
 const idOf = (answer: IncomingMessage): string => String(answer.headers['x-gateway-request-id']);
 
-/** A stream whose client has seen its first event. */
+/** Begins a stream and waits until the client has its first event. */
 async function startStream(model: string, { edge } = world): Promise<IncomingMessage> {
   const answer = await begin(edge.url, PATH, chat({ model, stream: true }));
   answer.on('error', () => undefined);
@@ -48,7 +48,7 @@ async function startStream(model: string, { edge } = world): Promise<IncomingMes
 }
 
 // Covers i4
-test('a client that leaves is read on for, and pays what the provider reports', async () => {
+test('the edge reads on after the client has left and charges the reported usage', async () => {
   world.provider.script({
     model: MODEL,
     steps: [
@@ -76,7 +76,7 @@ test('a client that leaves is read on for, and pays what the provider reports', 
   expect(world.provider.calls({ model: MODEL }).at(-1)?.aborted).toBe(false);
 });
 
-test('reading on ends after its time, and what was delivered is estimated', async () => {
+test('reading on ends after its time limit; the delivered text is estimated', async () => {
   const hasty = await startEdgeWorld({ env: { GATEWAY_READ_ON_MS: '1000' } });
   try {
     hasty.provider.script({ model: MODEL, steps: [{ chunk: delta('first') }, { end: 'stall' }] });
@@ -93,7 +93,7 @@ test('reading on ends after its time, and what was delivered is estimated', asyn
   }
 }, 60_000);
 
-test('where a cancel stops the billing, the provider is hung up on soon and what was delivered is billed', async () => {
+test('the edge soon disconnects and bills delivered text if a cancel stops billing', async () => {
   world.provider.script({ model: MODEL, steps: [{ chunk: delta('first') }, { end: 'stall' }] });
   const answer = await startStream(STOPS);
   answer.destroy();
@@ -102,7 +102,7 @@ test('where a cancel stops the billing, the provider is hung up on soon and what
   expect(event).toMatchObject({ outcome: 'settled', evidence: 'estimated', usage: { output: 2 } });
 });
 
-test('there too the usage is billed that comes just behind the text', async () => {
+test('usage right after the text is billed even if a cancel stops billing', async () => {
   const last = [{ waitFor: 'left-stops' }, { chunk: USAGE }, { chunk: 'data: [DONE]\n\n' }];
   world.provider.script({ model: MODEL, steps: [{ chunk: delta('first') }, ...last] });
   const answer = await startStream(STOPS);
@@ -112,7 +112,7 @@ test('there too the usage is billed that comes just behind the text', async () =
   expect(await world.eventOf(idOf(answer))).toMatchObject({ evidence: 'reported', usage: { input: 100, output: 200 } });
 });
 
-test('a client that leaves before the answer of a plain call pays what the provider reports', async () => {
+test('a client that leaves a non-streamed call pays the reported usage', async () => {
   world.provider.script({ model: MODEL, steps: [{ waitFor: 'plain' }, { usage: { input: 10, output: 20 } }] });
   const before = world.provider.calls({ model: MODEL }).length;
   const { headers, body } = chat({ model: READS_ON });
@@ -128,7 +128,7 @@ test('a client that leaves before the answer of a plain call pays what the provi
   const closed = new Promise((resolve) => client.on('close', resolve));
   client.destroy();
   await closed;
-  // What the edge answers now, it answers after it has seen the connection close.
+  // The edge answers these requests only after it has seen the connection close.
   for (let asked = 0; asked < 3; asked += 1) await send(world.edge.url, '/api/gateway/config');
   world.provider.release('plain');
   expect(await world.eventOf(id)).toMatchObject({
@@ -139,7 +139,7 @@ test('a client that leaves before the answer of a plain call pays what the provi
   });
 });
 
-test("admission's heartbeat reply ends a stream, which costs nothing", async () => {
+test("admission's heartbeat reply ends a stream without a charge", async () => {
   world.provider.script({ model: MODEL, steps: [{ chunk: delta('first') }, { end: 'stall' }] });
   const answer = await startStream(READS_ON);
   let seen = '';
@@ -159,7 +159,7 @@ test("admission's heartbeat reply ends a stream, which costs nothing", async () 
   expect(await world.eventOf(id)).toMatchObject({ outcome: 'voided', amountNanoUsd: 0 });
 });
 
-test('a slow client slows the provider down and loses nothing', async () => {
+test('a slow client slows the provider down and gets every byte', async () => {
   const word = 'x'.repeat(64 * 1024);
   world.provider.script({
     model: MODEL,
@@ -179,7 +179,7 @@ test('a slow client slows the provider down and loses nothing', async () => {
   expect(bytes).toBe(200 * delta(word).length + 'data: [DONE]\n\n'.length);
 });
 
-test('what follows the final event while the record is awaited is with the client', async () => {
+test('bytes after the final event are sent while the record is pending', async () => {
   const format = FORMATS.find(({ path }) => path === '/v1/responses') as (typeof FORMATS)[number];
   const piece = (text: string): string => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
   let finish: () => void = () => undefined;
@@ -194,7 +194,7 @@ test('what follows the final event while the record is awaited is with the clien
     let seen = '';
     answer.on('data', (chunk: Buffer) => (seen += chunk.toString()));
     await until('the first event is with the client', () => seen === format.first);
-    // The record is not stored before its wait is over.
+    // The record is not stored before the wait for it expires.
     const goOn = world.hangNats();
     try {
       finish();
@@ -204,7 +204,7 @@ test('what follows the final event while the record is awaited is with the clien
     }
     expect(seen).toBe(`${format.first}${format.done}data: [DONE]\n\n`);
     await world.eventOf(idOf(answer));
-    // The edge may have lost the bus meanwhile; the next test's call must not meet that.
+    // The edge may have lost the bus meanwhile. The next test must begin with a working one.
     await until('calls are admitted again', async () => (await send(world.edge.url, PATH, chat({}))).status === 200);
   } finally {
     await provider.stop();
@@ -214,10 +214,10 @@ test('what follows the final event while the record is awaited is with the clien
 const LARGE_BYTES = 2 * 1024 * 1024;
 
 test.each([
-  ['its only source has it', 1, 0],
-  ['no other source can be asked', 2, LARGE_BYTES],
+  ['its only source has received it', 1, 0],
+  ['no other source can be tried', 2, LARGE_BYTES],
 ])(
-  'a large body is held until %s',
+  'a large request body is held until %s',
   async (_name, sources, heldMin) => {
     let answerNow: () => void = () => undefined;
     let got = 0;

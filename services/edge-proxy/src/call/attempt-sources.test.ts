@@ -17,7 +17,7 @@ afterEach(() => world.provider.clearScripts());
 
 const idOf = (answer: { headers: Record<string, unknown> }): string => String(answer.headers['x-gateway-request-id']);
 
-test('the answer is that of the last source that was reached', async () => {
+test('the client gets the error of the last source that was reached', async () => {
   const [a] = world.provider.urls;
   const { model, upstreamModel } = await publishOwnModel(world, { url: a }, { url: 'http://127.0.0.1:1' });
   world.provider.script({ model: upstreamModel, steps: [{ status: 429, headers: { 'retry-after': '7' } }] });
@@ -33,7 +33,7 @@ test.each([
   [429, { 'retry-after': '0.02' }],
   [529, SOON],
   [503, SOON],
-])('a lone source is asked once more after a %i with %j', async (status, headers: Record<string, string>) => {
+])('a single source is retried once after a %i with %j', async (status, headers: Record<string, string>) => {
   const { model, upstreamModel, ids } = await publishOwnModel(world, { url: world.provider.urls[0] });
   world.provider.script({ model: upstreamModel, steps: [{ status, headers }] });
   const answer = await send(world.edge.url, PATH, chat({ model }));
@@ -51,7 +51,7 @@ test.each([
   [503, {}],
   [500, SOON],
   [401, SOON],
-])('a lone source is not asked again after a %i with %j', async (status, headers: Record<string, string>) => {
+])('a single source is not retried after a %i with %j', async (status, headers: Record<string, string>) => {
   const { model, upstreamModel } = await publishOwnModel(world, { url: world.provider.urls[0] });
   world.provider.script({ model: upstreamModel, steps: [{ status, headers }] });
   const answer = await send(world.edge.url, PATH, chat({ model }));
@@ -59,7 +59,7 @@ test.each([
   expect(world.provider.calls({ model: upstreamModel })).toHaveLength(1);
 });
 
-test('a lone source is asked twice and no more when it stays limited', async () => {
+test('a single source is tried only twice when it stays rate limited', async () => {
   const { model, upstreamModel } = await publishOwnModel(world, { url: world.provider.urls[0] });
   world.provider.script({ model: upstreamModel, times: 9, steps: [{ status: 429, headers: SOON }] });
   const answer = await send(world.edge.url, PATH, chat({ model }));
@@ -67,7 +67,7 @@ test('a lone source is asked twice and no more when it stays limited', async () 
   expect((await world.eventOf(idOf(answer))).attempts).toHaveLength(2);
 });
 
-test('several limited sources are asked once each', async () => {
+test('several rate-limited sources are tried once each', async () => {
   const [a, b] = world.provider.urls;
   const { model, upstreamModel } = await publishOwnModel(world, { url: a }, { url: b });
   world.provider.script({ model: upstreamModel, times: 9, steps: [{ status: 429, headers: SOON }] });
@@ -75,7 +75,7 @@ test('several limited sources are asked once each', async () => {
   expect(world.provider.calls({ model: upstreamModel })).toHaveLength(2);
 });
 
-test('a body above 1 MiB is not sent to a lone source again', async () => {
+test('a body above 1 MiB is not sent to a single source again', async () => {
   const { model, upstreamModel } = await publishOwnModel(world, { url: world.provider.urls[0] });
   world.provider.script({ model: upstreamModel, steps: [{ status: 429, headers: SOON }] });
   const messages = [{ role: 'user', content: 'x'.repeat(1_048_576) }];
@@ -99,7 +99,7 @@ test('a client that leaves ends the wait for a retry', async () => {
   expect(world.provider.calls({ model: upstreamModel })).toHaveLength(1);
 });
 
-/** The sources that answered 24 turns, at a model with two sources of the same priority. */
+/** Returns the sources that answered 24 messages at a model with two sources of equal priority. */
 async function sourcesOfTurns(turn: (at: number) => { body: object; headers?: object }): Promise<Set<string>> {
   const [a, b] = world.provider.urls;
   const { model } = await publishOwnModel(world, { url: a, more: { priority: 0 } }, { url: b, more: { priority: 0 } });
@@ -119,7 +119,7 @@ async function sourcesOfTurns(turn: (at: number) => { body: object; headers?: ob
 const turns = (at: number): object[] =>
   Array.from({ length: at + 1 }, (_, turn) => ({ role: 'user', content: `turn ${turn}` }));
 
-test('24 turns with a billing header that changes stay at one source', async () => {
+test('24 messages with a changing billing header go to the same source', async () => {
   const system = (at: number): object[] => [
     { type: 'text', text: `x-anthropic-billing-header: cc_version=2.1.177; cc_entrypoint=cli; cch=${at}e1f3;` },
     { type: 'text', text: 'You are Claude Code. '.repeat(300), cache_control: { type: 'ephemeral' } },
@@ -128,7 +128,7 @@ test('24 turns with a billing header that changes stay at one source', async () 
   expect(sources.size).toBe(1);
 });
 
-test('24 turns of one session stay at one source whatever their prompt', async () => {
+test('24 messages of one session with different prompts go to the same source', async () => {
   const prompt = (at: number): object => ({ system: `prompt ${at}`, messages: turns(at) });
   const byUser = await sourcesOfTurns((at) => ({ body: { ...prompt(at), metadata: { user_id: 'user_1_session_1' } } }));
   const byHeader = await sourcesOfTurns((at) => ({
@@ -139,7 +139,7 @@ test('24 turns of one session stay at one source whatever their prompt', async (
   expect([byUser.size, byHeader.size, byPrompt.size]).toEqual([1, 1, 2]);
 });
 
-test('a status that no record can hold is left out of the record, and the client gets a 502', async () => {
+test('a status above 599 is omitted from the record; the client gets a 502', async () => {
   const odd = await startRawProvider((socket) =>
     onRequest(socket, () => socket.write('HTTP/1.1 799 Odd\r\ncontent-length: 0\r\n\r\n')),
   );
@@ -177,7 +177,7 @@ test.each(
   expect(message).not.toMatch(/sk-proj|internal\.example/);
 });
 
-test('a reset on a reused connection gets one try on a fresh one at the same source', async () => {
+test('a reset on a reused connection is retried once on a new connection', async () => {
   const body =
     '{"choices":[{"index":0,"message":{"role":"assistant","content":"x"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1}}';
   const text = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
@@ -186,7 +186,7 @@ test('a reset on a reused connection gets one try on a fresh one at the same sou
     socket.on('data', (chunk) => {
       if (!chunk.includes('POST ')) return;
       requests += 1;
-      // As an idle connection that has died meanwhile.
+      // Simulates an idle connection that was closed meanwhile.
       if (connection === 1 && requests > 1) socket.resetAndDestroy();
       else socket.write(text);
     });
@@ -208,7 +208,7 @@ test('a reset on a reused connection gets one try on a fresh one at the same sou
   }
 });
 
-test("a source's own limit on silence cuts a stream", async () => {
+test("a source's own silence limit cuts a stream", async () => {
   const [a] = world.provider.urls;
   const { model, upstreamModel } = await publishOwnModel(world, { url: a, limits: { silenceTimeoutMs: 120 } });
   const text = 'data: {"choices":[{"index":0,"delta":{"content":"a"}}]}\n\n';
@@ -221,7 +221,7 @@ test("a source's own limit on silence cuts a stream", async () => {
   expect(await world.eventOf(idOf(answer))).toMatchObject({ outcome: 'voided', attempts: [{ outcome: 'timed_out' }] });
 });
 
-test('sources that the edge does not know yet are a 500 catalog_error, nothing is sent and the hold goes back', async () => {
+test('a call with unknown sources gets 500 catalog_error and its hold is released', async () => {
   world.admission.sources.set('pub/unheard', ['not-there']);
   const answer = await send(world.edge.url, PATH, chat({ model: 'pub/unheard' }));
   expect(answer.status).toBe(500);
@@ -234,7 +234,7 @@ test('sources that the edge does not know yet are a 500 catalog_error, nothing i
   expect(world.events.some((event) => event.id === id)).toBe(false);
 });
 
-test('a client that leaves a call that nobody pays for is not read on for', async () => {
+test('the edge does not read on for an unbilled call whose client has left', async () => {
   const { model, upstreamModel } = await publishOwnModel(world, { url: world.provider.urls[0] });
   world.provider.script({ model: upstreamModel, steps: [{ end: 'stall' }] });
   const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'x' }] });

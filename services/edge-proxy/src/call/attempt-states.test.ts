@@ -35,12 +35,12 @@ const EVENTS: readonly AttemptEvent[] = [
   'expired',
 ];
 
-/** One try of a source that a test plays, and everything that it does. */
+/** One attempt at a simulated source. Records all its effects. */
 class Played {
   readonly done: string[] = [];
   readonly attempt: Attempt;
   readonly faults: unknown[] = [];
-  /** Thrown once by what each judgement needs. */
+  /** Thrown once, by the next judgement. */
   nextFault: Error | null = null;
   reader: SourceReader;
   nowMs = 0;
@@ -97,7 +97,7 @@ class Played {
     this.#leave();
   }
 
-  /** The limit that is set now. */
+  /** Expires the active limit. */
   expire(): void {
     this.nowMs += 10_000_000;
     const due = this.#limits.filter(({ isCancelled }) => !isCancelled);
@@ -115,7 +115,7 @@ class Played {
     return this.#limits.filter(({ isCancelled }) => !isCancelled).length;
   }
 
-  /** Each judgement of the attempt reads the row of its call. */
+  /** Every judgement of the attempt reads its row, so this getter throws the fault. */
   #rowOrFault(row: EndpointRow): EndpointRow {
     const fault = this.nextFault;
     this.nextFault = null;
@@ -155,7 +155,7 @@ class Played {
 const FACTS = { freshConnection: false, isLastSource: true, keepsBody: false, over: () => undefined };
 const DELIVERY: Delivery = { ended: 'complete', meter: null, lastPiece: null, error: null };
 
-/** Its credential does not come. */
+/** An authorizer whose credential never arrives. */
 const WAITING: Authorizer = {
   headersFor: () => new Promise(() => undefined),
   kind: 'token',
@@ -170,7 +170,7 @@ function openedSource(authorizer: Authorizer | null): OpenedSource {
   return { source: unchecked, origin: 'http://source', basePath: '', headers: [], authorizer };
 }
 
-/** Brings a try into a phase. */
+/** Brings an attempt into a phase. */
 const REACH: Readonly<Record<Phase, (played: Played) => void>> = {
   credential: () => undefined,
   head: ({ reader }) => reader.sent(),
@@ -187,7 +187,7 @@ const REACH: Readonly<Record<Phase, (played: Played) => void>> = {
   over: ({ reader }) => reader.failed({ kind: 'unreachable', reused: false, reason: 'refused' }),
 };
 
-/** An event in its plain form. */
+/** Triggers an event in its default form. */
 const FIRE: Readonly<Record<AttemptEvent, (played: Played) => void>> = {
   authorized: ({ attempt }) => attempt.authorized({ headers: ['authorization', 'Bearer x'], version: 1 }),
   head: ({ reader }) => reader.head(200, EVENT_STREAM),
@@ -209,13 +209,13 @@ const FIRE: Readonly<Record<AttemptEvent, (played: Played) => void>> = {
 };
 
 type Way = readonly [to: Phase, fire?: (played: Played) => void];
-/** Nobody pays for the call: it is not read on. */
+/** Leaves an unbilled call, so that the edge does not read on. */
 const leaveUnpaid = (played: Played): void => {
   (played.call as { held: null }).held = null;
   played.leave();
 };
 
-/** Where an event leads when it is not the plain one, or comes in another state of the answer. */
+/** Further transitions: a variant of the event, or another state of the response. */
 const WAYS: Readonly<Partial<Record<`${Phase} ${AttemptEvent}`, readonly Way[]>>> = {
   'head head': [
     ['relay'],
@@ -247,7 +247,7 @@ function reached(phase: Phase, isPaused = false): Played {
   return played;
 }
 
-test.each(CELLS)('in the phase %s the event %s leads where the table says', (phase, event) => {
+test.each(CELLS)('in phase %s the event %s causes the transition of the table', (phase, event) => {
   const following = ATTEMPT_STATES[phase][event];
   if (following === undefined) return expectNothing(phase, event);
   const ways = WAYS[`${phase} ${event}`] ?? [[following[0] as Phase]];
@@ -261,7 +261,7 @@ test.each(CELLS)('in the phase %s the event %s leads where the table says', (pha
   }
 });
 
-/** The client does not read what it is sent. */
+/** Begins a response whose client does not read. */
 function pauseIn(played: Played): void {
   REACH.relay(played);
   played.isFull = true;
@@ -269,7 +269,7 @@ function pauseIn(played: Played): void {
   expect(played.done).toEqual(['pause']);
 }
 
-/** The result stands, no limit is set or ended, the connection is left alone. */
+/** Expects that the event changes neither the result nor the limits nor the connection. */
 function expectNothing(phase: Phase, event: AttemptEvent): void {
   const played = reached(phase);
   const before = [played.attempt.phase, [...played.done], played.limits];
@@ -277,7 +277,7 @@ function expectNothing(phase: Phase, event: AttemptEvent): void {
   expect([played.attempt.phase, played.done, played.limits]).toEqual(before);
 }
 
-test('the table names every phase and no other event', () => {
+test('the table has every phase and only known events', () => {
   expect(Object.keys(ATTEMPT_STATES)).toEqual(PHASES);
   for (const transitions of Object.values(ATTEMPT_STATES)) {
     expect(EVENTS).toEqual(expect.arrayContaining(Object.keys(transitions)));
@@ -291,7 +291,7 @@ test.each<[AttemptEvent, ((played: Played) => void)?]>([
   ['left', leaveUnpaid],
   ['stopped'],
   ['expired'],
-])('a fault while %s is taken ends the try, is told, and cuts what the client has got', (event, fire = FIRE[event]) => {
+])('an exception in the event %s ends the attempt, is logged and cuts the response', (event, fire = FIRE[event]) => {
   const played = reached('relay');
   const fault = new Error('a fault');
   played.nextFault = fault;
@@ -301,7 +301,7 @@ test.each<[AttemptEvent, ((played: Played) => void)?]>([
   expect(played.done.filter((what) => what === 'result')).toHaveLength(1);
 });
 
-test('a fault before the client has got anything leaves the answer to the next source', () => {
+test('an exception before the first byte lets the next source respond', () => {
   const played = reached('head');
   played.nextFault = new Error('a fault');
   FIRE.expired(played);

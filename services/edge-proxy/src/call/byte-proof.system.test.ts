@@ -24,7 +24,7 @@ const ENDPOINTS = [
   { path: '/v1/embeddings', required: '"input":"x"' },
 ] as const;
 
-/** Members that no endpoint knows: what a parser that rebuilds its input would lose or change. */
+/** Unknown members, which a parser that serializes the body again would lose or change. */
 const UNKNOWN = [
   '"int64":9223372036854775807,"uint64":18446744073709551616,"long":123456789012345678901234567890',
   '"numbers":[-0,0.10,1.0,1e5,1E+5,1e-7,1E400,5e-324,0.1e1,-1.50]',
@@ -38,7 +38,7 @@ const UNKNOWN = [
   ' \t\r\n "spaced" \r\n : \t [ 1 ,\n2 ] ',
 ];
 
-/** The value of `model`, spelled in several ways; the name too. */
+/** Variants in which the name and value of `model` can be written. */
 const spellings = (name: string): readonly [name: string, value: string][] => [
   ['"model"', JSON.stringify(name)],
   ['"mod\\u0065l"', JSON.stringify(name)],
@@ -47,7 +47,7 @@ const spellings = (name: string): readonly [name: string, value: string][] => [
 ];
 
 describe.each(ENDPOINTS)('$path', ({ path, required }) => {
-  test.each(UNKNOWN)('the provider gets %s as it was sent', async (member) => {
+  test.each(UNKNOWN)('the provider receives %s unchanged', async (member) => {
     for (const [name, value] of spellings(model.model)) {
       for (const place of [0, 1, 2]) {
         const before = ['', `${required},`, `${required},${member},`][place] as string;
@@ -65,12 +65,12 @@ describe.each(ENDPOINTS)('$path', ({ path, required }) => {
     }
   });
 
-  test('white space around the document stays', async () => {
+  test('white space around the document is kept', async () => {
     const value = JSON.stringify(model.model);
     await expectForwarded(path, ` \r\n\t{${required},"model":`, value, '}\n\n ', JSON.stringify(model.upstreamModel));
   });
 
-  test('10 MB arrive byte for byte, announced or in chunks that cut characters', async () => {
+  test('10 MB arrive unchanged, with a length or in chunks that split characters', async () => {
     const value = JSON.stringify(model.model);
     const head = `{"model":`;
     const tail = `,${required},"filler":"`;
@@ -82,7 +82,7 @@ describe.each(ENDPOINTS)('$path', ({ path, required }) => {
   }, 60_000);
 });
 
-describe('the usage that a stream is asked for', () => {
+describe('the usage option of a stream', () => {
   const chat = '"messages":[{"role":"user","content":"x"}]';
   const value = (): string => JSON.stringify(model.model);
   const upstream = (): string => JSON.stringify(model.upstreamModel);
@@ -110,15 +110,15 @@ describe('the usage that a stream is asked for', () => {
     expect(call.toString()).toBe(body(upstream(), got));
   });
 
-  test.each(['/v1/messages', '/v1/responses'])('%s: is reported anyway', async (path) => {
+  test.each(['/v1/messages', '/v1/responses'])('%s: is not added, usage is always reported', async (path) => {
     const { required } = ENDPOINTS.find((each) => each.path === path) as (typeof ENDPOINTS)[number];
     await expectForwarded(path, `{${required},"stream":true,"model":`, value(), '}', upstream());
   });
 });
 
 /**
- * Streams whose every byte must arrive: line ends, comments, names, several data lines, characters
- * of four bytes.
+ * Streams that must arrive unchanged: line ends, comments, event names, several data lines,
+ * four-byte characters.
  */
 const oddly = (text: string, lineEnd: string): string =>
   [
@@ -174,15 +174,15 @@ async function expectForwarded(
 ): Promise<void> {
   const got = await forward(path, Buffer.from(before + value + after), chunkBytes);
   const expected = Buffer.from(before + becomes + after);
-  // Texts are compared for what they say when they differ; of 10 MB that would be too much.
+  // Compares small bodies as text for a readable difference. For 10 MB it would be too large.
   if (expected.length < 10_000) expect(got.toString()).toBe(expected.toString());
   expect(got.equals(expected)).toBe(true);
 }
 
-/** The number of the provider's last call that was looked at. */
+/** Sequence number of the provider's last checked call. */
 let lastSeen = 0;
 
-/** What the provider has got of a body. */
+/** Sends a body and returns the bytes that the provider received. */
 async function forward(path: string, body: Buffer, chunkBytes?: number): Promise<Buffer> {
   const status = chunkBytes === undefined ? await sendWhole(path, body) : await sendInChunks(path, body, chunkBytes);
   expect(status).toBe(200);

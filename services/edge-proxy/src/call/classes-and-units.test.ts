@@ -12,18 +12,18 @@ import { onRequest, startRawProvider, type RawProvider } from '../../test/raw-pr
 let world: EdgeWorld;
 let provider: RawProvider;
 let other: RawProvider;
-/** What the provider answers: a body, or the text of a stream. */
+/** The provider's response: a body, or the text of a stream. */
 let answer: object | string = {};
-/** Reads a header beside the fields. */
+/** Rules that read a header in addition to the fields. */
 const BY_HEADER = {
   ...RULES,
   classes: [...RULES.classes, { ...RULES.classes[0], field: 'x-ms-service-tier' }],
 } as typeof RULES;
-/** Of one source with rules; of one with rules and one that takes everything. */
+/** `ruled` has one source with rules; `mixed` also has one without rules. */
 let ruled: OwnModel;
 let mixed: OwnModel;
 let byHeader: OwnModel;
-/** Of one source that takes everything, whose rules read classes, uses and costs. */
+/** Model with one source that forwards everything. Its rules read classes, uses and costs. */
 let forwarded: OwnModel;
 
 beforeAll(async () => {
@@ -80,7 +80,7 @@ async function settled(model: OwnModel, fields: object, path?: string): Promise<
 const unpricedLines = (): number =>
   world.log.filter(({ text }) => text === 'a provider served what has no price').length;
 
-test('a class that was asked for and served is billed, and admission was asked for it', async () => {
+test('a requested and served class is sent to admission and billed', async () => {
   answer = completion({ service_tier: 'priority' });
   const event = await settled(ruled, { service_tier: 'priority' });
   expect(event).toMatchObject({ amountNanoUsd: 2 * STANDARD_NANO_USD, served: { class: 'priority', units: {} } });
@@ -93,7 +93,7 @@ test('a class that was asked for and served is billed, and admission was asked f
 test.each([
   ['flex', 'flex', STANDARD_NANO_USD / 2],
   ['priority', 'default', STANDARD_NANO_USD],
-])('a header asks for %s, the answer says %s', async (asked, served, nanoUsd) => {
+])('a header requests %s, the response reports %s', async (asked, served, nanoUsd) => {
   answer = completion({ service_tier: served });
   const got = await send(world.edge.url, '/v1/chat/completions', {
     headers: { 'content-type': 'application/json', 'x-ms-service-tier': asked },
@@ -104,7 +104,7 @@ test.each([
   expect(world.admission.admits.at(-1)?.entry.asks).toEqual([{ class: asked, units: {}, field: 'x-ms-service-tier' }]);
 });
 
-test('the answer decides: priority that was served as default is billed as standard', async () => {
+test('priority that was served as default is billed as standard', async () => {
   answer = completion({ service_tier: 'default' });
   const event = await settled(ruled, { service_tier: 'priority' });
   expect(event.amountNanoUsd).toBe(STANDARD_NANO_USD);
@@ -116,12 +116,12 @@ test('flex is billed at its price', async () => {
   expect((await settled(ruled, { service_tier: 'flex' })).amountNanoUsd).toBe(STANDARD_NANO_USD / 2);
 });
 
-test('a class that nobody knows is billed as standard, and the operator is told', async () => {
+test('an unknown class is billed as standard and logged', async () => {
   answer = completion({ service_tier: 'turbo' });
   for (const fields of [{}, { temperature: 1 }]) {
     expect(await settled(ruled, fields)).toMatchObject({ amountNanoUsd: STANDARD_NANO_USD, unpriced: ['turbo'] });
   }
-  // Each is counted; of those that come together one is logged.
+  // Each response is counted, but only one of several at the same time is logged.
   expect(unpricedLines()).toBe(1);
 });
 
@@ -137,7 +137,7 @@ test('a source that refuses nothing records unpriced names and the reported cost
   expect(world.admission.admits.at(-1)?.entry.asks).toBeUndefined();
 });
 
-test('a plain call asks admission for nothing else, and its event says nothing else', async () => {
+test('a call without classes or tools adds no fields to admission and its event', async () => {
   answer = completion({ service_tier: 'default' });
   const event = await settled(ruled, { temperature: 1, tools: [{ type: 'function', function: { name: 'f' } }] });
   expect([event.served, event.unpriced]).toEqual([undefined, undefined]);
@@ -145,7 +145,7 @@ test('a plain call asks admission for nothing else, and its event says nothing e
   expect(world.admission.admits.at(-1)?.entry.unpricedField).toBeUndefined();
 });
 
-test('a tool is billed by the uses that the answer reports', async () => {
+test('a tool is billed by the uses that the response reports', async () => {
   answer = completion({}, { server_tool_use: { web_search_requests: 2 } });
   const event = await settled(ruled, { tools: [{ type: 'web_search', max_uses: 3 }] });
   expect(event).toMatchObject({
@@ -157,20 +157,20 @@ test('a tool is billed by the uses that the answer reports', async () => {
   ]);
 });
 
-test('uses beyond the bound are charged all the same, also above the hold', async () => {
+test('tool uses above the limit are charged, even above the hold', async () => {
   answer = completion({}, { server_tool_use: { web_search_requests: 9_000 } });
   const event = await settled(ruled, { tools: [{ type: 'web_search', max_uses: 1 }] });
   expect(event.amountNanoUsd).toBe(STANDARD_NANO_USD + 90_000_000);
   expect(event.amountNanoUsd).toBeGreaterThan(event.hold.worstNanoUsd);
 });
 
-test('a tool that no answer counts is billed once', async () => {
+test('a tool whose uses are not reported is billed once', async () => {
   answer = completion({});
   const event = await settled(ruled, { tools: [{ type: 'code_execution' }] });
   expect(event).toMatchObject({ amountNanoUsd: STANDARD_NANO_USD + 30_000, served: { units: { code: 1 } } });
 });
 
-test('calls of a tool are counted in the last event of a stream of responses', async () => {
+test('tool calls are counted in the last event of a responses stream', async () => {
   const output = [{ type: 'file_search_call' }, { type: 'file_search_call' }, { type: 'message', content: [] }];
   const usage = { input_tokens: 1_000, output_tokens: 500, total_tokens: 1_500 };
   const events = [
@@ -194,7 +194,7 @@ test('audio has its own price', async () => {
   expect(event.usage?.kinds).toEqual({ audioInput: 100, imageInput: 0, audioOutput: 0, imageOutput: 0 });
 });
 
-test('what admission says of a field without a price goes to the client, not to be repeated', async () => {
+test("admission's refusal of an unpriced field is sent to the client as final", async () => {
   world.admission.decide = ({ id, model, unpricedField }) =>
     unpricedField === undefined
       ? undefined
@@ -210,7 +210,7 @@ test('what admission says of a field without a price goes to the client, not to 
   expect(provider.connections()).toBe(asked);
 });
 
-test('a source that cannot price the request is not asked, and another one is', async () => {
+test('a source that cannot price the request is skipped for another one', async () => {
   answer = completion({});
   const asked = [provider.connections(), other.connections()];
   const event = await settled(mixed, { inference_geo: 'us' });
@@ -218,7 +218,7 @@ test('a source that cannot price the request is not asked, and another one is', 
   expect([provider.connections(), other.connections()]).toEqual([asked[0], (asked[1] ?? 0) + 1]);
 });
 
-test('a source for whose reading the pinned version has no price is not asked either', async () => {
+test('a source is skipped if the pinned version has no price for its reading', async () => {
   world.admission.prices.set(mixed.model, TEST_PRICE);
   world.admission.prices.set(ruled.model, TEST_PRICE);
   answer = completion({ service_tier: 'priority' });
@@ -249,7 +249,7 @@ const costOf = (usd: number, streamed: boolean): object | string => {
 test.each([
   ['plain', false],
   ['streamed', true],
-])("a reported cost of a %s answer is the attempt's, and its difference is counted", async (_name, streamed) => {
+])('the reported cost of a %s response is in its attempt and the metrics', async (_name, streamed) => {
   const costs = [{ version: 'cost', effectiveFrom: 0, figures: TEST_PRICE.figures }];
   const more = { pricing: { ...RULES, reportedCostAt: { path: 'usage.cost', unit: 'usd' as const } }, costs };
   const [reporting] = (await publishOwnModels(world, [[{ url: provider.url, more }]])) as [OwnModel];
@@ -267,9 +267,9 @@ test.each([
   expect(reportedCosts(source)).toEqual({ reported: 0.0015, computed: 0.002 });
 });
 
-/** USD that the edge counted for a source. */
+/** Cost in USD that the edge counted for a source. */
 function reportedCosts(source: string): Record<string, number> {
-  const help = "Cost of answers that report the provider's own, which is recorded, and what was computed for them";
+  const help = 'Cost of responses that report it, as reported (recorded) and as computed';
   const labels = { source: { max: 64 }, cost: ['reported', 'computed'] } as const;
   const cells = [...counter('gateway_edge_reported_cost_usd_total', help, labels).cells()];
   return Object.fromEntries(

@@ -10,8 +10,8 @@ const PATH = '/v1/chat/completions';
 const DEADLINE_MS = 2_000;
 const { first, delta, usage, done } = FORMATS[0] as Format;
 /**
- * What a body of these tests is estimated as, at 3 bytes a token: its messages, and nothing of an
- * answer.
+ * Estimated usage of the request bodies in these tests, at 3 bytes a token: the messages only,
+ * without output.
  */
 const INPUT_TOKENS = Math.ceil(Buffer.byteLength('[{"role":"user","content":"Say something."}]') / 3);
 const INPUT_NANO_USD = INPUT_TOKENS * 1_000;
@@ -28,13 +28,13 @@ type Steps = Parameters<EdgeWorld['provider']['script']>[0]['steps'];
 interface Left {
   readonly model: OwnModel;
   readonly id: string;
-  /** Lets the provider go on from its `waitFor`. */
+  /** Lets the provider continue after its `waitFor`. */
   goOn(): void;
 }
 
 /**
- * A call whose client leaves when the provider has it, of a stream when the client has its first
- * event.
+ * Makes a call whose client leaves when the provider has received it; for a stream, when the client
+ * has its first event.
  */
 async function leave(
   steps: Steps,
@@ -56,7 +56,7 @@ async function leave(
   const closed = new Promise((resolve) => client.on('close', resolve));
   client.destroy();
   await closed;
-  // What the edge answers now, it answers after it has seen the connection close.
+  // The edge answers these requests only after it has seen the connection close.
   for (let asked = 0; asked < 3; asked += 1) await send(edge.url, '/api/gateway/config');
   return { model, id, goOn: () => provider.release(model.model) };
 }
@@ -77,7 +77,7 @@ const isHeld = (id: string): boolean =>
   world.admission.heartbeats.at(-1)?.calls.some((call) => call.id === id) === true;
 
 test.each([false, true])(
-  'before a head (stream: %s) it is read on to the deadline, with its slot taken; then the input is charged',
+  'a call left before its head (stream: %s) ends at the deadline and pays input',
   async (stream) => {
     const { id, model } = await leave([{ end: 'stall' }], { stream });
     await until('a heartbeat names the call', () => isHeld(id));
@@ -99,22 +99,22 @@ test.each([false, true])(
 
 test.each<[string, boolean, Steps]>([
   ['refuses', false, [{ waitFor: 'x' }, { status: 500 }]],
-  ['breaks off before its head', false, [{ waitFor: 'x' }, { end: 'cut' }]],
-  ['breaks off a plain answer', false, [{ chunk: '{"choices":' }, { waitFor: 'x' }, { end: 'cut' }]],
-  ['breaks off a stream', true, [{ chunk: first }, { waitFor: 'x' }, { end: 'cut' }]],
-  ['ends a stream without its end', true, [{ chunk: first }, { waitFor: 'x' }, { chunk: delta('lo') }]],
+  ['disconnects before its head', false, [{ waitFor: 'x' }, { end: 'cut' }]],
+  ['cuts a non-streamed response', false, [{ chunk: '{"choices":' }, { waitFor: 'x' }, { end: 'cut' }]],
+  ['cuts a stream', true, [{ chunk: first }, { waitFor: 'x' }, { end: 'cut' }]],
+  ['ends a stream without a final marker', true, [{ chunk: first }, { waitFor: 'x' }, { chunk: delta('lo') }]],
   [
-    'says an error in a stream',
+    'reports an error in a stream',
     true,
     [{ chunk: first }, { waitFor: 'x' }, { chunk: 'data: {"error":{"code":500}}\n\n' }],
   ],
-])('a provider that %s after the client left is not paid for', async (_name, stream, steps) => {
+])('a call is voided if its provider %s after the client left', async (_name, stream, steps) => {
   const { id, goOn } = await leave(steps, { stream });
   goOn();
   expect(await world.eventOf(id)).toMatchObject({ outcome: 'voided', amountNanoUsd: 0, usage: null });
 });
 
-test('of a stream without usage what was delivered is charged, not what came later', async () => {
+test('a left stream without usage is charged for the delivered text only', async () => {
   const { id, goOn } = await leave(
     [{ chunk: first }, { waitFor: 'x' }, { chunk: delta('x'.repeat(300)) }, { chunk: done }],
     {
@@ -129,14 +129,14 @@ test('of a stream without usage what was delivered is charged, not what came lat
   });
 });
 
-test('of a plain answer without usage that nobody got the input is charged', async () => {
+test('a left non-streamed response without usage is charged for its input', async () => {
   const answer = JSON.stringify({ choices: [{ message: { content: 'x'.repeat(300) }, finish_reason: 'stop' }] });
   const { id, goOn } = await leave([{ waitFor: 'x' }, { chunk: answer }]);
   goOn();
   expect(await world.eventOf(id)).toMatchObject({ evidence: 'estimated', amountNanoUsd: INPUT_NANO_USD });
 });
 
-test('a stream is read on for as long as it is not silent, and charged by what it reports', async () => {
+test('a left stream is read on until it is silent and charged by its usage', async () => {
   const alive = Array.from({ length: 6 }, () => ({ delayMs: DEADLINE_MS / 4, chunk: first }));
   const { id } = await leave([{ chunk: first }, ...alive, { chunk: usage }, { chunk: done }], { stream: true });
   const event = await world.eventOf(id);
@@ -146,9 +146,9 @@ test('a stream is read on for as long as it is not silent, and charged by what i
 
 test.each<[string, Steps]>([
   ['before its head', [{ delayMs: DEADLINE_MS / 8, chunk: ': wait\n\n' }]],
-  ['behind its head', [{ chunk: ': wait\n\n' }]],
+  ['after its head', [{ chunk: ': wait\n\n' }]],
 ])(
-  'a stream that is left %s and then only has comments is given up at the deadline, and the input is charged',
+  'a stream left %s with only comments ends at the deadline and pays its input',
   async (_name, steps) => {
     const alive = Array.from({ length: 36 }, () => ({ delayMs: DEADLINE_MS / 4, chunk: ': still here\n\n' }));
     const { id } = await leave([...steps, ...alive, { end: 'stall' }], { stream: true });
@@ -167,7 +167,7 @@ test.each<[string, Steps]>([
   20_000,
 );
 
-test("a source's own limit on its first event holds for a client that has left", async () => {
+test("a source's first-event limit applies after the client has left", async () => {
   const patient = await startEdgeWorld({ env: { GATEWAY_UPSTREAM_DEADLINE_MS: '10000' } });
   try {
     const limits = { firstEventTimeoutMs: DEADLINE_MS / 4 };
@@ -183,11 +183,11 @@ test("a source's own limit on its first event holds for a client that has left",
 test.each<[string, Steps]>([
   ['falls silent', []],
   [
-    'then only has comments',
+    'then sends only comments',
     Array.from({ length: 36 }, () => ({ delayMs: DEADLINE_MS / 4, chunk: ': still here\n\n' })),
   ],
 ])(
-  'one that %s is given up after the longest silence, and charged for what was delivered',
+  'a left stream that %s ends after the silence limit and pays its text',
   async (_name, rest) => {
     const { id } = await leave([{ chunk: first }, ...rest, { end: 'stall' }], { stream: true });
     const event = await world.eventOf(id);
@@ -198,7 +198,7 @@ test.each<[string, Steps]>([
   20_000,
 );
 
-test('where a cancel stops the billing, a stream that has shown nothing of an answer costs nothing', async () => {
+test('a left stream without a response costs nothing if a cancel stops billing', async () => {
   const { id } = await leave(
     [{ chunk: ': wait\n\n' }, { end: 'stall' }],
     { stream: true },

@@ -18,23 +18,23 @@ test.each([
   ['long after a long pause', pausesOf([0, 12_000]), 12_001 + LONG_PAUSE_MS * 6, false],
   ['after many short pauses', pausesOf([0, 9_000], [9_001, 18_000]), 18_001, false],
   ['in a short pause soon after a long one', pausesOf([0, 12_000], [12_001, null]), 12_500, true],
-])('a provider that gives up %s', (_name, pauses, nowMs, isClients) => {
+])('madeProviderWait() %s', (_name, pauses, nowMs, isClients) => {
   expect(pauses.madeProviderWait(nowMs)).toBe(isClients);
 });
 
-test('half of what a client may take nothing is long as well', () => {
+test('madeProviderWait() counts a pause of half the stall limit as long', () => {
   const pauses = new ClientPauses(1_000);
   pauses.pause(0);
   expect([pauses.madeProviderWait(499), pauses.madeProviderWait(500)]).toEqual([false, true]);
 });
 
 test.each([
-  ['no pause', pausesOf(), 10, false],
-  ['in a moment of waiting', pausesOf([0, null]), FELT_PAUSE_MS - 1, false],
+  ['without a pause', pausesOf(), 10, false],
+  ['in a very short pause', pausesOf([0, null]), FELT_PAUSE_MS - 1, false],
   ['in a pause', pausesOf([0, null]), FELT_PAUSE_MS, true],
-  ['after moments of waiting', pausesOf([0, 200], [201, 400]), 401, false],
+  ['after very short pauses', pausesOf([0, 200], [201, 400]), 401, false],
   ['soon after a pause', pausesOf([0, 300]), 300 + LONG_PAUSE_MS, true],
-  ['long after one', pausesOf([0, 300]), 301 + LONG_PAUSE_MS, false],
-])('an answer that is late waits for its client: %s', (_name, pauses, nowMs, isClients) => {
+  ['long after a pause', pausesOf([0, 300]), 301 + LONG_PAUSE_MS, false],
+])('areWaitedFor() %s', (_name, pauses, nowMs, isClients) => {
   expect(pauses.areWaitedFor(nowMs)).toBe(isClients);
 });

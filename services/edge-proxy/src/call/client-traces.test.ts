@@ -25,9 +25,9 @@ afterAll(async () => {
 
 test.each<[string, Record<string, string>, boolean]>([
   ['not taken', {}, false],
-  ['taken behind a trusted proxy', { GATEWAY_EDGE_PROXIES: '1' }, true],
-  ['taken where that is switched on', { GATEWAY_TRACE_CLIENTS: 'on' }, true],
-  ['not taken where that is switched off', { GATEWAY_EDGE_PROXIES: '1', GATEWAY_TRACE_CLIENTS: 'off' }, false],
+  ['accepted behind a trusted proxy', { GATEWAY_EDGE_PROXIES: '1' }, true],
+  ['accepted if enabled', { GATEWAY_TRACE_CLIENTS: 'on' }, true],
+  ['ignored if disabled', { GATEWAY_EDGE_PROXIES: '1', GATEWAY_TRACE_CLIENTS: 'off' }, false],
 ])(
   "a client's sampled trace is %s",
   async (_name, env, isTaken) => {

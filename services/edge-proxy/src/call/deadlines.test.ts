@@ -25,7 +25,7 @@ function advance(ms: number): void {
   }
 }
 
-test('a deadline expires once, a cancelled one never, and one may set the next', () => {
+test('a deadline expires once, a cancelled one never; a handler may add another', () => {
   const expired: string[] = [];
   deadlines.in(100, () => {
     expired.push('first');
@@ -44,7 +44,7 @@ test('a deadline expires once, a cancelled one never, and one may set the next',
   expect(expired).toEqual(['first', 'next', 'late']);
 });
 
-test('what throws when it expires is told to whoever set it, and keeps no other from its time', () => {
+test('an exception of a handler goes to its owner and delays no other deadline', () => {
   const fault = new Error('a fault');
   const told: unknown[] = [];
   const failing = (): never => {

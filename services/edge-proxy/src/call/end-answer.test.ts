@@ -19,12 +19,12 @@ const PATH = '/v1/chat/completions';
 const LONG_EVENT_BYTES = 9 * 1024 * 1024;
 const DEADLINE_MS = 1_500;
 const READ_ON_MS = 300;
-/** Between two looks of `until`, at least. */
+/** Shortest interval between two checks of `until`. */
 const LOOK_MS = 10;
 const CHAT_FORMAT = FORMATS[0] as (typeof FORMATS)[number];
 
 let world: EdgeWorld;
-/** Whose time for a call is short, for those that use it up. */
+/** Edge with a short call deadline, for tests that wait until it expires. */
 let hasty: EdgeWorld;
 const raw: RawProvider[] = [];
 const clients: Socket[] = [];
@@ -57,7 +57,7 @@ describe.each(FORMATS)('$path', (format) => {
   const play = (model: OwnModel, ...chunks: string[]): void =>
     world.provider.script({ model: model.upstreamModel, steps: chunks.map((chunk) => ({ chunk })) });
 
-  test('with neither marker nor finish reason a stream that ends properly is a cut one: it says so and costs nothing', async () => {
+  test('a stream without marker and finish reason counts as cut and costs nothing', async () => {
     const model = await oneSource();
     play(model, format.first, format.delta('lo'));
     const answer = await begin(world.edge.url, format.path, format.request({ model: model.model, stream: true }));
@@ -74,7 +74,7 @@ describe.each(FORMATS)('$path', (format) => {
     });
   });
 
-  test('a malformed event passes as it is and changes no charge', async () => {
+  test('a malformed event is relayed unchanged and does not affect the charge', async () => {
     const model = await oneSource({ more: { streamUsage: false } });
     const chunks = [format.first, 'data: {"oops\n\n', format.delta('lo'), format.usage, format.done];
     play(model, ...chunks);
@@ -88,13 +88,13 @@ describe.each(FORMATS)('$path', (format) => {
     });
   });
 
-  test('a rest without a blank line at a proper end is passed', async () => {
+  test('a last event without a blank line is relayed', async () => {
     const model = await oneSource();
     play(model, format.first, format.delta('lo'), format.done.slice(0, -1));
     expect((await ask(model)).body.toString()).toBe(format.first + format.delta('lo') + format.done.slice(0, -1));
   });
 
-  test('a fragment of an event is not passed when the stream is cut', async () => {
+  test('a part of an event is not relayed when the stream is cut', async () => {
     const model = await oneSource();
     world.provider.script({
       model: model.upstreamModel,
@@ -111,7 +111,7 @@ describe.each(FORMATS)('$path', (format) => {
     expect(seen.slice(format.first.length)).toMatch(format.cutEnding);
   });
 
-  test('an event that is too long to be read passes, and what is read of the stream is charged', async () => {
+  test('an event too long to be parsed is relayed; the rest of the stream is charged', async () => {
     const model = await oneSource({ more: { streamUsage: false } });
     const long = `data: ${'x'.repeat(8 * SSE_EVENT_HELD_BYTES_MAX)}\n\n`;
     play(model, format.first, long.slice(0, 9_000), long.slice(9_000), format.usage, format.done);
@@ -120,7 +120,7 @@ describe.each(FORMATS)('$path', (format) => {
     expect(await eventOf(answer)).toMatchObject({ outcome: 'settled', evidence: 'reported', amountNanoUsd: 13_000 });
   });
 
-  test('events above 8 MiB are read, from the first to the last', async () => {
+  test('events above 8 MiB are parsed, from the first to the last', async () => {
     const model = await oneSource({ more: { streamUsage: false } });
     const padded = (text: string): string => text.replace('data: {', `data: {"pad":"${'x'.repeat(LONG_EVENT_BYTES)}",`);
     const stream = [padded(format.first), format.delta('lo'), padded(format.usage), padded(format.done)].join('');
@@ -130,7 +130,7 @@ describe.each(FORMATS)('$path', (format) => {
     expect(await eventOf(answer)).toMatchObject({ outcome: 'settled', evidence: 'reported', amountNanoUsd: 13_000 });
   });
 
-  test('a stream that is cut inside such an event ends in an event of its own', async () => {
+  test('a stream cut within a long event ends with a separate error event', async () => {
     const model = await oneSource();
     world.provider.script({
       model: model.upstreamModel,
@@ -146,7 +146,7 @@ describe.each(FORMATS)('$path', (format) => {
   });
 });
 
-test('with a finish reason a stream needs no marker, and is estimated if it says no usage', async () => {
+test('a stream with a finish reason and no marker is complete; usage is estimated', async () => {
   const model = await oneSource();
   const finish = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n';
   world.provider.script({ model: model.upstreamModel, steps: [{ chunk: CHAT_FORMAT.first }, { chunk: finish }] });
@@ -159,7 +159,7 @@ test.each([
   ['zero', { prompt_tokens: 0, completion_tokens: 0 }, 'reported', 0],
   ['nothing', null, 'estimated', null],
   ['nonsense', { prompt_tokens: -1, completion_tokens: 'many' }, 'estimated', null],
-])('a plain answer that reports %s is charged as %s', async (_name, usage, evidence, amount) => {
+])('a non-streamed response that reports %s is charged as %s', async (_name, usage, evidence, amount) => {
   const model = await oneSource();
   world.provider.script({ model: model.upstreamModel, steps: [{ usage }] });
   const event = await eventOf(await send(world.edge.url, PATH, chat({ model: model.model })));
@@ -168,7 +168,7 @@ test.each([
   else expect(event.amountNanoUsd).toBe(amount);
 });
 
-test('comments break the silence of a stream', async () => {
+test('comments reset the silence limit of a stream', async () => {
   const model = await oneSource({ limits: { silenceTimeoutMs: 500 } });
   const steps = Array.from({ length: 8 }, () => ({ delayMs: 100, chunk: ': still here\n\n' }));
   world.provider.script({
@@ -179,7 +179,7 @@ test('comments break the silence of a stream', async () => {
   expect(answer.body.toString()).toBe(CHAT_FORMAT.first + ': still here\n\n'.repeat(8) + CHAT_FORMAT.done);
 });
 
-test('a stream may take longer than the time to its head', async () => {
+test('a stream may take longer than the deadline for its head', async () => {
   const model = await oneSource({}, hasty);
   const steps = Array.from({ length: 5 }, () => ({ delayMs: 400, chunk: CHAT_FORMAT.delta('x') }));
   hasty.provider.script({ model: model.upstreamModel, steps: [...steps, { chunk: CHAT_FORMAT.done }] });
@@ -187,7 +187,7 @@ test('a stream may take longer than the time to its head', async () => {
   expect(answer.body.toString()).toBe(CHAT_FORMAT.delta('x').repeat(5) + CHAT_FORMAT.done);
 });
 
-test('a plain body may not, though it comes all the time', async () => {
+test('a non-streamed body must arrive before the deadline', async () => {
   const model = await oneSource({}, hasty);
   const steps = Array.from({ length: 8 }, () => ({ delayMs: 300, chunk: ' ' }));
   hasty.provider.script({ model: model.upstreamModel, steps });
@@ -195,7 +195,7 @@ test('a plain body may not, though it comes all the time', async () => {
   expect(answer.status).toBe(504);
 });
 
-test('a refusal whose text does not end is answered without it, and by no other source', async () => {
+test('an error response with an endless body is final and answered without its text', async () => {
   const [a, b] = world.provider.urls;
   const model = await publishOwnModel(world, { url: a, limits: { headersTimeoutMs: 700 } }, { url: b });
   world.provider.script({
@@ -208,7 +208,7 @@ test('a refusal whose text does not end is answered without it, and by no other 
   expect((await eventOf(answer)).attempts).toHaveLength(1);
 });
 
-test('a provider that does not read the request costs no more than its time', async () => {
+test('a provider that does not read the request ends with a timeout', async () => {
   const deaf = await rawProvider((socket) => socket.pause());
   const [, b] = world.provider.urls;
   const alone = await publishOwnModel(hasty, { url: deaf.url });
@@ -226,7 +226,7 @@ test('a provider that does not read the request costs no more than its time', as
   ]);
 }, 60_000);
 
-test('a provider that speaks no HTTP has not answered: another source is asked', async () => {
+test('another source is tried after a response that is not HTTP', async () => {
   const garbage = await rawProvider((socket) => onRequest(socket, () => socket.write('SSH-2.0-OpenSSH_9.2\r\n')));
   const model = await publishOwnModel(world, { url: garbage.url }, { url: world.provider.urls[1] });
   const answer = await send(world.edge.url, PATH, chat({ model: model.model }));
@@ -237,7 +237,7 @@ test('a provider that speaks no HTTP has not answered: another source is asked',
   ]);
 });
 
-/** A client of a bare connection: it reads when the test says so. */
+/** A client on a raw connection. It reads only when the test resumes it. */
 function client(
   body: { headers?: Record<string, string | string[]>; body?: Buffer | string },
   { edge } = world,
@@ -255,7 +255,7 @@ function client(
   return socket;
 }
 
-/** Streams without end, as fast as it is read; says how much it got rid of. */
+/** A provider that streams endlessly, as fast as the edge reads. Counts the sent bytes. */
 async function endlessProvider(): Promise<{ provider: RawProvider; sentBytes: () => number }> {
   let sentBytes = 0;
   const sseEvent = CHAT_FORMAT.delta('x'.repeat(16 * 1024));
@@ -287,12 +287,12 @@ async function untilStopped(sentBytes: () => number, quietMs: number): Promise<n
 }
 
 /**
- * What lies between a provider and a client that does not read: buffers of the kernel and of two
- * connections.
+ * Limit for the bytes in the buffers of the kernel and two connections, between a provider and a
+ * client that does not read.
  */
 const IN_FLIGHT_BYTES_MAX = 32 * 1024 * 1024;
 
-test('a client that does not read stops the provider, and is given up after the longest silence', async () => {
+test('a client that never reads pauses the provider and ends after the silence limit', async () => {
   const { provider, sentBytes } = await endlessProvider();
   const model = await publishOwnModel(hasty, { url: provider.url, limits: { silenceTimeoutMs: 100 } });
   const startedAt = performance.now();
@@ -310,7 +310,7 @@ test('a client that does not read stops the provider, and is given up after the 
   expect((await readRest(socket)).endsWith('0\r\n\r\n')).toBe(false);
 }, 30_000);
 
-test("a client that reads late is not cut by the source's limit on silence", async () => {
+test("a client that reads late is not cut by the source's silence limit", async () => {
   const { provider, sentBytes } = await endlessProvider();
   const model = await publishOwnModel(world, { url: provider.url, limits: { silenceTimeoutMs: 100 } });
   const socket = client(chat({ model: model.model, stream: true }));
@@ -321,7 +321,7 @@ test("a client that reads late is not cut by the source's limit on silence", asy
   socket.destroy();
 }, 30_000);
 
-/** Reads what there is of an answer that was given up while nobody read it. */
+/** Reads the rest of a response that was ended while the client did not read. */
 async function readRest(socket: Socket): Promise<string> {
   let tail = '';
   socket.on('data', (chunk) => (tail = (tail + chunk.toString('latin1')).slice(-1_000)));
@@ -331,7 +331,7 @@ async function readRest(socket: Socket): Promise<string> {
   return tail;
 }
 
-/** A complete answer: one event that no connection holds, and its end. */
+/** A complete response: one event that is larger than all connection buffers, and its end. */
 function hugeEvent(): Promise<RawProvider> {
   const body = CHAT_FORMAT.delta('x'.repeat(7 * 1024 * 1024)) + CHAT_FORMAT.done;
   return rawProvider((socket) =>
@@ -342,13 +342,16 @@ function hugeEvent(): Promise<RawProvider> {
   );
 }
 
-/** Longer than an edge waits, counted in looks: the edge has looked as often, and as late. */
+/**
+ * Waits longer than the edge does. Counts checks instead of time, because a slow machine delays
+ * both.
+ */
 async function itsTimeIsOver(): Promise<void> {
   let looks = 0;
   await until('its time is over', () => (looks += 1) > (2 * DEADLINE_MS) / LOOK_MS);
 }
 
-test('a complete answer whose end nobody reads is destroyed in the end', async () => {
+test('a complete response that the client does not read is destroyed after a timeout', async () => {
   const provider = await hugeEvent();
   const model = await publishOwnModel(hasty, { url: provider.url });
   const socket = client(chat({ model: model.model, stream: true }), hasty);
@@ -358,7 +361,7 @@ test('a complete answer whose end nobody reads is destroyed in the end', async (
   expect(await readRest(socket)).not.toContain('[DONE]');
 }, 60_000);
 
-test('a cut answer whose ending nobody reads is destroyed in the end', async () => {
+test('a cut response that the client does not read is destroyed after a timeout', async () => {
   const { provider, sentBytes } = await endlessProvider();
   const model = await publishOwnModel(hasty, { url: provider.url });
   const { admission, admissionBuses } = hasty;
@@ -366,7 +369,7 @@ test('a cut answer whose ending nobody reads is destroyed in the end', async () 
     const calls = admission.admits.length;
     const reader = client(chat({ model: model.model, stream: true }), hasty);
     await new Promise((resolve) => reader.on('readable', resolve));
-    // Else the buffers of the connection take the ending too.
+    // Otherwise the ending would fit into the buffers of the connection.
     await untilStopped(sentBytes, 100);
     const { id } = admission.admits[calls]?.entry ?? { id: '' };
     const heartbeat = await until('a heartbeat names it, or it has ended', () => {
@@ -387,7 +390,7 @@ test('a cut answer whose ending nobody reads is destroyed in the end', async () 
   expect(rest.endsWith('0\r\n\r\n')).toBe(false);
 }, 60_000);
 
-test('reading on for a client that left before the head ends after its time, whatever the source sends then', async () => {
+test('reading on before the head ends after its time limit, even if data arrives', async () => {
   const model = await oneSource();
   world.provider.script({
     model: model.upstreamModel,
@@ -397,15 +400,15 @@ test('reading on for a client that left before the head ends after its time, wha
   await until('the provider has the call', () => world.provider.calls({ model: model.upstreamModel }).length > 0);
   const { id } = world.admission.admits.at(-1)?.entry ?? { id: '' };
   socket.destroy();
-  // What the edge answers now, it answers after it has seen the connection close.
+  // The edge answers these requests only after it has seen the connection close.
   for (let asked = 0; asked < 3; asked += 1) await send(world.edge.url, '/api/gateway/config');
   world.provider.release(model.model);
-  // The time of a call is much longer than this waits.
+  // The call's deadline is much later than the timeout of this wait.
   const event = await world.eventOf(id);
   expect(event).toMatchObject({ outcome: 'settled', evidence: 'estimated', attempts: [{ outcome: 'abandoned' }] });
 });
 
-test('a cut stream that nothing tells the client of ends by its connection, in every format', async () => {
+test('a cut stream without an error event ends by closing its connection', async () => {
   const ended: string[] = [];
   const answer = fakeAnswer({ write: () => true, end: () => ended.push('end'), cut: () => ended.push('cut') });
   const call = {

@@ -7,7 +7,10 @@ import { OUTPUT_TOKENS_UNKNOWN } from '../parse/output-bound.js';
 
 let world: EdgeWorld;
 let endless: RawProvider;
-/** Of a source that takes no such limit before one that does; of one that takes none. */
+/**
+ * `mixed` has a source that rejects such a limit before one that accepts it; `strict` has only the
+ * first.
+ */
 let mixed: OwnModel;
 let strict: OwnModel;
 
@@ -34,7 +37,7 @@ const ANSWER = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-len
 const ask = ({ model }: OwnModel, max_tokens: number): Promise<Answer> =>
   send(world.edge.url, '/v1/chat/completions', chat({ model, max_tokens }));
 
-test('a limit that means none goes to a source that takes it, and the longest answer is held', async () => {
+test('an endless limit goes to a source that accepts it; the longest response is held', async () => {
   const answer = await ask(mixed, -1);
   expect(answer.status).toBe(200);
   const { entry } = world.admission.admits.at(-1) ?? {};
@@ -44,8 +47,8 @@ test('a limit that means none goes to a source that takes it, and the longest an
 });
 
 test.each<[string, () => OwnModel, number]>([
-  ['another value', () => mixed, -2],
-  ['a model none of whose sources takes it', () => strict, -1],
+  ['another negative limit', () => mixed, -2],
+  ['an endless limit that no source accepts', () => strict, -1],
 ])('%s is refused', async (_name, model, limit) => {
   const { status, body } = await ask(model(), limit);
   expect([status, JSON.parse(body.toString())]).toMatchObject([
@@ -54,7 +57,7 @@ test.each<[string, () => OwnModel, number]>([
   ]);
 });
 
-test('a limit of 0 goes to every source', async () => {
+test('a limit of 0 is sent to every source', async () => {
   const answer = await ask(mixed, 0);
   const event = await world.eventOf(String(answer.headers['x-gateway-request-id']));
   expect(event.attempts.map(({ source }) => source)).toEqual([mixed.ids[0]]);

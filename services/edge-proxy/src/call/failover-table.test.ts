@@ -7,29 +7,29 @@ import { SOURCE_CREDENTIAL, startEdgeWorld, type EdgeWorld } from '../../test/ed
 import { FORMATS, type Format } from '../../test/formats.js';
 import { publishOwnModels, type OwnModel, type OwnSource } from '../../test/own-models.js';
 
-/** The 600 s of production, and the silence that ends a stream. */
+/** The call deadline, 600 s in production, and the silence limit of a stream. */
 const DEADLINE_MS = 2_500;
 const OWN_LIMIT_MS = 700;
 
 type Outcome = UsageEvent['attempts'][number]['outcome'];
 
-/** One way in which a provider fails, and what must follow (docs/behaviour.md#failover). */
+/** A failure of a provider and its expected consequences (docs/behaviour.md#failover). */
 interface Failure {
   readonly name: string;
-  /** How a script plays it; absent: the source's address does. */
+  /** Script of the provider; absent: the source's address causes the failure. */
   readonly steps?: (format: Format) => ScriptStep[];
   readonly url?: string;
   readonly limits?: OwnSource['limits'];
   readonly only?: 'plain' | 'streamed';
-  /** On a connection that has answered nothing before. */
+  /** The failure needs a new connection. */
   readonly fresh?: true;
-  /** Whether another source is asked. */
+  /** Whether another source is tried. */
   readonly next: boolean;
-  /** What the client gets when this decides. */
+  /** The client's error if this failure is final. */
   readonly status: number;
   readonly code: string;
   readonly retryAfter?: string | RegExp;
-  /** The record of the attempt. */
+  /** The attempt record. */
   readonly outcome: Outcome;
   readonly providerStatus: number | null;
   readonly possiblyPaid: boolean;
@@ -81,12 +81,12 @@ const unreachable = (name: string, url: string): Failure =>
 const unreadable = (name: string, more: Partial<Failure>): Failure =>
   broken(name, true, { status: 502, code: 'upstream_error', ...more });
 
-/** As providers say it where they answer 200 all the same. */
+/** Error body that providers send with status 200. */
 const RATE_LIMIT = '{"type":"error","error":{"type":"rate_limit_error","code":429,"message":"slow down"}}';
 const CREATED =
   'event: response.created\ndata: {"type":"response.created","sequence_number":0,"response":{"id":"resp_1"}}\n\n';
 
-/** Events as each format has them before the first text. */
+/** Events of each format before the first text. */
 const EMPTY_BEGINNING: Readonly<Record<Format['path'], string>> = {
   '/v1/chat/completions':
     'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}\n\n',
@@ -104,7 +104,7 @@ const FAILURES: readonly Failure[] = [
   limited('a Retry-After in seconds', '7', '7'),
   limited('a Retry-After in fractions', '1.2', '2'),
   limited('a Retry-After that is a date', new Date(Date.now() + 3_600_000).toUTCString(), /^3\d{3}$/),
-  limited('a Retry-After that is neither', 'soon', undefined),
+  limited('an invalid Retry-After', 'soon', undefined),
   limited('no Retry-After', undefined, undefined),
   status(502, [true, 502, 'upstream_error']),
   status(503, [true, 503, 'upstream_error']),
@@ -126,7 +126,7 @@ const FAILURES: readonly Failure[] = [
   status(307, [false, 502, 'upstream_error']),
   status(204, [false, 502, 'upstream_error'], { possiblyPaid: true }),
   unreachable('refused connection', 'http://127.0.0.1:1'),
-  // No label of a name is as long: nobody is asked.
+  // The label is longer than DNS allows, so no DNS server is queried.
   unreachable('unknown host', `http://${'x'.repeat(64)}.invalid`),
   unreachable('failed TLS handshake', 'https://LISTENER_B'),
   broken('reset before the head', true, { fresh: true, steps: () => [{ end: 'reset' }] }),
@@ -143,7 +143,7 @@ const FAILURES: readonly Failure[] = [
     steps: () => [{ status: 200 }, { chunk: ': wait\n\n' }, { end: 'stall' }],
     outcome: 'timed_out',
   }),
-  broken("stall after the head, whatever the source's limit on the head", false, {
+  broken('stall after the head, with a limit for the head', false, {
     limits: { headersTimeoutMs: OWN_LIMIT_MS },
     steps: () => [{ status: 200 }, { end: 'stall' }],
     outcome: 'timed_out',
@@ -152,8 +152,8 @@ const FAILURES: readonly Failure[] = [
     only: 'streamed',
     steps: () => [{ status: 200 }, { chunk: ': wait\n\n' }, { end: 'cut' }],
   }),
-  broken('cut inside a plain body', true, { only: 'plain', steps: () => [{ chunk: '{"a":' }, { end: 'cut' }] }),
-  broken('stall inside a plain body', false, {
+  broken('cut within a non-streamed body', true, { only: 'plain', steps: () => [{ chunk: '{"a":' }, { end: 'cut' }] }),
+  broken('stall within a non-streamed body', false, {
     only: 'plain',
     steps: () => [{ chunk: '{"a":' }, { end: 'stall' }],
     outcome: 'timed_out',
@@ -166,14 +166,20 @@ const FAILURES: readonly Failure[] = [
     providerStatus: 200,
     steps: () => [{ status: 200, headers: { 'content-encoding': 'gzip' } }, { chunk: '{}' }],
   }),
-  unreadable('malformed plain body', { only: 'plain', steps: () => [{ chunk: '{"choices":' }] }),
-  unreadable('error object in a plain body', { only: 'plain', steps: () => [{ chunk: '{"error":{"message":"no"}}' }] }),
-  unreadable('no answer of the endpoint', {
+  unreadable('malformed non-streamed body', { only: 'plain', steps: () => [{ chunk: '{"choices":' }] }),
+  unreadable('error object in a non-streamed body', {
+    only: 'plain',
+    steps: () => [{ chunk: '{"error":{"message":"no"}}' }],
+  }),
+  unreadable('unknown body format', {
     only: 'plain',
     steps: () => [{ chunk: '{"detail":"Internal Server Error"}' }],
   }),
-  limitedInside('a plain answer that is only an error', { only: 'plain', steps: () => [{ chunk: RATE_LIMIT }] }),
-  limitedInside('a JSON error in answer to a stream', {
+  limitedInside('a non-streamed response that is only an error', {
+    only: 'plain',
+    steps: () => [{ chunk: RATE_LIMIT }],
+  }),
+  limitedInside('a JSON error instead of a stream', {
     only: 'streamed',
     providerStatus: 200,
     steps: () => [{ headers: { 'content-type': 'application/json' } }, { chunk: RATE_LIMIT }],
@@ -186,11 +192,11 @@ const FAILURES: readonly Failure[] = [
       { chunk: `event: error\ndata: ${RATE_LIMIT}\n\n` },
     ],
   }),
-  limitedInside('an error behind events without content', {
+  limitedInside('an error after events without content', {
     only: 'streamed',
     steps: ({ path }) => [{ chunk: EMPTY_BEGINNING[path] }, { chunk: `event: error\ndata: ${RATE_LIMIT}\n\n` }],
   }),
-  broken('cut behind events without content', true, {
+  broken('cut after events without content', true, {
     only: 'streamed',
     steps: ({ path }) => [{ status: 200 }, { chunk: EMPTY_BEGINNING[path] }, { end: 'cut' }],
   }),
@@ -212,15 +218,15 @@ const CELLS: readonly Cell[] = FORMATS.flatMap((format) =>
         failure,
         format,
         streamed,
-        title: `${failure.name}, ${format.path} ${streamed ? 'streamed' : 'plain'}`,
+        title: `${failure.name}, ${format.path} ${streamed ? 'streamed' : 'non-streamed'}`,
       })),
   ),
 );
 
 let world: EdgeWorld;
-/** Of each cell: the first source fails; both fail. */
+/** For each cell: a model whose first source fails, and one whose sources both fail. */
 const own = new Map<Cell, readonly [OwnModel, OwnModel]>();
-/** Providers to which no connection was opened before. */
+/** Providers without an earlier connection. */
 const freshProviders: ProviderSimulator[] = [];
 const providers = new Map<OwnModel, readonly [ProviderSimulator, ProviderSimulator]>();
 
@@ -257,7 +263,7 @@ async function startFresh(): Promise<ProviderSimulator> {
   return provider;
 }
 
-/** Cells that wait for a limit wait together: the first of them starts all. */
+/** Runs all cells that wait for a timeout concurrently, when the first of them is run. */
 function together(cells: readonly Cell[], check: (cell: Cell) => Promise<void>): (cell: Cell) => Promise<void> {
   const waiting = cells.filter(({ failure }) => failure.outcome === 'timed_out');
   const runs = new Map<Cell, Promise<void>>();
@@ -269,7 +275,7 @@ function together(cells: readonly Cell[], check: (cell: Cell) => Promise<void>):
   };
 }
 
-describe('when the first source fails and the second is well', () => {
+describe('when the first source fails and the second is healthy', () => {
   const check = together(CELLS, async (cell) => {
     const { failure, format, streamed } = cell;
     const model = (own.get(cell) as readonly [OwnModel, OwnModel])[0];
@@ -318,9 +324,9 @@ describe('when both sources fail', () => {
   test.each(cells.map((cell) => [cell.title, cell] as const))('%s', (_title, cell) => check(cell));
 });
 
-describe.each(FORMATS)('$path: after the first byte went to the client', (format) => {
+describe.each(FORMATS)('$path: after the first byte was sent to the client', (format) => {
   test.each(['cut', 'reset', 'stall', 'error'] as const)(
-    'a %s ends the call, no other source is asked',
+    'a %s ends the call without trying another source',
     async (how) => {
       const [a, b] = world.provider.urls;
       const [model] = await publishOwnModels(world, [[{ url: a }, { url: b }]]);
@@ -355,7 +361,7 @@ describe.each(FORMATS)('$path: after the first byte went to the client', (format
     },
   );
 
-  test('comments go to the client after a while, and then no other source is asked', async () => {
+  test('comments are sent after a delay; then no other source is tried', async () => {
     const [a, b] = world.provider.urls;
     const [model] = await publishOwnModels(world, [[{ url: a }, { url: b }]]);
     if (model === undefined) throw new Error('there is no model');
@@ -378,7 +384,7 @@ describe.each(FORMATS)('$path: after the first byte went to the client', (format
     expect((await world.eventOf(String(answer.headers['x-gateway-request-id']))).attempts).toHaveLength(1);
   });
 
-  test.each([1, 2])('a reset on a connection that had answered before, %i times', async (times) => {
+  test.each([1, 2])('a reset on a reused connection, %i times, is retried once', async (times) => {
     const provider = await startFresh();
     const [model] = await publishOwnModels(world, [[{ url: provider.urls[0] }, { url: world.provider.urls[1] }]]);
     if (model === undefined) throw new Error('there is no model');
@@ -419,10 +425,7 @@ function expectError({ failure, format }: Cell, answer: Awaited<ReturnType<typeo
   expect(answer.headers['location']).toBeUndefined();
 }
 
-/**
- * The slot and the hold go back as they were; a heartbeat may repeat a release that is not answered
- * yet.
- */
+/** Expects one release of the slot and the hold. A heartbeat may repeat an unanswered release. */
 async function expectOneRelease(id: string, outcome: 'ok' | 'void', amountNanoUsd: number): Promise<void> {
   await until('the hold is given back', () => world.admission.releases.some((release) => release.id === id));
   for (const release of world.admission.releases.filter((each) => each.id === id)) {

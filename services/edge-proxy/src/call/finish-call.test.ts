@@ -17,8 +17,8 @@ const FAILED: CallEnding = { ended: 'failed', meter: null, status: 502, source: 
 const ATTEMPT = { source: 'src', provider: 'p', outcome: 'failed', status: 500, possiblyPaid: false } as const;
 
 /**
- * What the edge has done, in its order; the stream has the event when `stored` is called, admission
- * answers at once.
+ * Finishes a call and returns the edge's actions in order. The event is stored when `stored` is
+ * called; admission replies at once.
  */
 function play(
   ending: CallEnding,
@@ -74,14 +74,14 @@ async function isOver(promise: Promise<void>): Promise<boolean> {
   return over;
 }
 
-test('what is charged is released together with its event', async () => {
+test('a charged call is released together with its event', async () => {
   const { done, settlement } = play(COMPLETE, [ATTEMPT]);
   expect(done).toEqual(['sent settled', 'release ok']);
   await settlement.released;
 });
 
 // Covers r4
-test('a call that failed is released when the stream has its record: until then its hold tells of it', async () => {
+test('a failed call is released only after its event is stored', async () => {
   const { done, settlement, stored } = play(FAILED, [ATTEMPT]);
   expect(done).toEqual(['sent voided']);
   stored();
@@ -90,9 +90,9 @@ test('a call that failed is released when the stream has its record: until then 
 });
 
 test.each([
-  ['a complete answer waits for its release where the next call may meet its hold', COMPLETE, 0, false],
-  ['a complete answer waits for no release where there is room', COMPLETE, 1, true],
-  ['a call that failed waits for its release in any case', FAILED, 1, false],
+  ['a complete response waits for its release if its hold may refuse the next call', COMPLETE, 0, false],
+  ['a complete response does not wait for its release if there is room', COMPLETE, 1, true],
+  ['a failed call always waits for its release', FAILED, 1, false],
 ])('%s', async (_name, ending, roomLeft, isReleased) => {
   const { settlement, stored, answered } = play(ending, [ATTEMPT], { roomLeft, answersReleases: false });
   stored();
@@ -102,7 +102,7 @@ test.each([
 });
 
 // Covers i5
-test('a call that nobody was asked for has no record to wait for', async () => {
+test('a call that was sent to no source has no record', async () => {
   const { done, settlement } = play(FAILED, []);
   expect(done).toEqual(['no longer running', 'release void']);
   await settlement.released;

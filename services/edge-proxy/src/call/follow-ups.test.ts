@@ -39,7 +39,7 @@ function ask(model: OwnModel, fields: Record<string, unknown> = {}, path = PATH)
   return send(world.edge.url, path, { headers: { 'content-type': 'application/json' }, body });
 }
 
-/** The id of an answer, plain or streamed. */
+/** Returns the ID of a response, streamed or not. */
 function idOf({ body }: Answer): string {
   return /"id":"(resp_[^"]+)"/.exec(body.toString())?.[1] ?? '';
 }
@@ -55,7 +55,7 @@ const notFound = (id: string): unknown =>
     message: `Previous response with id '${id}' not found.`,
   });
 
-/** Which sources a call tried, by their number. */
+/** Returns the numbers of the sources that a call tried. */
 async function triedBy(model: OwnModel, answer: Answer): Promise<number[]> {
   const { attempts } = await world.eventOf(String(answer.headers['x-gateway-request-id']));
   return attempts.map(({ source }) => model.ids.indexOf(source));
@@ -72,18 +72,18 @@ const twoSources = (more: Omit<OwnSource, 'url'> = KEEPS): Promise<OwnModel> => 
 };
 
 test.each([false, true])(
-  'a follow-up reaches the source of its answer through failover and back; streamed: %s',
+  'a follow-up goes to the source of its response after failover; streamed: %s',
   async (stream) => {
     const model = await twoSources();
     script(model, 'a', 503);
     const first = await ask(model, { stream });
     expect(await triedBy(model, first)).toEqual([0, 1]);
-    // The first source is well again, and new calls go there.
+    // The first source is healthy again and gets new calls.
     const second = await ask(model, { stream });
     expect(await triedBy(model, second)).toEqual([0]);
     const afterFirst = await ask(model, { stream, previous_response_id: idOf(first) });
     expect([afterFirst.status, await triedBy(model, afterFirst)]).toEqual([200, [1]]);
-    // Now the first source rests, and new calls go to the second.
+    // The first source is now in cooldown, so the second gets new calls.
     script(model, 'a', 429);
     expect(await triedBy(model, await ask(model))).toEqual([0, 1]);
     expect(await triedBy(model, await ask(model))).toEqual([1]);
@@ -92,7 +92,7 @@ test.each([false, true])(
   },
 );
 
-test('an error of the source that has the answer is final', async () => {
+test('an error of the source that stored the response is final', async () => {
   const model = await twoSources();
   const first = await ask(model);
   script(model, 'a', 503);
@@ -100,7 +100,7 @@ test('an error of the source that has the answer is final', async () => {
   expect([answer.status, await triedBy(model, answer)]).toEqual([503, [0]]);
 });
 
-test('a response that the client wants not to be stored is not remembered', async () => {
+test('the ID of a response with store: false is not remembered', async () => {
   const model = await twoSources();
   const first = await ask(model, { store: false });
   const next = await ask(model, { previous_response_id: idOf(first) });
@@ -115,19 +115,16 @@ const FOREIGN: [string, string, Record<string, unknown>, string, string][] = [
   ['container', '/v1/messages', { container: 'resp_x', max_tokens: 9, messages: [] }, 'Container', 'container'],
 ];
 
-test.each(FOREIGN)(
-  'a foreign %s on %s is refused before anything is sent',
-  async (_what, path, fields, noun, param) => {
-    const model = await twoSources({ more: {} });
-    const answer = await ask(model, fields, path);
-    const message = `${noun} with id 'resp_x' not found.`;
-    expect([answer.status, answer.body.toString()]).toEqual([400, expect.stringContaining(message)]);
-    if (path === PATH) expect(errorOf(answer)).toMatchObject({ code: 'invalid_request', param, message });
-    expect(world.provider.calls({ model: model.upstreamModel })).toEqual([]);
-  },
-);
+test.each(FOREIGN)('a foreign %s on %s is refused without an attempt', async (_what, path, fields, noun, param) => {
+  const model = await twoSources({ more: {} });
+  const answer = await ask(model, fields, path);
+  const message = `${noun} with id 'resp_x' not found.`;
+  expect([answer.status, answer.body.toString()]).toEqual([400, expect.stringContaining(message)]);
+  if (path === PATH) expect(errorOf(answer)).toMatchObject({ code: 'invalid_request', param, message });
+  expect(world.provider.calls({ model: model.upstreamModel })).toEqual([]);
+});
 
-test('a stored response, its items and containers belong to the account that got them', async () => {
+test('stored responses, items and containers belong to the account that received them', async () => {
   const model = await twoSources();
   script(model, 'a', 200, ANSWER);
   await ask(model);
@@ -144,7 +141,7 @@ test('a stored response, its items and containers belong to the account that got
   world.admission.account = 'acc-other';
   try {
     expect(await statuses()).toEqual([400, 400, 400, 400]);
-    // Items with their content name nothing that is stored.
+    // Items with their content do not refer to a stored object.
     const whole = { type: 'message', role: 'assistant', id: 'msg_own', content: [{ type: 'output_text', text: 'x' }] };
     expect((await ask(model, { input: [whole] })).status).toBe(200);
   } finally {
@@ -152,7 +149,7 @@ test('a stored response, its items and containers belong to the account that got
   }
 });
 
-test('a container of a message belongs to the account that got it', async () => {
+test('the container of a message belongs to the account that received it', async () => {
   const model = await twoSources({ more: {} });
   script(model, 'a', 200, MESSAGE);
   const fields = { max_tokens: 9, messages: [{ role: 'user', content: 'Hi.' }] };
@@ -164,16 +161,16 @@ test('a container of a message belongs to the account that got it', async () => 
 });
 
 test.each([
-  ['keeps no state', { keepsState: false }],
-  ['takes foreign IDs', { foreignIds: 'forward' as const }],
-])('a foreign ID only goes to the source that %s', async (_what, more) => {
+  ['stores no state', { keepsState: false }],
+  ['accepts foreign IDs', { foreignIds: 'forward' as const }],
+])('a foreign ID is sent only to the source that %s', async (_what, more) => {
   const [a, b] = world.provider.urls;
   const model = await publishOwnModel(world, { url: a }, { url: b, more });
   const answer = await ask(model, { previous_response_id: 'resp_of_long_ago' });
   expect([answer.status, await triedBy(model, answer)]).toEqual([200, [1]]);
 });
 
-test('a request whose fields occur twice, or in another case, is refused', async () => {
+test('a request with duplicate fields, or fields in another case, is refused', async () => {
   const model = await twoSources();
   for (const fields of ['"previous_response_id":null,"previous_response_id":"x"', '"Conversation":"x"']) {
     const body = `{"model":"${model.model}","input":"Hi",${fields}}`;
@@ -182,7 +179,7 @@ test('a request whose fields occur twice, or in another case, is refused', async
   }
 });
 
-test('a follow-up goes to the other sources once its source has left the model', async () => {
+test('a follow-up goes to other sources after its source was removed from the model', async () => {
   const model = await twoSources();
   script(model, 'a', 503);
   const first = await ask(model);

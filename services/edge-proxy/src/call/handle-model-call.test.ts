@@ -28,7 +28,7 @@ const usageChunk = sseEvent({ choices: [], usage: { prompt_tokens: 3, completion
 const DONE = 'data: [DONE]\n\n';
 const idOf = (answer: Pick<IncomingMessage, 'headers'>): string => String(answer.headers['x-gateway-request-id']);
 
-test('a plain answer arrives byte for byte, with our headers only, and is settled at what the provider reported', async () => {
+test('a non-streamed response arrives unchanged and is settled at the reported usage', async () => {
   const text =
     '{ "id":"x",  "choices": [{"index":0,"message":{"role":"assistant","content":"h\\u00e9 é"},"finish_reason":"stop"}], "usage": {"prompt_tokens": 7, "completion_tokens": 11} }\n';
   const headers = {
@@ -70,7 +70,7 @@ test('a plain answer arrives byte for byte, with our headers only, and is settle
   );
 });
 
-test('the provider gets the body with only the model replaced, the allowed headers and its own credential', async () => {
+test('the provider gets the body with its model, allowed headers and its credential', async () => {
   const body = `{ "model" : "${TEST_MODEL}", "messages":[{"role":"user","content":"x"}],\n "unknown": [1.50, "é"] }`;
   const headers = {
     'content-type': 'application/json; charset=utf-8',
@@ -106,7 +106,7 @@ test('admission gets digests under both peppers, current first, and never the ke
   expect(JSON.stringify(world.admission.batches)).not.toContain(TEST_KEY);
 });
 
-test('a streamed answer arrives byte for byte without the usage chunk that only the gateway asked for', async () => {
+test('a stream arrives unchanged except for the usage chunk that the gateway requested', async () => {
   const chunks = [': comment\n\n', delta('Hel'), `${delta('lo')}${delta(' you', 'stop')}`, usageChunk, DONE];
   world.provider.script({ model: MODEL, steps: chunks.map((chunk) => ({ chunk })) });
   const answer = await send(world.edge.url, PATH, chat({ stream: true }));
@@ -126,7 +126,7 @@ test('a streamed answer arrives byte for byte without the usage chunk that only 
   });
 });
 
-test('a client that asks for the usage chunk gets it', async () => {
+test('a client that requests the usage chunk receives it', async () => {
   const chunks = [delta('Hello', 'stop'), usageChunk, DONE];
   world.provider.script({ model: MODEL, steps: chunks.map((chunk) => ({ chunk })) });
   const answer = await send(world.edge.url, PATH, chat({ stream: true, stream_options: { include_usage: true } }));
@@ -153,7 +153,7 @@ test('every event reaches the client before the provider sends the next one', as
 });
 
 // Covers i3
-test('a stream that ends properly without its final marker is complete and passed as it is', async () => {
+test('a stream that ends without its final marker is complete and relayed unchanged', async () => {
   world.provider.script({ model: MODEL, steps: [{ chunk: delta('all', 'stop') }] });
   const answer = await send(world.edge.url, PATH, chat({ stream: true }));
   expect(answer.body.toString()).toBe(delta('all', 'stop'));
@@ -162,7 +162,7 @@ test('a stream that ends properly without its final marker is complete and passe
 
 // Covers i4
 test.each(['reset', 'cut'] as const)(
-  'a stream that the provider ends by a %s never looks complete and costs nothing',
+  'a stream that the provider ends by a %s looks incomplete and costs nothing',
   async (how) => {
     world.provider.script({ model: MODEL, steps: [{ chunk: delta('Hel') }, { waitFor: 'seen' }, { end: how }] });
     const answer = await begin(world.edge.url, PATH, chat({ stream: true }));
@@ -187,7 +187,7 @@ test.each(['reset', 'cut'] as const)(
   },
 );
 
-test("a provider's error event inside a stream is relayed and counts as cut", async () => {
+test("a provider's error event in a stream is relayed and counts as a cut", async () => {
   const error = 'data: {"error":{"message":"overloaded","type":"server_error"}}\n\n';
   world.provider.script({ model: MODEL, steps: [{ chunk: delta('Hel') }, { chunk: error }, { chunk: DONE }] });
   const answer = await begin(world.edge.url, PATH, chat({ stream: true }));
@@ -198,7 +198,7 @@ test("a provider's error event inside a stream is relayed and counts as cut", as
   expect(await world.eventOf(idOf(answer))).toMatchObject({ outcome: 'voided' });
 });
 
-test('a plain body that breaks is a 504 and no truncated 200', async () => {
+test('a broken non-streamed body is a 504 and not a truncated 200', async () => {
   world.provider.script({ model: MODEL, steps: [{ status: 200 }, { chunk: '{"choices":[' }, { end: 'cut' }] });
   const answer = await send(world.edge.url, PATH, chat());
   expect(answer.status).toBe(504);
@@ -206,7 +206,7 @@ test('a plain body that breaks is a 504 and no truncated 200', async () => {
   expect(await world.eventOf(idOf(answer))).toMatchObject({ outcome: 'voided', status: 504 });
 });
 
-test('a plain body above 1 MiB is relayed and arrives byte for byte', async () => {
+test('a non-streamed body above 1 MiB is relayed unchanged', async () => {
   const content = 'x'.repeat(3 * 1024 * 1024);
   const text = JSON.stringify({
     choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
@@ -222,7 +222,7 @@ test('a plain body above 1 MiB is relayed and arrives byte for byte', async () =
   });
 });
 
-test('a refusal of admission is answered with its text, numbers and Retry-After', async () => {
+test('a refusal by admission is answered with its text, numbers and Retry-After', async () => {
   world.admission.decide = (entry) => ({
     kind: 'refused',
     id: entry.id,
@@ -246,7 +246,7 @@ test('a refusal of admission is answered with its text, numbers and Retry-After'
   });
 });
 
-test('what the edge finds in a body travels to admission, whose list decides', async () => {
+test("the edge's finding in a body is sent to admission, which ranks it", async () => {
   const bad = { ...chat(), body: '{"messages":[]}' };
   const found = await send(world.edge.url, PATH, bad);
   expect(found.status).toBe(400);
@@ -257,7 +257,7 @@ test('what the edge finds in a body travels to admission, whose list decides', a
 });
 
 test.each(['lookup_failed', 'admission_error', 'catalog_error'] as const)(
-  'a fault %s is a 500 of that code',
+  'an internal error %s is a 500 with that code',
   async (code) => {
     world.admission.decide = (entry) => ({ kind: 'fault', id: entry.id, code });
     const answer = await send(world.edge.url, PATH, chat());
@@ -266,7 +266,7 @@ test.each(['lookup_failed', 'admission_error', 'catalog_error'] as const)(
   },
 );
 
-test('a body of 10 MB is accepted after an open, one byte more is 413', async () => {
+test('a body of 10 MB is accepted after an open; one byte more gets 413', async () => {
   const most = 10_485_760;
   const sseEventOf = (bytes: number): string => {
     const start = `{"model":"${TEST_MODEL}","messages":[{"role":"user","content":"`;

@@ -20,8 +20,8 @@ import { writeError } from '../http/write-error.js';
 const OVERLOAD_TEXT = 'The gateway is overloaded. Try again in a moment.';
 
 /**
- * Handles one call from its head to its last chunk. An admitted call is always finished, whatever
- * happens in between.
+ * Handles one call from its head to its last chunk. An admitted call is always finished, even after
+ * an exception.
  */
 export async function handleModelCall(edge: Edge, row: EndpointRow, request: ClientRequest): Promise<void> {
   const begunAtMs = edge.deadlines.nowMs();

@@ -16,25 +16,20 @@ import { HELD_ANSWERS, HELD_BEGINNINGS, REQUEST_BODIES } from '../memory/held-by
 const PATH = '/v1/chat/completions';
 const MIB = 1024 * 1024;
 /**
- * Where the deadline of the call is proven, and where it is not: edge, provider and client are this
- * process, and what one of them does for a second stops all.
+ * A near deadline for tests of the deadline, and a far one for all others: edge, provider and
+ * client share this process, so a slow one delays all.
  */
 const DEADLINE_MS = { proven: 2_000, far: 20_000 };
-/**
- * What lies in buffers of the kernel and of connections between a provider and the edge's decision.
- */
+/** Limit for the bytes in kernel and connection buffers between a provider and the edge. */
 const IN_FLIGHT_BYTES_MAX = 32 * MIB;
-/**
- * What a hostile answer may hold of memory while it runs: the bytes of its bound, and what is in
- * flight.
- */
+/** Memory limit for one hostile response: its byte limit plus the bytes in flight. */
 const GROWTH_BYTES_MAX = 64 * MIB;
-/** Worst case of every hold of these tests. */
+/** Worst-case cost of each hold in these tests. */
 const HOLD_NANO_USD = 50_000_000;
 const CHAT = FORMATS[0] as Format;
 
 let world: EdgeWorld;
-/** Its deadline is near. */
+/** Edge with the near deadline. */
 let hasty: EdgeWorld;
 const raw: RawProvider[] = [];
 beforeAll(async () => {
@@ -61,14 +56,14 @@ interface Played {
   readonly connections: number;
 }
 
-/** How a hostile answer that never ends is ended. */
+/** How the edge ends an endless response. */
 interface Ended {
   readonly status: number;
   readonly code: string;
 }
 
 interface Hostile {
-  /** Everything up to here is sent once, then `again` for as long as it is read. */
+  /** Sent once; then `again` is sent as long as the edge reads. */
   readonly once: string | Buffer;
   readonly again?: Buffer;
 }
@@ -78,7 +73,7 @@ const PLAIN_HEAD = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n';
 const chunkOf = (text: string): string => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
 const plainOf = (body: string): string => `${PLAIN_HEAD}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 
-/** A provider that answers each request like that, and how much of it was taken. */
+/** Starts a provider that sends this response to each request, and counts the sent bytes. */
 async function hostileProvider({ once, again }: Hostile): Promise<{ provider: RawProvider; sentBytes: () => number }> {
   let sentBytes = 0;
   const provider = await startRawProvider((socket: Socket) =>
@@ -97,7 +92,7 @@ async function hostileProvider({ once, again }: Hostile): Promise<{ provider: Ra
   return { provider, sentBytes: () => sentBytes };
 }
 
-/** One call to it, to the end of the connection. */
+/** Makes one call to such a provider and waits until the connection ends. */
 async function play(hostile: Hostile, format: Format = CHAT, stream = true, at = world): Promise<Played> {
   const { provider, sentBytes } = await hostileProvider(hostile);
   const model = await publishOwnModel(at, { url: provider.url, more: { streamUsage: false } });
@@ -108,8 +103,8 @@ async function play(hostile: Hostile, format: Format = CHAT, stream = true, at =
 }
 
 /**
- * A call that the edge does not admit, because its events wait for a slow machine, is made again as
- * clients do.
+ * Makes a call. Repeats it, as clients do, while the edge refuses it because a slow machine delays
+ * its events.
  */
 async function answerTo(request: string, at = world): Promise<RawAnswer> {
   return until('a call is admitted', async () => {
@@ -132,9 +127,8 @@ function requestOf(path: string, body: string): string {
 const codeOf = ({ body }: RawAnswer): string => JSON.parse(body).error.code;
 
 /**
- * What was held more at most while `run` was under way; what may be garbage counts as long as it
- * is within the bound. A collection stops edge and client for as long as a slow reader: it is made
- * only when the bound is passed.
+ * Returns the largest memory growth during `run`. Garbage counts while the total is within the
+ * limit. Garbage is collected only above the limit, because a collection pauses edge and client.
  */
 async function growthOf(run: () => Promise<unknown>): Promise<number> {
   const before = liveBytes();
@@ -148,7 +142,7 @@ async function growthOf(run: () => Promise<unknown>): Promise<number> {
   return most - before;
 }
 
-describe('without an end', () => {
+describe('endless responses', () => {
   const kib64 = 'x'.repeat(64 * 1024);
   test.each<[string, Hostile, Ended]>([
     [
@@ -157,11 +151,11 @@ describe('without an end', () => {
       { status: 504, code: 'upstream_timeout' },
     ],
     [
-      'the text of a refusal',
+      'the body of an error response',
       { once: 'HTTP/1.1 400 Bad Request\r\ntransfer-encoding: chunked\r\n\r\n', again: Buffer.from(chunkOf(kib64)) },
       { status: 400, code: 'invalid_request' },
     ],
-  ])('%s: an end of ours, memory bounded, no charge', async (_name, hostile, { status, code }) => {
+  ])("%s is ended with the edge's error, limited memory and no charge", async (_name, hostile, { status, code }) => {
     let played: Played | null = null;
     const growth = await growthOf(async () => (played = await play(hostile)));
     const { answer, event, sentBytes } = played as unknown as Played;
@@ -173,14 +167,14 @@ describe('without an end', () => {
     expect(growth).toBeLessThan(GROWTH_BYTES_MAX);
   });
 
-  test('what no bound of bytes ends, the deadline of the call does: memory bounded, no charge', async () => {
+  test('the deadline ends responses without a byte limit, with limited memory, no charge', async () => {
     const plain = `${PLAIN_HEAD}transfer-encoding: chunked\r\n\r\n${chunkOf('{"a":"')}`;
     const endless: Hostile[] = [
       { once: 'HTTP/1.1 200 ', again: Buffer.from('x'.repeat(1_000)) },
       { once: '', again: Buffer.from('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(100)) },
       { once: `${STREAM_HEAD}5;`, again: Buffer.from('x'.repeat(10_000)) },
       { once: plain, again: Buffer.from(chunkOf(kib64)) },
-      // No answer either, however long they go on.
+      // Comments are not a response, however many arrive.
       { once: STREAM_HEAD, again: Buffer.from(chunkOf(': still here\n\n'.repeat(5_000))) },
     ];
     let played: Played[] = [];
@@ -200,7 +194,7 @@ describe('without an end', () => {
     expect(growth).toBeLessThan(GROWTH_BYTES_MAX);
   });
 
-  test('an event: relayed to its bound and cut there, memory bounded, no charge', async () => {
+  test('an endless event is cut at its byte limit, with limited memory and no charge', async () => {
     const once = `${STREAM_HEAD}${chunkOf('data: ')}`;
     const { provider } = await hostileProvider({ once, again: Buffer.from(chunkOf(kib64)) });
     const model = await publishOwnModel(world, { url: provider.url, more: { streamUsage: false } });
@@ -221,9 +215,9 @@ describe('without an end', () => {
 
   test.each<[string, string, string]>([
     ['events', STREAM_HEAD, CHAT.delta('x'.repeat(1_000)).repeat(64)],
-    ['comments behind an event', `${STREAM_HEAD}${chunkOf(CHAT.first)}`, ': still here\n\n'.repeat(5_000)],
-    ['empty lines behind an event', `${STREAM_HEAD}${chunkOf(CHAT.first)}`, '\n'.repeat(60_000)],
-  ])('%s: the client that leaves is charged within its hold, memory bounded', async (_name, once, again) => {
+    ['comments after an event', `${STREAM_HEAD}${chunkOf(CHAT.first)}`, ': still here\n\n'.repeat(5_000)],
+    ['empty lines after an event', `${STREAM_HEAD}${chunkOf(CHAT.first)}`, '\n'.repeat(60_000)],
+  ])('%s: a client that leaves pays at most its hold, with limited memory', async (_name, once, again) => {
     const { provider, sentBytes } = await hostileProvider({ once, again: Buffer.from(chunkOf(again)) });
     const model = await publishOwnModel(world, { url: provider.url, more: { streamUsage: false } });
     const before = world.admission.admits.length;
@@ -243,9 +237,12 @@ describe('without an end', () => {
   });
 });
 
-describe('without a length', () => {
+describe('responses without a length', () => {
   const head = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n';
-  /** Ends by a reset, or as if all was said; what was sent is read before. */
+  /**
+   * Sends `bytes`, waits until they are read, and ends the connection by a reset or a regular
+   * close.
+   */
   async function playOpenEnded(bytes: string, isReset: boolean, stream = true): Promise<Played> {
     const provider = await startRawProvider((socket: Socket) =>
       onRequest(socket, () => {
@@ -264,7 +261,7 @@ describe('without a length', () => {
   test.each([
     ['reset', true],
     ['ended', false],
-  ])('a stream that is %s before its end was cut', async (_name, isReset) => {
+  ])('a stream that is %s before its final marker counts as cut', async (_name, isReset) => {
     const { answer, event } = await playOpenEnded(`${head}${CHAT.first}data: {"x"`, isReset);
     expect(answer).toMatchObject({ status: 200, isComplete: false });
     expect(answer.body.startsWith(`${CHAT.first}data: {"error":`)).toBe(true);
@@ -272,7 +269,7 @@ describe('without a length', () => {
     expect(event).toMatchObject({ outcome: 'voided', attempts: [{ outcome: 'broken' }] });
   });
 
-  test('a stream that is ended behind its final marker is complete', async () => {
+  test('a stream that ends after its final marker is complete', async () => {
     const { answer, event } = await playOpenEnded(head + whole, false);
     expect(answer).toMatchObject({ status: 200, isComplete: true, body: whole });
     expect(event).toMatchObject({ outcome: 'settled', evidence: 'reported' });
@@ -280,15 +277,15 @@ describe('without a length', () => {
 
   test.each([
     ['a stream without an event', head, true],
-    ['a plain answer', `${PLAIN_HEAD}\r\n{"choices":`, false],
-  ])('%s that is reset is no answer, and no other', async (_name, bytes, stream) => {
+    ['a non-streamed response', `${PLAIN_HEAD}\r\n{"choices":`, false],
+  ])('%s that is reset gets a 504 and no second response', async (_name, bytes, stream) => {
     const { answer, event } = await playOpenEnded(bytes, true, stream);
     expect([answer.status, answer.body.includes('"code":"upstream_timeout"')]).toEqual([504, true]);
     expect(event).toMatchObject({ outcome: 'voided', attempts: [{ outcome: 'broken' }] });
   });
 });
 
-describe('bombs and lies about the body', () => {
+describe('invalid and compressed bodies', () => {
   const bomb = gzipSync(Buffer.alloc(64 * MIB, 0x20));
   const encoded = (encoding: string, type: string): Buffer =>
     Buffer.concat([
@@ -300,10 +297,10 @@ describe('bombs and lies about the body', () => {
     ['gzip as a stream', encoded('content-encoding: gzip\r\n', 'text/event-stream'), true, 502, 'upstream_error'],
     ['gzip twice', encoded('content-encoding: gzip, gzip\r\n', 'application/json'), false, 502, 'upstream_error'],
     ['br', encoded('content-encoding: br\r\n', 'application/json'), false, 502, 'upstream_error'],
-    ['gzip that does not say so', encoded('', 'application/json'), false, 502, 'upstream_error'],
-    ['no JSON', plainOf('<html>'), false, 502, 'upstream_error'],
+    ['gzip without its header', encoded('', 'application/json'), false, 502, 'upstream_error'],
+    ['a body that is not JSON', plainOf('<html>'), false, 502, 'upstream_error'],
     ['depth 100,000', plainOf('['.repeat(100_000) + ']'.repeat(100_000)), false, 502, 'upstream_error'],
-    ['an unfinished depth', plainOf('{"a":'.repeat(100_000)), false, 502, 'upstream_error'],
+    ['an unfinished nested value', plainOf('{"a":'.repeat(100_000)), false, 502, 'upstream_error'],
     ['null', plainOf('null'), false, 502, 'upstream_error'],
     [
       'a page',
@@ -319,7 +316,7 @@ describe('bombs and lies about the body', () => {
       502,
       'upstream_error',
     ],
-    ['a plain answer to a stream', plainOf('{"choices":[]}'), true, 502, 'upstream_error'],
+    ['a non-streamed response to a stream', plainOf('{"choices":[]}'), true, 502, 'upstream_error'],
     ['204', 'HTTP/1.1 204 No Content\r\n\r\n', false, 502, 'upstream_error'],
     ['status 999', 'HTTP/1.1 999 Odd\r\ncontent-length: 0\r\n\r\n', false, 502, 'upstream_error'],
     [
@@ -363,7 +360,7 @@ describe('bombs and lies about the body', () => {
   });
 });
 
-describe.each(FORMATS)('$path: a usage that is none', (format) => {
+describe.each(FORMATS)('$path: an invalid usage', (format) => {
   const counts = (value: unknown): object =>
     format === CHAT ? { prompt_tokens: value, completion_tokens: 5 } : { input_tokens: value, output_tokens: 5 };
   const usages: unknown[] = [
@@ -388,7 +385,8 @@ describe.each(FORMATS)('$path: a usage that is none', (format) => {
       usages.map(async (usage) => ({ usage, ...(await play({ once: text(usage) }, format, streamed)) })),
     );
     for (const { usage, answer, event } of played) {
-      // The beginning of a message reported the input. The output is estimated if the end has none.
+      // The start event of a message reports the input. The output is estimated if the last event
+      // has none.
       const hasOutput = typeof usage === 'object' && !Array.isArray(usage);
       const evidence = streamed && format.path === '/v1/messages' && hasOutput ? 'reported' : 'estimated';
       expect(answer).toMatchObject({ status: 200, isComplete: true });
@@ -405,7 +403,7 @@ describe.each(FORMATS)('$path: a usage that is none', (format) => {
     ['a text', 'x'],
     ['a list', [null, [[]], { delta: null }]],
     ['an object', { delta: { content: { content: { content: 'x' } } }, __proto__: null }],
-  ])('%s in every place of an event harms nothing', async (_name, value) => {
+  ])('%s in any place of an event does not affect the response', async (_name, value) => {
     const names = [
       'choices',
       'delta',
@@ -426,15 +424,15 @@ describe.each(FORMATS)('$path: a usage that is none', (format) => {
   });
 });
 
-describe('values nested deeper than JSON can be written', () => {
+describe('values nested too deeply for JSON.stringify', () => {
   const RESPONSES = FORMATS.find(({ path }) => path === '/v1/responses') as Format;
   const created = `{"type":"response.created","response":{"id":"resp_1","created_at":${DEEP_JSON},"model":${DEEP_JSON}}}`;
   const shown = RESPONSES.first.slice(RESPONSES.first.indexOf('\n\n') + 2);
 
   test.each<[string, Buffer | undefined]>([
     ['falls silent', undefined],
-    ['breaks off', Buffer.from('no chunk\r\n')],
-  ])('of a response that %s: its ending is written all the same', async (_name, again) => {
+    ['sends an invalid chunk', Buffer.from('no chunk\r\n')],
+  ])('a deeply nested response that %s gets its ending', async (_name, again) => {
     const once = `${STREAM_HEAD}${chunkOf(`data: ${created}\n\n${shown}`)}`;
     const { answer, event } = await play(again === undefined ? { once } : { once, again }, RESPONSES, true, hasty);
     expect(answer).toMatchObject({ status: 200, isComplete: true });
@@ -442,14 +440,14 @@ describe('values nested deeper than JSON can be written', () => {
     expect(event).toMatchObject({ outcome: 'voided', amountNanoUsd: 0 });
   });
 
-  test('of a plain response that has failed: it goes on at once', async () => {
+  test('a deeply nested failed response is relayed at once', async () => {
     const body = `{"id":"resp_1","object":"response","status":"failed","error":{"code":"server_error"},"output":[${DEEP_JSON}]}`;
     const { answer, event } = await play({ once: plainOf(body) }, RESPONSES, false);
     expect(answer).toMatchObject({ status: 200, isComplete: true, body });
     expect(event).toMatchObject({ outcome: 'voided', amountNanoUsd: 0 });
   });
 
-  test('of an error that is the unfinished rest of a stream: it is judged at once', async () => {
+  test('a deeply nested error in an unfinished event is judged at once', async () => {
     const rest = `event: error\ndata: {"type":"error","message":"overloaded","more":${DEEP_JSON}}`;
     const { answer, event } = await play({ once: `${STREAM_HEAD}${chunkOf(rest)}0\r\n\r\n` }, RESPONSES);
     expect([answer.status, codeOf(answer)]).toEqual([502, 'upstream_error']);

@@ -13,7 +13,7 @@ test('a confirmed key is known until it is refused', () => {
   ]);
 });
 
-test('however many keys there are, a bounded number is remembered: those confirmed last', () => {
+test('a limited number of keys is remembered: those confirmed last', () => {
   const keys = new KnownKeys();
   for (let number = 0; number < 50_000; number += 1) {
     keys.confirmed(`digest-${number}`, 'acme');

@@ -8,7 +8,7 @@ import type { Delivery, RelayEvents } from './delivery.js';
 import { PlainRelay } from './relay-plain.js';
 import { StreamRelay } from './relay-stream.js';
 
-/** A property takes a few seconds on a free machine; a busy one must not fail it. */
+/** Timeout for one property, which takes a few seconds on an idle machine. */
 const PROPERTY_MS_MAX = 120_000;
 const MIB = 1024 * 1024;
 const CHAT_USAGE = { prompt_tokens: 1_000, completion_tokens: 100, total_tokens: 1_100 };
@@ -26,7 +26,7 @@ const PRICING = {
 type Members = readonly (readonly [string, unknown])[];
 type Text = string | readonly string[];
 
-/** The members of an answer or of its last event, with a large value in several places. */
+/** Members of a response, or of its last event, with a large value in several places. */
 interface Form {
   readonly format: AnswerFormat;
   readonly event?: string;
@@ -135,7 +135,7 @@ const PLAIN: readonly Form[] = [
   },
 ];
 
-/** Values of about so many bytes of JSON. */
+/** Creates values of about `bytes` bytes of JSON. */
 const LARGE: readonly ((bytes: number) => unknown)[] = [
   (bytes) => 'x'.repeat(bytes),
   (bytes) => '"\\\n'.repeat(bytes / 6),
@@ -169,7 +169,7 @@ function jsonOf({ members }: Form, value: unknown, own: Text, places: readonly n
 interface Relayed {
   readonly bytes: Buffer;
   readonly delivery: Delivery | undefined;
-  /** What the client has before the record is stored. */
+  /** Bytes sent to the client before the record is stored. */
   readonly sent: Buffer;
 }
 
@@ -215,7 +215,7 @@ function meteredWhole(json: string, { format, event }: Form): MeterResult {
 }
 
 test(
-  'an event of any size and split is metered like JSON.parse and relayed unchanged',
+  'an event of any size and split is metered as by JSON.parse, relayed unchanged',
   () => {
     const lineEnd = fc.constantFrom('\n', '\r', '\r\n');
     const form = fc.constantFrom(...STREAMED);
@@ -236,7 +236,7 @@ test(
 );
 
 test(
-  'a body of any size and split is metered like JSON.parse and relayed unchanged',
+  'a body of any size and split is metered as by JSON.parse, relayed unchanged',
   () => {
     fc.assert(
       fc.property(fc.constantFrom(...PLAIN), large, text, order, chunkBytes, (each, value, own, places, size) => {
@@ -256,9 +256,9 @@ test(
 test.each([
   ...STREAMED.map((form) => ({ ...form, streamed: true })),
   ...PLAIN.map((form) => ({ ...form, streamed: false })),
-])('an answer of 9 MiB is metered by its usage: $format, streamed $streamed', ({ streamed, ...form }) => {
+])('a response of 9 MiB is metered by its usage: $format, streamed $streamed', ({ streamed, ...form }) => {
   const json = JSON.stringify(Object.fromEntries(form.members('@', 'Hello')));
-  // The last place only: a document of several times the size says no more.
+  // Uses only the last place. A larger document would not test more.
   const at = json.lastIndexOf('@');
   const whole = json.slice(0, at).replaceAll('"@"', 'null') + 'x'.repeat(9 * MIB) + json.slice(at + 1);
   const bytes = streamed ? streamOf(whole, form, '\n') : Buffer.from(whole);
@@ -287,7 +287,7 @@ test.each(['\n', '\r', '\r\n'])('the end of a long final event waits for the rec
   }
 });
 
-test('an answer without usage is estimated by its text, not by its bytes', () => {
+test('a response without usage is estimated by its text, not by its bytes', () => {
   const json = JSON.stringify({
     object: 'response',
     tools: ['x'.repeat(2 * MIB)],
@@ -297,7 +297,7 @@ test('an answer without usage is estimated by its text, not by its bytes', () =>
   expect(delivery?.meter).toMatchObject({ usage: null, problem: 'absent', deliveredBytes: 5, finished: true });
 });
 
-test('items that a rule counts are counted behind others that fill the bound', () => {
+test('items that a rule counts are counted after others that reach the limit', () => {
   const filler = Array.from({ length: 3_000 }, (_each, i) => ({ type: 'message', note: `n ${i}`, content: [] }));
   const calls = Array.from({ length: 40 }, (_each, i) => ({ type: 'web_search_call', id: `ws_${i}` }));
   const response = { tools: filler, output: [...calls, { content: filler }], text: { format: filler }, usage: USAGE };
@@ -310,12 +310,12 @@ test('items that a rule counts are counted behind others that fill the bound', (
 
 test.each<[string, AnswerFormat, object]>([
   [
-    'counts the elements of a list that a rule names',
+    'counts the elements of a list in a pricing rule',
     'chat',
     { pad: new Array(300_000).fill(1.25), choices: [{ message: { executed_tools: [{ type: 'a' }, { type: 'b' }] } }] },
   ],
   [
-    'does not take kinds and IDs of dropped items for text',
+    'does not count kinds and IDs of dropped items as text',
     'response',
     { output: [{ output: new Array(40_000).fill({ type: 'file_result', id: 'abc', text: 'é' }) }], usage: USAGE },
   ],

@@ -6,11 +6,14 @@ import { startRawProvider, type RawProvider } from '../../test/raw-provider.js';
 
 let world: EdgeWorld;
 let provider: RawProvider;
-/** Of a source whose provider knows no stream options; of one that knows them. */
+/**
+ * `unaware` has a source whose provider does not support stream options; the provider of `aware`
+ * does.
+ */
 let unaware: OwnModel;
 let aware: OwnModel;
 let stream: readonly string[] = [];
-/** The body that the provider was asked with. */
+/** The body that the provider received. */
 let asked = '';
 
 beforeAll(async () => {
@@ -65,7 +68,7 @@ const made = (input: number, output: number): string => {
   return `data: ${JSON.stringify({ ...HEAD, choices: [], usage: { ...usage, ...details } })}\n\n`;
 };
 
-test('a client that asks for usage which its provider has none of gets what is charged, before the marker', async () => {
+test('a client gets the charged usage before the marker if the provider has none', async () => {
   stream = [TEXT, STOP, DONE];
   const { text, event } = await streamed(unaware, ASKED);
   const { input = 0, output = 0 } = event.usage ?? {};
@@ -76,14 +79,14 @@ test('a client that asks for usage which its provider has none of gets what is c
   expect(JSON.parse(asked)).toMatchObject({ stream: true, messages: [{ role: 'user', content: 'Say hello.' }] });
 });
 
-test('a stream without a marker ends with it', async () => {
+test('a stream without a marker ends with the usage event', async () => {
   stream = [TEXT, STOP.trimEnd()];
   const { text, event } = await streamed(unaware, ASKED);
   const { input = 0, output = 0 } = event.usage ?? {};
   expect(text).toBe(`${TEXT}${STOP}${made(input, output)}`);
 });
 
-test("the provider's own numbers are told where it reports them elsewhere", async () => {
+test("the usage event has the provider's numbers if it reports them elsewhere", async () => {
   stream = [TEXT, chunk({}, { x_groq: { usage: USAGE } }), STOP, DONE];
   const { text, event } = await streamed(unaware, ASKED);
   expect(event).toMatchObject({ evidence: 'reported', usage: { input: 20, output: 9 } });
@@ -91,17 +94,17 @@ test("the provider's own numbers are told where it reports them elsewhere", asyn
 });
 
 test.each([
-  ['the provider tells it itself', ASKED, [TEXT, chunk({}, { usage: USAGE }), STOP, DONE]],
-  ['the client does not ask', {}, [TEXT, STOP, DONE]],
-  ['the client asks for none', { stream_options: { include_usage: false } }, [TEXT, STOP, DONE]],
-])('nothing is added when %s', async (_name, fields, events) => {
+  ['the provider sends the usage itself', ASKED, [TEXT, chunk({}, { usage: USAGE }), STOP, DONE]],
+  ['the client does not request it', {}, [TEXT, STOP, DONE]],
+  ['the client disables it', { stream_options: { include_usage: false } }, [TEXT, STOP, DONE]],
+])('no usage event is added when %s', async (_name, fields, events) => {
   stream = events;
   const { text } = await streamed(unaware, fields);
   expect(text).toBe(events.join(''));
   expect(asked).not.toContain('stream_options');
 });
 
-test('a provider that knows the option is asked with it, and nothing is made up for it', async () => {
+test('a provider that supports the option gets it; no usage event is added', async () => {
   stream = [TEXT, STOP, DONE];
   expect((await streamed(aware, ASKED)).text).toBe(stream.join(''));
   expect(JSON.parse(asked)).toMatchObject(ASKED);

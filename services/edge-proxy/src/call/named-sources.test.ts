@@ -21,7 +21,7 @@ function namesOf(count: number): NamedId[] {
   }));
 }
 
-/** With a store that cannot be read. */
+/** Selects sources while the store is unavailable. */
 async function unreadable(known: readonly OpenedSource[], count = 1) {
   let asked = 0;
   const answers = { sourcesOf: async () => ((asked += 1), null), remember: async () => undefined, idsStored: 0 };
@@ -31,21 +31,21 @@ async function unreadable(known: readonly OpenedSource[], count = 1) {
 
 test.each([
   ['checks IDs', [CHECKS]],
-  ['checks IDs beside one that does not', [CHECKS, FORWARDS]],
-])('a source that %s gives 500 while the store cannot be read', async (_what, known) => {
+  ['checks IDs, next to one that does not', [CHECKS, FORWARDS]],
+])('a source that %s causes a 500 while the store is unavailable', async (_what, known) => {
   const { result } = await unreadable(known);
   expect(result).toMatchObject({ code: 'lookup_failed', status: 500 });
 });
 
 test.each([
   ['one that forwards IDs', [FORWARDS], 0],
-  ['some that keep nothing', [KEEPS_NOTHING, opened('m', { keepsState: false })], 0],
+  ['several that store nothing', [KEEPS_NOTHING, opened('m', { keepsState: false })], 0],
   ['several that forward IDs', [FORWARDS, opened('g', { foreignIds: 'forward' })], 1],
-])('sources that do not check are not refused: %s', async (_what, known, looks) => {
+])('sources that do not check IDs are allowed: %s', async (_what, known, looks) => {
   expect(await unreadable(known)).toEqual({ result: known, asked: looks });
 });
 
-test('too many IDs are refused without a look-up', async () => {
+test('too many IDs are refused without a lookup', async () => {
   const { result, asked } = await unreadable([CHECKS], NAMED_IDS_MAX + 1);
   expect([result, asked]).toMatchObject([{ code: 'invalid_request', param: 'input' }, 0]);
 });

@@ -8,7 +8,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => world.stop(), 60_000);
 
-test('where private addresses are not allowed a source on one is not reached, and the operator is told', async () => {
+test('a source with a private address is not contacted, and the refusal is logged', async () => {
   for (let call = 0; call < 2; call += 1) {
     const answer = await send(world.edge.url, '/v1/chat/completions', chat());
     expect(answer.status).toBe(502);

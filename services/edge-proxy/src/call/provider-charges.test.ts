@@ -8,10 +8,10 @@ import type { ProviderAnswer, QuotedPrice } from '../../test/providers/fixture.j
 import { PROVIDER_ANSWERS } from '../../test/providers/index.js';
 import { onRequest, startRawProvider, type RawProvider } from '../../test/raw-provider.js';
 
-/** Each answer meets the edge some ten times. */
+/** Each response passes through the edge about ten times. */
 const TEST_MS_MAX = 60_000;
 
-/** A provider that answers each request with what it is set to. */
+/** A provider that sends the configured response to each request. */
 interface Played {
   readonly provider: RawProvider;
   answer: ProviderAnswer;
@@ -69,7 +69,7 @@ function versionOf(price: QuotedPrice): PricedVersion {
   return { version: 'price-of-a-provider', figures };
 }
 
-/** What one call is charged for when the provider answers so. */
+/** Charge of a call with this response. */
 async function chargeOf(answer: ProviderAnswer): Promise<{ nanoUsd: number; evidence: string }> {
   const { model } = models.get(answer.name) as OwnModel;
   (played.get(answer.name) as Played).answer = answer;
@@ -85,7 +85,7 @@ async function chargeOf(answer: ProviderAnswer): Promise<{ nanoUsd: number; evid
 
 const EACH = PROVIDER_ANSWERS.map((answer) => [answer.name, answer] as const);
 
-test('every shape has its source and a charge that follows from its arithmetic', () => {
+test('every usage format has a source and a charge that matches its arithmetic', () => {
   for (const { name, published, arithmetic, nanoUsd, plain, stream } of PROVIDER_ANSWERS) {
     const products = arithmetic.map((line) => Number((line.split('=').at(-1) ?? '').replaceAll(/[ ,]/g, '')));
     expect([name, products.reduce((sum, each) => sum + each, 0)]).toEqual([name, nanoUsd]);
@@ -95,12 +95,12 @@ test('every shape has its source and a charge that follows from its arithmetic',
 });
 
 // Covers i3
-test.each(EACH)('%s: the charge is what the provider asks', async (_name, answer) => {
+test.each(EACH)('%s: the charge equals the price of the provider', async (_name, answer) => {
   expect(await chargeOf(answer)).toEqual({ nanoUsd: answer.nanoUsd, evidence: 'reported' });
 });
 
 test.each(EACH)(
-  '%s: another count is another charge',
+  '%s: a different count changes the charge',
   async (_name, answer) => {
     const paths = countsOf(answer);
     expect(Object.keys(answer.notCharged ?? {}).filter((path) => !paths.includes(path))).toEqual([]);
@@ -115,7 +115,7 @@ test.each(EACH)(
 
 type Walk = (usage: Record<string, unknown>) => void;
 
-/** Every object named `usage`, wherever an answer has it. */
+/** Visits every object named `usage` in a response. */
 function eachUsage(value: unknown, walk: Walk): void {
   if (typeof value !== 'object' || value === null) return;
   for (const [name, inner] of Object.entries(value)) {
@@ -124,7 +124,7 @@ function eachUsage(value: unknown, walk: Walk): void {
   }
 }
 
-/** Paths of the integers in a usage; a zero that some event has a count for is none of its own. */
+/** Paths of the integers in a usage. */
 function countsOf(answer: ProviderAnswer): string[] {
   const paths = new Set<string>();
   const collect = (holder: object, before: string): void => {
@@ -138,7 +138,8 @@ function countsOf(answer: ProviderAnswer): string[] {
 }
 
 /**
- * The same answer with one less of that count, wherever it is reported; where it is zero, one more.
+ * The same response with this count reduced by one wherever it is reported, or increased if it is
+ * zero.
  */
 function withOtherCount(answer: ProviderAnswer, path: string): ProviderAnswer {
   const names = path.split('.');
@@ -152,7 +153,7 @@ function withOtherCount(answer: ProviderAnswer, path: string): ProviderAnswer {
   });
 }
 
-/** A copy, its usages changed; events that are texts are read for it. */
+/** A copy of the response with changed usages. Parses events that are given as text. */
 function changeUsages(answer: ProviderAnswer, change: Walk): ProviderAnswer {
   const { plain, stream } = structuredClone(answer);
   eachUsage(plain, change);

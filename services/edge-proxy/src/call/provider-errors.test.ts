@@ -30,7 +30,7 @@ const eventOf = (answer: { headers: Answer['headers'] }): Promise<UsageEvent> =>
 const ask = (model: OwnModel, format = FORMATS[0] as Format, stream = false): Promise<Answer> =>
   send(world.edge.url, format.path, format.request({ model: model.model, stream }));
 
-/** An answer of one of the two sources, as often as it is asked. */
+/** Sets the response of one source for all its requests. */
 function say(model: OwnModel, listener: 'a' | 'b', status: number, body: string, type = 'application/json'): void {
   const steps = [{ status, headers: { 'content-type': type } }, { chunk: body }];
   world.provider.script({ model: model.upstreamModel, listener, times: 100, steps });
@@ -43,10 +43,22 @@ async function triedBy(model: OwnModel): Promise<number[]> {
 
 const error = (message: string, code: string | null = null): string => JSON.stringify({ error: { message, code } });
 
-describe('an upstream error that a client sees means that all sources failed, or the last one did', () => {
+describe('the client gets an upstream error if all sources failed or the last one did', () => {
   test.each<[string, [number, string], [number, string], number, string]>([
-    ['ours, then a failure', [401, error('Incorrect API key provided')], [503, ''], 503, 'upstream_error'],
-    ['a failure, then ours', [503, ''], [401, error('Incorrect API key provided')], 503, 'upstream_error'],
+    [
+      "the gateway's credential, then a failure",
+      [401, error('Incorrect API key provided')],
+      [503, ''],
+      503,
+      'upstream_error',
+    ],
+    [
+      "a failure, then the gateway's credential",
+      [503, ''],
+      [401, error('Incorrect API key provided')],
+      503,
+      'upstream_error',
+    ],
     ['a limit, then no balance', [429, ''], [402, error('Insufficient Balance')], 429, 'rate_limit_exceeded'],
     ['no balance, then no model', [402, ''], [404, error('model not found')], 404, 'model_not_found'],
     ['a limit, then a wrong body', [429, ''], [400, error('too hot')], 400, 'invalid_request'],
@@ -61,8 +73,8 @@ describe('an upstream error that a client sees means that all sources failed, or
   });
 });
 
-describe('a source that cannot serve us', () => {
-  test('rests at once, is tried last but never left out, and its operator is told', async () => {
+describe('a source that refuses the gateway', () => {
+  test('enters cooldown at once, is tried last, and the refusal is logged', async () => {
     const model = await twoSources();
     say(model, 'a', 401, error('Incorrect API key provided', 'invalid_api_key'));
     expect(await triedBy(model)).toEqual([0, 1]);
@@ -77,7 +89,7 @@ describe('a source that cannot serve us', () => {
     );
   });
 
-  test('is used again as soon as its entry in the catalog is another one', async () => {
+  test('is used again as soon as its catalog entry has changed', async () => {
     const model = await twoSources();
     say(model, 'a', 401, '');
     expect(await triedBy(model)).toEqual([0, 1]);
@@ -94,7 +106,7 @@ describe('a source that cannot serve us', () => {
     expect(await triedBy(model)).toEqual([0]);
   });
 
-  test('what one account may have caused rests it only when several met it', async () => {
+  test('enters cooldown for an account-related error only after several accounts', async () => {
     const model = await twoSources();
     say(model, 'a', 403, '<html>Forbidden</html>', 'text/html');
     for (let call = 0; call < 2 * BREAKER_FAILURES; call += 1) expect(await triedBy(model)).toEqual([0, 1]);
@@ -106,7 +118,7 @@ describe('a source that cannot serve us', () => {
   });
 });
 
-describe('a plain response that the provider marks as failed', () => {
+describe('a non-streamed response that the provider marks as failed', () => {
   const failed = (code: string): string =>
     JSON.stringify({
       id: 'resp_1',
@@ -116,7 +128,7 @@ describe('a plain response that the provider marks as failed', () => {
       output: [],
     });
 
-  test('is passed on as it is where its class is final, ends properly and costs nothing', async () => {
+  test('is relayed unchanged without a charge if its error class is final', async () => {
     const model = await twoSources();
     say(model, 'a', 200, failed('invalid_prompt'));
     for (let call = 0; call <= BREAKER_FAILURES; call += 1) {
@@ -131,7 +143,7 @@ describe('a plain response that the provider marks as failed', () => {
     }
   });
 
-  test('goes to the next source where that may help, and is passed on from the last', async () => {
+  test('causes an attempt at the next source, and is relayed from the last one', async () => {
     const model = await twoSources();
     say(model, 'a', 200, failed('server_error'));
     expect(JSON.parse((await ask(model, RESPONSES)).body.toString())).not.toMatchObject({ status: 'failed' });
@@ -143,7 +155,7 @@ describe('a plain response that the provider marks as failed', () => {
     expect(event.attempts).toHaveLength(2);
   });
 
-  test('that is incomplete is charged by what it reports', async () => {
+  test('is charged by its usage if it is only incomplete', async () => {
     const model = await twoSources();
     const usage = { input_tokens: 3, output_tokens: 5, total_tokens: 8 };
     say(model, 'a', 200, JSON.stringify({ id: 'resp_1', object: 'response', status: 'incomplete', output: [], usage }));
@@ -151,7 +163,7 @@ describe('a plain response that the provider marks as failed', () => {
   });
 });
 
-describe.each(FORMATS)('$path: an error inside a stream', (format) => {
+describe.each(FORMATS)('$path: an error within a stream', (format) => {
   const SECRETS = 'Rate limit of organization org-SECRETabcdef12 reached, see https://SECRET.example/x';
   const inside = (type: string, message: string): string => {
     if (format === RESPONSES) {
@@ -165,7 +177,7 @@ describe.each(FORMATS)('$path: an error inside a stream', (format) => {
     return `event: error\ndata: ${JSON.stringify({ type: 'error', error: { type, code: type, message } })}\n\n`;
   };
 
-  /** To its end, proper or not. */
+  /** Reads a stream until it ends or breaks. */
   async function stream(model: OwnModel): Promise<{ seen: string; event: UsageEvent }> {
     const answer = await begin(world.edge.url, format.path, format.request({ model: model.model, stream: true }));
     let seen = '';
@@ -174,7 +186,7 @@ describe.each(FORMATS)('$path: an error inside a stream', (format) => {
     return { seen, event: await eventOf(answer) };
   }
 
-  test('goes on without what must not leave, and a limit in it lets the source rest', async () => {
+  test('is relayed without internal data, and a rate limit starts a cooldown', async () => {
     const model = await twoSources();
     say(model, 'a', 200, format.first + inside('rate_limit_error', SECRETS), 'text/event-stream');
     const { seen, event } = await stream(model);
@@ -186,7 +198,7 @@ describe.each(FORMATS)('$path: an error inside a stream', (format) => {
     expect((await stream(model)).event.attempts).toMatchObject([{ source: model.ids[1] }]);
   });
 
-  test('that a client caused opens no breaker; a failure does', async () => {
+  test('opens the breaker for a failure, not for an error that the client caused', async () => {
     for (const [type, opens] of [
       ['invalid_request_error', false],
       ['server_error', true],
@@ -198,7 +210,7 @@ describe.each(FORMATS)('$path: an error inside a stream', (format) => {
     }
   });
 
-  test('as the first event that is final: no other source, and told in the form of the endpoint', async () => {
+  test("is sent in the endpoint's error format if it is final and the first event", async () => {
     const model = await twoSources();
     const early = format === RESPONSES ? format.first.slice(0, format.first.indexOf('\n\n') + 2) : '';
     const wire = early + inside('invalid_request_error', 'prompt is too long: 2 tokens > 1 maximum');
@@ -215,7 +227,7 @@ describe.each(FORMATS)('$path: an error inside a stream', (format) => {
   });
 });
 
-test('what a provider says of a refused body is in the log, without secrets', async () => {
+test("a provider's error text for a refused body is logged without secrets", async () => {
   const model = await twoSources();
   say(model, 'a', 400, error('temperature is too hot for key sk-proj-CANARY0123456789abcdef'));
   const answer = await send(world.edge.url, PATH, chat({ model: model.model }));

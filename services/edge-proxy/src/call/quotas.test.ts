@@ -25,7 +25,7 @@ const end = () => Promise.all([limited.stop(), spare.stop()]);
 beforeEach(begin);
 afterEach(end);
 
-const SHARES_FAILED = 'Renewals of shares in the quotas of sources that failed or were late';
+const SHARES_FAILED = 'Renewals of quota shares that failed or were late';
 const NONE = { requestsPerMinute: null, callsAtOnce: null, tokensPerMinute: null };
 
 function publish(quota: Partial<NonNullable<CatalogSource['quota']>>, isAlone = false): Promise<OwnModel> {
@@ -38,7 +38,10 @@ function ask({ model }: OwnModel, edge: Pick<RunningEdge, 'url'> = world.edge): 
   return send(edge.url, '/v1/chat/completions', { headers: { 'content-type': 'application/json' }, body });
 }
 
-/** Clients that ask one call after the other, half of them at each edge. */
+/**
+ * Runs clients that send one request after the other, half of them to each edge. Returns the
+ * statuses.
+ */
 async function load(model: OwnModel, clients: number, callsEach: number): Promise<number[]> {
   const statuses: number[] = [];
   const client = async (edge: Pick<RunningEdge, 'url'>): Promise<void> => {
@@ -49,7 +52,8 @@ async function load(model: OwnModel, clients: number, callsEach: number): Promis
 }
 
 /**
- * What only holds while shares come in time, with a model of its own; once more when one did not.
+ * Runs `play`, which needs shares that arrive in time. Repeats it with new providers if a share was
+ * late.
  */
 async function undisturbed(play: () => Promise<void>): Promise<void> {
   const failures = counter('gateway_edge_quota_share_failures_total', SHARES_FAILED);
@@ -65,15 +69,15 @@ async function undisturbed(play: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Tries that were sent without a share, by both edges. */
+/** Number of attempts that both edges sent without a share. */
 function overQuota(source: string | undefined): number {
   const labels = { source: { max: 64 }, lack: LACKS } as const;
-  const help = 'Tries that were sent without a share of the quota of their source, because no other was left';
+  const help = 'Attempts sent without a share of the quota of the source because no other source was left';
   const cells = [...counter('gateway_edge_over_quota_total', help, labels).cells()];
   return cells.reduce((sum, { labels: of, cell }) => sum + (of.source === source ? cell.value : 0), 0);
 }
 
-test('two edges together never send more requests a minute than a quota allows; the rest goes on', async () => {
+test('two edges send at most the quota of requests a minute; the rest goes elsewhere', async () => {
   const model = await publish({ requestsPerMinute: 60 });
   const statuses: number[] = [];
   await until('most of the quota is used', async () => {
@@ -85,7 +89,7 @@ test('two edges together never send more requests a minute than a quota allows; 
   expect(limited.requests + spare.requests).toBe(statuses.length);
 }, 60_000);
 
-test('two edges together never have more calls at a source at once than a quota allows', async () => {
+test('two edges have at most the quota of concurrent calls at a source', async () => {
   const model = await publish({ callsAtOnce: 6 });
   limited.takesMs = 30;
   const statuses: number[] = [];
@@ -97,16 +101,16 @@ test('two edges together never have more calls at a source at once than a quota 
   expect(limited.runningMost).toBeLessThanOrEqual(6);
 }, 60_000);
 
-test('tokens of answers count: a source whose minute is full is tried last', async () => {
+test('response tokens count: a source without quota for this minute is tried last', async () => {
   await undisturbed(async () => {
     const model = await publish({ tokensPerMinute: 1_000 });
     for (let call = 0; call < 12; call += 1) await ask(model);
-    // Each answer has 120 tokens.
+    // Each response has 120 tokens.
     expect([limited.requests, spare.requests]).toEqual([9, 3]);
   });
 }, 60_000);
 
-test('a full source is tried when all others have failed, which is counted and told', async () => {
+test('a full source is tried and counted when all others have failed', async () => {
   let source: string | undefined;
   let before = 0;
   await undisturbed(async () => {
@@ -126,7 +130,7 @@ test('a full source is tried when all others have failed, which is counted and t
   );
 }, 60_000);
 
-test('a retry of a lone source counts in its quota', async () => {
+test('a retry of a single source counts in its quota', async () => {
   await undisturbed(async () => {
     const model = await publish({ requestsPerMinute: 1 }, true);
     limited.status = 429;
@@ -136,7 +140,7 @@ test('a retry of a lone source counts in its quota', async () => {
   });
 }, 60_000);
 
-test('a full source that is the only one is sent to all the same', async () => {
+test('a full source is used if it is the only one', async () => {
   await undisturbed(async () => {
     const model = await publish({ requestsPerMinute: 1 }, true);
     for (let call = 0; call < 3; call += 1) expect((await ask(model)).status).toBe(200);

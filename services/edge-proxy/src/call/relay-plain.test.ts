@@ -46,7 +46,7 @@ function relayWith(sendsEarly: boolean, contentLength: number | null = null) {
   };
 }
 
-test('nothing is sent before the body is complete; then all but its last byte', () => {
+test('PlainRelay sends all but the last byte when the body is complete, not before', () => {
   const { relay, told, sent } = relayWith(true);
   relay.data(BODY.subarray(0, 20));
   expect([told.heads.length, sent().length]).toEqual([0, 0]);
@@ -59,7 +59,7 @@ test('nothing is sent before the body is complete; then all but its last byte', 
   ]);
 });
 
-test('a busy edge keeps the whole body for one piece', () => {
+test('PlainRelay sends the whole body as one chunk on a busy edge', () => {
   const { relay, told, sent } = relayWith(false);
   relay.data(BODY);
   relay.end();
@@ -67,7 +67,7 @@ test('a busy edge keeps the whole body for one piece', () => {
   expect(told.deliveries[0]?.lastPiece).toEqual(BODY);
 });
 
-test('a body above 1 MiB is relayed with the length that was announced, its last byte held back', () => {
+test('a body above 1 MiB is relayed with its length, without its last byte', () => {
   const large = Buffer.concat([BODY.subarray(0, -1), Buffer.alloc(1024 * 1024, 0x20), BODY.subarray(-1)]);
   const { relay, told, sent } = relayWith(false, large.length);
   relay.data(large.subarray(0, 1000));
@@ -79,14 +79,14 @@ test('a body above 1 MiB is relayed with the length that was announced, its last
   expect(told.deliveries).toMatchObject([{ ended: 'complete', lastPiece: large.subarray(-1) }]);
 });
 
-test.each(['', '<html>', '{"error":{"message":"no"}}'])('the body %j is no answer', (text) => {
+test.each(['', '<html>', '{"error":{"message":"no"}}'])('the body %j is not a response', (text) => {
   const { relay, told, sent } = relayWith(true);
   relay.data(Buffer.from(text));
   relay.end();
   expect([told.unusable, told.deliveries.length, sent().length]).toEqual([1, 0, 0]);
 });
 
-test('a body of any size costs its usage, however much else is read', () => {
+test('a body of any size is charged by its usage', () => {
   const piece = Buffer.alloc(4 * 1024 * 1024, 0x20);
   const relays = Array.from({ length: 3 }, () => relayWith(true));
   for (const { relay } of relays) {
@@ -112,7 +112,7 @@ test('a large body without usage is estimated from its text, not from its JSON',
   expect(told.deliveries).toMatchObject([{ ended: 'complete', meter: { usage: null, deliveredBytes: 2_000 } }]);
 });
 
-test.each(['drop', 'stop'] as const)('a large body that stops is metered by the text it had: %s', (how) => {
+test.each(['drop', 'stop'] as const)('a large body that stops is metered by its text: %s', (how) => {
   const { relay, told } = relayWith(true);
   relay.data(Buffer.from('{"usage":{"prompt_tokens":1},"choices":[{"message":{"content":"'));
   relay.data(Buffer.alloc(2 * 1024 * 1024, 'x'));
@@ -128,7 +128,7 @@ test.each([
   ['begins with an error', '{"error":{"message":"no","code":"server_error"},"pad":"', '"}', 0],
   ['ends with an error', '{"choices":[],"pad":"', '","error":{"message":"no"}}', 1],
   ['is not JSON', '<html>', '</html>', 1],
-])('a large body that %s is not an answer', (_name, start, end, heads) => {
+])('a large body that %s is not a response', (_name, start, end, heads) => {
   const { relay, told } = relayWith(true);
   relay.data(Buffer.from(start));
   relay.data(Buffer.alloc(2 * 1024 * 1024, 'x'));
@@ -137,7 +137,7 @@ test.each([
   expect([told.unusable, told.deliveries.length, told.heads.length]).toEqual([1, 0, heads]);
 });
 
-test('a client that left is metered by what it got: nothing of a body that was held', () => {
+test('a client that left is not charged for text of a held body', () => {
   const { relay, told } = relayWith(true);
   relay.data(BODY.subarray(0, 50));
   relay.stop('client_left', null);
@@ -145,7 +145,7 @@ test('a client that left is metered by what it got: nothing of a body that was h
   expect(told.deliveries).toMatchObject([{ ended: 'client_left', meter: { usage: null, deliveredBytes: 0 } }]);
 });
 
-test('what is held counts until the last piece is sent, or the answer turns out to be none', () => {
+test('a held body counts until its last chunk is sent or it turns out to be unusable', () => {
   const busy = relayWith(false);
   busy.relay.data(BODY);
   expect(HELD_ANSWERS.held).toBe(BODY.length);
@@ -163,7 +163,7 @@ test('what is held counts until the last piece is sent, or the answer turns out 
   large.relay.stop('cut', null);
 });
 
-test('while all held answers have reached their bound, one more is relayed as it comes, and metered', () => {
+test('a body is relayed and metered at once while held bodies are at their limit', () => {
   const piece = Buffer.alloc(1024 * 1024, 0x20);
   const held = Array.from({ length: 256 }, () => relayWith(false));
   for (const { relay } of held) relay.data(piece);

@@ -16,7 +16,7 @@ function relay(format: keyof typeof READERS = 'response') {
   const deliveries: Delivery[] = [];
   const failures: BodyFailure[] = [];
   const commits: (() => void)[] = [];
-  /** The deadline that is last set, in milliseconds: undefined is the default, null none. */
+  /** The last deadline in milliseconds; undefined: the default, null: none. */
   let deadlineMs: number | undefined | null = null;
   const said: (string | undefined)[] = [];
   const canPass: boolean[] = [];
@@ -64,27 +64,27 @@ test.each([
   ['in the same packet', [RESPONSES.first, RESPONSES.done + DONE]],
   ['in a later packet', [RESPONSES.first, RESPONSES.done, DONE]],
   ['across packets', [RESPONSES.first, `${RESPONSES.done}data: [DO`, 'NE]\n', '\n']],
-])('a [DONE] after the final event, %s, is part of the last piece', (_name, chunks) => {
+])('a [DONE] after the final event, %s, is part of the last chunk', (_name, chunks) => {
   const { push, sent, lastPiece } = relay();
   push(...chunks);
   expect(sent()).toBe(RESPONSES.first);
   expect(lastPiece()).toEqual([RESPONSES.done + DONE]);
 });
 
-test('the last piece does not wait for what may follow', () => {
+test('the last chunk does not wait for further events', () => {
   const { push, lastPiece } = relay();
   push(RESPONSES.done.replaceAll('\n', '\r'));
   expect(lastPiece()).toEqual([RESPONSES.done.replaceAll('\n', '\r')]);
 });
 
-test('the LF of a CRLF that was cut in two follows, and only once', () => {
+test('the LF of a split CRLF is sent once', () => {
   const done = RESPONSES.done.replaceAll('\n', '\r\n');
   const { push, lastPiece } = relay();
   push(done.slice(0, -1), '\n', DONE);
   expect(lastPiece()).toEqual([done + DONE]);
 });
 
-test('half an event is no part of it, unless the provider ended there', () => {
+test('a partial event is part of the last chunk only at the end of the response', () => {
   const half = relay();
   half.push(RESPONSES.done, 'data: [DO');
   expect(half.lastPiece()).toEqual([RESPONSES.done]);
@@ -94,8 +94,8 @@ test('half an event is no part of it, unless the provider ended there', () => {
 
 test.each([
   ['begins a stream', '', [{ kind: 'unusable_body' }]],
-  ['is the end of one that is cut', CHAT.first, [{ kind: 'broken_in_body' }]],
-])('half an event that %s is not sent', (_name, before, failed) => {
+  ['ends a cut stream', CHAT.first, [{ kind: 'broken_in_body' }]],
+])('a partial event that %s is not sent', (_name, before, failed) => {
   const { push, stream, sent, failures } = relay('chat');
   push(before, 'data: {"choices":[{"index":0,"del');
   stream.end(false);
@@ -103,19 +103,16 @@ test.each([
   stream.drop();
 });
 
-test.each(['chat', 'completion'] as const)(
-  'a %s whose events have an empty finish reason is cut by its end',
-  (format) => {
-    const shown = 'data: {"choices":[{"index":0,"delta":{"content":"a"},"text":"a","finish_reason":""}]}\n\n';
-    const { push, stream, sent, failures } = relay(format);
-    push(shown, shown);
-    stream.end(false);
-    expect([sent(), failures]).toEqual([shown + shown, [{ kind: 'broken_in_body' }]]);
-    stream.drop();
-  },
-);
+test.each(['chat', 'completion'] as const)('a %s stream with an empty finish reason is cut at its end', (format) => {
+  const shown = 'data: {"choices":[{"index":0,"delta":{"content":"a"},"text":"a","finish_reason":""}]}\n\n';
+  const { push, stream, sent, failures } = relay(format);
+  push(shown, shown);
+  stream.end(false);
+  expect([sent(), failures]).toEqual([shown + shown, [{ kind: 'broken_in_body' }]]);
+  stream.drop();
+});
 
-test('a last event without its end is sent where the answer ends with it', () => {
+test('a last event without a blank line is sent at the end of the response', () => {
   const last = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}';
   const { push, stream, sent, failures } = relay('chat');
   push(CHAT.first, last);
@@ -123,7 +120,7 @@ test('a last event without its end is sent where the answer ends with it', () =>
   expect([sent(), failures]).toEqual([CHAT.first + last, []]);
 });
 
-test('what follows has a bound', () => {
+test('bytes after the final marker are limited', () => {
   const { push, lastPiece } = relay();
   push(RESPONSES.done);
   const sseEvent = `: ${'x'.repeat(1_020)}\n\n`;
@@ -131,7 +128,7 @@ test('what follows has a bound', () => {
   expect(lastPiece()[0]?.length).toBe(RESPONSES.done.length + 64 * sseEvent.length);
 });
 
-test('an event without an end is relayed up to its bound', () => {
+test('an endless event is relayed up to its limit', () => {
   const { stream, failures, sentBytes } = relay('chat');
   stream.data(Buffer.from(`${CHAT.first}data: `));
   const chunk = Buffer.alloc(SSE_EVENT_HELD_BYTES_MAX, 'x');
@@ -184,7 +181,7 @@ test.each<[string, keyof typeof READERS, string[], string]>([
     ],
     'data: {"type":"message_stop"}\n\n',
   ],
-])('a stream with %s of 9 MiB is complete, metered, and held back at its end', (_name, format, events, end) => {
+])('a stream with %s of 9 MiB is complete, metered and held back at its end', (_name, format, events, end) => {
   const { stream, sent, failures, delivery } = relay(format);
   const bytes = Buffer.from(events.join(''));
   for (let from = 0; from < bytes.length; from += 65_521) stream.data(bytes.subarray(from, from + 65_521));
@@ -195,7 +192,7 @@ test.each<[string, keyof typeof READERS, string[], string]>([
   expect([last.endsWith(end), sent() + last === bytes.toString()]).toEqual([true, true]);
 });
 
-test('a failed response of 9 MiB is a failure, and none of it is relayed', () => {
+test('a failed response of 9 MiB is a failure and not relayed', () => {
   const { stream, push, sent, said } = relay();
   push(
     RESPONSES.first,
@@ -213,7 +210,7 @@ const LONG = 'x'.repeat(100_000);
 test.each([
   ['known by its name', `event: error\ndata: {"pad":"${LONG}","type":"error","code":"server_error"}\n\n`],
   ['known by its type', `data: {"type":"error","code":"server_error","pad":"${LONG}"}\n\n`],
-])('relay sends the cleaned rest of a long error event that is %s', (_name, event) => {
+])('StreamRelay sends the cleaned part of a long error event that is %s', (_name, event) => {
   const { push, sent, said } = relay();
   push(RESPONSES.first, event.slice(0, 70_000), event.slice(70_000));
   expect(said).toEqual(['servererror']);
@@ -221,7 +218,7 @@ test.each([
   expect(JSON.parse(json)).toEqual({ type: 'error', code: 'server_error' });
 });
 
-test('relay ends a long event in an error of ours when its error came late', () => {
+test("StreamRelay ends a long event with the gateway's error if its error came late", () => {
   const event = `data: {"pad":"${LONG}","error":{"message":"see https://secret.example","code":"server_error"}}\n\n`;
   const { push, sent, said, canPass } = relay('chat');
   push(CHAT.first, event.slice(0, 70_000), event.slice(70_000, 80_000), event.slice(80_000));
@@ -230,7 +227,7 @@ test('relay ends a long event in an error of ours when its error came late', () 
   expect(`${CHAT.first}${event}`.startsWith(sent())).toBe(true);
 });
 
-test('relay keeps a long early event back, so that an error after it is judged', () => {
+test('StreamRelay holds back a long early event, so that a later error is judged', () => {
   const created = CREATED.replace('data: {', `data: {"pad":"${LONG}",`);
   const { push, sent, said, stream } = relay();
   push(created.slice(0, 70_000), created.slice(70_000));
@@ -243,9 +240,9 @@ test('relay keeps a long early event back, so that an error after it is judged',
 test.each([
   ['a final marker without a line end', 'chat', 'data: [DONE]', 'complete'],
   ['a final event without a line end', 'response', RESPONSES.done.trimEnd(), 'complete'],
-  ['half a final event', 'response', RESPONSES.done.slice(0, -4), 'broken_in_body'],
-  ['half a final marker', 'chat', 'data: [DON', 'broken_in_body'],
-] as const)('relay takes a connection that ends after %s, byte by byte', (_name, format, last, ending) => {
+  ['a partial final event', 'response', RESPONSES.done.slice(0, -4), 'broken_in_body'],
+  ['a partial final marker', 'chat', 'data: [DON', 'broken_in_body'],
+] as const)('StreamRelay handles a connection that ends after %s, byte by byte', (_name, format, last, ending) => {
   const first = format === 'chat' ? CHAT.first : RESPONSES.first;
   const { push, stream, failures, sent, lastPiece, ends } = relay(format);
   push(first, ...Array.from(last));
@@ -255,7 +252,7 @@ test.each([
   stream.drop();
 });
 
-test('what only begins a response waits for what shows an answer, and goes out in front of it', () => {
+test('early events are held back and sent before the first event with content', () => {
   const { push, sent, commits } = relay();
   push(': wait\n\n', CREATED);
   expect([sent(), commits.length, HELD_BEGINNINGS.held]).toEqual(['', 1, CREATED.length + 8]);
@@ -263,7 +260,7 @@ test('what only begins a response waits for what shows an answer, and goes out i
   expect([sent(), HELD_BEGINNINGS.held]).toEqual([`: wait\n\n${CREATED}${ADDED}`, 0]);
 });
 
-test('after its time it goes to the client all the same, and what follows at once', () => {
+test('held events are sent after the time limit, and later ones at once', () => {
   const { push, sent, commits } = relay();
   push(': wait\n\n');
   commits[0]?.();
@@ -273,7 +270,7 @@ test('after its time it goes to the client all the same, and what follows at onc
   expect([commits.length, HELD_BEGINNINGS.held]).toEqual([1, 0]);
 });
 
-test('a beginning has a bound, alone and with all others', () => {
+test('held events are limited per stream and in total', () => {
   const comment = `:${'x'.repeat(1_021)}\n\n`;
   const alone = relay();
   for (let count = 0; count < 256; count += 1) alone.push(comment);
@@ -287,7 +284,7 @@ test('a beginning has a bound, alone and with all others', () => {
   HELD_BEGINNINGS.give(HELD_BEGINNINGS.bytesMax);
 });
 
-test.each(['drop', 'end'] as const)('nothing of a beginning is held after its stream: %s', (how) => {
+test.each(['drop', 'end'] as const)('no memory counts as held after the stream: %s', (how) => {
   const { stream, push, failures } = relay();
   push(': wait\n\n');
   if (how === 'end') stream.end(false);
@@ -300,9 +297,9 @@ const REASON = 'event: error\ndata: {"type":"error","error":{"code":"content_pol
 
 test.each<[string, string[], string]>([
   ['in the same packet', [UNEXPLAINED + REASON], UNEXPLAINED + REASON],
-  ['in a later one, after a comment', [UNEXPLAINED, `: wait\n\n${REASON}`], UNEXPLAINED + REASON],
+  ['in a later packet, after a comment', [UNEXPLAINED, `: wait\n\n${REASON}`], UNEXPLAINED + REASON],
   ['without the end of its event', [UNEXPLAINED, REASON.slice(0, -1)], UNEXPLAINED + REASON.slice(0, -1)],
-])('a failure without a reason has that of the event behind it, %s', (_name, chunks, wanted) => {
+])('a failure without a reason takes that of the next event, %s', (_name, chunks, wanted) => {
   const { push, sent, said, stream } = relay();
   push(...chunks);
   stream.end(false);
@@ -311,11 +308,11 @@ test.each<[string, string[], string]>([
 
 test.each<[string, string[]]>([
   ['alone', [UNEXPLAINED]],
-  ['behind its beginning', [CREATED, UNEXPLAINED]],
-  ['in the same packet as its beginning', [CREATED + UNEXPLAINED]],
-  ['in the same packet as what begins the answer', [RESPONSES.first + UNEXPLAINED]],
+  ['after its early events', [CREATED, UNEXPLAINED]],
+  ['in the packet of its early events', [CREATED + UNEXPLAINED]],
+  ['in the packet of the first content', [RESPONSES.first + UNEXPLAINED]],
   ['before a comment', [CREATED + UNEXPLAINED, ': wait\n\n']],
-])('for a reason that did not come with its failure, %s, two seconds are waited', (_name, chunks) => {
+])('the wait for the reason of a failure %s is two seconds', (_name, chunks) => {
   const { push, deadlineMs, said } = relay();
   push(...chunks);
   expect([deadlineMs(), said]).toEqual([2_000, []]);
@@ -325,7 +322,7 @@ test.each<[string, (relayed: ReturnType<typeof relay>) => void]>([
   ['its stream ends', ({ stream }) => stream.end(false)],
   ['its connection ends', ({ stream }) => stream.end(true)],
   ['it goes on', ({ push }) => push(DONE)],
-  ['nothing comes in time', ({ commits }) => commits.at(-1)?.()],
+  ['nothing arrives in time', ({ commits }) => commits.at(-1)?.()],
 ])('a failure without a reason has none when %s', (_name, happens) => {
   const relayed = relay();
   relayed.push(RESPONSES.first, UNEXPLAINED);

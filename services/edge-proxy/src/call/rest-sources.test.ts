@@ -9,7 +9,7 @@ import { COOL_DOWN_DEFAULT_MS, COOL_DOWN_MS_MAX } from '../errors/judge-attempt.
 import { BREAKER_FAILURES, BREAKER_OPEN_MS } from '../sources/source-order.js';
 
 const PATH = '/v1/chat/completions';
-/** The clock runs on while a test does its calls. */
+/** Time that the calls of a test may take while the clock runs. */
 const MARGIN_MS = 4_000;
 
 let world: EdgeWorld;
@@ -26,13 +26,13 @@ const twoSources = (): Promise<OwnModel> => {
 const ask = (model: OwnModel): Promise<Answer> => send(world.edge.url, PATH, chat({ model: model.model }));
 const eventOf = (answer: Answer): Promise<UsageEvent> => world.eventOf(String(answer.headers['x-gateway-request-id']));
 
-/** Which sources a call tries, by their number. */
+/** Returns the numbers of the sources that a call tries. */
 async function triedBy(model: OwnModel): Promise<number[]> {
   const { attempts } = await eventOf(await ask(model));
   return attempts.map(({ source }) => model.ids.indexOf(source));
 }
 
-/** Moves the clock that admission tells; the edge follows it with the next answer. */
+/** Advances the clock of admission. The edge adopts it from the next reply. */
 async function pass(ms: number): Promise<void> {
   world.admission.clockOffsetMs += ms;
   await send(world.edge.url, PATH, chat());
@@ -46,7 +46,7 @@ test.each([
   ['seconds', '60', 60_000],
   ['more than ten minutes', '7200', COOL_DOWN_MS_MAX],
   ['nothing', undefined, COOL_DOWN_DEFAULT_MS],
-])('a 429 with %s rests a source so long: it is tried last, but never left out', async (_name, header, ms) => {
+])('a 429 with %s starts a cooldown: the source is tried last, not skipped', async (_name, header, ms) => {
   const model = await twoSources();
   failing(model, 429, 1, header === undefined ? {} : { 'retry-after': header });
   expect(await triedBy(model)).toEqual([0, 1]);
@@ -59,7 +59,7 @@ test.each([
   expect(await triedBy(model)).toEqual([0]);
 });
 
-test('429s open no breaker', async () => {
+test('a 429 does not open the breaker', async () => {
   const model = await twoSources();
   for (let round = 0; round <= BREAKER_FAILURES; round += 1) {
     failing(model, 429, 1, { 'retry-after': '1' });
@@ -68,7 +68,7 @@ test('429s open no breaker', async () => {
   }
 });
 
-test('a flapping source is probed once per period, and used again when it is well', async () => {
+test('a flapping source is probed once per period and used again when healthy', async () => {
   const model = await twoSources();
   failing(model, 503, 1_000);
   for (let call = 0; call < BREAKER_FAILURES; call += 1) expect(await triedBy(model)).toEqual([0, 1]);
@@ -85,7 +85,7 @@ test('a flapping source is probed once per period, and used again when it is wel
   expect(await triedBy(model)).toEqual([0]);
 });
 
-test('a heartbeat reply against five calls says nothing of their source', async () => {
+test('calls ended by a heartbeat reply do not affect the health of their source', async () => {
   const model = await twoSources();
   world.provider.script({ model: model.upstreamModel, times: BREAKER_FAILURES, steps: [{ end: 'stall' }] });
   const calls = Array.from({ length: BREAKER_FAILURES }, () => ask(model));
@@ -108,7 +108,7 @@ test('a heartbeat reply against five calls says nothing of their source', async 
   expect(await triedBy(model)).toEqual([0]);
 });
 
-test('in an outage a call tries each of its sources once, with a breaker open or not', async () => {
+test('a call in an outage tries each source once, with and without an open breaker', async () => {
   const [a, b] = world.provider.urls;
   const model = await publishOwnModel(world, ...Array.from({ length: 8 }, (_, at) => ({ url: at % 2 ? b : a })));
   world.provider.script({ model: model.upstreamModel, times: 1_000, steps: [{ status: 503 }] });
@@ -120,7 +120,7 @@ test('in an outage a call tries each of its sources once, with a breaker open or
   }
 });
 
-test('the edge tells the catalog when a source begins to rest, and by which revision it decides', async () => {
+test('the edge reports a cooldown and its catalog revision to the catalog', async () => {
   const model = await twoSources();
   failing(model, 429, 1, { 'retry-after': '60' });
   await ask(model);

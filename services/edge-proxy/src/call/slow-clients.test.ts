@@ -10,7 +10,7 @@ import { onRequest, startRawProvider, type RawProvider } from '../../test/raw-pr
 const CHAT = FORMATS[0] as Format;
 const MIB = 1024 * 1024;
 const DEADLINE_MS = 2_000;
-/** Half of it is a long pause of a client. */
+/** Stall limit. A pause of half of it counts as long. */
 const STALLED_MS = 4_000;
 const PIECE = Buffer.alloc(64 * 1024, 'x');
 
@@ -24,10 +24,7 @@ beforeAll(async () => {
 afterAll(() => world.stop(), 60_000);
 afterEach(() => Promise.all(raw.splice(0).map((provider) => provider.stop())));
 
-/**
- * One call to a provider that does with its connection what `serve` does, by a client that reads
- * nothing of itself.
- */
+/** Makes one call with a client that does not read. `serve` handles the provider's connection. */
 async function callOf(stream: boolean, serve: (socket: Socket) => void): Promise<RawClient> {
   const provider = await startRawProvider((socket) => onRequest(socket, () => serve(socket)));
   raw.push(provider);
@@ -45,7 +42,7 @@ const eventOf = (client: RawClient) =>
   world.eventOf(/x-gateway-request-id: (\S+)/i.exec(client.wire())?.[1] ?? 'no id came');
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Writes as fast as it is taken, until it has sent so much. */
+/** Writes `bytes` bytes as fast as they are read, then `end`. */
 function writeAll(socket: Socket, bytes: number, end: string): void {
   let left = bytes;
   const more = (): void => {
@@ -60,7 +57,7 @@ function writeAll(socket: Socket, bytes: number, end: string): void {
   more();
 }
 
-test('a plain answer that the client, not the provider, made last beyond the deadline is charged', async () => {
+test('a non-streamed response that the client delayed past its deadline is charged', async () => {
   const begin = '{"choices":[{"index":0,"message":{"role":"assistant","content":"all of it"},"logprobs":"';
   const end = '"}],"usage":{"prompt_tokens":1,"completion_tokens":2}}';
   const length = begin.length + 60 * MIB + end.length;
@@ -69,7 +66,7 @@ test('a plain answer that the client, not the provider, made last beyond the dea
     writeAll(socket, 60 * MIB, end);
   });
   client.socket.pause();
-  // Shorter than what counts as stalled.
+  // Shorter than the stall limit.
   await sleep(DEADLINE_MS + 500);
   client.socket.resume();
   await client.closed;
@@ -84,7 +81,7 @@ test.each([
   ['because the client reads nothing', true, 'settled', 'abandoned'],
   ['while the client reads', false, 'voided', 'broken'],
 ])(
-  'a stream whose provider gives up %s',
+  'a stream whose provider disconnects %s',
   async (_name, pauses, outcome, attempt) => {
     const text = CHAT.delta('x'.repeat(60_000));
     const piece = Buffer.from(`${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`);
@@ -97,7 +94,7 @@ test.each([
       };
       let timer = setTimeout(giveUp, STALLED_MS * 0.6);
       socket.on('drain', () => {
-        // As a server does whose client takes nothing for too long.
+        // Like a server whose client has not read for too long.
         if (pauses) clearTimeout(timer);
         if (pauses) timer = setTimeout(giveUp, STALLED_MS * 0.6);
         while (!socket.destroyed && socket.write(piece));

@@ -18,7 +18,7 @@ interface Options {
   readonly raw?: string[];
   readonly query?: string;
   readonly path?: Endpoint;
-  /** The request asks for the class `fast`, which has a price. */
+  /** The request has the class `fast`, which has a price. */
   readonly asksFast?: true;
 }
 
@@ -31,7 +31,7 @@ function requestFor(more: Partial<CatalogSource>, options: Options = {}) {
   const result = parseCall(row, { contentType: 'application/json', contentEncoding: undefined }, BODY);
   if (!result.ok) throw new Error(result.finding.message);
   const headers = readHead(['content-type', 'application/json', ...(options.raw ?? [])]);
-  // Only what the request is made of.
+  // Only the fields that the request is built from.
   const call = {
     row,
     parsed: result.call,
@@ -47,28 +47,28 @@ function requestFor(more: Partial<CatalogSource>, options: Options = {}) {
 const header = (headers: readonly string[], name: string): string[] =>
   headers.filter((_, index) => index % 2 === 1 && headers[index - 1] === name);
 
-test('the address is the base URL and the path of the endpoint, unless the source names another', () => {
+test('the address is the base URL with the endpoint path or the path of the source', () => {
   expect(requestFor({})).toMatchObject({ origin: 'https://provider.example', path: '/base/v1/chat/completions' });
   expect(requestFor({ paths: { '/v1/chat/completions': '/deployments/x?api-version=1' } }).path).toBe(
     '/base/deployments/x?api-version=1',
   );
 });
 
-test("a source is asked by a user agent of our own, unless it names another; the client's stays here", () => {
+test("the user agent is the gateway's or the source's, never the client's", () => {
   const raw = ['user-agent', 'client/1'];
   expect(header(requestFor({}, { raw }).headers, 'user-agent')).toEqual(['model-gateway/1']);
   const headers = { 'User-Agent': 'partner/2' };
   expect(header(requestFor({ headers }, { raw }).headers, 'user-agent')).toEqual(['partner/2']);
 });
 
-test('of the query only beta is passed on', () => {
+test('only the beta parameter of the query is forwarded', () => {
   expect(requestFor({}, { query: 'a=1&beta=true&b=2' }).path).toBe('/base/v1/chat/completions?beta=true');
   expect(requestFor({}, { query: 'nobeta=1&beta=%0d' }).path).toBe('/base/v1/chat/completions');
   const paths = { '/v1/chat/completions': '/x?v=1' };
   expect(requestFor({ paths }, { query: 'beta=true' }).path).toBe('/base/x?v=1&beta=true');
 });
 
-test('the credential goes where the source says, also one sealed under the previous key', () => {
+test("the credential is sent in the source's header, also one sealed with the old key", () => {
   const sealedCredential = sealTo('old', 'src', publicHalfOf(KEYS.privateKey.previous));
   const { headers } = requestFor({ auth: { type: 'header', header: 'X-Api-Key' }, sealedCredential });
   expect(header(headers, 'x-api-key')).toEqual(['old']);
@@ -76,7 +76,7 @@ test('the credential goes where the source says, also one sealed under the previ
   expect(header(requestFor({ sealedCredential: null }).headers, 'authorization')).toEqual([]);
 });
 
-test("the source's own headers replace the client's; headers of the connection are left out", () => {
+test("the source's headers replace the client's; connection headers are omitted", () => {
   const { headers } = requestFor(
     { headers: { 'OpenAI-Beta': 'fixed', 'x-extra': '1', 'Transfer-Encoding': 'chunked', host: 'evil' } },
     { raw: ['OpenAI-Beta', 'mine', 'Cookie', 'a=b', 'Accept', 'text/event-stream'] },
@@ -91,12 +91,12 @@ test.each([
   ['pass', 'one, two', ['one, two']],
   [['two'], 'one, two', ['two']],
   [[], 'one', []],
-] as const)('betas by the rule %j', (betas, sent, expected) => {
+] as const)('betas are filtered by the rule %j', (betas, sent, expected) => {
   const { headers } = requestFor({ betas: betas === 'pass' ? betas : [...betas] }, { raw: ['anthropic-beta', sent] });
   expect(header(headers, 'anthropic-beta')).toEqual(expected);
 });
 
-test('betas that change the price are kept back where the source refuses them', () => {
+test('betas that change the price are dropped if the source refuses them', () => {
   const sent = 'context-management-2025-06-27, fast-mode-2026-02-01,Fast-Mode-x, two';
   const { headers } = requestFor({ betas: 'pass', betasRefused: ['fast-mode-'] }, { raw: ['anthropic-beta', sent] });
   expect(header(headers, 'anthropic-beta')).toEqual(['context-management-2025-06-27,two']);
@@ -105,7 +105,7 @@ test('betas that change the price are kept back where the source refuses them', 
 test.each([
   ['standard', { betas: 'pass' as const, betasRefused: ['fast-mode-'] }],
   ['a list', { betas: ['context-management-2025-06-27'] }],
-])('the beta of a sold class goes on where betas are %s and it is asked for', (_name, rule) => {
+])('the beta of a priced, requested class is forwarded where betas are %s', (_name, rule) => {
   const raw = ['anthropic-beta', 'context-management-2025-06-27,fast-mode-2026-02-01'];
   const of = (options: Options) => header(requestFor(rule, { raw, ...options }).headers, 'anthropic-beta');
   expect(of({ asksFast: true })).toEqual(['context-management-2025-06-27,fast-mode-2026-02-01']);
@@ -119,7 +119,7 @@ test.each([
   [['x-grok-conv-id', 'x'.repeat(513)], []],
   [['x-grok-conv-id', 'caf\u00e9'], []],
   [['x-grok-conv-id', ''], []],
-])('of the listed headers %j %j goes on', (raw, expected) => {
+])('of the listed headers %j, %j is forwarded', (raw, expected) => {
   const { headers } = requestFor({ forwardHeaders: ['x-grok-conv-id'] }, { raw: [...raw, 'x-other', '1'] });
   expect(header(headers, 'x-grok-conv-id')).toEqual(expected);
   expect(header(headers, 'x-other')).toEqual([]);
@@ -135,7 +135,7 @@ test("a listed header does not replace the source's own or its credential", () =
   expect(header(headers, 'x-login')).not.toContain('theirs');
 });
 
-test('the content type is that of the body that was checked, without what the client wrote beside it', () => {
+test('the content type is that of the checked body, without client parameters', () => {
   const { headers } = requestFor({}, { raw: ['content-type', 'application/json; charset=utf-16'] });
   expect(header(headers, 'content-type')).toEqual(['application/json']);
 });
@@ -148,11 +148,11 @@ test.each<[Endpoint, Partial<CatalogSource>, string[], string[]]>([
   ['/v1/messages', { headers: { 'Anthropic-Version': 'fixed' } }, ['anthropic-version', 'mine'], ['fixed']],
   ['/v1/chat/completions', {}, [], []],
   ['/v1/chat/completions', {}, ['anthropic-version', '2024-01-01'], ['2024-01-01']],
-])('the version of the messages protocol on %s: source %j, client %j', (path, more, raw, expected) => {
+])('the messages protocol version on %s: source %j, client %j', (path, more, raw, expected) => {
   expect(header(requestFor(more, { path, raw }).headers, 'anthropic-version')).toEqual(expected);
 });
 
-test('a header that asks for a class goes to the sources whose rules read it, and to no other', () => {
+test('a class header is sent only to sources whose rules read it', () => {
   const raw = ['X-MS-Service-Tier', 'flex'];
   const rule = { field: 'x-ms-service-tier', asks: { flex: 'flex' as const }, answersAt: null, answers: {} };
   const pricing = { classes: [rule], tools: [], freeTools: [], unpricedFields: {} };

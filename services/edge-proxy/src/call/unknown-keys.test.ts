@@ -5,19 +5,20 @@ const make = (): UnknownKeys =>
   new UnknownKeys({ GATEWAY_EDGE_UNKNOWN_KEYS: 3, GATEWAY_EDGE_UNKNOWN_KEYS_PER_MINUTE: 2 });
 
 /**
- * Three keys of network `a` were asked for; what came of them, and what the network may do then.
+ * Cases after three keys of network `a` were looked up: what happens to them, and how long the
+ * network must wait afterwards.
  */
 const CASES: readonly [name: string, after: (keys: UnknownKeys) => void, waits: (number | null)[]][] = [
-  ['nothing is known of them yet', () => undefined, [30, 30]],
-  ['one is presented again and again', (keys) => again(keys, 'k1', 100), [30, 30]],
-  ['one is confirmed', (keys) => keys.confirmed('k1'), [null, 30]],
-  ['one is confirmed twice', (keys) => [keys.confirmed('k1'), keys.confirmed('k1')], [null, 30]],
-  ['one is somebody, but may not call', (keys) => keys.exempt('k1'), [null, 30]],
-  ['one is somebody, and is said so twice', (keys) => [keys.exempt('k1'), keys.exempt('k1')], [null, 30]],
-  ['one is somebody, and presented from then on', (keys) => [keys.exempt('k1'), again(keys, 'k1', 100)], [null, 30]],
-  ['two are confirmed', (keys) => [keys.confirmed('k1'), keys.confirmed('k2')], [null, null]],
-  ['a key that was never asked for is confirmed', (keys) => keys.confirmed('other'), [30, 30]],
-  ['a key that was never asked for is somebody', (keys) => keys.exempt('other'), [30, 30]],
+  ['before any reply the network must wait', () => undefined, [30, 30]],
+  ['a repeated key takes no further unit', (keys) => again(keys, 'k1', 100), [30, 30]],
+  ['a confirmed key returns its unit', (keys) => keys.confirmed('k1'), [null, 30]],
+  ['a key confirmed twice returns one unit', (keys) => [keys.confirmed('k1'), keys.confirmed('k1')], [null, 30]],
+  ['an exempt key returns its unit', (keys) => keys.exempt('k1'), [null, 30]],
+  ['a key exempted twice returns one unit', (keys) => [keys.exempt('k1'), keys.exempt('k1')], [null, 30]],
+  ['a repeated exempt key takes no unit', (keys) => [keys.exempt('k1'), again(keys, 'k1', 100)], [null, 30]],
+  ['two confirmed keys return two units', (keys) => [keys.confirmed('k1'), keys.confirmed('k2')], [null, null]],
+  ['a confirmed key without a lookup returns nothing', (keys) => keys.confirmed('other'), [30, 30]],
+  ['an exempt key without a lookup returns nothing', (keys) => keys.exempt('other'), [30, 30]],
 ];
 
 test.each(CASES)('%s', (_name, after, waits) => {
@@ -28,14 +29,14 @@ test.each(CASES)('%s', (_name, after, waits) => {
   expect(['n3', 'n4', 'n5'].map((digest) => keys.ask('b', digest, 0))).toEqual([null, null, null]);
 });
 
-test('tokens come back with time, and the wait says when', () => {
+test('ask() allows a lookup again after the returned wait', () => {
   const keys = make();
   for (const digest of ['k1', 'k2', 'k3']) keys.ask('a', digest, 0);
   expect([keys.ask('a', 'n1', 0), keys.ask('a', 'n1', 29_500), keys.ask('a', 'n1', 30_000)]).toEqual([30, 1, null]);
   expect([keys.ask('a', 'n1', 30_000), keys.ask('a', 'n2', 30_000)]).toEqual([null, 30]);
 });
 
-test('a secret that was in use and rotated away takes nothing, also with no token left', () => {
+test('ask() allows a rotated secret even if the network has no units left', () => {
   const keys = make();
   for (let number = 0; number < 100; number += 1) {
     keys.exempt(`old-${number}`);
@@ -45,12 +46,12 @@ test('a secret that was in use and rotated away takes nothing, also with no toke
   expect(keys.ask('a', 'old-0', 0)).toBeNull();
 });
 
-test('no client is told to wait for more than the minute of the contract', () => {
+test('ask() returns a wait of at most 60 seconds', () => {
   const keys = new UnknownKeys({ GATEWAY_EDGE_UNKNOWN_KEYS: 1, GATEWAY_EDGE_UNKNOWN_KEYS_PER_MINUTE: 1 });
   expect([keys.ask('a', 'k1', 0), keys.ask('a', 'k2', 0)]).toEqual([null, 60]);
 });
 
-test('however many keys and networks there are, a bounded number of digests is remembered: the latest', () => {
+test('a limited number of digests is remembered: the latest ones', () => {
   const keys = make();
   for (let number = 0; number < 50_000; number += 1) keys.ask(`network-${number}`, `digest-${number}`, 0);
   expect(keys.size).toBe(20_000);

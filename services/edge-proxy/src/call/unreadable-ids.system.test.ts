@@ -4,7 +4,7 @@ import { send, type Answer } from '../../test/client.js';
 import { startEdgeWorld, type EdgeWorld } from '../../test/edge-world.js';
 import { publishOwnModel, type OwnModel } from '../../test/own-models.js';
 
-/** Admission answers on the same NATS server that does not let the edge read its IDs. */
+/** Admission uses the same NATS server, which does not let the edge read its IDs. */
 
 const WORLD_MS_MAX = 60_000;
 
@@ -36,13 +36,13 @@ const FOREIGN: readonly Record<string, unknown>[] = [
   { messages: [], container: 'container_x' },
 ];
 
-/** Each of them is 500 `lookup_failed`, holds nothing and is sent nowhere. */
+/** Expects 500 `lookup_failed`, a released hold and no attempt for each request. */
 async function expectRefused(world: EdgeWorld, model: OwnModel, url: string, each: readonly object[]): Promise<void> {
   const sent = world.provider.calls({ model: model.upstreamModel }).length;
   for (const fields of each) {
     const answer = await ask(url, model, fields as Record<string, unknown>);
     expect([fields, answer.status, codeOf(answer)]).toEqual([fields, 500, 'lookup_failed']);
-    // An answer does not wait for its release.
+    // The response does not wait for the release.
     const requestId = answer.headers['x-gateway-request-id'];
     const release = await until('the hold is released', () =>
       world.admission.releases.find(({ id }) => id === requestId),
@@ -57,7 +57,7 @@ test.each([
   ['no ID can be confirmed', '$JS.API.STREAM.MSG.GET.KV_answers'],
   ['the store cannot be created', '$JS.API.STREAM.CREATE.KV_answers'],
 ])(
-  'foreign IDs are 500 and nothing is sent while %s',
+  'requests with foreign IDs get 500 without an attempt while %s',
   (_what, withheld) =>
     withWorld(withheld, async (world, model) => {
       await expectRefused(world, model, world.edge.url, FOREIGN);
@@ -68,11 +68,11 @@ test.each([
 );
 
 test(
-  'an ID of another edge is 500 while IDs are unreadable, 200 while unconfirmed',
+  'an ID of another edge gets 500 while unreadable and 200 while unconfirmed',
   async () => {
     const statusAtAnother = async (world: EdgeWorld, model: OwnModel): Promise<number> => {
       const previous_response_id = idOf(await ask(world.edge.url, model, {}));
-      // This edge has it in memory.
+      // This edge has the ID in memory.
       expect((await ask(world.edge.url, model, { previous_response_id })).status).toBe(200);
       const another = await world.startAnother();
       const { status } = await ask(another.url, model, { previous_response_id });
