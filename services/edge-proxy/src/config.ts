@@ -18,8 +18,8 @@ import { LOAD_FIELDS } from './load/judge-load.js';
 import { MEMORY_FIELDS } from './memory/memory-bounds.js';
 
 /**
- * What the edge reads of its environment. It listens on every address of its host unless
- * GATEWAY_HOST says otherwise: it is the one service that strangers reach.
+ * Environment variables of the edge. By default it listens on all addresses of its host, because it
+ * is the only service for external clients.
  */
 export const EDGE_FIELDS = {
   GATEWAY_HOST: field.string({ doc: 'address on which the public port listens', default: '0.0.0.0' }),
@@ -39,18 +39,18 @@ export const EDGE_FIELDS = {
   GATEWAY_MESSAGES_ENABLED: COMMON_FIELDS.GATEWAY_MESSAGES_ENABLED,
   GATEWAY_ALLOW_PRIVATE_SOURCES: COMMON_FIELDS.GATEWAY_ALLOW_PRIVATE_SOURCES,
   GATEWAY_UPSTREAM_PROXY_URL: field.secretUrl({
-    doc: 'HTTP proxy through which providers are reached (CONNECT), with user and password if it wants them; it must refuse private addresses itself',
+    doc: 'HTTP proxy for connections to providers (CONNECT), with user and password if required; the proxy itself must refuse private addresses',
     schemes: ['http', 'https'],
     optional: true,
   }),
   GATEWAY_UPSTREAM_PROXY_EXCEPTIONS: field.list({
-    doc: 'hosts of providers that are reached without the proxy; one that begins with a dot is a domain with all below it',
+    doc: 'provider hosts that are reached without the proxy; a name that begins with a dot includes all subdomains',
     pattern: /^\.?[a-z0-9[][a-z0-9.:\-\]]*$/,
     patternText: 'a host name, or a dot and a domain',
     default: [],
   }),
   GATEWAY_CLOUD_CREDENTIALS: field.list({
-    doc: "clouds whose credentials of this process's surroundings (role, workload identity, metadata server, variables and files) sources without a credential of their own are asked with: aws, google, entra; none when not set",
+    doc: "clouds whose credentials from this process's environment (role, workload identity, metadata server, variables and files) are used for sources without their own credential: aws, google, entra; none when not set",
     pattern: /^(aws|google|entra)$/,
     patternText: 'aws, google or entra',
     default: [],
@@ -59,18 +59,18 @@ export const EDGE_FIELDS = {
   GATEWAY_READ_ON_MS: COMMON_FIELDS.GATEWAY_READ_ON_MS,
   GATEWAY_DRAIN_MS: COMMON_FIELDS.GATEWAY_DRAIN_MS,
   GATEWAY_USAGE_SPOOL_DIRECTORY: field.string({
-    doc: 'directory that outlives the process: usage events that NATS has not taken by the end of a stop are left there and stored by the next edge that starts with it; not set: they are written to the log, for npm run replay-usage',
+    doc: 'persistent directory for usage events that NATS has not stored by the end of a stop; the next edge with this directory stores them; not set: they are written to the log, for npm run replay-usage',
     default: null,
   }),
   GATEWAY_ANSWER_IDS_MAX: field.integer({
-    doc: 'IDs of stored responses, items and containers that NATS keeps, each for 30 days: one needs about 100 bytes of disk and 400 bytes of memory of each NATS server; a full store takes no new ones; set the same at all edges',
+    doc: 'IDs of stored responses, items and containers that NATS keeps, each for 30 days; one needs about 100 bytes of disk and 400 bytes of memory on each NATS server; a full store accepts no new IDs; set the same value for all edges',
     default: ANSWERS_BUCKET.entriesDefault,
     min: 1_000,
     max: 1_000_000_000,
   }),
   GATEWAY_UPSTREAM_DEADLINE_MS: COMMON_FIELDS.GATEWAY_UPSTREAM_DEADLINE_MS,
   GATEWAY_TRACE_CLIENTS: field.boolean({
-    doc: "takes trace ids and the sampled flag of clients' traceparent; when not set, where GATEWAY_EDGE_PROXIES is above 0",
+    doc: "accepts trace IDs and the sampled flag from clients' traceparent; when not set, if GATEWAY_EDGE_PROXIES is above 0",
     default: null,
   }),
   ...HTTP_FIELDS,
@@ -81,10 +81,10 @@ export const EDGE_FIELDS = {
 
 export type EdgeConfig = ConfigOf<typeof EDGE_FIELDS>;
 
-/** A third of the lease that admission gives by default (docs/protocol.md#r5). */
+/** A third of admission's default lease (docs/protocol.md#r5). */
 const HEARTBEAT_MS_MAX = 10_000;
 
-/** Problems between fields and with their bounds, each beginning with the name of a variable. */
+/** Returns invalid values and combinations. Each problem begins with the name of a variable. */
 export function checkConfig(
   config: Pick<ServiceConfig<typeof EDGE_FIELDS>, 'GATEWAY_BEAT_MS' | 'GATEWAY_HOST' | 'GATEWAY_TEST_CONTROLS'>,
 ): string[] {
@@ -93,24 +93,26 @@ export function checkConfig(
     problems.push('GATEWAY_TEST_CONTROLS can be on only while GATEWAY_HOST is a loopback address');
   }
   if (config.GATEWAY_BEAT_MS > HEARTBEAT_MS_MAX) {
-    problems.push(`GATEWAY_BEAT_MS must not be above ${HEARTBEAT_MS_MAX}: slots of running calls would fall free`);
+    problems.push(
+      `GATEWAY_BEAT_MS must not be above ${HEARTBEAT_MS_MAX}: otherwise slots of running calls would expire`,
+    );
   }
   return problems;
 }
 
-/** What opens the credentials of sources. */
+/** The keys that decrypt the credentials of sources. */
 export function openingKeysOf(config: EdgeConfig): OpeningKeys {
   return { privateKey: config.GATEWAY_SOURCE_PRIVATE_KEY };
 }
 
-/** The way to providers; null: they are reached directly. */
+/** The proxy to providers; null: direct connections. */
 export function proxyOf(config: EdgeConfig): UpstreamProxy | null {
   const url = config.GATEWAY_UPSTREAM_PROXY_URL;
   if (url === null) return null;
   return { url: new URL(url.reveal()), exceptions: config.GATEWAY_UPSTREAM_PROXY_EXCEPTIONS };
 }
 
-/** What the verbs read of the configuration. */
+/** The settings that the edge's functions read from the configuration. */
 export function settingsOf(config: EdgeConfig, traceRatio: number): EdgeSettings {
   const publicUrl = config.GATEWAY_PUBLIC_URL.replace(/\/+$/, '');
   const errors: ErrorContext = {

@@ -26,14 +26,14 @@ import { boundMemory, memoryBoundsOf } from './memory/memory-bounds.js';
 import type { BodyParser, BusClient, Catalog, SourceSender } from './ports.js';
 import { SourceQuotas } from './quotas/source-quotas.js';
 
-/** A source whose address is refused is in the log at most once in this time. */
+/** Shortest interval between two log lines for the same source with a private address. */
 const REFUSED_SOURCE_LOG_MS = 60_000;
-/** So is a source whose answers report what has no price. */
+/** The same for a source whose responses report a class or unit without a price. */
 const UNPRICED_LOG_MS = 60_000;
-/** So is a shared store that does not work. */
+/** The same for a failing shared store. */
 const STORES_LOG_MS = 60_000;
 
-/** What the verbs of an edge work with, as wire.ts has made it. */
+/** The adapters that the functions of an edge use. */
 export interface EdgeAdapters {
   readonly bus: Pick<Bus, 'subscribe' | 'onReconnect'>;
   readonly busClient: BusClient;
@@ -42,7 +42,7 @@ export interface EdgeAdapters {
   readonly bodies: BodyParser;
 }
 
-/** The verbs of one edge, joined with each other. */
+/** The connected components of one edge. */
 export interface JoinedVerbs {
   readonly edge: Edge;
   readonly admissionClient: AdmissionClient;
@@ -53,7 +53,7 @@ export interface JoinedVerbs {
   readonly load: LoadWatch;
 }
 
-/** Makes what an edge remembers and what it says by itself, and has it hear the bus. */
+/** Creates the components of an edge and subscribes them to the bus. */
 export function joinVerbs(
   context: ServiceContext<typeof EDGE_FIELDS>,
   adapters: EdgeAdapters,
@@ -105,7 +105,7 @@ function makeEdge(
     random: Math.random,
     onFailedTry: (code) => {
       metrics.storeFailed();
-      log.warn({ code }, 'usage events were not stored and are tried again');
+      log.warn({ code }, 'usage events were not stored; will retry');
     },
   });
   const mayAdmit = (): boolean => journal.mayAdmit();
@@ -120,7 +120,7 @@ function makeEdge(
     running,
     onFailed,
   });
-  const refusedSources = new ThrottledLog(log, 'a source was not connected to: private addresses are not allowed', {
+  const refusedSources = new ThrottledLog(log, 'no connection to a source: private addresses are not allowed', {
     everyMs: REFUSED_SOURCE_LOG_MS,
     nowMs: monotonicMs,
   });
@@ -132,16 +132,16 @@ function makeEdge(
     monotonicMs,
     log,
   });
-  const deadlines = new Deadlines(monotonicMs, (err) => log.error({ err }, 'a deadline failed inside the edge'));
+  const deadlines = new Deadlines(monotonicMs, (err) => log.error({ err }, 'the handler of a deadline failed'));
   const answersLog = new ThrottledLog(log, 'the store of the IDs of stored responses failed', {
     everyMs: STORES_LOG_MS,
     nowMs: monotonicMs,
   });
-  const unpricedLog = new ThrottledLog(log, 'a provider served what has no price', {
+  const unpricedLog = new ThrottledLog(log, 'a provider served a class or unit without a price', {
     everyMs: UNPRICED_LOG_MS,
     nowMs: monotonicMs,
   });
-  const quotasLog = new ThrottledLog(log, 'shares in the quotas of sources were not renewed in time', {
+  const quotasLog = new ThrottledLog(log, 'quota shares were not renewed in time', {
     everyMs: STORES_LOG_MS,
     nowMs: monotonicMs,
   });

@@ -2,10 +2,7 @@ import { runService } from '@gateway/service-kit';
 import { EDGE_FIELDS, checkConfig } from './config.js';
 import { STOP_STEP_MS, startEdge } from './service.js';
 
-/**
- * Time of a stop beside the grace of running calls: cut calls, connections, events, bus, and some
- * room.
- */
+/** Extra time for a stop, in addition to the drain time and its steps. */
 const STOP_ROOM_MS = 5_000;
 
 await runService({

@@ -29,21 +29,21 @@ export type ResyncRequest = ReceivedOf<typeof edgeResyncRequest>;
 export type HealthMessage = BodyOf<typeof edgeHealth>;
 export type ReceivedHealth = Pick<ReceivedOf<typeof edgeHealth>, 'edge' | 'sources'>;
 
-/** `replica` undefined means any replica of admission. */
+/** `replica` undefined: any replica of admission. */
 export interface TargetReplica {
   readonly replica: string | undefined;
   readonly timeoutMs: number;
 }
 
-/** An entry of the shared store with the number of the write that made it. */
+/** An entry of the shared store, with the revision of its last write. */
 export interface QuotaText {
   readonly value: string;
   readonly revision: number;
 }
 
-/** The edge's messages on the bus. A rejected promise or `fault` carries the bus's short code. */
+/** The edge's messages on the bus. Rejected promises and `fault` have the bus's short code. */
 export interface BusClient {
-  /** Calls back only after it has returned, and not again after `fault`. */
+  /** Calls back asynchronously, and not again after `fault`. */
   requestAdmission(
     batch: AdmissionBatch,
     on: { answer(answer: AdmissionBatchAnswer): void; fault(code: string): void },
@@ -51,42 +51,48 @@ export interface BusClient {
   ): { close(): void };
   authorize(question: AuthorizeQuestion, to: TargetReplica): Promise<AuthorizeAnswer>;
   usage(question: AuthorizeQuestion, to: TargetReplica): Promise<UsageAnswer>;
-  /** Resolves when the stream has stored the message on the subject of this group of shards. */
+  /** Resolves when the stream has stored the message on the subject of this shard group. */
   storeUsage(group: number, message: Buffer): Promise<void>;
-  /** @param place of the edge's messages in the stream: the next one for it replaces this one */
+  /**
+   * @param place of the edge's messages in the stream; the next message for it replaces this one
+   */
   storeHeartbeat(heartbeat: Heartbeat, place: string): Promise<void>;
-  /** Which source gave an ID: resolves when the edges' shared store has it. */
+  /** Stores the source of a response ID. Resolves when the edges' shared store has it. */
   putAnswer(key: string, source: string): Promise<void>;
-  /** Null: the server that answers has none, or not yet. */
+  /** Null: the queried server does not have the ID, or not yet. */
   getAnswer(key: string): Promise<string | null>;
-  /** Null: the store has none. Fails while the store has no leader. */
+  /** Null: the store does not have the ID. Rejects while the store has no leader. */
   confirmAnswer(key: string): Promise<string | null>;
-  /** IDs in the store. */
+  /** Number of IDs in the store. */
   countAnswers(): Promise<number>;
-  /** What edges have agreed on of a source's quotas; null: nothing, or it has ended long ago. */
+  /** The edges' shared entry for a source's quotas; null: there is none, or it expired. */
   readQuota(source: string): Promise<QuotaText | null>;
   /**
-   * False: another edge has replaced that revision (0: none) before. After a rejection it may still
-   * come to be stored, as long as nobody else replaces that revision.
+   * False: another edge has already replaced that revision (0: none). After a rejection the entry
+   * may still be stored later, unless another edge replaces that revision first.
    */
   replaceQuota(source: string, value: string, revision: number): Promise<boolean>;
-  /** Lost while NATS is away. The next one repeats it. */
+  /** The message is lost while NATS is unavailable. The next one repeats it. */
   publishHealth(health: HealthMessage): void;
 }
 
 /**
- * Receives a source's answer in this order: `sent`, `head`, `data`…, then `end` or `failed`.
- * `failed` may come at any time. It never throws: whoever tells it could only lose that.
+ * Receives a source's response in this order: `sent`, `head`, `data`…, then `end` or `failed`.
+ * `failed` may come at any time. The methods never throw, because the sender cannot handle an
+ * exception.
  */
 export interface SourceReader {
-  /** The request is being written to a connection: from now on the provider may have got it. */
+  /**
+   * The request is being written to a connection. From now on the provider may have received it.
+   */
   sent(): void;
   /**
-   * The connection has taken the whole body, after `sent`. Called for large bodies only. `reused`:
-   * the connection had answered another request before, so a fresh one may be needed.
+   * The connection has accepted the whole body, after `sent`. Called for large bodies only.
+   * `reused`: the connection has carried another request before, so a retry on a new one may be
+   * needed.
    */
   bodyTaken(reused: boolean): void;
-  /** A final status. `headers` have lower-case names; a repeated header is an array. */
+  /** A final status. Names in `headers` are in lower case; a repeated header is an array. */
   head(status: number, headers: Readonly<Record<string, string | string[] | undefined>>): void;
   data(chunk: Buffer): void;
   /** `openEnded`: only the end of the connection ended the body. */
@@ -96,21 +102,22 @@ export interface SourceReader {
 
 export interface SourceFailure {
   /**
-   * `private`: the source's address is private, which is not allowed, so no connection was tried.
+   * `private`: the source's address is private and not allowed, so no connection was attempted.
    * `unreachable`: no connection was made. `unanswered`: the connection ended after the request was
-   * sent and before the head was complete, or the answer is not HTTP. `broken`: it ended later.
+   * sent and before the head was complete, or the response is not HTTP. `broken`: the connection
+   * ended later.
    */
   readonly kind: 'private' | 'unreachable' | 'unanswered' | 'broken';
   /**
-   * The connection had answered another request before: the provider may have closed it while it
-   * was idle.
+   * The connection has carried another request before. The provider may have closed it while it was
+   * idle.
    */
   readonly reused: boolean;
-  /** For logs and spans; names no secret. */
+  /** For logs and spans. Contains no secret. */
   readonly reason: string;
 }
 
-/** One request to a source. After `abort` the reader gets no more calls. */
+/** One request to a source. After `abort` the reader receives no more calls. */
 export interface SourceExchange {
   pause(): void;
   resume(): void;
@@ -123,11 +130,11 @@ export interface SourceRequest {
   readonly path: string;
   /** Name, value, name, value. */
   readonly headers: readonly string[];
-  /** The body's bytes, piece after piece. */
+  /** The body in chunks. */
   readonly body: readonly Buffer[];
-  /** The answer may stay open for long, so the body is freed once it is sent. */
+  /** The response may stay open for a long time, so the body is freed once it is sent. */
   readonly streamed: boolean;
-  /** Opens a new connection instead of taking an idle one. */
+  /** Opens a new connection instead of using an idle one. */
   readonly freshConnection: boolean;
 }
 
@@ -135,57 +142,55 @@ export interface SourceSender {
   send(request: SourceRequest, reader: SourceReader): SourceExchange;
 }
 
-/** What of a request a signature covers, and with what a token goes. */
+/** The parts of a request that a signature covers. */
 export type RequestToAuthorize = Pick<SourceRequest, 'origin' | 'path' | 'headers' | 'body'>;
 
-/** Headers that let one request in. */
+/** Headers that authorize one request. */
 export interface Authorized {
   /** Name, value, name, value. */
   readonly headers: readonly string[];
-  /** Which of the credentials that followed on each other they were made with. */
+  /** Version of the credential that was used. */
   readonly version: number;
 }
 
-/**
- * Lets requests in with a credential that is signed with, that expires, or that is one of several.
- */
+/** Authorizes requests with a credential that signs, expires, or is one of several. */
 export interface Authorizer {
-  /** `token`: another one can be fetched. `keys`: others are at hand. */
+  /** `token`: another one can be fetched. `keys`: there are several. */
   readonly kind: 'token' | 'keys';
   /**
-   * At once where nothing is to be waited for. Rejects with {@link CredentialError}. Keeps no piece
-   * of the body once it has returned, or a large one once it is hashed.
+   * Returns the headers at once if possible. Rejects with {@link CredentialError}. Does not keep
+   * the body after it has returned; a large body is kept only until it is hashed.
    */
   headersFor(request: RequestToAuthorize): Authorized | Promise<Authorized>;
-  /** Whether a request that was refused with this version may be let in with another. */
+  /** Whether a request that was refused with this version may succeed with another one. */
   mayReplace(version: number): boolean;
-  /** A request that was let in with that version has ended. */
+  /** Reports the result of a request that used this version. */
   judged(version: number, judged: JudgedAttempt, account: string): void;
 }
 
-/** A credential cannot be used, or cannot be had now. Its text names no secret. */
+/** A credential is unusable or currently unavailable. The message contains no secret. */
 export class CredentialError extends Error {
   override readonly name = 'CredentialError';
 }
 
 /**
- * The authorizers of a process. Of credentials that are signed with or expire there is one for each
- * distinct credential, whatever sources have it; a list of keys is its source's own.
+ * The authorizers of a process. Sources with the same signing or expiring credential share one
+ * authorizer; each list of keys has its own.
  */
 export interface Authorizers {
   /**
-   * Null: nothing but a fixed header is needed.
-   * @param credential opened; null: the process has that of its surroundings
-   * @throws CredentialError when it cannot be used
+   * Returns null if a fixed header is enough.
+   * @param credential decrypted; null: the process uses the credential of its environment
+   * @throws CredentialError if the credential is unusable
    */
   acquire(auth: CatalogSource['auth'], credential: string | null): Authorizer | null;
-  /** To be called once for each {@link acquire}: what nobody has any more is forgotten. */
+  /** Must be called once for each {@link acquire}. Removes an authorizer without users. */
   release(authorizer: Authorizer): void;
 }
 
-/** Ways to be let in by a header that has a key. */
+/** Authentication by a header that contains a key. */
 export type FixedAuth = Extract<CatalogSource['auth'], { type: 'bearer' | 'header' }>;
-/** Ways to be let in that need more than that. */
+/** All other ways of authentication. */
 export type SignedAuth = Exclude<CatalogSource['auth'], FixedAuth>;
 
 /** One request to a token endpoint. */
@@ -202,51 +207,51 @@ export interface TokenAnswer {
   readonly body: string;
 }
 
-/** Asks token endpoints. */
+/** Sends requests to token endpoints. */
 export interface TokenHttp {
   /**
-   * Follows no redirect. Rejects when there is no complete answer in time, when it is too large,
-   * and with `PrivateAddressError` where private addresses are not allowed.
+   * Does not follow redirects. Rejects if the response is incomplete after the timeout or too
+   * large, and with `PrivateAddressError` if private addresses are not allowed.
    */
   ask(request: TokenRequest): Promise<TokenAnswer>;
 }
 
-/** A source, ready to be sent to. */
+/** A source with its decrypted credential. */
 export interface OpenedSource {
   readonly source: CatalogSource;
   readonly origin: string;
-  /** Path of the base URL, without a slash at its end. */
+  /** Path of the base URL, without a trailing slash. */
   readonly basePath: string;
   /**
-   * Its own headers, with the opened credential where that is sent as it is, lower-case names:
+   * The source's own headers, including the credential if it is a fixed header. Lower-case names:
    * name, value, name, value.
    */
   readonly headers: readonly string[];
-  /** Null: the headers let it in. */
+  /** Null: the headers are enough. */
   readonly authorizer: Authorizer | null;
 }
 
 /** The edge's read copy of the catalog. */
 export interface Catalog {
-  /** False until the first complete copy has come. */
+  /** False until the first complete copy has arrived. */
   ready(): boolean;
   /** The revision of the complete copy; null before the first. */
   revision(): number | null;
-  /** The catalog ID that a client's name for a model stands for; an unknown name as it is. */
+  /** The catalog ID of a model name or alias; an unknown name is returned unchanged. */
   resolve(name: string): string;
   model(id: string): CatalogModel | undefined;
   models(): Iterable<CatalogModel>;
-  /** A source as the catalog has it, another object after each change. */
+  /** A source as stored in the catalog. Each change creates a new object. */
   entry(id: string): CatalogSource | undefined;
-  /** The source with its opened credential; undefined if that does not open. */
+  /** The source with its decrypted credential; undefined if decryption fails. */
   source(id: string): OpenedSource | undefined;
-  /** Why it cannot be used, in words without a secret; null: nothing is known against it. */
+  /** Why the source cannot be used, without secrets; null: no known problem. */
   problemOf(id: string): string | null;
   /** All sources of the model, disabled ones included. */
   sourcesOf(model: string): readonly CatalogSource[];
 }
 
-/** The headers that the edge reads. Values are as the parser gave them: one character a byte. */
+/** The headers that the edge reads. Values are as parsed: one character for each byte. */
 export interface ClientHeaders {
   readonly authorization: string | null;
   readonly hasTwoAuthorizations: boolean;
@@ -254,7 +259,7 @@ export interface ClientHeaders {
   readonly hasTwoApiKeys: boolean;
   readonly contentType: string | undefined;
   readonly contentEncoding: string | undefined;
-  /** Announced bytes; null when the body is chunked. 0 without a body. */
+  /** Content length; null for a chunked body, 0 without a body. */
   readonly contentLength: number | null;
   readonly accept: string | undefined;
   readonly requestId: string | undefined;
@@ -262,17 +267,17 @@ export interface ClientHeaders {
   readonly openaiBeta: string | undefined;
   readonly anthropicVersion: string | undefined;
   readonly anthropicBeta: string | undefined;
-  /** Of `CLASS_HEADERS`: name and value, as often as each was sent. */
+  /** Names and values of the headers in `CLASS_HEADERS`, including repeated ones. */
   readonly classHeaders: readonly (readonly [name: string, value: string])[];
-  /** All headers as they came: name, value, name, value. */
+  /** All headers as received: name, value, name, value. */
   readonly raw: readonly string[];
 }
 
-/** A request's body in memory. It counts toward the memory bound until it is freed. */
+/** A request's body in memory. It counts toward the memory limit until it is freed. */
 export interface RequestBody {
-  /** Moved to another thread and back while that parses it. */
+  /** Moved to another thread while that thread parses it, and then moved back. */
   bytes: Buffer;
-  /** Admission has confirmed the key of the request. */
+  /** Records that admission has confirmed the request's key. */
   opened(): void;
   free(): void;
 }
@@ -280,13 +285,13 @@ export interface RequestBody {
 export type BodyRead =
   | { readonly kind: 'complete'; readonly body: RequestBody }
   | { readonly kind: 'too_large' }
-  /** The bodies in memory have reached their bound. */
+  /** The bodies in memory have reached their limit. */
   | { readonly kind: 'overload' }
   | { readonly kind: 'gone' };
 
-/** Parses bodies as calls (domain/parse-call) without blocking other requests. */
+/** Parses bodies as calls without blocking other requests. */
 export interface BodyParser {
-  /** A large body is moved to another thread meanwhile. Rejects if it is lost there. */
+  /** A large body is parsed in another thread. Rejects if that thread fails. */
   parse(
     row: EndpointRow,
     headers: RequestContentHeaders,
@@ -294,54 +299,61 @@ export interface BodyParser {
   ): ParseResult | Promise<ParseResult>;
 }
 
-/** One client request, its head read. */
+/** One client request, after its head was read. */
 export interface ClientRequest {
   /** x-gateway-request-id: a UUIDv7. */
   id: string;
-  /** Gives the request and its answer a new id. Only before the answer has begun. */
+  /**
+   * Assigns a new ID to the request and its response. Must be called before the response has begun.
+   */
   renewId(): string;
   readonly headers: ClientHeaders;
-  /** The client's network (see `clientNetwork`), for bounds on unknown clients. */
+  /** The client's network (see `clientNetwork`), for limits on unknown clients. */
   readonly client: string;
-  /** Without the question mark; empty when there is none. */
+  /** Without the question mark; empty if there is no query. */
   readonly query: string;
   readonly answer: ClientAnswer;
   /**
-   * At most once. Stops at `bytesMax`.
-   * @param account the key's account; null while it is not known
+   * Reads the body up to `bytesMax`. May be called once.
+   * @param account the key's account; null if it is not known yet
    */
   readBody(bytesMax: number, account: string | null): Promise<BodyRead>;
 }
 
-/** Answers one client request. Drops everything written after the client has gone. */
+/** The response to one client request. Drops everything written after the client has gone. */
 export interface ClientAnswer {
   readonly isGone: boolean;
-  /** Whether a head was written. */
+  /** Whether the head was written. */
   readonly hasBegun: boolean;
-  /** Calls once if the connection closes before the answer is complete. */
+  /** Called once if the connection closes before the response is complete. */
   onGone(listener: () => void): void;
   onDrain(listener: () => void): void;
-  /** Name, value, name, value; the ids are added. The head travels with the first bytes. */
+  /**
+   * Headers: name, value, name, value; the IDs are added. The head is sent with the first bytes.
+   */
   begin(status: number, headers: readonly string[]): void;
-  /** False: the client reads slower than this; wait for `onDrain`. */
+  /** False: the client reads too slowly; wait for `onDrain`. */
   write(bytes: Buffer): boolean;
-  /** What its client does not read is given up after the longest pause; also after `cut`. */
+  /**
+   * Ends the response. Bytes that the client does not read are dropped after the longest pause;
+   * also after `cut`.
+   */
   end(bytes: Buffer | null): void;
   /**
-   * Writes `ending`, then destroys the connection without its last chunk, so that it never looks
-   * complete.
+   * Writes `ending`, then destroys the connection without the terminating chunk, so that the
+   * response never looks complete.
    */
   cut(ending: Buffer | null): void;
-  /** Destroys the connection at once, with all unread bytes. */
+  /** Destroys the connection at once, including unread bytes. */
   destroy(): void;
   /**
-   * After `end`: false while bytes wait for a client that does not read. `onClosed` is then called
-   * when the last of them is written or the connection is closed.
+   * After `end`: false while bytes wait for a client that does not read. `onClosed` is called when
+   * the last of them is written or the connection closes.
    */
   isSent(onClosed: () => void): boolean;
   /**
    * Calls `stalled` when the client has read no byte for `ms` milliseconds. Use it while written
-   * bytes wait. {@link unwatchReading} and the end of the answer stop it.
+   * bytes wait. {@link unwatchReading} and the end of the response stop it.
    */
   watchReading(ms: number, stalled: () => void): void;
   unwatchReading(): void;

@@ -22,23 +22,23 @@ import { HELD_ANSWERS, REQUEST_BODIES, UNOPENED_BODIES } from './memory/held-byt
 import type { SourceQuotas } from './quotas/source-quotas.js';
 import { SourceTests } from './source-test/test-source.js';
 
-/** The name of a replica is cut so that the edge's id stays a subject token. */
+/** The replica's name is cut to this length, so that the edge's ID stays a valid subject token. */
 const REPLICA_IN_ID_CHARS_MAX = 48;
-/** Tests of sources at once; further ones wait. */
+/** Concurrent source tests; further ones wait. */
 const SOURCE_TESTS_MAX = 8;
 
 export interface RunningEdge extends RunningService {
-  /** Where the public port listens. */
+  /** URL of the public port. */
   readonly url: string;
   readonly port: number;
 }
 
-/** The compiled module of the thread that reads large bodies. */
+/** Compiled module of the thread that parses large bodies. */
 const PARSE_THREAD_URL = new URL('./parse/parse-thread.js', import.meta.url);
 
 /**
- * Makes the adapters and joins them with the verbs; resolves when the public port listens.
- * @param parseThreadUrl where the compiled module lies, unless it is beside this one
+ * Creates and connects all components. Resolves when the public port listens.
+ * @param parseThreadUrl location of the compiled module, unless it is next to this one
  */
 export async function startEdge(
   context: ServiceContext<typeof EDGE_FIELDS>,
@@ -52,7 +52,7 @@ export async function startEdge(
     log,
     bucketReplicas: config.GATEWAY_STREAM_REPLICAS,
   });
-  // A new process is a new edge, also under an old replica's name (docs/protocol.md#r5).
+  // Each process is a new edge, even with the name of an old replica (docs/protocol.md#r5).
   const edgeId = `${replica.slice(0, REPLICA_IN_ID_CHARS_MAX)}-${randomBytes(4).toString('hex')}`;
   const spool = await openSpool(config, edgeId);
   const rules = { privateAllowed: config.GATEWAY_ALLOW_PRIVATE_SOURCES, proxy: proxyOf(config) };
@@ -61,7 +61,7 @@ export async function startEdge(
   const catalog = followCatalog(bus, { keys: openingKeysOf(config), authorizers, log });
   const bodies = new ThreadedBodyParser({
     threadUrl: parseThreadUrl,
-    onThreadFailed: (err) => log.error({ err }, 'the thread that reads large bodies failed'),
+    onThreadFailed: (err) => log.error({ err }, 'the thread that parses large bodies failed'),
   });
   const verbs = joinVerbs(
     context,
@@ -78,7 +78,7 @@ export async function startEdge(
     clock: edge.clock,
     errorContext: edge.settings.errors,
     log,
-    onFault: (err, requestId) => log.error({ err, requestId }, 'a request failed inside the edge'),
+    onFault: (err, requestId) => log.error({ err, requestId }, 'a request failed with an exception'),
     onConnectionRefused: () => edge.metrics.connectionRefused(),
   });
   declareGauges(verbs, bodies, catalog, config.GATEWAY_ANSWER_IDS_MAX);
@@ -119,32 +119,34 @@ function openSpool(config: EdgeConfig, edgeId: string): Promise<UsageSpool> | nu
   return directory === null ? null : UsageSpool.open(directory, edgeId);
 }
 
-/** Sources with a series of their own. */
+/** Sources with their own time series. */
 const QUOTA_SERIES_MAX = 64;
 
-/** What of this edge is looked at when somebody asks for the metrics. */
+/** Declares the gauges that are read when the metrics are scraped. */
 export function declareGauges(
   { edge, journal, admissionClient, load, quotas }: JoinedVerbs,
   bodies: ThreadedBodyParser,
   catalog: CatalogMirror,
   answerIdsMax: number,
 ): void {
-  gauge('gateway_edge_calls_open', 'Calls that hold a slot or a hold', () => edge.running.size);
+  gauge('gateway_edge_calls_open', 'Calls with a slot or a hold', () => edge.running.size);
   gauge('gateway_edge_shedding', 'Whether new calls are refused for overload', () => (load.shedding === null ? 0 : 1));
-  gauge('gateway_edge_large_bodies_waiting', 'Large bodies that are being read, or wait for it', () => bodies.waiting);
-  gauge('gateway_edge_sources', 'Enabled sources by whether they rest', () => sourceStates(edge), { label: 'state' });
+  gauge('gateway_edge_large_bodies_waiting', 'Large bodies that are being parsed or wait for it', () => bodies.waiting);
+  gauge('gateway_edge_sources', 'Enabled sources by whether they are in cooldown', () => sourceStates(edge), {
+    label: 'state',
+  });
   gauge(
     'gateway_edge_quota_used_ratio',
-    'Used part of the fullest quota of a source, at all edges',
+    "Used fraction of a source's fullest quota, over all edges",
     () => quotasUsed(quotas),
     {
       label: 'source',
     },
   );
-  gauge('gateway_edge_unreadable_credentials', 'Sources whose credential no key here opens', () =>
+  gauge('gateway_edge_unreadable_credentials', 'Sources whose credential no key of this edge can decrypt', () =>
     catalog.unreadable(),
   );
-  gauge('gateway_edge_outdated_credentials', 'Sources whose credential only a previous key opens', () =>
+  gauge('gateway_edge_outdated_credentials', 'Sources whose credential only a previous key can decrypt', () =>
     catalog.outdated(),
   );
   const { answers } = edge;
@@ -153,14 +155,14 @@ export function declareGauges(
     'IDs of stored responses in the shared store, at most a minute old while IDs are stored',
     () => answers.idsStored,
   );
-  gauge('gateway_edge_answer_ids_max', 'IDs that the store may have', () => answerIdsMax);
-  gauge('gateway_edge_events_unstored', 'Usage events that no stream has yet', () => journal.unstored);
+  gauge('gateway_edge_answer_ids_max', 'Limit for stored response IDs', () => answerIdsMax);
+  gauge('gateway_edge_events_unstored', 'Usage events that are not stored in the stream', () => journal.unstored);
   gauge(
     'gateway_edge_event_unstored_age_seconds',
     'Age of the oldest unstored event',
     () => journal.oldestAgeMs() / 1000,
   );
-  gauge('gateway_edge_admissions_waiting', 'Questions that wait for admission', () => admissionClient.waiting);
+  gauge('gateway_edge_admissions_waiting', 'Requests that wait for admission', () => admissionClient.waiting);
   gauge(
     'gateway_edge_body_bytes_buffered',
     'Bytes of request bodies that a source may still need',
@@ -173,12 +175,12 @@ export function declareGauges(
   );
   gauge(
     'gateway_edge_answer_bytes_held',
-    'Bytes of plain answers that are not sent before they are complete',
+    'Bytes of non-streamed responses that are held until they are complete',
     () => HELD_ANSWERS.held,
   );
 }
 
-/** Of the sources whose quotas this edge uses, at most {@link QUOTA_SERIES_MAX}. */
+/** Quota use of the sources that this edge uses, at most {@link QUOTA_SERIES_MAX}. */
 function quotasUsed(quotas: SourceQuotas): [source: string, ratio: number][] {
   const ratios: [string, number][] = [];
   for (const [source, use] of quotas.uses()) {
@@ -210,8 +212,8 @@ function sourceStates({
 }
 
 /**
- * Steps of a stop after the running calls have ended, in milliseconds; that of the journal is the
- * least.
+ * Time limits in milliseconds for the steps of a stop after the running calls have ended. For the
+ * journal it is the minimum.
  */
 export const STOP_STEP_MS = {
   cutCalls: 2_000,
@@ -222,19 +224,20 @@ export const STOP_STEP_MS = {
   bus: 3_000,
 } as const;
 /**
- * How long idle connections are kept when a drain begins, in milliseconds, at most the drain's own
- * time. Requests that are on their way are served, and clients move on by `connection: close`.
+ * Time for which idle connections are kept when a drain begins, in milliseconds; at most the drain
+ * time. Requests on their way are served, and clients reconnect elsewhere after `connection:
+ * close`.
  */
 const IDLE_CONNECTIONS_MS = 2_000;
-/** How often a stop looks whether the calls have ended. */
+/** Interval at which a stop checks whether the calls have ended. */
 const IDLE_POLL_MS = 20;
 
 /**
- * Lets running calls end, and their answers be sent, for `drainMs`, cuts the rest, and gives away
- * what is owed: events, releases, the last heartbeat. Events that the stream does not take are
- * waited for until `drainMs` is over, and then left where the next edge or a person finds them; the
- * spool has them meanwhile. A call whose request is served runs no more, though heartbeats list it
- * until its event is stored. What the verbs work with is left to be closed.
+ * Stops the edge. Running calls and their responses may finish within `drainMs`; the rest is cut.
+ * Then events, releases and the last heartbeat are sent. Events that the stream does not accept
+ * until `drainMs` is over are left for the next edge or an operator; the spool has them meanwhile.
+ * Heartbeats list a call until its event is stored, even after its request was served. The caller
+ * closes the adapters.
  */
 export async function stopEdge(
   http: HttpServer,
@@ -252,7 +255,7 @@ export async function stopEdge(
   const isIdle = (): boolean => http.requestsOpen() === 0 && http.answersOpen() === 0;
   if (!(await waitUntil(isIdle, graceEnd - performance.now()))) {
     const open = { requests: http.requestsOpen(), answers: http.answersOpen() };
-    log.warn(open, 'the grace is over: running calls are cut');
+    log.warn(open, 'drain time is over; running calls are cut');
     running.abortAll('drain');
     await waitUntil(isIdle, STOP_STEP_MS.cutCalls);
   }
@@ -268,7 +271,7 @@ export async function stopEdge(
   verbs.load.stop();
 }
 
-/** True as soon as `holds`, false after `timeoutMs`. */
+/** Resolves to true as soon as `holds` returns true, or to false after `timeoutMs`. */
 async function waitUntil(holds: () => boolean, timeoutMs: number): Promise<boolean> {
   const until = performance.now() + timeoutMs;
   while (!holds()) {

@@ -78,7 +78,7 @@ async function settled(model: OwnModel, fields: object, path?: string): Promise<
 }
 
 const unpricedLines = (): number =>
-  world.log.filter(({ text }) => text === 'a provider served what has no price').length;
+  world.log.filter(({ text }) => text === 'a provider served a class or unit without a price').length;
 
 test('a requested and served class is sent to admission and billed', async () => {
   answer = completion({ service_tier: 'priority' });
