@@ -152,7 +152,7 @@ test.each([
   'a lost admission replica that %s causes no refusal if the other one is slow',
   async (_name, isTold) => {
     const { edge, admission, admissionBuses } = await start({ admissionReplicas: 2 });
-    await until('the replica that leaves was heard last', async () => {
+    await until('the leaving replica has responded last', async () => {
       await send(edge.url, PATH, chat());
       return admission.admits.at(-1)?.replica === 'a1' && admission.admits.some(({ replica }) => replica === 'a0');
     });
@@ -195,7 +195,7 @@ test(
     const [bus] = admissionBuses;
     if (bus === undefined) throw new Error('there is no admission');
     sendResyncRequest(bus, admission);
-    await until('the heartbeat quotes it', () =>
+    await until('the heartbeat contains it', () =>
       admission.heartbeats.some(({ tokens }) =>
         tokens.some(({ bucket, token }) => bucket === admission.bucket && token === admission.token),
       ),
@@ -219,7 +219,7 @@ test(
     await stopped;
     await until('the last heartbeat', () => admission.heartbeats.at(-1)?.last === true);
     expect(admission.heartbeats.at(-1)).toMatchObject({ calls: [], releases: [] });
-    await until('the catalog waits for it no more', () => mirrored.at(-1)?.last === true);
+    await until('the catalog no longer waits for it', () => mirrored.at(-1)?.last === true);
     await until('its record', () => events.length > 0);
     expect(events).toMatchObject([{ id: finishes.headers['x-gateway-request-id'], outcome: 'settled' }]);
   },
@@ -256,7 +256,7 @@ test(
     ]);
     const id = String(answer.headers['x-gateway-request-id']);
     await stopped;
-    await until('the record of what was cut', () => events.length > 0);
+    await until('the cut call has a record', () => events.length > 0);
     expect(events).toMatchObject([{ id: stalls.headers['x-gateway-request-id'], outcome: 'voided' }]);
     expect(admission.releases.find((release) => release.id === id)).toMatchObject({ outcome: 'void' });
     expect(admission.heartbeats.at(-1)).toMatchObject({ calls: [], releases: [], last: true });

@@ -59,13 +59,13 @@ async function round(): Promise<void> {
     const late = clients.filter((_, at) => at % 4 >= 2);
     await until('the others stream', () => late.every((client) => client.wire().includes('data: ')), WAIT_MS_MAX);
     for (const { socket } of late) socket.destroy();
-    await until('the provider has been left', () => upstream.size === 0, WAIT_MS_MAX);
+    await until('the edge has disconnected', () => upstream.size === 0, WAIT_MS_MAX);
   }
-  await until('every hold is given back', () => {
+  await until('every hold is released', () => {
     const released = new Set(world.admission.releases.map(({ id }) => id));
     return [...world.admission.holds.keys()].every((id) => released.has(id));
   });
-  await until('a heartbeat says that nothing runs', () => world.admission.heartbeats.at(-1)?.calls.length === 0);
+  await until('a heartbeat has no calls', () => world.admission.heartbeats.at(-1)?.calls.length === 0);
 }
 
 /** Counts the active resources of the process by type. */

@@ -13,7 +13,7 @@ import type { SourceFailure } from '../ports.js';
 import type { AdmittedCall, Edge } from './call.js';
 import type { Delivery } from './delivery.js';
 
-/** Describes what happened in one attempt as an `AttemptResult` and has it judged. */
+/** Converts the events of one attempt to an `AttemptResult` and judges it with `judgeAttempt`. */
 export class AttemptJudge {
   /** The other credential with which the request could be authorized. */
   other: AttemptFacts['other'] = undefined;

@@ -24,7 +24,7 @@ beforeAll(async () => {
     entries.sources.push(sourceEntry('stops', a, { model: STOPS, cancelStopsBilling: true }));
   });
   world.admission.sources.set(READS_ON, ['reads-on']).set(STOPS, ['stops']);
-  await until('the catalog is with the edge', async () => {
+  await until('the edge has the catalog', async () => {
     const answer = await send(world.edge.url, PATH, chat({ model: STOPS }));
     return answer.status === 200;
   });
@@ -43,7 +43,7 @@ async function startStream(model: string, { edge } = world): Promise<IncomingMes
   answer.on('error', () => undefined);
   let seen = '';
   answer.on('data', (chunk: Buffer) => (seen += chunk.toString()));
-  await until('the first event is with the client', () => seen === delta('first'));
+  await until('the client has the first event', () => seen === delta('first'));
   return answer;
 }
 
@@ -87,7 +87,7 @@ test('reading on ends after its time limit; the delivered text is estimated', as
       evidence: 'estimated',
       attempts: [{ outcome: 'abandoned', possiblyPaid: true }],
     });
-    await until('the provider was hung up on', () => hasty.provider.calls({ model: MODEL }).at(-1)?.aborted === true);
+    await until('the provider was disconnected', () => hasty.provider.calls({ model: MODEL }).at(-1)?.aborted === true);
   } finally {
     await hasty.stop();
   }
@@ -97,7 +97,7 @@ test('the edge soon disconnects and bills delivered text if a cancel stops billi
   world.provider.script({ model: MODEL, steps: [{ chunk: delta('first') }, { end: 'stall' }] });
   const answer = await startStream(STOPS);
   answer.destroy();
-  await until('the provider was hung up on', () => world.provider.calls({ model: MODEL }).at(-1)?.aborted === true);
+  await until('the provider was disconnected', () => world.provider.calls({ model: MODEL }).at(-1)?.aborted === true);
   const event = await world.eventOf(idOf(answer));
   expect(event).toMatchObject({ outcome: 'settled', evidence: 'estimated', usage: { output: 2 } });
 });
@@ -123,7 +123,7 @@ test('a client that leaves a non-streamed call pays the reported usage', async (
   });
   client.on('error', () => undefined);
   client.end(body);
-  await until('the provider has the call', () => world.provider.calls({ model: MODEL }).length > before);
+  await until('the provider has received the call', () => world.provider.calls({ model: MODEL }).length > before);
   const id = world.admission.admits.at(-1)?.entry.id ?? '';
   const closed = new Promise((resolve) => client.on('close', resolve));
   client.destroy();
@@ -193,7 +193,7 @@ test('bytes after the final event are sent while the record is pending', async (
     const answer = await begin(world.edge.url, format.path, format.request({ model, stream: true }));
     let seen = '';
     answer.on('data', (chunk: Buffer) => (seen += chunk.toString()));
-    await until('the first event is with the client', () => seen === format.first);
+    await until('the client has the first event', () => seen === format.first);
     // The record is not stored before the wait for it expires.
     const goOn = world.hangNats();
     try {
@@ -231,7 +231,7 @@ test.each([
       const asked = chat({ model, messages: [{ role: 'user', content: 'x'.repeat(LARGE_BYTES) }] });
       const answer = send(world.edge.url, PATH, asked);
       await until('the provider has the body', () => got > LARGE_BYTES);
-      await until('what is not needed is freed', () => heldMin > 0 || REQUEST_BODIES.held === 0);
+      await until('unneeded memory is freed', () => heldMin > 0 || REQUEST_BODIES.held === 0);
       expect(REQUEST_BODIES.held).toBeGreaterThanOrEqual(heldMin);
       answerNow();
       expect((await answer).status).toBe(400);

@@ -154,7 +154,7 @@ export class Attempt implements SourceReader, RelayEvents {
   /** Handles an exception in the edge during the attempt. It counts as an unusable response. */
   #failInside(err: unknown): void {
     const { id } = this.#opened.source;
-    this.#edge.log.error({ err, requestId: this.#call.id, source: id }, 'a call failed inside the edge');
+    this.#edge.log.error({ err, requestId: this.#call.id, source: id }, 'a call failed with an exception');
     const judged = this.#judge.result(UNUSABLE);
     const cut: Delivery = { ended: 'cut', meter: null, lastPiece: null, error: judged.error };
     const hasBegun = this.#relay?.hasBegun === true;
@@ -295,7 +295,7 @@ export class Attempt implements SourceReader, RelayEvents {
     if (this.#phase === 'rest') return this.#hangUp();
     if (this.#phase === 'error_body') return this.#concludeErrorBody();
     const { id } = this.#opened.source;
-    this.#edge.log.debug({ requestId: this.#call.id, source: id, ...failure }, 'an attempt broke');
+    this.#edge.log.debug({ requestId: this.#call.id, source: id, ...failure }, 'an attempt failed');
     if (failure.kind === 'private') this.#edge.privateSources.refused(id, failure.reason);
     if (this.#relay?.hasBegun === true && this.#pauses.madeProviderWait(this.#nowMs())) return this.#abandon();
     this.#breakOff(resultOfFailure(failure));
@@ -355,8 +355,8 @@ export class Attempt implements SourceReader, RelayEvents {
   }
 
   /**
-   * Whether the client gets the provider's own error: after the response has begun; if the error is
-   * final; and, for a non-streamed response, if this is the last source.
+   * Whether the client gets the provider's own error: always after the response has begun. Before
+   * that only if the error is final, or if this is the last source of a non-streamed call.
    */
   #passes({ step }: JudgedAttempt): boolean {
     if (this.#call.request.answer.isGone || this.#relay?.hasBegun === true) return this.#relay?.hasBegun === true;

@@ -242,8 +242,8 @@ test('the edge does not read on for an unbilled call whose client has left', asy
   const leaving = new AbortController();
   const asked = begin(world.edge.url, '/v1/messages/count_tokens', { headers, body, signal: leaving.signal });
   const calls = () => world.provider.calls({ model: upstreamModel });
-  await until('the provider has the call', () => calls().length === 1);
+  await until('the provider has received the call', () => calls().length === 1);
   leaving.abort();
   await expect(asked).rejects.toThrow();
-  await until('the provider was hung up on', () => calls()[0]?.aborted === true);
+  await until('the provider was disconnected', () => calls()[0]?.aborted === true);
 });

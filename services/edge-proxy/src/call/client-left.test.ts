@@ -49,10 +49,10 @@ async function leave(
   const client = ask(model, fields, edge.url);
   let seen = '';
   client.on('response', (answer) => answer.on('data', (bytes: Buffer) => (seen += bytes.toString())));
-  await until('the provider has the call', () => provider.calls({ model: model.upstreamModel }).length > 0);
+  await until('the provider has received the call', () => provider.calls({ model: model.upstreamModel }).length > 0);
   const id = admission.admits.at(-1)?.entry.id ?? '';
   const begins = fields.stream === true && steps.some((step) => 'chunk' in step && step.chunk === first);
-  await until('the client has what there is', () => !begins || seen.includes(first));
+  await until('the client has all sent bytes', () => !begins || seen.includes(first));
   const closed = new Promise((resolve) => client.on('close', resolve));
   client.destroy();
   await closed;
@@ -92,7 +92,7 @@ test.each([false, true])(
       attempts: [{ outcome: 'abandoned', possiblyPaid: true }],
     });
     expect(event.endedAt - event.startedAt).toBeGreaterThanOrEqual(DEADLINE_MS);
-    await until('the slot is given back', () => world.admission.releases.some((release) => release.id === id));
+    await until('the slot is released', () => world.admission.releases.some((release) => release.id === id));
   },
   20_000,
 );
@@ -162,7 +162,7 @@ test.each<[string, Steps]>([
     const lastedMs = event.endedAt - event.startedAt;
     expect(lastedMs).toBeGreaterThanOrEqual(DEADLINE_MS);
     expect(lastedMs).toBeLessThan(DEADLINE_MS * 4);
-    await until('the slot is given back', () => world.admission.releases.some((release) => release.id === id));
+    await until('the slot is released', () => world.admission.releases.some((release) => release.id === id));
   },
   20_000,
 );

@@ -105,7 +105,7 @@ describe.each(FORMATS)('$path', (format) => {
     answer.on('data', (chunk: Buffer) => (seen += chunk.toString()));
     const over = new Promise((resolve) => answer.on('close', resolve));
     answer.on('error', () => undefined);
-    await until('the first event is with the client', () => seen === format.first);
+    await until('the client has the first event', () => seen === format.first);
     world.provider.release(model.model);
     await over;
     expect(seen.slice(format.first.length)).toMatch(format.cutEnding);
@@ -277,7 +277,7 @@ async function endlessProvider(): Promise<{ provider: RawProvider; sentBytes: ()
 /** Waits until a provider has sent nothing for `quietMs`. Returns the bytes that it has sent. */
 async function untilStopped(sentBytes: () => number, quietMs: number): Promise<number> {
   let before = -1;
-  await until('the provider is stopped', async () => {
+  await until('the provider is paused', async () => {
     const isSame = sentBytes() === before;
     before = sentBytes();
     await new Promise((resolve) => setTimeout(resolve, quietMs));
@@ -297,7 +297,7 @@ test('a client that never reads pauses the provider and ends after the silence l
   const model = await publishOwnModel(hasty, { url: provider.url, limits: { silenceTimeoutMs: 100 } });
   const startedAt = performance.now();
   const socket = client(chat({ model: model.model, stream: true }), hasty);
-  await until('the provider has the call', () => sentBytes() > 0);
+  await until('the provider has received the call', () => sentBytes() > 0);
   const id = hasty.admission.admits.at(-1)?.entry.id ?? '';
   const event = await hasty.eventOf(id);
   expect(performance.now() - startedAt).toBeGreaterThanOrEqual(DEADLINE_MS);
@@ -314,7 +314,7 @@ test("a client that reads late is not cut by the source's silence limit", async 
   const { provider, sentBytes } = await endlessProvider();
   const model = await publishOwnModel(world, { url: provider.url, limits: { silenceTimeoutMs: 100 } });
   const socket = client(chat({ model: model.model, stream: true }));
-  await until('the provider has the call', () => sentBytes() > 0);
+  await until('the provider has received the call', () => sentBytes() > 0);
   const before = await untilStopped(sentBytes, 250);
   socket.resume();
   await until('the stream goes on', () => sentBytes() > before + 8 * 1024 * 1024);
@@ -348,14 +348,14 @@ function hugeEvent(): Promise<RawProvider> {
  */
 async function itsTimeIsOver(): Promise<void> {
   let looks = 0;
-  await until('its time is over', () => (looks += 1) > (2 * DEADLINE_MS) / LOOK_MS);
+  await until('its timeout has expired', () => (looks += 1) > (2 * DEADLINE_MS) / LOOK_MS);
 }
 
 test('a complete response that the client does not read is destroyed after a timeout', async () => {
   const provider = await hugeEvent();
   const model = await publishOwnModel(hasty, { url: provider.url });
   const socket = client(chat({ model: model.model, stream: true }), hasty);
-  await until('the provider has the call', () => provider.connections() > 0);
+  await until('the provider has received the call', () => provider.connections() > 0);
   expect(await hasty.eventOf(hasty.admission.admits.at(-1)?.entry.id ?? '')).toMatchObject({ outcome: 'settled' });
   await itsTimeIsOver();
   expect(await readRest(socket)).not.toContain('[DONE]');
@@ -365,7 +365,7 @@ test('a cut response that the client does not read is destroyed after a timeout'
   const { provider, sentBytes } = await endlessProvider();
   const model = await publishOwnModel(hasty, { url: provider.url });
   const { admission, admissionBuses } = hasty;
-  const socket = await until('the call is aborted before its own time is over', async () => {
+  const socket = await until('the call is aborted before its deadline', async () => {
     const calls = admission.admits.length;
     const reader = client(chat({ model: model.model, stream: true }), hasty);
     await new Promise((resolve) => reader.on('readable', resolve));
@@ -397,7 +397,10 @@ test('reading on before the head ends after its time limit, even if data arrives
     steps: [{ waitFor: model.model }, { chunk: CHAT_FORMAT.first }, { end: 'stall' }],
   });
   const socket = client(chat({ model: model.model, stream: true }));
-  await until('the provider has the call', () => world.provider.calls({ model: model.upstreamModel }).length > 0);
+  await until(
+    'the provider has received the call',
+    () => world.provider.calls({ model: model.upstreamModel }).length > 0,
+  );
   const { id } = world.admission.admits.at(-1)?.entry ?? { id: '' };
   socket.destroy();
   // The edge answers these requests only after it has seen the connection close.

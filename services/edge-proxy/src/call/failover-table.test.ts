@@ -345,7 +345,7 @@ describe.each(FORMATS)('$path: after the first byte was sent to the client', (fo
         answer.on('end', () => resolve('ended'));
         answer.on('error', () => resolve('destroyed'));
       });
-      await until('the first event is with the client', () => seen === format.first);
+      await until('the client has the first event', () => seen === format.first);
       world.provider.release(admission);
       expect(await over).toBe(format.cutEndsNormally ? 'ended' : 'destroyed');
       const rest = seen.slice(format.first.length);
@@ -375,7 +375,7 @@ describe.each(FORMATS)('$path: after the first byte was sent to the client', (fo
     let seen = '';
     answer.on('data', (chunk: Buffer) => (seen += chunk.toString()));
     const over = new Promise((resolve) => answer.on('close', resolve).on('error', resolve));
-    await until('the comment is with the client', () => seen === comment);
+    await until('the client has the comment', () => seen === comment);
     world.provider.release(admission);
     await over;
     const rest = seen.slice(comment.length);
@@ -427,7 +427,7 @@ function expectError({ failure, format }: Cell, answer: Awaited<ReturnType<typeo
 
 /** Expects one release of the slot and the hold. A heartbeat may repeat an unanswered release. */
 async function expectOneRelease(id: string, outcome: 'ok' | 'void', amountNanoUsd: number): Promise<void> {
-  await until('the hold is given back', () => world.admission.releases.some((release) => release.id === id));
+  await until('the hold is released', () => world.admission.releases.some((release) => release.id === id));
   for (const release of world.admission.releases.filter((each) => each.id === id)) {
     expect(release).toMatchObject({ blind: false, outcome, amountNanoUsd, hold: world.admission.holds.get(id) });
   }

@@ -169,7 +169,7 @@ test.each(['reset', 'cut'] as const)(
     let seen = '';
     answer.on('data', (chunk: Buffer) => (seen += chunk.toString()));
     const failed = new Promise((resolve) => answer.on('error', resolve));
-    await until('the first event is with the client', () => seen === delta('Hel'));
+    await until('the client has the first event', () => seen === delta('Hel'));
     world.provider.release('seen');
     await failed;
     expect(answer.complete).toBe(false);

@@ -59,7 +59,7 @@ async function serveAdmitted(edge: Edge, call: AdmittedCall): Promise<number | n
   try {
     result = await attemptSources(edge, call);
   } catch (err) {
-    edge.log.error({ err, requestId: call.id }, 'a call failed inside the edge');
+    edge.log.error({ err, requestId: call.id }, 'a call failed with an exception');
     result = { kind: 'failed', error: gatewayError('admission_error') };
   }
   freeBody(call);
@@ -161,8 +161,8 @@ function endingOf(call: AdmittedCall, result: CallResult): CallEnding {
 }
 
 /**
- * For a call that was sent and whose client left before the response. The provider charges at least
- * the input.
+ * Meter result of a call that was sent and whose client left before the response. The provider
+ * charges at least the input.
  */
 const NOTHING_DELIVERED: MeterResult = { usage: null, problem: 'absent', deliveredBytes: 0, finished: false };
 

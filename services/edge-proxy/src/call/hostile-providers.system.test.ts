@@ -226,7 +226,7 @@ describe('endless responses', () => {
       client.socket.removeAllListeners('data');
       client.socket.resume();
       client.socket.write(requestOf(PATH, String(chat({ model: model.model, stream: true }).body)));
-      await until('much has come', () => sentBytes() > 40 * MIB);
+      await until('the provider has sent 40 MiB', () => sentBytes() > 40 * MIB);
       client.socket.destroy();
       const event = await world.eventOf(world.admission.admits[before]?.entry.id ?? '');
       expect(event).toMatchObject({ outcome: 'settled', evidence: 'estimated', attempts: [{ outcome: 'abandoned' }] });

@@ -30,9 +30,9 @@ type Outcome =
   | { readonly kind: 'admitted' | 'opened' | 'authorized' | 'usage'; readonly account: string };
 
 /**
- * Decides whether admission may be queried for a key. Always true for a key that was confirmed
- * recently. Otherwise the error is 429 if the client's network presented too many unknown keys: the
- * key may be valid, so the client should retry, and a 500 would report a fault.
+ * Decides whether admission may be queried for a key. The result is `ask` for a key that was
+ * confirmed recently. For others it is a 429 error if the client's network presented too many
+ * unknown keys. The key may be valid, so the client should retry; a 500 would report a fault.
  */
 export function lookUpOf(
   { knownKeys, unknownKeys, metrics }: Pick<Edge, 'knownKeys' | 'unknownKeys' | 'metrics'>,

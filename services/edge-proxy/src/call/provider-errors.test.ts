@@ -100,7 +100,7 @@ describe('a source that refuses the gateway', () => {
       const at = sources.findIndex(({ id }) => id === model.ids[0]);
       sources[at] = { ...(sources[at] as (typeof sources)[number]), weight: 2 };
     });
-    await until('the catalog is with the edge', () =>
+    await until('the edge has the catalog', () =>
       world.mirrored.slice(before).some(({ revision }) => revision === world.revision()),
     );
     expect(await triedBy(model)).toEqual([0]);

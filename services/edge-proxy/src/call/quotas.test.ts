@@ -93,7 +93,7 @@ test('two edges have at most the quota of concurrent calls at a source', async (
   const model = await publish({ callsAtOnce: 6 });
   limited.takesMs = 30;
   const statuses: number[] = [];
-  await until('most of the quota is used, and more is asked for', async () => {
+  await until('most of the quota is used and more is requested', async () => {
     statuses.push(...(await load(model, 24, 12)));
     return limited.runningMost >= 4 && spare.requests > 0;
   });
@@ -123,7 +123,7 @@ test('a full source is tried and counted when all others have failed', async () 
     expect(spare.requests).toBe(1);
     expect(overQuota(source)).toBe(1);
   });
-  await until('the health of the source is told', () =>
+  await until('the health of the source is reported', () =>
     world.healths
       .slice(before)
       .some(({ sources }) => sources.some((each) => each.source === source && each.overQuota === 1)),

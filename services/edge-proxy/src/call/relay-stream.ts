@@ -171,7 +171,7 @@ export class StreamRelay implements AnswerRelay {
       if (bytes.length > 0) passing.push(bytes);
     }
     this.#send(passing);
-    // Must come after the send, which may set the time limit of the beginning.
+    // Must come after the send, which may set the longer time limit for held events.
     if (this.#unexplained !== null && !wasUnexplained) this.#awaitReason(this.#unexplained);
   }
 

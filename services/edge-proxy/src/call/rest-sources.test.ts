@@ -125,9 +125,9 @@ test('the edge reports a cooldown and its catalog revision to the catalog', asyn
   failing(model, 429, 1, { 'retry-after': '60' });
   await ask(model);
   const told = () => world.healths.at(-1)?.sources.find(({ source }) => source === model.ids[0]);
-  await until('the rest is told', () => (told()?.coolUntil ?? 0) > Date.now());
+  await until('the cooldown is reported', () => (told()?.coolUntil ?? 0) > Date.now());
   expect(told()).toMatchObject({ failures: 0, openUntil: 0, lastOutcome: 'rejected', lastStatus: 429 });
-  await until('the revision is told', () => world.mirrored.at(-1)?.revision === world.revision());
+  await until('the revision is reported', () => world.mirrored.at(-1)?.revision === world.revision());
   expect(world.mirrored.at(-1)).toMatchObject({
     replica: expect.stringMatching(/^edge-proxy\.e0\.[0-9a-f]{8}$/),
     last: false,

@@ -103,7 +103,7 @@ test.each([
     });
     if (pauses) {
       client.socket.pause();
-      await until('the provider has given up', () => hasGivenUp);
+      await until('the provider has disconnected', () => hasGivenUp);
       client.socket.resume();
     }
     await client.closed;
