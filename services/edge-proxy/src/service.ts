@@ -224,12 +224,12 @@ export const STOP_STEP_MS = {
   bus: 3_000,
 } as const;
 /**
- * Time for which idle connections are kept when a drain begins, in milliseconds; at most the drain
+ * Time until idle connections are closed when a drain begins, in milliseconds; at most the drain
  * time. Requests on their way are served, and clients reconnect elsewhere after `connection:
  * close`.
  */
 const IDLE_CONNECTIONS_MS = 2_000;
-/** Interval at which a stop checks whether the calls have ended. */
+/** Interval between two checks whether the calls have ended. */
 const IDLE_POLL_MS = 20;
 
 /**

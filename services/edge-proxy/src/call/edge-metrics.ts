@@ -72,7 +72,7 @@ export function makeEdgeMetrics(): EdgeMetrics {
   });
   const credentials = counter(
     'gateway_edge_credentials_refused_total',
-    "Responses in which a provider refuses the gateway's own credentials or account",
+    "Responses of providers that refuse the gateway's own credentials or account",
   );
   const privateSources = counter(
     'gateway_edge_private_sources_refused_total',
