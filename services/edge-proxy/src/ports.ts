@@ -108,10 +108,7 @@ export interface SourceFailure {
    * ended later.
    */
   readonly kind: 'private' | 'unreachable' | 'unanswered' | 'broken';
-  /**
-   * The connection has carried another request before. The provider may have closed it while it was
-   * idle.
-   */
+  /** The connection was reused. The provider may have closed it while it was idle. */
   readonly reused: boolean;
   /** For logs and spans. Contains no secret. */
   readonly reason: string;

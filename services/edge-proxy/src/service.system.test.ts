@@ -84,8 +84,7 @@ test(
     const stored = await eventOf(id);
     expect(stored).toMatchObject({ outcome: 'settled' });
     await until('the edge admits again', async () => (await send(edge.url, PATH, chat())).status === 200);
-    // A hung server may have stored the first attempt. All copies are equal, so the ledger charges
-    // one.
+    // A hung server may have stored the first attempt. The ledger charges equal copies once.
     for (const copy of events.filter((event) => event.id === id)) expect(copy).toEqual(stored);
   },
   TIMEOUT_MS,

@@ -41,10 +41,7 @@ afterAll(async () => {
   await provider.stop();
 }, 60_000);
 
-/**
- * Opens streams and leaves them: some when the provider has received the call, others after their
- * first event.
- */
+/** Opens streams and leaves them, some before and some after their first event. */
 async function round(): Promise<void> {
   for (let done = 0; done < STREAMS; done += AT_ONCE) {
     const clients = Array.from({ length: AT_ONCE }, (_, at) => {
@@ -87,8 +84,7 @@ test(`a second round of ${STREAMS} aborted streams leaks no resources`, async ()
   expect(process.eventNames().reduce((sum, name) => sum + process.listenerCount(name), 0)).toBe(listeners);
   expect(upstream.size).toBe(0);
   for (const held of [HELD_ANSWERS, REQUEST_BODIES]) expect(held.held).toBe(0);
-  // Half of the streams had an event. Each of those has a record, and its charge is within the
-  // hold.
+  // Half of the streams had an event. Each has a record with a charge within its hold.
   expect(world.events.length - events).toBeGreaterThanOrEqual(STREAMS / 2);
   for (const { attempts, amountNanoUsd, hold } of world.events) {
     expect(attempts[0]?.outcome).toBe('abandoned');

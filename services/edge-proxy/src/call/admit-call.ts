@@ -46,10 +46,7 @@ export type Admission =
 type KeyDigests =
   { readonly kind: 'digests'; readonly digests: string[] } | { readonly kind: 'error'; readonly error: GatewayError };
 
-/**
- * Computes the key's digests. Returns `missing_api_key`, or `invalid_api_key` if the key is
- * malformed.
- */
+/** Computes the key's digests, or returns `missing_api_key` or `invalid_api_key`. */
 export function digestsOfKey(headers: ClientHeaders, settings: EdgeSettings): KeyDigests {
   const presented = presentedKey(headers);
   if (presented.kind === 'missing')

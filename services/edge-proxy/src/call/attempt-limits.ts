@@ -37,10 +37,7 @@ export class AttemptLimits {
     this.#startedAt = this.#heardAt = deadlines.nowMs();
   }
 
-  /**
-   * Limits the wait for a credential to `ms`, the source's own header timeout and the call's
-   * deadline.
-   */
+  /** Limits the wait for a credential by `ms`, the header timeout and the call's deadline. */
   watchCredential(ms: number, gaveUp: () => void): void {
     const { source, deadlineAtMs } = this.#facts;
     const ownMs = Math.min(ms, source.headersTimeoutMs ?? Infinity);

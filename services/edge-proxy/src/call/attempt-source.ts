@@ -63,10 +63,7 @@ export interface TryFacts {
   readonly isLastSource: boolean;
   /** The source may get the body again after it has responded. */
   readonly keepsBody: boolean;
-  /**
-   * Called once when the source has no more work for the attempt. This may be later than the
-   * result.
-   */
+  /** Called once when the attempt no longer uses the source; possibly after the result. */
   readonly over: () => void;
 }
 
@@ -173,10 +170,7 @@ export class Attempt implements SourceReader, RelayEvents {
     else this.#authorize(authorizer, request);
   }
 
-  /**
-   * Sends the request when its credential is available, at once or within {@link
-   * CREDENTIAL_WAIT_MS}.
-   */
+  /** Sends the request when its credential is available; see {@link CREDENTIAL_WAIT_MS}. */
   #authorize(authorizer: Authorizer, request: SourceRequest): void {
     this.#phase = 'credential';
     this.#unsent = request;

@@ -44,10 +44,7 @@ export interface Edge {
    * `reason` contains the address.
    */
   readonly privateSources: { refused(source: string, reason: string): void };
-  /**
-   * Counts responses that report a class or tool use without a price, and logs a sample for each
-   * source.
-   */
+  /** Counts responses with a class or tool use without a price, and logs a sample of them. */
   readonly unpricedServed: {
     found(served: { source: string | null; requestId: string; unpriced: readonly string[] }): void;
   };
@@ -86,10 +83,7 @@ export interface EdgeSettings {
 /** One call to a model endpoint, with the data that its phases share. */
 export interface Call {
   readonly request: ClientRequest;
-  /**
-   * ID of the request. It is renewed once, before admission knows the call, if the body took long
-   * to arrive.
-   */
+  /** ID of the request. Renewed once, before admission, if the body took long to arrive. */
   id: string;
   readonly row: EndpointRow;
   /** Digests of the presented key: under the current pepper, then under the previous one. */
@@ -142,10 +136,7 @@ export function freeBody(call: AdmittedCall): void {
   call.body = null;
 }
 
-/**
- * The current Redis time, at least `startedAt`. A correction of the clock does not change
- * durations.
- */
+/** The current Redis time. Corrections of the clock do not change durations. */
 export function callTime(edge: Pick<Edge, 'deadlines'>, call: Call): number {
   return call.startedAt + Math.round(edge.deadlines.nowMs() - call.begunAtMs);
 }

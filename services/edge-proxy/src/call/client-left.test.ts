@@ -9,10 +9,7 @@ import { publishOwnModel, type OwnModel, type OwnSource } from '../../test/own-m
 const PATH = '/v1/chat/completions';
 const DEADLINE_MS = 2_000;
 const { first, delta, usage, done } = FORMATS[0] as Format;
-/**
- * Estimated usage of the request bodies in these tests, at 3 bytes a token: the messages only,
- * without output.
- */
+/** Estimated usage of the request bodies: the messages at 3 bytes a token, without output. */
 const INPUT_TOKENS = Math.ceil(Buffer.byteLength('[{"role":"user","content":"Say something."}]') / 3);
 const INPUT_NANO_USD = INPUT_TOKENS * 1_000;
 

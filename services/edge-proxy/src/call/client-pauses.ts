@@ -44,18 +44,13 @@ export class ClientPauses {
     if (pausedMs >= this.#longMs) this.#longEndedAtMs = nowMs;
   }
 
-  /**
-   * Whether a connection that breaks now has waited for the client: in a long pause, or soon after
-   * one.
-   */
+  /** Whether a connection that breaks now was delayed by a long pause of the client. */
   madeProviderWait(nowMs: number): boolean {
     if (this.#pausedAtMs !== null && nowMs - this.#pausedAtMs >= this.#longMs) return true;
     return nowMs - this.#longEndedAtMs <= this.#longMs * AFTERMATH;
   }
 
-  /**
-   * Whether a response that is late waits for the client: in a noticeable pause, or soon after one.
-   */
+  /** Whether a response that is late now was delayed by a noticeable pause of the client. */
   areWaitedFor(nowMs: number): boolean {
     if (this.#pausedAtMs !== null && nowMs - this.#pausedAtMs >= FELT_PAUSE_MS) return true;
     return nowMs - this.#feltEndedAtMs <= this.#longMs;

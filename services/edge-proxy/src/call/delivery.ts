@@ -29,10 +29,7 @@ export interface Delivery {
   readonly over?: () => void;
   /** Why the response was cut; null: it was not cut, or the provider has sent an error itself. */
   readonly error: GatewayError | null;
-  /**
-   * Last event of a cut stream, which reports the error to the client; absent if there is none to
-   * report.
-   */
+  /** Last event of a cut stream, which reports the error; absent if there is none. */
   readonly cutEnding?: Buffer;
 }
 
@@ -53,10 +50,7 @@ export interface AnswerRelay {
   end(openEnded: boolean): void;
   /** Drops the response. No byte of it was sent. */
   drop(): void;
-  /**
-   * Stops the response. `client_left`: the client does not read it any more. `cut`: the client gets
-   * `error`.
-   */
+  /** Stops the response because the client has left, or cuts it with `error`. */
   stop(how: 'client_left' | 'cut', error: GatewayError | null): void;
 }
 

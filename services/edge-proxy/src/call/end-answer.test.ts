@@ -297,7 +297,7 @@ test('a client that never reads pauses the provider and ends after the silence l
   const model = await publishOwnModel(hasty, { url: provider.url, limits: { silenceTimeoutMs: 100 } });
   const startedAt = performance.now();
   const socket = client(chat({ model: model.model, stream: true }), hasty);
-  await until('the provider has received the call', () => sentBytes() > 0);
+  await until('the provider has the call', () => sentBytes() > 0);
   const id = hasty.admission.admits.at(-1)?.entry.id ?? '';
   const event = await hasty.eventOf(id);
   expect(performance.now() - startedAt).toBeGreaterThanOrEqual(DEADLINE_MS);
@@ -314,7 +314,7 @@ test("a client that reads late is not cut by the source's silence limit", async 
   const { provider, sentBytes } = await endlessProvider();
   const model = await publishOwnModel(world, { url: provider.url, limits: { silenceTimeoutMs: 100 } });
   const socket = client(chat({ model: model.model, stream: true }));
-  await until('the provider has received the call', () => sentBytes() > 0);
+  await until('the provider has the call', () => sentBytes() > 0);
   const before = await untilStopped(sentBytes, 250);
   socket.resume();
   await until('the stream goes on', () => sentBytes() > before + 8 * 1024 * 1024);
@@ -342,10 +342,7 @@ function hugeEvent(): Promise<RawProvider> {
   );
 }
 
-/**
- * Waits longer than the edge does. Counts checks instead of time, because a slow machine delays
- * both.
- */
+/** Waits longer than the edge does. Counts checks, because a slow machine delays both. */
 async function itsTimeIsOver(): Promise<void> {
   let looks = 0;
   await until('its timeout has expired', () => (looks += 1) > (2 * DEADLINE_MS) / LOOK_MS);
@@ -355,7 +352,7 @@ test('a complete response that the client does not read is destroyed after a tim
   const provider = await hugeEvent();
   const model = await publishOwnModel(hasty, { url: provider.url });
   const socket = client(chat({ model: model.model, stream: true }), hasty);
-  await until('the provider has received the call', () => provider.connections() > 0);
+  await until('the provider has the call', () => provider.connections() > 0);
   expect(await hasty.eventOf(hasty.admission.admits.at(-1)?.entry.id ?? '')).toMatchObject({ outcome: 'settled' });
   await itsTimeIsOver();
   expect(await readRest(socket)).not.toContain('[DONE]');
@@ -397,10 +394,7 @@ test('reading on before the head ends after its time limit, even if data arrives
     steps: [{ waitFor: model.model }, { chunk: CHAT_FORMAT.first }, { end: 'stall' }],
   });
   const socket = client(chat({ model: model.model, stream: true }));
-  await until(
-    'the provider has received the call',
-    () => world.provider.calls({ model: model.upstreamModel }).length > 0,
-  );
+  await until('the provider has the call', () => world.provider.calls({ model: model.upstreamModel }).length > 0);
   const { id } = world.admission.admits.at(-1)?.entry ?? { id: '' };
   socket.destroy();
   // The edge answers these requests only after it has seen the connection close.

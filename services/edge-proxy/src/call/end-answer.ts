@@ -8,10 +8,7 @@ import type { Settlement } from './finish-call.js';
 /** How long the ending of a cut response waits to be read before its connection is destroyed. */
 const CUT_UNREAD_MS_MAX = 10_000;
 
-/**
- * Sends the last chunk of a response, and limits how long its bytes wait for a client that does not
- * read.
- */
+/** Sends the last chunk and limits how long it waits for a client that does not read. */
 export async function endAnswer(
   edge: Edge,
   call: AdmittedCall,

@@ -7,10 +7,7 @@ import { OUTPUT_TOKENS_UNKNOWN } from '../parse/output-bound.js';
 
 let world: EdgeWorld;
 let endless: RawProvider;
-/**
- * `mixed` has a source that rejects such a limit before one that accepts it; `strict` has only the
- * first.
- */
+/** `strict` has sources that reject endless limits; `mixed` also has one that accepts them. */
 let mixed: OwnModel;
 let strict: OwnModel;
 

@@ -167,7 +167,7 @@ const FAILURES: readonly Failure[] = [
     steps: () => [{ status: 200, headers: { 'content-encoding': 'gzip' } }, { chunk: '{}' }],
   }),
   unreadable('malformed non-streamed body', { only: 'plain', steps: () => [{ chunk: '{"choices":' }] }),
-  unreadable('error object in a non-streamed body', {
+  unreadable('error in a non-streamed body', {
     only: 'plain',
     steps: () => [{ chunk: '{"error":{"message":"no"}}' }],
   }),
@@ -175,7 +175,7 @@ const FAILURES: readonly Failure[] = [
     only: 'plain',
     steps: () => [{ chunk: '{"detail":"Internal Server Error"}' }],
   }),
-  limitedInside('a non-streamed response that is only an error', {
+  limitedInside('a non-streamed error', {
     only: 'plain',
     steps: () => [{ chunk: RATE_LIMIT }],
   }),

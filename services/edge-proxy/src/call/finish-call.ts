@@ -17,10 +17,7 @@ import { servedOf, type ServedFinding } from '../pricing/served.js';
 import { callTime, type AdmittedCall, type Edge } from './call.js';
 import type { Deadline } from './deadlines.js';
 
-/**
- * Longest wait of the last chunk for its record, and for the release of its slot
- * (docs/behaviour.md#answers).
- */
+/** Longest waits of the last chunk for record and release (docs/behaviour.md#answers). */
 const RECORD_WAIT_MS = 2_000;
 const RELEASE_WAIT_MS = 200;
 
@@ -51,10 +48,10 @@ const NOTHING = Promise.resolve();
 const NOTHING_TO_WAIT_FOR: Settlement = { recorded: NOTHING, released: NOTHING, usage: null };
 
 /**
- * Finishes a call: creates and publishes its usage event, and releases its hold
- * (docs/protocol.md#r4). For a charged call both happen concurrently. A void release removes the
- * hold at once, so the event is stored first: otherwise the record would be lost if this edge
- * crashed. A call that was sent to no source has no record; its hold is released void.
+ * Publishes the usage event of a call and releases its hold (docs/protocol.md#r4). For a charged
+ * call both happen concurrently. A void release removes the hold at once, so its event is stored
+ * first; otherwise a crash would lose the record. A call that was sent to no source has no record;
+ * its hold is released void.
  */
 export function finishCall(edge: Edge, call: AdmittedCall, ending: CallEnding): Settlement {
   const { held, price } = call;
@@ -84,8 +81,7 @@ export function finishCall(edge: Edge, call: AdmittedCall, ending: CallEnding): 
   const isCharged = charge.outcome === 'settled';
   const release = { outcome: isCharged ? 'ok' : 'void', amountNanoUsd: event.amountNanoUsd } as const;
   const recorded = new Confirmation(edge, RECORD_WAIT_MS, 'record');
-  // If the client sends another request at once, the slot and worst case of this call must not
-  // refuse it.
+  // The client's next request must not be refused because of this call's slot or worst case.
   const mayMeetIt = !isCharged || edge.admissionClient.mayMeetOwnHold(held.hold.account, call.roomLeft);
   const released = mayMeetIt ? new Confirmation(edge, RELEASE_WAIT_MS, 'release') : null;
   edge.journal.append(shardOfBucket(held.bucket), event, () => {
@@ -100,10 +96,7 @@ export function finishCall(edge: Edge, call: AdmittedCall, ending: CallEnding): 
 
 const VOID = { outcome: 'void', amountNanoUsd: 0 } as const;
 
-/**
- * Returns the class and units that a response is billed for. Reports those without a price to the
- * operator.
- */
+/** Returns the billed class and units. Reports those without a price to the operator. */
 function servedBy(
   edge: Edge,
   { id, reading, parsed }: AdmittedCall,
@@ -119,10 +112,7 @@ function servedBy(
   return finding;
 }
 
-/**
- * Sends the release. `released` is confirmed when the slot is released; null: no response waits for
- * it.
- */
+/** Sends the release. `released` (if not null) is confirmed when the slot is released. */
 function sendRelease(
   edge: Edge,
   parent: Span,
@@ -208,10 +198,7 @@ function withReportedCost({ metrics }: Edge, { meter }: CallEnding, attempt: Att
   return { ...attempt, reportedCostNanoUsd: reported };
 }
 
-/**
- * Computes the bounds over all sources of the model that serve the endpoint, as admission does for
- * the hold.
- */
+/** Computes the bounds over all sources for the endpoint, as admission does for the hold. */
 export function figuresOf({ catalog }: Edge, { parsed: { model }, row }: AdmittedCall): BoundFigures {
   const serving = catalog.sourcesOf(model).filter(({ endpoints }) => endpoints.includes(row.path));
   return boundFigures(

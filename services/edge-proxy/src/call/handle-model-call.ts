@@ -49,10 +49,7 @@ export async function handleModelCall(edge: Edge, row: EndpointRow, request: Cli
   }
 }
 
-/**
- * Attempts, relays, finishes the call and sends the last chunk. Returns the status that the client
- * received.
- */
+/** Relays a response and finishes the call. Returns the status that the client received. */
 async function serveAdmitted(edge: Edge, call: AdmittedCall): Promise<number | null> {
   if (call.held !== null) edge.running.add(call.held);
   let result: CallResult;

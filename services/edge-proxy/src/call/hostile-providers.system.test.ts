@@ -102,10 +102,7 @@ async function play(hostile: Hostile, format: Format = CHAT, stream = true, at =
   return { answer, event, sentBytes: sentBytes(), connections: provider.connections() };
 }
 
-/**
- * Makes a call. Repeats it, as clients do, while the edge refuses it because a slow machine delays
- * its events.
- */
+/** Makes a call, and repeats it while a slow machine makes the edge refuse it. */
 async function answerTo(request: string, at = world): Promise<RawAnswer> {
   return until('a call is admitted', async () => {
     const client = rawClient(at.edge.port, request);
@@ -239,10 +236,7 @@ describe('endless responses', () => {
 
 describe('responses without a length', () => {
   const head = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n';
-  /**
-   * Sends `bytes`, waits until they are read, and ends the connection by a reset or a regular
-   * close.
-   */
+  /** Sends `bytes`, and ends the connection after they are read: by a reset or a close. */
   async function playOpenEnded(bytes: string, isReset: boolean, stream = true): Promise<Played> {
     const provider = await startRawProvider((socket: Socket) =>
       onRequest(socket, () => {
@@ -385,8 +379,7 @@ describe.each(FORMATS)('$path: an invalid usage', (format) => {
       usages.map(async (usage) => ({ usage, ...(await play({ once: text(usage) }, format, streamed)) })),
     );
     for (const { usage, answer, event } of played) {
-      // The start event of a message reports the input. The output is estimated if the last event
-      // has none.
+      // A message's start event has the input. Output missing at the end is estimated.
       const hasOutput = typeof usage === 'object' && !Array.isArray(usage);
       const evidence = streamed && format.path === '/v1/messages' && hasOutput ? 'reported' : 'estimated';
       expect(answer).toMatchObject({ status: 200, isComplete: true });

@@ -6,10 +6,7 @@ import { startRawProvider, type RawProvider } from '../../test/raw-provider.js';
 
 let world: EdgeWorld;
 let provider: RawProvider;
-/**
- * `unaware` has a source whose provider does not support stream options; the provider of `aware`
- * does.
- */
+/** The provider of `aware` supports stream options, that of `unaware` does not. */
 let unaware: OwnModel;
 let aware: OwnModel;
 let stream: readonly string[] = [];

@@ -20,10 +20,7 @@ const ERROR_TYPES = {
 
 /** Metrics of model usage. Models and providers are not labels: both grow with the catalog. */
 export interface ModelMetrics {
-  /**
-   * An admitted call has ended, `seconds` after its arrival. `usage` null: the provider reported
-   * none.
-   */
+  /** An admitted call has ended. `seconds`: since its arrival. `usage` null: not reported. */
   operationEnded(row: EndpointRow, ended: CallEnd, seconds: number, usage: TokenUsage | null): void;
   /** The first generated text of a stream has arrived, `seconds` after the call. */
   firstToken(row: EndpointRow, seconds: number): void;

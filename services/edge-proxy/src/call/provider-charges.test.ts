@@ -137,10 +137,7 @@ function countsOf(answer: ProviderAnswer): string[] {
   return [...paths];
 }
 
-/**
- * The same response with this count reduced by one wherever it is reported, or increased if it is
- * zero.
- */
+/** The same response with this count reduced by one, or increased if it is zero. */
 function withOtherCount(answer: ProviderAnswer, path: string): ProviderAnswer {
   const names = path.split('.');
   const last = names.pop() as string;

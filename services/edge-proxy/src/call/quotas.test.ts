@@ -38,10 +38,7 @@ function ask({ model }: OwnModel, edge: Pick<RunningEdge, 'url'> = world.edge): 
   return send(edge.url, '/v1/chat/completions', { headers: { 'content-type': 'application/json' }, body });
 }
 
-/**
- * Runs clients that send one request after the other, half of them to each edge. Returns the
- * statuses.
- */
+/** Runs clients with sequential requests, half of them to each edge. */
 async function load(model: OwnModel, clients: number, callsEach: number): Promise<number[]> {
   const statuses: number[] = [];
   const client = async (edge: Pick<RunningEdge, 'url'>): Promise<void> => {
@@ -51,10 +48,7 @@ async function load(model: OwnModel, clients: number, callsEach: number): Promis
   return statuses;
 }
 
-/**
- * Runs `play`, which needs shares that arrive in time. Repeats it with new providers if a share was
- * late.
- */
+/** Runs `play`. Repeats it with new providers if a quota share was late. */
 async function undisturbed(play: () => Promise<void>): Promise<void> {
   const failures = counter('gateway_edge_quota_share_failures_total', SHARES_FAILED);
   for (;;) {

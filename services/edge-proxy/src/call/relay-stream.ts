@@ -110,8 +110,7 @@ export class StreamRelay implements AnswerRelay {
     if (this.#isOver) return;
     if (this.#unexplained !== null) return this.#fail([], this.#unexplained);
     if (!this.#hasEvent && !openEnded) return this.#parts.events.incomplete(UNUSABLE);
-    // A regular end of the body is not enough: a stream without a marker or finish reason was
-    // interrupted.
+    // Without a marker or finish reason, a stream was interrupted despite its regular end.
     if (this.#meter.result().finished) this.#finish('complete', null);
     else this.#parts.events.incomplete(BROKEN);
   }

@@ -13,10 +13,7 @@ const BETA_PARAMETER = /(?:^|&)(beta=[A-Za-z0-9._~-]{0,64})(?=&|$)/;
  */
 const ANTHROPIC_VERSION_DEFAULT = '2023-06-01';
 
-/**
- * User agent. Provider firewalls reject requests without one. A source's own headers may replace
- * it.
- */
+/** User agent, which provider firewalls require. A source's own headers may replace it. */
 const USER_AGENT = 'model-gateway/1';
 
 /**

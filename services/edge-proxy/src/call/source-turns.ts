@@ -38,10 +38,7 @@ export function pauseCall(edge: Edge, call: AdmittedCall, ms: number): Promise<v
   });
 }
 
-/**
- * Tokens that the provider has probably counted for an attempt. Estimated if the provider did not
- * report them.
- */
+/** Tokens that the provider counted for an attempt, estimated if not reported. */
 export function tokensOf(edge: Edge, call: AdmittedCall, { judged, delivery }: Tried): number {
   const meter = delivery?.meter ?? null;
   if (meter?.usage != null) return meter.usage.input + meter.usage.output;
@@ -54,10 +51,7 @@ function estimatedTokens(edge: Edge, call: AdmittedCall, deliveredBytes: number)
   return input + output;
 }
 
-/**
- * The current version: the last one that has taken effect. Null: there is none, or it is
- * "unpriced".
- */
+/** The version in effect at `atMs`. Null: there is none, or it is "unpriced". */
 export function versionAt(versions: readonly DatedVersion[], atMs: number): PricedVersion | null {
   const inForce = versions.findLast(({ effectiveFrom }) => effectiveFrom <= atMs);
   if (inForce === undefined || inForce.figures === null) return null;

@@ -4,10 +4,7 @@ import { UnknownKeys } from './unknown-keys.js';
 const make = (): UnknownKeys =>
   new UnknownKeys({ GATEWAY_EDGE_UNKNOWN_KEYS: 3, GATEWAY_EDGE_UNKNOWN_KEYS_PER_MINUTE: 2 });
 
-/**
- * Cases after three keys of network `a` were looked up: what happens to them, and how long the
- * network must wait afterwards.
- */
+/** Cases after three lookups of network `a`, and the waits of the network after each. */
 const CASES: readonly [name: string, after: (keys: UnknownKeys) => void, waits: (number | null)[]][] = [
   ['before any reply the network must wait', () => undefined, [30, 30]],
   ['a repeated key takes no further unit', (keys) => again(keys, 'k1', 100), [30, 30]],

@@ -2,8 +2,7 @@ import { field, RateByClient, type ConfigOf } from '@gateway/service-kit';
 
 /** Limits on unknown keys for each client network. */
 export const UNKNOWN_KEY_FIELDS = {
-  // Less than the 256 concurrent lookups of one accounts replica, so that one network cannot use
-  // them all.
+  // One network must not use all 256 concurrent lookups of an accounts replica.
   GATEWAY_EDGE_UNKNOWN_KEYS: field.integer({
     doc: 'different unknown keys that one client network may present; above this, its keys that this edge does not know get status 429',
     min: 1,
