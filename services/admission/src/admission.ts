@@ -30,7 +30,7 @@ import { SweepTimer } from './sweep/sweep-timer.js';
 import { KeyUses } from './uses/key-uses.js';
 import { RefusedCalls } from './uses/refused-calls.js';
 
-/** One replica of admission, whatever its handlers are. */
+/** One replica of admission, independent of its message handlers. */
 export class Admission {
   readonly #decider: Decider;
   readonly #batches: BatchHandler;
@@ -65,7 +65,7 @@ export class Admission {
     this.#sweeper = new SweepTimer(ports, (bucket) => this.#recovery.notice(bucket));
   }
 
-  /** Begins to sweep; lost buckets are found by the first sweep. */
+  /** Starts the timers. The first sweep finds lost buckets. */
   start(): void {
     this.#sweeper.start();
     this.#gone.start();
@@ -73,13 +73,16 @@ export class Admission {
     this.#refused.start();
   }
 
-  /** Redis has come into use, perhaps without what it kept: looks at all buckets now. */
+  /**
+   * Called when a Redis server comes into use. Its data may be lost, so all buckets are checked
+   * now.
+   */
   redisInUse(): void {
     this.#sweeper.soon();
     this.#recovery.goOn();
   }
 
-  /** Ends what runs by itself. What came from the bus is waited for by the bus. */
+  /** Stops the background work. The bus itself waits for running message handlers. */
   async stop(): Promise<void> {
     await Promise.all([this.#sweeper.stop(), this.#recovery.stop(), this.#revalidation.stop(), this.#gone.stop()]);
     this.#uses.stop();
@@ -107,8 +110,9 @@ export class Admission {
   }
 
   /**
-   * Epochs that another replica sets, or an edge knows, with the latest run that it knows: a
-   * superseded limit store is given up.
+   * Receives epochs that another replica has set or an edge quotes, and the latest run that the
+   * edge knows. If they show that the connected limit store is superseded, its connection is
+   * closed.
    */
   hearEpochs(epochs: BucketEpochs, run?: RedisRun): void {
     this.ports.limitStore.hear(
@@ -138,32 +142,32 @@ export class Admission {
     return readHeld(this.ports, account, this.#decider.noticeLoss);
   }
 
-  /** One sweep of all buckets now, beside the timer's. */
+  /** Runs one sweep of all buckets now, in addition to the timer's sweeps. */
   sweep(): Promise<void> {
     return this.#sweeper.sweepNow();
   }
 
-  /** Resolves when no kept account waits to be confirmed: for tests. */
+  /** Resolves when no kept account waits for its confirmation. For tests. */
   revalidated(): Promise<void> {
     return this.#revalidation.idle();
   }
 
-  /** What Redis has of an account: for operations and tests. */
+  /** Reads the Redis data of an account, for operations and tests. */
   readAccount(account: string): Promise<AccountDump> {
     return readAccount(this.ports.limitStore, account);
   }
 
-  /** Entries that wait for a decision now. */
+  /** Number of entries that are waiting for a decision. */
   inFlight(): number {
     return this.#batches.inFlight();
   }
 
-  /** Buckets that this process knows to be lost or restoring. */
+  /** Number of buckets that this process knows to be lost or restoring. */
   bucketsPending(): number {
     return this.#recovery.pending();
   }
 
-  /** Whether all buckets were once looked at. */
+  /** Whether a sweep has seen all buckets at least once. */
   swept(): boolean {
     return this.#sweeper.swept();
   }

@@ -1,11 +1,14 @@
 import { COMMON_FIELDS, field } from '@gateway/service-kit';
 import type { ServiceConfig } from '@gateway/service-kit';
 
-/** More than a year: every period can be passed. */
+/** More than a year, so that tests can pass every period. */
 const CLOCK_OFFSET_MAX_MS = 400 * 86_400_000;
-/** So many heartbeats at least fall into a lease: one that is lost or late ends none. */
+/** Minimum heartbeats per lease, so that one lost or late heartbeat does not end a lease. */
 const HEARTBEATS_PER_LEASE_MIN = 3;
-/** A gap of so many pauses is a silence (docs/protocol.md#r9), which a lease has to outlast. */
+/**
+ * A gap of this many sweep pauses counts as silence (docs/protocol.md#r9). A lease has to be
+ * longer.
+ */
 const SWEEPS_PER_LEASE_MIN = 3;
 
 export const ADMISSION_FIELDS = {
@@ -13,7 +16,7 @@ export const ADMISSION_FIELDS = {
   GATEWAY_REDIS_URL: COMMON_FIELDS.GATEWAY_REDIS_URL,
   GATEWAY_LEASE_MS: COMMON_FIELDS.GATEWAY_LEASE_MS,
   GATEWAY_EXPIRY_MS: COMMON_FIELDS.GATEWAY_EXPIRY_MS,
-  // Only to be held against the lease.
+  // Only used to check the lease.
   GATEWAY_BEAT_MS: COMMON_FIELDS.GATEWAY_BEAT_MS,
   GATEWAY_SWEEP_MS: COMMON_FIELDS.GATEWAY_SWEEP_MS,
   GATEWAY_USAGE_STREAM_BYTES: COMMON_FIELDS.GATEWAY_USAGE_STREAM_BYTES,
@@ -28,7 +31,7 @@ export const ADMISSION_FIELDS = {
 
 export type AdmissionConfig = ServiceConfig<typeof ADMISSION_FIELDS>;
 
-/** Problems between fields, each beginning with the name of a variable. */
+/** Returns problems between fields. Each begins with the name of a variable. */
 export function checkConfig(config: AdmissionConfig): string[] {
   const problems: string[] = [];
   if (config.GATEWAY_CLOCK_OFFSET_MS !== 0 && !config.GATEWAY_TEST_CONTROLS) {

@@ -2,7 +2,7 @@ import { counter, gauge, histogram } from '@gateway/service-kit';
 
 const ROWS = Array.from({ length: 20 }, (_unused, index) => String(index + 4));
 
-/** Decisions: admitted, opened, gone, fault, or the rank of the refusal. */
+/** Outcomes of decisions: admitted, opened, gone, fault, or the rank of the refusal. */
 export const decisionsTotal = counter('gateway_admission_decisions_total', 'Decisions by outcome or refusing row', {
   outcome: ['admitted', 'repeated', 'counted', 'opened', 'gone', 'fault', ...ROWS],
 });
@@ -27,7 +27,7 @@ export const questionsDropped = counter(
   'Questions for the records of due holds that were left for later because too many waited',
 );
 
-/** Of all buckets, as the last look saw them. */
+/** Holds in all buckets at the last poll. */
 export const holdsKept = { count: 0 };
 
 gauge(

@@ -21,10 +21,13 @@ import type { RunOfRedis } from './limit-store/epoch-rules.js';
 import type { HeartbeatMark, KeptHeartbeat } from './heartbeats/last-heartbeats-rules.js';
 import type { ScriptCall, ScriptReply } from './limit-store/script-rules.js';
 
-/** Why something could not be decided: told to the edge, never a refusal. */
+/**
+ * The reason why a call could not be decided. It is reported to the edge as a fault, never as a
+ * refusal.
+ */
 export class AdmissionFault extends Error {
   override readonly name = 'AdmissionFault';
-  /** A decision was begun and its reply never came: the call may hold something. */
+  /** A decision was started and its reply never arrived, so the call may have a hold. */
   readonly mayHold: boolean;
 
   constructor(
@@ -38,36 +41,40 @@ export class AdmissionFault extends Error {
 }
 
 /**
- * Redis, as far as it decides. Everything rejects with an AdmissionFault while no connection has
- * shaken hands.
+ * The part of Redis that decides. Every method rejects with an AdmissionFault until a connection
+ * has completed its handshake.
  */
 export interface LimitStore {
   usable(): boolean;
-  /** One pipeline; each script fails alone. Reports the Redis time of its replies to the clock. */
+  /**
+   * Runs one pipeline. Each script fails alone. Reports the Redis time of its replies to the clock.
+   */
   run(calls: readonly ScriptCall[]): Promise<readonly (ScriptReply | AdmissionFault)[]>;
-  /** What the digests lead to, in their order. */
+  /** Returns the key references of the digests, in the same order. */
   routes(digests: readonly string[]): Promise<readonly (string | null)[]>;
   setRoute(digest: string, keyReference: string): Promise<void>;
   /**
-   * Remembers for some seconds, for all replicas, that the digests lead nowhere; a route that is
-   * there stays.
+   * Remembers for some seconds, for all replicas, that the digests belong to no key. An existing
+   * key reference stays.
    */
   setMisses(digests: readonly string[]): Promise<void>;
   dropRoute(digest: string): Promise<void>;
-  /** A new token for a bucket of this server run. */
+  /** Creates a new epoch for a bucket of this server run. */
   newEpoch(): string;
   /**
-   * One step over the accounts of all buckets, loaded or not: about a thousand keys are looked at.
-   * An account may come twice.
-   * @param cursor `0` at first, then that of the step before; one that answers `0` was the last
+   * One step over the accounts of all buckets, loaded or not. It scans about a thousand keys. An
+   * account may occur twice.
+   *
+   * @param cursor `0` at first, then the cursor from the previous step; a returned `0` ends the
+   * scan
    */
   accounts(cursor: string): Promise<AccountsStep>;
   /**
-   * Epochs that edges or other replicas quote, and the latest run that an edge knows. A later one
-   * than this server's makes it unusable: it is looked for anew.
+   * Receives epochs that edges or other replicas quote, and the latest run that an edge knows. If a
+   * run is later than this server's, the server becomes unusable and the client reconnects.
    */
   hear(epochs: readonly string[], run?: RedisRun): void;
-  /** Another replica says which run it uses, or is led to. */
+  /** Receives the report of another replica about the run that it uses or is connected to. */
   hearRun(run: RunOfRedis): void;
   /** All fields of an account and of its holds, for operations and tests. */
   dump(accountKey: string, holdsKey: string): Promise<[Record<string, string>, Record<string, string>]>;
@@ -78,16 +85,16 @@ export interface AccountsStep {
   readonly accounts: readonly string[];
 }
 
-/** Redis time as this process knows it, in milliseconds, with the test clock's offset. */
+/** This process's estimate of Redis time, in milliseconds, with the test clock's offset. */
 export interface StoreClock {
   now(): number;
-  /** Monotonic milliseconds of this process, for deadlines. */
+  /** Monotonic milliseconds in this process, for deadlines. */
   monotonic(): number;
-  /** Wall-clock milliseconds of this process, for comparison with other servers' clocks. */
+  /** Wall-clock milliseconds in this process, for comparison with other servers' clocks. */
   wall(): number;
 }
 
-/** What accounts and billing are asked. Rejects when they cannot answer. */
+/** Requests to accounts and billing. Rejects when they cannot respond. */
 export interface Owners {
   find(digests: readonly string[]): Promise<{ account: string; key: string; digest: string } | null>;
   loadAccount(
@@ -100,26 +107,26 @@ export interface Owners {
     ids: readonly string[];
     afterLoss: boolean;
   }): Promise<LoadedBalances>;
-  /** At most 1,000 accounts in a question; so too of the next. */
+  /** At most 1,000 accounts per request, also for the next method. */
   unchangedBalances(accounts: BodyOf<typeof billingUnchanged>['accounts']): Promise<AnswerOf<typeof billingUnchanged>>;
   unchangedRecords(accounts: BodyOf<typeof accountsUnchanged>['accounts']): Promise<AnswerOf<typeof accountsUnchanged>>;
 }
 
-/** What billing answers a load. `version`: of the account in the snapshot, when it is told. */
+/** Billing's answer to a load. `version`: the account's version in the snapshot, if included. */
 export type LoadedBalances = AnswerBodyOf<typeof billingLoad>;
 
-/** A full heartbeat, or a short one. */
+/** A full or a short heartbeat. */
 export type Heartbeat = ReceivedOf<typeof edgeHeartbeat> | ReceivedOf<typeof edgeShortHeartbeat>;
 
-/** The last heartbeats that the stream keeps, and what is said to edges. */
+/** The last heartbeats in the stream, and messages to edges. */
 export interface Edges {
-  /** Whether heartbeats reach this process now: the bus is there. */
+  /** Whether heartbeats reach this process now, which means that the bus is available. */
   listens(): boolean;
-  /** @param edge only of this one */
+  /** @param edge limits the result to this edge */
   lastHeartbeats(edge?: string): Promise<readonly KeptHeartbeat[]>;
-  /** Which messages of heartbeats the stream keeps, without what they say. */
+  /** Lists the heartbeat messages in the stream, without their content. */
   heartbeatMarks(): Promise<readonly HeartbeatMark[]>;
-  /** Deletes what the stream keeps of an edge, up to and including that position. */
+  /** Deletes an edge's messages from the stream, up to and including that position. */
   forget(edge: string, upToSequence: number): Promise<void>;
   heartbeatReply(edge: string, heartbeatReply: BodyOf<typeof edgeHeartbeatReply>): void;
   report(tokens: readonly { bucket: number; token: string }[]): void;
@@ -127,22 +134,25 @@ export interface Edges {
 
 /** The stream of usage events. */
 export interface Journal {
-  /** Resolves when the stream has the events, on the subject of this group of shards. */
+  /** Resolves when the stream has stored the events, on the subject of this group of shards. */
   store(group: number, events: readonly UsageEvent[]): Promise<void>;
 }
 
-/** Who is told something and answers nothing. */
+/** Receivers of one-way notifications. */
 export interface Listeners {
-  /** When keys were last used, in Redis time. False: not sent, the bus is away. */
+  /**
+   * Reports the last use of keys, in Redis time. Returns false if the bus is away and nothing was
+   * sent.
+   */
   keysUsed(uses: readonly { key: string; at: number }[]): boolean;
   /**
-   * Calls that were refused in the minute that starts then, in Redis time. False: not sent, the bus
-   * is away.
+   * Reports the calls that were refused in the minute that starts at this Redis time. Returns false
+   * if the bus is away and nothing was sent.
    */
   callsRefused(minute: number, rows: readonly RefusedRow[]): boolean;
 }
 
-/** Refused calls of one account, key and code in one minute; `lastIds` with the newest last. */
+/** Refused calls of one account, key and code in one minute. The newest of `lastIds` is last. */
 export interface RefusedRow {
   readonly account: string;
   readonly key: string;
@@ -157,11 +167,11 @@ export interface Catalog {
 }
 
 /**
- * Conditions under which no call is admitted although the limit store could (docs/protocol.md#r14
- * and docs/protocol.md#r15).
+ * Conditions that stop all admissions although the limit store is usable (docs/protocol.md#r14 and
+ * docs/protocol.md#r15).
  */
 export interface BackPressure {
-  /** Why nothing is admitted, or null. */
+  /** Returns why nothing is admitted, or null. */
   engaged(): string | null;
 }
 
@@ -178,8 +188,8 @@ export interface Durations {
   readonly expiryMs: number;
   readonly sweepMs: number;
   /**
-   * How long an entry of a batch may wait for its decision; 1.8 s when absent: the edge has given
-   * up then.
+   * Maximum time for the decision on a batch entry; 1.8 s when absent, because the edge gives up
+   * after 2 s.
    */
   readonly decideMs?: number;
 }
@@ -198,7 +208,7 @@ export interface Ports {
   readonly replica: string;
 }
 
-/** The reply of one call. @throws AdmissionFault when it could not run */
+/** Runs one call and returns its reply. @throws AdmissionFault when it could not run */
 export async function runScript(limitStore: Pick<LimitStore, 'run'>, call: ScriptCall): Promise<ScriptReply> {
   const [reply] = await limitStore.run([call]);
   if (reply === undefined || reply instanceof AdmissionFault) throw reply ?? new Error('no reply');

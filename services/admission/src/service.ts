@@ -20,16 +20,16 @@ const DRAIN_MS = 5_000;
 const RETRY = { baseMs: 100, maxMs: 2_000, random: Math.random };
 
 /**
- * How long edges do not ask a replica that starts: it could only answer faults where another one
- * would admit.
+ * Maximum delay before edges use a starting replica. Until then it could only return faults while
+ * another replica would admit.
  */
 const CALLS_AFTER_MS_MAX = 2_000;
 const CALLS_LOOK_MS = 10;
 
 /**
- * Opens Redis, the bus, the catalog mirror and the handlers. Those of the calls open when the
- * catalog has arrived and the buckets are open, or after two seconds: then somebody must say what
- * is missing.
+ * Opens Redis, the bus, the catalog mirror and the handlers. The handlers for calls open when the
+ * catalog has arrived and the buckets are open, or after two seconds, so that callers receive a
+ * fault that names the missing part.
  */
 export async function startAdmission(context: ServiceContext<typeof ADMISSION_FIELDS>): Promise<StartedAdmission> {
   const { config, log, ready, replica, stopping } = context;
@@ -44,8 +44,8 @@ export async function startAdmission(context: ServiceContext<typeof ADMISSION_FI
       failed: (err) => log.warn({ err }, 'the stream of beats cannot be made yet'),
     });
   await makeStream(stopping);
-  // A bus that came back with another store has no stream: without one no edge can say what it
-  // runs.
+  // After the bus returned with an empty store, the stream must be created again: without it no
+  // edge can report its calls.
   const ended = new AbortController();
   bus.onReconnect(() => {
     limitStore.sayRun();
@@ -102,8 +102,8 @@ export async function startAdmission(context: ServiceContext<typeof ADMISSION_FI
 }
 
 /**
- * True once and then for good: a later fault of a shared server must not take every replica out at
- * once. Answers whether all of it is there.
+ * Adds checks that stay true once they were true: a later fault of a shared server must not remove
+ * all replicas at the same time. Returns whether all parts are ready.
  */
 function addReadyChecks(
   ready: ReadyChecks,

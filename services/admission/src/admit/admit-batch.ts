@@ -21,12 +21,15 @@ import { type Entry, answerOf, prepareEntry, targetOf } from './entry.js';
 export type Batch = ReceivedOf<typeof admissionBatch>;
 
 /**
- * Entries that wait for a decision at once in this process; one more is a fault: a queue must not
- * outlive its callers.
+ * Maximum number of entries that wait for a decision in this process. A further entry gets a fault,
+ * because a queued entry must not wait longer than its caller does.
  */
 export const ENTRIES_IN_FLIGHT_MAX = 4_096;
 
-/** An entry of which this process knows enough to decide in the batch's one pipeline. */
+/**
+ * An entry whose key reference, records and price are cached, so that the batch's one pipeline can
+ * decide it.
+ */
 interface WarmEntry {
   readonly entry: Entry;
   readonly keyReference: KeyReference;
@@ -35,8 +38,8 @@ interface WarmEntry {
 }
 
 /**
- * Decides the batches of the edges. What this process knows enough of goes in one pipeline and is
- * answered together; what something is missing for follows entry by entry, as it is ready.
+ * Decides the batches of the edges. All entries whose records are cached go into one pipeline and
+ * are answered together. Each other entry is answered as soon as its records are loaded.
  */
 export class BatchHandler {
   #inFlight = 0;
@@ -46,7 +49,7 @@ export class BatchHandler {
     this.#undecided = new ThrottledLog(decider.ports.log, 'calls cannot be decided and are answered 500');
   }
 
-  /** Entries that wait for a decision now. */
+  /** Number of entries that are waiting for a decision. */
   inFlight(): number {
     return this.#inFlight;
   }
@@ -91,8 +94,8 @@ export class BatchHandler {
   }
 
   /**
-   * One pipeline, releases first: a slot that falls free is there for the next call. One reply.
-   * Returns the work on those that turned out to lack something.
+   * Runs one pipeline and sends one reply. Releases come first, so that a freed slot is available
+   * to the next call. Returns the work on entries for which the scripts found something missing.
    */
   async #decideCached(
     warm: readonly WarmEntry[],
@@ -130,7 +133,7 @@ export class BatchHandler {
     batchRun.reply([answer], []);
   }
 
-  /** Blind releases whose account this process does not know. */
+  /** Applies blind releases whose account this process does not know. */
   async #releaseUnknown(releases: readonly BlindRelease[], batchRun: BatchRun): Promise<void> {
     const { ports, cache, noticeLoss } = this.decider;
     for (const release of releases) {
@@ -139,7 +142,7 @@ export class BatchHandler {
     }
   }
 
-  /** Why none of the entries is decided at all. */
+  /** Returns the fault that applies to all entries of the batch, or null. */
   #barred(entries: number): AdmissionFault | null {
     const { limitStore, backPressure } = this.decider.ports;
     if (entries === 0) return null;
@@ -157,7 +160,7 @@ function entriesOf(batch: Batch): Entry[] {
   ];
 }
 
-/** Null when this process does not know the route or the records. */
+/** Returns null when the key reference or the records are not cached. */
 function warmUp(decider: Decider, entry: Entry): WarmEntry | null {
   const keyReference = decider.cache.keyReference(entry.body.digests);
   const account = keyReference && decider.cache.account(keyReference);
@@ -166,7 +169,9 @@ function warmUp(decider: Decider, entry: Entry): WarmEntry | null {
   return { entry, keyReference, prepared, call: decisionCall(targetOf(decider.ports, entry, keyReference), prepared) };
 }
 
-/** The finished answer; null: something is missing, the entry goes on alone. */
+/**
+ * Returns the finished answer, or null if something is missing and the entry must be decided alone.
+ */
 function readAnswer(
   decider: Decider,
   { entry, keyReference, prepared }: WarmEntry,
@@ -186,7 +191,7 @@ function readAnswer(
   }
 }
 
-/** The replies, or the one fault for each call. */
+/** Returns the replies, or the same fault for each call. */
 async function runScripts(
   { ports }: Decider,
   calls: readonly ScriptCall[],

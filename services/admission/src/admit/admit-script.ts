@@ -11,7 +11,7 @@ import { readStoredKey, readStoredTerms } from '../limit-store/stored-records-ru
 
 /**
  * `open` decides up to `rate_limited`, `count` up to `tier_permission_denied`, both without a hold.
- * `admit` decides everything, and holds.
+ * `admit` decides everything and creates the hold.
  */
 export type AdmitMode = 'open' | 'admit' | 'count';
 
@@ -23,22 +23,20 @@ export interface AdmitTarget {
   /** Epoch milliseconds inside the id. */
   readonly idTime: number;
   readonly edge: string;
-  /** The place in the minute was taken before. */
+  /** Whether the call has already taken its place in the minute. */
   readonly counted: boolean;
-  /**
-   * How long the hold's slot waits for the first heartbeat, and the hold for any, in milliseconds.
-   */
+  /** Time in milliseconds until the first heartbeat must arrive, for the slot and for the hold. */
   readonly firstLeaseMs: number;
   readonly expiryMs: number;
 }
 
-/** Largest time of the contracts, for spans without an end. */
+/** The largest time in the contracts, used as the end of spans without an end. */
 const TIME_MAX = 8.64e15;
 
-/** What stands for the limits of a call without a plan. */
+/** The limits of a call without a plan. */
 const NO_LIMITS = limitsOf(null);
 
-/** The decision on a prepared call. */
+/** Builds the script call that decides a prepared call. */
 export function decisionCall(target: AdmitTarget, prepared: PreparedCall): ScriptCall {
   const { keys, account } = target;
   const { validity, known, terms, funded } = prepared;
@@ -92,14 +90,14 @@ function modeOf(prepared: PreparedCall): AdmitMode {
   return prepared.funded.billed ? 'admit' : 'count';
 }
 
-/** What the script found. `now` is Redis time in ms. */
+/** Outcome of the script. `now` is Redis time in ms. */
 export type AdmitOutcome =
   | {
       readonly kind: 'admitted';
       readonly now: number;
       readonly token: string;
       readonly hold: HoldFields;
-      /** How many more calls like this one would fit beside it. */
+      /** Number of further calls with the same worst case that would fit now. */
       readonly roomLeft: number;
     }
   | { readonly kind: 'repeated'; readonly now: number; readonly token: string; readonly hold: HoldFields }
@@ -121,10 +119,10 @@ export type AdmitOutcome =
     }
   | { readonly kind: 'gone' | 'clock' | 'late' | 'lost' | 'restoring'; readonly now: number };
 
-/** What is missing in the limit store before a decision can be made. */
+/** Records that must be loaded into the limit store before a decision is possible. */
 export interface LoadNeeds {
   readonly token: string;
-  /** Billing has settled all that was stored before this token. */
+  /** Whether billing has settled all events that were stored before this epoch was set. */
   readonly caughtUp: boolean;
   readonly account: boolean;
   readonly key: boolean;
@@ -134,7 +132,7 @@ export interface LoadNeeds {
 /** Seconds after which a slot may be free (specification, Limits). */
 const SLOT_RETRY_SECONDS = 2;
 
-/** @throws RangeError for a reply that `lua/admit.lua` does not give */
+/** @throws RangeError for a reply that `lua/admit.lua` does not return */
 export function readAdmitReply(
   reply: ScriptReply,
   keyReference: { readonly account: string; readonly key: string },
@@ -221,9 +219,9 @@ function admittedHold(reply: ScriptReply, account: string, prepared: PreparedCal
   };
 }
 
-/** The numbers that explain a refusal, by its rank. */
+/** Returns the numbers that explain a refusal, by its rank. */
 function refusalFacts(reply: ScriptReply, now: number, prepared: PreparedCall): RefusalFacts {
-  /** The numbers behind the rank. */
+  /** Reads the numbers that follow the rank. */
   const at = (index: number): number => Number(reply[index + 4]);
   const billed = prepared.funded?.billed ?? null;
   switch (Number(reply[3])) {
@@ -265,7 +263,7 @@ function refusalFacts(reply: ScriptReply, now: number, prepared: PreparedCall): 
   }
 }
 
-/** @param index of a window as the script has it; 0: the session */
+/** @param index of a window in the script's arguments; 0: the session */
 function windowOf(prepared: PreparedCall, index: number): Pick<RefusalFacts, 'window'> {
   const windows = prepared.funded?.billed?.callTemplate.plan?.windows;
   const window = index === 0 ? 'session_5h' : windows?.[index - 1]?.type;
@@ -273,7 +271,8 @@ function windowOf(prepared: PreparedCall, index: number): Pick<RefusalFacts, 'wi
 }
 
 /**
- * slots, window, limit, used, what ended calls cost that are not settled yet: near a window's end.
+ * Numbers in the reply: slots, window, limit, used, and the cost of ended calls that are not
+ * settled yet. The refusal applies near the end of a window.
  */
 function nearEndFacts(at: (index: number) => number, window: Pick<RefusalFacts, 'window'>): RefusalFacts {
   return { ...window, unit: 'usd', limit: at(2), used: at(3) + at(4), retryAfterSeconds: SLOT_RETRY_SECONDS };
@@ -285,8 +284,8 @@ function modelOf(prepared: PreparedCall): { model?: string } {
 }
 
 /**
- * unit, limit, used, running, reset: of a window or an allotment. What is not settled yet counts as
- * used: in requests the running calls, in USD what ended ones cost.
+ * Numbers in the reply, for a window or an allotment: unit, limit, used, running, reset. Unsettled
+ * use counts as used: the running calls in requests, the cost of ended calls in USD.
  */
 function limitFacts(reply: ScriptReply, from: number, now: number): RefusalFacts {
   const unit = reply[from] as WindowUnit;

@@ -8,22 +8,24 @@ import type { Entry } from './entry.js';
 
 export type BatchReply = (answer: AnswerBodyOf<typeof admissionBatch>) => void;
 
-/** Each entry is answered within this time; the edge gives up after 2 s. */
+/** Each entry is answered within this time. The edge gives up after 2 s. */
 export const ENTRY_DEADLINE_MS = 1_800;
 
-/** Below what the bus takes as one message (1 MB). */
+/** Below the maximum size of a bus message (1 MB). */
 const REPLY_BYTES_MAX = 800_000;
-/** So many answers fit into a message whatever they say. */
+/** This many answers fit into one message, even at their maximum size. */
 const ANSWERS_THAT_FIT = 8;
-/** Of one answer at most: its ids and amounts, and each name of a list. */
+/** Maximum bytes of one answer: its IDs and amounts, then each name of a list. */
 const FIXED_BYTES = 1_500;
 const MODEL_BYTES = 196;
 const SOURCE_BYTES = 131;
-/** Of a price version: the prices of one tier; and those of classes, kinds and units. */
+/**
+ * Maximum bytes of a price version: the prices of one tier, then those of classes, kinds and units.
+ */
 const PRICES_BYTES = 250;
 const EXTRAS_BYTES = 12_000;
 
-/** One batch on its way: what ends an entry, and how much time is left. */
+/** One batch in progress. Finishes its entries and enforces the deadline. */
 export class BatchRun {
   readonly #deadline: number;
   readonly #spans: ReadonlyMap<Entry, Span> | null;
@@ -46,7 +48,7 @@ export class BatchRun {
     return this.remainingMs() === 0;
   }
 
-  /** One reply, or several where one would be too large a message for the bus. */
+  /** Sends one reply, or several if one would exceed the maximum message size of the bus. */
   reply(answers: BatchAnswer[], released: string[]): void {
     const { replica, clock } = this.ports;
     const parts = answers.length <= ANSWERS_THAT_FIT ? [answers] : inParts(answers);
@@ -68,8 +70,8 @@ export class BatchRun {
   }
 
   /**
-   * The answer of an entry that could not be decided. What nobody foresaw is logged each time, as
-   * an error.
+   * Builds the answer of an entry that could not be decided. Unexpected errors are logged each
+   * time, at level error.
    */
   fault(entry: Entry, error: unknown): BatchAnswer {
     const { id } = entry.body;
@@ -84,15 +86,15 @@ export class BatchRun {
   }
 
   /**
-   * A span for each traced entry of these, as the child of its own; ends with the scripts. Null
-   * when none is traced.
+   * Starts a child span for each traced entry, which ends with the scripts. Returns null when no
+   * entry is traced.
    */
   beginScripts(entries: readonly { readonly entry: Entry }[]): readonly Span[] | null {
     if (this.#spans === null) return null;
     return entries.flatMap(({ entry }) => this.beginScript(entry, entries.length) ?? []);
   }
 
-  /** The same for one entry. */
+  /** Does the same for one entry. */
   beginScript(entry: Entry, scripts = 1): Span | null {
     const parent = this.#spans?.get(entry)?.traceparent;
     if (parent === undefined) return null;
@@ -108,8 +110,8 @@ export class BatchRun {
   }
 
   /**
-   * Rejects when the work takes longer than the turn has left; what it does later is not waited
-   * for.
+   * Rejects when the work takes longer than the time left for the batch. The work continues, but
+   * its result is ignored.
    */
   within<T>(work: Promise<T>): Promise<T> {
     const late = () => new AdmissionFault('admission_error', 'not decided in time', { mayHold: true });
@@ -132,7 +134,10 @@ function inParts(answers: readonly BatchAnswer[]): BatchAnswer[][] {
   return parts;
 }
 
-/** No answer takes more than this in a message; counted, not written, for it is counted often. */
+/**
+ * Upper bound of an answer's size in a message. It is computed without serializing, because this
+ * runs for each answer.
+ */
 function bytesAtMost(answer: BatchAnswer): number {
   if (answer.kind === 'refused') return FIXED_BYTES + (answer.facts.allowedModels?.length ?? 0) * MODEL_BYTES;
   if (answer.kind !== 'admitted') return FIXED_BYTES;
@@ -149,7 +154,7 @@ function outcomeOf(answer: BatchAnswer) {
   return answer.hold === null ? 'counted' : 'admitted';
 }
 
-/** Spans of the entries that are traced; null when none is. */
+/** Opens a span for each traced entry. Returns null when no entry is traced. */
 function openSpans(entries: readonly Entry[]): Map<Entry, Span> | null {
   let spans: Map<Entry, Span> | null = null;
   for (const entry of entries) {

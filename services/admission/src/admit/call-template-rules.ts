@@ -7,17 +7,17 @@ import { storeTemplate } from '../limit-store/hold-template-rules.js';
 import type { RunningTerms, Validity } from '../limit-store/terms-rules.js';
 
 /**
- * What the billed calls of one key have in common while model, endpoint, price version and periods
- * are the same.
+ * Values that all billed calls of one key share while model, endpoint, price version and periods
+ * stay the same.
  */
 export interface CallTemplate {
   readonly month: MonthSpan;
-  /** Null for calls that the wallet pays. */
+  /** Null for calls that the wallet pays for. */
   readonly plan: PlanQuestion | null;
   readonly template: StoredTemplate;
   readonly hold: Omit<HoldFields, 'account' | 'worstNanoUsd' | 'planMaxNanoUsd' | 'walletMaxNanoUsd' | 'admittedAt'>;
   readonly limits: LimitTexts;
-  /** The account's fields that belong to this call: `ADMIT_FIELD` after the key's. */
+  /** The account's fields that this call reads: `ADMIT_FIELD` from the key's field on. */
   readonly fields: readonly string[];
   readonly monthRows: readonly [string, string];
 }
@@ -27,7 +27,7 @@ export interface MonthSpan extends Validity {
   readonly name: string;
 }
 
-/** What decides which frame a call has. */
+/** Input that determines a call's template. */
 export interface CallTemplateInput {
   readonly key: KeyRecord;
   readonly terms: RunningTerms;
@@ -39,15 +39,15 @@ export interface CallTemplateInput {
 }
 
 /**
- * Frames of one account's terms; a key that calls more models than this builds them anew now and
- * then.
+ * Maximum templates for one account's terms. A key that uses more models rebuilds some of them now
+ * and then.
  */
 const CALL_TEMPLATES_MAX = 256;
 const callTemplates = new WeakMap<RunningTerms, CachedCallTemplates>();
 
 interface CachedCallTemplates {
   readonly byName: Map<string, CallTemplate>;
-  /** The frame that was asked for last, and for what: most accounts ask for one again and again. */
+  /** The last template and its input. Most accounts use the same one repeatedly. */
   latest: {
     readonly question: CallTemplateInput;
     readonly month: MonthSpan;
@@ -55,7 +55,7 @@ interface CachedCallTemplates {
   } | null;
 }
 
-/** Builds the frame, or finds the one that was built for the same terms. */
+/** Builds the template, or returns the cached one for the same terms. */
 export function callTemplateFor(question: CallTemplateInput): CallTemplate {
   const month = monthSpan(question.now);
   const known = callTemplatesOf(question.terms);
@@ -139,7 +139,7 @@ function buildCallTemplate(question: CallTemplateInput, month: MonthSpan): CallT
   };
 }
 
-/** Limits of a plan as `lua/admit.lua` reads them; empty: there is none. */
+/** Limits of a plan in the form that `lua/admit.lua` reads. Empty: no limit. */
 export interface LimitTexts {
   readonly windows: readonly string[];
   readonly allotment: string;
@@ -164,7 +164,7 @@ function isWithin({ from, until }: Validity, now: number): boolean {
 
 let latest: MonthSpan = { name: '', from: 0, until: 0 };
 
-/** The month of a time; the same object while it lasts. */
+/** The month that contains a time. Returns the same object until the month ends. */
 function monthSpan(now: number): MonthSpan {
   if (!isWithin(latest, now)) {
     const name = monthOf(now);

@@ -3,16 +3,18 @@ import type { CatalogModel, CatalogSource, Endpoint, PricedVersion } from '@gate
 import { boundFigures, type BoundFigures } from '@gateway/metering';
 import { groupBy } from '@gateway/service-kit/group-by';
 
-/** A model with what its sources serve. */
+/** A model and what its sources serve. */
 export interface ServedModel {
   readonly model: CatalogModel;
-  /** Sources of any state. */
+  /** Whether any source exists, in any state. */
   readonly hasSources: boolean;
-  /** Endpoints that some source serves, disabled ones included. */
+  /** Endpoints that at least one source serves, including disabled sources. */
   readonly endpoints: ReadonlySet<Endpoint>;
-  /** Ids of the enabled sources that serve an endpoint. */
+  /** IDs of the enabled sources by endpoint. */
   readonly enabledSources: ReadonlyMap<Endpoint, readonly string[]>;
-  /** Figures for the worst case at an endpoint, by the sources that serve it, disabled ones too. */
+  /**
+   * Values for the worst case by endpoint, from all sources that serve it, including disabled ones.
+   */
   readonly figures: ReadonlyMap<Endpoint, BoundFigures>;
 }
 
@@ -25,17 +27,15 @@ type CatalogRank = (typeof REFUSAL)[
   | 'model_not_priced'
   | 'no_upstream_available'];
 
-/**
- * What the catalog says of one call (docs/behaviour.md#order-of-refusals).
- */
+/** The catalog's input to the decision on one call (docs/behaviour.md#order-of-refusals). */
 export interface ModelFacts {
-  /** The lowest rank that applies; 0: none does. */
+  /** The lowest rank that applies; 0: no rank applies. */
   readonly rank: 0 | CatalogRank;
   /** Null on endpoints that are not billed and on unpriced models. */
   readonly price: PricedVersion | null;
   readonly figures: BoundFigures;
   readonly sources: readonly string[];
-  /** The facts hold within [from, until) of Redis time. */
+  /** The facts are valid within [from, until) of Redis time. */
   readonly from: number;
   readonly until: number;
 }
@@ -56,7 +56,7 @@ export function buildCatalogView(models: Iterable<CatalogModel>, sources: Iterab
   return new Map(Array.from(models, (model) => [model.id, serve(model, sourcesOf.get(model.id) ?? [])]));
 }
 
-/** `now` is Redis time: the price is the one in force then (`effectiveFrom`). */
+/** `now` is Redis time and selects the price that is in effect (`effectiveFrom`). */
 export function modelFacts(
   view: CatalogView,
   modelName: string,
@@ -74,7 +74,8 @@ export function modelFacts(
 }
 
 /**
- * A price version that is in force or was not yet removed, for the stored answer of a repeated id.
+ * Returns a price version that is in effect or not yet removed, for the stored answer of a repeated
+ * ID.
  */
 export function priceOfVersion(view: CatalogView, modelName: string, version: string): PricedVersion | null {
   const dated = view.get(modelName)?.model.prices.find((candidate) => candidate.version === version);
@@ -99,7 +100,10 @@ function priceAt(model: CatalogModel, now: number): { price: PricedVersion | nul
   return { price, from, until: FOR_EVER };
 }
 
-/** The kind of model that an endpoint is for: what a source says beyond that does not count. */
+/**
+ * Returns the kind of model that an endpoint serves. Any other endpoint that a source lists is
+ * ignored.
+ */
 function kindOf(endpoint: Endpoint): CatalogModel['kind'] {
   return endpoint === '/v1/embeddings' ? 'embedding' : 'chat';
 }

@@ -11,16 +11,18 @@ import type { BatchRun } from './batch-run.js';
 import { type Entry, answerOf, prepareEntry, targetOf } from './entry.js';
 
 /**
- * Each round brings something that was missing; more rounds than things to be missing mean a fault.
+ * Each attempt loads something that was missing. More attempts than there are things to load
+ * indicate a fault.
  */
 const ATTEMPTS_MAX = 8;
 
-/** What an entry that is decided alone needs of its turn. */
+/** The part of a batch run that an entry needs when it is decided alone. */
 export type EntryRun = Pick<BatchRun, 'expired' | 'beginScript'>;
 
 /**
- * Decides one entry, loading what is missing. Whether the turn has expired is asked before each
- * step, so that nothing is decided after the entry was answered.
+ * Decides one entry and loads missing records. Checks the deadline before each step, so that
+ * nothing is decided after the entry was answered.
+ *
  * @throws AdmissionFault
  */
 export async function decideEntry(decider: Decider, entry: Entry, batchRun: EntryRun): Promise<BatchAnswer> {
@@ -36,12 +38,12 @@ export async function decideEntry(decider: Decider, entry: Entry, batchRun: Entr
     if (batchRun.expired()) break;
     const span = batchRun.beginScript(entry);
     const { outcome, prepared } = await decide(decider, entry, keyReference, notBefore).finally(() => span?.end());
-    // Within an account time never goes back: what a script has told holds for the rounds after it
-    // too.
+    // Time never goes back within an account, so the time from one script also bounds the next
+    // attempts.
     if (outcome.kind === 'clock') notBefore = outcome.now;
     if (outcome.kind === 'refused' && outcome.row === REFUSAL.invalid_api_key && fresh && !renewed) {
-      // The owner has just named this digest, but the limit store has another: the key was rotated,
-      // its record is on its way.
+      // The owner has just returned this digest, but the limit store has a different one: the key
+      // was rotated and its new record has not arrived yet.
       renewed = true;
       const needs = { token: outcome.token, caughtUp: true, account: false, key: true, rows: [] };
       await decider.loader.load(keyReference, { ...needs, startedAt: outcome.now });
@@ -59,7 +61,7 @@ export async function decideEntry(decider: Decider, entry: Entry, batchRun: Entr
   throw new AdmissionFault('admission_error', 'the call could not be decided in time');
 }
 
-/** Takes up what an outcome tells this process. */
+/** Updates this process's caches from an outcome. */
 export function updateCache(decider: Decider, keyReference: KeyReference, outcome: AdmitOutcome): void {
   if (outcome.kind === 'admitted' || outcome.kind === 'counted') decider.uses.note(keyReference.key, outcome.now);
   if (outcome.kind === 'know')

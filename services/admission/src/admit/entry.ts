@@ -15,12 +15,13 @@ export type Entry =
       readonly body: Pick<AdmitEntry, 'id' | 'digests' | 'traceparent'>;
     };
 
-/** A hold's slot waits so long for the first heartbeat (docs/protocol.md#r2). */
+/** Time that a hold's slot waits for the first heartbeat (docs/protocol.md#r2). */
 const FIRST_LEASE_MS = 10_000;
 
 /**
- * @param notBefore Redis time in ms that a script has told for this account: it decides on no
- * earlier one
+ * @param notBefore Redis time in ms that a script has returned for this account; the script does
+ * not decide at an earlier time
+ *
  * @throws AdmissionFault `catalog_error` while there is no catalog
  */
 export function prepareEntry(ports: Ports, entry: Entry, known: CachedAccount, notBefore = 0): PreparedCall {
@@ -44,8 +45,8 @@ export function targetOf(ports: Ports, entry: Entry, keyReference: KeyReference)
 }
 
 /**
- * The answer of an outcome, or null when something is missing and the decision has to be made
- * again.
+ * Returns the answer for an outcome, or null when something is missing and the decision must be
+ * repeated.
  */
 export function answerOf(
   ports: Ports,
@@ -109,7 +110,7 @@ export function answerOf(
   }
 }
 
-/** The stored answer: what was held then, with the sources of now. */
+/** Builds the stored answer: the original hold with the current sources. */
 function repeatedAnswer(
   ports: Ports,
   entry: Entry,

@@ -4,8 +4,8 @@ import type { WindowType, WindowUnit } from '@gateway/metering';
 import type { RunningTerms, Validity } from '../limit-store/terms-rules.js';
 
 /**
- * A window or allotment whose row has a name before the script runs. Times in ms, the limit in its
- * unit.
+ * A window or allotment whose balance name is known before the script runs. Times in ms, the limit
+ * in its unit.
  */
 export interface RowLimit {
   readonly type: WindowType;
@@ -16,18 +16,18 @@ export interface RowLimit {
   readonly row: string;
 }
 
-/** What a plan-funded call is measured by. */
+/** The limits of a plan that apply to a plan-funded call. */
 export interface PlanQuestion {
   /** Weekly and monthly windows. */
   readonly windows: readonly RowLimit[];
-  /** Limits of the five-hour session; the script knows when it opened. */
+  /** Limits of the five-hour session. The script knows the session's start. */
   readonly session: readonly { readonly unit: WindowUnit; readonly limit: number }[];
   readonly allotment: Omit<RowLimit, 'type'> | null;
   readonly weekly: number;
   readonly subscription: NonNullable<RunningTerms['subscription']>;
-  /** As they travel with the hold. */
+  /** In the form that is sent with the hold. */
   readonly windowTypes: HoldFields['windows'];
-  /** Within the week of `now`. */
+  /** Valid within the week that contains `now`. */
   readonly validity: Validity;
 }
 

@@ -33,51 +33,55 @@ import {
 export type BodyRank = (typeof REFUSAL)['request_entity_too_large' | 'invalid_request'];
 type KeyRank = (typeof REFUSAL)['invalid_api_key' | 'key_inactive'];
 
-/** What a client asks for, as the edge found it. */
+/** A client's request, as the edge parsed it. */
 export interface CallRequest {
   readonly digests: readonly string[];
   readonly endpoint: Endpoint;
   readonly model: string | null;
   readonly bounds: CallBounds | null;
   readonly bodyRefusal: BodyRank | null;
-  /** How its sources read it; absent: as a call of the standard class. */
+  /** How each source's rules read the request. Absent: as a call of the standard class. */
   readonly asks?: readonly AskedExtras[] | undefined;
-  /** No source can price it, because of this field. */
+  /** The field that prevents every source from pricing the request. */
   readonly unpricedField?: string | undefined;
-  /** The name of what has no price. */
+  /** The name of the unpriced item. */
   readonly unpricedName?: string | undefined;
 }
 
-/** The records under which a call is decided; the script verifies their versions. */
+/** The records that a call is decided with. The script verifies their versions. */
 export interface CachedAccount {
   readonly key: KeyRecord;
   readonly terms: AccountTerms;
   readonly termsVersion: string;
 }
 
-/** All that is known of a call before the counters are read. It stays true within `validity`. */
+/** Everything that is known about a call before the counters are read. Valid within `validity`. */
 export interface PreparedCall {
   readonly validity: Validity;
   readonly known: CachedAccount;
-  /** Those of the known terms that are in force. */
+  /** The part of the known terms that is in effect. */
   readonly terms: RunningTerms;
   readonly requestsPerMinute: number;
-  /** What the key's record refuses; 0: nothing. */
+  /** The refusal that follows from the key's record; 0: no refusal. */
   readonly keyRank: 0 | KeyRank;
   /**
-   * The lowest rank after `rate_limited` that the request and the catalog decide; 0: none applies.
+   * The lowest rank after `rate_limited` that follows from the request and the catalog; 0: none
+   * applies.
    */
   readonly factRank: 0 | RefusalRank;
   readonly facts: RefusalFacts;
-  /** Null when a rank above refuses, and for an open. */
+  /** Null when one of the ranks above refuses the call, and for an `open` entry. */
   readonly funded: FundedCall | null;
 }
 
-/** What `outstanding_debt` and all ranks after it are decided on. */
+/** Input for `outstanding_debt` and all ranks after it. */
 export interface FundedCall {
-  /** Null for endpoints that are not billed: `tier_permission_denied` is then the last rank. */
+  /** Null for unbilled endpoints, where `tier_permission_denied` is the last rank. */
   readonly billed: BilledCall | null;
-  /** `plan`: it includes the model. `wallet`: it does not. `none`: no plan is in force. */
+  /**
+   * `plan`: the plan includes the model. `wallet`: the plan does not include it. `none`: no plan is
+   * in effect.
+   */
   readonly funding: 'plan' | 'wallet' | 'none';
   readonly model: string;
   readonly sources: readonly string[];
@@ -93,8 +97,7 @@ export interface BilledCall {
 const UNBILLED: Endpoint = '/v1/messages/count_tokens';
 
 /**
- * @param now Redis time, estimated; the script refuses to decide outside the validity of the
- * result.
+ * @param now Redis time, estimated. Outside the validity of the result, the script does not decide.
  */
 export function prepareCall(call: CallRequest, known: CachedAccount, catalog: CatalogView, now: number): PreparedCall {
   const opened = prepareOpen(call.digests, known, now);
@@ -132,7 +135,7 @@ export function prepareCall(call: CallRequest, known: CachedAccount, catalog: Ca
   return goOn(opened, { validity: intersect(validity, periods), ...accepted, funded });
 }
 
-/** What the key's record refuses, and the minute. */
+/** Evaluates the key's record and the per-minute limit. */
 export function prepareOpen(digests: readonly string[], known: CachedAccount, now: number): PreparedCall {
   const { key } = known;
   const span = termsAt(known.terms, now);
@@ -151,8 +154,8 @@ export function prepareOpen(digests: readonly string[], known: CachedAccount, no
 }
 
 /**
- * The same account and key, and what is found of the call. Named one by one: a copy of all members
- * costs a microsecond.
+ * Copies the account and key, and adds the results for the call. The fields are listed one by one,
+ * because a spread of all members costs a microsecond.
  */
 function goOn(
   { known, terms, requestsPerMinute, keyRank }: PreparedCall,
@@ -178,7 +181,7 @@ function expiryValidity(expiresAt: number, now: number): Validity {
   return now >= expiresAt ? { from: expiresAt, until: Infinity } : { from: 0, until: expiresAt };
 }
 
-/** The lowest rank that the request and the catalog decide. */
+/** Returns the lowest rank that follows from the request and the catalog. */
 function refuseByFacts(
   call: CallRequest,
   key: KeyRecord,
@@ -202,7 +205,7 @@ function refuseByFacts(
   return facts.rank === 0 ? null : { factRank: facts.rank, facts: { model: call.model } };
 }
 
-/** What the request asks for without a price, where the model has one. */
+/** Explains which part of the request has no price, if the model itself has one. */
 function unpricedFacts(
   { asks, unpricedField: field, unpricedName: name }: CallRequest,
   price: PricedVersion,
@@ -215,14 +218,14 @@ function unpricedFacts(
   return { field: asked.field, unpriced: unpricedName(asked, extras) ?? asked.field };
 }
 
-/** Readings of a request that have a price; never empty. */
+/** Priced readings of a request. Never empty. */
 export type PricedAsks = readonly [Served, ...Served[]];
 
 const PLAIN: PricedAsks = [STANDARD];
 
 /**
- * Those of the sources' readings that the version has a price for; null: it has none for any.
- * Absent asks are the standard class alone.
+ * Returns the sources' readings that the version can price, or null if it can price none of them.
+ * An absent list means only the standard class.
  */
 export function pricedAsks(asks: readonly AskedExtras[] | undefined, price: PricedVersion): PricedAsks | null {
   if (asks === undefined) return PLAIN;
@@ -232,7 +235,7 @@ export function pricedAsks(asks: readonly AskedExtras[] | undefined, price: Pric
 }
 
 /**
- * Highest cost within the bounds, by the dearest of the readings, in nano-USD: a safe integer
+ * Highest cost within the bounds, using the most expensive reading, in nano-USD: a safe integer
  * (docs/behaviour.md#worst-case).
  */
 export function worstNanoUsd(
@@ -251,8 +254,8 @@ export function worstNanoUsd(
 }
 
 /**
- * Lowest cost that a plan-funded call must be able to pay, by the cheapest of the readings, in
- * nano-USD: a safe integer (docs/behaviour.md#who-pays).
+ * Lowest cost that a plan-funded call must be able to pay, using the cheapest reading, in nano-USD:
+ * a safe integer (docs/behaviour.md#who-pays).
  */
 export function leastNanoUsd(bounds: CallBounds, price: PricedVersion, asks: PricedAsks = PLAIN): number {
   const prices = figuresOfVersion(price);

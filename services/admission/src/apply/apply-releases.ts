@@ -8,7 +8,7 @@ import { storedRoute } from '../records/find-key.js';
 import type { RecordCache } from '../records/record-cache.js';
 import { AdmissionFault, type Ports } from '../ports.js';
 
-/** A release with the script that settles it. */
+/** A release and the script call that applies it. */
 export interface PendingRelease {
   readonly release: ReleaseEntry;
   readonly bucket: number;
@@ -18,7 +18,10 @@ export interface PendingRelease {
 export type BlindRelease = Extract<ReleaseEntry, { blind: true }>;
 export type NoticeLoss = (bucket: number) => void;
 
-/** The ids that are done with, whatever their release did; what is missing has to come again. */
+/**
+ * Returns the IDs of all processed releases, with or without an effect. The edge must repeat the
+ * others.
+ */
 export async function applyReleases(
   ports: Ports,
   cache: RecordCache,
@@ -35,7 +38,10 @@ export async function applyReleases(
   return released;
 }
 
-/** The scripts of releases, and the blind ones whose account this process does not know. */
+/**
+ * Builds the scripts of releases, and lists the blind releases whose account this process does not
+ * know.
+ */
 export function prepareReleases(
   releases: readonly ReleaseEntry[],
   cache: RecordCache,
@@ -51,8 +57,8 @@ export function prepareReleases(
 }
 
 /**
- * The ids that are done with. A hold that was lost with another limit store is created by a second
- * script.
+ * Returns the IDs of the processed releases. A second script creates a hold that was lost with an
+ * earlier limit store.
  */
 export async function readReleases(
   { limitStore }: Pick<Ports, 'limitStore'>,
@@ -63,18 +69,18 @@ export async function readReleases(
   const lost = pending.filter((_one, index) => outcomeOf(replies[index]) === 'create');
   const released = pending.flatMap((one, index) => readRelease(one, replies[index], noticeLoss) ?? []);
   if (lost.length === 0) return released;
-  // Without replies they come again with the next heartbeat.
+  // Without replies, the edge repeats these releases with its next heartbeat.
   const created = await limitStore.run(lost.map(creatingCall)).catch(() => []);
   return [...released, ...lost.flatMap((one, index) => readRelease(one, created[index], noticeLoss) ?? [])];
 }
 
-/** No script admits an id that is older (`lua/admit.lua`). */
+/** Scripts do not admit an ID that is older (`lua/admit.lua`). */
 const ID_AGE_MAX_MS = 30_000;
 
 /**
- * A blind release whose account this process does not know. A digest without a route was never
- * admitted by this limit store, but its admission may be under way at another replica: it has to
- * come again until that can be no more.
+ * Applies a blind release whose account this process does not know. A digest without a key
+ * reference was never admitted by this limit store, but another replica may be admitting it now.
+ * Until that is no longer possible, the edge must repeat the release.
  */
 export async function applyUnknownRelease(
   ports: Ports,
@@ -94,7 +100,7 @@ export async function applyUnknownRelease(
   }
 }
 
-/** Null for a blind release whose account this process does not know. */
+/** Returns null for a blind release whose account this process does not know. */
 function prepareRelease(release: ReleaseEntry, cache: RecordCache): PendingRelease | null {
   const idTime = timeOfUuidV7(release.id);
   if (!release.blind) {
@@ -115,8 +121,8 @@ function creatingCall({ release, bucket, call }: PendingRelease): ScriptCall {
 }
 
 /**
- * The id when the release is done with; null when it has to come again, or goes on with a second
- * script.
+ * Returns the ID when the release has been processed; null when the edge must repeat it or a second
+ * script follows.
  */
 function readRelease(
   { release, bucket }: PendingRelease,

@@ -3,7 +3,7 @@ import { type ScriptCall, inOrder } from '../limit-store/script-rules.js';
 import { type BucketKeys, accountKeys } from '../limit-store/key-rules.js';
 import { storeKey, storeTerms } from '../limit-store/stored-records-rules.js';
 
-/** What the owners say of one account, as far as they said anything. */
+/** Changes to one account that its owners have sent. */
 export interface AccountUpdate {
   readonly account: string;
   readonly incarnation?: string;
@@ -13,18 +13,21 @@ export interface AccountUpdate {
   readonly keyRecords?: readonly KeyRecord[];
 }
 
-/** Under which token something was asked for, and when (Redis time, ms). */
+/** Epoch and start of a load (Redis time, ms). */
 export interface LoadStamp {
   readonly token: string;
   readonly startedAt: number;
-  /** Account record and balance snapshot are both here: the account counts as loaded. */
+  /**
+   * Whether both the account record and the balance snapshot are present, so that the account
+   * counts as loaded.
+   */
   readonly complete: boolean;
   /**
-   * The account's version that was read: what has this or a lower one was settled before. Null:
-   * billing was not asked.
+   * The version of the account that was read. Changes with this or a lower version were settled
+   * before. Null: billing was not queried.
    */
   readonly version: number | null;
-  /** Billing has settled all that was stored before the load began. */
+  /** Whether billing had settled all stored events before the load began. */
   readonly caughtUp: boolean;
 }
 
@@ -36,25 +39,25 @@ export function ledgerEpochMark(ledgerEpoch: string): string {
   return ledgerEpoch.slice(0, 8) + ledgerEpoch.slice(9, 13);
 }
 
-/** Two epochs are taken for one by chance in one of so many cases. */
+/** Two epochs get the same number by chance in one of this many cases. */
 const EPOCH_PARTS = 1_000_003;
 
 /**
- * Processes compare the versions of the terms that they know as texts: another epoch of the ledger
- * may count a version again that was lost with other terms (docs/protocol.md#r17). As a number it
- * is the version still, and a little more. That of no terms is the same in every epoch.
+ * Processes compare versions of terms as text. Another ledger epoch may reuse a version number with
+ * different terms (docs/protocol.md#r17), so a number derived from the epoch is appended as a
+ * fraction. The version of missing terms is the same in every epoch.
  */
 function termsVersionMark(version: number, epochMark: string): string {
   if (version === 0 || epochMark === '') return String(version);
   return `${version}.0${Buffer.from(epochMark).reduce((sum, byte) => (sum * 31 + byte) % EPOCH_PARTS, 0)}`;
 }
 
-/** The version in what {@link termsVersionMark} made. */
+/** Extracts the version from a text that {@link termsVersionMark} built. */
 export function versionOfTermsMark(mark: string): number {
   return Math.floor(Number(mark));
 }
 
-/** Writes what is newer, then ends the holds of closed ids. */
+/** Builds the script that writes newer values, then ends the holds of closed IDs. */
 export function applyCall(keys: BucketKeys, update: AccountUpdate, load: LoadStamp | null): ScriptCall {
   const { standing: snapshot, record, members = [], keyRecords = [] } = update;
   const rows = snapshot?.rows ?? [];

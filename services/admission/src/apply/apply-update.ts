@@ -10,8 +10,8 @@ import type { Ports } from '../ports.js';
 type Update = ReceivedOf<typeof admissionApply>;
 
 /**
- * Writes what changed, loaded or not, if it is newer. @throws AdmissionFault unless all of it was
- * written
+ * Writes all changes that are newer, whether the account is loaded or not.
+ * @throws AdmissionFault unless all changes were written
  */
 export async function applyUpdate(
   ports: Pick<Ports, 'limitStore'>,
@@ -23,8 +23,8 @@ export async function applyUpdate(
 }
 
 /**
- * Writes a balance snapshot. What is not written is repeated by a later balance snapshot, or asked
- * for when its hold falls due.
+ * Writes a balance snapshot. A later snapshot repeats anything that was not written, or the sweep
+ * queries billing when the hold falls due.
  */
 export async function applyBalanceSnapshots(
   ports: Pick<Ports, 'limitStore'>,
@@ -54,7 +54,7 @@ async function applyAll(
   }
 }
 
-/** One script per account, in the order in which the accounts are named. */
+/** Returns one update per account, in the order of the accounts in the message. */
 function updatesByAccount({ standing: snapshot, accounts = [], keys = [], members = [] }: Update): AccountUpdate[] {
   const byAccount = new Map<string, { -readonly [K in keyof AccountUpdate]: AccountUpdate[K] }>();
   const of = (account: string) => {

@@ -4,7 +4,7 @@ import { holdNumbers } from '../limit-store/hold-rules.js';
 import { type ScriptArgument, type ScriptCall, inOrder } from '../limit-store/script-rules.js';
 import { type BucketKeys, accountKeys } from '../limit-store/key-rules.js';
 
-/** The end of a call whose hold its edge knows. */
+/** A release with the call's hold. */
 export interface KnownRelease {
   readonly id: string;
   readonly hold: HoldFields;
@@ -14,14 +14,18 @@ export interface KnownRelease {
 }
 
 /**
- * The script of a release, for a hold that is probably there.
+ * Builds the script of a release, for a hold that probably exists.
+ *
  * @param idTime epoch ms inside the id
  */
 export function releaseCall(keys: BucketKeys, release: KnownRelease, idTime: number): ScriptCall {
   return callOf(keys, release.hold.account, endOf(release, idTime));
 }
 
-/** The same with all that creates the hold anew, for a script that asked for it. */
+/**
+ * Builds the same script with everything that creates the hold again, for a script that requested
+ * it.
+ */
 export function creatingReleaseCall(keys: BucketKeys, release: KnownRelease, idTime: number): ScriptCall {
   const { hold } = release;
   const template = storeTemplate(templateOfHold(hold, null));
@@ -29,7 +33,10 @@ export function creatingReleaseCall(keys: BucketKeys, release: KnownRelease, idT
   return callOf(keys, hold.account, [...endOf(release, idTime), ...made]);
 }
 
-/** Voids an admission whose answer never came: only the id and the account are known. */
+/**
+ * Builds the script that voids an admission whose answer never arrived. Only the ID and the account
+ * are known.
+ */
 export function blindReleaseCall(keys: BucketKeys, account: string, id: string, idTime: number): ScriptCall {
   return callOf(keys, account, inOrder('RELEASE', { account, id, idTime, outcome: 'void', amount: 0, tag: '' }));
 }

@@ -1,22 +1,23 @@
 const DAY_MS = 86_400_000;
-/** Redis refuses to run admissions when it is full; admission stops before. */
+/** A full Redis rejects admissions, so admission stops at this share. */
 export const MEMORY_SHARE_MAX = 0.85;
 export const STREAM_SHARE_MAX = 0.9;
 const OLDEST_EVENT_MAX_MS = 7 * DAY_MS;
 
-/** What was last seen of the stores behind an admission; null: not seen yet. */
+/** Last values read from the stores that admission depends on. Null: not read yet. */
 export interface StoreFacts {
   readonly redis: { readonly usedBytes: number; readonly maxBytes: number } | null;
   /**
-   * The stream of usage events. Billing trims what it has settled but for an hour's reserve, so
-   * what is there is what is unsettled or about to be trimmed.
+   * The stream of usage events. Billing trims settled events except for a reserve of one hour, so
+   * the stream holds the unsettled events and those about to be trimmed.
    */
   readonly usage: { readonly bytes: number; readonly bytesMax: number; readonly firstAt: number | null } | null;
 }
 
 /**
- * Why nothing is admitted, or null (docs/protocol.md#r14 and docs/protocol.md#r15). A store that
- * was not seen stops nothing: the edges stop by themselves when their events cannot be stored.
+ * Returns why nothing is admitted, or null (docs/protocol.md#r14 and docs/protocol.md#r15). A store
+ * that was not read does not stop admission: the edges stop by themselves when they cannot store
+ * their events.
  */
 export function backPressureReasonOf({ redis, usage }: StoreFacts, now: number): string | null {
   if (redis && redis.maxBytes > 0 && redis.usedBytes > redis.maxBytes * MEMORY_SHARE_MAX) return 'redis is almost full';
@@ -27,16 +28,16 @@ export function backPressureReasonOf({ redis, usage }: StoreFacts, now: number):
 }
 
 const SAMPLE_MS = 10_000;
-/** The rate is that of the last ten minutes. */
+/** The fill rate is computed over the last ten minutes. */
 const SAMPLES_MAX = 60;
-/** What fills more slowly, or not at all, has this long. */
+/** Upper bound of the result. Also returned for a store that does not fill. */
 export const TIME_LEFT_MAX_SECONDS = 7 * 86_400;
 
-/** How long a store lasts at the rate at which it fills. */
+/** Estimates the time until a store is full, from its fill rate. */
 export class TimeLeft {
   readonly #samples: { readonly atMs: number; readonly bytes: number }[] = [];
 
-  /** Takes one sample in ten seconds, however often it is told. */
+  /** Keeps at most one sample per ten seconds. */
   seen(atMs: number, bytes: number): void {
     const last = this.#samples.at(-1);
     if (last !== undefined && atMs - last.atMs < SAMPLE_MS) return;
@@ -44,7 +45,7 @@ export class TimeLeft {
     if (this.#samples.length > SAMPLES_MAX) this.#samples.shift();
   }
 
-  /** @returns seconds until `bytesMax` are reached, at most {@link TIME_LEFT_MAX_SECONDS} */
+  /** @returns seconds until `bytesMax` is reached, at most {@link TIME_LEFT_MAX_SECONDS} */
   seconds(bytesMax: number): number {
     const [first, last] = [this.#samples[0], this.#samples.at(-1)];
     if (first === undefined || last === undefined || bytesMax <= 0) return TIME_LEFT_MAX_SECONDS;

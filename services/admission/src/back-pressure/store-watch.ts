@@ -8,13 +8,14 @@ import type { RedisLimitStore } from '../limit-store/redis-limit-store.js';
 const WATCH_MS = 1_000;
 
 export interface StoreWatch extends BackPressure {
-  /** Returns at once: what a poll in progress still reads is not used. */
+  /** Returns at once. The result of a running poll is ignored. */
   stop(): void;
 }
 
 /**
- * Polls the memory of Redis and the stream of usage events each second, independently: one that is
- * silent does not hold up the other. A poll that fails leaves the last values.
+ * Polls the memory of Redis and the stream of usage events each second. The two polls are
+ * independent, so that one without a response does not delay the other. A failed poll keeps the
+ * last values.
  */
 export function watchStores(
   limitStore: Pick<RedisLimitStore, 'memory'>,

@@ -10,15 +10,15 @@ type Parsed = { readonly model: CatalogModel } | { readonly source: CatalogSourc
 
 export interface CatalogMirror extends Catalog {
   /**
-   * Ends the mirror, and tells catalog that nothing is decided by it any more: to be called just
+   * Stops the mirror and notifies catalog that this replica no longer uses it. Call this just
    * before the handlers close.
    */
   stop(): Promise<void>;
 }
 
 /**
- * The models and sources of the KV bucket, read again as far as they changed. An entry that cannot
- * be read is left out.
+ * Mirrors the models and sources of the KV bucket. Only changed entries are read again. An
+ * unreadable entry is skipped.
  */
 export function startCatalogMirror(bus: Bus, log: Log): CatalogMirror {
   const parsed = new Map<string, Parsed>();

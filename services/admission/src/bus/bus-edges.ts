@@ -12,22 +12,30 @@ import type { OtherReplicas } from '../limit-store/run-agreement-rules.js';
 
 const MEBIBYTE = 1024 * 1024;
 const DAY_MS = 86_400_000;
-/** One message per edge, kind and part; 500 calls are about 300 KB. */
+/** Each edge, kind and part has one message; 500 calls are about 300 KB. */
 const HEARTBEATS_BYTES_MAX = 512 * MEBIBYTE;
 const HEARTBEATS_AGE_MAX_MS = 7 * DAY_MS;
-/** Short ones are read first: a full one that is stored meanwhile says all that they name. */
+/**
+ * Short heartbeats are read first: a full one that is stored in the meantime lists all calls that
+ * they name.
+ */
 const KINDS = [edgeShortHeartbeat, edgeHeartbeat] as const;
 const STREAM = edgeHeartbeat.stream;
-/** Of the subject of a heartbeat: where its edge stands. */
+/** Index of the edge's name in the subject of a heartbeat. */
 const EDGE_WORD = edgeHeartbeat.subject.split('.').indexOf('{edge}');
 const DUPLICATE_WINDOW_MS = 1_000;
 
-/** Tells the edges that this replica stops: they ask it by name no more. */
+/**
+ * Notifies the edges that this replica stops, so that they no longer send requests to it by name.
+ */
 export function tellLeaving(bus: Bus, replica: string): void {
   bus.publish(edgeResyncRequest, {}, { tokens: [], left: replica });
 }
 
-/** The bus is there when the stream of heartbeats answers: a lost connection is noticed late. */
+/**
+ * The bus counts as available when the stream of heartbeats responds, because the client notices a
+ * lost connection late.
+ */
 export function otherReplicas(bus: Bus): OtherReplicas {
   return {
     tell: (run) => void bus.publish(edgeResyncRequest, {}, { tokens: [], run }),
@@ -71,7 +79,10 @@ export function busEdges(bus: Bus, log: Log): Edges {
   };
 }
 
-/** Admission owns the stream of heartbeats: the last message of each edge and part. */
+/**
+ * Creates the stream of heartbeats, which admission owns. It keeps the last message of each edge
+ * and part.
+ */
 export function ensureHeartbeatStream(bus: Bus, replicas: number): Promise<void> {
   return bus.ensureStream({
     stream: STREAM,

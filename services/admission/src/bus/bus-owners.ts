@@ -11,7 +11,9 @@ import {
 } from '@gateway/contracts/messages';
 import type { Journal, Listeners, Owners } from '../ports.js';
 
-/** Shorter than an entry's own deadline, so that a silent owner is told as such. */
+/**
+ * Shorter than an entry's own deadline, so that the fault can name the owner that did not respond.
+ */
 const ANSWER_MS = 1_500;
 
 export function busOwners(bus: Bus): Owners {
@@ -38,7 +40,7 @@ export function busJournal(bus: Bus): Journal {
   };
 }
 
-/** @param replica name under which this process tells what it refused */
+/** @param replica name under which this process reports refused calls */
 export function busListeners(bus: Bus, replica: string): Listeners {
   return {
     keysUsed: (uses) => bus.publish(keysUsed, {}, { uses: [...uses] }),

@@ -15,22 +15,19 @@ import {
 import type { Admission } from '../admission.js';
 import { AdmissionFault, type Heartbeat, type Log } from '../ports.js';
 
-/** Batches handled at once; the handler bounds the entries. */
+/** Maximum batches handled concurrently. The batch handler limits the entries. */
 const BATCHES_MAX = 2_048;
-/** Scans of all buckets at once: each costs Redis some ten milliseconds. */
+/** Maximum concurrent scans of all buckets. Each costs Redis some ten milliseconds. */
 const LISTS_MAX = 4;
 
-/**
- * Opens the handlers through which edges ask. Bodies are validated by the bus against the
- * contracts.
- */
+/** Opens the handlers for requests of edges. The bus validates the bodies against the contracts. */
 export function serveCalls(bus: Bus, admission: Admission): void {
   bus.serveMany(admissionBatch, (batch, reply) => admission.batch(batch, reply), { concurrencyMax: BATCHES_MAX });
   bus.serve(admissionAuthorize, (question) => admission.authorize(question));
   bus.serve(admissionUsage, (question) => admission.usage(question));
 }
 
-/** Opens all other handlers: what they bring is taken from the first moment on. */
+/** Opens all other handlers. Their messages are accepted from the start. */
 export function serveBus(bus: Bus, admission: Admission, log: Log): void {
   bus.serve(admissionApply, async (update) => {
     await admission.apply(update);
@@ -42,7 +39,7 @@ export function serveBus(bus: Bus, admission: Admission, log: Log): void {
   });
   bus.serve(admissionHeld, (question) => orUnavailable(admission.held(question)));
   bus.subscribe(billingBalanceSnapshots, async (snapshot) => {
-    // A balance snapshot that is lost costs a question when its holds fall due.
+    // A lost balance snapshot costs one query to billing when its holds fall due.
     await admission.applySnapshots(snapshot).catch((err: unknown) => log.warn({ err }, 'a standing was not applied'));
   });
   bus.subscribe(edgeResyncRequest, ({ tokens, run }) => {
@@ -60,8 +57,9 @@ export function serveBus(bus: Bus, admission: Admission, log: Log): void {
 }
 
 /**
- * An answer for people and operators. @throws BusFault `dependency_unavailable` while the limit
- * store is away, or is being restored: the same question is answered later
+ * Converts the fault of an answer for pages and operators.
+ * @throws BusFault `dependency_unavailable` while the limit store is away or restoring; the same
+ * request succeeds later
  */
 export function orUnavailable<T>(answer: Promise<T>): Promise<T> {
   return answer.catch((error: unknown) => {

@@ -1,5 +1,5 @@
-// `npm run lost-changes -w services/admission`: names the changes of accounts, keys and members
-// that Redis knows and that their database has lost (docs/protocol.md#r17).
+// `npm run lost-changes -w services/admission`: lists the changes of accounts, keys and members
+// that Redis has and their database has lost (docs/protocol.md#r17).
 import { setTimeout as delay } from 'node:timers/promises';
 import { connectBus } from '@gateway/bus';
 import { readConfig, runAsCommand } from '@gateway/service-kit';

@@ -5,39 +5,42 @@ import { bucketKeys } from '../limit-store/key-rules.js';
 import { type KeptRecords, keptRecords } from '../limit-store/stored-records-rules.js';
 import { type Ports, runScript } from '../ports.js';
 
-/** Accounts in one question to their owner. */
+/** Accounts in one request to their owner. */
 const BATCH_ACCOUNTS = 200;
 
-/** A record of which Redis knows a newer version than its owner has. */
+/** A record whose version in Redis is newer than its owner's version. */
 export interface NewerRecord {
   readonly kind: 'account' | 'key' | 'member';
   readonly id: string;
   readonly account: string;
   readonly kept: RecordVersion;
-  /** Null: its owner has no such record. */
+  /** Null: the owner has no such record. */
   readonly owned: RecordVersion | null;
 }
 
 export interface RecordVersion {
   readonly version: number;
-  /** Of an account or a key, as its record says; undefined: not known, or a member's. */
+  /**
+   * The state in the record of an account or a key. Undefined if it is unknown, or for a member.
+   */
   readonly state?: string | undefined;
 }
 
 type Stores = Pick<Ports, 'limitStore' | 'owners'>;
 
-/** Of one account, as Redis has them. */
+/** One account's records in Redis. */
 interface Kept {
   readonly records: KeptRecords;
   readonly state: string | undefined;
 }
 
 /**
- * Changes of accounts, keys and members that were in force and that their database has lost, as far
- * as Redis still knows them (docs/protocol.md#r17). A record is read here before it is read from
- * its owner, who writes before admission is told: one that is older there was lost. A member is
- * compared by a key of theirs.
- * @throws Error when Redis or accounts does not answer
+ * Yields the changes of accounts, keys and members that were in effect and that their database has
+ * lost, as far as Redis still has them (docs/protocol.md#r17). Each record is read from Redis
+ * before it is read from its owner. The owner writes before it notifies admission, so an older
+ * version there means a lost change. A member is compared by using one of the member's keys.
+ *
+ * @throws Error when Redis or accounts does not respond
  */
 export async function* newerRecords(stores: Stores): AsyncGenerator<NewerRecord, void> {
   const seen = new Set<string>();
@@ -52,13 +55,13 @@ export async function* newerRecords(stores: Stores): AsyncGenerator<NewerRecord,
   }
 }
 
-/** What Redis has of those accounts of which the owner has not exactly the same. */
+/** Returns the Redis records of the accounts whose owner has different ones. */
 async function changedOf({ limitStore, owners }: Stores, accounts: readonly string[]): Promise<Kept[]> {
   const all: Kept[] = [];
   for (const account of accounts) {
     const keys = bucketKeys(bucketOfAccount(account));
     const [fields] = await limitStore.dump(keys.accounts + account, keys.holds + account);
-    // -1: admission has never heard of the account itself.
+    // -1: admission has never received the account itself.
     const records = keptRecords(account, Number(fields['sv'] ?? -1), Object.entries(fields));
     all.push({ records, state: fields['s'] });
   }

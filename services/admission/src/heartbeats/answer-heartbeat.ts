@@ -6,8 +6,9 @@ import type { Heartbeat, Ports } from '../ports.js';
 import { holdCalls } from './hold-calls.js';
 
 /**
- * Takes one heartbeat: running calls are held on, releases that got no answer are made up for, and
- * the edge is told the tokens under which its calls are held now, and which calls to end.
+ * Processes one heartbeat: extends the holds of running calls, applies releases that were not
+ * acknowledged, and replies with the current epochs of the calls' buckets and with the calls to
+ * end.
  */
 export async function answerHeartbeat(
   ports: Ports,

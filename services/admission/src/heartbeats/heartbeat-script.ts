@@ -7,7 +7,7 @@ import { type ScriptCall, type ScriptReply, inOrder, timeOfReply } from '../limi
 import { type BucketKeys, accountKeys, ownKeys } from '../limit-store/key-rules.js';
 
 /**
- * How long a confirmed call keeps its slot and its hold without another heartbeat, in milliseconds.
+ * Time in milliseconds that a confirmed call keeps its slot and its hold without another heartbeat.
  */
 export interface HeartbeatSpans {
   readonly leaseMs: number;
@@ -16,7 +16,7 @@ export interface HeartbeatSpans {
 
 /**
  * @param restoring gives a slot back to calls whose lease lapsed while the limit store was away;
- * void once the bucket is open
+ * has no effect on an open bucket
  */
 export function heartbeatCall(
   keys: BucketKeys,
@@ -34,13 +34,13 @@ export function heartbeatCall(
 }
 
 export interface HeartbeatOutcome {
-  /** `lost`: the bucket has no token, nothing was done. */
+  /** `lost`: the bucket has no epoch, so nothing was done. */
   readonly state: 'open' | 'restoring' | 'lost';
   readonly now: number;
   readonly token: string;
-  /** Calls whose hold was lost with another limit store. */
+  /** Calls whose hold was lost with an earlier limit store. */
   readonly lost: ReadonlySet<string>;
-  /** Calls that shall be ended. */
+  /** Calls that the edge must end. */
   readonly abort: readonly string[];
 }
 
@@ -55,7 +55,10 @@ export function readHeartbeatReply(reply: ScriptReply): HeartbeatOutcome {
   };
 }
 
-/** Holds a lost call again. @param restoring only while the bucket is restored */
+/**
+ * Builds the script that creates the hold of a lost call again.
+ * @param restoring only while the bucket is restoring
+ */
 export function createCall(
   keys: BucketKeys,
   edge: string,

@@ -7,20 +7,23 @@ import { bucketKeys } from '../limit-store/key-rules.js';
 import { AdmissionFault, type Ports } from '../ports.js';
 
 export interface HeldCalls {
-  /** Tokens of the buckets whose calls are all held now. */
+  /** Epochs of the buckets whose reported calls are all held now. */
   readonly tokens: { bucket: number; token: string }[];
   readonly abort: string[];
-  /** Buckets whose calls could not be held; the next heartbeat brings them again. */
+  /** Buckets whose calls could not be held. The next heartbeat reports these calls again. */
   readonly failed: number[];
-  /** A call that was only named has lost its hold: a full heartbeat brings it back. */
+  /**
+   * True if a call that the heartbeat only names has lost its hold. A full heartbeat restores it.
+   */
   wantsFull: boolean;
 }
 
 /**
- * Keeps the holds of running calls alive and creates those that were lost with another limit store
- * (docs/protocol.md#r5).
- * @param restoring a lapsed lease takes its slot again (docs/protocol.md#r12); nothing is done to a
- * bucket that is open already
+ * Extends the holds of running calls and creates the holds that were lost with an earlier limit
+ * store (docs/protocol.md#r5).
+ *
+ * @param restoring a call whose lease lapsed takes its slot again (docs/protocol.md#r12); nothing
+ * is done in a bucket that is already open
  */
 export async function holdCalls(
   ports: Pick<Ports, 'limitStore' | 'durations'>,

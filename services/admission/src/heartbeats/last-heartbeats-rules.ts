@@ -1,14 +1,14 @@
 import type { BucketEpochs, HeartbeatCall, HeartbeatNames, ReleaseEntry } from '@gateway/contracts/messages';
 import { groupBy } from '@gateway/service-kit/group-by';
 
-/** Where one message of an edge's heartbeats stands in the stream. */
+/** Position of one heartbeat message in the stream. */
 export interface HeartbeatMark {
   readonly edge: string;
   readonly sequence: number;
   readonly storedAtMs: number;
 }
 
-/** One stored message of the stream of heartbeats, as far as a recovery reads it. */
+/** The part of a stored heartbeat message that a recovery reads. */
 export interface KeptHeartbeat {
   readonly heartbeat: {
     readonly edge: string;
@@ -19,23 +19,26 @@ export interface KeptHeartbeat {
     readonly calls: readonly HeartbeatCall[];
     readonly releases: readonly ReleaseEntry[];
     readonly last: boolean;
-    /** Only in a short heartbeat: calls that the last full one has. */
+    /** Only in a short heartbeat: calls that the last full one lists. */
     readonly names?: readonly HeartbeatNames[];
   };
   readonly storedAtMs: number;
   readonly sequence: number;
 }
 
-/** What is known of one edge from the heartbeats that the stream keeps. */
+/** State of one edge according to its heartbeats in the stream. */
 export interface LastHeartbeat {
   readonly edge: string;
-  /** When its newest part was stored, epoch ms. */
+  /** Storage time of its newest part, epoch ms. */
   readonly storedAtMs: number;
-  /** Of its newest part. */
+  /** Stream position of its newest part. */
   readonly sequence: number;
-  /** All parts of its newest heartbeat are here, and all that holds the calls that it names. */
+  /**
+   * Whether the stream has all parts of its newest heartbeat, and the full data of all calls that
+   * the heartbeat names.
+   */
   readonly complete: boolean;
-  /** It has stopped for good. */
+  /** Whether the edge has stopped for good. */
   readonly stopped: boolean;
   /** The epoch that the newest heartbeat quotes, per bucket. */
   readonly tokens: ReadonlyMap<number, string>;
@@ -44,8 +47,9 @@ export interface LastHeartbeat {
 }
 
 /**
- * The last heartbeat of each edge: a full one, or a short one with what full ones say of the calls
- * that it names. While parts of it have not arrived, what older ones tell counts too.
+ * Returns the last heartbeat of each edge: a full one, or a short one combined with the full data
+ * of the calls that it names. While some parts are missing, the parts of older heartbeats count
+ * too.
  */
 export function lastHeartbeats(kept: readonly KeptHeartbeat[]): LastHeartbeat[] {
   return Array.from(
@@ -54,7 +58,7 @@ export function lastHeartbeats(kept: readonly KeptHeartbeat[]): LastHeartbeat[] 
   );
 }
 
-/** The newest message of each edge. */
+/** Returns the newest message of each edge. */
 export function newestMarks(marks: readonly HeartbeatMark[]): Map<string, HeartbeatMark> {
   const newest = new Map<string, HeartbeatMark>();
   for (const mark of marks) {
@@ -63,7 +67,7 @@ export function newestMarks(marks: readonly HeartbeatMark[]): Map<string, Heartb
   return newest;
 }
 
-/** Ids of the calls that a heartbeat names which was stored after that time. */
+/** Returns the IDs of the calls in heartbeats that were stored after a time. */
 export function callsNamedAfter(kept: readonly KeptHeartbeat[], afterMs: number): Set<string> {
   const young = lastHeartbeats(kept).filter(({ storedAtMs }) => storedAtMs > afterMs);
   return new Set(young.flatMap(({ calls }) => calls.map(({ id }) => id)));
@@ -71,15 +75,15 @@ export function callsNamedAfter(kept: readonly KeptHeartbeat[], afterMs: number)
 
 type StoredAt = Pick<HeartbeatMark, 'storedAtMs'>;
 
-/** An edge that has been silent for longer than others is not waited for. */
+/** The recovery does not wait for an edge that has been silent for longer. */
 const LIVE_MS = 10_000;
-/** An edge is gone when it has been silent for longer than the expiry and so much. */
+/** An edge is gone when it has been silent for longer than the expiry plus this time. */
 const GONE_AFTER_MS = 60_000;
 
 /**
- * The time by which edges are silent, epoch ms: of the newest heartbeat of any edge, or the own
- * clock's if that is earlier. A clock that is ahead, of this process or of a server of the bus,
- * must not make edges silent that are not.
+ * Reference time for the silence of edges, epoch ms: the storage time of the newest heartbeat of
+ * any edge, or this process's clock if that is earlier. A clock that is ahead, in this process or
+ * on a bus server, must not make a live edge seem silent.
  */
 export function silenceClock(heartbeats: Iterable<StoredAt>, wallMs: number): number {
   let last = -Infinity;
@@ -89,21 +93,23 @@ export function silenceClock(heartbeats: Iterable<StoredAt>, wallMs: number): nu
 
 /**
  * Whether an edge may run calls under an epoch that it has not quoted (docs/protocol.md#r12).
- * @param nowMs by {@link silenceClock}
+ *
+ * @param nowMs from {@link silenceClock}
  */
 export function isLive({ storedAtMs }: StoredAt, nowMs: number): boolean {
   return nowMs - storedAtMs < LIVE_MS;
 }
 
 /**
- * Whether an edge is silent for so long that its calls have expired (docs/protocol.md#r12).
- * @param nowMs by {@link silenceClock}
+ * Whether an edge has been silent long enough for its calls to have expired (docs/protocol.md#r12).
+ *
+ * @param nowMs from {@link silenceClock}
  */
 export function isGone({ storedAtMs }: StoredAt, nowMs: number, expiryMs: number): boolean {
   return nowMs - storedAtMs > expiryMs + GONE_AFTER_MS;
 }
 
-/** Whether this edge, if it lives, has reported all that it runs under the token. */
+/** Whether this edge, if it is alive, has reported all calls that it runs under the epoch. */
 export function hasReported(heartbeat: LastHeartbeat, bucket: number, token: string): boolean {
   return heartbeat.stopped || (heartbeat.complete && heartbeat.tokens.get(bucket) === token);
 }
@@ -128,11 +134,14 @@ function lastHeartbeatOf(edge: string, kept: readonly KeptHeartbeat[]): LastHear
 }
 
 interface NewestParts {
-  /** 0: there is none. */
+  /** Number of the heartbeat; 0: there is no heartbeat. */
   readonly n: number;
   readonly parts: readonly KeptHeartbeat['heartbeat'][];
   readonly isComplete: boolean;
-  /** Its parts; while some have not arrived also those of the heartbeat before. */
+  /**
+   * The parts of this heartbeat and, while some of them are missing, also those of the previous
+   * one.
+   */
   readonly counted: readonly KeptHeartbeat['heartbeat'][];
 }
 
@@ -150,7 +159,10 @@ function newestParts(kept: readonly KeptHeartbeat[]): NewestParts {
   };
 }
 
-/** The calls of these parts, each once, as the newest part tells it, with what any part lists. */
+/**
+ * Returns the calls of these parts, each once. The newest part decides, and the full data may come
+ * from any part.
+ */
 function joinCalls(
   parts: readonly KeptHeartbeat['heartbeat'][],
   kept: readonly KeptHeartbeat[],
@@ -166,16 +178,16 @@ function joinCalls(
   return [...joined.values()];
 }
 
-/** A running call as a heartbeat lists or names it. */
+/** A running call that a heartbeat lists or names. */
 export interface RunningCall {
   readonly id: string;
   readonly account: string;
   readonly tag: string;
-  /** All that holds it again; null: a short heartbeat has only named it. */
+  /** Everything needed to create the hold again. Null if only short heartbeats name the call. */
   readonly full: HeartbeatCall | null;
 }
 
-/** The running calls that one message of a heartbeat, full or short, tells of. */
+/** Returns the running calls of one heartbeat message, full or short. */
 export function runningCalls({
   calls,
   names = [],

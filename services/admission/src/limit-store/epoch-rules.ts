@@ -1,30 +1,34 @@
 import { isLater } from '@gateway/contracts/ids';
 import type { RedisRun } from '@gateway/contracts/messages';
 
-/** Runs of servers that are remembered: a failover adds one. */
+/** Server runs to remember. Each failover adds one. */
 const RUNS_MAX = 16;
 
-/** A run of Redis as replicas tell each other of it. */
+/** A run of Redis in the messages between replicas. */
 export interface RunOfRedis extends RedisRun {
-  /** The replica uses it; else it is led to it, and asks who uses a later one. */
+  /**
+   * Whether the replica uses the run. Otherwise its connection leads there, and it requests reports
+   * of a later run.
+   */
   readonly isUsed: boolean;
 }
 
 /**
- * When epochs were set that a process knows of: those of the limit store that it is connected to,
- * and those of other runs that edges and other replicas quote. Times are epoch ms.
+ * Set times of all epochs that a process knows: those of the connected limit store, and those of
+ * other runs that edges and other replicas quote. Times are epoch ms.
  */
 export class EpochHistory {
   #runId = '';
   /**
-   * The newest epoch of each run. Of the connected one only what was observed since it was
-   * connected; what somebody quotes before that is of a run that may have lost all in between.
+   * The newest epoch of each run. For the connected run only epochs observed since the connection
+   * count: an epoch that was quoted before may have been lost with the run's data.
    */
   readonly #newest = new Map<string, number>();
 
   /**
-   * A server is connected, perhaps the same one as before.
-   * @param epochs of all its buckets: of one alone another one's may be the newest
+   * A server is connected, possibly the same one as before.
+   *
+   * @param epochs of all its buckets, because any of them may be the newest
    */
   begin(runId: string, epochs: readonly string[]): void {
     this.#runId = runId;
@@ -32,43 +36,46 @@ export class EpochHistory {
     for (const epoch of epochs) this.observe(epoch);
   }
 
-  /** An epoch that the connected server answered, or that somebody quotes; empty: none. */
+  /**
+   * Records an epoch that the connected server returned or that an edge or replica quotes. An empty
+   * text is ignored.
+   */
   observe(epoch: string): void {
     this.#observe(runOf(epoch), setAtOf(epoch));
   }
 
-  /** A run that another replica uses, or an edge knows. */
+  /** Records a run that another replica uses or an edge knows. */
   observeRun({ id, setAt }: RedisRun): void {
     if (id !== this.#runId) this.#observe(id, setAt);
   }
 
   /**
-   * Whether another run of the server decides now: its epochs were set after those of the connected
-   * one (docs/protocol.md#r12). False while none of the connected one is known: it has lost all,
-   * and its next epochs are later.
+   * Whether another run of the server now makes the decisions: its epochs were set after those of
+   * the connected run (docs/protocol.md#r12). False while no epoch of the connected run is known:
+   * that run has lost its data, and its next epochs are later.
    */
   isSuperseded(): boolean {
     const own = this.connected();
     return own.setAt > 0 && [...this.#newest].some(([id, setAt]) => isLater({ id, setAt }, own));
   }
 
-  /** The connected run; `setAt` 0: none of its epochs is known. */
+  /** The connected run. `setAt` 0: none of its epochs is known. */
   connected(): RedisRun {
     return { id: this.#runId, setAt: this.#newest.get(this.#runId) ?? 0 };
   }
 
-  /** Whether the connected run is another one, and later. */
+  /** Whether the connected run is a different and later one. */
   supersedes(run: RedisRun): boolean {
     const own = this.connected();
     return run.id !== own.id && isLater(own, run);
   }
 
-  /** A time for a new epoch: later than that of each known one. */
+  /** Returns a time for a new epoch, later than all known epochs. */
   nextTime(nowMs: number): number {
     return Math.max(nowMs, this.#last() + 1);
   }
 
-  /** Of all runs; 0: none is known. */
+  /** The latest set time of all runs; 0: no epoch is known. */
   #last(): number {
     return Math.max(0, ...this.#newest.values());
   }
@@ -86,24 +93,21 @@ export class EpochHistory {
 }
 
 /**
- * The token of a bucket: which run of the server keeps it, when it was set (epoch ms), and what no
- * other token has. Which of two runs is the later one says docs/protocol.md#r12, whatever the order
- * in which tokens are heard of.
+ * Builds the epoch of a bucket from the server run that keeps it, its set time (epoch ms) and a
+ * unique random part. The order of two runs follows from docs/protocol.md#r12, not from the order
+ * in which their epochs arrive.
  */
 export function makeEpoch(runId: string, setAt: number, random: string): string {
   return `${runId}.${setAt}.${random}`;
 }
 
-/**
- * When a token was set, epoch ms; 0 when it does not say, as those that were set before tokens had
- * a time.
- */
+/** Returns the set time of an epoch, epoch ms; 0 if the epoch contains no time. */
 export function setAtOf(token: string): number {
   const [, time, random] = token.split('.');
   return random === undefined ? 0 : Number(time) || 0;
 }
 
-/** Which run of the server keeps a token; empty: it does not say. */
+/** Returns the server run that keeps an epoch; empty if the epoch does not name it. */
 export function runOf(token: string): string {
   return token.slice(0, Math.max(0, token.indexOf('.')));
 }

@@ -1,7 +1,7 @@
 import type { HoldFields } from '@gateway/contracts/messages';
 import type { HoldTemplate } from './hold-template-rules.js';
 
-/** `open` and `expiring` hold the worst case, `done` the amount, `gone` nothing. */
+/** `open` and `expiring` hold the worst case, `done` holds the amount, `gone` holds nothing. */
 export type HoldState = 'open' | 'expiring' | 'done' | 'gone';
 
 /** One field of `h:<account>`. Times in milliseconds of Redis time, amounts in nano-USD. */
@@ -12,17 +12,17 @@ export interface StoredHold {
   readonly worst: number;
   readonly planMax: number;
   readonly walletMax: number | null;
-  /** Start of the session that it counts in, null outside one. */
+  /** Start of the session that the hold counts in. Null outside a session. */
   readonly session: number | null;
-  /** Of a done hold. */
+  /** Only for a done hold. */
   readonly amount: number;
   readonly slot: boolean;
-  /** An operator took the slot back: the call's edge is told to end it. */
+  /** Whether an operator took the slot back. The call's edge is then requested to end the call. */
   readonly takenBack: boolean;
   readonly lease: number;
-  /** When it fell or falls due for the first time. */
+  /** When the hold first fell or falls due. */
   readonly due: number;
-  /** How often the owner was asked. */
+  /** Number of queries to the owner. */
   readonly tries: number;
   readonly edge: string | null;
 }
@@ -31,14 +31,17 @@ const STATES: Readonly<Record<string, HoldState>> = { o: 'open', x: 'expiring', 
 const PARTS = 13;
 
 /**
- * Whether a field of `h:<account>` is a hold: shapes (`s:`) and ids that were counted in a minute
- * (`m:`) lie beside them.
+ * Whether a field of `h:<account>` is a hold. The hash also contains templates (`s:`) and the IDs
+ * of calls that were counted in a minute (`m:`).
  */
 export function isHoldId(field: string): boolean {
   return field[1] !== ':';
 }
 
-/** Reads what the scripts wrote (`lua/shared/holds.lua`). @throws RangeError for another text */
+/**
+ * Parses a hold that the scripts wrote (`lua/shared/holds.lua`).
+ * @throws RangeError for any other text
+ */
 export function readHold(text: string): StoredHold {
   const parts = text.split(' ');
   const state = STATES[parts[0] ?? ''];
@@ -62,7 +65,7 @@ export function readHold(text: string): StoredHold {
   };
 }
 
-/** The fields that travel with the call. */
+/** Returns the fields that are sent with the call. */
 export function holdFieldsOf(account: string, hold: StoredHold, template: HoldTemplate): HoldFields {
   return {
     account,
@@ -85,7 +88,7 @@ export function holdFieldsOf(account: string, hold: StoredHold, template: HoldTe
   };
 }
 
-/** Numbers of a hold as the scripts take them. */
+/** Returns the numbers of a hold in the form that the scripts take. */
 export function holdNumbers(hold: HoldFields) {
   return {
     admitted: hold.admittedAt,

@@ -4,8 +4,7 @@ import { allotmentRow, keyMonthRow, memberMonthRow, monthlyWindowRow, weeklyWind
 import type { WindowUnit } from '@gateway/metering';
 
 /**
- * What many holds of an account have in common. It is stored once beside them, so that a hold stays
- * small.
+ * Values that many holds of an account share. They are stored once, so that each hold stays small.
  */
 export interface HoldTemplate {
   readonly key: string;
@@ -21,11 +20,11 @@ export interface HoldTemplate {
 }
 
 export interface StoredTemplate {
-  /** Names the content: equal shapes meet, others do not. */
+  /** Identifies the content: equal templates have equal IDs. */
   readonly id: string;
   /**
-   * Names of the amounts, of the counts, of the sums in USD, JSON: one line each, as the scripts
-   * read it.
+   * One line each for the names of the amounts, the names of the counts, the names of the sums in
+   * USD, and the JSON, as the scripts read them.
    */
   readonly text: string;
 }
@@ -44,19 +43,25 @@ export function readTemplate(text: string): HoldTemplate {
   return JSON.parse(text.split('\n')[LINES_BEFORE_JSON] ?? '') as HoldTemplate;
 }
 
-/** The shape of a hold that travelled with its call. A release does not say the endpoint. */
+/**
+ * Builds the template of a hold that was sent with its call. A release does not contain the
+ * endpoint.
+ */
 export function templateOfHold(hold: HoldFields, endpoint: Endpoint | null): HoldTemplate {
   const { month, weekly, subscription } = hold.periods;
   const { key, member, model, priceVersion, windows, allotment } = hold;
   return { key, member, model, priceVersion, month, weekly, subscription, windows, allotment, endpoint };
 }
 
-/** The session among the rows of a shape: its row is named by the script that opens it. */
+/**
+ * The session's name among the balances of a template. The script that opens the session completes
+ * it.
+ */
 const SESSION = 'session';
 
 /**
- * Windows and allotments of a unit in which a hold counts: in requests as one call, in USD with
- * what the plan pays for it once it has ended.
+ * Returns the windows and allotments of a unit that count a hold: one call in requests, or in USD
+ * the plan's part of the amount after the call has ended.
  */
 function rowsIn(limited: WindowUnit, template: HoldTemplate): string[] {
   const rows = new Set<string>();
@@ -73,7 +78,10 @@ function rowsIn(limited: WindowUnit, template: HoldTemplate): string[] {
   return [...rows];
 }
 
-/** The same content gives the same text, whatever the order in which a sender wrote its fields. */
+/**
+ * Makes the text of equal templates equal, regardless of the order in which a sender wrote the
+ * fields.
+ */
 function orderedTemplate(template: HoldTemplate): HoldTemplate {
   const { key, member, model, priceVersion, month, weekly, allotment, endpoint } = template;
   const subscription = template.subscription && {

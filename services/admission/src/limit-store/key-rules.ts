@@ -1,18 +1,18 @@
-/** Names of the Redis keys of one bucket. The hash tag puts all of them into one slot. */
+/** Names of the Redis keys of one bucket. The hash tag puts all of them into one Redis slot. */
 export interface BucketKeys {
   readonly bucket: number;
   readonly token: string;
   readonly due: string;
-  /** Done holds that billing was asked for in vain, by the time at which it is asked again. */
+  /** Done holds without a record at billing, ordered by the time of the next query. */
   readonly asked: string;
-  /** The last look at this bucket and those that were looked at with it. */
+  /** The last poll for due holds, for this bucket and those that were polled together with it. */
   readonly look: string;
-  /** Prefixes: the account's or the key's id follows. */
+  /** Prefixes; the ID of the account or key follows. */
   readonly accounts: string;
   readonly holds: string;
   readonly keyRecords: string;
   readonly texts: string;
-  /** Prefixes: `<account>:<minute>` follows. */
+  /** Prefixes; `<account>:<minute>` follows. */
   readonly minutes: string;
   readonly playgroundMinutes: string;
 }
@@ -26,38 +26,40 @@ export function bucketKeys(bucket: number): BucketKeys {
   return keys;
 }
 
-/** The first keys of a script of one bucket, in the order of `POSITIONS.KEY`. */
+/** The first keys of a script for one bucket, in the order of `POSITIONS.KEY`. */
 export function ownKeys({ token, due, asked }: BucketKeys): string[] {
   return [token, due, asked];
 }
 
-/** The first keys of a script of one account, in the order of `POSITIONS.KEY`. */
+/** The first keys of a script for one account, in the order of `POSITIONS.KEY`. */
 export function accountKeys(keys: BucketKeys, account: string): string[] {
   return [...ownKeys(keys), keys.accounts + account, keys.holds + account];
 }
 
-/** The keys of all accounts, as a pattern of Redis. */
+/** Redis pattern that matches the keys of all accounts. */
 export const ACCOUNT_KEYS = '{*}a:*';
 
-/** The account of a key that {@link ACCOUNT_KEYS} matches. */
+/** Extracts the account from a key that {@link ACCOUNT_KEYS} matches. */
 export function accountOfKey(key: string): string {
   return key.slice(key.indexOf(':') + 1);
 }
 
-/** The field of an account that says under which token a key was loaded, and its version. */
+/** The account's field with the epoch of a key's load, and the key's version. */
 export function keyField(key: string): string {
   return `k:${key}`;
 }
 
-/** Which replica restores lost buckets. */
+/** Names the replica that restores lost buckets. */
 export const RESTORER_KEY = '{0}restorer';
 
-/** A route lies outside the buckets: the account is not known before it is read. */
+/**
+ * A key reference is stored outside the buckets, because the account is unknown until it is read.
+ */
 export function routeKey(digest: string): string {
   return `d:${Buffer.from(digest, 'hex').toString('base64url')}`;
 }
 
-/** Stands in a route's place while it is remembered that the owner of keys knows no such digest. */
+/** Stored in place of a key reference while the owner of keys is known to have no such digest. */
 export const NO_ROUTE = '-';
 
 function makeKeys(bucket: number): BucketKeys {

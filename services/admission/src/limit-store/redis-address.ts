@@ -6,45 +6,49 @@ const SCHEME = 'redis+sentinel:';
 const DEFAULT_PORT = 26_379;
 const REDIS_PORT = 6_379;
 /**
- * A Sentinel that does not answer in this time counts as one that does not confirm, and another one
- * is asked where the primary is.
+ * A Sentinel that does not respond within this time counts as not confirming, and another one is
+ * queried for the primary.
  */
 const ANSWER_MS = 800;
-/** A connection to a Sentinel on which nothing comes for so long is made anew. */
+/** A connection to a Sentinel is replaced when nothing has been received for this long. */
 const SILENCE_MS = 2_000;
 const CONNECT_MS = 500;
-/** A Sentinel that is away is looked for so often. */
+/** Pause between attempts to reach an unavailable Sentinel. */
 const RETRY_MS = 200;
 
-/** How to connect; replies are as RESP2 has them. */
+/** Connection options. Replies use the RESP2 format. */
 type ConnectionOptions = Omit<RedisOptions, 'replyMapping'>;
 
-/** RESP3 would change nothing that is read here, and a proxy in front may not know its `HELLO`. */
+/**
+ * RESP3 would not change any reply that is read here, and a proxy may not know its `HELLO` command.
+ */
 const PROTOCOL: ConnectionOptions = { protocol: 2 };
 
-/** Where a connection leads, as its socket tells. */
+/** The remote end of a connection, as reported by its socket. */
 export interface Place {
   readonly remoteAddress?: string | undefined;
   readonly remotePort?: number | undefined;
 }
 
-/** Where Redis is: at one address, or wherever Sentinels say. */
+/** The location of Redis: a fixed address, or the one that Sentinels name. */
 export interface RedisAddress {
   readonly options: ConnectionOptions;
-  /** Whether it may change, so that it has to be confirmed again and again. */
+  /** Whether the location may change, so that it must be confirmed repeatedly. */
   readonly moves: boolean;
   /**
-   * Why this place must not be used, or null: more than half of all Sentinels must name it as the
-   * primary. A primary that was replaced and does not know it yet is named by fewer.
+   * Returns why this place must not be used, or null. More than half of all Sentinels must name it
+   * as the primary. Fewer Sentinels name a replaced primary that does not know yet that it was
+   * replaced.
    */
   problem(place: Place): Promise<string | null>;
   close(): void;
 }
 
 /**
- * Reads `redis://user:password@host:6379` (also `rediss:`), or
- * `redis+sentinel://user:password@a:26379,b:26379,c:26379/name?sentinel_password=…`: user and
- * password are those of Redis, the name is that of the primary. @throws TypeError for no such URL
+ * Parses `redis://user:password@host:6379` (also `rediss:`), or
+ * `redis+sentinel://user:password@a:26379,b:26379,c:26379/name?sentinel_password=…`, where user and
+ * password are those of Redis and the name is that of the primary.
+ * @throws TypeError for any other URL
  */
 export function redisAddressOf(text: string): RedisAddress {
   const urls = urlsOf(text).map((url) => new URL(url));
@@ -102,7 +106,7 @@ function connectSentinel(options: ConnectionOptions): Redis {
     ...PROTOCOL,
     connectTimeout: CONNECT_MS,
     socketTimeout: SILENCE_MS,
-    // What a Sentinel that is away was asked is not kept.
+    // Queries to an unavailable Sentinel fail at once and are not kept.
     maxRetriesPerRequest: 0,
     enableReadyCheck: false,
     lazyConnect: true,

@@ -1,14 +1,14 @@
 import type { StoreClock } from '../ports.js';
 
 /**
- * Redis time between two replies: the last one, carried on by this process's monotonic clock. It
- * only prepares decisions; the scripts read the time themselves.
+ * Estimates Redis time between two replies: the last reply's time, advanced by this process's
+ * monotonic clock. The estimate only prepares decisions. The scripts read the time themselves.
  */
 export class RedisClock implements StoreClock {
   #ahead: number | null = null;
   #offsetMs: number;
 
-  /** @param offsetMs shift of the test clock; 0 in production */
+  /** @param offsetMs offset of the test clock; 0 in production */
   constructor(offsetMs = 0) {
     this.#offsetMs = offsetMs;
   }
@@ -29,21 +29,22 @@ export class RedisClock implements StoreClock {
     return this.#offsetMs;
   }
 
-  /** Moves the test clock of this process. */
+  /** Sets the test clock of this process. */
   shift(offsetMs: number): void {
     this.#offsetMs = offsetMs;
     this.#ahead = null;
   }
 
   /**
-   * @param redisNow time of a reply in ms; replies never lead
-   * @param offsetMs the shift that it was asked for with: the test clock may have moved since
+   * @param redisNow time of a reply in ms, which is never later than the server's present time
+   *
+   * @param offsetMs the offset in the request; the test clock may have changed since
    */
   observe(redisNow: number, offsetMs: number): void {
     this.#ahead = redisNow + this.#offsetMs - offsetMs - performance.now();
   }
 
-  /** Another server may have another clock. */
+  /** Another server may have a different clock. */
   forget(): void {
     this.#ahead = null;
   }

@@ -15,44 +15,51 @@ import type { RedisClock } from './redis-clock.js';
 import { ScriptBatcher, type ScriptResult, loadScripts } from './redis-scripts.js';
 
 const CONNECT_TIMEOUT_MS = 2_000;
-/** A server that is connected and silent is given up; callers have had their fault before. */
+/**
+ * The connection to a server without responses is closed after this time. Callers have received
+ * their faults before.
+ */
 export const SILENCE_MAX_MS = 5_000;
-/** Calls are answered 500 until the server is found again: it is looked for often. */
+/**
+ * Calls fail with 500 until the server is reachable again, so reconnection attempts are frequent.
+ */
 const RECONNECT_FIRST_MS = 50;
 const RECONNECT_MAX_MS = 200;
 /**
- * A server that reads its file is asked again so soon whether it has done so, whatever time it
- * expects to need.
+ * A server that is loading its file is queried again after this time, regardless of the time that
+ * it estimates.
  */
 const LOADING_RETRY_MS = 100;
-/** So often Sentinels are asked whether the server is still the primary. */
+/** Interval of the check with the Sentinels that the server is still the primary. */
 const CONFIRM_MS = 1_000;
 const KEEP_ALIVE_MS = 10_000;
-/** A connection that is given up is destroyed when the server has not closed it within this. */
+/** If the server has not closed a connection within this time, the connection is destroyed. */
 const DISCONNECT_MS = 250;
-/** Routes of keys that nobody uses are forgotten; the owner is asked again. */
+/** Key references that are not used expire after this time. The owner is then queried again. */
 const ROUTE_SECONDS = 90 * 86_400;
-/** How long a digest that the owner does not know is not asked for again. */
+/** Pause before a digest that the owner does not know is queried again. */
 const MISS_SECONDS = 10;
 const EPOCH_RANDOM_BYTES = 8;
-/** They run on a connection of their own, so that no decision waits behind a long sweep. */
+/** Scripts that run on a separate connection, so that decisions do not wait behind a long sweep. */
 const SWEEP_SCRIPTS: ReadonlySet<ScriptName> = new Set(['due', 'sweep', 'summary', 'confirm']);
-/** Keys that one step over all accounts looks at: some hundred microseconds of Redis. */
+/** Redis keys that one step over all accounts scans: some hundred microseconds of Redis time. */
 const SCAN_KEYS = 1_000;
 
 const SUPERSEDED = 'another Redis server has taken the place of this one';
 
-/** How full Redis is: used bytes and the limit, 0 for none. */
+/** Memory of Redis: used bytes, and the limit (0: no limit). */
 export interface RedisMemory {
   readonly usedBytes: number;
   readonly maxBytes: number;
 }
 
 /**
- * The connection to Redis, and a second one for sweeps while that leads to the same run of the
- * server; else they use the first. It is used only after a handshake that reads the server's run id
- * and loads all scripts, so that no token of another run is ever taken for this one's
- * (docs/protocol.md#r12). Nothing is queued while it is away, and nothing is sent again by itself.
+ * The connection to Redis, and a second one for sweeps. If the second one leads to a different run
+ * of the server, sweeps use the first.
+ *
+ * A connection is used only after a handshake that reads the server's run ID and loads all scripts,
+ * so that an epoch of another run is never taken for an epoch of this one (docs/protocol.md#r12).
+ * Commands are not queued while the server is away, and the client does not resend them by itself.
  */
 export class RedisLimitStore implements LimitStore {
   readonly #address: RedisAddress;
@@ -62,17 +69,17 @@ export class RedisLimitStore implements LimitStore {
   readonly #batcher: ScriptBatcher;
   readonly #sweepRedis: Redis;
   readonly #sweepBatcher: ScriptBatcher;
-  /** Of the server that the connection of sweeps leads to; null while there is none. */
+  /** Run of the server behind the sweep connection; null while it is not connected. */
   #sweepRunId: string | null = null;
   #runId: string | null = null;
-  /** Counts connections and their ends: a handshake that outlives its connection is void. */
+  /** Counts connections and disconnections, to discard a handshake that outlives its connection. */
   #generation = 0;
   readonly #runs: RunAgreement;
   #onUse: () => void = () => undefined;
   #problem: string | null = null;
   readonly #refused: ThrottledLog;
 
-  /** @param scripts other ones than the room's: for tests that hold the server's clock still */
+  /** @param scripts replacement scripts, for tests that stop the server's clock */
   constructor(
     url: string,
     private readonly clock: RedisClock,
@@ -112,24 +119,27 @@ export class RedisLimitStore implements LimitStore {
     this.#redis.on('error', (err) => this.log.warn({ err }, 'redis connection'));
   }
 
-  /** Begins to connect; goes on trying until {@link close}. */
+  /** Begins to connect. Retries until {@link close}. */
   open(): void {
     this.#redis.connect().catch(() => undefined);
     this.#sweepRedis.connect().catch(() => undefined);
     if (this.#address.moves) this.#confirming = every(CONFIRM_MS, () => this.#confirm());
   }
 
-  /** Calls `listener` whenever a server has come into use: what it keeps may be lost. */
+  /** Calls `listener` whenever a server comes into use, because its data may be lost. */
   onUse(listener: () => void): void {
     this.#onUse = listener;
   }
 
-  /** By whom other replicas are asked which run they use, and answered. */
+  /** Sets the port through which replicas exchange the run that they use. */
   setOthers(others: OtherReplicas): void {
     this.#runs.setOthers(others);
   }
 
-  /** The bus is there: tells the others which run is used, and is told of a later one. */
+  /**
+   * Called when the bus is available: reports the used run to the other replicas, which reply if
+   * they use a later one.
+   */
   sayRun(): void {
     this.#runs.say();
   }
@@ -148,9 +158,7 @@ export class RedisLimitStore implements LimitStore {
     return this.#runId !== null;
   }
 
-  /**
-   * Why the server that answers cannot be used, and what to do; null: nothing is known against it.
-   */
+  /** Returns why the responding server cannot be used and what to do about it, or null. */
   problem(): string | null {
     return this.#problem;
   }
@@ -183,7 +191,7 @@ export class RedisLimitStore implements LimitStore {
 
   async setMisses(digests: readonly string[]): Promise<void> {
     this.#handshaken();
-    // NX: a route that came in between is newer than the owner's answer.
+    // NX: a key reference that was written in the meantime is newer than the owner's answer.
     const written = digests.map((digest) => this.#redis.set(routeKey(digest), NO_ROUTE, 'EX', MISS_SECONDS, 'NX'));
     await Promise.all(written).catch(this.#throwFault);
   }
@@ -194,14 +202,14 @@ export class RedisLimitStore implements LimitStore {
   }
 
   /**
-   * Later than every epoch that this process knows of, also when other replicas' clocks are ahead
+   * Later than every epoch that this process knows, even if the clocks of other replicas are ahead
    * of its own.
    */
   newEpoch(): string {
     return this.#epochFor(this.#handshaken());
   }
 
-  /** Gives the connection up if the epochs say that another server has taken its place. */
+  /** Closes the connection if the epochs show that another server has replaced this one. */
   hear(epochs: readonly string[], run?: RedisRun): void {
     if (this.#runs.hear(epochs, run)) this.#giveUp();
   }
@@ -227,7 +235,7 @@ export class RedisLimitStore implements LimitStore {
   async memory(): Promise<RedisMemory> {
     this.#handshaken();
     const facts = await this.#redis.info('memory').catch(this.#throwFault);
-    // The policy was changed since the handshake, which refuses the server from now on.
+    // The eviction policy was changed after the handshake. The next handshake rejects the server.
     if (evictionProblem(facts) !== null) this.#reconnect();
     const read = (name: string): number => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(facts)?.[1] ?? 0);
     return { usedBytes: read('used_memory'), maxBytes: read('maxmemory') };
@@ -248,7 +256,7 @@ export class RedisLimitStore implements LimitStore {
       if (generation !== this.#generation) return;
       if (!this.#runs.connected(runId, epochs)) {
         const mayBeUsed = await this.#runs.mayBeginAnew();
-        // By now the connection may lead to another server.
+        // The connection may lead to another server by now.
         if (generation !== this.#generation) return;
         if (!mayBeUsed) throw new Error((this.#problem = SUPERSEDED));
         const epoch = await this.#replaceEpochs(runId);
@@ -268,7 +276,7 @@ export class RedisLimitStore implements LimitStore {
     }
   }
 
-  /** Of all buckets; empty: it has none. */
+  /** Reads the epochs of all buckets; empty for a bucket without one. */
   async #readEpochs(): Promise<string[]> {
     const pipeline = this.#redis.pipeline();
     for (const key of EPOCH_KEYS) pipeline.get(key);
@@ -278,7 +286,7 @@ export class RedisLimitStore implements LimitStore {
     });
   }
 
-  /** Gives the buckets of a superseded run a later epoch than all that are known: that one. */
+  /** Gives the buckets of a superseded run an epoch later than all known ones, and returns it. */
   async #replaceEpochs(runId: string): Promise<string> {
     this.log.warn({ runId }, 'nobody uses the Redis server that has taken the place of this one');
     const call = replaceCall(this.#epochFor(runId), this.#runs.nextTime(0));
@@ -294,13 +302,15 @@ export class RedisLimitStore implements LimitStore {
     this.#leaveOtherServer();
   }
 
-  /** The connection of sweeps goes to the server that is used, as soon as both are known. */
+  /** Reconnects the sweep connection to the server in use, as soon as both runs are known. */
   #leaveOtherServer(): void {
     const isElsewhere = this.#runId !== null && this.#sweepRunId !== null && this.#sweepRunId !== this.#runId;
     if (isElsewhere && this.#sweepRedis.status === 'ready') this.#sweepRedis.disconnect(true);
   }
 
-  /** A primary that was replaced is given up, also where nobody has told it yet. */
+  /**
+   * Closes the connection to a replaced primary, even if that server does not know about it yet.
+   */
   async #confirm(): Promise<void> {
     const generation = this.#generation;
     if (!this.usable()) return;
@@ -320,11 +330,11 @@ export class RedisLimitStore implements LimitStore {
     this.#reconnect();
   }
 
-  /** Gives the connection up; the next one shakes hands anew. */
+  /** Closes the connection. The next connection repeats the handshake. */
   #reconnect(): void {
     this.#lose();
     this.#redis.disconnect(true);
-    // A client that is told so while it asks where to connect to would never connect again.
+    // A disconnect while the client resolves the address would stop it from ever connecting again.
     if (this.#sweepRedis.status === 'ready') this.#sweepRedis.disconnect(true);
   }
 
@@ -345,7 +355,7 @@ export class RedisLimitStore implements LimitStore {
     return this.#runId;
   }
 
-  /** @throws AdmissionFault when the server was given up and the answer does not count */
+  /** @throws AdmissionFault when the connection was closed and the reply does not count */
   #readResult(
     script: ScriptName,
     runId: string,
@@ -361,13 +371,12 @@ export class RedisLimitStore implements LimitStore {
   }
 
   /**
-   * What an error means for those who asked. A server that has changed under the connection is
-   * given up.
+   * Converts an error for the callers. If the server has changed behind the connection, reconnects.
    */
   #fault(cause: Error): AdmissionFault {
     if (cause instanceof AdmissionFault) return cause;
     if (isElsewhere(cause) && this.#runId !== null) this.#reconnect();
-    // Redis answers an error instead of running a script; without an answer nobody knows.
+    // An error reply means that the script did not run. Without a reply, this is unknown.
     const mayHold = !(cause instanceof ReplyError);
     return new AdmissionFault('admission_error', `redis: ${cause.message}`, { cause, mayHold });
   }

@@ -4,10 +4,10 @@ import { Command, type Redis } from 'ioredis';
 import { REFUSAL } from '@gateway/contracts/errors';
 import { SCRIPT_NAMES, type ScriptCall, type ScriptName, type ScriptReply } from './script-rules.js';
 
-/** Scripts in one write; more go in the next one of the same moment. */
+/** Maximum scripts in one write. Further scripts go into the next write at the same time. */
 const CALLS_MAX = 1_000;
 
-/** A reply, or why this call has none. */
+/** A reply, or the reason why the call has no reply. */
 export type ScriptResult = ScriptReply | Error;
 
 /** Scripts that are sent together at the end of the current microtask. */
@@ -19,8 +19,8 @@ interface Batch {
 }
 
 /**
- * Sends scripts: what is asked for at one moment, by messages that arrived together, travels as one
- * write and is read as one.
+ * Batches scripts: all scripts that are requested in the same microtask are sent in one write, and
+ * their replies are read together.
  */
 export class ScriptBatcher {
   #batch: Batch | null = null;
@@ -31,8 +31,10 @@ export class ScriptBatcher {
   ) {}
 
   /**
-   * One result for each call, in their order.
-   * @param runId of the server that the connection shook hands with
+   * Returns one result for each call, in the same order.
+   *
+   * @param runId of the server, as read in the handshake
+   *
    * @param offsetMs of the test clock; 0 in production
    */
   async run(calls: readonly ScriptCall[], runId: string, offsetMs: number): Promise<readonly ScriptResult[]> {
@@ -58,9 +60,9 @@ export class ScriptBatcher {
   }
 
   /**
-   * One write for all of them. Not the client's pipeline: each one of these gets a hidden class of
-   * its own, and what such a class holds (commands, texts, promises) survives until the next full
-   * collection, which was a quarter of this process's work.
+   * Sends all scripts in one write. Does not use the client's pipeline: each pipeline gets its own
+   * hidden class, and everything that such a class references (commands, texts, promises) survives
+   * until the next full collection, which took a quarter of this process's CPU time.
    */
   #send({ runId, offsetMs, calls }: Batch): Promise<readonly ScriptResult[]> {
     const { stream } = this.redis;
@@ -80,7 +82,7 @@ const asError = (error: unknown): Error => (error instanceof Error ? error : new
 
 export interface Script {
   readonly text: string;
-  /** SHA-1 of the text: the name under which Redis keeps it. */
+  /** SHA-1 of the text, which is the script's name in Redis. */
   readonly sha: string;
 }
 
@@ -90,17 +92,17 @@ const TABLE = /^([A-Z_]+) = \{\n((?: {2}\w+ = \d+,\n)*)\}/gm;
 const PLACE = /^ {2}(\w+) = (\d+),$/gm;
 
 /**
- * All scripts with the shared parts that their `-- uses:` line names, put in the line's place, and
- * with a number for each `REFUSAL.<code>` and each place of an argument: Redis sees no table and
- * looks nothing up.
- * @throws RangeError for a name that no table has
+ * Loads all scripts. Each `-- uses:` line is replaced by the shared parts that it names, and each
+ * `REFUSAL.<code>` and each argument position by its number, so that Redis needs no table look-ups.
+ *
+ * @throws RangeError for a name that is in no table
  */
 export function loadScripts(): Readonly<Record<ScriptName, Script>> {
   const tables = readTables();
   return Object.fromEntries(SCRIPT_NAMES.map((name) => [name, loadScript(name, tables)])) as Record<ScriptName, Script>;
 }
 
-/** Numbers by the names of their table and of themselves. */
+/** Numbers by table name and entry name. */
 type Tables = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
 function loadScript(name: ScriptName, tables: Tables): Script {
@@ -132,8 +134,8 @@ function readLua(name: string): string {
 }
 
 /**
- * One run of a script (`lua/shared/gate.lua` tells what each of them takes first). Arguments are
- * texts or integers.
+ * One run of a script. `lua/shared/gate.lua` defines the first arguments of all scripts. Arguments
+ * are texts or integers.
  */
 export interface EvalCall {
   readonly sha: string;
@@ -143,15 +145,15 @@ export interface EvalCall {
   readonly args: readonly (string | number)[];
 }
 
-/** Between two arguments: the end of one, and how many bytes the next one has. */
+/** Separator of two arguments: the end of the first, and the byte length of the second. */
 const headOf = (bytes: number): string => `\r\n$${bytes}\r\n`;
 const HEADS: readonly string[] = Array.from({ length: 512 }, (_, bytes) => headOf(bytes));
 
 /**
- * An EVALSHA of the client. The client's own method copies the arguments, flattens the copy and
- * looks at each of them again; with 30 to 40 of them that was a tenth of this process's work. Here
- * they are written down once, as texts, and made one text with two joints for each instead of five:
- * those were a third of this process's garbage.
+ * An EVALSHA command. The client's own method copies the arguments, flattens the copy and inspects
+ * each argument again; with 30 to 40 arguments that took a tenth of this process's CPU time. This
+ * class converts the arguments to text once and joins them with two concatenations each instead of
+ * five, which caused a third of this process's garbage.
  */
 export class ScriptCommand extends Command {
   constructor({ sha, keys, runId, offsetMs, args }: EvalCall) {

@@ -1,5 +1,6 @@
 /**
- * Why admission cannot decide on a Redis server, with what to do about it; null when it can.
+ * Returns why admission cannot use a Redis server and what to do about it, or null.
+ *
  * @param facts the reply of `INFO`
  */
 export function redisProblem(facts: string): string | null {
@@ -20,8 +21,9 @@ export function redisProblem(facts: string): string | null {
 }
 
 /**
- * Why admission cannot decide on a server that may throw keys away, or null: held amounts would
- * vanish beside the holds.
+ * Returns why admission cannot use a server that may evict keys, or null: an eviction would delete
+ * held amounts and holds.
+ *
  * @param facts the reply of `INFO` or `INFO memory`
  */
 export function evictionProblem(facts: string): string | null {
@@ -31,14 +33,13 @@ export function evictionProblem(facts: string): string | null {
 }
 
 /**
- * Errors of a server that does not do what it did when it was found: a copy now, part of a cluster,
- * reading its file.
+ * Errors of a server whose role has changed since the handshake: it is now a replica, part of a
+ * cluster, or loading its file.
  */
 const ELSEWHERE = /^-?(NOSCRIPT|READONLY|MOVED|ASK|LOADING|UNBLOCKED|CLUSTERDOWN|MASTERDOWN)\b/;
 
 /**
- * Whether an error of Redis means that the connection leads to a server that cannot be used as it
- * is.
+ * Whether an error of Redis means that the server behind the connection cannot be used as it is.
  */
 export function isElsewhere({ message }: Error): boolean {
   return ELSEWHERE.test(message);

@@ -4,29 +4,33 @@ import { EpochHistory, type RunOfRedis } from './epoch-rules.js';
 import type { ScriptName, ScriptReply } from './script-rules.js';
 
 /**
- * Scripts whose answers are heard, and count only while their server is used: they answer the epoch
- * of their bucket, or `due` the newest of all. What others answer edges void by its epoch.
+ * Scripts whose replies are recorded and count only while their server is in use. They return the
+ * epoch of their bucket; `due` returns the newest epoch of all buckets. Edges discard replies of
+ * the other scripts by their epoch.
  */
 const HEARD_SCRIPTS: ReadonlySet<ScriptName> = new Set(['due', 'sweep', 'token', 'apply']);
-/** Where a reply has its bucket's epoch, if it has one. */
+/** Index of the bucket's epoch in a reply, if present. */
 const EPOCH_AT = 2;
 
-/** An edge that knows an earlier run alone is told this often: what is told reaches all edges. */
+/** Interval of reports to an edge that knows only an earlier run. A report reaches all edges. */
 const SAY_MS = 1_000;
-/** A replica that is led to an earlier run says so with each handshake, and is told this often. */
+/**
+ * Interval of reports to a replica that is connected to an earlier run. That replica reports its
+ * run with each handshake.
+ */
 const ANSWER_MS = 200;
 
-/** The other replicas of admission, over the bus. */
+/** The other replicas of admission, reached over the bus. */
 export interface OtherReplicas {
-  /** Edges hear it too. */
+  /** Reports a run to the other replicas. Edges receive the report too. */
   tell(run: RunOfRedis): void;
-  /** Whether the bus is there, by an answer of its stream. */
+  /** Whether the bus is available, according to a response of its stream. */
   areHeard(): Promise<boolean>;
 }
 
 /**
- * Which run of Redis a replica uses: by the epochs that it reads, by those that edges and other
- * replicas quote, and by what the replicas tell each other (docs/protocol.md#r12).
+ * Decides which run of Redis a replica uses. Based on the epochs that it reads, those that edges
+ * and other replicas quote, and the reports of the replicas (docs/protocol.md#r12).
  */
 export class RunAgreement {
   readonly #epochs = new EpochHistory();
@@ -44,7 +48,9 @@ export class RunAgreement {
 
   /**
    * A server is connected.
-   * @param epochs those of all its buckets
+   *
+   * @param epochs of all its buckets
+   *
    * @returns whether it may be used: no later run is known
    */
   connected(runId: string, epochs: readonly string[]): boolean {
@@ -56,15 +62,15 @@ export class RunAgreement {
   }
 
   /**
-   * Whether the connected server may be used although a later run is known: with new epochs, for
-   * nobody uses the later run. It has to be asked at each connection.
+   * Whether the connected server may be used with new epochs although a later run is known, because
+   * no replica uses the later run. Must be called at each connection.
    */
   async mayBeginAnew(): Promise<boolean> {
     const isHeard = await this.#others.areHeard();
     return this.#superseded.mayBeUsed(this.#epochs.connected().id, this.monotonic(), isHeard);
   }
 
-  /** From now on the connected server is used. */
+  /** Marks the connected server as used. */
   used(): void {
     this.#superseded.otherIsUsed();
     this.#isUsed = true;
@@ -76,29 +82,32 @@ export class RunAgreement {
     this.#isUsed = false;
   }
 
-  /** A time for a new epoch, epoch ms: later than that of each known one. */
+  /** Returns a time for a new epoch, epoch ms, later than all known epochs. */
   nextTime(nowMs: number): number {
     return this.#epochs.nextTime(nowMs);
   }
 
   /**
-   * The connected server answers a script.
-   * @returns whether the used server is superseded: it is to be given up
+   * Processes a script reply of the connected server.
+   *
+   * @returns whether the used server is superseded and its connection must be closed
    */
   answered(script: ScriptName, reply: ScriptReply): boolean {
     return HEARD_SCRIPTS.has(script) && this.hear([reply[EPOCH_AT] ?? '']);
   }
 
-  /** Whether what a server answers counts also when it has been given up meanwhile. */
+  /** Whether a reply counts even if the server's connection was closed in the meantime. */
   countsAfterwards(script: ScriptName): boolean {
     return !HEARD_SCRIPTS.has(script);
   }
 
   /**
-   * The connected server answers these epochs, or edges and other replicas quote them. An edge that
-   * knows an earlier run alone is told which one is used.
+   * Processes epochs that the connected server returns or that edges and other replicas quote.
+   * Reports the used run to an edge that knows only an earlier run.
+   *
    * @param run the latest run that the edge knows
-   * @returns whether the used server is superseded: it is to be given up
+   *
+   * @returns whether the used server is superseded and its connection must be closed
    */
   hear(epochs: readonly string[], run?: RedisRun): boolean {
     for (const epoch of epochs) this.#epochs.observe(epoch);
@@ -110,8 +119,10 @@ export class RunAgreement {
   }
 
   /**
-   * Another replica says which run it uses, or is led to. It is told of a later one that is used.
-   * @returns whether the used server is superseded: it is to be given up
+   * Processes the report of another replica about the run that it uses or is connected to. Replies
+   * if a later run is in use here.
+   *
+   * @returns whether the used server is superseded and its connection must be closed
    */
   hearRun(run: RunOfRedis): boolean {
     if (this.#isUsed && this.#epochs.supersedes(run)) this.#sayAgain(run.isUsed ? 0 : ANSWER_MS);
@@ -121,7 +132,7 @@ export class RunAgreement {
     return this.#mustBeGivenUp();
   }
 
-  /** Says which run is used, or connected. Who uses a later one answers with that. */
+  /** Reports the used or connected run. Replicas that use a later one reply with theirs. */
   say(): void {
     const own = this.#epochs.connected();
     if (own.setAt === 0) return;
@@ -138,16 +149,16 @@ export class RunAgreement {
   }
 }
 
-/** For so long nobody may have said that another run of the server is used. */
+/** During this time no replica may have reported that it uses another run. */
 const UNUSED_MS = 2_000;
-/** After a longer pause between two questions the time begins anew. */
+/** After a longer pause between two requests the time starts again. */
 const PAUSE_MS_MAX = 5_000;
 
 /**
- * Whether a server may be used although the epochs of another run are later than its own: when a
- * replica is led to it all the time, and nobody uses the other run (docs/protocol.md#r12). Two
- * servers that both decided for a moment may have got their epochs in the wrong order. Times are
- * monotonic milliseconds.
+ * Decides whether a server may be used although the epochs of another run are later than its own:
+ * when the replica's connection always leads to it and no replica uses the other run
+ * (docs/protocol.md#r12). If two servers both decided for a moment, they may have received their
+ * epochs in the wrong order. Times are monotonic milliseconds.
  */
 export class SupersededRun {
   #runId = '';
@@ -155,9 +166,12 @@ export class SupersededRun {
   #askedAt = -Infinity;
 
   /**
-   * The others were asked which run they use, because the connection leads to this one.
-   * @param isHeard the bus has answered since: one that used another run could have said so
-   * @returns whether it may be used
+   * Called after the other replicas were queried, because the connection leads to this run.
+   *
+   * @param isHeard the bus has responded since, so a replica with another run could have reported
+   * it
+   *
+   * @returns whether the run may be used
    */
   mayBeUsed(runId: string, now: number, isHeard: boolean): boolean {
     if (!isHeard || runId !== this.#runId || now - this.#askedAt > PAUSE_MS_MAX) this.#since = now;
@@ -166,7 +180,7 @@ export class SupersededRun {
     return now - this.#since >= UNUSED_MS;
   }
 
-  /** Some replica uses another run, or this one does: the time begins anew. */
+  /** Restarts the time, because this or another replica uses another run. */
   otherIsUsed(): void {
     this.#askedAt = -Infinity;
   }

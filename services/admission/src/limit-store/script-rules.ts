@@ -1,4 +1,4 @@
-/** The scripts beside `src`, by file name. */
+/** The scripts in the folder `lua`, by file name. */
 export const SCRIPT_NAMES = [
   'admit',
   'release',
@@ -18,7 +18,10 @@ export const SCRIPT_NAMES = [
 ] as const;
 export type ScriptName = (typeof SCRIPT_NAMES)[number];
 
-/** One run of a script. The limit store puts run id and clock offset before the arguments. */
+/**
+ * One run of a script. The limit store inserts the run ID and the clock offset before the
+ * arguments.
+ */
 export interface ScriptCall {
   readonly script: ScriptName;
   readonly keys: readonly string[];
@@ -26,27 +29,29 @@ export interface ScriptCall {
 }
 
 /**
- * Every script answers a list of texts: its state or outcome, Redis time in ms, then what the
- * outcome has.
+ * Each script returns a list of texts: its state or outcome, Redis time in ms, then the values of
+ * the outcome.
  */
 export type ScriptReply = readonly string[];
 
-/** Redis time of a reply in milliseconds. */
+/** Returns the Redis time of a reply in milliseconds. */
 export function timeOfReply(reply: ScriptReply): number {
   return Number(reply[1]);
 }
 
 /**
- * Where keys, arguments and fields stand that go to the scripts: the one table, for both sides.
- * TypeScript writes them by these names ({@link inOrder}). The scripts read them by the names of
- * `lua/generated/positions.lua`, which is written of this table.
+ * Positions of keys, arguments and fields of the scripts: one table for both sides. TypeScript
+ * writes values by these names ({@link inOrder}). The scripts read them by the names in
+ * `lua/generated/positions.lua`, which is generated from this table.
  */
 export const POSITIONS = {
-  /** Keys of a call: scripts of a bucket have the first three, those of an account more. */
+  /**
+   * Keys of a call. Scripts for a bucket take the first three, scripts for an account take more.
+   */
   KEY: ['token', 'due', 'asked', 'account', 'holds', 'keyRecord', 'texts'],
-  /** What the arguments of every run begin with; those of its script follow. */
+  /** The first arguments of every run. The arguments of the script follow. */
   RUN: ['runId', 'clockOffset'],
-  /** Then the windows, each a text, and the fields from `ADMIT_FIELD.key` on. */
+  /** Followed by the windows, each as one text, and the fields from `ADMIT_FIELD.key` on. */
   ADMIT: [
     'mode',
     'isCounted',
@@ -78,7 +83,10 @@ export const POSITIONS = {
     'session',
     'windows',
   ],
-  /** Of an account, read at once; two more for each window and for the allotment. */
+  /**
+   * Fields of an account, read in one command. Two more follow for each window and for the
+   * allotment.
+   */
   ADMIT_FIELD: [
     'loadedUnder',
     'loadedAt',
@@ -100,9 +108,12 @@ export const POSITIONS = {
     'heldOfMember',
   ],
   RELEASE: ['account', 'id', 'idTime', 'outcome', 'amount', 'tag'],
-  /** After it, when a hold that was lost may be created. */
+  /** Follows `RELEASE` when a lost hold may be created. */
   RELEASE_HOLD: ['admitted', 'worst', 'planMax', 'walletMax', 'session', 'shape', 'shapeText'],
-  /** Then rows, members and keys, each a `RECORD`, and closed ids; as many as it says. */
+  /**
+   * Followed by balances, members and keys, each as a `RECORD`, and closed IDs, in the given
+   * numbers.
+   */
   APPLY: [
     'account',
     'ledgerEpoch',
@@ -122,15 +133,15 @@ export const POSITIONS = {
     'keys',
     'closed',
   ],
-  /** Lines of the summary of an account; then its parts. */
+  /** Lines of an account's summary. Its parts follow. */
   SUMMARY: ['ledgerEpoch', 'stateVersion', 'termsVersion'],
   SUMMARY_PART: ['field', 'text'],
-  /** Then the accounts, in the order of their keys. */
+  /** Followed by the accounts, in the order of their keys. */
   CONFIRM: ['loadToken', 'loadStart', 'ledgerEpoch'],
   CONFIRM_ACCOUNT: ['version', 'summary'],
-  /** `content`: of a row its value, of a member the cap, of a key its record. */
+  /** `content`: the value of a balance, the cap of a member, or the record of a key. */
   RECORD: ['name', 'content', 'version'],
-  /** Then each account with its calls. */
+  /** Followed by each account with its calls. */
   HEARTBEAT: ['accounts', 'holds', 'leaseMs', 'expiryMs', 'isRestoring'],
   HEARTBEAT_ACCOUNT: ['account', 'calls'],
   HEARTBEAT_CALL: ['id', 'tag'],
@@ -156,7 +167,7 @@ export const POSITIONS = {
   TOKEN: ['action', 'token'],
   REPLACE: ['token', 'staleBefore'],
   LEASE: ['replica', 'leaseMs'],
-  /** Then the fields that are asked for. */
+  /** Followed by the requested fields. */
   READ: ['keyField'],
   LIST: ['holds', 'cursor', 'pattern', 'entriesMax'],
 } as const;
@@ -164,10 +175,10 @@ export const POSITIONS = {
 type Positions = typeof POSITIONS;
 export type PositionTable = keyof Positions;
 
-/** What one argument of a script is; numbers are integers. */
+/** One argument of a script. Numbers are integers. */
 export type ScriptArgument = string | number;
 
-/** The values in the order of the table. The compiler says when one is missing. */
+/** Returns the values in the order of the table. The compiler reports a missing one. */
 export function inOrder<T extends PositionTable>(
   table: T,
   values: Readonly<Record<Positions[T][number], ScriptArgument>>,
@@ -177,7 +188,7 @@ export function inOrder<T extends PositionTable>(
   return ordered;
 }
 
-/** The value of this name among arguments that {@link inOrder} made. */
+/** Returns the value with this name from arguments that {@link inOrder} built. */
 export function argumentOf<T extends PositionTable>(
   table: T,
   name: Positions[T][number],
@@ -186,7 +197,10 @@ export function argumentOf<T extends PositionTable>(
   return args[(POSITIONS[table] as readonly string[]).indexOf(name)];
 }
 
-/** All others follow the arguments of `RUN`. Of some a script has several, one after the other. */
+/**
+ * Tables without the arguments of `RUN` in front. Some of them occur several times in a script's
+ * arguments.
+ */
 const RELATIVE: ReadonlySet<string> = new Set([
   'KEY',
   'RUN',
@@ -200,7 +214,10 @@ const RELATIVE: ReadonlySet<string> = new Set([
   'HEARTBEAT_CALL',
 ]);
 
-/** The text of `lua/generated/positions.lua`. Lua counts from 1; `size` is the last place. */
+/**
+ * Returns the text of `lua/generated/positions.lua`. Lua counts from 1; `size` is the last
+ * position.
+ */
 export function positionsInLua(): string {
   const tables = Object.entries(POSITIONS).map(([table, names]) => {
     const before = RELATIVE.has(table) ? 0 : POSITIONS.RUN.length;

@@ -5,23 +5,23 @@ import { readTerms } from './terms-rules.js';
 type Period = NonNullable<AccountTerms['subscription']>;
 
 /**
- * Terms as the limit store keeps them: most of the text is the same for all accounts of a plan and
- * is kept once in a bucket.
+ * Terms in the form of the limit store. Most of the text is the same for all accounts of a plan and
+ * is stored once per bucket.
  */
 export interface StoredTerms {
-  /** Names the shared text by its content. */
+  /** Identifies the shared text by its content. */
   readonly id: string;
   readonly text: string;
   /**
-   * The running period and, after a `|`, the next one that is known: id, start and end in ms; empty
-   * without one.
+   * The running period and, after a `|`, the next known one: ID, start and end in ms. Empty without
+   * a period.
    */
   readonly period: string;
 }
 
 /**
- * What stands in a text for the next period, which is the account's own. Who takes it for one waits
- * for ever.
+ * Placeholder for the next period in the shared text, because that period belongs to the account.
+ * It never begins, so it has no effect if it is taken for a real period.
  */
 const NEXT_PERIOD: Period = { id: '-', start: 8.64e15, end: 8.64e15 };
 
@@ -33,8 +33,9 @@ export function storeTerms(terms: AccountTerms): StoredTerms {
 }
 
 /**
- * What {@link storeTerms} made; an empty text: billing has none. @throws SyntaxError for another
- * text
+ * Parses the result of {@link storeTerms}. An empty text means that billing has no terms.
+ *
+ * @throws SyntaxError for any other text
  */
 export function readStoredTerms(text: string, periods: string): AccountTerms {
   const terms = readTerms(text);
@@ -63,12 +64,13 @@ type KeyFacts = [
   capNanoUsd: number | null,
   allowedModels: string[] | null,
 ];
-/** What most keys are: at the end of a text it is left out. */
+/** Values that most keys have. They are omitted at the end of a text. */
 const USUAL: readonly unknown[] = [undefined, undefined, undefined, 'api', 'active', null, null, null];
 
 /**
- * A key's record without what its name says, without what most keys have alike, and of one that is
- * revoked for good without its models: their list may be long, and nobody asks for it.
+ * Shortens a key's record: without its own ID and without the values that most keys have. A key
+ * that is permanently revoked is stored without its models, because the list may be long and is not
+ * needed.
  */
 export function storeKey(record: KeyRecord): string {
   const { member, kind, digest, state, expiresAt, capNanoUsd, allowedModels, version } = record;
@@ -79,7 +81,7 @@ export function storeKey(record: KeyRecord): string {
   return JSON.stringify(facts.slice(0, unusual + 1));
 }
 
-/** What {@link storeKey} made. @throws SyntaxError for another text */
+/** Parses the result of {@link storeKey}. @throws SyntaxError for any other text */
 export function readStoredKey(text: string, account: string, key: string): KeyRecord {
   const facts = JSON.parse(text) as unknown[];
   const whole = [...facts, ...USUAL.slice(facts.length)] as KeyFacts;
@@ -88,10 +90,10 @@ export function readStoredKey(text: string, account: string, key: string): KeyRe
   return { account, key, member, kind, digest, state, expiresAt, capNanoUsd, allowedModels, version };
 }
 
-/** The versions of one account's records that the limit store was told. */
+/** The versions of one account's records that the limit store has received. */
 export type KeptRecords = BodyOf<typeof accountsUnchanged>['accounts'][number];
 
-/** @param fields of the account in Redis, all or some, with their texts */
+/** @param fields of the account in Redis, all or some of them, with their texts */
 export function keptRecords(
   account: string,
   version: number,
@@ -100,7 +102,8 @@ export function keptRecords(
   const records: KeptRecords = { account, version, keys: [], members: [] };
   for (const [field, text] of fields) {
     const id = field.slice(2);
-    // A key's mark stands before its version, a member's cap after it.
+    // In a key's field the epoch suffix comes before the version; in a member's field the cap comes
+    // after it.
     if (field.startsWith('k:')) records.keys.push({ id, version: Number(text.split(' ')[1]) });
     else if (field.startsWith('m:')) records.members.push({ id, version: Number(text.split(' ')[0]) });
   }

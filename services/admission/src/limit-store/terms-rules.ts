@@ -1,6 +1,6 @@
 import type { AccountTerms } from '@gateway/contracts/messages';
 
-/** An account of which billing has no terms (docs/behaviour.md#order-of-refusals). */
+/** Default terms of an account without terms from billing (docs/behaviour.md#order-of-refusals). */
 const TERMS_WITHOUT_PLAN: AccountTerms = {
   plan: null,
   requestsPerMinute: 60,
@@ -12,29 +12,31 @@ const TERMS_WITHOUT_PLAN: AccountTerms = {
 };
 
 /**
- * Terms as the limit store keeps them; empty: billing has none. Each account gets an object of its
- * own.
+ * Parses terms in the form of the limit store. Empty: billing has none. Returns a new object for
+ * each account.
  */
 export function readTerms(text: string): AccountTerms {
   return text === '' ? { ...TERMS_WITHOUT_PLAN } : (JSON.parse(text) as AccountTerms);
 }
 
-/** The playground's own minute (libs/contracts/specification/model-gateway-api.md#limits). */
+/**
+ * The playground's own per-minute limit (libs/contracts/specification/model-gateway-api.md#limits).
+ */
 export const PLAYGROUND_REQUESTS_PER_MINUTE = 10;
 
-/** A time span within which what was found at `now` stays true: [from, until). */
+/** A time span [from, until) within which a result for `now` stays valid. */
 export interface Validity {
   readonly from: number;
   readonly until: number;
 }
 
 /**
- * The terms of one time: `subscription` is the period that runs, and null exactly when no plan is
- * in force.
+ * The terms at one time. `subscription` is the running period; it is null exactly when no plan is
+ * in effect.
  */
 export type RunningTerms = Omit<AccountTerms, 'next' | 'withoutPlan'>;
 
-/** The terms that hold within [from, until). */
+/** The terms that apply within [from, until). */
 export interface TermsSpan extends Validity {
   readonly terms: RunningTerms;
 }
@@ -42,11 +44,13 @@ export interface TermsSpan extends Validity {
 const spansOfTerms = new WeakMap<AccountTerms, readonly TermsSpan[]>();
 
 /**
- * What holds at `now`, and how long. A period is in force from its start to its end, by Redis time
- * and whatever billing has said of it yet: the following one takes over at its own start, also when
- * the one before would still run, and between them there is no plan. The same terms give the same
- * objects.
- * @param now Redis time in ms. @throws RangeError for NaN
+ * Returns the terms in effect at `now`, and their time span. A period is in effect from its start
+ * to its end by Redis time, regardless of later messages from billing. The next period begins at
+ * its own start, even if the previous one would still run. Between periods no plan is in effect.
+ * The same terms return the same objects.
+ *
+ * @param now Redis time in ms.
+ * @throws RangeError for NaN
  */
 export function termsAt(known: AccountTerms, now: number): TermsSpan {
   let spans = spansOfTerms.get(known);
@@ -59,7 +63,7 @@ export function termsAt(known: AccountTerms, now: number): TermsSpan {
   return span;
 }
 
-/** Whether the plan pays for a model; `models` null means all. */
+/** Whether the plan includes a model. `models` null means all models. */
 export function planIncludes(terms: RunningTerms, model: string): boolean {
   return terms.models === null || terms.models.includes(model);
 }
@@ -68,14 +72,14 @@ export function intersect(one: Validity, other: Validity): Validity {
   return { from: Math.max(one.from, other.from), until: Math.min(one.until, other.until) };
 }
 
-/** All of time, in spans that follow each other. */
+/** Divides all time into consecutive spans. */
 function divide({ next, withoutPlan, ...current }: AccountTerms): TermsSpan[] {
   const nextStart = next?.subscription.start ?? Infinity;
   const spans = nextStart > 0 ? spansOf(current, withoutPlan, { from: 0, until: nextStart }) : [];
   return next === undefined ? spans : [...spans, ...spansOf(next, withoutPlan, { from: nextStart, until: Infinity })];
 }
 
-/** Before, in and after the period of the terms, as far as that lies within a span. */
+/** Returns the parts of a span before, within and after the period of the terms. */
 function spansOf(terms: RunningTerms, withoutPlan: AccountTerms['withoutPlan'], span: Validity): TermsSpan[] {
   const { plan, subscription } = terms;
   const { requestsPerMinute, concurrency } = withoutPlan ?? terms;

@@ -8,19 +8,24 @@ export const EPOCH_KEYS: readonly string[] = Array.from(
   (_unused, bucket) => bucketKeys(bucket).token,
 );
 
-/** Gives a bucket the epoch and the state `restoring`, where it has none of this run. */
+/**
+ * Builds the script that gives a bucket the epoch and the state `restoring`, if the bucket has no
+ * epoch of this run.
+ */
 export function restoreCall(bucket: number, token: string): ScriptCall {
   return callOf(bucket, { action: 'restore', token });
 }
 
-/** Opens a bucket that is being restored under this epoch. */
+/** Builds the script that opens a bucket that is being restored under this epoch. */
 export function openCall(bucket: number, token: string): ScriptCall {
   return callOf(bucket, { action: 'open', token });
 }
 
 /**
- * Gives all buckets the epoch and the state `restoring`.
- * @param staleBefore if one of this run was set at this time or later, epoch ms, all stay
+ * Builds the script that gives all buckets the epoch and the state `restoring`.
+ *
+ * @param staleBefore epoch ms; if an epoch of this run was set at this time or later, all stay
+ * unchanged
  */
 export function replaceCall(token: string, staleBefore: number): ScriptCall {
   return { script: 'replace', keys: EPOCH_KEYS, args: inOrder('REPLACE', { token, staleBefore }) };

@@ -6,22 +6,22 @@ import { heldCall, readHeldReply } from './read-script.js';
 import { bucketKeys } from '../limit-store/key-rules.js';
 import { AdmissionFault, type LimitStore, type Ports } from '../ports.js';
 
-/** What Redis has of one account. Amounts in nano-USD, counts in calls. */
+/** The Redis data of one account. Amounts in nano-USD, counts in calls. */
 export interface AccountDump {
   readonly loadedUnder: string | null;
   readonly slots: number;
   /**
-   * By row name; `session:<start>` counts the holds of a session. Rounded where a number is not
-   * exact.
+   * Held sums by balance name; `session:<start>` counts the holds of a session. Rounded if a number
+   * is not exact.
    */
   readonly held: Readonly<Record<string, number>>;
-  /** Settled rows; null was never written. */
+  /** Settled balances. Null: never written. */
   readonly rows: Readonly<Record<string, { readonly value: number | null; readonly version: number }>>;
   readonly session: number | null;
   readonly holds: readonly { readonly id: string; readonly hold: StoredHold; readonly template: HoldTemplate | null }[];
-  /** How many holds each shape is said to have. */
+  /** Stored number of holds for each template. */
   readonly templates: Readonly<Record<string, number>>;
-  /** Bytes of the largest field of each state, for the bound of docs/protocol.md#r14. */
+  /** Size of the largest field of each state, in bytes, for the bound in docs/protocol.md#r14. */
   readonly bytesOf: Readonly<Record<string, number>>;
 }
 
@@ -60,8 +60,9 @@ export async function readAccount(limitStore: LimitStore, account: string): Prom
 }
 
 /**
- * What the running calls of an account hold: slots, and nano-USD of its wallet.
- * @throws AdmissionFault while its bucket is not open: its calls are not all there yet
+ * Returns the slots and the nano-USD of the wallet that an account's running calls hold.
+ *
+ * @throws AdmissionFault while its bucket is not open, because its calls may be incomplete
  */
 export async function readHeld(
   { limitStore }: Pick<Ports, 'limitStore'>,

@@ -4,7 +4,7 @@ import { type ScriptCall, type ScriptReply, inOrder, timeOfReply } from '../limi
 import { type BucketKeys, accountKeys, keyField } from '../limit-store/key-rules.js';
 import { readStoredKey, readStoredTerms } from '../limit-store/stored-records-rules.js';
 
-/** The state that decides, read without taking anything. Amounts in nano-USD, counts in calls. */
+/** The state that decisions use, read without any change. Amounts in nano-USD, counts in calls. */
 export interface ReadState {
   readonly now: number;
   readonly token: string;
@@ -14,9 +14,9 @@ export interface ReadState {
   readonly terms: AccountTerms;
   readonly termsVersion: string;
   readonly loadedAt: number;
-  /** Start of the last opened session, null before the first. */
+  /** Start of the last opened session. Null before the first. */
   readonly session: number | null;
-  /** Rows by name: null was never written, undefined is not loaded. */
+  /** Balances by name. Null: never written; undefined: not loaded. */
   readonly rows: ReadonlyMap<string, number | null | undefined>;
 }
 
@@ -25,7 +25,7 @@ export type ReadOutcome =
   | { readonly kind: 'load'; readonly now: number; readonly needs: LoadNeeds }
   | { readonly kind: 'lost' | 'restoring' };
 
-/** Parts of a reply before the rows. */
+/** Number of reply values before the balances. */
 const FIXED = 13;
 
 export function readCall(keys: BucketKeys, account: string, key: string, rows: readonly string[]): ScriptCall {
@@ -36,7 +36,7 @@ export function readCall(keys: BucketKeys, account: string, key: string, rows: r
   };
 }
 
-/** What an account's holds add up to, whether it is loaded or not. */
+/** Builds the script that sums the holds of an account, whether it is loaded or not. */
 export function heldCall(keys: BucketKeys, account: string): ScriptCall {
   return {
     script: 'read',
@@ -50,7 +50,8 @@ function keysOf(keys: BucketKeys, account: string, key: string): string[] {
 }
 
 /**
- * Calls with a slot, and what they hold of the wallet in nano-USD; null unless the bucket is open.
+ * Returns the number of calls with a slot and the nano-USD of the wallet that they hold. Null
+ * unless the bucket is open.
  */
 export function readHeldReply(reply: ScriptReply): { slots: number; walletNanoUsd: number } | null {
   if (reply[0] !== 'open') return null;
@@ -59,8 +60,8 @@ export function readHeldReply(reply: ScriptReply): { slots: number; walletNanoUs
 }
 
 /**
- * A key's record as it is kept, loaded or not; null: it has expired, or the bucket is not open. The
- * other parameters are those of {@link readCall}.
+ * Returns the stored record of a key, loaded or not. Null if it has expired or the bucket is not
+ * open. The other parameters are those of {@link readCall}.
  */
 export function readKeptKey(reply: ScriptReply, account: string, key: string): KeyRecord | null {
   const text = reply[0] === 'open' ? reply[6] : undefined;

@@ -11,8 +11,8 @@ import type { FoundRoute } from '../records/record-cache.js';
 import { AdmissionFault } from '../ports.js';
 
 /**
- * A question of the model list or the usage endpoint: only key and account can refuse, nothing is
- * counted.
+ * A request for the model list or the usage endpoint. Only the key and the account can cause a
+ * refusal, and nothing is counted.
  */
 export interface ReadQuestion {
   readonly id: string;
@@ -31,24 +31,27 @@ export interface Authorized {
 }
 
 /**
- * A row of a running period; one that began after the account was loaded starts at 0
- * (docs/protocol.md#r13).
+ * A balance of a running period. If the period began after the account was loaded, the balance
+ * starts at 0 (docs/protocol.md#r13).
  */
 export interface PeriodRow {
   readonly row: string;
   readonly start: number;
 }
 
-/** Rows that an answer needs; asked again when the terms or the time name others. */
+/**
+ * Returns the balances that an answer needs. Called again if the terms or the time require others.
+ */
 export type RowsOf = (state: ReadState) => readonly PeriodRow[];
 
 const WALLET: PeriodRow = { row: WALLET_ROW, start: 0 };
 const ATTEMPTS_MAX = 8;
 
 /**
- * The state under which the next call of these digests would be decided, with the rows that
- * `rowsOf` names.
- * @param code of the fault when the state cannot be had; a key that cannot be looked up is
+ * Returns the state that the next call with these digests would be decided with, including the
+ * balances that `rowsOf` names.
+ *
+ * @param code of the fault when the state is not available; a failed key look-up gives
  * `lookup_failed`
  */
 export async function readState(
@@ -105,7 +108,7 @@ async function readUntilLoaded(
   throw new AdmissionFault('admission_error', 'the state could not be read');
 }
 
-/** What the key's record and the account's state refuse. */
+/** Returns the refusal that follows from the key's record or the account's state. */
 function refuse(state: ReadState, digests: readonly string[]): { row: number; facts: RefusalFacts } | null {
   const { keyRank, facts } = prepareOpen(digests, state, state.now);
   if (keyRank !== 0) return { row: keyRank, facts };
@@ -116,7 +119,7 @@ function loadNeeds(state: ReadState, key: boolean, rows: readonly string[]) {
   return { token: state.token, caughtUp: state.caughtUp, account: false, key, rows, startedAt: state.now };
 }
 
-/** What decides which models a key is shown (docs/behaviour.md#models). */
+/** Returns the data that decide which models a key can see (docs/behaviour.md#models). */
 export async function authorize(
   decider: Decider,
   question: ReadQuestion,

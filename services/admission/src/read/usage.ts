@@ -14,7 +14,7 @@ import { type RunningTerms, termsAt } from '../limit-store/terms-rules.js';
 import type { Decider } from '../records/load-account.js';
 import { type PeriodRow, type ReadQuestion, readState } from './read-state.js';
 
-/** The settled numbers of the state that decides, without holds (docs/behaviour.md#usage). */
+/** Returns the settled numbers that decisions use, without holds (docs/behaviour.md#usage). */
 export async function usage(decider: Decider, question: ReadQuestion): Promise<AnswerBodyOf<typeof admissionUsage>> {
   const read = await readState(decider, question, neededRows, 'usage_unavailable');
   if (read.kind !== 'authorized') return read;
@@ -87,7 +87,10 @@ function usedIn(state: ReadState, window: Window): number {
   return state.rows.get(row) ?? 0;
 }
 
-/** The row of the running period and when that began; no row while no session is open. */
+/**
+ * Returns the balance of the running period and the period's start. No balance while no session is
+ * open.
+ */
 function periodOf(state: ReadState, { type, unit }: Window): { row: string | null; start: number } {
   switch (type) {
     case 'session_5h': {

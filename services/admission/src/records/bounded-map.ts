@@ -1,12 +1,12 @@
 interface Entry<V> {
   value: V;
-  /** Since it was last passed over. */
+  /** Whether it was used since the eviction last skipped it. */
   isUsed: boolean;
 }
 
 /**
- * A map that forgets an entry that was not used lately when it holds more than `entriesMax`. Use
- * only marks an entry: to move it to the end at each use would make the map a new table again and
+ * A map that evicts an entry without recent use when it holds more than `entriesMax`. A use only
+ * sets a flag: moving the entry to the end at each use would rebuild the map's table again and
  * again (see EphemeralMap).
  */
 export class BoundedMap<K, V> {
@@ -41,8 +41,8 @@ export class BoundedMap<K, V> {
   }
 
   /**
-   * The oldest that was not used since it was passed over last; those that were go to the end, so
-   * that it comes to one.
+   * Evicts the oldest entry that was not used since it was last skipped. Used entries are moved to
+   * the end, so the loop finds an unused one.
    */
   #forgetOne(): void {
     for (const [key, entry] of this.#entries) {

@@ -4,9 +4,10 @@ import type { Decider } from './load-account.js';
 import type { FoundRoute, KeyReference, RecordCache } from './record-cache.js';
 
 /**
- * Where the digests lead: this process, then Redis, then the owner of keys. Null: to no key. That
- * is remembered in Redis for some seconds, where a route that is written takes its place at once,
- * for all replicas. @throws AdmissionFault `lookup_failed` when it cannot be known
+ * Finds the key of the digests in this process, then in Redis, then at the owner of keys. Returns
+ * null if they belong to no key. Redis remembers that for some seconds for all replicas; writing a
+ * key reference replaces it at once.
+ * @throws AdmissionFault `lookup_failed` when the key cannot be looked up
  */
 export async function findRoute(
   { ports, cache, routing }: Pick<Decider, 'ports' | 'cache' | 'routing'>,
@@ -38,7 +39,7 @@ async function lookUp(
   return { keyReference, fresh: true };
 }
 
-/** The route that Redis has, without asking the owner. */
+/** Returns the key reference in Redis, without a request to the owner. */
 export async function storedRoute(
   limitStore: Ports['limitStore'],
   cache: RecordCache,
@@ -60,7 +61,7 @@ function readRoute(
   return null;
 }
 
-/** A key that its owner does not know is forgotten everywhere. */
+/** Removes the references of a key that its owner does not know, in this process and in Redis. */
 export async function evictKeyReference(
   limitStore: Ports['limitStore'],
   cache: RecordCache,
@@ -73,8 +74,7 @@ export async function evictKeyReference(
 }
 
 /**
- * What the owner of keys says of a key leads there from now on, in the place of what was remembered
- * of its digest.
+ * Stores the owner's key references. They replace everything that was remembered about the digests.
  */
 export async function tellRoutes(
   limitStore: Ports['limitStore'],

@@ -6,12 +6,14 @@ import type { KeyUses } from '../uses/key-uses.js';
 import type { RefusedCalls } from '../uses/refused-calls.js';
 import type { FoundRoute, KeyReference, RecordCache } from './record-cache.js';
 
-/** What one decision lacks. `startedAt`: Redis time in ms before anything was asked. */
+/**
+ * The records that one decision lacks. `startedAt`: Redis time in ms before anything was requested.
+ */
 export interface LoadRequest extends LoadNeeds {
   readonly startedAt: number;
 }
 
-/** Rows asked for in one load; a decision needs at most 16. */
+/** Balances in one load. A decision needs at most 16. */
 const ROWS_MAX = 100;
 
 interface MergedRequest {
@@ -27,13 +29,13 @@ interface MergedRequest {
 interface Flight {
   readonly request: MergedRequest;
   readonly running: Promise<ReadonlySet<string>>;
-  /** What came while it ran; flown together afterwards. */
+  /** Requests that arrived during the load. They are loaded together afterwards. */
   next: { readonly request: MergedRequest; readonly done: Promise<ReadonlySet<string>> } | null;
 }
 
 /**
- * Loads what decisions lack from the owners (docs/protocol.md#r11). One load of an account is in
- * flight; what comes meanwhile is joined into the next one.
+ * Loads missing records from the owners (docs/protocol.md#r11). Each account has at most one load
+ * in flight; requests that arrive in the meantime are merged into the next load.
  */
 export class AccountLoader {
   readonly #flights = new Map<string, Flight>();
@@ -41,8 +43,9 @@ export class AccountLoader {
   constructor(private readonly ports: Pick<Ports, 'limitStore' | 'owners'>) {}
 
   /**
-   * Resolves when the load has been written, or was void (the decision is made again and says what
-   * is still missing). The answer names the keys that their owner does not know.
+   * Resolves when the load was written or was void. (In the second case the repeated decision finds
+   * what is still missing.) Returns the keys that their owner does not know.
+   *
    * @throws AdmissionFault `lookup_failed` (accounts) or `admission_error` (billing, Redis)
    */
   load(keyReference: KeyReference, request: LoadRequest): Promise<ReadonlySet<string>> {
@@ -126,7 +129,7 @@ export class AccountLoader {
   async #askBilling({ keyReference, rows, caughtUp }: MergedRequest) {
     try {
       const names = [...rows].slice(0, ROWS_MAX);
-      // Until billing has once caught up since the token was set, what it says may lack events of
+      // Until billing has caught up once since the epoch was set, its answers may lack events of
       // the lost limit store.
       return await this.ports.owners.loadBalances({
         account: keyReference.account,
@@ -141,7 +144,7 @@ export class AccountLoader {
   }
 }
 
-/** Whether a load that is in flight brings all that another one asks for. */
+/** Whether a load in flight covers everything in another request. */
 function covers(flying: MergedRequest, wanted: MergedRequest): boolean {
   return (
     flying.token === wanted.token &&
@@ -152,8 +155,8 @@ function covers(flying: MergedRequest, wanted: MergedRequest): boolean {
 }
 
 /**
- * Adds a request to one that waits; the earliest start counts, as what is read must not be older
- * than it says.
+ * Merges a request into a waiting one. The earliest start counts, because the data must not be
+ * older than the stated start.
  */
 function mergeRequest(into: MergedRequest | null, keyReference: KeyReference, request: LoadRequest): MergedRequest {
   const merged = into ?? {
@@ -173,21 +176,21 @@ function mergeRequest(into: MergedRequest | null, keyReference: KeyReference, re
   return merged;
 }
 
-/** What the decisions of one process share. */
+/** Objects that all decisions of a process share. */
 export interface Decider {
   readonly ports: Ports;
   readonly cache: RecordCache;
   readonly uses: Pick<KeyUses, 'note'>;
   readonly refused: Pick<RefusedCalls, 'note'>;
   readonly loader: AccountLoader;
-  /** Look-ups of digests and of records that are under way. */
+  /** Look-ups of digests and records in progress. */
   readonly routing: SingleFlight<FoundRoute | null>;
   readonly populating: SingleFlight<boolean>;
-  /** Told of each bucket that has no token, or whose calls are being asked for. */
+  /** Called for each bucket without an epoch, and for each bucket that is restoring. */
   readonly noticeLoss: (bucket: number) => void;
 }
 
-/** Loads of accounts from their owners, by how they ended. */
+/** Loads of accounts from their owners, by outcome. */
 export const loadsTotal = counter('gateway_admission_loads_total', 'Loads of an account from its owners', {
   outcome: ['loaded', 'void', 'accounts_failed', 'billing_failed'],
 });

@@ -4,14 +4,16 @@ import type { Decider } from './load-account.js';
 import type { KeyReference } from './record-cache.js';
 
 /**
- * Each round brings something that was missing; more rounds than things to be missing mean a fault.
+ * Each attempt loads something that was missing. More attempts than there are things to load
+ * indicate a fault.
  */
 const ATTEMPTS_MAX = 8;
 
 /**
- * Brings the records of key and account to this process, loading them into the limit store if they
- * are not there. False: the owner knows no such key. Everybody who needs the same records waits for
- * one look-up.
+ * Reads the records of a key and its account into this process, and loads them into the limit store
+ * if they are missing there. Returns false if the owner knows no such key. Concurrent callers for
+ * the same key share one look-up.
+ *
  * @throws AdmissionFault
  */
 export function populateAccount(decider: Decider, keyReference: KeyReference): Promise<boolean> {
@@ -23,8 +25,8 @@ export function populateAccount(decider: Decider, keyReference: KeyReference): P
 }
 
 /**
- * The loaded state of an account with these rows as far as they are there; null when the owner
- * knows no such key.
+ * Returns the loaded state of an account with those of the named balances that exist, or null when
+ * the owner knows no such key.
  */
 export async function readLoaded(
   decider: Decider,

@@ -5,7 +5,9 @@ import { bucketKeys } from '../limit-store/key-rules.js';
 import type { CachedAccount } from '../admit/prepare-call-rules.js';
 import { BoundedMap } from './bounded-map.js';
 
-/** Which account and key a digest leads to: a route, never a decision. */
+/**
+ * The account and key that a digest belongs to. It only finds records and never decides anything.
+ */
 export interface KeyReference {
   readonly account: string;
   readonly key: string;
@@ -14,7 +16,7 @@ export interface KeyReference {
 
 export interface FoundRoute {
   readonly keyReference: KeyReference;
-  /** The owner of keys named it just now: its digest is the key's current one. */
+  /** The owner of keys has just returned it, so its digest is the key's current one. */
   readonly fresh: boolean;
 }
 
@@ -23,8 +25,8 @@ const KEYS_MAX = 50_000;
 const ACCOUNTS_MAX = 50_000;
 
 /**
- * What this process remembers. Each decision verifies it by version, so it may be old but never
- * wrong.
+ * Records that this process remembers. Each decision verifies their versions, so they may be old
+ * but never wrong.
  */
 export class RecordCache {
   readonly #routes = new BoundedMap<string, KeyReference>(ROUTES_MAX);
@@ -49,7 +51,7 @@ export class RecordCache {
     this.#routes.delete(digest);
   }
 
-  /** Null unless both records are known. */
+  /** Returns null unless both records are cached. */
   account(keyReference: KeyReference): CachedAccount | null {
     const key = this.#keys.get(keyReference.key);
     const terms = this.#terms.get(keyReference.account);
@@ -58,7 +60,8 @@ export class RecordCache {
 
   keepAccount(keyReference: KeyReference, key: KeyRecord, terms: AccountTerms, termsVersion: string): void {
     this.#keys.set(keyReference.key, key);
-    // The same object for the same version: what is computed of it once is kept with it.
+    // Keeps the object while the version stays the same, because computed values are cached with
+    // it.
     if (this.#terms.get(keyReference.account)?.version !== termsVersion) {
       this.#terms.set(keyReference.account, { terms, version: termsVersion });
     }

@@ -6,12 +6,12 @@ import type { Ports } from '../ports.js';
 import { IDS_MAX, recordExpired } from '../sweep/ask-ledger.js';
 
 /**
- * Sees to it that calls of edges that are gone have a record, though a loss of the limit store took
- * their holds, and then deletes what the stream keeps of these edges (docs/protocol.md#r12). Every
- * replica does it: each step is repeatable.
+ * Records the calls of edges that are gone as expired, if a loss of the limit store deleted their
+ * holds, and then deletes the heartbeats of these edges from the stream (docs/protocol.md#r12).
+ * Every replica does this; each step is repeatable.
  */
 export class GoneEdges {
-  /** Edges that were gone at the last look, and the position of their last heartbeat. */
+  /** Edges that were gone at the last check, and the position of their last heartbeat. */
   #before: ReadonlyMap<string, number> = new Map();
   #background: Background | null = null;
 
@@ -28,9 +28,9 @@ export class GoneEdges {
   }
 
   /**
-   * Takes up edges that were gone at the look before too, without a heartbeat since: after an
-   * outage of the bus all edges seem to be gone, for a moment. Rejects when the bus or billing does
-   * not answer.
+   * Processes edges that were also gone at the previous check and have sent no heartbeat since:
+   * after an outage of the bus all edges seem to be gone for a moment. Rejects when the bus or
+   * billing does not respond.
    */
   async look(): Promise<void> {
     const before = this.#before;
@@ -48,11 +48,14 @@ export class GoneEdges {
     for (const [edge, sequence] of gone) if (before.get(edge) === sequence) await this.#settle(edge, sequence);
   }
 
-  /** Deletes when the ledger knows all calls. What it does not know yet is asked again. */
+  /**
+   * Deletes the heartbeats when the ledger knows all calls. Otherwise the next check queries it
+   * again.
+   */
   async #settle(edge: string, sequence: number): Promise<void> {
     const { edges } = this.ports;
     const [last] = lastHeartbeats(await edges.lastHeartbeats(edge));
-    // It was heard meanwhile.
+    // The edge has sent a heartbeat in the meantime.
     if (last?.sequence !== sequence) return;
     const dueMs = last.storedAtMs + this.ports.durations.expiryMs;
     let unknown = 0;
@@ -63,8 +66,8 @@ export class GoneEdges {
   }
 
   /**
-   * Records as expired what has no record though everything is settled that was stored until then.
-   * Resolves with how many calls had none.
+   * Records calls as expired if the ledger has no record of them and billing has settled all events
+   * stored until then. Resolves with the number of calls without a record.
    */
   async #expire(account: string, calls: readonly HeartbeatCall[], dueMs: number): Promise<number> {
     let unknown = 0;

@@ -17,16 +17,18 @@ import { holdCalls } from '../heartbeats/hold-calls.js';
 import type { RecordCache } from '../records/record-cache.js';
 import { AdmissionFault, type Ports } from '../ports.js';
 
-/** How often edges are asked to report (docs/protocol.md#r12), and at once for every new token. */
+/**
+ * Interval of resync requests to edges (docs/protocol.md#r12). A new epoch triggers one at once.
+ */
 const REPORT_MS = 300;
 /**
- * How soon after a report the heartbeats are looked at; then after twice the time each, and at the
- * latest with the next report.
+ * Delay between a resync request and the first read of the heartbeats. It doubles for each further
+ * read, up to the next request.
  */
 const LOOK_FIRST_MS = 20;
-/** A replica that restores and falls silent keeps the others waiting for so long. */
+/** The other replicas wait this long for a replica that restores and falls silent. */
 const LEASE_MS = 2_000;
-/** After so long a silent edge counts with its last heartbeat. */
+/** After this time the recovery uses the last heartbeat of a silent edge. */
 const WAIT_MAX_MS = 12_000;
 
 interface Restoring {
@@ -36,19 +38,19 @@ interface Restoring {
 }
 
 /**
- * Gives lost buckets a new token and opens them when every live edge has said what it runs
- * (docs/protocol.md#r12). One replica does it, by a lease, and the others wait. That two do it at
- * once does no harm: each step is repeatable.
+ * Gives lost buckets a new epoch and opens them when every live edge has reported its running calls
+ * (docs/protocol.md#r12). One replica holds a lease for this and the others wait. It is harmless if
+ * two replicas do it at the same time, because each step is repeatable.
  */
 export class Recovery {
   readonly #noticed = new Set<number>();
   readonly #restoring = new Map<number, Restoring>();
-  /** Monotonic milliseconds of this process; -Infinity: a token was set since. */
+  /** Monotonic milliseconds; -Infinity if an epoch was set since. */
   #reportedAt = -Infinity;
   #isRestorer = false;
   /**
-   * The heartbeats as they were read last; null: not since a token was set. They are read again
-   * when every edge that has not reported in them has sent another one.
+   * The heartbeats at the last read; null if an epoch was set since. They are read again when every
+   * edge that had not reported by then has sent another heartbeat.
    */
   #read: readonly LastHeartbeat[] | null = null;
   #stopped = false;
@@ -59,13 +61,13 @@ export class Recovery {
   constructor(
     private readonly ports: Ports,
     private readonly cache: RecordCache,
-    /** Told of buckets that this replica has opened. */
+    /** Called with the buckets that this replica has opened. */
     private readonly onOpened: (buckets: readonly number[]) => void = () => undefined,
   ) {}
 
   /**
-   * Takes up buckets that were found without a token or restoring. Returns at once: whether that
-   * was news.
+   * Adds a bucket that was found without an epoch or restoring. Returns at once, with whether the
+   * bucket was new.
    */
   notice(bucket: number): boolean {
     if (this.#stopped || this.#restoring.has(bucket) || this.#noticed.has(bucket)) return false;
@@ -74,12 +76,12 @@ export class Recovery {
     return true;
   }
 
-  /** Tries again now what could not be done. */
+  /** Retries at once. */
   goOn(): void {
     this.#background.wake();
   }
 
-  /** Buckets that are not open yet, as far as this process knows. */
+  /** Number of buckets that are not open yet, as far as this process knows. */
   pending(): number {
     return this.#noticed.size + this.#restoring.size;
   }
@@ -89,9 +91,9 @@ export class Recovery {
     await this.#background.stop();
   }
 
-  /** Resolves with the milliseconds until the next look; Infinity: when a bucket is noticed. */
+  /** Resolves with the milliseconds until the next run; Infinity: when a bucket is noticed. */
   async #work(): Promise<number> {
-    // A sweep notices all buckets of a lost limit store in one turn.
+    // A sweep notices all buckets of a lost limit store in one tick.
     await new Promise((resolve) => setImmediate(resolve));
     if (this.pending() === 0) return Infinity;
     const asks = !this.#isRestorer || this.#noticed.size > 0 || this.#isReportDue();
@@ -101,14 +103,14 @@ export class Recovery {
   }
 
   /**
-   * Sets a token where there is none; takes over what another replica began, has finished, or had
-   * to begin anew. Edges must never be told a token that another one has followed.
+   * Sets an epoch where there is none, and adopts the epochs that other replicas have set or
+   * completed. Edges must never receive an epoch that has already been replaced.
    */
   async #begin(): Promise<void> {
     const found = this.#noticed.size;
     const buckets = [...this.#noticed, ...this.#restoring.keys()];
     const { limitStore, edges, replica, log } = this.ports;
-    // Without the bus nothing can be restored, and nobody must be kept from it.
+    // Without the bus nothing can be restored, so this replica must not take the lease.
     const listens = edges.listens();
     const calls = buckets.map((bucket) => restoreCall(bucket, limitStore.newEpoch()));
     const leaseArgs = inOrder('LEASE', { replica, leaseMs: LEASE_MS });
@@ -124,7 +126,7 @@ export class Recovery {
     if (found > 0) log.info({ buckets: found }, 'buckets are being restored');
   }
 
-  /** A bucket that another replica began to restore has waited already. */
+  /** A bucket whose restore another replica started has already waited since then. */
   #follow(bucket: number, [, now, token = '', begunAt]: ScriptReply): void {
     if (this.#restoring.get(bucket)?.token === token) return;
     const waitedMs = Math.max(0, Number(now) - Number(begunAt));
@@ -133,7 +135,7 @@ export class Recovery {
     this.#read = null;
   }
 
-  /** @param asks the tokens have just been looked at, so that edges may be told them */
+  /** @param asks the epochs have just been read, so edges may receive them */
   async #advance(asks: boolean): Promise<void> {
     if (this.#restoring.size === 0) return;
     const { edges, clock, durations } = this.ports;
@@ -150,7 +152,7 @@ export class Recovery {
     if (ready.length > 0) await this.#open(new Map(ready), notGone);
   }
 
-  /** Whether what edges have sent since the last reading may open a bucket. */
+  /** Whether the heartbeats since the last read may allow a bucket to open. */
   async #isWorthReading(): Promise<boolean> {
     if (this.#read === null || [...this.#restoring.values()].some((one) => this.#hasWaited(one))) return true;
     const read = new Map(this.#read.map((heartbeat) => [heartbeat.edge, heartbeat]));
@@ -177,8 +179,9 @@ export class Recovery {
   }
 
   /**
-   * Holds what all edges run, dead ones too, then opens. Of an edge that is gone nothing is held:
-   * an account admits nothing before billing has settled everything that was stored.
+   * Creates the holds of all edges' calls, including edges that are dead, then opens the buckets.
+   * No holds are created for an edge that is gone: an account admits nothing until billing has
+   * settled all stored events.
    */
   async #open(ready: ReadonlyMap<number, Restoring>, heartbeats: readonly LastHeartbeat[]): Promise<void> {
     const failed = new Set<number>();
@@ -198,8 +201,8 @@ export class Recovery {
       const reply = replies[index];
       if (reply === undefined || reply instanceof AdmissionFault) continue;
       this.#restoring.delete(bucket);
-      // Lost again, or restored anew by another replica under another token, or another server's:
-      // from the beginning.
+      // The bucket was lost again, or another replica or server has given it another epoch. Its
+      // recovery starts again.
       if (reply[0] === 'open' && reply[2] === token) opened.push(bucket);
       else this.#noticed.add(bucket);
     }
@@ -215,7 +218,7 @@ export class Recovery {
   }
 }
 
-/** @throws AdmissionFault when there is none */
+/** @throws AdmissionFault when there is no reply */
 function replyOf(reply: ScriptReply | AdmissionFault | undefined): ScriptReply {
   if (reply === undefined || reply instanceof AdmissionFault) throw reply ?? new Error('no reply');
   return reply;

@@ -7,33 +7,40 @@ import type { ScriptCall, ScriptReply } from '../limit-store/script-rules.js';
 import { AdmissionFault } from '../ports.js';
 import type { Ports } from '../ports.js';
 
-/** Accounts that one script looks at: about a millisecond of Redis. */
+/** Accounts in one script: about a millisecond of Redis time. */
 const SCRIPT_ACCOUNTS = 25;
-/** Scripts in one pipeline: a sweep waits for so many at most. */
+/** Scripts in one pipeline. A sweep waits for at most this many. */
 const SCRIPTS_MAX = 4;
 /**
- * A question is well below the largest message of the bus (1 MB), which the parts of one script
- * fit into in any case.
+ * Maximum size of a request. It is well below the largest bus message (1 MB), and the parts of one
+ * script always fit.
  */
 const QUESTION_BYTES_MAX = 600_000;
-/** Of an account in a question, and of a name with its version, beside the texts themselves. */
+/**
+ * Bytes per account in a request, and per name with its version, in addition to the texts
+ * themselves.
+ */
 const FRAME_BYTES = 30;
 
-/** What has become of some accounts. What is in none of these was not kept, or is loaded again. */
+/**
+ * Results for a group of accounts. Accounts in none of these counts were not kept or are loaded
+ * again.
+ */
 export interface Confirmed {
   confirmed: number;
-  /** An owner says so, or the limit store. */
+  /** An owner or the limit store reported a difference. */
   changed: number;
-  /** Too large, or not answered in time: not known. */
+  /** Too large, or no response in time, so their state is unknown. */
   left: number;
-  /** Buckets that have been lost again. */
+  /** Buckets that were lost again. */
   readonly closed: Set<number>;
 }
 
 /**
- * Confirms those of the accounts that were kept and that both owners know as they are kept
- * (docs/protocol.md#r12). May be repeated: what is confirmed is loaded.
- * @throws Error when Redis or an owner does not answer
+ * Confirms those of the accounts that were kept and whose data are the same at both owners
+ * (docs/protocol.md#r12). Repeatable: a confirmed account counts as loaded.
+ *
+ * @throws Error when Redis or an owner does not respond
  */
 export async function confirmAccounts(
   { limitStore, owners }: Pick<Ports, 'limitStore' | 'owners'>,
@@ -63,7 +70,7 @@ export async function confirmAccounts(
   return result;
 }
 
-/** What Redis has of these accounts, bucket by bucket, where there is anything to be confirmed. */
+/** Returns the data of these accounts in Redis by bucket, if there is anything to confirm. */
 async function keptGroups(
   limitStore: Ports['limitStore'],
   accounts: readonly string[],
@@ -87,7 +94,10 @@ async function keptGroups(
   });
 }
 
-/** In the order of the calls. @throws AdmissionFault when one of them could not run */
+/**
+ * Returns replies in the order of the calls.
+ * @throws AdmissionFault when one of them could not run
+ */
 async function runInParts(limitStore: Ports['limitStore'], calls: readonly ScriptCall[]): Promise<ScriptReply[]> {
   const replies: ScriptReply[] = [];
   for (let from = 0; from < calls.length; from += SCRIPTS_MAX) {
@@ -99,7 +109,7 @@ async function runInParts(limitStore: Ports['limitStore'], calls: readonly Scrip
   return replies;
 }
 
-/** Groups that fit into one question to each owner. */
+/** Groups that fit into one request to each owner. */
 function questionsOf(groups: readonly KeptGroup[]): KeptGroup[][] {
   const questions: KeptGroup[][] = [];
   let [bytes, accounts] = [Infinity, 0];

@@ -4,10 +4,10 @@ import { POSITIONS, type ScriptCall, type ScriptReply, inOrder, timeOfReply } fr
 import { bucketKeys, ownKeys } from '../limit-store/key-rules.js';
 import { type KeptRecords, keptRecords } from '../limit-store/stored-records-rules.js';
 
-/** What billing is asked of one account. */
+/** Data of one account in a request to billing. */
 export type KeptBalances = BodyOf<typeof billingUnchanged>['accounts'][number];
 
-/** An account that the limit store has kept through a loss of its epoch. */
+/** An account that the limit store kept through a loss of its epoch. */
 export interface KeptAccount {
   readonly account: string;
   readonly summary: string;
@@ -15,14 +15,14 @@ export interface KeptAccount {
   readonly records: KeptRecords;
 }
 
-/** Accounts of one bucket, with what one script has told of them. */
+/** Accounts of one bucket, as returned by one script. */
 export interface KeptGroup {
   readonly bucket: number;
   readonly token: string;
   /** Redis time of the summaries, ms. */
   readonly startedAt: number;
   readonly kept: readonly KeptAccount[];
-  /** Accounts with too many parts. */
+  /** Number of accounts with too many parts. */
   readonly large: number;
 }
 
@@ -33,7 +33,7 @@ export function summaryCall(bucket: number, accounts: readonly string[]): Script
   return { script: 'summary', keys: keysOf(bucket, accounts), args: [] };
 }
 
-/** Null: the bucket has been lost again. */
+/** Returns null if the bucket was lost again. */
 export function readSummaryReply(bucket: number, accounts: readonly string[], reply: ScriptReply): KeptGroup | null {
   if (reply[0] !== 'open') return null;
   const summaries = reply.slice(REPLY_FIXED);
@@ -68,7 +68,7 @@ function readSummary(account: string, summary: string): KeptAccount {
   };
 }
 
-/** @param versions of those accounts that are confirmed, in the snapshot that billing has read */
+/** @param versions of the confirmed accounts, in the snapshot that billing has read */
 export function confirmCall(
   { bucket, token, startedAt, kept }: KeptGroup,
   ledgerEpoch: string,
@@ -94,7 +94,9 @@ export function confirmCall(
   };
 }
 
-/** How many accounts a reply confirms and how many it does not; null: it came too late. */
+/**
+ * Returns how many accounts a reply confirms and how many it does not. Null if it came too late.
+ */
 export function readConfirmReply(reply: ScriptReply): { confirmed: number; changed: number } | null {
   if (reply[0] !== 'open') return null;
   const confirmed = reply.filter((text) => text === 'confirmed').length;

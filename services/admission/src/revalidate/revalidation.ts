@@ -3,27 +3,27 @@ import { type RetryOptions, counter, groupBy, retry } from '@gateway/service-kit
 import type { Ports } from '../ports.js';
 import { confirmAccounts } from './confirm-accounts.js';
 
-/** Accounts in one batch, whose replies take this process a few milliseconds. */
+/** Accounts in one batch. Processing its replies takes some milliseconds. */
 const BATCH_ACCOUNTS = 250;
-/** Batches under way. */
+/** Batches in progress. */
 const BATCHES_AT_ONCE = 2;
-/** Accounts that are looked for before some of them are confirmed: many in each bucket. */
+/** Accounts that are collected before confirming begins, so that each bucket has many of them. */
 const GATHERED_MAX = 10_000;
-/** After so long a walk ends wherever it is. */
+/** Maximum duration of a scan. It then ends wherever it is. */
 const WALK_MS_MAX = 300_000;
 /**
- * Tries of a batch, over half a minute: billing may have to settle first what was stored. The walk
- * ends with a batch that failed in all of them.
+ * Attempts per batch, over half a minute, because billing may have to settle stored events first.
+ * If all attempts of a batch fail, the scan ends.
  */
 const TRIES: Omit<RetryOptions, 'signal'> = { attemptsMax: 8, baseMs: 500, maxMs: 8_000, random: () => Math.random() };
 
 /**
- * Confirms, after buckets got a new epoch, the accounts that Redis kept, so that they need no load
- * (docs/protocol.md#r12). It is only ever an acceleration: nothing waits for it, and an account
- * that it leaves is loaded at its first call.
+ * After buckets received a new epoch, confirms the accounts that Redis kept, so that they need not
+ * be loaded (docs/protocol.md#r12). This is only an optimization: nothing waits for it, and an
+ * unconfirmed account is loaded at its first call.
  */
 export class Revalidation {
-  /** Buckets that have been opened since a walk began. */
+  /** Buckets that were opened since the scan began. */
   #opened = new Set<number>();
   #walking: Promise<void> | null = null;
   #ending = new AbortController();
@@ -34,14 +34,14 @@ export class Revalidation {
     private readonly tries: Omit<RetryOptions, 'signal'> = TRIES,
   ) {}
 
-  /** Takes up buckets that this replica has just opened. Returns at once. */
+  /** Adds buckets that this replica has just opened. Returns at once. */
   opened(buckets: readonly number[]): void {
     if (this.#isStopped) return;
     for (const bucket of buckets) this.#opened.add(bucket);
     if (buckets.length > 0) this.#walking ??= this.#walkAll().finally(() => (this.#walking = null));
   }
 
-  /** Resolves when nothing is under way. */
+  /** Resolves when no scan is in progress. */
   async idle(): Promise<void> {
     await this.#walking;
   }
@@ -53,7 +53,7 @@ export class Revalidation {
   }
 
   async #walkAll(): Promise<void> {
-    // All buckets that are opened in one turn are one walk.
+    // All buckets that are opened in one tick share one scan.
     await Promise.resolve();
     while (this.#opened.size > 0 && !this.#isStopped) {
       const buckets = this.#opened;
@@ -63,7 +63,7 @@ export class Revalidation {
     }
   }
 
-  /** Never rejects: what it does not come to is left. */
+  /** Never rejects. Accounts that it does not reach stay unconfirmed. */
   async #walk(buckets: Set<number>): Promise<void> {
     const { clock, log } = this.ports;
     const begunAt = clock.monotonic();
@@ -93,7 +93,7 @@ export class Revalidation {
     else if (counts.confirmed + counts.changed + counts.left > 0) log.info(facts, 'kept accounts were confirmed');
   }
 
-  /** Accounts of these buckets, until there are none or the walk ends. */
+  /** Yields accounts of these buckets until there are none left or the scan ends. */
   async *#batches(buckets: ReadonlySet<number>): AsyncGenerator<string[], void> {
     let cursor: string | null = null;
     let found: string[] = [];
@@ -104,7 +104,7 @@ export class Revalidation {
       cursor = step.cursor;
       found.push(...step.accounts.filter((account) => buckets.has(bucketOfAccount(account))));
       if (found.length < GATHERED_MAX && cursor !== '0') continue;
-      // Those of one bucket together: a script sees one bucket.
+      // Groups the accounts by bucket, because a script sees one bucket.
       const byBucket = [...groupBy(found, bucketOfAccount)].sort(([bucket], [other]) => bucket - other);
       found = byBucket.flatMap(([, accounts]) => accounts);
       for (let at = 0; at < found.length && !isOver(); at += BATCH_ACCOUNTS) yield found.slice(at, at + BATCH_ACCOUNTS);
@@ -117,7 +117,7 @@ export class Revalidation {
   }
 }
 
-/** Accounts that the limit store had kept through a loss of its epoch, by what became of them. */
+/** Accounts that the limit store kept through a loss of its epoch, by outcome. */
 export const revalidated = counter(
   'gateway_admission_revalidated_total',
   'Accounts that were kept through a loss of the limit store: confirmed at once, or loaded at their first call',

@@ -6,7 +6,7 @@ import type { Ports } from '../ports.js';
 import { scanBuckets } from './scan-buckets.js';
 import type { ScanPlace } from './scan-buckets.js';
 
-/** Steps in each bucket: enough for some hundred thousand calls of one bucket. */
+/** Steps in each bucket, enough for some hundred thousand calls in a bucket. */
 const ATTEMPTS_MAX = 1_000;
 const ALL_BUCKETS: readonly ScanPlace[] = Array.from({ length: BUCKETS_TOTAL }, (_unused, bucket) => ({
   bucket,
@@ -14,9 +14,10 @@ const ALL_BUCKETS: readonly ScanPlace[] = Array.from({ length: BUCKETS_TOTAL }, 
 }));
 
 /**
- * The call of this id that has not ended, or null: an id does not say whose it is. Every bucket is
- * scanned, all at once.
- * @throws AdmissionFault while a bucket that may have the call is not open
+ * Finds the call with this ID if it has not ended, or returns null. Scans all buckets concurrently,
+ * because an ID does not contain the account.
+ *
+ * @throws AdmissionFault while a bucket that may contain the call is not open
  */
 export async function findCall(
   ports: Pick<Ports, 'limitStore'>,

@@ -10,26 +10,27 @@ import { type ScanPlace, scanBuckets } from './scan-buckets.js';
 export type SlotsQuestion = ReceivedOf<typeof admissionSlots>;
 export type SlotsAnswer = AnswerBodyOf<typeof admissionSlots>;
 
-/** Buckets looked at in one pipeline. */
+/** Buckets scanned in one pipeline. */
 const WINDOW_BUCKETS = 16;
 /**
- * Pipelines of one request: all buckets, and as much again for buckets of several steps. What is
- * left is another page's.
+ * Pipelines of one request: enough for all buckets, and as many again for buckets with several
+ * steps. The rest is left to the next page.
  */
 const ATTEMPTS_MAX = (2 * BUCKETS_TOTAL) / WINDOW_BUCKETS;
 
 /**
- * Where a page goes on: in this step of a bucket's scan, behind this id (null: with the step's
- * first).
+ * The position where a page continues: a step of a bucket's scan, after this ID (null: from the
+ * step's start).
  */
 interface Place extends ScanPlace {
   readonly after: string | null;
 }
 
 /**
- * A page of the calls that have not ended, bucket by bucket. A call that lives from the first page
- * to the last is in the list; while a bucket grows it may be there twice. A page can be shorter
- * than the limit although another one follows.
+ * Returns a page of the calls that have not ended, bucket by bucket. A call that runs from the
+ * first page to the last is in the list; it may be listed twice while its bucket grows. A page can
+ * be shorter than the limit even if another one follows.
+ *
  * @throws AdmissionFault while a bucket is not open
  */
 export async function listSlots(
@@ -65,7 +66,7 @@ export async function listSlots(
   return answerOf(page, place.bucket > last ? null : place);
 }
 
-/** The buckets of one pipeline; the first goes on where it was left. */
+/** Returns the buckets of one pipeline. The first continues at the given place. */
 function windowFrom(place: Place, last: number): ScanPlace[] {
   const count = Math.min(WINDOW_BUCKETS, last - place.bucket + 1);
   return Array.from({ length: count }, (_unused, ahead) => ({
@@ -74,7 +75,7 @@ function windowFrom(place: Place, last: number): ScanPlace[] {
   }));
 }
 
-/** Ids begin with their time. */
+/** IDs begin with their time. */
 function inOrder(holds: readonly RunningHold[], after: string | null): RunningHold[] {
   return holds.filter(({ id }) => after === null || id > after).sort((one, other) => (one.id < other.id ? -1 : 1));
 }
@@ -86,7 +87,7 @@ function answerOf(page: readonly RunningHold[], next: Place | null): SlotsAnswer
   };
 }
 
-/** Null for a text that is no cursor of ours. */
+/** Returns null for a text that is not one of our cursors. */
 function readPlace(cursor: string): Place | null {
   const [, bucket, scan, after] = /^(\d{1,3})\.(\d{1,20})\.([0-9a-f-]*)$/.exec(cursor) ?? [];
   if (bucket === undefined || scan === undefined || after === undefined) return null;
@@ -94,7 +95,7 @@ function readPlace(cursor: string): Place | null {
   return { bucket: Number(bucket), scan, after: after === '' ? null : after };
 }
 
-/** A running call as operators see it. One without a slot has no lease. */
+/** Converts a running call to the view for operators. A call without a slot has no lease. */
 export function slotViewOf({ account, id, hold, template }: RunningHold): SlotView {
   return {
     requestId: id,

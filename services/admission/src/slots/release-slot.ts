@@ -11,10 +11,11 @@ export type ReleaseQuestion = ReceivedOf<typeof admissionReleaseSlot>;
 export type ReleaseAnswer = AnswerBodyOf<typeof admissionReleaseSlot>;
 
 /**
- * Takes the slot of one call back for good: it is free when this is answered, and the call's edge
- * is told with its next heartbeat to end the call. Its money stays held until its record comes.
- * Repeating it answers the same until the call has ended.
- * @throws AdmissionFault while a bucket that may have the call is not open
+ * Takes back the slot of one call for good. The slot is free when this returns. With the next
+ * heartbeat reply the call's edge is requested to end the call. Its money stays held until its
+ * record arrives. Repeating the request returns the same result until the call has ended.
+ *
+ * @throws AdmissionFault while a bucket that may contain the call is not open
  */
 export async function releaseSlot(
   ports: Pick<Ports, 'limitStore' | 'log'>,
@@ -27,7 +28,7 @@ export async function releaseSlot(
   const bucket = bucketOfAccount(account);
   const [reply] = await ports.limitStore.run([takeCall(bucketKeys(bucket), account, requestId)]);
   if (reply === undefined || reply instanceof AdmissionFault) throw reply ?? new Error('no reply');
-  // It ended between the two scripts.
+  // The call ended between the two scripts.
   if (reply[0] === 'ended') return notFound();
   if (reply[0] !== 'taken') {
     noticeLoss(bucket);

@@ -4,19 +4,21 @@ import type { ListStep } from './slot-script.js';
 import { AdmissionFault } from '../ports.js';
 import type { Ports } from '../ports.js';
 
-/** Where a bucket's scan goes on. */
+/** The position where a bucket's scan continues. */
 export interface ScanPlace {
   readonly bucket: number;
   readonly scan: string;
 }
 
-/** Entries that one step looks at: some hundred microseconds of Redis. */
+/** Entries scanned in one step: some hundred microseconds of Redis time. */
 const STEP_ENTRIES = 500;
 
 /**
- * One step in each of these buckets, in one pipeline.
+ * Runs one step in each of these buckets, in one pipeline.
+ *
  * @param pattern of `<account>|<id>`
- * @throws AdmissionFault unless every bucket is open: what is being restored is not all there yet
+ *
+ * @throws AdmissionFault unless every bucket is open, because a restoring bucket is incomplete
  */
 export async function scanBuckets(
   { limitStore }: Pick<Ports, 'limitStore'>,

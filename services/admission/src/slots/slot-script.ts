@@ -3,7 +3,7 @@ import { type StoredHold, readHold } from '../limit-store/hold-rules.js';
 import { type ScriptCall, type ScriptReply, inOrder } from '../limit-store/script-rules.js';
 import { type BucketKeys, accountKeys, ownKeys } from '../limit-store/key-rules.js';
 
-/** Where a scan of a bucket begins, and how a step says that it was the last. */
+/** Start cursor of a bucket's scan, also returned by the last step. */
 export const SCAN_BEGIN = '0';
 
 /** A call that has not ended. */
@@ -15,22 +15,24 @@ export interface RunningHold {
 }
 
 export interface ListStep {
-  /** {@link SCAN_BEGIN}: the bucket has been seen. */
+  /** {@link SCAN_BEGIN} after the last step. */
   readonly next: string;
   readonly holds: readonly RunningHold[];
 }
 
 /**
- * One step of a scan.
+ * Builds one step of a scan.
+ *
  * @param pattern of `<account>|<id>`, with `*` for any text
- * @param entriesMax about so many entries are looked at, of whatever state and account
+ *
+ * @param entriesMax approximate number of entries to scan, in any state and of any account
  */
 export function listCall(keys: BucketKeys, scan: string, pattern: string, entriesMax: number): ScriptCall {
   const args = inOrder('LIST', { holds: keys.holds, cursor: scan, pattern, entriesMax });
   return { script: 'list', keys: ownKeys(keys), args };
 }
 
-/** Null unless the bucket is open. */
+/** Returns null unless the bucket is open. */
 export function readListReply(reply: ScriptReply): ListStep | null {
   if (reply[0] !== 'open') return null;
   const holds: RunningHold[] = [];

@@ -9,19 +9,21 @@ import type { Ports } from '../ports.js';
 import { NamedCalls } from './named-calls.js';
 import { holdsExpired, questionsDropped } from '../metrics.js';
 
-/** Ids and names of rows in one question (the contract's bounds). */
+/** IDs and balance names in one request (the limits of the contract). */
 export const IDS_MAX = 1_000;
 const NAMES_MAX = 100;
-/** Questions that wait for an answer at once. */
+/** Concurrent requests to billing. */
 const ASKING_MAX = 16;
 /**
- * After so many failures in a row billing is away: what waits is not asked. One failure may lie in
- * one account, which must not keep others from being asked.
+ * After this many failures in a row billing counts as away and waiting requests are dropped. A
+ * single failure may concern one account only, which must not delay the others.
  */
 const FAILURES_MAX = 2;
-/** A billing that is away for an hour is one line a minute, not one for each account. */
+/**
+ * Limits the log to one line per minute, because an outage of billing causes a failure per account.
+ */
 const LOG_MS = 60_000;
-/** Questions that wait to be asked; one more is dropped: its holds are due again in a while. */
+/** Maximum waiting requests. A further one is dropped: its holds fall due again later. */
 const WAITING_MAX = 2_000;
 
 interface Question {
@@ -31,22 +33,23 @@ interface Question {
   readonly now: number;
   readonly holds: readonly DueHold[];
   /**
-   * Rows of months that the holds count in: what closes a hold must bring every row that its record
-   * touched (docs/protocol.md#r8).
+   * Monthly balances that the holds count in: when a hold is closed, every balance that its record
+   * changed must be included (docs/protocol.md#r8).
    */
   readonly names: readonly string[];
 }
 
 /**
- * Asks billing for the records of calls whose holds are due. What has one is closed. What has none
- * although billing has settled everything that was stored until it fell due is recorded as expired,
- * unless its edge still names it. The rest is asked for again later. It works beside the sweeps: a
- * billing that does not answer must not keep slots from falling free.
+ * Requests from billing the records of calls whose holds are due. A call with a record is closed. A
+ * call without one is recorded as expired if billing has settled all events that were stored until
+ * the hold fell due, unless its edge still names the call. All other calls are requested again
+ * later. Requests run concurrently with sweeps, so that an unresponsive billing does not delay the
+ * release of slots.
  */
 export class LedgerClient {
   readonly #waiting: Question[] = [];
   readonly #asking = new Set<Promise<void>>();
-  /** In a row. */
+  /** Consecutive failures. */
   #failures = 0;
   #loggedAt = -Infinity;
   readonly #named: NamedCalls;
@@ -56,8 +59,9 @@ export class LedgerClient {
   }
 
   /**
-   * Takes what a sweep found. Returns at once. After a failure one question is asked at a time;
-   * when that fails too the others are left: each of their holds is due again within a minute.
+   * Queues the results of a sweep. Returns at once. After a failure only one request is sent at a
+   * time. If that one fails too, the others are dropped: each of their holds is due again within a
+   * minute.
    */
   take(outcomes: Iterable<SweepOutcome>): void {
     for (const outcome of outcomes) {
@@ -69,12 +73,12 @@ export class LedgerClient {
     this.#askNext();
   }
 
-  /** Whether the last question was settled: billing and the journal answer this replica. */
+  /** Whether the last request succeeded, which means that billing and the journal respond. */
   settles(): boolean {
     return this.#failures === 0;
   }
 
-  /** Resolves when nothing waits for an answer. */
+  /** Resolves when no request waits for an answer. */
   async idle(): Promise<void> {
     while (this.#asking.size > 0) await Promise.all(this.#asking);
   }
@@ -103,7 +107,10 @@ export class LedgerClient {
   }
 }
 
-/** Why it could not be done, or null. Never rejects: what fails is due again. */
+/**
+ * Returns the reason for a failure, or null. Never rejects: holds of a failed request fall due
+ * again.
+ */
 async function settleQuestion(
   ports: Ports,
   named: NamedCalls,
@@ -122,7 +129,10 @@ async function settleQuestion(
   }
 }
 
-/** Closes what the ledger knows; returns what it will never know unless it still runs. */
+/**
+ * Closes the calls that the ledger knows. Returns those that it will never know unless they still
+ * run.
+ */
 async function askOnce(ports: Ports, { account, token, now, holds, names }: Question): Promise<DueHold[]> {
   const { owners, limitStore, clock } = ports;
   const ids = holds.map(({ id }) => id);
@@ -133,14 +143,14 @@ async function askOnce(ports: Ports, { account, token, now, holds, names }: Ques
     applyCall(bucketKeys(bucketOfAccount(account)), { account, incarnation, standing: snapshot }, load),
   ]);
   const closed = new Set(snapshot.closed);
-  // Redis time carries the test clock's offset, the stream's time does not.
+  // Redis time includes the test clock's offset; the stream's time does not.
   const shiftMs = clock.now() - clock.wall();
   return holds.filter(({ id, hold }) => !closed.has(id) && caughtUpTo > hold.due - shiftMs);
 }
 
 /**
- * Without those that stand in a young heartbeat of their edge: it was stored, and taken by no
- * replica.
+ * Removes calls that a recent heartbeat of their edge contains. The stream has such a heartbeat,
+ * but no replica has processed it.
  */
 async function withoutNamed(named: NamedCalls, due: readonly DueHold[], since: number): Promise<DueHold[]> {
   const ended: DueHold[] = [];
@@ -151,7 +161,7 @@ async function withoutNamed(named: NamedCalls, due: readonly DueHold[], since: n
   return ended;
 }
 
-/** One question per account, within the contract's bounds. */
+/** Builds the requests: one account each, within the limits of the contract. */
 function questionsOf({ token, now, asks }: SweepOutcome): Question[] {
   return [...groupBy(asks, (ask) => ask.account)].flatMap(([account, holds]) =>
     partsOf(holds).map(({ part, names }) => ({ account, token, now, holds: part, names: [...names] })),
@@ -179,7 +189,10 @@ function partsOf(holds: readonly DueHold[]): Part[] {
   return parts;
 }
 
-/** Records calls of an account that nobody ended. Rejects when they are not stored. */
+/**
+ * Records calls of an account as expired, because their edge will not end them. Rejects when the
+ * events were not stored.
+ */
 export async function recordExpired(
   { journal }: Pick<Ports, 'journal'>,
   account: string,

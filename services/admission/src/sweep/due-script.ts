@@ -2,36 +2,35 @@ import { type ScriptCall, type ScriptReply, inOrder } from '../limit-store/scrip
 import { bucketKeys, ownKeys } from '../limit-store/key-rules.js';
 
 export interface DueLook {
-  /** Buckets to sweep: something is due there, or they are not open. */
+  /** Buckets to sweep: those with due entries and those that are not open. */
   readonly buckets: readonly number[];
-  /** Holds of all buckets: running, done and expiring calls, and tombstones of ended ones. */
+  /** Holds of all buckets: running, done and expiring calls, and tombstones of ended calls. */
   readonly holds: number;
-  /** Redis time until when the silence of an edge counts; 0: it does not. */
+  /** Redis time until which the silence of an edge counts; 0: it does not count. */
   readonly silentUntil: number;
 }
 
-/** Whether this replica hears heartbeats, and when silence counts (docs/protocol.md#r9). */
+/** Whether this replica receives heartbeats, and when silence counts (docs/protocol.md#r9). */
 export interface Listening {
   readonly listens: boolean;
-  /** A time without anybody who listens that is longer is a gap. */
+  /** A longer time without heartbeats at any replica is a gap. */
   readonly silenceMs: number;
-  /** So long after a gap edges have time to be heard. */
+  /** Time after a gap that edges have to send heartbeats. */
   readonly leaseMs: number;
 }
 
-/** How replicas share the looks. */
+/** How replicas share polls. */
 export interface LookSharing {
-  /**
-   * So long the look of another replica is enough for this one; 0: it looks whatever others did.
-   */
+  /** Maximum age of another replica's poll that replaces an own one; 0: always poll. */
   readonly othersMs: number;
-  /** So long this one is enough for the others. */
+  /** Validity of this poll for the other replicas. */
   readonly ownMs: number;
 }
 
 /**
- * Looks which buckets have to be swept (docs/protocol.md#r9).
- * @param buckets at least one; in a Redis cluster those of one slot
+ * Builds the poll for buckets that must be swept (docs/protocol.md#r9).
+ *
+ * @param buckets at least one; in a Redis cluster all of the same slot
  */
 export function dueCall(
   buckets: readonly number[],

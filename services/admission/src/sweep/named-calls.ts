@@ -2,7 +2,7 @@ import { callsNamedAfter } from '../heartbeats/last-heartbeats-rules.js';
 import { BoundedMap } from '../records/bounded-map.js';
 import type { Ports } from '../ports.js';
 
-/** Edges that are remembered at once. */
+/** Number of edges to remember. */
 const EDGES_MAX = 64;
 
 interface Read {
@@ -12,8 +12,8 @@ interface Read {
 }
 
 /**
- * Which calls of an edge stand in a heartbeat that the stream keeps and that is younger than the
- * expiry: they run, whatever of it reached admission.
+ * Finds the calls of an edge in its stored heartbeats that are younger than the expiry. These calls
+ * run, even if no replica of admission has processed the heartbeats.
  */
 export class NamedCalls {
   readonly #reads = new BoundedMap<string, Read>(EDGES_MAX);
@@ -21,8 +21,8 @@ export class NamedCalls {
   constructor(private readonly ports: Pick<Ports, 'edges' | 'clock' | 'durations'>) {}
 
   /**
-   * Calls of an edge fall due together: what was read after `since`, in Redis time, is enough.
-   * Rejects when the stream cannot be read.
+   * Calls of an edge fall due together, so a read after `since` (Redis time) is reused. Rejects
+   * when the stream cannot be read.
    */
   async of(edge: string, since: number): Promise<ReadonlySet<string>> {
     const at = this.ports.clock.now();

@@ -6,19 +6,23 @@ import { AdmissionFault, type Ports, runScript } from '../ports.js';
 import type { LedgerClient } from './ask-ledger.js';
 import { holdsAsked, holdsKept, slotsFreed } from '../metrics.js';
 
-/** A time in which nobody listened is a gap from here on, and from so many pauses on. */
+/**
+ * Without heartbeats at any replica, the time counts as a gap from this length and this number of
+ * pauses on.
+ */
 const SILENCE_MS = 5_000;
 const SILENCE_PAUSES = 3;
 
-/** Runs of the script in one round; what is due beyond is for the next round. */
+/** Script runs in one sweep. The next sweep handles further due entries. */
 const RUNS_MAX = 20;
 
 const ALL_BUCKETS = Array.from({ length: BUCKETS_TOTAL }, (_unused, bucket) => bucket);
 
 /**
- * Takes everything that has fallen due in all buckets (docs/protocol.md#r9), hands the calls whose
- * end is unknown to whoever asks billing for it, and tells of buckets that were lost. Any replica
- * may do it, also several at once; nothing is done when the look of another one is enough.
+ * Processes all due entries in all buckets (docs/protocol.md#r9). Passes the calls whose end is
+ * unknown to the ledger client, and reports buckets that were lost. Any replica may run it, also
+ * several at the same time. If another replica's poll is recent enough, does nothing.
+ *
  * @throws AdmissionFault while Redis is away
  */
 export async function sweepBuckets(
@@ -29,7 +33,8 @@ export async function sweepBuckets(
 ): Promise<void> {
   const { silentUntil, ...found } = await look(ports, sharing);
   let { buckets } = found;
-  // One of a bucket tells whether billing is back; how long it is away makes no sweep longer.
+  // While billing is away, one repeated query per bucket is enough to detect its return, so the
+  // length of the outage does not prolong sweeps.
   const askedAgainMax = ledger.settles() ? ASKED_AGAIN_MAX : 1;
   for (let run = 0; run < RUNS_MAX && buckets.length > 0; run += 1) {
     const outcomes = await sweepOnce(ports, buckets, silentUntil, run === 0 ? askedAgainMax : 0);

@@ -4,13 +4,16 @@ import { type StoredHold, holdFieldsOf, readHold } from '../limit-store/hold-rul
 import { type ScriptCall, type ScriptReply, inOrder, timeOfReply } from '../limit-store/script-rules.js';
 import { type BucketKeys, ownKeys } from '../limit-store/key-rules.js';
 
-/** Due entries that one run of the script takes from a bucket; the rest is for the next run. */
+/**
+ * Due entries that one run of the script takes from a bucket. Further entries wait for the next
+ * run.
+ */
 export const SWEEP_ENTRIES_MAX = 200;
 
-/** Done holds of a bucket for which one sweep asks again. */
+/** Done holds per bucket that one sweep queries billing for again. */
 export const ASKED_AGAIN_MAX = 50;
 
-/** A hold whose end the ledger is asked for. */
+/** A hold that the ledger is queried for. */
 export interface DueHold {
   readonly account: string;
   readonly id: string;
@@ -23,15 +26,16 @@ export interface SweepOutcome {
   readonly now: number;
   readonly token: string;
   readonly caughtUp: boolean;
-  /** Entries that had fallen due; {@link SWEEP_ENTRIES_MAX} when there may be more. */
+  /** Number of entries that had fallen due; {@link SWEEP_ENTRIES_MAX} when there may be more. */
   readonly seen: number;
   readonly slotsFreed: number;
   readonly asks: readonly DueHold[];
 }
 
 /**
- * @param silentUntil of the look that found the bucket
- * @param askedAgainMax done holds for which billing is asked again, at most
+ * @param silentUntil from the poll that found the bucket
+ *
+ * @param askedAgainMax maximum number of done holds to query billing for again
  */
 export function sweepCall(keys: BucketKeys, silentUntil: number, askedAgainMax: number): ScriptCall {
   const { accounts, holds } = keys;
@@ -59,7 +63,7 @@ export function readSweepReply(reply: ScriptReply): SweepOutcome {
   };
 }
 
-/** A call that nobody will end any more. */
+/** A call that its edge will not end any more. */
 export interface ExpiredCall {
   readonly id: string;
   readonly hold: HoldFields;
@@ -71,8 +75,8 @@ export function expiredHold({ account, id, hold, template }: DueHold): ExpiredCa
 }
 
 /**
- * The record of a call whose edge vanished: charged 0. Every replica writes the same content, since
- * events of one rank that differ are set aside.
+ * Builds the usage event of a call whose edge vanished, with a charge of 0. Every replica must
+ * write the same content, because differing events of the same rank become dead letters.
  */
 export function expiredEvent({ id, hold, endpoint }: ExpiredCall, due: number): UsageEvent {
   return {

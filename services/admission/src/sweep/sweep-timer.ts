@@ -5,8 +5,8 @@ import { LedgerClient } from './ask-ledger.js';
 import { sweepBuckets } from './sweep-buckets.js';
 
 /**
- * Sweeps all buckets again and again; the pause between two sweeps is `sweepMs`. While all are open
- * the sweep of one replica is enough for all.
+ * Sweeps all buckets repeatedly, with a pause of `sweepMs` between two sweeps. While all buckets
+ * are open, one replica sweeps for all.
  */
 export class SweepTimer {
   readonly #ledger: LedgerClient;
@@ -29,8 +29,9 @@ export class SweepTimer {
   }
 
   /**
-   * Sweeps without waiting for the pause to end, if the timer runs: where one bucket is lost, all
-   * may be. A sweep that is under way may have passed what is lost, so another one follows it.
+   * If the timer runs, sweeps without waiting for the end of the pause: where one bucket is lost,
+   * all may be lost. A sweep in progress may already have passed a lost bucket, so another one
+   * follows.
    */
   soon(): void {
     this.#background?.wake();
@@ -43,20 +44,20 @@ export class SweepTimer {
   }
 
   /**
-   * One sweep, after the one that runs, with all that it asks for, whatever other replicas did.
-   * Rejects when Redis cannot be asked.
+   * Runs one sweep after the one in progress, and waits for its requests to billing. Ignores the
+   * polls of other replicas. Rejects when Redis does not respond.
    */
   async sweepNow(): Promise<void> {
     await this.#sweep({ othersMs: 0, ownMs: 0 });
     await this.#ledger.idle();
   }
 
-  /** Whether a sweep, of this replica or another, has once seen all buckets. */
+  /** Whether a sweep of any replica has seen all buckets at least once. */
   swept(): boolean {
     return this.#swept;
   }
 
-  /** One that cannot settle what it finds, or hears no edge, keeps nobody else from trying. */
+  /** A replica that cannot settle due holds or receives no heartbeats lets the others sweep too. */
   #sharing(): LookSharing {
     const { durations, edges } = this.ports;
     const isEnough = this.#ledger.settles() && edges.listens();

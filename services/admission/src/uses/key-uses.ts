@@ -2,14 +2,17 @@ import { KEY_USES_MAX } from '@gateway/contracts/messages';
 import type { Ports } from '../ports.js';
 
 /**
- * Keys whose use waits to be told. What is beyond waits for its next call: a time of use is for
- * lists, nothing depends on it.
+ * Keys whose use waits to be reported. A further key is skipped until its next call: the time of
+ * use is only displayed.
  */
 const KEYS_MAX = 100_000;
-/** How often uses are told at most. */
+/** Minimum interval of reports. */
 const TELL_MS = 30_000;
 
-/** When keys were last used by an admitted call, told to their owner from time to time. */
+/**
+ * Collects when keys were last used by an admitted call, and reports this to their owner
+ * periodically.
+ */
 export class KeyUses {
   /** Redis time in ms by key. */
   #uses = new Map<string, number>();
@@ -21,7 +24,7 @@ export class KeyUses {
     this.#timer = setInterval(() => this.tell(), TELL_MS);
   }
 
-  /** Tells what is left. */
+  /** Stops the timer and reports the remaining uses. */
   stop(): void {
     clearInterval(this.#timer);
     this.tell();
@@ -31,7 +34,9 @@ export class KeyUses {
     if (this.#uses.size < KEYS_MAX || this.#uses.has(key)) this.#uses.set(key, at);
   }
 
-  /** Tells all that was noted since; what could not be sent waits for the next time. */
+  /**
+   * Reports all uses since the last report. Uses that could not be sent are kept for the next one.
+   */
   tell(): void {
     const uses = Array.from(this.#uses, ([key, at]) => ({ key, at }));
     this.#uses = new Map();

@@ -5,11 +5,11 @@ import type { KeyReference } from '../records/record-cache.js';
 import type { Ports, RefusedRow } from '../ports.js';
 
 /**
- * Rows that wait to be told, at most some 500 bytes each. Beyond that only rows that wait already
- * count on.
+ * Rows that wait to be reported, each at most some 500 bytes. Beyond this limit only existing rows
+ * are counted up.
  */
 const ROWS_MAX = 10_000;
-/** How often they are told at most. */
+/** Minimum interval of reports. */
 const TELL_MS = 2_000;
 const MINUTE_MS = 60_000;
 
@@ -20,8 +20,9 @@ interface Waiting extends RefusedRow {
 }
 
 /**
- * Refused calls by minute, account, key and code, told to billing from time to time so that people
- * can look at them. Nothing is decided by it: what a killed process had noted is lost.
+ * Counts refused calls by minute, account, key and code, and reports them to billing periodically,
+ * so that customers and operators can see them. Decisions do not depend on them: if the process is
+ * killed, unreported counts are lost.
  */
 export class RefusedCalls {
   #rows = new Map<string, Waiting>();
@@ -33,13 +34,13 @@ export class RefusedCalls {
     this.#timer = setInterval(() => this.tell(), TELL_MS);
   }
 
-  /** Tells what is left. */
+  /** Stops the timer and reports the remaining rows. */
   stop(): void {
     clearInterval(this.#timer);
     this.tell();
   }
 
-  /** Counts the answer when it is a refusal. */
+  /** Counts the answer if it is a refusal. */
   note({ account, key }: KeyReference, answer: BatchAnswer): void {
     if (answer.kind !== 'refused') return;
     const now = this.ports.clock.now();
@@ -56,7 +57,9 @@ export class RefusedCalls {
     if (known.lastIds.length > REFUSED_IDS_MAX) known.lastIds.shift();
   }
 
-  /** Tells all that was noted since; what could not be sent waits for the next time. */
+  /**
+   * Reports all rows since the last report. Rows that could not be sent are kept for the next one.
+   */
   tell(): void {
     const rows = this.#rows;
     this.#rows = new Map();
