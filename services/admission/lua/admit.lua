@@ -1,14 +1,14 @@
 #!lua
 -- uses: gate spans amounts
--- One decision (docs/protocol.md#r2; docs/behaviour.md#order-of-refusals). Checks first, writes
--- last: Lua has no rollback. Not allowed when Redis is out of memory: a refusal to run is a fault,
--- never a half-made hold.
+-- Makes one decision (docs/protocol.md#r2; docs/behaviour.md#order-of-refusals). All checks come
+-- before all writes, because Lua has no rollback. The script may not run when Redis is out of
+-- memory: that is a fault, and never leaves a half-made hold.
 --
 -- Replies: see src/admit/admit-script.ts
 local MINUTE_MS = 60000
 local MINUTE_KEY_SECONDS = 120
 local ID_SKEW_MS = 30000
--- What is left of a USD window near its end, at most.
+-- Maximum share of a USD window that is left near its end.
 local NEAR_END_SHARE = 0.05
 
 local due_key, account_key, hold_key = KEYS[KEY.due], KEYS[KEY.account], KEYS[KEY.holds]
@@ -36,7 +36,7 @@ if math.abs(now - id_time) > ID_SKEW_MS then
   return { 'late', int(now) }
 end
 
--- Everything that the decision reads, in one call: names in the order of the fields.
+-- Reads all fields for the decision in one command. The names follow the order of the fields.
 local fields = redis.call(
   'HMGET', account_key, 't', 'at', 's', 'n', 'tv', 'ss', 'lt', 'x', 'v:wallet', 'h:wallet', 'h:plan',
   unpack(ARGV, ADMIT.size + windows_count + 1)
@@ -46,7 +46,8 @@ local loaded_under, loaded_at, account_state, slots, terms_version, open_session
   unpack(fields, 1, ADMIT_FIELD.size)
 local mark = mark_of(token)
 if loaded_under ~= mark or loaded_key ~= mark .. ' ' .. key_version or terms_version ~= known_terms_version then
-  -- Not loaded under this token, or other versions than the caller knows: it learns those that are here.
+  -- The account is not loaded under this epoch, or its versions differ from those of the caller,
+  -- which receives the current ones.
   local lacks_account = loaded_under ~= mark
   local lacks_key = string.match(loaded_key or '', '^%S+') ~= mark
   local record = not lacks_key and redis.call('GET', record_key)
@@ -62,7 +63,7 @@ if loaded_under ~= mark or loaded_key ~= mark .. ' ' .. key_version or terms_ver
   end
   return { 'know', int(now), record, terms_version, terms, periods }
 end
--- Within an account time never goes back.
+-- Time never goes back within an account.
 now = math.max(now, tonumber(latest or 0))
 if now < tonumber(valid_from) or now >= tonumber(valid_until) then
   return { 'clock', int(now) }
@@ -70,7 +71,8 @@ end
 loaded_at = tonumber(loaded_at)
 slots = tonumber(slots or 0)
 
--- Another try of the same id: its hold, and whether it has its place in a minute without one.
+-- A retry of the same ID: reads its hold, and whether the ID has a place in a minute without a
+-- hold.
 local counted_field = 'm:' .. id
 local known, is_noted = unpack(redis.call('HMGET', hold_key, id, counted_field))
 if known and mode ~= 'count' then
@@ -81,8 +83,9 @@ if known and mode ~= 'count' then
   return { 'gone', int(now) }
 end
 
--- Rows of periods. One that began after the account was loaded starts at 0; any other missing one
--- is loaded (docs/protocol.md#r13).
+-- Balances of periods. If the period began after the account was loaded, a missing balance starts
+-- at
+-- 0. Any other missing balance must be loaded (docs/protocol.md#r13).
 local missing = {}
 local function settled(value, name, period_start)
   if value then
@@ -159,10 +162,11 @@ if mode == 'admit' then
   end
 end
 
--- The list of refusals. Rows that need the catalog, the key's record or the request come as arguments.
+-- The list of refusals. Ranks that follow from the catalog, the key's record or the request are
+-- arguments.
 local took_minute = false
--- What leaves no hold behind leaves its id, for as long as the id is taken: another try takes no second place in a minute. There
--- are at most as many as fit into the minutes.
+-- Stores the ID of a call without a hold until the ID expires, so that a retry takes no second
+-- place in a minute. There are at most as many such IDs as calls that fit into the minutes.
 local function note_counted()
   if took_minute then
     redis.call('HSET', hold_key, counted_field, '1')
@@ -218,7 +222,8 @@ if slots >= tonumber(concurrency) then
   return refused(REFUSAL.concurrency_limit, int(slots))
 end
 
--- In requests, calls that run count with those that ended; in USD, what ended calls cost that are not settled yet.
+-- In requests, running calls count like ended calls. In USD, the cost of unsettled ended calls
+-- counts.
 local used_up = nil
 for _, window in ipairs(windows) do
   if window.used + window.running >= window.limit and (not used_up or window.resets > used_up.resets) then
@@ -231,7 +236,8 @@ if used_up then
     int(used_up.running), int(used_up.resets)
   )
 end
--- Near the end of a USD window calls that run may use up the rest: one call at a time begins (docs/behaviour.md#windows).
+-- Near the end of a USD window the running calls may use the rest, so only one call at a time may
+-- begin (docs/behaviour.md#windows).
 local held_plan = tonumber(plan_held or 0)
 local nearly_used_up = nil
 for _, window in ipairs(windows) do
@@ -276,8 +282,9 @@ elseif available < worst then
   return refused(REFUSAL.insufficient_credits, int(available), int(held_wallet))
 end
 
--- Without a cap nothing is compared, and the sums may be beyond what a double holds exactly. A cap never is, so that the
--- comparison is right all the same; what is told of such a sum is the largest amount that there is.
+-- Without a cap no comparison takes place, and a sum may be too large for an exact double. A cap is
+-- always exact, so the comparison is still correct. The reported sum is limited to the largest
+-- amount.
 local held_key, held_member = tonumber(key_held or 0), tonumber(member_held or 0)
 if member_cap and member_month + held_member + worst > member_cap then
   return refused(REFUSAL.member_cap_reached, int(member_cap), int(member_month), int(math.min(held_member, AMOUNT_MAX)))
@@ -296,7 +303,7 @@ local function put(field, value)
   set[#set + 1] = field
   set[#set + 1] = value
 end
--- Sums that are 0 are absent: nothing would delete them.
+-- Sums of 0 are not stored, because no script would delete them.
 if wallet_hold ~= 0 then
   put('h:wallet', int(held_wallet + wallet_hold))
 end
@@ -326,7 +333,7 @@ if plan_funded then
     put('h:session:' .. session_text, int(session_holds + 1))
     put('ss', session_text)
     if open_session and open_session ~= session_text then
-      -- What the session before it had used is asked for no more.
+      -- The settled use of the previous session is no longer needed.
       redis.call(
         'HDEL', account_key, 'v:w:session_5h:usd:' .. open_session, 'u:w:session_5h:usd:' .. open_session,
         'v:w:session_5h:requests:' .. open_session, 'u:w:session_5h:requests:' .. open_session
@@ -347,7 +354,8 @@ redis.call('ZADD', due_key, math.min(lease, due) == lease and lease_text or due_
 if is_renewed then
   redis.call('EXPIRE', account_key, IDLE_SECONDS)
 end
--- How many more calls like this one would fit beside it: until it is released its slot and its worst case are taken.
+-- Number of further calls with the same worst case that would fit now. The slot and the worst case
+-- of this call stay taken until its release.
 local room_left = tonumber(concurrency) - slots - 1
 if wallet_hold > 0 then
   room_left = math.min(room_left, math.floor((available - wallet_hold) / wallet_hold))

@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
 -- uses: gate spans amounts holds ended-rows
--- What the owners say of one account: records, rows, terms, closed ids (docs/protocol.md#r8,
--- docs/protocol.md#r10, docs/protocol.md#r11). Each part is written if it is newer, loaded or not;
--- rows come first, then the closed ids.
+-- Applies changes to one account from its owners: records, balances, terms, closed IDs
+-- (docs/protocol.md#r8, docs/protocol.md#r10, docs/protocol.md#r11). Each part is written if it is
+-- newer, whether the account is loaded or not. Balances are written before IDs are closed.
 local RECORD_SECONDS = 7776000
 
 local token_key, due_key, asked_key = KEYS[KEY.token], KEYS[KEY.due], KEYS[KEY.asked]
@@ -15,7 +15,7 @@ local account_state, state_version = ARGV[APPLY.account_state], ARGV[APPLY.state
 local terms_version, text_id, terms_text, periods = unpack(ARGV, APPLY.terms_version, APPLY.periods)
 local rows, members = tonumber(ARGV[APPLY.rows]), tonumber(ARGV[APPLY.members])
 local records, closed = tonumber(ARGV[APPLY.keys]), tonumber(ARGV[APPLY.closed])
--- Where each list begins: its first entry stands after this place.
+-- The start of each list: its first entry follows this position.
 local rows_at = APPLY.size
 local members_at = rows_at + rows * RECORD.size
 local records_at = members_at + members * RECORD.size
@@ -32,8 +32,9 @@ if loading and (load_token ~= token or now - tonumber(load_start) > LOAD_MS) the
   return { 'void', int(now) }
 end
 
--- What is known of everything that is named, in one call, and what is newer, written together: a row costs no calls of its
--- own. Nothing below reads these fields again before write_news.
+-- Reads the known versions of all named items in one command, and writes the newer ones together,
+-- so that a balance causes no command by itself. The code below does not read these fields again
+-- before write_news.
 local FIELDS_MAX = 1000
 local known_fields = { 'in', 'g', 't', 'at', 'lv', 'sv', 'tv', 'tt', 'ss', 'x', 'lt' }
 local function ask_known(prefix, from, count)
@@ -56,8 +57,8 @@ local function read_known()
 end
 read_known()
 
--- What an earlier epoch of the ledger said, and comes late, may lack what was settled since, or have what was lost
--- (docs/protocol.md#r17).
+-- A late message from an earlier ledger epoch may lack changes that were settled since, or contain
+-- changes that were lost (docs/protocol.md#r17).
 if ledger_epoch ~= '' and ledger_epoch < (versions['in'] or '') then
   return { 'outdated', int(now) }
 end
@@ -77,9 +78,9 @@ local function put(field, value)
   news[#news + 1] = value
 end
 
--- Another incarnation of the ledger counts versions anew, and rows that another gate left behind may lack what was settled
--- since (a server restarted from its file, a copy that was promoted): what was known is asked again
--- (docs/protocol.md#r12, docs/protocol.md#r17).
+-- Another ledger epoch restarts the versions. Balances from an earlier limit store (a server that
+-- restarted from its file, or a promoted copy) may lack charges that were settled since. In both
+-- cases all balances must be loaded again (docs/protocol.md#r12, docs/protocol.md#r17).
 local other_ledger = versions['in'] ~= ledger_epoch
 local completes = loading and is_complete
 if ledger_epoch ~= '' and (other_ledger or (versions['g'] ~= mark and versions['t'] ~= mark)) then
@@ -115,8 +116,9 @@ if account_state ~= '' and newer('sv', state_version) then
   put('s', account_state)
   put('sv', state_version)
 end
--- Terms and key records lie beside the account, as texts that are only read when a process does not know them. One that
--- has expired, or was lost, comes back with its version; an older one never does.
+-- Terms and key records are stored in separate keys as texts, which are read only when a process
+-- has not cached them. A text that has expired or was lost is written again for its own version,
+-- never for an older one.
 local function put_record(record_key, is_newer, is_same, text)
   if is_newer or (is_same and redis.call('EXPIRE', record_key, RECORD_SECONDS) == 0) then
     redis.call('SET', record_key, text, 'EX', RECORD_SECONDS)
@@ -126,11 +128,13 @@ if terms_version ~= '' then
   local is_newer = newer('tv', terms_version)
   local is_same = terms_version == versions['tv']
   put_record(texts_prefix .. text_id, is_newer, is_same, terms_text)
-  -- Another release writes the same terms in another form: the text of the form before may have expired.
+  -- Another release may write the same terms in another form, and the text of the earlier form may
+  -- have expired.
   if is_newer or (loading and is_same and text_id ~= versions['tt']) then
     put('tv', terms_version)
     put('tt', text_id)
-    -- Each in a field of its own: one value of an account is at most 64 bytes long.
+    -- The periods are stored in separate fields, because a field of an account is at most 64 bytes
+    -- long.
     local period, next_period = string.match(periods, '^([^|]*)|?(.*)$')
     put('tp', period)
     put('tn', next_period)
@@ -138,10 +142,11 @@ if terms_version ~= '' then
 end
 
 local session = tonumber(versions['ss'] or 0)
--- Within an account time never goes back: a session that was over stays over.
+-- Time never goes back within an account, so an ended session stays ended.
 local account_now = math.max(now, tonumber(versions['lt'] or 0))
--- What was read before the account was loaded, and comes late, makes no row: what it says of one that is not here may be older
--- than what was settled since. Such a row is asked for when it is needed (docs/protocol.md#r13).
+-- A message with older data than the last load creates no balance: a balance that does not exist
+-- here may have been settled to a newer value since. It is loaded when it is needed
+-- (docs/protocol.md#r13).
 local loaded_version = versions['t'] == mark and tonumber(versions['lv']) or -1
 local load_is_late = loading and (tonumber(account_version) or loaded_version) < loaded_version
 for at = rows_at, members_at - 1, RECORD.size do
@@ -151,7 +156,8 @@ for at = rows_at, members_at - 1, RECORD.size do
     put('v:' .. name, value)
     put('u:' .. name, version)
     local start = tonumber(string.match(name, '^w:session_5h:%a+:(%d+)$') or '')
-    -- Of two that have not ended the later one is open: the one before it was closed unused, and billed late.
+    -- Of two sessions that have not ended, the later one is open. The earlier one was closed as
+    -- unused and billed late.
     if start and start + SESSION_MS > account_now and start > session and (tonumber(value) or 0) > 0 then
       session = start
       put('ss', int(start))
@@ -167,7 +173,8 @@ for at = members_at, records_at - 1, RECORD.size do
     put(field, versions[field])
   end
 end
--- A key's field: the mark under which it was loaded ('-': it was not), and its version.
+-- A key's field: the suffix of the epoch under which the key was loaded ('-': not loaded), and its
+-- version.
 for at = records_at, closed_at - 1, RECORD.size do
   local key, record, version = ARGV[at + RECORD.name], ARGV[at + RECORD.content], ARGV[at + RECORD.version]
   local field = 'k:' .. key
@@ -180,8 +187,8 @@ for at = records_at, closed_at - 1, RECORD.size do
     put(field, text)
   end
 end
--- Rows that the first whole load does not name, and that are not newer than it, were written by standings that came late to a
--- gate that was lost: they are asked for again too.
+-- Balances that the first complete load does not contain and that are not newer than it were
+-- written by late snapshots into a limit store that was lost. They must be loaded again too.
 local function forget_unnamed(version)
   local named = {}
   for at = rows_at, members_at - 1, RECORD.size do
@@ -225,9 +232,9 @@ for at = closed_at + 1, closed_at + closed do
     end
   end
 end
--- Once a day rows of ended periods go (docs/protocol.md#r13). The account is then as one that was loaded now and knows the
--- versions of what went: a row that is not here never starts at 0, it is asked for; and what is not newer than the rows that
--- went makes none.
+-- Deletes the balances of ended periods once a day (docs/protocol.md#r13). The account then counts
+-- as loaded now, with the versions of the deleted balances: a missing balance is loaded instead of
+-- starting at 0, and a message that is not newer than a deleted balance creates none.
 local function let_go()
   local ended, low, gone = ended_rows(account_key, account_now), loaded_version, {}
   for _, row in ipairs(ended) do

@@ -1,16 +1,17 @@
 #!lua flags=allow-oom
 -- uses: gate spans amounts holds
--- One edge's running calls of one bucket (docs/protocol.md#r5). A hold that is present and open
--- lives on; an absent one that was held under another token was lost: its place is named, so that
--- it is created anew. A last beat that is read for a bucket which another replica has opened
--- meanwhile says nothing any more.
+-- Processes the running calls of one edge in one bucket (docs/protocol.md#r5). A hold that exists
+-- and is open is extended. A missing hold of another epoch was lost: the call's ID is returned, so
+-- that the hold is created again. A last heartbeat has no effect if another replica has opened the
+-- bucket in the meantime.
 --
--- Replies {state, now, token, number of lost, ids of the lost, ids to abort}
+-- Replies {state, now, epoch, number of lost calls, IDs of the lost calls, IDs to abort}
 
--- Lua hands on a few thousand values at once: more calls of one account go in parts.
+-- Lua can pass on only a few thousand values at once, so an account's calls are processed in parts.
 local PART = 500
 
--- Notes what a part of an account's calls says; they begin after `at`. Whether one of them lives on.
+-- Processes a part of an account's calls, which begin after `at`. Returns whether it extended any
+-- hold.
 local function beat_part(beat, args, at, calls, account, account_key, hold_key, suspended)
   local ids, call_epochs = {}, {}
   for index = 1, calls do

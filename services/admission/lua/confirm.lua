@@ -1,9 +1,10 @@
 #!lua
 -- uses: gate spans summary
--- Accounts of which the owners have said that they are as their summaries count as loaded, from the time of the summaries on
--- (docs/protocol.md#r12). Nothing is written of one that is another by now, nor later than a load may be.
+-- Marks accounts as loaded from the time of their summaries on, after the owners have confirmed the
+-- summaries (docs/protocol.md#r12). Writes nothing for an account that has changed since, or later
+-- than a load may be written.
 --
--- Replies {'lost' or 'void', now}, or {'open', now, then of each account 'confirmed' or 'changed'}
+-- Replies {'lost' or 'void', now}, or {'open', now, then 'confirmed' or 'changed' for each account}
 local token_key = KEYS[KEY.token]
 local load_token, load_start, ledger_epoch = ARGV[CONFIRM.load_token], ARGV[CONFIRM.load_start], ARGV[CONFIRM.ledger_epoch]
 local now = redis_now()

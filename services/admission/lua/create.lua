@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- uses: gate spans amounts holds
--- Holds a running call again whose gate was lost (docs/protocol.md#r5 and docs/protocol.md#r12). No
--- limit is asked: it was admitted.
+-- Creates the hold of a running call again after its limit store was lost (docs/protocol.md#r5 and
+-- docs/protocol.md#r12). No limit is checked, because the call was admitted.
 local due_key, account_key, hold_key = KEYS[KEY.due], KEYS[KEY.account], KEYS[KEY.holds]
 local account, id = ARGV[CREATE.account], ARGV[CREATE.id]
 local call_epoch, only_restoring = ARGV[CREATE.tag], ARGV[CREATE.only_restoring] == '1'

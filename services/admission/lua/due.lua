@@ -1,18 +1,19 @@
 #!lua flags=allow-oom
 -- uses: gate
--- Which buckets of a server have to be swept (docs/protocol.md#r9): those in which something is due,
--- and those that are not open. While all of them are open one look is enough for all replicas until
--- its time is over. What is swept twice, or by nobody for one look more, does no harm: the sweep is
--- repeatable, and due times stay. Keys: those of each bucket, and at last the look.
+-- Finds the buckets of a server that must be swept (docs/protocol.md#r9): those with due entries
+-- and those that are not open. While all buckets are open, one poll is valid for all replicas until
+-- its time ends. Sweeping a bucket twice or one poll later is harmless: the sweep is repeatable,
+-- and due times stay. Keys: those of each bucket, then the key of the poll.
 --
--- A look also notes when somebody last listened to heartbeats, and since when without a gap: silence
--- counts only then, and only when edges had a lease's time for heartbeats after the gap. A server
--- without a look has lost its buckets, and no silence of before counts in them. These times are the
--- server's own: a test that moves the clock has not been silent.
+-- A poll also stores when a replica last received heartbeats, and since when without a gap. Silence
+-- counts only while heartbeats are received, and only after edges had a lease's time to send them
+-- after a gap. A server without a stored poll has lost its buckets, and earlier silence does not
+-- count for them. These times are the server's own times: when a test moves the clock, no silence
+-- results.
 --
--- Replies {'looked', now, newest token, holds kept, until when silence counts (0: not at all), then
---          the numbers of the buckets to sweep}
---         {'enough', now, newest token, holds kept}: as the look of another replica found them
+-- Replies {'looked', now, newest epoch, number of holds, time until which silence counts (0:
+-- never), then the numbers of the buckets to sweep}
+-- {'enough', now, newest epoch, number of holds}: the result of another replica's poll
 local look_key, replica = KEYS[#KEYS], ARGV[DUE.replica]
 local others_ms, own_ms = tonumber(ARGV[DUE.others_ms]), tonumber(ARGV[DUE.own_ms])
 local run_id = ARGV[RUN.run_id]
@@ -23,8 +24,8 @@ local listened_at, listens_since = server_now, 0
 if look then
   local looked_run, looked_by, till, looked_holds, looked_newest, last_at, last_since =
     string.match(look, '^(%S+) (%S+) (%d+) (%d+) (%S*) (%d+) (%d+)$')
-  -- A look from the future is none: no clock may hold sweeps off for longer than a pause between
-  -- them.
+  -- Ignores a poll from the future, so that a wrong clock cannot delay sweeps for longer than the
+  -- pause between two sweeps.
   if looked_run == run_id and looked_by ~= replica and now < tonumber(till) and tonumber(till) <= now + others_ms then
     return { 'enough', int(now), looked_newest, looked_holds }
   end
@@ -44,7 +45,8 @@ if ARGV[DUE.listens] == '1' then
 end
 local newest, holds, are_open = '', 0, true
 local buckets = {}
--- A bucket has the keys up to this one. What is in a set, and whether some of it has fallen due.
+-- Each bucket has the keys up to this position. Returns the size of a set, and whether any of its
+-- entries is due.
 local BUCKET_KEYS = KEY.asked
 local function count_due(key)
   local kept = redis.call('ZCARD', key)

@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
 -- uses: gate
--- Which replica restores lost buckets (docs/protocol.md#r12): one has the lease, the others wait until it is over.
+-- Decides which replica restores lost buckets (docs/protocol.md#r12). One replica has the lease,
+-- and the others wait until it ends.
 --
 -- Replies {'mine' or 'theirs', now}
 local lease_key, replica, lease_ms = KEYS[#KEYS], ARGV[LEASE.replica], tonumber(ARGV[LEASE.lease_ms])
@@ -9,7 +10,7 @@ local lease = redis.call('GET', lease_key)
 if lease then
   local holder, till = string.match(lease, '^(%S+) (%d+)$')
   till = tonumber(till)
-  -- A lease from the future is none: no clock may hold a recovery off.
+  -- Ignores a lease from the future, so that a wrong clock cannot delay a recovery.
   if holder ~= replica and now < till and till <= now + lease_ms then
     return { 'theirs', int(now) }
   end

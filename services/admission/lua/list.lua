@@ -1,10 +1,12 @@
 #!lua flags=no-writes
 -- uses: gate
--- Calls of one bucket that have not ended, one step of a scan: the set of due times is the only list
--- that there is. What is in it from the first step to the last is found, whatever its due time does
--- meanwhile. The scan's cursor '0' begins; the pattern is one of <account>|<id>.
+-- Returns one scan step over the calls of one bucket that have not ended. It scans the set of due
+-- times, which is the only list of calls. An entry that stays in the set from the first step to the
+-- last is found, even if its due time changes. The scan starts with cursor '0'. The pattern matches
+-- <account>|<id>.
 --
--- Replies {state, now, token, next cursor ('0': that was all), then account, id, hold, shape of each}
+-- Replies {state, now, epoch, next cursor ('0': the scan is complete), then account, ID, hold,
+-- shape of each call}
 local holds_prefix, cursor = ARGV[LIST.holds], ARGV[LIST.cursor]
 local now = redis_now()
 local token, state = gate_token(KEYS[KEY.token])

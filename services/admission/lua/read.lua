@@ -1,9 +1,10 @@
 #!lua flags=no-writes
 -- uses: gate
--- The state that decides, read without taking anything: for the model list and the usage endpoint.
+-- Reads the state that decisions use, without any change, for the model list and the usage
+-- endpoint.
 --
--- Replies {state, now, token, caught up, account loaded, key loaded, key record, account state, terms version, terms,
---   periods, loaded at, session start, then the fields; '-': missing}
+-- Replies {state, now, epoch, caught up, account loaded, key loaded, key record, account state,
+-- terms version, terms, periods, loaded at, session start, then the fields; '-': missing}
 local now = redis_now()
 local token, state, caught_up = gate_token(KEYS[KEY.token])
 if not token then

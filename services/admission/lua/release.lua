@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
 -- uses: gate spans amounts holds
--- The end of a call (docs/protocol.md#r4 and docs/protocol.md#r6). It may carry what creates a hold
--- that was lost.
+-- Ends a call (docs/protocol.md#r4 and docs/protocol.md#r6). The arguments may include everything
+-- that creates a lost hold.
 --
--- Replies released, or create: ask again with everything that creates a hold
+-- Replies released, or create: the caller must repeat with everything that creates a hold
 local DONE_ASK_MS = 5000
 local VOID_UNKNOWN_MS = 60000
 
@@ -19,7 +19,8 @@ end
 local member = account .. '|' .. id
 local known = redis.call('HGET', hold_key, id)
 if not known then
-  -- Another tag: the gate that held it was lost. The same tag: it was closed, nothing happens.
+  -- Without a hold, another epoch means that the hold's limit store was lost. With the same epoch
+  -- the hold was closed, and nothing happens.
   if outcome == 'ok' and call_epoch ~= token then
     local hold_at = RELEASE.size
     if #ARGV == hold_at then

@@ -1,10 +1,11 @@
 #!lua flags=allow-oom
 -- uses: gate
--- New epochs for all buckets of a superseded server that is used again (docs/protocol.md#r12), at
--- once: half of them would make what the other buckets have count too. Unless another replica has
--- done so: then one of them was set at that time or later. Keys: the token of each bucket.
+-- Sets new epochs for all buckets of a superseded server that is used again (docs/protocol.md#r12).
+-- All are set together: new epochs in some buckets would make the data of the other buckets valid
+-- too. If another replica has already done this, one epoch has the given time or a later one, and
+-- nothing is changed. Keys: the epoch of each bucket.
 --
--- Replies {'restoring' or 'replaced', now, newest token}
+-- Replies {'restoring' or 'replaced', now, newest epoch}
 local newest = ''
 for _, token_key in ipairs(KEYS) do
   local token = gate_token(token_key)

@@ -1,9 +1,10 @@
 #!lua flags=no-writes
 -- uses: gate summary
--- What the owners are asked for, before accounts that were kept through a loss of their epoch count again
--- (docs/protocol.md#r12). Accounts are those of the keys that follow the ones of the bucket.
+-- Returns the data that the owners must confirm before accounts that were kept through a loss of
+-- their epoch count again (docs/protocol.md#r12). The keys of the accounts follow those of the
+-- bucket.
 --
--- Replies {state, now}, or {'open', now, token, then the summary of each account}
+-- Replies {state, now}, or {'open', now, epoch, then the summary of each account}
 local now = redis_now()
 local token, state = gate_token(KEYS[KEY.token])
 if not token then

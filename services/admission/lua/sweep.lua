@@ -1,16 +1,19 @@
 #!lua flags=allow-oom
 -- uses: gate spans amounts holds
--- What has fallen due in one bucket (docs/protocol.md#r9): a lapsed lease frees its slot,
--- tombstones and notes (m:) are deleted, open holds past due become expiring, and of those and the
--- done ones the owner is asked. Done ones that were asked for in vain wait in a set of their own, of
--- which the caller says how many are read: while the owner is away they become ever more. Silence
--- counts up to a time that the look before said: what the server runs late, after it was stopped,
--- takes nothing from calls whose heartbeats wait behind it.
+-- Processes the due entries of one bucket (docs/protocol.md#r9): frees the slot of a lapsed lease,
+-- deletes tombstones and notes (m:), and marks open holds past due as expiring. The owner is
+-- queried for expiring and done holds. Done holds without a record at billing wait in a separate
+-- set, because their number grows while billing is away; an argument limits how many of them are
+-- read.
 --
--- Replies {state, now, token, caught up, due entries seen, slots freed, then account, id, hold, shape of each to ask for}
+-- Silence counts up to a time that the previous poll returned. If the server was paused and runs
+-- this script late, calls with heartbeats that wait behind the script lose nothing.
+--
+-- Replies {state, now, epoch, caught up, due entries seen, slots freed, then account, ID, hold,
+-- shape of each hold to query}
 local ASK_MS = 5000
 local ASK_MAX_MS = 60000
--- So soon an open hold is looked at again whose silence does not count.
+-- Delay before an open hold is checked again if its silence does not count.
 local UNHEARD_MS = 5000
 
 local due_key, asked_key = KEYS[KEY.due], KEYS[KEY.asked]
@@ -26,7 +29,7 @@ if state ~= 'open' then
 end
 local freed = 0
 local asks = {}
--- Asks for a hold, and notes it. Returns when it is asked for again.
+-- Adds a hold to the queries and counts the attempt. Returns the time of the next query.
 local function ask(account, id, hold, shape_text)
   local tries = tonumber(hold.tries)
   hold.tries = int(math.min(tries + 1, 9))
@@ -36,11 +39,11 @@ local function ask(account, id, hold, shape_text)
   asks[#asks + 1] = shape_text
   return now + math.min(ASK_MAX_MS, ASK_MS * 2 ^ tries)
 end
--- Up to so many members of a set that have fallen due.
+-- Returns due members of a set, up to the given number.
 local function due_of(key, entries_max)
   return redis.call('ZRANGEBYSCORE', key, '-inf', int(now), 'LIMIT', 0, tonumber(entries_max))
 end
--- Its account, its id, the key of the account's holds, and the hold if there is one.
+-- Returns the account, the ID, the key of the account's holds, and the hold if it exists.
 local function read_member(member)
   local account, id = string.match(member, '^([^|]*)|(.*)$')
   local hold_key = holds_prefix .. account
@@ -64,7 +67,7 @@ for _, member in ipairs(due_of(asked_key, ARGV[SWEEP.asked_again_max])) do
   end
 end
 local members = due_of(due_key, ARGV[SWEEP.entries_max])
--- Of holds that count nothing: what is deleted together.
+-- Entries that are deleted together. Their holds count as 0.
 local gone_members, gone_ids = {}, {}
 for _, member in ipairs(members) do
   local account, id, hold_key, hold = read_member(member)

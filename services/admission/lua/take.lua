@@ -1,9 +1,10 @@
 #!lua flags=allow-oom
 -- uses: gate spans amounts holds
--- An operator takes a call's slot back for good: it is free now, no beat takes it again, and the
--- next beat is told to end the call. What it holds of the money stays until its record comes.
+-- Takes back a call's slot for an operator, for good. The slot is free at once, no heartbeat takes
+-- it again, and the next heartbeat reply requests the end of the call. Its money stays held until
+-- its record arrives.
 --
--- Replies taken, also when it was taken before, or ended: nothing runs under this id here
+-- Replies taken, also when it was taken before, or ended: no call runs under this ID here
 local due_key, account_key, hold_key = KEYS[KEY.due], KEYS[KEY.account], KEYS[KEY.holds]
 local account, id = ARGV[TAKE.account], ARGV[TAKE.id]
 local now = redis_now()

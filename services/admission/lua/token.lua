@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
 -- uses: gate
--- The epoch of a bucket (docs/protocol.md#r12): restore sets one where there is none; open opens
--- the bucket under the one that is named.
+-- The epoch of a bucket (docs/protocol.md#r12). restore sets one if the bucket has none. open opens
+-- the bucket under the named epoch.
 --
--- Replies {state, now, token, since}
+-- Replies {state, now, epoch, since}
 local token_key = KEYS[KEY.token]
 local action, wanted = ARGV[TOKEN.action], ARGV[TOKEN.token]
 local now = redis_now()

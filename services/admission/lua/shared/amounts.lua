@@ -1,13 +1,14 @@
--- Amounts in nano-USD. Each lies within AMOUNT_MAX, which a double holds exactly (AMOUNT_NANO_USD_MAX of metering).
+-- Amounts in nano-USD, at most AMOUNT_MAX, which a double represents exactly (AMOUNT_NANO_USD_MAX
+-- of metering).
 local AMOUNT_MAX = 9000000000000000
--- From here on doubles skip integers.
+-- From this value on, doubles skip integers.
 local EXACT_END = 9007199254740992
 local LOW_DIGITS = 9
 local LOW = 1000000000
 
--- A held sum with `delta`, which is at most AMOUNT_MAX either way, as text. Without a cap nothing bounds what the calls of a month
--- may cost together, and what is added must be taken away again to the last digit: a sum that a double cannot hold is
--- added to in two parts.
+-- Adds `delta` to a held sum and returns it as text. The absolute value of `delta` is at most
+-- AMOUNT_MAX. Without a cap the sum of a month is unbounded, and each addition must be reversible
+-- to the last digit. A sum that is too large for a double is therefore added in two parts.
 local function add_exactly(text, delta)
   local value = tonumber(text or 0)
   local sum = value + delta

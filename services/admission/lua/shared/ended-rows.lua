@@ -1,13 +1,14 @@
--- Rows of periods that have ended. Months are known by their names, weeks and sessions by their starts, periods of a subscription
--- by not being the current or the next one.
+-- Finds balances of ended periods. Months are compared by name, weeks and sessions by their start.
+-- A subscription period has ended if it is neither the current nor the next one.
 local SPANS_MS = { session_5h = SESSION_MS, weekly = 604800000 }
 
--- The month in which a row counts what a key or a member has cost; nil for other rows.
+-- Returns the month of a balance with the cost of a key or a member, or nil for any other balance.
 local function month_of_row(row)
   return string.match(row, '^[km]m:.+:(%d%d%d%d%-%d%d)$')
 end
 
--- `month`: the newest one of the account's rows. `periods`: id, start and end of the current subscription's period and of the next.
+-- `month`: the newest month among the account's balances. `periods`: ID, start and end of the
+-- subscription's current and next period.
 local function has_ended(row, month, periods, now)
   if row == 'wallet' then
     return false
@@ -23,7 +24,7 @@ local function has_ended(row, month, periods, now)
   return not string.find(periods, ' ' .. string.match(row, '[^:]*$') .. ' ', 1, true)
 end
 
--- Rows of an account that have ended and in which no call counts.
+-- Returns the ended balances of an account that no running call counts in.
 local function ended_rows(account_key, now)
   local rows, held, month = {}, {}, ''
   for _, field in ipairs(redis.call('HKEYS', account_key)) do

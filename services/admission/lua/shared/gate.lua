@@ -1,8 +1,8 @@
--- Time and the gate token. The arguments of every script begin with the run id of the server that
--- the connection shook hands with, and the clock offset in milliseconds (0 outside tests).
+-- Time and the epoch. The first arguments of every script are the run ID of the server, as read in
+-- the handshake, and the clock offset in milliseconds (0 outside tests).
 
--- Integers up to 2^53 as text: Lua's own conversion writes 1e+15, and '%.0f' costs three times as
--- much. '%d' takes them as a C long: the connection uses 64-bit servers only.
+-- Converts an integer up to 2^53 to text. Lua's own conversion writes 1e+15, and '%.0f' is three
+-- times as expensive. '%d' converts to a C long, which is why only 64-bit servers are supported.
 local function int(number)
   return string.format('%d', number)
 end
@@ -12,9 +12,9 @@ local function redis_now()
   return seconds * 1000 + math.floor(micros / 1000) + tonumber(ARGV[RUN.clock_offset])
 end
 
--- Of the bucket of this key: token, state ('open' or 'restoring'), whether billing has caught up
--- since ('1'), and since when; nil when the gate was lost: no token, or one that another run of the
--- server left behind.
+-- Reads the epoch of a bucket, its state ('open' or 'restoring'), whether billing has caught up
+-- since ('1'), and the start of the state. Returns nil when the limit store was lost: the epoch
+-- does not exist or comes from another run of the server.
 local function gate_token(key)
   local run_id = ARGV[RUN.run_id]
   local gate = redis.call('GET', key)
@@ -28,14 +28,14 @@ local function gate_token(key)
     string.sub(gate, since_end + 1), string.sub(gate, state_end + 1, since_end - 1)
 end
 
--- The random end of a token, which no other token of the bucket has. Accounts and keys are marked
--- with it, so that their fields stay short.
+-- Returns the epoch suffix: the random end of an epoch, which is unique within the bucket. Accounts
+-- and keys store the suffix, so that their fields stay short.
 local MARK_CHARS = 12
 local function mark_of(token)
   return string.sub(token, -MARK_CHARS)
 end
 
--- Billing has settled all that was stored before the token was set.
+-- Records that billing has settled all events that were stored before the epoch was set.
 local function note_caught_up(key, token, state, since)
   redis.call('SET', key, token .. ' ' .. state .. ' ' .. since .. ' 1')
 end

@@ -1,11 +1,13 @@
--- Holds and what they count in. A hold is one field of h:<account>; held sums, slots and shape references are fields of
--- a:<account> and change only here and in admit, together with the hold. The place of the slot in a hold's text is 1, 0, or
--- 2: an operator took it back, so that no beat takes it again and the call is to be ended.
+-- Holds and the sums that they count in. A hold is one field of h:<account>. A shape is the part
+-- that many holds share. Held sums, slots and shape references are fields of a:<account>. They
+-- change only here and in admit, together with the hold. The slot in a hold's text is 1, 0, or 2.
+-- The value 2 means that an operator took the slot back: no heartbeat takes it again, and the call
+-- must be ended.
 
 local GONE_MS = 90000
 
--- All fields are texts, as they are stored: most of them are written again as they were read, and to make numbers of them and
--- texts again would cost more than all else.
+-- Parses a hold. All fields stay texts: most of them are written again unchanged, and converting
+-- them to numbers and back would be more expensive than everything else.
 local function parse_hold(text)
   local state, shape, admitted, worst, plan_max, wallet_max, session, amount, slot, lease, due, tries, edge =
     string.match(text, '^(%a) (%S+) (%d+) (%d+) (%d+) (%-?%d+) (%d+) (%d+) (%d) (%d+) (%d+) (%d+) (%S+)$')
@@ -25,10 +27,11 @@ local function hold_text(hold)
   }, ' ')
 end
 
--- What the hold sets aside: of the wallet, of the months of key and member, and of windows and allotments in USD. A done
--- hold counts its amount, split as the ledger will split it (plan up to plan_max, then the wallet up to wallet_max; -1: no
--- bound; then the plan again). In USD an open one counts nothing: a worst case on windows would lock paying users out. What
--- its plan would have to pay of it is summed apart, and compared where a window is near its end.
+-- Returns the sums that a hold adds to: the wallet, the months of key and member, and windows and
+-- allotments in USD. A done hold counts its amount, split like in the ledger (plan up to plan_max,
+-- then the wallet up to wallet_max; -1: unlimited; then the plan again). In USD an open hold counts
+-- as 0 on windows, because counting worst cases would lock out paying users. The plan's part of the
+-- worst case is summed separately and compared near the end of a window.
 local function held_by(hold)
   local is_done = hold.state == 'd'
   local amount = tonumber(is_done and hold.amount or hold.worst)
@@ -43,8 +46,8 @@ local function held_by(hold)
   return wallet, amount, amount - wallet, 0
 end
 
--- Adds to the sums that a hold counts in; a sum that becomes 0 is deleted, but for the slots. Returns the references left to
--- its shape when they change.
+-- Adds to the sums that a hold counts in. Deletes a sum that becomes 0, except for the slots. If
+-- the shape's references change, returns their new number.
 local function adjust(account_key, hold, shape_text, wallet, amount, plan, count, slot, reference, bears)
   local fields, deltas, size = {}, {}, 0
   local function add(field, delta)
@@ -53,8 +56,8 @@ local function adjust(account_key, hold, shape_text, wallet, amount, plan, count
       fields[size], deltas[size] = field, delta
     end
   end
-  -- One line of a shape, from one place to another: names of sums. The row of a session is named by its start, which a
-  -- shape does not know.
+  -- Adds to the sums that are named in one line of a shape. The session's balance is named by its
+  -- start, which the shape does not contain.
   local function add_named(from, to, unit, delta)
     if delta ~= 0 and to >= from then
       for name in string.gmatch(string.sub(shape_text, from, to), '%S+') do
@@ -93,7 +96,7 @@ local function adjust(account_key, hold, shape_text, wallet, amount, plan, count
   local references
   for index, field in ipairs(fields) do
     local value = add_exactly(values[index], deltas[index])
-    -- A hold that a release without this sum admitted takes away what it never added.
+    -- A hold from a release without this sum would subtract an amount that was never added.
     if field == 'h:plan' and string.sub(value, 1, 1) == '-' then
       value = '0'
     end
@@ -116,8 +119,9 @@ local function adjust(account_key, hold, shape_text, wallet, amount, plan, count
   return references
 end
 
--- An account that nobody uses may be forgotten after IDLE_SECONDS. Admissions, beats, loads and sweeps renew that when the
--- time of the last renewal (its field x) is a day old; so an account with a hold never is.
+-- Extends the life of an account. An unused account expires after IDLE_SECONDS. Admissions,
+-- heartbeats, loads and sweeps extend this if the last extension (field x) is at least a day old,
+-- so an account with a hold never expires.
 local function keep(account_key, renewed_at, now)
   if renewed_at and now - tonumber(renewed_at) < STAMP_MS then
     return
@@ -127,7 +131,7 @@ local function keep(account_key, renewed_at, now)
   end
 end
 
--- The shape of a hold lies once beside the holds that have it.
+-- Reads a hold's shape, which is stored once for all holds that share it.
 local function shape_of(hold_key, hold)
   return redis.call('HGET', hold_key, 's:' .. hold.shape)
 end
@@ -140,13 +144,13 @@ local function create_hold(due_key, account_key, hold_key, member, id, hold, sha
   local renewed_at, open_session, latest = unpack(redis.call('HMGET', account_key, 'x', 'ss', 'lt'))
   keep(account_key, renewed_at, now)
   local session = tonumber(hold.session)
-  -- Within an account time never goes back: a session that was over stays over.
+  -- Time never goes back within an account, so an ended session stays ended.
   if session > tonumber(open_session or 0) and session + SESSION_MS > math.max(now, tonumber(latest or 0)) then
     redis.call('HSET', account_key, 'ss', hold.session)
   end
 end
 
--- A session that was opened for calls of which none was billed was never opened
+-- Closes a session that was opened for calls without any charge, as if it had never been opened
 -- (docs/behaviour.md#windows).
 local function close_unused_session(account_key, start)
   local open_session, held, usd, requests = unpack(redis.call(
@@ -158,7 +162,8 @@ local function close_unused_session(account_key, start)
   end
 end
 
--- The hold counts nothing any more. Its tombstone keeps a late admission or beat from making it anew.
+-- Ends a hold, which then counts as 0. Its tombstone prevents a late admission or heartbeat from
+-- creating it again.
 local function end_hold(due_key, asked_key, account_key, hold_key, member, id, hold, shape_text, now)
   local wallet, amount, plan, bears = held_by(hold)
   local slot = hold.slot == '1' and -1 or 0

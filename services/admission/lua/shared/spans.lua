@@ -1,13 +1,14 @@
--- Spans of time that several scripts must agree on.
+-- Time spans that several scripts share.
 
 -- Length of a session window (SESSION_5H_MS of metering).
 local SESSION_MS = 18000000
--- Within which what was asked for must be written.
+-- Maximum time between a request for data and the write.
 local LOAD_MS = 5000
--- An account that nobody uses for so long may be forgotten, and how old its last renewal gets before it is renewed: see keep
--- in holds.lua.
+-- An unused account expires after IDLE_SECONDS. The expiry is extended when the last extension is
+-- at least STAMP_MS old: see keep in holds.lua.
 local IDLE_SECONDS = 604800
 local STAMP_MS = 86400000
--- How often rows of ended periods are let go, and how long after its end a week or a session counts as ended: see ended-rows.lua.
+-- Interval for deleting the balances of ended periods, and the time after its end at which a week
+-- or a session counts as ended: see ended-rows.lua.
 local LET_GO_MS = 86400000
 local ENDED_MS = 3600000

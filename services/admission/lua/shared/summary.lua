@@ -1,6 +1,7 @@
--- What an account was loaded with under an earlier epoch, as far as its owners compare it, in lines: the ledger epoch, the versions
--- of its state and its terms, then the name of each balance, member and key that was loaded, and what has its version. Of any other
--- account '', and of one with too many parts '-'.
+-- Summarizes the loaded data of an account under an earlier epoch, as far as its owners compare
+-- them. Lines: the ledger epoch, the versions of state and terms, then the field name and the text
+-- with the version of each loaded balance, member and key. The summary is '' for any other account,
+-- and '-' for an account with too many parts.
 local SUMMARY_FIELDS_MAX = 200
 local BALANCE, MEMBER, KEY_FIELD, COLON, DASH = string.byte('umk:-', 1, 5)
 
@@ -18,7 +19,7 @@ local function summary_of(account_key, mark)
   for index = 2, #fields, 2 do
     local field, text = fields[index - 1], fields[index]
     local kind, colon = string.byte(field, 1, 2)
-    -- A key that was never loaded stays so: its member may be missing here.
+    -- Skips a key that was never loaded. It stays unloaded, because its member may be missing here.
     if colon == COLON and (kind == BALANCE or kind == MEMBER or kind == KEY_FIELD and string.byte(text) ~= DASH) then
       lines[size + SUMMARY_PART.field] = field
       lines[size + SUMMARY_PART.text] = text
