@@ -40,7 +40,7 @@ export function checkConfig(config: AdmissionConfig): string[] {
   const redisUrl = config.GATEWAY_REDIS_URL.reveal();
   if (redisUrl.includes(',') && !redisUrl.startsWith('redis+sentinel:')) {
     problems.push(
-      'GATEWAY_REDIS_URL names several servers, as of a cluster: give one server without cluster mode, or Sentinels',
+      'GATEWAY_REDIS_URL names several servers, like those of a cluster: give one server without cluster mode, or Sentinels',
     );
   }
   if (config.GATEWAY_EXPIRY_MS < config.GATEWAY_LEASE_MS) {
@@ -50,12 +50,12 @@ export function checkConfig(config: AdmissionConfig): string[] {
   }
   if (config.GATEWAY_LEASE_MS < HEARTBEATS_PER_LEASE_MIN * config.GATEWAY_BEAT_MS) {
     problems.push(
-      'GATEWAY_LEASE_MS must be at least three times GATEWAY_BEAT_MS, as it is set for the edges: slots of running calls would fall free',
+      'GATEWAY_LEASE_MS must be at least three times GATEWAY_BEAT_MS, as it is set for the edges: otherwise running calls lose their slots',
     );
   }
   if (config.GATEWAY_LEASE_MS <= SWEEPS_PER_LEASE_MIN * config.GATEWAY_SWEEP_MS) {
     problems.push(
-      'GATEWAY_SWEEP_MS must be below a third of GATEWAY_LEASE_MS: a time in which nobody listened would not be noticed',
+      'GATEWAY_SWEEP_MS must be below a third of GATEWAY_LEASE_MS: otherwise a gap in heartbeats is not detected',
     );
   }
   return problems;

@@ -3,7 +3,7 @@ import { counter, gauge, histogram } from '@gateway/service-kit';
 const ROWS = Array.from({ length: 20 }, (_unused, index) => String(index + 4));
 
 /** Outcomes of decisions: admitted, opened, gone, fault, or the rank of the refusal. */
-export const decisionsTotal = counter('gateway_admission_decisions_total', 'Decisions by outcome or refusing row', {
+export const decisionsTotal = counter('gateway_admission_decisions_total', 'Decisions by outcome or refusal rank', {
   outcome: ['admitted', 'repeated', 'counted', 'opened', 'gone', 'fault', ...ROWS],
 });
 
@@ -19,8 +19,11 @@ export const pipelineSeconds = histogram(
   [0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.05, 0.25, 1, 2],
 );
 
-export const slotsFreed = counter('gateway_admission_slots_lapsed_total', 'Slots whose lease lapsed without a beat');
-export const holdsAsked = counter('gateway_admission_holds_asked_total', 'Due holds for which the ledger was asked');
+export const slotsFreed = counter(
+  'gateway_admission_slots_lapsed_total',
+  'Slots whose lease lapsed without a heartbeat',
+);
+export const holdsAsked = counter('gateway_admission_holds_asked_total', 'Due holds that the ledger was queried for');
 export const holdsExpired = counter('gateway_admission_holds_expired_total', 'Calls that were recorded as expired');
 export const questionsDropped = counter(
   'gateway_admission_questions_dropped_total',

@@ -41,7 +41,7 @@ export async function startAdmission(context: ServiceContext<typeof ADMISSION_FI
     retry(() => ensureHeartbeatStream(bus, config.GATEWAY_STREAM_REPLICAS), {
       ...RETRY,
       signal,
-      failed: (err) => log.warn({ err }, 'the stream of beats cannot be made yet'),
+      failed: (err) => log.warn({ err }, 'the heartbeat stream cannot be created yet; will retry'),
     });
   await makeStream(stopping);
   // After the bus returned with an empty store, the stream must be created again: without it no

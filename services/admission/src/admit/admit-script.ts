@@ -178,7 +178,7 @@ export function readAdmitReply(
     case 'restoring':
       return { kind: reply[0], now };
     default:
-      throw new RangeError(`the admit script answered ${String(reply[0])}`);
+      throw new RangeError(`unexpected reply of the admit script: ${String(reply[0])}`);
   }
 }
 

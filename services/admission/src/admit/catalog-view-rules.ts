@@ -101,7 +101,7 @@ function priceAt(model: CatalogModel, now: number): { price: PricedVersion | nul
 }
 
 /**
- * Returns the kind of model that an endpoint serves. Any other endpoint that a source lists is
+ * Returns the kind of model that an endpoint serves. Endpoints of a source for another kind are
  * ignored.
  */
 function kindOf(endpoint: Endpoint): CatalogModel['kind'] {

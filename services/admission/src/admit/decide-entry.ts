@@ -76,7 +76,7 @@ async function decide(
   notBefore: number,
 ): Promise<{ outcome: AdmitOutcome; prepared: PreparedCall }> {
   const account = decider.cache.account(keyReference);
-  if (account === null) throw new AdmissionFault('admission_error', 'the account was forgotten meanwhile');
+  if (account === null) throw new AdmissionFault('admission_error', 'the account was evicted in the meantime');
   const prepared = prepareEntry(decider.ports, entry, account, notBefore);
   const call = decisionCall(targetOf(decider.ports, entry, keyReference), prepared);
   const reply = await runScript(decider.ports.limitStore, call);

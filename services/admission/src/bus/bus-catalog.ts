@@ -36,9 +36,7 @@ export function startCatalogMirror(bus: Bus, log: Log): CatalogMirror {
     );
     log.info({ revision: head.revision, models: view.size }, 'the catalog has changed');
   });
-  gauge('gateway_admission_catalog_revision', 'Catalog revision under which calls are decided', () =>
-    mirror.revision(),
-  );
+  gauge('gateway_admission_catalog_revision', 'Catalog revision that decisions use', () => mirror.revision());
   gauge('gateway_admission_catalog_age_seconds', 'Time since the catalog copy was last known to be current', () =>
     mirror.ready() ? mirror.ageMs(Date.now()) / 1_000 : -1,
   );

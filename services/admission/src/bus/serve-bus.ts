@@ -40,7 +40,9 @@ export function serveBus(bus: Bus, admission: Admission, log: Log): void {
   bus.serve(admissionHeld, (question) => orUnavailable(admission.held(question)));
   bus.subscribe(billingBalanceSnapshots, async (snapshot) => {
     // A lost balance snapshot costs one query to billing when its holds fall due.
-    await admission.applySnapshots(snapshot).catch((err: unknown) => log.warn({ err }, 'a standing was not applied'));
+    await admission
+      .applySnapshots(snapshot)
+      .catch((err: unknown) => log.warn({ err }, 'a balance snapshot was not applied'));
   });
   bus.subscribe(edgeResyncRequest, ({ tokens, run }) => {
     if (run === undefined) admission.hearEpochs(tokens);
@@ -50,7 +52,7 @@ export function serveBus(bus: Bus, admission: Admission, log: Log): void {
     const take = async (heartbeat: Heartbeat): Promise<void> => {
       await admission
         .heartbeat(heartbeat)
-        .catch((err: unknown) => log.warn({ err, edge: heartbeat.edge }, 'a heartbeat was not taken'));
+        .catch((err: unknown) => log.warn({ err, edge: heartbeat.edge }, 'a heartbeat was not processed'));
     };
     bus.subscribe(kind, take, { queue: true });
   }

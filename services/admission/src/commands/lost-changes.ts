@@ -31,7 +31,7 @@ await runAsCommand(async () => {
 async function nameLostChanges(limitStore: RedisLimitStore, natsUrl: string): Promise<number> {
   limitStore.open();
   for (let waited = 0; !limitStore.usable(); waited += LOOK_MS) {
-    if (waited >= CONNECT_MS) throw new Error(`Redis cannot be used: ${limitStore.problem() ?? 'it does not answer'}`);
+    if (waited >= CONNECT_MS) throw new Error(`Redis cannot be used: ${limitStore.problem() ?? 'it does not respond'}`);
     await delay(LOOK_MS);
   }
   const replica = `lost-changes-${process.pid}`;

@@ -31,4 +31,4 @@ export async function answerHeartbeat(
   });
 }
 
-export const heartbeatsTotal = counter('gateway_admission_beats_total', 'Beats of edges that were taken');
+export const heartbeatsTotal = counter('gateway_admission_beats_total', 'Heartbeats of edges that were processed');

@@ -166,7 +166,7 @@ test('a server whose place another one has taken is given up, and not taken agai
   limitStore.hear([makeEpoch(other, setAt + 60_000, '00')]);
   await expect(sweepOf(limitStore)).rejects.toBeInstanceOf(AdmissionFault);
   await until('it is refused', () => said(log).includes('redis handshake failed'));
-  expect(said(log)).toContain('another Redis server has taken the place of this one');
+  expect(said(log)).toContain('another Redis server has replaced this one');
   expect(limitStore.usable()).toBe(false);
   // Promoted again, after the other one: what it has is lost, and its next epochs are later.
   await redis.set(token, `${makeEpoch(other, setAt + 60_000, '00')} open 0 1`);
@@ -220,7 +220,7 @@ test('a superseded server is used again when nobody uses another one, and its ep
   later = setAtOf(token) + 60_000;
   limitStore.hear([makeEpoch(other, later, '00')]);
   await until('others were asked for long enough', () => told.length > 10);
-  expect(limitStore.problem()).toBe('another Redis server has taken the place of this one');
+  expect(limitStore.problem()).toBe('another Redis server has replaced this one');
   expect(limitStore.usable()).toBe(false);
   expect(told.at(-1)).toEqual({ id: runOf(token), setAt: setAtOf(token), isUsed: false });
   [someoneUsesAnother, busIsThere] = [false, false];

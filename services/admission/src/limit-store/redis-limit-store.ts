@@ -45,7 +45,7 @@ const SWEEP_SCRIPTS: ReadonlySet<ScriptName> = new Set(['due', 'sweep', 'summary
 /** Redis keys that one step over all accounts scans: some hundred microseconds of Redis time. */
 const SCAN_KEYS = 1_000;
 
-const SUPERSEDED = 'another Redis server has taken the place of this one';
+const SUPERSEDED = 'another Redis server has replaced this one';
 
 /** Memory of Redis: used bytes, and the limit (0: no limit). */
 export interface RedisMemory {
@@ -288,7 +288,7 @@ export class RedisLimitStore implements LimitStore {
 
   /** Gives the buckets of a superseded run an epoch later than all known ones, and returns it. */
   async #replaceEpochs(runId: string): Promise<string> {
-    this.log.warn({ runId }, 'nobody uses the Redis server that has taken the place of this one');
+    this.log.warn({ runId }, 'no replica uses the Redis server that replaced this one; using this one again');
     const call = replaceCall(this.#epochFor(runId), this.#runs.nextTime(0));
     const [reply = new Error('no reply')] = await this.#batcher.run([call], runId, this.clock.offsetMs());
     if (reply instanceof Error) throw reply;
@@ -366,7 +366,7 @@ export class RedisLimitStore implements LimitStore {
     this.clock.observe(timeOfReply(result), offsetMs);
     if (this.#runs.answered(script, result)) this.#giveUp();
     if (this.#runId !== runId && !this.#runs.countsAfterwards(script))
-      throw this.#fault(new Error('its answer came when this server was not used any more'));
+      throw this.#fault(new Error('the reply arrived when this server was no longer in use'));
     return result;
   }
 

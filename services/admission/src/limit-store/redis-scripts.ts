@@ -115,7 +115,7 @@ function loadScript(name: ScriptName, tables: Tables): Script {
     )
     .replace(NAME, (whole, table: string, member: string) => {
       const number = tables.get(table)?.get(member);
-      if (number === undefined) throw new RangeError(`no number is called ${whole}`);
+      if (number === undefined) throw new RangeError(`unknown name in a script: ${whole}`);
       return String(number);
     });
   return { text, sha: createHash('sha1').update(text).digest('hex') };

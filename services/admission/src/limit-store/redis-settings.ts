@@ -5,7 +5,7 @@
  */
 export function redisProblem(facts: string): string | null {
   const read = (name: string): string | undefined => new RegExp(`^${name}:([^\\r\\n]*)`, 'm').exec(facts)?.[1];
-  if (!/^[0-9a-f]{40}$/.test(read('run_id') ?? '')) return 'the Redis server does not tell its run id in INFO';
+  if (!/^[0-9a-f]{40}$/.test(read('run_id') ?? '')) return 'the reply of the Redis server to INFO contains no run_id';
   // The scripts write integers as C longs.
   if (read('arch_bits') !== '64') return 'the Redis server is not a 64-bit one: use a 64-bit build';
   if (read('redis_mode') === 'cluster') {
@@ -27,7 +27,7 @@ export function redisProblem(facts: string): string | null {
  * @param facts the reply of `INFO` or `INFO memory`
  */
 export function evictionProblem(facts: string): string | null {
-  const policy = /^maxmemory_policy:(\S+)/m.exec(facts)?.[1] ?? 'not told';
+  const policy = /^maxmemory_policy:(\S+)/m.exec(facts)?.[1] ?? 'unknown';
   if (policy === 'noeviction') return null;
   return `maxmemory-policy of Redis is ${policy}, which deletes limits and holds: set it to noeviction`;
 }

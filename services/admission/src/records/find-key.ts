@@ -28,7 +28,7 @@ async function lookUp(
   if (remembered !== null) return { keyReference: remembered, fresh: false };
   if (stored.every((text) => text === NO_ROUTE)) return null;
   const found = await owners.find(digests).catch((cause: unknown) => {
-    throw new AdmissionFault('lookup_failed', 'accounts did not answer which key it is', { cause });
+    throw new AdmissionFault('lookup_failed', 'accounts did not respond to a key look-up', { cause });
   });
   if (found === null) {
     await limitStore.setMisses(digests);

@@ -71,7 +71,7 @@ test('calls that cannot be decided are told of in one line with the cause, not i
   world.owners.billingDown = false;
   expect(lines.filter(({ text }) => text.includes('cannot be decided'))).toEqual([
     {
-      facts: { err: expect.objectContaining({ message: 'billing did not answer a load' }), times: 1 },
+      facts: { err: expect.objectContaining({ message: 'billing did not respond to a load' }), times: 1 },
       text: 'calls cannot be decided and are answered 500',
     },
   ]);

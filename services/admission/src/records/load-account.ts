@@ -122,7 +122,7 @@ export class AccountLoader {
       return await Promise.all(asked.map((key) => this.ports.owners.loadAccount(keyReference.account, key)));
     } catch (cause) {
       loadsTotal.of({ outcome: 'accounts_failed' }).add();
-      throw new AdmissionFault('lookup_failed', 'accounts did not answer a load', { cause });
+      throw new AdmissionFault('lookup_failed', 'accounts did not respond to a load', { cause });
     }
   }
 
@@ -139,7 +139,7 @@ export class AccountLoader {
       });
     } catch (cause) {
       loadsTotal.of({ outcome: 'billing_failed' }).add();
-      throw new AdmissionFault('admission_error', 'billing did not answer a load', { cause });
+      throw new AdmissionFault('admission_error', 'billing did not respond to a load', { cause });
     }
   }
 }

@@ -19,7 +19,7 @@ export class GoneEdges {
 
   start(): void {
     this.#background = every(this.ports.durations.leaseMs, () => this.look(), {
-      failed: (err) => this.ports.log.warn({ err }, 'edges that are gone could not be looked at'),
+      failed: (err) => this.ports.log.warn({ err }, 'edges that are gone could not be checked'),
     });
   }
 

@@ -35,5 +35,5 @@ export async function findCall(
     });
     if (places.length === 0) return null;
   }
-  throw new AdmissionFault('admission_error', 'too many calls to be searched');
+  throw new AdmissionFault('admission_error', 'too many calls to search');
 }

@@ -89,7 +89,7 @@ export class LedgerClient {
     const now = this.ports.clock.wall();
     if (now - this.#loggedAt < LOG_MS) return;
     this.#loggedAt = now;
-    this.ports.log.warn({ err, account, holds: holds.length }, 'due holds were not settled; they are asked for again');
+    this.ports.log.warn({ err, account, holds: holds.length }, 'due holds were not settled; will retry');
   }
 
   #askNext(): void {

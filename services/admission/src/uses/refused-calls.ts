@@ -96,5 +96,5 @@ function byMinute(rows: Iterable<Waiting>): Map<number, RefusedRow[]> {
 
 export const refusalsDropped = counter(
   'gateway_admission_refusals_dropped_total',
-  'Refused calls that billing is not told of because too many waited to be told',
+  'Refused calls that are not reported to billing because too many waited',
 );
