@@ -38,7 +38,7 @@ export function storeTemplate(template: HoldTemplate): StoredTemplate {
 
 const LINES_BEFORE_JSON = 3;
 
-/** @throws SyntaxError for a text that {@link storeShape} did not write */
+/** @throws SyntaxError for a text that {@link storeTemplate} did not write */
 export function readTemplate(text: string): HoldTemplate {
   return JSON.parse(text.split('\n')[LINES_BEFORE_JSON] ?? '') as HoldTemplate;
 }

@@ -5,7 +5,7 @@
  */
 export function redisProblem(facts: string): string | null {
   const read = (name: string): string | undefined => new RegExp(`^${name}:([^\\r\\n]*)`, 'm').exec(facts)?.[1];
-  if (!/^[0-9a-f]{40}$/.test(read('run_id') ?? '')) return 'the reply of the Redis server to INFO contains no run_id';
+  if (!/^[0-9a-f]{40}$/.test(read('run_id') ?? '')) return 'the reply of the Redis server to INFO contains no run id';
   // The scripts write integers as C longs.
   if (read('arch_bits') !== '64') return 'the Redis server is not a 64-bit one: use a 64-bit build';
   if (read('redis_mode') === 'cluster') {
