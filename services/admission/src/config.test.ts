@@ -19,12 +19,12 @@ test('the defaults are those of the money protocol', () => {
   });
 });
 
-test('a shifted clock needs test controls', () => {
+test('a clock offset requires test controls', () => {
   expect(checkConfig(configOf({ GATEWAY_CLOCK_OFFSET_MS: '1' }))).toHaveLength(1);
   expect(checkConfig(configOf({ GATEWAY_CLOCK_OFFSET_MS: '1', GATEWAY_TEST_CONTROLS: 'on' }))).toEqual([]);
 });
 
-test('a lease that a lost heartbeat or two would end is a problem, measured by the beat of the edges', () => {
+test('a lease below three heartbeats of the edges is rejected', () => {
   const shortest = { GATEWAY_LEASE_MS: '6000' };
   expect(checkConfig(configOf(shortest))).toEqual([]);
   expect(checkConfig(configOf({ GATEWAY_LEASE_MS: '5999' }))).toEqual([
@@ -35,14 +35,14 @@ test('a lease that a lost heartbeat or two would end is a problem, measured by t
   expect(checkConfig(configOf(short))).toEqual([]);
 });
 
-test('sweeps so rare that they would hide a silence are a problem', () => {
+test('a sweep interval that would hide a silence is rejected', () => {
   expect(checkConfig(configOf({ GATEWAY_SWEEP_MS: '9999' }))).toEqual([]);
   expect(checkConfig(configOf({ GATEWAY_SWEEP_MS: '10000' }))).toEqual([
     expect.stringMatching(/^GATEWAY_SWEEP_MS .* third of GATEWAY_LEASE_MS/),
   ]);
 });
 
-test('an expiry shorter than the lease, and several Redis servers, are problems', () => {
+test('an expiry shorter than the lease and several Redis servers are rejected', () => {
   expect(checkConfig(configOf({ GATEWAY_EXPIRY_MS: '29999' }))).toHaveLength(1);
   const nodes = 'redis://127.0.0.1:1,redis://127.0.0.1:2';
   expect(checkConfig({ ...configOf({}), GATEWAY_REDIS_URL: { reveal: () => nodes } } as never)).toHaveLength(1);

@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-test('a call that fits is admitted, held, and given back by its release', async () => {
+test('a call within all limits is admitted and held until its release', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const admitted = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   expect(admitted).toMatchObject({ account: account.account, repeated: false, sources: ['src-acme-fixed'] });
@@ -43,7 +43,7 @@ test('a call that fits is admitted, held, and given back by its release', async 
   expect(ended.holds.map(({ hold }) => hold.state)).toEqual(['gone']);
 });
 
-test('an unknown digest is refused as invalid_api_key, and asked for once', async () => {
+test('an unknown digest gets invalid_api_key after a single query to its owner', async () => {
   const before = world.owners.asked.find;
   for (let call = 0; call < 2; call += 1) {
     expect(await admit(one, admitEntry(one.clock, ['f'.repeat(64)]))).toMatchObject({
@@ -54,7 +54,7 @@ test('an unknown digest is refused as invalid_api_key, and asked for once', asyn
   expect(world.owners.asked.find - before).toBe(1);
 });
 
-test('opens, admits and releases of known accounts are one reply', async () => {
+test('opens, admits and releases of cached accounts get one reply', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const ended = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   const entries = [admitEntry(one.clock, [account.digest]), admitEntry(one.clock, [account.digest])];
@@ -69,7 +69,7 @@ test('opens, admits and releases of known accounts are one reply', async () => {
   expect(released).toEqual([ended.id]);
 });
 
-test('what messages of one moment ask for is one round trip to Redis', async () => {
+test('messages that arrive together share one round trip to Redis', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   const redis = new Redis(world.server.url);
@@ -78,12 +78,12 @@ test('what messages of one moment ask for is one round trip to Redis', async () 
   await Promise.all([1, 2, 3].map(() => mustAdmit(one, admitEntry(one.clock, [account.digest]))));
   const after = await reads();
   redis.disconnect();
-  // One of them is the second question for the count.
+  // The second read of the counter is included.
   expect(after - before).toBe(2);
 });
 
 // Covers r2
-test('what waits for an owner is answered on its own and within its deadline', async () => {
+test('an entry that waits for an owner is answered alone within its deadline', async () => {
   const replica = await world.replica({ durations: { decideMs: ENTRY_DEADLINE_MS } });
   const ready = makeAccount(world, { wallet: 10 * PRICE });
   await mustAdmit(replica, admitEntry(replica.clock, [ready.digest]));
@@ -101,12 +101,12 @@ test('what waits for an owner is answered on its own and within its deadline', a
   expect(answers.get(entries[1]!.id)).toMatchObject({ kind: 'admitted' });
   expect(answers.get(entries[0]!.id)).toMatchObject({ kind: 'fault' });
   expect(tookMs).toBeGreaterThanOrEqual(ENTRY_DEADLINE_MS - 50);
-  // Nothing is decided for it afterwards, although its account has been loaded by now.
+  // Nothing is decided for it later, although its account has been loaded by now.
   await until('nothing is in flight', () => replica.admission.inFlight() === 0);
   expect((await replica.admission.readAccount(slow.account)).holds).toEqual([]);
 });
 
-test('more entries than may wait are a fault at once; releases are not barred', async () => {
+test('entries above the limit get a fault at once while releases are applied', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const running = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   let free: () => void = () => undefined;
@@ -131,7 +131,7 @@ test('more entries than may wait are a fault at once; releases are not barred', 
 });
 
 // Covers r14
-test('a full Redis admits nothing, and still releases, applies and sweeps', async () => {
+test('a full Redis admits nothing but still runs releases, changes and sweeps', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const running = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   const redis = new Redis(world.server.url);
@@ -154,7 +154,7 @@ test('a full Redis admits nothing, and still releases, applies and sweeps', asyn
   expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ kind: 'admitted' });
 });
 
-test('a fault says whether the call may hold something: only when its script may have run', async () => {
+test('a fault reports a possible hold only if the script may have run', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   world.backPressureReason = 'the test';
@@ -169,14 +169,14 @@ test('a fault says whether the call may hold something: only when its script may
   const entry = admitEntry(hung.clock, [account.digest]);
   const unknown = await admit(hung, entry).finally(() => process.kill(world.server.pid!, 'SIGCONT'));
   expect(unknown).toMatchObject({ kind: 'fault', code: 'admission_error', mayHold: true });
-  // It ran: without the edge's release its slot would stay for a lease.
+  // The script ran. Without the edge's release its slot would stay taken for a lease.
   await until('Redis has gone on', async () => {
     const { holds } = await one.admission.readAccount(account.account).catch(() => ({ holds: [] }));
     return holds.some(({ id }) => id === entry.id);
   });
 });
 
-test('an entry of a sampled call makes a span, a child of the edge’s, and below it one for the script', async () => {
+test('an entry of a sampled call opens a span with a child span for its script', async () => {
   const bodies: string[] = [];
   const collector = createServer((request, response) => {
     let body = '';

@@ -27,7 +27,7 @@ const prices = (outputPerMillion: number) => ({
   outputPerMillion,
   tiers: [],
 });
-/** Output of a call: 10 nano-USD, 30 in the dear class, 5 in the cheap one; a search: 100. */
+/** Output of a call: 10 nano-USD, 30 in the expensive class, 5 in the cheap one; a search: 100. */
 const SOLD = figures({
   outputPerMillion: 1_000_000,
   extras: {
@@ -62,13 +62,13 @@ const search = asked({ units: { web_search: 2 }, field: 'tools' });
 const fast = asked({ class: 'fast', field: 'speed' });
 
 test.each<[string, AskedExtras[] | undefined, number]>([
-  ['nothing else', undefined, 10],
-  ['a dearer class', [dear], 30],
+  ['no further request field', undefined, 10],
+  ['a more expensive class', [dear], 30],
   ['a cheaper class, which may be served as standard', [cheap], 10],
   ['a tool', [search], 210],
-  ['the dearest of several readings', [asked({}), search, dear], 210],
-  ['those that have a price', [fast, dear], 30],
-])('held for %s', async (_what, asks, worst) => {
+  ['the most expensive of several readings', [asked({}), search, dear], 210],
+  ['several readings, of which one has no price', [fast, dear], 30],
+])('a call is held for its worst case with %s', async (_what, asks, worst) => {
   const account = makeAccount(world, { wallet: 1_000 });
   const admitted = await mustAdmit(replica, entryOf(account.digest, 'acme/sold', { asks }));
   expect(admitted.hold).toMatchObject({ worstNanoUsd: worst });
@@ -95,7 +95,7 @@ test.each<[string, string, Partial<AdmitEntry>, object]>([
     { model: 'acme/no-source', field: 'x' },
   ],
   ['a model without a price is named alone', 'acme/no-price', { unpricedField: 'x' }, { model: 'acme/no-price' }],
-])('model_not_priced: %s', async (_what, name, change, facts) => {
+])('a call is refused with model_not_priced: %s', async (_what, name, change, facts) => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   expect(await admit(replica, entryOf(account.digest, name, change))).toMatchObject({
     kind: 'refused',
@@ -106,13 +106,13 @@ test.each<[string, string, Partial<AdmitEntry>, object]>([
 
 test.each<[string, string, Partial<AdmitEntry>, number]>([
   ['a model that is switched off', 'acme/off', { unpricedField: 'x' }, REFUSAL.model_not_available],
-  ['a model that nobody knows', 'acme/nobody', { asks: [fast] }, REFUSAL.model_not_found],
-])('%s is refused as such', async (_what, name, change, row) => {
+  ['an unknown model', 'acme/nobody', { asks: [fast] }, REFUSAL.model_not_found],
+])('%s is refused with its own code', async (_what, name, change, row) => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   expect(await admit(replica, entryOf(account.digest, name, change))).toMatchObject({ kind: 'refused', row });
 });
 
-test('an endpoint that is not billed asks for no price', async () => {
+test('an unbilled endpoint needs no price', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const change = { endpoint: '/v1/messages/count_tokens', unpricedField: 'x' } as const;
   expect(await admit(replica, entryOf(account.digest, 'acme/sold', change))).toMatchObject({ kind: 'admitted' });

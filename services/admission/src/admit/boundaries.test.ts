@@ -41,7 +41,7 @@ const window = (type: Window['type'], unit: Window['unit'], limit: number): Wind
   label: type,
 });
 
-/** An account on a plan; its period is the one of its terms. */
+/** Makes an account on a plan. Its period is the one in its terms. */
 function planAccount(terms: Partial<AccountTerms>, start: number, end: number): TestAccount {
   const id = `sub-${start}-${end}`;
   return makeAccount(world, {
@@ -52,7 +52,7 @@ function planAccount(terms: Partial<AccountTerms>, start: number, end: number): 
 
 const ask = (account: TestAccount): Promise<BatchAnswer> => admit(one, admitEntry(one.clock, [account.digest]));
 
-/** The decision at that time: what a client is told. */
+/** Returns the response to a client for a call at that time. */
 async function told(account: TestAccount, time: number) {
   world.setTime(time);
   const answer = await ask(account);
@@ -63,14 +63,14 @@ async function told(account: TestAccount, time: number) {
 
 const says = (text: string): unknown => expect.stringContaining(text);
 
-describe('the minute', () => {
+describe('the Retry-After of a full minute', () => {
   test.each([
     ['its first millisecond', 0, 60],
     ['the end of its first second', 999, 60],
     ['second 1', 1_000, 59],
     ['second 59', 59_000, 1],
     ['its last millisecond', 59_999, 1],
-  ])('%s', async (_name, after, seconds) => {
+  ])('counts from %s to the end of the minute', async (_name, after, seconds) => {
     const start = at('2026-12-31T23:59:00Z');
     const account = makeAccount(world, { wallet: 9 * PRICE, terms: { requestsPerMinute: 1 } });
     expect(await told(account, start)).toBe('admitted');
@@ -79,7 +79,7 @@ describe('the minute', () => {
   });
 });
 
-test('no slot is free: 2 seconds, whatever the time', async () => {
+test('concurrency_limit always has a Retry-After of 2 seconds', async () => {
   const account = makeAccount(world, { wallet: 9 * PRICE, terms: { concurrency: 0 } });
   for (const time of ['2026-12-31T23:59:59.999Z', '2028-02-29T00:00:00Z']) {
     expect(await told(account, at(time))).toMatchObject({ code: 'concurrency_limit', retryAfterSeconds: 2 });
@@ -145,7 +145,7 @@ describe('windows', () => {
     expect(await told(account, end)).toMatchObject({ code: 'no_funding', retryAfterSeconds: undefined });
   });
 
-  test('of several that are used up the one that resets last is told, and then the next', async () => {
+  test('a refusal names the used-up window that resets last', async () => {
     const monday = at('2026-12-28T00:00:00Z');
     const [start, end] = [monday - 10 * DAY, monday + HOUR];
     const opened = monday - 2 * HOUR;
@@ -158,7 +158,7 @@ describe('windows', () => {
     ];
     for (const row of rows) account.state.rows.set(row, { value: 1, version: 1 });
     const exhausted = { code: 'window_exhausted' };
-    // The session runs longest, then the subscription period, then the week.
+    // The session resets last, then the subscription period, then the week.
     expect(await told(account, monday - 1)).toMatchObject({
       ...exhausted,
       retryAfterSeconds: 10_801,
@@ -180,12 +180,12 @@ describe('windows', () => {
     });
   });
 
-  test('a session whose calls were not billed was never opened: the next call opens it anew, in its last millisecond too', async () => {
+  test('an unbilled session is reopened by the next call, even in its last millisecond', async () => {
     const opened = at('2026-12-31T21:30:00Z');
     const account = planAccount({ windows: [window('session_5h', 'requests', 2)] }, opened - DAY, opened + DAY);
     world.setTime(opened);
     const first = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
-    // An edge's heartbeats keep the call alive until then.
+    // The edge's heartbeats extend the call until then.
     const hold = { id: first.id, hold: first.hold, tag: first.token, endpoint: '/v1/messages' as const };
     world.setTime(opened + SESSION_5H_MS - 2);
     await one.admission.heartbeat({
@@ -215,7 +215,7 @@ describe('an allotment', () => {
     ['a leap day', '2028-02-29T00:00:00Z', '2028-02-29'],
     ['a year end', '2027-01-01T00:00:00Z', '2027-01-01'],
     ['a day in mid-month', '2026-11-30T17:30:00.500Z', '2026-11-30'],
-  ])('is renewed with the subscription period, on %s, and the text shows the date', async (_name, iso, date) => {
+  ])('is renewed with the subscription period on %s and its error shows the date', async (_name, iso, date) => {
     const [start, end] = [at(iso) - 30 * DAY, at(iso)];
     const allotments = [{ model: 'acme/fixed', unit: 'requests' as const, limit: 1 }];
     const account = planAccount({ allotments }, start, end);
@@ -231,7 +231,7 @@ describe('caps', () => {
     ['February of a leap year', '2028-02', '2028-03-01T00:00:00Z'],
     ['February of another', '2027-02', '2027-03-01T00:00:00Z'],
     ['December', '2026-12', '2027-01-01T00:00:00Z'],
-  ])('of key and member hold until the last millisecond of %s, without a Retry-After', async (_name, month, next) => {
+  ])('of key and member apply until the last millisecond of %s without Retry-After', async (_name, month, next) => {
     const end = at(next);
     const key = makeAccount(world, { wallet: 99 * PRICE, key: { capNanoUsd: PRICE } });
     key.state.rows.set(keyMonthRow(key.key, month), { value: 1, version: 1 });

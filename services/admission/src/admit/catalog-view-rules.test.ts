@@ -4,7 +4,7 @@ import { ENDPOINTS } from '@gateway/contracts/messages';
 import { model, source } from '../../test/world.js';
 import { buildCatalogView, modelFacts } from './catalog-view-rules.js';
 
-test('embeddings are for embedding models and the other endpoints for chat models, whatever a source says', () => {
+test('an endpoint only serves its kind of model, regardless of a source', () => {
   const kinds = ['chat', 'embedding'] as const;
   const view = buildCatalogView(
     kinds.map((kind) => model(`acme/${kind}`, { kind })),

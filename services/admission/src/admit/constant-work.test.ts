@@ -14,7 +14,7 @@ import type { Replica, TestAccount, World } from '../../test/world.js';
 
 const CALLS = 20;
 const HOUR_MS = 3_600_000;
-/** What connections and this test send beside the scripts. */
+/** Commands that connections and this test send in addition to the scripts. */
 const BESIDE = new Set(['info', 'config|resetstat', 'ping', 'time', 'client|setinfo', 'hello']);
 
 let world: World;
@@ -22,7 +22,7 @@ let replica: Replica;
 let redis: Redis;
 
 beforeAll(async () => {
-  // A new minute would cost commands of its own.
+  // A new minute would cause additional commands.
   // It counts the commands of the whole server.
   world = await makeWorld({ frozenAt: Date.now(), own: true });
   replica = await world.replica({ durations: { sweepMs: HOUR_MS } });
@@ -36,7 +36,7 @@ afterAll(async () => {
 const plentyOf = (accounts: number): TestAccount[] =>
   Array.from({ length: accounts }, () => makeAccount(world, { wallet: 1e15 }));
 
-/** Commands in Redis, those within scripts among them, by name. */
+/** Counts the commands in Redis by name, including those within scripts. */
 async function commandsOf(work: () => Promise<unknown>): Promise<Record<string, number>> {
   await redis.config('RESETSTAT');
   await work();
@@ -52,7 +52,7 @@ async function callsOneByOne({ digest }: TestAccount): Promise<void> {
   }
 }
 
-test('a call costs as many commands beside many accounts and open calls as alone', async () => {
+test('a call runs as many commands next to many accounts and open calls as alone', async () => {
   const [account] = plentyOf(1) as [TestAccount];
   // Loads the account.
   await callsOneByOne(account);
@@ -66,7 +66,7 @@ test('a call costs as many commands beside many accounts and open calls as alone
   expect(await commandsOf(() => callsOneByOne(account))).toEqual(alone);
 });
 
-test('a heartbeat costs as many commands for its calls however many others run', async () => {
+test('a heartbeat runs as many commands next to many other running calls', async () => {
   const [account] = plentyOf(1) as [TestAccount];
   const admits = Array.from({ length: CALLS }, () => admitEntry(replica.clock, [account.digest]));
   const { answers } = await batch(replica, { admits, edge: 'edge-counted' });

@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => world.stop());
 
 // Covers r2
-test('a repeated id gets its stored answer, from any replica, and is held once', async () => {
+test('a repeated ID gets its stored answer from any replica and is held once', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const entry = admitEntry(one.clock, [account.digest]);
   const answers = await Promise.all([admit(one, entry), admit(two, entry), admit(one, entry), admit(two, entry)]);
@@ -30,7 +30,7 @@ test('a repeated id gets its stored answer, from any replica, and is held once',
 });
 
 // Covers r2
-test('an id that has ended is gone, whatever ended it', async () => {
+test('an ended ID is gone, regardless of how it ended', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const entry = admitEntry(one.clock, [account.digest]);
   const admitted = await mustAdmit(one, entry);
@@ -44,24 +44,24 @@ test('an id that has ended is gone, whatever ended it', async () => {
 });
 
 // Covers r1
-test.each([-31_000, 31_000])('an id %i ms from Redis time is refused as a fault', async (skewMs) => {
+test.each([-31_000, 31_000])('an ID %i ms from Redis time gets a fault', async (skewMs) => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const entry = admitEntry(one.clock, [account.digest], { id: makeUuidV7(one.clock.now() + skewMs) });
   expect(await admit(one, entry)).toEqual({ kind: 'fault', id: entry.id, code: 'admission_error' });
 });
 
-test.each([-29_000, 29_000])('an id %i ms from Redis time is decided', async (skewMs) => {
+test.each([-29_000, 29_000])('an ID %i ms from Redis time is decided', async (skewMs) => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const entry = admitEntry(one.clock, [account.digest], { id: makeUuidV7(one.clock.now() + skewMs) });
   expect(await admit(one, entry)).toMatchObject({ kind: 'admitted' });
 });
 
-test('a secret whose digest is the one under the previous pepper is accepted', async () => {
+test('a secret is accepted by its digest with the previous pepper', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   expect(await admit(one, admitEntry(one.clock, ['e'.repeat(64), account.digest]))).toMatchObject({ kind: 'admitted' });
 });
 
-test('a rotated-away digest is an invalid_api_key for the next call, from the replica that knew its route', async () => {
+test('a replica that cached a rotated digest refuses it with invalid_api_key', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   const rotated = account.changeKey({ digest: 'b'.repeat(60) + '0001' });
@@ -76,7 +76,7 @@ test('a rotated-away digest is an invalid_api_key for the next call, from the re
   });
 });
 
-test('a digest that its owner has just named is accepted although its record has not been applied yet', async () => {
+test('a digest from its owner is accepted before its record is applied', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   const { digest } = account.changeKey({ digest: 'b'.repeat(60) + '0002' });
@@ -84,7 +84,7 @@ test('a digest that its owner has just named is accepted although its record has
   expect(await admit(one, admitEntry(one.clock, [digest]))).toMatchObject({ kind: 'admitted' });
 });
 
-test('a refused key or account says which of its codes, and is read at Redis time', async () => {
+test('a refusal has the code for the state of key or account at Redis time', async () => {
   const now = one.clock.now();
   const revoked = makeAccount(world, { wallet: PRICE, key: { state: 'revoked' } });
   const suspended = makeAccount(world, { wallet: PRICE, key: { state: 'suspended' } });
@@ -101,7 +101,7 @@ test('a refused key or account says which of its codes, and is read at Redis tim
   expect(await stateOf(barred.digest)).toBe('account_suspended');
 });
 
-test('revoke, suspend, expiry and reinstatement are in force for the next call', async () => {
+test('revoke, suspend, expiry and reinstatement apply to the next call', async () => {
   const account = makeAccount(world, { wallet: 100 * PRICE });
   const stateOf = async () => {
     const answer = await admit(one, admitEntry(one.clock, [account.digest]));
@@ -124,7 +124,7 @@ test('revoke, suspend, expiry and reinstatement are in force for the next call',
   expect(await stateOf()).toBe('key_inactive');
 });
 
-test('the price in force at Redis time counts, from its first millisecond', async () => {
+test('a price applies from its first millisecond of Redis time', async () => {
   const { buildCatalogView } = await import('./catalog-view-rules.js');
   const { model, source, figures } = await import('../../test/world.js');
   const change = one.clock.now() + 3_600_000;
@@ -145,7 +145,7 @@ test('the price in force at Redis time counts, from its first millisecond', asyn
   world.catalog = usual;
 });
 
-test('without a catalog a call is a fault, and so is one while a store is almost full', async () => {
+test('a call gets a fault without a catalog or while a store is almost full', async () => {
   const account = makeAccount(world, { wallet: 100 * PRICE });
   const usual = world.catalog;
   world.catalog = null;
@@ -163,7 +163,7 @@ test('without a catalog a call is a fault, and so is one while a store is almost
   expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ kind: 'admitted' });
 });
 
-test('an admission tells how many more calls like it fit beside it; the answer to another try of it does not', async () => {
+test('an admission reports how many further calls fit; a repeated one does not', async () => {
   const account = makeAccount(world, { wallet: 9 * PRICE, terms: { concurrency: 3 } });
   const entries = Array.from({ length: 3 }, () => admitEntry(one.clock, [account.digest]));
   const admitted = [];
@@ -178,7 +178,7 @@ test.each([
   ['the wallet', { wallet: 3.9 * PRICE }],
   ['the cap of the key', { wallet: 100 * PRICE, key: { capNanoUsd: 3.5 * PRICE } }],
   ['the cap of the member', { wallet: 100 * PRICE, memberCap: 3 * PRICE }],
-])('what %s has left bounds how many more calls fit', async (_name, seed) => {
+])('the rest of %s limits how many further calls fit', async (_name, seed) => {
   const account = makeAccount(world, seed);
   const rooms = [];
   for (let call = 0; call < 3; call += 1) {
@@ -187,7 +187,7 @@ test.each([
   expect(rooms).toEqual([2, 1, 0]);
 });
 
-test('count_tokens takes no slot and no hold, and is not stopped by a full concurrency', async () => {
+test('count_tokens takes no slot and no hold and is admitted without a free slot', async () => {
   const account = makeAccount(world, { wallet: PRICE, terms: { concurrency: 1 } });
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   const counted = await admit(one, admitEntry(one.clock, [account.digest], { endpoint: '/v1/messages/count_tokens' }));

@@ -8,13 +8,13 @@ import { buildCatalogView } from './catalog-view-rules.js';
 import { admitEntry, batch, figures, makeAccount, makeWorld, model, release, source } from '../../test/world.js';
 import type { Admitted, Replica, TestAccount, World } from '../../test/world.js';
 
-/** By how much limits can be exceeded (docs/behaviour.md#windows, #worst-case). */
+/** Tests by how much limits can be exceeded (docs/behaviour.md#windows, #worst-case). */
 
 const CONTEXT = 200_000;
-/** A nano-USD for a token of the input, five for one of the output, two for a written one. */
+/** One nano-USD per input token, five per output token, two per written cache token. */
 const PRICES = figures({ inputPerMillion: 1_000_000, cacheWritePerMillion: 2_000_000, outputPerMillion: 5_000_000 });
 const MODEL = { bytesPerToken: 3, contextLength: CONTEXT };
-/** As of gpt-4o-mini: three times the default. */
+/** The value of gpt-4o-mini: three times the default. */
 const LARGE_IMAGES = { imageTokens: 48_169 };
 
 let world: World;
@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-/** Asks for all of them at once; those that were admitted. */
+/** Sends all calls at once and returns the admitted ones. */
 async function admitAll(
   account: TestAccount,
   bounds: readonly CallBounds[],
@@ -76,7 +76,7 @@ test("calls with attachments exceed wallet and cap by one call's excess at most"
     fc.asyncProperty(limits, async ({ bounds, wallet, cap, fill, excess }) => {
       const account = makeAccount(world, { wallet, key: { capNanoUsd: cap }, terms: { concurrency: 100 } });
       let charged = 0;
-      // The second round meets what the first one charged.
+      // The second attempt meets the charges of the first.
       for (const surplus of [0, excess]) {
         const admitted = await admitAll(account, bounds);
         const releases = admitted.map((call, index) => {
@@ -102,13 +102,13 @@ test("calls with attachments exceed wallet and cap by one call's excess at most"
   );
 });
 
-test('an image of a model with large images is held by the figure of its source', async () => {
+test('an image is held by the token number of its source', async () => {
   const account = makeAccount(world, { wallet: 1_000_000 });
   const [admitted] = await admitAll(account, [{ ...outputOf(0), attachments: 1 }]);
   expect(admitted?.hold.worstNanoUsd).toBe(48_169 * 2);
 });
 
-test('eight parallel PDFs are refused where wallet or cap do not cover the context', async () => {
+test('eight parallel PDFs are refused if wallet or cap do not cover the context', async () => {
   const pdf = { documents: 1, documentBytes: 5_250_000, audios: 0, audioBytes: 0, videos: 0, videoBytes: 0 };
   const bounds = { promptBytes: 100, arrayElements: 0, attachments: 1, outputTokensMax: 100, files: pdf };
   const worst = CONTEXT * 2 + 500;
@@ -156,7 +156,7 @@ const outputOf = (output: number): CallBounds => ({
 test.each([
   ['a USD window', 1_000, null, 949],
   ['an allotment in USD', null, 1_000, 999],
-])('%s is passed by the calls that run at the same time', async (_what, windowLimit, allotmentLimit, before) => {
+])('%s is exceeded by concurrent calls', async (_what, windowLimit, allotmentLimit, before) => {
   const account = planAccount(4, windowLimit, allotmentLimit);
   const [first] = await admitAll(account, [outputOf(1_000)]);
   await batch(one, { releases: [release(first as Admitted, 'ok', before)] });
@@ -175,7 +175,7 @@ test.each([
   });
 });
 
-test('USD windows and allotments are passed by no more than the documented amount', async () => {
+test('USD windows and allotments are exceeded by the documented amount at most', async () => {
   const step = fc.record({
     output: fc.integer({ min: 1, max: 400 }),
     ends: fc.nat(),
@@ -192,7 +192,7 @@ test('USD windows and allotments are passed by no more than the documented amoun
       const account = planAccount(concurrency, isWindow ? limit : null, isWindow ? null : limit);
       let used = 0;
       let dearest = 0;
-      /** The most that the calls can use that ran when the last one began. */
+      /** The highest cost of the calls that run when the last one begins. */
       let most = 0;
       let running: { call: Admitted; cost: number }[] = [];
       const end = async (ended: typeof running): Promise<void> => {

@@ -29,9 +29,9 @@ const CONTEXT = {
   chatBaseUrl: 'https://c.example',
   messagesBaseUrl: 'https://m.example',
 };
-/** What the edge makes of `max_tokens: 90000000000000000`. */
+/** The edge's value for `max_tokens: 90000000000000000`. */
 const GIANT_TOKENS = Number.MAX_SAFE_INTEGER;
-/** Costs nine nano-USD a token: below the largest amount, and odd. */
+/** At nine nano-USD per token, the cost is below the largest amount and odd. */
 const ODD_TOKENS = 777_777_777_777_777;
 const ODD = ODD_TOKENS * 9;
 
@@ -66,7 +66,7 @@ function call({ digest }: TestAccount, outputTokensMax: number): AdmitEntry {
   return admitEntry(one.clock, [digest], { model: 'acme/tokens', bounds });
 }
 
-/** The sums of a month as Redis has them, key and member: a number would round them. */
+/** Reads the monthly sums of key and member as texts, because numbers would round them. */
 async function monthsOf({ account, key, member }: TestAccount): Promise<(string | undefined)[]> {
   const { accounts, holds } = bucketKeys(bucketOfAccount(account));
   const [fields] = await one.limitStore.dump(accounts + account, holds + account);
@@ -80,7 +80,7 @@ function codeOf(answer: BatchAnswer): string {
   return `${status} ${code}`;
 }
 
-test('without a cap neither a giant call nor one beside it is refused for one', async () => {
+test('a giant call without a cap causes no cap refusal, nor does a concurrent call', async () => {
   const account = makePersonal();
   const giant = await mustAdmit(one, call(account, GIANT_TOKENS));
   expect(giant.hold.worstNanoUsd).toBe(LARGEST);
@@ -97,7 +97,7 @@ test('without a cap neither a giant call nor one beside it is refused for one', 
   expect(codeOf(await admit(one, call(account, GIANT_TOKENS)))).toBe('admitted');
 });
 
-test('giant calls at once are all admitted, and what they held goes away to the nano-USD, in any order', async () => {
+test('concurrent giant calls release exactly what they held, in any order', async () => {
   const account = makePersonal();
   const entries = Array.from({ length: 60 }, (_unused, index) => call(account, index % 3 ? ODD_TOKENS : GIANT_TOKENS));
   const answers = await Promise.all(entries.map((entry, index) => admit(replicas[index % 2]!, entry)));
@@ -116,7 +116,7 @@ test('giant calls at once are all admitted, and what they held goes away to the 
   };
   const ends: ReleaseEntry[] = [
     ...voided.map((ended) => release(ended, 'void')),
-    // As dear as they may be, and dearer.
+    // Amounts up to the largest allowed one, and above it.
     ...done.map((ended, index) => release(ended, 'ok', index % 2 ? LARGEST - index : 3)),
   ];
   await Promise.all([batch(one, { releases: ends }), close(closed)]);
@@ -127,7 +127,7 @@ test('giant calls at once are all admitted, and what they held goes away to the 
   expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 0, held: {}, templates: {} });
 });
 
-test('giant calls that a lost limit store forgot are held again, and end as others do', async () => {
+test('giant calls are held again after a loss of the limit store and end normally', async () => {
   const account = makePersonal();
   const calls = await Promise.all([GIANT_TOKENS, ODD_TOKENS].map((tokens) => mustAdmit(one, call(account, tokens))));
   await batch(one, { releases: calls.map((ended) => release(ended, 'void')) });
@@ -146,12 +146,12 @@ test('giant calls that a lost limit store forgot are held again, and end as othe
   expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 0, held: {}, templates: {} });
 });
 
-test("a key's cap answers with its own code, a member's with its own", async () => {
+test('the caps of a key and of a member have different codes', async () => {
   const keyed = makePersonal({ key: { capNanoUsd: USD } });
   const membered = makePersonal({ memberCap: USD });
   expect(codeOf(await admit(one, call(keyed, GIANT_TOKENS)))).toBe('403 monthly_spend_cap_exceeded');
   expect(codeOf(await admit(one, call(membered, GIANT_TOKENS)))).toBe('402 member_cap_reached');
-  // Nothing of them is held.
+  // They hold nothing any more.
   expect(codeOf(await admit(one, call(keyed, 10)))).toBe('admitted');
   expect(codeOf(await admit(one, call(membered, 10)))).toBe('admitted');
 });
@@ -166,12 +166,12 @@ test('the largest cap covers exactly the largest worst case', async () => {
   });
 });
 
-test('a cap that is set while giant calls run counts them', async () => {
+test('a cap that is set later counts the running giant calls', async () => {
   const account = makePersonal();
   const running = await Promise.all([GIANT_TOKENS, ODD_TOKENS].map((tokens) => mustAdmit(one, call(account, tokens))));
   await one.admission.apply({ keys: [account.changeKey({ capNanoUsd: USD })] });
   const refused = await admit(one, call(account, 10));
-  // More is held than a message can say.
+  // The held sum exceeds the largest amount of a message.
   expect(refused).toMatchObject({
     row: REFUSAL.monthly_spend_cap_exceeded,
     facts: { limit: USD, used: 0, held: LARGEST, worst: 90 },
@@ -180,7 +180,7 @@ test('a cap that is set while giant calls run counts them', async () => {
   expect(codeOf(await admit(one, call(account, 10)))).toBe('admitted');
 });
 
-test('a sum takes any amount exactly, and gives it back', async () => {
+test('a sum adds and subtracts any amount exactly', async () => {
   const part = (name: string) => readFileSync(new URL(`../../lua/shared/${name}.lua`, import.meta.url), 'utf8');
   const script = `${part('gate')}\n${part('amounts')}
     local sums = {}
@@ -201,7 +201,7 @@ test('a sum takes any amount exactly, and gives it back', async () => {
   expect(sums).toEqual(pairs.flatMap(([before, added]) => [String(before + added), String(before)]));
 });
 
-test('a giant call that the wallet has to pay is refused for its funds', async () => {
+test('a giant call that the wallet must pay is refused for insufficient funds', async () => {
   const account = makeAccount(world, { wallet: 50 * PRICE });
   const refused = await admit(one, call(account, GIANT_TOKENS));
   expect(refused).toMatchObject({

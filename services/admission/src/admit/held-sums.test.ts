@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-/** What the holds add up to, told by a reader that knows nothing of the scripts. */
+/** Sums up the holds independently of the scripts. */
 function sumsOf({ holds }: AccountDump): {
   slots: number;
   held: Record<string, number>;

@@ -21,7 +21,7 @@ async function rowOf(account: TestAccount, change: Parameters<typeof admitEntry>
 }
 
 // Covers limits: rule 1 per minute counting uses
-test('the minute is a clock minute: full until its last millisecond, empty at the next', async () => {
+test('the minute is a clock minute and ends with its last millisecond', async () => {
   const account = makeAccount(world, { wallet: 100 * PRICE, terms: { requestsPerMinute: 2 } });
   toMinute(world, one, 1_000);
   expect(await rowOf(account)).toBe('admitted');
@@ -32,7 +32,7 @@ test('the minute is a clock minute: full until its last millisecond, empty at th
   expect(await rowOf(account)).toBe('admitted');
 });
 
-test('Retry-After is what is left of the minute, 1 to 60', async () => {
+test('Retry-After is the rest of the minute in seconds, 1 to 60', async () => {
   const account = makeAccount(world, { wallet: 100 * PRICE, terms: { requestsPerMinute: 0 } });
   toMinute(world, one, 20);
   const early = await rowOf(account);
@@ -42,7 +42,7 @@ test('Retry-After is what is left of the minute, 1 to 60', async () => {
   expect(late).toMatchObject({ row: REFUSAL.rate_limited, facts: { retryAfterSeconds: 1 } });
 });
 
-test('refused calls count toward the minute, those without a key or with an inactive one do not', async () => {
+test('refused calls with an active key count toward the minute', async () => {
   const account = makeAccount(world, { wallet: 0, terms: { requestsPerMinute: 2 } });
   toMinute(world, one, 1_000);
   expect(await rowOf(account)).toMatchObject({ row: REFUSAL.no_funding });
@@ -57,7 +57,7 @@ test('refused calls count toward the minute, those without a key or with an inac
   expect(await rowOf(barred)).toMatchObject({ row: REFUSAL.rate_limited });
 });
 
-test('an opened call is counted once; its admit checks the key again', async () => {
+test('an opened call is counted once, and its admit checks the key again', async () => {
   const account = makeAccount(world, { wallet: 100 * PRICE, terms: { requestsPerMinute: 1 } });
   toMinute(world, one, 1_000);
   const id = makeUuidV7(one.clock.now());
@@ -70,7 +70,7 @@ test('an opened call is counted once; its admit checks the key again', async () 
 });
 
 // Covers limits: rule 3 the dashboard playground has
-test('the playground has its own ten a minute and leaves the minute of the API alone', async () => {
+test('the playground has its own limit of ten a minute', async () => {
   const account = makeAccount(world, { wallet: 100 * PRICE, terms: { requestsPerMinute: 1 } });
   const digest = 'c'.repeat(56) + '00000001';
   const playground = { ...account.keyRecord(), key: `${account.key}-play`, digest, kind: 'playground' as const };
@@ -88,7 +88,7 @@ test('the playground has its own ten a minute and leaves the minute of the API a
   expect(await rowOf(account)).toHaveProperty('facts', { limit: 1, retryAfterSeconds: expect.any(Number) });
 });
 
-test('concurrency answers 2 seconds', async () => {
+test('concurrency_limit has a Retry-After of 2 seconds', async () => {
   const account = makeAccount(world, { wallet: 100 * PRICE, terms: { concurrency: 0 } });
   expect(await rowOf(account)).toMatchObject({
     row: REFUSAL.concurrency_limit,
@@ -96,7 +96,7 @@ test('concurrency answers 2 seconds', async () => {
   });
 });
 
-test('another try of the same call takes no second place in a minute, whatever it is answered', async () => {
+test('a retry of a call takes no second place in a minute', async () => {
   const account = makeAccount(world, { wallet: 100 * PRICE, terms: { requestsPerMinute: 4 } });
   toMinute(world, one, 1_000);
   const ids = Array.from({ length: 4 }, () => makeUuidV7(one.clock.now()));
@@ -113,7 +113,7 @@ test('another try of the same call takes no second place in a minute, whatever i
   expect(await rowOf(account)).toMatchObject({ row: REFUSAL.rate_limited });
 });
 
-test('what a minute refuses leaves nothing behind, and the notes of others go when their ids are too old', async () => {
+test('a rate_limited call stores nothing; notes of other calls expire', async () => {
   const account = makeAccount(world, { wallet: 0, terms: { requestsPerMinute: 3 } });
   toMinute(world, one, 1_000);
   const redis = new Redis(world.server.url);

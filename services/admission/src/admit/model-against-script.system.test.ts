@@ -6,12 +6,12 @@ import { answersSeen } from '../../test/model/perform.js';
 import { STEPS, playSequences, replayFrom } from '../../test/model/play-sequences.js';
 import { OneServer } from '../../test/model/wires.js';
 
-/** What a normal run plays; `npm run prove:model` plays more. */
+/** Sequences of a normal run. `npm run prove:model` plays more. */
 const SEQUENCES = Number(process.env['GATEWAY_MODEL_SEQUENCES'] ?? 1_000);
 const TIMEOUT_MS = 240_000 + SEQUENCES * 200;
 const REPLAY = replayFrom(process.env);
 
-/** What a run of many sequences meets. */
+/** Ranks and outcomes that a run of many sequences must reach. */
 const ROWS = [
   '4',
   '5',

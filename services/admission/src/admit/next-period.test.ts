@@ -31,7 +31,7 @@ function period(start: number, end: number, change: Partial<Period> = {}): Perio
   };
 }
 
-/** An account with a period that ends and one that follows. */
+/** Makes an account with a period that ends and a following one. */
 function renewed(world: World, from: number, end: number, start = end, change: Partial<Period> = {}) {
   const [current, next] = [period(from, end), period(start, start + 30 * DAY, change)];
   const withoutPlan = { requestsPerMinute: 1_000_000, concurrency: 1 };
@@ -39,7 +39,7 @@ function renewed(world: World, from: number, end: number, start = end, change: P
   return { account, current: current.subscription.id, next: next.subscription.id };
 }
 
-describe('in a world whose time stands still', () => {
+describe('with a frozen clock', () => {
   let world: World;
   let one: Replica;
   let two: Replica;
@@ -60,7 +60,7 @@ describe('in a world whose time stands still', () => {
   const answer = (account: TestAccount) => admit(one, admitEntry(one.clock, [account.digest]));
   const err = (replica: Replica, ms: number): void => (replica.clock as FrozenClock).err(ms);
 
-  test('the next period takes over in its first millisecond, with its own plan and without a word of billing', async () => {
+  test('the next period begins in its first millisecond without a billing message', async () => {
     const change = { concurrency: 2, models: ['acme/fixed'] };
     const { account, current, next } = renewed(world, END - 30 * DAY, END, END, change);
     for (let made = 0; made < 3; made += 1) expect(await periodOf(account)).toBe(current);
@@ -86,7 +86,7 @@ describe('in a world whose time stands still', () => {
     });
   });
 
-  test('in a gap between the two there is no plan, and its slots are those of an account without one', async () => {
+  test('a gap between periods has no plan and the slots of an account without one', async () => {
     const { account, current, next } = renewed(world, END - 30 * DAY, END, END + 5_000);
     expect(await periodOf(account)).toBe(current);
     world.setTime(END);
@@ -102,7 +102,7 @@ describe('in a world whose time stands still', () => {
     expect(await periodOf(account)).toBe(next);
   });
 
-  test('usage and the model list change in the same millisecond', async () => {
+  test('usage and the model list change in the same millisecond as the period', async () => {
     const { account } = renewed(world, END - 30 * DAY, END, END + 1_000, { models: ['acme/tokens'] });
     const shown = async (time: number) => {
       world.setTime(time);
@@ -118,19 +118,22 @@ describe('in a world whose time stands still', () => {
     expect(await shown(END + 1_000)).toEqual([END + 1_000, 'pro', 1, ['acme/tokens']]);
   });
 
-  test.each([SKEW_MS, -SKEW_MS])('a process that is %d ms off counts in the period of Redis time', async (skew) => {
-    for (const time of [END - SKEW_MS, END - 1, END, END + SKEW_MS - 1]) {
-      const { account, current, next } = renewed(world, END - 30 * DAY, END);
-      world.setTime(END - DAY);
-      await periodOf(account);
-      world.setTime(time);
-      err(one, skew);
-      const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
-      expect([call.hold.periods.subscription?.id, call.hold.admittedAt]).toEqual([time < END ? current : next, time]);
-    }
-  });
+  test.each([SKEW_MS, -SKEW_MS])(
+    'a process with a clock off by %d ms counts in the period of Redis time',
+    async (skew) => {
+      for (const time of [END - SKEW_MS, END - 1, END, END + SKEW_MS - 1]) {
+        const { account, current, next } = renewed(world, END - 30 * DAY, END);
+        world.setTime(END - DAY);
+        await periodOf(account);
+        world.setTime(time);
+        err(one, skew);
+        const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+        expect([call.hold.periods.subscription?.id, call.hold.admittedAt]).toEqual([time < END ? current : next, time]);
+      }
+    },
+  );
 
-  test('a process that is off takes the minute of the period in force, also when it only opens', async () => {
+  test('a process with a wrong clock uses the minute of the current period', async () => {
     const { account } = renewed(world, END - 30 * DAY, END, END, { requestsPerMinute: 0 });
     await periodOf(account);
     for (const [time, skew, expected] of [
@@ -145,7 +148,7 @@ describe('in a world whose time stands still', () => {
     }
   });
 
-  test('a Redis time that goes back stays in the period that has begun, for this account', async () => {
+  test('an account stays in its period when Redis time goes back', async () => {
     const { account, next } = renewed(world, END - 30 * DAY, END);
     world.setTime(END);
     expect(await periodOf(account)).toBe(next);
@@ -155,7 +158,7 @@ describe('in a world whose time stands still', () => {
     expect(await periodOf(other.account)).toBe(other.current);
   });
 
-  test('terms that tell the new period alone are the same, and do not begin it early', async () => {
+  test('terms with only the new period do not begin it early', async () => {
     const { account, next } = renewed(world, END - 30 * DAY, END);
     await periodOf(account);
     const { next: alone } = account.state.terms.value;
@@ -169,7 +172,7 @@ describe('in a world whose time stands still', () => {
 });
 
 // Covers r13; a month, week or session ends in mid-call
-test('while time passes the boundary each call counts in the period of its admission, and each limit is met exactly', async () => {
+test('each call counts in the period of its admission across a boundary', async () => {
   const world = await makeWorld();
   try {
     const replicas = [await world.replica(), await world.replica()];
@@ -178,7 +181,7 @@ test('while time passes the boundary each call counts in the period of its admis
       const end = replicas[0]!.clock.now() + 700;
       const { account, current, next } = renewed(world, end - DAY, end);
       const counts = new Map<string, number>();
-      /** Calls until the next period refuses it, or is long overdue. */
+      /** Sends calls until the next period refuses one or is long overdue. */
       const caller = async (replica: Replica): Promise<void> => {
         let resetsAt = 0;
         while (resetsAt <= end && replica.clock.now() < end + OVERDUE_MS) {
@@ -196,7 +199,7 @@ test('while time passes the boundary each call counts in the period of its admis
         }
       };
       await Promise.all([...replicas, ...replicas, ...replicas].map(caller));
-      // A machine that stood still may have made fewer calls in the first period, never more.
+      // A paused machine may have made fewer calls in the first period, never more.
       const made = refusedBefore ? 3 : (counts.get(current) ?? 0);
       expect(made).toBeLessThanOrEqual(3);
       expect({ [current]: 0, ...Object.fromEntries(counts) }).toEqual({ [current]: made, [next]: 3 });

@@ -58,7 +58,7 @@ const planAccount = (windows: Window[], allotments: AccountTerms['allotments'] =
   });
 const ask = (account: TestAccount) => admit(one, admitEntry(one.clock, [account.digest]));
 
-/** The account's terms from now on. */
+/** Changes the account's terms from now on. */
 async function change(account: TestAccount, terms: Partial<AccountTerms>): Promise<void> {
   const { state } = account;
   state.terms = { value: { ...state.terms.value, ...terms }, version: state.terms.version + 1 };
@@ -81,8 +81,8 @@ async function settled(account: TestAccount, rows: Record<string, number>, close
   });
 }
 
-describe('a plan that changes in mid-window', () => {
-  test('keeps opening time and use of windows of the same type and unit, under the new limit', async () => {
+describe('a plan change within a window', () => {
+  test('keeps start and use of windows of the same type and unit', async () => {
     const account = planAccount([usd('session_5h', 4 * PRICE), requests('weekly', 4)]);
     const first = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
     const second = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
@@ -95,7 +95,7 @@ describe('a plan that changes in mid-window', () => {
     await change(account, { windows: [usd('session_5h', 3 * PRICE), requests('weekly', 3)] });
     const third = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
     expect(third.hold).toMatchObject({ planMaxNanoUsd: 2 * PRICE, periods: { session5h: NOW } });
-    // Settled 1, and one running call of the old plan and one of the new one.
+    // One settled call, one running call of the old plan, and one of the new plan.
     expect(await ask(account)).toMatchObject({
       row: REFUSAL.window_exhausted,
       facts: { window: 'weekly', limit: 3, used: 3 },
@@ -110,7 +110,7 @@ describe('a plan that changes in mid-window', () => {
     expect(second.hold.periods).toEqual(first.hold.periods);
   });
 
-  test('begins windows of another type or unit at zero', async () => {
+  test('starts windows of another type or unit at zero', async () => {
     const account = planAccount([usd('weekly', 2 * PRICE)]);
     const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
     await settled(account, { [weeklyWindowRow('usd', weekStart(NOW))]: 2 * PRICE }, [call.id]);
@@ -125,7 +125,7 @@ describe('a plan that changes in mid-window', () => {
     });
   });
 
-  test('in the same period keeps monthly windows and allotments; another period begins them at zero', async () => {
+  test('keeps monthly windows and allotments within the same period only', async () => {
     const allotments = [{ model: 'acme/fixed', unit: 'requests' as const, limit: 1 }];
     const account = planAccount([usd('monthly', 2 * PRICE)], allotments);
     const { id, end } = account.state.terms.value.subscription!;
@@ -141,7 +141,7 @@ describe('a plan that changes in mid-window', () => {
     await change(account, { windows: [usd('monthly', 3 * PRICE)], allotments: more });
     expect(await ask(account)).toMatchObject({ kind: 'admitted', hold: { planMaxNanoUsd: 2 * PRICE } });
     expect(await ask(account)).toMatchObject({ row: REFUSAL.model_limit_reached, facts: { limit: 2, used: 2 } });
-    // Allotments of another unit begin at zero too.
+    // Allotments in another unit start at zero too.
     await change(account, { allotments: [{ model: 'acme/fixed', unit: 'usd', limit: PRICE }] });
     expect(await ask(account)).toMatchObject({ kind: 'admitted', hold: { allotment: 'usd' } });
     await change(account, { subscription: { ...subscription(), start: NOW }, allotments });
@@ -149,7 +149,7 @@ describe('a plan that changes in mid-window', () => {
     expect(await ask(account)).toMatchObject({ row: REFUSAL.model_limit_reached, facts: { limit: 1, used: 1 } });
   });
 
-  test('that settles late counts only in what its calls were admitted in', async () => {
+  test('settles late calls only in the windows of their admission', async () => {
     const account = planAccount([requests('weekly', 2)]);
     const before = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
     await change(account, { windows: [requests('monthly', 1)] });
@@ -162,7 +162,7 @@ describe('a plan that changes in mid-window', () => {
   });
 });
 
-describe('a price that changes', () => {
+describe('a price change', () => {
   const CHANGE = NOW + 5_000;
   const priced = (last: number | null) =>
     buildCatalogView(
@@ -177,7 +177,7 @@ describe('a price that changes', () => {
       [source('acme/fixed', {})],
     );
 
-  test('is the one in force in the millisecond of the admission; a running call keeps its own', async () => {
+  test('applies from its millisecond on and not to running calls', async () => {
     world.catalog = priced(7 * PRICE);
     const account = makeAccount(world, { wallet: 8 * PRICE });
     world.setTime(CHANGE - 1);
@@ -187,7 +187,7 @@ describe('a price that changes', () => {
     world.setTime(CHANGE);
     const next = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
     expect(next).toMatchObject({ price: { version: 'new' }, hold: { priceVersion: 'new', worstNanoUsd: 7 * PRICE } });
-    // Its answer was lost: it is told again, at the price that it was admitted at.
+    // Its answer was lost. The repeated answer has the price of its admission.
     expect(await mustAdmit(one, entry)).toMatchObject({
       repeated: true,
       price: { version: 'old', figures: { perCall: PRICE } },
@@ -200,7 +200,7 @@ describe('a price that changes', () => {
     });
   });
 
-  test('to none stops new calls in that millisecond', async () => {
+  test('to no price stops new calls in that millisecond', async () => {
     world.catalog = priced(null);
     const account = makeAccount(world, { wallet: 8 * PRICE });
     world.setTime(CHANGE - 1);

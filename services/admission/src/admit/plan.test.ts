@@ -67,12 +67,12 @@ const snapshot = (account: TestAccount, rows: Record<string, number>, version: n
     ],
   });
 
-test('the plan pays first; a plan without USD windows pays all of it', async () => {
+test('the plan pays first, and pays everything without a USD window', async () => {
   const call = await mustAdmit(one, admitEntry(one.clock, [planAccount().digest]));
   expect(call.hold).toMatchObject({ planMaxNanoUsd: 9_000_000_000_000_000, walletMaxNanoUsd: 0, worstNanoUsd: PRICE });
 });
 
-test('the wallet is held for what the tightest window leaves of the worst case, at most what is available', async () => {
+test('the wallet is held for the part of the worst case above the tightest window', async () => {
   const account = planAccount({ wallet: 250_000, windows: [usd('monthly', 10_000_000), usd('weekly', 2_000_000)] });
   account.state.rows.set(monthlyWindowRow('usd', periodOf(account)), { value: 9_500_000, version: 1 });
   const bounds = { promptBytes: 30, arrayElements: 0, attachments: 0, outputTokensMax: 100_000 };
@@ -81,12 +81,12 @@ test('the wallet is held for what the tightest window leaves of the worst case, 
   expect(first.hold).toMatchObject({ worstNanoUsd: 900_030, planMaxNanoUsd: 500_000, walletMaxNanoUsd: 250_000 });
   const dump = await one.admission.readAccount(account.account);
   expect(dump.held).toMatchObject({ wallet: 250_000, [`km:${account.key}:${first.hold.periods.month}`]: 900_030 });
-  // A done call holds of the wallet what the ledger will take of it.
+  // A done call holds the part of the wallet that the ledger will take.
   await batch(one, { releases: [release(first, 'ok', 500_010)] });
   expect((await one.admission.readAccount(account.account)).held['wallet']).toBe(10);
 });
 
-test('a call is refused when window and wallet do not cover its least cost', async () => {
+test('a call is refused if window and wallet do not cover its least cost', async () => {
   const account = planAccount({ wallet: PRICE / 4, windows: [usd('monthly', PRICE / 2)] });
   expect(await ask(account)).toMatchObject({
     row: REFUSAL.insufficient_credits,
@@ -95,7 +95,7 @@ test('a call is refused when window and wallet do not cover its least cost', asy
 });
 
 // Covers i6
-test('a USD window is used up by settled use alone, and says when it resets', async () => {
+test('a USD window is used up by settled use only and reports its reset', async () => {
   const account = planAccount({ wallet: 100 * PRICE, windows: [usd('monthly', 2 * PRICE)] });
   for (let call = 0; call < 5; call += 1) expect(await ask(account)).toMatchObject({ kind: 'admitted' });
   await snapshot(account, { [monthlyWindowRow('usd', periodOf(account))]: 2 * PRICE }, 2, []);
@@ -109,7 +109,7 @@ test('a USD window is used up by settled use alone, and says when it resets', as
   expect(refused.facts.retryAfterSeconds).toBeGreaterThan(29 * 86_400);
 });
 
-test('of several used-up windows the latest reset is named', async () => {
+test('a refusal by several used-up windows names the latest reset', async () => {
   const account = planAccount({ windows: [requests('monthly', 0), requests('session_5h', 0), requests('weekly', 0)] });
   expect(await ask(account)).toMatchObject({
     row: REFUSAL.window_exhausted,
@@ -117,14 +117,14 @@ test('of several used-up windows the latest reset is named', async () => {
   });
 });
 
-test('in its last 5 % a USD window lets one call begin that may pass it, and the next when that has ended', async () => {
+test('the last 5 % of a USD window admit one call at a time', async () => {
   const account = planAccount({ windows: [usd('weekly', 20 * PRICE)] });
   const settledAt = (value: number): void => {
     account.state.rows.set(weeklyWindowRow('usd', weekStart(one.clock.now())), { value, version: value });
   };
   settledAt(19 * PRICE);
   const first = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
-  // What runs may cost exactly what is left: one more may pass it.
+  // The running call may cost exactly the rest, so a further one may exceed it.
   const second = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   const answer = await admit(one, admitEntry(one.clock, [account.digest]));
   expect(answer).toMatchObject({
@@ -138,14 +138,14 @@ test('in its last 5 % a USD window lets one call begin that may pass it, and the
   expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ row: REFUSAL.window_exhausted });
 });
 
-test('before the last 5 % of a USD window calls that run keep nobody waiting', async () => {
+test('running calls do not delay others before the last 5 % of a USD window', async () => {
   const account = planAccount({ windows: [usd('weekly', 20 * PRICE)] });
   const row = weeklyWindowRow('usd', weekStart(one.clock.now()));
   account.state.rows.set(row, { value: 18 * PRICE, version: 1 });
   for (let count = 0; count < 10; count += 1) await mustAdmit(one, admitEntry(one.clock, [account.digest]));
 });
 
-test('a request window counts running calls, exactly, and gives back what failed', async () => {
+test('a request window counts running calls and releases failed ones', async () => {
   const account = planAccount({ windows: [requests('weekly', 5)] });
   const entries = Array.from({ length: 40 }, () => admitEntry(one.clock, [account.digest]));
   const { answers } = await batch(one, { admits: entries });
@@ -160,14 +160,14 @@ test('a request window counts running calls, exactly, and gives back what failed
   expect(await ask(account)).toMatchObject({ row: REFUSAL.window_exhausted });
 });
 
-test('one type may be limited in both units, each with its own count', async () => {
+test('a window type can have limits in both units with separate counts', async () => {
   const account = planAccount({ windows: [usd('weekly', 10 * PRICE), requests('weekly', 2)] });
   expect(await ask(account)).toMatchObject({ kind: 'admitted', hold: { planMaxNanoUsd: 10 * PRICE } });
   expect(await ask(account)).toMatchObject({ kind: 'admitted' });
   expect(await ask(account)).toMatchObject({ row: REFUSAL.window_exhausted, facts: { unit: 'requests' } });
 });
 
-test('an allotment stops its model alone and shows its date', async () => {
+test('an allotment limits only its model and its error shows the date', async () => {
   const account = planAccount({ allotments: [{ model: 'acme/fixed', unit: 'requests', limit: 2 }] });
   account.state.rows.set(allotmentRow('requests', 'acme/fixed', periodOf(account)), { value: 1, version: 1 });
   expect(await ask(account)).toMatchObject({ kind: 'admitted', hold: { allotment: 'requests' } });
@@ -179,7 +179,7 @@ test('an allotment stops its model alone and shows its date', async () => {
   expect(await ask(account, 'acme/tokens')).toMatchObject({ kind: 'admitted' });
 });
 
-test('a session opens with its first call, is named by its start, and ends five hours later', async () => {
+test('a session starts with its first call and ends five hours later', async () => {
   const account = planAccount({ windows: [requests('session_5h', 2)] });
   const first = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   const start = first.hold.periods.session5h!;
@@ -199,7 +199,7 @@ test('a session opens with its first call, is named by its start, and ends five 
 });
 
 // Covers r13
-test('a session in which nothing was billed was never opened', async () => {
+test('a session without a billed call counts as never opened', async () => {
   const account = planAccount({ windows: [usd('session_5h', 5 * PRICE)] });
   const calls = [
     await mustAdmit(one, admitEntry(one.clock, [account.digest])),
@@ -216,7 +216,7 @@ test('a session in which nothing was billed was never opened', async () => {
 });
 
 // Covers r8
-test('what a lost balance snapshot settled counts twice until its hold is asked for, never zero times', async () => {
+test('charges of a lost balance snapshot count twice until the sweep, never zero times', async () => {
   const account = planAccount({ windows: [usd('session_5h', 3 * PRICE)] });
   const digests = [account.digest];
   const lost = await mustAdmit(one, admitEntry(one.clock, digests));
@@ -240,7 +240,7 @@ test('what a lost balance snapshot settled counts twice until its hold is asked 
   });
 });
 
-test('a session that was billed stays open without holds, and is taken up from the ledger', async () => {
+test('a billed session stays open without holds and is loaded from the ledger', async () => {
   const account = planAccount({ windows: [usd('session_5h', 5 * PRICE)] });
   const start = one.clock.now() - 3_600_000;
   account.state.rows.set(sessionWindowRow('usd', start), { value: 4 * PRICE, version: 3 });
@@ -250,7 +250,7 @@ test('a session that was billed stays open without holds, and is taken up from t
   expect((await one.admission.readAccount(account.account)).session).toBe(start);
 });
 
-test('a plan pays only within its period, and a model outside it is paid by the wallet alone', async () => {
+test('a plan pays only within its period and only for its models', async () => {
   const account = planAccount({ wallet: 3 * PRICE, windows: [requests('monthly', 0)] });
   account.state.terms.value.models?.splice(0, 1);
   expect(await ask(account)).toMatchObject({
@@ -263,7 +263,7 @@ test('a plan pays only within its period, and a model outside it is paid by the 
   expect(await ask(ended)).toMatchObject({ row: REFUSAL.no_funding });
 });
 
-test('caps bind the rated worst case, whoever pays', async () => {
+test('caps limit the rated worst case regardless of who pays', async () => {
   const account = planAccount({ key: { capNanoUsd: 2 * PRICE } });
   expect(await ask(account)).toMatchObject({ kind: 'admitted' });
   expect(await ask(account)).toMatchObject({ kind: 'admitted' });

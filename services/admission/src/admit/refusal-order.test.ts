@@ -8,7 +8,7 @@ import type { BodyRank } from './prepare-call-rules.js';
 import { NO_PLAN, PRICE, admit, admitEntry, makeAccount, makeWorld, model, source } from '../../test/world.js';
 import type { Replica, World } from '../../test/world.js';
 
-/** Everything that a call is decided on; the base breaks no rule and is plan-funded. */
+/** All inputs of a decision. The base scenario breaks no rule and is paid by the plan. */
 interface Scenario {
   wallet: number;
   plan: 'with model' | 'without model' | 'none';
@@ -39,7 +39,7 @@ const BASE: Scenario = {
   source: {},
 };
 
-/** How each refusal is caused. */
+/** The change that causes each refusal. */
 const BREAK: Record<number, (scenario: Scenario) => void> = {
   [REFUSAL.invalid_api_key]: (scenario) => (scenario.rotated = true),
   [REFUSAL.key_inactive]: (scenario) => (scenario.key.state = 'revoked'),
@@ -73,8 +73,8 @@ const BREAK: Record<number, (scenario: Scenario) => void> = {
 };
 
 /**
- * Rules of which only one can break: one finding per body; windows and allotments bind plan-funded
- * calls only.
+ * Rules that cannot break together: a body has one finding, and windows and allotments apply only
+ * to calls that the plan pays for.
  */
 const EXCLUSIVE: readonly (readonly [RefusalRank, RefusalRank])[] = [
   [REFUSAL.request_entity_too_large, REFUSAL.invalid_request],
@@ -99,20 +99,20 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-test('the table of the contracts is the one that is broken here', () => {
+test('the scenarios cover every rank of the contracts', () => {
   expect(Object.keys(BREAK).map(Number)).toEqual(RANKS);
 });
 
-test('the base is admitted, paid by the plan', async () => {
+test('the base scenario is admitted and paid by the plan', async () => {
   expect(await rankOf(BASE)).toBe(0);
 });
 
-test.each(RANKS)('rank %i alone', async (rank) => {
+test.each(RANKS)('rank %i refuses alone', async (rank) => {
   expect(await rankOf(broken(rank))).toBe(rank);
 });
 
 // Covers r2
-test.each(PAIRS)('ranks %i and %i: the lower one answers', async (low, high) => {
+test.each(PAIRS)('ranks %i and %i together refuse with the lower one', async (low, high) => {
   expect(await rankOf(broken(high, low))).toBe(low);
 });
 
@@ -122,7 +122,7 @@ function broken(...ranks: number[]): Scenario {
   return scenario;
 }
 
-/** The rank of the refusal, 0 when the call is admitted. */
+/** Returns the rank of the refusal, or 0 if the call is admitted. */
 async function rankOf(scenario: Scenario): Promise<number> {
   models += 1;
   const id = `acme/order-${models}`;
@@ -149,7 +149,7 @@ async function rankOf(scenario: Scenario): Promise<number> {
       ? { bounds: { promptBytes: 30, arrayElements: 0, attachments: 0, outputTokensMax: 10 } }
       : { bounds: null };
   if (scenario.rotated) {
-    // The route is known from before; the key's record has another digest.
+    // The key reference is cached, but the key's record now has another digest.
     await admit(replica, admitEntry(replica.clock, [account.digest], { bodyRefusal: REFUSAL.invalid_request }));
     await replica.admission.apply({ keys: [account.changeKey({ digest: 'a'.repeat(64) })] });
   }

@@ -14,7 +14,9 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-/** Sends that many calls of one key at once, spread over the replicas in batches of mixed size. */
+/**
+ * Sends that many calls of one key concurrently, spread over the replicas in batches of mixed size.
+ */
 async function admitMany(digest: string, calls: number): Promise<{ admitted: Admitted[]; rows: number[] }> {
   const work: Promise<Awaited<ReturnType<typeof batch>>>[] = [];
   for (let sent = 0; sent < calls;) {
@@ -34,7 +36,7 @@ async function admitMany(digest: string, calls: number): Promise<{ admitted: Adm
 }
 
 // Covers i6
-test('of 1,000 calls at once through three replicas exactly those that the wallet covers are admitted', async () => {
+test('three replicas admit as many of 1,000 concurrent calls as the wallet covers', async () => {
   const account = makeAccount(world, { wallet: 137 * PRICE + PRICE / 2 });
   const { admitted, rows } = await admitMany(account.digest, 1_000);
   expect(admitted).toHaveLength(137);
@@ -42,7 +44,7 @@ test('of 1,000 calls at once through three replicas exactly those that the walle
   const running = await replicas[0]!.admission.readAccount(account.account);
   expect(running.slots).toBe(137);
   expect(running.held['wallet']).toBe(137 * PRICE);
-  // Three replicas loaded the account at most once each, in spite of a thousand calls without any.
+  // Each of the three replicas loaded the account at most once, despite a thousand calls.
   expect(
     world.owners.asked.loadBalances.filter(({ account: asked }) => asked === account.account).length,
   ).toBeLessThanOrEqual(3);
@@ -73,23 +75,23 @@ test.each([
   ]);
 });
 
-test('of 1,000 calls at once exactly as many run as there are slots', async () => {
+test('exactly as many of 1,000 concurrent calls are admitted as there are slots', async () => {
   const account = makeAccount(world, { wallet: 10_000 * PRICE, terms: { concurrency: 7 } });
   const { admitted, rows } = await admitMany(account.digest, 1_000);
   expect(admitted).toHaveLength(7);
   expect(new Set(rows)).toEqual(new Set([REFUSAL.concurrency_limit]));
 });
 
-test('of 1,000 calls at once exactly as many pass as the minute allows', async () => {
+test('exactly as many of 1,000 concurrent calls are admitted as the minute allows', async () => {
   const account = makeAccount(world, { wallet: 10_000 * PRICE, terms: { requestsPerMinute: 61 } });
-  // At the start of a minute: no other one begins meanwhile.
+  // Starts at the beginning of a minute, so that no other minute begins during the test.
   toMinute(world, replicas[0]!, 1_000);
   const { admitted, rows } = await admitMany(account.digest, 1_000);
   expect(admitted).toHaveLength(61);
   expect(new Set(rows)).toEqual(new Set([REFUSAL.rate_limited]));
 });
 
-test('key and member caps hold under concurrency, whoever pays', async () => {
+test('key and member caps are exact under concurrency regardless of who pays', async () => {
   const account = makeAccount(world, {
     wallet: 10_000 * PRICE,
     key: { capNanoUsd: 41 * PRICE },
@@ -101,7 +103,7 @@ test('key and member caps hold under concurrency, whoever pays', async () => {
 });
 
 // Covers i7
-test('held sums and slots are zero again after all ends, in any order', async () => {
+test('held sums and slots return to zero after all calls end in any order', async () => {
   const account = makeAccount(world, { wallet: 200 * PRICE, key: { capNanoUsd: 500 * PRICE }, memberCap: 500 * PRICE });
   const { admitted } = await admitMany(account.digest, 150);
   expect(admitted).toHaveLength(150);

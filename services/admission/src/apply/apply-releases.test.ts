@@ -30,7 +30,7 @@ test('a done hold counts its amount, frees its slot and stays small', async () =
   expect(dump.bytesOf['done']).toBeLessThanOrEqual(100);
 });
 
-test('a second release, and one after the balance snapshot, change nothing', async () => {
+test('a repeated release and a release after the balance snapshot have no effect', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const admitted = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   const ok = release(admitted, 'ok', 5);
@@ -49,7 +49,7 @@ test('a second release, and one after the balance snapshot, change nothing', asy
   expect(await statesOf(account)).toEqual(['gone']);
 });
 
-test('a blind release that comes before its admission makes it gone', async () => {
+test('a blind release before its admission prevents the admission', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   const entry = admitEntry(one.clock, [account.digest]);
@@ -57,7 +57,7 @@ test('a blind release that comes before its admission makes it gone', async () =
   expect(await admit(one, entry)).toEqual({ kind: 'gone', id: entry.id });
 });
 
-test('a blind release of an admission whose answer was lost gives slot and hold back', async () => {
+test('a blind release of a lost admission frees its slot and hold', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const admitted = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   const other = await world.replica();
@@ -65,14 +65,14 @@ test('a blind release of an admission whose answer was lost gives slot and hold 
   expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 0, held: {} });
 });
 
-test('a blind release of digests that lead nowhere comes again until its id is too old to be admitted', async () => {
+test('a blind release of unknown digests is repeated until its ID is too old', async () => {
   const ids = [one.clock.now(), one.clock.now() - 31_000].map(makeUuidV7);
   const releases = ids.map((id) => ({ blind: true as const, id, digests: ['d'.repeat(64)] }));
   expect((await batch(one, { releases })).released).toEqual([ids[1]]);
 });
 
 // Covers r6
-test('a release of an unknown id: with another tag it is held as done, with the same one it was closed', async () => {
+test('a release of an unknown ID creates a done hold only with another epoch', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const admitted = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   const known = release(admitted, 'ok', 7);
@@ -88,7 +88,7 @@ test('a release of an unknown id: with another tag it is held as done, with the 
 });
 
 // Covers r6
-test('a void of an unknown id leaves a tombstone only while the id is young', async () => {
+test('a void release of an unknown ID stores a tombstone only for a recent ID', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   const old = makeUuidV7(one.clock.now() - 60_001);

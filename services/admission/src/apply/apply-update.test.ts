@@ -21,7 +21,7 @@ const walletUpdate = (account: TestAccount, value: number, version: number, clos
 });
 
 // Covers r8
-test('rows are applied by their own version, whatever the order of arrival', async () => {
+test('balances are applied by their own version in any order of arrival', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   await one.admission.applySnapshots(walletUpdate(account, 7 * PRICE, 5));
@@ -30,7 +30,7 @@ test('rows are applied by their own version, whatever the order of arrival', asy
   expect((await one.admission.readAccount(account.account)).rows['wallet']).toEqual({ value: 7 * PRICE, version: 5 });
 });
 
-test('a snapshot of an earlier ledger epoch changes nothing and ends no hold', async () => {
+test('a message of an earlier ledger epoch has no effect', async () => {
   const [later, earlier] = [testEpoch(3), '00000000-0002-7fff-bfff-ffffffffffff'];
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const { id } = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
@@ -45,7 +45,7 @@ test('a snapshot of an earlier ledger epoch changes nothing and ends no hold', a
   });
 });
 
-test('as many rows as a balance snapshot may have are applied, and of a row that is named twice the newer stands', async () => {
+test('a full snapshot is applied, and the newer of two versions of a balance counts', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const rows = Array.from({ length: 1_998 }, (_unused, n) => ({ name: `km:key_${n}:2026-11`, value: n, version: 2 }));
   const wallet = (value: number, version: number) => ({ name: 'wallet', value, version });
@@ -60,7 +60,7 @@ test('as many rows as a balance snapshot may have are applied, and of a row that
   });
 });
 
-test('an old balance snapshot still closes the ids that it names', async () => {
+test('an old balance snapshot still closes its IDs', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const admitted = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   await one.admission.applySnapshots(walletUpdate(account, 5 * PRICE, 9));
@@ -72,7 +72,7 @@ test('an old balance snapshot still closes the ids that it names', async () => {
   });
 });
 
-test('a balance snapshot for an account that was never loaded is kept, and the account still has to be loaded', async () => {
+test('a balance snapshot of an unloaded account is stored without loading it', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   await one.admission.applySnapshots(walletUpdate(account, 4 * PRICE, 4));
   const dump = await one.admission.readAccount(account.account);
@@ -80,7 +80,7 @@ test('a balance snapshot for an account that was never loaded is kept, and the a
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));
 });
 
-test('what a late balance snapshot says of rows that are not here is asked for, unless it is newer than the load', async () => {
+test('a late balance snapshot creates no missing balance unless newer than the load', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   account.state.rows.set('wallet', { value: 10 * PRICE, version: 7 });
   const rows = [
@@ -105,7 +105,7 @@ test('what a late balance snapshot says of rows that are not here is asked for, 
   expect(later.rows['km:newest:2026-11']).toEqual({ value: PRICE, version: 8 });
 });
 
-test('new terms count for the next call, at a replica that knew the old ones too', async () => {
+test('new terms apply to the next call, also at a replica that cached the old ones', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const two = await world.replica();
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));
@@ -128,7 +128,7 @@ test('new terms count for the next call, at a replica that knew the old ones too
   }
 });
 
-test('a member cap counts from the moment it is applied', async () => {
+test('a member cap applies to the next call', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   const member = { account: account.account, member: account.member, capNanoUsd: 2 * PRICE, version: 2 };
@@ -140,7 +140,7 @@ test('a member cap counts from the moment it is applied', async () => {
   });
 });
 
-test('debt, and credit after it', async () => {
+test('debt refuses calls until a credit covers it', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   await one.admission.applySnapshots(walletUpdate(account, -3, 2));
@@ -162,7 +162,7 @@ const keyStateOf = async (replica: Replica, account: TestAccount) => {
   return answer.kind === 'refused' ? (answer.facts.state ?? answer.row) : answer.kind;
 };
 
-test('records of key, account and member are applied by their version, whatever the order of arrival', async () => {
+test('records of key, account and member are applied by version in any order', async () => {
   const account = makeAccount(world, { wallet: 100 * PRICE });
   const two = await world.replica();
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));
@@ -190,11 +190,11 @@ test('records of key, account and member are applied by their version, whatever 
 });
 
 // Covers r10
-test('what is applied before the account is loaded stands against a load that read older records', async () => {
+test('a change before a load is kept if the load has read older records', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const revoked = { ...account.keyRecord(), state: 'revoked' as const, version: 2 };
   await one.admission.apply({ keys: [revoked] });
-  // The owner still answers with version 1, as a load does that began before the change.
+  // The owner still returns version 1, like for a load that began before the change.
   expect(await keyStateOf(one, account)).toBe('key_inactive');
 
   const barred = makeAccount(world, { wallet: 10 * PRICE });
@@ -208,7 +208,7 @@ test('what is applied before the account is loaded stands against a load that re
   expect(await keyStateOf(one, capped)).toBe(22);
 });
 
-test('what is applied while the load is on its way stands against it', async () => {
+test('a change during a load is kept', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   let free: () => void = () => undefined;
   const held = new Promise<void>((resolve) => (free = resolve));
@@ -216,14 +216,14 @@ test('what is applied while the load is on its way stands against it', async () 
   const asked = world.owners.asked.find;
   const state = keyStateOf(one, account);
   await until('the load is under way', () => world.owners.asked.find > asked);
-  // The record is taken when the owner answers: what it will answer is what it had.
+  // The owner's answer is read before the change and sent after it.
   await one.admission.apply({ keys: [{ ...account.keyRecord(), state: 'suspended', version: 2 }] });
   world.owners.delay = async () => undefined;
   free();
   expect(await state).toBe('key_inactive');
 });
 
-test('Redis is flushed between a change and the load: the owner is asked anew', async () => {
+test('a flush of Redis between a change and the load causes another owner query', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   await one.admission.apply({ keys: [account.changeKey({ state: 'revoked' })] });
   const redis = new Redis(world.server.url);
@@ -235,12 +235,12 @@ test('Redis is flushed between a change and the load: the owner is asked anew', 
   expect(await keyStateOf(one, account)).toBe('key_inactive');
 });
 
-test('a rotated-away secret is an invalid_api_key at every replica, by every way on which its digest leads to the key', async () => {
+test('a rotated secret gets invalid_api_key at every replica by every look-up path', async () => {
   const account = makeAccount(world, { wallet: 100 * PRICE });
   const two = await world.replica();
   const fresh = await world.replica();
   const old = account.digest;
-  // Both replicas have route and record in their memory, and Redis has the route.
+  // Both replicas have cached the key reference and the record, and Redis has the key reference.
   await mustAdmit(one, admitEntry(one.clock, [old]));
   await mustAdmit(two, admitEntry(two.clock, [old]));
   const next = 'c'.repeat(60) + '0001';
@@ -254,14 +254,15 @@ test('a rotated-away secret is an invalid_api_key at every replica, by every way
       row: REFUSAL.invalid_api_key,
     });
     expect(await admit(replica, admitEntry(replica.clock, [next]))).toMatchObject({ kind: 'admitted' });
-    // The two digests of one secret under two peppers lead to the same key; a foreign one beside it
-    // changes nothing.
+    // The two digests of one secret with two peppers belong to the same key. An unknown digest in
+    // addition changes nothing.
     expect(await admit(replica, admitEntry(replica.clock, [next, old]))).toMatchObject({ kind: 'admitted' });
     expect(await admit(replica, admitEntry(replica.clock, [old, 'e'.repeat(64)]))).toMatchObject({
       row: REFUSAL.invalid_api_key,
     });
   }
-  // Rotated again by the other replica: what each has just remembered does not let it in.
+  // The other replica rotates the key again. The digest that each replica has just cached is
+  // refused.
   await one.admission.apply({ keys: [account.changeKey({ digest: 'c'.repeat(60) + '0002' })] });
   for (const replica of [one, two, fresh]) {
     expect(await admit(replica, admitEntry(replica.clock, [next]))).toMatchObject({ row: REFUSAL.invalid_api_key });
@@ -273,13 +274,13 @@ test('a rotated-away secret is an invalid_api_key at every replica, by every way
 });
 
 // Covers accounts is down
-test('a look-up that the owner answered before the rotation does not let the old secret in after it', async () => {
+test('a look-up from before a rotation does not admit the old secret', async () => {
   const account = makeAccount(world, { wallet: 100 * PRICE });
   let free: () => void = () => undefined;
   let asked = false;
   const held = new Promise<void>((resolve) => (free = resolve));
   const { find } = one.ports.owners;
-  // The owner has read the digest as current; its answer is slow, and the rotation overtakes it.
+  // The owner has read the digest as current. Its answer is slow and arrives after the rotation.
   one.ports.owners.find = async (digests) => {
     const found = await find(digests);
     asked = true;
@@ -300,7 +301,7 @@ test('a look-up that the owner answered before the rotation does not let the old
   });
 });
 
-test('a suspended account ends its running calls with the next heartbeat, and none of a reinstated one', async () => {
+test('a heartbeat ends the calls of a suspended account, not of a reinstated one', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   const running = { id: call.id, hold: call.hold, tag: call.token, endpoint: '/v1/messages' as const };

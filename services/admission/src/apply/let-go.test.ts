@@ -29,7 +29,7 @@ afterAll(async () => {
 
 const keyOf = ({ account }: TestAccount) => bucketKeys(bucketOfAccount(account)).accounts + account;
 
-/** Billing has written these rows and says so. */
+/** Publishes these balances as written by billing. */
 async function settle({ account, state }: TestAccount, values: Record<string, number>, closed: string[] = []) {
   const version = Math.max(1, ...[...state.rows.values()].map((row) => row.version)) + 1;
   const rows = Object.entries(values).map(([name, value]) => ({ name, value, version }));
@@ -40,7 +40,7 @@ async function settle({ account, state }: TestAccount, values: Record<string, nu
 const tell = (account: string, rows: VersionedBalance[], closed: string[] = []) =>
   one.admission.applySnapshots({ incarnation: testEpoch(1), accounts: [{ account, rows, closed }] });
 
-test('after many periods an account has as many fields as after a few', async () => {
+test('an account has as many fields after many periods as after a few', async () => {
   world.setTime(START);
   const windows = (['session_5h', 'weekly'] as const).flatMap((type) =>
     (['usd', 'requests'] as const).map((unit) => ({ type, unit, limit: 1_000 * PRICE, label: type })),
@@ -69,7 +69,7 @@ test('after many periods an account has as many fields as after a few', async ()
 });
 
 // Covers r13
-test('what was let go is asked for and comes back no older, and a late settle of it is exact', async () => {
+test('a deleted balance is loaded again without loss of a late charge', async () => {
   world.setTime(START);
   const cap = 5 * PRICE;
   const account = makeAccount(world, { wallet: 1_000 * PRICE, key: { capNanoUsd: cap } });
@@ -87,7 +87,7 @@ test('what was let go is asked for and comes back no older, and a late settle of
   expect(await field(`v:${february}`)).toBe(String(PRICE));
   await tell(account.account, [early]);
   expect(await field(`v:${january}`)).toBeNull();
-  // A server whose clock is behind takes over.
+  // A server with a slow clock takes over.
   world.setTime(Date.parse('2028-01-31T23:00:00.000Z'));
   expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({
     kind: 'refused',

@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => world.stop());
 
 test.each([[[2, 1]], [[1, 2]]])(
-  'of two sessions that have not ended the later one is open: hours ago %p',
+  'the later of two sessions that have not ended is open: started %p hours ago',
   async (ages) => {
     const account = makeAccount(world, { wallet: PRICE });
     const now = one.clock.now();

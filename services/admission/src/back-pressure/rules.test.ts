@@ -23,6 +23,6 @@ test('admission stops above 90 percent of the stream and at events older than se
   expect(backPressureReasonOf(usage(1, 7 * DAY_MS + 1), NOW)).toMatch('not settled');
 });
 
-test('what was not seen stops nothing', () => {
+test('a store without a reading does not stop admission', () => {
   expect(backPressureReasonOf({ redis: null, usage: null }, NOW)).toBeNull();
 });

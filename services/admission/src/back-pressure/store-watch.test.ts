@@ -11,7 +11,7 @@ afterEach(() => void jest.useRealTimers());
 const FULL: RedisMemory = { usedBytes: GIBIBYTE, maxBytes: GIBIBYTE };
 const EMPTY: RedisMemory = { usedBytes: 1, maxBytes: GIBIBYTE };
 
-test('a silent JetStream is asked once at a time, Redis goes on being looked at, and a stop waits for neither', async () => {
+test('an unresponsive JetStream delays neither the poll of Redis nor a stop', async () => {
   let asked = 0;
   let memory = EMPTY;
   const answers: ((error: Error) => void)[] = [];
@@ -34,7 +34,7 @@ test('a silent JetStream is asked once at a time, Redis goes on being looked at,
   expect([asked, jest.getTimerCount()]).toEqual([2, 0]);
 });
 
-test('what a look still finds after the stop is not taken', async () => {
+test('the result of a poll after the stop is ignored', async () => {
   const answers: ((memory: RedisMemory) => void)[] = [];
   const memory = (): Promise<RedisMemory> => new Promise((resolve) => answers.push(resolve));
   const log = recordingLog();

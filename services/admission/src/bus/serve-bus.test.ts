@@ -42,7 +42,7 @@ beforeAll(async () => {
   world = await makeBusWorld(ownersOf(owners));
   const starting = await world.start('one');
   await until('the buckets are open', () => starting.ready.report().checks['buckets'] === 'ok');
-  // No catalog has arrived: not ready, and calls are answered with a fault.
+  // Without a catalog the replica is not ready and calls get a fault.
   expect(starting.ready.report().checks['catalog']).toMatch('no catalog');
   const account = makeAccount({ owners }, { wallet: PRICE });
   const [answer] = await ask({ admits: [admitEntry(starting.clock, [account.digest])] }, null);
@@ -59,7 +59,9 @@ type BatchBody = BodyOf<typeof admissionBatch>;
 
 /**
  * Sends a batch and waits until each of its entries and releases was answered.
- * @param replica the one that answers, null: any; of all but `one` calls soon expire
+ *
+ * @param replica the replica that answers; null: any. Calls expire soon at all replicas except
+ * `one`
  */
 async function replies(
   body: Partial<BatchBody>,
@@ -93,7 +95,7 @@ async function ask(body: Partial<BatchBody>, replica?: string | null): Promise<B
   return (await replies(body, replica)).flatMap(({ answers }) => answers);
 }
 
-test('a call travels over the bus: looked up, loaded, admitted, released', async () => {
+test('a call is looked up, loaded, admitted and released over the bus', async () => {
   const account = makeAccount({ owners }, { wallet: 2 * PRICE });
   const [first] = await ask({ admits: [admitEntry(one.clock, [account.digest])] });
   expect(first).toMatchObject({ kind: 'admitted', hold: { worstNanoUsd: PRICE }, price: { version: 'p1' } });
@@ -105,7 +107,7 @@ test('a call travels over the bus: looked up, loaded, admitted, released', async
   expect(Math.abs((reply?.now ?? 0) - Date.now())).toBeLessThan(5_000);
 });
 
-test('a retry reaches the replica that it names, and what that one knows comes in one reply', async () => {
+test('a retry reaches the named replica, which answers cached calls in one reply', async () => {
   const account = makeAccount({ owners }, { wallet: 1_000 * PRICE });
   const entries = () => Array.from({ length: 20 }, () => admitEntry(two.clock, [account.digest]));
   await ask({ admits: entries() }, 'two');
@@ -115,7 +117,7 @@ test('a retry reaches the replica that it names, and what that one knows comes i
   expect(warm[0]?.answers.map(({ kind }) => kind)).toEqual(Array<string>(20).fill('admitted'));
 });
 
-test('long answers to one account do not keep those of others from coming', async () => {
+test('long answers to one account do not delay those to others', async () => {
   const allowedModels = Array.from({ length: 500 }, (_, at) => `p${'x'.repeat(63)}/${'m'.repeat(124)}${at + 1_000}`);
   const long = makeAccount({ owners }, { wallet: PRICE, key: { allowedModels } });
   const other = makeAccount({ owners }, { wallet: 100 * PRICE });
@@ -130,7 +132,7 @@ test('long answers to one account do not keep those of others from coming', asyn
   expect(answers.filter(({ kind }) => kind === 'admitted')).toHaveLength(2);
 });
 
-test('an entry that waits for its owner holds no other entry up, and is a fault in time', async () => {
+test('an entry that waits for its owner delays no other and gets a fault in time', async () => {
   const ready = makeAccount({ owners }, { wallet: 1_000 * PRICE });
   await ask({ admits: [admitEntry(one.clock, [ready.digest])] }, 'one');
   const slow = makeAccount({ owners }, { wallet: PRICE });
@@ -142,7 +144,7 @@ test('an entry that waits for its owner holds no other entry up, and is a fault 
   expect(got[1]?.answers).toMatchObject([{ id: entries[0]!.id, kind: 'fault', code: 'admission_error' }]);
 });
 
-test('without a cap a giant call holds no other call up; a cap that is set meanwhile does, in its own name', async () => {
+test('a giant call affects other calls only through a cap that is set later', async () => {
   const now = one.clock.now();
   const subscription = { id: 'sub-giant', start: now - 1_000, end: now + 86_400_000 };
   const terms = { plan: { id: 'flat', name: 'Flat', tier: 'flat' }, models: null, subscription };
@@ -162,12 +164,12 @@ test('without a cap a giant call holds no other call up; a cap that is set meanw
   ]);
 });
 
-test('a batch that is none is told so', async () => {
+test('rejects a malformed batch', async () => {
   const asking = world.buses['edge-proxy'].request(admissionAuthorize, { id: 'no id', digests: [] } as never);
   await expect(asking).rejects.toThrow(BusFault);
 });
 
-test('a change is in force when its answer comes', async () => {
+test('a change takes effect before its response', async () => {
   const account = makeAccount({ owners }, { wallet: 10 * PRICE });
   await ask({ admits: [admitEntry(one.clock, [account.digest])] });
   const answer = await world.buses.accounts.request(admissionApply, {
@@ -178,7 +180,7 @@ test('a change is in force when its answer comes', async () => {
   expect(refused).toMatchObject({ kind: 'refused', row: REFUSAL.key_inactive, facts: { state: 'key_inactive' } });
 });
 
-test('a balance snapshot that billing publishes ends the calls that it names', async () => {
+test('a published balance snapshot ends the holds of its closed IDs', async () => {
   const account = makeAccount({ owners }, { wallet: 10 * PRICE });
   const [admitted] = await ask({ admits: [admitEntry(one.clock, [account.digest])] });
   const rows = [{ name: 'wallet', value: 7, version: 2 }];
@@ -188,7 +190,7 @@ test('a balance snapshot that billing publishes ends the calls that it names', a
   expect(await one.admission.readAccount(account.account)).toMatchObject({ held: {}, rows: { wallet: { value: 7 } } });
 });
 
-test('a heartbeat is answered by a heartbeat reply for its edge', async () => {
+test('a heartbeat gets a heartbeat reply for its edge', async () => {
   const account = makeAccount({ owners }, { wallet: 10 * PRICE });
   const [answer] = await ask({ admits: [admitEntry(one.clock, [account.digest])] });
   const { id, hold, token, bucket } = answer as Admitted;
@@ -207,11 +209,12 @@ test('a heartbeat is answered by a heartbeat reply for its edge', async () => {
   const names = [{ tag: token, accounts: [{ account: account.account, ids: [id] }] }];
   const short = { ...heartbeat, n: 4, calls: [], names };
   await edge.store(edgeShortHeartbeat, { edge: 'edge7', place: '0' }, short);
-  // Two replicas share the heartbeats: a copy of the full one may be answered after the short one.
+  // Two replicas share the heartbeats, so a copy of the full one may be answered after the short
+  // one.
   const shortReply = () => heartbeatReplies.find((reply) => 'n' in reply && reply.n === 4);
   await until('the short one is answered', () => shortReply() !== undefined);
   expect(shortReply()).toMatchObject({ n: 4, tokens: [{ bucket, token }], abort: [] });
-  // A recovery reads of the stream what holds the calls that the newest one names.
+  // A recovery reads from the stream the full data of the calls that the newest heartbeat names.
   const edges = busEdges(await world.connect('admission'), silentLog);
   const kept = await edges.lastHeartbeats('edge7');
   expect(lastHeartbeats(kept)).toMatchObject([{ edge: 'edge7', complete: true, calls: [{ id, full: { hold } }] }]);
@@ -220,7 +223,7 @@ test('a heartbeat is answered by a heartbeat reply for its edge', async () => {
   expect(await edges.lastHeartbeats('edge7')).toEqual([]);
 });
 
-test('a call whose edge vanished ends in the stream as expired', async () => {
+test('a call of a vanished edge is stored in the stream as expired', async () => {
   const account = makeAccount({ owners }, { wallet: 10 * PRICE });
   const [admitted] = await ask({ admits: [admitEntry(two.clock, [account.digest])] }, 'two');
   await until('the call expires', () => world.events.some(({ id }) => id === admitted!.id), 20_000);
@@ -241,7 +244,7 @@ test('the model list and the usage endpoint are answered', async () => {
   expect(await edge.request(admissionUsage, question)).toMatchObject({ kind: 'usage', walletNanoUsd: 10 * PRICE });
 });
 
-test('operators see what runs, what it holds, and take its slot back', async () => {
+test('operators list running calls with their holds and take a slot back', async () => {
   const account = makeAccount({ owners }, { wallet: 10 * PRICE });
   const [answer] = await ask({ admits: [admitEntry(one.clock, [account.digest])] });
   const { id } = answer as Admitted;
@@ -260,14 +263,14 @@ test('operators see what runs, what it holds, and take its slot back', async () 
   });
 });
 
-test('catalog is told by which revision each process decides, at once and again, and when one stops', async () => {
+test('each process reports its catalog revision to catalog repeatedly and its stop', async () => {
   const told: { replica: string; revision: number; last: boolean }[] = [];
   world.buses.catalog.subscribe(catalogMirrored, (said) => void told.push(said));
   const names = () => new Set(told.map(({ replica }) => replica));
   await until('both are heard again', () => names().size === 2);
   const third = await world.start('one');
   await until('the third is heard', () => names().size === 3);
-  // Of the same name as another process, and yet told apart from it.
+  // It has the same name as another process, but is distinguished from it.
   expect([...names()].filter((name) => name.startsWith('admission.one.'))).toHaveLength(2);
   told.length = 0;
   await world.publishCatalog(2);
@@ -280,7 +283,7 @@ test('catalog is told by which revision each process decides, at once and again,
   expect(names()).not.toContain(replica);
 });
 
-test('a replica that stops tells which keys were used and which calls it refused', async () => {
+test('a stopping replica reports used keys and refused calls', async () => {
   const account = makeAccount({ owners }, { wallet: 10 * PRICE });
   const unused = makeAccount({ owners }, { wallet: null });
   const told = new Map<string, number>();
@@ -300,7 +303,7 @@ test('a replica that stops tells which keys were used and which calls it refused
   expect(refused).toMatchObject([{ rows: [row] }]);
 });
 
-test('a replica that stops tells the edges that it leaves', async () => {
+test('a stopping replica notifies the edges', async () => {
   const left: string[] = [];
   world.buses['edge-proxy'].subscribe(edgeResyncRequest, (report) => void (report.left && left.push(report.left)));
   const fourth = await world.start('four');
@@ -310,7 +313,7 @@ test('a replica that stops tells the edges that it leaves', async () => {
   expect(left).toEqual(['four']);
 });
 
-test('what people ask while the limit store is being restored is unavailable, and not our fault', async () => {
+test('requests of operators get dependency_unavailable while restoring', async () => {
   const restoring = new AdmissionFault('admission_error', 'the bucket 7 is restoring');
   await expect(orUnavailable(Promise.reject(restoring))).rejects.toMatchObject({ code: 'dependency_unavailable' });
   const mistake = new Error('a mistake');

@@ -10,7 +10,7 @@ const COMMAND = fileURLToPath(new URL('../../dist/commands/lost-changes.js', imp
 const owners = makeOwners();
 const world = duringTests(() => makeBusWorld(ownersOf(owners)));
 
-/** Runs it as an operator does. */
+/** Runs the command like an operator. */
 function run(): Promise<{ code: number; lines: string[] }> {
   const env = { ...process.env, GATEWAY_NATS_URL: world.admissionUrl, GATEWAY_REDIS_URL: world.redis.url };
   return new Promise((resolve) => {
@@ -20,7 +20,7 @@ function run(): Promise<{ code: number; lines: string[] }> {
   });
 }
 
-test('the command names what is in force and not in the database', async () => {
+test('the command lists changes in effect that the database does not have', async () => {
   await world.publishCatalog(1);
   const { admission } = await world.start('one');
   const account = makeAccount({ owners }, { wallet: PRICE });

@@ -9,7 +9,7 @@ import { newerRecords, type NewerRecord } from './newer-records.js';
 const world = duringTests(makeWorld);
 
 // Covers r17
-test('what admission was told and its owner has lost is named, and nothing else', async () => {
+test('lists exactly the changes that admission received and their owner has lost', async () => {
   const one = await world.replica();
   const newer = async (): Promise<NewerRecord[]> => {
     const found: NewerRecord[] = [];
@@ -20,7 +20,7 @@ test('what admission was told and its owner has lost is named, and nothing else'
   for (const { digest } of [account, other]) await admit(one, admitEntry(one.clock, [digest]));
   expect(await newer()).toEqual([]);
 
-  // What its owner wrote later, and admission has not heard of, is no loss.
+  // A later change that its owner has written and admission has not received is not lost.
   other.changeKey({ state: 'suspended' });
   other.state.version = 4;
   await one.admission.apply({
@@ -47,7 +47,7 @@ test('what admission was told and its owner has lost is named, and nothing else'
     { ...own, kind: 'member', id: account.member, kept: { version: 2 }, owned: { version: 1 } },
   ]);
 
-  // A key that was made and lost, of whose record the text has expired.
+  // A key that was created and lost. The text of its record has expired.
   account.state.keys.delete(account.key);
   const redis = new Redis(world.server.url);
   await redis.del(bucketKeys(bucketOfAccount(account.account)).keyRecords + account.key);

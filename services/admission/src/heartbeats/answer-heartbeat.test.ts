@@ -25,7 +25,7 @@ beforeAll(async () => {
 const heartbeatReplyOf = (edge: string) =>
   world.heartbeatReplies.filter((said) => said.edge === edge).at(-1)?.heartbeatReply;
 
-test('the heartbeat reply names heartbeat, part, tokens, and the releases that are done with', async () => {
+test('the heartbeat reply contains heartbeat, part, epochs and processed releases', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   const ended = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
@@ -48,7 +48,7 @@ test('the heartbeat reply names heartbeat, part, tokens, and the releases that a
 });
 
 // Covers r5
-test('an absent call is held again when another limit store held it, and not when this one closed it', async () => {
+test('a missing call is held again only if it was held by an earlier limit store', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   const lost = running(call, { id: makeUuidV7(one.clock.now()), tag: 'another.token' });
@@ -63,7 +63,7 @@ test('an absent call is held again when another limit store held it, and not whe
   });
   expect(dump.holds.some(({ id }) => id === closed.id)).toBe(false);
   expect(dump).toMatchObject({ slots: 2, held: { wallet: 2 * PRICE } });
-  // The same heartbeat again creates nothing twice.
+  // The same heartbeat again creates no second hold.
   await one.admission.heartbeat(heartbeatOf(world, 'edge-b', 1, { calls: [lost, closed] }));
   expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 2, held: { wallet: 2 * PRICE } });
 });
@@ -72,7 +72,7 @@ const short = (ids: string[], account: string, tag: string) => ({
   names: [{ tag, accounts: [{ account, ids }] }],
 });
 
-test('a call that a short heartbeat names lives on, without what holds it', async () => {
+test('a short heartbeat extends the holds of the calls that it names', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   const before = (await one.admission.readAccount(account.account)).holds[0]?.hold.due ?? 0;
@@ -92,7 +92,7 @@ test('a call that a short heartbeat names lives on, without what holds it', asyn
 });
 
 // Covers r5
-test('a named call that has lost its hold is asked for in full, under its old epoch until it is held', async () => {
+test('a named call without a hold is requested in a full heartbeat until it is held', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   const lost = running(call, { id: makeUuidV7(one.clock.now()), tag: 'another.token' });
@@ -104,7 +104,7 @@ test('a named call that has lost its hold is asked for in full, under its old ep
   expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 2, held: { wallet: 2 * PRICE } });
 });
 
-test('a late heartbeat of a call that has ended does not bring it back', async () => {
+test('a late heartbeat does not restore an ended call', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   await batch(one, { releases: [release(call, 'void')] });
@@ -114,7 +114,7 @@ test('a late heartbeat of a call that has ended does not bring it back', async (
   expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 0, held: {} });
 });
 
-test('the running calls of a suspended account are to be ended', async () => {
+test('the running calls of a suspended account must be ended', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const other = makeAccount(world, { wallet: 10 * PRICE });
   const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));

@@ -24,7 +24,7 @@ const kept = (
   sequence: n,
 });
 
-test('a heartbeat is reported when all its parts have come and quote the token', () => {
+test('an edge has reported when all parts have arrived and quote the epoch', () => {
   const [whole] = lastHeartbeats([kept(5, 0, 2), kept(5, 1, 2)]);
   expect(whole).toMatchObject({ complete: true, storedAtMs: 1_005 });
   expect(hasReported(whole!, 7, 'new')).toBe(true);
@@ -32,7 +32,7 @@ test('a heartbeat is reported when all its parts have come and quote the token',
   expect(hasReported(whole!, 8, 'new')).toBe(false);
 });
 
-test('a part that has not arrived is stood for by the older one, a part that fell away is not counted', () => {
+test('an older part replaces a missing one, and a dropped part does not count', () => {
   const release = { blind: true as const, id: 'a', digests: [] };
   const [partly] = lastHeartbeats([kept(6, 0, 2), kept(5, 1, 2, { releases: [release] })]);
   expect(partly).toMatchObject({ complete: false, releases: [release] });
@@ -41,7 +41,7 @@ test('a part that has not arrived is stood for by the older one, a part that fel
   expect(shrunk).toMatchObject({ complete: true, releases: [] });
 });
 
-test('an edge that has stopped is not waited for', () => {
+test('an edge that has stopped counts as reported', () => {
   const [stopped] = lastHeartbeats([kept(9, 0, 1, { last: true, tokens: [] })]);
   expect(hasReported(stopped!, 7, 'new')).toBe(true);
 });
@@ -49,8 +49,8 @@ test('an edge that has stopped is not waited for', () => {
 // Covers r12
 test.each([
   ['the clocks agree', 1_000_000],
-  ['the own clock is ahead', 9_000_000],
-])('an edge is silent while others are heard, when %s', (_when, wallMs) => {
+  ['the clock of this process is ahead', 9_000_000],
+])('an edge is silent while other edges send heartbeats if %s', (_when, wallMs) => {
   const marks = [0, 9_999, 10_000, 180_000, 180_001].map((ms) => ({ storedAtMs: 1_000_000 - ms }));
   const now = silenceClock(marks, wallMs);
   expect(now).toBe(1_000_000);
@@ -59,13 +59,13 @@ test.each([
 });
 
 // Covers r12
-test('a heartbeat that a server stored whose clock was ahead makes nobody silent', () => {
+test('a heartbeat from a server with a clock ahead makes no edge silent', () => {
   const marks = [{ storedAtMs: 9_000_000 }, { storedAtMs: 999_500 }];
   const now = silenceClock(marks, 1_000_000);
   expect(marks.map((mark) => isLive(mark, now))).toEqual([true, true]);
 });
 
-test('a part that was replaced while the stream was read counts once, as its newest', () => {
+test('a part that is replaced during the read counts once, with its newest content', () => {
   const release = (id: string) => ({ blind: true as const, id, digests: [] });
   const [whole] = lastHeartbeats([
     kept(5, 0, 1, { releases: [release('a')] }),
@@ -81,7 +81,7 @@ const naming = (ids: string[], tag = 't1') => [{ tag, accounts: [{ account: 'acc
 const seen = ({ calls }: LastHeartbeat) => calls.map(({ id, tag, full }) => [id, tag, full?.tag ?? null]);
 
 // Covers r12
-test('a short heartbeat says which calls run, the full one before it what holds them', () => {
+test('a short heartbeat names the calls and the previous full one has their data', () => {
   const full = kept(5, 0, 1, { calls: [listed('a'), listed('b')], tokens: [{ bucket: 7, token: 'old' }] });
   const short = kept(6, 0, 1, { calls: [listed('c')], names: naming(['b'], 't2') });
   for (const order of [
@@ -97,13 +97,13 @@ test('a short heartbeat says which calls run, the full one before it what holds 
   }
 });
 
-test('a full heartbeat that follows a short one stands alone, and keeps the epochs that it quotes', () => {
+test('a full heartbeat after a short one counts alone with its own epochs', () => {
   const short = kept(6, 0, 1, { calls: [listed('c')], names: naming(['b']), tokens: [{ bucket: 7, token: 'newer' }] });
   const [last] = lastHeartbeats([kept(7, 0, 1, { calls: [listed('d')] }), short]);
   expect([seen(last!), last!.tokens.get(7)]).toEqual([[['d', 't1', 't1']], 'new']);
 });
 
-test('a name without a full listing is not complete, and is known all the same', () => {
+test('a call without its full data makes a heartbeat incomplete but is listed', () => {
   const short = kept(6, 0, 1, { names: naming(['a', 'b']) });
   const [last] = lastHeartbeats([kept(5, 0, 1, { calls: [listed('a')] }), short]);
   expect([last!.complete, seen(last!)]).toEqual([
@@ -116,7 +116,7 @@ test('a name without a full listing is not complete, and is known all the same',
   expect(callsNamedAfter([short], 0)).toEqual(new Set(['a', 'b']));
 });
 
-test('while a part of a full heartbeat has not arrived, short and full ones before it count too', () => {
+test('earlier heartbeats count while a part of a full heartbeat is missing', () => {
   const [last] = lastHeartbeats([
     kept(8, 0, 2, { calls: [listed('a', 't2')] }),
     kept(5, 1, 2, { calls: [listed('b')] }),

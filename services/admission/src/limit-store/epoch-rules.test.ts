@@ -17,15 +17,15 @@ test('a later epoch of another run supersedes the connected one', () => {
 });
 
 test.each([
-  ['epochs of a run before', connectedTo(NEW, epoch(NEW, 6), epoch(OLD, 5))],
+  ['epochs of an earlier run', connectedTo(NEW, epoch(NEW, 6), epoch(OLD, 5))],
   ['a later epoch of the same run', connectedTo(NEW, epoch(NEW, 6), epoch(NEW, 7))],
-  ['an epoch that says no time', connectedTo(NEW, epoch(NEW, 6), `${OLD}.0011`)],
-  ['nothing known of the own run: it has lost all', connectedTo(NEW, epoch(OLD, 5), '')],
-])('%s supersede nothing', (_name, history) => {
+  ['an epoch without a time', connectedTo(NEW, epoch(NEW, 6), `${OLD}.0011`)],
+  ['other epochs if the connected run has none', connectedTo(NEW, epoch(OLD, 5), '')],
+])('no run is superseded by %s', (_name, history) => {
   expect(history.isSuperseded()).toBe(false);
 });
 
-test('a server that is connected again is judged anew, by what was heard', () => {
+test('a server that reconnects is compared with the recorded epochs again', () => {
   const history = connectedTo(OLD, epoch(OLD, 5), epoch(NEW, 6));
   history.begin(OLD, ['']);
   expect(history.isSuperseded()).toBe(false);
@@ -37,25 +37,25 @@ test('a server that is connected again is judged anew, by what was heard', () =>
   expect(history.isSuperseded()).toBe(false);
 });
 
-test('epochs that were quoted before the connection do not supersede the run that they are of', () => {
+test('epochs quoted before the connection do not supersede their own run', () => {
   const started = new EpochHistory();
   started.observe(epoch(NEW, 7));
   const failedOver = connectedTo(OLD, epoch(OLD, 5), epoch(NEW, 6), epoch(NEW, 7));
   for (const history of [started, failedOver]) {
-    // It has lost all since, and has one new epoch.
+    // The server has lost its data since and has one new epoch.
     history.begin(NEW, [epoch(NEW, 6)]);
     expect(history.isSuperseded()).toBe(false);
   }
 });
 
-test('of many runs the oldest are forgotten, never the connected one', () => {
+test('the oldest of many runs are dropped, never the connected one', () => {
   const history = connectedTo(OLD, epoch(OLD, 5));
   for (let setAt = 100; setAt < 200; setAt += 1) history.observe(epoch(String(setAt), setAt));
   expect(history.isSuperseded()).toBe(true);
   expect(history.nextTime(0)).toBe(200);
 });
 
-test('of two runs with epochs of one time one supersedes the other, whoever looks', () => {
+test('two runs with epochs of the same time have one order for all replicas', () => {
   expect(connectedTo(OLD, epoch(OLD, 5), epoch(NEW, 5)).isSuperseded()).toBe(NEW > OLD);
   expect(connectedTo(NEW, epoch(OLD, 5), epoch(NEW, 5)).isSuperseded()).toBe(OLD > NEW);
 });
@@ -66,7 +66,7 @@ test.each([
   ['one of the same time', { id: OLD, setAt: 6 }, true],
   ['one of the same time with a greater id', { id: 'c'.repeat(40), setAt: 6 }, false],
   ['the connected one', { id: NEW, setAt: 5 }, false],
-])('of the runs %s is superseded by the connected one: %#', (_name, run, isSuperseded) => {
+])('the connected run is compared with %s: %#', (_name, run, isSuperseded) => {
   expect(connectedTo(NEW, epoch(NEW, 6)).supersedes(run)).toBe(isSuperseded);
 });
 
@@ -74,7 +74,7 @@ test('a run without an epoch supersedes nothing', () => {
   expect(connectedTo(NEW).supersedes({ id: OLD, setAt: 5 })).toBe(false);
 });
 
-test('what is said of another run counts as an epoch of it; of the connected run it says nothing', () => {
+test('a reported run counts as an epoch unless it is the connected run', () => {
   const history = connectedTo(OLD, epoch(OLD, 5));
   history.observeRun({ id: OLD, setAt: 9 });
   expect(history.connected()).toEqual({ id: OLD, setAt: 5 });
@@ -82,13 +82,13 @@ test('what is said of another run counts as an epoch of it; of the connected run
   expect(history.isSuperseded()).toBe(true);
 });
 
-test('a new epoch is later than all of the run before, whatever the clock says', () => {
+test('a new epoch is later than all of the previous run, regardless of the clock', () => {
   const history = connectedTo(OLD, epoch(OLD, 50));
   history.begin(NEW, []);
   expect(history.nextTime(7)).toBe(51);
 });
 
-test('a new epoch is later than all that are known, whatever the clock says', () => {
+test('a new epoch is later than all known ones, regardless of the clock', () => {
   const history = connectedTo(OLD, epoch(OLD, 5), epoch(NEW, 60));
   expect([history.nextTime(7), history.nextTime(100)]).toEqual([61, 100]);
 });

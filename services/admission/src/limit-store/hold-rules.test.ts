@@ -17,14 +17,14 @@ const HOLD = {
   admittedAt: 1_763_600_000_123,
 };
 
-test('what travels with the call and what lies in Redis are the same hold', () => {
+test('the hold that is sent with the call equals the hold in Redis', () => {
   const template = storeTemplate(templateOfHold(HOLD, '/v1/responses'));
   const { admitted, worst, planMax, walletMax, session } = holdNumbers(HOLD);
   const text = `o ${template.id} ${admitted} ${worst} ${planMax} ${walletMax} ${session} 0 1 10 20 0 edge1`;
   expect(holdFieldsOf('acc1', readHold(text), readTemplate(template.text))).toEqual(HOLD);
 });
 
-test('a wallet-funded hold has no bound and no session', () => {
+test('a wallet-funded hold has no limit and no session', () => {
   const hold = { ...HOLD, walletMaxNanoUsd: null, periods: { ...HOLD.periods, session5h: null } };
   expect(holdNumbers(hold)).toMatchObject({ walletMax: -1, session: 0 });
   expect(readHold('d s 1 2 0 -1 0 7 0 0 5 3 -')).toMatchObject({
@@ -39,7 +39,7 @@ test('a wallet-funded hold has no bound and no session', () => {
   });
 });
 
-test('a slot is there, free, or taken back, in one character', () => {
+test('one character stores whether a slot is taken, free or taken back', () => {
   const hold = (slot: number) => readHold(`o s 1 2 0 -1 0 0 ${slot} 0 5 0 edge1`);
   expect([1, 0, 2].map(hold)).toMatchObject([
     { slot: true, takenBack: false },
@@ -48,7 +48,7 @@ test('a slot is there, free, or taken back, in one character', () => {
   ]);
 });
 
-test('a tombstone is short, anything else is no hold', () => {
+test('a tombstone is parsed and any other text is rejected', () => {
   expect(readHold('g').state).toBe('gone');
   expect(() => readHold('o 1 2')).toThrow(RangeError);
   expect(() => readHold('')).toThrow(RangeError);

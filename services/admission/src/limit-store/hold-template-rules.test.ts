@@ -19,17 +19,17 @@ const TEMPLATE: HoldTemplate = {
   endpoint: '/v1/messages',
 };
 
-test('a shape is read back as it was', () => {
+test('a template is read as it was stored', () => {
   expect(readTemplate(storeTemplate(TEMPLATE).text)).toEqual(TEMPLATE);
 });
 
-test('the rows come first: amounts, then what the call counts in', () => {
+test('the text lists amounts first, then the sums that the call counts in', () => {
   const [amounts, counts] = storeTemplate(TEMPLATE).text.split('\n');
   expect(amounts).toBe('km:key1:2026-11 mm:mem1:2026-11');
   expect(counts).toBe('w:weekly:requests:1763337600000 session al:requests:acme/large:sub1');
 });
 
-test('equal content has one id, whatever the order of its fields; other content another', () => {
+test('equal templates have the same ID in any field order, others do not', () => {
   const { endpoint, allotment, ...rest } = TEMPLATE;
   const reordered = { endpoint, allotment, ...rest, subscription: { end: 2, start: 1, id: 'sub1' } };
   expect(storeTemplate(reordered)).toEqual(storeTemplate(TEMPLATE));

@@ -10,7 +10,7 @@ const PASSWORD = 'a password for tests';
 const NAME = 'gateway';
 const SENTINELS = 3;
 const QUORUM = 2;
-/** A busy machine stands still for shorter. */
+/** Longer than a busy machine pauses. */
 const DOWN_AFTER_MS = 5_000;
 const FAILOVER_WITHIN_MS = 30_000;
 
@@ -37,7 +37,7 @@ beforeAll(async () => {
   const sentinels = await Promise.all(names.map((name) => start(name, { sentinel })));
   const hosts = sentinels.map((each) => `127.0.0.1:${portOf(each)}`).join(',');
   url = `redis+sentinel://:${encodeURIComponent(PASSWORD)}@${hosts}/${NAME}?sentinel_password=${encodeURIComponent(PASSWORD)}`;
-  // Each knows the replica and the other two.
+  // Each Sentinel knows the replica and the two other Sentinels.
   await until(
     'the Sentinels know each other',
     async () => (await Promise.all(sentinels.map(knowsAll))).every(Boolean),
@@ -69,13 +69,13 @@ test('a URL of Sentinels must name the primary', () => {
   expect(() => redisAddressOf('redis+sentinel://a:1,b:2')).toThrow(/names no primary/);
 });
 
-test('a fixed address has user, password, database and port of its URL', () => {
+test('a fixed address uses user, password, database and port of its URL', () => {
   const { options, moves } = redisAddressOf('rediss://u:p%40@[::1]:7000/2');
   expect(options).toMatchObject({ host: '::1', port: 7000, username: 'u', password: 'p@', db: 2, tls: {} });
   expect(moves).toBe(false);
 });
 
-test('the primary that most Sentinels name is used, and no other server', async () => {
+test('only the primary that most Sentinels name is used', async () => {
   const { store } = open();
   await until('it is in use', () => store.usable());
   const address = redisAddressOf(url);
@@ -85,7 +85,7 @@ test('the primary that most Sentinels name is used, and no other server', async 
   address.close();
 });
 
-test('a primary that hangs is replaced within seconds, and given up when it wakes up as a second one', async () => {
+test('a primary that hangs is replaced in seconds and not used when it resumes', async () => {
   const { store, log } = open();
   await until('it is in use', () => store.usable());
   process.kill(primary?.pid ?? 0, 'SIGSTOP');
@@ -101,7 +101,7 @@ test('a primary that hangs is replaced within seconds, and given up when it wake
   await expect(store.memory()).resolves.toMatchObject({ maxBytes: 1024 ** 3 });
 }, 60_000);
 
-test('where most Sentinels are gone nothing confirms the primary, and it is not used', async () => {
+test('a primary is not used when most Sentinels are gone', async () => {
   const { store } = open();
   await until('it is in use', () => store.usable());
   await Promise.all(running.slice(-QUORUM).map((server) => server.stop()));

@@ -10,8 +10,9 @@ afterEach(async () => {
 });
 
 /**
- * Says where the primary is, to whoever asks for it.
- * @param primaryPort null: it takes all and says nothing
+ * Answers every query with the address of the primary.
+ *
+ * @param primaryPort null: accepts connections and never answers
  */
 async function startSentinel(primaryPort: string | null): Promise<string> {
   const sockets = new Set<Socket>();
@@ -36,7 +37,7 @@ async function startSentinel(primaryPort: string | null): Promise<string> {
   return `127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-test('a Sentinel that hangs keeps nobody from the primary that the others name', async () => {
+test('a Sentinel that hangs does not prevent the use of the primary', async () => {
   // It is reached by other addresses, in the first database.
   const own = await startTestRedis({ own: true });
   cleanUps.push(() => own.stop());

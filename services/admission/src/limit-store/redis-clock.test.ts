@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { RedisClock } from './redis-clock.js';
 
 const HOUR_MS = 3_600_000;
-/** What passes between two readings of this machine's clock in one test. */
+/** Upper bound of the time between two readings of this machine's clock in one test. */
 const MOMENT_MS = 1_000;
 
 const expectAhead = (clock: RedisClock, aheadMs: number): void => {
@@ -11,7 +11,7 @@ const expectAhead = (clock: RedisClock, aheadMs: number): void => {
   expect(clock.now()).toBeLessThan(from + MOMENT_MS);
 };
 
-test('it goes on from the last reply', () => {
+test('the clock advances from the last reply', () => {
   const clock = new RedisClock();
   clock.observe(Date.now() + HOUR_MS, 0);
   expectAhead(clock, HOUR_MS);
@@ -19,7 +19,7 @@ test('it goes on from the last reply', () => {
   expectAhead(clock, 0);
 });
 
-test('a reply that was asked for before the test clock moved does not move it back', () => {
+test('a reply to an earlier request does not move the test clock back', () => {
   const clock = new RedisClock();
   clock.shift(HOUR_MS);
   clock.observe(Date.now(), 0);

@@ -43,7 +43,7 @@ const sweepOf = (limitStore: RedisLimitStore, bucket = 0) => {
   return limitStore.run([sweepCall(bucketKeys(bucket), 0, 0)]);
 };
 
-/** The epoch of the first bucket, once it is being restored. */
+/** Starts the restore of the first bucket and returns its epoch. */
 async function restoreFirst(limitStore: RedisLimitStore): Promise<string> {
   const [reply] = await limitStore.run([restoreCall(0, limitStore.newEpoch())]);
   return (reply as string[])[2] ?? '';
@@ -53,7 +53,7 @@ async function replicaOf(primary: TestServer['server'], redis: Redis): Promise<v
   await redis.replicaof('127.0.0.1', Number(new URL(primary.url).port));
 }
 
-test('a server that evicts is refused with what to set, and taken when it is set', async () => {
+test('a server that evicts is refused until its policy is set', async () => {
   const { server, redis } = await startRedis();
   await redis.config('SET', 'maxmemory-policy', 'volatile-lru');
   const { limitStore, log } = openLimitStore(server.url);
@@ -66,7 +66,7 @@ test('a server that evicts is refused with what to set, and taken when it is set
   expect(limitStore.problem()).toBeNull();
 });
 
-test('a policy that is changed under a connection ends its use', async () => {
+test('a change of the eviction policy ends the use of a server', async () => {
   const { server, redis } = await startRedis();
   const { limitStore } = openLimitStore(server.url);
   await until('it is in use', () => limitStore.usable());
@@ -76,7 +76,7 @@ test('a policy that is changed under a connection ends its use', async () => {
   expect(limitStore.usable()).toBe(false);
 });
 
-test('a replica is refused with what to give instead, and taken when it is promoted', async () => {
+test('a replica is refused until it is promoted', async () => {
   const [primary, copy] = [await startRedis(), await startRedis()];
   await replicaOf(primary.server, copy.redis);
   const { limitStore } = openLimitStore(copy.server.url);
@@ -86,7 +86,7 @@ test('a replica is refused with what to give instead, and taken when it is promo
   await until('it is in use', () => limitStore.usable());
 });
 
-test('a primary that becomes a replica is given up with the first error, and taken again when it is primary', async () => {
+test('a demoted primary is dropped at the first error and used again later', async () => {
   const [primary, other] = [await startRedis(), await startRedis()];
   const { limitStore, log } = openLimitStore(primary.server.url);
   await until('it is in use', () => limitStore.usable());
@@ -96,7 +96,7 @@ test('a primary that becomes a replica is given up with the first error, and tak
   expect(reply).toBeInstanceOf(AdmissionFault);
   expect(String(reply)).toContain('READONLY');
   expect(limitStore.usable()).toBe(false);
-  // Redis refused to run it: nothing was taken.
+  // Redis refused to run the script, so nothing was taken.
   expect((reply as AdmissionFault).mayHold).toBe(false);
   await until('the handshake says why', () => said(log).includes('leads to a replica'));
   await primary.redis.replicaof('NO', 'ONE');
@@ -104,7 +104,7 @@ test('a primary that becomes a replica is given up with the first error, and tak
   expect((await sweepOf(limitStore))[0]).not.toBeInstanceOf(AdmissionFault);
 });
 
-test('a route that cannot be written to a replica ends the use of the connection too', async () => {
+test('a failed write of a key reference to a replica ends the connection', async () => {
   const [primary, other] = [await startRedis(), await startRedis()];
   const { limitStore } = openLimitStore(primary.server.url);
   await until('it is in use', () => limitStore.usable());
@@ -113,7 +113,7 @@ test('a route that cannot be written to a replica ends the use of the connection
   expect(limitStore.usable()).toBe(false);
 });
 
-test('a node of a cluster is refused with what to give instead', async () => {
+test('a cluster node is refused with a remedy', async () => {
   const cluster = await startTestCluster();
   cleanUps.push(() => cluster.stop());
   const { limitStore, log } = openLimitStore(`redis://127.0.0.1:${cluster.ports[0]}`);
@@ -123,7 +123,7 @@ test('a node of a cluster is refused with what to give instead', async () => {
   expect(limitStore.usable()).toBe(false);
 });
 
-test('a server that is killed under a script leaves open whether it ran', async () => {
+test('a script of a killed server may have run', async () => {
   const { server } = await startRedis();
   const { limitStore } = openLimitStore(server.url);
   await until('it is in use', () => limitStore.usable());
@@ -135,7 +135,7 @@ test('a server that is killed under a script leaves open whether it ran', async 
   expect((reply as AdmissionFault).mayHold).toBe(true);
 });
 
-test('a call that a killed server left without an answer does not end the connection to the next one', async () => {
+test('an unanswered call of a killed server does not end the next connection', async () => {
   jest.useFakeTimers({ advanceTimers: true, doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance'] });
   cleanUps.push(() => jest.useRealTimers());
   const { server } = await startRedis();
@@ -154,7 +154,7 @@ test('a call that a killed server left without an answer does not end the connec
 });
 
 // Covers r12; Redis has two primaries after a failover
-test('a server whose place another one has taken is given up, and not taken again while it has its epochs', async () => {
+test('a superseded server is dropped and not used again with its old epochs', async () => {
   const { server, redis } = await startRedis();
   const { limitStore, log } = openLimitStore(server.url);
   await until('it is in use', () => limitStore.usable());
@@ -168,14 +168,15 @@ test('a server whose place another one has taken is given up, and not taken agai
   await until('it is refused', () => said(log).includes('redis handshake failed'));
   expect(said(log)).toContain('another Redis server has replaced this one');
   expect(limitStore.usable()).toBe(false);
-  // Promoted again, after the other one: what it has is lost, and its next epochs are later.
+  // The server is promoted again, after the other one. Its data is lost, and its next epochs are
+  // later.
   await redis.set(token, `${makeEpoch(other, setAt + 60_000, '00')} open 0 1`);
   await until('it is in use', () => limitStore.usable());
   expect(setAtOf(limitStore.newEpoch())).toBeGreaterThan(setAt + 60_000);
 });
 
 // Covers r12
-test('a server that began empty is given up by the first change that is applied there, and none is in force', async () => {
+test('a server that started empty is dropped at the first change', async () => {
   const { server, redis } = await startRedis();
   const { limitStore } = openLimitStore(server.url);
   await until('it is in use', () => limitStore.usable());
@@ -188,9 +189,9 @@ test('a server that began empty is given up by the first change that is applied 
   const read = () => limitStore.run([heldCall(bucketKeys(0), 'acc_any')]);
   expect(await apply()).toMatchObject([{ 0: 'lost' }]);
   expect(limitStore.usable()).toBe(true);
-  // What another replica does before it leaves: nobody tells this one.
+  // Another replica has set this epoch and left without notifying this one.
   await redis.set(bucketKeys(0).token, `${makeEpoch(id, 1_000, '00')} open 0 1`);
-  // Of one moment: the first answer gives the server up.
+  // The calls are sent together. The first answer closes the connection.
   const [held, first, second] = await Promise.allSettled([read(), apply(), apply()]);
   expect(held).toMatchObject({ status: 'fulfilled', value: [{ 0: 'open' }] });
   for (const one of [first, second])
@@ -199,7 +200,7 @@ test('a server that began empty is given up by the first change that is applied 
 });
 
 // Covers r12; Redis has two primaries after a failover
-test('a superseded server is used again when nobody uses another one, and its epochs are replaced', async () => {
+test('a superseded server is used with new epochs if no other is used', async () => {
   const { server, redis } = await startRedis();
   let [now, later] = [0, 0];
   let [someoneUsesAnother, busIsThere] = [true, true];
@@ -234,13 +235,13 @@ test('a superseded server is used again when nobody uses another one, and its ep
   expect(epochs.filter(([epoch = '', state]) => setAtOf(epoch) <= later || state !== 'restoring')).toEqual([]);
   limitStore.hear([makeEpoch(other, later, '00')]);
   expect(limitStore.usable()).toBe(true);
-  // One of a run that it knows nothing of: that is another server.
+  // An epoch of an unknown run means another server.
   limitStore.hear([makeEpoch(other, later + 60_000, '00')]);
   expect(limitStore.usable()).toBe(false);
 });
 
 // Covers r12
-test('a run is as late as the newest of its epochs, whichever bucket has it', async () => {
+test('the order of a run follows its newest epoch in any bucket', async () => {
   const { server, redis } = await startRedis();
   const { limitStore } = openLimitStore(server.url);
   await until('it is in use', () => limitStore.usable());
@@ -253,7 +254,7 @@ test('a run is as late as the newest of its epochs, whichever bucket has it', as
 });
 
 // Covers r12
-test('a handshake that waited for the others does nothing when its connection has ended meanwhile', async () => {
+test('a handshake has no effect after the end of its connection', async () => {
   const { server, redis } = await startRedis();
   const waiting: ((isHeard: boolean) => void)[] = [];
   let [now, asked] = [0, 0];
@@ -283,7 +284,7 @@ test('a handshake that waited for the others does nothing when its connection ha
   await until('it is in use again', () => limitStore.usable());
 });
 
-test('whoever is led to an older run is told which one is used, and nobody else is', async () => {
+test('only a replica with an older run is notified of the used run', async () => {
   const { server } = await startRedis();
   const told: RunOfRedis[] = [];
   const { limitStore } = openLimitStore(server.url);
@@ -299,7 +300,7 @@ test('whoever is led to an older run is told which one is used, and nobody else 
   expect(told).toEqual([{ id, setAt, isUsed: true }]);
 });
 
-test('what comes after a long sweep is answered before it: sweeps have a connection of their own', async () => {
+test('a request after a long sweep is answered before it by a second connection', async () => {
   const { server, redis } = await startRedis();
   const { limitStore } = openLimitStore(server.url);
   const isSwept = async (): Promise<boolean> => {
@@ -309,7 +310,8 @@ test('what comes after a long sweep is answered before it: sweeps have a connect
   await until('it is in use', () => limitStore.usable());
   await until('sweeps use their connection', isSwept);
   const sweep = sweepCall(bucketKeys(0), 0, 0);
-  // As Redis ran them: when their answers are read depends on this process too.
+  // Reads the order from the slow log of Redis, because the order of the replies also depends on
+  // this process.
   await redis.config('SET', 'slowlog-max-len', '100000');
   await redis.config('SET', 'slowlog-log-slower-than', '0');
   await Promise.all([limitStore.run(Array.from({ length: 20_000 }, () => sweep)), limitStore.routes(['0'.repeat(64)])]);
@@ -321,7 +323,7 @@ test('what comes after a long sweep is answered before it: sweeps have a connect
   expect(ran.indexOf('route')).toBeGreaterThan(ran.findIndex((command) => /^evalsha$/i.test(command)));
 });
 
-test('without their connection sweeps go on over the other one, and have it back later', async () => {
+test('sweeps use the main connection while their own is down', async () => {
   const { server, redis } = await startRedis();
   const { limitStore } = openLimitStore(server.url);
   await until('it is in use', () => limitStore.usable());

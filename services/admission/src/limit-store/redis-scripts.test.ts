@@ -8,12 +8,12 @@ const FOLDER = new URL('../../lua/', import.meta.url);
 const FILES = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.lua'));
 const GIVEN_BY_REDIS = ['KEYS', 'ARGV'];
 
-/** Constants that a text of Lua defines, each as often as it does. */
+/** Lists the constants that a Lua text defines, each as often as it is defined. */
 function defined(text: string): string[] {
   return [...text.matchAll(/^local ([A-Z][A-Z_, ]*?) =/gm)].flatMap(([, names = '']) => names.split(', '));
 }
 
-/** Constants that it names outside comments and texts. */
+/** Lists the constants that a Lua text uses outside comments and string literals. */
 function named(text: string): Set<string> {
   return new Set(text.replaceAll(/--.*|'[^']*'/g, '').match(/\b[A-Z][A-Z_]+\b/g));
 }
@@ -21,13 +21,13 @@ function named(text: string): Set<string> {
 test.each([
   ['SESSION_MS', SESSION_5H_MS],
   ['AMOUNT_MAX', AMOUNT_NANO_USD_MAX],
-])('%s of the scripts is the one of metering', (name, value) => {
+])('%s of the scripts equals the one of metering', (name, value) => {
   const texts = Object.values(loadScripts()).filter(({ text }) => defined(text).includes(name));
   expect(texts).not.toEqual([]);
   for (const { text } of texts) expect(text).toContain(`\nlocal ${name} = ${value}\n`);
 });
 
-test('the scripts name refusals as TypeScript does, and Redis gets the ranks', () => {
+test('refusal names in the scripts are replaced by their ranks', () => {
   const source = readFileSync(new URL('admit.lua', FOLDER), 'utf8');
   expect(source).not.toMatch(/refused\(\s*\d/);
   const codes = Array.from(source.matchAll(/refused\(\s*REFUSAL\.(\w+)/g), ([, code]) => code as keyof typeof REFUSAL);
@@ -36,13 +36,13 @@ test('the scripts name refusals as TypeScript does, and Redis gets the ranks', (
   expect(ranks).toEqual(codes.map((code) => REFUSAL[code]));
 });
 
-test('each constant is written once, in one file', () => {
+test('each constant is defined once in one file', () => {
   const all = FILES.flatMap((name) => defined(readFileSync(new URL(name, FOLDER), 'utf8')));
   expect(all).toContain('IDLE_SECONDS');
   expect(all.filter((name, index) => all.indexOf(name) !== index)).toEqual([]);
 });
 
-test.each(Object.entries(loadScripts()))('the script %s has every constant that it names', (_name, { text }) => {
+test.each(Object.entries(loadScripts()))('the script %s defines every constant that it uses', (_name, { text }) => {
   const lacking = [...named(text)].filter((name) => ![...defined(text), ...GIVEN_BY_REDIS].includes(name));
   expect(lacking).toEqual([]);
 });

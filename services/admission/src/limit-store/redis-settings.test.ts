@@ -13,7 +13,7 @@ const info = (changed: Partial<Record<keyof typeof FACTS, string>> = {}): string
     .map(([name, value]) => `${name}:${value}\r\n`)
     .join('');
 
-test('a primary that keeps what it is given can be used', () => {
+test('a primary that never evicts can be used', () => {
   expect(redisProblem(info())).toBeNull();
 });
 
@@ -38,6 +38,6 @@ test.each([
   ['NOSCRIPT No matching script. Please use EVAL.', true],
   ['OOM command not allowed when used memory > maxmemory', false],
   ['ERR user_script:3: MOVED in a text', false],
-])('%s: the server has changed: %p', (message, expected) => {
+])('%s shows a changed server: %p', (message, expected) => {
   expect(isElsewhere(new Error(message))).toBe(expected);
 });

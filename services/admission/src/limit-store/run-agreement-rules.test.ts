@@ -22,7 +22,7 @@ function use(...epochs: string[]): void {
   told = [];
 }
 
-test('a server that comes into use is told, as late as the newest of its epochs', () => {
+test('a server that comes into use is reported with its newest epoch', () => {
   expect(runs.connected(OWN, [epoch(OWN, 5), epoch(OWN, 7), ''])).toBe(true);
   expect(told).toEqual([]);
   runs.used();
@@ -32,13 +32,13 @@ test('a server that comes into use is told, as late as the newest of its epochs'
   expect(told).toHaveLength(1);
 });
 
-test('who uses a later run says so, and the used server is given up', () => {
+test('a report of a later used run ends the use of the connected server', () => {
   use(epoch(OWN, 5));
   expect(runs.hearRun({ id: LATER, setAt: 4, isUsed: true })).toBe(false);
   expect(runs.hearRun({ id: LATER, setAt: 6, isUsed: true })).toBe(true);
 });
 
-test('a server that began empty is superseded as soon as a change is applied under an epoch of it', () => {
+test('a server that started empty is superseded at its first applied change', () => {
   use('');
   expect(runs.hear([epoch(LATER, 6)])).toBe(false);
   expect(runs.answered('admit', ['know', '1', `{"a":"${epoch(LATER, 7)}"}`])).toBe(false);
@@ -47,7 +47,7 @@ test('a server that began empty is superseded as soon as a change is applied und
   expect(runs.answered('apply', ['applied', '1', epoch(OWN, 5)])).toBe(true);
 });
 
-test('who is at an earlier run is told: at once if it uses that, else each 200 ms; not once this one is lost', () => {
+test('a replica with an earlier run is notified at once or every 200 ms', () => {
   use(epoch(OWN, 5));
   const [earlier, later] = [
     { id: LATER, setAt: 4 },
@@ -66,7 +66,7 @@ test('who is at an earlier run is told: at once if it uses that, else each 200 m
   expect(told).toHaveLength(3);
 });
 
-test('an edge that knows an earlier run alone is told, at most once a second; of a later one it tells', () => {
+test('an edge that knows only an earlier run is notified at most once a second', () => {
   use(epoch(OWN, 5));
   for (now of [1_000, 1_400, 1_999, 2_000, 2_999]) expect(runs.hear([], { id: LATER, setAt: 4 })).toBe(false);
   expect(told).toEqual(Array(2).fill({ id: OWN, setAt: 5, isUsed: true }));
@@ -78,24 +78,21 @@ test('an edge that knows an earlier run alone is told, at most once a second; of
 test.each([
   ['comes before that of the bus', (answer: () => void) => answer(), undefined],
   ['comes after that of the bus', undefined, (answer: () => void) => answer()],
-])(
-  'a later run that is used keeps a replica from using an earlier one: its answer %s',
-  async (_name, before, after) => {
-    const answer = (): void => void runs.hearRun({ id: LATER, setAt: 9, isUsed: true });
-    runs.setOthers({
-      tell: () => before?.(answer),
-      areHeard: () => Promise.resolve(true),
-    });
-    answer();
-    for (; now < 10_000; now += 300) {
-      expect(runs.connected(OWN, [epoch(OWN, 5)])).toBe(false);
-      expect(await runs.mayBeginAnew()).toBe(false);
-      after?.(answer);
-    }
-  },
-);
+])('a used later run prevents the use of an earlier one if its report %s', async (_name, before, after) => {
+  const answer = (): void => void runs.hearRun({ id: LATER, setAt: 9, isUsed: true });
+  runs.setOthers({
+    tell: () => before?.(answer),
+    areHeard: () => Promise.resolve(true),
+  });
+  answer();
+  for (; now < 10_000; now += 300) {
+    expect(runs.connected(OWN, [epoch(OWN, 5)])).toBe(false);
+    expect(await runs.mayBeginAnew()).toBe(false);
+    after?.(answer);
+  }
+});
 
-test('a later run that nobody uses keeps it for two seconds, and for as long as the bus is away', async () => {
+test('an unused later run delays the use for two seconds and while the bus is away', async () => {
   let isHeard = true;
   runs.setOthers({ tell: () => undefined, areHeard: () => Promise.resolve(isHeard) });
   runs.hearRun({ id: LATER, setAt: 9, isUsed: true });

@@ -5,12 +5,12 @@ import { argumentOf, inOrder, positionsInLua } from './script-rules.js';
 const FOLDER = new URL('../../lua/', import.meta.url);
 const GENERATED = new URL('generated/positions.lua', FOLDER);
 
-test('the positions that the scripts have are those of TypeScript', () => {
+test('the generated positions equal those of TypeScript', () => {
   if (process.env['UPDATE_GOLDEN']) writeFileSync(GENERATED, positionsInLua());
   expect(readFileSync(GENERATED, 'utf8')).toBe(positionsInLua());
 });
 
-test('no script names a key or an argument by a number', () => {
+test('no script accesses a key or an argument by a number', () => {
   const files = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.lua'));
   expect(files).toContain('admit.lua');
   const bare = files.flatMap((name) => {
@@ -20,7 +20,7 @@ test('no script names a key or an argument by a number', () => {
   expect(bare).toEqual([]);
 });
 
-test('values are written in the order of the table, whatever the order in which they are named', () => {
+test('values are written in the order of the table', () => {
   const args = inOrder('TAKE', { id: 'call', account: 'payer' });
   expect(args).toEqual(['payer', 'call']);
   expect(argumentOf('TAKE', 'id', args)).toBe('call');

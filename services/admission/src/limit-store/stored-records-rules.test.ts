@@ -24,20 +24,20 @@ const CHANGES: readonly Partial<KeyRecord>[] = [
   { kind: 'playground', state: 'suspended', expiresAt: 5, capNanoUsd: 9, allowedModels: ['acme/fixed'] },
 ];
 
-test('a record comes back as it was stored, whatever of it is usual', () => {
+test('a key record is read as it was stored, with any usual values', () => {
   for (const change of CHANGES) {
     const record = { ...usual, ...change };
     expect(readStoredKey(storeKey(record), 'a', 'k')).toEqual(record);
   }
 });
 
-test('of a revoked key no models are stored: their list may be long', () => {
+test('a revoked key is stored without its models', () => {
   const record: KeyRecord = { ...usual, state: 'revoked', allowedModels: Array<string>(500).fill('acme/fixed') };
   expect(storeKey(record).length).toBeLessThan(200);
   expect(readStoredKey(storeKey(record), 'a', 'k')).toEqual({ ...record, allowedModels: null });
 });
 
-test('of a usual key only what tells it apart is stored', () => {
+test('a usual key is stored without its usual values', () => {
   expect(JSON.parse(storeKey(usual))).toEqual(['m', Buffer.from(usual.digest, 'hex').toString('base64url'), 7]);
 });
 
@@ -51,14 +51,14 @@ const PLAN: AccountTerms = {
   allotments: [],
   subscription: PERIOD,
 };
-/** The terms of account `n` of one plan, a day before each period ends. */
+/** The terms of account `n` on one plan. They include the running and the next period. */
 function renewing(n: number): AccountTerms {
   const period = (id: string, start: number) => ({ id: `${id}-${n}`, start, end: start + 1_000 });
   const next = { ...PLAN, subscription: period('next', 2_000 + n) };
   return { ...PLAN, subscription: period('sub', 1_000 + n), next };
 }
 
-test('terms come back as they were stored, with and without periods', () => {
+test('terms are read as they were stored, with and without periods', () => {
   for (const terms of [
     PLAN,
     renewing(1),
@@ -70,6 +70,6 @@ test('terms come back as they were stored, with and without periods', () => {
   }
 });
 
-test('accounts of one plan share one text, also when their next periods are known', () => {
+test('accounts of one plan share one text, even with known next periods', () => {
   expect(new Set(Array.from({ length: 20 }, (_unused, n) => storeTerms(renewing(n)).id)).size).toBe(1);
 });

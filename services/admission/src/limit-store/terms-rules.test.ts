@@ -31,7 +31,7 @@ const withoutPlan = { requestsPerMinute: 61, concurrency: 4 };
 const one = period('one', START, END, 10);
 const two = (start: number, end = 9_000_000): Period => period('two', start, end, 20);
 
-/** The period and the slots that hold, and the span within which they do. */
+/** Expected period and slots, and the span in which they apply. */
 test.each<[string, AccountTerms, number, string | null, number, number, number]>([
   ['no plan', NONE, 5, null, 3, 0, Infinity],
   ['before the only one', one, START - 1, null, 10, 0, START],
@@ -61,7 +61,7 @@ test.each<[string, AccountTerms, number, string | null, number, number, number]>
     Infinity,
   ],
   ['a next one that began before the first', { ...one, next: two(500_000) }, START, 'two', 20, 500_000, 9_000_000],
-])('%s', (_case, terms, now, id, concurrency, from, until) => {
+])('terms in effect: %s', (_case, terms, now, id, concurrency, from, until) => {
   const span = termsAt(terms, now);
   expect({ ...span, terms: { id: span.terms.subscription?.id ?? null, slots: span.terms.concurrency } }).toEqual({
     from,
@@ -73,7 +73,7 @@ test.each<[string, AccountTerms, number, string | null, number, number, number]>
   expect(span.terms).not.toHaveProperty('next');
 });
 
-test('the spans of any terms follow each other through all of time, and equal questions get the same object', () => {
+test('the spans of any terms cover all time and are the same objects each time', () => {
   const terms = { ...one, next: two(LATER), withoutPlan };
   const froms: number[] = [];
   for (let now = 0; now < Infinity; now = termsAt(terms, now).until) froms.push(termsAt(terms, now).from);

@@ -35,7 +35,7 @@ test('an account without plan and wallet shows neither', async () => {
   expect(authorized).toMatchObject({ kind: 'authorized', planModels: [], walletAboveZero: false, allowedModels: null });
 });
 
-test('windows show their settled use and reset; a session shows as not open until a call opens it', async () => {
+test('windows show settled use and reset, and a session only after its first call', async () => {
   const now = one.clock.now();
   const subscription = { id: 'sub-usage', start: now - 1_000, end: now + 20 * 86_400_000 };
   const account = makeAccount(world, {
@@ -73,7 +73,7 @@ test('windows show their settled use and reset; a session shows as not open unti
   expect(authorized).toMatchObject({ kind: 'authorized', planModels: null, walletAboveZero: true });
 });
 
-test('key and account are asked, and nothing is counted', async () => {
+test('key and account are checked and nothing is counted', async () => {
   const account = makeAccount(world, { wallet: PRICE, terms: { requestsPerMinute: 1 } });
   for (let call = 0; call < 3; call += 1) await usageOf(account);
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));
@@ -86,7 +86,7 @@ test('key and account are asked, and nothing is counted', async () => {
   });
 });
 
-test('what cannot be read is usage_unavailable, what cannot be looked up lookup_failed', async () => {
+test('failed reads give usage_unavailable and failed look-ups give lookup_failed', async () => {
   const account = makeAccount(world, { wallet: PRICE });
   world.owners.billingDown = true;
   expect(await one.admission.usage(question(account))).toMatchObject({ kind: 'fault', code: 'usage_unavailable' });

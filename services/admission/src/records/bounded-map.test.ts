@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { BoundedMap } from './bounded-map.js';
 
-test('what was unused for longest is forgotten first', () => {
+test('the entry without use for the longest time is evicted first', () => {
   const map = new BoundedMap<string, number>(2);
   map.set('a', 1);
   map.set('b', 2);

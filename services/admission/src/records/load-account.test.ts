@@ -34,7 +34,7 @@ test('the calls of an unloaded account share one load', async () => {
 });
 
 // Covers billing is down; accounts is down
-test('a silent accounts is lookup_failed, a silent billing admission_error, and neither for a loaded account', async () => {
+test('an unresponsive owner has its own code, and none for a loaded account', async () => {
   const loaded = makeAccount(world, { wallet: 1_000 * PRICE });
   const unknown = makeAccount(world, { wallet: 1_000 * PRICE });
   await mustAdmit(one, admitEntry(one.clock, [loaded.digest]));
@@ -55,7 +55,7 @@ test('a silent accounts is lookup_failed, a silent billing admission_error, and 
   expect(await admit(one, admitEntry(one.clock, [unknown.digest]))).toMatchObject({ kind: 'admitted' });
 });
 
-test('calls that cannot be decided are told of in one line with the cause, not in one for each', async () => {
+test('undecided calls are logged in one line with the cause', async () => {
   const lines: { readonly facts: object; readonly text: string }[] = [];
   const quiet = (): void => undefined;
   const log = {
@@ -77,7 +77,7 @@ test('calls that cannot be decided are told of in one line with the cause, not i
   ]);
 });
 
-test('until billing has once caught up since the token was set it is asked to, then no more', async () => {
+test('billing is requested to catch up only until it has done so under the epoch', async () => {
   const accounts = Array.from({ length: 2_000 }, () => makeAccount(world, { wallet: PRICE }));
   const asked = new Set(world.owners.asked.loadBalances.map(({ account }) => bucketOfAccount(account)));
   const untouched = accounts.filter(({ account }) => !asked.has(bucketOfAccount(account)));
@@ -92,7 +92,7 @@ test('until billing has once caught up since the token was set it is asked to, t
   expect(asksOf(second)[0]).toMatchObject({ afterLoss: false });
 });
 
-test('a key that its owner no longer knows is an invalid_api_key, and forgotten', async () => {
+test('a key that its owner no longer knows gets invalid_api_key and is evicted', async () => {
   const account = makeAccount(world, { wallet: PRICE });
   account.state.keys.clear();
   expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({
@@ -103,7 +103,7 @@ test('a key that its owner no longer knows is an invalid_api_key, and forgotten'
 });
 
 // Covers r11
-test('a load is written only under the token it was made under, and within five seconds of its start', async () => {
+test('a load is written only under its own epoch and within five seconds', async () => {
   const account = makeAccount(world, { wallet: 3 * PRICE });
   const { token } = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   const keys = bucketKeys(bucketOfAccount(account.account));
@@ -122,7 +122,7 @@ test('a load is written only under the token it was made under, and within five 
   expect((await one.admission.readAccount(account.account)).rows['wallet']).toEqual({ value: 9, version: 9 });
 });
 
-test('a load that read less than the one by which the account was loaded makes no row; one that read as much does', async () => {
+test("a load creates balances only if it is not older than the account's load", async () => {
   const account = makeAccount(world, { wallet: PRICE });
   account.state.rows.set('wallet', { value: 3 * PRICE, version: 7 });
   const { token } = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
@@ -143,7 +143,7 @@ test('a load that read less than the one by which the account was loaded makes n
   });
 });
 
-test('a load never overwrites a newer row that was applied while it was under way', async () => {
+test('a load never overwrites a newer balance that was applied during the load', async () => {
   const account = makeAccount(world, { wallet: 3 * PRICE });
   await one.admission.applySnapshots({
     incarnation: testEpoch(1),
@@ -157,7 +157,7 @@ test('a load never overwrites a newer row that was applied while it was under wa
   });
 });
 
-test('a month that began before the load is loaded, one that began after it starts at 0', async () => {
+test('a month that began before the load is loaded, and a later one starts at 0', async () => {
   const account = makeAccount(world, { wallet: 100 * PRICE, key: { capNanoUsd: 5 * PRICE } });
   const month = monthOf(one.clock.now());
   account.state.rows.set(keyMonthRow(account.key, month), { value: 4 * PRICE, version: 1 });
@@ -175,7 +175,7 @@ test('a month that began before the load is loaded, one that began after it star
 });
 
 // Covers r17
-test('a restored ledger, told by its ledger epoch, is asked anew', async () => {
+test('a restored ledger with another epoch is queried again', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   account.state.rows.set('wallet', { value: 10 * PRICE, version: 50 });
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));
@@ -189,7 +189,7 @@ test('a restored ledger, told by its ledger epoch, is asked anew', async () => {
 });
 
 // Covers r17
-test('terms that the ledger had and lost decide at no replica, though their version was counted again', async () => {
+test('lost terms are not used after their version is reused', async () => {
   const account = makeAccount(world, { wallet: 100 * PRICE });
   const two = await world.replica();
   const three = await world.replica();
@@ -206,7 +206,7 @@ test('terms that the ledger had and lost decide at no replica, though their vers
   }
 });
 
-test('terms whose text another release has written, and which has expired, are known again by a load', async () => {
+test('an expired text of terms from another release is restored by a load', async () => {
   const account = makeAccount(world, { wallet: 100 * PRICE });
   account.state.terms = { value: { ...NO_PLAN, requestsPerMinute: 1_000 }, version: 2 };
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));
@@ -220,7 +220,7 @@ test('terms whose text another release has written, and which has expired, are k
   await mustAdmit(two, admitEntry(two.clock, [account.digest]));
 });
 
-test('a digest that accounts does not know is asked for once by all replicas, until that is forgotten', async () => {
+test('an unknown digest is queried once by all replicas until its entry expires', async () => {
   const two = await world.replica();
   const unknown = 'e'.repeat(64);
   const before = world.owners.asked.find;
@@ -235,14 +235,14 @@ test('a digest that accounts does not know is asked for once by all replicas, un
   expect(world.owners.asked.find - before).toBe(2);
 });
 
-test('a digest that leads nowhere is asked for when another beside it was not yet', async () => {
+test('an unknown digest is queried again together with a new one', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const unknown = 'd'.repeat(64);
   await admit(one, admitEntry(one.clock, [unknown]));
   await mustAdmit(one, admitEntry(one.clock, [unknown, account.digest]));
 });
 
-test('a key that gets a digest which was just unknown works at once with every replica', async () => {
+test('a key with a digest that was unknown before works at once at every replica', async () => {
   const account = makeAccount(world, { wallet: 100 * PRICE });
   const two = await world.replica();
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));
@@ -262,7 +262,7 @@ test('a key that gets a digest which was just unknown works at once with every r
   });
 });
 
-test('what accounts answered before a key had its digest does not hide the route that came meanwhile', async () => {
+test('an earlier answer of accounts does not hide a newer key reference', async () => {
   const account = makeAccount(world, { wallet: 100 * PRICE });
   const rotated = 'b'.repeat(64);
   const two = await world.replica();

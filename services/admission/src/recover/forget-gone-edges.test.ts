@@ -8,7 +8,7 @@ import { PRICE, admitEntry, heartbeatOf, makeAccount, makeWorld, mustAdmit, runn
 import type { Replica } from '../../test/world.js';
 import { GoneEdges } from './forget-gone-edges.js';
 
-/** Older than the expiry and a minute. */
+/** Longer than the expiry plus a minute. */
 const LONG_AGO_MS = 200_000;
 
 const world = duringTests(makeWorld);
@@ -28,7 +28,7 @@ beforeEach(() => {
 const keptEdges = (): string[] =>
   [...world.kept.values()].map(({ heartbeat: { edge } }) => edge).filter((edge) => edge !== 'edge-live');
 
-test('an edge is deleted when the ledger knows all of its calls; what it does not know is recorded as expired', async () => {
+test('a gone edge is deleted after its unknown calls are recorded as expired', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const known = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   const lost = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
@@ -41,7 +41,8 @@ test('an edge is deleted when the ledger knows all of its calls; what it does no
   await gone.look();
   expect([world.events, keptEdges()]).toEqual([[], ['edge-gone', 'edge-silent', 'edge-idle']]);
   await gone.look();
-  // The same as a sweep writes of the hold: what differs is set aside.
+  // The event equals the one that a sweep writes for the hold. A different one would be a dead
+  // letter.
   const keys = bucketKeys(lost.bucket);
   const [, holds] = await one.limitStore.dump(keys.accounts + account.account, keys.holds + account.account);
   const hold = readHold(holds[lost.id]!);
@@ -70,7 +71,7 @@ test('nothing is recorded while billing is away or behind', async () => {
   expect(world.events).toMatchObject([{ id: call.id, outcome: 'expired' }]);
 });
 
-test('after an outage of the bus edges have time to be heard', async () => {
+test('edges have time to send heartbeats after an outage of the bus', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   const calls = [running(call)];
@@ -86,7 +87,7 @@ test('after an outage of the bus edges have time to be heard', async () => {
   expect([world.events, keptEdges()]).toEqual([[], ['edge-cut-off']]);
 });
 
-test('while no other edge has been heard since, none is gone', async () => {
+test('no edge is gone while no other edge has sent a heartbeat since', async () => {
   world.kept.clear();
   heartbeatOf(world, 'edge-first', 1, {}, Date.now() - LONG_AGO_MS);
   heartbeatOf(world, 'edge-second', 1, {}, Date.now() - LONG_AGO_MS - 1_000);

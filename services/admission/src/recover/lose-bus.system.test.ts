@@ -38,7 +38,7 @@ const allOpen = () =>
     return one.admission.bucketsPending() === 0 && token?.includes(' open ');
   });
 
-test('NATS is replaced by an empty one: edges heartbeat again, and a limit store that is lost after that is restored from their heartbeats', async () => {
+test('a lost limit store is restored from heartbeats in a new, empty NATS', async () => {
   const account = makeAccount({ owners }, { wallet: 2 * PRICE });
   for (let made = 0; made < 2; made += 1) await edge.admit(account.digest);
   await world.nats.restart!({ kill: true, emptyState: true });
@@ -53,7 +53,7 @@ test('NATS is replaced by an empty one: edges heartbeat again, and a limit store
   expect(await edge.start(account.digest)).toEqual({ kind: 'refused', row: REFUSAL.insufficient_credits });
 });
 
-test('both are lost: nothing is opened before the bus tells what runs', async () => {
+test('no bucket opens after a loss of both until the bus has the running calls', async () => {
   const account = makeAccount({ owners }, { wallet: 2 * PRICE });
   for (let made = 0; made < 2; made += 1) await edge.admit(account.digest);
   await edge.heartbeat();

@@ -16,15 +16,15 @@ import type { TestAccount } from '../../test/world.js';
 const SEED = testSeed();
 const CALLS_AT_ONCE = 8;
 const WORKERS = 12;
-/** One edge is slow to say what it runs: whoever does not wait for it spends its money again. */
+/** One edge reports its calls late. A recovery that does not wait for it spends its money again. */
 const SLOW_MS = 400;
-/** So little that the wallets stay what they are. */
+/** So small that the wallets hardly change. */
 const AMOUNT = 10;
-/** Calls that an old file of Redis brings back hold their money until they expire. */
+/** Calls that an old Redis file restores hold their money until they expire. */
 const DURATIONS = { leaseMs: 4_000, expiryMs: 8_000 };
 /**
- * Calls are admitted again so long after any loss: an edge that died just before is waited for ten
- * seconds.
+ * Maximum time until calls are admitted again after a loss. The recovery waits ten seconds for an
+ * edge that died just before.
  */
 const RECOVERY_MAX_MS = 30_000;
 
@@ -38,7 +38,8 @@ let redis: Redis;
 let stopLoad = false;
 
 /**
- * Always more calls at once than the wallet has room for: every mistake about what is held shows.
+ * There are always more concurrent calls than the wallet can pay for, so any mistake in held sums
+ * becomes visible.
  */
 const accounts: TestAccount[] = [];
 const outcomes = { admitted: 0, fault: 0 };
@@ -77,8 +78,8 @@ function newAccount(wallet: number): TestAccount {
 }
 
 /**
- * Calls one after another until the load stops: short ones, or streams that run on while Redis is
- * lost.
+ * Makes calls one after another until the load stops: short ones, and streams that continue during
+ * a loss of Redis.
  */
 async function work(edge: FakeEdge, account: TestAccount, longestMs: number, random: SeededRandom): Promise<void> {
   while (!stopLoad) {
@@ -109,12 +110,11 @@ const allOpen = () =>
   );
 
 /**
- * What each account may still spend, and what is charged to it, are right to the nano-USD, without
- * a hand.
+ * Checks that funds and charges of each account become exact to the nano-USD without intervention.
  */
 async function settleDown(some: readonly TestAccount[]): Promise<void> {
   await until('the edges are idle', () => edges.every((edge) => edge.idle()));
-  // Holds that an old file brought back are asked for when they fall due.
+  // Holds that an old file restored are queried when they fall due.
   for (const { clock } of replicas) clock.shift(clock.offsetMs() + 70_000);
   for (const { account, state } of some) {
     await until(`nothing of ${account} is held, and its balance is the ledger's`, async () => {
@@ -137,7 +137,7 @@ const LOSSES: Readonly<Record<string, () => Promise<unknown>>> = {
   },
 };
 
-test(`Redis is lost again and again under load: nothing is spent twice, and all is right afterwards, seed ${SEED}`, async () => {
+test(`repeated losses of Redis under load cause no double spending, seed ${SEED}`, async () => {
   const load = accounts.flatMap((account, index) =>
     Array.from({ length: WORKERS }, (_unused, worker) => {
       const random = new SeededRandom(SEED + index * WORKERS + worker);
@@ -153,12 +153,12 @@ test(`Redis is lost again and again under load: nothing is spent twice, and all 
   stopLoad = true;
   await Promise.all(load);
   expect(spending.violations).toEqual([]);
-  // Only the wallet stands in the way of a call, never a state that was lost.
+  // Calls are refused only for the wallet, never because of a lost state.
   expect([...rows]).toEqual([REFUSAL.insufficient_credits]);
   await settleDown(accounts);
 }, 120_000);
 
-test('an edge dies with its calls, then Redis is lost: they are held from its last heartbeat until they expire', async () => {
+test('the calls of a dead edge are held again from its last heartbeat', async () => {
   const account = newAccount(4 * PRICE);
   const dying = await startEdge('edge-dying');
   for (let made = 0; made < 3; made += 1) await dying.admit(account.digest);
@@ -180,7 +180,7 @@ test('an edge dies with its calls, then Redis is lost: they are held from its la
 }, 60_000);
 
 // Covers Redis is lost and billing is behind
-test('billing is behind when Redis is lost: accounts are faults until it has caught up, then right', async () => {
+test('accounts get faults after a loss of Redis until billing has caught up', async () => {
   const account = newAccount(2 * PRICE);
   ledger.behind = true;
   for (let made = 0; made < 2; made += 1) {
@@ -189,8 +189,8 @@ test('billing is behind when Redis is lost: accounts are faults until it has cau
   await until('its releases are answered', () => edges[0]!.idle());
   await redis.flushall();
   await allOpen();
-  // The ledger still has the whole wallet, and no heartbeat names a call: only the stream knows
-  // what was spent.
+  // The ledger still has the whole wallet, and no heartbeat names a call. Only the stream contains
+  // the spending.
   expect(account.state.rows.get('wallet')).toMatchObject({ value: 2 * PRICE });
   expect(await edges[1]!.start(account.digest)).toMatchObject({ kind: 'fault' });
   ledger.goOn();

@@ -53,8 +53,8 @@ const admitMany = async (replica: Replica, account: TestAccount, count: number):
 };
 
 /**
- * Each heartbeat of the live edges, as they answer a report: all calls, under the tokens that were
- * told.
+ * Sends the heartbeats of the live edges after a resync request: all calls, under the reported
+ * epochs.
  */
 function reportAll(edges: Readonly<Record<string, readonly Admitted[]>>): void {
   const tokens = [...(world.reports.at(-1) ?? [])];
@@ -64,7 +64,7 @@ function reportAll(edges: Readonly<Record<string, readonly Admitted[]>>): void {
   }
 }
 
-/** Until nothing is pending at these replicas; the edges report whenever they are asked. */
+/** Waits until no bucket is pending at these replicas. The edges answer each resync request. */
 async function recovered(replicas: readonly Replica[], edges: Readonly<Record<string, readonly Admitted[]>>) {
   await until('all buckets are open', async () => {
     for (const { admission } of replicas) await admission.sweep().catch(() => undefined);
@@ -83,38 +83,36 @@ const LOSSES: Readonly<Record<string, () => Promise<unknown>>> = {
 };
 
 // Covers Redis is gone, emptied or failed over
-test.each(Object.keys(LOSSES))(
-  'Redis %s: a wallet that streams hold in full is not spent a second time',
-  async (loss) => {
-    const one = await world.replica();
-    const two = await world.replica();
-    const account = makeAccount(world, { wallet: 6 * PRICE });
-    const calls = await admitMany(one, account, 6);
-    expect(await admit(two, admitEntry(two.clock, [account.digest]))).toMatchObject({
+test.each(Object.keys(LOSSES))('a wallet that running calls hold is not spent twice after Redis %s', async (loss) => {
+  const one = await world.replica();
+  const two = await world.replica();
+  const account = makeAccount(world, { wallet: 6 * PRICE });
+  const calls = await admitMany(one, account, 6);
+  expect(await admit(two, admitEntry(two.clock, [account.digest]))).toMatchObject({
+    row: REFUSAL.insufficient_credits,
+  });
+  const edges = { live: calls.slice(0, 2), other: calls.slice(2, 4) };
+  // One edge is dead. Another one lives and is silent until its heartbeat is too old to wait for
+  // it.
+  heartbeatOf(world, 'dead', 7, { calls: [running(calls[4]!)] }, Date.now() - 60_000);
+  heartbeatOf(world, 'silent', 3, { calls: [running(calls[5]!)] }, Date.now() - 9_000);
+  reportAll(edges);
+  await LOSSES[loss]!();
+  await recovered([one, two], edges);
+  for (const replica of [one, two]) {
+    expect(await admit(replica, admitEntry(replica.clock, [account.digest]))).toMatchObject({
       row: REFUSAL.insufficient_credits,
+      facts: { available: 0, held: 6 * PRICE },
     });
-    const edges = { live: calls.slice(0, 2), other: calls.slice(2, 4) };
-    // One edge is dead; one lives and is silent until its heartbeat is too old to be waited for.
-    heartbeatOf(world, 'dead', 7, { calls: [running(calls[4]!)] }, Date.now() - 60_000);
-    heartbeatOf(world, 'silent', 3, { calls: [running(calls[5]!)] }, Date.now() - 9_000);
-    reportAll(edges);
-    await LOSSES[loss]!();
-    await recovered([one, two], edges);
-    for (const replica of [one, two]) {
-      expect(await admit(replica, admitEntry(replica.clock, [account.digest]))).toMatchObject({
-        row: REFUSAL.insufficient_credits,
-        facts: { available: 0, held: 6 * PRICE },
-      });
-    }
-    expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 6, held: { wallet: 6 * PRICE } });
-    // What was held again is given back once, under whichever tag its release comes.
-    await batch(two, { releases: calls.map((call) => release(call, 'void')) });
-    await batch(one, { releases: calls.map((call) => release(call, 'void')) });
-    expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 0, held: {} });
-  },
-);
+  }
+  expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 6, held: { wallet: 6 * PRICE } });
+  // A restored hold is released once, regardless of the call epoch of its release.
+  await batch(two, { releases: calls.map((call) => release(call, 'void')) });
+  await batch(one, { releases: calls.map((call) => release(call, 'void')) });
+  expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 0, held: {} });
+});
 
-test('the test above notices a recovery that asks nobody what runs: the wallet would be spent twice', async () => {
+test('a recovery without resync requests would spend the wallet twice', async () => {
   const naive = await world.replica({ ignoresHeartbeats: true });
   const account = makeAccount(world, { wallet: 6 * PRICE });
   const calls = await admitMany(naive, account, 6);
@@ -126,7 +124,7 @@ test('the test above notices a recovery that asks nobody what runs: the wallet w
 });
 
 // Covers r12
-test('an edge that heartbeats without hearing the reports is waited for twelve seconds, then counts with its last heartbeat', async () => {
+test('the recovery waits twelve seconds for an edge that misses resync requests', async () => {
   const one = await world.replica();
   const account = makeAccount(world, { wallet: 2 * PRICE });
   const [call] = await admitMany(one, account, 1);
@@ -142,7 +140,7 @@ test('an edge that heartbeats without hearing the reports is waited for twelve s
   expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 1, held: { wallet: PRICE } });
 });
 
-test('a restart from an old file does not bring old balances back, of caps neither', async () => {
+test('a restart from an old file does not restore old balances or caps', async () => {
   const one = await world.replica();
   const month = monthOf(one.clock.now());
   const account = makeAccount(world, { wallet: 100 * PRICE, key: { capNanoUsd: 5 * PRICE } });
@@ -168,20 +166,20 @@ test('a restart from an old file does not bring old balances back, of caps neith
     row: REFUSAL.monthly_spend_cap_exceeded,
     facts: { limit: 5 * PRICE, used: 5 * PRICE },
   });
-  // The hold that the file brought back is asked for when it is due, and closed.
+  // The hold that the file restored is queried when it is due, and closed.
   world.advance(121_000);
   await one.admission.sweep();
   expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 0, held: {} });
 });
 
-test('a balance snapshot that comes before the load of a restored account leaves no old row beside its own', async () => {
+test('a snapshot before the load of a restored account removes its old balances', async () => {
   const one = await world.replica();
   const month = monthOf(one.clock.now());
   const account = makeAccount(world, { wallet: 100 * PRICE, key: { capNanoUsd: 5 * PRICE } });
   const keyMonth = keyMonthRow(account.key, month);
   await admitMany(one, account, 1);
   const [{ bucket } = { bucket: 0 }] = await admitMany(one, account, 1);
-  // What has changed is not confirmed.
+  // Changed data is not confirmed.
   account.state.rows.set(keyMonth, { value: 5 * PRICE, version: 3 });
   await redis.del(`{${bucket}}tok`);
   await recovered([one], {});
@@ -198,7 +196,7 @@ test('a balance snapshot that comes before the load of a restored account leaves
   });
 });
 
-test('a lapsed slot comes back with the last heartbeat while its bucket is restored, and not once it is open', async () => {
+test('the last heartbeat restores a lapsed slot only while its bucket is restoring', async () => {
   const one = await world.replica();
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const [kept, ended] = await admitMany(one, account, 2);
@@ -209,7 +207,7 @@ test('a lapsed slot comes back with the last heartbeat while its bucket is resto
   heartbeatOf(world, 'edge1', 1, { calls: [running(kept!)], last: true });
   await recovered([one], {});
   expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 1, held: { wallet: 2 * PRICE } });
-  // A replica that is late with the same recovery: the bucket is open, and calls have ended since.
+  // A late replica runs the same recovery. The bucket is open, and calls have ended since.
   await batch(one, { releases: [release(kept!, 'void')] });
   world.advance(91_000);
   await one.admission.sweep();
@@ -219,7 +217,7 @@ test('a lapsed slot comes back with the last heartbeat while its bucket is resto
   expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 0, held: { wallet: PRICE } });
 });
 
-test('a heartbeat that comes after its call was closed under the same token creates nothing', async () => {
+test('a heartbeat creates no hold for a call that was closed under the same epoch', async () => {
   const one = await world.replica();
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const [call] = await admitMany(one, account, 1);
@@ -239,7 +237,7 @@ test('a heartbeat that comes after its call was closed under the same token crea
   expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 0, held: {}, holds: [] });
 });
 
-test('what is applied while a bucket has no token is a fault, and in force once it is written', async () => {
+test('a change gets a fault while a bucket has no epoch and is applied later', async () => {
   const one = await world.replica();
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const [call] = await admitMany(one, account, 1);
@@ -253,8 +251,8 @@ test('what is applied while a bucket has no token is a fault, and in force once 
   await redis.flushall();
   await expect(one.admission.apply(update)).rejects.toMatchObject({ code: 'admission_error' });
   await expect(one.admission.applySnapshots(snapshot)).rejects.toMatchObject({ code: 'admission_error' });
-  // While it is restored there is a token: what is written under it stays, whoever opens the
-  // bucket.
+  // The bucket has an epoch while it is restoring. Data written under it stays, regardless of the
+  // replica that opens the bucket.
   await until('a report names the bucket', () => world.reports.at(-1)?.some(({ bucket }) => bucket === call!.bucket));
   await one.admission.apply(update);
   await one.admission.applySnapshots(snapshot);
@@ -267,7 +265,7 @@ test('what is applied while a bucket has no token is a fault, and in force once 
   expect((await one.admission.readAccount(account.account)).rows).toMatchObject({ wallet: { value: 7 } });
 });
 
-test('an id that the lost limit store had admitted is decided anew, and held once', async () => {
+test('an ID from the lost limit store is decided again and held once', async () => {
   const one = await world.replica();
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const entry = admitEntry(one.clock, [account.digest]);
@@ -284,12 +282,12 @@ test('an id that the lost limit store had admitted is decided anew, and held onc
   expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 1, held: { wallet: PRICE + 5 } });
 });
 
-test('thousands of calls of one account on one edge are held again, and kept by one heartbeat', async () => {
+test('thousands of calls of one account are restored and kept by one heartbeat', async () => {
   const one = await world.replica();
   const account = makeAccount(world, { wallet: 100_000 * PRICE, terms: { concurrency: 20_000 } });
   const [first] = await admitMany(one, account, 1);
   if (!first) throw new Error('not admitted');
-  // As many as an unpacked list of ids, texts and scores could not hold.
+  // More IDs, texts and scores than an unpacked list can hold.
   const calls = Array.from({ length: 9_000 }, () => ({ ...running(first, 'lost'), id: makeUuidV7(one.clock.now()) }));
   const created = await holdCalls(one.ports, 'edge1', runningCalls({ calls }), false);
   expect(created.failed).toEqual([]);

@@ -37,19 +37,19 @@ const running = (call: Admitted): HeartbeatCall => ({
   endpoint: '/v1/chat/completions',
 });
 
-/** Everything in Redis is gone, as after a restart without data. */
+/** Deletes all data in Redis, like a restart without a file. */
 async function loseLimitStore(): Promise<void> {
   await world.server.restart?.({ kill: true, emptyState: true });
   await until('the limit store is usable', () => one.limitStore.usable());
 }
 
-/** Heartbeats as an edge does that hears the report: under the tokens that it was told. */
+/** Sends heartbeats of an edge that has received the resync request, under the reported epochs. */
 function reportBack(edge: string, n: number, calls: Admitted[]): void {
   heartbeatOf(world, edge, n, { calls: calls.map(running), tokens: [...(world.reports.at(-1) ?? [])] });
 }
 
 // Covers r12
-test('after a loss nothing is admitted before every live edge has reported, then its calls are held again', async () => {
+test('nothing is admitted after a loss until every live edge has reported', async () => {
   const account = makeAccount(world, { wallet: 3 * PRICE });
   const calls = [
     await mustAdmit(one, admitEntry(one.clock, [account.digest])),
@@ -65,7 +65,7 @@ test('after a loss nothing is admitted before every live edge has reported, then
   await until('edges are asked to report', () => world.reports.length > 0);
   reportBack('edge-a', 2, [calls[0]!]);
   await until('edges are asked again', () => world.reports.length > 2);
-  // The other edge, which has a call that no heartbeat named before the loss, has not reported yet.
+  // The other edge has a call that no heartbeat named before the loss, and has not reported yet.
   expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({
     kind: 'fault',
     code: 'admission_error',
@@ -87,7 +87,7 @@ test('after a loss nothing is admitted before every live edge has reported, then
 });
 
 // Covers r12
-test('the last heartbeat of a dead edge counts, and its unanswered releases', async () => {
+test('the last heartbeat and unacknowledged releases of a dead edge count', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   const ended = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
@@ -101,7 +101,7 @@ test('the last heartbeat of a dead edge counts, and its unanswered releases', as
   expect(dump).toMatchObject({ slots: 1, held: { wallet: PRICE + 77 } });
 });
 
-test('of an edge that is gone for longer than its calls live nothing comes back', async () => {
+test('no call is restored for an edge that has been silent past the expiry', async () => {
   const account = makeAccount(world, { wallet: PRICE });
   const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   heartbeatOf(world, 'edge-gone', 9, { calls: [running(call)] }, Date.now() - 3_600_000);
@@ -112,11 +112,10 @@ test('of an edge that is gone for longer than its calls live nothing comes back'
   expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ kind: 'admitted' });
 });
 
-test('a new token is set when another run of the server kept its data, and what it lacks is loaded', async () => {
+test('a bucket from another server run gets a new epoch and loads missing data', async () => {
   const account = makeAccount(world, { wallet: 2 * PRICE });
   const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
-  // As a replica that was promoted: the data is there but for the latest, the token names another
-  // run.
+  // Simulates a promoted replica: only the latest data is missing, and the epoch names another run.
   account.state.rows.set('wallet', { value: 5 * PRICE, version: 2 });
   const token = `${'0'.repeat(40)}.stale`;
   const { Redis } = await import('ioredis');
@@ -136,7 +135,7 @@ test('a new token is set when another run of the server kept its data, and what 
 });
 
 // Covers r12
-test('a superseded Redis that nobody else uses is restored under later epochs', async () => {
+test('a superseded Redis that no replica uses is restored under later epochs', async () => {
   const account = makeAccount(world, { wallet: 2 * PRICE });
   const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   const later = setAtOf(call.token) + 60_000;
@@ -158,7 +157,7 @@ test('a superseded Redis that nobody else uses is restored under later epochs', 
 });
 
 // Covers Redis is gone, emptied or failed over
-test('while Redis is away calls are faults at once, and right again after it is back', async () => {
+test('calls get immediate faults while Redis is away and correct answers later', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   const restart = world.server.restart?.({ kill: true });
@@ -168,7 +167,7 @@ test('while Redis is away calls are faults at once, and right again after it is 
     kind: 'fault',
     code: 'admission_error',
   });
-  // An entry has 60 s here.
+  // An entry may take 60 s in this test.
   expect(performance.now() - startedAt).toBeLessThan(10_000);
   await restart;
   await until('the limit store is usable', () => one.limitStore.usable());
@@ -177,7 +176,7 @@ test('while Redis is away calls are faults at once, and right again after it is 
   expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ kind: 'admitted' });
 });
 
-test('a Redis that hangs makes faults in time, and calls are right again when it goes on', async () => {
+test('calls get faults in time while Redis hangs and correct answers later', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   const pid = world.server.pid!;
@@ -194,7 +193,7 @@ test('a Redis that hangs makes faults in time, and calls are right again when it
   );
 });
 
-test('each token of a bucket is set later than the one before, also by a replica whose clock is behind', async () => {
+test('each epoch of a bucket is later than the previous one despite a slow clock', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const { Redis } = await import('ioredis');
   const redis = new Redis(world.server.url);
@@ -215,7 +214,7 @@ test('each token of a bucket is set later than the one before, also by a replica
 });
 
 test.each([0, 1, 2, 3, 4, 6])(
-  'a bucket that is noticed %d turns after the last one was opened is taken up',
+  'a bucket that is noticed %d ticks after the last one opened is restored',
   async (ticks) => {
     const { Redis } = await import('ioredis');
     const redis = new Redis(world.server.url);
@@ -238,7 +237,7 @@ test.each([0, 1, 2, 3, 4, 6])(
   },
 );
 
-test('one replica restores while others wait, and another goes on when it falls silent', async () => {
+test('one replica restores and another one continues if it falls silent', async () => {
   const { Redis } = await import('ioredis');
   const redis = new Redis(world.server.url);
   heartbeatOf(world, 'edge-a', 1);

@@ -12,7 +12,7 @@ import type { Replica, TestAccount, World } from '../../test/world.js';
 import { Revalidation } from './revalidation.js';
 
 const WALLET = 100 * PRICE;
-/** Before it no session or week of these tests began. */
+/** No session or week of these tests begins within the first minute. */
 const MINUTE_MS = 60_000;
 
 let world: World;
@@ -31,14 +31,14 @@ afterAll(async () => {
 
 const keysOf = ({ account }: TestAccount) => bucketKeys(bucketOfAccount(account));
 
-/** The bucket loses its epoch and keeps all else, as a copy that was promoted. */
+/** The bucket loses its epoch and keeps all other data, like in a promoted replica. */
 async function loseEpoch(account: TestAccount): Promise<void> {
   await redis.del(keysOf(account).token);
   await one.admission.sweep();
   await until('its bucket is open', () => one.admission.bucketsPending() === 0);
 }
 
-/** How often owners are asked to load, and whether anything is unchanged, by what is done. */
+/** Counts the load and confirmation requests that an action causes. */
 async function asksOf(work: () => Promise<unknown>): Promise<{ loads: number; unchanged: number }> {
   const { asked } = world.owners;
   const [loads, unchanged] = [asked.loadAccount + asked.loadBalances.length, asked.unchanged];
@@ -52,7 +52,7 @@ async function loaded(options: Parameters<typeof makeAccount>[1] = {}): Promise<
   return account;
 }
 
-/** A call that costs nothing. */
+/** Makes and ends a call that costs nothing. */
 async function end(account: TestAccount): Promise<void> {
   const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   await batch(one, { releases: [release(call, 'void')] });
@@ -71,14 +71,14 @@ const confirm = async (group: KeptGroup, version = 1, ledgerEpoch = testEpoch(1)
   return (await one.limitStore.run([confirmCall(group, ledgerEpoch, versions)]))[0];
 };
 
-/** Its epoch is another one and nobody has walked over its accounts. */
+/** Sets another epoch without a scan of the bucket's accounts. */
 async function replaceEpoch(account: TestAccount): Promise<void> {
   const { token } = keysOf(account);
   const [epoch = '', ...state] = (await redis.get(token))?.split(' ') ?? [];
   await redis.set(token, [`${epoch.slice(0, -1)}${epoch.endsWith('0') ? '1' : '0'}`, ...state].join(' '));
 }
 
-test('an account that Redis kept is confirmed, and its next call asks nobody', async () => {
+test('a kept account is confirmed and its next call needs no load', async () => {
   const account = await loaded({ key: { capNanoUsd: 50 * PRICE }, memberCap: 60 * PRICE });
   const before = await one.admission.readAccount(account.account);
   expect(await asksOf(() => loseEpoch(account).then(() => one.admission.revalidated()))).toEqual({
@@ -113,7 +113,7 @@ test.each<[string, (account: TestAccount) => void, object]>([
     ({ state }) => state.rows.set(`w:session_5h:usd:${one.clock.now() - MINUTE_MS}`, { value: 5, version: 2 }),
     { kind: 'admitted' },
   ],
-])('what has changed meanwhile is loaded: %s', async (_what, change, answer) => {
+])('an account is loaded again after a change of %s', async (_what, change, answer) => {
   const account = await loaded();
   change(account);
   await loseEpoch(account);
@@ -132,7 +132,7 @@ test('a key that is revoked while its account is being confirmed stays revoked',
   await one.admission.apply({ keys: [account.changeKey({ state: 'revoked' })] });
   expect(await confirm(kept)).toContain('changed');
   expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ row: REFUSAL.key_inactive });
-  // And when the change comes after it.
+  // The same if the change arrives after the confirmation.
   const other = await loaded();
   await replaceEpoch(other);
   expect(await confirm(await summaryOf(other))).toContain('confirmed');
@@ -152,7 +152,7 @@ test('a key that was never loaded is not confirmed: its member may be missing', 
   expect(await redis.hget(keysOf(account).accounts + account.account, `k:${key.key}`)).toBe('- 1');
 });
 
-test('only what is as fresh as a load is confirmed, of the same epoch and the same ledger', async () => {
+test('only recent summaries of the same epoch and ledger are confirmed', async () => {
   const account = await loaded();
   await replaceEpoch(account);
   const kept = await summaryOf(account);
@@ -175,7 +175,7 @@ test('only what is as fresh as a load is confirmed, of the same epoch and the sa
   expect(await summaryOf(account)).toMatchObject({ kept: [] });
 });
 
-test('a snapshot that comes first leaves nothing to be confirmed', async () => {
+test('an account with a newer snapshot is not confirmed', async () => {
   const account = await loaded();
   await replaceEpoch(account);
   const kept = await summaryOf(account);
@@ -188,7 +188,7 @@ test('a snapshot that comes first leaves nothing to be confirmed', async () => {
   expect(await summaryOf(account)).toMatchObject({ kept: [], large: 0 });
 });
 
-test('what comes late and is older than what billing has confirmed makes no balance', async () => {
+test('a late message older than the confirmed version creates no balance', async () => {
   const account = await loaded();
   await replaceEpoch(account);
   expect(await confirm(await summaryOf(account), 30)).toContain('confirmed');
@@ -204,7 +204,7 @@ test('what comes late and is older than what billing has confirmed makes no bala
   expect((await one.admission.readAccount(account.account)).rows[name]).toEqual({ value: 31, version: 31 });
 });
 
-test('an account with too many parts is left to its first call', async () => {
+test('an account with too many parts is loaded at its first call', async () => {
   const account = await loaded();
   const parts = Array.from({ length: 200 }, (_unused, index) => [`k:key-${index}`, '- 1']);
   await redis.hset(keysOf(account).accounts + account.account, ...parts.flat());
@@ -215,7 +215,7 @@ test('an account with too many parts is left to its first call', async () => {
   expect((await asksOf(() => end(account))).loads).toBeGreaterThan(0);
 });
 
-test('an owner that does not answer is asked a bounded number of times; all is left then, and told of once', async () => {
+test('an unresponsive owner is retried a limited number of times and logged once', async () => {
   const log = recordingLog();
   const tries = { attemptsMax: 3, baseMs: 1, maxMs: 1, random: () => 0 };
   const revalidation = new Revalidation({ ...one.ports, log }, tries);

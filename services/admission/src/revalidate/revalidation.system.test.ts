@@ -52,7 +52,7 @@ const asksOf = () => ({
   records: owners.asked.loadAccount,
 });
 
-/** A call of one price, which billing settles. */
+/** Makes one call that billing settles. */
 async function call(account: TestAccount): Promise<void> {
   const { admission, clock } = replicas[0]!;
   const admitted = await mustAdmit({ admission }, admitEntry(clock, [account.digest]));
@@ -60,7 +60,7 @@ async function call(account: TestAccount): Promise<void> {
   await settle(account, admitted.id);
 }
 
-/** Billing writes the charge of one call, and tells it. */
+/** Writes the charge of one call in billing and publishes it. */
 async function settle({ account, key, state }: TestAccount, id: string): Promise<void> {
   const month = keyMonthRow(key, monthOf(replicas[0]!.clock.now()));
   const [wallet, used] = [state.rows.get('wallet'), state.rows.get(month)];
@@ -75,7 +75,7 @@ async function settle({ account, key, state }: TestAccount, id: string): Promise
   });
 }
 
-/** How many more calls of one price an account may make, until it is refused for want of money. */
+/** Counts the calls that an account can make until it is refused for insufficient funds. */
 async function callsLeft({ admission, clock }: StartedAdmission, account: TestAccount): Promise<number> {
   for (let calls = 0; ; calls += 1) {
     const answer = await decide({ admission }, admitEntry(clock, [account.digest]));
@@ -87,7 +87,7 @@ async function callsLeft({ admission, clock }: StartedAdmission, account: TestAc
 
 // Covers r12
 test(
-  'after a restart of Redis from its file nobody is asked for accounts that have not changed, and balances are exact',
+  'unchanged accounts need no load after a restart of Redis from its file',
   async () => {
     const accounts = Array.from({ length: ACCOUNTS }, () =>
       makeAccount({ owners }, { wallet: WALLET, key: { capNanoUsd: 1_000 * PRICE } }),
@@ -95,7 +95,7 @@ test(
     for (const account of accounts) await call(account);
     await redis.save();
     const [charged, revoked, ...unchanged] = accounts as [TestAccount, TestAccount, ...TestAccount[]];
-    // What the file does not have: a charge, and a key that is told to be revoked.
+    // Changes that the file lacks: a charge and a revoked key.
     await call(charged);
     await replicas[1]!.admission.apply({ keys: [revoked.changeKey({ state: 'revoked' })] });
     await world.redis.restart!({ kill: true });
@@ -121,7 +121,7 @@ test(
     });
     const loads = asksOf().loads.slice(before.loads.length);
     expect(new Set(loads)).toEqual(new Set([charged.account, revoked.account]));
-    // What was confirmed says so to those that are loaded in its bucket.
+    // The confirmation also tells later loads in its bucket that billing has caught up.
     const token = await redis.get(bucketKeys(bucketOfAccount(unchanged[0]!.account)).token);
     expect(token).toMatch(/ 1$/);
   },

@@ -30,7 +30,7 @@ async function page(account: string | null, cursor: string | null, limit: number
   return answer;
 }
 
-/** All pages; `between` happens after each. */
+/** Reads all pages and calls `between` after each. */
 async function all(account: string | null, limit: number, between?: () => Promise<unknown>): Promise<SlotView[]> {
   const slots: SlotView[] = [];
   let cursor: string | null = null;
@@ -53,7 +53,7 @@ const admitMany = async (account: TestAccount, count: number): Promise<Admitted[
 };
 const running = ({ id, hold, token }: Admitted) => ({ id, hold, tag: token, endpoint: '/v1/messages' as const });
 
-test('a running call is shown with all that it holds, an ended one is not', async () => {
+test('a running call is listed with its hold and an ended call is not', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   const done = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
@@ -86,7 +86,7 @@ test('a running call is shown with all that it holds, an ended one is not', asyn
   expect(await one.admission.held({ account: account.account })).toEqual({ walletNanoUsd: PRICE + 5, slots: 0 });
 });
 
-test('one call is found by its id among all others', async () => {
+test('a call is found by its ID among all others', async () => {
   const accounts = [1, 2, 3].map(() => makeAccount(world, { wallet: 10 * PRICE }));
   const calls = await Promise.all(accounts.map(({ digest }) => mustAdmit(one, admitEntry(one.clock, [digest]))));
   const ask = (requestId: string, account: string | null = null) =>
@@ -100,40 +100,37 @@ test('one call is found by its id among all others', async () => {
   expect(await ask(calls[1]!.id)).toEqual({ slots: [], nextCursor: null });
 });
 
-test('an account that was never seen has no slots and holds nothing', async () => {
+test('an unknown account has no slots and no holds', async () => {
   expect(await all('acc-unseen', 10)).toEqual([]);
   const held = await one.admission.held({ account: 'acc-unseen' });
   expect(admissionHeld.answer.parse(held)).toEqual({ walletNanoUsd: 0, slots: 0 });
 });
 
-test.each([1, 7, 200])(
-  'pages of %i bring every call of all accounts, although heartbeats come in between',
-  async (limit) => {
-    const small = Array.from({ length: 15 }, () => makeAccount(world, { wallet: 100 * PRICE }));
-    const large = makeAccount(world, { wallet: 1_000_000 * PRICE });
-    const calls = (await Promise.all([...small.map((account) => admitMany(account, 2)), admitMany(large, 120)])).flat();
-    let n = 0;
-    const heartbeat = async () => {
-      n += 1;
-      world.advance(n % 5 === 0 ? 500 : 1);
-      await one.admission.heartbeat(heartbeatOf(world, 'edge1', n, { calls: calls.map(running) }));
-    };
-    const slots = await all(null, limit, heartbeat);
-    const ids = idsOf(slots);
-    expect(calls.filter(({ id }) => !ids.includes(id))).toEqual([]);
-    // The due times of all calls moved while the pages were read; nobody is there twice.
-    expect(new Set(ids).size).toBe(ids.length);
-    const buckets = slots.map(({ accountId }) => bucketOfAccount(accountId));
-    expect(buckets).toEqual([...buckets].sort((x, y) => x - y));
-    expect(new Set(idsOf(await all(large.account, limit)))).toEqual(
-      new Set(calls.flatMap(({ account, id }) => (account === large.account ? [id] : []))),
-    );
-    await batch(one, { releases: calls.slice(0, 75).map((call) => release(call, 'void')) });
-    await batch(one, { releases: calls.slice(75).map((call) => release(call, 'void')) });
-  },
-);
+test.each([1, 7, 200])('pages of %i list every call of all accounts despite heartbeats in between', async (limit) => {
+  const small = Array.from({ length: 15 }, () => makeAccount(world, { wallet: 100 * PRICE }));
+  const large = makeAccount(world, { wallet: 1_000_000 * PRICE });
+  const calls = (await Promise.all([...small.map((account) => admitMany(account, 2)), admitMany(large, 120)])).flat();
+  let n = 0;
+  const heartbeat = async () => {
+    n += 1;
+    world.advance(n % 5 === 0 ? 500 : 1);
+    await one.admission.heartbeat(heartbeatOf(world, 'edge1', n, { calls: calls.map(running) }));
+  };
+  const slots = await all(null, limit, heartbeat);
+  const ids = idsOf(slots);
+  expect(calls.filter(({ id }) => !ids.includes(id))).toEqual([]);
+  // The due times of all calls changed between the pages, and no call is listed twice.
+  expect(new Set(ids).size).toBe(ids.length);
+  const buckets = slots.map(({ accountId }) => bucketOfAccount(accountId));
+  expect(buckets).toEqual([...buckets].sort((x, y) => x - y));
+  expect(new Set(idsOf(await all(large.account, limit)))).toEqual(
+    new Set(calls.flatMap(({ account, id }) => (account === large.account ? [id] : []))),
+  );
+  await batch(one, { releases: calls.slice(0, 75).map((call) => release(call, 'void')) });
+  await batch(one, { releases: calls.slice(75).map((call) => release(call, 'void')) });
+});
 
-test('calls are found behind many that have ended, in steps', async () => {
+test('running calls are found behind many ended ones in several steps', async () => {
   const account = makeAccount(world, { wallet: 1_000_000 * PRICE });
   const calls: Admitted[] = [];
   for (let sent = 0; sent < 2_000; sent += 250) calls.push(...(await admitMany(account, 250)));
@@ -151,7 +148,7 @@ test('calls are found behind many that have ended, in steps', async () => {
   });
 });
 
-test.each(['x', '256.0.', '1.0', '1.0.nonsense', '-1.0.'])('%j is no cursor of ours', async (cursor) => {
+test.each(['x', '256.0.', '1.0', '1.0.nonsense', '-1.0.'])('%j is rejected as a cursor', async (cursor) => {
   expect(await one.admission.slots({ account: null, cursor, limit: 1 })).toMatchObject({
     refused: { code: 'invalid_request', param: 'cursor' },
   });

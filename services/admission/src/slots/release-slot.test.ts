@@ -48,15 +48,14 @@ async function oneSlotTaken(): Promise<{ account: TestAccount; call: Admitted }>
   return { account, call: await mustAdmit(one, admitEntry(one.clock, [account.digest])) };
 }
 
-test('the slot is free when it is answered, the money stays held, and the edge is told to end the call', async () => {
+test('taking back frees the slot, keeps the money held and ends the call', async () => {
   const { account, call } = await oneSlotTaken();
   expect(await admit(two, admitEntry(two.clock, [account.digest]))).toMatchObject({ row: REFUSAL.concurrency_limit });
   expect(await take(call)).toEqual({ released: true, account: account.account });
   expect(await take(call, two)).toEqual({ released: true, account: account.account });
   expect(await dump(account)).toMatchObject({ slots: 0, held: { wallet: PRICE } });
   await mustAdmit(two, admitEntry(two.clock, [account.digest]));
-  // The heartbeat that was on its way when it was taken back does not take it again, nor does any
-  // later one.
+  // Neither a heartbeat that was in flight nor a later one takes the slot again.
   for (const n of [1, 2]) {
     await two.admission.heartbeat(heartbeatOf(world, 'edge-taken', n, { calls: [running(call)] }));
     expect(abortsOf('edge-taken')).toEqual([call.id]);
@@ -68,7 +67,7 @@ test('the slot is free when it is answered, the money stays held, and the edge i
   expect(await take(call)).toMatchObject(NOT_FOUND);
 });
 
-test('an unknown id, one that was released and one that was settled are not found', async () => {
+test('unknown, released and settled IDs are not found', async () => {
   const { account, call } = await oneSlotTaken();
   expect(await take({ id: makeUuidV7(one.clock.now()) })).toMatchObject(NOT_FOUND);
   await batch(one, { releases: [release(call, 'ok', 5)] });
@@ -79,7 +78,7 @@ test('an unknown id, one that was released and one that was settled are not foun
 });
 
 test.each(['ok', 'void', 'standing'] as const)(
-  'taking back races the end of the call (%s): the slot is freed once',
+  'taking back during the end of the call (%s) frees the slot once',
   async (end) => {
     const account = makeAccount(world, { wallet: 100 * PRICE });
     const kept = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
@@ -97,7 +96,7 @@ test.each(['ok', 'void', 'standing'] as const)(
   },
 );
 
-test('its edge dies after that: the call expires as any other, and its money comes back with the record', async () => {
+test('a taken-back call of a dead edge expires and frees its money', async () => {
   const { account, call } = await oneSlotTaken();
   await one.admission.heartbeat(heartbeatOf(world, 'edge-dying', 1, { calls: [running(call)] }));
   await take(call);
@@ -107,7 +106,7 @@ test('its edge dies after that: the call expires as any other, and its money com
   world.advance(90_000);
   await one.admission.sweep();
   expect(world.events.filter(({ id }) => id === call.id)).toMatchObject([{ outcome: 'expired', amountNanoUsd: 0 }]);
-  // An edge that was only paused is told even now.
+  // An edge that was only paused still receives the request to end the call.
   await one.admission.heartbeat(heartbeatOf(world, 'edge-dying', 2, { calls: [running(call)] }));
   expect(abortsOf('edge-dying')).toEqual([call.id]);
   expect(await dump(account)).toMatchObject({ slots: 0, held: { wallet: PRICE } });
@@ -115,7 +114,7 @@ test('its edge dies after that: the call expires as any other, and its money com
   expect(await dump(account)).toMatchObject({ slots: 0, held: {} });
 });
 
-test('a call whose lease lapsed, and one that is expiring, are ended too, and free nothing that is not theirs', async () => {
+test('taking back a lapsed or expiring call frees no other slot', async () => {
   const { account, call } = await oneSlotTaken();
   world.advance(11_000);
   await one.admission.sweep();
@@ -133,7 +132,7 @@ test('a call whose lease lapsed, and one that is expiring, are ended too, and fr
   world.owners.caughtUpTo = () => Date.now();
 });
 
-test('while a bucket is being restored nothing is said to be not found', async () => {
+test('a request during a restore never returns not_found', async () => {
   const { call } = await oneSlotTaken();
   const { Redis } = await import('ioredis');
   const redis = new Redis(world.server.url);
@@ -141,8 +140,8 @@ test('while a bucket is being restored nothing is said to be not found', async (
   heartbeatOf(world, 'edge-silent', 1);
   await redis.flushdb();
   await expect(take(call)).rejects.toMatchObject({ code: 'admission_error' });
-  // The mark is lost with the limit store: the call is held again by its heartbeat, with its slot,
-  // and can be taken back again.
+  // The taken-back state is lost with the limit store. The heartbeat restores the call with its
+  // slot, which can be taken back again.
   await until('a report names the bucket', () => world.reports.at(-1)?.some(({ bucket }) => bucket === call.bucket));
   heartbeatOf(world, 'edge-silent', 2, { calls: [running(call)], last: true });
   await until('all buckets are open', async () => {
@@ -154,7 +153,7 @@ test('while a bucket is being restored nothing is said to be not found', async (
   expect(again).toMatchObject({ released: true });
 });
 
-test('a bucket that is restored with its data keeps the mark', async () => {
+test('a bucket that is restored with its data keeps the taken-back state', async () => {
   const { account, call } = await oneSlotTaken();
   await take(call);
   world.kept.clear();

@@ -38,7 +38,7 @@ const dump = (account: TestAccount) => one.admission.readAccount(account.account
 const eventsOf = (account: TestAccount) => world.events.filter(({ hold }) => hold.account === account.account);
 const asksFor = (id: string) => world.owners.asked.loadBalances.filter(({ ids }) => ids.includes(id)).length;
 
-test('a call that no heartbeat confirms gives its slot back after ten seconds and keeps its hold', async () => {
+test('a call without a heartbeat loses its slot after ten seconds, not its hold', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE, terms: { concurrency: 1 } });
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   world.advance(9_000);
@@ -62,7 +62,7 @@ test('a heartbeat keeps the slot for 30 seconds and the hold for 120', async () 
   world.advance(31_000);
   await one.admission.sweep();
   expect(await dump(account)).toMatchObject({ slots: 0, held: { wallet: PRICE } });
-  // A heartbeat after the lapse keeps the hold, not the slot: somebody else may have it.
+  // A heartbeat after the lapse keeps the hold but not the slot, which another call may have.
   await heartbeat(3, call);
   world.advance(60_000);
   await one.admission.sweep();
@@ -73,7 +73,7 @@ test('a heartbeat keeps the slot for 30 seconds and the hold for 120', async () 
 });
 
 // Covers r9
-test('a call whose edge vanished is recorded as expired, once billing has caught up, the same by every replica', async () => {
+test('all replicas record a call of a vanished edge as expired in the same way', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const two = await world.replica();
   const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
@@ -98,7 +98,7 @@ test('a call whose edge vanished is recorded as expired, once billing has caught
     hold: call.hold,
     endpoint: '/v1/chat/completions',
   });
-  // The balance snapshot that names it ends the hold; 90 s after the admission nothing is left.
+  // The balance snapshot with its ID ends the hold. Nothing is left 90 s after the admission.
   account.state.records.add(call.id);
   await one.admission.applySnapshots({
     incarnation: testEpoch(1),
@@ -107,7 +107,7 @@ test('a call whose edge vanished is recorded as expired, once billing has caught
   expect(await dump(account)).toMatchObject({ slots: 0, held: {}, holds: [] });
 });
 
-test('a done hold whose balance snapshot was lost is asked for after five seconds and closed', async () => {
+test('a done hold with a lost balance snapshot is queried after five seconds', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   await batch(one, { releases: [release(call, 'ok', 400_000)] });
@@ -122,15 +122,15 @@ test('a done hold whose balance snapshot was lost is asked for after five second
   expect(ended.held).toEqual({});
   expect(ended.rows['wallet']).toEqual({ value: 10 * PRICE - 400_000, version: 2 });
   expect(eventsOf(account)).toEqual([]);
-  // Every row that the record touched comes with what closes the hold: months are not among those
-  // that come by themselves.
+  // The answer that closes the hold contains every balance that the record changed, including the
+  // months, which are only sent on request.
   const asked = world.owners.asked.loadBalances.find(({ ids }) => ids.includes(call.id));
   const { key, member, periods } = call.hold as HoldFields;
   expect(asked?.names).toEqual([`km:${key}:${periods.month}`, `mm:${member}:${periods.month}`]);
 });
 
 // Covers r9
-test('while billing does not answer it is asked ever more rarely, and nothing is lost', async () => {
+test('an unresponsive billing is queried with growing delays and nothing is lost', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   await batch(one, { releases: [release(call, 'ok', PRICE)] });
@@ -141,8 +141,8 @@ test('while billing does not answer it is asked ever more rarely, and nothing is
     await one.admission.sweep();
   }
   world.owners.billingDown = false;
-  // After 5 s, then 5, 10, 20, 40, 60 seconds later: at 5, 10, 20, 40, 80 and 140 seconds, unless
-  // the question of a sweep was for other holds.
+  // Queries after 5 s, then 5, 10, 20, 40 and 60 seconds later: at 5, 10, 20, 40, 80 and 140
+  // seconds, unless a sweep's query was for other holds.
   const asked = asksFor(call.id);
   expect(asked).toBeLessThanOrEqual(6);
   expect((await dump(account)).held['wallet']).toBe(PRICE);
@@ -152,7 +152,7 @@ test('while billing does not answer it is asked ever more rarely, and nothing is
 });
 
 // Covers r9; billing is down
-test('while billing is away one question of a sweep is asked, the log stays flat, and all are asked after it', async () => {
+test('a sweep sends one query while billing is away and all queries after it', async () => {
   const accounts = Array.from({ length: 12 }, () => makeAccount(world, { wallet: 10 * PRICE }));
   const calls = await Promise.all(accounts.map(({ digest }) => mustAdmit(one, admitEntry(one.clock, [digest]))));
   for (const call of calls) await batch(one, { releases: [release(call, 'ok', PRICE)] });
@@ -176,7 +176,8 @@ test('while billing is away one question of a sweep is asked, the log stays flat
   expect(lines.length).toBeLessThanOrEqual(2);
   world.owners.billingDown = false;
   for (const [index, { id }] of calls.entries()) accounts[index]?.state.records.add(id);
-  // The first question tells that billing is back; then those that share a bucket are asked for.
+  // The first query shows that billing is back. The next sweep queries the other holds in its
+  // bucket.
   for (let round = 0; round < 2; round += 1) {
     world.advance(60_100);
     await sweep();
@@ -184,7 +185,7 @@ test('while billing is away one question of a sweep is asked, the log stays flat
   for (const account of accounts) expect((await dump(account)).held).toEqual({});
 });
 
-test('however many done holds wait for billing, a sweep reads one of a bucket until it answers', async () => {
+test('a sweep reads one waiting hold per bucket until billing responds', async () => {
   const waiting = 10 + ASKED_AGAIN_MAX;
   const account = makeAccount(world, { wallet: 1_000 * PRICE });
   const calls: Admitted[] = [];
@@ -211,7 +212,7 @@ test('however many done holds wait for billing, a sweep reads one of a bucket un
   };
   world.owners.billingDown = true;
   world.advance(5_100);
-  // The first question for each; one that fails tells that billing is away.
+  // The first query for each. One failed query shows that billing is away.
   expect([await sweep(), await sweep(), await sweep()]).toEqual([waiting, 1, 1]);
   world.owners.billingDown = false;
   for (const { id } of calls) account.state.records.add(id);
@@ -219,7 +220,7 @@ test('however many done holds wait for billing, a sweep reads one of a bucket un
   expect((await dump(account)).held).toEqual({});
 });
 
-test('tombstones are deleted 90 seconds after the admission, with everything that held the account', async () => {
+test('tombstones and their data are deleted 90 seconds after the admission', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   await batch(one, { releases: [release(call, 'void')] });
@@ -233,7 +234,7 @@ test('tombstones are deleted 90 seconds after the admission, with everything tha
   expect(ended.templates).toEqual({});
 });
 
-test('three replicas that sweep at once ask and free no slot twice', async () => {
+test('three concurrent sweeps query and free no slot twice', async () => {
   const account = makeAccount(world, { wallet: 1_000 * PRICE });
   const others = [await world.replica(), await world.replica()];
   const calls = await Promise.all(
@@ -255,15 +256,15 @@ describe('silence', () => {
   });
   afterAll(() => void redis.disconnect());
 
-  /** As if nobody had looked for so long; the clock of the world stays. */
+  /** Simulates a time without polls. The clock of the world does not change. */
   async function beSilent(ms: number, at = redis): Promise<void> {
     const look = String(await at.get('{0}look')).split(' ');
     await at.set('{0}look', [...look.slice(0, 5), Number(look[5]) - ms, look[6]].join(' '));
   }
 
   // Covers r9; Redis cannot be reached; all admissions are away
-  test('of a time in which nobody looked takes nothing: heartbeats come first, for a lease', async () => {
-    // The gap is told by the server's own clock, which stands still in the world of the others.
+  test('during a gap in sweeps counts only after a lease with heartbeats', async () => {
+    // A gap is measured by the server's own clock, which does not advance in the other worlds.
     const going = await makeWorld();
     const own = await going.replica();
     const redis = new Redis(going.server.url);
@@ -285,7 +286,7 @@ describe('silence', () => {
         held: { wallet: 2 * PRICE },
       });
       await hear(2, lives);
-      // As if a lease had passed there.
+      // Simulates that a lease has passed on that server.
       const look = String(await redis.get('{0}look')).split(' ');
       expect(Number(look[6])).toBeGreaterThan(0);
       await redis.set('{0}look', [...look.slice(0, 6), Number(look[6]) - 30_000].join(' '));
@@ -312,7 +313,7 @@ describe('silence', () => {
   });
 
   // Covers r9; NATS is gone
-  test('does not count while the bus is away, and a look then is enough for nobody', async () => {
+  test('does not count while the bus is away, and such a poll is not shared', async () => {
     const account = makeAccount(world, { wallet: 10 * PRICE });
     await mustAdmit(one, admitEntry(one.clock, [account.digest]));
     world.listens = false;
@@ -327,11 +328,11 @@ describe('silence', () => {
   });
 
   // Covers r9
-  test('of an edge whose stored heartbeat is young expires nothing', async () => {
+  test('does not expire calls in a recent stored heartbeat', async () => {
     const account = makeAccount(world, { wallet: 10 * PRICE });
     const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
     world.advance(121_000);
-    // Stored, and taken by nobody.
+    // Stored in the stream, but not processed by any replica.
     heartbeatOf(world, 'edge1', 7, { calls: [running(call)] }, one.clock.now() - 60_000);
     await one.admission.sweep();
     expect((await dump(account)).holds[0]?.hold.state).toBe('expiring');
@@ -344,8 +345,8 @@ describe('silence', () => {
   });
 });
 
-describe('a look of one replica', () => {
-  /** A pause between two sweeps that no test lasts as long as. */
+describe('a poll of one replica', () => {
+  /** A pause between two sweeps that is longer than any test. */
   const SHARED = { othersMs: 60_000, ownMs: 60_000 };
   const LISTENING = { listens: true, silenceMs: 600_000, leaseMs: 30_000 };
   const noticed: number[] = [];
@@ -365,14 +366,14 @@ describe('a look of one replica', () => {
   });
   afterAll(() => void redis.disconnect());
 
-  test('is enough for the others, until its time is over', async () => {
+  test('replaces those of the others until its time ends', async () => {
     const account = makeAccount(world, { wallet: 10 * PRICE });
     await sweepAs(one);
     await mustAdmit(one, admitEntry(one.clock, [account.digest]));
     world.advance(11_000);
     await sweepAs(two);
     expect(await slotsOf(account)).toBe(1);
-    // It is not enough for who made it.
+    // A replica's own poll does not replace its next one.
     await sweepAs(one);
     expect(await slotsOf(account)).toBe(0);
     await mustAdmit(one, admitEntry(one.clock, [account.digest]));
@@ -381,7 +382,7 @@ describe('a look of one replica', () => {
     expect(await slotsOf(account)).toBe(0);
   });
 
-  test('that found a bucket lost is enough for nobody', async () => {
+  test('does not replace others if it found a lost bucket', async () => {
     await sweepAs(one);
     await redis.del('{7}tok');
     await sweepAs(one);
@@ -391,7 +392,7 @@ describe('a look of one replica', () => {
     await until('all buckets are open', () => one.admission.bucketsPending() === 0);
   });
 
-  test('of another run of Redis, or from the future, is none', async () => {
+  test('is ignored if it is of another Redis run or from the future', async () => {
     const account = makeAccount(world, { wallet: 10 * PRICE });
     await sweepAs(one);
     const look = String(await redis.get('{0}look'));
@@ -406,7 +407,7 @@ describe('a look of one replica', () => {
     }
   });
 
-  test('tells the others of the newest epoch and of the holds, and its own replica of all buckets that have something due', async () => {
+  test('returns the newest epoch, the holds and all buckets with due entries', async () => {
     const accounts = Array.from({ length: 20 }, () => makeAccount(world, { wallet: 10 * PRICE }));
     const calls = [];
     for (const { digest } of accounts) calls.push(await mustAdmit(one, admitEntry(one.clock, [digest])));
@@ -423,7 +424,7 @@ describe('a look of one replica', () => {
     expect(due.slice(5)).toEqual(expect.arrayContaining(calls.map(({ bucket }) => String(bucket))));
   });
 
-  test('is not enough when its replica cannot settle what it finds', async () => {
+  test('does not replace others if its replica cannot settle due holds', async () => {
     const account = makeAccount(world, { wallet: 10 * PRICE });
     const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
     await batch(one, { releases: [release(call, 'ok', PRICE)] });

@@ -15,7 +15,7 @@ function uses() {
   return { told, line, noted: new KeyUses({ listeners }) };
 }
 
-test('of each key the last use is told, once', () => {
+test('the last use of each key is reported once', () => {
   const { noted, told } = uses();
   noted.note('key1', 5);
   noted.note('key2', 6);
@@ -30,7 +30,7 @@ test('of each key the last use is told, once', () => {
   ]);
 });
 
-test('no message has more than its contract allows', () => {
+test('no message exceeds the limit of its contract', () => {
   const { noted, told } = uses();
   for (let key = 0; key < 2 * KEY_USES_MAX + 1; key += 1) noted.note(`key${key}`, key);
   noted.stop();
@@ -38,7 +38,7 @@ test('no message has more than its contract allows', () => {
   for (const some of told) expect(keysUsed.body.safeParse({ uses: some }).success).toBe(true);
 });
 
-test('what could not be sent is told later, with what was noted meanwhile', () => {
+test('unsent uses are reported later together with new ones', () => {
   const { noted, told, line } = uses();
   noted.note('key1', 1);
   noted.note('key2', 2);
@@ -53,7 +53,7 @@ test('what could not be sent is told later, with what was noted meanwhile', () =
   ]);
 });
 
-test('more keys than are kept wait for their next use; those that are kept go on', () => {
+test('keys above the limit wait for their next use', () => {
   const { noted, told } = uses();
   for (let key = 0; key < 100_001; key += 1) noted.note(`key${key}`, 1);
   noted.note('key0', 2);

@@ -30,7 +30,7 @@ function calls() {
   return { told, line, clock, noted, refuse };
 }
 
-test('of each account, key and code the calls of a minute are told once, with the newest ids', () => {
+test('refused calls are reported once per minute, account, key and code', () => {
   const { told, clock, noted, refuse } = calls();
   const ids = Array.from({ length: REFUSED_IDS_MAX + 2 }, () => refuse('a', REFUSAL.window_exhausted));
   const suspended = refuse('a', REFUSAL.account_suspended, { state: 'account_suspended' });
@@ -60,7 +60,7 @@ test('of each account, key and code the calls of a minute are told once, with th
   ]);
 });
 
-test('no message has more than its contract allows', () => {
+test('no message exceeds the limit of its contract', () => {
   const { told, noted, refuse } = calls();
   for (let account = 0; account < 2 * REFUSED_ROWS_MAX + 1; account += 1)
     refuse(`a${account}`, REFUSAL.insufficient_credits);
@@ -71,7 +71,7 @@ test('no message has more than its contract allows', () => {
   }
 });
 
-test('what could not be sent is told later, with what was refused meanwhile', () => {
+test('unsent refusals are reported later together with new ones', () => {
   const { told, line, noted, refuse } = calls();
   const first = refuse('a', REFUSAL.concurrency_limit);
   line.away = true;
@@ -86,7 +86,7 @@ test('what could not be sent is told later, with what was refused meanwhile', ()
   ]);
 });
 
-test('more rows than are kept are not told; those that wait count on', () => {
+test('rows above the limit are not reported, and waiting rows are counted up', () => {
   const { told, noted, refuse } = calls();
   for (let account = 0; account < 10_001; account += 1) refuse(`a${account}`, REFUSAL.model_not_found);
   refuse('a0', REFUSAL.model_not_found);
