@@ -1,5 +1,5 @@
-// Accounts that the bench's owners know: a number makes an account, its key, its member and its
-// digest.
+// Accounts that the owners in this benchmark know. A number determines an account, its key, its
+// member and its digest.
 const HEX_DIGITS = 64;
 const MONTH_MS = 30 * 86_400_000;
 export const ENOUGH_NANO_USD = 8_000_000_000_000_000;
@@ -23,7 +23,7 @@ const WALLET_TERMS = {
   subscription: null,
 };
 
-/** Terms of a plan with a window of each type; the period is the account's own. */
+/** Terms of a plan with a window of each type. The period differs per account. */
 function planTerms(number, now) {
   const window = (type, limit) => ({ type, unit: 'usd', limit, label: type });
   const [start, end] = [now - (number % 1_000) - 86_400_000, now + MONTH_MS - (number % 1_000)];
@@ -62,7 +62,7 @@ export function recordsOf(number) {
   };
 }
 
-/** Billing's word on an account: rows that are asked for by name were never written. */
+/** Billing's snapshot of an account. Balances requested by name were never written. */
 export function snapshotOf(number, withPlan, now, names = []) {
   const rows = names.map((name) => ({ name, value: null, version: 0 }));
   return {
@@ -73,7 +73,7 @@ export function snapshotOf(number, withPlan, now, names = []) {
   };
 }
 
-/** The owners that admission asks. */
+/** The owners that admission queries. */
 export function makeOwners(withPlan) {
   const begun = Date.now();
   return {
@@ -91,7 +91,7 @@ export function makeOwners(withPlan) {
       caughtUpTo: Date.now(),
       version: 1,
     }),
-    // Accounts of the bench never change: each row is the one that was loaded.
+    // Accounts in this benchmark never change, so each balance equals the loaded one.
     unchangedBalances: async (asked) => ({
       incarnation: '0192a000-1ed6-7000-8000-00000000beef',
       accounts: asked

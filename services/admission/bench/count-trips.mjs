@@ -1,5 +1,5 @@
-// What travels for one warm decision, counted by the servers: messages by NATS, commands and reads
-// by Redis.
+// Messages of one decision with cached records, as counted by the servers: NATS counts messages,
+// Redis counts commands and reads.
 import { connectBus, natsAuthorization } from '@gateway/bus';
 import {
   MESSAGES,
@@ -23,7 +23,7 @@ import { MODEL, makeOwners, model, source } from './accounts.mjs';
 import { entryOf, numberIn } from './limit-store.mjs';
 
 const PASSWORDS = Object.fromEntries(SERVICE_NAMES.map((name) => [name, `for-${name}`]));
-/** Nothing is swept and nobody heartbeats while it is counted. */
+/** There are no sweeps and no heartbeats during the count. */
 const NEVER_MS = 3_600_000;
 const DRAIN_MS = 2_000;
 const USAGE_BYTES_MAX = 64 * 1024 * 1024;
@@ -31,8 +31,8 @@ const silent = { debug() {}, info() {}, warn() {}, error: console.error };
 silent.child = () => silent;
 
 /**
- * Sends `messages` messages of `entries` warm calls each, one after the other. Returns what one of
- * them cost.
+ * Sends `messages` messages with `entries` cached calls each, one after the other. Returns the
+ * counts per message.
  */
 export async function countTrips(cases) {
   const world = await startWorld();
@@ -111,13 +111,13 @@ async function startWorld() {
 }
 
 /**
- * Messages that NATS had from and to its clients; scripts that Redis ran, and how often it had to
- * read for them.
+ * Reads the messages that NATS received from and sent to its clients, the scripts that Redis ran,
+ * and the reads that they took.
  */
 async function readCounters(redis, port) {
   const nats = await (await fetch(`http://127.0.0.1:${port}/varz`)).json();
   const facts = await redis.info('everything');
-  // Asking costs one read and one command itself, each time.
+  // The query itself causes one read and one command each time.
   return {
     toBus: nats.in_msgs,
     fromBus: nats.out_msgs,
@@ -149,7 +149,7 @@ function ask(edge, numbers) {
   });
 }
 
-/** The catalog and the buckets need a moment. */
+/** The catalog and the buckets take a moment to become ready. */
 async function untilAdmitted(world) {
   const deadline = Date.now() + 30_000;
   for (;;) {

@@ -1,4 +1,4 @@
-// Loads many accounts with the scripts and routes of a load, without asking for each of them.
+// Loads many accounts with the scripts and key references of a load, without a request for each.
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import { applyCall } from '../dist/apply/apply-script.js';
 import { bucketKeys, routeKey } from '../dist/limit-store/key-rules.js';
@@ -7,7 +7,7 @@ import { accountOf, digestOf, keyOf, recordsOf, snapshotOf } from './accounts.mj
 const ACCOUNTS_AT_ONCE = 500;
 const ROUTE_SECONDS = 90 * 86_400;
 
-/** Loads the accounts with the numbers [from, until), and of each the rows that are named. */
+/** Loads the accounts with the numbers [from, until), each with the named balances. */
 export async function fillLimitStore({ limitStore, side, clock }, from, until, withPlan, rowsOf = () => []) {
   const tokens = new Map();
   const epochOf = async ({ token }) => {

@@ -1,5 +1,5 @@
-// How soon accounts count as loaded again after Redis comes back: those that its file kept, and all
-// after a flush.
+// Measures how soon accounts count as loaded again after Redis returns: with the accounts from its
+// file, and with none after a flush.
 import { keyMonthRow, memberMonthRow, monthOf, weeklyWindowRow, weekStart } from '@gateway/metering';
 import { cpus, loadavg } from 'node:os';
 import { keyOf, memberOf } from './accounts.mjs';
@@ -10,17 +10,17 @@ const PROBES = 400;
 const PROBE_PAUSE_MS = 5;
 const CALLS_IN_MESSAGE = 16;
 const MESSAGES_AT_ONCE = 16;
-/** So many are loaded by calls; more would only take longer. */
+/** Maximum accounts that are loaded by calls. More would only take longer. */
 const CALLED_MAX = 20_000;
 
-/** Accounts of a plan with the rows that one has in use. */
+/** Accounts of a plan with typical balances. */
 export async function measureKept(accounts) {
   const loadBefore = loadavg()[0];
   const told = [];
   const log = { ...silent, info: (facts, text) => told.push({ facts, text }) };
   const store = await startLimitStore({ withPlan: true, log });
   try {
-    // The account that is called all the time is beyond those that are counted.
+    // The account that is called continuously is not among the counted ones.
     await fillLimitStore(store, 0, accounts, true, rowsOf);
     const quiet = await probe(store, accounts, () => false);
     await store.restart();
@@ -55,7 +55,7 @@ function rowsOf(number) {
   return [keyMonthRow(keyOf(number), month), memberMonthRow(memberOf(number), month), ...weekly];
 }
 
-/** Milliseconds of single calls, one after the other: the median, and that of one in a hundred. */
+/** Milliseconds of single calls, one after the other: the median and the 99th percentile. */
 async function probe(store, number, isOver) {
   const took = [];
   while (took.length < PROBES && !isOver()) {

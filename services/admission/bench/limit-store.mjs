@@ -1,4 +1,4 @@
-// One replica of admission on a Redis of its own, without a bus: what the decision alone costs.
+// One replica of admission with its own Redis and without a bus, to measure the decision alone.
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import { WALLET_ROW, keyMonthRow, memberMonthRow, monthlyWindowRow, weeklyWindowRow } from '@gateway/metering';
 import { startServers } from '@gateway/servers';
@@ -63,7 +63,7 @@ export async function startLimitStore({ withPlan, log = silent }) {
     clock,
     limitStore,
     side,
-    /** Redis is killed and reads its file; resolves when all buckets are open again. */
+    /** Kills Redis, which restarts from its file. Resolves when all buckets are open again. */
     async restart() {
       await side.save();
       await servers.redis.restart({ kill: true });
@@ -87,7 +87,7 @@ export async function startLimitStore({ withPlan, log = silent }) {
   };
 }
 
-/** Admits one call for each number, in one message. Returns what releases them. */
+/** Admits one call for each number, in one message. Returns their releases. */
 export async function admit({ admission, clock }, numbers) {
   const answers = [];
   await admission.batch(
@@ -125,7 +125,7 @@ export async function release({ admission }, releases) {
   await admission.batch({ edge: 'edge-1', opens: [], admits: [], releases }, () => {});
 }
 
-/** What billing says when it has settled the calls: rows that have changed, ids that are closed. */
+/** Sends billing's snapshot after it has settled the calls: changed balances and closed IDs. */
 export async function settle({ admission }, releases, version) {
   const accounts = new Map();
   for (const { id, hold } of releases) {

@@ -1,7 +1,7 @@
-// What a decision costs: round trips, processor time, memory, and what a million accounts change.
-// Writes .results/bench-admission.md. Needs `npx tsc -b services/admission`; `--accounts N` and
-// `--calls N` make a shorter run, which writes nothing. `--kept N` measures instead how soon so
-// many accounts count again after Redis comes back, and writes .results/bench-admission-kept.md for
+// Measures a decision: round trips, processor time, memory, and the effect of a million accounts.
+// Writes .results/bench-admission.md. Needs `npx tsc -b services/admission`. A shorter run with
+// `--accounts N` or `--calls N` writes nothing. `--kept N` instead measures how soon that many
+// accounts count as loaded after Redis returns, and writes .results/bench-admission-kept.md for
 // 100,000 and more.
 import { loadavg } from 'node:os';
 import { writeFileSync } from 'node:fs';
@@ -14,7 +14,10 @@ import { renderFigures } from './report.mjs';
 
 const MANY_ACCOUNTS = 1_000_000;
 const FEW_ACCOUNTS = 1_000;
-/** As many accounts are called of many as of few: what a process knows of them is the same. */
+/**
+ * The number of called accounts is the same with few and many accounts, so the caches have the same
+ * size.
+ */
 const CALLED_ACCOUNTS = 1_000;
 const CALLS = 40_000;
 const MEASURED_BATCH = 16;
@@ -26,7 +29,7 @@ const TRIPS = [
   { messages: 200, entries: 8 },
 ];
 
-/** A shorter run is too quick to be kept. */
+/** A shorter run is too quick for a report. */
 const KEPT_MIN = 100_000;
 
 const say = (text) => process.stdout.write(`${text}\n`);
@@ -64,7 +67,7 @@ async function measureDecisions() {
     writeFileSync(new URL('../../../.results/bench-admission.md', import.meta.url), text);
 }
 
-/** Accounts of one kind: of a wallet, or of a plan with three windows in USD. */
+/** Measures accounts of one kind: with a wallet, or with a plan that has three windows in USD. */
 async function measureKind(withPlan) {
   const name = withPlan ? 'plan' : 'wallet';
   const few = await startLimitStore({ withPlan });
@@ -96,15 +99,15 @@ async function measureKind(withPlan) {
 }
 
 /**
- * Bytes of a loaded account, of one that has been called, and of a call: open, ended, and settled a
- * moment ago.
+ * Bytes of a loaded account, of an account with a past call, and of a call: open, ended, and just
+ * settled.
  */
 async function measureMemory(limitStore, withPlan) {
   const before = await limitStore.memoryBytes();
   await fillLimitStore(limitStore, 0, accounts, withPlan);
   const filled = await limitStore.memoryBytes();
   const called = Math.min(OPEN_CALLS, accounts);
-  // Accounts that have been called once keep more than those that were only loaded.
+  // An account with a past call stores more than one that was only loaded.
   await endAll(limitStore, await admitAll(limitStore, called));
   const warm = await limitStore.memoryBytes();
   const open = await admitAll(limitStore, called);
@@ -135,8 +138,8 @@ async function endAll(limitStore, running) {
 }
 
 /**
- * The lower quartile of many short rounds, the places in turn: what others on the machine take hits
- * all alike.
+ * Returns the lower quartile of many short rounds, which alternate between the stores, so that
+ * other load on the machine affects all of them equally.
  */
 async function measureRounds(places, size, total) {
   const found = Object.fromEntries(Object.keys(places).map((name) => [name, []]));

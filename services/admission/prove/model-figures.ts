@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { renderTable } from '@gateway/testkit';
 
-/** A shorter run writes nothing: its figures would replace those of a longer one. */
+/** A shorter run writes nothing, because its results would replace those of a longer one. */
 const SEQUENCES_REPORTED = 10_000;
 
 export interface ModelRun {
@@ -9,11 +9,11 @@ export interface ModelRun {
   readonly steps: number;
   readonly seed: number;
   readonly ms: number;
-  /** How often which answer was given. */
+  /** Number of answers by kind. */
   readonly answers: ReadonlyMap<string, number>;
 }
 
-/** Writes the figures of a long run to `.results/model.md`. */
+/** Writes the results of a long run to `.results/model.md`. */
 export function writeModelFigures({ sequences, steps, seed, ms, answers }: ModelRun): void {
   if (sequences < SEQUENCES_REPORTED) return;
   const text = `# Proof of the decision

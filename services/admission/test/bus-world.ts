@@ -28,13 +28,13 @@ const TOKEN_PRICES = [{ version: 'pt', effectiveFrom: 0, figures: figures({ outp
 export interface BusWorld {
   readonly nats: RunningServer;
   readonly redis: RunningServer;
-  /** NATS as admission's user reaches it. */
+  /** URL of NATS with the user of admission. */
   readonly admissionUrl: string;
   readonly buses: Record<'edge-proxy' | 'billing' | 'accounts' | 'catalog' | 'dashboard', Bus>;
-  /** Events that admission stored. */
+  /** Events that admission has stored. */
   readonly events: UsageEvent[];
   publishCatalog(revision: number): Promise<void>;
-  /** One more connection. */
+  /** Opens a further connection. */
   connect(service: 'edge-proxy' | 'admission'): Promise<Bus>;
   start(
     replica: string,
@@ -43,12 +43,13 @@ export interface BusWorld {
   stop(): Promise<void>;
 }
 
-/** Plays billing, which owns the stream of usage events: it is made already. */
+/** Plays billing, which owns the stream of usage events. The stream already exists. */
 export type PlayBilling = (billing: Bus, events: UsageEvent[]) => void;
 
 /**
- * Redis and NATS with the users of all services, and owners that answer on the bus.
- * @param playBilling instead of one that answers as `owners` does and only collects the events
+ * Starts Redis and NATS with the users of all services, and owners that answer on the bus.
+ *
+ * @param playBilling replaces the default, which answers like `owners` and only collects the events
  */
 export async function makeBusWorld(
   owners: Ports['owners'],
@@ -112,7 +113,7 @@ export async function makeBusWorld(
   };
 }
 
-/** A handler answers an unknown version; without a handler the bus answers. */
+/** A handler rejects an unknown version itself. Without a handler the bus answers. */
 async function isServed(edge: Bus, replica: string): Promise<boolean> {
   const unknown = { ...admissionAuthorize, version: 9_999 };
   const body = { id: makeUuidV7(Date.now()), digests: ['0'.repeat(64)] };
@@ -122,7 +123,7 @@ async function isServed(edge: Bus, replica: string): Promise<boolean> {
   );
 }
 
-/** Billing makes the stream of usage events. */
+/** Creates the stream of usage events, like billing. */
 export function ensureUsage(billing: Bus): Promise<void> {
   return billing.ensureStream({
     stream: usageEvents.stream,

@@ -15,7 +15,7 @@ import {
 import { setAtOf } from '../src/limit-store/epoch-rules.js';
 import type { Spending } from './spending.js';
 
-/** A call that stands in the heartbeats from its admission until its event is stored. */
+/** A call that the heartbeats contain from its admission until its event is stored. */
 export interface EdgeCall {
   readonly id: string;
   readonly bucket: number;
@@ -27,7 +27,7 @@ export interface EdgeCall {
 type Outcome =
   | { readonly kind: 'admitted'; readonly call: EdgeCall }
   | { readonly kind: 'refused'; readonly row: number }
-  /** What each attempt came to: a failing test tells why. */
+  /** The result of each attempt, for the message of a failing test. */
   | { readonly kind: 'fault'; readonly attempts: readonly string[] };
 
 const HEARTBEAT_MS = 500;
@@ -37,8 +37,8 @@ const RETRY_MS = 250;
 const ENDPOINT = '/v1/chat/completions';
 
 /**
- * An edge as far as admission sees one (docs/protocol.md#r3 to docs/protocol.md#r6), without
- * clients and providers.
+ * An edge without clients and providers, as far as admission sees it (docs/protocol.md#r3 to
+ * docs/protocol.md#r6).
  */
 export class FakeEdge {
   readonly running = new Map<string, EdgeCall>();
@@ -53,9 +53,9 @@ export class FakeEdge {
     private readonly bus: Bus,
     readonly name: string,
     private readonly spending: Spending,
-    /** Redis time: admission refuses ids that are far from it. */
+    /** Returns Redis time, because admission refuses IDs that are far from it. */
     private readonly now: () => number,
-    /** How late it hears a report. */
+    /** Delay before a resync request is processed. */
     reportLateMs = 0,
   ) {
     bus.subscribe(edgeHeartbeatReply, (heartbeatReply) => this.#take(heartbeatReply), { words: { edge: name } });
@@ -68,7 +68,10 @@ export class FakeEdge {
     void this.heartbeat();
   }
 
-  /** Killed: nothing more is sent or heard. What it ran is in its last heartbeat. */
+  /**
+   * Simulates a killed process: nothing more is sent or received. Its last heartbeat contains its
+   * calls.
+   */
   kill(): void {
     this.#dead = true;
     clearInterval(this.#timer);
@@ -96,22 +99,19 @@ export class FakeEdge {
       attempts.push(answer === null ? 'no answer' : answer.kind === 'fault' ? answer.code : `stale ${answer.kind}`);
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
     }
-    // An admission whose answer never came is given back, also blind.
+    // An admission without an answer is released blindly.
     this.#release({ blind: true, id: entry.id, digests: [digest] });
     return { kind: 'fault', attempts };
   }
 
-  /** A call that is admitted. Throws with what was answered instead. */
+  /** Starts a call that must be admitted. Throws with any other answer. */
   async admit(digest: string): Promise<EdgeCall> {
     const outcome = await this.start(digest);
     if (outcome.kind !== 'admitted') throw new Error(`not admitted: ${JSON.stringify(outcome)}`);
     return outcome.call;
   }
 
-  /**
-   * Ends a call: the event is stored again and again until it is, the release is repeated by the
-   * heartbeats.
-   */
+  /** Ends a call. Retries the event until it is stored; heartbeats repeat the release. */
   async end(call: EdgeCall, amountNanoUsd: number): Promise<void> {
     const { id, hold, tag } = call;
     this.spending.end(hold.account, hold.worstNanoUsd, amountNanoUsd);
@@ -131,7 +131,7 @@ export class FakeEdge {
     this.running.delete(id);
   }
 
-  /** Nothing runs and nothing is unreleased. */
+  /** Whether no call runs and no release is pending. */
   idle(): boolean {
     return this.running.size === 0 && this.#releases.size === 0;
   }
@@ -209,7 +209,7 @@ export class FakeEdge {
     }
   }
 
-  /** False: another token has followed this one. */
+  /** Returns false if another epoch has replaced this one. */
   #note(bucket: number, token: string): boolean {
     const known = this.#tokens.get(bucket);
     if (known && (known.superseded.has(token) || setAtOf(token) < setAtOf(known.current))) return false;

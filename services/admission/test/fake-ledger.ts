@@ -16,12 +16,12 @@ import type { OwnerState } from './world.js';
 const CATCH_UP_MS = 1_200;
 
 /**
- * Billing as far as admission sees it: settles the stream's events once each, tells balance
- * snapshots, answers loads (docs/protocol.md#r7, docs/protocol.md#r8, docs/protocol.md#r11).
+ * Billing as admission sees it: settles each event of the stream once, publishes balance snapshots
+ * and answers loads (docs/protocol.md#r7, docs/protocol.md#r8, docs/protocol.md#r11).
  */
 export class FakeLedger {
   readonly settled = new Map<string, UsageEvent>();
-  /** Set: what arrives waits. */
+  /** If true, new events are not settled yet. */
   behind = false;
   #position = 0;
   #waiting: (() => void)[] = [];
@@ -64,7 +64,7 @@ export class FakeLedger {
     for (const resume of this.#waiting.splice(0)) resume();
   }
 
-  /** What the ledger has charged an account. */
+  /** Returns the total that the ledger has charged an account. */
   charged(account: string): number {
     let sum = 0;
     for (const { hold, amountNanoUsd } of this.settled.values()) if (hold.account === account) sum += amountNanoUsd;
@@ -97,7 +97,7 @@ export class FakeLedger {
     }
   }
 
-  /** All that is stored now is settled, or a fault. */
+  /** Waits until all stored events are settled. Rejects with a fault if that takes too long. */
   async #catchUp(): Promise<void> {
     const { lastSequence } = await this.bus.streamState(usageEvents.stream);
     await until('billing has caught up', () => this.#position >= lastSequence, CATCH_UP_MS).catch((error: unknown) => {

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { loadScripts } from '../src/limit-store/redis-scripts.js';
 import { RedisClock } from '../src/limit-store/redis-clock.js';
 
-/** What the scripts read the server's clock by, once in each. */
+/** The expression that reads the server's clock, once in each script. */
 const SERVER_TIME = "redis.call('TIME')";
 
 /**
- * The room's scripts with the server's time taken for 0: the clock offset of each call is the whole
- * time, so that a test can stand on the last millisecond of a month for as long as it likes.
+ * Loads the scripts with 0 as the server's time. The clock offset of each call is then the whole
+ * time, so a test can stay at the last millisecond of a month for as long as it needs.
  */
 export function scriptsWithoutServerTime(): ReturnType<typeof loadScripts> {
   const scripts = Object.entries(loadScripts()).map(([name, script]) => {
@@ -20,8 +20,8 @@ export function scriptsWithoutServerTime(): ReturnType<typeof loadScripts> {
 }
 
 /**
- * The time of a process whose Redis time stands still, and what the process takes it for until the
- * next reply corrects it.
+ * The clock of a process whose Redis time is frozen, and the error of its estimate until the next
+ * reply.
  */
 export class FrozenClock extends RedisClock {
   #errorMs = 0;
@@ -34,7 +34,7 @@ export class FrozenClock extends RedisClock {
     this.#errorMs = 0;
   }
 
-  /** The process is so far ahead of Redis; behind it, if negative. */
+  /** Sets how far the process is ahead of Redis. Negative: behind. */
   err(errorMs: number): void {
     this.#errorMs = errorMs;
   }

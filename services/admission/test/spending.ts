@@ -1,6 +1,5 @@
 /**
- * What may never happen, asked at each dispatch: an account's calls cost at most more than it has.
- * Amounts in nano-USD.
+ * Checks at each dispatch that the calls of an account cost at most its funds. Amounts in nano-USD.
  */
 export class Spending {
   readonly #funds = new Map<string, number>();
@@ -11,19 +10,19 @@ export class Spending {
     this.#funds.set(account, amount);
   }
 
-  /** A call may cost `worst` from now on. */
+  /** Adds a call that may cost `worst`. */
   dispatch(account: string, id: string, worst: number): void {
     const exposed = this.#add(account, worst);
     const funds = this.#funds.get(account) ?? 0;
     if (exposed > funds) this.violations.push(`${account}: ${exposed} of ${funds} with ${id}`);
   }
 
-  /** It has ended and costs `amount`. */
+  /** Ends a call with the cost `amount`. */
   end(account: string, worst: number, amount: number): void {
     this.#add(account, amount - worst);
   }
 
-  /** What is spent or may still be. */
+  /** Returns the spent amount plus the worst case of running calls. */
   exposed(account: string): number {
     return this.#exposed.get(account) ?? 0;
   }

@@ -33,7 +33,7 @@ export const AUTHOR = {
 } as const;
 
 /**
- * Nano-USD per call of the test models: a price per call and nothing per token keeps amounts
+ * Nano-USD per call of the test models. A price per call without token prices keeps amounts
  * readable.
  */
 export const PRICE = 1_000_000;
@@ -48,14 +48,14 @@ export const NO_PLAN: AccountTerms = {
   subscription: null,
 };
 
-/** What accounts and billing would answer; a test changes it at will. */
+/** The answers of accounts and billing. Tests may change them. */
 export interface OwnerState {
   readonly accounts: Map<string, AccountState>;
   readonly digests: Map<string, { account: string; key: string }>;
-  /** Set: the owner does not answer. */
+  /** If true, the owner does not respond. */
   accountsDown: boolean;
   billingDown: boolean;
-  /** Awaited before each answer: a test holds the owners up by it. */
+  /** Awaited before each answer, so that a test can delay the owners. */
   delay: () => Promise<void>;
   caughtUpTo: () => number;
   readonly asked: {
@@ -90,18 +90,18 @@ export interface World {
   readonly reports: { bucket: number; token: string }[][];
   readonly uses: { key: string; at: number }[][];
   readonly refused: { minute: number; rows: readonly RefusedRow[] }[];
-  /** Nothing that is published arrives. */
+  /** If true, no published message arrives. */
   deaf: boolean;
   /** Whether heartbeats reach the replicas. */
   listens: boolean;
   readonly kept: Map<string, KeptHeartbeat>;
   catalog: CatalogView | null;
   backPressureReason: string | null;
-  /** Moves the clock of all replicas forward. */
+  /** Advances the clock of all replicas. */
   advance(ms: number): void;
   /** Sets the clocks of a frozen world. */
   setTime(ms: number): void;
-  /** One more replica on the same Redis. */
+  /** Starts a further replica on the same Redis. */
   replica(options?: ReplicaOptions): Promise<Replica>;
   stop(): Promise<void>;
 }
@@ -110,8 +110,8 @@ export interface ReplicaOptions {
   readonly durations?: Partial<Durations>;
   readonly log?: Log;
   /**
-   * It recovers a lost limit store without asking what runs: what a test of the recovery has to
-   * notice.
+   * If true, the replica recovers a lost limit store without the heartbeats. A test of the recovery
+   * must detect this.
    */
   readonly ignoresHeartbeats?: boolean;
 }
@@ -121,14 +121,12 @@ export interface Replica {
   readonly clock: RedisClock;
   readonly limitStore: RedisLimitStore;
   readonly ports: Ports;
-  /** Moves the monotonic clock, by which deadlines of this process are told. */
+  /** Advances the monotonic clock, which measures this process's deadlines. */
   pass(ms: number): void;
   stop(): Promise<void>;
 }
 
-/**
- * @param frozenAt the time stands still there, until the test moves it; without it goes on from now
- */
+/** @param frozenAt freezes the time until the test changes it; without it, time passes from now */
 export async function makeWorld({ frozenAt, own }: { frozenAt?: number } & OwnServer = {}): Promise<World> {
   const redis = await startTestRedis({ own });
   const owners = makeOwners();
@@ -170,7 +168,7 @@ export async function makeWorld({ frozenAt, own }: { frozenAt?: number } & OwnSe
   return world;
 }
 
-/** Moves the clock of all replicas to that many milliseconds after the start of the next minute. */
+/** Sets the clock of all replicas to that many milliseconds after the start of the next minute. */
 export function toMinute(world: World, { clock }: Replica, afterMs: number): void {
   world.advance(60_000 - (clock.now() % 60_000) + afterMs);
 }
@@ -220,7 +218,7 @@ async function startReplica(world: World, name: string, clock: RedisClock, optio
     catalog: { view: () => world.catalog },
     backPressure: { engaged: () => world.backPressureReason },
     log,
-    // A busy machine must not turn a decision into a fault; the default has a test of its own.
+    // A busy machine must not turn a decision into a fault. The default is tested separately.
     durations: { leaseMs: 30_000, expiryMs: 120_000, sweepMs: SWEEP_MS, decideMs: 60_000, ...options.durations },
     replica: name,
   };
@@ -241,10 +239,13 @@ async function startReplica(world: World, name: string, clock: RedisClock, optio
   };
 }
 
-/** Tests sweep by hand; however slow a machine is, the time between two sweeps is no silence. */
+/**
+ * Tests start sweeps explicitly. The time between two sweeps never counts as silence, even on a
+ * slow machine.
+ */
 const SWEEP_MS = 600_000;
 
-/** Answers as accounts and billing would. */
+/** Answers like accounts and billing. */
 export function ownersOf(state: OwnerState): Ports['owners'] {
   return {
     async find(digests) {
@@ -411,7 +412,7 @@ export function admitEntry(
   };
 }
 
-/** Sends one batch and returns all answers by id, with the released ids. */
+/** Sends one batch and returns all answers by ID, and the released IDs. */
 export async function batch(
   replica: Pick<Replica, 'admission'>,
   body: {
@@ -449,7 +450,10 @@ export async function admit(replica: Pick<Replica, 'admission'>, entry: AdmitEnt
 
 export type Admitted = Extract<BatchAnswer, { kind: 'admitted' }> & { hold: HoldFields };
 
-/** Sent until it is decided, as by an edge: an id is decided once, however often it is sent. */
+/**
+ * Sends an entry until it is decided, like an edge. An ID is decided once, however often it is
+ * sent.
+ */
 export function decide(
   replica: Pick<Replica, 'admission'>,
   entry: AdmitEntry,
@@ -470,15 +474,15 @@ export function release(admitted: Admitted, outcome: 'ok' | 'void', amountNanoUs
   return { blind: false, id: admitted.id, hold: admitted.hold, tag: admitted.token, outcome, amountNanoUsd };
 }
 
-/** A call as a heartbeat of its edge names it. */
+/** A call as it appears in a heartbeat of its edge. */
 export function running({ id, hold, token }: Admitted, change: Partial<HeartbeatCall> = {}): HeartbeatCall {
   return { id, hold, tag: token, endpoint: '/v1/chat/completions', ...change };
 }
 
-/** How many heartbeats each world has kept. */
+/** Number of stored heartbeats per world. */
 const keptOf = new WeakMap<World, number>();
 
-/** A heartbeat of one part, kept as the stream would. */
+/** Stores a heartbeat with one part, like the stream. */
 export function heartbeatOf(
   world: World,
   edge: string,

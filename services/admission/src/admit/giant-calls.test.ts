@@ -97,7 +97,7 @@ test('a giant call without a cap causes no cap refusal, nor does a concurrent ca
   expect(codeOf(await admit(one, call(account, GIANT_TOKENS)))).toBe('admitted');
 });
 
-test('concurrent giant calls release exactly what they held, in any order', async () => {
+test('concurrent giant calls release exactly their held sums, in any order', async () => {
   const account = makePersonal();
   const entries = Array.from({ length: 60 }, (_unused, index) => call(account, index % 3 ? ODD_TOKENS : GIANT_TOKENS));
   const answers = await Promise.all(entries.map((entry, index) => admit(replicas[index % 2]!, entry)));

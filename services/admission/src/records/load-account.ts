@@ -43,8 +43,8 @@ export class AccountLoader {
   constructor(private readonly ports: Pick<Ports, 'limitStore' | 'owners'>) {}
 
   /**
-   * Resolves when the load was written or was void. (In the second case the repeated decision finds
-   * what is still missing.) Returns the keys that their owner does not know.
+   * Resolves when the load was written or was void. A void load makes the decision repeat, which
+   * then requests the missing parts again. Returns the keys that their owner does not know.
    *
    * @throws AdmissionFault `lookup_failed` (accounts) or `admission_error` (billing, Redis)
    */

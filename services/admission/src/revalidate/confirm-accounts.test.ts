@@ -12,7 +12,7 @@ import type { Replica, TestAccount, World } from '../../test/world.js';
 import { Revalidation } from './revalidation.js';
 
 const WALLET = 100 * PRICE;
-/** No session or week of these tests begins within the first minute. */
+/** Age of the session in these tests. */
 const MINUTE_MS = 60_000;
 
 let world: World;

@@ -121,7 +121,7 @@ test(
     });
     const loads = asksOf().loads.slice(before.loads.length);
     expect(new Set(loads)).toEqual(new Set([charged.account, revoked.account]));
-    // The confirmation also tells later loads in its bucket that billing has caught up.
+    // The confirmation also records for later loads in its bucket that billing has caught up.
     const token = await redis.get(bucketKeys(bucketOfAccount(unchanged[0]!.account)).token);
     expect(token).toMatch(/ 1$/);
   },

@@ -264,7 +264,7 @@ describe('silence', () => {
 
   // Covers r9; Redis cannot be reached; all admissions are away
   test('during a gap in sweeps counts only after a lease with heartbeats', async () => {
-    // A gap is measured by the server's own clock, which does not advance in the other worlds.
+    // A gap is measured by the server's own clock, which is frozen for the other tests.
     const going = await makeWorld();
     const own = await going.replica();
     const redis = new Redis(going.server.url);

@@ -12,12 +12,11 @@ import { COST_MAX } from './scene.js';
 import type { Stage } from './stage.js';
 
 /**
- * Bytes that a done hold may take (docs/protocol.md#r14); the digits of a giant worst case come on
- * top.
+ * Maximum bytes of a done hold (docs/protocol.md#r14). The digits of a giant worst case are added.
  */
 const DONE_BYTES_MAX = 100;
 
-/** Something that script and model disagree on. */
+/** A difference between the script and the model. */
 export class Disagreement extends Error {
   override readonly name = 'Disagreement';
 }
@@ -27,7 +26,7 @@ export function agree(what: string, real: unknown, model: unknown): void {
   throw new Disagreement(`${what}\n  script: ${JSON.stringify(real)}\n  model:  ${JSON.stringify(model)}`);
 }
 
-/** @param endpoint null for an opening */
+/** @param endpoint null for an `open` entry */
 export function agreeOnAnswer(stage: Stage, real: BatchAnswer, model: ModelAnswer, endpoint: string | null): void {
   if (model.kind === 'refused') {
     if (
@@ -54,18 +53,21 @@ function pick(answer: BatchAnswer) {
   return answer.kind === 'fault' ? { code: answer.code } : {};
 }
 
-/** What the script's account adds up to. */
+/** The sums of the script's account. */
 export interface Sums {
   readonly slots: number;
   readonly session: number | null;
-  /** As it is written: a sum may be beyond what a number counts exactly. */
+  /** Held sums as texts, because a sum may be too large for an exact number. */
   readonly held: Record<string, string>;
   readonly rows: Record<string, { value: number | null; version: number }>;
 }
 
-/** Compares an account in Redis with the model's: slots, held sums, holds, rows and the session. */
+/**
+ * Compares an account in Redis with the model's account: slots, held sums, holds, balances and the
+ * session.
+ */
 export class StateReader {
-  /** Holds as they were last compared: most of them stay the same for many steps. */
+  /** Holds at the last comparison. Most of them stay the same for many steps. */
   readonly #compared = new Map<string, string>();
 
   /** @param stored the fields of the account's holds */
@@ -128,8 +130,8 @@ export class StateReader {
 }
 
 /**
- * A row of a loaded account lacks nothing that was settled before the load, or was known before it
- * was let go, however late its balance snapshots came.
+ * Checks that a balance of a loaded account includes everything that was settled before the load or
+ * known before its deletion, even after late balance snapshots.
  */
 export function requireSettled(sums: Sums, { state, ledgerAtLoad }: ModelLimitStore): void {
   if (state.loadedAt === null) return;
@@ -139,7 +141,7 @@ export function requireSettled(sums: Sums, { state, ledgerAtLoad }: ModelLimitSt
   }
 }
 
-/** A session that has ended is none, whatever is left of it. */
+/** Returns null for a session that has ended, regardless of remaining data. */
 function openAt(session: number | null, now: number): number | null {
   return session !== null && now < session + SESSION_5H_MS ? session : null;
 }
@@ -163,7 +165,7 @@ function sumsOf(fields: Readonly<Record<string, string>>): Sums {
   };
 }
 
-/** What must hold at an admission, told from the script's own numbers (docs/protocol.md#i6). */
+/** Checks the invariants of an admission by the script's own numbers (docs/protocol.md#i6). */
 export function requireFunds(sums: Sums, hold: HoldFields, state: ModelState): void {
   const wallet = sums.rows['wallet']?.value ?? 0;
   const held = Number(sums.held['wallet'] ?? 0);
@@ -211,7 +213,7 @@ function modelFacts({ state, slot, lease, due, tries, amount, edge, fields }: Mo
   };
 }
 
-/** Rows of sessions that are over are nobody's concern. */
+/** Ignores balances of sessions that have ended. */
 function rowsOf(rows: Iterable<[string, { value: number | null; version: number }]>, { session }: ModelState) {
   const kept = [...rows].filter(([name]) => {
     const row = name.startsWith('w:session') ? parseRowName(name) : null;

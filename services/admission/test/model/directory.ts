@@ -1,6 +1,6 @@
 import type { AccountRecord, KeyRecord, MemberRecord } from '@gateway/contracts/messages';
 
-/** Accounts as admission sees it: one account, its keys and members. */
+/** The service accounts as admission sees it: one account, its keys and members. */
 export class Directory {
   record: AccountRecord;
   readonly keys: KeyRecord[] = [];
@@ -49,12 +49,12 @@ export class Directory {
     return changed;
   }
 
-  /** The digest that a key had when it was made. */
+  /** Returns the first digest of a key. */
   firstDigest(key: string): string {
     return [...this.#keyOfDigest].find(([, known]) => known === key)?.[0] ?? '';
   }
 
-  /** Whether this is or was a key's digest. */
+  /** Whether this is or was a digest of the key. */
   everHad(key: string, digest: string): boolean {
     return this.#keyOfDigest.get(digest) === key;
   }

@@ -9,7 +9,7 @@ import {
 import { bucketKeys, routeKey } from '../../src/limit-store/key-rules.js';
 import { AdmissionFault, type LimitStore, type StoreClock } from '../../src/ports.js';
 
-/** What the scripts read the server's clock by. It is the one thing that is replaced in them. */
+/** The expression that reads the server's clock. Only this is replaced in the scripts. */
 const SERVER_TIME = "redis.call('TIME')";
 const NO_TIME = '{ 0, 0 }';
 
@@ -19,14 +19,14 @@ export type Result = readonly [Error | null, unknown];
 const SHARING = { othersMs: 0, ownMs: 0 };
 const LISTENING = { listens: true, silenceMs: 0, leaseMs: 0 };
 
-/** How commands get to Redis: one server, or a cluster. */
+/** Transport of commands to Redis: one server or a cluster. */
 export interface Wire {
   open(): Promise<void>;
   close(): void;
-  /** The SHA-1 by which every server knows the script. */
+  /** Loads the script on every server and returns its SHA-1. */
   loadScript(text: string): Promise<string>;
   exec(commands: readonly Command[]): Promise<readonly Result[]>;
-  /** Keys that begin with a text. */
+  /** Lists the keys with a prefix. */
   keysOf(prefix: string): Promise<string[]>;
 }
 
@@ -36,10 +36,9 @@ interface Waiting {
 }
 
 /**
- * What all sequences of a run share: commands of one event-loop turn travel together. The scripts
- * are those of the room but for the server's time, which counts as 0: so the clock offset of each
- * call is the whole time, and a sequence can stand on the last millisecond of a month for as long
- * as it likes.
+ * State that all sequences of a run share. Commands of one event-loop tick are sent together. The
+ * scripts use 0 as the server's time. The clock offset of each call is then the whole time, so a
+ * sequence can stay at the last millisecond of a month for as long as it needs.
  */
 export class FrozenRedis {
   readonly #shas = new Map<ScriptName, string>();
@@ -74,14 +73,14 @@ export class FrozenRedis {
     );
   }
 
-  /** @throws Error that Redis answered */
+  /** @throws Error from Redis */
   async send(...command: Command): Promise<unknown> {
     const [error, reply] = await this.#send(command);
     if (error) throw error;
     return reply;
   }
 
-  /** Deletes what lies under one hash tag, as a server that comes back empty would have lost it. */
+  /** Deletes all keys with one hash tag, like a server that restarts empty. */
   async wipe(bucket: number, more: readonly string[]): Promise<void> {
     const keys = await this.wire.keysOf(`{${bucket}}`);
     await Promise.all([...keys, ...more].map((key) => this.send('del', key)));
@@ -102,7 +101,10 @@ export class FrozenRedis {
   }
 }
 
-/** A hash as one server tells it, names and values in turn, or as an object. */
+/**
+ * Converts a hash, which is a list of names and values from one server and an object from a
+ * cluster.
+ */
 function fieldsOf(reply: unknown): Record<string, string> {
   if (!Array.isArray(reply)) return reply as Record<string, string>;
   const fields: Record<string, string> = {};
@@ -110,10 +112,7 @@ function fieldsOf(reply: unknown): Record<string, string> {
   return fields;
 }
 
-/**
- * The time of one sequence in ms: it stands still until it is moved. All clocks of the replicas are
- * this one.
- */
+/** The time of one sequence in ms, which is shared by all replicas. It changes only explicitly. */
 export class FrozenClock implements StoreClock {
   #observed: number | null = null;
   #now: number;
@@ -122,7 +121,9 @@ export class FrozenClock implements StoreClock {
     this.#now = now;
   }
 
-  /** What a process takes for Redis time: the last reply's, until time goes on. */
+  /**
+   * The process's estimate of Redis time: the time of the last reply, until the time is advanced.
+   */
   now(): number {
     return this.#observed ?? this.#now;
   }
@@ -145,9 +146,9 @@ export class FrozenClock implements StoreClock {
   }
 }
 
-/** One bucket of the shared Redis under a frozen clock; the other 255 are always open and empty. */
+/** One bucket of the shared Redis with a frozen clock. The other 255 are always open and empty. */
 export class FrozenLimitStore implements LimitStore {
-  /** Scripts that were run so far: a step without any has changed nothing. */
+  /** Number of script runs. A step without any run has changed nothing. */
   scriptsRun = 0;
   #runs = 0;
   #tokens = 0;
@@ -180,7 +181,7 @@ export class FrozenLimitStore implements LimitStore {
 
   #ownOf(call: ScriptCall): ScriptCall {
     if (call.script === 'due') return this.#lookOf(call);
-    // Sequences share a server, and no time passes in them: each replica has a lease of its own.
+    // Sequences share a server, and no time passes in them, so each replica has its own lease.
     if (call.script === 'lease') return { ...call, keys: [`{${this.bucket}}restorer:${call.args[0]}`] };
     return call;
   }
@@ -195,7 +196,7 @@ export class FrozenLimitStore implements LimitStore {
     await this.redis.send('set', routeKey(digest), keyReference);
   }
 
-  /** Its time stands still: nothing is remembered for a while. */
+  /** Stores nothing, because entries could not expire while the time is frozen. */
   async setMisses(): Promise<void> {}
 
   async dropRoute(digest: string): Promise<void> {
@@ -207,7 +208,7 @@ export class FrozenLimitStore implements LimitStore {
     return `${this.#runId()}.${this.#tokens}`;
   }
 
-  /** Nothing is confirmed in a sequence: each loss is followed by loads. */
+  /** Lists no accounts: nothing is confirmed in a sequence, so each loss is followed by loads. */
   async accounts(): Promise<{ cursor: string; accounts: string[] }> {
     return { cursor: '0', accounts: [] };
   }
@@ -220,23 +221,23 @@ export class FrozenLimitStore implements LimitStore {
     return [fieldsOf(account), fieldsOf(holds)];
   }
 
-  /** There is no other server beside this one. */
+  /** There is no second server. */
   hear(): void {}
   hearRun(): void {}
 
-  /** The server comes back empty. */
+  /** Simulates a server that restarts empty. */
   async flush(): Promise<void> {
     this.#runs += 1;
     await this.redis.wipe(this.bucket, [...this.#routes]);
     this.#routes.clear();
   }
 
-  /** Another server with all that this one had. */
+  /** Simulates another server with the same data. */
   failOver(): void {
     this.#runs += 1;
   }
 
-  /** In the slot of the own bucket. */
+  /** Moves the poll into the slot of this bucket. */
   #lookOf({ args }: ScriptCall): ScriptCall {
     return { ...dueCall([this.bucket], '', SHARING, LISTENING), args };
   }

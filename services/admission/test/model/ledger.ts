@@ -13,12 +13,12 @@ import {
   weeklyWindowRow,
 } from '@gateway/metering';
 
-/** A call's end as the stream has it. Rank 2 comes from an edge, rank 1 from a sweep. */
+/** The end of a call in the stream. Rank 2 comes from an edge, rank 1 from a sweep. */
 export interface StreamedEvent {
   readonly id: string;
   readonly rank: 1 | 2;
   readonly hold: HoldFields;
-  /** Charged when the outcome is settled, else 0. */
+  /** True if the call is charged. */
   readonly settled: boolean;
   readonly amountNanoUsd: number;
   readonly storedAt: number;
@@ -30,13 +30,13 @@ interface LedgerRecord {
 }
 
 /**
- * Billing as admission sees it: one account's rows, terms and records. Amounts in nano-USD, times
- * in ms.
+ * Billing as admission sees it: balances, terms and records of one account. Amounts in nano-USD,
+ * times in ms.
  */
 export class Ledger {
   readonly rows = new Map<string, VersionedBalance>();
   terms: { value: AccountTerms; version: number };
-  /** Stored and not settled yet. */
+  /** Events that are stored and not settled yet. */
   readonly stream: StreamedEvent[] = [];
   readonly #records = new Map<string, LedgerRecord>();
   #version = 1;
@@ -61,8 +61,8 @@ export class Ledger {
   }
 
   /**
-   * Settles one event that the stream has (docs/protocol.md#r7). What it says names the id with
-   * every row that the id touched.
+   * Settles one event of the stream (docs/protocol.md#r7). The snapshot contains the ID and every
+   * balance that changed with it.
    */
   settle(event: StreamedEvent): BalanceSnapshot {
     const at = this.stream.indexOf(event);
@@ -78,7 +78,7 @@ export class Ledger {
   }
 
   /**
-   * Null when billing is behind what was stored before the limit store was lost
+   * Returns null if billing has not settled all events from before the loss of the limit store
    * (docs/protocol.md#r11).
    */
   load(names: readonly string[], ids: readonly string[], afterLoss: boolean, now: number) {
@@ -122,8 +122,8 @@ export class Ledger {
 }
 
 /**
- * What a settled call changes: who pays, the months of key and member, the windows and the
- * allotment that it names.
+ * Computes the changes of a settled call: wallet or plan, the months of key and member, the windows
+ * and the allotment.
  */
 function effectOf({ hold, amountNanoUsd }: StreamedEvent): Map<string, number> {
   const { planMaxNanoUsd, walletMaxNanoUsd, periods } = hold;

@@ -5,8 +5,8 @@ const LET_GO_MS = 86_400_000;
 const ENDED_MS = 3_600_000;
 
 /**
- * Once a day, with news of rows: what of an account has ended goes. What is known of it is known as
- * of now.
+ * Deletes ended balances of an account once a day, when a change of balances arrives. The account
+ * then counts as loaded now.
  */
 export function letGoEnded(state: ModelState, now: number): void {
   if (state.loadedAt === null || now - state.loadedAt < LET_GO_MS) return;

@@ -32,17 +32,17 @@ export type Decision =
   | { readonly kind: 'opened' }
   | { readonly kind: 'counted' }
   | { readonly kind: 'admitted'; readonly hold: HoldFields }
-  /** Several answers are right when several windows reset at the same time. */
+  /** Several answers are correct if several windows reset at the same time. */
   | { readonly kind: 'refused'; readonly row: number; readonly facts: readonly RefusalFacts[] }
-  /** Rows that have to be loaded first. */
+  /** Balances that must be loaded first. */
   | { readonly kind: 'missing'; readonly rows: readonly string[] };
 
-/** `admit` null: an opening, decided up to `rate_limited`. */
+/** `admit` null: an `open` entry, decided up to `rate_limited`. */
 export interface Question {
   readonly digests: readonly string[];
   readonly key: KeyRecord;
   readonly admit: Omit<AdmitEntry, 'id' | 'digests' | 'traceparent'> | null;
-  /** The same id has its place in a minute already. */
+  /** Whether the same ID already has its place in a minute. */
   readonly isCounted: boolean;
 }
 
@@ -51,7 +51,7 @@ interface Limit {
   readonly unit: WindowUnit;
   readonly limit: number;
   readonly used: number;
-  /** Calls that run in it; 0 for limits in USD, which only settled use counts in. */
+  /** Number of running calls in the window; 0 for limits in USD, where only settled use counts. */
   readonly running: number;
   readonly resetsAt: number;
 }
@@ -62,11 +62,11 @@ const SLOT_RETRY_SECONDS = 2;
 const NEAR_END_SHARE = 0.05;
 
 /**
- * The list of docs/behaviour.md#order-of-refusals, in its order, for one call at one time. Takes
- * the place in the minute, nothing else.
+ * The list in docs/behaviour.md#order-of-refusals, in its order, for one call at one time. Changes
+ * only the place in the minute.
  */
 export class ModelDecision {
-  /** A place in the minute was found and taken. */
+  /** Whether a place in the minute was free and has been taken. */
   tookMinute = false;
   readonly #missing: string[] = [];
 
@@ -86,7 +86,7 @@ export class ModelDecision {
     const billed = admit !== null && admit.endpoint !== UNBILLED && !keyRefusal && !factRefusal;
     const planPays = plan !== null && includes(terms, admit?.model ?? '');
     const month = monthOf(this.now);
-    // What a decision needs is there before the first rank is asked.
+    // Loads all data for the decision before the first rank is evaluated.
     const keyMonth = billed && key.capNanoUsd !== null ? this.#row(keyMonthRow(key.key, month), monthStart(month)) : 0;
     const memberCap = this.state.members.get(key.member)?.capNanoUsd ?? null;
     const memberMonth =
@@ -131,7 +131,9 @@ export class ModelDecision {
     return this.#fund({ admit, model, wallet, planPays, windows, month, keyMonth, memberMonth, memberCap });
   }
 
-  /** In the last 5 % of a USD window no call begins while those that run may use up the rest. */
+  /**
+   * In the last 5 % of a USD window, no call begins while the running calls may use up the rest.
+   */
   #nearEnd(windows: readonly Limit[]): Decision | null {
     const bears = Number(this.state.planBears());
     const near = windows.filter(({ unit, limit, used, running }) => {
@@ -151,7 +153,7 @@ export class ModelDecision {
     return near.length === 0 ? null : { kind: 'refused', row: REFUSAL.concurrency_limit, facts };
   }
 
-  /** What the key's record refuses. */
+  /** Returns the refusal that follows from the key's record. */
   #keyRefusal(): Decision | null {
     const { key, digests } = this.question;
     if (!digests.includes(key.digest)) return refused(REFUSAL.invalid_api_key, {});
@@ -161,7 +163,7 @@ export class ModelDecision {
     return null;
   }
 
-  /** `rate_limited`: the place in the minute is taken here, whatever comes after. */
+  /** `rate_limited`: takes the place in the minute, regardless of later ranks. */
   #takeMinute(terms: Terms): Decision | null {
     const { kind } = this.question.key;
     const limit = kind === 'playground' ? PLAYGROUND_A_MINUTE : terms.requestsPerMinute;
@@ -178,7 +180,7 @@ export class ModelDecision {
     });
   }
 
-  /** What the request and the catalog refuse. */
+  /** Returns the refusal that follows from the request and the catalog. */
   #factRefusal(admit: NonNullable<Question['admit']>): Decision | null {
     const { bodyRefusal, endpoint } = admit;
     const model = admit.model ?? '';
@@ -198,7 +200,7 @@ export class ModelDecision {
       : null;
   }
 
-  /** `insufficient_credits` and what comes after it, and the hold. */
+  /** Evaluates `insufficient_credits` and the following ranks, and computes the hold. */
   #fund(call: Funding): Decision {
     const { admit, model, wallet, planPays, windows, month, keyMonth, memberMonth, memberCap } = call;
     const { key } = this.question;
@@ -304,8 +306,8 @@ export class ModelDecision {
   }
 
   /**
-   * A period that began after the account was loaded starts at 0; any other row that is not here is
-   * loaded (docs/protocol.md#r13).
+   * Reads a balance. If its period began after the account was loaded, it starts at 0. Any other
+   * missing balance must be loaded (docs/protocol.md#r13).
    */
   #row(name: string, start: number): number {
     const row = this.state.rows.get(name);
@@ -348,7 +350,7 @@ function isOver(cap: number, spent: number, held: bigint, worst: number): boolea
   return BigInt(spent) + held + BigInt(worst) > BigInt(cap);
 }
 
-/** Facts are amounts of the wire. */
+/** Limits a held sum to the largest amount of a message. */
 function told(held: bigint): number {
   return held > BigInt(NO_LIMIT) ? NO_LIMIT : Number(held);
 }

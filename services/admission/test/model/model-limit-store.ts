@@ -19,7 +19,7 @@ import { ModelDecision } from './model-decision.js';
 import { ModelState } from './model-state.js';
 import type { ModelHold } from './model-state.js';
 
-/** What an entry of a batch is answered, as far as the design says it. */
+/** The answer to a batch entry, as far as the protocol defines it. */
 export type ModelAnswer =
   | { readonly kind: 'admitted'; readonly hold: HoldFields | null; readonly repeated: boolean }
   | { readonly kind: 'refused'; readonly row: number; readonly facts: readonly RefusalFacts[] }
@@ -46,18 +46,18 @@ class ModelFault extends Error {
 }
 
 /**
- * The limit store as the design describes it: docs/protocol.md#r2, docs/protocol.md#r4 to
- * docs/protocol.md#r6, docs/protocol.md#r8 to docs/protocol.md#r13. It is told the time and the
- * token.
+ * The limit store as the protocol describes it: docs/protocol.md#r2, docs/protocol.md#r4 to
+ * docs/protocol.md#r6, docs/protocol.md#r8 to docs/protocol.md#r13. The caller sets the time and
+ * the epoch.
  */
 export class ModelLimitStore {
   readonly state = new ModelState();
   /**
-   * Versions of all rows that the ledger had when the account was loaded: no row of the limit store
-   * may be older.
+   * Versions of all balances of the ledger at the account's load. No balance in the limit store may
+   * be older.
    */
   ledgerAtLoad: ReadonlyMap<string, number> = new Map();
-  /** Digests whose way each replica knows, and Redis. */
+  /** Digests with a key reference in Redis and in each replica. */
   readonly #routes = { redis: new Set<string>(), replicas: [new Set<string>(), new Set<string>()] };
 
   constructor(
@@ -82,9 +82,10 @@ export class ModelLimitStore {
   }
 
   /**
-   * True when the release is done with: one of digests that lead nowhere comes again while its id
-   * may still be admitted.
-   * @param processNow what the process takes for the time
+   * Returns true when the release has been processed. A release of unknown digests is repeated
+   * while its ID may still be admitted.
+   *
+   * @param processNow the process's estimate of the time
    */
   release(replica: number, release: ReleaseEntry, processNow = this.now): boolean {
     const { id } = release;
@@ -96,8 +97,8 @@ export class ModelLimitStore {
   }
 
   /**
-   * docs/protocol.md#r6 for an id that is not held; else the hold ends, or counts what the call
-   * costs.
+   * Applies docs/protocol.md#r6 to an ID without a hold. Otherwise ends the hold or sets it to the
+   * cost of the call.
    */
   #end(release: ReleaseEntry): void {
     const { id } = release;
@@ -124,15 +125,15 @@ export class ModelLimitStore {
     });
   }
 
-  /** What is told of a key: its record, and that its digest leads to it. */
+  /** Processes a message about a key: its record, and the key reference of its digest. */
   tellKey(record: KeyRecord): void {
     this.state.applyKey(record);
     this.#routes.redis.add(record.digest);
   }
 
   /**
-   * docs/protocol.md#r5; while the limit store is restored a lapsed slot is taken again
-   * (docs/protocol.md#r12). Returns the calls to be ended.
+   * docs/protocol.md#r5. While the limit store is restoring, a lapsed slot is taken again
+   * (docs/protocol.md#r12). Returns the calls to end.
    */
   heartbeat(edge: string, calls: readonly HeartbeatCall[], restoring: boolean): string[] {
     const suspended = this.state.record?.state === 'suspended';
@@ -151,7 +152,7 @@ export class ModelLimitStore {
     return abort;
   }
 
-  /** docs/protocol.md#r9. Returns the calls that nobody will ever end. */
+  /** docs/protocol.md#r9. Returns the calls that will never be ended. */
   sweep(): ModelHold[] {
     for (const ended of [this.state.gone, this.state.counted])
       for (const [id, until] of ended) if (until <= this.now) ended.delete(id);
@@ -177,7 +178,7 @@ export class ModelLimitStore {
     return asked.filter(({ id, due }) => !closed.has(id) && due < answer.caughtUpTo);
   }
 
-  /** An operator takes a slot back for good. False: nothing runs under this id. */
+  /** Takes a slot back for an operator, for good. Returns false if no call runs under this ID. */
   takeBack(id: string): boolean {
     const hold = this.state.holds.get(id);
     if (!hold || hold.state === 'done') return false;
@@ -187,8 +188,8 @@ export class ModelLimitStore {
   }
 
   /**
-   * Whom a reader finds, with all that it reads loaded; null: no key. `refused`: key or account end
-   * the reading.
+   * Finds the key of a reader and loads all data that it needs. Null: no key. `refused`: the state
+   * of key or account refuses the read.
    */
   readUsage(
     replica: number,
@@ -220,7 +221,7 @@ export class ModelLimitStore {
     if (snapshot.rows.length > 0) letGoEnded(this.state, Math.max(this.now, this.state.latest));
   }
 
-  /** Whether all that a reader needs is here, so that reading changes nothing. */
+  /** Whether all data for a reader is present, so that the read changes nothing. */
   readsWithoutLoad(
     replica: number,
     digests: readonly string[],
@@ -233,9 +234,7 @@ export class ModelLimitStore {
     return !rows.some((row) => this.#isMissing(row));
   }
 
-  /**
-   * Whether the next decision of these digests needs nothing but the limit store, at any replica.
-   */
+  /** Whether the next decision with these digests needs only the limit store, at any replica. */
   isLoaded(digests: readonly string[]): boolean {
     const key = this.#keyOf(digests);
     return (
@@ -283,7 +282,7 @@ export class ModelLimitStore {
     }
   }
 
-  /** The key that digests lead to, loaded; null: to none. */
+  /** Finds and loads the key of these digests. Null: no key. */
   #findKey(replica: number, digests: readonly string[]): string | null {
     const known = this.#knownRoute(replica, digests);
     if (!known && this.directory.down) throw new ModelFault('lookup_failed');
@@ -294,8 +293,8 @@ export class ModelLimitStore {
     this.#routes.replicas[replica]?.add(digest);
     if (this.state.token === null) throw new ModelFault('admission_error');
     if (this.state.loadedAt === null || !this.state.keysLoaded.has(found)) this.#load(found, []);
-    // Who was just named by the owner of keys is believed, whatever the limit store has heard of
-    // the key.
+    // A digest that the owner of keys has just returned is accepted, regardless of the key's record
+    // in the limit store.
     if (!known && !digests.includes(this.#recordOf(found).digest)) this.#loadRecords(found);
     return found;
   }
@@ -310,7 +309,7 @@ export class ModelLimitStore {
     return !this.state.rows.has(name) && start <= (this.state.loadedAt ?? 0);
   }
 
-  /** Whether a hold has to be asked for; frees its slot when its lease has lapsed. */
+  /** Whether the owner must be queried for a hold. Frees its slot if its lease has lapsed. */
   #falls(hold: ModelHold): boolean {
     if (hold.state !== 'open') return hold.askAt <= this.now;
     if (hold.slot === 'taken' && hold.lease <= this.now) {
@@ -329,13 +328,14 @@ export class ModelLimitStore {
   }
 
   #put(hold: ModelHold): void {
-    // A call that was here has opened its session before; it opens none again where time went back.
+    // A call that was here has already opened its session, and opens none again after time went
+    // back.
     const isNew = !this.state.holds.has(hold.id);
     this.state.holds.set(hold.id, hold);
     if (isNew && hold.fields.periods.session5h !== null) this.state.seeSession(hold.fields.periods.session5h, this.now);
   }
 
-  /** docs/protocol.md#r11: account and key, or rows of a loaded account. */
+  /** docs/protocol.md#r11: loads account and key, or balances of a loaded account. */
   #load(key: string | null, rows: readonly string[]): void {
     const wantsAccount = this.state.loadedAt === null;
     const wantsBalances = wantsAccount || rows.length > 0;
@@ -373,7 +373,7 @@ export class ModelLimitStore {
     return found !== undefined;
   }
 
-  /** The key that a digest was ever of: its current one or one that was rotated away. */
+  /** Finds the key that has or had one of the digests. */
   #keyOf(digests: readonly string[]): KeyRecord | null {
     return this.directory.keys.find(({ key }) => digests.some(this.#isOf(key))) ?? null;
   }

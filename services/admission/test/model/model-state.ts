@@ -12,7 +12,7 @@ import { NO_PLAN_DEFAULTS } from './model-terms.js';
 
 export const GONE_MS = 90_000;
 
-/** What the limit store sets aside for one call (docs/protocol.md#who-keeps-what). */
+/** The hold of one call (docs/protocol.md#who-keeps-what). */
 export interface ModelHold {
   readonly id: string;
   readonly fields: HoldFields;
@@ -21,24 +21,24 @@ export interface ModelHold {
   slot: 'taken' | 'free' | 'taken back';
   lease: number;
   due: number;
-  /** When the owner is asked next, once it is asked at all. */
+  /** Time of the next query to the owner, after the first one. */
   askAt: number;
   tries: number;
-  /** Of a done hold. */
+  /** Only for a done hold. */
   amount: number;
 }
 
 /**
- * The limit store's knowledge of one account. Nothing here is a counter: what is held is summed up
- * over the holds whenever it is asked for.
+ * The limit store's data of one account. It contains no counters: held sums are computed from the
+ * holds each time.
  */
 export class ModelState {
   /** Null: the limit store was lost. */
   token: string | null = null;
   caughtUp = false;
-  /** Since when the account is loaded under this token, or is as if it were: see let-go.ts. */
+  /** Time of the load under this epoch, or the equivalent time set by let-go.ts. */
   loadedAt: number | null = null;
-  /** The version of the account that this load has read. */
+  /** The version of the account at this load. */
   loadedVersion = 0;
   readonly keysLoaded = new Set<string>();
   record: AccountRecord | null = null;
@@ -46,24 +46,22 @@ export class ModelState {
   readonly keys = new Map<string, KeyRecord>();
   readonly members = new Map<string, MemberRecord>();
   readonly rows = new Map<string, { value: number | null; version: number }>();
-  /** Versions of rows that were let go: none comes back older. */
+  /** Versions of deleted balances. No balance is created again with an older version. */
   readonly letGo = new Map<string, number>();
   readonly holds = new Map<string, ModelHold>();
-  /** Ids that are over, until when they are remembered. */
+  /** Ended IDs, with the time until which they are remembered. */
   readonly gone = new Map<string, number>();
   readonly minutes = new Map<string, number>();
-  /**
-   * Ids that have their place in a minute and no hold, until when they may still be asked again.
-   */
+  /** IDs with a place in a minute and no hold, with the time until which they may be sent again. */
   readonly counted = new Map<string, number>();
-  /** Start of the session that opened last. */
+  /** Start of the session that was opened last. */
   session: number | null = null;
-  /** Latest admission: time never goes back behind it. */
+  /** Time of the latest admission. Time never goes back before it. */
   latest = 0;
 
   /**
-   * The limit store is lost: with all it had, or only its right to be believed
-   * (docs/protocol.md#r10 to docs/protocol.md#r12).
+   * Loses the limit store: its data too, or only its epoch (docs/protocol.md#r10 to
+   * docs/protocol.md#r12).
    */
   lose(dataToo: boolean): void {
     this.token = null;
@@ -93,9 +91,10 @@ export class ModelState {
   }
 
   /**
-   * Rows first, then the closed ids (docs/protocol.md#r8). News from before the account was loaded
-   * make no row.
-   * @param isNews it was not asked for
+   * Writes balances, then ends the closed IDs (docs/protocol.md#r8). A message from before the load
+   * creates no balance.
+   *
+   * @param isNewer the message is not the answer to a load
    */
   applyBalanceSnapshots({ rows, terms, closed }: BalanceSnapshot, now: number, isNewer: boolean): void {
     if (terms && terms.version > this.terms.version) this.terms = terms;
@@ -113,8 +112,8 @@ export class ModelState {
   }
 
   /**
-   * What the first whole load does not name, and is not newer, may be of a balance snapshot that
-   * came late: it is asked again.
+   * Deletes balances that the first complete load does not contain and that are not newer than it.
+   * They may come from a late snapshot and must be loaded again.
    */
   dropUnnamed(rows: BalanceSnapshot['rows'], accountVersion: number): void {
     const named = new Set(rows.map(({ name }) => name));
@@ -125,14 +124,14 @@ export class ModelState {
   }
 
   /**
-   * Something counts in this session: it is open if it has not ended, ever, and none was opened
-   * after it.
+   * Opens a session because something counts in it, if it has not ended and no later one was
+   * opened.
    */
   seeSession(start: number, now: number): void {
     if (start + SESSION_5H_MS > Math.max(now, this.latest) && start > (this.session ?? 0)) this.session = start;
   }
 
-  /** The hold counts nothing any more; a session in which nothing was billed was never opened. */
+  /** Ends a hold, which then counts as 0. A session without any charge counts as never opened. */
   end(hold: ModelHold, now: number): void {
     this.holds.delete(hold.id);
     const until = hold.fields.admittedAt + GONE_MS;
@@ -155,8 +154,8 @@ export class ModelState {
   }
 
   /**
-   * What the calls of a key or a member may still cost in a month: without a cap more than a number
-   * counts exactly.
+   * Maximum cost of the running calls of a key or a member in a month. Without a cap it may be too
+   * large for an exact number.
    */
   heldMonth(of: 'key' | 'member', name: string, month: string): bigint {
     let sum = 0n;
@@ -166,23 +165,21 @@ export class ModelState {
     return sum;
   }
 
-  /** Calls that run, or have ended and are not settled yet. */
+  /** Number of calls that run, or have ended and are not settled yet. */
   running(counts: (fields: HoldFields) => boolean): number {
     let calls = 0;
     for (const { fields } of this.holds.values()) if (counts(fields)) calls += 1;
     return calls;
   }
 
-  /**
-   * What plans would have to pay for calls that have not ended: more than a number counts exactly.
-   */
+  /** The plans' part of calls that have not ended. It may be too large for an exact number. */
   planBears(): bigint {
     let sum = 0n;
     for (const hold of this.holds.values()) sum += BigInt(bearsOf(hold));
     return sum;
   }
 
-  /** What plans will pay for calls that have ended and are not settled yet. */
+  /** The plans' part of ended calls that are not settled yet. */
   planOwes(counts: (fields: HoldFields) => boolean): number {
     let sum = 0;
     for (const hold of this.holds.values()) if (counts(hold.fields)) sum += planOf(hold);
@@ -198,7 +195,7 @@ export function costOf(hold: ModelHold): number {
   return hold.state === 'done' ? hold.amount : hold.fields.worstNanoUsd;
 }
 
-/** A worst case counts in no window: it would lock paying users out. */
+/** A worst case counts in no window, because that would lock out paying users. */
 export function planOf(hold: ModelHold): number {
   return hold.state === 'done' ? hold.amount - walletOf(hold) : 0;
 }
@@ -214,7 +211,7 @@ function walletOf(hold: ModelHold): number {
   return Number(splitFunding(BigInt(hold.amount), BigInt(planMaxNanoUsd), walletMax).wallet);
 }
 
-/** Sums that are 0 are absent. */
+/** Sums of 0 are omitted. */
 export function heldSums(state: ModelState): Record<string, string> {
   const sums = new Map<string, bigint>();
   const add = (name: string, value: number) => sums.set(name, (sums.get(name) ?? 0n) + BigInt(value));
@@ -231,7 +228,7 @@ export function heldSums(state: ModelState): Record<string, string> {
   return Object.fromEntries([...sums].flatMap(([name, sum]) => (sum === 0n ? [] : [[name, String(sum)]])));
 }
 
-/** Windows and allotment of a unit in which a call counts. */
+/** Windows and allotment of a unit that count a call. */
 export function rowsIn(limited: WindowUnit, fields: HoldFields): string[] {
   const { weekly, subscription, session5h } = fields.periods;
   const names = fields.windows.flatMap(({ type, unit }) => {

@@ -2,7 +2,7 @@ import type { AccountTerms, CallBounds, Endpoint, PricedVersion } from '@gateway
 import { leastCost, worstCase, type BoundFigures } from '@gateway/metering';
 import type { CatalogView } from '../../src/admit/catalog-view-rules.js';
 
-/** Account defaults of docs/behaviour.md#order-of-refusals, where billing has said nothing. */
+/** Defaults of docs/behaviour.md#order-of-refusals for an account without terms from billing. */
 export const NO_PLAN_DEFAULTS: AccountTerms = {
   plan: null,
   requestsPerMinute: 60,
@@ -13,14 +13,15 @@ export const NO_PLAN_DEFAULTS: AccountTerms = {
   subscription: null,
 };
 
-/** Largest amount of the wire: what stands for no limit. */
+/** The largest amount in messages, used as no limit. */
 export const NO_LIMIT = 9_000_000_000_000_000;
 
 type Terms = Omit<AccountTerms, 'next' | 'withoutPlan'>;
 
 /**
- * What holds at a time: a period is in force from its start to its end, whatever billing has said
- * of it yet, the following one from its own start; between and after them there is no plan.
+ * Returns the terms at a time. A period is in effect from its start to its end, regardless of later
+ * messages from billing. The next one begins at its own start. Between and after them there is no
+ * plan.
  */
 export function termsAt({ next, withoutPlan, ...current }: AccountTerms, now: number): Terms {
   const terms = next && now >= next.subscription.start ? next : current;
@@ -29,19 +30,19 @@ export function termsAt({ next, withoutPlan, ...current }: AccountTerms, now: nu
   return { ...NO_PLAN_DEFAULTS, ...(withoutPlan ?? { requestsPerMinute, concurrency }) };
 }
 
-/** The version whose time has come last; null when there is none, or it takes the price away. */
+/** Returns the version with the latest start. Null if there is none or it removes the price. */
 export function priceAt(catalog: CatalogView, model: string, now: number): PricedVersion | null {
   const prices = catalog.get(model)?.model.prices ?? [];
   const latest = prices.filter(({ effectiveFrom }) => effectiveFrom <= now).at(-1);
   return latest?.figures ? { version: latest.version, figures: latest.figures } : null;
 }
 
-/** Ids of the model's sources that serve an endpoint. */
+/** IDs of the model's sources that serve an endpoint. */
 export function sourcesOf(catalog: CatalogView, model: string, endpoint: Endpoint): readonly string[] {
   return catalog.get(model)?.enabledSources.get(endpoint) ?? [];
 }
 
-/** Most and least that a call can cost, by the library that is tested for it. */
+/** The highest and the lowest cost of a call, computed by the library, which has its own tests. */
 export function costsOf(bounds: CallBounds, size: BoundFigures, { figures }: PricedVersion) {
   const { tiers, perCall, ...base } = figures;
   const tokens = {

@@ -13,7 +13,7 @@ import type { ModelState } from './model-state.js';
 import { termsAt } from './model-terms.js';
 
 /**
- * What the usage endpoint is told: settled numbers of the state that decides, without holds
+ * The answer to the usage endpoint: the settled numbers that decisions use, without holds
  * (docs/behaviour.md#usage).
  */
 export function modelUsage(state: ModelState, key: KeyRecord, now: number) {
@@ -34,13 +34,13 @@ export function modelUsage(state: ModelState, key: KeyRecord, now: number) {
   };
 }
 
-/** Rows that the answer is read from, with the start of their periods. */
+/** Balances that the answer needs, with the start of their periods. */
 export function usageRows(state: ModelState, now: number): { name: string; start: number }[] {
   const windows = windowsOf(state, now).flatMap(({ row }) => row ?? []);
   return [...windows, ...allotmentsOf(state, now).map(({ row }) => row)];
 }
 
-/** Why the key may not read, or null. */
+/** Returns why the key may not read, or null. */
 export function usageRefusal(state: ModelState, key: KeyRecord, digest: string, now: number) {
   if (key.digest !== digest) return { row: REFUSAL.invalid_api_key, facts: {} };
   if (key.state !== 'active') return { row: REFUSAL.key_inactive, facts: { state: 'key_inactive' } };

@@ -7,12 +7,13 @@ import type { Sequence } from './steps.js';
 
 let sequencesPlayed = 0;
 
-/** How often which answer was given: a run that never meets a refusal says nothing about it. */
+/** Number of answers of each kind. A run without refusals would test nothing. */
 export const answersSeen = new Map<string, number>();
 
 /**
- * Plays one sequence in a bucket that nobody else uses meanwhile.
- * @throws Disagreement that says what happened until then
+ * Plays one sequence in a bucket that no other sequence uses at the same time.
+ *
+ * @throws Disagreement with the events until then
  */
 export async function perform(redis: FrozenRedis, bucket: number, { start, scene, steps }: Sequence): Promise<void> {
   sequencesPlayed += 1;

@@ -9,34 +9,37 @@ import type { Sequence } from './steps.js';
 
 /** Steps of one sequence. */
 export const STEPS = 50;
-/** Sequences that are played at once, each in a bucket of its own. */
+/** Concurrent sequences, each in its own bucket. */
 const LANES = 64;
-/** Buckets lie this far apart, so that the lanes spread over the servers of a cluster. */
+/** Distance between the buckets, so that the sequences spread over the servers of a cluster. */
 const BUCKETS_APART = 4;
 
 export interface Replay {
   readonly seed: number;
-  /** Where in the run of the seed to begin: what a failure prints. Undefined: the whole run. */
+  /**
+   * Start position within the run of the seed, as a failure prints it. Undefined: the whole run.
+   */
   readonly path: string | undefined;
-  /** The run begins no more sequences after this time. */
+  /** No further sequence begins after this time. */
   readonly limitMs: number;
 }
 
-/** From the environment what a failure printed, else a new seed. */
+/** Reads the values that a failure printed from the environment, or draws a new seed. */
 export function replayFrom(env: NodeJS.ProcessEnv): Replay {
   const limitMs = Number(env['GATEWAY_MODEL_MINUTES'] ?? Infinity) * 60_000;
   return { seed: testSeed(env), path: env['GATEWAY_MODEL_PATH'], limitMs };
 }
 
 /**
- * Plays random sequences to script and model. Returns how many: `total`, or those for which there
- * was time.
- * @throws Error with the shortest sequence found on which they disagree, and how to replay it
+ * Plays random sequences to the scripts and the model. Returns their number: `total`, or fewer if
+ * the time ran out.
+ *
+ * @throws Error with the shortest failing sequence and how to replay it
  */
 export async function playSequences(redis: FrozenRedis, total: number, replay: Replay): Promise<number> {
   const { seed, path, limitMs } = replay;
-  // Once one lane has found something, the others leave it the machine to look for the shortest
-  // sequence.
+  // After one lane has found a failure, the others stop, so that the search for the shortest
+  // sequence gets the processor.
   let finder: number | null = null;
   let played = 0;
   const endMs = performance.now() + limitMs;
@@ -62,7 +65,7 @@ export async function playSequences(redis: FrozenRedis, total: number, replay: R
 }
 
 function failureText(result: fc.RunDetails<[Sequence]>): string {
-  // The seed of the lane, which fast-check tells as a signed number.
+  // The seed of the lane. fast-check reports it as a signed number.
   const replay = `TEST_SEED=${result.seed >>> 0} GATEWAY_MODEL_PATH=${result.counterexamplePath}`;
   return `replay with ${replay}\n${result.numShrinks} shrinks\n${String(result.errorInstance)}`;
 }

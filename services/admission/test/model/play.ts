@@ -16,22 +16,22 @@ import type { Step, StepKind } from './steps.js';
 
 const AMOUNTS_PER_CENT = [100, 0, 40, 100, 130];
 const FIRST_CREDITS = [0, 30 * PRICE, 4 * PRICE, 200 * PRICE];
-/** Ways to begin: each first credit, without and with each plan. */
+/** Initial states: each initial credit, without a plan and with each plan. */
 export const SCENES = FIRST_CREDITS.length * (1 + PLANS_TOTAL);
 const CREDITS = [10 * PRICE, 3 * PRICE, 40 * PRICE, -4 * PRICE];
 const CAPS = [null, 9 * PRICE, 4 * PRICE];
-/** Of the edge's clock: the last two are too much. */
+/** Errors of the edge's clock. The last two are too large. */
 const SKEWS_MS = [0, 2_000, -2_000, -30_000, 30_000, -30_001, 30_001];
 const SPANS_MS = [1, 999, 2_000, 5_000, 10_000, 30_000, 60_000, 120_000, 3_600_000, 86_400_000];
 
 /**
  * Plays the steps of one sequence to the real admission and to the model, and compares them after
- * each.
+ * each step.
  */
 export class Play {
-  /** What happened, put into words only when somebody asks. */
+  /** Events so far. Their texts are built only on request. */
   readonly log: (() => string)[] = [];
-  /** What was said once, for duplicates and late arrivals. */
+  /** Snapshots that were published once, for duplicates and late arrivals. */
   readonly #reader = new StateReader();
   readonly #said: BalanceSnapshot[] = [];
   readonly #untold: (() => Promise<void>)[] = [];
@@ -47,7 +47,7 @@ export class Play {
     private readonly see: (answer: string) => void,
   ) {}
 
-  /** @param scene with which wallet and plan the account begins */
+  /** @param scene wallet and plan at the beginning */
   async begin(scene: number): Promise<void> {
     const { ledger, now } = this.stage;
     await this.stage.restore();
@@ -68,13 +68,13 @@ export class Play {
   }
 
   /**
-   * One minute after the last call no slot is taken and no hold is left; three where edges died
-   * (docs/protocol.md#i7).
+   * One minute after the last call no slot is taken and no hold is left; three minutes if edges
+   * died (docs/protocol.md#i7).
    */
   async end(): Promise<void> {
     const { stage } = this;
     this.#lastAdmitted = null;
-    // Half of what runs ends unheard, the rest dies with its edge.
+    // Half of the running calls end without a message to admission. The others die with their edge.
     for (const call of stage.running.filter((_call, index) => index % 2 === 0)) {
       this.#store(this.#endCall(call, 'ok', costOf(call)));
     }
@@ -97,7 +97,7 @@ export class Play {
     const { stage } = this;
     const choices = this.#choices;
     const last = choices.rarely(12, 3) ? this.#opened.pop() : undefined;
-    // What is too late is a fault, whatever had to be loaded.
+    // A late call gets a fault, regardless of loads.
     const opened = last && this.stage.model.isLoaded([last.digest]) ? last : undefined;
     const digest = opened?.digest ?? this.#digest();
     const refusal = choices.of(50, 2);
@@ -139,7 +139,7 @@ export class Play {
     await this.#batch(this.#choices.of(2, 0), EDGES[0], [{ open: true, body: { id, digests: [digest] } }], false);
   }
 
-  /** The same question again: of a call that runs, has ended, was refused or was never answered. */
+  /** Repeats an entry for a call that runs, has ended, was refused or was never answered. */
   async repeat(): Promise<void> {
     const opened = this.#choices.rarely(5, 1) ? this.#opened.at(-1) : undefined;
     if (opened) {
@@ -165,7 +165,7 @@ export class Play {
     else await this.#release(releaseOf(ended));
   }
 
-  /** A release that was lost, or one that was answered long ago, comes now. */
+  /** Delivers a release that was lost, or repeats one that was answered long ago. */
   async releaseAgain(): Promise<void> {
     const late = this.stage.unreleased.shift();
     if (this.#unsent.length > 0 && this.#choices.rarely(2, 1)) this.#store(this.#unsent.shift());
@@ -193,7 +193,7 @@ export class Play {
     }
   }
 
-  /** Something arrives late, or again. */
+  /** Delivers a message late or again. */
   async deliver(): Promise<void> {
     const at = this.#choices.of(Math.max(1, this.#untold.length), 0);
     const [untold] = this.#untold.splice(at, 1);
@@ -208,7 +208,7 @@ export class Play {
     if (stage.deadEdges.has(edge)) return;
     const all = stage.running.filter((call) => call.edge === edge);
     const calls = this.#choices.rarely(3, 1) ? all.slice(1) : all;
-    // A call that ended while its heartbeat was under way.
+    // A call that ended while its heartbeat was in flight.
     const ended = this.#choices.rarely(6, 1) ? stage.ended.filter((call) => call.edge === edge).slice(-1) : [];
     const heartbeat = stage.heartbeatOf(edge, [...calls, ...ended], []);
     await stage.replicas[this.#choices.of(2, 2)]?.heartbeat(heartbeat);
@@ -225,7 +225,7 @@ export class Play {
   async sweep(): Promise<void> {
     const { stage } = this;
     stage.expired.length = 0;
-    // What the script asks at the same time is asked before anything of it is recorded.
+    // The script builds all its queries before any of their results is recorded.
     const due = stage.model.sweep().filter((hold) => !stage.isNamed(hold));
     const expected = due.map(({ id }) => id);
     await stage.sweep();
@@ -236,7 +236,7 @@ export class Play {
     await this.#tell(this.stage.ledger.credit(CREDITS[this.#choices.of(CREDITS.length, 0)] ?? PRICE));
   }
 
-  /** A plan is changed within its period, renewed, begun or ended. */
+  /** Changes, renews, begins or ends a plan. */
   async terms(): Promise<void> {
     const { ledger, now } = this.stage;
     const known = ledger.terms.value.subscription;
@@ -247,7 +247,7 @@ export class Play {
     if (this.#choices.rarely(6, 3)) return this.#tell(ledger.changeTerms(NO_PLAN));
     if (moved > 0 && known) terms = { ...terms, subscription: known };
     if (this.#choices.rarely(2, 0)) {
-      // What follows begins at the end, a minute after it, or earlier.
+      // The next period begins at the end, a minute after it, or earlier.
       const start = (terms.subscription?.end ?? now) + ([0, 0, 60_000, -60_000][this.#choices.of(4, 0)] ?? 0);
       terms = renewing(terms, planTerms(this.#choices.of(5, 0), (this.#period += 1), start, this.#choices.of(4, 2)));
     }
@@ -302,7 +302,7 @@ export class Play {
     this.#noteTime();
   }
 
-  /** To the last millisecond of something, to its end, or just after. */
+  /** Moves the time to the last millisecond of a span, to its end, or just after it. */
   boundary(): void {
     const { now, model, directory } = this.stage;
     const { session, terms, holds } = model.state;
@@ -334,7 +334,7 @@ export class Play {
     this.#note(() => (dataToo ? 'everything' : 'the token'));
     if (this.#choices.rarely(3, 1)) await this.admit();
     await stage.restore();
-    // Billing catches up soon, mostly; until then nobody is admitted who is not loaded.
+    // Billing usually catches up soon. Until then, calls of an unloaded account get a fault.
     if (this.#choices.rarely(3, 2)) return;
     for (const event of [...stage.ledger.stream]) await this.#tell(stage.ledger.settle(event));
   }
@@ -347,11 +347,12 @@ export class Play {
     agree('taken back', answer && 'released' in answer, taken);
   }
 
-  /** Asks for the usage of an account that may not be loaded. */
+  /** Requests the usage of an account that may not be loaded. */
   async usage(): Promise<void> {
     const index = this.#choices.of(2, 0);
     const digest = this.#digest();
-    // The question alone may load: the model answers it by an opening that takes no place.
+    // The request alone may cause a load, which the model performs by an `open` entry that takes no
+    // place.
     await this.#agreeOnUsage(index, digest);
   }
 
@@ -399,8 +400,8 @@ export class Play {
       },
       (reply) => reply.answers.forEach((answer) => answers.set(answer.id, answer as BatchAnswer)),
     );
-    // Equal calls of one batch are decided in any order: those that found room came first, those of
-    // a full minute last.
+    // Equal calls of one batch are decided in any order. The model decides the admitted ones first
+    // and those of a full minute last.
     const turn = ({ body: { id } }: ModelEntry) => {
       const answer = answers.get(id);
       return answer?.kind !== 'refused' ? 0 : answer.row === REFUSAL.rate_limited ? 2 : 1;
@@ -455,7 +456,7 @@ export class Play {
     this.stage.ledger.stream.push({ id, rank: 2, hold, settled, amountNanoUsd, storedAt: this.stage.now });
   }
 
-  /** At once, later, or never. */
+  /** Publishes the snapshot now, later or never. */
   async #tell(snapshot: BalanceSnapshot): Promise<void> {
     if (this.#choices.rarely(4, 3)) this.#untold.push(() => this.#publishSnapshot(snapshot));
     else if (this.#choices.rarely(10, 3)) this.#said.push(snapshot);
@@ -478,7 +479,7 @@ export class Play {
     });
   }
 
-  /** What was said last is told now, mostly. */
+  /** Usually publishes the last delayed snapshot. */
   async #sayNow(): Promise<void> {
     if (!this.#choices.rarely(4, 3)) await this.#untold.pop()?.();
   }
@@ -494,7 +495,7 @@ export class Play {
     return sums;
   }
 
-  /** The usage endpoint, wherever asking it changes nothing. */
+  /** Checks the usage endpoint if the request changes nothing. */
   async #usageCheck(): Promise<void> {
     const { stage } = this;
     const { state } = stage.model;
@@ -536,7 +537,7 @@ export class Play {
   }
 }
 
-/** Providers bill what they did, whatever they were allowed to do. */
+/** Providers bill their actual use, even above the allowed amount. */
 function costOf({ hold }: EdgeCall): number {
   return Math.min(hold.worstNanoUsd, COST_MAX);
 }

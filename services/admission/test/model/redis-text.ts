@@ -9,14 +9,14 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-/** A reply was not all there yet. */
+/** The reply is incomplete. */
 const MORE = Symbol('more');
 
 /**
- * One connection that sends many commands in one write and reads their replies as text. A run of
- * the model sends some hundred thousand commands: a client that makes an object and a promise for
- * each of them would cost more than everything else. What is sent and stored in these tests has one
- * byte to a character.
+ * A connection that sends many commands in one write and reads the replies as text. A run of the
+ * model sends some hundred thousand commands, and a client that creates an object and a promise for
+ * each of them would be more expensive than everything else. All characters in these tests are
+ * single bytes.
  */
 export class TextConnection {
   readonly #socket: Socket;

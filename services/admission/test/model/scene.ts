@@ -3,11 +3,11 @@ import { buildCatalogView } from '../../src/admit/catalog-view-rules.js';
 import type { CatalogView } from '../../src/admit/catalog-view-rules.js';
 import { figures, model, source } from '../world.js';
 
-/** Nano-USD of one call of the model with a price per call. */
+/** Nano-USD of one call of the model with a fixed price per call. */
 export const PRICE = 1_000_000;
 const DAY_MS = 86_400_000;
 
-/** Where sequences begin: near the ends of minutes, weeks, months, a leap day and a year. */
+/** Start times of sequences: near the ends of minutes, weeks, months, a leap day and a year. */
 export const STARTS = [
   '2028-02-28T23:59:58.500Z',
   '2028-02-29T20:00:30.000Z',
@@ -17,7 +17,7 @@ export const STARTS = [
   '2026-11-18T12:30:00.000Z',
 ].map((text) => Date.parse(text));
 
-/** What calls name: mostly what can be served. */
+/** Models of the calls. Most of them can be served. */
 export const MODELS = [
   ...Array<string>(8).fill('acme/fixed'),
   ...Array<string>(6).fill('acme/tokens'),
@@ -38,8 +38,8 @@ const USUAL_BOUNDS: readonly CallBounds[] = [
 ];
 
 /**
- * Where tokens have a price these cost the largest amount, and an odd one: a double cannot hold the
- * sum of both.
+ * With token prices, these calls cost the largest amount and an odd one. A double cannot represent
+ * their sum.
  */
 const GIANT_BOUNDS: readonly CallBounds[] = [
   { promptBytes: 30, arrayElements: 0, attachments: 0, outputTokensMax: Number.MAX_SAFE_INTEGER },
@@ -48,13 +48,10 @@ const GIANT_BOUNDS: readonly CallBounds[] = [
 
 export const BOUNDS: readonly CallBounds[] = [...USUAL_BOUNDS, ...USUAL_BOUNDS, ...USUAL_BOUNDS, ...GIANT_BOUNDS];
 
-/** What a call costs when it has ended, at most: above what any usual one is held for. */
+/** Maximum cost of an ended call. It is above the hold of any usual call. */
 export const COST_MAX = 12 * PRICE;
 
-/**
- * When the dated model costs how much a call; before the first it has no price, from the last on
- * again none.
- */
+/** Prices of the dated model by time. Before the first and from the last on it has no price. */
 export const DATED_PRICES = [
   { version: 'd1', after: -DAY_MS, perCall: 2 * PRICE },
   { version: 'd2', after: 61_000, perCall: 5 * PRICE },
@@ -63,7 +60,7 @@ export const DATED_PRICES = [
 
 const catalogs = new Map<number, CatalogView>();
 
-/** The catalog of sequences that begin at `start`. */
+/** Returns the catalog of sequences that begin at `start`. */
 export function catalogFrom(start: number): CatalogView {
   const known = catalogs.get(start);
   if (known) return known;
@@ -92,7 +89,7 @@ export function catalogFrom(start: number): CatalogView {
   return view;
 }
 
-/** Terms with those that follow when their period has ended. */
+/** Combines terms with those of the next period. */
 export function renewing(terms: AccountTerms, next: AccountTerms): AccountTerms {
   const { plan, subscription, ...rest } = next;
   if (!plan || !subscription) throw new RangeError('what follows is a plan');
@@ -111,7 +108,7 @@ const window = (type: Window['type'], unit: Window['unit'], limit: number): Wind
   label: type,
 });
 
-/** Small limits, so that a few calls reach them. */
+/** Small limits, so that few calls reach them. */
 const PLANS: readonly Limits[] = [
   {
     requestsPerMinute: 12,
@@ -165,7 +162,9 @@ export const NO_PLAN: AccountTerms = {
   subscription: null,
 };
 
-/** @param period number of the subscription's period: a plan that changes within one keeps it */
+/**
+ * @param period number of the subscription's period; a plan that changes within a period keeps it
+ */
 export function planTerms(plan: number, period: number, start: number, length: number): AccountTerms {
   const limits = PLANS[plan % PLANS.length];
   if (!limits) throw new RangeError('there are plans');

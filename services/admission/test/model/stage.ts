@@ -22,7 +22,7 @@ import { NO_PLAN, catalogFrom } from './scene.js';
 export interface EdgeCall {
   readonly id: string;
   readonly hold: HoldFields;
-  /** Epoch under which it is held, as far as the edge was told. */
+  /** Epoch of its hold, as last reported to the edge. */
   tag: string;
   readonly edge: string;
 }
@@ -35,10 +35,7 @@ export interface EndedCall extends EdgeCall {
 export const EDGES = ['edge1', 'edge2'] as const;
 const REPLICAS = 2;
 
-/**
- * One account with everything around it: two replicas on one bucket of Redis, and the model beside
- * them.
- */
+/** One account with its environment: two replicas on one bucket of Redis, and the model. */
 export class Stage {
   readonly clock: FrozenClock;
   readonly limitStore: FrozenLimitStore;
@@ -49,7 +46,7 @@ export class Stage {
   readonly catalog;
   readonly running: EdgeCall[] = [];
   readonly ended: EndedCall[] = [];
-  /** Ends whose release was not delivered. */
+  /** Ended calls whose release was not delivered. */
   readonly unreleased: EndedCall[] = [];
   readonly kept = new Map<string, KeptHeartbeat>();
   readonly deadEdges = new Set<string>();
@@ -87,7 +84,7 @@ export class Stage {
     this.model.now = now;
   }
 
-  /** A UUIDv7 that the same sequence makes again. */
+  /** Creates a UUIDv7 that is the same when the sequence is replayed. */
   newId(time: number): string {
     this.#ids += 1;
     const ms = time.toString(16).padStart(12, '0');
@@ -95,7 +92,7 @@ export class Stage {
     return `${ms.slice(0, 8)}-${ms.slice(8)}-7000-8000-${tail}`;
   }
 
-  /** What an edge says now; the stream keeps it. */
+  /** Builds an edge's heartbeat and stores it in the stream. */
   heartbeatOf(edge: string, calls: readonly EdgeCall[], tokens: Heartbeat['tokens']): Heartbeat {
     this.#heartbeats += 1;
     const heartbeat: Heartbeat = {
@@ -113,8 +110,9 @@ export class Stage {
   }
 
   /**
-   * Makes the bucket usable again after a loss, which a reading notices. A sweep would notice it as
-   * well, and clear what is due if another replica has opened the bucket meanwhile.
+   * Makes the bucket usable again after a loss, which a read notices. A sweep would notice the loss
+   * too, but would also process due entries if another replica has opened the bucket in the
+   * meantime.
    */
   async restore(): Promise<void> {
     await this.replicas[this.now % REPLICAS]?.held({ account: this.account }).catch(() => undefined);
@@ -130,14 +128,14 @@ export class Stage {
     }
   }
 
-  /** Whether a stored heartbeat that is younger than the expiry names the call. */
+  /** Whether a stored heartbeat younger than the expiry names the call. */
   isNamed({ id, edge }: ModelHold): boolean {
     const kept = edge === null ? undefined : this.kept.get(edge);
     if (kept === undefined || kept.storedAtMs <= this.now - EXPIRY_MS) return false;
     return kept.heartbeat.calls.some((call) => call.id === id);
   }
 
-  /** What the sweep of all buckets does with this one, and all that it asks for. */
+  /** Runs the part of a sweep that concerns this bucket, and all of its queries. */
   async sweep(): Promise<void> {
     const [reply] = await this.limitStore.run([sweepCall(bucketKeys(this.bucket), this.model.now, ASKED_AGAIN_MAX)]);
     if (!reply || reply instanceof AdmissionFault) throw reply ?? new Error('no reply');
@@ -195,7 +193,7 @@ export class Stage {
     };
   }
 
-  /** Live edges answer at once with what they run. */
+  /** Live edges answer at once with their running calls. */
   #report(tokens: Heartbeat['tokens']): void {
     this.reportedEpoch = tokens[0]?.token ?? null;
     for (const edge of EDGES) {
@@ -220,7 +218,7 @@ function answer<T>(down: boolean, value: T): T {
   return value;
 }
 
-/** The first account of a name that lies in the bucket. */
+/** Returns the first account with this name prefix in the bucket. */
 function accountIn(bucket: number, name: number): string {
   for (let attempt = 0; ; attempt += 1) {
     const account = `m${name}-${attempt}`;

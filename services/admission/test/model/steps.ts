@@ -1,9 +1,6 @@
 import fc from 'fast-check';
 
-/**
- * What can happen in one step, with how often it does. The first means nothing: shrinking ends
- * there.
- */
+/** Kinds of steps with their weights. The first one has no effect, so shrinking ends there. */
 export const STEP_WEIGHTS = {
   pause: 1,
   admit: 31,
@@ -29,10 +26,7 @@ export const STEP_WEIGHTS = {
 } as const;
 export type StepKind = keyof typeof STEP_WEIGHTS;
 
-/**
- * One step: what happens, and numbers by which it chooses. Each choice that means less has the
- * lower number.
- */
+/** One step: its kind, and numbers for its choices. The lower a number, the smaller the effect. */
 export interface Step {
   readonly kind: StepKind;
   readonly choices: readonly number[];
@@ -46,7 +40,7 @@ const step: fc.Arbitrary<Step> = fc
   .tuple(fc.nat(KINDS.length - 1), fc.tuple(...Array.from({ length: CHOICES }, () => fc.noBias(fc.nat(CHOICE_MAX)))))
   .map(([kind, choices]) => ({ kind: KINDS[kind] ?? 'pause', choices }));
 
-/** A sequence: where in time and with what it begins, and its steps. */
+/** A sequence: its start time, its initial state and its steps. */
 export interface Sequence {
   readonly start: number;
   readonly scene: number;
@@ -61,7 +55,7 @@ export function sequences(starts: number, scenes: number, length: number): fc.Ar
   });
 }
 
-/** Draws choices from a step's numbers, one digit after the other. */
+/** Draws choices from a step's numbers, digit by digit. */
 export class Choices {
   readonly #left: number[];
 
@@ -69,14 +63,14 @@ export class Choices {
     this.#left = [...numbers];
   }
 
-  /** 0 to `options` - 1. `source`: which number it is drawn from. */
+  /** Returns 0 to `options` - 1. `source` selects the number to draw from. */
   of(options: number, source: number): number {
     const left = this.#left[source] ?? 0;
     this.#left[source] = Math.floor(left / options);
     return left % options;
   }
 
-  /** True once in `in` times. */
+  /** True once in `once` times. */
   rarely(once: number, source: number): boolean {
     return this.of(once, source) === once - 1;
   }

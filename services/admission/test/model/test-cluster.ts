@@ -21,7 +21,7 @@ export interface TestCluster {
   stop(): Promise<void>;
 }
 
-/** Three servers in cluster mode on loopback, a third of the slots each. */
+/** Starts three servers in cluster mode on loopback, each with a third of the slots. */
 export async function startTestCluster(): Promise<TestCluster> {
   const directory = temporaryDirectory('cluster');
   const program = await findProgram();
@@ -38,7 +38,7 @@ export async function startTestCluster(): Promise<TestCluster> {
   try {
     for (let node = 0; node < NODES; node += 1) {
       const port = await freePort();
-      // Not the default, 10,000 above: there are the ports of outgoing connections.
+      // The default, 10,000 higher, is in the range of outgoing ports.
       const busPort = await freePort();
       const home = join(directory.path, String(node));
       mkdirSync(home);
@@ -67,10 +67,7 @@ async function isWhole(redis: Redis): Promise<boolean> {
   return facts.includes('cluster_state:ok') && facts.includes(`cluster_known_nodes:${NODES}`);
 }
 
-/**
- * The program of the servers that tests use, and what it needs of the environment: asked of one
- * that runs.
- */
+/** Finds the server program of the tests and its environment by inspecting a running server. */
 async function findProgram(): Promise<Program> {
   // A shared one does not tell its process.
   const server = await startTestRedis({ own: true });
@@ -86,14 +83,14 @@ async function findProgram(): Promise<Program> {
   }
 }
 
-/** Where the running server finds its libraries, when it was told. */
+/** Returns the library path of the running server, if it has one. */
 function librariesOf(pid: number | null): Record<string, string> {
   try {
     const variables = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
     const libraries = variables.find((variable) => variable.startsWith(LIBRARIES));
     return libraries ? { [LIBRARIES.slice(0, -1)]: libraries.slice(LIBRARIES.length) } : {};
   } catch {
-    // Another system: its servers were not fetched, and need no libraries of their own.
+    // On another system the servers were not downloaded and need no separate libraries.
     return {};
   }
 }

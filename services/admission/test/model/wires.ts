@@ -2,7 +2,7 @@ import { Cluster } from 'ioredis';
 import type { Command, Result, Wire } from './frozen-limit-store.js';
 import { TextConnection } from './redis-text.js';
 
-/** One server, one connection, one write for all that is sent together. */
+/** One server with one connection. Sends concurrent commands in one write. */
 export class OneServer implements Wire {
   #connection: TextConnection | null = null;
 
@@ -37,8 +37,8 @@ export class OneServer implements Wire {
 }
 
 /**
- * A cluster: each command goes to the server that has its slot, and is refused when its keys have
- * more than one.
+ * A cluster. Each command is sent to the server with its slot, and fails if its keys have several
+ * slots.
  */
 export class ClusterServers implements Wire {
   readonly #cluster: Cluster;
@@ -79,7 +79,7 @@ export class ClusterServers implements Wire {
     return keys.flat();
   }
 
-  /** How many scripts each server has run. */
+  /** Returns the number of script runs per server. */
   async scriptsRun(): Promise<number[]> {
     const facts = await Promise.all(this.#cluster.nodes('master').map((node) => node.info('commandstats')));
     return facts.map((text) => Number(/^cmdstat_evalsha:calls=(\d+)/m.exec(text)?.[1] ?? 0));
