@@ -34,7 +34,7 @@ export async function measureKept(accounts) {
     const { user, system } = process.cpuUsage(before[1]);
     const redis = (await store.redisCpuMicros()) - before[0];
     const { facts } = told.findLast(({ text }) => text.startsWith('kept accounts'));
-    if (facts.confirmed < accounts) throw new Error(`not all were confirmed: ${JSON.stringify(facts)}`);
+    if (facts.confirmed < accounts) throw new Error(`not all accounts were confirmed: ${JSON.stringify(facts)}`);
     await store.flush();
     const called = Math.min(accounts, CALLED_MAX);
     return {
@@ -91,20 +91,20 @@ export function renderKept(figures) {
   const grouped = (value) => Math.round(value).toLocaleString('en-US');
   return `# After a loss of the limit store
 
-Written by \`npm run bench:admission -- --kept N\`. Redis, one replica and whoever plays the owners on one machine; the owners answer
-at once, so that this is what Redis and admission take. Accounts are of a plan, with one key and five balances.
+Written by \`npm run bench:admission -- --kept N\`. Redis, one replica and the simulated owners run on one machine. The owners answer
+at once, so the times are those of Redis and admission. Accounts are on a plan and have one key and five balances.
 
 | | |
 | --- | ---: |
-| accounts that the file of Redis kept, all confirmed | ${grouped(accounts)} |
-| seconds from the opening of the buckets | ${seconds.toFixed(1)} |
-| accounts a second | ${grouped(accounts / seconds)} |
-| µs of Redis an account, all that it did meanwhile | ${redisMicros.toFixed(0)} |
-| µs of admission an account | ${admissionMicros.toFixed(0)} |
-| ms of a decision before: median, 99 % | ${quiet.median.toFixed(1)}, ${quiet.slow.toFixed(1)} |
-| ms of a decision meanwhile (${meanwhile.calls} calls): median, 99 % | ${meanwhile.median.toFixed(1)}, ${meanwhile.slow.toFixed(1)} |
-| accounts that were loaded by their first call, after a flush | ${grouped(called)} |
-| accounts a second | ${grouped(called / calledSeconds)} |
+| accounts in the Redis file, all confirmed | ${grouped(accounts)} |
+| seconds after the buckets opened | ${seconds.toFixed(1)} |
+| accounts per second | ${grouped(accounts / seconds)} |
+| µs of Redis per account, with all other work at that time | ${redisMicros.toFixed(0)} |
+| µs of admission per account | ${admissionMicros.toFixed(0)} |
+| ms per decision before: median, 99th percentile | ${quiet.median.toFixed(1)}, ${quiet.slow.toFixed(1)} |
+| ms per decision during the confirmation (${meanwhile.calls} calls): median, 99th percentile | ${meanwhile.median.toFixed(1)}, ${meanwhile.slow.toFixed(1)} |
+| accounts loaded by their first call, after a flush | ${grouped(called)} |
+| accounts per second | ${grouped(called / calledSeconds)} |
 
 - aim: 100,000 accounts within 10 s; measured: ${((seconds * 100_000) / accounts).toFixed(1)} s
 - machine: ${cpus()[0].model}, ${cpus().length} cores, Node ${process.versions.node}; load average before: ${loadBefore.toFixed(1)}

@@ -34,37 +34,37 @@ export function renderFigures({ trips, kinds, accounts, fewAccounts, calls, load
   ]);
   const worstBytes = Math.max(...kinds.map(({ memory }) => memory.account));
   const worstScale = Math.max(...kinds.flatMap(({ scale: { few, many } }) => [many.redis / few.redis]));
-  return `# What a decision costs
+  return `# Cost of a decision
 
-Written by \`npm run bench:admission\`. Redis without a file, on the same machine as everything else. A call is
-admitted, released with its cost, and closed by billing's standing: three scripts. Accounts have one key; those of a plan have a
-window of each type in USD.
+Written by \`npm run bench:admission\`. Redis runs without a file, on the same machine as all other processes.
+Each call takes three scripts: it is admitted, released with its cost, and closed by billing's snapshot. Accounts have one key.
+Accounts on a plan have a window of each type in USD.
 
-## Round trips of one warm decision
+## Round trips of one decision with cached records
 
-Messages that NATS had from its clients and to them, scripts that Redis ran, and how often it read from its clients, for each message
-of an edge. What NATS has beyond 2.00 and Redis beyond 1.00 are the counting itself and the process's own watch over its stores.
+Messages that NATS received from and sent to its clients, scripts that Redis ran, and its reads from clients, per message
+of an edge. Values above 2.00 for NATS and 1.00 for Redis come from the measurement and from the process's polls of its stores.
 
 ${table([['calls in a message', 'to NATS', 'from NATS', 'scripts', 'reads of Redis'], ...tripRows])}
 
 ## Memory
 
-Bytes of used_memory: of an account that is loaded, with its key and route, among ${grouped(accounts)}; what it has more after its first call
-(its counters, the mark of the ended call, the minute); and of one open call of ${grouped(openCalls)}, each the only one of its account.
+Bytes of used_memory, with ${grouped(accounts)} accounts: a loaded account with its key and key reference; the increase after its first call
+(its counters, the tombstone of the ended call, the minute); and one of ${grouped(openCalls)} open calls, each in its own account.
 
 ${table([['accounts', 'loaded', 'called', 'open call'], ...memoryRows])}
 
-- aim: at most ${grouped(BYTES_AIM)} bytes a loaded account; measured: ${grouped(Math.round(worstBytes))}
+- aim: at most ${grouped(BYTES_AIM)} bytes per loaded account; measured: ${grouped(Math.round(worstBytes))}
 
-## Processor time of a call
+## Processor time per call
 
-µs, the lower quartile of short rounds.
+Microseconds: the lower quartile of short rounds.
 
 ${table([['', 'Redis', 'admission'], ...sizeRows])}
 
-## ${grouped(accounts)} accounts against ${grouped(fewAccounts)}
+## ${grouped(accounts)} accounts compared with ${grouped(fewAccounts)}
 
-Messages of ${batch} calls of 1,000 accounts, ${grouped(calls)} calls each, in turn.
+Messages with ${batch} calls of 1,000 accounts, ${grouped(calls)} calls for each store, in alternating rounds.
 
 ${table([['accounts', `Redis, ${grouped(fewAccounts)}`, `Redis, ${grouped(accounts)}`, 'ratio', `admission, ${grouped(fewAccounts)}`, `admission, ${grouped(accounts)}`, 'ratio'], ...scaleRows])}
 

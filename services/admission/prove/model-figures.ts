@@ -18,10 +18,10 @@ export function writeModelFigures({ sequences, steps, seed, ms, answers }: Model
   if (sequences < SEQUENCES_REPORTED) return;
   const text = `# Proof of the decision
 
-\`npm run prove:model\`: random sequences of ${steps} steps played to the scripts, on a Redis of their own, and to a
-model that keeps no counters. Compared after each step: answers with their numbers, holds, slots, held sums, settled rows, the
-open session, and what the usage endpoint says. \`TEST_SEED\` plays a run again;
-\`GATEWAY_MODEL_MINUTES\` ends one before it has played 100,000 sequences.
+\`npm run prove:model\`: plays random sequences of ${steps} steps to the scripts, on a separate Redis, and to a
+model without counters. After each step it compares answers with their numbers, holds, slots, held sums, settled balances, the
+open session, and the result of the usage endpoint. \`TEST_SEED\` repeats a run.
+\`GATEWAY_MODEL_MINUTES\` ends a run before it has played 100,000 sequences.
 
 ${table([
   ['', ''],
@@ -32,7 +32,7 @@ ${table([
   ['time', `${(ms / 1_000).toFixed(0)} s`],
 ])}
 
-Refusals stand by their rank; admitted and repeated calls by who pays.
+Refusals are listed by rank; admitted and repeated calls by payer.
 
 ${table([['answer', 'times'], ...[...answers].sort(byName).map(([name, times]): [string, string] => [name, times.toLocaleString('en')])])}
 `;
