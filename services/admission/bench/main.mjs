@@ -15,8 +15,7 @@ import { renderFigures } from './report.mjs';
 const MANY_ACCOUNTS = 1_000_000;
 const FEW_ACCOUNTS = 1_000;
 /**
- * The number of called accounts is the same with few and many accounts, so the caches have the same
- * size.
+ * The number of called accounts is constant, so the caches have the same size with many accounts.
  */
 const CALLED_ACCOUNTS = 1_000;
 const CALLS = 40_000;
@@ -98,10 +97,7 @@ async function measureKind(withPlan) {
   }
 }
 
-/**
- * Bytes of a loaded account, of an account with a past call, and of a call: open, ended, and just
- * settled.
- */
+/** Bytes of a loaded account, of a called account, and of a call: open, ended, and just settled. */
 async function measureMemory(limitStore, withPlan) {
   const before = await limitStore.memoryBytes();
   await fillLimitStore(limitStore, 0, accounts, withPlan);

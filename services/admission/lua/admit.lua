@@ -71,8 +71,7 @@ end
 loaded_at = tonumber(loaded_at)
 slots = tonumber(slots or 0)
 
--- A retry of the same ID: reads its hold, and whether the ID has a place in a minute without a
--- hold.
+-- A retry of the same ID: reads its hold, and whether the ID is counted in a minute without a hold.
 local counted_field = 'm:' .. id
 local known, is_noted = unpack(redis.call('HMGET', hold_key, id, counted_field))
 if known and mode ~= 'count' then
@@ -162,8 +161,7 @@ if mode == 'admit' then
   end
 end
 
--- The list of refusals. Ranks that follow from the catalog, the key's record or the request are
--- arguments.
+-- The list of refusals. Ranks from the catalog, the key's record or the request are arguments.
 local took_minute = false
 -- Stores the ID of a call without a hold until the ID expires, so that a retry takes no second
 -- place in a minute. There are at most as many such IDs as calls that fit into the minutes.
@@ -222,8 +220,7 @@ if slots >= tonumber(concurrency) then
   return refused(REFUSAL.concurrency_limit, int(slots))
 end
 
--- In requests, running calls count like ended calls. In USD, the cost of unsettled ended calls
--- counts.
+-- In requests, running calls count. In USD, the cost of unsettled ended calls counts.
 local used_up = nil
 for _, window in ipairs(windows) do
   if window.used + window.running >= window.limit and (not used_up or window.resets > used_up.resets) then

@@ -128,13 +128,11 @@ if terms_version ~= '' then
   local is_newer = newer('tv', terms_version)
   local is_same = terms_version == versions['tv']
   put_record(texts_prefix .. text_id, is_newer, is_same, terms_text)
-  -- Another release may write the same terms in another form, and the text of the earlier form may
-  -- have expired.
+  -- Another release may write the same terms in another form, and its text may have expired.
   if is_newer or (loading and is_same and text_id ~= versions['tt']) then
     put('tv', terms_version)
     put('tt', text_id)
-    -- The periods are stored in separate fields, because a field of an account is at most 64 bytes
-    -- long.
+    -- The periods are in separate fields, because a field of an account is at most 64 bytes long.
     local period, next_period = string.match(periods, '^([^|]*)|?(.*)$')
     put('tp', period)
     put('tn', next_period)
@@ -173,8 +171,7 @@ for at = members_at, records_at - 1, RECORD.size do
     put(field, versions[field])
   end
 end
--- A key's field: the suffix of the epoch under which the key was loaded ('-': not loaded), and its
--- version.
+-- A key's field: the epoch suffix of the key's load ('-': not loaded), and its version.
 for at = records_at, closed_at - 1, RECORD.size do
   local key, record, version = ARGV[at + RECORD.name], ARGV[at + RECORD.content], ARGV[at + RECORD.version]
   local field = 'k:' .. key

@@ -10,8 +10,7 @@
 -- Lua can pass on only a few thousand values at once, so an account's calls are processed in parts.
 local PART = 500
 
--- Processes a part of an account's calls, which begin after `at`. Returns whether it extended any
--- hold.
+-- Processes calls of an account, which begin after `at`. Returns whether it extended any hold.
 local function beat_part(beat, args, at, calls, account, account_key, hold_key, suspended)
   local ids, call_epochs = {}, {}
   for index = 1, calls do

@@ -74,8 +74,7 @@ export class Admission {
   }
 
   /**
-   * Called when a Redis server comes into use. Its data may be lost, so all buckets are checked
-   * now.
+   * Called when a Redis server comes into use. Its data may be lost, so all buckets are checked.
    */
   redisInUse(): void {
     this.#sweeper.soon();
@@ -111,8 +110,7 @@ export class Admission {
 
   /**
    * Receives epochs that another replica has set or an edge quotes, and the latest run that the
-   * edge knows. If they show that the connected limit store is superseded, its connection is
-   * closed.
+   * edge knows. If they supersede the connected limit store, its connection is closed.
    */
   hearEpochs(epochs: BucketEpochs, run?: RedisRun): void {
     this.ports.limitStore.hear(

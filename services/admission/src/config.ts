@@ -5,10 +5,7 @@ import type { ServiceConfig } from '@gateway/service-kit';
 const CLOCK_OFFSET_MAX_MS = 400 * 86_400_000;
 /** Minimum heartbeats per lease, so that one lost or late heartbeat does not end a lease. */
 const HEARTBEATS_PER_LEASE_MIN = 3;
-/**
- * A gap of this many sweep pauses counts as silence (docs/protocol.md#r9). A lease has to be
- * longer.
- */
+/** A gap of this many sweep pauses is a silence (docs/protocol.md#r9). A lease has to be longer. */
 const SWEEPS_PER_LEASE_MIN = 3;
 
 export const ADMISSION_FIELDS = {

@@ -21,10 +21,7 @@ import type { RunOfRedis } from './limit-store/epoch-rules.js';
 import type { HeartbeatMark, KeptHeartbeat } from './heartbeats/last-heartbeats-rules.js';
 import type { ScriptCall, ScriptReply } from './limit-store/script-rules.js';
 
-/**
- * The reason why a call could not be decided. It is reported to the edge as a fault, never as a
- * refusal.
- */
+/** The reason why a call could not be decided. The edge receives it as a fault, not a refusal. */
 export class AdmissionFault extends Error {
   override readonly name = 'AdmissionFault';
   /** A decision was started and its reply never arrived, so the call may have a hold. */
@@ -64,9 +61,7 @@ export interface LimitStore {
   /**
    * One step over the accounts of all buckets, loaded or not. It scans about a thousand keys. An
    * account may occur twice.
-   *
-   * @param cursor `0` at first, then the cursor from the previous step; a returned `0` ends the
-   * scan
+   * @param cursor `0` at first, then the cursor from the previous step; `0` is returned at the end
    */
   accounts(cursor: string): Promise<AccountsStep>;
   /**
@@ -140,10 +135,7 @@ export interface Journal {
 
 /** Receivers of one-way notifications. */
 export interface Listeners {
-  /**
-   * Reports the last use of keys, in Redis time. Returns false if the bus is away and nothing was
-   * sent.
-   */
+  /** Reports the last use of keys, in Redis time. Returns false if it is not sent (no bus). */
   keysUsed(uses: readonly { key: string; at: number }[]): boolean;
   /**
    * Reports the calls that were refused in the minute that starts at this Redis time. Returns false
@@ -188,8 +180,7 @@ export interface Durations {
   readonly expiryMs: number;
   readonly sweepMs: number;
   /**
-   * Maximum time for the decision on a batch entry; 1.8 s when absent, because the edge gives up
-   * after 2 s.
+   * Maximum time for the decision on a batch entry; default 1.8 s, as the edge gives up after 2 s.
    */
   readonly decideMs?: number;
 }

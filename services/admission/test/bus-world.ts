@@ -48,7 +48,6 @@ export type PlayBilling = (billing: Bus, events: UsageEvent[]) => void;
 
 /**
  * Starts Redis and NATS with the users of all services, and owners that answer on the bus.
- *
  * @param playBilling replaces the default, which answers like `owners` and only collects the events
  */
 export async function makeBusWorld(

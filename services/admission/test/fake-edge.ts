@@ -69,8 +69,7 @@ export class FakeEdge {
   }
 
   /**
-   * Simulates a killed process: nothing more is sent or received. Its last heartbeat contains its
-   * calls.
+   * Simulates a killed process, which sends and receives nothing. Its last heartbeat has its calls.
    */
   kill(): void {
     this.#dead = true;

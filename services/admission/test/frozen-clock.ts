@@ -19,10 +19,7 @@ export function scriptsWithoutServerTime(): ReturnType<typeof loadScripts> {
   return Object.fromEntries(scripts) as ReturnType<typeof loadScripts>;
 }
 
-/**
- * The clock of a process whose Redis time is frozen, and the error of its estimate until the next
- * reply.
- */
+/** The clock of a process with a frozen Redis time, and the error of its estimate of that time. */
 export class FrozenClock extends RedisClock {
   #errorMs = 0;
 

@@ -32,10 +32,7 @@ export const AUTHOR = {
   origin: { client: '192.0.2.1', agent: 'tests', requestId: 'req_test' },
 } as const;
 
-/**
- * Nano-USD per call of the test models. A price per call without token prices keeps amounts
- * readable.
- */
+/** Nano-USD per call of the test models. Without token prices, amounts are easy to read. */
 export const PRICE = 1_000_000;
 
 export const NO_PLAN: AccountTerms = {
@@ -239,10 +236,7 @@ async function startReplica(world: World, name: string, clock: RedisClock, optio
   };
 }
 
-/**
- * Tests start sweeps explicitly. The time between two sweeps never counts as silence, even on a
- * slow machine.
- */
+/** Tests start sweeps explicitly. The time between two sweeps never counts as silence. */
 const SWEEP_MS = 600_000;
 
 /** Answers like accounts and billing. */
@@ -450,10 +444,7 @@ export async function admit(replica: Pick<Replica, 'admission'>, entry: AdmitEnt
 
 export type Admitted = Extract<BatchAnswer, { kind: 'admitted' }> & { hold: HoldFields };
 
-/**
- * Sends an entry until it is decided, like an edge. An ID is decided once, however often it is
- * sent.
- */
+/** Sends an entry until it is decided, like an edge. Repeating an ID decides it only once. */
 export function decide(
   replica: Pick<Replica, 'admission'>,
   entry: AdmitEntry,

@@ -1,5 +1,4 @@
--- Amounts in nano-USD, at most AMOUNT_MAX, which a double represents exactly (AMOUNT_NANO_USD_MAX
--- of metering).
+-- Amounts in nano-USD, at most AMOUNT_MAX, which a double holds exactly (as in metering).
 local AMOUNT_MAX = 9000000000000000
 -- From this value on, doubles skip integers.
 local EXACT_END = 9007199254740992

@@ -26,10 +26,7 @@ export type Batch = ReceivedOf<typeof admissionBatch>;
  */
 export const ENTRIES_IN_FLIGHT_MAX = 4_096;
 
-/**
- * An entry whose key reference, records and price are cached, so that the batch's one pipeline can
- * decide it.
- */
+/** An entry with cached key reference, records and price, which the batch's pipeline can decide. */
 interface WarmEntry {
   readonly entry: Entry;
   readonly keyReference: KeyReference;

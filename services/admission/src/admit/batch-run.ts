@@ -134,10 +134,7 @@ function inParts(answers: readonly BatchAnswer[]): BatchAnswer[][] {
   return parts;
 }
 
-/**
- * Upper bound of an answer's size in a message. It is computed without serializing, because this
- * runs for each answer.
- */
+/** Upper bound of an answer's size in a message. Cheaper than serializing each answer. */
 function bytesAtMost(answer: BatchAnswer): number {
   if (answer.kind === 'refused') return FIXED_BYTES + (answer.facts.allowedModels?.length ?? 0) * MODEL_BYTES;
   if (answer.kind !== 'admitted') return FIXED_BYTES;

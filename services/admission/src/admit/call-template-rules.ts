@@ -7,8 +7,7 @@ import { storeTemplate } from '../limit-store/hold-template-rules.js';
 import type { RunningTerms, Validity } from '../limit-store/terms-rules.js';
 
 /**
- * Values that all billed calls of one key share while model, endpoint, price version and periods
- * stay the same.
+ * Values that billed calls of one key share while model, endpoint, price and periods are the same.
  */
 export interface CallTemplate {
   readonly month: MonthSpan;
@@ -38,10 +37,7 @@ export interface CallTemplateInput {
   readonly now: number;
 }
 
-/**
- * Maximum templates for one account's terms. A key that uses more models rebuilds some of them now
- * and then.
- */
+/** Maximum templates per account's terms. A key with more models rebuilds some of them at times. */
 const CALL_TEMPLATES_MAX = 256;
 const callTemplates = new WeakMap<RunningTerms, CachedCallTemplates>();
 

@@ -74,8 +74,7 @@ export function modelFacts(
 }
 
 /**
- * Returns a price version that is in effect or not yet removed, for the stored answer of a repeated
- * ID.
+ * Returns a price version that is in effect or not yet removed, for the answer to a repeated ID.
  */
 export function priceOfVersion(view: CatalogView, modelName: string, version: string): PricedVersion | null {
   const dated = view.get(modelName)?.model.prices.find((candidate) => candidate.version === version);
@@ -100,10 +99,7 @@ function priceAt(model: CatalogModel, now: number): { price: PricedVersion | nul
   return { price, from, until: FOR_EVER };
 }
 
-/**
- * Returns the kind of model that an endpoint serves. Endpoints of a source for another kind are
- * ignored.
- */
+/** Returns the kind of model that an endpoint serves. A source's other endpoints are ignored. */
 function kindOf(endpoint: Endpoint): CatalogModel['kind'] {
   return endpoint === '/v1/embeddings' ? 'embedding' : 'chat';
 }

@@ -10,10 +10,7 @@ import { AdmissionFault, runScript } from '../ports.js';
 import type { BatchRun } from './batch-run.js';
 import { type Entry, answerOf, prepareEntry, targetOf } from './entry.js';
 
-/**
- * Each attempt loads something that was missing. More attempts than there are things to load
- * indicate a fault.
- */
+/** Each attempt loads something that was missing. More attempts than that indicate a fault. */
 const ATTEMPTS_MAX = 8;
 
 /** The part of a batch run that an entry needs when it is decided alone. */
@@ -22,7 +19,6 @@ export type EntryRun = Pick<BatchRun, 'expired' | 'beginScript'>;
 /**
  * Decides one entry and loads missing records. Checks the deadline before each step, so that
  * nothing is decided after the entry was answered.
- *
  * @throws AdmissionFault
  */
 export async function decideEntry(decider: Decider, entry: Entry, batchRun: EntryRun): Promise<BatchAnswer> {
@@ -38,8 +34,7 @@ export async function decideEntry(decider: Decider, entry: Entry, batchRun: Entr
     if (batchRun.expired()) break;
     const span = batchRun.beginScript(entry);
     const { outcome, prepared } = await decide(decider, entry, keyReference, notBefore).finally(() => span?.end());
-    // Time never goes back within an account, so the time from one script also bounds the next
-    // attempts.
+    // Time never goes back within an account, so the next attempts use this time or a later one.
     if (outcome.kind === 'clock') notBefore = outcome.now;
     if (outcome.kind === 'refused' && outcome.row === REFUSAL.invalid_api_key && fresh && !renewed) {
       // The owner has just returned this digest, but the limit store has a different one: the key

@@ -21,7 +21,6 @@ const FIRST_LEASE_MS = 10_000;
 /**
  * @param notBefore Redis time in ms that a script has returned for this account; the script does
  * not decide at an earlier time
- *
  * @throws AdmissionFault `catalog_error` while there is no catalog
  */
 export function prepareEntry(ports: Ports, entry: Entry, known: CachedAccount, notBefore = 0): PreparedCall {
@@ -44,10 +43,7 @@ export function targetOf(ports: Ports, entry: Entry, keyReference: KeyReference)
   };
 }
 
-/**
- * Returns the answer for an outcome, or null when something is missing and the decision must be
- * repeated.
- */
+/** Returns the answer for an outcome, or null when the decision must be repeated after a load. */
 export function answerOf(
   ports: Ports,
   entry: Entry,

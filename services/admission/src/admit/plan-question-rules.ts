@@ -3,10 +3,7 @@ import { WEEK_MS, allotmentRow, monthlyWindowRow, weekStart, weeklyWindowRow } f
 import type { WindowType, WindowUnit } from '@gateway/metering';
 import type { RunningTerms, Validity } from '../limit-store/terms-rules.js';
 
-/**
- * A window or allotment whose balance name is known before the script runs. Times in ms, the limit
- * in its unit.
- */
+/** A window or allotment with a balance name known before the script runs. Times in ms. */
 export interface RowLimit {
   readonly type: WindowType;
   readonly unit: WindowUnit;

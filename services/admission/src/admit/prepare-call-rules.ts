@@ -64,10 +64,7 @@ export interface PreparedCall {
   readonly requestsPerMinute: number;
   /** The refusal that follows from the key's record; 0: no refusal. */
   readonly keyRank: 0 | KeyRank;
-  /**
-   * The lowest rank after `rate_limited` that follows from the request and the catalog; 0: none
-   * applies.
-   */
+  /** The lowest rank after `rate_limited` from the request and the catalog; 0: none applies. */
   readonly factRank: 0 | RefusalRank;
   readonly facts: RefusalFacts;
   /** Null when one of the ranks above refuses the call, and for an `open` entry. */
@@ -78,10 +75,7 @@ export interface PreparedCall {
 export interface FundedCall {
   /** Null for unbilled endpoints, where `tier_permission_denied` is the last rank. */
   readonly billed: BilledCall | null;
-  /**
-   * `plan`: the plan includes the model. `wallet`: the plan does not include it. `none`: no plan is
-   * in effect.
-   */
+  /** `plan`: the plan includes the model. `wallet`: it does not. `none`: no plan is in effect. */
   readonly funding: 'plan' | 'wallet' | 'none';
   readonly model: string;
   readonly sources: readonly string[];

@@ -18,10 +18,7 @@ export interface PendingRelease {
 export type BlindRelease = Extract<ReleaseEntry, { blind: true }>;
 export type NoticeLoss = (bucket: number) => void;
 
-/**
- * Returns the IDs of all processed releases, with or without an effect. The edge must repeat the
- * others.
- */
+/** Returns the IDs of all processed releases. The edge must repeat the others. */
 export async function applyReleases(
   ports: Ports,
   cache: RecordCache,
@@ -38,10 +35,7 @@ export async function applyReleases(
   return released;
 }
 
-/**
- * Builds the scripts of releases, and lists the blind releases whose account this process does not
- * know.
- */
+/** Builds the scripts of releases, and lists blind releases of accounts that are not cached. */
 export function prepareReleases(
   releases: readonly ReleaseEntry[],
   cache: RecordCache,

@@ -15,7 +15,6 @@ export interface KnownRelease {
 
 /**
  * Builds the script of a release, for a hold that probably exists.
- *
  * @param idTime epoch ms inside the id
  */
 export function releaseCall(keys: BucketKeys, release: KnownRelease, idTime: number): ScriptCall {
@@ -23,8 +22,7 @@ export function releaseCall(keys: BucketKeys, release: KnownRelease, idTime: num
 }
 
 /**
- * Builds the same script with everything that creates the hold again, for a script that requested
- * it.
+ * Builds the same script with all data to create the hold again, for a script that requested it.
  */
 export function creatingReleaseCall(keys: BucketKeys, release: KnownRelease, idTime: number): ScriptCall {
   const { hold } = release;
@@ -33,10 +31,7 @@ export function creatingReleaseCall(keys: BucketKeys, release: KnownRelease, idT
   return callOf(keys, hold.account, [...endOf(release, idTime), ...made]);
 }
 
-/**
- * Builds the script that voids an admission whose answer never arrived. Only the ID and the account
- * are known.
- */
+/** Builds the script that voids an admission without an answer, from only its ID and account. */
 export function blindReleaseCall(keys: BucketKeys, account: string, id: string, idTime: number): ScriptCall {
   return callOf(keys, account, inOrder('RELEASE', { account, id, idTime, outcome: 'void', amount: 0, tag: '' }));
 }

@@ -16,8 +16,7 @@ export interface StoreFacts {
 
 /**
  * Returns why nothing is admitted, or null (docs/protocol.md#r14 and docs/protocol.md#r15). A store
- * that was not read does not stop admission: the edges stop by themselves when they cannot store
- * their events.
+ * without a reading does not stop admission: the edges stop if they cannot store their events.
  */
 export function backPressureReasonOf({ redis, usage }: StoreFacts, now: number): string | null {
   if (redis && redis.maxBytes > 0 && redis.usedBytes > redis.maxBytes * MEMORY_SHARE_MAX) return 'redis is almost full';

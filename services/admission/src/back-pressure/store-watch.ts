@@ -13,9 +13,8 @@ export interface StoreWatch extends BackPressure {
 }
 
 /**
- * Polls the memory of Redis and the stream of usage events each second. The two polls are
- * independent, so that one without a response does not delay the other. A failed poll keeps the
- * last values.
+ * Polls the memory of Redis and the stream of usage events each second. The polls are independent,
+ * so that one without a response does not delay the other. A failed poll keeps the last values.
  */
 export function watchStores(
   limitStore: Pick<RedisLimitStore, 'memory'>,

@@ -15,10 +15,7 @@ const DAY_MS = 86_400_000;
 /** Each edge, kind and part has one message; 500 calls are about 300 KB. */
 const HEARTBEATS_BYTES_MAX = 512 * MEBIBYTE;
 const HEARTBEATS_AGE_MAX_MS = 7 * DAY_MS;
-/**
- * Short heartbeats are read first: a full one that is stored in the meantime lists all calls that
- * they name.
- */
+/** Short heartbeats are read first: a full one that is stored later lists all calls they name. */
 const KINDS = [edgeShortHeartbeat, edgeHeartbeat] as const;
 const STREAM = edgeHeartbeat.stream;
 /** Index of the edge's name in the subject of a heartbeat. */
@@ -33,8 +30,7 @@ export function tellLeaving(bus: Bus, replica: string): void {
 }
 
 /**
- * The bus counts as available when the stream of heartbeats responds, because the client notices a
- * lost connection late.
+ * The bus is available if the stream responds, because the client notices a lost connection late.
  */
 export function otherReplicas(bus: Bus): OtherReplicas {
   return {
@@ -79,10 +75,7 @@ export function busEdges(bus: Bus, log: Log): Edges {
   };
 }
 
-/**
- * Creates the stream of heartbeats, which admission owns. It keeps the last message of each edge
- * and part.
- */
+/** Creates the stream of heartbeats. It keeps the last message of each edge and part. */
 export function ensureHeartbeatStream(bus: Bus, replicas: number): Promise<void> {
   return bus.ensureStream({
     stream: STREAM,

@@ -59,7 +59,6 @@ type BatchBody = BodyOf<typeof admissionBatch>;
 
 /**
  * Sends a batch and waits until each of its entries and releases was answered.
- *
  * @param replica the replica that answers; null: any. Calls expire soon at all replicas except
  * `one`
  */

@@ -39,7 +39,6 @@ interface Kept {
  * lost, as far as Redis still has them (docs/protocol.md#r17). Each record is read from Redis
  * before it is read from its owner. The owner writes before it notifies admission, so an older
  * version there means a lost change. A member is compared by using one of the member's keys.
- *
  * @throws Error when Redis or accounts does not respond
  */
 export async function* newerRecords(stores: Stores): AsyncGenerator<NewerRecord, void> {

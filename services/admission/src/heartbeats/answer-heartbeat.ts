@@ -6,9 +6,8 @@ import type { Heartbeat, Ports } from '../ports.js';
 import { holdCalls } from './hold-calls.js';
 
 /**
- * Processes one heartbeat: extends the holds of running calls, applies releases that were not
- * acknowledged, and replies with the current epochs of the calls' buckets and with the calls to
- * end.
+ * Processes one heartbeat: extends the holds of running calls, applies unacknowledged releases, and
+ * replies with the current epochs of the calls' buckets and with the calls to end.
  */
 export async function answerHeartbeat(
   ports: Ports,

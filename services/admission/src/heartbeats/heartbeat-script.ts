@@ -55,10 +55,7 @@ export function readHeartbeatReply(reply: ScriptReply): HeartbeatOutcome {
   };
 }
 
-/**
- * Builds the script that creates the hold of a lost call again.
- * @param restoring only while the bucket is restoring
- */
+/** Builds the script that creates a lost hold again. @param restoring only in a restoring bucket */
 export function createCall(
   keys: BucketKeys,
   edge: string,

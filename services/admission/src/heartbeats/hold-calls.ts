@@ -21,7 +21,6 @@ export interface HeldCalls {
 /**
  * Extends the holds of running calls and creates the holds that were lost with an earlier limit
  * store (docs/protocol.md#r5).
- *
  * @param restoring a call whose lease lapsed takes its slot again (docs/protocol.md#r12); nothing
  * is done in a bucket that is already open
  */

@@ -33,10 +33,7 @@ export interface LastHeartbeat {
   readonly storedAtMs: number;
   /** Stream position of its newest part. */
   readonly sequence: number;
-  /**
-   * Whether the stream has all parts of its newest heartbeat, and the full data of all calls that
-   * the heartbeat names.
-   */
+  /** Whether the stream has all parts of its newest heartbeat and all data of the named calls. */
   readonly complete: boolean;
   /** Whether the edge has stopped for good. */
   readonly stopped: boolean;
@@ -47,9 +44,8 @@ export interface LastHeartbeat {
 }
 
 /**
- * Returns the last heartbeat of each edge: a full one, or a short one combined with the full data
- * of the calls that it names. While some parts are missing, the parts of older heartbeats count
- * too.
+ * Returns the last heartbeat of each edge: a full one, or a short one with the full data of its
+ * calls. While some parts are missing, the parts of older heartbeats count too.
  */
 export function lastHeartbeats(kept: readonly KeptHeartbeat[]): LastHeartbeat[] {
   return Array.from(
@@ -93,7 +89,6 @@ export function silenceClock(heartbeats: Iterable<StoredAt>, wallMs: number): nu
 
 /**
  * Whether an edge may run calls under an epoch that it has not quoted (docs/protocol.md#r12).
- *
  * @param nowMs from {@link silenceClock}
  */
 export function isLive({ storedAtMs }: StoredAt, nowMs: number): boolean {
@@ -102,7 +97,6 @@ export function isLive({ storedAtMs }: StoredAt, nowMs: number): boolean {
 
 /**
  * Whether an edge has been silent long enough for its calls to have expired (docs/protocol.md#r12).
- *
  * @param nowMs from {@link silenceClock}
  */
 export function isGone({ storedAtMs }: StoredAt, nowMs: number, expiryMs: number): boolean {
@@ -138,10 +132,7 @@ interface NewestParts {
   readonly n: number;
   readonly parts: readonly KeptHeartbeat['heartbeat'][];
   readonly isComplete: boolean;
-  /**
-   * The parts of this heartbeat and, while some of them are missing, also those of the previous
-   * one.
-   */
+  /** Its parts and, while some of them are missing, also those of the previous heartbeat. */
   readonly counted: readonly KeptHeartbeat['heartbeat'][];
 }
 
@@ -159,10 +150,7 @@ function newestParts(kept: readonly KeptHeartbeat[]): NewestParts {
   };
 }
 
-/**
- * Returns the calls of these parts, each once. The newest part decides, and the full data may come
- * from any part.
- */
+/** Returns the calls of these parts, each once, by the newest part and with full data from any. */
 function joinCalls(
   parts: readonly KeptHeartbeat['heartbeat'][],
   kept: readonly KeptHeartbeat[],

@@ -6,10 +6,7 @@ const RUNS_MAX = 16;
 
 /** A run of Redis in the messages between replicas. */
 export interface RunOfRedis extends RedisRun {
-  /**
-   * Whether the replica uses the run. Otherwise its connection leads there, and it requests reports
-   * of a later run.
-   */
+  /** Whether the replica uses the run. If not, it is only connected and requests a later run. */
   readonly isUsed: boolean;
 }
 
@@ -27,7 +24,6 @@ export class EpochHistory {
 
   /**
    * A server is connected, possibly the same one as before.
-   *
    * @param epochs of all its buckets, because any of them may be the newest
    */
   begin(runId: string, epochs: readonly string[]): void {
@@ -36,10 +32,7 @@ export class EpochHistory {
     for (const epoch of epochs) this.observe(epoch);
   }
 
-  /**
-   * Records an epoch that the connected server returned or that an edge or replica quotes. An empty
-   * text is ignored.
-   */
+  /** Records an epoch that the connected server, an edge or a replica reports; empty: ignored. */
   observe(epoch: string): void {
     this.#observe(runOf(epoch), setAtOf(epoch));
   }

@@ -38,10 +38,7 @@ export function isHoldId(field: string): boolean {
   return field[1] !== ':';
 }
 
-/**
- * Parses a hold that the scripts wrote (`lua/shared/holds.lua`).
- * @throws RangeError for any other text
- */
+/** Parses a hold from the scripts (`lua/shared/holds.lua`). @throws RangeError for other texts */
 export function readHold(text: string): StoredHold {
   const parts = text.split(' ');
   const state = STATES[parts[0] ?? ''];

@@ -43,20 +43,14 @@ export function readTemplate(text: string): HoldTemplate {
   return JSON.parse(text.split('\n')[LINES_BEFORE_JSON] ?? '') as HoldTemplate;
 }
 
-/**
- * Builds the template of a hold that was sent with its call. A release does not contain the
- * endpoint.
- */
+/** Builds the template of a hold that was sent with its call. A release contains no endpoint. */
 export function templateOfHold(hold: HoldFields, endpoint: Endpoint | null): HoldTemplate {
   const { month, weekly, subscription } = hold.periods;
   const { key, member, model, priceVersion, windows, allotment } = hold;
   return { key, member, model, priceVersion, month, weekly, subscription, windows, allotment, endpoint };
 }
 
-/**
- * The session's name among the balances of a template. The script that opens the session completes
- * it.
- */
+/** The session's name among the balances of a template. The script that opens it adds the start. */
 const SESSION = 'session';
 
 /**
@@ -78,10 +72,7 @@ function rowsIn(limited: WindowUnit, template: HoldTemplate): string[] {
   return [...rows];
 }
 
-/**
- * Makes the text of equal templates equal, regardless of the order in which a sender wrote the
- * fields.
- */
+/** Makes the text of equal templates equal, in whatever order a sender wrote the fields. */
 function orderedTemplate(template: HoldTemplate): HoldTemplate {
   const { key, member, model, priceVersion, month, weekly, allotment, endpoint } = template;
   const subscription = template.subscription && {

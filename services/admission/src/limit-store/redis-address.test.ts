@@ -11,7 +11,6 @@ afterEach(async () => {
 
 /**
  * Answers every query with the address of the primary.
- *
  * @param primaryPort null: accepts connections and never answers
  */
 async function startSentinel(primaryPort: string | null): Promise<string> {

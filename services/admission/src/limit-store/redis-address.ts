@@ -37,8 +37,7 @@ export interface RedisAddress {
   readonly moves: boolean;
   /**
    * Returns why this place must not be used, or null. More than half of all Sentinels must name it
-   * as the primary. Fewer Sentinels name a replaced primary that does not know yet that it was
-   * replaced.
+   * as the primary. Fewer name a replaced primary that does not know of its replacement.
    */
   problem(place: Place): Promise<string | null>;
   close(): void;

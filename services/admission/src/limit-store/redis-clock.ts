@@ -37,7 +37,6 @@ export class RedisClock implements StoreClock {
 
   /**
    * @param redisNow time of a reply in ms, which is never later than the server's present time
-   *
    * @param offsetMs the offset in the request; the test clock may have changed since
    */
   observe(redisNow: number, offsetMs: number): void {

@@ -15,20 +15,14 @@ import type { RedisClock } from './redis-clock.js';
 import { ScriptBatcher, type ScriptResult, loadScripts } from './redis-scripts.js';
 
 const CONNECT_TIMEOUT_MS = 2_000;
-/**
- * The connection to a server without responses is closed after this time. Callers have received
- * their faults before.
- */
+/** A connection without responses is closed after this time. Callers got their faults before. */
 export const SILENCE_MAX_MS = 5_000;
 /**
  * Calls fail with 500 until the server is reachable again, so reconnection attempts are frequent.
  */
 const RECONNECT_FIRST_MS = 50;
 const RECONNECT_MAX_MS = 200;
-/**
- * A server that is loading its file is queried again after this time, regardless of the time that
- * it estimates.
- */
+/** Pause before a server that is loading its file is queried again, whatever time it estimates. */
 const LOADING_RETRY_MS = 100;
 /** Interval of the check with the Sentinels that the server is still the primary. */
 const CONFIRM_MS = 1_000;
@@ -136,10 +130,7 @@ export class RedisLimitStore implements LimitStore {
     this.#runs.setOthers(others);
   }
 
-  /**
-   * Called when the bus is available: reports the used run to the other replicas, which reply if
-   * they use a later one.
-   */
+  /** Called when the bus is available: reports the used run, and gets later runs in reply. */
   sayRun(): void {
     this.#runs.say();
   }
@@ -202,8 +193,7 @@ export class RedisLimitStore implements LimitStore {
   }
 
   /**
-   * Later than every epoch that this process knows, even if the clocks of other replicas are ahead
-   * of its own.
+   * Later than all epochs that this process knows, even if the clocks of other replicas are ahead.
    */
   newEpoch(): string {
     return this.#epochFor(this.#handshaken());

@@ -32,9 +32,7 @@ export class ScriptBatcher {
 
   /**
    * Returns one result for each call, in the same order.
-   *
    * @param runId of the server, as read in the handshake
-   *
    * @param offsetMs of the test clock; 0 in production
    */
   async run(calls: readonly ScriptCall[], runId: string, offsetMs: number): Promise<readonly ScriptResult[]> {
@@ -94,7 +92,6 @@ const PLACE = /^ {2}(\w+) = (\d+),$/gm;
 /**
  * Loads all scripts. Each `-- uses:` line is replaced by the shared parts that it names, and each
  * `REFUSAL.<code>` and each argument position by its number, so that Redis needs no table look-ups.
- *
  * @throws RangeError for a name that is in no table
  */
 export function loadScripts(): Readonly<Record<ScriptName, Script>> {

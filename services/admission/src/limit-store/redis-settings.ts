@@ -1,6 +1,5 @@
 /**
  * Returns why admission cannot use a Redis server and what to do about it, or null.
- *
  * @param facts the reply of `INFO`
  */
 export function redisProblem(facts: string): string | null {
@@ -23,7 +22,6 @@ export function redisProblem(facts: string): string | null {
 /**
  * Returns why admission cannot use a server that may evict keys, or null: an eviction would delete
  * held amounts and holds.
- *
  * @param facts the reply of `INFO` or `INFO memory`
  */
 export function evictionProblem(facts: string): string | null {

@@ -14,10 +14,7 @@ const EPOCH_AT = 2;
 
 /** Interval of reports to an edge that knows only an earlier run. A report reaches all edges. */
 const SAY_MS = 1_000;
-/**
- * Interval of reports to a replica that is connected to an earlier run. That replica reports its
- * run with each handshake.
- */
+/** Interval of reports to a replica with an earlier run, which reports at each handshake. */
 const ANSWER_MS = 200;
 
 /** The other replicas of admission, reached over the bus. */
@@ -48,9 +45,7 @@ export class RunAgreement {
 
   /**
    * A server is connected.
-   *
    * @param epochs of all its buckets
-   *
    * @returns whether it may be used: no later run is known
    */
   connected(runId: string, epochs: readonly string[]): boolean {
@@ -89,7 +84,6 @@ export class RunAgreement {
 
   /**
    * Processes a script reply of the connected server.
-   *
    * @returns whether the used server is superseded and its connection must be closed
    */
   answered(script: ScriptName, reply: ScriptReply): boolean {
@@ -104,9 +98,7 @@ export class RunAgreement {
   /**
    * Processes epochs that the connected server returns or that edges and other replicas quote.
    * Reports the used run to an edge that knows only an earlier run.
-   *
    * @param run the latest run that the edge knows
-   *
    * @returns whether the used server is superseded and its connection must be closed
    */
   hear(epochs: readonly string[], run?: RedisRun): boolean {
@@ -121,7 +113,6 @@ export class RunAgreement {
   /**
    * Processes the report of another replica about the run that it uses or is connected to. Replies
    * if a later run is in use here.
-   *
    * @returns whether the used server is superseded and its connection must be closed
    */
   hearRun(run: RunOfRedis): boolean {
@@ -167,10 +158,8 @@ export class SupersededRun {
 
   /**
    * Called after the other replicas were queried, because the connection leads to this run.
-   *
    * @param isHeard the bus has responded since, so a replica with another run could have reported
    * it
-   *
    * @returns whether the run may be used
    */
   mayBeUsed(runId: string, now: number, isHeard: boolean): boolean {

@@ -18,20 +18,14 @@ export const SCRIPT_NAMES = [
 ] as const;
 export type ScriptName = (typeof SCRIPT_NAMES)[number];
 
-/**
- * One run of a script. The limit store inserts the run ID and the clock offset before the
- * arguments.
- */
+/** One run of a script. The limit store inserts run ID and clock offset before the arguments. */
 export interface ScriptCall {
   readonly script: ScriptName;
   readonly keys: readonly string[];
   readonly args: readonly (string | number)[];
 }
 
-/**
- * Each script returns a list of texts: its state or outcome, Redis time in ms, then the values of
- * the outcome.
- */
+/** Each script returns a list of texts: state or outcome, Redis time in ms, then further values. */
 export type ScriptReply = readonly string[];
 
 /** Returns the Redis time of a reply in milliseconds. */
@@ -83,10 +77,7 @@ export const POSITIONS = {
     'session',
     'windows',
   ],
-  /**
-   * Fields of an account, read in one command. Two more follow for each window and for the
-   * allotment.
-   */
+  /** Fields of an account, read at once. Two more follow for each window and for the allotment. */
   ADMIT_FIELD: [
     'loadedUnder',
     'loadedAt',
@@ -110,10 +101,7 @@ export const POSITIONS = {
   RELEASE: ['account', 'id', 'idTime', 'outcome', 'amount', 'tag'],
   /** Follows `RELEASE` when a lost hold may be created. */
   RELEASE_HOLD: ['admitted', 'worst', 'planMax', 'walletMax', 'session', 'shape', 'shapeText'],
-  /**
-   * Followed by balances, members and keys, each as a `RECORD`, and closed IDs, in the given
-   * numbers.
-   */
+  /** Followed by balances, members and keys, each as a `RECORD`, and closed IDs. */
   APPLY: [
     'account',
     'ledgerEpoch',
@@ -197,10 +185,7 @@ export function argumentOf<T extends PositionTable>(
   return args[(POSITIONS[table] as readonly string[]).indexOf(name)];
 }
 
-/**
- * Tables without the arguments of `RUN` in front. Some of them occur several times in a script's
- * arguments.
- */
+/** Tables that do not begin after the arguments of `RUN`. Some occur several times in a script. */
 const RELATIVE: ReadonlySet<string> = new Set([
   'KEY',
   'RUN',
@@ -214,10 +199,7 @@ const RELATIVE: ReadonlySet<string> = new Set([
   'HEARTBEAT_CALL',
 ]);
 
-/**
- * Returns the text of `lua/generated/positions.lua`. Lua counts from 1; `size` is the last
- * position.
- */
+/** Returns the text of `lua/generated/positions.lua`. Lua counts from 1; `size` is the last one. */
 export function positionsInLua(): string {
   const tables = Object.entries(POSITIONS).map(([table, names]) => {
     const before = RELATIVE.has(table) ? 0 : POSITIONS.RUN.length;

@@ -12,10 +12,7 @@ export interface StoredTerms {
   /** Identifies the shared text by its content. */
   readonly id: string;
   readonly text: string;
-  /**
-   * The running period and, after a `|`, the next known one: ID, start and end in ms. Empty without
-   * a period.
-   */
+  /** The running period and, after a `|`, the next known one: ID, start and end in ms, or empty. */
   readonly period: string;
 }
 
@@ -34,7 +31,6 @@ export function storeTerms(terms: AccountTerms): StoredTerms {
 
 /**
  * Parses the result of {@link storeTerms}. An empty text means that billing has no terms.
- *
  * @throws SyntaxError for any other text
  */
 export function readStoredTerms(text: string, periods: string): AccountTerms {
@@ -68,9 +64,8 @@ type KeyFacts = [
 const USUAL: readonly unknown[] = [undefined, undefined, undefined, 'api', 'active', null, null, null];
 
 /**
- * Shortens a key's record: without its own ID and without the values that most keys have. A key
- * that is permanently revoked is stored without its models, because the list may be long and is not
- * needed.
+ * Shortens a key's record: without its own ID and without the values that most keys have. A revoked
+ * key is stored without its models, because the list may be long and is not needed.
  */
 export function storeKey(record: KeyRecord): string {
   const { member, kind, digest, state, expiresAt, capNanoUsd, allowedModels, version } = record;
@@ -102,8 +97,7 @@ export function keptRecords(
   const records: KeptRecords = { account, version, keys: [], members: [] };
   for (const [field, text] of fields) {
     const id = field.slice(2);
-    // In a key's field the epoch suffix comes before the version; in a member's field the cap comes
-    // after it.
+    // A key's field has the epoch suffix before the version. A member's field has the cap after it.
     if (field.startsWith('k:')) records.keys.push({ id, version: Number(text.split(' ')[1]) });
     else if (field.startsWith('m:')) records.members.push({ id, version: Number(text.split(' ')[0]) });
   }

@@ -11,10 +11,7 @@ const TERMS_WITHOUT_PLAN: AccountTerms = {
   subscription: null,
 };
 
-/**
- * Parses terms in the form of the limit store. Empty: billing has none. Returns a new object for
- * each account.
- */
+/** Parses stored terms into a new object for each account. Empty: billing has none. */
 export function readTerms(text: string): AccountTerms {
   return text === '' ? { ...TERMS_WITHOUT_PLAN } : (JSON.parse(text) as AccountTerms);
 }
@@ -30,10 +27,7 @@ export interface Validity {
   readonly until: number;
 }
 
-/**
- * The terms at one time. `subscription` is the running period; it is null exactly when no plan is
- * in effect.
- */
+/** The terms at one time. `subscription` is the running period, or null if no plan is in effect. */
 export type RunningTerms = Omit<AccountTerms, 'next' | 'withoutPlan'>;
 
 /** The terms that apply within [from, until). */
@@ -48,7 +42,6 @@ const spansOfTerms = new WeakMap<AccountTerms, readonly TermsSpan[]>();
  * to its end by Redis time, regardless of later messages from billing. The next period begins at
  * its own start, even if the previous one would still run. Between periods no plan is in effect.
  * The same terms return the same objects.
- *
  * @param now Redis time in ms.
  * @throws RangeError for NaN
  */

@@ -8,10 +8,7 @@ export const EPOCH_KEYS: readonly string[] = Array.from(
   (_unused, bucket) => bucketKeys(bucket).token,
 );
 
-/**
- * Builds the script that gives a bucket the epoch and the state `restoring`, if the bucket has no
- * epoch of this run.
- */
+/** Builds the script that starts a restore under the epoch, if the bucket has none of this run. */
 export function restoreCall(bucket: number, token: string): ScriptCall {
   return callOf(bucket, { action: 'restore', token });
 }
@@ -23,9 +20,7 @@ export function openCall(bucket: number, token: string): ScriptCall {
 
 /**
  * Builds the script that gives all buckets the epoch and the state `restoring`.
- *
- * @param staleBefore epoch ms; if an epoch of this run was set at this time or later, all stay
- * unchanged
+ * @param staleBefore epoch ms; nothing changes if an epoch of this run was set then or later
  */
 export function replaceCall(token: string, staleBefore: number): ScriptCall {
   return { script: 'replace', keys: EPOCH_KEYS, args: inOrder('REPLACE', { token, staleBefore }) };

@@ -10,10 +10,7 @@ import { AdmissionFault, type LimitStore, type Ports } from '../ports.js';
 export interface AccountDump {
   readonly loadedUnder: string | null;
   readonly slots: number;
-  /**
-   * Held sums by balance name; `session:<start>` counts the holds of a session. Rounded if a number
-   * is not exact.
-   */
+  /** Held sums by balance name, rounded if inexact; `session:<start>` counts a session's holds. */
   readonly held: Readonly<Record<string, number>>;
   /** Settled balances. Null: never written. */
   readonly rows: Readonly<Record<string, { readonly value: number | null; readonly version: number }>>;
@@ -61,7 +58,6 @@ export async function readAccount(limitStore: LimitStore, account: string): Prom
 
 /**
  * Returns the slots and the nano-USD of the wallet that an account's running calls hold.
- *
  * @throws AdmissionFault while its bucket is not open, because its calls may be incomplete
  */
 export async function readHeld(

@@ -50,8 +50,7 @@ function keysOf(keys: BucketKeys, account: string, key: string): string[] {
 }
 
 /**
- * Returns the number of calls with a slot and the nano-USD of the wallet that they hold. Null
- * unless the bucket is open.
+ * Returns the calls with a slot and the nano-USD that they hold. Null unless the bucket is open.
  */
 export function readHeldReply(reply: ScriptReply): { slots: number; walletNanoUsd: number } | null {
   if (reply[0] !== 'open') return null;

@@ -50,7 +50,6 @@ const ATTEMPTS_MAX = 8;
 /**
  * Returns the state that the next call with these digests would be decided with, including the
  * balances that `rowsOf` names.
- *
  * @param code of the fault when the state is not available; a failed key look-up gives
  * `lookup_failed`
  */

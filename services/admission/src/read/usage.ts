@@ -87,10 +87,7 @@ function usedIn(state: ReadState, window: Window): number {
   return state.rows.get(row) ?? 0;
 }
 
-/**
- * Returns the balance of the running period and the period's start. No balance while no session is
- * open.
- */
+/** Returns the balance and the start of the running period. No balance without an open session. */
 function periodOf(state: ReadState, { type, unit }: Window): { row: string | null; start: number } {
   switch (type) {
     case 'session_5h': {

@@ -45,7 +45,6 @@ export class AccountLoader {
   /**
    * Resolves when the load was written or was void. A void load makes the decision repeat, which
    * then requests the missing parts again. Returns the keys that their owner does not know.
-   *
    * @throws AdmissionFault `lookup_failed` (accounts) or `admission_error` (billing, Redis)
    */
   load(keyReference: KeyReference, request: LoadRequest): Promise<ReadonlySet<string>> {

@@ -3,17 +3,13 @@ import { AdmissionFault, runScript } from '../ports.js';
 import type { Decider } from './load-account.js';
 import type { KeyReference } from './record-cache.js';
 
-/**
- * Each attempt loads something that was missing. More attempts than there are things to load
- * indicate a fault.
- */
+/** Each attempt loads something that was missing. More attempts than that indicate a fault. */
 const ATTEMPTS_MAX = 8;
 
 /**
  * Reads the records of a key and its account into this process, and loads them into the limit store
  * if they are missing there. Returns false if the owner knows no such key. Concurrent callers for
  * the same key share one look-up.
- *
  * @throws AdmissionFault
  */
 export function populateAccount(decider: Decider, keyReference: KeyReference): Promise<boolean> {

@@ -60,8 +60,7 @@ export class RecordCache {
 
   keepAccount(keyReference: KeyReference, key: KeyRecord, terms: AccountTerms, termsVersion: string): void {
     this.#keys.set(keyReference.key, key);
-    // Keeps the object while the version stays the same, because computed values are cached with
-    // it.
+    // Keeps the object for the same version, because computed values are cached with it.
     if (this.#terms.get(keyReference.account)?.version !== termsVersion) {
       this.#terms.set(keyReference.account, { terms, version: termsVersion });
     }

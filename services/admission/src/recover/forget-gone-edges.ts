@@ -49,8 +49,7 @@ export class GoneEdges {
   }
 
   /**
-   * Deletes the heartbeats when the ledger knows all calls. Otherwise the next check queries it
-   * again.
+   * Deletes the heartbeats when the ledger knows all calls. Otherwise the next check tries again.
    */
   async #settle(edge: string, sequence: number): Promise<void> {
     const { edges } = this.ports;

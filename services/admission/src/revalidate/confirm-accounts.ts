@@ -16,16 +16,10 @@ const SCRIPTS_MAX = 4;
  * script always fit.
  */
 const QUESTION_BYTES_MAX = 600_000;
-/**
- * Bytes per account in a request, and per name with its version, in addition to the texts
- * themselves.
- */
+/** Bytes per account in a request, and per name with its version, in addition to the texts. */
 const FRAME_BYTES = 30;
 
-/**
- * Results for a group of accounts. Accounts in none of these counts were not kept or are loaded
- * again.
- */
+/** Results for a group of accounts. Accounts in no count were not kept or are loaded again. */
 export interface Confirmed {
   confirmed: number;
   /** An owner or the limit store reported a difference. */
@@ -39,7 +33,6 @@ export interface Confirmed {
 /**
  * Confirms those of the accounts that were kept and whose data are the same at both owners
  * (docs/protocol.md#r12). Repeatable: a confirmed account counts as loaded.
- *
  * @throws Error when Redis or an owner does not respond
  */
 export async function confirmAccounts(
@@ -94,10 +87,7 @@ async function keptGroups(
   });
 }
 
-/**
- * Returns replies in the order of the calls.
- * @throws AdmissionFault when one of them could not run
- */
+/** Returns replies in the order of the calls. @throws AdmissionFault if one could not run */
 async function runInParts(limitStore: Ports['limitStore'], calls: readonly ScriptCall[]): Promise<ScriptReply[]> {
   const replies: ScriptReply[] = [];
   for (let from = 0; from < calls.length; from += SCRIPTS_MAX) {

@@ -16,7 +16,6 @@ const ALL_BUCKETS: readonly ScanPlace[] = Array.from({ length: BUCKETS_TOTAL }, 
 /**
  * Finds the call with this ID if it has not ended, or returns null. Scans all buckets concurrently,
  * because an ID does not contain the account.
- *
  * @throws AdmissionFault while a bucket that may contain the call is not open
  */
 export async function findCall(

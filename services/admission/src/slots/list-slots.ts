@@ -18,10 +18,7 @@ const WINDOW_BUCKETS = 16;
  */
 const ATTEMPTS_MAX = (2 * BUCKETS_TOTAL) / WINDOW_BUCKETS;
 
-/**
- * The position where a page continues: a step of a bucket's scan, after this ID (null: from the
- * step's start).
- */
+/** The position where a page continues: a step of a scan, after this ID (null: from its start). */
 interface Place extends ScanPlace {
   readonly after: string | null;
 }
@@ -30,7 +27,6 @@ interface Place extends ScanPlace {
  * Returns a page of the calls that have not ended, bucket by bucket. A call that runs from the
  * first page to the last is in the list; it may be listed twice while its bucket grows. A page can
  * be shorter than the limit even if another one follows.
- *
  * @throws AdmissionFault while a bucket is not open
  */
 export async function listSlots(

@@ -14,7 +14,6 @@ export type ReleaseAnswer = AnswerBodyOf<typeof admissionReleaseSlot>;
  * Takes back the slot of one call for good. The slot is free when this returns. With the next
  * heartbeat reply the call's edge is requested to end the call. Its money stays held until its
  * record arrives. Repeating the request returns the same result until the call has ended.
- *
  * @throws AdmissionFault while a bucket that may contain the call is not open
  */
 export async function releaseSlot(

@@ -15,9 +15,7 @@ const STEP_ENTRIES = 500;
 
 /**
  * Runs one step in each of these buckets, in one pipeline.
- *
  * @param pattern of `<account>|<id>`
- *
  * @throws AdmissionFault unless every bucket is open, because a restoring bucket is incomplete
  */
 export async function scanBuckets(

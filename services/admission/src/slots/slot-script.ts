@@ -22,9 +22,7 @@ export interface ListStep {
 
 /**
  * Builds one step of a scan.
- *
  * @param pattern of `<account>|<id>`, with `*` for any text
- *
  * @param entriesMax approximate number of entries to scan, in any state and of any account
  */
 export function listCall(keys: BucketKeys, scan: string, pattern: string, entriesMax: number): ScriptCall {

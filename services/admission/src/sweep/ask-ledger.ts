@@ -60,7 +60,7 @@ export class LedgerClient {
 
   /**
    * Queues the results of a sweep. Returns at once. After a failure only one request is sent at a
-   * time. If that one fails too, the others are dropped: each of their holds is due again within a
+   * time. If it fails too, the others are dropped: each of their holds is due again within a
    * minute.
    */
   take(outcomes: Iterable<SweepOutcome>): void {
@@ -107,10 +107,7 @@ export class LedgerClient {
   }
 }
 
-/**
- * Returns the reason for a failure, or null. Never rejects: holds of a failed request fall due
- * again.
- */
+/** Returns the reason for a failure, or null. Never rejects: the holds fall due again. */
 async function settleQuestion(
   ports: Ports,
   named: NamedCalls,
@@ -129,10 +126,7 @@ async function settleQuestion(
   }
 }
 
-/**
- * Closes the calls that the ledger knows. Returns those that it will never know unless they still
- * run.
- */
+/** Closes calls with a record. Returns those that never get one unless they still run. */
 async function askOnce(ports: Ports, { account, token, now, holds, names }: Question): Promise<DueHold[]> {
   const { owners, limitStore, clock } = ports;
   const ids = holds.map(({ id }) => id);
@@ -189,10 +183,7 @@ function partsOf(holds: readonly DueHold[]): Part[] {
   return parts;
 }
 
-/**
- * Records calls of an account as expired, because their edge will not end them. Rejects when the
- * events were not stored.
- */
+/** Records calls as expired, because their edge will not end them. Rejects if not stored. */
 export async function recordExpired(
   { journal }: Pick<Ports, 'journal'>,
   account: string,

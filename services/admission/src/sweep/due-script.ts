@@ -29,7 +29,6 @@ export interface LookSharing {
 
 /**
  * Builds the poll for buckets that must be swept (docs/protocol.md#r9).
- *
  * @param buckets at least one; in a Redis cluster all of the same slot
  */
 export function dueCall(

@@ -6,10 +6,7 @@ import { AdmissionFault, type Ports, runScript } from '../ports.js';
 import type { LedgerClient } from './ask-ledger.js';
 import { holdsAsked, holdsKept, slotsFreed } from '../metrics.js';
 
-/**
- * Without heartbeats at any replica, the time counts as a gap from this length and this number of
- * pauses on.
- */
+/** Without heartbeats at any replica, a time this long and this many pauses long is a gap. */
 const SILENCE_MS = 5_000;
 const SILENCE_PAUSES = 3;
 
@@ -22,7 +19,6 @@ const ALL_BUCKETS = Array.from({ length: BUCKETS_TOTAL }, (_unused, bucket) => b
  * Processes all due entries in all buckets (docs/protocol.md#r9). Passes the calls whose end is
  * unknown to the ledger client, and reports buckets that were lost. Any replica may run it, also
  * several at the same time. If another replica's poll is recent enough, does nothing.
- *
  * @throws AdmissionFault while Redis is away
  */
 export async function sweepBuckets(

@@ -4,10 +4,7 @@ import { type StoredHold, holdFieldsOf, readHold } from '../limit-store/hold-rul
 import { type ScriptCall, type ScriptReply, inOrder, timeOfReply } from '../limit-store/script-rules.js';
 import { type BucketKeys, ownKeys } from '../limit-store/key-rules.js';
 
-/**
- * Due entries that one run of the script takes from a bucket. Further entries wait for the next
- * run.
- */
+/** Due entries that one script run takes from a bucket. Further entries wait for the next run. */
 export const SWEEP_ENTRIES_MAX = 200;
 
 /** Done holds per bucket that one sweep queries billing for again. */
@@ -34,7 +31,6 @@ export interface SweepOutcome {
 
 /**
  * @param silentUntil from the poll that found the bucket
- *
  * @param askedAgainMax maximum number of done holds to query billing for again
  */
 export function sweepCall(keys: BucketKeys, silentUntil: number, askedAgainMax: number): ScriptCall {

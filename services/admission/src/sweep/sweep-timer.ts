@@ -30,8 +30,7 @@ export class SweepTimer {
 
   /**
    * If the timer runs, sweeps without waiting for the end of the pause: where one bucket is lost,
-   * all may be lost. A sweep in progress may already have passed a lost bucket, so another one
-   * follows.
+   * all may be. A sweep in progress may have passed a lost bucket already, so another one follows.
    */
   soon(): void {
     this.#background?.wake();

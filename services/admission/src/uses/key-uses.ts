@@ -9,10 +9,7 @@ const KEYS_MAX = 100_000;
 /** Minimum interval of reports. */
 const TELL_MS = 30_000;
 
-/**
- * Collects when keys were last used by an admitted call, and reports this to their owner
- * periodically.
- */
+/** Collects when admitted calls last used keys, and reports this to their owner periodically. */
 export class KeyUses {
   /** Redis time in ms by key. */
   #uses = new Map<string, number>();

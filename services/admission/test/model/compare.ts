@@ -62,10 +62,7 @@ export interface Sums {
   readonly rows: Record<string, { value: number | null; version: number }>;
 }
 
-/**
- * Compares an account in Redis with the model's account: slots, held sums, holds, balances and the
- * session.
- */
+/** Compares an account in Redis with the model: slots, held sums, holds, balances, the session. */
 export class StateReader {
   /** Holds at the last comparison. Most of them stay the same for many steps. */
   readonly #compared = new Map<string, string>();

@@ -101,10 +101,7 @@ export class FrozenRedis {
   }
 }
 
-/**
- * Converts a hash, which is a list of names and values from one server and an object from a
- * cluster.
- */
+/** Converts a hash: one server returns a list of names and values, a cluster returns an object. */
 function fieldsOf(reply: unknown): Record<string, string> {
   if (!Array.isArray(reply)) return reply as Record<string, string>;
   const fields: Record<string, string> = {};

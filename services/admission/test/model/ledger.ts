@@ -29,10 +29,7 @@ interface LedgerRecord {
   readonly effect: ReadonlyMap<string, number>;
 }
 
-/**
- * Billing as admission sees it: balances, terms and records of one account. Amounts in nano-USD,
- * times in ms.
- */
+/** Billing as admission sees it, for one account. Amounts in nano-USD, times in ms. */
 export class Ledger {
   readonly rows = new Map<string, VersionedBalance>();
   terms: { value: AccountTerms; version: number };

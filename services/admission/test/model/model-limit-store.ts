@@ -47,15 +47,11 @@ class ModelFault extends Error {
 
 /**
  * The limit store as the protocol describes it: docs/protocol.md#r2, docs/protocol.md#r4 to
- * docs/protocol.md#r6, docs/protocol.md#r8 to docs/protocol.md#r13. The caller sets the time and
- * the epoch.
+ * docs/protocol.md#r6, docs/protocol.md#r8 to docs/protocol.md#r13. Callers set time and epoch.
  */
 export class ModelLimitStore {
   readonly state = new ModelState();
-  /**
-   * Versions of all balances of the ledger at the account's load. No balance in the limit store may
-   * be older.
-   */
+  /** Versions of the ledger's balances at the account's load. No stored balance may be older. */
   ledgerAtLoad: ReadonlyMap<string, number> = new Map();
   /** Digests with a key reference in Redis and in each replica. */
   readonly #routes = { redis: new Set<string>(), replicas: [new Set<string>(), new Set<string>()] };
@@ -84,7 +80,6 @@ export class ModelLimitStore {
   /**
    * Returns true when the release has been processed. A release of unknown digests is repeated
    * while its ID may still be admitted.
-   *
    * @param processNow the process's estimate of the time
    */
   release(replica: number, release: ReleaseEntry, processNow = this.now): boolean {
@@ -328,8 +323,7 @@ export class ModelLimitStore {
   }
 
   #put(hold: ModelHold): void {
-    // A call that was here has already opened its session, and opens none again after time went
-    // back.
+    // A call that was here has opened its session before. It opens none after time went back.
     const isNew = !this.state.holds.has(hold.id);
     this.state.holds.set(hold.id, hold);
     if (isNew && hold.fields.periods.session5h !== null) this.state.seeSession(hold.fields.periods.session5h, this.now);

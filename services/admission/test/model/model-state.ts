@@ -93,7 +93,6 @@ export class ModelState {
   /**
    * Writes balances, then ends the closed IDs (docs/protocol.md#r8). A message from before the load
    * creates no balance.
-   *
    * @param isNewer the message is not the answer to a load
    */
   applyBalanceSnapshots({ rows, terms, closed }: BalanceSnapshot, now: number, isNewer: boolean): void {
@@ -123,10 +122,7 @@ export class ModelState {
     }
   }
 
-  /**
-   * Opens a session because something counts in it, if it has not ended and no later one was
-   * opened.
-   */
+  /** Opens a session because something counts in it, if it has not ended and is the latest. */
   seeSession(start: number, now: number): void {
     if (start + SESSION_5H_MS > Math.max(now, this.latest) && start > (this.session ?? 0)) this.session = start;
   }

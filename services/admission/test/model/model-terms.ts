@@ -20,8 +20,7 @@ type Terms = Omit<AccountTerms, 'next' | 'withoutPlan'>;
 
 /**
  * Returns the terms at a time. A period is in effect from its start to its end, regardless of later
- * messages from billing. The next one begins at its own start. Between and after them there is no
- * plan.
+ * messages from billing. The next one begins at its own start. Outside them there is no plan.
  */
 export function termsAt({ next, withoutPlan, ...current }: AccountTerms, now: number): Terms {
   const terms = next && now >= next.subscription.start ? next : current;

@@ -12,7 +12,6 @@ export const answersSeen = new Map<string, number>();
 
 /**
  * Plays one sequence in a bucket that no other sequence uses at the same time.
- *
  * @throws Disagreement with the events until then
  */
 export async function perform(redis: FrozenRedis, bucket: number, { start, scene, steps }: Sequence): Promise<void> {

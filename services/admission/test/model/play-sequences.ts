@@ -33,7 +33,6 @@ export function replayFrom(env: NodeJS.ProcessEnv): Replay {
 /**
  * Plays random sequences to the scripts and the model. Returns their number: `total`, or fewer if
  * the time ran out.
- *
  * @throws Error with the shortest failing sequence and how to replay it
  */
 export async function playSequences(redis: FrozenRedis, total: number, replay: Replay): Promise<number> {

@@ -24,10 +24,7 @@ const CAPS = [null, 9 * PRICE, 4 * PRICE];
 const SKEWS_MS = [0, 2_000, -2_000, -30_000, 30_000, -30_001, 30_001];
 const SPANS_MS = [1, 999, 2_000, 5_000, 10_000, 30_000, 60_000, 120_000, 3_600_000, 86_400_000];
 
-/**
- * Plays the steps of one sequence to the real admission and to the model, and compares them after
- * each step.
- */
+/** Plays a sequence to the real admission and to the model, and compares them after each step. */
 export class Play {
   /** Events so far. Their texts are built only on request. */
   readonly log: (() => string)[] = [];
@@ -351,8 +348,7 @@ export class Play {
   async usage(): Promise<void> {
     const index = this.#choices.of(2, 0);
     const digest = this.#digest();
-    // The request alone may cause a load, which the model performs by an `open` entry that takes no
-    // place.
+    // The request alone may cause a load, which the model performs by an uncounted `open` entry.
     await this.#agreeOnUsage(index, digest);
   }
 

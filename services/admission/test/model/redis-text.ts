@@ -15,8 +15,7 @@ const MORE = Symbol('more');
 /**
  * A connection that sends many commands in one write and reads the replies as text. A run of the
  * model sends some hundred thousand commands, and a client that creates an object and a promise for
- * each of them would be more expensive than everything else. All characters in these tests are
- * single bytes.
+ * each of them would be more expensive than everything else. All characters are single bytes.
  */
 export class TextConnection {
   readonly #socket: Socket;

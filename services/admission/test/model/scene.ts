@@ -37,10 +37,7 @@ const USUAL_BOUNDS: readonly CallBounds[] = [
   { promptBytes: 0, arrayElements: 0, attachments: 0, outputTokensMax: 0 },
 ];
 
-/**
- * With token prices, these calls cost the largest amount and an odd one. A double cannot represent
- * their sum.
- */
+/** With token prices, these calls cost the largest amount and an odd one: too much for a double. */
 const GIANT_BOUNDS: readonly CallBounds[] = [
   { promptBytes: 30, arrayElements: 0, attachments: 0, outputTokensMax: Number.MAX_SAFE_INTEGER },
   { promptBytes: 28, arrayElements: 0, attachments: 0, outputTokensMax: 777_777_777_777_777 },

@@ -111,8 +111,7 @@ export class Stage {
 
   /**
    * Makes the bucket usable again after a loss, which a read notices. A sweep would notice the loss
-   * too, but would also process due entries if another replica has opened the bucket in the
-   * meantime.
+   * too, but would also process due entries if another replica has opened the bucket since.
    */
   async restore(): Promise<void> {
     await this.replicas[this.now % REPLICAS]?.held({ account: this.account }).catch(() => undefined);

@@ -36,10 +36,7 @@ export class OneServer implements Wire {
   }
 }
 
-/**
- * A cluster. Each command is sent to the server with its slot, and fails if its keys have several
- * slots.
- */
+/** A cluster. Each command goes to the server with its slot, and fails if its keys have several. */
 export class ClusterServers implements Wire {
   readonly #cluster: Cluster;
 
