@@ -25,6 +25,12 @@ export { BusFault } from './bus-fault.js';
 export { connectBus } from './connect-bus.js';
 export { mirrorCatalog } from './mirror-catalog.js';
 export { requestServer, type HandlerFault, type RequestServerOptions } from './request-server.js';
-export { natsAuthorization, natsPermissions, permissionsOf, type BucketRights, type Permissions } from './permissions.js';
+export {
+  natsAuthorization,
+  natsPermissions,
+  permissionsOf,
+  type BucketRights,
+  type Permissions,
+} from './permissions.js';
 export { MESSAGE_BYTES_MAX } from './wire.js';
 export { tailBus, type TailedMessage } from './tail.js';

@@ -1,4 +1,4 @@
-import { PLACES } from './places.js';
+import { PLACES } from './bench-context.js';
 import { renderReport } from './results/render-report.js';
 import { writeReport } from './results/write-report.js';
 import { runBench } from './run-bench.js';

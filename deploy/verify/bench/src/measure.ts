@@ -1,13 +1,16 @@
-import { readCpu } from './machine/read-cpu.js';
-import type { ProcessGroups } from './machine/read-cpu.js';
-import { failuresTotal } from './load/load-job.js';
-import type { Expected, LoadJob } from './load/load-job.js';
+import { type Expected, type LoadJob, failuresTotal } from './load/load-job.js';
 import type { LoadProcess } from './load/load-process.js';
-import { LONG_STREAM_CHUNKS, OPEN_STREAM_CHUNKS, STREAM_CHUNKS } from './peers/peer.js';
-import type { CallKind, Peer, PeerId } from './peers/peer.js';
-import type { IdleReading, Sample } from './results/sample.js';
-import { LONG_SHARE, requestBody } from './scenarios.js';
-import type { Scenario } from './scenarios.js';
+import { type ProcessGroups, readCpu } from './machine/read-cpu.js';
+import {
+  type CallKind,
+  LONG_STREAM_CHUNKS,
+  OPEN_STREAM_CHUNKS,
+  type Peer,
+  type PeerId,
+  STREAM_CHUNKS,
+} from './peers/peer.js';
+import type { IdleReading, Sample } from './results/statistics.js';
+import { LONG_SHARE, type Scenario, requestBody } from './scenarios.js';
 
 const EXPECTED: Readonly<Record<CallKind, Expected>> = {
   plain: { bytesMin: 1_000, endsWith: '}' },

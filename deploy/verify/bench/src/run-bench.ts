@@ -1,36 +1,36 @@
-import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
-import { buildCommit } from './against/build-commit.js';
-import type { BuiltCommit } from './against/build-commit.js';
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { availableParallelism, cpus, release, totalmem } from 'node:os';
+import { type BuiltCommit, buildCommit } from './against/build-commit.js';
 import type { BenchArguments } from './arguments.js';
-import type { BenchContext } from './bench-context.js';
-import { countCalls } from './counts/count-calls.js';
-import type { CallCounts } from './counts/count-calls.js';
+import { type BenchContext, PLACES } from './bench-context.js';
+import { type CallCounts, countCalls } from './counts/count-calls.js';
 import { HOT_CALLS_PER_MINUTE_MAX } from './gateway/prepare-extras.js';
 import { startLoad } from './load/load-process.js';
-import { machineFacts } from './machine/machine-facts.js';
-import { examinePinning, pin, pinAlone } from './machine/pin.js';
-import type { Pinning } from './machine/pin.js';
+import { type Pinning, examinePinning, pin, pinAlone } from './machine/pin.js';
 import { readMemory } from './machine/read-memory.js';
-import { jobOf, keysName } from './measure.js';
-import type { Bench } from './measure.js';
-import { measureOpenStreams, OPEN_COUNTS, OPEN_COUNTS_QUICK } from './open-streams.js';
-import type { OpenStreams } from './open-streams.js';
+import { type Bench, jobOf, keysName } from './measure.js';
+import { OPEN_COUNTS, OPEN_COUNTS_QUICK, type OpenStreams, measureOpenStreams } from './open-streams.js';
 import type { Peer } from './peers/peer.js';
 import { startProvider } from './peers/start-provider.js';
-import { PLACES } from './places.js';
 import { factorsOf } from './results/factors.js';
 import { ownUnitsOf } from './results/own-units.js';
 import { memoryRatios, ratiosOf } from './results/ratios.js';
 import type { Report } from './results/report.js';
-import type { Sample } from './results/sample.js';
+import type { Sample } from './results/statistics.js';
 import { summarise } from './results/summarise.js';
 import { runRounds } from './run-rounds.js';
-import { atHalfLoad, COUNTS, FULL_LOAD, HALF_LOAD, HOT_ACCOUNTS, OPEN_STREAMS, SCENARIOS } from './scenarios.js';
-import type { Scenario } from './scenarios.js';
-import { startPeers } from './start-peers.js';
-import type { Peers } from './start-peers.js';
-import { findUnable, kindsOfAll, warmUp } from './warm-up.js';
-import type { Unable } from './warm-up.js';
+import {
+  COUNTS,
+  FULL_LOAD,
+  HALF_LOAD,
+  HOT_ACCOUNTS,
+  OPEN_STREAMS,
+  SCENARIOS,
+  type Scenario,
+  atHalfLoad,
+} from './scenarios.js';
+import { type Peers, startPeers } from './start-peers.js';
+import { type Unable, findUnable, kindsOfAll, warmUp } from './warm-up.js';
 
 /** The gateway's limits for an account without a plan. */
 export const CALLS_PER_MINUTE_MAX = 60;
@@ -192,4 +192,24 @@ function runFacts(options: BenchArguments, peers: Peers, samples: readonly Sampl
     ['Rounds', `${options.rounds}, ${options.seconds} s for each peer and scenario in each`],
     ...(peers.gateways.length === 0 ? [] : ourFacts),
   ];
+}
+
+const GIB = 1024 ** 3;
+
+/** Returns facts about the machine for the report, as names and texts. */
+export function machineFacts(pinning: Pinning): [string, string][] {
+  const model = cpus()[0]?.model.trim() ?? 'unknown';
+  const placed = pinning.pinned
+    ? 'the peer under test (the gateway with all its processes and servers) on core 0; load generator, provider and measurement on core 1'
+    : `not pinned: ${pinning.reason}`;
+  return [
+    ['Machine', `${availableParallelism()} cores (${model}), ${Math.round(totalmem() / GIB)} GiB, Linux ${release()}`],
+    ['Node', process.version],
+    ['Placement', placed],
+    ['Load of the machine before', `${loadAverage()} (1, 5 and 15 minutes)`],
+  ];
+}
+
+function loadAverage(): string {
+  return readFileSync('/proc/loadavg', 'utf8').split(' ').slice(0, 3).join(', ');
 }

@@ -1,7 +1,5 @@
-import { readArguments } from './arguments.js';
-import type { BenchArguments } from './arguments.js';
-import type { BenchContext } from './bench-context.js';
-import { Ending } from './ending.js';
+import { type BenchArguments, readArguments } from './arguments.js';
+import { type BenchContext, Ending } from './bench-context.js';
 
 /** Longest duration of a run. */
 const RUN_MS_MAX = 90 * 60_000;

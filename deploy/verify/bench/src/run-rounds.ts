@@ -1,11 +1,9 @@
-import type { BenchContext } from './bench-context.js';
 import type { BenchArguments } from './arguments.js';
-import { measure, measureIdle } from './measure.js';
-import type { Bench } from './measure.js';
+import type { BenchContext } from './bench-context.js';
+import { type Bench, measure, measureIdle } from './measure.js';
 import type { Peer } from './peers/peer.js';
-import type { IdleReading, Sample } from './results/sample.js';
-import { kindsOf } from './scenarios.js';
-import type { Scenario } from './scenarios.js';
+import type { IdleReading, Sample } from './results/statistics.js';
+import { type Scenario, kindsOf } from './scenarios.js';
 import type { Peers } from './start-peers.js';
 import type { Unable } from './warm-up.js';
 

@@ -2,14 +2,11 @@ import type { BuiltCommit } from './against/build-commit.js';
 import { startAgainst } from './against/start-against.js';
 import type { BenchArguments } from './arguments.js';
 import type { BenchContext } from './bench-context.js';
-import { findNatsProgram, withNats, writeMonitoredNats } from './counts/nats-monitor.js';
-import type { NatsMonitor } from './counts/nats-monitor.js';
+import { type NatsMonitor, findNatsProgram, withNats, writeMonitoredNats } from './counts/nats-monitor.js';
 import { prepareExtras } from './gateway/prepare-extras.js';
-import { startGateway } from './gateway/start-gateway.js';
-import type { GatewayPeer } from './gateway/start-gateway.js';
-import { directCall } from './peers/direct.js';
+import { type GatewayPeer, startGateway } from './gateway/start-gateway.js';
+import { PROVIDER_MODELS, type Peer, settlesAtOnce } from './peers/peer.js';
 import { startLitellm } from './peers/start-litellm.js';
-import type { Peer } from './peers/peer.js';
 import { startNginx } from './peers/start-nginx.js';
 import { startPortkey } from './peers/start-portkey.js';
 import type { Provider } from './peers/start-provider.js';
@@ -101,4 +98,20 @@ async function startGateways(
   const other = await monitorOf('nats-of-against');
   await add(await startAgainst(against, provider, directory, accounts, other?.program ?? null, ending, log), other);
   return gateways;
+}
+
+/** The direct call, to which the other peers are compared. */
+export function directCall(provider: Provider): Peer {
+  return {
+    id: 'direct',
+    title: 'direct call to the provider simulator',
+    version: '',
+    port: provider.port,
+    headers: [],
+    models: PROVIDER_MODELS,
+    keyed: false,
+    processes: {},
+    except: [],
+    settle: settlesAtOnce,
+  };
 }

@@ -1,5 +1,5 @@
 import type { PeerId } from '../src/peers/peer.js';
-import type { Sample } from '../src/results/sample.js';
+import type { Sample } from '../src/results/statistics.js';
 
 /** Returns 1,000 calls in one second with the given CPU per call. `more` replaces parts. */
 export function sample(

@@ -2,8 +2,7 @@ import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import type { BenchContext } from '../bench-context.js';
-import { PLACES } from '../places.js';
+import { type BenchContext, PLACES } from '../bench-context.js';
 
 const run = promisify(execFile);
 

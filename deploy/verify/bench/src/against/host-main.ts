@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { withNats } from '../counts/nats-monitor.js';
-import { Ending } from '../ending.js';
+import { Ending } from '../bench-context.js';
 import type { GatewayPeer, startGateway } from '../gateway/start-gateway.js';
 import { answerParent } from '../machine/child-program.js';
 import type { Provider } from '../peers/start-provider.js';

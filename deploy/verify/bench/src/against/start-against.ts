@@ -1,4 +1,4 @@
-import type { Ending } from '../ending.js';
+import type { Ending } from '../bench-context.js';
 import { GATEWAY_MODELS } from '../gateway/prepare-catalog.js';
 import type { GatewayPeer } from '../gateway/start-gateway.js';
 import { ChildProgram } from '../machine/child-program.js';

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { variableOf } from './environment.js';
+import { variableOf } from './gateway-counter.js';
 
 test('variableOf() reads a variable of a running process, or returns null', async () => {
   const env = { GATEWAY_ADMIN_PORT: '1234', GATEWAY_ADMIN_PORT_OTHER: '5' };

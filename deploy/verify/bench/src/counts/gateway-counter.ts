@@ -1,13 +1,12 @@
+import { readFileSync } from 'node:fs';
 import { sumOfMetric } from '@gateway/testkit';
 import type { GatewayPeer } from '../gateway/start-gateway.js';
-import { differenceOf } from './counters.js';
-import type { Counters } from './counters.js';
-import { variableOf } from './environment.js';
+import type { ProcessGroups } from '../machine/read-cpu.js';
+import { type Counters, differenceOf } from './counters.js';
 import { readBus } from './read-bus.js';
 import { LedgerCounter } from './read-ledger.js';
 import { readRedis } from './read-redis.js';
-import { readWaits, wakeUpsOf } from './wake-ups.js';
-import type { Waits } from './wake-ups.js';
+import { type Waits, readWaits, wakeUpsOf } from './wake-ups.js';
 
 const METRICS_MS_MAX = 5_000;
 const SUMS = [
@@ -105,4 +104,19 @@ export class GatewayCounter {
       return null;
     }
   }
+}
+
+/**
+ * Returns an environment variable with which a gateway's process was started, or null if the
+ * variable or the process does not exist. Addresses are found this way at every commit, even if its
+ * code does not return them. @throws Error if the process has ended
+ */
+export function variableOf(groups: ProcessGroups, process: string, variable: string): string | null {
+  const pid = groups[process]?.[0];
+  if (pid === undefined) return null;
+  const prefix = `${variable}=`;
+  const entry = readFileSync(`/proc/${pid}/environ`, 'utf8')
+    .split('\0')
+    .find((text) => text.startsWith(prefix));
+  return entry?.slice(prefix.length) ?? null;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { readRedisInfo } from './parse-redis-info.js';
+import { readRedisInfo } from './read-redis.js';
 
 const INFO = [
   '# Stats',

@@ -1,7 +1,6 @@
-import { connect } from 'node:net';
 import { once } from 'node:events';
+import { connect } from 'node:net';
 import type { Counters } from './counters.js';
-import { readRedisInfo } from './parse-redis-info.js';
 
 const ANSWER_MS_MAX = 5_000;
 const ANSWER_CHARACTERS_MAX = 1_000_000;
@@ -41,4 +40,28 @@ async function bulkOf(socket: AsyncIterable<string>): Promise<string> {
     if (received.length > ANSWER_CHARACTERS_MAX) throw new Error('the response of Redis is too long');
   }
   throw new Error('Redis closed the connection');
+}
+
+const SCRIPTS = ['evalsha', 'eval', 'fcall', 'evalsha_ro', 'fcall_ro'];
+/** Commands that the counting itself sends. */
+const OWN = ['info', 'auth', 'hello', 'client|setname', 'quit'];
+
+/** Reads the counters from the response to `INFO everything`. */
+export function readRedisInfo(info: string): Counters {
+  const field = (name: string): number | null => {
+    const value = new RegExp(`^${name}:(\\d+)\\r?$`, 'm').exec(info)?.[1];
+    return value === undefined ? null : Number(value);
+  };
+  let [scripts, commands] = [0, 0];
+  for (const [, name = '', calls = ''] of info.matchAll(/^cmdstat_([^:]+):calls=(\d+)/gm)) {
+    if (SCRIPTS.includes(name)) scripts += Number(calls);
+    else if (!OWN.includes(name)) commands += Number(calls);
+  }
+  const [bytesIn, appended] = [field('total_net_input_bytes'), field('aof_current_size')];
+  return {
+    redisScripts: scripts,
+    redisCommands: commands,
+    ...(bytesIn === null ? {} : { redisBytesIn: bytesIn }),
+    ...(appended === null ? {} : { redisAppendedBytes: appended }),
+  };
 }

@@ -1,4 +1,4 @@
-import { variableOf } from '../counts/environment.js';
+import { variableOf } from '../counts/gateway-counter.js';
 import type { ProcessGroups } from '../machine/read-cpu.js';
 
 const ANSWER_MS_MAX = 30_000;

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { startSystem } from '@gateway/local';
-import type { LocalSystem } from '@gateway/local';
-import type { Ending } from '../ending.js';
+import { type LocalSystem, startSystem } from '@gateway/local';
+import type { Ending } from '../bench-context.js';
 import type { ProcessGroups } from '../machine/read-cpu.js';
 import type { Peer } from '../peers/peer.js';
 import type { Provider } from '../peers/start-provider.js';

@@ -1,6 +1,6 @@
 import { access, readFile, readdir } from 'node:fs/promises';
 import { fetchDebianPackages } from '@gateway/servers';
-import { PLACES } from '../places.js';
+import { PLACES } from '../bench-context.js';
 
 export interface NginxProgram {
   readonly path: string;

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { litellmConfig } from './litellm-config.js';
+import { litellmConfig } from './start-litellm.js';
 import { PROVIDER_MODELS } from './peer.js';
 
 test('lists each model of the provider once', () => {

@@ -3,12 +3,9 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { freePort } from '@gateway/servers';
-import type { Ending } from '../ending.js';
+import { type Ending, PLACES } from '../bench-context.js';
 import { startProcess } from '../machine/process.js';
-import { PLACES } from '../places.js';
-import { litellmConfig } from './litellm-config.js';
-import { PROVIDER_MODELS, settlesAtOnce } from './peer.js';
-import type { Peer } from './peer.js';
+import { PROVIDER_MODELS, type Peer, settlesAtOnce } from './peer.js';
 import type { Provider } from './start-provider.js';
 
 const PACKAGE = 'litellm[proxy]';
@@ -102,4 +99,18 @@ async function installOnce(log: (line: string) => void): Promise<string> {
     await rm(draft, { recursive: true, force: true });
   }
   return place;
+}
+
+/** Returns the configuration of LiteLLM's proxy, without a key or database. */
+export function litellmConfig(providerUrl: string): string {
+  const models = [...new Set(Object.values(PROVIDER_MODELS))].map((model) => [
+    `  - model_name: ${model}`,
+    '    litellm_params:',
+    `      model: openai/${model}`,
+    `      api_base: ${providerUrl}/v1`,
+    '      api_key: none',
+  ]);
+  return ['model_list:', ...models.flat(), 'litellm_settings:', '  telemetry: false', '  num_retries: 0', ''].join(
+    '\n',
+  );
 }

@@ -1,11 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { freePort } from '@gateway/servers';
-import type { Ending } from '../ending.js';
+import type { Ending } from '../bench-context.js';
 import { startProcess } from '../machine/process.js';
 import { findNginx } from './find-nginx.js';
-import { PROVIDER_MODELS, settlesAtOnce } from './peer.js';
-import type { Peer } from './peer.js';
+import { PROVIDER_MODELS, type Peer, settlesAtOnce } from './peer.js';
 import type { Provider } from './start-provider.js';
 
 const VERSION_TIMEOUT_MS = 5_000;

@@ -3,11 +3,9 @@ import { existsSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { freePort } from '@gateway/servers';
-import type { Ending } from '../ending.js';
+import { type Ending, PLACES } from '../bench-context.js';
 import { startProcess } from '../machine/process.js';
-import { PLACES } from '../places.js';
-import { PROVIDER_MODELS, settlesAtOnce } from './peer.js';
-import type { Peer } from './peer.js';
+import { PROVIDER_MODELS, type Peer, settlesAtOnce } from './peer.js';
 import type { Provider } from './start-provider.js';
 
 const PACKAGE = '@portkey-ai/gateway';

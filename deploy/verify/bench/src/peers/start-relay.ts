@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '@gateway/servers';
-import type { Ending } from '../ending.js';
+import type { Ending } from '../bench-context.js';
 import { startProcess } from '../machine/process.js';
-import { PROVIDER_MODELS, settlesAtOnce } from './peer.js';
-import type { Peer } from './peer.js';
+import { PROVIDER_MODELS, type Peer, settlesAtOnce } from './peer.js';
 import type { Provider } from './start-provider.js';
 
 /** Starts the bare relay of `relay-main.ts`, which shows the cost of Node without a gateway. */

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { reached } from './aims.js';
+import { reached } from './factors.js';
 
 test('reached() accepts values up to the aim or the first step', () => {
   const aims = { firstStep: 3, aim: 2 };

@@ -1,9 +1,6 @@
-import { STREAM_CHUNKS } from '../peers/peer.js';
-import type { PeerId } from '../peers/peer.js';
+import { type PeerId, STREAM_CHUNKS } from '../peers/peer.js';
 import { AT_A_RATE, FULL_LOAD, HALF_LOAD, ONE_AT_A_TIME, STREAMS } from '../scenarios.js';
-import type { Aims } from './aims.js';
-import type { IdleReading, Sample } from './sample.js';
-import { median, percentile } from './statistics.js';
+import { type IdleReading, type Sample, median, percentile } from './statistics.js';
 
 /** First steps and aims are factors relative to this commit. */
 export const BASE_COMMIT = 'e6f4449';
@@ -119,4 +116,16 @@ function factorOf(
     rounds: pairs.length,
     isNoisy: pairs.length < ROUNDS_MIN || high - low > SPAN_MAX * middle,
   };
+}
+
+/** Upper bounds of a value: a first step and the aim. */
+export interface Aims {
+  readonly firstStep: number;
+  readonly aim: number;
+}
+
+/** Returns whether a value has reached the aim, only the first step, or neither. */
+export function reached(measured: number, { firstStep, aim }: Aims): 'aim' | 'first step' | 'no' {
+  if (measured <= aim) return 'aim';
+  return measured <= firstStep ? 'first step' : 'no';
 }

@@ -2,7 +2,7 @@ import type { CallCounts } from '../counts/count-calls.js';
 import type { OpenStreams } from '../open-streams.js';
 import type { PeerId } from '../peers/peer.js';
 import { FULL_LOAD } from '../scenarios.js';
-import type { Aims } from './aims.js';
+import type { Aims } from './factors.js';
 import { busBytes, keptBytes, walBytes } from './count-rows.js';
 import { OPEN_MANY } from './ratios.js';
 

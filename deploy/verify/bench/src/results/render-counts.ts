@@ -2,7 +2,7 @@ import { renderTable } from '@gateway/testkit';
 import type { CallCounts } from '../counts/count-calls.js';
 import { SCENARIOS } from '../scenarios.js';
 import { countRows } from './count-rows.js';
-import { figure } from './figure.js';
+import { figure } from './statistics.js';
 import type { Report } from './report.js';
 
 const UNKNOWN = '–';

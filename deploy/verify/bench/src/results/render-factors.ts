@@ -1,8 +1,6 @@
 import { renderTable } from '@gateway/testkit';
-import { reached } from './aims.js';
-import type { Factor } from './factors.js';
-import { BASE_COMMIT, ROUNDS_MIN, SPAN_MAX } from './factors.js';
-import { figure } from './figure.js';
+import { BASE_COMMIT, type Factor, ROUNDS_MIN, SPAN_MAX, reached } from './factors.js';
+import { figure } from './statistics.js';
 
 const NOISY_MARK = ' ‡';
 

@@ -1,7 +1,6 @@
 import { renderTable } from '@gateway/testkit';
-import { reached } from './aims.js';
-import { BASE_COMMIT } from './factors.js';
-import { figure } from './figure.js';
+import { BASE_COMMIT, reached } from './factors.js';
+import { figure } from './statistics.js';
 import type { OwnUnit } from './own-units.js';
 
 const UNKNOWN = '–';

@@ -1,15 +1,13 @@
 import { renderTable } from '@gateway/testkit';
 import type { OpenStreams } from '../open-streams.js';
-import { STREAM_CHUNKS } from '../peers/peer.js';
-import type { PeerId } from '../peers/peer.js';
+import { type PeerId, STREAM_CHUNKS } from '../peers/peer.js';
 import { FULL_LOAD } from '../scenarios.js';
-import { figure } from './figure.js';
 import type { Ratio } from './ratios.js';
 import { READING_COUNTS, renderCounts } from './render-counts.js';
 import { renderFactors } from './render-factors.js';
 import { renderOwnUnits } from './render-own-units.js';
 import type { Report } from './report.js';
-import { median } from './statistics.js';
+import { figure, median } from './statistics.js';
 import type { Summary } from './summarise.js';
 
 /** From this share of a core, load and provider count as the bottleneck. */

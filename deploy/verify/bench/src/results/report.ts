@@ -5,7 +5,7 @@ import type { ScenarioKind } from '../scenarios.js';
 import type { Factor } from './factors.js';
 import type { OwnUnit } from './own-units.js';
 import type { Ratio } from './ratios.js';
-import type { IdleReading, Sample } from './sample.js';
+import type { IdleReading, Sample } from './statistics.js';
 import type { Summary } from './summarise.js';
 
 /** Content of the result files. */

@@ -1,3 +1,6 @@
+import type { LoadResult } from '../load/load-job.js';
+import type { PeerId } from '../peers/peer.js';
+
 /**
  * Returns the middle value, or the mean of the two in the middle. @throws RangeError without values
  */
@@ -18,4 +21,36 @@ export function percentile(sorted: ArrayLike<number>, percent: number): number {
   const value = sorted[rank - 1];
   if (value === undefined) throw new RangeError('cannot compute a percentile of no values or above 100');
   return value;
+}
+
+/** Formats a number with thousands separators: 0.213, 4.7, 163, 12,400. */
+export function figure(value: number): string {
+  if (!Number.isFinite(value)) return '';
+  const size = Math.abs(value);
+  if (size >= 10_000) return (Math.round(value / 100) * 100).toLocaleString('en-US');
+  if (size >= 100) return Math.round(value).toLocaleString('en-US');
+  return value.toFixed(size >= 10 ? 1 : size >= 1 ? 2 : 3);
+}
+
+/** One measurement of one peer in one scenario and round. */
+export interface Sample {
+  readonly round: number;
+  readonly scenario: string;
+  readonly peer: PeerId;
+  /** `failures` include those of the warm-up. */
+  readonly result: LoadResult;
+  /** Failed calls, including those of the warm-up. */
+  readonly failed: number;
+  /** By process, in microseconds. */
+  readonly cpuMicros: Readonly<Record<string, number>>;
+  /** CPU of load and provider together, in microseconds. */
+  readonly loadMicros: number;
+}
+
+/** CPU of a gateway while no call runs. */
+export interface IdleReading {
+  readonly round: number;
+  readonly peer: PeerId;
+  /** Microseconds per second, by process. */
+  readonly cpuMicrosPerSecond: Readonly<Record<string, number>>;
 }

@@ -1,7 +1,6 @@
 import type { Spread } from '../load/load-job.js';
 import type { PeerId } from '../peers/peer.js';
-import type { Sample } from './sample.js';
-import { median } from './statistics.js';
+import { type Sample, median } from './statistics.js';
 
 /** Medians over the rounds of one peer in one scenario. */
 export interface Summary {

@@ -1,5 +1,5 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { PLACES } from '../places.js';
+import { PLACES } from '../bench-context.js';
 import { runProgram } from '../run-program.js';
 import { renderTelemetry } from './render-telemetry.js';
 import { runTelemetry } from './run-telemetry.js';

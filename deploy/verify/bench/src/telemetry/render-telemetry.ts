@@ -1,9 +1,8 @@
 import { renderTable } from '@gateway/testkit';
-import { figure } from '../results/figure.js';
-import { median } from '../results/statistics.js';
+import { figure, median } from '../results/statistics.js';
 import { SCENARIOS } from '../scenarios.js';
 import type { TelemetryReport, TelemetrySample } from './run-telemetry.js';
-import { AIM, percentOf, SHARES, type Share } from './shares.js';
+import { AIM, SHARES, type Share, percentOf } from './shares.js';
 
 type Side = 'edgeMicros' | 'allMicros';
 

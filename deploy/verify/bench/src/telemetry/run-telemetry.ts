@@ -1,19 +1,16 @@
 import { rmSync } from 'node:fs';
 import type { BenchArguments } from '../arguments.js';
 import type { BenchContext } from '../bench-context.js';
-import { startGateway } from '../gateway/start-gateway.js';
-import type { GatewayPeer } from '../gateway/start-gateway.js';
+import { type GatewayPeer, startGateway } from '../gateway/start-gateway.js';
 import { startLoad } from '../load/load-process.js';
-import { machineFacts } from '../machine/machine-facts.js';
 import { examinePinning, pin, pinAlone } from '../machine/pin.js';
-import { measure } from '../measure.js';
-import type { Bench } from '../measure.js';
+import { type Bench, measure } from '../measure.js';
 import { startProvider } from '../peers/start-provider.js';
-import { CALLS_PER_MINUTE_MAX, makeRunDirectory } from '../run-bench.js';
-import { SCENARIOS, STREAMS, FULL_LOAD } from '../scenarios.js';
+import { CALLS_PER_MINUTE_MAX, machineFacts, makeRunDirectory } from '../run-bench.js';
+import { FULL_LOAD, SCENARIOS, STREAMS } from '../scenarios.js';
 import { findUnable, kindsOfAll, warmUp } from '../warm-up.js';
-import { SHARES, percentOf, type Share } from './shares.js';
-import { startCollector, type SilentCollector } from './start-collector.js';
+import { SHARES, type Share, percentOf } from './shares.js';
+import { type SilentCollector, startCollector } from './start-collector.js';
 
 /** CPU microseconds per call of one measurement. */
 export interface TelemetrySample {

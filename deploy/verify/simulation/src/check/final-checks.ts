@@ -1,11 +1,15 @@
 import { bucketKeys } from '@gateway/admission/limit-store/key-rules.js';
+import { REFUSAL } from '@gateway/contracts/errors';
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import { monthStart, parseRowName } from '@gateway/metering';
 import type { World } from '../hosts/world.js';
+import { GONE_MS } from '../scenario/make-gone.js';
 import { faultsAfterFailover } from './after-failover.js';
+import type { CallTruth } from './call-truth.js';
 import { checkLedger, checkReplay } from './check-ledger.js';
 import { checkRecords } from './check-records.js';
 import { expiredInSilence } from './held-in-silence.js';
+import type { Refused } from './truth.js';
 
 /** Runs the checks that apply when all work is finished. */
 export async function finalChecks(world: World): Promise<void> {
@@ -46,4 +50,43 @@ function startOf(name: string): number {
   const row = parseRowName(name);
   if (row?.kind === 'key_month' || row?.kind === 'member_month') return monthStart(row.month);
   return row?.kind === 'window' && row.type !== 'monthly' ? row.start : -Infinity;
+}
+
+/**
+ * Checks that calls of an edge that is long gone do not cause refusals, even after a loss of the
+ * limit store (docs/protocol.md#r12). Applies only to runs with an `edge-killed` fault: nothing
+ * else there uses the account's slots.
+ */
+export function refusedByGone({ truth, time, scenario }: World, call: CallTruth, { row }: Refused): void {
+  const killed = scenario.faults.find(({ kind }) => kind === 'edge-killed');
+  if (killed === undefined || !('at' in killed)) return;
+  if (time.now - time.startedAt > killed.at + GONE_MS)
+    truth.broke('calls of a gone edge cause no refusals', `${call.client.id} by row ${row}`);
+}
+
+/**
+ * Checks that a client's own ended calls do not cause a refusal (docs/protocol.md#r4). If a call is
+ * refused for lack of a slot, at least as many other calls of its account were running as there are
+ * slots. If it is refused for lack of money, the wallet less the charges does not cover it. Applies
+ * only if clients call one at a time and nothing goes wrong: a lost release keeps its slot for a
+ * while.
+ */
+export function ownHold(world: World, call: CallTruth, { row, facts }: Refused): void {
+  const { truth, scenario } = world;
+  if (scenario.faults.length > 0 || scenario.acts.some(({ kind }) => kind !== 'series')) return;
+  const others = truth.calls.filter((other) => other !== call && other.account === call.account);
+  const running = others.filter(({ client }) => (client.seen.endedAt ?? Infinity) > call.client.begunAt);
+  if (row === REFUSAL.concurrency_limit && running.length < (facts.limit ?? 0))
+    truth.broke(
+      'no client is refused for its own slot',
+      `${call.id}: ${running.length} others run, ${facts.limit} slots`,
+    );
+  if (row !== REFUSAL.insufficient_credits || running.length > 0) return;
+  const charged = others.reduce((sum, { event }) => sum + (event?.amountNanoUsd ?? 0), 0);
+  const funds = truth.entries.reduce((sum, { amountNanoUsd }) => sum + amountNanoUsd, 0);
+  if (funds - charged >= (facts.worst ?? 0))
+    truth.broke(
+      'no client is refused for its own worst case',
+      `${call.id}: ${funds} less ${charged} for ${facts.worst}`,
+    );
 }

@@ -1,8 +1,6 @@
 import { Random } from '../time/random.js';
-import { lastingFaults } from './lasting-faults.js';
 import { makeFaults } from './make-faults.js';
-import { makePromotions } from './make-promotions.js';
-import { makeStepKills } from './make-step-kills.js';
+import { lastingFaults, makePromotions, makeStepKills } from './plain-scenario.js';
 import type { AccountSeed, Act, PlanSeed, ProviderPlan, Scenario } from './scenario.js';
 
 /** In the middle of a period, near the end of a month, and near the end of a week and day. */
