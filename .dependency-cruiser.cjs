@@ -99,23 +99,23 @@ module.exports = {
       severity: 'error',
       comment:
         'It runs parts of the services without their connections. The local start adds providers as operators do.',
-      from: { pathNot: ['^services/', '^deploy/verify/simulation/', test] },
+      from: { pathNot: ['^services/', '^tests/simulation/', test] },
       to: {
         path: '^services/[^/]+/src/',
         pathNot: ['^services/dashboard/src/operator-cli/', '^services/catalog/src/profiles/'],
       },
     },
     {
-      name: 'libs-never-import-services-or-deploy',
+      name: 'libs-import-only-libs',
       severity: 'error',
-      from: { path: '^libs/' },
-      to: { path: '^(services|deploy)/' },
+      from: { path: '^libs/', pathNot: test },
+      to: { path: '^(services|deploy|tools|tests)/' },
     },
     {
-      name: 'services-never-import-deploy',
+      name: 'services-import-only-libs',
       severity: 'error',
-      from: { path: '^services/' },
-      to: { path: '^deploy/' },
+      from: { path: '^services/', pathNot: test },
+      to: { path: '^(deploy|tools|tests)/' },
     },
     {
       name: 'metering-imports-nothing',
@@ -226,7 +226,7 @@ module.exports = {
     {
       name: 'one-importer-of-nats',
       severity: 'error',
-      from: { pathNot: ['^libs/(bus|testkit)/', test] },
+      from: { pathNot: ['^(libs/bus|tools/testkit)/', test] },
       to: { path: 'node_modules/nats/' },
     },
     {
@@ -238,7 +238,7 @@ module.exports = {
     {
       name: 'redis-is-admissions',
       severity: 'error',
-      from: { path: '^(libs|services)/', pathNot: [test, '^services/admission/', '^libs/testkit/'] },
+      from: { path: '^(libs|services)/', pathNot: [test, '^services/admission/'] },
       to: { path: 'node_modules/ioredis/' },
     },
     {
@@ -248,15 +248,9 @@ module.exports = {
       to: { path: ['^libs/postgres/', 'node_modules/pg/'] },
     },
     {
-      name: 'testkit-and-servers-are-not-for-services',
-      severity: 'error',
-      from: { path: '^services/', pathNot: test },
-      to: { path: '^libs/(testkit|servers|provider-simulator|mailbox)/' },
-    },
-    {
       name: 'telemetry-sdk-only-in-service-kit',
       severity: 'error',
-      from: { pathNot: ['^libs/service-kit/', test, '^deploy/'] },
+      from: { pathNot: ['^libs/service-kit/', test, '^(deploy|tools|tests)/'] },
       to: { path: 'node_modules/@opentelemetry/(?!api/)' },
     },
     {
@@ -268,7 +262,7 @@ module.exports = {
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: '(/dist/|/generated/|^deploy/.*\\.mjs$)' },
+    exclude: { path: '(/dist/|/generated/|^(deploy|tools|tests)/.*\\.mjs$)' },
     tsConfig: { fileName: 'tsconfig.base.json' },
     tsPreCompilationDeps: true,
     enhancedResolveOptions: {

@@ -9,7 +9,7 @@ export default tseslint.config(
       '.infra/**',
       '.cache/**',
       '**/generated/**',
-      'deploy/verify/check/count.mjs',
+      'tools/check/count.mjs',
     ],
   },
   ...tseslint.configs.recommended,

@@ -1,5 +1,5 @@
-import { useMemoryDirectory } from './deploy/verify/check/memory-directory.mjs';
-import { ROOMS } from './deploy/verify/check/rooms.mjs';
+import { useMemoryDirectory } from './tools/check/memory-directory.mjs';
+import { ROOMS } from './tools/check/rooms.mjs';
 
 useMemoryDirectory();
 
@@ -17,16 +17,16 @@ const CACHE = '<rootDir>/.cache/jest';
  * last of them.
  */
 const system = {
-  globalSetup: '<rootDir>/deploy/verify/e2e/test/global-setup.mjs',
-  globalTeardown: '<rootDir>/deploy/verify/e2e/test/global-teardown.mjs',
+  globalSetup: '<rootDir>/tests/e2e/test/global-setup.mjs',
+  globalTeardown: '<rootDir>/tests/e2e/test/global-teardown.mjs',
 };
 
 /** The servers that suites share: each starts when the first suite wants it, and stops after the last. */
-const LENDER = '<rootDir>/libs/testkit/test/lend-servers.mjs';
+const LENDER = '<rootDir>/tools/testkit/test/lend-servers.mjs';
 
 /** One project per package, so that a run reports the package of each test and its time. */
 const project = (room) => ({
-  ...(room === 'deploy/verify/e2e' ? system : {}),
+  ...(room === 'tests/e2e' ? system : {}),
   displayName: room,
   cacheDirectory: CACHE,
   rootDir: import.meta.dirname,
@@ -40,7 +40,7 @@ const project = (room) => ({
   moduleNameMapper: {
     '^(\\.{1,2}/.*)\\.js$': '$1',
     // Only importers of fast-check pay for setting the run's seed.
-    '^fast-check$': '<rootDir>/libs/testkit/test/seeded-fast-check.ts',
+    '^fast-check$': '<rootDir>/tools/testkit/test/seeded-fast-check.ts',
   },
   transform: {
     '^.+\\.ts$': [
@@ -61,7 +61,7 @@ export default {
   // Garbage of earlier suites slows each collection: the simulation took ten times as long in an
   // old worker.
   workerIdleMemoryLimit: '700MB',
-  testSequencer: './deploy/verify/check/longest-first.mjs',
+  testSequencer: './tools/check/longest-first.mjs',
   testTimeout: 30_000,
-  reporters: ['default', './deploy/verify/check/room-times.mjs'],
+  reporters: ['default', './tools/check/room-times.mjs'],
 };

@@ -22,7 +22,7 @@ import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { parse } from 'yaml';
 import { startServers, freePort, withoutLentServers } from '@gateway/servers';
-import { composeSecrets, makeRoot } from '../setup/dist/compose-secrets.js';
+import { composeSecrets, makeRoot } from '../../tools/operations/dist/compose-secrets.js';
 import { ROOT } from './image-contents.mjs';
 import { readRecipe } from './recipe.mjs';
 

@@ -7,7 +7,7 @@ export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const PARTS = ['package.json', 'dist', 'lua', 'migrations', 'lists', 'web/dist'];
 /** Packages that read files of other packages at run time. */
 const READS = {
-  'deploy/setup': ['services/billing/migrations', 'services/accounts/migrations', 'services/catalog/migrations'],
+  'tools/operations': ['services/billing/migrations', 'services/accounts/migrations', 'services/catalog/migrations'],
 };
 
 /**

@@ -7,7 +7,7 @@ import { ROOT, contentsOf } from './image-contents.mjs';
 /** Parts of the project's compiled code that only the compiler or a debugger reads. */
 const LEFT_OUT = /(\.tsbuildinfo|\.d\.ts|\.map|\.test\.js)$/;
 /** Programs of packages without `dist/main.js`. */
-const PROGRAMS = { 'deploy/setup': 'dist/migrate-main.js' };
+const PROGRAMS = { 'tools/operations': 'dist/migrate-main.js' };
 
 const [room, target] = process.argv.slice(2);
 if (!room || !target || !existsSync(join(ROOT, room, 'dist'))) {

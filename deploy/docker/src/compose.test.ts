@@ -4,8 +4,8 @@ import { posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { parse } from 'yaml';
-import { composeSecrets, GIVEN_SECRETS } from '../../setup/src/compose-secrets.js';
-import { environmentProblems, PROGRAM_FIELDS, valueProblems } from '../../setup/test/service-fields.js';
+import { composeSecrets, GIVEN_SECRETS } from '../../../tools/operations/src/compose-secrets.js';
+import { environmentProblems, PROGRAM_FIELDS, valueProblems } from '../../../tools/operations/test/service-fields.js';
 
 interface Service {
   readonly image: string;
@@ -152,7 +152,7 @@ test("the servers' own configuration reads the mounted secrets", () => {
 test('images of other projects are pinned to a version without a digest', () => {
   for (const [, { image }] of services) expect(image).toMatch(/^[\w./-]+:v?\d+(\.\d+)*(-alpine)?$/);
   for (const name of ['postgres', 'nats', 'redis']) {
-    const kind = readFileSync(`${root}libs/servers/src/${name}-kind.ts`, 'utf8');
+    const kind = readFileSync(`${root}tools/servers/src/${name}-kind.ts`, 'utf8');
     expect(compose.services[name]?.image).toBe(/image: '([^']+)'/.exec(kind)?.[1]);
   }
 });

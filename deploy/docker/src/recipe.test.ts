@@ -17,8 +17,8 @@ const ROOMS = [
   'services/catalog',
   'services/accounts',
   'services/dashboard',
-  'libs/provider-simulator',
-  'deploy/setup',
+  'tools/provider-simulator',
+  'tools/operations',
 ];
 type Lock = Record<string, { dependencies?: Record<string, string>; resolved?: string }>;
 /** Parts of a project package below its own directory. */
@@ -79,7 +79,7 @@ test.each(ROOMS)('the image of %s resolves each dependency to the locked version
 });
 
 test('migrations are in the image that runs them', () => {
-  const paths = contentsOf('deploy/setup').map(({ to }) => to);
+  const paths = contentsOf('tools/operations').map(({ to }) => to);
   expect(paths).toEqual(
     expect.arrayContaining(['billing', 'accounts', 'catalog'].map((name) => `services/${name}/migrations`)),
   );
@@ -88,11 +88,11 @@ test('migrations are in the image that runs them', () => {
 test("a staged package starts with the recipe's entry point and stops on SIGTERM", async () => {
   const out = mkdtempSync(join(tmpdir(), 'gateway-image-'));
   try {
-    const staged = spawnSync(process.execPath, ['deploy/docker/stage-image.mjs', 'libs/provider-simulator', out], {
+    const staged = spawnSync(process.execPath, ['deploy/docker/stage-image.mjs', 'tools/provider-simulator', out], {
       cwd: root,
     });
     expect(staged.status).toBe(0);
-    expect(existsSync(join(out, 'libs/provider-simulator/src'))).toBe(false);
+    expect(existsSync(join(out, 'tools/provider-simulator/src'))).toBe(false);
     const [, ...args] = JSON.parse(recipe.entryPoint) as string[];
     const child = spawn(process.execPath, args, { cwd: out, env: {}, stdio: ['ignore', 'pipe', 'inherit'] });
     const [line] = (await once(child.stdout, 'data')) as [Buffer];

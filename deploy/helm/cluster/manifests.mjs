@@ -1,7 +1,7 @@
 // Objects outside the chart: Secrets, one pod for each server, the simulator, the load.
 import { readFileSync } from 'node:fs';
 import { parseAllDocuments } from 'yaml';
-import { composeSecrets, makeRoot } from '../../setup/dist/compose-secrets.js';
+import { composeSecrets, makeRoot } from '../../../tools/operations/dist/compose-secrets.js';
 import { here, settings } from './settings.mjs';
 
 /**

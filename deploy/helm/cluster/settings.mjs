@@ -36,8 +36,8 @@ export const settings = {
 export function missing() {
   if (env['KUBECONFIG'] === undefined) return 'KUBECONFIG names no cluster (one for tests: its nodes are drained)';
   if (registry === '') return 'GATEWAY_CLUSTER_REGISTRY names no registry that holds the images';
-  if (!existsSync(here('../../setup/dist/compose-secrets.js')))
-    return 'the checkout is not compiled (npx tsc -b deploy/setup)';
+  if (!existsSync(here('../../../tools/operations/dist/compose-secrets.js')))
+    return 'the checkout is not compiled (npx tsc -b tools/operations)';
   for (const [tool, ...question] of [
     ['kubectl', 'get', 'nodes'],
     ['helm', 'version'],

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { environmentProblems, PROGRAM_FIELDS, valueProblems } from '../../setup/test/service-fields.js';
+import { environmentProblems, PROGRAM_FIELDS, valueProblems } from '../../../tools/operations/test/service-fields.js';
 import {
   VALUE_SETS,
   readGolden,

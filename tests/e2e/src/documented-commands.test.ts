@@ -1,0 +1,216 @@
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from '@jest/globals';
+import { commandsIn, documents } from '../test/documented-commands.js';
+import { trackedFiles } from '../../../tools/check/citations.mjs';
+import { ROOMS } from '../../../tools/check/rooms.mjs';
+import { sharedSystem } from '../test/system.js';
+
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+
+/** Where a command is run: a file that says so. */
+interface RunIn {
+  readonly file: string;
+  readonly says: string;
+}
+/** `here`: by this test, on the shared system. `not run`: a reason. */
+type Place = 'here' | RunIn | { readonly notRun: string };
+
+/** Its last run is on the page of long runs. */
+const verification = (name: string): [string, Place] => [
+  `npm run prove:${name}`,
+  { file: 'docs/verification.md', says: `npm run prove:${name}` },
+];
+const NO_ENGINE = { notRun: 'no Docker engine, Helm or cluster is at hand; files and recipes are checked instead' };
+
+/** By its beginning; the longest that fits counts. */
+const PLACES = new Map<string, Place>([
+  ['npm ci', { file: '.ci/run', says: 'npm ci' }],
+  ['npm test', { file: 'tools/check/both-lanes.mjs', says: "['test']" }],
+  ['npm run test:system', { file: 'tools/check/both-lanes.mjs', says: 'test:system' }],
+  ['npm start', { file: 'tools/check/bare/running-system.mjs', says: "['npm', 'start'" }],
+  ['npm run build', { file: 'tools/check/test.mjs', says: '//#build' }],
+  ['node services/dashboard/web/build.mjs', { file: 'package.json', says: 'node services/dashboard/web/build.mjs' }],
+  ['npx tsc -b', { file: 'package.json', says: 'tsc -b' }],
+  ['npm run rules', { file: 'tools/check/test.mjs', says: '//#rules' }],
+  ['npm run jest', { file: 'tools/check/test.mjs', says: "'jest'" }],
+  ['npm run format', { notRun: 'writes the tree; `npm test` runs the same programs to compare' }],
+  ['npm run schemas', { notRun: 'writes the tree; a test of contracts compares' }],
+  ['node tools/check/limits.mjs', { file: 'package.json', says: 'node tools/check/limits.mjs' }],
+  ['npm run chart', { file: '.ci/run', says: 'deploy/helm/render.sh' }],
+  ['npm run doctor', 'here'],
+  ['npm run reset', 'here'],
+  [
+    'npm run replay-usage',
+    { file: 'services/edge-proxy/src/commands/replay-usage.test.ts', says: 'replay-usage-main.js' },
+  ],
+  [
+    'node services/edge-proxy/dist/commands/replay-usage.js',
+    { file: 'services/edge-proxy/src/commands/replay-usage.test.ts', says: 'replay-usage-main.js' },
+  ],
+  ['npm run ledger', 'here'],
+  ['npm run bus:tail', 'here'],
+  ['npm run operator', 'here'],
+  ['npm run -s operator', { file: 'tests/e2e/src/runbooks.test.ts', says: 'npm run -s operator' }],
+  ['npm run rights', 'here'],
+  ['npm run migrate', { file: 'tools/operations/src/migrate-config.test.ts', says: 'migrate-main.js' }],
+  [
+    'npm run compose:secrets',
+    { file: 'tools/operations/src/compose-secrets.test.ts', says: 'compose-secrets-main.js' },
+  ],
+  ['npm run backup', { file: 'tests/e2e/src/rolling/run-program.ts', says: 'backup-main.js' }],
+  ['npm run restore', { file: 'tests/e2e/src/rolling/run-program.ts', says: 'restore-main.js' }],
+  ['npm run restored', { file: 'tools/operations/src/restore-main.ts', says: 'commands/restore.js' }],
+  [
+    'node services/billing/dist/commands/',
+    { file: 'services/billing/src/commands/commands.test.ts', says: 'commands/' },
+  ],
+  [
+    'node services/admission/dist/commands/lost-changes.js',
+    { file: 'services/admission/src/commands/lost-changes.system.test.ts', says: 'dist/commands/lost-changes.js' },
+  ],
+  [
+    'node services/dashboard/dist/operator-cli/main.js',
+    { file: 'tests/e2e/src/runbooks.test.ts', says: 'dist/operator-cli/main.js' },
+  ],
+  ['npm run audit', { file: 'services/billing/src/commands/commands.test.ts', says: 'commands/audit' }],
+  ['npm run chain', { file: 'services/billing/src/commands/commands.test.ts', says: 'commands/chain' }],
+  ['npm run promote', { file: 'tests/e2e/src/standbys/harm-members.ts', says: 'return promote({' }],
+  ['npm run set-aside', { file: 'services/billing/src/commands/commands.test.ts', says: 'commands/dead-letters' }],
+  ['npm run check:bare', { file: 'docs/verification.md', says: 'npm run check:bare' }],
+  ['npm run check:image', { notRun: 'minutes and a network: run by hand before a release (deploy/docker)' }],
+  ['npm run pictures', { notRun: 'needs a browser: run by hand after a change of pages' }],
+  ['npm run bench', { file: 'docs/benchmarks.md', says: 'npm run bench' }],
+  // Minutes on quiet cores.
+  ['npm run bench -- --against', { notRun: 'builds another commit: run by hand before and after a change of speed' }],
+  ['npm run bench:', { notRun: 'run by hand after a change of what it measures; its figures are committed' }],
+  ['npm run bench:admission', { file: 'services/admission/package.json', says: 'bench/main.mjs' }],
+  ['npm run bench:billing', { file: 'docs/benchmarks.md', says: 'npm run bench:billing' }],
+  ...['rotation', 'redis', 'limits', 'failover', 'faults', 'soak', 'upgrade', 'restore', 'ha', 'outage'].map(
+    verification,
+  ),
+  ...['scanner', 'relay', 'fuzz', 'month', 'ledger', 'model', 'simulation', 'strangers'].map(verification),
+  [
+    'npm run check:cluster',
+    { notRun: 'needs a Kubernetes cluster; its manifests and its table are tested (deploy/helm/cluster)' },
+  ],
+  ['npm run -s sealing-keys', { file: 'tools/operations/src/sealing-keys.test.ts', says: 'sealing-keys' }],
+  [
+    'npm run lost-changes',
+    { file: 'services/admission/src/commands/lost-changes.system.test.ts', says: 'dist/commands/lost-changes.js' },
+  ],
+  ['npm run reseal', { file: 'services/catalog/src/commands/reseal-credentials.test.ts', says: 'commands/reseal.js' }],
+  ['npm sbom', { file: 'deploy/docker/Dockerfile', says: 'npm sbom' }],
+  ['docker', NO_ENGINE],
+  ['helm', NO_ENGINE],
+  ['kubectl', NO_ENGINE],
+  ['nats', { notRun: 'a tool of its own, on servers of the reader' }],
+  ['promtool test rules', { file: 'deploy/observe/src/rules.test.ts', says: 'promtool' }],
+  ['node dist/main.js', { file: 'tools/local/src/processes.ts', says: 'dist/main.js' }],
+  ['curl -X POST $A/__script', { notRun: 'an example: tests of the simulator make the same requests' }],
+  ['curl "$A/__calls', { notRun: 'an example: tests of the simulator make the same requests' }],
+  ['curl https://gateway.example/', { file: 'tests/e2e/src/contract/endpoints.test.ts', says: 'test' }],
+]);
+
+const COMMANDS = documents(ROOT).flatMap((document) => commandsIn(ROOT, document));
+
+test('every command of a document is run somewhere, or it is said why not', () => {
+  expect(COMMANDS.length).toBeGreaterThan(100);
+  const homeless = COMMANDS.filter(({ command }) => placeOf(command) === undefined);
+  expect(homeless).toEqual([]);
+  const wrong = [...PLACES].flatMap(([command, place]) => {
+    if (place === 'here' || 'notRun' in place) return [];
+    const file = join(ROOT, place.file);
+    return existsSync(file) && readFileSync(file, 'utf8').includes(place.says) ? [] : [`${command}: ${place.file}`];
+  });
+  expect(wrong).toEqual([]);
+});
+
+test('every npm script that a document names exists in its room', () => {
+  const missing = COMMANDS.filter(({ document, command }) => {
+    const [, script, rest = ''] = /^npm run (?:-s )?([\w:-]+)(.*)$/.exec(command) ?? [];
+    if (script === undefined) return false;
+    const workspace = / -w (\S+)/.exec(rest)?.[1];
+    // A document of a room may name the room's own script without saying whose it is.
+    const rooms =
+      workspace === undefined ? ['.', ...ROOMS.filter((room) => document.startsWith(`${room}/`))] : [workspace];
+    return !rooms.some((room) => scriptOf(room, script) !== undefined);
+  });
+  expect(missing).toEqual([]);
+});
+
+test('every compiled program that a file names by its path from the root exists', () => {
+  const named = [...trackedFiles(ROOT.replace(/\/$/, '')).files].flatMap(([file, text]) =>
+    [...text.matchAll(/\b(?:services|libs|tools|tests|deploy)(?:\/[\w-]+)+\/dist\/[\w/-]+\.js\b/g)].map(([path]) => ({
+      file,
+      path,
+    })),
+  );
+  expect(named.length).toBeGreaterThan(10);
+  expect(named.filter(({ path }) => !existsSync(join(ROOT, path)))).toEqual([]);
+});
+
+test('commands that read a running system answer on this one, and none prints a password', async () => {
+  const system = sharedSystem();
+  const state = process.env['GATEWAY_E2E_STATE'] ?? '';
+  const { account } = await system.operator.account('3.00');
+  const access = ['--url', system.operatorUrl, '--token', system.operatorToken];
+  const answers = await Promise.all([
+    run('doctor', []),
+    run('rights', ['nats']),
+    run('rights', ['redis']),
+    run('operator', ['GET', `/accounts/${account}/wallet`, ...access]),
+    run('operator', ['GET', '/sources/health', ...access]),
+    run('ledger', ['--state', state]),
+    run('bus:tail', ['--state', state, '--seconds', '1']),
+    run('reset', ['--state', state]),
+  ]);
+  expect(answers.map(({ code, output }) => [code, output])).toEqual([
+    [0, expect.stringContaining('postgres')],
+    [0, expect.stringContaining('GATEWAY_BUS_PASSWORD_BILLING')],
+    [0, expect.stringContaining('admission')],
+    [0, expect.stringContaining('"3.00"')],
+    [0, expect.anything()],
+    [0, expect.stringContaining('wallet')],
+    [0, expect.anything()],
+    // It runs, so nothing is deleted.
+    [1, expect.stringContaining('stop it first')],
+  ]);
+  const passwords = [system.natsUrl, system.redisUrl, system.postgresUrl].map((url) => new URL(url).password);
+  for (const { output } of answers) for (const password of passwords) expect(output).not.toContain(password);
+}, 60_000);
+
+function placeOf(command: string): Place | undefined {
+  const begun = [...PLACES.keys()].filter((start) => {
+    const isWhole = !/\w$/.test(start) || !/^[\w:-]/.test(command.slice(start.length));
+    return command.startsWith(start) && isWhole;
+  });
+  const longest = begun.sort((one, other) => other.length - one.length)[0];
+  return longest === undefined ? undefined : PLACES.get(longest);
+}
+
+function scriptOf(room: string, script: string): string | undefined {
+  const file = join(ROOT, room, 'package.json');
+  if (!existsSync(file)) return undefined;
+  return (JSON.parse(readFileSync(file, 'utf8')) as { scripts?: Record<string, string> }).scripts?.[script];
+}
+
+/** What the script of the root runs, without compiling again. */
+async function run(script: string, args: readonly string[]): Promise<{ code: number | null; output: string }> {
+  const [, program = ''] = /(?:^|&& )node (\S+)$/.exec(scriptOf('.', script) ?? '') ?? [];
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('GATEWAY_')));
+  const child = spawn(process.execPath, [join(ROOT, program), ...args], {
+    cwd: ROOT,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += String(text)));
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', resolve);
+  });
+  return { code, output };
+}

@@ -1,0 +1,154 @@
+import { readFileSync } from 'node:fs';
+import { beforeAll, expect, jest, test } from '@jest/globals';
+import { DEFAULT_KEY_PREFIX, makeSecret } from '@gateway/contracts/ids';
+import { startProviderSimulator } from '@gateway/provider-simulator';
+import { until } from '@gateway/testkit';
+import { Pool } from 'undici';
+import { expressions, metricsIn } from '../../../deploy/observe/test/read-observe.js';
+import { chat, HELLO } from '../test/call.js';
+import { sharedSystem } from '../test/system.js';
+
+const system = sharedSystem();
+
+/**
+ * What must be seen of a running system (GenAI usage and times, health, stores, waits), each with a
+ * label value or none.
+ */
+const WANTED: Readonly<Record<string, readonly string[]>> = {
+  'edge-proxy': [
+    'gen_ai_client_token_usage_count{gen_ai_operation_name="chat",gen_ai_token_type="input"',
+    'gen_ai_client_token_usage_count{gen_ai_operation_name="chat",gen_ai_token_type="output"',
+    'gen_ai_client_operation_duration_seconds_count{gen_ai_operation_name="chat",error_type=""',
+    'gen_ai_server_time_to_first_token_seconds_count{gen_ai_operation_name="chat"',
+    'gateway_edge_sources{state="healthy"',
+    'gateway_edge_sources{state="cooling"',
+    'gateway_edge_errors_total',
+    'gateway_bus_calls_failed_total{message="admission.authorize",code="timeout"',
+  ],
+  admission: [
+    'gateway_admission_decisions_total{outcome="admitted"',
+    'gateway_admission_holds',
+    'gateway_admission_redis_used_bytes',
+    'gateway_admission_redis_max_bytes',
+    'gateway_bus_messages_refused_total{message="admission.batch",reason="overloaded"',
+  ],
+  billing: [
+    'gateway_billing_stream_bytes',
+    'gateway_billing_stream_bytes_max',
+    'gateway_billing_outbox_age_seconds{outbox="outbox"',
+    'gateway_billing_outbox_age_seconds{outbox="webhook_outbox"',
+    'gateway_billing_pool_connections{state="waiting"',
+    'gateway_billing_invariant_faults',
+    'gateway_billing_lag_seconds',
+  ],
+  accounts: [
+    'gateway_accounts_outbox_age_seconds{outbox="mail_outbox"',
+    'gateway_accounts_pool_connections{state="idle"',
+  ],
+  catalog: ['gateway_catalog_pool_connections{state="busy"'],
+};
+const PACKAGE = new URL('../../../package.json', import.meta.url);
+/** Series of one process at most, whatever its customers and their keys do. */
+const SERIES_MAX = 1_500;
+const KEYS = 10_000;
+const KEYS_AT_ONCE = 24;
+/** Fewer than an edge asks for of one network. */
+const KEYS_OF_NETWORK = 100;
+/** Of all processes: outcomes that were not seen before, and what other tests do meanwhile. */
+const SERIES_MORE_MAX = 300;
+/** Ten thousand calls on a busy machine. */
+const TEST_MS_MAX = 240_000;
+jest.setTimeout(TEST_MS_MAX);
+
+beforeAll(async () => {
+  const simulator = await startProviderSimulator();
+  try {
+    const model = await system.operator.model({ inputPerMillion: '1', outputPerMillion: '1' }, [simulator.urls[0]]);
+    const { secret } = await system.operator.account('5.00');
+    await until('each edge has answered a stream', async () => {
+      const body = { model: model.id, messages: HELLO, stream: true };
+      const calls = system.edgeUrls.map((url) => chat(`${url}/v1/chat/completions`, secret, body));
+      return (await Promise.all(calls)).every(({ status }) => status === 200);
+    });
+    await chat(`${system.chatBaseUrl}/chat/completions`, null, { model: model.id, messages: HELLO });
+  } finally {
+    await simulator.close();
+  }
+});
+
+test('every metric of a rule or panel is in a scrape of the running system', async () => {
+  const known = new Set(
+    (await scrapes()).flatMap(({ text }) => [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name)),
+  );
+  const used = [...new Set(expressions().flatMap(metricsIn))];
+  expect(used.length).toBeGreaterThan(50);
+  expect(used.filter((name) => !known.has(name))).toEqual([]);
+});
+
+test('each service shows what is wanted of it, its release, and no more series than it may', async () => {
+  const release = (JSON.parse(readFileSync(PACKAGE, 'utf8')) as { version: string }).version;
+  // Some values are asked for every few seconds.
+  let missing: string[] = [];
+  await until('all wanted series', async () => {
+    missing = missingOf(await scrapes());
+    return missing.length === 0;
+  }).catch(() => undefined);
+  expect(missing).toEqual([]);
+  for (const { service, text } of await scrapes()) {
+    if (!(service in WANTED)) continue;
+    expect([service, text.includes(`service_version="${release}"`)]).toEqual([service, true]);
+    expect(seriesOf(text)).toBeLessThan(SERIES_MAX);
+  }
+});
+
+test('ten thousand keys and models make no series of their own', async () => {
+  const before = await seriesTotal();
+  const statuses = new Map<number, number>();
+  const [url] = system.edgeUrls;
+  const callAll = async (pool: Pool, from: number, to: number): Promise<void> => {
+    for (let key = from; key < to; key += KEYS_AT_ONCE) {
+      const { statusCode, body } = await pool.request({
+        method: 'POST',
+        path: '/v1/chat/completions',
+        headers: { authorization: `Bearer ${makeSecret(DEFAULT_KEY_PREFIX)}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ model: `series/${key}`, messages: HELLO }),
+      });
+      await body.dump();
+      statuses.set(statusCode, (statuses.get(statusCode) ?? 0) + 1);
+    }
+  };
+  for (let begin = 0; begin < KEYS; begin += KEYS_OF_NETWORK) {
+    const localAddress = `127.0.1.${1 + begin / KEYS_OF_NETWORK}`;
+    const pool = new Pool(url ?? '', { connections: KEYS_AT_ONCE, localAddress });
+    const end = begin + KEYS_OF_NETWORK;
+    await Promise.all(Array.from({ length: KEYS_AT_ONCE }, (_unused, worker) => callAll(pool, begin + worker, end)));
+    await pool.close();
+  }
+  // A busy machine may refuse some for overload.
+  expect([...statuses.keys()].filter((status) => status !== 401 && status !== 500)).toEqual([]);
+  expect(statuses.get(401)).toBeGreaterThan(KEYS / 10);
+  expect((await seriesTotal()) - before).toBeLessThan(SERIES_MORE_MAX);
+});
+
+/** What no replica of its service shows. */
+function missingOf(all: readonly { service: string; text: string }[]): string[] {
+  return Object.entries(WANTED).flatMap(([service, wanted]) => {
+    const texts = all.filter((one) => one.service === service).map(({ text }) => text);
+    return wanted.filter((series) => !texts.some((text) => text.includes(`\n${series}`)));
+  });
+}
+
+async function seriesTotal(): Promise<number> {
+  return (await scrapes()).reduce((total, { text }) => total + seriesOf(text), 0);
+}
+
+function seriesOf(text: string): number {
+  return text.split('\n').filter((line) => line !== '' && !line.startsWith('#')).length;
+}
+
+async function scrapes(): Promise<{ service: string; text: string }[]> {
+  const urls = Object.entries(system.adminUrls).flatMap(([service, all]) => all.map((url) => ({ service, url })));
+  return Promise.all(
+    urls.map(async ({ service, url }) => ({ service, text: await (await fetch(`${url}/metrics`)).text() })),
+  );
+}

@@ -1,0 +1,59 @@
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import type { OwnSystem } from '../../test/own-system.js';
+
+export interface ProgramEnd {
+  readonly code: number | null;
+  /** Both outputs, in the order in which they came. */
+  readonly output: string;
+}
+
+/** Room and file of the commands of an operator, below the root of the project. */
+const PROGRAMS = {
+  backup: 'tools/operations/dist/backup-main.js',
+  restore: 'tools/operations/dist/restore-main.js',
+  audit: 'services/billing/dist/commands/audit.js',
+  reseal: 'services/catalog/dist/commands/reseal.js',
+} as const;
+/** The root, seen from this file: compiled it lies one directory deeper. */
+const ROOT = import.meta.url.includes('/dist/') ? '../../../../../' : '../../../../';
+
+/**
+ * Runs a command as an operator of this system does: addresses and passwords come by the
+ * environment.
+ */
+export async function runProgram(
+  program: keyof typeof PROGRAMS,
+  args: readonly string[],
+  { local }: OwnSystem,
+  env: Readonly<Record<string, string | undefined>> = {},
+): Promise<ProgramEnd> {
+  const { servers, addresses, secrets } = local;
+  const file = fileURLToPath(new URL(`${ROOT}${PROGRAMS[program]}`, import.meta.url));
+  const child = spawn(process.execPath, [file, ...args], {
+    env: {
+      ...process.env,
+      GATEWAY_MIGRATION_URL: servers.postgres.url,
+      GATEWAY_POSTGRES_URL: addresses.postgresUrlOf('billing'),
+      GATEWAY_BILLING_POSTGRES_URL: addresses.postgresUrlOf('billing'),
+      GATEWAY_ACCOUNTS_POSTGRES_URL: addresses.postgresUrlOf('accounts'),
+      GATEWAY_CATALOG_POSTGRES_URL: addresses.postgresUrlOf('catalog'),
+      GATEWAY_FINANCE_PASSWORD: secrets.financePassword,
+      GATEWAY_NATS_URL: addresses.natsUrlOf('billing'),
+      ...env,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8');
+    stream.on('data', (text: string) => {
+      output += text;
+    });
+  }
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', resolve);
+  });
+  return { code, output };
+}

@@ -1,0 +1,294 @@
+// Key changes under load on two edges and two admissions. `npm run prove:rotation` runs the first
+// test with 10,000 rotations and keeps its figures.
+import { writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Agent, request } from 'undici';
+import type { LocalSystem } from '@gateway/local';
+import { startProviderSimulator } from '@gateway/provider-simulator';
+import type { ProviderSimulator } from '@gateway/provider-simulator';
+import { until } from '@gateway/testkit';
+import { chat, HELLO } from '../test/call.js';
+import type { Answer } from '../test/call.js';
+import { decided } from '../test/decided.js';
+import type { TestOperator } from '../test/operator.js';
+import type { TestAccount } from '../test/operator.js';
+import { startOwnSystem } from '../test/own-system.js';
+import type { OwnSystem } from '../test/own-system.js';
+
+/** Rotations in all; the named command sets its own number. */
+const ROTATIONS = Number(process.env['GATEWAY_PROVE_ROTATIONS'] ?? 50);
+const KEYS = 10;
+/** Calls at a time that each key's clients keep going, with the newest secret that they know. */
+const WORKERS_PER_KEY = 1;
+/** Calls with the old secret after each rotation, in turn at both edges. */
+const PROBES = 4;
+const FIGURES_FILE = fileURLToPath(new URL('../../../.results/rotation.md', import.meta.url));
+const PRICES = { inputPerMillion: '1.00', outputPerMillion: '1.00' };
+const HEARTBEAT_MS = 500;
+
+let own: OwnSystem;
+let system: LocalSystem;
+let operator: TestOperator;
+let simulator: ProviderSimulator;
+let model: string;
+const agent = new Agent({ connections: 64 });
+
+beforeAll(async () => {
+  own = await startOwnSystem('gateway-rotation-', { GATEWAY_BEAT_MS: String(HEARTBEAT_MS) });
+  ({ operator, local: system } = own);
+  simulator = await startProviderSimulator({ recordCalls: false });
+  ({ id: model } = await operator.model(PRICES, simulator.urls));
+}, 60_000);
+afterAll(async () => {
+  await agent.close();
+  await simulator?.close();
+  await own?.stop();
+}, 60_000);
+
+interface Caller extends TestAccount {
+  /** Secrets in the order of their rotations; the last one is current. */
+  readonly secrets: string[];
+}
+
+interface Figures {
+  readonly answerMs: number[];
+  /** From the answer of the rotation to the end of the first refused call with the old secret. */
+  readonly refusedMs: number[];
+  calls: number;
+  lateAdmissions: number;
+  newRefused: number;
+}
+
+// Covers r10
+// Covers authentication: rule 4 a leaked key is
+test(
+  `${ROTATIONS} rotations under load: no call that started after the answer is admitted with the old secret, and the new one works at once`,
+  async () => {
+    const callers = await Promise.all(Array.from({ length: KEYS }, () => unlimitedCaller()));
+    const figures: Figures = { answerMs: [], refusedMs: [], calls: 0, lateAdmissions: 0, newRefused: 0 };
+    const rotating = new Set<Caller>();
+    let stopped = false;
+    const load = callers.flatMap((caller) =>
+      Array.from({ length: WORKERS_PER_KEY }, async (_unused, worker) => {
+        for (let n = worker; !stopped; n += 1) {
+          const secret = caller.secrets.at(-1) ?? '';
+          const status = await statusOf(n, secret);
+          figures.calls += 1;
+          // A call that met the rotation is refused; one whose secret is still the newest must not
+          // be.
+          if (status !== 200 && caller.secrets.at(-1) === secret && !rotating.has(caller)) figures.newRefused += 1;
+        }
+      }),
+    );
+    const begun = performance.now();
+    await Promise.all(
+      callers.map(async (caller) => {
+        for (let n = 0; n < ROTATIONS / KEYS; n += 1) await rotateAndProbe(caller, figures, rotating);
+      }),
+    );
+    const seconds = (performance.now() - begun) / 1_000;
+    stopped = true;
+    await Promise.all(load);
+    if (process.env['GATEWAY_PROVE_ROTATIONS'] !== undefined) writeFileSync(FIGURES_FILE, report(figures, seconds));
+    expect({ late: figures.lateAdmissions, refused: figures.newRefused }).toEqual({ late: 0, refused: 0 });
+    expect(figures.answerMs).toHaveLength(Math.ceil(ROTATIONS / KEYS) * KEYS);
+    expect(figures.calls).toBeGreaterThan(ROTATIONS);
+  },
+  60_000 + ROTATIONS * 200,
+);
+
+async function rotateAndProbe(caller: Caller, figures: Figures, rotating: Set<Caller>): Promise<void> {
+  const old = caller.secrets.at(-1) ?? '';
+  rotating.add(caller);
+  const requestedAt = performance.now();
+  const secret = await operator.rotate(caller.key);
+  const answeredAt = performance.now();
+  caller.secrets.push(secret);
+  figures.answerMs.push(answeredAt - requestedAt);
+  let first = true;
+  const probes = Array.from({ length: PROBES }, async (_unused, n) => {
+    const status = await statusOf(n, old);
+    if (status === 401 && first) figures.refusedMs.push(performance.now() - answeredAt);
+    first = false;
+    if (status !== 401) figures.lateAdmissions += 1;
+  });
+  const fresh = [0, 1].map(async (n) => {
+    if ((await statusOf(n, secret)) !== 200) figures.newRefused += 1;
+  });
+  figures.calls += PROBES + 2;
+  await Promise.all([...probes, ...fresh]);
+  rotating.delete(caller);
+}
+
+// Covers states and transitions: active revoke; states and transitions: sentence 1 a key that is
+test.concurrent(
+  'a revoked, suspended or reinstated key, and a suspended account, are what the answer says at every edge, at once',
+  async () => {
+    const caller = await unlimitedCaller();
+    const other = await operator.key(caller.account);
+    expect(await everywhere(caller.secret)).toEqual([200]);
+    for (let n = 0; n < 5; n += 1) {
+      await operator.setKey(caller.key, 'suspend');
+      expect(await everywhere(caller.secret)).toEqual(['403 key_inactive']);
+      await operator.setKey(caller.key, 'reinstate');
+      expect(await everywhere(caller.secret)).toEqual([200]);
+      await operator.setAccount(caller.account, 'suspend');
+      expect(await everywhere(caller.secret)).toEqual(['403 account_suspended']);
+      expect(await everywhere(other.secret)).toEqual(['403 account_suspended']);
+      await operator.setAccount(caller.account, 'reinstate');
+      expect(await everywhere(other.secret)).toEqual([200]);
+    }
+    await operator.setKey(caller.key, 'revoke');
+    expect(await everywhere(caller.secret)).toEqual(['403 key_inactive']);
+    expect(await everywhere(other.secret)).toEqual([200]);
+    const again = await operator.request('POST', `/keys/${caller.key}/rotate`);
+    expect([again.status, again.body]).toEqual([409, expect.objectContaining({ error: expect.anything() })]);
+  },
+);
+
+// Covers states and transitions: active expiry date passes
+test.concurrent(
+  'a key expires at its time, at every edge',
+  async () => {
+    const { account } = await unlimitedCaller();
+    for (let lifeMs = 3_000; ; lifeMs *= 3) {
+      const expiresAtMs = Date.now() + lifeMs;
+      const { secret } = await operator.key(account, { expiresAt: new Date(expiresAtMs).toISOString() });
+      const before = await everywhere(secret);
+      // A busy machine took longer than its life: those calls say nothing.
+      if (Date.now() >= expiresAtMs) continue;
+      expect(before).toEqual([200]);
+      await until('the key has expired', () => Date.now() > expiresAtMs, lifeMs + 1_000);
+      expect(await everywhere(secret)).toEqual(['403 key_expired']);
+      return;
+    }
+  },
+  60_000,
+);
+
+test.concurrent(
+  'suspending a key lets its streams finish; suspending the account ends them, with an error and without their marker',
+  async () => {
+    const caller = await unlimitedCaller();
+    const sseEvent = 'data: {"choices":[{"index":0,"delta":{"content":"hi"}}]}\n\n';
+    const gated = await operator.model(PRICES, simulator.urls);
+    const scripted = simulatorModel(gated.id);
+    const steps = [
+      { chunk: sseEvent },
+      { waitFor: scripted },
+      { chunk: 'data: [DONE]\n\n' },
+      { end: 'normal' as const },
+    ];
+    simulator.script({ model: scripted, times: 2, steps });
+    const open = (): ReturnType<typeof chat> =>
+      decided(() =>
+        chat(`${edges()[0]}/v1/chat/completions`, caller.secret, { model: gated.id, messages: HELLO, stream: true }),
+      );
+
+    const first = open();
+    await operator.untilSlots(caller.account, 1);
+    await operator.setKey(caller.key, 'suspend');
+    simulator.release(scripted, 1);
+    expect(await first).toMatchObject({ status: 200, cut: false, text: expect.stringContaining('[DONE]') });
+    await operator.setKey(caller.key, 'reinstate');
+
+    const second = open();
+    await operator.untilSlots(caller.account, 1);
+    await operator.setAccount(caller.account, 'suspend');
+    const cut = await second;
+    expect(cut).toMatchObject({ status: 200, cut: true, text: expect.stringContaining('account_suspended') });
+    expect(cut.text).not.toContain('[DONE]');
+    await operator.untilSlots(caller.account, 0);
+    const { record } = await operator.record(cut.requestId);
+    expect([record.outcome, record.chargedUsd]).toEqual(['voided', '0.00']);
+    simulator.release(scripted, 1);
+  },
+);
+
+test('with admission stopped a change answers not_in_force, and is in force once admission is back', async () => {
+  const caller = await unlimitedCaller();
+  expect(await everywhere(caller.secret)).toEqual([200]);
+  const admissions = system.children('admission');
+  await Promise.all(admissions.map((child) => child.stop(10_000)));
+  const answer = await operator.request('POST', `/keys/${caller.key}/revoke`);
+  expect([answer.status, answer.body]).toMatchObject([503, { error: { code: 'not_in_force' } }]);
+  expect(await everywhere(caller.secret, (call) => call())).toEqual(['500 admission_error']);
+  await Promise.all(admissions.map((child) => child.start()));
+  await until(
+    'the key is refused',
+    async () => (await everywhere(caller.secret)).join() === '403 key_inactive',
+    20_000,
+  );
+  expect(await everywhere(caller.secret)).toEqual(['403 key_inactive']);
+}, 60_000);
+
+function edges(): readonly string[] {
+  return system.running().edgeUrls;
+}
+
+async function unlimitedCaller(): Promise<Caller> {
+  const account = await operator.account('1000.00');
+  await operator.limits(account.account, 1_000_000, 1_000);
+  return { ...account, secrets: [account.secret] };
+}
+
+async function statusOf(n: number, secret: string): Promise<number> {
+  const urls = edges();
+  const { status } = await decided(async () => {
+    const answer = await request(`${urls[n % urls.length]}/v1/chat/completions`, {
+      method: 'POST',
+      dispatcher: agent,
+      headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model, messages: HELLO, max_tokens: 5 }),
+    });
+    return { status: answer.statusCode, text: await answer.body.text() };
+  });
+  return status;
+}
+
+/**
+ * What each edge answers, five calls each: 200 or status and code, each once.
+ * @param how a call is made; as clients do, unless stated otherwise
+ */
+async function everywhere(
+  secret: string,
+  how: (call: () => Promise<Answer>) => Promise<Answer> = decided,
+): Promise<(number | string)[]> {
+  const calls = edges().flatMap((url) => Array.from({ length: 5 }, () => `${url}/v1/chat/completions`));
+  const answers = await Promise.all(
+    calls.map(async (url) => {
+      const { status, text } = await how(() => chat(url, secret, { model, messages: HELLO, max_tokens: 5 }));
+      return status === 200 ? status : `${status} ${(JSON.parse(text) as { error: { code: string } }).error.code}`;
+    }),
+  );
+  return [...new Set(answers)];
+}
+
+/** The upstream name of a model of {@link TestOperator.model}. */
+function simulatorModel(id: string): string {
+  return `up-${id.slice('test/'.length)}`;
+}
+
+function report({ answerMs, refusedMs, calls, lateAdmissions, newRefused }: Figures, seconds: number): string {
+  const row = (name: string, values: readonly number[]): string => {
+    const sorted = [...values].sort((one, other) => one - other);
+    const at = (share: number): string => (sorted[Math.floor((sorted.length - 1) * share)] ?? 0).toFixed(1);
+    return `| ${name} | ${at(0.5)} | ${at(0.99)} | ${at(1)} |`;
+  };
+  return [
+    '# Rotation under load',
+    '',
+    '`npm run prove:rotation`: two edges, two admissions, all on one machine with its load generator.',
+    '',
+    `- ${answerMs.length} rotations of ${KEYS} keys in ${seconds.toFixed(0)} s, ${calls} calls beside them (${(calls / seconds).toFixed(0)}/s)`,
+    `- calls that started after the answer and were admitted with the old secret: ${lateAdmissions}`,
+    `- calls with the newest secret that were refused: ${newRefused}`,
+    '',
+    '| milliseconds | p50 | p99 | largest |',
+    '| --- | --- | --- | --- |',
+    row('rotation asked to answered (in force everywhere)', answerMs),
+    row('answer to the first refused call with the old secret', refusedMs),
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,106 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { temporaryDirectory } from '@gateway/testkit';
+import { startOwnSystem, type OwnSystem } from '../test/own-system.js';
+
+/** Where `.ci/run` installs it; else whatever is on the path. */
+const INSTALLED = fileURLToPath(new URL('../../../.cache/schemathesis/bin/schemathesis', import.meta.url));
+const PROGRAM = existsSync(INSTALLED) ? INSTALLED : 'schemathesis';
+const isThere = spawnSync(PROGRAM, ['--version']).status === 0;
+const HOOKS = fileURLToPath(new URL('../schema-fuzz/hooks.py', import.meta.url));
+const PUBLIC_DOCUMENT = fileURLToPath(
+  new URL('../../../libs/contracts/generated/public.openapi.json', import.meta.url),
+);
+const SEED = process.env['SCHEMA_FUZZ_SEED'] ?? '7';
+/** Three minutes, and several times that on a machine that does much else. */
+const RUN_MS_MAX = 900_000;
+/**
+ * 405 is what `unsupported_method` asks for, 404 what the specification says. The others have
+ * checks in `hooks.py` in their place, which forgive what `reasons.json` lists.
+ */
+const EXCLUDED = ['unsupported_method', 'positive_data_acceptance', 'ensure_resource_availability', 'ignored_auth'];
+const REASONS = JSON.parse(
+  readFileSync(fileURLToPath(new URL('../schema-fuzz/reasons.json', import.meta.url)), 'utf8'),
+) as readonly { readonly message: string }[];
+
+if (!isThere) console.warn('skipped: the documents against the servers. It needs schemathesis 4 (PyPI) on the path.');
+
+(isThere ? describe : describe.skip)('what the documents promise, asked by schemathesis', () => {
+  const directory = temporaryDirectory('schema-fuzz');
+  let system: OwnSystem;
+
+  beforeAll(async () => {
+    system = await startOwnSystem(
+      'schema-fuzz-system',
+      { GATEWAY_TEAMS_ENABLED: 'true' },
+      { 'edge-proxy': 1, admission: 1 },
+    );
+  }, 120_000);
+
+  afterAll(async () => {
+    await system.stop();
+    directory.remove();
+  }, 60_000);
+
+  test(
+    'the public API',
+    async () => {
+      const { account, secret } = await system.operator.account('1000000');
+      await system.operator.limits(account, 1_000_000, 1_000);
+      const url = system.local.running().edgeUrls[0] ?? '';
+      await fuzz({ document: PUBLIC_DOCUMENT, url, token: secret, examples: 20 });
+    },
+    RUN_MS_MAX + 10_000,
+  );
+
+  test(
+    'the operator API',
+    async () => {
+      const { operatorUrl, operatorToken } = system.local.running();
+      const document = join(directory.path, 'operator.json');
+      writeFileSync(document, await (await fetch(`${operatorUrl}/openapi.json`)).text());
+      const used = await fuzz({ document, url: operatorUrl, token: operatorToken, examples: 15 });
+      const unused = REASONS.filter(({ message }) => !used.includes(message)).map(({ message }) => message);
+      if (unused.length > 0) console.warn(`reasons that this run did not need: ${unused.join(', ')}`);
+    },
+    RUN_MS_MAX + 10_000,
+  );
+
+  /**
+   * Gives the reasons that were needed. Fails with the report of the run, which has each failed
+   * request as a command.
+   */
+  async function fuzz({ document, url, token, examples }: Fuzzed): Promise<readonly string[]> {
+    const used = join(directory.path, 'used.json');
+    const checks = ['--checks', 'all', '--exclude-checks', EXCLUDED.join(',')];
+    const settings = ['--seed', SEED, '-n', String(examples), '--generation-database', 'none'];
+    const args = ['run', document, '--url', url, '-H', `Authorization: Bearer ${token}`, ...checks, ...settings];
+    const run = await promisify(execFile)(PROGRAM, [...args, '--continue-on-failure', '--no-color'], {
+      cwd: directory.path,
+      env: { ...process.env, SCHEMATHESIS_HOOKS: HOOKS, SCHEMA_FUZZ_USED: used },
+      timeout: RUN_MS_MAX,
+      maxBuffer: 64 * 1024 * 1024,
+    }).then(
+      ({ stdout }) => ({ passed: true, stdout }),
+      ({ stdout, message }: { readonly stdout?: string; readonly message: string }) => ({
+        passed: false,
+        stdout: stdout ?? message,
+      }),
+    );
+    if (!run.passed) throw new Error(run.stdout);
+    expect(run.stdout).toMatch(/Tested:\s+[1-9]/);
+    return JSON.parse(readFileSync(used, 'utf8')) as string[];
+  }
+});
+
+interface Fuzzed {
+  readonly document: string;
+  readonly url: string;
+  readonly token: string;
+  /** Of each operation and phase. */
+  readonly examples: number;
+}

@@ -1,0 +1,43 @@
+import Sequencer from '@jest/test-sequencer';
+
+/**
+ * The longest suites start first, so that none of them runs last while the other worker is idle. By
+ * default a clean clone orders suites by file size.
+ */
+const LONGEST = [
+  'tests/e2e/src/rolling.system.test.ts',
+  'services/admission/src/admit/model-against-script.system.test.ts',
+  'tests/e2e/src/faults.system.test.ts',
+  'tests/e2e/src/edge-faults.system.test.ts',
+  'tests/simulation/src/run/play.system.test.ts',
+  'tests/e2e/src/limits.system.test.ts',
+  'services/dashboard/web/test/pages.system.test.ts',
+  'tests/e2e/src/limits-clock.system.test.ts',
+  'services/admission/src/recover/lose-limit-store-under-load.system.test.ts',
+  'services/billing/src/usage/disturb-worker.system.test.ts',
+  'services/accounts/src/sign-in/sign-in.test.ts',
+  'tests/e2e/src/rotation.system.test.ts',
+  'tests/e2e/src/catalog-changes.system.test.ts',
+  'tests/e2e/src/contract/faults.system.test.ts',
+  'services/edge-proxy/src/call/end-answer.test.ts',
+  'services/edge-proxy/src/call/aborted-streams.test.ts',
+  'services/edge-proxy/src/call/failover-table.test.ts',
+  'tests/e2e/src/browser/story.system.test.ts',
+  'services/admission/src/admit/model-on-cluster.test.ts',
+  'services/edge-proxy/src/service.system.test.ts',
+  'services/accounts/src/base/in-force.test.ts',
+  'services/billing/src/service.test.ts',
+  'services/billing/prove/month.system.test.ts',
+];
+
+/** Runs the longest suites first, the others in jest's order. */
+export default class LongestFirst extends Sequencer {
+  sort(tests) {
+    const place = ({ path }) => {
+      const at = LONGEST.findIndex((suite) => path.endsWith(suite));
+      return at < 0 ? LONGEST.length : at;
+    };
+    // The sort is stable: suites with equal rank keep jest's order.
+    return super.sort(tests).sort((a, b) => place(a) - place(b));
+  }
+}
