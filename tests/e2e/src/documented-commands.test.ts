@@ -34,6 +34,7 @@ const PLACES = new Map<string, Place>([
   ['npm run build', { file: 'tools/check/test.mjs', says: '//#build' }],
   ['node services/dashboard/web/build.mjs', { file: 'package.json', says: 'node services/dashboard/web/build.mjs' }],
   ['npx tsc -b', { file: 'package.json', says: 'tsc -b' }],
+  ['npm run lint', { file: 'tools/check/test.mjs', says: '//#lint' }],
   ['npm run rules', { file: 'tools/check/test.mjs', says: '//#rules' }],
   ['npm run jest', { file: 'tools/check/test.mjs', says: "'jest'" }],
   ['npm run format', { notRun: 'writes the tree; `npm test` runs the same programs to compare' }],
@@ -44,11 +45,11 @@ const PLACES = new Map<string, Place>([
   ['npm run reset', 'here'],
   [
     'npm run replay-usage',
-    { file: 'services/edge-proxy/src/commands/replay-usage.test.ts', says: 'replay-usage-main.js' },
+    { file: 'services/edge-proxy/src/commands/replay-usage.test.ts', says: 'commands/replay-usage.js' },
   ],
   [
     'node services/edge-proxy/dist/commands/replay-usage.js',
-    { file: 'services/edge-proxy/src/commands/replay-usage.test.ts', says: 'replay-usage-main.js' },
+    { file: 'services/edge-proxy/src/commands/replay-usage.test.ts', says: 'commands/replay-usage.js' },
   ],
   ['npm run ledger', 'here'],
   ['npm run bus:tail', 'here'],
@@ -111,6 +112,7 @@ const PLACES = new Map<string, Place>([
   ['node dist/main.js', { file: 'tools/local/src/processes.ts', says: 'dist/main.js' }],
   ['curl -X POST $A/__script', { notRun: 'an example: tests of the simulator make the same requests' }],
   ['curl "$A/__calls', { notRun: 'an example: tests of the simulator make the same requests' }],
+  ['curl -i http://127.0.0.1:8080/', { file: 'tools/local/src/first-start.system.test.ts', says: 'curl' }],
   ['curl https://gateway.example/', { file: 'tests/e2e/src/contract/endpoints.test.ts', says: 'test' }],
 ]);
 

@@ -140,7 +140,7 @@ export const billingFunding = request({
     planActive: z.boolean(),
     activeKeysMax: count,
     defaultKeyCapNanoUsd: nanoUsdPositive.nullable(),
-    /** Whether the ledger has the account: it has or had money, a plan, limits, a webhook or usage. */
+    /** Whether the ledger has the account: it has or had money, a plan, limits or usage. */
     inLedger: z.boolean(),
   }),
 });

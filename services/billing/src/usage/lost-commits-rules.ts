@@ -59,8 +59,8 @@ export interface LostCommitsStore {
 export type Wholeness = 'whole' | 'superseded' | 'behind' | 'cut';
 
 /**
- * Compares the ledger with the kept position. Epochs are UUIDs of version 7, which are in order. The
- * stream shows which messages are missing.
+ * Compares the ledger with the kept position. Epochs are UUIDs of version 7, which are in order.
+ * The stream shows which messages are missing.
  */
 export function wholenessOf(look: LedgerLook, kept: KeptPosition | null): Wholeness {
   if (kept === null) return 'whole';
