@@ -1,3 +1,4 @@
+import { parseArgs } from 'node:util';
 import { PEER_IDS } from './peers/peer.js';
 import type { ListedPeer } from './peers/peer.js';
 import { SCENARIO_IDS } from './scenarios.js';
@@ -23,25 +24,33 @@ export interface BenchArguments {
 const USUAL = { rounds: 5, seconds: 4, accounts: 1_800 } as const;
 const QUICK = { rounds: 2, seconds: 1, accounts: 600 } as const;
 const BOUNDS = { rounds: [1, 50], seconds: [0.2, 60], accounts: [100, 20_000] } as const;
-const OPTIONS = ['--rounds', '--seconds', '--accounts', '--only', '--scenarios', '--name', '--against'] as const;
+const text = { type: 'string' } as const;
 
-/** Reads the command line. Returns all problems at once. */
+/** Reads the command line. Returns problems as texts for the user. */
 export function readArguments(args: readonly string[]): BenchArguments | { readonly problems: readonly string[] } {
-  const problems: string[] = [];
-  const given = new Map<string, string>();
-  let quick = false;
-  for (let at = 0; at < args.length; at += 1) {
-    const [option = '', inline] = splitOnce(args[at] ?? '');
-    if (option === '--quick') quick = true;
-    else if (OPTIONS.some((known) => known === option)) {
-      const value = inline ?? args[(at += 1)];
-      if (value === undefined || value.startsWith('--')) problems.push(`${option} needs a value`);
-      else given.set(option.slice(2), value);
-    } else problems.push(`unknown option "${option}": known are ${[...OPTIONS, '--quick'].join(', ')}`);
+  let given;
+  try {
+    given = parseArgs({
+      args: [...args],
+      options: {
+        rounds: text,
+        seconds: text,
+        accounts: text,
+        only: text,
+        scenarios: text,
+        name: text,
+        against: text,
+        quick: { type: 'boolean', default: false },
+      },
+    }).values;
+  } catch (error) {
+    return { problems: [(error as Error).message] };
   }
+  const problems: string[] = [];
+  const { quick } = given;
   const usual = quick ? QUICK : USUAL;
   const number = (name: keyof typeof USUAL, isInteger: boolean): number => {
-    const value = Number(given.get(name) ?? usual[name]);
+    const value = Number(given[name] ?? usual[name]);
     const [min, max] = BOUNDS[name];
     if (!(value >= min && value <= max) || (isInteger && !Number.isInteger(value))) {
       problems.push(`--${name} must be ${isInteger ? 'an integer' : 'a number'} from ${min} to ${max}`);
@@ -52,11 +61,11 @@ export function readArguments(args: readonly string[]): BenchArguments | { reado
     rounds: number('rounds', true),
     seconds: number('seconds', false),
     accounts: number('accounts', true),
-    peers: readPeers(given.get('only'), problems),
-    scenarios: readScenarios(given.get('scenarios'), problems),
-    name: readName(given.get('name') ?? (quick ? 'quick' : 'gateway-and-peers'), problems),
+    peers: readPeers(given.only, problems),
+    scenarios: readScenarios(given.scenarios, problems),
+    name: readName(given.name ?? (quick ? 'quick' : 'gateway-and-peers'), problems),
     quick,
-    against: readAgainst(given.get('against'), problems),
+    against: readAgainst(given.against, problems),
   };
   if (result.against !== null && !result.peers.includes('gateway'))
     problems.push('--against compares with the gateway: --only must name it');
@@ -89,9 +98,4 @@ function readAgainst(text: string | undefined, problems: string[]): string | nul
 function readName(text: string, problems: string[]): string {
   if (!/^[a-z0-9][a-z0-9-]{0,60}$/.test(text)) problems.push('--name must be lower-case letters, digits and hyphens');
   return text;
-}
-
-function splitOnce(text: string): [string, string | undefined] {
-  const at = text.indexOf('=');
-  return at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)];
 }

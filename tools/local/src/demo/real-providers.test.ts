@@ -13,7 +13,9 @@ test('several providers and their addresses are read from the command line', () 
     providerUrls: ['openai=http://127.0.0.1:1'],
   });
   expect(readArguments([])).toMatchObject({ providers: [], providerUrls: [] });
-  expect(readArguments(['--provider'])).toEqual({ problems: ['--provider needs a value'] });
+  expect(readArguments(['--provider'])).toEqual({
+    problems: [expect.stringContaining("'--provider <value>' argument missing")],
+  });
 });
 
 test("each provider has its profile's variable and an ID outside the demo", () => {
