@@ -89,7 +89,8 @@ export function makeHttpServer(parts: ServeParts): HttpServer {
       return writeError(answer, error, request.id, style);
     }
     const route = routes.find(incoming.method ?? '', path);
-    if (route === undefined) return writeError(answer, noEndpoint, request.id, style);
+    // In a later turn: malformed bytes behind this request in the same packet close the connection.
+    if (route === undefined) return void setImmediate(() => writeError(answer, noEndpoint, request.id, style));
     forgetHead(incoming);
     requestsOpen += 1;
     void run(parts, route, request, style, () => {
