@@ -300,8 +300,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a load after a loss does not wait for the stream (docs/protocol.md#r11)',
     file: 'billing/dist/accounts/load-account.js',
-    from: 'request.afterLoss ?',
-    to: 'false ?',
+    from: 'caughtUpTo = request.afterLoss',
+    to: 'caughtUpTo = false',
     unseen: 'the next snapshot has the missed balances (docs/protocol.md#r8)',
   },
   {
