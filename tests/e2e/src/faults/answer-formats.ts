@@ -1,9 +1,9 @@
 import type { Tokens } from './evidence.js';
 
-/** How a provider writes an answer at one path. */
+/** Formats a provider's response for one path. */
 export interface AnswerFormat {
   plain(text: string, tokens: Tokens): string;
-  /** Parts of a stream: its beginning, a piece of text, and everything after the last piece. */
+  /** Parts of a stream: its start, one text chunk, and everything after the last chunk. */
   begin(tokens: Tokens): string;
   piece(text: string): string;
   end(tokens: Tokens): string;
@@ -60,7 +60,7 @@ const messages: AnswerFormat = {
     messagesEvent('message_stop', {}),
 };
 
-/** By path. */
+/** Response formats by request path. */
 export const ANSWER_FORMATS: Readonly<Record<string, AnswerFormat>> = {
   '/v1/chat/completions': chat,
   '/v1/messages': messages,

@@ -4,7 +4,7 @@ import type { ClientRequest, Reading } from './reading.js';
 
 const clients = new Map<string, Anthropic>();
 
-/** The official client of the messages protocol, unchanged but for its retries. */
+/** Sends a request with the official Anthropic SDK. Only its retries are turned off. */
 export async function callWithAnthropic(
   { plan, place, prompt, maxTokens }: ClientRequest,
   reading: Reading,
@@ -38,7 +38,7 @@ export async function callWithAnthropic(
       reading.text += event.delta.text;
       going.pieceRead();
     }
-    // A loop that ends without an error says that the answer did.
+    // The SDK's loop ends without an error only if the stream is complete or was aborted.
     if (!reading.hasLeft) reading.isWhole = true;
   } catch (error) {
     if (error instanceof APIError && error.status !== undefined) {

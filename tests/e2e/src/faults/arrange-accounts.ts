@@ -3,26 +3,26 @@ import type { TestOperator } from '../../test/operator.js';
 import type { ModelOfRun, Terms } from './evidence.js';
 import { CENT_NANO_USD } from './rate-call.js';
 
-/** An account of a run: what binds it, and how hard it is used. */
+/** An account of a run: its limits, and the load on it. */
 export interface RunAccount {
   readonly terms: Terms;
   readonly secret: string;
   readonly model: ModelOfRun;
-  /** Calls at a time. */
+  /** Number of concurrent calls. */
   readonly workers: number;
 }
 
-/** A wallet that no run uses up. */
+/** A wallet that no run can exhaust. */
 export const RICH_NANO_USD = 1_000_000_000_000_000n;
 const MANY_SLOTS = 500;
 const FEW_SLOTS = 4;
 const FEW_PER_MINUTE = 120;
 const PER_MINUTE_MAX = 1_000_000;
-/** Of the calls of a run one in so many fits a limit that is used up by calls. */
+/** A limit that counts calls or cents allows one in 25 of the run's calls. */
 const ONE_FITS_IN = 25;
 const DAY_MS = 86_400_000;
 
-/** Accounts on which nothing binds, and one for each limit that nothing may overstep. */
+/** Creates accounts without an effective limit, and one account for each limit under test. */
 export async function arrangeAccounts(operator: TestOperator, calls: number): Promise<RunAccount[]> {
   const fit = Math.ceil(calls / ONE_FITS_IN);
   const cents = BigInt(fit) * CENT_NANO_USD;
@@ -43,7 +43,7 @@ export interface Payer extends Partial<Terms> {
   readonly workers: number;
 }
 
-/** An account that only its wallet, which is full, and what is said here binds. */
+/** Creates an account with a large wallet. Only the limits in the parameters have an effect. */
 export async function payer(operator: TestOperator, { model, workers, ...bound }: Payer): Promise<RunAccount> {
   const { id } = await operator.emptyAccount();
   const terms = { ...UNBOUND, account: id, ...bound };
@@ -54,7 +54,7 @@ export async function payer(operator: TestOperator, { model, workers, ...bound }
   return { terms, secret, model, workers };
 }
 
-/** A plan whose window counts requests, and no wallet. */
+/** Creates an account without credit, on a plan with a monthly window that counts requests. */
 async function subscriber(operator: TestOperator, windowRequests: number): Promise<RunAccount> {
   const { id } = await operator.emptyAccount();
   const planId = await operator.plan({

@@ -1,23 +1,23 @@
 import type { ModelOfRun } from './evidence.js';
 
 /**
- * What the provider does with the first request of a call; a later one of the same call is
- * answered.
+ * Behaviour of the provider for the first attempt of a call. It serves all later attempts of that
+ * call.
  */
 export type ProviderPart =
   | 'answers'
-  /** 503: the next source is asked. */
+  /** Returns 503; the edge tries the next source. */
   | 'unavailable'
-  /** 500, which is final. */
+  /** Returns 500, which the edge does not retry. */
   | 'fails'
-  /** Breaks in the midst of its answer. */
+  /** Breaks the connection halfway through the response. */
   | 'cuts';
 
-/** When the client goes away: before the answer, or after so many pieces of it. */
+/** When the client disconnects: within its request, before the response, or halfway through it. */
 export type Leaving = 'half_sent' | 'at_once' | 'midway';
 
 /**
- * One call as it is going to be, for client and provider; the same for the same seed and number.
+ * Plan of one call for the client and the provider. A seed and a number always give the same plan.
  */
 export interface CallPlan {
   readonly n: number;
@@ -28,16 +28,16 @@ export interface CallPlan {
   readonly pieceMs: number;
   readonly part: ProviderPart;
   readonly leaves: Leaving | null;
-  /** Reads a piece and then pauses. */
+  /** The client pauses after each read. */
   readonly isSlow: boolean;
 }
 
-/** Shares, 0 to 1. */
+/** Shares from 0 to 1. */
 export interface Mix {
-  /** Of streams and of plain calls that their clients leave. */
+  /** Share of streams, and of other calls, whose clients disconnect early. */
   readonly streamsLeft: number;
   readonly plainLeft: number;
-  /** Of streams that are read slowly. */
+  /** Share of streams with a slow client. */
   readonly slow: number;
 }
 
@@ -52,12 +52,12 @@ const CUTS_SHARE = 0.03;
 const PIECES = { min: 2, span: 9 };
 const PIECE_BYTES = { min: 4, span: 60 };
 const PIECE_MS_MAX = 30;
-/** More than all buffers on the way hold: who reads slowly is felt at the provider. */
+/** More than all buffers on the path hold, so that a slow client blocks the provider. */
 const SLOW_PIECES = { pieces: 24, pieceBytes: 64 * 1024, pieceMs: 0 };
 
 export function planCall(n: number, next: () => number, mix: Mix): CallPlan {
   const streamed = next() < STREAMED_SHARE;
-  // Only a raw socket can be told not to read.
+  // Only the raw client can pause its reads.
   const isSlow = streamed && next() < mix.slow;
   const client = isSlow ? 'raw' : (CLIENTS[Math.floor(next() * CLIENTS.length)] ?? 'raw');
   const part = partOf(next());
@@ -87,24 +87,27 @@ function whole({ min, span }: { min: number; span: number }, at: number): number
   return min + Math.floor(at * span);
 }
 
-/** How the provider knows what to do: the text of the only message. */
+/** Returns the prompt, which contains the instructions to the provider. */
 export function promptOf({ n, pieces, pieceBytes, pieceMs, part }: CallPlan, model: ModelOfRun): string {
   return JSON.stringify({ call: n, pieces, pieceBytes, pieceMs, part, model, filler: 'so that the bound is kept' });
 }
 
-/** The text of a piece: no two pieces of any call are alike. */
+/** Returns the text of one chunk. No two chunks of a run are equal. */
 export function pieceOf(n: number, index: number, pieceBytes: number): string {
   return `${n}.${index}`.padEnd(pieceBytes, '-').concat(' ');
 }
 
-/** What a client must have read of a call. */
+/** Returns the complete text of a call's response. */
 export function textOf({ n, pieces, pieceBytes }: CallPlan): string {
   let text = '';
   for (let index = 0; index < pieces; index += 1) text += pieceOf(n, index, pieceBytes);
   return text;
 }
 
-/** What the provider reports: output tokens tell the call, so that a record says whose it is. */
+/**
+ * Returns the usage that the provider reports. The output tokens are the call's number, so that a
+ * usage record can be matched with its call.
+ */
 export function tokensOf(n: number): { input: number; output: number } {
   return { input: 5 + (n % INPUT_KINDS), output: n };
 }

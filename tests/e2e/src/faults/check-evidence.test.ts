@@ -1,5 +1,4 @@
-// The checker finds what is planted: logs of a run in which all went well, forged in one place
-// each.
+// Each test falsifies one place in the logs of a correct run. The checker must find it.
 import { expect, test } from '@jest/globals';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import { tokensOf } from './call-plan.js';
@@ -9,13 +8,13 @@ import { chargeOf } from './rate-call.js';
 
 const ACCOUNT = '00000000-0000-7000-8000-000000000001';
 const CREDIT = 1_000_000_000n;
-/** In the midst of a minute. */
+/** Thirty seconds after the start of a minute. */
 const AT = 1_800_000_030_000;
 const APART_MS = 1_000;
 
 type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
 
-/** All that everybody wrote down of one call, open to forgery. */
+/** The logs of one call, writable so that a test can falsify them. */
 interface Forged {
   call: Writable<ClientCall>;
   provider: Writable<ProviderCall>[];
@@ -110,7 +109,7 @@ function uncharged(forged: Forged): void {
   forged.ledger = [];
 }
 
-/** As the run would hand it over; the wallet is right unless `balance` says otherwise. */
+/** Assembles the evidence as a run does. `balance` changes the wallet that the API reports. */
 function evidenceOf(made: Scene, balance: (right: bigint) => bigint = (right) => right): Evidence {
   const calls = [made.whole, made.refused, made.cut, made.left];
   const credit = { ledgerAccount: `wallet:${ACCOUNT}`, amountNanoUsd: CREDIT };
@@ -316,7 +315,7 @@ test('of two that left without an id each gets its own record, also when the lat
   const made = scene();
   const { refused: earlier, left: later } = made;
   Object.assign(earlier.call, { ending: 'left', requestId: null, status: null, code: null });
-  // The number of its call cannot be told from what the gateway reckoned.
+  // An estimated usage does not contain the call's number.
   Object.assign(only(later.records), { evidence: 'estimated', tokens: { input: 1, output: 0 } });
   expect(checkEvidence(evidenceOf(made)).violations).toEqual([]);
   later.records = [];
@@ -335,7 +334,7 @@ test('the only record goes to the call that reached the provider, though another
   only(later.records).startedAt = nearer.call.begunAt;
   later.call.begunAt = nearer.call.begunAt + APART_MS / 2;
   expect(checkEvidence(evidenceOf(made)).violations).toEqual([]);
-  // What was charged was answered.
+  // A record with a charge needs a call that reached the provider.
   Object.assign(only(later.records), { outcome: 'settled', evidence: 'estimated', tokens: { input: 1, output: 0 } });
   expect(checkEvidence(evidenceOf(made)).violations.join()).not.toMatch(/never reached the provider|has no record/);
 });

@@ -6,15 +6,15 @@ import { judgeLimits } from './judge-limits.js';
 import { describeCall } from './describe-call.js';
 
 export interface CheckResult {
-  /** Sentences; empty when every invariant held. */
+  /** Violated invariants, one sentence each. */
   readonly violations: readonly string[];
-  /** The shortest story of a call with which something is wrong; null when there is none. */
+  /** The shortest description of a call with a violation; null if there is none. */
   readonly counterExample: string | null;
 }
 
 /**
- * The logs of everybody who saw a call against what must hold whatever breaks
- * (docs/protocol.md#invariants). Pure: it knows nothing but the evidence.
+ * Compares the logs of clients, provider, ledger and limit store with the invariants that hold
+ * under every fault (docs/protocol.md#invariants). Uses only the evidence.
  */
 export function checkEvidence(evidence: Evidence): CheckResult {
   const { calls, foreign } = joinLogs(evidence);
@@ -39,7 +39,7 @@ export function checkEvidence(evidence: Evidence): CheckResult {
     const text = requestId === null ? sentence : `${requestId} ${sentence}`;
     blame(text, requestId === null ? undefined : byId.get(requestId));
   }
-  // A story needs the whole ledger: only those that promise to be short are told.
+  // A description scans the whole ledger, so only the calls with the fewest entries are described.
   const size = ({ provider, records }: JoinedCall): number => provider.length + records.length;
   const [counterExample = null] = blamed
     .sort((one, other) => size(one.joined) - size(other.joined))

@@ -1,6 +1,8 @@
 import type { Evidence, JoinedCall, Tokens } from './evidence.js';
 
-/** Faults that began so long before a call, or after it, are part of its story. */
+/**
+ * Includes faults that end at most this long before the call or start at most this long after it.
+ */
 const AROUND_MS = 2_000;
 
 interface Line {
@@ -8,7 +10,7 @@ interface Line {
   readonly text: string;
 }
 
-/** All that everybody saw of one call, in the order of time, a line each. */
+/** Describes what all logs contain about one call, one line per event, sorted by time. */
 export function describeCall({ call, provider, records }: JoinedCall, { ledger, faults }: Evidence): string {
   const lines: Line[] = [
     {
@@ -50,7 +52,7 @@ function tokens(usage: Tokens | null): string {
   return usage === null ? 'none' : `${usage.input}/${usage.output}`;
 }
 
-/** Of the day; the end of the run has none. */
+/** Formats the time of day; entries without a time come from the end of the run. */
 function time(at: number): string {
   return Number.isFinite(at) ? new Date(at).toISOString().slice(11, 23) : 'at the end  ';
 }

@@ -1,21 +1,21 @@
-// What a run under faults leaves behind: the logs of everybody who saw a call, as plain data. The
-// checker reads nothing else.
+// The evidence of a run under faults: all logs about its calls as plain data. The checker has no
+// other input.
 
 /** How a call ended for its client. */
 export type Ending =
-  /** To its end, as far as the protocol shows: the final marker or the end of the body came. */
+  /** Complete by the protocol: the client read the final event or the end of the body. */
   | 'whole'
-  /** An answer other than 200. */
+  /** A status other than 200. */
   | 'refused'
-  /** The connection broke, or an error event said so. */
+  /** A broken connection or an error event. */
   | 'cut'
-  /** The client itself went away. */
+  /** The client disconnected. */
   | 'left';
 
 export type ModelOfRun = 'rated' | 'cent' | 'cancelled';
 
 export interface ClientCall {
-  /** The number of the call in the run; the provider reports it as output tokens. */
+  /** The number of the call in the run. The provider reports it as output tokens. */
   readonly n: number;
   readonly account: string;
   readonly model: ModelOfRun;
@@ -26,7 +26,7 @@ export interface ClientCall {
   readonly status: number | null;
   readonly code: string | null;
   readonly ending: Ending;
-  /** What was read of the text: all of it in order, its beginning, or something else. */
+  /** The text that the client read: all of it in order, its beginning, or anything else. */
   readonly text: 'all' | 'beginning' | 'other';
   readonly usage: Tokens | null;
   /** Epoch milliseconds. */
@@ -39,13 +39,13 @@ export interface Tokens {
   readonly output: number;
 }
 
-/** One request that reached the provider. */
+/** One attempt that reached the provider. */
 export interface ProviderCall {
   readonly n: number;
   readonly source: string;
   /**
-   * `whole`: everything was written. `failed`: an error status on purpose. `cut`: broken on
-   * purpose. `left`: the gateway went away.
+   * `whole`: the response was written completely. `failed`: a planned error status. `cut`: a
+   * planned break of the connection. `left`: the gateway disconnected.
    */
   readonly ending: 'whole' | 'failed' | 'cut' | 'left' | 'running';
   readonly usage: Tokens | null;
@@ -74,21 +74,21 @@ export interface LedgerTransaction {
   readonly entries: readonly { readonly ledgerAccount: string; readonly amountNanoUsd: bigint }[];
 }
 
-/** What binds an account in this run; null: nothing does. */
+/** Limits of an account in this run; null: no limit. */
 export interface Terms {
   readonly account: string;
   readonly creditNanoUsd: bigint;
   readonly slots: number;
   readonly requestsPerMinute: number | null;
-  /** Of a plan's weekly window in requests. */
+  /** Number of requests in the plan's window. */
   readonly windowRequests: number | null;
   readonly keyCapNanoUsd: bigint | null;
 }
 
-/** An account when everything has ended. */
+/** State of an account after the run. */
 export interface AccountState {
   readonly account: string;
-  /** By the operator API, and by the finance view. */
+  /** Balance from the operator API, and from the finance view. */
   readonly walletNanoUsd: bigint;
   readonly viewNanoUsd: bigint;
   readonly slots: number;
@@ -97,16 +97,16 @@ export interface AccountState {
 }
 
 export type FaultKind =
-  /** SIGKILL: of a process, or of a server; the local start brings either back. */
+  /** SIGKILL for a process or a server. The local system restarts it. */
   | 'kill'
   | 'freeze'
-  /** SIGKILL of a server that the run itself starts again. */
+  /** SIGKILL for a server, which the run then starts again. */
   | 'restart'
   | 'flush'
   | 'reset'
   | 'stall'
   | 'delay'
-  /** An orderly stop of an edge while NATS is away, and its next start when NATS is back. */
+  /** Stops an edge in order while NATS is down, and starts both again. */
   | 'stop without nats';
 
 export interface FaultDone {
@@ -114,7 +114,8 @@ export interface FaultDone {
   /** A process (`billing-1`), a server (`nats`) or a link (`admission to redis`). */
   readonly target: string;
   /**
-   * From its beginning until every edge had answered calls that began after it, epoch milliseconds.
+   * Start of the fault, and the time when every edge had served calls that began after its end;
+   * epoch milliseconds.
    */
   readonly from: number;
   readonly until: number;
@@ -128,11 +129,11 @@ export interface Evidence {
   readonly terms: readonly Terms[];
   readonly accounts: readonly AccountState[];
   readonly faults: readonly FaultDone[];
-  /** A slot outlives its edge's silence so long, milliseconds. */
+  /** How long a slot is kept without a heartbeat of its edge, milliseconds. */
   readonly leaseMs: number;
 }
 
-/** Everything that is known of one call. */
+/** All log entries about one call. */
 export interface JoinedCall {
   readonly call: ClientCall;
   readonly provider: readonly ProviderCall[];

@@ -7,13 +7,13 @@ import type { ClientCall, ModelOfRun } from './evidence.js';
 import { makeCall } from './make-call.js';
 
 export interface FaultLoad {
-  /** Calls that have ended, in the order of their ends. */
+  /** Calls that have ended, in order of completion. */
   readonly seen: readonly ClientCall[];
   readonly begun: number;
-  /** No further calls until {@link FaultLoad.goOn}; resolves when the last has ended. */
+  /** Pauses until {@link FaultLoad.goOn}; resolves when all running calls have ended. */
   rest(): Promise<void>;
   goOn(): void;
-  /** No further calls; resolves when the last has ended. */
+  /** Makes no further calls; resolves when all running calls have ended. */
   stop(): Promise<void>;
 }
 
@@ -25,15 +25,18 @@ export interface FaultLoadOptions {
   readonly next: () => number;
 }
 
-/** After an answer other than 200, so that refusals do not crowd out the calls. */
+/** Pause after a refusal, so that refusals do not outnumber the other calls. */
 const REFUSED_PAUSE_MS = 250;
-/** After a call that found nobody. */
+/** Pause after a call without a response. */
 const BROKEN_PAUSE_MS = 50;
 
-/** No call takes longer. */
+/** Timeout for the end of all running calls. */
 const PAUSE_MS_MAX = 120_000;
 
-/** Makes the nth call of a run, of an account, as chance plans it; at an edge by chance. */
+/**
+ * Returns a function that makes call number `n` for an account, with a random plan at a random
+ * edge.
+ */
 export function callerOf({ edgeUrls, modelIds, mix, next }: Omit<FaultLoadOptions, 'accounts'>) {
   return ({ terms, secret, model }: RunAccount, n: number): Promise<ClientCall> => {
     const plan = planCall(n, next, mix);
@@ -43,7 +46,7 @@ export function callerOf({ edgeUrls, modelIds, mix, next }: Omit<FaultLoadOption
   };
 }
 
-/** Every account calls in all of its lanes, at all edges, until told to stop. */
+/** Makes calls for all accounts, each with its number of workers, until the load is stopped. */
 export function startFaultLoad({ accounts, ...how }: FaultLoadOptions): FaultLoad {
   const makeNext = callerOf(how);
   const seen: ClientCall[] = [];

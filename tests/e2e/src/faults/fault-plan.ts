@@ -1,18 +1,18 @@
 import type { FaultDone } from './evidence.js';
 
-/** A fault as it is going to be; the same for the same seed and system. */
+/** A planned fault. A seed and a system always give the same faults. */
 export interface PlannedFault {
   readonly what: FaultDone['what'];
   readonly target: string;
-  /** Of what ends by itself: how long it lasts, milliseconds. */
+  /** Duration of a fault that ends by itself, milliseconds. */
   readonly forMs: number;
-  /** Of a delay: so much later every byte arrives, milliseconds. */
+  /** Delay of every byte on a link, milliseconds. */
   readonly delayMs: number;
 }
 
-/** What can be hit. */
+/** The processes and links that a fault can hit. */
 export interface Targets {
-  /** `billing-1`, … */
+  /** Process names like `billing-1`. */
   readonly processes: readonly string[];
   readonly links: readonly string[];
 }
@@ -20,11 +20,11 @@ export interface Targets {
 export const SERVERS = ['postgres', 'nats', 'redis'] as const;
 export type FaultServer = (typeof SERVERS)[number];
 
-/** Below the lease of the systems under faults: silence alone never costs a call its slot. */
+/** Shorter than the lease of these systems, so that a silence alone never frees a slot. */
 export const SILENCE_MS = { min: 300, span: 1_500 };
 const DELAY_MS = { min: 20, span: 230 };
 
-/** Kinds, so that each has its turn as often as the others. */
+/** Each kind occurs equally often. */
 const KINDS = [
   'kill a process',
   'kill a server',
@@ -44,7 +44,7 @@ export function isServer(target: string): target is FaultServer {
   return SERVERS.some((name) => name === target);
 }
 
-/** So many faults, none before the one before it is over. */
+/** Plans the faults, which run one after the other. */
 export function planFaults(count: number, { processes, links }: Targets, next: () => number): PlannedFault[] {
   const pick = <T>(all: readonly T[]): T => {
     const one = all[Math.floor(next() * all.length)];

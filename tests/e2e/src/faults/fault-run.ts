@@ -20,59 +20,59 @@ import { readEvidence } from './read-evidence.js';
 
 const LEASE_MS = 8_000;
 /**
- * Lease and expiry outlive every silence that a fault makes, also on a busy machine: no call loses
- * slot or hold but with its edge. A call that settled after its expiry could overstep a limit, as
- * the design has it.
+ * Lease and expiry are longer than every silence that a fault causes, also on a busy machine. So a
+ * call loses its slot or hold only with its edge. A call that settles after its expiry may exceed a
+ * limit by design.
  */
 const DURATIONS = {
   GATEWAY_LEASE_MS: String(LEASE_MS),
   GATEWAY_EXPIRY_MS: '30000',
-  // An edge that is stopped while NATS is away waits for it no longer than this and the least of
-  // its stop.
+  // An edge that stops while NATS is down waits for NATS for at most this drain time plus its
+  // minimum stop time.
   GATEWAY_DRAIN_MS: '2000',
   GATEWAY_BEAT_MS: '400',
   GATEWAY_SWEEP_MS: '300',
 };
-/** Where servers have standbys: longer than an election among them. */
+/** For servers with standbys: longer than an election among them. */
 const STANDBY_LEASE_MS = 20_000;
 const STANDBY_DURATIONS = { GATEWAY_LEASE_MS: String(STANDBY_LEASE_MS), GATEWAY_EXPIRY_MS: '45000' };
 const REPLICAS = { 'edge-proxy': 2, admission: 2, billing: 2 } as const;
 const ENDPOINTS = ['/v1/chat/completions', '/v1/messages'] as const;
 const SOURCES = ['a', 'b'] as const;
-/** Whole answers at each edge, of calls that began after a fault: it is over. */
+/** A fault is over when each edge has completed this number of calls that began after it. */
 const SERVED_CALLS = 3;
 const SERVED_WITHIN_MS = 180_000;
 const LAST_CALLS = 100;
 
 export interface FaultRunParts {
   readonly env?: Readonly<Record<string, string>>;
-  /** Servers with standbys. */
+  /** Runs each server with standbys. */
   readonly ha?: boolean;
-  /** False: services reach their servers without a proxy between, as fast as they can. */
+  /** False: services connect to their servers directly, for speed. */
   readonly isLinked?: boolean;
-  /** Servers with standbys reach each other, and all reach Redis, through proxies too. */
+  /** Also puts proxies between the servers of a kind, and before Redis. */
   readonly isDivisible?: boolean;
 }
 
-/** A system with a proxy on each of its ways, a provider that obeys, and accounts that use both. */
+/** A system with a proxy on each link, a scripted provider, and accounts for the load. */
 export class FaultRun {
   readonly #faults: FaultDone[] = [];
 
   private constructor(
     readonly system: OwnSystem,
-    /** From services to servers and sources. */
+    /** Links from services to servers and sources. */
     readonly links: Links,
-    /** Between servers of a kind, where they have standbys. */
+    /** Links between servers of one kind with standbys. */
     readonly ways: Links,
     readonly provider: ObedientProvider,
     readonly accounts: readonly RunAccount[],
     private readonly modelIds: ModelIds,
-    /** Ends the system and everything around it. */
+    /** Stops the system, the proxies and the provider. */
     readonly end: () => Promise<void>,
     private readonly leaseMs: number,
   ) {}
 
-  /** @param calls of the run: limits are sized so that they bind on its way */
+  /** @param calls number of calls; the limits are sized so that the run reaches them */
   static async begin(name: string, calls: number, parts: FaultRunParts = {}): Promise<FaultRun> {
     const { env = {}, ha = false, isLinked = true, isDivisible = false } = parts;
     const links = new Links();
@@ -107,12 +107,12 @@ export class FaultRun {
     return this.#faults;
   }
 
-  /** As many calls as all lanes of all accounts make. */
+  /** Makes as many calls as the workers of all accounts can. */
   load(mix: Mix, next: () => number): FaultLoad {
     return startFaultLoad(this.#loadOptions(mix, next));
   }
 
-  /** So many calls a second, whatever becomes of them. */
+  /** Makes calls at a constant rate, regardless of their results. */
   steadyLoad(mix: Mix, next: () => number, callsPerSecond: number): RateLoad {
     return startRateLoad({ ...this.#loadOptions(mix, next), callsPerSecond });
   }
@@ -122,12 +122,12 @@ export class FaultRun {
     return { accounts: this.accounts, edgeUrls, modelIds: this.modelIds, mix, next };
   }
 
-  /** Makes one fault in the midst of the load; resolves when every edge serves again. */
+  /** Causes one fault under load; resolves when every edge serves calls again. */
   suffer(fault: PlannedFault, load: FaultLoad): Promise<FaultDone> {
     return this.sufferBy(fault, () => inflictFault(fault, this.system.local, this.links), load);
   }
 
-  /** The same by a harm of the caller's, which the checker takes for `fault`. */
+  /** Runs `harm` instead of a planned fault. The checker treats it as `fault`. */
   async sufferBy(
     fault: Pick<FaultDone, 'what' | 'target'>,
     harm: () => Promise<unknown>,
@@ -151,7 +151,7 @@ export class FaultRun {
     return done;
   }
 
-  /** Everybody's log, when nothing runs any more. */
+  /** Collects all logs after the end of the load. */
   async evidence(load: Pick<FaultLoad, 'seen'>): Promise<Evidence> {
     const { system, provider, accounts } = this;
     await allReady(system.local);
@@ -162,7 +162,7 @@ export class FaultRun {
 
 type ModelIds = Readonly<Record<ModelOfRun, string>>;
 
-/** Every model has two sources, each behind a proxy of its own. */
+/** Creates three models, each with two sources behind separate proxies. */
 async function arrangeModels({ operator }: OwnSystem, links: Links, provider: ObedientProvider): Promise<ModelIds> {
   const urls = await Promise.all(SOURCES.map((source) => links.add(`edge-proxy to source ${source}`, provider.url)));
   const baseUrls = urls.map((url, index) => `${url}/${SOURCES[index]}`);
@@ -174,7 +174,7 @@ async function arrangeModels({ operator }: OwnSystem, links: Links, provider: Ob
   return { rated: await model('rated'), cent: await model('cent'), cancelled: await model('cancelled') };
 }
 
-/** How the last calls ended, each ending with its count. */
+/** Counts how the last calls ended. */
 function lastOf({ seen }: FaultLoad): string {
   const counts = new Map<string, number>();
   for (const { edge, ending, status, code } of seen.slice(-LAST_CALLS)) {

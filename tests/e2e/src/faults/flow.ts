@@ -1,24 +1,22 @@
 import type { Socket } from 'node:net';
 
-/** How a proxy treats what it has; read with every byte. */
+/** State of a proxy, which is read for each chunk of bytes. */
 export interface Passage {
   delayMs: number;
   isStalled: boolean;
 }
 
-/** Held back in one direction of one connection; above it the sender is not read from. */
+/** Limit of the buffer for one direction of a connection. Above it, the sender is paused. */
 const HELD_BYTES_MAX = 256 * 1024;
 
 interface Piece {
-  /** Null: the sender has nothing more to say. */
+  /** Null: the sender has ended its side. */
   readonly bytes: Buffer | null;
-  /** Not before this time of the monotonic clock, milliseconds. */
+  /** Earliest time to send the bytes: monotonic clock, milliseconds. */
   readonly dueAt: number;
 }
 
-/**
- * One direction of a connection: what comes is passed on in its order, when the passage lets it.
- */
+/** One direction of a connection. Relays bytes in order as the state of the proxy permits. */
 export class Flow {
   readonly #from: Socket;
   readonly #to: Socket;
@@ -41,7 +39,7 @@ export class Flow {
     });
   }
 
-  /** Passes on what is due; called again whenever the passage changes. */
+  /** Sends all bytes that are due. Called again after each change of the proxy's state. */
   go(): void {
     clearTimeout(this.#timer);
     for (let next = this.#held[0]; next !== undefined; next = this.#held[0]) {
@@ -61,7 +59,7 @@ export class Flow {
 
   #take(bytes: Buffer | null): void {
     const { delayMs, isStalled } = this.#passage;
-    // The common case holds nothing.
+    // Usually nothing is buffered.
     if (delayMs === 0 && !isStalled && !this.#isFull && this.#held.length === 0) {
       this.#pass(bytes);
       if (this.#isFull) this.#from.pause();

@@ -8,21 +8,18 @@ import { isServer } from './fault-plan.js';
 import type { FaultServer, PlannedFault, Targets } from './fault-plan.js';
 import type { Links } from './links.js';
 
-/**
- * A killed process is another one again within this time; its supervisor waits longer from time to
- * time.
- */
+/** Timeout for the restart of a killed process. Its supervisor waits longer after each crash. */
 const AGAIN_WITHIN_MS = 40_000;
 const RESTARTS_MAX = 3;
 const UNSTORED_FOR_MS = 500;
 
-/** Everything of a running system that a fault can hit. */
+/** Lists the processes and links of a running system that a fault can hit. */
 export function targetsOf(system: LocalSystem, links: Links): Targets {
   const processes = SERVICES.flatMap((name) => system.children(name).map((_, index) => `${name}-${index + 1}`));
   return { processes, links: links.names };
 }
 
-/** Does the harm and takes it back, but for killed processes, which come back by themselves. */
+/** Causes a fault and ends it. Killed processes are restarted by their supervisor. */
 export async function inflictFault(fault: PlannedFault, system: LocalSystem, links: Links): Promise<void> {
   const { what, target, forMs } = fault;
   switch (what) {
@@ -52,7 +49,10 @@ export async function inflictFault(fault: PlannedFault, system: LocalSystem, lin
   }
 }
 
-/** Its supervisor starts it again; what it did is done by another replica, or waits. */
+/**
+ * Kills a process, which its supervisor restarts. Another replica takes over its work, or the work
+ * waits.
+ */
 async function kill(system: LocalSystem, target: string): Promise<void> {
   const child = childNamed(system, target);
   const pid = await until(`${target} runs`, () => child.pid, AGAIN_WITHIN_MS);
@@ -60,7 +60,7 @@ async function kill(system: LocalSystem, target: string): Promise<void> {
   await until(`${target} has ended`, () => child.pid !== pid, AGAIN_WITHIN_MS);
 }
 
-/** The local start starts it again: resolves when it answers. */
+/** Kills a server; resolves when the local system has restarted it. */
 async function killServer(system: LocalSystem, name: FaultServer): Promise<void> {
   const server = system.servers[name];
   const pid = await until(`${name} runs`, () => server.pid, AGAIN_WITHIN_MS);
@@ -69,15 +69,15 @@ async function killServer(system: LocalSystem, name: FaultServer): Promise<void>
 }
 
 /**
- * What it cannot store by the end of its grace it leaves in a file; when it starts again, NATS is
- * there.
+ * Stops an edge while NATS is down. Events that the edge cannot store within its grace time go to a
+ * file. NATS is up before the edge starts again.
  */
 async function stopWithoutNats(system: LocalSystem, target: string): Promise<void> {
   const child = childNamed(system, target);
   await until(`${target} runs`, () => child.pid, AGAIN_WITHIN_MS);
   await system.servers.nats.stop();
   try {
-    // Calls that end meanwhile are stored nowhere.
+    // Usage events of calls that end now cannot be stored.
     await delay(UNSTORED_FOR_MS);
     await child.stop(AGAIN_WITHIN_MS);
   } finally {
@@ -86,7 +86,7 @@ async function stopWithoutNats(system: LocalSystem, target: string): Promise<voi
   await child.start();
 }
 
-/** Resolves when every process is ready, those too that were killed last. */
+/** Resolves when every process is ready, also one that was just killed. */
 export async function allReady(system: LocalSystem): Promise<void> {
   for (const child of SERVICES.flatMap((name) => system.children(name))) {
     await until('it runs again', () => child.pid, AGAIN_WITHIN_MS);
@@ -94,7 +94,7 @@ export async function allReady(system: LocalSystem): Promise<void> {
   }
 }
 
-/** SIGSTOP and, after the time, SIGCONT: for whoever talks to them they hang. */
+/** Sends SIGSTOP, waits, and sends SIGCONT. Connections to the process hang in between. */
 async function freeze(pids: readonly number[], forMs: number): Promise<void> {
   for (const pid of pids) send(pid, 'SIGSTOP');
   try {
@@ -111,7 +111,7 @@ async function restart(system: LocalSystem, name: FaultServer): Promise<void> {
     try {
       return await server.restart({ kill: true });
     } catch (error) {
-      // On a busy machine it may not have answered in its time.
+      // A busy machine may not start the server before the timeout.
       if (tries === RESTARTS_MAX) throw error;
     }
   }
@@ -123,8 +123,8 @@ function pidsOf(system: LocalSystem, target: string): number[] {
 }
 
 /**
- * PostgreSQL has a process for each connection. Known on Linux only: elsewhere the first process
- * alone hangs.
+ * PostgreSQL has one process per connection. They are found on Linux only; elsewhere only the main
+ * process hangs.
  */
 function childrenOf(pid: number): number[] {
   try {

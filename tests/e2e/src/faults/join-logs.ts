@@ -3,13 +3,13 @@ import { matchRecords } from './match-records.js';
 
 export interface JoinedLogs {
   readonly calls: readonly JoinedCall[];
-  /** Records that belong to no call. */
+  /** Usage records without a call. */
   readonly foreign: readonly UsageRecord[];
 }
 
 /**
- * Whose record is whose: by the id that the client read; else by the tokens, which are the call's
- * number; else, where an answer broke off before its head, by account and time.
+ * Matches usage records with calls: by the request ID that the client read, or by the tokens, which
+ * contain the call's number. If the response broke before its head, account and time decide.
  */
 export function joinLogs({ calls, provider, records }: Evidence): JoinedLogs {
   const joined = new Map(calls.map((call) => [call.n, { call, provider: [], records: [] } as Joining]));
@@ -27,7 +27,8 @@ export function joinLogs({ calls, provider, records }: Evidence): JoinedLogs {
 }
 
 /**
- * The number of the call that a record's tokens are; 0, which no call has, where they tell nothing.
+ * Returns the call's number from the reported tokens, or 0 if they were not reported. No call has
+ * number 0.
  */
 function callNumberOf({ evidence, tokens }: UsageRecord): number {
   return evidence === 'reported' ? (tokens?.output ?? 0) : 0;

@@ -2,15 +2,18 @@ import type { FaultDone, JoinedCall } from './evidence.js';
 import { tokensOf } from './call-plan.js';
 import { chargeMax, chargeOf } from './rate-call.js';
 
-/** An edge that is killed takes with it what its clients have left, so long after they left. */
+/**
+ * An edge reads a response for up to this time after its client has disconnected. A kill of the
+ * edge in this time affects the call.
+ */
 const READ_ON_MS = 10_000;
 const SLACK_MS = 1_000;
-/** A call that is older is in a heartbeat of its edge. */
+/** A call older than this is in a heartbeat of its edge. */
 const BEATEN_AFTER_MS = 2_000;
-/** Expiry, and the questions to billing after it. */
+/** Time until a call expires: the expiry time, and the requests to billing after it. */
 const EXPIRED_AFTER_MS = 60_000;
 
-/** What is wrong with one call; null when every promise was kept. */
+/** Describes the first violation of a call; null if it kept all invariants. */
 export function judgeCall(joined: JoinedCall, faults: readonly FaultDone[]): string | null {
   const { call, provider, records } = joined;
   const [record] = records;
@@ -32,7 +35,7 @@ export function judgeCall(joined: JoinedCall, faults: readonly FaultDone[]): str
     case 'cut':
       if (record.chargedNanoUsd === 0n) return null;
       if (!hits.edgeEnded) return 'was cut short, not by its client, and charged';
-      // The edge had frozen its event and ended with the last piece in its hands.
+      // The edge was killed after it had frozen its usage event and before it sent the last chunk.
       return wholes > 0 && record.chargedNanoUsd === exactCharge(joined)
         ? null
         : 'was cut by the end of its edge and charged wrongly';
@@ -42,9 +45,9 @@ export function judgeCall(joined: JoinedCall, faults: readonly FaultDone[]): str
 }
 
 /**
- * What remains by design: an edge that dies together with its limit store takes along the calls
- * that were in none of its heartbeats. Together means that the limit store was lost before the
- * calls had expired.
+ * Allowed by design: if an edge dies together with its limit store, the calls that were in none of
+ * its heartbeats leave no record. "Together" means that the limit store was lost before the calls
+ * expired.
  */
 export function isLostWithLimitStore({ call, provider, records }: JoinedCall, faults: readonly FaultDone[]): boolean {
   if (records.length > 0 || (call.ending !== 'cut' && call.ending !== 'left')) return false;
@@ -68,14 +71,14 @@ export function isLostWithLimitStore({ call, provider, records }: JoinedCall, fa
   );
 }
 
-/** Redis is empty or another one afterwards. */
+/** Redis is empty or another instance afterwards. */
 export function losesLimitStore({ what, target }: Pick<FaultDone, 'what' | 'target'>): boolean {
   return target === 'redis' && (what === 'restart' || what === 'kill' || what === 'flush');
 }
 
 /**
- * A complete answer: complete at the provider too, one settled record, the provider's usage, the
- * exact charge.
+ * Checks a complete response: complete at the provider too, one settled record with the provider's
+ * usage, and the exact charge.
  */
 function judgeWhole(joined: JoinedCall): string | null {
   const { call, provider, records } = joined;
@@ -96,8 +99,8 @@ function judgeWhole(joined: JoinedCall): string | null {
 }
 
 /**
- * A client that left: the reported usage if there is one, else at most the worst case, and never a
- * whole answer free.
+ * Checks a call whose client disconnected. The charge is that of the reported usage, else at most
+ * the worst case. A complete response is never free.
  */
 function judgeLeft(joined: JoinedCall, mustPay: boolean): string | null {
   const { call, records } = joined;
@@ -117,12 +120,12 @@ function exactCharge({ call }: JoinedCall): bigint {
 
 interface Hits {
   readonly edgeKilled: boolean;
-  /** Killed, or stopped in order: running calls were cut, but nothing of them was lost. */
+  /** Killed or stopped in order: its running calls were cut, but no record was lost. */
   readonly edgeEnded: boolean;
   readonly sourceDisturbed: boolean;
 }
 
-/** Faults that may have ended this call. */
+/** Finds the faults that may have ended this call. */
 function hitsOf({ call, provider }: JoinedCall, faults: readonly FaultDone[]): Hits {
   const lastAt = Math.max(call.endedAt, ...provider.map(({ endedAt }) => endedAt ?? call.endedAt));
   const to = lastAt + (call.ending === 'left' ? READ_ON_MS : SLACK_MS);

@@ -1,12 +1,12 @@
 import type { Evidence, LedgerTransaction, UsageRecord } from './evidence.js';
 
-/** What is wrong, and with which record if with one. */
+/** A violation, and the request ID of the record if it concerns one. */
 export interface Finding {
   readonly sentence: string;
   readonly requestId: string | null;
 }
 
-/** The ledger by itself, and against the records. */
+/** Checks the ledger for consistency, and compares it with the usage records. */
 export function judgeLedger({ ledger, records, accounts, terms }: Evidence): Finding[] {
   const findings: Finding[] = [];
   const byRequest = new Map<string, LedgerTransaction[]>();
@@ -42,7 +42,7 @@ export function judgeLedger({ ledger, records, accounts, terms }: Evidence): Fin
   return findings;
 }
 
-/** Wallet and plan gave what the record says, all corrections together. */
+/** Checks that wallet and plan paid the record's amounts, including all corrections. */
 function judgeRecord(record: UsageRecord, transactions: readonly LedgerTransaction[]): string | null {
   const { account, chargedNanoUsd, walletNanoUsd, planNanoUsd } = record;
   if (walletNanoUsd + planNanoUsd !== chargedNanoUsd) return 'wallet and plan do not make up its charge';

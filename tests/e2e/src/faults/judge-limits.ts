@@ -5,10 +5,13 @@ import { isServer } from './fault-plan.js';
 import { losesLimitStore } from './judge-call.js';
 import type { Finding } from './judge-ledger.js';
 
-/** A call may be admitted so much after its id was made: then it may count in the next minute. */
+/**
+ * A call may be admitted up to this time after its ID was created, and then count in the next
+ * minute.
+ */
 const ADMITTED_WITHIN_MS = 5_000;
 
-/** No account got more than its terms allow, and nothing is held of any. */
+/** Checks that no account exceeded a limit, and that no slot, hold or held amount is left. */
 export function judgeLimits(evidence: Evidence): Finding[] {
   const sentences = evidence.terms.flatMap((terms) => [
     ...judgeMoney(terms, evidence),
@@ -39,8 +42,8 @@ function judgeMoney(terms: Terms, { records, accounts }: Evidence): string[] {
 }
 
 /**
- * Never more at the provider than there are slots, unless an edge was silent for longer than a
- * lease.
+ * Checks the concurrency at the provider against the account's slots. Excludes attempts during a
+ * silence of an edge that was longer than the lease.
  */
 function judgeSlots({ account, slots }: Terms, { calls, provider, faults, leaseMs }: Evidence): string[] {
   const own = new Set(calls.filter((call) => call.account === account).map(({ n }) => n));
@@ -49,7 +52,7 @@ function judgeSlots({ account, slots }: Terms, { calls, provider, faults, leaseM
   );
   const isExcused = ({ begunAt, endedAt }: ProviderCall): boolean =>
     silences.some(({ from, until }) => from <= (endedAt ?? begunAt) && until + leaseMs >= begunAt);
-  // The end of a request that the gateway left is seen late.
+  // The provider notices late that the gateway has disconnected.
   const counted = provider.filter((one) => own.has(one.n) && one.ending !== 'left' && !isExcused(one));
   const steps = counted.flatMap(({ begunAt, endedAt }) => [
     { at: begunAt, by: 1 },
@@ -64,7 +67,7 @@ function judgeSlots({ account, slots }: Terms, { calls, provider, faults, leaseM
   return most <= slots ? [] : [`${account} had ${most} calls at the provider at a time, of ${slots} slots`];
 }
 
-/** A minute may begin anew with each loss of the limit store, and never otherwise. */
+/** The count of a minute restarts only if the limit store is lost. */
 function judgeMinutes({ account, requestsPerMinute }: Terms, { records, faults }: Evidence): string[] {
   if (requestsPerMinute === null) return [];
   const counts = new Map<number, number>();
@@ -80,7 +83,7 @@ function judgeMinutes({ account, requestsPerMinute }: Terms, { records, faults }
   });
 }
 
-/** Null for another account's, and for calls whose minute is not sure. */
+/** Returns null for other accounts and for calls whose minute is uncertain. */
 function admittedAt({ account, requestId }: UsageRecord, of: string): number | null {
   if (account !== of) return null;
   const at = timeOfUuidV7(requestId);

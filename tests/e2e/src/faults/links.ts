@@ -9,8 +9,8 @@ const SENTINELS = 'redis+sentinel:';
 const LEDGER_SERVICES: readonly LedgerService[] = ['billing', 'accounts', 'catalog'];
 
 /**
- * The ways between the processes of a system, each through a proxy of its own:
- * `edge-proxy to nats`, `edge-proxy to a`.
+ * The links between the processes of a system, each through a separate proxy: `edge-proxy to nats`,
+ * `edge-proxy to a`.
  */
 export class Links {
   readonly #proxies = new Map<string, TcpProxy>();
@@ -25,7 +25,7 @@ export class Links {
     return proxy;
   }
 
-  /** What the services are told: every server behind a proxy of the service that asks. */
+  /** Returns addresses with a proxy between each service and each server. */
   async between(own: Addresses): Promise<Addresses> {
     const nats = new Map<string, string>();
     for (const service of SERVICES) {
@@ -39,15 +39,14 @@ export class Links {
       ...own,
       natsUrlOf: (service) => nats.get(service) ?? own.natsUrlOf(service),
       postgresUrlOf: (service) => postgres.get(service) ?? own.postgresUrlOf(service),
-      // Sentinels tell addresses that no proxy stands before.
+      // Sentinels report addresses of servers, which no proxy can replace.
       redisUrl: own.redisUrl.startsWith(SENTINELS) ? own.redisUrl : await this.add('admission to redis', own.redisUrl),
     };
   }
 
   /**
-   * A proxy before each server of this URL; gives the URL that leads through them. Of several
-   * servers
-   * each link has its number: `billing to postgres-2`.
+   * Puts a proxy before each server of a URL and returns the URL of the proxies. If there are
+   * several servers, each link has a number: `billing to postgres-2`.
    */
   async add(name: string, target: string): Promise<string> {
     const urls = urlsOf(target);
@@ -60,7 +59,7 @@ export class Links {
     return through;
   }
 
-  /** A proxy before one port; gives that of the proxy. */
+  /** Puts a proxy before a port and returns the port of the proxy. */
   async addPort(name: string, port: number): Promise<number> {
     const proxy = await startTcpProxy(port);
     this.#proxies.set(name, proxy);

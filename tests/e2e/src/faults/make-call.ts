@@ -8,12 +8,12 @@ import { callRaw } from './raw-client.js';
 import { CALL_MS_MAX } from './reading.js';
 import type { CallPlace, Reading } from './reading.js';
 
-/** Room above the tokens that the provider is going to report. */
+/** Tokens that `max_tokens` allows above the number that the provider reports. */
 const TOKENS_ABOVE = 8;
-/** A client that has not noticed by then that its call was ended is not waited for. */
+/** Time that a client has to notice the end of its call. After that the call is abandoned. */
 const UNNOTICED_MS = 5_000;
 
-/** Makes one call as planned and tells what its client saw; never rejects. */
+/** Makes one call as planned and returns what its client saw. Never rejects. */
 export async function makeCall(plan: CallPlan, place: CallPlace): Promise<ClientCall> {
   const reading: Reading = {
     requestId: null,

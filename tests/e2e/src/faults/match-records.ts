@@ -1,19 +1,18 @@
 import type { JoinedCall, UsageRecord } from './evidence.js';
 
-/** Between the clocks' readings of one event in two processes of one machine. */
+/** Tolerance for one event that two processes of one machine timed. */
 const CLOCK_SLACK_MS = 1_000;
-/** A call may be admitted so long after its client has gone. */
+/** A call may be admitted up to this time after its client has disconnected. */
 const ADMITTED_WITHIN_MS = 10_000;
 
 type Unmatched = JoinedCall & { readonly records: UsageRecord[] };
 
 /**
- * Gives each record to a call that has none and may be its own, and returns those for which there
- * is none. Which record is whose is not known, only whether there is a way to give them all: the
- * nearest in time are tried first, and a record moves on to another of its calls wherever that
- * matches one more. The calls that reached the provider come first, as only they must have one:
- * none of them is left without a record, and no record without a call, while there is a way (a
- * largest matching, grown along augmenting paths).
+ * Assigns each usage record to a call without a record, and returns the records that fit no call.
+ * Several assignments are possible, and the real one is unknown. Pairs that are close in time are
+ * preferred, but a record moves to another call if that makes one more pair. Calls that reached the
+ * provider come first, because only they must have a record. If a complete assignment exists, it is
+ * found (maximum bipartite matching by augmenting paths).
  */
 export function matchRecords(records: readonly UsageRecord[], calls: readonly Unmatched[]): UsageRecord[] {
   const empty = calls.filter((call) => call.records.length === 0);
@@ -42,28 +41,23 @@ function mayBeOf(unmatched: Unmatched, record: UsageRecord): boolean {
   const { call } = unmatched;
   return (
     call.account === record.account &&
-    // What only the limit store knew of a call does not say whether it was streamed.
+    // The limit store does not know whether a call was streamed, so an expired record fits both.
     (call.streamed === record.streamed || record.outcome === 'expired') &&
-    // A charged one belongs to a client that left, a free one to a call without an id.
+    // A record with a charge belongs to a client that disconnected.
     (record.chargedNanoUsd === 0n || call.ending === 'left') &&
-    // Only an answer is charged.
+    // Only a call that reached the provider is charged.
     (record.outcome !== 'settled' || reachedProvider(unmatched)) &&
     record.startedAt >= call.begunAt - CLOCK_SLACK_MS &&
     record.startedAt <= call.endedAt + ADMITTED_WITHIN_MS
   );
 }
 
-/**
- * Pairs of calls and records. One way of looking serves both sides: each knows with whom it fits.
- */
+/** A matching between calls and records. Both sides use the same search. */
 class Matching {
   readonly #partners = new Map<object, object>();
   readonly #fitting = new Map<object, object[]>();
 
-  /**
-   * Pairs those that fit, the first ones first, as long as both are free and the call is one of
-   * these.
-   */
+  /** Pairs fits in their order if both sides are free and `isEarly` accepts the call. */
   constructor(fits: readonly Fit[], isEarly: (call: Unmatched) => boolean) {
     for (const { call, record } of fits) {
       this.#listOf(call).push(record);
@@ -76,7 +70,7 @@ class Matching {
     return this.#partners.get(call) === record;
   }
 
-  /** Whether it has a partner then; nobody who had one before is without one. */
+  /** Finds a partner and returns whether it succeeded. All existing pairs keep a partner. */
   findPartner(one: Unmatched | UsageRecord): boolean {
     return this.#partners.has(one) || this.#grow(one, new Set());
   }

@@ -8,12 +8,12 @@ import type { ProviderCall } from './evidence.js';
 import { ANSWER_FORMATS } from './answer-formats.js';
 import type { AnswerFormat } from './answer-formats.js';
 
-/** A provider that does what the prompt says, and keeps a log of every request. */
+/** A provider that follows the instructions in the prompt and logs every request. */
 export interface ObedientProvider {
-  /** A source's name becomes the first part of its path: `<url>/a`. */
+  /** Base URL. The name of a source is the first part of the path: `<url>/a`. */
   readonly url: string;
   readonly calls: readonly ProviderCall[];
-  /** Requests that are being answered. */
+  /** Number of open requests. */
   readonly running: number;
   close(): Promise<void>;
 }
@@ -29,13 +29,13 @@ interface Running {
   endedAt: number | null;
 }
 
-/** Longer than any pause of the gateway's idle connections here. */
+/** Longer than the gateway keeps idle connections. */
 const KEEP_ALIVE_MS = 120_000;
 
 export async function startObedientProvider(): Promise<ObedientProvider> {
   const calls: Running[] = [];
   let running = 0;
-  /** Calls whose first request has been taken: a later one is answered. */
+  /** Calls that had a first attempt. Later attempts are served. */
   const begun = new Set<number>();
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
     running += 1;
@@ -120,7 +120,7 @@ async function writeStream(
   if (pieces === instruction.pieces) response.write(format.end(tokensOf(instruction.call)));
 }
 
-/** Resolves when more can be written, or nothing any more. */
+/** Resolves when the response can be written to again or is closed. */
 function roomIn(response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {

@@ -5,7 +5,7 @@ import type { ClientRequest, Reading } from './reading.js';
 const clients = new Map<string, OpenAI>();
 
 /**
- * The official client of the chat protocol, unchanged but for its retries: a call here is one
+ * Sends a request with the official OpenAI SDK. Its retries are turned off, so that a call is one
  * request.
  */
 export async function callWithOpenai(
@@ -39,7 +39,7 @@ export async function callWithOpenai(
       }
       if (usage) reading.usage = { input: usage.prompt_tokens, output: usage.completion_tokens };
     }
-    // The client's loop ends in the same way when it goes away itself.
+    // The SDK's loop also ends without an error if the client itself aborts.
     reading.isWhole = !reading.hasLeft;
   } catch (error) {
     if (error instanceof APIError && error.status !== undefined) {

@@ -3,8 +3,7 @@ import { until } from '@gateway/testkit';
 const WITHIN_MS = 180_000;
 
 /**
- * Asks again while the operator API answers 503: after a start, or after a fault, on a machine that
- * is busy.
+ * Repeats a request while the operator API returns 503: after a start or a fault on a busy machine.
  */
 export function patiently<T>(what: string, read: () => Promise<T>): Promise<Exclude<T, undefined | null | false>> {
   const tried = (): Promise<T | undefined> =>

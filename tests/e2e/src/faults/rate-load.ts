@@ -3,11 +3,13 @@ import type { ClientCall } from './evidence.js';
 import { callerOf, type FaultLoadOptions } from './fault-load.js';
 
 export interface RateLoad {
-  /** Calls that have ended, in the order of their ends. */
+  /** Calls that have ended, in order of completion. */
   readonly seen: readonly ClientCall[];
-  /** Calls that were not made because too many were under way: the machine does not keep up. */
+  /**
+   * Calls that were skipped because too many were running: the machine is too slow for the rate.
+   */
   readonly leftOut: number;
-  /** No further calls; resolves when the last has ended. */
+  /** Makes no further calls; resolves when all running calls have ended. */
   stop(): Promise<void>;
 }
 
@@ -18,7 +20,10 @@ export interface RateLoadOptions extends FaultLoadOptions {
 const TICK_MS = 20;
 const UNDER_WAY_MAX = 1_000;
 
-/** So many calls a second, accounts by chance as often as they have lanes, until told to stop. */
+/**
+ * Makes calls at a constant rate until the load is stopped. Accounts are chosen at random, weighted
+ * by their number of workers.
+ */
 export function startRateLoad({ accounts, callsPerSecond, ...how }: RateLoadOptions): RateLoad {
   const lanes = accounts.flatMap((account) => Array<RunAccount>(account.workers).fill(account));
   const makeNext = callerOf(how);

@@ -3,14 +3,14 @@ import type { Socket } from 'node:net';
 import { CALL_MS_MAX, Going } from './reading.js';
 import type { ClientRequest, Reading } from './reading.js';
 
-/** A slow reader pauses so long after each read. */
+/** Pause of a slow client after each read. */
 const SLOW_PAUSE_MS = 25;
 const HEAD_END = '\r\n\r\n';
 const DONE = 'data: [DONE]';
 
 /**
- * A connection of its own with nothing between it and the bytes: what no client library does is
- * done here.
+ * Sends a request over a plain socket. No SDK can send half a request, read slowly or reset the
+ * connection.
  */
 export async function callRaw({ plan, place, prompt, maxTokens }: ClientRequest, reading: Reading): Promise<void> {
   const body = JSON.stringify({
@@ -32,7 +32,7 @@ export async function callRaw({ plan, place, prompt, maxTokens }: ClientRequest,
   const going = new Going(plan, reading);
   const socket = connect(Number(port), hostname);
   socket.setNoDelay(true);
-  // What breaks is seen by what was not read.
+  // A broken connection is detected by the missing part of the response.
   socket.on('error', () => undefined);
   try {
     if (plan.leaves === 'half_sent') {
@@ -42,7 +42,7 @@ export async function callRaw({ plan, place, prompt, maxTokens }: ClientRequest,
     }
     socket.write(bytes);
     const leave = (): void => {
-      // A process that dies resets its connections, one that ends closes them.
+      // Odd numbers reset the connection like a crashed process, even numbers close it.
       if (plan.n % 2 === 0 || socket.connecting) socket.destroy();
       else socket.resetAndDestroy();
     };
@@ -55,7 +55,7 @@ export async function callRaw({ plan, place, prompt, maxTokens }: ClientRequest,
   }
 }
 
-/** Everything until the connection is closed, however that happens. */
+/** Reads until the connection is closed or broken. */
 function readAll(socket: Socket, isSlow: boolean, onPiece: () => void): Promise<string> {
   let read = '';
   socket.setEncoding('latin1');
@@ -72,7 +72,7 @@ function readAll(socket: Socket, isSlow: boolean, onPiece: () => void): Promise<
   });
 }
 
-/** Takes what can be understood of the bytes, also of those that broke off. */
+/** Parses the response as far as it was received. */
 function readAnswer(read: string, streamed: boolean, reading: Reading): void {
   const headEnd = read.indexOf(HEAD_END);
   if (headEnd < 0) return;
@@ -86,7 +86,7 @@ function readAnswer(read: string, streamed: boolean, reading: Reading): void {
   }
   if (streamed) readStream(body, reading);
   else if (isEnded) readPlain(body, reading);
-  // Either the marker or the end of the body says to a client that this was all.
+  // A client detects a complete response by the final event or by the end of the body.
   reading.isWhole = isEnded || body.includes(DONE);
 }
 
@@ -129,7 +129,7 @@ function bodyOf(rest: string, head: string): { body: string; isEnded: boolean } 
 
 function headerOf(head: string, name: string): string | null {
   const value = new RegExp(`\\r\\n${name}: ([^\\r]*)`, 'i').exec(head)?.[1];
-  // A copy: a part of a text keeps all of it in memory, and a long run remembers the ids of its
-  // calls.
+  // Copies the value: a substring would keep the whole response in memory, and a long run stores
+  // the request IDs of all calls.
   return value === undefined ? null : Buffer.from(value, 'latin1').toString('latin1');
 }

@@ -14,12 +14,12 @@ export interface Sources extends Pick<Evidence, 'calls' | 'faults' | 'terms' | '
   readonly provider: ObedientProvider;
 }
 
-/** With a crash everything is given back after three minutes (docs/protocol.md#i7). */
+/** After a crash all holds and slots are released within three minutes (docs/protocol.md#i7). */
 const QUIET_WITHIN_MS = 180_000;
 const RECORDED_WITHIN_MS = 20_000;
 const FINANCE_ROLE = 'gateway_finance';
 
-/** Waits until nothing is under way, or no longer, and then takes all logs as they are. */
+/** Waits until no call is running, or for the timeout, and then reads all logs. */
 export async function readEvidence({ system, provider, ...rest }: Sources): Promise<Evidence> {
   const { operator, local } = system;
   const accounts = rest.terms.map(({ account }) => account);
@@ -27,7 +27,7 @@ export async function readEvidence({ system, provider, ...rest }: Sources): Prom
   const finance = await connectFinance(system);
   try {
     const readStates = async () => Promise.all(accounts.map((account) => readLimitStore(redis, account)));
-    // What does not become so is told by the checker.
+    // The checker reports anything that is left after the timeout.
     await until(
       'nothing is under way',
       async () => (await readStates()).every(isEmpty) && provider.running === 0,
@@ -71,8 +71,8 @@ async function connectFinance({ local }: OwnSystem): Promise<pg.Client> {
 }
 
 /**
- * The records when those of all calls that reached the provider have come, or as they are after the
- * time for it.
+ * Waits until all calls that reached the provider have usage records, or for the timeout, and
+ * returns the records.
  */
 async function recordsOf(
   operator: TestOperator,

@@ -3,7 +3,7 @@ import { SERVICES } from '@gateway/local';
 import type { LocalSystem } from '@gateway/local';
 import { until } from '@gateway/testkit';
 
-/** What one process holds when nothing runs and its garbage is collected. */
+/** Resources of an idle process after a garbage collection. */
 export interface Resources {
   readonly replica: string;
   readonly heapBytes: number;
@@ -24,8 +24,8 @@ const TIMERS = ['Timeout', 'Immediate'];
 const WRITTEN_WITHIN_MS = 20_000;
 
 /**
- * Asks every process of a system that was started with `test/resource-counts.mjs` before its
- * services.
+ * Reads the resources of every process. The system must have been started with
+ * `test/resource-counts.mjs` preloaded.
  */
 export async function readResources(system: LocalSystem, directory: string): Promise<Resources[]> {
   const all: Resources[] = [];

@@ -1,7 +1,7 @@
 import type { CallPlan } from './call-plan.js';
 import type { ClientCall, ModelOfRun } from './evidence.js';
 
-/** Whose call it is and where it goes. */
+/** Account, edge and model of a call. */
 export interface CallPlace {
   readonly account: string;
   readonly secret: string;
@@ -12,8 +12,8 @@ export interface CallPlace {
 }
 
 /**
- * What a client has read so far; the client writes it as it reads, so that nothing is lost when it
- * throws.
+ * The response as far as a client has read it. The client updates it while it reads, so that it is
+ * also available after an error.
  */
 export interface Reading {
   requestId: string | null;
@@ -21,7 +21,7 @@ export interface Reading {
   code: string | null;
   text: string;
   usage: ClientCall['usage'];
-  /** The final marker, or the end of a plain body, was there. */
+  /** The final event or the end of a plain body was read. */
   isWhole: boolean;
   hasLeft: boolean;
 }
@@ -33,18 +33,21 @@ export interface ClientRequest {
   readonly maxTokens: number;
 }
 
-/** Of any call, whatever is broken. */
+/** Timeout for a call. */
 export const CALL_MS_MAX = 90_000;
 
-/** Signals a client's going: at once, or in the midst of a stream by {@link Going.pieceRead}. */
+/**
+ * Aborts a call as planned: immediately, or halfway through the stream with
+ * {@link Going.pieceRead}.
+ */
 export class Going {
   readonly signal: AbortSignal;
   readonly #plan: CallPlan;
   readonly #reading: Reading;
   readonly #abort = new AbortController();
   /**
-   * Cleared when the call is over: a signal of its own for the time would keep each call in memory
-   * until then.
+   * Cleared when the call is over: `AbortSignal.timeout()` would keep each call in memory until the
+   * timeout.
    */
   readonly #limit: NodeJS.Timeout;
   readonly #timer: NodeJS.Timeout | undefined;

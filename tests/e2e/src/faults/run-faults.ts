@@ -10,7 +10,7 @@ import type { FaultRun } from './fault-run.js';
 
 export interface FaultsOptions {
   readonly calls: number;
-  /** Faults that come before those that the seed decides. */
+  /** Faults before the random ones. */
   readonly first?: readonly PlannedFault[];
   readonly faults: number;
   readonly seed: number;
@@ -18,20 +18,23 @@ export interface FaultsOptions {
   readonly log: (line: string) => void;
 }
 
-/** What a run under faults leaves. */
+/** Results of a run under faults. */
 export interface RunUnderFaults {
   readonly evidence: Evidence;
   readonly check: CheckResult;
-  /** Of the load, without start and end of the system. */
+  /** Duration of the load, without the start and the stop of the system. */
   readonly ms: number;
 }
 
-/** So many calls must come to their ends within this time after the last fault. */
+/** Timeout for all calls of a run, and for the calls between two faults. */
 const CALLS_WITHIN_MS = 3_600_000;
-/** Calls are planned by another sequence than faults: a call more or less changes no fault. */
+/**
+ * Calls and faults have different random sequences, so that the number of calls does not change the
+ * faults.
+ */
 const CALLS_SEED = 0x5eed;
 
-/** Makes the calls with the faults spread evenly over them, and checks the evidence. */
+/** Makes the calls, spreads the faults evenly over them, and checks the evidence. */
 export async function runFaults(run: FaultRun, options: FaultsOptions): Promise<RunUnderFaults> {
   const { calls, faults, seed, mix, log } = options;
   const planned = [...(options.first ?? []), ...planFaults(faults, run.targets, new SeededRandom(seed).next)];

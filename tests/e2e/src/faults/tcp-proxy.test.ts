@@ -6,20 +6,20 @@ import { until } from '@gateway/testkit';
 import { startTcpProxy } from './tcp-proxy.js';
 import type { TcpProxy } from './tcp-proxy.js';
 
-/** Large enough that no buffer on the way takes it whole. */
+/** More than all buffers on the path hold. */
 const LARGE_BYTES = 8 * 1024 * 1024;
 
 const DELAY_MS = 100;
 
 let server: Server;
 let proxy: TcpProxy;
-/** The server's ends of the connections, in the order in which they came. */
+/** The server's sockets, in the order of their connections. */
 const taken: Socket[] = [];
 beforeAll(async () => {
   server = createServer({ allowHalfOpen: true }, (socket) => {
     taken.push(socket);
     socket.on('error', () => undefined);
-    // What is said comes back, and the end with it.
+    // Echoes all bytes and the end.
     socket.pipe(socket);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -48,7 +48,7 @@ function talk(): Talk {
   return { socket, received: () => received, closed: closed(socket) };
 }
 
-/** Also after an error. */
+/** Resolves at `close`, also after an error. */
 function closed(socket: Socket): Promise<void> {
   return new Promise((resolve) => socket.once('close', () => resolve()));
 }
@@ -69,7 +69,7 @@ test('every byte comes later by the delay, in its order, also what comes when th
   const begunAt = performance.now();
   for (let n = 0; n < 5; n += 1) socket.write(`${n},`);
   await until('the first come back', () => received().startsWith('0,'));
-  // There and back; a timer may be a little early.
+  // Twice the delay, for both directions; a timer may fire slightly early.
   expect(performance.now() - begunAt).toBeGreaterThan(2 * DELAY_MS - 10);
   proxy.restore();
   socket.write('last');

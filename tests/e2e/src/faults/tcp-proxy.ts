@@ -2,18 +2,19 @@ import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { Flow, type Passage } from './flow.js';
 
-/** A way between two processes of this machine that can be disturbed. */
+/** A proxy between two processes of this machine, to disturb their connections. */
 export interface TcpProxy {
   readonly port: number;
-  /** Connections that are open through it. */
+  /** Number of open connections. */
   readonly connections: number;
-  /** Breaks every connection in both directions, as a machine between would that forgot them. */
+  /** Breaks every connection in both directions, like a router that lost its state. */
   reset(): void;
   /**
-   * Nothing passes until {@link TcpProxy.restore}; connections stay open and new ones are taken.
+   * Stops all traffic until {@link TcpProxy.restore}. Connections stay open and new ones are
+   * accepted.
    */
   stall(): void;
-  /** Every byte arrives so much later, in its order, until {@link TcpProxy.restore}. */
+  /** Delays every byte by this time until {@link TcpProxy.restore}. The order stays. */
   delay(milliseconds: number): void;
   restore(): void;
   close(): Promise<void>;
@@ -26,8 +27,7 @@ interface Pair {
 }
 
 /**
- * Listens on a free port of the loopback address and passes every connection on to another port
- * there.
+ * Listens on a free port of the loopback address and relays every connection to another port there.
  */
 export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
   const passage: Passage = { delayMs: 0, isStalled: false };
@@ -36,7 +36,8 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
     const inner = connect({ host: '127.0.0.1', port: targetPort, allowHalfOpen: true, noDelay: true });
     const pair: Pair = { outer, inner, flows: [new Flow(outer, inner, passage), new Flow(inner, outer, passage)] };
     pairs.add(pair);
-    // What breaks on one side breaks on the other: a polite end would make a cut answer look whole.
+    // An error on one side resets the other: an orderly end would make a cut response look
+    // complete.
     outer.on('error', () => breakOff(inner));
     inner.on('error', () => breakOff(outer));
     outer.on('close', () => pairs.delete(pair));
@@ -75,8 +76,8 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
 }
 
 /**
- * A reset where that is possible: one that has been told to end, or is not open yet, would never be
- * closed.
+ * Resets a socket. A socket that is not connected yet, or that has ended its side, is destroyed: a
+ * reset would never close it.
  */
 function breakOff(socket: Socket): void {
   if (socket.connecting || socket.writableEnded) socket.destroy();
