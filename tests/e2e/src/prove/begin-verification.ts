@@ -1,19 +1,20 @@
 import { parseArgs } from 'node:util';
 
-/** An option of a proof: an integer within bounds. */
+/** An integer option of a verification with its default and bounds. */
 export interface IntegerOption {
   readonly or: number;
   readonly min: number;
   readonly max: number;
 }
 
-/** Integers by their names, and the text of each option of `texts` that was given. */
+/** The integer options, and each option of `texts` that the command line contains. */
 export type OptionsOf<Name extends string, Text extends string> = Readonly<
   Record<Name, number> & Partial<Record<Text, string>>
 >;
 
 /**
- * `--name N` and `--name TEXT` from the command line; null, and told on stderr, when one is wrong.
+ * Parses `--name N` and `--name TEXT` from the command line. Prints the error to stderr and returns
+ * null if an option is invalid.
  */
 export function optionsFrom<Name extends string, Text extends string = never>(
   integers: Readonly<Record<Name, IntegerOption>>,
@@ -37,8 +38,8 @@ export function optionsFrom<Name extends string, Text extends string = never>(
 }
 
 /**
- * Drops the caller's settings: a proof runs on servers of its own. Gives what prints a line with
- * the seconds since.
+ * Clears the caller's `GATEWAY_` variables, because a verification starts its own servers. Returns
+ * a function that prints a line with the elapsed seconds.
  */
 export function beginVerification(): (line: string) => void {
   for (const name of Object.keys(process.env)) if (name.startsWith('GATEWAY_')) delete process.env[name];
@@ -51,8 +52,8 @@ export function beginVerification(): (line: string) => void {
 let stopStarted: (() => Promise<unknown>) | null = null;
 
 /**
- * Ctrl-C ends what the proof has started before the process itself. Of a proof that starts several
- * things one after the other it is the last.
+ * On SIGINT and SIGTERM, calls `stop` before the process exits. If a verification registers several
+ * functions, only the last one is called.
  */
 export function breakOffBy(stop: () => Promise<unknown>): void {
   const isFirst = stopStarted === null;

@@ -3,29 +3,26 @@ import { until } from '@gateway/testkit';
 import type { UsageRecordView } from '@gateway/contracts/operator';
 import type { TestOperator } from '../../test/operator.js';
 
-/**
- * What a client knows of one call: the charge is null when it was not admitted, as far as the
- * client can tell.
- */
+/** One call as its client saw it. The charge is null if the client did not see it admitted. */
 export interface ClientCall {
   readonly requestId: string;
   readonly chargeNanoUsd: bigint | null;
 }
 
 export interface Comparison {
-  /** Records with a charge, and those of calls that came to nothing. */
+  /** Number of records with a charge, and without one. */
   readonly settled: number;
   readonly uncharged: number;
-  /** Sentences; empty when ledger and clients agree. */
+  /** One sentence per difference between the ledger and the clients. */
   readonly differences: readonly string[];
 }
 
 const RECORDED_WITHIN_MS = 30_000;
 
 /**
- * The ledger of an account against what its clients saw: each answered call has one settled record
- * with its exact charge, any other none or one that charges nothing; there is no further record;
- * the wallet is the credit less the charges.
+ * Compares the ledger of an account with what its clients saw. A response has one settled record
+ * with the exact charge. Any other call has no record or an uncharged one. No other record exists.
+ * The wallet is the credit minus the charges.
  */
 export async function compareLedger(
   operator: TestOperator,
@@ -53,7 +50,7 @@ export async function compareLedger(
   return { settled, uncharged: records.length - settled, differences };
 }
 
-/** The records when all that must come have come, or as they are after the time for it. */
+/** Waits until all responses have settled records, or for the timeout, and returns the records. */
 async function recordsOf(
   operator: TestOperator,
   account: string,

@@ -10,13 +10,16 @@ import { beginVerification, breakOffBy, optionsFrom } from './begin-verification
 import { renderFailover } from './render-failover.js';
 
 const EXIT_WRONG_ARGUMENTS = 2;
-/** Seen from `dist/src/prove`. */
+/** Relative to `dist/src/prove`. */
 const RESULT_FILE = fileURLToPath(new URL('../../../../../.results/failover.md', import.meta.url));
 
 if (optionsFrom({}) === null) process.exitCode = EXIT_WRONG_ARGUMENTS;
 else process.exitCode = (await prove()) ? 0 : 1;
 
-/** Every scenario in every format, plain and streamed; true when all was as the table says. */
+/**
+ * Plays every scenario in every format, plain and streamed. Returns true if all results match the
+ * table.
+ */
 async function prove(): Promise<boolean> {
   const log = beginVerification();
   const plays = playsOf(SCENARIOS, FAILOVER_FORMATS);

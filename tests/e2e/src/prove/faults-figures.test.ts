@@ -6,7 +6,7 @@ const SEED = 7;
 const ASKED = { calls: 1_000_000, faults: 105, slice: 100_000 };
 const shown = (differences: number) => ({ ms: 2_000, differences, faults: { 'kill nats': [30] }, calls: { made: 2 } });
 
-/** All slices that are due, as if each had shown the same. */
+/** Adds the same result for every slice that is due. */
 function playAll(begun: FaultsFigures): { figures: FaultsFigures; slices: Slice[] } {
   const slices: Slice[] = [];
   let figures = begun;

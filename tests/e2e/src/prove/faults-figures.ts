@@ -1,41 +1,41 @@
-/** What a proof under random faults was asked for. */
+/** Parameters of a run under random faults. */
 export interface FaultsAsked {
   readonly calls: number;
   readonly faults: number;
-  /** Calls of one slice at most: a slice has a system of its own, whose books fit into memory. */
+  /** Most calls in one slice. Each slice has a new system, and its logs fit into memory. */
   readonly slice: number;
 }
 
-/** One part of the proof: what it takes to play it again. */
+/** Parameters to repeat one slice. */
 export interface Slice {
   readonly calls: number;
   readonly faults: number;
   readonly seed: number;
 }
 
-/** What a slice has shown. */
+/** Results of a slice. */
 export interface SliceFigures {
-  /** Of the load, without start and end of the system. */
+  /** Duration of the load, without the start and the stop of the system. */
   readonly ms: number;
   /** Differences found by the checker. */
   readonly differences: number;
-  /** By the name of the fault: how long until all edges served, each time, milliseconds. */
+  /** By fault: milliseconds until all edges served calls again, once for each occurrence. */
   readonly faults: Readonly<Record<string, readonly number[]>>;
-  /** Calls by what became of them. */
+  /** Number of calls by result. */
   readonly calls: Readonly<Record<string, number>>;
 }
 
-/** The figures of all slices, as they are kept between runs. */
+/** Results of all slices, which are stored between runs. */
 export interface FaultsFigures extends SliceFigures {
   readonly asked: FaultsAsked;
-  /** Of the first slice; each further one has the next. */
+  /** Seed of the first slice; each further slice adds 1. */
   readonly seed: number;
   readonly slices: readonly (Slice & { readonly differences: number })[];
 }
 
 /**
- * The figures that a run adds to: those of the run before, unless it had reached its end or was
- * asked for something else.
+ * Continues the previous results if they are incomplete and have the same parameters. Otherwise
+ * starts new ones.
  */
 export function beginOrGoOn(before: FaultsFigures | null, asked: FaultsAsked, seed: number): FaultsFigures {
   const isSame =
@@ -44,7 +44,7 @@ export function beginOrGoOn(before: FaultsFigures | null, asked: FaultsAsked, se
   return { asked, seed, slices: [], ms: 0, differences: 0, faults: {}, calls: {} };
 }
 
-/** The next slice with its share of calls and faults; null: all that was asked for is done. */
+/** Returns the next slice with its share of calls and faults; null if all slices are done. */
 export function dueSlice({ asked, seed, slices }: FaultsFigures): Slice | null {
   const index = slices.length;
   const count = Math.ceil(asked.calls / asked.slice);

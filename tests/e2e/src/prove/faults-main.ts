@@ -1,5 +1,5 @@
-// `npm run prove:faults`: calls under random faults, in slices. Each run goes on where the one
-// before was broken off, so that a long proof can be made in parts.
+// `npm run prove:faults`: calls under random faults, in slices. Each run continues an interrupted
+// one, so that a long verification can be split.
 import { SEED_MAX, testSeed } from '@gateway/testkit/seed';
 import { FAULTS_MIX } from '../faults/call-plan.js';
 import { FaultRun } from '../faults/fault-run.js';
@@ -41,8 +41,8 @@ if (given === null || !isFrom(given.from)) {
 }
 
 /**
- * Plays what is due, until a slice has a difference; true when no slice had one, those of runs
- * before included.
+ * Runs the slices that are due, until a slice has a difference. Returns true if no slice has one,
+ * including those of earlier runs.
  */
 async function prove(begun: FaultsFigures): Promise<boolean> {
   const log = beginVerification();
@@ -58,7 +58,7 @@ async function prove(begun: FaultsFigures): Promise<boolean> {
   return figures.differences === 0;
 }
 
-/** The calls of a slice under its faults, on a system of its own. */
+/** Runs a slice on a new system. */
 async function play({ calls, faults, seed }: Slice, log: (line: string) => void): Promise<SliceFigures> {
   const run = await FaultRun.begin('prove-faults', calls);
   breakOffBy(() => run.end());

@@ -1,5 +1,5 @@
-// `npm run prove:ha`: every fault of a server that has standbys, so often under load. Each run adds
-// its figures to those of the runs before, so that a long proof can be made in parts.
+// `npm run prove:ha`: every fault of servers with standbys, repeated under load. Each run adds its
+// results to those of earlier runs, so that a long verification can be split.
 import { SeededRandom } from '@gateway/testkit/random';
 import { SEED_MAX, testSeed } from '@gateway/testkit/seed';
 import { FAULTS_MIX } from '../faults/call-plan.js';
@@ -27,8 +27,8 @@ if (given === null || kinds.length === 0 || !isFrom(given.from)) {
 } else process.exitCode = (await prove(given.times, given.seed, given)) ? 0 : 1;
 
 /**
- * Rounds of all faults until each was suffered so often, runs before included; true when no round
- * left a difference.
+ * Runs rounds of all faults until each has occurred `times` times, including earlier runs. Returns
+ * true if no round has a violation.
  */
 async function prove(times: number, seed: number, how: { nats?: string; from?: string }): Promise<boolean> {
   const log = beginVerification();
@@ -48,7 +48,7 @@ async function prove(times: number, seed: number, how: { nats?: string; from?: s
   return figures.violations === 0;
 }
 
-/** Each of these faults once on a system of its own, whose books are checked at the end. */
+/** Causes each fault once on a new system and checks the evidence at the end. */
 async function sufferOnce(faults: readonly StandbyFault[], seed: number, log: (line: string) => void) {
   const run = await FaultRun.begin('prove-ha', CALLS_BETWEEN * (faults.length + 1), {
     ha: true,

@@ -11,15 +11,17 @@ import { compareLedger } from './compare-ledger.js';
 import type { Comparison } from './compare-ledger.js';
 import { wrongAnswers } from './read-answers.js';
 
-/** Worst case and charge are the same cent, whatever the tokens. */
+/** Worst case and charge of a call are one cent for any tokens. */
 export const CENT = { inputPerMillion: '0', outputPerMillion: '0', perCall: '0.01' };
 const CENT_NANO_USD = 10_000_000n;
-/** A wallet of so many cents, all held by streams that run on until {@link HeldWallet.end}. */
+/** The wallet has one cent per stream. The streams run until {@link HeldWallet.end}. */
 export const HELD_STREAMS = 5;
 export const HELD_CREDIT_USD = '0.05';
 const SPENDING = { atOnce: 2, pauseMs: 60 };
 
-/** A wallet held in full by running streams, and somebody who tries to spend it a second time. */
+/**
+ * A wallet that running streams hold completely, and a client that tries to spend it a second time.
+ */
 export class HeldWallet {
   private constructor(
     private readonly system: OwnSystem,
@@ -30,8 +32,8 @@ export class HeldWallet {
   ) {}
 
   /**
-   * Opens the streams over all edges. `caller` has {@link HELD_CREDIT_USD}, `model` costs a
-   * {@link CENT} a call.
+   * Opens the streams over all edges. `caller` has {@link HELD_CREDIT_USD}, and `model` costs one
+   * {@link CENT} per call.
    */
   static async open(
     system: OwnSystem,
@@ -49,13 +51,16 @@ export class HeldWallet {
     return this.caller.account;
   }
 
-  /** Calls and calls, at every edge. */
+  /** Starts a load at every edge. */
   spend(): Load {
     const { edgeUrls } = this.system.local.running();
     return startLoad({ urls: edgeUrls, model: this.model.id, callers: [this.caller], ...SPENDING });
   }
 
-  /** The streams go on to their ends, then nothing is left. Sentences about what is otherwise. */
+  /**
+   * Lets the streams end, and expects that the wallet is then empty. Returns one sentence per
+   * difference.
+   */
   async end(spent: readonly Seen[]): Promise<string[]> {
     this.simulator.release(upstreamOf(this.model), this.streams.length);
     const differences = wrongAnswers(spent, ['402 insufficient_credits']);
@@ -70,7 +75,7 @@ export class HeldWallet {
     return differences;
   }
 
-  /** Each stream was charged its cent, and nothing else was. */
+  /** Compares the ledger: each stream was charged one cent, and no other call was charged. */
   compare(spent: readonly Seen[]): Promise<Comparison> {
     const calls = [
       ...this.streams.map(({ requestId }) => ({ requestId, chargeNanoUsd: CENT_NANO_USD })),

@@ -12,15 +12,15 @@ import type { LimitCase, LimitedAccount } from './limit-cases.js';
 import type { PressedCall } from './press-limit.js';
 import { earliest, wrongRetryAfters } from './read-retry-after.js';
 
-/** One limit after it was pressed. */
+/** Results of the load on one limit. */
 export interface PressedLimit {
   readonly limit: LimitCase;
   readonly account: LimitedAccount;
   readonly fit: number;
-  /** In the order of their ends; the last ones were made when everything had ended. */
+  /** In order of completion. The last calls ran after the load had ended. */
   readonly seen: readonly PressedCall[];
   readonly provider: ProviderCount;
-  /** Calls by clock minute, as the limit store counted them; filled for the limit per minute. */
+  /** Calls per clock minute as counted by the limit store; only for the limit per minute. */
   readonly minutes: readonly number[];
   /**
    * Whether a replica was killed, or a call was answered 500, as on a machine that stood still:
@@ -33,7 +33,7 @@ const RECORDED_WITHIN_MS = 60_000;
 const FAILED = '500 upstream_error';
 const FAULTS: readonly string[] = ['500 admission_error', '500 lookup_failed'];
 
-/** Answered calls, and those of them beyond what fits, where the slots allow some. */
+/** Returns the number of admitted calls, and the excess for limits that allow an overshoot. */
 export function admittedOf({ limit, seen, fit }: PressedLimit): { admitted: number; overshoot: number } {
   const admitted = seen.filter(({ answer }) => answer === '200').length;
   return { admitted, overshoot: limit.promise === 'overshoot' ? Math.max(0, admitted - fit) : 0 };
@@ -46,13 +46,13 @@ export function faultsOf(seen: readonly PressedCall[]): number {
 export interface Judgement {
   /** Records of calls that were held and never made. */
   readonly expired: number;
-  /** Sentences about what is not as the limit promises; empty when it held. */
+  /** One sentence per violation of the limit. */
   readonly differences: readonly string[];
 }
 
 /**
- * The calls, the provider's count, the ledger and the usage endpoint against what the limit
- * promises.
+ * Checks the responses, the provider's count, the ledger and the usage endpoint against the limit's
+ * promise.
  */
 export async function judgeLimit(pressed: PressedLimit, operator: TestOperator, edgeUrl: string): Promise<Judgement> {
   const records = await recordsOf(pressed, operator);
@@ -85,7 +85,7 @@ function judgeCounts(pressed: PressedLimit): string[] {
       wrong.push(...admittedAfterRefusal(pressed));
       break;
     case 'at_once':
-      // A slot is taken before the provider sees the call, and given back after the answer.
+      // The slot is taken before the provider sees the call, and returned after the response.
       if (provider.most > account.slots || provider.most < account.slots / 2) {
         wrong.push(`${provider.most} ran at a time of at most ${account.slots}, with more than that waiting`);
       }
@@ -94,8 +94,8 @@ function judgeCounts(pressed: PressedLimit): string[] {
       const fits = minutes.reduce((sum, count) => sum + Math.min(count, fit), 0);
       const counted = minutes.reduce((sum, count) => sum + count, 0);
       const faults = faultsOf(seen);
-      // A call that was answered 500 may have its place. One that was refused, and asked for again
-      // because the answer took long, has two.
+      // A call with a 500 may have a place. A call that was refused, and repeated because the
+      // answer was slow, has two.
       if (admitted > fits || admitted < fits - faults) wrong.push(`${admitted} were admitted and ${fits} fit`);
       if (counted < seen.length - faults) wrong.push(`${seen.length} calls took ${counted} places`);
       break;
@@ -105,10 +105,10 @@ function judgeCounts(pressed: PressedLimit): string[] {
 }
 
 /**
- * After the first refusal for a used-up limit no call that began later was admitted. A replica that
- * is killed takes balance snapshots along: settled amounts count twice until their holds are
- * requested, so a refusal may come early and calls fit again seconds later (docs/protocol.md#r8 and
- * docs/protocol.md#r9). Then only calls that began after as many answers as fit are wrong.
+ * Checks that no call began after the first refusal and was admitted. If a replica is killed, its
+ * balance snapshots are lost. Settled amounts then count twice until their holds are requested. So
+ * a refusal may come early, and calls fit again seconds later (docs/protocol.md#r8 and
+ * docs/protocol.md#r9). In that case only calls that began after `fit` responses are violations.
  */
 export function admittedAfterRefusal({
   limit: { refusals },
@@ -124,7 +124,7 @@ export function admittedAfterRefusal({
   return late === 0 ? [] : [`${late} were admitted after a refusal had said that it is used up`];
 }
 
-/** Only the answers that this limit gives, each with its exact Retry-After. */
+/** Checks that only this limit refused calls, and that each refusal has the exact Retry-After. */
 function judgeAnswers({ limit, account, seen, mayFault }: PressedLimit): string[] {
   const expected = [
     '200',
@@ -147,7 +147,7 @@ function judgeAnswers({ limit, account, seen, mayFault }: PressedLimit): string[
   return wrong;
 }
 
-/** The records when all that must come have come, or as they are after the time for it. */
+/** Waits until all responses have settled records, or for the timeout, and returns the records. */
 async function recordsOf({ account, seen }: PressedLimit, operator: TestOperator): Promise<UsageRecordView[]> {
   const answered = answeredIds(seen).size;
   let records: UsageRecordView[] = [];
@@ -160,8 +160,8 @@ async function recordsOf({ account, seen }: PressedLimit, operator: TestOperator
 }
 
 /**
- * Every answered call has one settled record of a cent, every other one none that charges; the
- * balance follows.
+ * Checks that every response has one settled record of one cent, that no other call was charged,
+ * and that the balance is correct.
  */
 async function judgeMoney(
   { account, seen }: PressedLimit,
@@ -191,7 +191,7 @@ function answeredIds(seen: readonly PressedCall[]): Set<string> {
   return new Set(seen.filter(({ answer }) => answer === '200').map(({ requestId }) => requestId));
 }
 
-/** What the usage endpoint says when everything is settled. */
+/** Checks the usage endpoint after everything has settled. */
 async function judgeUsage(pressed: PressedLimit, edgeUrl: string): Promise<string[]> {
   const { limit, account, fit } = pressed;
   const usage = await readUsage(edgeUrl, account.secret);
@@ -206,7 +206,7 @@ async function judgeUsage(pressed: PressedLimit, edgeUrl: string): Promise<strin
   return wanted === found ? [] : [`the usage endpoint says ${found} and should say ${wanted}`];
 }
 
-/** GET /v1/gateway/usage, checked against its schema. */
+/** Reads GET /v1/gateway/usage and validates it against its schema. */
 export async function readUsage(edgeUrl: string, secret: string): Promise<UsageObject> {
   const { status, text } = await decided(() => get(`${edgeUrl}/v1/gateway/usage`, secret));
   if (status !== 200) throw new Error(`the usage endpoint answered ${status}: ${text}`);

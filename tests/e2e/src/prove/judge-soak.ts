@@ -1,14 +1,13 @@
 import type { Resources } from '../faults/read-resources.js';
 
 /**
- * What may come between two rests without being a leak: a cache that fills, an idle connection
- * more.
+ * Growth between two pauses that is not a leak: a cache that fills, or one more idle connection.
  */
 const HEAP_GROWTH_MAX = 0.15;
 const HEAP_BYTES_MAX = 6 * 1024 * 1024;
 /**
- * What grows from each rest to the next will go on doing so, however little it is: so much from the
- * second to the last.
+ * Limit for a heap that grows in every round, from the second pause to the last. Such growth goes
+ * on even if it is small.
  */
 const STEADY_BYTES_MAX = 1024 * 1024;
 const STEADY_RESTS_MIN = 4;
@@ -16,8 +15,8 @@ const SOCKETS_MAX = 10;
 const TIMERS_MAX = 5;
 
 /**
- * Sentences about what grew from the second rest to the last: before it caches fill, connections
- * are made and code is compiled. Empty when everything is flat.
+ * Compares the last pause with the second one: before it, caches fill, connections are made and
+ * code is compiled. Returns one sentence per process that grew.
  */
 export function judgeSoak(rests: readonly (readonly Resources[])[]): string[] {
   const [, first = [], ...later] = rests;
@@ -37,7 +36,7 @@ export function judgeSoak(rests: readonly (readonly Resources[])[]): string[] {
   });
 }
 
-/** At every one of at least {@link STEADY_RESTS_MIN} rests it held more than at the one before. */
+/** Whether the heap grew in each of at least {@link STEADY_RESTS_MIN} rounds. */
 function growsSteadily(rests: readonly (readonly Resources[])[], of: string): boolean {
   const heaps = rests.map((rest) => rest.find(({ replica }) => replica === of)?.heapBytes ?? 0);
   return heaps.length >= STEADY_RESTS_MIN && heaps.every((heap, at) => at === 0 || heap > (heaps[at - 1] ?? 0));

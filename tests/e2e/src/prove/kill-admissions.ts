@@ -2,17 +2,16 @@ import { until } from '@gateway/testkit';
 import type { OwnSystem } from '../../test/own-system.js';
 import type { Harm } from './limit-verification.js';
 
-/** From one replica's being ready again to the next kill. */
+/** Pause between the restart of a replica and the next kill. */
 const PAUSE_MS = { min: 200, span: 1_500 };
 
 /**
- * Kills one replica of admission after the other, any of them, and starts it again; the others go
- * on meanwhile.
+ * Repeatedly kills a random replica of admission and starts it again. The other replicas run on.
  */
 export function killAdmissions({ local }: OwnSystem, next: () => number): Harm {
   return async (isOver) => {
     for (let kills = 0; ; kills += 1) {
-      // The first one comes early: a short run is over soon.
+      // The first kill comes early because a run may be short.
       const at = performance.now() + PAUSE_MS.min + (kills === 0 ? 0 : next() * PAUSE_MS.span);
       await until('the time of the next kill', () => isOver() || performance.now() > at);
       if (isOver()) return kills;

@@ -7,55 +7,55 @@ import type { TestAccount, TestOperator, TestPeriod } from '../../test/operator.
 
 type Window = AccountTerms['windows'][number];
 
-/** Worst case and charge of a call are the same cent, whatever the tokens. */
+/** Worst case and charge of a call are one cent for any tokens. */
 export const CENT = { inputPerMillion: '0', outputPerMillion: '0', perCall: '0.01' };
 export const CENT_NANO_USD = 10_000_000n;
 
 export interface LimitPlace {
   readonly operator: TestOperator;
   readonly model: string;
-  /** The clock that decides, epoch milliseconds. */
+  /** Time of the limit store, epoch milliseconds. */
   readonly storeNowMs: number;
 }
 
 /**
- * What a limit promises under parallel calls: `fit` are answered; or `fit` and the slots at most;
- * or so many at a time.
+ * Number of parallel calls that the limit admits: exactly `fit`; `fit` to `fit` plus the slots; a
+ * number of concurrent calls; or a number per minute.
  */
 export type LimitPromise = 'exact' | 'overshoot' | 'at_once' | 'per_minute';
 
-/** One limit, and the account whose only bound it is. */
+/** One limit, and how to create an account that only this limit restricts. */
 export interface LimitCase {
   readonly name: string;
   readonly promise: LimitPromise;
-  /** Status and code of its own refusals. */
+  /** Status and code of the limit's refusals. */
   readonly refusals: readonly string[];
-  /** When its refusals say that it resets. */
+  /** The reset from which Retry-After is computed. */
   readonly resets: 'minute' | 'slot' | Window['type'] | 'period' | null;
-  /** The plan's window that counts its calls. */
+  /** The plan's window that counts the calls. */
   readonly window: Pick<Window, 'type' | 'unit'> | null;
   readonly provider: ProviderBehaviour;
-  /** An account and a key on which `fit` calls of the model fit. */
+  /** Creates an account and a key with room for `fit` calls of the model. */
   arrange(place: LimitPlace, fit: number): Promise<LimitedAccount>;
 }
 
 export interface LimitedAccount extends TestAccount {
-  /** Null: it never had money of its own. */
+  /** Null: the account never had credit. */
   readonly creditNanoUsd: bigint | null;
   readonly slots: number;
-  /** Of the subscription. */
+  /** Period of the subscription. */
   readonly period: TestPeriod | null;
 }
 
-/** Slots that never bind, and those that bound an overshoot or are the limit itself. */
+/** Slots that no run exhausts, and slots that limit an overshoot or are the limit under test. */
 const MANY_SLOTS = 5_000;
 const FEW_SLOTS = 20;
 const REQUESTS_PER_MINUTE_MAX = 1_000_000;
 const RICH_NANO_USD = 1_000_000_000_000n;
 const DAY_MS = 86_400_000;
-/** Calls that fail give their place back while others ask for it. */
+/** Failed calls return their place while other calls compete for it. */
 const SOME_FAIL: ProviderBehaviour = { delayMs: 5, failEvery: 10 };
-/** Long enough for all slots to be taken, however busy the machine is. */
+/** Slow enough that all slots are taken, also on a busy machine. */
 const SLOW: ProviderBehaviour = { delayMs: 200 };
 const QUICK: ProviderBehaviour = {};
 
@@ -128,7 +128,7 @@ export const LIMIT_CASES: readonly LimitCase[] = [
   {
     name: 'wallet',
     promise: 'exact',
-    // With the last cent settled nothing is left to fund anything.
+    // After the last cent has settled, no funding is left.
     refusals: ['402 insufficient_credits', '402 no_funding'],
     resets: null,
     window: null,
@@ -137,7 +137,7 @@ export const LIMIT_CASES: readonly LimitCase[] = [
   },
 ];
 
-/** @throws Error for a name that no limit has */
+/** @throws Error if no limit has this name */
 export function limitCalled(name: string): LimitCase {
   const limit = LIMIT_CASES.find((one) => one.name === name);
   if (limit === undefined) throw new Error(`there is no limit ${name}`);
@@ -170,7 +170,7 @@ function windowInUsd(type: Window['type']): LimitCase {
   };
 }
 
-/** A team account without a plan. */
+/** Creates a team account without a plan. */
 async function payer(
   operator: TestOperator,
   creditNanoUsd: bigint,
@@ -189,14 +189,14 @@ async function payer(
   return { account: id, ...key, creditNanoUsd, slots, period: null };
 }
 
-/** An account with a plan and without a wallet. */
+/** Creates an account with a plan and without credit. */
 async function subscriber(
   { operator, storeNowMs }: LimitPlace,
   plan: Partial<PlanSpec> & { readonly concurrency: number },
 ): Promise<LimitedAccount> {
   const planId = await operator.plan({ requestsPerMinute: REQUESTS_PER_MINUTE_MAX, ...plan });
   const { id } = await operator.emptyAccount();
-  // It runs by the clock of billing and by the one that decides.
+  // The period must contain the current time of billing and of the limit store.
   const period = { startMs: Date.now() - DAY_MS, endMs: storeNowMs + 29 * DAY_MS };
   await operator.subscribe(id, planId, period);
   return { account: id, ...(await operator.key(id)), creditNanoUsd: null, slots: plan.concurrency, period };

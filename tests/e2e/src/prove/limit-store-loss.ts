@@ -17,57 +17,54 @@ import { faultsOf, wrongAnswers } from './read-answers.js';
 /** The effect of one loss of the limit store. Times are milliseconds. */
 export interface LossFigures {
   readonly loss: Loss;
-  /** From the loss until Redis answered again. */
+  /** Time from the loss until Redis responds again. */
   readonly awayMs: number;
-  /** Answers with a status of 500 or above. */
+  /** Responses with a status of 500 or above. */
   readonly faults: number;
-  /** From the first of them to the last. */
+  /** Time from the first 500 to the last. */
   readonly faultsMs: number;
-  /** From Redis' answer to the last of them. */
+  /** Time from the return of Redis to the last 500. */
   readonly faultsSinceMs: number;
   /**
-   * From Redis' answer until every account had read a whole answer of a call that began since, and
-   * after the last 500.
+   * Time from the return of Redis until every account has read a complete response of a call that
+   * began after the last 500.
    */
   readonly servedMs: number;
-  /**
-   * Of this loss' calls those answered with 200; the settled records that these accounts have more
-   * than before.
-   */
+  /** The responses with 200 for this loss, and the settled records that were added. */
   readonly admitted: number;
   readonly settled: number;
-  /** Records of calls that were not answered: nothing was charged for them. */
+  /** Uncharged records of calls without a response. */
   readonly uncharged: number;
-  /** Sentences: what is not as it must be. */
+  /** One sentence per difference. */
   readonly differences: readonly string[];
 }
 
 const ACCOUNTS = 4;
 const CREDIT_USD = '1000.00';
 /**
- * Far above what the load takes at once: a call that ended under the old epoch may count until its
- * release is repeated.
+ * Far above the load: a call that ended under the old epoch may count until its release is
+ * repeated.
  */
 const SLOTS = 200;
 const REQUESTS_PER_MINUTE = 1_000_000;
 const LOAD = { atOnce: 3, pauseMs: 120 };
-/** Longer than the pause between the heartbeats: at a loss only some streams are in a heartbeat. */
+/**
+ * Makes streams longer than the heartbeat interval, so that a loss hits streams with and without a
+ * heartbeat.
+ */
 const CHUNK_DELAY_MS = 25;
 const CALLS_BEFORE = { min: 10, span: 30 };
 
-/** Answers in a row after which an account counts as served again. */
+/** An account is served again after this number of complete responses. */
 const STEADY_ANSWERS = 3;
 const SERVED_WITHIN_MS = 45_000;
 const EMPTY_WITHIN_MS = 45_000;
 const ANSWERED_WITHIN_MS = 30_000;
 
-/**
- * A running system under load whose limit store is lost again and again; nobody lends a hand after
- * a loss.
- */
+/** A running system under load that loses its limit store repeatedly and recovers without help. */
 export class LimitStoreLoss {
   readonly #seen: Seen[] = [];
-  /** The accounts under load keep their records from loss to loss. */
+  /** Earlier results of the accounts under load, which are kept from loss to loss. */
   #kept: readonly Comparison[] = [];
 
   private constructor(
@@ -91,10 +88,7 @@ export class LimitStoreLoss {
     await this.simulator.close();
   }
 
-  /**
-   * Loses the limit store once in the midst of calls and compares everything when the calls have
-   * ended.
-   */
+  /** Loses the limit store once under load, and checks everything after the calls have ended. */
   async lose(loss: Loss, random: () => number): Promise<LossFigures> {
     const { edgeUrls } = this.system.local.running();
     const spender = await accountOf(this.system, HELD_CREDIT_USD);
@@ -106,7 +100,7 @@ export class LimitStoreLoss {
       await until(`${before} calls are answered`, () => load.seen.length >= before, ANSWERED_WITHIN_MS);
       await until('the held wallet is refused', () => spending.seen.length > 0, ANSWERED_WITHIN_MS);
       const lostAt = Date.now();
-      // Half of the times Redis stays away until clients notice.
+      // In half of the cases Redis is down until a client reads a 500.
       const whileAway = random() < 0.5 ? () => this.#noticed(load.seen, lostAt) : () => Promise.resolve();
       await loseLimitStore(this.system.local.servers.redis, loss, whileAway);
       const backAt = Date.now();
@@ -122,8 +116,8 @@ export class LimitStoreLoss {
   }
 
   /**
-   * When the last of the accounts was served again; the one whose wallet is held is served when it
-   * is refused.
+   * Returns the time when the last account was served again. The account with the held wallet
+   * counts as served when it is refused.
    */
   #served(seen: readonly Seen[], spent: readonly Seen[], backAt: number): Promise<number> {
     return until(
@@ -179,7 +173,7 @@ export class LimitStoreLoss {
   }
 
   /**
-   * The ledger of all accounts against what clients saw; counts are what came since the last loss.
+   * Compares the ledger of all accounts with what clients saw. Counts start at the previous loss.
    */
   async #compare(wallet: HeldWallet, spent: readonly Seen[]): Promise<Comparison> {
     const { operator } = this.system;

@@ -12,12 +12,12 @@ import { CENT } from './limit-cases.js';
 import type { LimitCase, LimitedAccount } from './limit-cases.js';
 import { Clients } from './press-limit.js';
 
-/** Three replicas decide, two edges ask. */
+/** Three replicas of admission serve two edges. */
 export const REPLICAS = { 'edge-proxy': 2, admission: 3 } as const;
 export const IN_FLIGHT = 200;
 /**
- * So that what a kill leaves behind ends within the proof; a lease still outlives the pauses of a
- * busy machine.
+ * Short, so that the effects of a kill end within the verification. The lease is longer than the
+ * pauses of a busy machine.
  */
 export const DURATIONS = {
   GATEWAY_LEASE_MS: '10000',
@@ -26,40 +26,40 @@ export const DURATIONS = {
   GATEWAY_SWEEP_MS: '500',
 };
 
-/** What pressing one limit showed. */
+/** Results of the load on one limit. */
 export interface LimitFigures {
   readonly limit: LimitCase;
-  /** Answers that count: without those that only met the slots in the way of the limit. */
+  /** Responses that count: not those that only reached the limit on slots before this limit. */
   readonly calls: number;
   readonly fit: number;
   readonly slots: number;
   readonly admitted: number;
   readonly overshoot: number;
-  /** Most calls at a time that the provider saw. */
+  /** Most concurrent calls that the provider saw. */
   readonly atOnce: number;
-  /** Answers of the 500 class. */
+  /** Responses with a status of 500 or above. */
   readonly faults: number;
-  /** Places that were taken for calls that nobody made, and given back when they expired. */
+  /** Holds of calls that never ran. They were returned when they expired. */
   readonly expired: number;
   readonly kills: number;
-  /** Of the calls, without what came before and after. */
+  /** Duration of the load, without preparation and checks. */
   readonly ms: number;
-  /** Sentences; empty when the limit held. */
+  /** One sentence per violation of the limit. */
   readonly differences: readonly string[];
 }
 
-/** Does harm until it is told that the calls are over; gives how often. */
+/** Causes faults until the calls are over, and returns their number. */
 export type Harm = (isOver: () => boolean) => Promise<number>;
 
 /**
- * One after the other at the end, when nothing runs any more: what others gave back is taken, then
- * all are refused.
+ * Single calls after the load. Returned places are used first, then this number of calls in a row
+ * must be refused.
  */
 const REFUSED_AT_LAST = 5;
 const LAST_CALLS_MAX = 2_000;
 const EMPTY_WITHIN_MS = 60_000;
 
-/** Presses one limit after the other on a running system. */
+/** Puts load on one limit after the other in a running system. */
 export class LimitVerification {
   readonly #system: OwnSystem;
   readonly #provider: CountingProvider;
@@ -73,7 +73,7 @@ export class LimitVerification {
     this.#clients = new Clients(system.local.running().edgeUrls, IN_FLIGHT, clockOffsetMs);
   }
 
-  /** @param clockOffsetMs of the clock that decides */
+  /** @param clockOffsetMs offset of the limit store's clock */
   static async begin(system: OwnSystem, clockOffsetMs = 0): Promise<LimitVerification> {
     return new LimitVerification(system, await startCountingProvider(), clockOffsetMs);
   }
@@ -92,7 +92,7 @@ export class LimitVerification {
     await this.#provider.close();
   }
 
-  /** An account with this limit, and a model of its own. */
+  /** Creates an account with this limit, and a separate model. */
   async arrange(limit: LimitCase, fit: number): Promise<{ account: LimitedAccount; model: string; upstream: string }> {
     const { operator } = this.#system;
     const { id: model } = await operator.model(CENT, [this.#provider.url]);
@@ -102,7 +102,7 @@ export class LimitVerification {
     return { account, model, upstream };
   }
 
-  /** `calls` calls against a limit that `fit` of them fit. */
+  /** Makes `calls` calls against a limit that has room for `fit`. */
   async press(limit: LimitCase, calls: number, fit: number, harm?: Harm): Promise<LimitFigures> {
     const { operator } = this.#system;
     const { account, model, upstream } = await this.arrange(limit, fit);
@@ -155,7 +155,7 @@ export class LimitVerification {
     };
   }
 
-  /** Nothing half-taken: no slot, no hold, no held sum. */
+  /** Waits until the account has no slot, no hold and no held amount. */
   async limitStoreIsEmpty(account: string): Promise<void> {
     let state: LimitStoreState | undefined;
     const empty = async (): Promise<boolean> => isEmpty((state = await readLimitStore(this.#redis, account)));
@@ -164,7 +164,7 @@ export class LimitVerification {
     });
   }
 
-  /** Places taken in each clock minute since; the limit store keeps them for two minutes. */
+  /** Reads the counts of each clock minute. The limit store keeps them for two minutes. */
   async minutes(account: string, sinceMs: number): Promise<number[]> {
     const counts: number[] = [];
     for (let minute = minuteOf(sinceMs); minute <= minuteOf(this.#clients.nowMs()); minute += 1) {

@@ -13,10 +13,10 @@ import type { LimitFigures } from './limit-verification.js';
 import { renderLimits } from './render-limits.js';
 
 const CALLS = 10_000;
-/** Of the calls of a limit one in so many fits. */
+/** The limit has room for one in ten calls. */
 const ONE_FITS_IN = 10;
 const EXIT_WRONG_ARGUMENTS = 2;
-/** Seen from `dist/src/prove`. */
+/** Relative to `dist/src/prove`. */
 const RESULT_FILE = fileURLToPath(new URL('../../../../../.results/limits.md', import.meta.url));
 
 const given = optionsFrom(
@@ -36,7 +36,10 @@ interface Verification {
   readonly limits: readonly LimitCase[];
 }
 
-/** The limit of that name, or all without one; null, and told on stderr, when there is none. */
+/**
+ * Returns the limit with this name, or all limits if it is undefined. Prints an error and returns
+ * null if the name is unknown.
+ */
 function limitsCalled(name: string | undefined): readonly LimitCase[] | null {
   if (name === undefined) return LIMIT_CASES;
   const limit = LIMIT_CASES.find((one) => one.name === name);
@@ -46,8 +49,8 @@ function limitsCalled(name: string | undefined): readonly LimitCase[] | null {
 }
 
 /**
- * Presses the limits of a system of its own; true when each held. The figures of all are written
- * either way.
+ * Tests the limits on a new system. Returns true if each held. If all limits were tested, the
+ * report is written in both cases.
  */
 async function prove(verification: Verification): Promise<boolean> {
   const { calls, seed, limits } = verification;

@@ -2,16 +2,13 @@ import { Redis } from 'ioredis';
 import type { RunningServer } from '@gateway/servers';
 
 /**
- * Ways to lose the limit store: emptied while it runs; killed, then back with its data; stopped,
- * then back without any.
+ * Ways to lose the limit store: emptied while it runs; killed and restarted with its data; stopped
+ * and restarted empty.
  */
 export const LOSSES = ['flushed', 'killed', 'replaced'] as const;
 export type Loss = (typeof LOSSES)[number];
 
-/**
- * Loses Redis in one of the ways and brings it back on the same port. `whileAway` runs while no
- * Redis answers.
- */
+/** Loses Redis and starts it again on the same port. `whileAway` runs while Redis is down. */
 export async function loseLimitStore(
   redis: RunningServer,
   loss: Loss,
@@ -21,7 +18,7 @@ export async function loseLimitStore(
     case 'flushed':
       return asAdministrator(redis.url, (store) => store.flushall());
     case 'killed':
-      // It writes no file by itself; a Redis of somebody else may.
+      // The local Redis writes no file by itself; another Redis may.
       await asAdministrator(redis.url, (store) => store.save());
       if (redis.pid !== null) process.kill(redis.pid, 'SIGKILL');
       await whileAway();

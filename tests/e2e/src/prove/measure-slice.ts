@@ -4,17 +4,17 @@ import { isLostWithLimitStore } from '../faults/judge-call.js';
 import type { RunUnderFaults } from '../faults/run-faults.js';
 import type { SliceFigures } from './faults-figures.js';
 
-/** Codes of a 500 for which nobody but the gateway is to blame. */
+/** Codes of a 500 that only a fault of the gateway causes. */
 export const FAULT_CODES = /^(admission_error|lookup_failed|catalog_error|usage_unavailable)$/;
 
-/** The figures of one run under faults. */
+/** Computes the results of one run under faults. */
 export function measureSlice({ evidence, check, ms }: RunUnderFaults): SliceFigures {
   const faults: Record<string, number[]> = {};
   for (const fault of evidence.faults) (faults[nameOf(fault)] ??= []).push(fault.until - fault.from);
   return { ms, differences: check.violations.length, faults, calls: countCalls(evidence) };
 }
 
-/** Of processes and links the service, whichever replica it was. */
+/** Replaces the replica of a process or link by its service. */
 function nameOf({ what, target }: Evidence['faults'][number]): string {
   return `${what} ${target.replace(/-\d+$/, '')}`;
 }

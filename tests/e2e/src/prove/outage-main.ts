@@ -1,4 +1,4 @@
-// `npm run prove:outage`: billing is away for so long while clients go on calling, and catches up.
+// `npm run prove:outage`: billing is down for a while under load, and then catches up.
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { SEED_MAX, testSeed } from '@gateway/testkit/seed';
@@ -10,11 +10,11 @@ import { beginVerification, breakOffBy, optionsFrom } from './begin-verification
 import { renderOutage } from './render-outage.js';
 
 const MINUTES = 60;
-/** Leaves three quarters of two processors free. */
+/** Leaves three quarters of two processors idle. */
 const CALLS_PER_SECOND = 40;
 const MINUTE_MS = 60_000;
 const EXIT_WRONG_ARGUMENTS = 2;
-/** Seen from `dist/src/prove`. */
+/** Relative to `dist/src/prove`. */
 const RESULT_FILE = fileURLToPath(new URL('../../../../../.results/outage.md', import.meta.url));
 
 const given = optionsFrom({
@@ -25,7 +25,7 @@ const given = optionsFrom({
 if (given === null) process.exitCode = EXIT_WRONG_ARGUMENTS;
 else process.exitCode = (await prove(given)) ? 0 : 1;
 
-/** True when nobody noticed the outage and the checker found nothing. */
+/** Returns true if no call was affected and the checker found nothing. */
 async function prove({ minutes, rate, seed }: { minutes: number; rate: number; seed: number }): Promise<boolean> {
   const log = beginVerification();
   log(`${minutes} minutes without billing, ${rate} calls a second, seed ${seed}`);

@@ -4,13 +4,13 @@ import { HELLO } from '../../test/call.js';
 import { decided } from '../../test/decided.js';
 import type { Decidable } from '../../test/decided.js';
 
-/** What a client read of one call. */
+/** One call as its client saw it. */
 export interface PressedCall {
   readonly requestId: string;
   /** `200`, or status and code. */
   readonly answer: string;
   readonly retryAfter: number | null;
-  /** Epoch milliseconds around the call. */
+  /** Start and end of the call, epoch milliseconds. */
   readonly begunAtMs: number;
   readonly endedAtMs: number;
 }
@@ -18,19 +18,19 @@ export interface PressedCall {
 export interface PressOptions {
   readonly secret: string;
   readonly model: string;
-  /** Answers that are counted. */
+  /** Number of responses that count. */
   readonly calls: number;
   readonly inFlight: number;
-  /** An answer that is not counted: the client backs off and calls again. */
+  /** A response that does not count: the client waits and repeats the call. */
   readonly backOff: string | null;
 }
 
 /**
- * Of a client that met the limit on slots: far below what the answer asks for, so that freed slots
- * are fought for.
+ * Wait after a refusal by the limit on slots. Much shorter than its Retry-After, so that clients
+ * compete for freed slots.
  */
 const BACK_OFF_MS = 60;
-/** Bounds the calls that are not counted, so that a limit that never yields ends the run. */
+/** Limits the calls that do not count, so that a run ends if the limit never has room. */
 const BACK_OFFS_MAX = 400_000;
 const ANSWER_MS_MAX = 60_000;
 
@@ -40,7 +40,7 @@ export class Clients {
   readonly #clockOffsetMs: number;
   #next = 0;
 
-  /** @param clockOffsetMs of the clock that decides: calls are timed by it */
+  /** @param clockOffsetMs offset of the limit store's clock, by which calls are timed */
   constructor(edgeUrls: readonly string[], inFlight: number, clockOffsetMs = 0) {
     this.#clockOffsetMs = clockOffsetMs;
     const settings = {
@@ -53,8 +53,8 @@ export class Clients {
   }
 
   /**
-   * So many calls, so many in flight, over the edges in turn; a call that nobody decided is made
-   * again. Gives every answer, those not counted and undecided too.
+   * Makes the calls over all edges in turn. Repeats calls that admission could not decide. Returns
+   * all responses, also those that do not count.
    */
   async press({ secret, model, calls, inFlight, backOff }: PressOptions): Promise<PressedCall[]> {
     const seen: PressedCall[] = [];
@@ -78,7 +78,7 @@ export class Clients {
     return seen;
   }
 
-  /** The clock that decides, epoch milliseconds. */
+  /** Time of the limit store, epoch milliseconds. */
   nowMs(): number {
     return Date.now() + this.#clockOffsetMs;
   }

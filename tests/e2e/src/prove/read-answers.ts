@@ -1,12 +1,12 @@
 import type { Seen } from '../../test/load.js';
 
 /**
- * What clients may read while the limit store is away and shortly after
+ * Codes that clients may read while the limit store is down and shortly after
  * (docs/protocol.md#failures).
  */
 const FAULT_CODES: readonly string[] = ['admission_error', 'lookup_failed'];
 
-/** When the answers of the 500 class came, of calls that ended since, epoch ms. */
+/** Returns the times of all 500s of calls that ended after `sinceMs`, epoch milliseconds. */
 export function faultsOf(seen: readonly Seen[], sinceMs: number): number[] {
   return seen.flatMap(({ status, endedAt }) => {
     const at = Date.parse(endedAt);
@@ -15,8 +15,7 @@ export function faultsOf(seen: readonly Seen[], sinceMs: number): number[] {
 }
 
 /**
- * Sentences about answers that are neither as expected nor one of the faults that a lost limit
- * store may show.
+ * Describes the responses that are neither expected nor a fault that a lost limit store may cause.
  */
 export function wrongAnswers(seen: readonly Seen[], expected: readonly string[]): string[] {
   const faults = FAULT_CODES.map((code) => `500 ${code}`);

@@ -10,8 +10,8 @@ interface Span {
 const SLOT_RETRY_SECONDS = 2;
 
 /**
- * Those of a limit's refusals whose Retry-After is not the time to its reset, or that have one
- * where there is no reset.
+ * Returns the refusals with a wrong Retry-After: not the time until the reset, or present although
+ * the limit has no reset.
  */
 export function wrongRetryAfters(
   { resets }: LimitCase,
@@ -19,8 +19,7 @@ export function wrongRetryAfters(
   seen: readonly PressedCall[],
   refusals: readonly PressedCall[],
 ): PressedCall[] {
-  // The session opened with some call after the first begin, and before the first answered one had
-  // ended.
+  // The session began with a call after the first start, and before the end of the first response.
   const opened: Span = {
     from: earliest(seen.map(({ begunAtMs }) => begunAtMs)),
     until: earliest(seen.filter(({ answer }) => answer === '200').map(({ endedAtMs }) => endedAtMs)),
@@ -32,14 +31,14 @@ export function wrongRetryAfters(
   });
 }
 
-/** Of any number of times. */
+/** Returns the minimum. `Math.min(...)` fails for very long lists. */
 export function earliest(times: readonly number[]): number {
   return times.reduce((least, time) => Math.min(least, time), Infinity);
 }
 
 /**
- * Whole seconds, rounded up, between which Retry-After must lie: it was decided between begin and
- * end of the call.
+ * Returns the bounds of Retry-After in whole seconds, rounded up. The refusal was decided between
+ * the start and the end of the call.
  */
 function secondsOf(
   resets: LimitCase['resets'],

@@ -13,7 +13,7 @@ import { renderLosses } from './render-losses.js';
 
 const LOSSES_OF_A_KIND = 20;
 const EXIT_WRONG_ARGUMENTS = 2;
-/** Seen from `dist/src/prove`. */
+/** Relative to `dist/src/prove`. */
 const RESULT_FILE = fileURLToPath(new URL('../../../../../.results/redis.md', import.meta.url));
 
 const given = optionsFrom({
@@ -24,8 +24,8 @@ if (given === null) process.exitCode = EXIT_WRONG_ARGUMENTS;
 else process.exitCode = (await prove(given.losses, given.seed)) ? 0 : 1;
 
 /**
- * Loses the limit store of a system of its own so often in each way; true when no loss left a
- * difference.
+ * Loses the limit store of a new system `losses` times in each way. Returns true if no loss caused
+ * a difference.
  */
 async function prove(losses: number, seed: number): Promise<boolean> {
   const log = beginVerification();
@@ -72,7 +72,7 @@ async function loseAgainAndAgain(
   }
 }
 
-/** Every kind so often, in an order that the seed decides. */
+/** Returns each kind `losses` times, shuffled by the seed. */
 function shuffled(losses: number, next: () => number): Loss[] {
   const order = LOSSES.flatMap((loss) => Array.from({ length: losses }, () => ({ loss, at: next() })));
   return order.sort((one, other) => one.at - other.at).map(({ loss }) => loss);

@@ -6,7 +6,7 @@ import type { SeenPlay } from '../failover/seen.js';
 
 const HEAD = ['Scenario', 'What a client sees', 'Sources asked', 'Charge', 'Source a afterwards', 'Plays', 'Calls'];
 
-/** What was played, as Markdown. It names no date: the same run gives the same words. */
+/** Renders the report as Markdown. Without a date, so that the same run gives the same text. */
 export function renderFailover(seen: readonly SeenPlay[], wrong: number): string {
   const rows = SCENARIOS.map((scenario) => {
     const plays = seen.filter(({ play }) => play.scenario === scenario);

@@ -3,7 +3,7 @@ import type { FaultsFigures } from './faults-figures.js';
 
 type Row = [string, ...string[]];
 
-/** The figures of all slices as Markdown. It names no date. */
+/** Renders the results of all slices as Markdown, without a date. */
 export function renderFaults(figures: FaultsFigures): string {
   const { asked, seed, slices, ms, differences } = figures;
   const broken = slices.filter((slice) => slice.differences > 0);

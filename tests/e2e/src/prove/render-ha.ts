@@ -1,13 +1,13 @@
 import { renderTable } from '@gateway/testkit';
 import type { FaultCost } from '../standbys/suffer-standby-faults.js';
 
-/** The figures of all rounds, as they are kept between runs. */
+/** Results of all rounds, which are stored between runs. */
 export interface HaFigures {
   readonly rounds: number;
   readonly calls: number;
-  /** Lost, doubled, admitted above a limit, or left held: by the checker. */
+  /** Calls that the checker found lost, doubled, admitted above a limit, or still held. */
   readonly violations: number;
-  /** What each fault cost, each time. */
+  /** Cost of each occurrence of each fault. */
   readonly costs: Readonly<Record<string, readonly Omit<FaultCost, 'fault'>[]>>;
   readonly versions: Readonly<Record<string, string>>;
 }
@@ -30,7 +30,7 @@ export function addRound(figures: HaFigures, { costs, calls, violations, version
   };
 }
 
-/** The figures as Markdown. It names no date. */
+/** Renders the results as Markdown, without a date. */
 export function renderHa({ rounds, calls, violations, costs, versions }: HaFigures): string {
   const rows = Object.entries(costs).map(([fault, each]): [string, ...string[]] => [
     fault,

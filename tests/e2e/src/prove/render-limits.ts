@@ -26,10 +26,10 @@ const PROMISES: Readonly<Record<LimitCase['promise'], string>> = {
   at_once: 'at a time',
   per_minute: 'per minute',
 };
-/** Limit and promise. */
+/** The columns "Limit" and "promise" contain text. */
 const WORD_COLUMNS = 2;
 
-/** The figures of all limits as Markdown. It names no date. */
+/** Renders the results of all limits as Markdown, without a date. */
 export function renderLimits(figures: readonly LimitFigures[], calls: number, seed: number): string {
   const rows = figures.map(({ limit, ...one }): Row => {
     const isTaken = limit.promise === 'at_once';
@@ -66,7 +66,7 @@ the answers \`admission_error\` and \`lookup_failed\`; expired are places taken 
 ${differencesOf(figures)}`;
 }
 
-/** Each difference as a sentence; nothing without any. */
+/** Renders the differences as a list; empty if there are none. */
 function differencesOf(figures: readonly LimitFigures[]): string {
   const sentences = figures.flatMap(({ differences }) => differences);
   return sentences.length === 0 ? '' : `\nDifferences:\n\n${sentences.map((sentence) => `- ${sentence}\n`).join('')}`;

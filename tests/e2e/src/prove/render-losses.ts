@@ -17,7 +17,10 @@ const HEAD: Row = [
   'differences',
 ];
 
-/** The figures of all losses as Markdown. It names no date: the same run gives the same words. */
+/**
+ * Renders the results of all losses as Markdown. Without a date, so that the same run gives the
+ * same text.
+ */
 export function renderLosses(figures: readonly LossFigures[], seed: number): string {
   const rows = [
     ...LOSSES.map((loss) =>

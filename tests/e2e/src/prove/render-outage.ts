@@ -6,13 +6,13 @@ import type { OutageFigures } from '../outage/run-outage.js';
 
 const GIBIBYTE = 1024 ** 3;
 const RATES = [100, 1_000] as const;
-/** The first is what the chart and its notes say; the second carries an hour. */
+/** The first size is the one in the chart and its notes. The second is enough for an hour. */
 const SIZES = [
   { text: 'stream of 4 GiB, Redis of 1 GB', streamBytes: 4 * GIBIBYTE, redisBytes: GIBIBYTE },
   { text: 'stream of 10 GiB, Redis of 2 GB', streamBytes: 10 * GIBIBYTE, redisBytes: 2 * GIBIBYTE },
 ] as const;
 
-/** The figures of an outage as Markdown. It names no date. */
+/** Renders the results of an outage as Markdown, without a date. */
 export function renderOutage(figures: OutageFigures, measures: OutageMeasures): string {
   const { options, samples, downAt, backAt, caughtUpAt, waiting, billingCpuSeconds, evidence, check } = figures;
   const { bytesPerCall, refused } = measures;

@@ -7,11 +7,11 @@ export interface RestoreFigures {
   readonly calls: number;
   readonly restored: Restored;
   readonly evidence: Evidence;
-  /** Sentences of checker and audit together. */
+  /** Number of differences that the checker and the audit found. */
   readonly wrong: number;
 }
 
-/** The figures of a lost and restored database as Markdown. It names no date. */
+/** Renders the results for a lost and restored database as Markdown, without a date. */
 export function renderRestore({ streams, calls, restored, evidence, wrong }: RestoreFigures): string {
   const { endedAt, backupMs, restoreMs, outageMs, settledAgain } = restored;
   const since = evidence.calls.slice(endedAt.loss, endedAt.back);

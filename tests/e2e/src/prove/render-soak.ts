@@ -6,17 +6,17 @@ import type { Resources } from '../faults/read-resources.js';
 export interface SoakFigures {
   readonly minutes: number;
   readonly seed: number;
-  /** What each process held at each rest. */
+  /** Resources of each process in each pause. */
   readonly rests: readonly (readonly Resources[])[];
   readonly evidence: Evidence;
   readonly violations: number;
-  /** Sentences about what grew. */
+  /** One sentence per resource that grew. */
   readonly grown: readonly string[];
 }
 
 const MEGABYTE = 1024 * 1024;
 
-/** The figures of a soak as Markdown. It names no date. */
+/** Renders the results of a soak as Markdown, without a date. */
 export function renderSoak({ minutes, seed, rests, evidence, violations, grown }: SoakFigures): string {
   const { calls, provider, records } = evidence;
   const streams = calls.filter(({ streamed, ending }) => streamed && ending !== 'refused');

@@ -6,16 +6,16 @@ import type { Replaced } from '../rolling/rolling-run.js';
 export interface UpgradeFigures {
   readonly streams: number;
   readonly rounds: number;
-  /** Of the load, without start and end of the system. */
+  /** Duration of the load, without the start and the stop of the system. */
   readonly ms: number;
   readonly evidence: Evidence;
   readonly replaced: readonly Replaced[];
-  /** Calls that were not answered with a whole 200. */
+  /** Calls without a complete response with status 200. */
   readonly noticed: number;
   readonly violations: readonly string[];
 }
 
-/** The figures of a rolling upgrade as Markdown. It names no date. */
+/** Renders the results of a rolling upgrade as Markdown, without a date. */
 export function renderUpgrade(figures: UpgradeFigures): string {
   const { streams, rounds, ms, evidence, replaced, noticed, violations } = figures;
   const rows = SERVICES.toReversed().map((service) => {

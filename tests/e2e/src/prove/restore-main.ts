@@ -12,7 +12,7 @@ import { renderRestore } from './render-restore.js';
 const STREAMS = 60;
 const CALLS = 2_000;
 const EXIT_WRONG_ARGUMENTS = 2;
-/** Seen from `dist/src/prove`. */
+/** Relative to `dist/src/prove`. */
 const RESULT_FILE = fileURLToPath(new URL('../../../../../.results/restore.md', import.meta.url));
 
 const given = optionsFrom({
@@ -22,7 +22,9 @@ const given = optionsFrom({
 if (given === null) process.exitCode = EXIT_WRONG_ARGUMENTS;
 else process.exitCode = (await prove(given)) ? 0 : 1;
 
-/** Loses the database once after a backup, under load; true when the restored ledger is exact. */
+/**
+ * Loses the database under load once after a backup. Returns true if the restored ledger is exact.
+ */
 async function prove({ streams, calls }: { streams: number; calls: number }): Promise<boolean> {
   const log = beginVerification();
   log(`${streams} streams; ${calls} calls before the backup and as many after it`);

@@ -16,12 +16,12 @@ import { renderSoak } from './render-soak.js';
 const MINUTES = 60;
 const ROUNDS = 6;
 const EXIT_WRONG_ARGUMENTS = 2;
-/** Idle connections of the clients are closed by then; those of the services stay. */
+/** Pause after which the clients' idle connections are closed. Those of the services stay open. */
 const REST_MS = 8_000;
 const MINUTE_MS = 60_000;
-/** For sizing the limits: about as many as one machine makes. */
+/** To size the limits: about as many calls as one machine makes. */
 const CALLS_A_MINUTE = 3_000;
-/** Seen from `dist/src/prove`. */
+/** Relative to `dist/src/prove`. */
 const RESULT_FILE = fileURLToPath(new URL('../../../../../.results/soak.md', import.meta.url));
 const PRELOAD = fileURLToPath(new URL('../../../test/resource-counts.mjs', import.meta.url));
 
@@ -32,9 +32,7 @@ const given = optionsFrom({
 if (given === null) process.exitCode = EXIT_WRONG_ARGUMENTS;
 else process.exitCode = (await prove(given)) ? 0 : 1;
 
-/**
- * Rounds of load with a rest after each; true when nothing has grown and the checker found nothing.
- */
+/** Alternates load and pauses. Returns true if nothing grew and the checker found nothing. */
 async function prove({ minutes, seed }: { minutes: number; seed: number }): Promise<boolean> {
   const log = beginVerification();
   log(`${minutes} minutes, seed ${seed}`);

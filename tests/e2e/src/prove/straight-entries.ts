@@ -6,13 +6,13 @@ import { digestOfSecret, makeUuidV7 } from '@gateway/contracts/ids';
 import { silentLog, until } from '@gateway/testkit';
 import type { OwnSystem } from '../../test/own-system.js';
 
-/** What admission answered to the entries of one sender. */
+/** Admission's answers to the entries of one sender. */
 export interface StraightAnswers {
-  /** By id: an id that was asked for twice stands once. */
+  /** By ID, so that an ID that was sent twice is counted once. */
   readonly admitted: ReadonlyMap<string, AdmittedAnswer>;
-  /** Ids by the rank of their refusal. */
+  /** IDs by the rank of their refusal. */
   readonly refused: ReadonlyMap<number, ReadonlySet<string>>;
-  /** Stored answers to ids that were asked for again. */
+  /** Number of stored answers to repeated IDs. */
   readonly repeated: number;
   readonly replicas: ReadonlySet<string>;
 }
@@ -23,15 +23,16 @@ interface StraightBatch {
 }
 
 const EDGE = 'straight-edge';
-/** What a sender without heartbeats got is held for so long (docs/protocol.md#r2). */
+/** Admission keeps the holds of a sender without heartbeats for this time (docs/protocol.md#r2). */
 export const STRAIGHT_HELD_MS = 10_000;
 /**
- * Messages under way: each replica has several, and none waits as long as the time of its entries.
+ * Enough that each replica has several messages, and few enough that no message waits longer than
+ * its entries allow.
  */
 const MESSAGES_AT_ONCE = 9;
 /**
- * Each so many-th message is sent twice at once, as after a silence; so are the first ones, in
- * which is what fits.
+ * Every second message is sent twice at the same time, as after a timeout. So are the first
+ * messages, whose entries fit.
  */
 const SENT_TWICE_EVERY = 2;
 const REPEATS_MAX = 5;
@@ -39,7 +40,7 @@ const TIMEOUT_MS = 10_000;
 const DRAIN_MS = 5_000;
 const BOUNDS = { promptBytes: 5, arrayElements: 0, attachments: 0, outputTokensMax: 8_192 };
 
-/** Somebody with the rights of an edge who asks admission without any edge between. */
+/** A sender with the permissions of an edge that queries admission directly. */
 export class StraightSender {
   readonly #bus: Bus;
   readonly #pepper: string;
@@ -60,8 +61,8 @@ export class StraightSender {
   }
 
   /**
-   * Asks for so many calls at once; rejects when an entry stays without an answer. One that was not
-   * decided in time, on a busy machine, is asked for again as an edge does, five times at most.
+   * Requests the admission of `count` calls. Rejects if an entry gets no answer. An entry that
+   * admission could not decide in time is sent again as an edge does, at most five times.
    */
   async admit(secret: string, model: string, count: number): Promise<StraightAnswers> {
     const digests = [digestOfSecret(secret, this.#pepper)];
@@ -104,7 +105,7 @@ export class StraightSender {
     return { admitted, refused, repeated, replicas };
   }
 
-  /** Gives everything back: none of the calls was made. */
+  /** Releases all holds without a charge, because no call was made. */
   async giveBack(admitted: StraightAnswers['admitted']): Promise<void> {
     const releases = [...admitted.values()].flatMap(({ id, hold, token }): ReleaseEntry[] =>
       hold === null ? [] : [{ blind: false, id, hold, tag: token, outcome: 'void', amountNanoUsd: 0 }],
@@ -112,7 +113,10 @@ export class StraightSender {
     while (releases.length > 0) await this.#request({ admits: [], releases: releases.splice(0, BATCH_ENTRIES_MAX) });
   }
 
-  /** One message, until each of its entries has an answer; again when the bus was lost. */
+  /**
+   * Sends one message and waits until each entry has an answer. Repeats the message if the bus was
+   * disconnected.
+   */
   async #request(batch: StraightBatch, replicas = new Set<string>()): Promise<BatchAnswer[]> {
     for (let again = 0; ; again += 1) {
       await until('the bus is connected', () => this.#bus.connected());

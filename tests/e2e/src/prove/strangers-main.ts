@@ -14,9 +14,9 @@ import { beginVerification, breakOffBy, optionsFrom } from './begin-verification
 const MINUTES = 60;
 const EXIT_WRONG_ARGUMENTS = 2;
 const CONNECTIONS_MAX = 18_000;
-/** The proxy has two for each, and bounding connections is its work. */
+/** The proxy needs two connections for each, and the limit on connections is its responsibility. */
 const HOP_CONNECTIONS_MAX = 3_000;
-/** Seen from `dist/src/prove`. */
+/** Relative to `dist/src/prove`. */
 const fileOf = (name: string): string => fileURLToPath(new URL(`../../../../../.results/${name}.md`, import.meta.url));
 
 const given = optionsFrom(
@@ -31,7 +31,7 @@ const kinds = given === null ? null : readKinds(given.kinds);
 if (given === null || kinds === null) process.exitCode = EXIT_WRONG_ARGUMENTS;
 else process.exitCode = (await prove(given, kinds)) ? 0 : 1;
 
-/** True when no good request was refused and no process has grown. */
+/** Returns true if no valid request was refused and no process grew. */
 async function prove(
   { minutes, hops, seed }: { minutes: number; hops: number; seed: number },
   all: readonly AttackKind[],

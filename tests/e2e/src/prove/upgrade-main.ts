@@ -8,10 +8,10 @@ import { renderUpgrade } from './render-upgrade.js';
 
 const STREAMS = 500;
 const ROUNDS = 2;
-/** A stream takes 12 to 20 seconds: what one machine can begin anew all the time. */
+/** A stream takes 12 to 20 seconds, so that one machine can start new ones continuously. */
 const PIECE_MS = 1_000;
 const EXIT_WRONG_ARGUMENTS = 2;
-/** Seen from `dist/src/prove`. */
+/** Relative to `dist/src/prove`. */
 const RESULT_FILE = fileURLToPath(new URL('../../../../../.results/upgrade.md', import.meta.url));
 
 const given = optionsFrom({
@@ -21,7 +21,9 @@ const given = optionsFrom({
 if (given === null) process.exitCode = EXIT_WRONG_ARGUMENTS;
 else process.exitCode = (await prove(given)) ? 0 : 1;
 
-/** Replaces every process so often under a steady load; true when nobody noticed. */
+/**
+ * Replaces every process `rounds` times under a steady load. Returns true if no call was affected.
+ */
 async function prove({ streams, rounds }: { streams: number; rounds: number }): Promise<boolean> {
   const log = beginVerification();
   log(`${streams} streams, every process replaced ${rounds} times`);
