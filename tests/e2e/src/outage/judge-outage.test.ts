@@ -18,7 +18,7 @@ const sample = {
   idleSeconds: 0,
 };
 const GIBIBYTE = 1024 ** 3;
-/** A megabyte a second in both stores for ten minutes. */
+/** Both stores grow by one megabyte per second for ten minutes. */
 const GROWN = 600_000_000;
 const secondsLeft = { stream: 0.9 * 4 * GIBIBYTE * 1e-6 - 600, redis: 0.85 * GIBIBYTE * 1e-6 - 600 };
 const samples = [sample, { ...sample, at: 600_000, streamBytes: GROWN, redisBytes: GROWN, secondsLeft }];

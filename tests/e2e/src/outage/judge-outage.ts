@@ -5,22 +5,25 @@ import { CENT_NANO_USD } from '../faults/rate-call.js';
 import { endsOf, type OutageMeasures } from './measure-outage.js';
 import type { Sample } from './read-sample.js';
 
-/** Lines that two replicas may write in a minute: of the questions, and of what else goes on. */
+/** Most lines per minute that two replicas may log: about requests to billing, and other events. */
 const LOG_LINES_A_MINUTE_MAX = 20;
-/** Two replicas ask once in each of their sweeps, which come three times a second at the most. */
+/** Two replicas request once per sweep, and sweep at most three times per second. */
 const QUESTIONS_A_SECOND_MAX = 10;
-/** Fewer holds than these are lost in what Redis takes and gives back for itself. */
+/** With fewer holds, their size is lost in the fluctuations of Redis's own memory. */
 const HELD_MIN = 5_000;
-/** The alarm goes by the last ten minutes, in steps of ten seconds. */
+/** The alarm uses the growth of the last ten minutes, in steps of ten seconds. */
 const TOLD_FACTOR_MAX = 2;
-/** One call whose end came last may have given its cent back. */
+/** The last call to end may have returned its cent. */
 const CENTS_LEFT_MAX = 1n;
 
-/** Where admission stops (docs/protocol.md#r14, docs/protocol.md#r15), bytes: of a local start. */
+/**
+ * Sizes in bytes at which admission of a local system stops (docs/protocol.md#r14,
+ * docs/protocol.md#r15).
+ */
 const GIBIBYTE = 1024 ** 3;
 const ROOM = { stream: 0.9 * 4 * GIBIBYTE, redis: 0.85 * GIBIBYTE };
 
-/** Sentences about what somebody noticed of an outage; empty when nobody did. */
+/** Describes each effect of the outage that a client or an operator could notice. */
 export function judgeOutage(measures: OutageMeasures, samples: readonly Sample[]): string[] {
   const { refused, logLines, questions, bytesPerCall, held } = measures;
   const wrong = [...refused].map(([code, count]) => `${count} calls were refused: ${code}`);
@@ -39,7 +42,7 @@ export function judgeOutage(measures: OutageMeasures, samples: readonly Sample[]
   return wrong;
 }
 
-/** How long each store lasts at the rate of the outage, seconds. */
+/** Seconds that each store lasts at the growth rate of the outage. */
 export function expectedLeft(samples: readonly Sample[]): Sample['secondsLeft'] {
   const [first, last] = endsOf(samples);
   const left = (of: 'streamBytes' | 'redisBytes', max: number): number =>
@@ -47,7 +50,9 @@ export function expectedLeft(samples: readonly Sample[]): Sample['secondsLeft'] 
   return { stream: left('streamBytes', ROOM.stream), redis: left('redisBytes', ROOM.redis) };
 }
 
-/** Limits that calls use up: one that an account was refused for was used to its last call. */
+/**
+ * Checks limits that calls use up: a refused account must have used its limit up to the last call.
+ */
 export function judgeExactness({ terms, calls, records }: Evidence): string[] {
   return terms.flatMap(({ account, ...bounds }) => {
     const fit = callsThatFit(bounds);
@@ -58,7 +63,10 @@ export function judgeExactness({ terms, calls, records }: Evidence): string[] {
   });
 }
 
-/** Null where no such limit binds. Each call of an account where one does costs a cent. */
+/**
+ * Returns the number of calls that the limit allows, at one cent per call; null if there is no such
+ * limit.
+ */
 function callsThatFit({ creditNanoUsd, keyCapNanoUsd, windowRequests }: Omit<Terms, 'account'>): bigint | null {
   if (windowRequests !== null) return BigInt(windowRequests);
   if (keyCapNanoUsd !== null) return keyCapNanoUsd / CENT_NANO_USD;

@@ -3,23 +3,26 @@ import { isRefusedFor } from '../standbys/suffer-standby-faults.js';
 import type { OutageFigures } from './run-outage.js';
 import type { Sample } from './read-sample.js';
 
-/** What follows from the readings of an outage. */
+/** Results that are computed from the samples of an outage. */
 export interface OutageMeasures {
   readonly seconds: number;
-  /** Usage records of calls that began between the first and the last reading. */
+  /** Usage records of calls that began between the first and the last sample. */
   readonly stored: number;
-  /** Holds that came meanwhile: less, as failed calls leave none. */
+  /**
+   * Holds that were created in the same time. There are fewer holds than records, because failed
+   * calls leave none.
+   */
   readonly held: number;
   readonly bytesPerCall: { readonly stream: number; readonly redis: number };
-  /** Within the first and the last quarter of the outage, in each second. */
+  /** Rates per second in the first and the last quarter of the outage. */
   readonly logLines: Ends;
   readonly questions: Ends;
   readonly asked: Ends;
-  /** Share of a processor, 0 to 1. */
+  /** Share of a processor, from 0 to 1. */
   readonly redisCpu: Ends;
-  /** Calls that were refused or broken for it, until it had caught up, by code. */
+  /** Calls that the outage refused or broke, by code, until billing had caught up. */
   readonly refused: ReadonlyMap<string, number>;
-  /** Share of the machine that nobody used, 0 to 1. */
+  /** Idle share of the machine, from 0 to 1. */
   readonly idleShare: number;
 }
 
@@ -56,7 +59,10 @@ export function measureOutage({ samples, downAt, caughtUpAt, evidence }: OutageF
   };
 }
 
-/** Milliseconds from a client's beginning until the provider had its call: what admission takes. */
+/**
+ * Milliseconds from the start of a call at its client until it reached the provider: the time that
+ * admission takes.
+ */
 export function waitsOf({ calls, provider }: Evidence, from: number, to: number): number[] {
   const reached = new Map<number, number>();
   for (const { n, begunAt } of provider) if (!reached.has(n)) reached.set(n, begunAt);

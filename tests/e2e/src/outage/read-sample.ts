@@ -5,7 +5,7 @@ import { sumOfMetric } from '@gateway/testkit';
 import type { Redis } from 'ioredis';
 import type { OwnSystem } from '../../test/own-system.js';
 
-/** What the stores and admission were at one moment; counts are since the start. */
+/** State of the stores and of admission at one time. Counts are totals since the start. */
 export interface Sample {
   /** Epoch milliseconds. */
   readonly at: number;
@@ -13,20 +13,20 @@ export interface Sample {
   readonly redisBytes: number;
   readonly redisCpuSeconds: number;
   readonly holds: number;
-  /** Due holds that sweeps walked through, of all replicas. */
+  /** Due holds for which the sweeps of all replicas queried the ledger. */
   readonly asked: number;
-  /** Questions to billing that were not answered, of all replicas. */
+  /** Failed requests to billing from all replicas. */
   readonly questions: number;
-  /** Lines in the logs of admission. */
+  /** Number of lines in the logs of admission. */
   readonly logLines: number;
-  /** Until admission stops, as it tells for the alarm: the least of all replicas, seconds. */
+  /** Seconds until admission stops, as its alarm metric reports; the minimum of all replicas. */
   readonly secondsLeft: { readonly redis: number; readonly stream: number };
-  /** Of all processors of the machine, whoever used them, seconds. */
+  /** Seconds of all processors of the machine, including other programs. */
   readonly busySeconds: number;
   readonly idleSeconds: number;
 }
 
-/** The readings of a running system; `bus` is billing's, which owns the stream. */
+/** Reads a sample from a running system. `bus` connects as billing, which owns the stream. */
 export async function readSample({ local }: OwnSystem, redis: Redis, bus: Bus): Promise<Sample> {
   const admissions = await scrape(local.running().adminUrls['admission'] ?? []);
   const each = (name: string, label?: string) => admissions.map((text) => sumOfMetric(text, name, label) ?? 0);
@@ -51,14 +51,17 @@ export async function readSample({ local }: OwnSystem, redis: Redis, bus: Bus): 
   };
 }
 
-/** What has become of usage events in all billings that run, and the processor time they took. */
+/**
+ * Reads the number of processed usage events and the processor time of all running billing
+ * replicas.
+ */
 export async function readSettled({ local }: OwnSystem): Promise<{ events: number; cpuSeconds: number }> {
   const texts = await scrape(local.running().adminUrls['billing'] ?? []);
   const sum = (name: string): number => total(texts.map((text) => sumOfMetric(text, name) ?? 0));
   return { events: sum('gateway_billing_events_total'), cpuSeconds: sum('gateway_process_cpu_seconds') };
 }
 
-/** Without those that do not answer, as a process that starts. */
+/** Fetches metrics. Skips processes that do not respond, such as one that is starting. */
 async function scrape(urls: readonly string[]): Promise<string[]> {
   const texts = await Promise.all(
     urls.map((url) =>

@@ -17,7 +17,7 @@ export interface OutageOptions {
   readonly log: (line: string) => void;
 }
 
-/** The outage and the catching up: epoch milliseconds. */
+/** Start and end of the outage, and the end of the catching up; epoch milliseconds. */
 export interface OutageTimes {
   readonly downAt: number;
   readonly backAt: number;
@@ -26,9 +26,9 @@ export interface OutageTimes {
 
 export interface OutageFigures extends OutageTimes {
   readonly options: Pick<OutageOptions, 'outageMs' | 'callsPerSecond' | 'seed'>;
-  /** In the outage, from its beginning to its end. */
+  /** Samples from the start to the end of the outage. */
   readonly samples: readonly Sample[];
-  /** Events that waited when billing came back. */
+  /** Events that were waiting when billing came back. */
   readonly waiting: number;
   /** Processor time of billing from its start until it had caught up. */
   readonly billingCpuSeconds: number;
@@ -37,21 +37,21 @@ export interface OutageFigures extends OutageTimes {
   readonly check: CheckResult;
 }
 
-/** Before and after it, so that each account is loaded, and calls go on after it. */
+/** Load before the outage, so that each account is loaded, and after it. */
 const AROUND_MS = 6_000;
 const WARM_WITHIN_MS = 120_000;
-/** More than enough for what an hour at any rate of this machine leaves. */
+/** More than enough to settle the events of an hour on this machine. */
 const CAUGHT_UP_WITHIN_MS = 3_600_000;
 const DRAIN_MS = 1_000;
 const SAMPLES = 12;
 const SAMPLE_MS_MIN = 2_500;
 
-/** About so many calls such a run makes. */
+/** Estimates the number of calls of a run. */
 export function callsOf({ outageMs, callsPerSecond }: Pick<OutageOptions, 'outageMs' | 'callsPerSecond'>): number {
   return Math.ceil(((outageMs + 2 * AROUND_MS) / 1_000) * callsPerSecond);
 }
 
-/** All billings die, are away for so long, and come back, while the calls go on. */
+/** Kills all replicas of billing under load, and starts them again after the outage. */
 export async function runOutage(run: FaultRun, options: OutageOptions): Promise<OutageFigures> {
   const { outageMs, callsPerSecond, seed, log } = options;
   const { system, provider } = run;
@@ -109,7 +109,10 @@ export async function runOutage(run: FaultRun, options: OutageOptions): Promise<
   }
 }
 
-/** What is not loaded cannot be loaded later: each account is called first. */
+/**
+ * Waits for a response for each account at each edge, because billing cannot load accounts during
+ * the outage.
+ */
 async function warmUp(run: FaultRun, load: RateLoad): Promise<void> {
   await delay(AROUND_MS);
   const edges = new Set(run.system.local.running().edgeUrls.keys());
