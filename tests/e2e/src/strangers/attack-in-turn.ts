@@ -8,7 +8,7 @@ import type { StrangersWorld } from './strangers-world.js';
 import { Tally, type GoodCounts } from './tally.js';
 import { watchMemory, type MemorySample } from './watch-memory.js';
 
-/** One attack of one kind, and what good requests met that began in its time. */
+/** One attack, and the valid requests that began during it. */
 export interface AttackSeen {
   readonly kind: AttackKind;
   readonly fromMs: number;
@@ -19,7 +19,7 @@ export interface AttackSeen {
 }
 
 export interface StrangersSeen {
-  /** Before the first attack. */
+  /** Valid requests before the first attack. */
   readonly before: GoodCounts;
   readonly attacks: readonly AttackSeen[];
   readonly memory: readonly MemorySample[];
@@ -30,18 +30,18 @@ export interface TurnOptions {
   readonly kinds: readonly AttackKind[];
   readonly secondsEach: number;
   readonly connectionsMax: number;
-  /** Between two of them. */
+  /** Pause between two attacks. */
   readonly restMs?: number;
   readonly onAttack?: (seen: AttackSeen) => void;
 }
 
-/** Good load alone, before the first attack. */
+/** Duration of the valid load before the first attack. */
 const QUIET_MS = 2_000;
 
-/** One attack after the other beside the good load. */
+/** Runs one attack after the other during the valid load. */
 export async function attackInTurn(world: StrangersWorld, options: TurnOptions): Promise<StrangersSeen> {
   const { kinds, secondsEach: seconds, connectionsMax, restMs = 0, onAttack } = options;
-  // Not Redis: what strangers do to it is theirs.
+  // Does not watch Redis: a stall of Redis is an effect of the attack.
   const witness = new StallWitness(null);
   const quiet = new Tally(witness);
   const load = await startGoodLoad(world.good, quiet);
@@ -57,8 +57,7 @@ export async function attackInTurn(world: StrangersWorld, options: TurnOptions):
       const figures = await runAttack({ kind, target: world.attacked, seconds, connectionsMax });
       const seen = { kind, fromMs, toMs: performance.now() - beganMs, figures, good: tally.counts };
       attacks.push(seen);
-      // What good requests meet in a rest is counted nowhere: it is for what an attack has left
-      // behind.
+      // Results in a pause are discarded: effects that end with an attack do not count.
       if (restMs > 0) load.countIn(new Tally(witness));
       await delay(restMs);
       onAttack?.(seen);

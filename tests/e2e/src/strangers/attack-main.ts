@@ -1,15 +1,15 @@
 import type { AttackBounds, AttackFigures, AttackTarget } from './attack.js';
 import { ATTACKS, type AttackKind } from './kinds.js';
 
-/** What an attacker is told, as its only argument in JSON. */
+/** Parameters of an attacker, which it gets as JSON in its only argument. */
 export interface AttackOrder extends AttackBounds {
   readonly kind: AttackKind;
   readonly target: AttackTarget;
 }
 
 /**
- * An attacker is a process of its own, so that its work delays nobody who counts good calls. It
- * ends with whoever started it.
+ * An attacker is a separate process, so that it does not slow down the valid load. It ends when its
+ * parent does.
  */
 const { kind, target, ...bounds } = JSON.parse(process.argv[2] ?? '') as AttackOrder;
 const attack = ATTACKS[kind](target, bounds);

@@ -1,36 +1,36 @@
-/** What an attack may know: ports of 127.0.0.1, and what anybody can get who signs up. */
+/**
+ * Facts that an attacker may know: ports of 127.0.0.1, and everything that a new customer can see.
+ */
 export interface AttackTarget {
   readonly edgePort: number;
   readonly pagesPort: number;
   readonly operatorPort: number;
-  /** The largest file of the pages, as a path. */
+  /** Path of the largest file of the pages. */
   readonly largeFile: string;
-  /** A key of the attacker's own account, and a model that it may call. */
+  /** A key of the attacker's account, and a model that it may use. */
   readonly secret: string;
   readonly modelId: string;
 }
 
 export interface AttackBounds {
-  /** It ends by itself after so many seconds. */
+  /** Duration of the attack. */
   readonly seconds: number;
-  /** Most connections at one time, whatever the kind asks for. */
+  /** Limit of concurrent connections for every kind. */
   readonly connectionsMax: number;
 }
 
-/** What an attack did. */
+/** Results of an attack. */
 export interface AttackFigures {
-  /** Connections that were made. */
+  /** Number of connections that were made. */
   readonly connections: number;
-  /** Most of them at one time. */
+  /** Most concurrent connections. */
   readonly connectionsMost: number;
-  /**
-   * Requests that were answered, by status; of attacks that hold connections: what those were told.
-   */
+  /** Number of responses by status. */
   readonly answers: Readonly<Record<string, number>>;
 }
 
 export interface RunningAttack {
-  /** When its time is over or it was stopped; no connection of it is left. */
+  /** Resolves when the attack is over or stopped. All its connections are closed then. */
   readonly ended: Promise<AttackFigures>;
   stop(): void;
 }

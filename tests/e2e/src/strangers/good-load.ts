@@ -12,27 +12,28 @@ export interface GoodTarget {
   readonly secret: string;
   readonly modelId: string;
   readonly operatorToken: string;
-  /** What a browser says that it comes from. */
+  /** Value of the `Origin` header. */
   readonly pagesOrigin: string;
 }
 
 export interface GoodLoad {
-  /** What is asked from now on is counted there. */
+  /** Counts all requests from now on in `tally`. */
   countIn(tally: Tally): void;
-  /** No further requests; resolves when the last has ended. */
+  /** Makes no further requests; resolves when all running requests have ended. */
   stop(): Promise<void>;
 }
 
-/** Between two requests of a kind. */
+/** Interval between two requests of a kind. */
 const EVERY_MS: Readonly<Record<GoodKind, number>> = { calls: 20, pages: 250, operators: 1_000, 'new keys': 2_000 };
-/** Each caller has an address: 127.0.0.2 and up. */
+/** Number of client addresses, from 127.0.0.2 up. */
 const ADDRESSES = 40;
-/** Of calls every so many-th is streamed. */
+/** One in three requests to a model is streamed. */
 const STREAMED = 3;
 const DONE = 'data: [DONE]';
 
 /**
- * Good callers and readers of pages, each request on a connection of its own, until told to stop.
+ * Makes valid requests to models and pages, each on a separate connection, until the load is
+ * stopped.
  */
 export async function startGoodLoad(target: GoodTarget, first: Tally): Promise<GoodLoad> {
   const cookie = await signIn(target);
@@ -48,8 +49,8 @@ export async function startGoodLoad(target: GoodTarget, first: Tally): Promise<G
   const worker = async (kind: GoodKind): Promise<void> => {
     const beganMs = performance.now();
     for (let n = 0; !stopped; n += 1) {
-      // Those that are overdue go out at once: a load that waits for its answers would spare what
-      // it measures.
+      // Overdue requests are sent immediately. A load that waited for responses would slow down
+      // together with the system under test.
       await delay(Math.max(0, beganMs + n * EVERY_MS[kind] - performance.now()));
       const { counted } = tally.begin(kind);
       const one = ways[kind](`127.0.0.${2 + (n % ADDRESSES)}`, n)
@@ -71,7 +72,7 @@ export async function startGoodLoad(target: GoodTarget, first: Tally): Promise<G
   };
 }
 
-/** `good`, or what came instead: of an error of the server its code too. */
+/** Returns `good`, or the failure; for a status of 500 with its code. */
 function outcomeOf({ outcome, text }: Answered, isWhole: (text: string) => boolean): string {
   if (outcome === '200' && !isWhole(text)) return 'cut';
   if (outcome === '200' || outcome === '201') return 'good';
@@ -86,7 +87,7 @@ async function callOnce(target: GoodTarget, secret: string, from: string, stream
   return outcomeOf(answered, (text) => text.includes(stream ? DONE : '"choices"'));
 }
 
-/** The first page and its configuration as anybody, and a list of somebody who is signed in. */
+/** Reads the home page, the configuration, or a list that needs a session. */
 async function readPage(target: GoodTarget, cookie: string, from: string, n: number): Promise<string> {
   const asked = { port: target.pagesPort, method: 'GET', from } as const;
   const whole = (text: string): boolean => text.length > 0;
@@ -110,7 +111,7 @@ async function readAccounts(target: GoodTarget, from: string): Promise<string> {
   return outcomeOf(answered, (text) => text.includes('"data"'));
 }
 
-/** A key that no process has seen: its first call has to be looked up. */
+/** Creates a key that no process has cached, so that its first request needs a lookup. */
 async function callWithNewKey(target: GoodTarget, from: string): Promise<string> {
   const path = `/operator/v1/accounts/${target.account}/keys`;
   const body = JSON.stringify({ name: 'new' });

@@ -1,24 +1,21 @@
 import { connect, type Socket } from 'node:net';
 import type { AttackBounds, AttackFigures, RunningAttack } from './attack.js';
 
-/** Connections of one form to one port of 127.0.0.1. */
+/** Connections of one kind to one port of 127.0.0.1. */
 export interface HeldGroup {
   readonly port: number;
-  /** At one time; one that is closed or answered is made again. */
+  /** Number of concurrent connections. One that is closed or gets a response is opened again. */
   readonly connections: number;
-  /** After the start of the attack; absent: at once. */
+  /** Delay after the start of the attack; default: none. */
   readonly afterMs?: number;
-  /** Sent first; absent: nothing. */
+  /** First bytes to send; default: none. */
   readonly first?: string;
   readonly then?: SlowBytes;
-  /** False: no byte of the answer is taken. */
+  /** False: does not read the response. */
   readonly reads: boolean;
 }
 
-/**
- * The same bytes again and again, as far as the connection takes them, and silence after
- * `bytesMax`.
- */
+/** Repeats the same bytes as fast as the connection accepts them, and stops after `bytesMax`. */
 export interface SlowBytes {
   readonly bytes: Buffer;
   readonly everyMs: number;
@@ -34,14 +31,14 @@ interface Held {
 
 const TICK_MS = 100;
 /**
- * In a tick, until as many as wanted were made once; later only those that were closed are made
- * again.
+ * Connections to open per tick: many until the wanted number is reached for the first time, later
+ * one to replace a closed one.
  */
 const FIRST_PER_TICK = 200;
 const AGAIN_PER_TICK = 1;
 const STATUS = /^HTTP\/1\.1 (\d{3})/;
 
-/** Keeps the connections of these groups open until the time is over or it is stopped. */
+/** Keeps the connections of these groups open until the attack is over or stopped. */
 export function holdConnections(groups: readonly HeldGroup[], bounds: AttackBounds): RunningAttack {
   const held = new Set<Held>();
   const answers: Record<string, number> = {};
@@ -96,7 +93,7 @@ export function holdConnections(groups: readonly HeldGroup[], bounds: AttackBoun
   return { ended, stop: () => stop() };
 }
 
-/** What the connection has not taken yet is not added to. */
+/** Writes more bytes if the earlier ones have been sent. */
 function writeMore(one: Held): void {
   const { socket, group } = one;
   if (group.then === undefined || socket.connecting || socket.writableLength > 0 || !socket.writable) return;

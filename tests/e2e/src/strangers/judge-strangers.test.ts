@@ -24,7 +24,7 @@ const attack = (change: Partial<AttackSeen> = {}): AttackSeen => ({
   good: good(),
   ...change,
 });
-/** One sample each minute. */
+/** One sample per minute. */
 const memory = (bytesAt: (minute: number) => number, pidAt: (minute: number) => number = () => 1): MemorySample[] =>
   Array.from({ length: 61 }, (_, minute) => ({
     atMs: minute * MINUTE_MS,

@@ -2,14 +2,14 @@ import type { StrangersSeen } from './attack-in-turn.js';
 import { GOOD_KINDS, wrongOf, type GoodCounts } from './tally.js';
 import type { MemorySample } from './watch-memory.js';
 
-/** What a process has resident at the end, against what it had when it was warm. */
+/** Most resident memory at the end, relative to the warm process. */
 export const RESIDENT_GROWTH_MAX = 1.1;
-/** Parts of the whole time: of an hour minutes five to fifteen, and the last ten. */
+/** Fractions of the run. In an hour: minutes five to fifteen, and the last ten minutes. */
 const WARM = { from: 1 / 12, to: 1 / 4 };
 const LAST = { from: 5 / 6, to: 1 };
-/** A shorter run ends before code is compiled and caches are full: its growth says nothing. */
+/** A shorter run ends before code is compiled and caches are full, so its growth is not checked. */
 export const MEMORY_JUDGED_MS_MIN = 1_800_000;
-/** Of what should have been asked in the time. */
+/** Least share of the planned requests that must have been made. */
 const ASKED_MIN = 0.9;
 const CALLS_PER_SECOND = 50;
 
@@ -20,7 +20,7 @@ export interface ResidentMeans {
   readonly last: number;
 }
 
-/** Sentences about what did not hold; empty when strangers took nothing from anybody. */
+/** Describes each effect of the attacks on valid requests and processes. */
 export function judgeStrangers(seen: StrangersSeen): string[] {
   const { before, attacks, memory, lengthMs } = seen;
   const all: string[] = wrongIn('before the attacks', before);
@@ -38,10 +38,7 @@ export function judgeStrangers(seen: StrangersSeen): string[] {
   return all;
 }
 
-/**
- * Sentences about a load that was less than what is promised: whoever counted or attacked had no
- * time for it.
- */
+/** Reports a load that was too small, because the test process or the attacker was too slow. */
 export function judgeRate({ attacks }: Pick<StrangersSeen, 'attacks'>): string[] {
   const calls = attacks.reduce((sum, { good }) => sum + good.calls.asked, 0);
   const seconds = attacks.reduce((sum, { fromMs, toMs }) => sum + (toMs - fromMs), 0) / 1_000;
@@ -49,7 +46,7 @@ export function judgeRate({ attacks }: Pick<StrangersSeen, 'attacks'>): string[]
   return [`only ${calls} good calls in ${seconds.toFixed(0)} s`];
 }
 
-/** What each process had resident in both stretches of time. */
+/** Computes the mean resident memory of each process in both parts of the run. */
 export function residentMeans({ memory, lengthMs }: Pick<StrangersSeen, 'memory' | 'lengthMs'>): ResidentMeans[] {
   const mean = (replica: string, { from, to }: typeof WARM): number => {
     const within = memory.filter(

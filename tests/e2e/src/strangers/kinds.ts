@@ -10,7 +10,7 @@ import { slowReads } from './kinds/slow-reads.js';
 import { stalledUploads } from './kinds/stalled-uploads.js';
 import { wrongOperatorTokens } from './kinds/wrong-operator-tokens.js';
 
-/** What strangers try. */
+/** Attacks by unauthenticated clients, or with a key of the attacker. */
 export const ATTACKS = {
   'slow-heads': slowHeads,
   'slow-bodies': slowBodies,
@@ -29,8 +29,9 @@ export type AttackKind = keyof typeof ATTACKS;
 export const ATTACK_KINDS = Object.keys(ATTACKS) as AttackKind[];
 
 /**
- * The kinds of a list like `slow-heads,idle-connections`; all of them when it is absent.
- * @throws RangeError when one of them is none
+ * Parses a list like `slow-heads,idle-connections`; default: all kinds.
+ *
+ * @throws RangeError if a name is unknown
  */
 export function kindsFrom(text: string | undefined): AttackKind[] {
   if (text === undefined) return ATTACK_KINDS;

@@ -1,10 +1,12 @@
 import type { SeededRandom } from '@gateway/testkit/random';
 import type { AttackKind } from './kinds.js';
 
-/** Twelve rounds of all kinds: two of them in each stretch of time in which memory is looked at. */
+/**
+ * Twelve rounds of all kinds. Each part of the run in which memory is compared contains two rounds.
+ */
 const ROUNDS = 12;
 
-/** The order of the attacks, another one in each round, and how long each of them is. */
+/** Plans the attacks in a random order for each round, and their duration. */
 export function planTurns(
   kinds: readonly AttackKind[],
   minutes: number,

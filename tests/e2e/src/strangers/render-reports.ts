@@ -7,7 +7,7 @@ export interface VerificationFigures {
   readonly hops: number;
   readonly seed: number;
   readonly secondsEach: number;
-  /** Sentences about what did not hold. */
+  /** One sentence per violation. */
   readonly wrong: readonly string[];
   readonly seen: StrangersSeen;
 }
@@ -16,7 +16,7 @@ const COLUMNS = `Connections: made by the attacker, and most at a time; answered
 and first calls with keys just made: not served, of those that began in the time of the kind. Slowest: of calls and pages. MB: most that
 the process had resident.`;
 
-/** The figures of a proof as Markdown. They name no date. */
+/** Renders the results of a verification as Markdown, without a date. */
 export function renderVerification({ minutes, hops, seed, secondsEach, wrong, seen }: VerificationFigures): string {
   const judged = seen.lengthMs >= MEMORY_JUDGED_MS_MIN ? 'at most 1.1' : 'not judged in less than 30 minutes';
   const options = `--minutes ${minutes}${hops === 0 ? '' : ` --hops ${hops}`} --seed ${seed}`;

@@ -5,7 +5,7 @@ import { sumOf, wrongOf, type GoodCount } from './tally.js';
 
 const MEGABYTE = 1024 * 1024;
 
-/** What each kind did, over all of its attacks: a row each, in the order of their first ones. */
+/** Renders one row for each kind of attack, in the order of their first attacks. */
 export function renderKinds({ attacks, memory }: StrangersSeen): string {
   const kinds = [...new Set(attacks.map(({ kind }) => kind))];
   const rows = kinds.map((kind) => {
@@ -26,7 +26,7 @@ export function renderKinds({ attacks, memory }: StrangersSeen): string {
   return renderTable([...head, 'slowest s', 'edge MB', 'dashboard MB'], rows);
 }
 
-/** What each process had resident when it was warm and at the end. */
+/** Renders the resident memory of each process when it was warm and at the end. */
 export function renderMemory(seen: StrangersSeen): string {
   const rows = residentMeans(seen).map(({ replica, warm, last }) => [
     replica,
@@ -37,7 +37,7 @@ export function renderMemory(seen: StrangersSeen): string {
   return renderTable(['Process', 'warm MB', 'last MB', 'ratio'], rows);
 }
 
-/** Those not served, of all that were asked, with what came instead. */
+/** Formats the failed requests: their number, the total, and the failures. */
 function servedOf(count: GoodCount): string {
   const wrong = Object.entries(count.wrong).map(([outcome, n]) => `${n} ${outcome}`);
   return `${thousands(wrongOf(count))} of ${thousands(count.asked)}${wrong.length === 0 ? '' : ` (${wrong.join(', ')})`}`;
@@ -53,7 +53,7 @@ function answersOf(attacks: readonly AttackSeen[]): string {
     .join(', ');
 }
 
-/** Most that it had resident in the time of these attacks. */
+/** Formats the highest resident memory of a process during these attacks. */
 function peakOf(replica: string, attacks: readonly AttackSeen[], memory: StrangersSeen['memory']): string {
   const within = memory.filter(
     (one) => one.replica === replica && attacks.some(({ fromMs, toMs }) => one.atMs >= fromMs && one.atMs <= toMs),

@@ -4,14 +4,14 @@ import { sendRequest, type Question } from './send-request.js';
 import type { AttackBounds, RunningAttack } from './attack.js';
 
 export interface RepeatOptions {
-  /** Requests at one time, each on a connection that is kept. */
+  /** Number of concurrent requests, each on a persistent connection. */
   readonly atOnce: number;
-  /** Least time between two requests of one connection. */
+  /** Minimum interval between two requests of one connection. */
   readonly everyMs: number;
   readonly question: (n: number) => Question;
 }
 
-/** Repeats requests on many connections until the time is over or it is stopped. */
+/** Repeats requests on many connections until the attack is over or stopped. */
 export function repeatRequests({ atOnce, everyMs, question }: RepeatOptions, bounds: AttackBounds): RunningAttack {
   const connections = Math.min(atOnce, bounds.connectionsMax);
   const agent = new Agent({ keepAlive: true, maxSockets: connections });

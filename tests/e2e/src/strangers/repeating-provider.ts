@@ -2,10 +2,11 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 
 /**
- * A prompt that begins with it is refused with 400, and the rest of it is the message of the error.
+ * The provider refuses a prompt with this prefix with 400. The rest of the prompt is the error's
+ * message.
  */
 export const REPEAT = 'repeat: ';
-/** This prompt is answered with a text that no buffers on the way take as a whole. */
+/** The provider responds to this prompt with a text that exceeds all buffers on the path. */
 export const LARGE = 'a large answer';
 
 const LARGE_BYTES = 2 * 1024 * 1024;
@@ -13,7 +14,7 @@ const KEEP_ALIVE_MS = 120_000;
 const USAGE = { prompt_tokens: 10, completion_tokens: 10, total_tokens: 20 };
 const HEAD = { id: 'chatcmpl-1', created: 0, model: 'm' };
 
-/** Made once: whoever counts good calls runs in the same process. */
+/** Computed once, because the valid load runs in the same process. */
 const ANSWER = answerOf('Hello');
 const LARGE_ANSWER = answerOf('x'.repeat(LARGE_BYTES));
 
@@ -22,7 +23,7 @@ export interface RepeatingProvider {
   close(): Promise<void>;
 }
 
-/** A provider that answers at once: plain, streamed, or with what the prompt asks for. */
+/** A provider that responds immediately: plain, streamed, or as the prompt requests. */
 export async function startRepeatingProvider(): Promise<RepeatingProvider> {
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
     answer(request, response).catch(() => response.destroy());

@@ -1,7 +1,7 @@
 export const PAGES_SIGN_IN = '/api/sign-in';
 export const CHAT = '/v1/chat/completions';
 
-/** The head of a POST with JSON; `more`: lines of headers. */
+/** Returns the head of a POST with JSON. `more` contains header lines. */
 export function postHead(path: string, ...more: readonly string[]): string {
   return [`POST ${path} HTTP/1.1`, 'host: gateway', 'content-type: application/json', ...more, '', ''].join('\r\n');
 }

@@ -4,17 +4,17 @@ import { fileURLToPath } from 'node:url';
 import type { AttackFigures } from './attack.js';
 import type { AttackOrder } from './attack-main.js';
 
-/** The compiled one, from `src` as well as from `dist/src`. */
+/** Always the compiled file, also if this file runs from `src`. */
 const PROGRAM = fileURLToPath(
   new URL(
     import.meta.url.includes('/dist/') ? './attack-main.js' : '../../dist/src/strangers/attack-main.js',
     import.meta.url,
   ),
 );
-/** Of its end by itself. */
+/** Time after the planned end until the attacker is killed. */
 const LATE_MS_MAX = 20_000;
 
-/** Attacks from a process of its own. Null: it ended without having said what it did. */
+/** Runs an attack in a separate process. Returns null if the process ended without a result. */
 export async function runAttack(order: AttackOrder, signal?: AbortSignal): Promise<AttackFigures | null> {
   const child = fork(PROGRAM, [JSON.stringify(order)], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   let figures: AttackFigures | null = null;

@@ -11,24 +11,24 @@ export interface Question {
 }
 
 export interface RequestOptions extends Question {
-  /** Loopback address that it comes from; 127.0.0.1 when absent. */
+  /** Loopback address of the client; default: 127.0.0.1. */
   readonly from?: string;
-  /** Absent: a separate connection. */
+  /** Default: a separate connection. */
   readonly agent?: Agent;
   readonly signal?: AbortSignal;
 }
 
 export interface Answered {
-  /** Its status; else why there is no whole answer. */
+  /** The status, or the reason why there is no complete response. */
   readonly outcome: string;
   readonly text: string;
   readonly headers: IncomingMessage['headers'];
 }
 
-/** Slow is not refused: clients and attackers share this machine. */
+/** Long, because a slow response is not a refusal: clients and attackers share this machine. */
 const ANSWER_MS_MAX = 30_000;
 
-/** Sends one request and reads the whole answer. Never rejects. */
+/** Sends one request and reads the complete response. Never rejects. */
 export async function sendRequest({
   from = '127.0.0.1',
   agent,

@@ -18,13 +18,16 @@ const PER_MINUTE_MAX = 1_000_000;
 const SLOTS_MAX = 500;
 const REPLICAS = { 'edge-proxy': 1, admission: 1 };
 
-/** A system of one replica each, a provider, and accounts of good callers and of an attacker. */
+/**
+ * A system with one replica of each service, a provider, and accounts for the valid load and the
+ * attacker.
+ */
 export class StrangersWorld {
   private constructor(
     readonly system: OwnSystem,
     readonly attacked: AttackTarget,
     readonly good: GoodTarget,
-    /** Ends the system and everything around it. May be called twice. */
+    /** Stops the system, the proxies and the provider. May be called twice. */
     readonly end: () => Promise<void>,
   ) {}
 
@@ -83,7 +86,7 @@ async function makeAccount(operator: TestOperator): Promise<{ account: string; s
   return { account, secret };
 }
 
-/** Of the files that the first page names. */
+/** Returns the largest of the files that the home page references. */
 async function findLargeFile(port: number): Promise<string> {
   const { text } = await sendRequest({ port, method: 'GET', path: '/' });
   const paths = [...text.matchAll(/"(\/assets\/[^"]+\.js)"/g)].flatMap(([, path]) => path ?? []);

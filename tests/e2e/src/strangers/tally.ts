@@ -3,10 +3,10 @@ import type { StallWitness } from '../../test/stall-witness.js';
 export type GoodKind = 'calls' | 'pages' | 'operators' | 'new keys';
 export const GOOD_KINDS: readonly GoodKind[] = ['calls', 'pages', 'operators', 'new keys'];
 
-/** What became of the good requests of one kind. */
+/** Results of the valid requests of one kind. */
 export interface GoodCount {
   readonly asked: number;
-  /** Those that were not answered as they should, by what came instead. */
+  /** Failed requests by their failure. */
   readonly wrong: Readonly<Record<string, number>>;
   readonly slowestMs: number;
 }
@@ -19,7 +19,7 @@ interface Counting {
   slowestMs: number;
 }
 
-/** Good requests of one stretch of time, counted where they began. */
+/** Counts valid requests of one time span, in which they began. */
 export class Tally {
   readonly #witness: StallWitness;
   readonly #counts: Record<GoodKind, Counting> = {
@@ -29,12 +29,12 @@ export class Tally {
     'new keys': nothing(),
   };
 
-  /** @param witness tells which requests nobody could decide in time */
+  /** @param witness excuses requests that nothing could serve in time on a stalled machine */
   constructor(witness: StallWitness) {
     this.#witness = witness;
   }
 
-  /** One is asked; `counted` is told how it ended: `good`, or status and code. */
+  /** Counts a request. `counted` gets its result: `good`, or status and code. */
   begin(kind: GoodKind): { counted(outcome: string): void } {
     const count = this.#counts[kind];
     const begunAt = Date.now();
@@ -58,12 +58,12 @@ function nothing(): Counting {
   return { asked: 0, wrong: {}, slowestMs: 0 };
 }
 
-/** How many were not answered as they should. */
+/** Returns the number of failed requests. */
 export function wrongOf({ wrong }: GoodCount): number {
   return Object.values(wrong).reduce((sum, one) => sum + one, 0);
 }
 
-/** Several stretches as one. */
+/** Adds several counts. */
 export function sumOf(all: readonly GoodCounts[]): GoodCounts {
   const sum = (kind: GoodKind): GoodCount => {
     const whole = nothing();

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { SERVICES, type LocalSystem } from '@gateway/local';
 
-/** What one process has resident at one time. */
+/** Resident memory of one process at one time. */
 export interface MemorySample {
-  /** Since the watch began. */
+  /** Time since the start of the watch. */
   readonly atMs: number;
   readonly replica: string;
   readonly pid: number;
@@ -18,7 +18,7 @@ export interface MemoryWatch {
 const EVERY_MS = 1_000;
 const KIBIBYTE = 1024;
 
-/** Looks each second at what every service has resident; needs /proc. */
+/** Samples the resident memory of every service once per second; needs /proc. */
 export function watchMemory(system: LocalSystem): MemoryWatch {
   const samples: MemorySample[] = [];
   const beganMs = performance.now();
@@ -37,7 +37,7 @@ export function watchMemory(system: LocalSystem): MemoryWatch {
   return { samples, stop: () => clearInterval(timer) };
 }
 
-/** Null: the process has ended. */
+/** Returns null if the process has ended. */
 function residentBytes(pid: number): number | null {
   try {
     const kibibytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];

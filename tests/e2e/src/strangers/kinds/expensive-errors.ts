@@ -5,12 +5,12 @@ import { CHAT } from '../request-heads.js';
 
 const AT_ONCE = 40;
 const EVERY_MS = 100;
-/** As much as of a provider's message is looked at. */
+/** About the length up to which the gateway processes a provider's message. */
 const SPACES = 3_980;
 
 /**
- * Calls whose text a provider repeats in its error: long runs of spaces behind words that are
- * looked for when it is cleaned.
+ * Requests whose text the provider repeats in its error. The text has a long run of spaces after a
+ * word that the redaction of error messages searches for.
  */
 export const expensiveErrors: StartAttack = ({ edgePort, secret, modelId }, bounds) => {
   const content = `${REPEAT}organization${' '.repeat(SPACES)}!`;

@@ -1,11 +1,11 @@
 import type { StartAttack } from '../attack.js';
 import { holdConnections } from '../hold-connections.js';
 
-/** Above what the listeners take at all. */
+/** More than the listeners accept. */
 const EDGE_CONNECTIONS = 16_600;
 const PAGES_CONNECTIONS = 700;
 
-/** Connections on which nothing is sent. */
+/** Connections that send nothing. */
 export const idleConnections: StartAttack = ({ edgePort, pagesPort }, bounds) =>
   holdConnections(
     [

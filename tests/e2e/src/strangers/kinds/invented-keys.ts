@@ -9,7 +9,7 @@ const EVERY_MS = 500;
 const PREFIX = 'mgw_live_';
 const CHECKSUM_BYTES = 4;
 
-/** Keys that nobody has, another one each time: every other one with a checksum that is right. */
+/** Unknown keys, each one different. Every other key has a valid checksum. */
 export const inventedKeys: StartAttack = ({ edgePort, modelId }, bounds) => {
   const body = JSON.stringify({ model: modelId, messages: [{ role: 'user', content: 'Hello.' }] });
   const question = (n: number) => ({

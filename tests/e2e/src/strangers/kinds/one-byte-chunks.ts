@@ -17,7 +17,7 @@ const THEN = {
 const CHUNKED = 'transfer-encoding: chunked';
 
 /**
- * Bodies of one-byte chunks, to the pages without a session and to the edge with an invented key.
+ * Bodies of one-byte chunks: to the pages without a session, and to the edge with an unknown key.
  */
 export const chunksWithoutKey: StartAttack = (target, bounds) =>
   holdConnections(
@@ -34,7 +34,7 @@ export const chunksWithoutKey: StartAttack = (target, bounds) =>
     bounds,
   );
 
-/** The same with a key that is good. */
+/** Bodies of one-byte chunks with a valid key. */
 export const chunksWithKey: StartAttack = (target, bounds) => holdConnections([atEdge(target, target.secret)], bounds);
 
 function atEdge({ edgePort }: AttackTarget, secret: string): HeldGroup {

@@ -5,8 +5,8 @@ import { bearer, CHAT, PAGES_SIGN_IN, postHead } from '../request-heads.js';
 const CONNECTIONS = 400;
 
 /**
- * Posts that announce a body and send none: to the pages without a session, to the edge with the
- * attacker's own key.
+ * POSTs that announce a body and send none: to the pages without a session, and to the edge with
+ * the attacker's key.
  */
 export const silentPosts: StartAttack = ({ edgePort, pagesPort, secret }, bounds) =>
   holdConnections(

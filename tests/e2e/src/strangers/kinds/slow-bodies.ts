@@ -5,13 +5,13 @@ import { bearer, CHAT, PAGES_SIGN_IN, postHead } from '../request-heads.js';
 
 const EDGE_CONNECTIONS = 2_500;
 const PAGES_CONNECTIONS = 500;
-/** The largest that the edge has read of an unknown key at once. */
+/** The most that the edge reads at once with an unknown key. */
 const EDGE_BYTES = 256 * 1024;
 const PAGES_BYTES = 4_096;
 
 /**
- * Bodies that come as a few bytes each second; those of the edge come with an invented key, and
- * most of them at once.
+ * Bodies that arrive in a few bytes per second. Those for the edge have an unknown key, and most of
+ * the body arrives immediately.
  */
 export const slowBodies: StartAttack = ({ edgePort, pagesPort }, bounds) => {
   const pages = postHead(PAGES_SIGN_IN, `content-length: ${PAGES_BYTES}`);

@@ -4,7 +4,7 @@ import { holdConnections } from '../hold-connections.js';
 const EDGE_CONNECTIONS = 2_000;
 const PAGES_CONNECTIONS = 1_000;
 
-/** Heads that never end: a header each second. */
+/** Request heads that never end: one more header each second. */
 export const slowHeads: StartAttack = ({ edgePort, pagesPort }, bounds) => {
   const first = 'GET / HTTP/1.1\r\nhost: gateway\r\n';
   const then = { bytes: Buffer.from('x-more: 1\r\n'), everyMs: 1_000, bytesMax: 2_000 };

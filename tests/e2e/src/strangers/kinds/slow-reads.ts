@@ -5,12 +5,12 @@ import { bearer, CHAT, getHead, postHead } from '../request-heads.js';
 
 const EDGE_CONNECTIONS = 64;
 const PAGES_CONNECTIONS = 600;
-/** So often on one connection: more than the buffers of both sides take. */
+/** Requests per connection: their responses exceed the buffers of both sides. */
 const FILES_EACH = 30;
 
 /**
- * Answers that nobody reads: the largest file of the pages many times on each connection, and long
- * answers of a model.
+ * Responses that the client does not read: the largest file of the pages many times on each
+ * connection, and long model responses.
  */
 export const slowReads: StartAttack = ({ edgePort, pagesPort, largeFile, secret, modelId }, bounds) => {
   const call = JSON.stringify({ model: modelId, messages: [{ role: 'user', content: LARGE }] });

@@ -4,13 +4,13 @@ import { bearer, CHAT, postHead } from '../request-heads.js';
 
 const KIB = 1024;
 /**
- * Of the largest body that a call may have: as many as fit into the 512 MiB of an edge without a
- * share for each account.
+ * Uploads of the largest allowed body: as many as would fit into the 512 MiB of an edge without
+ * per-account shares.
  */
 const LARGEST = { bytes: 10 * KIB * KIB, connections: 51 };
 /**
- * They take what is left, the next size when the one before has come in, down to less than a good
- * call needs.
+ * Smaller uploads fill the remaining memory. Each size starts after the previous one has arrived.
+ * The last size is smaller than a valid request.
  */
 const SMALLER = [
   { bytes: 64 * KIB, connections: 34, afterMs: 3_000 },
@@ -20,7 +20,7 @@ const SMALLER = [
 ];
 const PIECE_BYTES = KIB * KIB;
 
-/** Uploads with the attacker's own key: all but the last byte at once, then silence. */
+/** Uploads with the attacker's key: all bytes except the last one immediately, then nothing. */
 export const stalledUploads: StartAttack = ({ edgePort: port, secret }, bounds) => {
   const groups = [LARGEST, ...SMALLER].map(({ bytes, ...group }): HeldGroup => ({
     ...group,

@@ -7,8 +7,8 @@ const EVERY_MS = 50;
 const TOKEN_BYTES = 24;
 
 /**
- * Tokens that no operator has, another one each time: at the pages' sign-in, at the API below the
- * pages, and at the operator API.
+ * Unknown operator tokens, each one different: at the pages' sign-in, at the API of the pages, and
+ * at the operator API.
  */
 export const wrongOperatorTokens: StartAttack = ({ pagesPort, operatorPort }, bounds) => {
   const question = (n: number) => {
