@@ -7,23 +7,25 @@ import { leaderOf, memberOf } from './harm-members.js';
 
 const REPLACED_WITHIN_MS = 20_000;
 const REPLICA_WITHIN_MS = 60_000;
-/** By then what the way had kept back has arrived. */
+/** Time for delayed traffic to arrive after the link is restored. */
 const LATE_MS = 1_000;
 
-/** Every link of a service to this server hangs. */
+/** Stalls every link from a service to this server. */
 export function cutOffFromServices({ links }: FaultRun, member: string, forMs: number): Promise<void> {
   const cut = links.names.filter((name) => name.endsWith(` to ${member}`)).map((name) => links.named(name));
   return stalled(cut, () => delay(forMs));
 }
 
-/** Every way between this server and the others of its kind hangs; services reach it. */
+/**
+ * Stalls every link between this server and the others of its kind. Services can still reach it.
+ */
 export function cutOffFromPeers(run: FaultRun, member: string, forMs: number): Promise<void> {
   return stalled(waysOf(run, member), () => delay(forMs));
 }
 
 /**
- * Nobody reaches the primary of Redis, which runs on, until another is promoted. Then it is one of
- * two, and must become a replica before it has run one more script.
+ * Isolates the primary of Redis, which keeps running, until a replica is promoted. Afterwards there
+ * are two primaries, and the old one must become a replica before it runs another script.
  */
 export async function divideRedis(run: FaultRun): Promise<void> {
   const before = leaderOf(run, 'redis');
@@ -31,7 +33,7 @@ export async function divideRedis(run: FaultRun): Promise<void> {
     until('another Redis is the primary', () => leaderOf(run, 'redis') !== before, REPLACED_WITHIN_MS),
   );
   const store = new Redis(memberOf(run, before).url);
-  // Sentinels end its connections when they make it a replica; the next one tells that it is one.
+  // Sentinels close its connections when they demote it. The next connection shows the new role.
   store.on('error', () => undefined);
   try {
     if (!(await isPrimary(store))) throw new Error(`${before} was no second primary when it could be reached again`);
@@ -71,7 +73,7 @@ async function isPrimary(store: Redis): Promise<boolean> {
   return /^role:master\r$/m.test(await store.info('replication'));
 }
 
-/** How many scripts it has run, whether they did anything or not. */
+/** Returns the number of scripts that a server has run, with or without effect. */
 async function scriptsOf(store: Redis): Promise<number> {
   const counts = (await store.info('commandstats')).matchAll(/^cmdstat_(?:eval|evalsha|fcall)(?:_ro)?:calls=(\d+)/gm);
   return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);

@@ -1,4 +1,4 @@
-// What is done to single servers of a system whose servers have standbys.
+// Faults of single servers in a system with standbys.
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
@@ -17,7 +17,7 @@ export function memberOf(run: FaultRun, name: string): LocalSystem['members'][st
   return member;
 }
 
-/** The name of the server that leads now. */
+/** Returns the name of the current primary or leader. */
 export function leaderOf(run: FaultRun, kind: FaultServer): string {
   const { url } = local(run).servers[kind];
   const found = Object.entries(local(run).members).find(([, member]) => member.url === url);
@@ -25,7 +25,7 @@ export function leaderOf(run: FaultRun, kind: FaultServer): string {
   return found[0];
 }
 
-/** Both standbys of PostgreSQL. */
+/** Returns both standbys of PostgreSQL. */
 export function standbysOf(run: FaultRun): readonly [string, string] {
   const names = Object.keys(local(run).members).filter((name) => name.startsWith('postgres-'));
   const [one = '', other = ''] = names.filter((name) => name !== leaderOf(run, 'postgres')).sort();
@@ -44,7 +44,7 @@ export async function allBack(run: FaultRun): Promise<void> {
   );
 }
 
-/** The one answer of one server, whatever it is now. */
+/** Runs a query with one result on one server, whatever its role. */
 export async function askPostgres(run: FaultRun, member: string, sql: string): Promise<string> {
   const client = new pg.Client({ connectionString: memberOf(run, member).url });
   await client.connect();
@@ -56,7 +56,7 @@ export async function askPostgres(run: FaultRun, member: string, sql: string): P
   }
 }
 
-/** Kills it; the local start brings it back, as what it is to be then. */
+/** Kills a server. The local system restarts it in its current role. */
 export async function kill(run: FaultRun, name: string): Promise<void> {
   const member = memberOf(run, name);
   const before = member.pid;
@@ -73,7 +73,10 @@ export async function freeze(run: FaultRun, name: string, forMs: number): Promis
   }
 }
 
-/** PostgreSQL has a process for each connection: all of them. */
+/**
+ * Sends a signal to a server. PostgreSQL has one process per connection, which get the signal too,
+ * except SIGKILL.
+ */
 export function signal(run: FaultRun, name: string, which: NodeJS.Signals): void {
   const { pid } = memberOf(run, name);
   if (pid === null) return;

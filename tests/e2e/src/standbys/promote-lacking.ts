@@ -2,14 +2,16 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { FaultRun } from '../faults/fault-run.js';
 import { askPostgres, leaderOf, promoteNow, signal, standbysOf } from './harm-members.js';
 
-/** Longer than the primary waits for a silent standby: what it sent until then still arrives. */
+/**
+ * Longer than the primary waits for a silent standby. Everything that it sent before still arrives.
+ */
 const LACKING_MS = 8_000;
 
 /**
- * One standby hangs while the other confirms commits; then both that have them hang, and the one
- * that lacks them is promoted.
+ * Stops one standby while the other confirms commits. Then stops the two servers that have the
+ * commits, and promotes the standby that lacks them.
  *
- * @throws Error when it lacked none
+ * @throws Error if the promoted standby lacked no commit
  */
 export async function promoteLacking(run: FaultRun): Promise<void> {
   const primary = leaderOf(run, 'postgres');

@@ -7,15 +7,17 @@ import { cutOffFromPeers, cutOffFromServices, divideRedis } from './cut-off.js';
 import { freeze, kill, leaderOf, memberOf, promoteNow, signal, standbysOf } from './harm-members.js';
 import { promoteLacking } from './promote-lacking.js';
 
-/** Shorter than the lease of these runs, and than what makes others give up a server. */
+/**
+ * Shorter than the lease of these runs, and too short for the other servers to replace this one.
+ */
 const SHORT_MS = 2_000;
-/** So long that Sentinels have promoted the replica: the primary wakes up as one of two. */
+/** Long enough for Sentinels to promote the replica, so that two primaries exist afterwards. */
 const REPLACED_MS = 7_000;
 
 /** A fault of one of several servers of a kind. */
 export interface StandbyFault {
   readonly name: string;
-  /** What the checker takes it for. */
+  /** The fault as the checker sees it. */
   readonly as: Pick<FaultDone, 'what'> & { readonly target: FaultServer };
   readonly harm: (run: FaultRun) => Promise<unknown>;
 }
@@ -56,7 +58,7 @@ export const STANDBY_FAULTS: readonly StandbyFault[] = [
   of('nats', 'restart', 'all servers are restarted one after the other', async (run) => {
     for (const name of ['nats-1', 'nats-2', 'nats-3']) {
       await memberOf(run, name).restart?.();
-      // The next one when this one has what it missed: streams of three copies need two.
+      // Wait until this server has caught up: streams with three copies need two of them.
       await delay(SHORT_MS);
     }
   }),

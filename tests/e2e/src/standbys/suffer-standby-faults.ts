@@ -6,14 +6,15 @@ import { FAULT_CODES } from '../prove/measure-slice.js';
 import { allBack } from './harm-members.js';
 import type { StandbyFault } from './standby-faults.js';
 
-/** What one fault cost those who called. */
+/** Effect of one fault on the calls. */
 export interface FaultCost {
   readonly fault: string;
-  /** From the first to the last call that was refused or broken for it; 0: none was. */
+  /** Time from the first to the last call that the fault refused or broke; 0 if there was none. */
   readonly refusedMs: number;
   readonly refused: number;
   /**
-   * Until both edges and the operator API serve again, whether a killed server runs again or not.
+   * Time until both edges and the operator API serve again, even if a killed server does not run
+   * yet.
    */
   readonly servedMs: number;
 }
@@ -21,7 +22,9 @@ export interface FaultCost {
 const CALLS_WITHIN_MS = 120_000;
 const OPERATORS_WITHIN_MS = 60_000;
 
-/** So many calls, then the fault; resolves when everything serves again. */
+/**
+ * Waits for `callsBefore` calls and causes the fault. Resolves when the whole system serves again.
+ */
 export async function sufferStandbyFault(
   run: FaultRun,
   load: FaultLoad,
@@ -41,7 +44,8 @@ export async function sufferStandbyFault(
 }
 
 /**
- * A limit that binds is no refusal of the fault, and neither is what the provider did on purpose.
+ * Whether the gateway refused or broke a call because of a fault. Excludes refusals by a limit and
+ * planned failures of the provider.
  */
 export function isRefusedFor(
   { begunAt, endedAt, ending, status, code }: ClientCall,
