@@ -4,27 +4,27 @@ import { patiently } from '../faults/patiently.js';
 import type { RollingRun } from './rolling-run.js';
 import { runProgram } from './run-program.js';
 
-/** What is entered by hand after a backup is in no stream. */
+/** Changes by an operator after a backup. They are in no stream. */
 export interface EnteredAfter {
-  /** Of before the backup, with a wallet of ten USD. */
+  /** An account from before the backup, with a wallet of ten USD. */
   readonly account: string;
   readonly entry: Readonly<Record<string, string>>;
   readonly key: KeyCreated;
-  /** An account that the backup does not know. */
+  /** An account that was created after the backup. */
   readonly unknown: string;
 }
 
 export interface Restored {
   /**
-   * Calls that had ended when the backup was made, when the database was lost, and when it served
-   * again.
+   * Number of ended calls at the time of the backup, at the loss of the database, and when the
+   * database served again.
    */
   readonly endedAt: { readonly backup: number; readonly loss: number; readonly back: number };
   readonly backupMs: number;
-  /** Of the command alone, and from the loss until the services with tables were ready. */
+  /** Duration of the command, and from the loss until the services with tables were ready. */
   readonly restoreMs: number;
   readonly outageMs: number;
-  /** Messages of the stream that the backup does not know. */
+  /** Messages of the stream that the backup does not contain. */
   readonly settledAgain: number;
   readonly backupSaid: string;
   readonly restoreSaid: string;
@@ -35,10 +35,11 @@ const WITH_TABLES = ['billing', 'accounts', 'catalog'] as const;
 const STOP_MS = 30_000;
 
 /**
- * Backs up in the midst of a load, lets so many calls more end, kills the database and deletes its
- * files, restores and starts the services with tables again. Edges and admissions go on all the
- * time.
- * @param directory for the backup; not there yet
+ * Makes a backup under load and waits for `callsAfter` more calls. Then kills the database, deletes
+ * its files, restores them and starts the services with tables again. Edges and admission keep
+ * running.
+ *
+ * @param directory for the backup; must not exist
  */
 export async function loseDatabase(run: RollingRun, directory: string, callsAfter: number): Promise<Restored> {
   const { system } = run;
@@ -68,8 +69,8 @@ export async function loseDatabase(run: RollingRun, directory: string, callsAfte
 }
 
 /**
- * Sentences; empty when exactly what was entered by hand after the backup is gone, and can be
- * entered again.
+ * Checks that exactly the changes after the backup are gone, and that they can be entered again.
+ * Returns one sentence per difference.
  */
 export async function checkEntered({ operator }: OwnSystem, entered: EnteredAfter): Promise<string[]> {
   const { account, entry, key, unknown } = entered;

@@ -12,40 +12,40 @@ import { readEvidence } from '../faults/read-evidence.js';
 import { startSteadyLoad } from './steady-load.js';
 import type { EdgeTarget, SteadyLoad } from './steady-load.js';
 
-/** One process in the place of another one. */
+/** One process that replaced another. */
 export interface Replaced {
   readonly service: LocalService;
-  /** Calls of the whole system that were under way when the old process was told to stop. */
+  /** Running calls of the whole system when the old process got its stop signal. */
   readonly open: number;
-  /** Calls of the old process, an edge, that were under way then. */
+  /** Running calls of the old process at that time, if it is an edge. */
   readonly carried: readonly number[];
   /**
-   * From the start of the new process until it was ready, and from the stop signal until the old
-   * one had ended.
+   * Time from the start of the new process until it was ready, and from the stop signal until the
+   * old process had ended.
    */
   readonly readyMs: number;
   readonly endedMs: number;
-  /** The old one's last words. */
+  /** Last log lines of the old process. */
   readonly lastLines: string;
 }
 
 /** A stream takes three to five seconds. */
 const PIECE_MS = 250;
-/** Longer than any stream of a run: an edge that is told to stop cuts none. */
+/** Longer than any stream of a run, so that a stopping edge cuts none. */
 const DRAIN_MS = 60_000;
 const GRACE_MS = 90_000;
-/** The longest that nothing is cut short in: leases and expiries are those of production. */
+/** The default. This run does not shorten leases or expiries. */
 const LEASE_MS = 30_000;
 const OPEN_WITHIN_MS = 120_000;
-/** Between two streams of a lane there is a moment: so many lanes keep the asked number open. */
+/** A worker pauses between two streams, so more workers than streams are needed. */
 const WORKERS_PER_STREAM = 1.06;
 const CALLS_WITHIN_MS = 3_600_000;
 const ACCOUNTS = 2;
 const REPLICAS = { 'edge-proxy': 2, admission: 2, billing: 1, accounts: 1, catalog: 1, dashboard: 1 } as const;
 
 /**
- * A system under a steady load, whose processes are replaced one after the other as a rolling
- * upgrade does it.
+ * A system under a steady load. Its processes are replaced one after the other, as in a rolling
+ * upgrade.
  */
 export class RollingRun {
   readonly #replaced: Replaced[] = [];
@@ -55,7 +55,7 @@ export class RollingRun {
 
   private constructor(
     readonly system: OwnSystem,
-    /** Of every process that is started from now on. */
+    /** Environment of every process that is started from now on. */
     readonly env: Record<string, string | undefined>,
     readonly provider: ObedientProvider,
     readonly accounts: readonly RunAccount[],
@@ -67,7 +67,7 @@ export class RollingRun {
     this.#edgesMade = this.#edges.length;
   }
 
-  /** @param pieceMs between two pieces of a stream of 12 to 20 */
+  /** @param pieceMs pause between two of the 12 to 20 chunks of a stream */
   static async begin(name: string, streams: number, pieceMs = PIECE_MS): Promise<RollingRun> {
     const provider = await startObedientProvider();
     const env = { GATEWAY_DRAIN_MS: String(DRAIN_MS) };
@@ -93,7 +93,7 @@ export class RollingRun {
     return this.#replaced;
   }
 
-  /** Calls that have ended, of all loads, in the order of their ends. */
+  /** Ended calls of all loads, in order of completion. */
   get seen(): readonly ClientCall[] {
     return this.#seen;
   }
@@ -115,9 +115,9 @@ export class RollingRun {
   }
 
   /**
-   * Starts another process beside the one at `index`; when it is ready, clients are sent to it, and
-   * when the calls of the old one are under way that one is told to stop. Resolves when it has
-   * ended.
+   * Starts a new process next to the one at `index`. When it is ready, it gets all new calls. When
+   * the calls of the old process have reached the provider, the old process gets its stop signal.
+   * Resolves when the old process has ended.
    */
   async replace(service: LocalService, index: number, load: SteadyLoad): Promise<Replaced> {
     const startedAt = performance.now();
@@ -135,12 +135,12 @@ export class RollingRun {
     return replaced;
   }
 
-  /** Resolves when so many calls have ended. */
+  /** Resolves when `calls` calls have ended. */
   async ended(calls: number): Promise<void> {
     await until(`${calls} calls have ended`, () => this.#seen.length >= calls, CALLS_WITHIN_MS);
   }
 
-  /** Everybody's log, when nothing runs any more. */
+  /** Collects all logs after the end of the load. */
   evidence(): Promise<Evidence> {
     const { system, provider, accounts } = this;
     const terms = accounts.map((account) => account.terms);
@@ -153,8 +153,8 @@ export class RollingRun {
   }
 
   /**
-   * As a balancer does it before a process is told to stop. Gives the calls that are left to the
-   * old edge.
+   * Sends new calls to the new edge, as a load balancer does before an edge is stopped. Returns the
+   * running calls of the old edge.
    */
   async #sendElsewhere(index: number, load: SteadyLoad): Promise<readonly number[]> {
     const old = this.#edges[index];

@@ -4,22 +4,22 @@ import type { OwnSystem } from '../../test/own-system.js';
 
 export interface ProgramEnd {
   readonly code: number | null;
-  /** Both outputs, in the order in which they came. */
+  /** Output of stdout and stderr, in order of arrival. */
   readonly output: string;
 }
 
-/** Room and file of the commands of an operator, below the root of the project. */
+/** Files of the operator's commands, relative to the root of the project. */
 const PROGRAMS = {
   backup: 'tools/operations/dist/backup-main.js',
   restore: 'tools/operations/dist/restore-main.js',
   audit: 'services/billing/dist/commands/audit.js',
   reseal: 'services/catalog/dist/commands/reseal.js',
 } as const;
-/** The root, seen from this file: compiled it lies one directory deeper. */
+/** The root, relative to this file. The compiled file is one directory deeper. */
 const ROOT = import.meta.url.includes('/dist/') ? '../../../../../' : '../../../../';
 
 /**
- * Runs a command as an operator of this system does: addresses and passwords come by the
+ * Runs a command as an operator of this system does, with addresses and passwords in the
  * environment.
  */
 export async function runProgram(

@@ -3,7 +3,7 @@ import type { CallPlan } from '../faults/call-plan.js';
 import type { ClientCall } from '../faults/evidence.js';
 import { makeCall } from '../faults/make-call.js';
 
-/** An edge that clients are sent to; each process of a service has another number. */
+/** An edge that receives calls. Each process of the service has a different number. */
 export interface EdgeTarget {
   readonly number: number;
   readonly url: string;
@@ -12,38 +12,32 @@ export interface EdgeTarget {
 export interface SteadyLoadOptions {
   readonly accounts: readonly RunAccount[];
   readonly modelId: string;
-  /** Long streams at a time. */
+  /** Number of concurrent long streams. */
   readonly streams: number;
-  /** Between two pieces of a stream of 12 to 20. */
+  /** Pause between two of the 12 to 20 chunks of a stream. */
   readonly pieceMs: number;
-  /**
-   * Of earlier loads of the run: what this one sees is added, and its calls are numbered after
-   * them.
-   */
+  /** Calls of earlier loads of the run. This load adds its calls and continues their numbers. */
   readonly seen: ClientCall[];
-  /** The edges that take calls now, in turn. */
+  /** The edges that receive calls now, in turn. */
   readonly edges: () => readonly EdgeTarget[];
 }
 
 export interface SteadyLoad {
-  /** The numbers of the calls that were sent to an edge and have not ended. */
+  /** Numbers of the running calls at an edge. */
   underWay(edge: number): readonly number[];
-  /** No further calls; resolves when the last has ended. */
+  /** Makes no further calls; resolves when all running calls have ended. */
   stop(): Promise<void>;
 }
 
-/** Plain calls at a time besides the streams. */
+/** Number of concurrent plain calls, in addition to the streams. */
 const PLAIN_WORKERS = 6;
 const PLAIN_MS = 150;
-/** The streams of a process never end all at once. */
+/** The lengths differ, so that the streams of a process do not end at the same time. */
 const STREAM_PIECES = { min: 12, span: 9 };
 const PIECE_BYTES = 40;
 const CLIENTS = ['openai', 'anthropic', 'raw'] as const;
 
-/**
- * Keeps so many streams open, and plain calls coming, until told to stop. Nothing in it is meant to
- * fail.
- */
+/** Keeps the streams open and makes plain calls until the load is stopped. Plans no failures. */
 export function startSteadyLoad({ accounts, modelId, streams, pieceMs, seen, edges }: SteadyLoadOptions): SteadyLoad {
   const underWay = new Map<number, number>();
   let stopped = false;
@@ -75,7 +69,7 @@ export function startSteadyLoad({ accounts, modelId, streams, pieceMs, seen, edg
   };
 }
 
-/** @param pieceMs of a stream; null for a plain call */
+/** @param pieceMs pause between chunks of a stream; null for a plain call */
 function planSteadyCall(n: number, pieceMs: number | null): CallPlan {
   const client = CLIENTS[n % CLIENTS.length] ?? 'raw';
   const stays = { part: 'answers', leaves: null, isSlow: false } as const;
