@@ -17,7 +17,7 @@ const TOLD_FACTOR_MAX = 2;
 const CENTS_LEFT_MAX = 1n;
 
 /**
- * Sizes in bytes at which admission of a local system stops (docs/protocol.md#r14,
+ * Admission of a local system stops at these sizes, bytes (docs/protocol.md#r14,
  * docs/protocol.md#r15).
  */
 const GIBIBYTE = 1024 ** 3;

@@ -13,7 +13,7 @@ export interface Sample {
   readonly redisBytes: number;
   readonly redisCpuSeconds: number;
   readonly holds: number;
-  /** Due holds for which the sweeps of all replicas queried the ledger. */
+  /** Ledger queries for due holds by the sweeps of all replicas. */
   readonly asked: number;
   /** Failed requests to billing from all replicas. */
   readonly questions: number;

@@ -20,9 +20,9 @@ export interface Comparison {
 const RECORDED_WITHIN_MS = 30_000;
 
 /**
- * Compares the ledger of an account with what its clients saw. A response has one settled record
- * with the exact charge. Any other call has no record or an uncharged one. No other record exists.
- * The wallet is the credit minus the charges.
+ * Compares the ledger of an account with the calls as its clients saw them. A response has one
+ * settled record with the exact charge. Any other call has no record or an uncharged one. No other
+ * record exists. The wallet is the credit minus the charges.
  */
 export async function compareLedger(
   operator: TestOperator,

@@ -23,8 +23,8 @@ export interface PressedLimit {
   /** Calls per clock minute as counted by the limit store; only for the limit per minute. */
   readonly minutes: readonly number[];
   /**
-   * Whether a replica was killed, or a call was answered 500, as on a machine that stood still:
-   * what that took is given back later.
+   * Whether a replica was killed or a call got a 500, as happens on a machine that was suspended.
+   * The places of such calls are returned later.
    */
   readonly mayFault: boolean;
 }

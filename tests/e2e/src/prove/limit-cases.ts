@@ -30,7 +30,7 @@ export interface LimitCase {
   readonly promise: LimitPromise;
   /** Status and code of the limit's refusals. */
   readonly refusals: readonly string[];
-  /** The reset from which Retry-After is computed. */
+  /** The reset that determines Retry-After. */
   readonly resets: 'minute' | 'slot' | Window['type'] | 'period' | null;
   /** The plan's window that counts the calls. */
   readonly window: Pick<Window, 'type' | 'unit'> | null;

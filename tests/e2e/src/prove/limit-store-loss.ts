@@ -173,7 +173,8 @@ export class LimitStoreLoss {
   }
 
   /**
-   * Compares the ledger of all accounts with what clients saw. Counts start at the previous loss.
+   * Compares the ledger of all accounts with the calls as clients saw them. Counts start at the
+   * previous loss.
    */
   async #compare(wallet: HeldWallet, spent: readonly Seen[]): Promise<Comparison> {
     const { operator } = this.system;

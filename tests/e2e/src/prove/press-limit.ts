@@ -40,7 +40,7 @@ export class Clients {
   readonly #clockOffsetMs: number;
   #next = 0;
 
-  /** @param clockOffsetMs offset of the limit store's clock, by which calls are timed */
+  /** @param clockOffsetMs offset of the limit store's clock, which times the calls */
   constructor(edgeUrls: readonly string[], inFlight: number, clockOffsetMs = 0) {
     this.#clockOffsetMs = clockOffsetMs;
     const settings = {

@@ -44,7 +44,7 @@ export async function allBack(run: FaultRun): Promise<void> {
   );
 }
 
-/** Runs a query with one result on one server, whatever its role. */
+/** Runs a query with one result on one server, in any role. */
 export async function askPostgres(run: FaultRun, member: string, sql: string): Promise<string> {
   const client = new pg.Client({ connectionString: memberOf(run, member).url });
   await client.connect();

@@ -2,7 +2,7 @@ import type { SeededRandom } from '@gateway/testkit/random';
 import type { AttackKind } from './kinds.js';
 
 /**
- * Twelve rounds of all kinds. Each part of the run in which memory is compared contains two rounds.
+ * Twelve rounds of all kinds, so that each part of the run with a memory measurement contains two.
  */
 const ROUNDS = 12;
 

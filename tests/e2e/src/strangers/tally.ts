@@ -19,7 +19,7 @@ interface Counting {
   slowestMs: number;
 }
 
-/** Counts valid requests of one time span, in which they began. */
+/** Counts the valid requests that began in one time span. */
 export class Tally {
   readonly #witness: StallWitness;
   readonly #counts: Record<GoodKind, Counting> = {
