@@ -149,18 +149,18 @@ const killed = (edge: number): FaultDone => ({
   until: AT + 9 * APART_MS,
 });
 
-test('logs of a run in which all went well are clean', () => {
+test('checkEvidence reports nothing for a correct run', () => {
   expect(checkEvidence(evidenceOf(scene()))).toEqual({ violations: [], counterExample: null });
 });
 
 const PLANTED: readonly (readonly [string, (made: Scene) => void, RegExp])[] = [
-  ['a lost record of an answer', ({ whole }) => void (whole.records = []), /reached the provider and has no record/],
+  ['a lost record of a response', ({ whole }) => void (whole.records = []), /reached the provider and has no record/],
   [
     'a lost record of a refusal',
     ({ refused }) => void (refused.records = []),
     /reached the provider and has no record/,
   ],
-  ['a lost record without an id', ({ left }) => void (left.records = []), /reached the provider and has no record/],
+  ['a lost record without an ID', ({ left }) => void (left.records = []), /reached the provider and has no record/],
   ['a doubled record', ({ whole }) => void whole.records.push(only(whole.records)), /has 2 records/],
   [
     'a doubled charge',
@@ -175,7 +175,7 @@ const PLANTED: readonly (readonly [string, (made: Scene) => void, RegExp])[] = [
     },
     /costs \d+ and was charged/,
   ],
-  ['an answer that was voided', ({ whole }) => uncharged(whole), /was answered and is voided/],
+  ['a voided response', ({ whole }) => uncharged(whole), /was answered and is voided/],
   [
     'a record with other tokens',
     ({ whole }) => void (only(whole.records).tokens = { input: 1, output: 1 }),
@@ -187,13 +187,13 @@ const PLANTED: readonly (readonly [string, (made: Scene) => void, RegExp])[] = [
     /answered with another usage/,
   ],
   [
-    'an estimate for a complete answer',
+    'an estimate for a complete response',
     ({ whole }) => void (only(whole.records).evidence = 'estimated'),
     /another usage than the provider reported/,
   ],
   ['a cut stream ended as complete', ({ whole }) => void (whole.call.text = 'beginning'), /only a part of its text/],
   [
-    'an answer that its provider never completed',
+    'a response that its provider never completed',
     ({ whole }) => void (only(whole.provider).ending = 'cut'),
     /the provider had not completed it/,
   ],
@@ -208,9 +208,13 @@ const PLANTED: readonly (readonly [string, (made: Scene) => void, RegExp])[] = [
     ({ cut }) => Object.assign(only(cut.records), { ...settled(3) }) && cut.ledger.push(paidFor(cut, 3)),
     /was cut short, not by its client, and charged/,
   ],
-  ['a whole answer that was left free', ({ left }) => uncharged(left), /left by its client free/],
   [
-    'a left answer charged above its worst case',
+    'a complete response that was free after a disconnect',
+    ({ left }) => uncharged(left),
+    /not charged after its client disconnected/,
+  ],
+  [
+    'a charge above the worst case after a disconnect',
     ({ left }) => {
       const record = only(left.records);
       Object.assign(record, { evidence: 'estimated', tokens: null, chargedNanoUsd: 10_000_000n });
@@ -218,26 +222,26 @@ const PLANTED: readonly (readonly [string, (made: Scene) => void, RegExp])[] = [
     /above its worst case/,
   ],
   [
-    'an expiry whose edge lived',
+    'an expiry while the edge was alive',
     ({ cut }) => void (only(cut.records).outcome = 'expired'),
-    /expired while its edge lived/,
+    /expired while its edge was alive/,
   ],
   [
-    'a call that was settled and never made',
+    'a settled call that never reached the provider',
     ({ left }) => void (left.provider = []),
     /is settled and never reached the provider/,
   ],
   [
-    'a call that the provider answered twice',
+    'a call that the provider served twice',
     ({ left }) => void left.provider.push({ ...only(left.provider), source: 'b' }),
-    /answered 2 times by the provider/,
+    /served 2 times by the provider/,
   ],
   [
-    'a record of no client',
+    'a record without a client',
     ({ whole }) => void (only(whole.records).requestId = makeUuidV7(AT - 100_000)),
     /no client made it/,
   ],
-  ['one id for two calls', ({ cut, refused }) => void (cut.call.requestId = refused.call.requestId), /to two calls/],
+  ['one ID for two calls', ({ cut, refused }) => void (cut.call.requestId = refused.call.requestId), /to two calls/],
   [
     'a transaction that does not balance',
     ({ whole }) => void only(whole.ledger).entries.pop(),
@@ -249,41 +253,41 @@ const PLANTED: readonly (readonly [string, (made: Scene) => void, RegExp])[] = [
     /is in the ledger and has no record/,
   ],
   ['a slot taken at the end', ({ evidence }) => void (only(evidence.accounts).slots = 1), /has 1 slots taken/],
-  ['a hold left', ({ evidence }) => void (only(evidence.accounts).holds = 1), /1 holds/],
+  ['a remaining hold', ({ evidence }) => void (only(evidence.accounts).holds = 1), /1 holds/],
   [
-    'more at a time than slots',
+    'more concurrent calls than slots',
     ({ whole, refused, cut }) => {
       for (const { provider } of [whole, refused, cut])
         Object.assign(only(provider), { begunAt: AT, endedAt: AT + 50 });
     },
-    /3 calls at the provider at a time, of 2 slots/,
+    /3 concurrent calls at the provider with 2 slots/,
   ],
   [
-    'a window overstepped',
+    'an exceeded window',
     ({ evidence }) => void (only(evidence.terms).windowRequests = 1),
     /has 2 calls in a window of 1/,
   ],
-  ['a cap overstepped', ({ evidence }) => void (only(evidence.terms).keyCapNanoUsd = 1n), /the key of .* spent/],
+  ['an exceeded cap', ({ evidence }) => void (only(evidence.terms).keyCapNanoUsd = 1n), /the key of .* spent/],
   [
-    'a minute overstepped',
+    'an exceeded limit per minute',
     ({ evidence }) => void (only(evidence.terms).requestsPerMinute = 3),
     /4 calls in a minute of 3/,
   ],
 ];
 
-test.each(PLANTED)('%s is found', (_title, plant, sentence) => {
+test.each(PLANTED)('checkEvidence finds %s', (_title, plant, sentence) => {
   const made = scene();
   plant(made);
   const { violations } = checkEvidence(evidenceOf(made));
   expect(violations.join('\n')).toMatch(sentence);
 });
 
-test('a wallet that is not its credit less its charges is found, below zero too', () => {
+test('checkEvidence finds a wallet that differs from credit minus charges', () => {
   expect(checkEvidence(evidenceOf(scene(), (right) => right + 1n)).violations.join()).toMatch(/by the API/);
   expect(checkEvidence(evidenceOf(scene(), () => -1n)).violations.join()).toMatch(/the wallet of .* is at -1/);
 });
 
-test('a killed edge excuses what only it can have done, and only its own calls', () => {
+test('a killed edge excuses the expiry of its own calls only', () => {
   const made = scene();
   only(made.cut.records).outcome = 'expired';
   made.faults = [killed(2)];
@@ -292,7 +296,7 @@ test('a killed edge excuses what only it can have done, and only its own calls',
   expect(checkEvidence(evidenceOf(made)).violations).toEqual([]);
 });
 
-test('a call of no heartbeat is lost with its edge and the limit store together, and not with one of them', () => {
+test('a missing record is excused if edge and limit store are lost together', () => {
   const made = scene();
   const { begunAt } = made.cut.call;
   made.cut.records = [];
@@ -311,7 +315,7 @@ test('a call of no heartbeat is lost with its edge and the limit store together,
   expect(checkEvidence(evidenceOf(made)).violations).toHaveLength(1);
 });
 
-test('of two that left without an id each gets its own record, also when the later one alone was charged', () => {
+test('two disconnected calls without an ID get one record each', () => {
   const made = scene();
   const { refused: earlier, left: later } = made;
   Object.assign(earlier.call, { ending: 'left', requestId: null, status: null, code: null });
@@ -323,7 +327,7 @@ test('of two that left without an id each gets its own record, also when the lat
   expect(checkEvidence(evidenceOf(made)).violations).toEqual(['call 4: reached the provider and has no record']);
 });
 
-test('the only record goes to the call that reached the provider, though another one was nearer', () => {
+test('the only record goes to the call that reached the provider, not to the nearest', () => {
   const made = scene();
   const { refused: nearer, left: later } = made;
   Object.assign(nearer.call, { ending: 'left', requestId: null, status: null, code: null });
@@ -339,7 +343,7 @@ test('the only record goes to the call that reached the provider, though another
   expect(checkEvidence(evidenceOf(made)).violations.join()).not.toMatch(/never reached the provider|has no record/);
 });
 
-test('the counter-example is the story of the call with the fewest lines', () => {
+test('the counterexample describes the call with the fewest lines', () => {
   const made = scene();
   made.whole.call.text = 'beginning';
   made.whole.provider.push({ ...only(made.whole.provider), source: 'b', ending: 'failed' });
@@ -350,11 +354,11 @@ test('the counter-example is the story of the call with the fewest lines', () =>
   expect(counterExample?.split('\n').map((line) => line.slice(16).trim())).toEqual([
     expect.stringContaining('r and has no record'),
     'fault   freeze nats',
-    'client  raw of 00000000-0000-7000-8000-000000000001 asks edge 1 for an answer of rated',
-    'source  a is asked',
+    'client  raw of 00000000-0000-7000-8000-000000000001 at edge 1 requests a response of rated',
+    'source  a has the request',
     'source  a failed, usage none',
     expect.stringMatching(/^client {2}refused: 500 upstream_error, text beginning, usage none, id /),
-    'fault   freeze nats is over, all edges serve',
+    'fault   freeze nats has ended, all edges serve',
   ]);
 });
 

@@ -15,14 +15,14 @@ export function describeCall({ call, provider, records }: JoinedCall, { ledger, 
   const lines: Line[] = [
     {
       at: call.begunAt,
-      text: `client  ${call.client} of ${call.account} asks edge ${call.edge + 1} for ${call.streamed ? 'a stream' : 'an answer'} of ${call.model}`,
+      text: `client  ${call.client} of ${call.account} at edge ${call.edge + 1} requests ${call.streamed ? 'a stream' : 'a response'} of ${call.model}`,
     },
     {
       at: call.endedAt,
       text: `client  ${call.ending}: ${call.status ?? 'no status'} ${call.code ?? ''}, text ${call.text}, usage ${tokens(call.usage)}, id ${call.requestId ?? 'unknown'}`,
     },
     ...provider.flatMap((one): Line[] => [
-      { at: one.begunAt, text: `source  ${one.source} is asked` },
+      { at: one.begunAt, text: `source  ${one.source} has the request` },
       { at: one.endedAt ?? Infinity, text: `source  ${one.source} ${one.ending}, usage ${tokens(one.usage)}` },
     ]),
     ...records.map((record): Line => ({
@@ -39,7 +39,7 @@ export function describeCall({ call, provider, records }: JoinedCall, { ledger, 
       .filter(({ from, until }) => from <= call.endedAt + AROUND_MS && until >= call.begunAt - AROUND_MS)
       .flatMap(({ what, target, from, until }): Line[] => [
         { at: from, text: `fault   ${what} ${target}` },
-        { at: until, text: `fault   ${what} ${target} is over, all edges serve` },
+        { at: until, text: `fault   ${what} ${target} has ended, all edges serve` },
       ]),
   ];
   return lines

@@ -48,7 +48,7 @@ export function isServer(target: string): target is FaultServer {
 export function planFaults(count: number, { processes, links }: Targets, next: () => number): PlannedFault[] {
   const pick = <T>(all: readonly T[]): T => {
     const one = all[Math.floor(next() * all.length)];
-    if (one === undefined) throw new Error('there is nothing to hit');
+    if (one === undefined) throw new Error('the system has no target for this fault');
     return one;
   };
   const kinds: (typeof KINDS)[number][] = [];

@@ -143,7 +143,7 @@ export class FaultRun {
       SERVED_WITHIN_MS,
     ).catch((error: Error) => {
       throw new Error(
-        `${error.message}; ${load.begun - load.seen.length} calls are open, the last answers: ${lastOf(load)}`,
+        `${error.message}; ${load.begun - load.seen.length} calls are open, the last results: ${lastOf(load)}`,
       );
     });
     const done = { what: fault.what, target: fault.target, from, until: Date.now() };

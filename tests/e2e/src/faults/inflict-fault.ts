@@ -106,7 +106,8 @@ async function freeze(pids: readonly number[], forMs: number): Promise<void> {
 
 async function restart(system: LocalSystem, name: FaultServer): Promise<void> {
   const server = system.servers[name];
-  if (server.restart === undefined) throw new Error(`${name} from ${server.source} cannot be restarted from here`);
+  if (server.restart === undefined)
+    throw new Error(`${name} from ${server.source} was not started by this run and cannot be restarted`);
   for (let tries = 1; ; tries += 1) {
     try {
       return await server.restart({ kill: true });

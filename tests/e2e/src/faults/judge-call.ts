@@ -25,10 +25,11 @@ export function judgeCall(joined: JoinedCall, faults: readonly FaultDone[]): str
   if (record === undefined) return null;
   const hits = hitsOf(joined, faults);
   if (provider.length === 0 && record.outcome === 'settled') return 'is settled and never reached the provider';
-  if (record.outcome === 'expired' && provider.length > 0 && !hits.edgeKilled) return 'expired while its edge lived';
+  if (record.outcome === 'expired' && provider.length > 0 && !hits.edgeKilled)
+    return 'expired while its edge was alive';
   if (record.outcome !== 'settled' && record.chargedNanoUsd !== 0n) return `is ${record.outcome} and was charged`;
   const wholes = provider.filter(({ ending }) => ending === 'whole').length;
-  if (wholes > 1 && !hits.sourceDisturbed && !hits.edgeEnded) return `was answered ${wholes} times by the provider`;
+  if (wholes > 1 && !hits.sourceDisturbed && !hits.edgeEnded) return `was served ${wholes} times by the provider`;
   switch (call.ending) {
     case 'refused':
       return record.chargedNanoUsd === 0n ? null : 'was answered with an error and charged';
@@ -83,7 +84,7 @@ export function losesLimitStore({ what, target }: Pick<FaultDone, 'what' | 'targ
 function judgeWhole(joined: JoinedCall): string | null {
   const { call, provider, records } = joined;
   const [record] = records;
-  if (call.text !== 'all') return 'ended like a complete answer with only a part of its text';
+  if (call.text !== 'all') return 'ended as complete with only a part of its text';
   if (!provider.some(({ ending }) => ending === 'whole'))
     return 'ended complete, and the provider had not completed it';
   if (record === undefined) return 'was answered and has no record';
@@ -107,11 +108,12 @@ function judgeLeft(joined: JoinedCall, mustPay: boolean): string | null {
   const [record] = records;
   if (record === undefined) return null;
   const { chargedNanoUsd, evidence } = record;
-  if (chargedNanoUsd === 0n) return mustPay ? 'was completed by the provider and left by its client free' : null;
+  if (chargedNanoUsd === 0n)
+    return mustPay ? 'was completed by the provider and not charged after its client disconnected' : null;
   if (evidence === 'reported') {
-    return chargedNanoUsd === exactCharge(joined) ? null : `was left and charged ${chargedNanoUsd}`;
+    return chargedNanoUsd === exactCharge(joined) ? null : `was abandoned by its client and charged ${chargedNanoUsd}`;
   }
-  return chargedNanoUsd <= chargeMax(call) ? null : `was left and charged ${chargedNanoUsd}, above its worst case`;
+  return chargedNanoUsd <= chargeMax(call) ? null : `was abandoned and charged ${chargedNanoUsd}, above its worst case`;
 }
 
 function exactCharge({ call }: JoinedCall): bigint {

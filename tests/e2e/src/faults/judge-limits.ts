@@ -20,7 +20,7 @@ export function judgeLimits(evidence: Evidence): Finding[] {
   ]);
   for (const { account, slots, holds, heldSums } of evidence.accounts) {
     if (slots === 0 && holds === 0 && heldSums.length === 0) continue;
-    sentences.push(`${account} has ${slots} slots taken, ${holds} holds and held sums of ${heldSums.join(', ')}`);
+    sentences.push(`${account} has ${slots} slots taken, ${holds} holds and held amounts of ${heldSums.join(', ')}`);
   }
   return sentences.map((sentence) => ({ sentence, requestId: null }));
 }
@@ -64,7 +64,7 @@ function judgeSlots({ account, slots }: Terms, { calls, provider, faults, leaseM
     running += by;
     most = Math.max(most, running);
   }
-  return most <= slots ? [] : [`${account} had ${most} calls at the provider at a time, of ${slots} slots`];
+  return most <= slots ? [] : [`${account} had ${most} concurrent calls at the provider with ${slots} slots`];
 }
 
 /** The count of a minute restarts only if the limit store is lost. */

@@ -12,7 +12,7 @@ function plans(seed: number) {
   return Array.from({ length: CALLS }, (_, index) => planCall(index + 1, next, SOAK_MIX));
 }
 
-test('of the streams of a soak about 30 % are left and 5 % read slowly; slow ones are raw and stay', () => {
+test('planCall abandons 30 % of soak streams and reads 5 % slowly, as raw clients', () => {
   const streams = plans(SEED).filter(({ streamed }) => streamed);
   const left = streams.filter(({ leaves }) => leaves !== null).length / streams.length;
   const slow = streams.filter(({ isSlow }) => isSlow);
@@ -21,7 +21,7 @@ test('of the streams of a soak about 30 % are left and 5 % read slowly; slow one
   expect(slow.filter(({ client, leaves }) => client !== 'raw' || leaves !== null)).toEqual([]);
 });
 
-test('the same seed plans the same calls and faults, another seed others', () => {
+test('the seed determines the planned calls and faults', () => {
   expect(plans(SEED)).toEqual(plans(SEED));
   expect(plans(SEED)).not.toEqual(plans(SEED + 1));
   const faults = (seed: number) => planFaults(40, targets, new SeededRandom(seed).next);
@@ -29,7 +29,7 @@ test('the same seed plans the same calls and faults, another seed others', () =>
   expect(faults(SEED)).not.toEqual(faults(SEED + 1));
 });
 
-test('every kind of fault has its turn, and no two calls have a text in common', () => {
+test('planFaults uses every kind, and two calls have no text in common', () => {
   const kinds = new Set(planFaults(20, targets, new SeededRandom(SEED).next).map(({ what }) => what));
   expect([...kinds].sort()).toEqual([
     'delay',

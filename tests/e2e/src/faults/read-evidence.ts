@@ -29,7 +29,7 @@ export async function readEvidence({ system, provider, ...rest }: Sources): Prom
     const readStates = async () => Promise.all(accounts.map((account) => readLimitStore(redis, account)));
     // The checker reports anything that is left after the timeout.
     await until(
-      'nothing is under way',
+      'no call is running',
       async () => (await readStates()).every(isEmpty) && provider.running === 0,
       QUIET_WITHIN_MS,
     ).catch(() => undefined);

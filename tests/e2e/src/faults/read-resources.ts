@@ -35,7 +35,7 @@ export async function readResources(system: LocalSystem, directory: string): Pro
       const file = `${directory}/${replica}.json`;
       rmSync(file, { force: true });
       child.kill('SIGUSR2');
-      await until(`${replica} has written what it holds`, () => existsSync(file), WRITTEN_WITHIN_MS);
+      await until(`${replica} has written its resources`, () => existsSync(file), WRITTEN_WITHIN_MS);
       const { rss, heapUsed, external, resources } = JSON.parse(readFileSync(file, 'utf8')) as Written;
       const count = (names: readonly string[]): number => names.reduce((sum, one) => sum + (resources[one] ?? 0), 0);
       all.push({

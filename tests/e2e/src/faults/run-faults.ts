@@ -54,7 +54,7 @@ export async function runFaults(run: FaultRun, options: FaultsOptions): Promise<
     await load.stop();
   }
   const ms = Date.now() - startedAt;
-  log(`${load.seen.length} calls have ended; waiting until nothing is under way`);
+  log(`${load.seen.length} calls have ended; waiting for running calls`);
   const evidence = await run.evidence(load);
   log('checking');
   return { evidence, check: checkEvidence(evidence), ms };

@@ -53,7 +53,7 @@ function closed(socket: Socket): Promise<void> {
   return new Promise((resolve) => socket.once('close', () => resolve()));
 }
 
-test('bytes pass both ways, more than any buffer holds, and so does the end', async () => {
+test('the proxy relays large data and the end in both directions', async () => {
   const { socket, received, closed } = talk();
   const text = 'x'.repeat(LARGE_BYTES);
   socket.end(text);
@@ -62,21 +62,21 @@ test('bytes pass both ways, more than any buffer holds, and so does the end', as
   await closed;
 });
 
-test('every byte comes later by the delay, in its order, also what comes when the delay is taken back', async () => {
+test('delay() delays all bytes and keeps their order, also after restore()', async () => {
   const { socket, received } = talk();
   await once(socket, 'connect');
   proxy.delay(DELAY_MS);
   const begunAt = performance.now();
   for (let n = 0; n < 5; n += 1) socket.write(`${n},`);
-  await until('the first come back', () => received().startsWith('0,'));
+  await until('the first bytes come back', () => received().startsWith('0,'));
   // Twice the delay, for both directions; a timer may fire slightly early.
   expect(performance.now() - begunAt).toBeGreaterThan(2 * DELAY_MS - 10);
   proxy.restore();
   socket.write('last');
-  await until('all has come back', () => received() === '0,1,2,3,4,last');
+  await until('all bytes have come back', () => received() === '0,1,2,3,4,last');
 });
 
-test('while it is stalled nothing passes and connections stay open; then all of it comes', async () => {
+test('stall() stops all traffic and keeps connections open until restore()', async () => {
   const { socket, received } = talk();
   socket.write('before,');
   await until('it passes', () => received() === 'before,');
@@ -84,13 +84,13 @@ test('while it is stalled nothing passes and connections stay open; then all of 
   socket.write('meanwhile,');
   const other = talk();
   other.socket.write('new');
-  await until('the new one is taken', () => proxy.connections === 2);
+  await until('the new connection is accepted', () => proxy.connections === 2);
   expect([received(), other.received()]).toEqual(['before,', '']);
   proxy.restore();
   await until('all passes', () => received() === 'before,meanwhile,' && other.received() === 'new');
 });
 
-test('a reset breaks both sides, those too that had ended in one direction', async () => {
+test('reset() breaks both sides, also of half-closed connections', async () => {
   const [whole, half] = [talk(), talk()];
   whole.socket.write('1');
   half.socket.write('1');
@@ -100,10 +100,10 @@ test('a reset breaks both sides, those too that had ended in one direction', asy
   half.socket.end();
   proxy.reset();
   await Promise.all([whole.closed, half.closed, ...inner]);
-  await until('the proxy has forgotten them', () => proxy.connections === 0);
+  await until('the proxy has no connections', () => proxy.connections === 0);
 });
 
-test('what breaks on the far side breaks on the near one', async () => {
+test('the proxy resets the client if the server resets', async () => {
   const { socket, received, closed } = talk();
   socket.write('1');
   await until('it passes', () => received() === '1');

@@ -36,26 +36,26 @@ const quiet: OutageMeasures = {
   idleShare: 0.8,
 };
 
-test('an outage that nobody noticed has no sentence', () => {
+test('judgeOutage reports nothing for an outage without effects', () => {
   expect(judgeOutage(quiet, samples)).toEqual([]);
 });
 
 test.each<[string, Partial<OutageMeasures>, RegExp]>([
   ['a refused call', { refused: new Map([['admission_error', 2]]) }, /^2 calls were refused: admission_error$/],
-  ['a log that fills', { logLines: { first: 0, last: 2 } }, /^the log grew by 2 lines a second$/],
-  ['questions for each hold', { questions: { first: 1, last: 500 } }, /^billing was asked 500 times a second$/],
+  ['a log that fills', { logLines: { first: 0, last: 2 } }, /^the log grew by 2 lines per second$/],
+  ['one billing request per hold', { questions: { first: 1, last: 500 } }, /^billing got 500 requests per second$/],
   ['large events', { bytesPerCall: { stream: 1_500, redis: 350 } }, /^a call takes 1500 bytes of stream, above 1000$/],
   ['no stored event', { bytesPerCall: { stream: NaN, redis: 350 } }, /^a call takes NaN bytes of stream/],
-])('%s is told', (_name, change, sentence) => {
+])('judgeOutage reports %s', (_name, change, sentence) => {
   expect(judgeOutage({ ...quiet, ...change }, samples)).toEqual([expect.stringMatching(sentence)]);
 });
 
-test('an alarm that tells another time than the growth is told', () => {
+test('judgeOutage reports an alarm whose forecast differs from the growth', () => {
   const wrong = samples.map((one) => ({ ...one, secondsLeft: { ...one.secondsLeft, stream: 604_800 } }));
-  expect(judgeOutage(quiet, wrong)).toEqual([expect.stringMatching(/^the alarm told that stream lasts 604800 s/)]);
+  expect(judgeOutage(quiet, wrong)).toEqual([expect.stringMatching(/^the alarm of stream forecasts 604800 s/)]);
 });
 
-test('a limit that refused before its last call is told', () => {
+test('judgeExactness reports a limit that refused before its last call', () => {
   const bounds = { slots: 1, requestsPerMinute: null, keyCapNanoUsd: null, creditNanoUsd: RICH_NANO_USD };
   const terms = [{ account: 'a', windowRequests: 3, ...bounds }];
   const calls = [{ account: 'a', status: 429 }];

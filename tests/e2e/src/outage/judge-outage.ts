@@ -27,8 +27,8 @@ const ROOM = { stream: 0.9 * 4 * GIBIBYTE, redis: 0.85 * GIBIBYTE };
 export function judgeOutage(measures: OutageMeasures, samples: readonly Sample[]): string[] {
   const { refused, logLines, questions, bytesPerCall, held } = measures;
   const wrong = [...refused].map(([code, count]) => `${count} calls were refused: ${code}`);
-  if (logLines.last * 60 > LOG_LINES_A_MINUTE_MAX) wrong.push(`the log grew by ${logLines.last} lines a second`);
-  if (questions.last > QUESTIONS_A_SECOND_MAX) wrong.push(`billing was asked ${questions.last} times a second`);
+  if (logLines.last * 60 > LOG_LINES_A_MINUTE_MAX) wrong.push(`the log grew by ${logLines.last} lines per second`);
+  if (questions.last > QUESTIONS_A_SECOND_MAX) wrong.push(`billing got ${questions.last} requests per second`);
   const isMeasured = held >= HELD_MIN;
   for (const store of isMeasured ? (['stream', 'redis'] as const) : (['stream'] as const)) {
     if (!(bytesPerCall[store] <= BYTES_PER_CALL[store])) {
@@ -36,7 +36,7 @@ export function judgeOutage(measures: OutageMeasures, samples: readonly Sample[]
     }
     const [told, expected] = [endsOf(samples)[1].secondsLeft[store], expectedLeft(samples)[store]];
     if (told > expected * TOLD_FACTOR_MAX || told < expected / TOLD_FACTOR_MAX) {
-      wrong.push(`the alarm told that ${store} lasts ${told} s, and it lasts ${expected} s`);
+      wrong.push(`the alarm of ${store} forecasts ${told} s, and the growth leaves ${expected} s`);
     }
   }
   return wrong;

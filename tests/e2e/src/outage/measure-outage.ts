@@ -82,6 +82,7 @@ function ratesOf(samples: readonly Sample[], of: (sample: Sample) => number): En
 
 export function endsOf(samples: readonly Sample[]): [Sample, Sample] {
   const [first, last] = [samples[0], samples.at(-1)];
-  if (first === undefined || last === undefined || first === last) throw new Error('there are no two readings');
+  if (first === undefined || last === undefined || first === last)
+    throw new Error('an outage needs at least two samples');
   return [first, last];
 }

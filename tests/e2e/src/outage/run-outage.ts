@@ -64,7 +64,7 @@ export async function runOutage(run: FaultRun, options: OutageOptions): Promise<
     const billings = system.local.children('billing');
     await Promise.all(billings.map((child) => child.stop(0, 'SIGKILL')));
     const downAt = Date.now();
-    log(`billing is away; ${load.seen.length} calls have ended`);
+    log(`billing is down; ${load.seen.length} calls have ended`);
     const samples = [await readSample(system, redis, bus)];
     const everyMs = Math.max(SAMPLE_MS_MIN, outageMs / SAMPLES);
     for (let now = Date.now(); now < downAt + outageMs; now = Date.now()) {
@@ -77,7 +77,7 @@ export async function runOutage(run: FaultRun, options: OutageOptions): Promise<
     const backAt = Date.now();
     await Promise.all(billings.map((child) => child.start()));
     const { cpuSeconds: billingCpuSeconds } = await until(
-      'billing has settled what waited',
+      'billing has settled the waiting events',
       async () => {
         const settled = await readSettled(system);
         return settled.events >= waiting && settled;

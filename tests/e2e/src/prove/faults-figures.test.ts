@@ -17,7 +17,7 @@ function playAll(begun: FaultsFigures): { figures: FaultsFigures; slices: Slice[
   return { figures, slices };
 }
 
-test('slices have seeds of their own and add up to what was asked for', () => {
+test('slices have different seeds and add up to the parameters', () => {
   const { slices } = playAll(beginOrGoOn(null, ASKED, SEED));
   const sum = (of: readonly number[]): number => of.reduce((one, other) => one + other, 0);
   expect(slices.map(({ seed }) => seed)).toEqual([7, 8, 9, 10, 11, 12, 13, 14, 15, 16]);
@@ -32,7 +32,7 @@ test('slices have seeds of their own and add up to what was asked for', () => {
   ]);
 });
 
-test('a run goes on with the seeds of the one before, unless that one was whole or something else is asked for', () => {
+test('a run continues the previous one if it is incomplete and has the same parameters', () => {
   const begun = beginOrGoOn(null, ASKED, SEED);
   const half = addSlice(begun, { calls: 1, faults: 1, seed: SEED }, shown(0));
   expect(beginOrGoOn(half, { ...ASKED }, 99)).toBe(half);
@@ -42,7 +42,7 @@ test('a run goes on with the seeds of the one before, unless that one was whole 
   expect(beginOrGoOn(playAll(begun).figures, ASKED, 99)).toMatchObject({ seed: 99, slices: [], ms: 0 });
 });
 
-test('figures of slices are added, and the page names the seed of one with a difference', () => {
+test('addSlice adds results, and the report names the seed of a slice with differences', () => {
   const begun = beginOrGoOn(null, ASKED, SEED);
   const one = addSlice(begun, { calls: 1, faults: 1, seed: SEED }, shown(0));
   const two = addSlice(

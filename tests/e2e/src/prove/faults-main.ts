@@ -66,7 +66,7 @@ async function play({ calls, faults, seed }: Slice, log: (line: string) => void)
     const done = await runFaults(run, { calls, faults, seed, mix: FAULTS_MIX, log });
     const { violations, counterExample } = done.check;
     for (const violation of violations) log(violation);
-    if (counterExample !== null) process.stdout.write(`\nThe smallest counter-example: ${counterExample}\n`);
+    if (counterExample !== null) process.stdout.write(`\nThe smallest counterexample: ${counterExample}\n`);
     return measureSlice(done);
   } finally {
     await run.end();

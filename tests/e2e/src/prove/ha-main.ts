@@ -66,9 +66,9 @@ async function sufferOnce(faults: readonly StandbyFault[], seed: number, log: (l
       );
     }
     await load.stop();
-    log(`${load.seen.length} calls have ended; waiting until nothing is under way`);
+    log(`${load.seen.length} calls have ended; waiting for running calls`);
     const { violations, counterExample } = checkEvidence(await run.evidence(load));
-    if (counterExample !== null) process.stdout.write(`\nThe smallest counter-example: ${counterExample}\n`);
+    if (counterExample !== null) process.stdout.write(`\nThe smallest counterexample: ${counterExample}\n`);
     const { servers } = run.system.local;
     const versions = Object.fromEntries(Object.values(servers).map(({ name, version }) => [name, version]));
     return { costs, calls: load.seen.length, violations, versions };

@@ -65,12 +65,12 @@ export class HeldWallet {
     this.simulator.release(upstreamOf(this.model), this.streams.length);
     const differences = wrongAnswers(spent, ['402 insufficient_credits']);
     for (const { requestId, ended } of this.streams) {
-      if (!(await ended).complete) differences.push(`${requestId} was open over the loss and did not end whole`);
+      if (!(await ended).complete) differences.push(`${requestId} was open during the loss and did not end complete`);
     }
     for (const url of this.system.local.running().edgeUrls) {
       const body = { model: this.model.id, messages: HELLO };
       const { status, text } = await decided(() => chat(`${url}/v1/chat/completions`, this.caller.secret, body));
-      if (status !== 402) differences.push(`the spent wallet was answered ${status}: ${text}`);
+      if (status !== 402) differences.push(`the empty wallet got a ${status}: ${text}`);
     }
     return differences;
   }

@@ -16,13 +16,13 @@ const call = (answer: string, begunAtMs: number, endedAtMs: number): PressedCall
 const judge = (seen: PressedCall[], fit: number, mayFault: boolean) =>
   admittedAfterRefusal({ limit, fit, seen, mayFault }).length;
 
-test('without kills nothing is admitted that began after a refusal; what ran already is', () => {
+test('without kills, a call that began after a refusal and was admitted is a violation', () => {
   const seen = [call('200', 1, 9), call(USED_UP, 4, 5), call('200', 5, 8)];
   expect(judge(seen, 5, false)).toBe(0);
   expect(judge([...seen, call('200', 6, 8)], 5, false)).toBe(1);
 });
 
-test('with kills a refusal may come early, but nothing begins after as many were answered as fit', () => {
+test('with kills, only a call that began after the limit was used up is a violation', () => {
   const seen = [call('200', 1, 3), call(USED_UP, 4, 5), call('200', 5_000, 5_002), call('200', 5_001, 5_004)];
   expect(judge(seen, 2, true)).toBe(0);
   expect(judge([...seen, call('200', 5_002, 5_005)], 2, true)).toBe(0);

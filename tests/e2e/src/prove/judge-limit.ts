@@ -60,7 +60,7 @@ export async function judgeLimit(pressed: PressedLimit, operator: TestOperator, 
   const sentences = [
     ...judgeCounts(pressed),
     ...judgeAnswers(pressed),
-    ...(expired === 0 || pressed.mayFault ? [] : [`${expired} calls were held, not made and not given back`]),
+    ...(expired === 0 || pressed.mayFault ? [] : [`${expired} calls were held, not made and not released`]),
     ...(await judgeMoney(pressed, records, operator)),
     ...(await judgeUsage(pressed, edgeUrl)),
   ];
@@ -73,7 +73,7 @@ function judgeCounts(pressed: PressedLimit): string[] {
   const wrong: string[] = [];
   const failed = seen.filter(({ answer }) => answer === FAILED).length;
   if (provider.calls !== admitted + failed) {
-    wrong.push(`${admitted} were answered, ${failed} failed, and the provider had ${provider.calls} calls`);
+    wrong.push(`${admitted} were served, ${failed} failed, and the provider had ${provider.calls} calls`);
   }
   switch (limit.promise) {
     case 'exact':
@@ -87,7 +87,7 @@ function judgeCounts(pressed: PressedLimit): string[] {
     case 'at_once':
       // The slot is taken before the provider sees the call, and returned after the response.
       if (provider.most > account.slots || provider.most < account.slots / 2) {
-        wrong.push(`${provider.most} ran at a time of at most ${account.slots}, with more than that waiting`);
+        wrong.push(`${provider.most} ran concurrently with ${account.slots} slots and more calls waiting`);
       }
       break;
     case 'per_minute': {
@@ -121,7 +121,7 @@ export function admittedAfterRefusal({
   const ends = answered.map(({ endedAtMs }) => endedAtMs).sort((one, other) => one - other);
   const usedUpAt = mayFault ? (ends[fit - 1] ?? Infinity) : -Infinity;
   const late = answered.filter(({ begunAtMs }) => begunAtMs > Math.max(refusedAt, usedUpAt)).length;
-  return late === 0 ? [] : [`${late} were admitted after a refusal had said that it is used up`];
+  return late === 0 ? [] : [`${late} were admitted after a refusal because the limit was used up`];
 }
 
 /** Checks that only this limit refused calls, and that each refusal has the exact Retry-After. */
@@ -141,7 +141,7 @@ function judgeAnswers({ limit, account, seen, mayFault }: PressedLimit): string[
   const [first] = untimely;
   if (first !== undefined) {
     wrong.push(
-      `${untimely.length} refusals have a wrong Retry-After, ${first.retryAfter} at ${first.endedAtMs} is one`,
+      `${untimely.length} refusals have a wrong Retry-After, for example ${first.retryAfter} at ${first.endedAtMs}`,
     );
   }
   return wrong;
@@ -170,7 +170,7 @@ async function judgeMoney(
 ): Promise<string[]> {
   const answered = answeredIds(seen);
   const wrong: string[] = [];
-  if (new Set(records.map(({ requestId }) => requestId)).size !== records.length) wrong.push('an id has two records');
+  if (new Set(records.map(({ requestId }) => requestId)).size !== records.length) wrong.push('an ID has two records');
   for (const { requestId, outcome, chargedUsd } of records) {
     const expected = answered.has(requestId) ? CENT_NANO_USD : 0n;
     if (parseUsd(chargedUsd) !== expected) wrong.push(`${requestId} is ${outcome} at ${chargedUsd}`);
@@ -180,7 +180,7 @@ async function judgeMoney(
   const fromWallet = records.reduce((sum, { walletUsd }) => sum + parseUsd(walletUsd), 0n);
   const expected = account.creditNanoUsd === null ? null : formatUsd(account.creditNanoUsd - fromWallet);
   const balance = await operator.walletUsd(account.account);
-  if (balance !== expected) wrong.push(`the wallet has ${balance} and should have ${expected}`);
+  if (balance !== expected) wrong.push(`the wallet has ${balance} instead of ${expected}`);
   if (fromWallet !== (account.period === null ? BigInt(answered.size) * CENT_NANO_USD : 0n)) {
     wrong.push(`the wallet paid ${formatUsd(fromWallet)}`);
   }
@@ -203,13 +203,13 @@ async function judgeUsage(pressed: PressedLimit, edgeUrl: string): Promise<strin
   const [window] = usage.windows;
   const text = window && Object.fromEntries(Object.keys(expected).map((name) => [name, window[name as 'type']]));
   const [wanted, found] = [JSON.stringify(expected), JSON.stringify(text)];
-  return wanted === found ? [] : [`the usage endpoint says ${found} and should say ${wanted}`];
+  return wanted === found ? [] : [`the usage endpoint returns ${found} instead of ${wanted}`];
 }
 
 /** Reads GET /v1/gateway/usage and validates it against its schema. */
 export async function readUsage(edgeUrl: string, secret: string): Promise<UsageObject> {
   const { status, text } = await decided(() => get(`${edgeUrl}/v1/gateway/usage`, secret));
-  if (status !== 200) throw new Error(`the usage endpoint answered ${status}: ${text}`);
+  if (status !== 200) throw new Error(`the usage endpoint returned ${status}: ${text}`);
   return usageObject.parse(JSON.parse(text));
 }
 

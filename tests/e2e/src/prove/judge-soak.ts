@@ -23,16 +23,16 @@ export function judgeSoak(rests: readonly (readonly Resources[])[]): string[] {
   const last = later.at(-1) ?? [];
   return first.flatMap((before) => {
     const after = last.find(({ replica }) => replica === before.replica);
-    if (after === undefined) return [`${before.replica} is not there at the end`];
+    if (after === undefined) return [`${before.replica} is not running at the end`];
     const grown: string[] = [];
     const heap = after.heapBytes - before.heapBytes;
     if (heap > Math.max(HEAP_BYTES_MAX, before.heapBytes * HEAP_GROWTH_MAX)) grown.push(`${heap} bytes of heap`);
     else if (heap > STEADY_BYTES_MAX && growsSteadily([first, ...later], before.replica)) {
-      grown.push(`${heap} bytes of heap, some at each rest,`);
+      grown.push(`${heap} bytes of heap, more in each pause,`);
     }
     if (after.sockets - before.sockets > SOCKETS_MAX) grown.push(`${after.sockets - before.sockets} sockets`);
     if (after.timers - before.timers > TIMERS_MAX) grown.push(`${after.timers - before.timers} timers`);
-    return grown.map((what) => `${before.replica} holds ${what} more at the end`);
+    return grown.map((what) => `${before.replica} grew by ${what}`);
   });
 }
 

@@ -112,7 +112,7 @@ export class LimitStoreLoss {
   }
 
   async #noticed(seen: readonly Seen[], lostAt: number): Promise<void> {
-    await until('clients notice', () => faultsOf(seen, lostAt).length > 0, ANSWERED_WITHIN_MS);
+    await until('clients get a 500', () => faultsOf(seen, lostAt).length > 0, ANSWERED_WITHIN_MS);
   }
 
   /**
@@ -165,7 +165,7 @@ export class LimitStoreLoss {
     try {
       for (const account of accounts) {
         const empty = async (): Promise<boolean> => isEmpty(await readLimitStore(redis, account));
-        await until(`slots and holds of ${account} are gone`, empty, EMPTY_WITHIN_MS);
+        await until(`slots and holds of ${account} are released`, empty, EMPTY_WITHIN_MS);
       }
     } finally {
       redis.disconnect();

@@ -159,7 +159,7 @@ export class LimitVerification {
   async limitStoreIsEmpty(account: string): Promise<void> {
     let state: LimitStoreState | undefined;
     const empty = async (): Promise<boolean> => isEmpty((state = await readLimitStore(this.#redis, account)));
-    await until(`slots and holds of ${account} are gone`, empty, EMPTY_WITHIN_MS).catch((error: Error) => {
+    await until(`slots and holds of ${account} are released`, empty, EMPTY_WITHIN_MS).catch((error: Error) => {
       throw new Error(`${error.message}: ${JSON.stringify(state)}`);
     });
   }

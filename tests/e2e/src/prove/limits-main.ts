@@ -55,7 +55,7 @@ function limitsCalled(name: string | undefined): readonly LimitCase[] | null {
 async function prove(verification: Verification): Promise<boolean> {
   const { calls, seed, limits } = verification;
   const log = beginVerification();
-  log(`${calls} calls of each limit, seed ${seed}`);
+  log(`${calls} calls per limit, seed ${seed}`);
   const system = await startOwnSystem('prove-limits', DURATIONS, REPLICAS);
   breakOffBy(() => system.stop());
   try {
@@ -88,7 +88,7 @@ async function pressAll(
       figures.push(one);
       const { fit, admitted, overshoot, kills, faults, expired, ms, differences } = one;
       log(
-        `${limit.name}: ${admitted} admitted, ${fit} fit, overshoot ${overshoot}, ${kills} kills, ${faults} answers of 500, ${expired} expired, ` +
+        `${limit.name}: ${admitted} admitted, ${fit} fit, overshoot ${overshoot}, ${kills} kills, ${faults} responses with 500, ${expired} expired, ` +
           `${(ms / 1000).toFixed(1)} s, ${differences.length} differences`,
       );
     }

@@ -28,7 +28,7 @@ else process.exitCode = (await prove(given)) ? 0 : 1;
 /** Returns true if no call was affected and the checker found nothing. */
 async function prove({ minutes, rate, seed }: { minutes: number; rate: number; seed: number }): Promise<boolean> {
   const log = beginVerification();
-  log(`${minutes} minutes without billing, ${rate} calls a second, seed ${seed}`);
+  log(`${minutes} minutes without billing, ${rate} calls per second, seed ${seed}`);
   const options = { outageMs: minutes * MINUTE_MS, callsPerSecond: rate, seed, log };
   const run = await FaultRun.begin('prove-outage', callsOf(options), { isLinked: false });
   breakOffBy(() => run.end());
@@ -37,11 +37,12 @@ async function prove({ minutes, rate, seed }: { minutes: number; rate: number; s
     const measures = measureOutage(figures);
     const { violations, counterExample } = figures.check;
     const noticed = [...judgeOutage(measures, figures.samples), ...judgeExactness(figures.evidence)];
-    if (figures.leftOut > 0) noticed.push(`${figures.leftOut} calls were not made: the machine does not keep up`);
+    if (figures.leftOut > 0)
+      noticed.push(`${figures.leftOut} calls were skipped: the machine is too slow for the rate`);
     const report = renderOutage(figures, measures);
     process.stdout.write(`\n${report}`);
     for (const sentence of [...noticed, ...violations]) log(sentence);
-    if (counterExample !== null) process.stdout.write(`\nThe smallest counter-example: ${counterExample}\n`);
+    if (counterExample !== null) process.stdout.write(`\nThe smallest counterexample: ${counterExample}\n`);
     if (noticed.length + violations.length > 0) return false;
     writeFileSync(RESULT_FILE, report);
     return true;

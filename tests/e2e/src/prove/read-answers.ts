@@ -22,12 +22,12 @@ export function wrongAnswers(seen: readonly Seen[], expected: readonly string[])
   return seen.flatMap((call) => {
     const answer = answerOf(call);
     if (expected.includes(answer) || faults.includes(answer)) return [];
-    return [`${call.requestId ?? 'a call'} of ${call.account} was answered ${answer}: ${call.body.slice(0, 200)}`];
+    return [`${call.requestId ?? 'a call'} of ${call.account} got ${answer}: ${call.body.slice(0, 200)}`];
   });
 }
 
 function answerOf({ status, complete, body }: Seen): string {
-  if (status === null) return 'nothing';
+  if (status === null) return 'no response';
   if (status === 200) return complete ? '200' : '200 cut';
   return `${status} ${codeOf(body)}`;
 }

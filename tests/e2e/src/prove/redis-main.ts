@@ -29,7 +29,7 @@ else process.exitCode = (await prove(given.losses, given.seed)) ? 0 : 1;
  */
 async function prove(losses: number, seed: number): Promise<boolean> {
   const log = beginVerification();
-  log(`${losses} losses of each kind, seed ${seed}`);
+  log(`${losses} losses per kind, seed ${seed}`);
   const system = await startOwnSystem('prove-redis', SHORT_DURATIONS);
   breakOffBy(() => system.stop());
   try {
@@ -62,7 +62,7 @@ async function loseAgainAndAgain(
       figures.push(one);
       const { faults, faultsMs, servedMs, admitted, settled, differences } = one;
       log(
-        `${String(figures.length).padStart(3)} ${loss}: ${faults} answers of 500 in ${faultsMs} ms, all served after ${servedMs} ms; ` +
+        `${String(figures.length).padStart(3)} ${loss}: ${faults} responses with 500 in ${faultsMs} ms, all served after ${servedMs} ms; ` +
           `${admitted} admitted, ${settled} settled, ${differences.length} differences`,
       );
     }

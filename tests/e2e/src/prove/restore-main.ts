@@ -48,7 +48,7 @@ async function prove({ streams, calls }: { streams: number; calls: number }): Pr
     const report = renderRestore({ streams, calls, restored, evidence, wrong: wrong.length });
     process.stdout.write(`\n${report}`);
     for (const sentence of wrong) log(sentence);
-    if (counterExample !== null) process.stdout.write(`\nThe smallest counter-example: ${counterExample}\n`);
+    if (counterExample !== null) process.stdout.write(`\nThe smallest counterexample: ${counterExample}\n`);
     if (wrong.length === 0) writeFileSync(RESULT_FILE, report);
     return wrong.length === 0;
   } finally {

@@ -58,7 +58,7 @@ async function prove({ minutes, seed }: { minutes: number; seed: number }): Prom
     const report = renderSoak({ minutes, seed, rests, evidence, violations: violations.length, grown });
     process.stdout.write(`\n${report}`);
     for (const sentence of [...grown, ...violations]) log(sentence);
-    if (counterExample !== null) process.stdout.write(`\nThe smallest counter-example: ${counterExample}\n`);
+    if (counterExample !== null) process.stdout.write(`\nThe smallest counterexample: ${counterExample}\n`);
     writeFileSync(RESULT_FILE, report);
     return violations.length === 0 && grown.length === 0;
   } finally {

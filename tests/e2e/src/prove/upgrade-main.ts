@@ -46,14 +46,14 @@ async function prove({ streams, rounds }: { streams: number; rounds: number }): 
       await load.stop();
     }
     const ms = Date.now() - startedAt;
-    log(`${run.seen.length} calls have ended; waiting until nothing is under way`);
+    log(`${run.seen.length} calls have ended; waiting for running calls`);
     const evidence = await run.evidence();
     const { violations, counterExample } = checkEvidence(evidence);
     const noticed = evidence.calls.filter(({ status, ending }) => status !== 200 || ending !== 'whole').length;
     const report = renderUpgrade({ streams, rounds, ms, evidence, replaced: run.replaced, noticed, violations });
     process.stdout.write(`\n${report}`);
     for (const violation of violations) log(violation);
-    if (counterExample !== null) process.stdout.write(`\nThe smallest counter-example: ${counterExample}\n`);
+    if (counterExample !== null) process.stdout.write(`\nThe smallest counterexample: ${counterExample}\n`);
     const isProven = violations.length === 0 && noticed === 0;
     if (isProven) writeFileSync(RESULT_FILE, report);
     return isProven;

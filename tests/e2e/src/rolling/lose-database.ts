@@ -55,7 +55,7 @@ export async function loseDatabase(run: RollingRun, directory: string, callsAfte
   const atLoss = run.seen.length;
   await Promise.all(WITH_TABLES.flatMap((name) => local.children(name)).map((child) => child.stop(STOP_MS)));
   const { restart } = local.servers.postgres;
-  if (restart === undefined) throw new Error('this database was not started here: it is not deleted');
+  if (restart === undefined) throw new Error('this run did not start the database and does not delete it');
   await restart({ kill: true, emptyState: true });
   const restoringMs = performance.now();
   const restored = await mustRun('restore', ['--from', directory], system);
@@ -80,11 +80,11 @@ export async function checkEntered({ operator }: OwnSystem, entered: EnteredAfte
     if (found !== expected) wrong.push(`${what}: ${String(found)} instead of ${String(expected)}`);
   };
   expect('the wallet after the restore', await wallet(), '10.00');
-  expect('a key of after the backup', (await operator.request('GET', `/keys/${key.id}`)).status, 404);
-  expect('an account of after the backup', (await operator.request('GET', `/accounts/${unknown}`)).status, 404);
+  expect('a key from after the backup', (await operator.request('GET', `/keys/${key.id}`)).status, 404);
+  expect('an account from after the backup', (await operator.request('GET', `/accounts/${unknown}`)).status, 404);
   await operator.must('POST', `/accounts/${account}/wallet/entries`, entry);
   await operator.must('POST', `/accounts/${account}/wallet/entries`, entry);
-  expect('the wallet when the entry was made again, twice', await wallet(), '15.00');
+  expect('the wallet after two repeats of the entry', await wallet(), '15.00');
   return wrong;
 }
 

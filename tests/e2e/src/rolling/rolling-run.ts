@@ -164,7 +164,7 @@ export class RollingRun {
     this.#edgesMade += 1;
     this.#edges = this.#edges.with(index, { number, url });
     await until(
-      'the calls of the old edge are under way',
+      'the calls of the old edge have reached the provider',
       () => {
         const reached = new Set(this.provider.calls.map(({ n }) => n));
         return load.underWay(old.number).every((n) => reached.has(n));

@@ -36,14 +36,14 @@ export async function divideRedis(run: FaultRun): Promise<void> {
   // Sentinels close its connections when they demote it. The next connection shows the new role.
   store.on('error', () => undefined);
   try {
-    if (!(await isPrimary(store))) throw new Error(`${before} was no second primary when it could be reached again`);
+    if (!(await isPrimary(store))) throw new Error(`${before} was not a second primary after the links were restored`);
     await delay(LATE_MS);
     let scripts = await scriptsOf(store);
     await until(
       `${before} is a replica`,
       async () => {
         const [wasPrimary, now] = [await isPrimary(store), await scriptsOf(store)];
-        if (now !== scripts) throw new Error(`${before} ran ${now - scripts} scripts beside the primary`);
+        if (now !== scripts) throw new Error(`${before} ran ${now - scripts} scripts although another primary existed`);
         scripts = now;
         return !wasPrimary;
       },
@@ -56,7 +56,7 @@ export async function divideRedis(run: FaultRun): Promise<void> {
 
 function waysOf({ ways }: FaultRun, member: string): TcpProxy[] {
   const cut = ways.names.filter((name) => name.split(' to ').includes(member)).map((name) => ways.named(name));
-  if (cut.every(({ connections }) => connections === 0)) throw new Error(`nobody reaches ${member} through a proxy`);
+  if (cut.every(({ connections }) => connections === 0)) throw new Error(`no connection to ${member} uses a proxy`);
   return cut;
 }
 

@@ -21,7 +21,7 @@ export function memberOf(run: FaultRun, name: string): LocalSystem['members'][st
 export function leaderOf(run: FaultRun, kind: FaultServer): string {
   const { url } = local(run).servers[kind];
   const found = Object.entries(local(run).members).find(([, member]) => member.url === url);
-  if (found === undefined) throw new Error(`nobody leads of ${kind}`);
+  if (found === undefined) throw new Error(`no server of ${kind} is the primary`);
   return found[0];
 }
 

@@ -25,5 +25,5 @@ export async function promoteLacking(run: FaultRun): Promise<void> {
   if (promotion.primary !== lacking) throw new Error(`${promotion.primary} was promoted, not ${lacking}`);
   const lost = `pg_wal_lsn_diff('${confirmed}', '${promotion.position}')`;
   const bytes = Number(await askPostgres(run, lacking, `SELECT ${lost} AS answer`));
-  if (bytes <= 0) throw new Error(`${lacking} lacked nothing: it was at ${promotion.position}`);
+  if (bytes <= 0) throw new Error(`${lacking} lacked no commit: it was at ${promotion.position}`);
 }

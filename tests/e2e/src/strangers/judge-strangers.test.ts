@@ -40,22 +40,22 @@ const seen = (change: Partial<StrangersSeen> = {}): StrangersSeen => ({
   ...change,
 });
 
-test('a run in which nobody was refused and nothing grew is fine, however much a start takes', () => {
+test('judgeStrangers accepts a run without refusals, and any growth at the start', () => {
   expect(judgeStrangers(seen())).toEqual([]);
   expect(judgeStrangers(seen({ memory: memory((minute) => (minute < 5 ? 1 : 100) * MEGABYTE) }))).toEqual([]);
 });
 
-test.each(['calls', 'pages', 'operators', 'new keys'] as const)('one of the %s that was refused is told', (kind) => {
+test.each(['calls', 'pages', 'operators', 'new keys'] as const)('judgeStrangers reports a refusal among %s', (kind) => {
   const one = { [kind]: { asked: 180_000, wrong: { '503': 1 }, slowestMs: 5 } };
   const sentence = `1 of 180000 ${kind} were not served: {"503":1}`;
-  expect(judgeStrangers(seen({ attacks: [attack({ good: good(one) })] }))).toEqual([`beside slow-heads: ${sentence}`]);
+  expect(judgeStrangers(seen({ attacks: [attack({ good: good(one) })] }))).toEqual([`during slow-heads: ${sentence}`]);
   expect(judgeStrangers(seen({ before: good(one) }))).toEqual([`before the attacks: ${sentence}`]);
 });
 
 test.each([
   ['an attacker that failed', { attacks: [attack({ figures: null })] }, /nothing was attacked/],
   [
-    'an attacker that reached nobody',
+    'an attacker without connections',
     { attacks: [attack({ figures: { connections: 0, connectionsMost: 0, answers: {} } })] },
     /nothing was attacked/,
   ],
@@ -74,19 +74,19 @@ test.each([
     { memory: memory((minute) => (minute < 50 ? 100 : 111) * MEGABYTE) },
     /edge-proxy-1 has 1.11 times/,
   ],
-  ['memory that nobody saw at the end', { memory: memory(() => MEGABYTE).slice(0, 40) }, /edge-proxy-1 has NaN/],
-])('%s is told', (_, change, sentence) => {
+  ['memory without samples at the end', { memory: memory(() => MEGABYTE).slice(0, 40) }, /edge-proxy-1 has NaN/],
+])('judgeStrangers reports %s', (_, change, sentence) => {
   expect(judgeStrangers(seen(change)).join()).toMatch(sentence);
 });
 
-test('the means are those of minutes five to fifteen and of the last ten', () => {
+test('residentMeans uses minutes five to fifteen and the last ten of an hour', () => {
   const samples = memory((minute) => (minute >= 5 && minute <= 15 ? 10 : minute >= 50 ? 11 : 1_000));
   expect(residentMeans(seen({ memory: samples }))).toEqual([{ replica: 'edge-proxy-1', warm: 10, last: 11 }]);
   expect(judgeStrangers(seen({ memory: samples }))).toEqual([]);
 });
 
-test('a load that was too little to say anything is told', () => {
+test('judgeRate reports a load that was too small', () => {
   expect(judgeRate(seen())).toEqual([]);
   const little = attack({ good: good({ calls: served(161_000) }) });
-  expect(judgeRate(seen({ attacks: [little] }))).toEqual(['only 161000 good calls in 3600 s']);
+  expect(judgeRate(seen({ attacks: [little] }))).toEqual(['only 161000 valid requests in 3600 s']);
 });

@@ -26,13 +26,14 @@ export function judgeStrangers(seen: StrangersSeen): string[] {
   const all: string[] = wrongIn('before the attacks', before);
   for (const { kind, figures, good } of attacks) {
     if (figures === null || figures.connections === 0) all.push(`${kind}: nothing was attacked`);
-    all.push(...wrongIn(`beside ${kind}`, good));
+    all.push(...wrongIn(`during ${kind}`, good));
   }
   all.push(...startedAgain(memory));
   if (lengthMs >= MEMORY_JUDGED_MS_MIN) {
     for (const { replica, warm, last } of residentMeans(seen)) {
       const growth = last / warm;
-      if (!(growth <= RESIDENT_GROWTH_MAX)) all.push(`${replica} has ${growth.toFixed(2)} times as much resident`);
+      if (!(growth <= RESIDENT_GROWTH_MAX))
+        all.push(`${replica} has ${growth.toFixed(2)} times as much resident memory`);
     }
   }
   return all;
@@ -43,7 +44,7 @@ export function judgeRate({ attacks }: Pick<StrangersSeen, 'attacks'>): string[]
   const calls = attacks.reduce((sum, { good }) => sum + good.calls.asked, 0);
   const seconds = attacks.reduce((sum, { fromMs, toMs }) => sum + (toMs - fromMs), 0) / 1_000;
   if (calls >= seconds * CALLS_PER_SECOND * ASKED_MIN) return [];
-  return [`only ${calls} good calls in ${seconds.toFixed(0)} s`];
+  return [`only ${calls} valid requests in ${seconds.toFixed(0)} s`];
 }
 
 /** Computes the mean resident memory of each process in both parts of the run. */

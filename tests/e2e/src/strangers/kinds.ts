@@ -37,7 +37,7 @@ export function kindsFrom(text: string | undefined): AttackKind[] {
   if (text === undefined) return ATTACK_KINDS;
   return text.split(',').map((name) => {
     const kind = ATTACK_KINDS.find((one) => one === name);
-    if (kind === undefined) throw new RangeError(`${name} is none of: ${ATTACK_KINDS.join(', ')}`);
+    if (kind === undefined) throw new RangeError(`unknown kind ${name}; expected one of: ${ATTACK_KINDS.join(', ')}`);
     return kind;
   });
 }

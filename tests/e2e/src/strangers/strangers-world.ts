@@ -94,6 +94,6 @@ async function findLargeFile(port: number): Promise<string> {
     paths.map(async (path) => (await sendRequest({ port, method: 'GET', path })).text.length),
   );
   const largest = paths[sizes.indexOf(Math.max(...sizes))];
-  if (largest === undefined) throw new Error('the pages name no file: are they built?');
+  if (largest === undefined) throw new Error('the home page references no file; build the pages first');
   return largest;
 }
