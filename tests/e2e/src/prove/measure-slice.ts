@@ -36,7 +36,7 @@ function countCalls(evidence: Evidence): Record<string, number> {
     refused: count(({ ending }) => ending === 'refused'),
     '500 because of the gateway': count(isFault),
     'of them outside any fault': count((call) => isFault(call) && !isDuring(call)),
-    'requests at the provider': provider.length,
+    'attempts at the provider': provider.length,
     'records settled': outcome('settled'),
     'records voided': outcome('voided'),
     'records expired': outcome('expired'),

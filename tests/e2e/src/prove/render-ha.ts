@@ -39,22 +39,22 @@ export function renderHa({ rounds, calls, violations, costs, versions }: HaFigur
     ...spread(each.map(({ servedMs }) => servedMs)),
   ]);
   const ran = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
-  return `# Faults of servers that have standbys
+  return `# Faults of servers with standbys
 
 \`npm run prove:ha\`: PostgreSQL with two standbys, three NATS servers with streams of three copies, Redis with a replica and three Sentinels,
-two of each service on the load of [the random faults](faults.md); every way to Redis, from a service to PostgreSQL and NATS, and between their servers
-through a proxy. Faults come
-one after the other, the next when both edges and the operator API serve again. ${rounds} rounds, ${inThousands(calls)} calls; the last on ${ran.join(', ')}.
+two replicas of each service under the load of [the random faults](faults.md), and a proxy on every link to Redis, from a service to PostgreSQL and NATS,
+and between their servers. Each fault starts when both edges and the operator API serve again after the previous one.
+${rounds} rounds, ${inThousands(calls)} requests; last versions: ${ran.join(', ')}.
 
-${renderTable(['Fault', 'times', 's with refusals: median', 'worst', 's until all serve: median', 'worst'], rows)}
+${renderTable(['Fault', 'times', 's with refusals: median', 'worst', 's until service: median', 'worst'], rows)}
 
-Lost, doubled, admitted above a limit, or left held: ${violations}. The checker is that of [the random faults](faults.md).
+Lost, doubled, admitted above a limit, or still held: ${violations}. The checker is the one of [the random faults](faults.md).
 
-A zero cannot hold where
+Three cases can lose data or exceed a limit:
 
-- an edge is cut off for longer than its leases: its calls run outside the slots;
-- a standby is promoted that lacks commits (\`--accept-loss\`): usage comes back from the stream, but what people had entered and it had not received is gone;
-- an edge is killed together with the limit store: its calls that were in no heartbeat are lost.
+- An edge is cut off for longer than its leases: its requests run outside the slots.
+- A standby is promoted that lacks commits (\`--accept-loss\`): usage comes back from the stream. Manual entries that the standby had not received are lost.
+- An edge is killed together with the limit store: its requests that were in no heartbeat are lost.
 `;
 }
 

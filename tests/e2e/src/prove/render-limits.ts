@@ -8,12 +8,12 @@ type Row = readonly string[];
 const HEAD: Row = [
   'Limit',
   'promise',
-  'calls',
+  'requests',
   'fit',
   'admitted',
   'overshoot',
   'slots',
-  'most at once',
+  'most concurrent',
   'kills',
   '500s',
   'expired',
@@ -22,8 +22,8 @@ const HEAD: Row = [
 ];
 const PROMISES: Readonly<Record<LimitCase['promise'], string>> = {
   exact: 'exactly',
-  overshoot: 'and the slots',
-  at_once: 'at a time',
+  overshoot: 'plus slots',
+  at_once: 'concurrent',
   per_minute: 'per minute',
 };
 /** The columns "Limit" and "promise" contain text. */
@@ -43,26 +43,28 @@ export function renderLimits(figures: readonly LimitFigures[], calls: number, se
       inThousands(one.differences.length),
     ];
   });
-  return `# Every limit under parallel calls while admission is killed
+  return `# Every limit under parallel requests while admission is killed
 
-\`npm run prove:limits -- --calls ${calls} --seed ${seed}\`: ${REPLICAS['edge-proxy']} edges, ${REPLICAS.admission} admissions, ${IN_FLIGHT} calls in flight. Each limit has an account of
-its own on which nothing else binds. A random replica of admission is killed (SIGKILL), started again, and so on, as long
-as the calls run. Of limits in requests, caps and the wallet every tenth call that is admitted fails at the provider and
-gives its place back. When nothing runs any more single calls follow until five in a row are refused.
+\`npm run prove:limits -- --calls ${calls} --seed ${seed}\`: ${REPLICAS['edge-proxy']} edges, ${REPLICAS.admission} replicas of admission, ${IN_FLIGHT} requests in flight. Each limit has a
+separate account without another effective limit. During the load a random replica of admission is repeatedly killed (SIGKILL) and
+restarted. For limits in requests, caps and the wallet, every tenth admitted request fails at the provider and returns its place. After
+the load, single requests follow until five in a row are refused.
 
 ${renderTable(HEAD, rows, WORD_COLUMNS)}
 
-"exactly": as many calls are answered as fit. "and the slots": as many as fit and at most as many more as there are slots,
-none of them begun after as many were answered as fit and a refusal had said that it is used up; calls that meet the slots
-are repeated and not counted. A refusal may say so early: what a killed replica was told of settled calls counts twice for
-some seconds, until their holds are asked for.
-"at a time": the provider never saw more calls at once. "per minute": in each clock minute those that came first; the
-clock minutes are those of the limit store.
+Promises:
 
-A difference is any of: another number of admitted calls; an answer of another limit; a wrong Retry-After; an answered call
-without exactly one settled record of its cent; a charge for another call; a wallet that is not its credit less what it
-paid; a usage endpoint that shows anything else. Slots, holds and held sums are gone before anything is compared. 500s are
-the answers \`admission_error\` and \`lookup_failed\`; expired are places taken for calls that were not made.
+- "exactly": the limit admits the number that fits.
+- "plus slots": the limit admits the number that fits, and at most one more per slot. No request that is admitted above the limit began
+  after the limit was used up and had refused a request. Requests that the slots refuse are repeated and not counted. A refusal may come
+  early: settled amounts whose balance snapshot was lost with a killed replica count twice for some seconds, until their holds are requested.
+- "concurrent": the provider never has more requests at the same time.
+- "per minute": in each clock minute of the limit store, the first requests are admitted.
+
+A difference is any of: another number of admitted requests; a refusal by another limit; a wrong Retry-After; a response without
+exactly one settled record of one cent; a charge for another request; a wallet that is not its credit minus its charges; a wrong
+usage endpoint. Slots, holds and held amounts are released before the comparison. 500s are the errors \`admission_error\` and
+\`lookup_failed\`; expired are places of requests that were not made.
 ${differencesOf(figures)}`;
 }
 

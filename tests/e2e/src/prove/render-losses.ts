@@ -7,11 +7,11 @@ type Row = readonly string[];
 const HEAD: Row = [
   'Loss',
   'losses',
-  'answers of 500',
+  'responses with 500',
   'time of 500s, ms',
   'last 500 after Redis is back, ms',
   'all accounts served, ms',
-  'calls admitted',
+  'requests admitted',
   'settled records',
   'records at 0',
   'differences',
@@ -33,20 +33,20 @@ export function renderLosses(figures: readonly LossFigures[], seed: number): str
   ];
   return `# Loss of the limit store under load
 
-\`npm run prove:redis -- --losses ${Math.floor(figures.length / LOSSES.length)} --seed ${seed}\`: two edges, two admissions, four accounts with plain and streamed calls, and a wallet
-that running streams hold in full. Redis is flushed, killed and started on its data, or replaced by an empty one, in an order
-that the seed decides; half of the times it stays away until clients notice. After each loss the answers that clients
-read are compared with the ledger, record by record, and the limit store must be empty.
+\`npm run prove:redis -- --losses ${Math.floor(figures.length / LOSSES.length)} --seed ${seed}\`: two edges, two replicas of admission, four accounts with plain and streamed
+requests, and a wallet that running streams hold completely. Redis is flushed, killed and restarted with its data, or replaced by an
+empty one, in an order that the seed determines. In half of the cases it stays down until a client gets a 500. After each loss the
+responses are compared with the ledger, record by record, and the limit store must be empty.
 
 ${renderTable(HEAD, rows)}
 
-Times are median and most, over the losses. "Time of 500s" runs from the first to the last; all accounts are served when
-each has read a whole answer (streams take more than half a second) of a call that began after the last 500.
+Times are median and maximum over the losses. "Time of 500s" runs from the first to the last 500. All accounts are served when each
+has read a complete response (streams take more than half a second) to a request that began after the last 500.
 
-A difference is any of: an answer other than 200 and the 500s \`admission_error\` and \`lookup_failed\` (for the held wallet:
-other than 402 and these); a 200 without exactly one settled record of exactly its charge; a charge for another call; a
-record that no client made; a wallet that is not its credit less its charges, or below zero; a stream over the
-loss that does not end whole.
+A difference is any of: a response other than 200 and the 500s \`admission_error\` and \`lookup_failed\` (for the held wallet:
+other than 402 and these); a 200 without exactly one settled record of its exact charge; a charge for another request; a record
+without a client; a wallet that is not its credit minus its charges, or below zero; a stream during the loss that does not end
+complete.
 `;
 }
 

@@ -22,37 +22,37 @@ export function renderOutage(figures: OutageFigures, measures: OutageMeasures): 
   const refusedTotal = [...refused.values()].reduce((sum, count) => sum + count, 0);
   const minutes = (options.outageMs / 60_000).toLocaleString('en', { maximumFractionDigits: 1 });
   const waits = [
-    ['before', 0, downAt],
-    ['while it is away', downAt, backAt],
-    ['while it catches up', backAt, caughtUpAt],
+    ['before the outage', 0, downAt],
+    ['during the outage', downAt, backAt],
+    ['while billing catches up', backAt, caughtUpAt],
     ['after', caughtUpAt, Infinity],
   ] as const;
-  return `# Billing is away
+  return `# Outage of billing
 
-\`npm run prove:outage -- --minutes ${minutes} --rate ${options.callsPerSecond} --seed ${options.seed}\`: all processes of billing are killed and are away for ${seconds(measures.seconds)} s,
-while official clients and raw sockets make ${options.callsPerSecond} calls a second over two edges and two admissions, at which ${share(measures.idleShare)} of the machine
-was idle. Then two of them start, and the calls go on. ${thousands(evidence.calls.length)} calls in all; eight accounts, of which five have a limit that binds.
+\`npm run prove:outage -- --minutes ${minutes} --rate ${options.callsPerSecond} --seed ${options.seed}\`: all replicas of billing are killed and stay down for ${seconds(measures.seconds)} s.
+Official clients and raw sockets make ${options.callsPerSecond} requests per second over two edges and two replicas of admission; ${share(measures.idleShare)} of the machine
+is idle. Then two replicas of billing start under the same load. ${thousands(evidence.calls.length)} requests in total; five of the eight accounts reach a limit.
 
-Refused or broken because of it, until it had caught up: ${refusedTotal}. Differences found by the checker of [the random faults](faults.md): ${check.violations.length}.
-Limits that calls use up (wallet, cap of a key, window of a plan) were used to their last call.
+Refused or broken by the outage, until billing had caught up: ${refusedTotal}. Differences found by the checker of [the random faults](faults.md): ${check.violations.length}.
+Limits that requests use up (wallet, key cap, plan window) were used up to the last request.
 
 ${renderTable(
-  ['Milliseconds from a client to its provider', 'calls', 'median', '99 %'],
+  ['Milliseconds from client to provider', 'requests', 'median', '99 %'],
   waits.map(([name, from, to]): [string, ...string[]] => [name, ...spread(waitsOf(evidence, from, to))]),
 )}
 
 ${renderTable(
-  ['While it is away, each second', 'in the first quarter', 'in the last'],
+  ['Per second of the outage', 'first quarter', 'last quarter'],
   [
-    ['lines in the logs of admission', ...ends(measures.logLines)],
-    ['questions to billing', ...ends(measures.questions)],
-    ['due holds that sweeps walk through', ...ends(measures.asked)],
+    ['log lines of admission', ...ends(measures.logLines)],
+    ['requests to billing', ...ends(measures.questions)],
+    ['ledger queries for due holds', ...ends(measures.asked)],
     ['milliseconds of processor time of Redis', ...ends(inMs(measures.redisCpu))],
   ],
 )}
 
 ${renderTable(
-  ['Store', 'grew by', 'bytes of a call', 's left, as the alarm is told', 's left by the growth'],
+  ['Store', 'grew by', 'bytes per request', 's left by the alarm metric', 's left by the growth'],
   (['stream', 'redis'] as const).map((store): [string, ...string[]] => [
     store,
     megabytes(last[`${store}Bytes`] - first[`${store}Bytes`]),
@@ -62,16 +62,16 @@ ${renderTable(
   ]),
 )}
 
-Stream: of ${thousands(measures.stored)} stored calls. Redis: of ${thousands(measures.held)} holds.
+Stream: ${thousands(measures.stored)} stored requests. Redis: ${thousands(measures.held)} holds.
 
-Catching up: ${thousands(waiting)} events within ${seconds(catchUpSeconds)} s of the start of billing, ${thousands(waiting / catchUpSeconds)} a second; billing itself took ${seconds(billingCpuSeconds)} s of
+Catching up: ${thousands(waiting)} events within ${seconds(catchUpSeconds)} s of the start of billing, ${thousands(waiting / catchUpSeconds)} per second; billing used ${seconds(billingCpuSeconds)} s of
 processor time.
 
-With these bytes of a call production carries, from the moment at which billing dies, at the worst (half of the stream is settled and waits out
-its hour; 100,000 accounts in Redis):
+With these bytes per request, production can run this long without billing in the worst case (half of the stream is settled and kept
+for its hour; 100,000 accounts in Redis):
 
 ${renderTable(
-  ['Sizes', ...RATES.map((rate) => `minutes at ${thousands(rate)} calls/s`)],
+  ['Sizes', ...RATES.map((rate) => `minutes at ${thousands(rate)} requests/s`)],
   SIZES.map(({ text, ...sizes }): [string, ...string[]] => [
     text,
     ...RATES.map((rate) => thousands(outageMinutes(sizes, rate, bytesPerCall))),

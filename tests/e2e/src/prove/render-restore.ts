@@ -17,33 +17,33 @@ export function renderRestore({ streams, calls, restored, evidence, wrong }: Res
   const since = evidence.calls.slice(endedAt.loss, endedAt.back);
   const settled = evidence.records.filter(({ outcome }) => outcome === 'settled').length;
   const unanswered = evidence.calls.filter(({ status, ending }) => status !== 200 || ending !== 'whole');
-  return `# A lost database and its backup, under load
+  return `# A lost and restored database, under load
 
-\`npm run prove:restore -- --streams ${streams} --calls ${calls}\`: ${streams} streams of three to five seconds are open all the time, and plain calls beside them. In
-their midst \`npm run backup\`; ${whole(calls)} calls later billing, accounts and catalog are stopped, PostgreSQL is killed and its files are
-deleted; \`npm run restore\` on the empty server; the three are started again. Edges, admission and NATS run all the time.
+\`npm run prove:restore -- --streams ${streams} --calls ${calls}\`: ${streams} streams of three to five seconds are always open, in addition to plain requests.
+Steps under this load: \`npm run backup\`; after ${whole(calls)} more requests, a stop of billing, accounts and catalog; a kill of PostgreSQL and
+the deletion of its files; \`npm run restore\` on the empty server; a start of the three services. Edges, admission and NATS keep running.
 
 ${renderTable(
-  ['What', 'figure'],
+  ['Measure', 'value'],
   [
     ['backup under load, ms', whole(backupMs)],
     ['restore command, ms', whole(restoreMs)],
-    ['from the loss until the three were ready, ms', whole(outageMs)],
-    ['calls that had ended at the backup', whole(endedAt.backup)],
-    ['calls that ended between backup and loss', whole(endedAt.loss - endedAt.backup)],
-    ['calls that ended while there was no database', whole(since.length)],
-    ['of them whole', whole(since.filter(({ ending }) => ending === 'whole').length)],
+    ['from the loss until the three services were ready, ms', whole(outageMs)],
+    ['requests that had ended at the backup', whole(endedAt.backup)],
+    ['requests that ended between backup and loss', whole(endedAt.loss - endedAt.backup)],
+    ['requests that ended without a database', whole(since.length)],
+    ['of them complete', whole(since.filter(({ ending }) => ending === 'whole').length)],
     ['messages settled again from the stream', whole(settledAgain)],
-    ['calls in all', whole(evidence.calls.length)],
-    ['of them refused, cut, or not answered', whole(unanswered.length)],
+    ['requests in total', whole(evidence.calls.length)],
+    ['of them refused, cut or without a response', whole(unanswered.length)],
     ['records settled', whole(settled)],
     ['differences found by checker and audit', whole(wrong)],
   ],
 )}
 
-Recovered: everything of the backup, and every call since, from the stream, once. Not recovered: what people entered after the
-backup. A wallet entry, a key and an account were made then: the restored system knew none of them, and the entry,
-made again twice under its reference, counted once.
+Recovered: the whole backup, and every later request once, from the stream. Not recovered: manual changes after the backup. A wallet
+entry, a key and an account were created in that time. The restored system had none of them, and the entry, which was repeated
+twice with its reference, counted once.
 `;
 }
 

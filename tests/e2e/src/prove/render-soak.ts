@@ -30,20 +30,20 @@ export function renderSoak({ minutes, seed, rests, evidence, violations, grown }
     );
     return [replica, ...cells];
   });
-  const head = ['Process', ...rests.map((_, index) => `rest ${index + 1}`)];
+  const head = ['Process', ...rests.map((_, index) => `pause ${index + 1}`)];
   return `# A long run
 
-\`npm run prove:soak -- --minutes ${minutes} --seed ${seed}\`: ${thousands(calls.length)} calls of the official clients and of raw sockets over two edges, two
-admissions and two billings, every way between processes through a proxy. ${thousands(streams.length)} streams were admitted, of which
-${share} % were left by their clients and ${slow} % read by clients that pause after every read. ${thousands(provider.length)} requests reached the provider,
+\`npm run prove:soak -- --minutes ${minutes} --seed ${seed}\`: ${thousands(calls.length)} requests from the official clients and from raw sockets over
+two replicas of edge-proxy, admission and billing, and a proxy on every link between processes. ${thousands(streams.length)} streams were admitted.
+Clients abandoned ${share} % of them, and paused after every read in ${slow} %. ${thousands(provider.length)} attempts reached the provider,
 ${thousands(records.length)} usage records were written.
 
-After each ${ordinal(rests.length)} of the time nothing runs for a few seconds, every process collects its garbage, and this is what it holds: MB of heap
-and buffers · MB resident · sockets · timers.
+After each ${ordinal(rests.length)} of the time the load pauses for a few seconds, and every process collects its garbage. Resources then: MB of heap and
+buffers · MB resident · sockets · timers.
 
 ${renderTable(head, rows)}
 
-What grew from the second rest to the last: ${grown.length === 0 ? 'nothing' : grown.join('; ')}. Differences found by the checker over all calls: ${violations}.
+Growth from the second pause to the last: ${grown.length === 0 ? 'none' : grown.join('; ')}. Differences found by the checker: ${violations}.
 `;
 }
 

@@ -25,21 +25,27 @@ export function renderUpgrade(figures: UpgradeFigures): string {
     return [service, whole(own.length), most((one) => one.readyMs), most((one) => one.endedMs), whole(carried)];
   });
   const settled = evidence.records.filter(({ outcome }) => outcome === 'settled').length;
-  const head = ['Replaced', 'times', 'ms until ready: most', 'ms until the old one ended: most', 'calls it carried on'];
+  const head = [
+    'Replaced',
+    'times',
+    'ms until ready: most',
+    'ms until the old process ended: most',
+    'requests it completed',
+  ];
   return `# A rolling upgrade under load
 
-\`npm run prove:upgrade -- --streams ${streams} --rounds ${rounds}\`: ${whole(ms / 1000)} s with ${streams} streams of 12 to 20 seconds open all the time, and
-plain calls beside them, from the official clients and from raw sockets. Each process is replaced ${rounds} times: the new one is started
-beside it, clients are sent to it when it is ready, and the old one is told to stop (SIGTERM) while all streams are open.
+\`npm run prove:upgrade -- --streams ${streams} --rounds ${rounds}\`: ${whole(ms / 1000)} s with ${streams} streams of 12 to 20 seconds that are always open, in
+addition to plain requests, from the official clients and from raw sockets. Each process is replaced ${rounds} times: a new process starts
+next to it and gets all new requests when it is ready. Then the old process gets SIGTERM while all streams are open.
 
 ${renderTable(head, rows)}
 
 ${renderTable(
-  ['Calls', 'count'],
+  ['Requests', 'count'],
   [
     ['made', whole(evidence.calls.length)],
-    ['refused, cut, or not answered', whole(noticed)],
-    ['requests at the provider', whole(evidence.provider.length)],
+    ['refused, cut or without a response', whole(noticed)],
+    ['attempts at the provider', whole(evidence.provider.length)],
     ['records settled', whole(settled)],
     ['differences between clients, provider, records, ledger and limit store', whole(violations.length)],
   ],

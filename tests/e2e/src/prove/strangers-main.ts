@@ -47,7 +47,7 @@ async function prove(
       kinds: turns,
       secondsEach,
       connectionsMax,
-      onAttack: ({ kind, good }) => log(`${kind}: ${wrongOf(good.calls)} of ${good.calls.asked} calls not served`),
+      onAttack: ({ kind, good }) => log(`${kind}: ${wrongOf(good.calls)} of ${good.calls.asked} requests not served`),
     });
     const wrong = [...judgeStrangers(seen), ...judgeRate(seen)];
     const report = renderVerification({ minutes, hops, seed, secondsEach, wrong, seen });

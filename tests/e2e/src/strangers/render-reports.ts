@@ -12,29 +12,29 @@ export interface VerificationFigures {
   readonly seen: StrangersSeen;
 }
 
-const COLUMNS = `Connections: made by the attacker, and most at a time; answered: what it was told, by status. Calls, pages, requests of operators
-and first calls with keys just made: not served, of those that began in the time of the kind. Slowest: of calls and pages. MB: most that
-the process had resident.`;
+const COLUMNS = `Connections: made by the attacker, and the most at the same time; responses: their number by status. Model requests, pages,
+operator requests and first requests with new keys: the failed ones of those that began during the attack. Slowest: of model requests and
+pages. MB: most resident memory of the process.`;
 
 /** Renders the results of a verification as Markdown, without a date. */
 export function renderVerification({ minutes, hops, seed, secondsEach, wrong, seen }: VerificationFigures): string {
   const judged = seen.lengthMs >= MEMORY_JUDGED_MS_MIN ? 'at most 1.1' : 'not judged in less than 30 minutes';
   const options = `--minutes ${minutes}${hops === 0 ? '' : ` --hops ${hops}`} --seed ${seed}`;
-  return `# Strangers${hops === 0 ? '' : ' behind one trusted hop'}
+  return `# Unauthenticated clients${hops === 0 ? '' : ' behind one trusted hop'}
 
-\`npm run prove:strangers -- ${options}\`: one replica of each service, attacked from 127.0.0.1${hops === 0 ? '' : ', through a proxy that appends to X-Forwarded-For,'} while 50 calls a second, readers
-of pages and operators come from 127.0.0.2 and up, each request on a connection of its own. The kinds take turns, ${secondsEach.toFixed(1)} s each,
-in twelve rounds of another order each.
+\`npm run prove:strangers -- ${options}\`: one replica of each service, attacked from 127.0.0.1${hops === 0 ? '' : ', through a proxy that appends to X-Forwarded-For,'} during 50 requests per
+second, page views and operator requests from 127.0.0.2 and up, each on a separate connection. The attacks take turns, ${secondsEach.toFixed(1)} s each,
+in twelve rounds, each in a different order.
 
 ${COLUMNS}
 
 ${renderKinds(seen)}
 
-What each process had resident, as means: from a twelfth to a quarter of the time (of an hour minutes five to fifteen), and in the last
-sixth. Its bound: ${judged}.
+Mean resident memory of each process from a twelfth to a quarter of the time (minutes five to fifteen of an hour), and in the last
+sixth. Limit of the ratio: ${judged}.
 
 ${renderMemory(seen)}
 
-What did not hold: ${wrong.length === 0 ? 'nothing' : `${wrong.join('; ')}`}.
+Violations: ${wrong.length === 0 ? 'none' : `${wrong.join('; ')}`}.
 `;
 }

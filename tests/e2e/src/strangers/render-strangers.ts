@@ -22,7 +22,7 @@ export function renderKinds({ attacks, memory }: StrangersSeen): string {
       peakOf('dashboard-1', of, memory),
     ];
   });
-  const head = ['Kind', 'connections', 'at a time', 'answered', 'calls', 'pages', 'operators', 'new keys'];
+  const head = ['Attack', 'connections', 'concurrent', 'responses', 'requests', 'pages', 'operators', 'new keys'];
   return renderTable([...head, 'slowest s', 'edge MB', 'dashboard MB'], rows);
 }
 
