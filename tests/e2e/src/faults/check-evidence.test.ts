@@ -138,7 +138,7 @@ function evidenceOf(made: Scene, balance: (right: bigint) => bigint = (right) =>
 
 function only<T>(list: readonly T[]): T {
   const [one] = list;
-  if (one === undefined) throw new Error('there is none');
+  if (one === undefined) throw new Error('the list is empty');
   return one;
 }
 

@@ -89,7 +89,7 @@ async function stopWithoutNats(system: LocalSystem, target: string): Promise<voi
 /** Resolves when every process is ready, also one that was just killed. */
 export async function allReady(system: LocalSystem): Promise<void> {
   for (const child of SERVICES.flatMap((name) => system.children(name))) {
-    await until('it runs again', () => child.pid, AGAIN_WITHIN_MS);
+    await until('every process runs again', () => child.pid, AGAIN_WITHIN_MS);
     await child.ready();
   }
 }

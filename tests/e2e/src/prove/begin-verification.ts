@@ -28,7 +28,7 @@ export function optionsFrom<Name extends string, Text extends string = never>(
       const { or, min, max } = integers[name];
       const value = Number(values[name] ?? or);
       if (Number.isInteger(value) && value >= min && value <= max) return [name, value] as const;
-      throw new Error(`--${name} is an integer from ${min} to ${max}`);
+      throw new Error(`--${name} must be an integer from ${min} to ${max}`);
     });
     return { ...values, ...Object.fromEntries(given) } as OptionsOf<Name, Text>;
   } catch (error) {

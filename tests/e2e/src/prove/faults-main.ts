@@ -32,7 +32,7 @@ const given = optionsFrom(
   ['from'],
 );
 if (given === null || !isFrom(given.from)) {
-  process.stderr.write('--from is new or last (the default)\n');
+  process.stderr.write('--from must be new or last (the default)\n');
   process.exitCode = EXIT_WRONG_ARGUMENTS;
 } else {
   const before = given.from === 'new' ? null : readFigures<FaultsFigures>(PROOF);

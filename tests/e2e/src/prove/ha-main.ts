@@ -22,7 +22,7 @@ const given = optionsFrom(
 );
 const kinds = STANDBY_FAULTS.filter(({ name }) => name.includes(given?.kinds ?? ''));
 if (given === null || kinds.length === 0 || !isFrom(given.from)) {
-  process.stderr.write('--kinds is a part of the name of a fault, --from is new or last (the default)\n');
+  process.stderr.write('--kinds must be a part of a fault name, and --from new or last (the default)\n');
   process.exitCode = EXIT_WRONG_ARGUMENTS;
 } else process.exitCode = (await prove(given.times, given.seed, given)) ? 0 : 1;
 

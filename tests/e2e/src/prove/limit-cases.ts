@@ -140,7 +140,7 @@ export const LIMIT_CASES: readonly LimitCase[] = [
 /** @throws Error if no limit has this name */
 export function limitCalled(name: string): LimitCase {
   const limit = LIMIT_CASES.find((one) => one.name === name);
-  if (limit === undefined) throw new Error(`there is no limit ${name}`);
+  if (limit === undefined) throw new Error(`unknown limit ${name}`);
   return limit;
 }
 

@@ -44,7 +44,7 @@ function limitsCalled(name: string | undefined): readonly LimitCase[] | null {
   if (name === undefined) return LIMIT_CASES;
   const limit = LIMIT_CASES.find((one) => one.name === name);
   if (limit !== undefined) return [limit];
-  process.stderr.write(`--only is one of: ${LIMIT_CASES.map((one) => one.name).join(', ')}\n`);
+  process.stderr.write(`--only must be one of: ${LIMIT_CASES.map((one) => one.name).join(', ')}\n`);
   return null;
 }
 

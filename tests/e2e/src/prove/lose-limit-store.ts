@@ -40,6 +40,7 @@ async function asAdministrator(url: string, work: (store: Redis) => Promise<unkn
 }
 
 async function restart(redis: RunningServer, how: { kill?: boolean; emptyState?: boolean }): Promise<void> {
-  if (redis.restart === undefined) throw new Error(`Redis from ${redis.source} cannot be restarted from here`);
+  if (redis.restart === undefined)
+    throw new Error(`Redis from ${redis.source} was not started by this run and cannot be restarted`);
   await redis.restart(how);
 }

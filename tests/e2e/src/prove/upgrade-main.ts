@@ -37,8 +37,8 @@ async function prove({ streams, rounds }: { streams: number; rounds: number }): 
         for (const service of SERVICES.toReversed()) {
           for (const [index] of run.system.local.children(service).entries()) {
             const { open, carried, readyMs, endedMs } = await run.replace(service, index, load);
-            const figures = `ready after ${readyMs.toFixed(0)} ms, the old one ended after ${endedMs.toFixed(0)} ms`;
-            log(`${service} ${index + 1}: ${figures}; ${open} open, ${carried.length} of them its own`);
+            const figures = `ready after ${readyMs.toFixed(0)} ms, the old process ended after ${endedMs.toFixed(0)} ms`;
+            log(`${service} ${index + 1}: ${figures}; ${open} open, ${carried.length} of them on the old process`);
           }
         }
       }

@@ -98,6 +98,6 @@ async function enterByHand({ operator }: OwnSystem, account: string): Promise<En
 
 async function mustRun(program: 'backup' | 'restore', args: readonly string[], system: OwnSystem): Promise<string> {
   const { code, output } = await runProgram(program, args, system);
-  if (code !== 0) throw new Error(`${program} ended with ${code}: ${output}`);
+  if (code !== 0) throw new Error(`${program} exited with code ${code}: ${output}`);
   return output;
 }

@@ -126,6 +126,6 @@ async function signIn({ pagesPort: port, pagesOrigin: origin, operatorToken: tok
   const asked = { port, method: 'POST', path, headers: { origin }, body, from: '127.0.0.2' } as const;
   const { outcome, text, headers } = await sendRequest(asked);
   const [cookie] = headers['set-cookie'] ?? [];
-  if (cookie === undefined) throw new Error(`an operator could not sign in: ${outcome} ${text}`);
+  if (cookie === undefined) throw new Error(`operator sign-in failed: ${outcome} ${text}`);
   return cookie.split(';')[0] ?? '';
 }
