@@ -16,7 +16,7 @@ const TIMERS_MAX = 5;
 
 /**
  * Compares the last pause with the second one: before it, caches fill, connections are made and
- * code is compiled. Returns one sentence per process that grew.
+ * code is compiled. Returns one sentence per resource that grew.
  */
 export function judgeSoak(rests: readonly (readonly Resources[])[]): string[] {
   const [, first = [], ...later] = rests;

@@ -39,7 +39,7 @@ export interface LimitFigures {
   readonly atOnce: number;
   /** Responses with a status of 500 or above. */
   readonly faults: number;
-  /** Holds of calls that never ran. They were returned when they expired. */
+  /** Holds of calls that never ran. They were released when they expired. */
   readonly expired: number;
   readonly kills: number;
   /** Duration of the load, without preparation and checks. */

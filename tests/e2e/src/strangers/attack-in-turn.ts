@@ -57,7 +57,7 @@ export async function attackInTurn(world: StrangersWorld, options: TurnOptions):
       const figures = await runAttack({ kind, target: world.attacked, seconds, connectionsMax });
       const seen = { kind, fromMs, toMs: performance.now() - beganMs, figures, good: tally.counts };
       attacks.push(seen);
-      // Results in a pause are discarded: effects that end with an attack do not count.
+      // The system recovers from the attack during the pause, so the results are discarded.
       if (restMs > 0) load.countIn(new Tally(witness));
       await delay(restMs);
       onAttack?.(seen);

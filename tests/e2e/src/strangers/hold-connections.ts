@@ -15,7 +15,7 @@ export interface HeldGroup {
   readonly reads: boolean;
 }
 
-/** Repeats the same bytes as fast as the connection accepts them, and stops after `bytesMax`. */
+/** Sends the same bytes at each interval if the earlier ones were sent, and stops at `bytesMax`. */
 export interface SlowBytes {
   readonly bytes: Buffer;
   readonly everyMs: number;
