@@ -13,7 +13,7 @@ const HALF = PLACES / 2;
 
 const lender = duringTests(lendServers);
 
-/** A process that holds places until its input ends. */
+/** Starts a process that holds places until its input ends. */
 async function startBorrower(count: number): Promise<{ child: ChildProcessWithoutNullStreams; places: number[] }> {
   const env = { ...process.env, [LENDER_VARIABLE]: lender.path };
   const child = spawn(process.execPath, [BORROWER, String(count)], { env });
@@ -27,10 +27,10 @@ function borrow() {
   return borrowServer({ server: 'redis', options: {}, places: PLACES });
 }
 
-test('a place belongs to one process, is lent again when returned, never when its process died', async () => {
+test('borrowServer() lends a returned place again, but not the place of a killed process', async () => {
   const [one, other] = await Promise.all([startBorrower(HALF), startBorrower(HALF)]);
   expect(new Set([...one.places, ...other.places]).size).toBe(PLACES);
-  await expect(borrow()).rejects.toThrow('all 40 places on the shared redis server are taken, 0 of them by suites');
+  await expect(borrow()).rejects.toThrow('all 40 places on the shared redis server are in use; 0 are held by suites');
 
   other.child.kill('SIGKILL');
   await once(other.child, 'exit');
@@ -38,7 +38,7 @@ test('a place belongs to one process, is lent again when returned, never when it
   await once(one.child, 'exit');
   const again = await Promise.all(one.places.map(borrow));
   expect(new Set(again.map(({ place }) => place))).toEqual(new Set(one.places));
-  await expect(borrow()).rejects.toThrow('are taken, 20 of them by suites that ended without returning them');
+  await expect(borrow()).rejects.toThrow('are in use; 20 are held by suites that ended without returning them');
 
   await again[0]?.stop();
   const { place, stop } = await borrow();
@@ -46,10 +46,10 @@ test('a place belongs to one process, is lent again when returned, never when it
   await Promise.all([stop(), ...again.slice(1).map((each) => each.stop())]);
 }, 60_000);
 
-test('a shared server refuses to be stopped, restarted or signalled', async () => {
+test('a shared server throws on stop(), restart() and pid', async () => {
   const { server, stop } = await borrow();
-  await expect(server.stop()).rejects.toThrow('starts it with own: true');
-  await expect(server.restart?.()).rejects.toThrow('starts it with own: true');
-  expect(() => server.pid).toThrow('starts it with own: true');
+  await expect(server.stop()).rejects.toThrow('start your own server with own: true');
+  await expect(server.restart?.()).rejects.toThrow('start your own server with own: true');
+  expect(() => server.pid).toThrow('start your own server with own: true');
   await stop();
 });

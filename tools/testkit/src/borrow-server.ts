@@ -2,19 +2,24 @@ import { connect } from 'node:net';
 import type { RunningServer, ServerName, ServersOptions } from '@gateway/servers';
 import type { TestServer } from './start-test-server.js';
 
-/** Names the socket of the run's lender, `test/lend-servers.mjs`. */
+/** Environment variable with the path of the lender's socket (`test/lend-servers.mjs`). */
 export const LENDER_VARIABLE = 'GATEWAY_TEST_LENDER';
-/** The last line that a suite sends. */
+/** The last message that a suite sends. */
 const RETURNED = '\nreturned\n';
 
-/** A place on the shared server with these options; `places` is how many such a server has. */
+/**
+ * Request for a place on the shared server with these options. `places`: number of places on that
+ * server.
+ */
 interface Wanted {
   readonly server: ServerName;
   readonly options: Pick<ServersOptions, 'nats' | 'postgres' | 'redis'>;
   readonly places: number;
 }
 
-/** PostgreSQL, on which a suite names its databases after its place. */
+/**
+ * The shared PostgreSQL server. Each suite puts the number of its place into its database names.
+ */
 export const SHARED_POSTGRES = {
   server: 'postgres',
   options: { postgres: { superuserPassword: 'a superuser for tests' } },
@@ -28,17 +33,17 @@ interface Lent {
 }
 
 /**
- * Borrows a place on a server that the suites of this run share. `stop` returns it: remove first
- * what this suite has left there.
- * @param urlOf where the place is, if its number is part of the URL
- * @throws Error when all places are taken, or the server could not be started
+ * Borrows a place on a server that all suites of this run share. `stop` returns the place; remove
+ * everything that this suite created there first.
+ * @param urlOf returns the URL of the place, if the URL contains its number
+ * @throws Error if all places are in use, or the server could not be started
  */
 export async function borrowServer(
   wanted: Wanted,
   urlOf: (lent: Lent) => string = ({ url }) => url,
 ): Promise<TestServer> {
   const path = process.env[LENDER_VARIABLE];
-  if (path === undefined) throw new Error(`${LENDER_VARIABLE} is not set: tests run under jest, which lends servers`);
+  if (path === undefined) throw new Error(`${LENDER_VARIABLE} is not set: run tests with jest, which sets it`);
   const socket = connect(path).setEncoding('utf8');
   const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
   const answer = await new Promise<Lent | { problem: string }>((resolve, reject) => {
@@ -48,11 +53,11 @@ export async function borrowServer(
       if (received.endsWith('\n')) resolve(JSON.parse(received) as Lent);
     });
     socket.once('error', reject);
-    socket.once('close', () => reject(new Error('the run has ended, and lends no servers any more')));
+    socket.once('close', () => reject(new Error('cannot borrow a server: the test run has ended')));
     socket.write(`${JSON.stringify(wanted)}\n`);
   });
   if ('problem' in answer) throw new Error(answer.problem);
-  // A suite that fails to return it must still be able to end.
+  // The open socket must not keep a suite running that fails to return its place.
   socket.unref();
   return {
     server: sharedServer(wanted.server, { ...answer, url: urlOf(answer) }),
@@ -64,10 +69,10 @@ export async function borrowServer(
   };
 }
 
-/** What a test could do to a server that belongs to it alone fails here. */
+/** Returns a server whose `stop`, `restart` and `pid` throw, because other suites use it too. */
 function sharedServer(name: ServerName, { url, version }: Lent): RunningServer {
   const refuse = (): never => {
-    throw new Error(`other suites use this ${name} server too: a test that disturbs a server starts it with own: true`);
+    throw new Error(`this ${name} server is shared with other suites: start your own server with own: true`);
   };
   return {
     name,

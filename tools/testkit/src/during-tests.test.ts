@@ -22,8 +22,8 @@ try {
   early = error;
 }
 
-test('what is started stands for itself, what is made of it is made once, and neither can be used before', () => {
-  expect(early).toEqual(new Error('it is used before the tests have started it'));
+test('duringTests() and onceUsed() create their object once and throw before the tests start', () => {
+  expect(early).toEqual(new Error('not available before the first test: beforeAll starts it'));
   expect([first.count, first.count]).toEqual([1, 1]);
   counter.step = 5;
   expect(counter.next()).toBe(6);

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll } from '@jest/globals';
 
-/** Longest time that servers take to start, and to stop, in milliseconds. */
+/** Timeout for starting and for stopping servers, in milliseconds. */
 const SERVERS_MS = 60_000;
 
 /**
- * Starts something before the first test of the file and stops it after the last. It can be passed
- * on at once, and used once tests run.
+ * Starts something before the first test of the file and stops it after the last. You can pass the
+ * returned object on immediately, but you can use it only while tests run.
  */
 export function duringTests<T extends { stop(): Promise<unknown> }>(start: () => Promise<T>): T {
   let started: T | undefined;
@@ -16,14 +16,14 @@ export function duringTests<T extends { stop(): Promise<unknown> }>(start: () =>
     await started?.stop();
   }, SERVERS_MS);
   return onceUsed(() => {
-    if (started === undefined) throw new Error('it is used before the tests have started it');
+    if (started === undefined) throw new Error('not available before the first test: beforeAll starts it');
     return started;
   });
 }
 
 /**
- * Stands for an object that is made when it is used first: for what is made of something that
- * {@link duringTests} starts.
+ * Returns a proxy for an object that is created at its first use. Use it for objects that depend on
+ * something started by {@link duringTests}.
  */
 export function onceUsed<T extends object>(make: () => T): T {
   let made: T | undefined;
@@ -31,7 +31,7 @@ export function onceUsed<T extends object>(make: () => T): T {
   return new Proxy({} as T, {
     get(_none, name) {
       const value: unknown = Reflect.get(target(), name);
-      // A method of a class finds its private fields in the object itself only.
+      // Methods need the real object as `this`: a proxy has no private fields.
       return typeof value === 'function' ? value.bind(target()) : value;
     },
     set: (_none, name, value) => Reflect.set(target(), name, value),

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
-/** Connections that wait to be accepted: attacks open thousands at once. */
+/** Backlog of connections that wait for `accept`: attacks open thousands at the same time. */
 const LISTEN_BACKLOG = 4_096;
 
 export interface ForwardingProxy {
@@ -10,8 +10,8 @@ export interface ForwardingProxy {
 }
 
 /**
- * A trusted hop in front of a listener on 127.0.0.1: it passes bytes on as they come, slow ones
- * slowly, and puts X-Forwarded-For into the first request of each connection.
+ * Starts a trusted hop in front of a listener on 127.0.0.1. It forwards bytes immediately, so slow
+ * bytes stay slow, and adds X-Forwarded-For to the first request of each connection.
  */
 export async function startForwardingProxy(targetPort: number): Promise<ForwardingProxy> {
   const sockets = new Set<Socket>();
@@ -41,7 +41,7 @@ export async function startForwardingProxy(targetPort: number): Promise<Forwardi
   };
 }
 
-/** The line of the request has to be complete before anything can be put behind it. */
+/** Inserts the header after the request line, so it waits until that line is complete. */
 function forward(client: Socket, target: Socket): void {
   let line = Buffer.alloc(0);
   const read = (chunk: Buffer): void => {

@@ -4,24 +4,24 @@ import { runInNewContext } from 'node:vm';
 let collect: (() => void) | undefined;
 
 /**
- * Bytes that this process keeps on the heap and outside of it, after its garbage was collected.
- * What a test compares: resident memory also holds garbage that a slow machine has not collected
- * yet.
+ * Returns the bytes that this process uses on and off the heap after garbage collection. Tests
+ * compare this value because resident memory also contains garbage that a slow machine has not
+ * collected yet.
  */
 export function liveBytes(): number {
   if (collect === undefined) {
     setFlagsFromString('--expose-gc');
     collect = runInNewContext('gc') as () => void;
   }
-  // The second collection frees what the finalizers of the first let go.
+  // The second collection frees objects that finalizers released during the first one.
   collect();
   collect();
   return heldBytes();
 }
 
 /**
- * The same with the garbage that is not collected yet: never less, and no collection stops the
- * process.
+ * Returns the same number without collecting garbage first, so it is never lower, and the process
+ * does not pause.
  */
 export function heldBytes(): number {
   const { heapUsed, external } = process.memoryUsage();

@@ -12,12 +12,12 @@ interface TestLog {
   child(): TestLog;
 }
 
-/** A log that keeps its lines for the test. */
+/** A log that stores its lines, so that a test can read them. */
 export interface RecordingLog extends TestLog {
   readonly lines: readonly LogLine[];
 }
 
-/** A log that drops its lines. */
+/** A log that discards its lines. */
 export const silentLog: TestLog = {
   debug: () => undefined,
   info: () => undefined,

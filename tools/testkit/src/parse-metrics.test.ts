@@ -11,16 +11,16 @@ const TEXT = [
   '',
 ].join('\n');
 
-test('a sample is read with and without labels, and its series are added up', () => {
+test('sumOfMetric() adds up the series of a sample with and without labels', () => {
   expect(sumOfMetric(TEXT, 'gateway_admission_batch_entries_sum')).toBe(30.5);
   expect(sumOfMetric(TEXT, 'gateway_billing_events_total')).toBe(9);
 });
 
-test('a name that is only the beginning of another one is none', () => {
+test('sumOfMetric() returns null for a prefix of a sample name', () => {
   expect(sumOfMetric(TEXT, 'gateway_admission_batch_entries')).toBeNull();
 });
 
-test('of the series with a label only those are added up', () => {
+test('sumOfMetric() adds up only the series with the given label', () => {
   const name = 'gateway_billing_events_total';
   expect(sumOfMetric(TEXT, name, 'outcome="settled"')).toBe(7);
   expect(sumOfMetric(TEXT, name, 'outcome="voided"')).toBe(2);

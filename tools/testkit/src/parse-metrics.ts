@@ -1,6 +1,7 @@
 /**
- * The sum over all series of one sample name in Prometheus' text format; null: there is none.
- * @param label only series that have it, as `store="redis"`
+ * Returns the sum of all series of a sample name in Prometheus' text format, or null if there is
+ * none.
+ * @param label includes only series with this label, such as `store="redis"`
  */
 export function sumOfMetric(text: string, name: string, label = ''): number | null {
   const labels = label === '' ? '(?:\\{.*\\})?' : `\\{(?:.*,)?${label}(?:,.*)?\\}`;

@@ -1,18 +1,18 @@
 import { expect, test } from '@jest/globals';
 import { SeededRandom } from './random.js';
 
-test('committed figures name seeds: the draws of a seed never change', () => {
+test('SeededRandom returns the same numbers for a seed as in committed results', () => {
   const { next } = new SeededRandom(158_077_068);
   expect([next(), next(), next()]).toEqual([0.3817701612133533, 0.25186484144069254, 0.5692146699875593]);
 });
 
-test('seeds are read in 32 bits, and each has draws of its own', () => {
+test('SeededRandom uses 32 bits of a seed, and each seed has different numbers', () => {
   const draws = (seed: number) => Array.from({ length: 5 }, new SeededRandom(seed).next);
   expect(draws(-1)).toEqual(draws(2 ** 32 - 1));
   expect(draws(7)).not.toEqual(draws(8));
 });
 
-test('integers, chances and picks stay within what was asked for', () => {
+test('below(), chance() and pick() return values in the requested ranges', () => {
   const random = new SeededRandom(1);
   const draw = <T>(by: () => T) => Array.from({ length: 10_000 }, by);
   expect([...new Set(draw(() => random.below(3)))].sort()).toEqual([0, 1, 2]);

@@ -1,16 +1,18 @@
-/** Returns ledger epoch number `n` of a test: a UUIDv7, later than those with smaller numbers. */
+/**
+ * Returns ledger epoch number `n` for tests: a UUIDv7 that sorts after those with smaller numbers.
+ */
 export const testEpoch = (n: number): string => `00000000-${n.toString(16).padStart(4, '0')}-7000-8000-000000000000`;
 
-/** A small generator of numbers (mulberry32): the same seed gives the same numbers. */
+/** A small random number generator (mulberry32). The same seed gives the same numbers. */
 export class SeededRandom {
   #state: number;
 
-  /** @param seed any integer; each value in 32 bits is another sequence of 2^32 draws */
+  /** @param seed any integer; its low 32 bits select one of 2^32 sequences */
   constructor(seed: number) {
     this.#state = seed >>> 0;
   }
 
-  /** Returns a number in [0, 1). Bound to its generator, so that it can be passed as a function. */
+  /** Returns a number in [0, 1). It is bound to its generator, so you can pass it as a function. */
   readonly next = (): number => {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let t = this.#state;
@@ -19,12 +21,12 @@ export class SeededRandom {
     return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
   };
 
-  /** An integer from 0 up to, not including, `end`. */
+  /** Returns an integer from 0 to `end` - 1. */
   below(end: number): number {
     return Math.floor(this.next() * end);
   }
 
-  /** True in that share of all cases. */
+  /** Returns true with the probability `share`. */
   chance(share: number): boolean {
     return this.next() < share;
   }

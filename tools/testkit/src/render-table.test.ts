@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { renderTable } from './render-table.js';
 
-test('columns are aligned, the first to the left and the others to the right', () => {
+test('renderTable() aligns the first column to the left and the others to the right', () => {
   expect(
     renderTable(
       ['', 'µs'],
@@ -20,11 +20,11 @@ test('columns are aligned, the first to the left and the others to the right', (
   );
 });
 
-test('a row with too few cells is filled up', () => {
+test('renderTable() adds empty cells to a row with too few cells', () => {
   expect(renderTable(['', 'a', 'b'], [['x', '1']]).split('\n')[2]).toBe('| x   |   1 |     |');
 });
 
-test('as many columns of words as are wished stand to the left', () => {
+test('renderTable() aligns the given number of columns to the left', () => {
   expect(renderTable(['answer', 'when', 'times'], [['4', 'early', '89,516']], 2).split('\n')).toEqual([
     '| answer | when  |  times |',
     '| ------ | ----- | -----: |',

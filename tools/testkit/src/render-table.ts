@@ -1,12 +1,12 @@
 type Row = readonly string[];
 
-/** The formatter makes no column narrower. */
+/** Minimum column width of the formatter. */
 const WIDTH_MIN = 3;
 
 /**
- * A Markdown table as the formatter would write it, so that reports of verifications and benchmarks
- * are committed as they were made: columns as wide as their widest cell, words to the left and the
- * columns after `wordColumns` to the right.
+ * Renders a Markdown table exactly as the formatter does, so that reports of verifications and
+ * benchmarks can be committed unchanged. Each column is as wide as its widest cell. The first
+ * `wordColumns` columns are aligned to the left, the others to the right.
  */
 export function renderTable(head: Row, rows: readonly Row[], wordColumns = 1): string {
   const widths = head.map((title, at) => Math.max(WIDTH_MIN, title.length, ...rows.map((row) => row[at]?.length ?? 0)));

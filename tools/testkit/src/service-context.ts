@@ -11,8 +11,8 @@ import {
 import { silentLog } from './logs.js';
 
 /**
- * What `runService` would give a replica with this environment.
- * @throws ConfigurationError when the environment cannot be read
+ * Returns the context that `runService` passes to a replica with this environment.
+ * @throws ConfigurationError if a variable is missing or invalid
  */
 export function serviceContext<S extends ConfigFields>(
   fields: S,

@@ -6,11 +6,11 @@ import { serviceContext } from './service-context.js';
 import { startTestBus } from './test-bus.js';
 import { startTestDatabase, type TestDatabaseOptions } from './test-database.js';
 
-/** One replica of a service in the test's process. */
+/** A replica of a service in the test's process. */
 export interface Replica {
   readonly ready: ReadyChecks;
   readonly log: readonly LogLine[];
-  /** Stops it once, however often it is called. */
+  /** Stops the replica. Further calls have no effect. */
   stop(): Promise<void>;
 }
 
@@ -19,8 +19,8 @@ interface ServiceServersOptions extends TestDatabaseOptions {
 }
 
 /**
- * PostgreSQL with the migrated schema of a service and NATS with the users of all services; a test
- * starts replicas on them.
+ * Starts PostgreSQL with the migrated schema of a service, and NATS with the users of all services.
+ * Tests start replicas on these servers.
  */
 export async function startServiceServers(options: ServiceServersOptions) {
   const [server, bus] = await Promise.all([startTestDatabase(options), startTestBus({ own: options.own ?? false })]);
@@ -31,12 +31,15 @@ export async function startServiceServers(options: ServiceServersOptions) {
     postgres: server.postgres,
     nats: bus.nats,
     database,
-    /** What the environment of a replica says of them. */
+    /** Variables with the URLs of these servers, for the environment of a replica. */
     env,
-    /** The database as its administrator. */
+    /** Runs queries as the database's superuser. */
     sql: onPool(database.admin),
     connect: bus.connect,
-    /** Starts a replica with this in its environment besides the servers. Its lines go to `log`. */
+    /**
+     * Starts a replica with the URLs of the servers and the variables of `more` in its environment.
+     * `log` records its lines.
+     */
     async startReplica<S extends ConfigFields>(
       fields: S,
       start: (context: ServiceContext<S>) => Promise<RunningService>,
@@ -55,7 +58,7 @@ export async function startServiceServers(options: ServiceServersOptions) {
       replicas.add(replica);
       return replica;
     },
-    /** Stops the replicas that still run, then the servers. */
+    /** Stops the running replicas, then the servers. */
     async stop(): Promise<void> {
       await Promise.all([...replicas].map((replica) => replica.stop()));
       await Promise.all([server.stop(), bus.stop()]);

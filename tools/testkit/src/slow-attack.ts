@@ -4,16 +4,18 @@ import { delimiter, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const TOOL = 'slowhttptest';
-/** How many connections it opens in a second. */
+/** Connections that the tool opens per second. */
 const RATE = 1_500;
 const STOP_MS = 5_000;
-/** The arguments of each mode: its flag, and how slow it is. */
+/** Arguments of each mode: the flag, and how slow its connections are. */
 const MODES = {
-  /** Heads that never end: a header each second. */
+  /** Request heads that never end: one header per second. */
   headers: ['-H', '-i', '1'],
-  /** Bodies that never end: some bytes each second. */
+  /** Request bodies that never end: some bytes per second. */
   body: ['-B', '-i', '1'],
-  /** Answers that nobody reads: a window of some bytes, three requests on each connection. */
+  /**
+   * Responses that the client hardly reads: a window of some bytes, three requests per connection.
+   */
   read: ['-X', '-w', '1', '-y', '64', '-n', '5', '-z', '1', '-k', '3'],
 } as const;
 
@@ -22,26 +24,28 @@ export const SLOW_MODES = Object.keys(MODES) as SlowMode[];
 
 export interface SlowAttackOptions {
   readonly mode: SlowMode;
-  /** The URL of a loopback address: connections come from 127.0.0.1 if it is that. */
+  /** The URL of the target. If it is on 127.0.0.1, the connections come from 127.0.0.1 too. */
   readonly url: string;
   readonly connections: number;
   readonly seconds: number;
-  /** Bytes that each body announces; 4,096 unless stated. */
+  /** Content-Length of each request body. Default 4,096. */
   readonly bodyBytes?: number;
-  /** Headers that each request has besides the tool's, name to value; not in mode `read`. */
+  /** Additional request headers, from name to value. Mode `read` ignores them. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface SlowAttack {
-  /** Most connections that it had at one time, as far as it has printed. */
+  /** The largest number of simultaneous connections that the tool has printed. */
   connectedMost(): number;
   readonly isRunning: boolean;
-  /** Resolves when it has ended: by its time, or because no connection is left. */
+  /**
+   * Resolves when the attack has ended: its time is over, or the server has closed all connections.
+   */
   readonly ended: Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Says why attacks cannot be run here; null: they can. */
+/** Returns the reason why attacks cannot run on this machine, or null if they can. */
 export function noSlowAttacks(): string | null {
   for (const directory of (process.env['PATH'] ?? '').split(delimiter)) {
     try {
@@ -54,7 +58,7 @@ export function noSlowAttacks(): string | null {
   return `needs ${TOOL} (Debian: apt-get install ${TOOL})`;
 }
 
-/** Runs slowhttptest against one address. */
+/** Starts slowhttptest against one address. */
 export function startSlowAttack({
   mode,
   url,
@@ -63,7 +67,7 @@ export function startSlowAttack({
   bodyBytes,
   headers,
 }: SlowAttackOptions): SlowAttack {
-  // It has no argument for headers, but writes the content type as it is given.
+  // slowhttptest has no argument for headers, but it copies the content type unchanged.
   const more = Object.entries(headers ?? {}).map(([name, value]) => `\r\n${name}: ${value}`);
   const type = `application/json${more.join('')}`;
   const given = [
@@ -111,15 +115,16 @@ export function startSlowAttack({
 
 export interface GoodCallsOptions {
   /**
-   * Makes one call from this address. Its result is counted by its text, a rejection by its
-   * message.
+   * Sends one request from this address. Outcomes are counted by the returned text, or by the
+   * message of the error.
    */
   readonly call: (localAddress: string) => Promise<string | number>;
   readonly everyMs: number;
 }
 
 /**
- * Calls from 127.0.0.2 and up while the attack runs, and counts how often each outcome was seen.
+ * Sends requests from 127.0.0.2 and the following addresses until the attack ends. Returns how
+ * often each outcome occurred.
  */
 export async function goodCallsDuring(
   attack: SlowAttack,

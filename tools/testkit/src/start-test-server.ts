@@ -7,16 +7,16 @@ import {
 } from '@gateway/servers';
 import { temporaryDirectory } from './temporary-directory.js';
 
-/** A server of this suite, or a place on one that suites share. */
+/** A server of this suite alone, or a place on a shared server. */
 export interface TestServer {
   readonly server: RunningServer;
-  /** From 0; no other suite has it on this server at the same time. */
+  /** Number from 0. No other suite has this place on the server at the same time. */
   readonly place: number;
   /** Stops the server and removes its files, or returns the place. */
   stop(): Promise<void>;
 }
 
-/** Starts a server that belongs to the caller alone, whatever the environment names. */
+/** Starts a server for the caller alone and ignores server URLs in the environment. */
 export async function startTestServer(
   name: ServerName,
   options: Pick<ServersOptions, 'nats' | 'postgres' | 'redis'> = {},

@@ -7,7 +7,7 @@ export interface TemporaryDirectory {
   remove(): void;
 }
 
-/** Makes a directory for a test's servers and files. */
+/** Creates a directory for the servers and files of a test. */
 export function temporaryDirectory(name: string): TemporaryDirectory {
   const path = mkdtempSync(join(tmpdir(), `gateway-${name}-`));
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };

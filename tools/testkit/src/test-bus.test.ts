@@ -13,7 +13,10 @@ const USAGE = {
   replicas: 1,
 } as const;
 
-/** Names of the streams in the account of a bus, read by the user who may do everything in it. */
+/**
+ * Returns the names of all streams in the account of a bus. It connects as the account's owner, who
+ * has all permissions.
+ */
 async function streamsOf(bus: TestBus): Promise<string[]> {
   const { host, username, password } = new URL(bus.urlFor('billing'));
   const user = username.replace('billing', 'owner');
@@ -24,7 +27,7 @@ async function streamsOf(bus: TestBus): Promise<string[]> {
   return names.map(({ config }) => config.name);
 }
 
-test('each bus has streams of its own, and leaves none behind', async () => {
+test('startTestBus() isolates the streams of each bus and deletes them at stop()', async () => {
   const [one, other] = await Promise.all([startTestBus(), startTestBus()]);
   expect(one.nats.url).toBe(other.nats.url);
   const billing = await one.connect('billing');

@@ -8,33 +8,35 @@ import { startTestServer, type TestServer } from './start-test-server.js';
 import type { OwnServer } from './test-redis.js';
 
 const ACCOUNTS = 64;
-/** Password of all users; no test is about passwords. */
+/** Password of all users: no test is about passwords. */
 const PASSWORD = 'for tests';
 const OWNER = 'owner';
 const DRAIN_MS = 5_000;
 
 /**
- * NATS with the users and permissions of all services: a test plays the services that it does not
+ * NATS with the users and permissions of all services. A test plays the services that it does not
  * start.
  */
 export interface TestBus {
   readonly nats: RunningServer;
-  /** The URL that a service's environment would carry. */
+  /** Returns the NATS URL for the environment of a service. */
   urlFor(service: ServiceName): string;
   /**
-   * A connection with the rights of a service; drained by `stop`. `replica` is its name; one is
-   * made when absent.
+   * Connects with the permissions of a service. `stop` drains the connection. `replica` is its
+   * name; a name is generated if it is absent.
    */
   connect(service: ServiceName, replica?: string): Promise<Bus>;
   stop(): Promise<void>;
 }
 
 interface TestBusOptions extends OwnServer {
-  /** A subject to which no service may publish, although services expect to. Implies `own`. */
+  /**
+   * Removes the permission to publish to this subject, although services need it. Implies `own`.
+   */
   readonly withheld?: string;
 }
 
-/** An account without streams. */
+/** Starts a bus on an account without streams. */
 export async function startTestBus({ withheld, own = withheld !== undefined }: TestBusOptions = {}): Promise<TestBus> {
   const { server: nats, place, stop } = await (own ? startOwn(withheld) : borrowAccount());
   const buses: Bus[] = [];
@@ -62,13 +64,13 @@ function borrowAccount(): Promise<TestServer> {
 function startOwn(withheld: string | undefined): Promise<TestServer> {
   const nats = natsOptions(1);
   if (withheld !== undefined && !nats.config.includes(`"${withheld}"`)) {
-    throw new Error(`no service may publish to ${withheld} anyway`);
+    throw new Error(`cannot withhold ${withheld}: no service has permission to publish to it`);
   }
   const config = withheld === undefined ? nats.config : nats.config.replaceAll(`"${withheld}"`, '"withheld"');
   return startTestServer('nats', { nats: { ...nats, config } });
 }
 
-/** Accounts with a user for each service, and one who may do everything in it. */
+/** Configures accounts, each with a user for each service and an owner with all permissions. */
 function natsOptions(accounts: number) {
   const permissions = SERVICE_NAMES.map((name) => `MAY_${name}: ${natsPermissions(name, MESSAGES)}`);
   const user = (place: number, name: string, more = ''): string =>

@@ -13,7 +13,7 @@ const server = duringTests(() => {
 });
 afterAll(() => directory.remove());
 
-test('each database is a migrated copy of its own, for the role and for the administrator', async () => {
+test('database() returns a separate migrated copy with pools for the role and the superuser', async () => {
   const [one, other] = [await server.database(), await server.database()];
   await one.admin.query("INSERT INTO notes VALUES ('one')");
   expect((await one.admin.query('SELECT text FROM notes')).rows).toEqual([{ text: 'one' }]);
@@ -23,7 +23,7 @@ test('each database is a migrated copy of its own, for the role and for the admi
   await expect(one.pool.query('CREATE TABLE gateway_catalog_own (a int)')).rejects.toThrow('permission denied');
 });
 
-test('suites with the same migrations share their template, and a suite that stops drops its databases', async () => {
+test('suites with the same migrations share a template, and stop() drops their databases', async () => {
   const { admin } = await server.database();
   const list = async (pattern: string): Promise<string[]> => {
     const found = await admin.query<{ name: string }>('SELECT datname AS name FROM pg_database WHERE datname ~ $1', [

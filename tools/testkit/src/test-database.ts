@@ -17,23 +17,23 @@ const ROLE_PASSWORD = 'a role for tests';
 const DIGEST_LENGTH = 12;
 
 export interface TestDatabaseOptions extends OwnServer {
-  /** The service whose schema and role it is. */
+  /** The service that owns the schema and the role. */
   readonly service: string;
   readonly migrations: URL;
   /**
-   * Names of placeholders for roles that only read, such as `finance`; each is the role
+   * Names of read-only roles in the migrations, such as `finance`. Each means the role
    * `gateway_<name>`.
    */
   readonly readers?: readonly string[];
 }
 
-/** One database with the migrated schema of one service. */
+/** A database with the migrated schema of one service. */
 export interface TestDatabase {
   /** Connects as the superuser, with the service's schema in the search path. */
   readonly admin: Pool;
   /** Connects as the service's role. */
   readonly pool: Pool;
-  /** The URL with the service's role, as its environment would carry it. */
+  /** The URL with the service's role, for its environment. */
   readonly url: string;
   /** Connects as the role of a reader. */
   poolOf(reader: string): Pool;
@@ -41,13 +41,13 @@ export interface TestDatabase {
 
 export interface TestDatabaseServer {
   readonly postgres: RunningServer;
-  /** Copies the migrated template in a few dozen milliseconds. */
+  /** Copies the migrated template, which takes about 40 ms. */
   database(): Promise<TestDatabase>;
   /** Ends all connections and drops the databases. */
   stop(): Promise<void>;
 }
 
-/** A PostgreSQL server on which each database is a copy of one migrated template. */
+/** Starts a PostgreSQL server whose databases are copies of one migrated template. */
 export async function startTestDatabase(options: TestDatabaseOptions): Promise<TestDatabaseServer> {
   const { own = false } = options;
   const start = own ? startTestServer('postgres', SHARED_POSTGRES.options) : borrowServer(SHARED_POSTGRES);
@@ -81,9 +81,9 @@ export async function startTestDatabase(options: TestDatabaseOptions): Promise<T
 }
 
 /**
- * Makes the template of these migrations unless another suite has made it, and returns its name.
- * The template gets its name when it is complete. If a suite is killed while it makes one, the next
- * suite drops the draft.
+ * Creates the template for these migrations unless another suite has created it, and returns its
+ * name. The database gets this name only after its migrations. If a suite is killed during the
+ * migrations, the next suite drops its draft.
  */
 async function ensureTemplate(adminUrl: string, { service, migrations, readers = [] }: TestDatabaseOptions) {
   const digest = createHash('sha256')
@@ -109,7 +109,7 @@ async function ensureTemplate(adminUrl: string, { service, migrations, readers =
   return template;
 }
 
-/** Settings of a role in a database are not copied with the database. */
+/** Sets the search path, because copies of a database do not include the settings of its roles. */
 async function setSearchPath(adminUrl: string, database: string, role: string, schema: string): Promise<void> {
   await withServer(adminUrl, async (client) => {
     await client.query(`ALTER ROLE ${role} IN DATABASE ${database} SET search_path = ${schema}`);

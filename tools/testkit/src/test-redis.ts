@@ -1,18 +1,18 @@
 import { borrowServer } from './borrow-server.js';
 import { startTestServer, type TestServer } from './start-test-server.js';
 
-/** Logical databases of the shared server. */
+/** Number of logical databases on the shared server. */
 const DATABASES = 256;
 
 export interface OwnServer {
   /**
-   * Servers that belong to this suite alone: for tests that stop, fill or reconfigure a server, or
-   * read what it counts for all its users. Default false.
+   * Starts a server for this suite alone. Tests need it if they stop, fill or reconfigure the
+   * server, or read counters of the whole server. Default false.
    */
   readonly own?: boolean | undefined;
 }
 
-/** An empty Redis database. */
+/** Returns an empty Redis database. */
 export async function startTestRedis({ own = false }: OwnServer = {}): Promise<TestServer> {
   if (own) return startTestServer('redis');
   const borrowed = await borrowServer(

@@ -2,9 +2,9 @@ const POLL_MS = 10;
 const DEADLINE_MS = 20_000;
 
 /**
- * Polls until the answer is not undefined, null or false, and returns it. Tests wait with this and
- * never sleep for a fixed time.
- * @throws Error that names `what` when the time has passed
+ * Polls until `read` returns a value other than undefined, null and false, and returns that value.
+ * Tests use this instead of sleeping for a fixed time.
+ * @throws Error with `what` after the timeout
  */
 export async function until<T>(
   what: string,

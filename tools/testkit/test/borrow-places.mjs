@@ -1,4 +1,5 @@
-// Borrows places on a Redis server with 40, prints them, and returns them when its input ends.
+// Borrows places on a Redis server that has 40, prints their numbers, and returns the places when
+// its input ends.
 import { once } from 'node:events';
 import { borrowServer } from '../dist/borrow-server.js';
 

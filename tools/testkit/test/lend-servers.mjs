@@ -1,18 +1,20 @@
-// Lends servers to the suites of one run. Plain JavaScript: jest's main process loads it before any
-// transform exists, and a run that borrows nothing needs no compiled code.
+// Lends servers to the suites of one run. It is plain JavaScript because jest's main process loads
+// it before any transform exists. A run that borrows no server needs no compiled code.
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const STARTER = new URL('../dist/start-test-server.js', import.meta.url);
-/** As in `src/borrow-server.ts`. */
+/** Must match `src/borrow-server.ts`. */
 const LENDER_VARIABLE = 'GATEWAY_TEST_LENDER';
 const RETURNED = '\nreturned\n';
 
 let lender;
 
-/** Jest calls it before the first and after the last suite. */
+/**
+ * Starts and stops the lender. Jest calls this function before the first and after the last suite.
+ */
 export default async function lendDuringRun() {
   if (lender === undefined) {
     lender = await lendServers();
@@ -24,14 +26,14 @@ export default async function lendDuringRun() {
 }
 
 /**
- * A server starts when the first suite wants it with these options. Each place on it belongs to one
- * suite at a time, as long as the suite's connection is open; if it ends before the suite has
- * returned the place, no other suite gets it.
+ * Starts the lender. A server starts when the first suite requests it with these options. Each
+ * place belongs to one suite at a time, as long as the suite's connection is open. If the
+ * connection closes before the suite returns the place, the place is not lent again.
  */
 export async function lendServers() {
   const directory = mkdtempSync(join(tmpdir(), 'gateway-lender-'));
   const path = join(directory, 'socket');
-  /** Servers by their options, with their free places, least recently used first. */
+  /** Servers by their options. Their free places are sorted by their last use, oldest first. */
   const servers = new Map();
   const sockets = new Set();
 
@@ -55,8 +57,8 @@ export async function lendServers() {
       place = shared.free.shift();
       if (place !== undefined) return { url, version, place };
       throw new Error(
-        `all ${wanted.places} places on the shared ${wanted.server} server are taken, ` +
-          `${shared.lost} of them by suites that ended without returning them`,
+        `all ${wanted.places} places on the shared ${wanted.server} server are in use; ` +
+          `${shared.lost} are held by suites that ended without returning them`,
       );
     };
     socket.setEncoding('utf8');
@@ -97,7 +99,8 @@ export async function lendServers() {
 }
 
 async function start(server, options) {
-  if (!existsSync(STARTER)) throw new Error('servers of tests are started by compiled code: npx tsc -b tools/testkit');
+  if (!existsSync(STARTER))
+    throw new Error('tests start servers with compiled code; compile it first: npx tsc -b tools/testkit');
   const { startTestServer } = await import(STARTER.href);
   return startTestServer(server, options);
 }

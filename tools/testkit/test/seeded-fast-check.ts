@@ -1,7 +1,7 @@
 /**
- * What tests get when they import `fast-check` (`moduleNameMapper` in `jest.config.js`): all its
- * properties and samples draw by the seed of the run, and a failure prints it. A set-up file would
- * load the library for every test file, 15 ms each, of which most never use it.
+ * Replaces `fast-check` in tests (`moduleNameMapper` in `jest.config.js`). All properties and
+ * samples use the seed of the run, and a failure prints it. A setup file would load the library in
+ * every test file, which takes 15 ms, and most test files do not use it.
  */
 import fc from '../../../node_modules/fast-check/lib/fast-check.js';
 import { testSeed } from '../src/seed.js';
