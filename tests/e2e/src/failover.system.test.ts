@@ -10,7 +10,7 @@ const RUN_MS_MAX = 180_000;
 
 // Covers i3; i4; i5
 test(
-  'sources fail in every way of the table: client, sources asked, charge and health are as it says',
+  'each scenario of docs/failover.md has the expected response, sources and charge',
   async () => {
     const { edgeUrls, operator } = sharedSystem();
     const short = SCENARIOS.filter(({ isLong }) => isLong !== true);

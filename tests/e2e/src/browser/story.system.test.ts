@@ -1,5 +1,5 @@
-// From sign-up to a revoked key, in a real browser on the whole system; then what else needs more
-// than the fixtures.
+// Runs a user's story in a real browser on the whole system, from sign-up to a revoked key, and
+// then other pages that need real services instead of fixtures.
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -22,7 +22,9 @@ import type { SharedSystem } from '../../test/system.js';
 const chromium = findChromium();
 if (chromium === null) console.warn(`The tests in a browser are skipped. ${NO_CHROMIUM}`);
 const test = chromium === null ? jestTest.skip : jestTest;
-/** A page that waits says itself what it waits for; a busy machine is no failure. */
+/**
+ * Long, so that a busy machine does not fail the tests. Each wait has its own timeout and error.
+ */
 jest.setTimeout(180_000);
 
 const PRICES = {
@@ -74,8 +76,8 @@ interface Ran {
 }
 
 /**
- * A program with a key in its environment; the provider answers from this very process, so nothing
- * may block it.
+ * Runs a program with a key in its environment. It must not block this process, because the
+ * provider runs in it.
  */
 function run(program: string, args: readonly string[], secret: string): Promise<Ran> {
   const env = { ...process.env, GATEWAY_API_KEY: secret };
@@ -95,17 +97,17 @@ async function createKey(name: string): Promise<string> {
 }
 
 /**
- * Chooses the story's model. When the list of models comes, the page fills in another one over what
- * was typed before.
+ * Selects the story's model. It waits for the list of models first, because the page then replaces
+ * the input with a default.
  */
 async function chooseModel(label: string): Promise<void> {
   const box = watched.page.getByRole('combobox', { name: label });
-  await until('the models are there', async () => (await box.inputValue()) !== '', LIST_MS_MAX);
+  await until('the models are loaded', async () => (await box.inputValue()) !== '', LIST_MS_MAX);
   await box.fill(model.id);
   await watched.page.getByRole('option', { name: model.id }).click();
 }
 
-/** The secret that a dialogue shows, which is then closed. */
+/** Returns the secret that a dialog shows, and closes the dialog. */
 async function takeSecret(): Promise<string> {
   const { page } = watched;
   await see('Copy it now');
@@ -116,7 +118,7 @@ async function takeSecret(): Promise<string> {
   return secret;
 }
 
-test('signed up, verified by mail, signed in; without funds no key can be made', async () => {
+test('a user signs up, verifies the email, signs in, and needs funds to create a key', async () => {
   const { page } = watched;
   await page.goto('/sign-up');
   await page.getByLabel('Name').fill('Story');
@@ -145,7 +147,7 @@ test('signed up, verified by mail, signed in; without funds no key can be made',
   await system.operator.credit(account, '5.00');
 });
 
-test('a key is made and used, its call is seen at its exact cost, it is rotated and revoked', async () => {
+test('a key is created, used, rotated and revoked, and its request has the exact cost', async () => {
   const { page } = watched;
   const first = await createKey('laptop');
   const upstream = `up-${model.id.slice('test/'.length)}`;
@@ -183,10 +185,11 @@ test('a key is made and used, its call is seen at its exact cost, it is rotated 
   await button('Done').click();
 });
 
-test('a refused call is found by its id with the reason and what to do', async () => {
+test('the usage page finds a refused request by its ID and shows the reason', async () => {
   const { page } = watched;
   const requestId = makeUuidV7(Date.now());
-  // What a replica of admission says is said here: this looks at the way from the bus to the page.
+  // The test publishes the message of an admission replica itself, to check the path from the bus
+  // to the page.
   const bus = await connectBus({
     url: system.natsUrlOf('admission'),
     service: 'admission',
@@ -210,7 +213,7 @@ test('a refused call is found by its id with the reason and what to do', async (
   await page.getByRole('rowheader', { name: /model_not_found/ }).waitFor();
 });
 
-test('the playground streams an answer and says what it cost', async () => {
+test('the playground streams a response and shows its cost', async () => {
   const { page } = watched;
   await page.goto('/playground');
   await chooseModel('Model');
@@ -221,7 +224,7 @@ test('the playground streams an answer and says what it cost', async () => {
   await see(/^\$0\.\d{6,9}$/);
 });
 
-test('the snippets of the quick start answer, each where its tool is', async () => {
+test('the quick start snippets get a response if their tool is installed', async () => {
   const { page } = watched;
   const secret = await createKey('snippets');
   await page.goto('/quick-start');
@@ -238,7 +241,7 @@ test('the snippets of the quick start answer, each where its tool is', async () 
     const curl = await snippet('curl');
     if ((await run('curl', ['--version'], secret)).status === 0) runs['curl'] = await run('sh', ['-c', curl], secret);
     const python = await snippet('Python');
-    // Without the client that the snippet imports it is only read.
+    // If the client library is not installed, the snippet is only parsed.
     const hasPython = (await run('python3', ['-c', 'import openai'], secret)).status === 0;
     const reads = ['-c', 'import ast, sys; print(ast.parse(sys.argv[1]))', python];
     const isThere = (await run('python3', ['--version'], secret)).status === 0;
@@ -252,7 +255,7 @@ test('the snippets of the quick start answer, each where its tool is', async () 
   }
 });
 
-test('billing and the operator pages show the same money; an operator suspends and reinstates', async () => {
+test('billing and operator pages load, and an operator suspends and reinstates', async () => {
   const { page } = watched;
   await page.goto('/billing?tab=ledger');
   await see('Funds added');
@@ -279,6 +282,6 @@ test('billing and the operator pages show the same money; an operator suspends a
   }
 });
 
-test('nothing went wrong on any of these pages, the content security policy included', () => {
+test('no page had an error or violated the content security policy', () => {
   expect(watched.faults).toEqual([]);
 });

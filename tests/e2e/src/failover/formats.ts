@@ -1,23 +1,26 @@
-/** A format of calls: how one is sent, how a provider writes it, and how its end is told. */
+/** An API format: its requests, the responses of its provider, and how a stream ends. */
 export interface FailoverFormat {
   readonly path: '/v1/chat/completions' | '/v1/messages' | '/v1/responses';
-  /** What a call asks, without its model. */
+  /** The request body without the model. */
   readonly body: object;
-  /** The first events of a stream, which show nothing of an answer. */
+  /** The first events of a stream, without content. */
   readonly early: string;
-  /** The first events of a stream, to one that shows an answer. */
+  /** The first events of a stream, including the first content. */
   readonly first: string;
-  /** The provider's error as an event of a stream. */
+  /** The provider's error as a stream event. */
   readonly error: string;
-  /** An event whose JSON breaks off; nothing follows it. */
+  /** An event with incomplete JSON, at which the stream ends. */
   readonly brokenEvent: string;
-  /** In the text of a whole stream. */
+  /** Text that occurs in each complete stream. */
   readonly finalMarker: string;
-  /** A provider's error inside a stream goes on as it is, else with our code. */
+  /**
+   * Whether the gateway relays a provider's error in a stream unchanged. If not, it sends its own
+   * code.
+   */
   readonly relaysErrors: boolean;
 }
 
-/** Of the error that scripted providers tell inside an answer. */
+/** The error code that scripted providers send inside a response. */
 export const PROVIDER_CODE = 'server_error';
 
 const MESSAGES = [{ role: 'user', content: 'hello' }];
@@ -69,7 +72,10 @@ function data(fields: object): string {
   return `data: ${JSON.stringify(fields)}\n\n`;
 }
 
-/** The code of the error that is the last event of a stream; null: the last one is none. */
+/**
+ * Returns the code of the error in the last event of a stream, or null if that event is not an
+ * error.
+ */
 export function endingCode(stream: string): string | null {
   const last = stream.split('\n\n').findLast((sseEvent) => sseEvent.includes('data: ')) ?? '';
   const lines = last.split('\n').filter((line) => line.startsWith('data: '));

@@ -2,23 +2,26 @@ import type { SourceHealthView } from '@gateway/contracts/operator';
 import { until } from '@gateway/testkit';
 import type { TestOperator } from '../../test/operator.js';
 
-/** An edge tells of its sources every 5 s. */
+/** An edge reports the health of its sources every 5 s. */
 const TOLD_WITHIN_MS = 30_000;
 const ASKED_EVERY_MS = 500;
 
-/** A view of a source's health, and when it was read, epoch milliseconds. */
+/** The health of a source, and the time at which it was read, in epoch milliseconds. */
 export interface ReadHealth extends SourceHealthView {
   readonly readAtMs: number;
 }
 
-/** Whether a rest of `restMs` was over when this was read: then the view has nothing of it. */
+/**
+ * Whether a cooldown of `restMs` was over when the health was read. The view then no longer shows
+ * it.
+ */
 export function hasRested({ restsUntil, lastAttemptAt, readAtMs }: ReadHealth, restMs: number | null): boolean {
   return restMs !== null && restsUntil === null && readAtMs >= Date.parse(lastAttemptAt ?? '') + restMs;
 }
 
 /**
- * Reads `GET /sources/health` again and again, and keeps of each source the first view after each
- * attempt: a rest may be over when somebody asks for it.
+ * Polls `GET /sources/health` and stores the first view of each source after each attempt, because
+ * a short cooldown may be over before a test reads it.
  */
 export class HealthWatch {
   readonly #operator: TestOperator;
@@ -32,7 +35,7 @@ export class HealthWatch {
     this.#timer = setInterval(() => void this.#ask(), ASKED_EVERY_MS);
   }
 
-  /** The view after so many attempts. */
+  /** Waits for the view of a source after this number of attempts. */
   of(source: string, attempts: number): Promise<ReadHealth> {
     return until(
       `the health of ${source} after ${attempts} attempts`,
@@ -58,7 +61,7 @@ export class HealthWatch {
         if (!this.#views.has(key)) this.#views.set(key, { ...view, readAtMs });
       }
     } catch (error) {
-      // Asked again soon.
+      // The next poll follows soon.
       this.#failure = error;
     } finally {
       this.#isAsking = false;

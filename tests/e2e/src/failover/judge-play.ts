@@ -6,17 +6,20 @@ import type { ClientSees, ExpectedCall, ExpectedHealth } from './scenario.js';
 import type { SeenAnswer, SeenCall, SeenPlay } from './seen.js';
 import type { Play } from './plays.js';
 
-/** A rest is told to the millisecond in which the attempt ended. */
+/**
+ * Tolerance for the end of a cooldown, which is based on the millisecond in which the attempt
+ * ended.
+ */
 const REST_MS_OFF_MAX = 2;
 
-/** Sentences about what was not as the scenario has it; empty when all was. */
+/** Returns a sentence for each difference from the scenario; empty if there is none. */
 export function judgePlay({ play, calls, health }: SeenPlay): string[] {
   const name = `${play.scenario.name}, ${play.format.path} ${play.streamed ? 'streamed' : 'plain'}`;
   const wrong = play.calls.flatMap((expected, at) => {
     const seen = calls[at];
-    const call = play.calls.length === 1 ? '' : ` (call ${at + 1})`;
+    const call = play.calls.length === 1 ? '' : ` (request ${at + 1})`;
     return seen === undefined
-      ? [`call ${at + 1} was not made`]
+      ? [`request ${at + 1} was not sent`]
       : judgeCall(play, expected, seen).map((each) => `${each}${call}`);
   });
   return [...wrong, ...judgeHealth(play.scenario.health, health)].map((each) => `${name}: ${each}`);
@@ -27,7 +30,7 @@ function judgeCall(play: Play, expected: ExpectedCall, { answer, asked, reached,
   const compare = (what: string, wanted: unknown, found: unknown): void => {
     if (String(wanted) !== String(found)) wrong.push(`${what} ${String(found)} instead of ${String(wanted)}`);
   };
-  compare('asked', expected.asked, asked);
+  compare('sources queried', expected.asked, asked);
   compare(
     'providers reached',
     expected.asked.filter((source) => expected[source] !== 'is away'),
@@ -68,7 +71,7 @@ function seenAs({ status, retryAfter, text, cut }: SeenAnswer, marker: string | 
   }
   const code = marker === null ? null : endingCode(text);
   if (code !== null) return `begun, ${code}, ${cut ? 'cut' : 'ended'}`;
-  if (cut) return 'cut without a word';
+  if (cut) return 'cut without an error';
   return marker === null || text.includes(marker) ? 'whole' : 'ended without its final marker';
 }
 
@@ -79,10 +82,10 @@ function judgeHealth(expected: ExpectedHealth, seen: SeenPlay['health']): string
   const restMs = restsUntil === null ? null : Date.parse(restsUntil) - Date.parse(lastAttemptAt ?? '');
   const found = `${state}, ${failuresInARow} failures in a row, last ${lastOutcome}`;
   const wanted = `${expected.state}, ${expected.failuresInARow} failures in a row, last ${expected.lastOutcome}`;
-  const wrong = found === wanted ? [] : [`its source is ${found} instead of ${wanted}`];
+  const wrong = found === wanted ? [] : [`source a is ${found} instead of ${wanted}`];
   const isClose =
     restMs === null || expected.restMs === null
       ? isPast || restMs === expected.restMs
       : Math.abs(restMs - expected.restMs) <= REST_MS_OFF_MAX;
-  return isClose ? wrong : [...wrong, `its source rests ${restMs} ms instead of ${expected.restMs}`];
+  return isClose ? wrong : [...wrong, `the cooldown of source a is ${restMs} ms instead of ${expected.restMs}`];
 }

@@ -15,17 +15,17 @@ import type { Act, SourceName } from './scenario.js';
 import type { SeenAnswer, SeenCall, SeenPlay } from './seen.js';
 
 export interface FailoverWorld {
-  /** One edge: what is remembered of a source is its own. */
+  /** URL of one edge: each edge has its own health state of a source. */
   readonly edgeUrl: string;
   readonly operator: TestOperator;
 }
 
-/** Plays that run beside each other. */
+/** Number of plays that run concurrently. */
 const AT_ONCE = 12;
 const SOURCES = ['a', 'b'] as const;
 const CREDIT_USD = '1000.00';
 
-/** Plays each with a model and two sources of its own, and reads what came of it. */
+/** Plays each scenario with its own model and two sources, and returns the results. */
 export async function playScenarios({ edgeUrl, operator }: FailoverWorld, plays: readonly Play[]): Promise<SeenPlay[]> {
   const account = await operator.account(CREDIT_USD);
   await operator.limits(account.account, 1_000_000, 1_000);
@@ -36,7 +36,7 @@ export async function playScenarios({ edgeUrl, operator }: FailoverWorld, plays:
       { kind: 'provider', id: 'failover', spec: { name: 'failover', format: 'openai' } },
       ...stages.flatMap(objectsOf),
     ]);
-    // Those that wait begin first.
+    // Plays with waiting times start first.
     const waiting = [...stages].sort((one, other) => waitOf(other) - waitOf(one));
     const played = new Map<Stage, SeenCall[]>();
     const work = async (): Promise<void> => {
@@ -67,7 +67,7 @@ interface Stage {
   readonly sources: Readonly<Record<SourceName, string>>;
 }
 
-/** Providers of its own: no connection to them has been used before. */
+/** Starts providers for one play, so that their first connection is a new one. */
 async function setStage(play: Play): Promise<Stage> {
   const name = `failover-${randomBytes(6).toString('hex')}`;
   const provider = await startProviderSimulator();
@@ -116,13 +116,15 @@ async function playCalls(
     for (const name of SOURCES) await setAct(stage, name, call[name]);
     const before = stage.provider.calls().length;
     const answer = await callOnce(stage, edgeUrl, account.secret);
-    // Then its connection is free for the next call.
+    // The record exists only after the response has ended, so the next request can reuse its
+    // connection.
     if (call.charged === 'a') await operator.usageRecord(answer.requestId);
     const reached = stage.provider.calls().slice(before);
     calls.push({ answer, reached: reached.map(({ listener }) => listener) });
     stage.provider.clearScripts();
   }
-  // Not before the last call: a rest would go on meanwhile.
+  // Records are read after the last request, because cooldowns continue while the test waits for a
+  // record.
   return Promise.all(
     calls.map(async (call) => {
       const record = await operator.usageRecord(call.answer.requestId);
@@ -135,11 +137,11 @@ async function setAct({ play, provider, upstreamModel }: Stage, name: SourceName
   if (act === 'is away') return provider.closeListener(name);
   const steps = act === 'serves' ? [{ usage: USAGE[name] }] : [...act({ format: play.format, upstreamModel })];
   provider.script({ model: upstreamModel, listener: name, steps });
-  // What is asked once more, on a fresh connection, is served.
+  // A second attempt on a new connection succeeds.
   if (act !== 'serves') provider.script({ model: upstreamModel, listener: name, steps: [{ usage: USAGE[name] }] });
 }
 
-/** Lets the source go on when the client has read something. */
+/** Sends the request, and lets the source continue when the client has received its first chunk. */
 async function callOnce({ play, provider, model }: Stage, edgeUrl: string, secret: string): Promise<SeenAnswer> {
   const { format, streamed } = play;
   const { statusCode, headers, body } = await request(`${edgeUrl}${format.path}`, {
@@ -171,7 +173,7 @@ function askedBy({ attempts }: UsageRecordView, { sources }: Stage): SourceName[
   return attempts.map(({ sourceId }) => (sourceId === sources.a ? 'a' : 'b'));
 }
 
-/** What the ledger took from the wallet for the call. */
+/** Adds the amount that the ledger took from the wallet for the request. */
 function withLedger(call: SeenCall, ledger: readonly LedgerTransactionView[], { account }: TestAccount): SeenCall {
   const entries = ledger
     .filter(({ requestId }) => requestId === call.record.requestId)

@@ -1,7 +1,7 @@
 import type { FailoverFormat } from './formats.js';
 import type { ExpectedCall, Scenario } from './scenario.js';
 
-/** A scenario in one format, plain or streamed. */
+/** A scenario in one format, with plain or streamed requests. */
 export interface Play {
   readonly scenario: Scenario;
   readonly format: FailoverFormat;
@@ -9,7 +9,7 @@ export interface Play {
   readonly calls: readonly ExpectedCall[];
 }
 
-/** Every play of these scenarios in these formats. */
+/** Returns all plays of these scenarios in these formats. */
 export function playsOf(scenarios: readonly Scenario[], formats: readonly FailoverFormat[]): Play[] {
   return formats.flatMap((format) =>
     scenarios.flatMap((scenario) =>

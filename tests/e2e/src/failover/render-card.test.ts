@@ -11,7 +11,7 @@ test('docs/failover.md lists the scenarios (UPDATE_GOLDEN=1 writes it)', () => {
   expect(readFileSync(PAGE, 'utf8')).toBe(page);
 });
 
-test('each scenario has a name of its own, and something to play', () => {
+test('each scenario has a unique name and at least one request', () => {
   expect(new Set(SCENARIOS.map(({ name }) => name)).size).toBe(SCENARIOS.length);
   for (const { name, plain, streamed } of SCENARIOS) expect([name, plain ?? streamed]).not.toContain(null);
 });

@@ -3,7 +3,7 @@ import type { ClientSees, ExpectedCall, Scenario } from './scenario.js';
 
 const HEAD = ['Failure of `a`', 'Client receives', 'Sources queried', 'Charge'];
 
-/** The page docs/failover.md. */
+/** Renders the page docs/failover.md. */
 export function renderCard(scenarios: readonly Scenario[]): string {
   return `# When a provider fails
 
@@ -20,7 +20,10 @@ ${renderTable(HEAD, scenarios.map(rowOf), HEAD.length)}
 `;
 }
 
-/** Scenario, client, sources queried and charge; plain and streamed apart where they differ. */
+/**
+ * Returns the cells scenario, client, sources and charge. A cell distinguishes plain and streamed
+ * requests if they differ.
+ */
 export function rowOf({ name, plain, streamed }: Scenario): string[] {
   const cells = (tell: (call: ExpectedCall) => string): string => {
     const [ofPlain, ofStreamed] = [plain, streamed].map((calls) => (calls === null ? null : told(calls.map(tell))));
@@ -31,7 +34,7 @@ export function rowOf({ name, plain, streamed }: Scenario): string[] {
   return [name, cells(({ client }) => clientText(client)), cells(({ asked }) => asked.join(', ')), cells(chargeText)];
 }
 
-/** Calls one after the other; those that follow each other and are the same once. */
+/** Joins the texts of consecutive requests and combines equal neighbours. */
 function told(calls: readonly string[]): string {
   const groups: { text: string; times: number }[] = [];
   for (const text of calls) {

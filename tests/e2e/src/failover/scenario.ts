@@ -1,77 +1,86 @@
 import type { ScriptStep } from '@gateway/provider-simulator';
 import type { FailoverFormat } from './formats.js';
 
-/** One of a model's two sources: `a` is preferred, `b` is the other. */
+/** The two sources of a model: `a` is preferred. */
 export type SourceName = 'a' | 'b';
 
-/** What a source does with one call: it serves it, cannot be connected to, or plays these steps. */
+/**
+ * The behaviour of a source for one request: it responds, refuses connections, or plays these
+ * steps.
+ */
 export type Act = 'serves' | 'is away' | ((played: Played) => readonly ScriptStep[]);
 
-/** A scripted source waits for this release until its client has read something. */
+/**
+ * Semaphore that a scripted source waits for. It is released when the client has received its first
+ * chunk.
+ */
 export const FIRST_SEEN = 'first seen';
 
-/** Where an act is played. */
+/** The context in which an act is played. */
 export interface Played {
   readonly format: FailoverFormat;
-  /** The name under which the source knows the model. */
+  /** The source's name for the model. */
   readonly upstreamModel: string;
 }
 
 /**
- * What a client sees: the whole answer; an error instead of one; or a begun stream that ends with
- * an error. `said`: the code of the provider, where the format relays it.
+ * The response that a client receives: a complete one, an error, or a partial stream that ends with
+ * an error. `said`: the error has the provider's code if the format relays it.
  */
 export type ClientSees =
   | { readonly kind: 'whole' }
   | { readonly kind: 'refused'; readonly status: number; readonly code: string; readonly retryAfter?: string }
   | { readonly kind: 'broken_off'; readonly code: string; readonly said?: true };
 
-/** One call, and what must come of it. */
+/** One request and its expected result. */
 export interface ExpectedCall {
   readonly a: Act;
   readonly b: Act;
   readonly client: ClientSees;
-  /** Sources that were asked, in order; twice: on a fresh connection. */
+  /**
+   * The queried sources in order. A source is listed twice if it gets a second attempt on a new
+   * connection.
+   */
   readonly asked: readonly SourceName[];
-  /** Whose usage is charged; null: nothing is. */
+  /** The source whose usage is charged, or null for no charge. */
   readonly charged: SourceName | null;
-  /** Milliseconds after the call before it. */
+  /** Milliseconds after the previous request. */
   readonly afterMs?: number;
 }
 
-/** What `GET /sources/health` tells of a source after the last call. */
+/** The health of a source in `GET /sources/health` after the last request. */
 export interface ExpectedHealth {
   readonly state: 'healthy' | 'cooling' | 'open';
   readonly failuresInARow: number;
   readonly lastOutcome: string;
-  /** How long it rests; null: it does not. */
+  /** Length of the cooldown, or null if there is none. */
   readonly restMs: number | null;
 }
 
-/** A way in which sources fail, and what must follow (docs/behaviour.md#failover). */
+/** A failure of sources and its expected result (docs/behaviour.md#failover). */
 export interface Scenario {
   readonly name: string;
-  /** Of a source that stalls, milliseconds. The other keeps the usual ones, so that it answers. */
+  /** Timeouts of a stalling source. The other source keeps the defaults, so that it can respond. */
   readonly limits?: Partial<
     Record<SourceName, { readonly headersTimeoutMs?: number; readonly silenceTimeoutMs?: number }>
   >;
-  /** Null: such a call cannot meet it. */
+  /** Null if the failure cannot occur in this kind of request. */
   readonly plain: readonly ExpectedCall[] | null;
   readonly streamed: readonly ExpectedCall[] | null;
-  /** Of `a`, which every scenario asks. */
+  /** The health of `a`, which every scenario queries. */
   readonly health: ExpectedHealth;
-  /** It waits for a breaker: the short run leaves it out. */
+  /** Waits for a circuit breaker. The short run skips the scenario. */
   readonly isLong?: true;
 }
 
-/** Tokens that each source reports, and the charge of that at `PRICES`, in nano-USD. */
+/** The tokens that each source reports, and their charge at `PRICES` in nano-USD. */
 export const USAGE = {
   a: { input: 1_000, output: 200 },
   b: { input: 1_000, output: 300 },
 } as const;
 export const CHARGE_NANO_USD = {
-  // 1,000 x 3,000 + 200 x 15,000 + 1,000 for the call.
+  // 1,000 x 3,000 + 200 x 15,000 + 1,000 per request.
   a: 6_001_000n,
-  // 1,000 x 3,000 + 300 x 15,000 + 1,000 for the call.
+  // 1,000 x 3,000 + 300 x 15,000 + 1,000 per request.
   b: 7_501_000n,
 } as const;

@@ -4,7 +4,7 @@ import type { FailoverFormat } from './formats.js';
 import { FIRST_SEEN } from './scenario.js';
 import type { Act, ClientSees, ExpectedCall, ExpectedHealth, Scenario } from './scenario.js';
 
-/** Limits of sources, so short that no scenario waits long. */
+/** Timeout of stalling sources, short so that no scenario waits long. */
 const STALL_MS = 400;
 const COOL_DOWN_DEFAULT_MS = 5_000;
 const REFUSED_MS = 30_000;
@@ -19,9 +19,9 @@ const PROVIDER_ERROR = JSON.stringify({
 
 const WELL: ExpectedCall = { a: 'serves', b: 'serves', client: WHOLE, asked: ['a'], charged: 'a' };
 
-/** `a` fails, and `b` answers. */
+/** `a` fails and `b` responds. */
 const passedOver = (a: Act): ExpectedCall => ({ a, b: 'serves', client: WHOLE, asked: ['a', 'b'], charged: 'b' });
-/** `a` rests. */
+/** Only `b` is queried, because `a` is in its cooldown. */
 const ASKS_B: ExpectedCall = { ...WELL, asked: ['b'], charged: 'b' };
 
 const refused = (a: Act, client: Omit<Extract<ClientSees, { kind: 'refused' }>, 'kind'>): ExpectedCall => ({
@@ -32,7 +32,7 @@ const refused = (a: Act, client: Omit<Extract<ClientSees, { kind: 'refused' }>, 
   charged: null,
 });
 
-/** The client has the first event when `a` does this. */
+/** The client has received the first event before `a` fails. */
 const brokenOff = (after: (format: FailoverFormat) => ScriptStep, said?: true): ExpectedCall => ({
   a: ({ format }) => [{ chunk: format.first }, { waitFor: FIRST_SEEN }, after(format)],
   b: 'serves',
@@ -68,7 +68,7 @@ const health = (
   restMs: rest?.ms ?? null,
 });
 
-/** Plain and streamed calls meet the same. */
+/** Creates a scenario with the same result for plain and streamed requests. */
 const same = (
   name: string,
   calls: readonly ExpectedCall[],
@@ -82,8 +82,9 @@ const STALLED: Act = steps({ end: 'stall' });
 const RESET: Act = steps({ end: 'reset' });
 
 /**
- * Expected values follow from docs/decisions/0001-the-class-of-an-error-decides-failover.md and the
- * tables of docs/behaviour.md; none is recorded from a run.
+ * The expected values are derived from
+ * docs/decisions/0001-the-class-of-an-error-decides-failover.md and the tables of
+ * docs/behaviour.md. They are not recorded from a run.
  */
 export const SCENARIOS: readonly Scenario[] = [
   same(
@@ -116,7 +117,7 @@ export const SCENARIOS: readonly Scenario[] = [
   {
     name: 'stall after the first event',
     limits: { a: { silenceTimeoutMs: STALL_MS } },
-    // The call's deadline ends a plain one, after ten minutes.
+    // A plain request would end only at its deadline, after ten minutes.
     plain: null,
     streamed: [brokenOff(() => ({ end: 'stall' }))],
     health: health('timed_out', 1),

@@ -3,31 +3,33 @@ import type { ReadHealth } from './health-watch.js';
 import type { Play } from './plays.js';
 import type { SourceName } from './scenario.js';
 
-/** An answer as its client read it. */
+/** A response as its client received it. */
 export interface SeenAnswer {
   readonly requestId: string;
   readonly status: number;
   readonly retryAfter: string | null;
   readonly text: string;
-  /** The connection broke before the answer ended. */
+  /** Whether the connection broke before the response was complete. */
   readonly cut: boolean;
 }
 
 export interface SeenCall {
   readonly answer: SeenAnswer;
-  /** By the record, in order. */
+  /** The queried sources in order, from the usage record. */
   readonly asked: readonly SourceName[];
-  /** By the providers, which know of no connection that was refused. */
+  /**
+   * The sources that received the request, from the providers. They do not see refused connections.
+   */
   readonly reached: readonly string[];
   readonly record: UsageRecordView;
-  /** By the ledger's entries, nano-USD; absent until the ledger was read. */
+  /** Amount in nano-USD from the ledger's entries. Absent until the ledger is read. */
   readonly takenNanoUsd?: bigint;
 }
 
-/** What came of a play. */
+/** The result of a play. */
 export interface SeenPlay {
   readonly play: Play;
   readonly calls: readonly SeenCall[];
-  /** Of source `a` after the last call. */
+  /** The health of source `a` after the last request. */
   readonly health: ReadHealth;
 }

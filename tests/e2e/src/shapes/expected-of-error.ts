@@ -1,15 +1,21 @@
 import type { Shape } from './shape.js';
 
-/** What follows from an error of a class (docs/behaviour.md#failover) of the only source. */
+/**
+ * The expected result when the only source returns an error of a class
+ * (docs/behaviour.md#failover).
+ */
 export interface ExpectedError {
   readonly status: number;
   readonly code: string;
-  /** The client reads the provider's words; else ours. */
+  /**
+   * Whether the client receives the provider's message. If not, it receives the gateway's own
+   * message.
+   */
   readonly repeats: boolean;
-  /** The edge's log tells the operator class and words. */
+  /** Whether the edge logs the error class and the provider's message. */
   readonly isLogged: boolean;
   readonly failuresInARow: 0 | 1 | 2;
-  /** The source rests so long; null: it does not. */
+  /** Length of the source's cooldown, or null if there is none. */
   readonly restMs: number | null;
 }
 
@@ -18,14 +24,17 @@ const COOL_DOWN_MS_MAX = 600_000;
 const REFUSED_MS = 30_000;
 const CHAT_STYLE = (endpoint: string): boolean => !endpoint.startsWith('/v1/messages');
 
-/** @throws for a class that the table does not have */
+/** @throws Error if the table does not contain the class */
 export function expectedOfError(shape: Shape): ExpectedError {
   const { status, endpoint, expected } = shape;
   const isChat = CHAT_STYLE(endpoint);
   const isBody = status === 400 || status === 422;
   const clients = { isLogged: true, failuresInARow: 0, restMs: null } as const;
   const ours = { isLogged: true, failuresInARow: 0, restMs: REFUSED_MS, repeats: false } as const;
-  /** One client alone may have caused it: it counts when three accounts have met it. */
+  /**
+   * A single client may have caused the error, so it counts only after three accounts have received
+   * it.
+   */
   const unclear = { ...ours, restMs: null };
   const fails = { isLogged: false, failuresInARow: 1, restMs: null, repeats: false } as const;
   switch (expected.errorClass) {
@@ -54,7 +63,7 @@ export function expectedOfError(shape: Shape): ExpectedError {
     case 'late':
       return { ...fails, status: 504, code: 'upstream_timeout' };
     case 'overload':
-      // A 529 of the only source is retried once.
+      // A 529 from the only source is retried once.
       return {
         ...fails,
         failuresInARow: status === 529 ? 2 : 1,
@@ -65,10 +74,10 @@ export function expectedOfError(shape: Shape): ExpectedError {
     case null:
       if (expected.unusable === true) return { ...fails, status: 502, code: 'upstream_error' };
   }
-  throw new Error(`nothing says what follows from ${shape.name}`);
+  throw new Error(`${shape.name}: no expected result for this error class`);
 }
 
-/** Seconds, as the client gets them; null: none were sent. */
+/** Returns the expected Retry-After in seconds, or null if the header is absent. */
 export function retryAfterOf({ expected: { errorClass, retryAfterMs } }: Shape): string | null {
   return errorClass === 'quota' && retryAfterMs != null ? String(Math.ceil(retryAfterMs / 1_000)) : null;
 }
@@ -78,7 +87,7 @@ function coolDownMs(shape: Shape): number {
   return seconds === null ? COOL_DOWN_MS : Math.min(Number(seconds) * 1_000, COOL_DOWN_MS_MAX);
 }
 
-/** What is no server error is told as a bad gateway. */
+/** Returns the provider's status if it is a server error, else 502. */
 function failureStatus({ status, expected }: Shape): number {
   const said = status === 200 ? expected.saidStatus : status;
   return said !== undefined && said >= 500 ? said : 502;

@@ -8,15 +8,15 @@ import { chargeOfShape } from './shape-prices.js';
 import type { Charged, TokenKind } from './shape-prices.js';
 import type { Shape } from './shape.js';
 
-/** What one call shows to its client, to the operator, and in the ledger. */
+/** The visible results of one request: for its client, for the operator, and in the ledger. */
 export interface Outcome {
   readonly client: string;
   readonly retryAfter: string | null;
-  /** Null: there is none. */
+  /** Null if there is no record. */
   readonly record: object | null;
-  /** Null: the source was not asked. */
+  /** Null if the source was not queried. */
   readonly health: ShownHealth | null;
-  /** Class and words of the provider in the log of the edge. */
+  /** The error class in the edge's log, and whether the log quotes the provider's message. */
   readonly log: string | null;
 }
 
@@ -30,12 +30,15 @@ export interface Seen {
   readonly answer: Answer;
   readonly record: UsageRecordView | undefined;
   readonly health: ReadHealth | undefined;
-  /** The line about a refused request. */
+  /** The log line about a refused request. */
   readonly logged: { readonly class: string; readonly providerText: string | null } | undefined;
 }
 
 const COUNT_TOKENS = '/v1/messages/count_tokens';
-/** So many characters in a row are no chance; in the log parts are taken out of a short text. */
+/**
+ * Minimum length of a quotation: this many equal characters are not a coincidence. The log needs
+ * fewer, because the edge removes parts of the message.
+ */
 const QUOTED_CHARS = 20;
 const LOGGED_CHARS = 8;
 const KINDS: readonly TokenKind[] = ['audioInput', 'imageInput', 'audioOutput', 'imageOutput'];
@@ -62,7 +65,10 @@ export function expectedOutcome(shape: Shape): Outcome {
   };
 }
 
-/** A plain answer of a response that has failed is passed on where no source is left. */
+/**
+ * Returns the expected result of a response that had begun. A failed plain response is relayed
+ * unchanged if no other source is left.
+ */
 function begun({ endpoint, isStream }: Shape): string {
   if (!isStream) return '200, its bytes';
   return endpoint === '/v1/responses' ? '200, begun, an error' : '200, begun, an error, cut';
@@ -90,7 +96,7 @@ function chargedOf(expected: Shape['expected']): Charged {
   return { tokens, class: (expected.class ?? 'standard') as Charged['class'], units, kinds };
 }
 
-/** As the record's view has them: all input in one. */
+/** Returns the tokens in the form of the record's view, with all input in one number. */
 function shownTokens({ tokens }: Charged): object {
   const { input, cachedInput, cacheWrite, cacheWrite1h, output } = tokens;
   return { input: input + cachedInput + cacheWrite + cacheWrite1h, cachedInput, cacheWrite, cacheWrite1h, output };
@@ -146,7 +152,7 @@ function clientOf({ text, isStream }: Shape, { status, text: seen, cut }: Answer
   return seen.includes('event: error') ? '200, begun, an error' : `200, other events: ${strange.join()}`;
 }
 
-/** Whether a text has so much of what a provider wrote that it is a quotation. */
+/** Whether a text quotes at least `chars` consecutive characters of the provider's message. */
 function quotes(written: string, text: string, chars = QUOTED_CHARS): boolean {
   const flat = unescaped(written);
   const last = Math.max(0, text.length - chars);

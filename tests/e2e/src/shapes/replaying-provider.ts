@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** An answer as it is replayed. */
+/** A response to replay. */
 export interface ReplayedAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -11,12 +11,15 @@ export interface ReplayedAnswer {
 }
 
 export interface ReplayingProvider {
-  /** The base address of a source that is always answered so. */
+  /** Returns the base URL of a source that always sends this response. */
   urlOf(at: number): string;
   close(): Promise<void>;
 }
 
-/** Listens on a free port of this machine, and answers by the first part of the path. */
+/**
+ * Starts a provider on a free port of this machine. The first part of the path selects the
+ * response.
+ */
 export async function startReplayingProvider(answers: readonly ReplayedAnswer[]): Promise<ReplayingProvider> {
   const server = createServer((request, response) => {
     const answer = answers[Number(request.url?.split('/')[1])];

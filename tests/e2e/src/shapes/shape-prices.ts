@@ -1,26 +1,28 @@
 import type { PriceClass, PricesSpec } from '@gateway/contracts/operator';
 
-/** Nano-USD of one token of the standard class: no two kinds and no two sums are alike. */
+/**
+ * Price in nano-USD of one token in the standard class. No two kinds or sums of kinds are equal.
+ */
 const TOKEN = { input: 1_000n, cachedInput: 130n, cacheWrite: 1_270n, cacheWrite1h: 2_030n, output: 4_010n } as const;
-/** Other classes cost so many tenths. */
+/** Price of each class in tenths of the standard price. */
 const TENTHS: Readonly<Record<PriceClass, bigint>> = { standard: 10n, priority: 20n, flex: 5n, fast: 60n };
 const USE_NANO_USD = 10_000_000n;
-/** In every class. */
+/** Prices that are the same in every class. */
 const KIND = { audioInput: 8_000n, audioOutput: 16_000n, imageInput: 5_000n, imageOutput: 20_000n } as const;
 
 export type TokenKind = keyof typeof KIND;
 export type Tokens = Readonly<Record<keyof typeof TOKEN, number>>;
 
-/** What an answer reports, as it is charged. */
+/** The billable usage that a response reports. */
 export interface Charged {
   readonly tokens: Tokens;
   readonly class: PriceClass;
   readonly units: Readonly<Record<string, number>>;
-  /** Tokens that are no text, among those of {@link tokens}. */
+  /** Non-text tokens, which {@link tokens} includes. */
   readonly kinds: Partial<Readonly<Record<TokenKind, number>>>;
 }
 
-/** The prices of a model that sells every class, all kinds of tokens, and these units. */
+/** Returns prices for a model with all classes, all kinds of tokens, and these units. */
 export function shapePrices(units: readonly string[]): PricesSpec {
   const classes = { priority: tokenPrices('priority'), flex: tokenPrices('flex'), fast: tokenPrices('fast') };
   return {
@@ -45,7 +47,7 @@ function tokenPrices(of: PriceClass) {
   };
 }
 
-/** The charge in nano-USD, worked out apart from the code that charges. */
+/** Computes the charge in nano-USD independently of the product's code. */
 export function chargeOfShape({ tokens, class: of, units, kinds }: Charged): bigint {
   const texts = { ...tokens };
   texts.input -= (kinds.audioInput ?? 0) + (kinds.imageInput ?? 0);
@@ -54,7 +56,7 @@ export function chargeOfShape({ tokens, class: of, units, kinds }: Charged): big
   for (const [name, price] of Object.entries(TOKEN)) tenths += BigInt(texts[name as keyof Tokens]) * price * TENTHS[of];
   for (const [name, count] of Object.entries(kinds)) tenths += BigInt(count) * KIND[name as TokenKind] * 10n;
   const uses = Object.values(units).reduce((sum, count) => sum + count, 0);
-  // Half up.
+  // Rounds half up.
   return (tenths + 5n) / 10n + BigInt(uses) * USE_NANO_USD;
 }
 
@@ -62,7 +64,7 @@ function perMillion(nanoUsdOfOne: bigint): string {
   return usd(nanoUsdOfOne * 1_000_000n);
 }
 
-/** A decimal string of whole thousandths of a millionth of a dollar. */
+/** Formats nano-USD as USD with nine decimals. */
 function usd(nanoUsd: bigint): string {
   const [whole, rest] = [nanoUsd / 1_000_000_000n, nanoUsd % 1_000_000_000n];
   return `${whole}.${rest.toString().padStart(9, '0')}`;

@@ -1,14 +1,14 @@
 import type { PriceClass } from '@gateway/contracts/operator';
 import type { TokenKind } from './shape-prices.js';
 
-/** A recorded answer of a provider, as services/edge-proxy/test/recorded-shapes.ts reads it. */
+/** A recorded provider response, as services/edge-proxy/test/recorded-shapes.ts reads it. */
 export interface Shape {
   readonly name: string;
   readonly endpoint: string;
   readonly kind: 'plain' | 'stream' | 'error';
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** What its request asks beside the least that its endpoint needs. */
+  /** Request fields in addition to the minimal request of the endpoint. */
   readonly request: Readonly<Record<string, unknown>>;
   readonly requestHeaders: readonly (readonly [name: string, value: string])[];
   readonly text: string;
@@ -16,34 +16,39 @@ export interface Shape {
   readonly expected: ExpectedOfShape;
 }
 
-/** What a fixture says of its answer. */
+/** The expected values in the fixture. */
 export interface ExpectedOfShape {
-  /** Input that is neither read from a cache nor written to one. */
+  /** Input tokens without cache reads and cache writes. */
   readonly input?: number | null;
   readonly cachedInput?: number | null;
   readonly cacheWrite?: number | null;
   readonly cacheWrite1h?: number | null;
-  /** Absent: the answer does not report its use, and the call is estimated. */
+  /** Absent if the response does not report its usage. The gateway then estimates the charge. */
   readonly output?: number | null;
-  /** As it is billed. */
+  /** The billed class. */
   readonly class?: PriceClass | string;
   readonly units?: Readonly<Record<string, number>>;
   readonly kinds?: Partial<Readonly<Record<TokenKind, number>>>;
   readonly errorClass?: string | null;
-  /** The wait that the provider tells, by a header or in its text. */
+  /** The wait that the provider requests in a header or in its message. */
   readonly retryAfterMs?: number | null;
-  /** It has status 200 and is no answer. */
+  /** The response has status 200 but is not usable. */
   readonly unusable?: boolean;
-  /** Status and code with which the gateway refuses its request: no source is asked. */
+  /** Status and code if the gateway refuses the request. Then no source is queried. */
   readonly refused?: string;
-  /** A stream goes to the client with the error in it: it had begun, or the error is final. */
+  /**
+   * Whether the client receives the stream including its error, because it had begun or the error
+   * is final.
+   */
   readonly begun?: boolean;
-  /** Our text for the client has the words that tools look for, which are those of the provider. */
+  /** Whether the gateway's message contains the provider's words, because tools search for them. */
   readonly repeats?: boolean;
-  /** The status that an error inside an answer says that it has. */
+  /** The status that an error inside a response reports. */
   readonly saidStatus?: number;
-  /** The model that its text names. */
+  /** The model that the message names. */
   readonly names?: string;
-  /** Nothing that a client sends can have made the provider say so, whatever it names. */
+  /**
+   * Whether no client request can cause this error, regardless of the model that the message names.
+   */
   readonly certain?: boolean;
 }
