@@ -27,7 +27,7 @@ function borrow() {
   return borrowServer({ server: 'redis', options: {}, places: PLACES });
 }
 
-test('borrowServer() lends a returned place again, but not the place of a killed process', async () => {
+test('borrowServer() lends a returned place again, but not that of a killed process', async () => {
   const [one, other] = await Promise.all([startBorrower(HALF), startBorrower(HALF)]);
   expect(new Set([...one.places, ...other.places]).size).toBe(PLACES);
   await expect(borrow()).rejects.toThrow('all 40 places on the shared redis server are in use; 0 are held by suites');

@@ -22,7 +22,7 @@ try {
   early = error;
 }
 
-test('duringTests() and onceUsed() create their object once and throw before the tests start', () => {
+test('duringTests() and onceUsed() create an object once and throw before the tests', () => {
   expect(early).toEqual(new Error('not available before the first test: beforeAll starts it'));
   expect([first.count, first.count]).toEqual([1, 1]);
   counter.step = 5;

@@ -13,7 +13,7 @@ const server = duringTests(() => {
 });
 afterAll(() => directory.remove());
 
-test('database() returns a separate migrated copy with pools for the role and the superuser', async () => {
+test('database() returns a migrated copy with pools for the role and the superuser', async () => {
   const [one, other] = [await server.database(), await server.database()];
   await one.admin.query("INSERT INTO notes VALUES ('one')");
   expect((await one.admin.query('SELECT text FROM notes')).rows).toEqual([{ text: 'one' }]);
@@ -23,7 +23,7 @@ test('database() returns a separate migrated copy with pools for the role and th
   await expect(one.pool.query('CREATE TABLE gateway_catalog_own (a int)')).rejects.toThrow('permission denied');
 });
 
-test('suites with the same migrations share a template, and stop() drops their databases', async () => {
+test('suites with equal migrations share a template, and stop() drops their databases', async () => {
   const { admin } = await server.database();
   const list = async (pattern: string): Promise<string[]> => {
     const found = await admin.query<{ name: string }>('SELECT datname AS name FROM pg_database WHERE datname ~ $1', [
