@@ -1,4 +1,4 @@
-// Calls up to a cap: alerts at its shares, once each, by mail and by webhook.
+// Requests use up a cap. Alerts at shares of the cap are sent once each, by email and by webhook.
 import { createHmac } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
@@ -16,7 +16,7 @@ import type { SharedSystem } from '../test/system.js';
 let system: SharedSystem;
 let simulator: ProviderSimulator;
 const events: { readonly headers: IncomingHttpHeaders; readonly body: string }[] = [];
-/** A customer's receiver. */
+/** The customer's webhook receiver. */
 const receiver = createServer((request, response) => {
   let body = '';
   request.setEncoding('utf8').on('data', (text: string) => (body += text));
@@ -36,7 +36,7 @@ afterAll(async () => {
   await simulator.close();
 });
 
-/** The mails that the local mailbox holds for an address. */
+/** Returns the emails to an address from the local mailbox. */
 async function mailsTo(address: string): Promise<string[]> {
   const directory = `${process.env['GATEWAY_E2E_STATE']}/mailbox`;
   const names = (await readdir(directory)).filter((name) => name.endsWith('.eml')).sort();
@@ -44,7 +44,10 @@ async function mailsTo(address: string): Promise<string[]> {
   return mails.filter((mail) => mail.includes(`To: ${address}`));
 }
 
-/** Accounts tells billing of caps by and by; an alert is raised by the first charge after that. */
+/**
+ * Whether billing knows the cap. The accounts service sends caps asynchronously, and only charges
+ * after that raise alerts.
+ */
 async function knowsCap(key: string): Promise<boolean> {
   const client = new pg.Client({ connectionString: system.postgresUrl });
   await client.connect();
@@ -56,7 +59,7 @@ async function knowsCap(key: string): Promise<boolean> {
   }
 }
 
-test('four calls use up the cap of a key: four alerts, each posted once, signed, and the highest of each call mailed', async () => {
+test('a key cap posts four signed alerts, and emails the highest one of each request', async () => {
   const { operator } = system;
   const { account, key, secret } = await operator.account('1.00', { capUsd: '0.04' });
   const { email } = await operator.must<AccountView>('GET', `/accounts/${account}`);
@@ -67,13 +70,13 @@ test('four calls use up the cap of a key: four alerts, each posted once, signed,
   const hook = await operator.must<{ secret: string }>('PUT', `/accounts/${account}/webhook`, {
     url: `http://127.0.0.1:${port}/events`,
   });
-  await until('billing has been told of the cap', () => knowsCap(key));
+  await until('billing knows the cap', () => knowsCap(key));
   for (let call = 0; call < 4; call += 1) {
     const answer = await chat(`${system.chatBaseUrl}/chat/completions`, secret, { model: model.id, messages: HELLO });
     expect(answer.status).toBe(200);
     await operator.record(answer.requestId);
   }
-  const alerts = await until('all are raised', async () => {
+  const alerts = await until('all alerts are raised', async () => {
     const found = await operator.all<AlertView>(`/accounts/${account}/alerts`);
     return found.length === 4 && found.reverse();
   });
@@ -91,13 +94,13 @@ test('four calls use up the cap of a key: four alerts, each posted once, signed,
       subject: { kind: 'key_cap', keyId: key },
     })),
   );
-  // The last call crosses two at once.
-  const mails = await until('all are mailed', async () => {
+  // The last request crosses two thresholds at the same time, and only the higher one is emailed.
+  const mails = await until('all emails are sent', async () => {
     const found = await mailsTo(email);
     return found.length >= 3 && found;
   });
   expect(mails.map((mail) => /^Subject:\s+(\d+) %/m.exec(mail)?.[1]).sort()).toEqual(['100', '50', '75']);
-  await until('all are posted', async () => {
+  await until('all webhooks are delivered', async () => {
     const deliveries = await operator.all<WebhookDeliveryView>(`/accounts/${account}/webhook/deliveries`);
     return deliveries.length === 4 && deliveries.every(({ state }) => state === 'delivered');
   });

@@ -1,5 +1,5 @@
-// Secrets and prompts are looked for wherever they could have got to: answers, logs, metrics,
-// spans, messages of the bus, the databases.
+// Searches all outputs for secrets and prompts: responses, logs, metrics, spans, bus messages,
+// databases.
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import { collectedSpans } from '../test/collected-spans.js';
 import { sharedSystem } from '../test/system.js';
 import type { SharedSystem } from '../test/system.js';
 
-/** Edge, admission and billing. */
+/** The edge, admission and billing. */
 const SERVICES_OF_A_CALL = 3;
 const SPAN_ERROR = 2;
 
@@ -27,7 +27,7 @@ afterAll(async () => {
   await simulator.close();
 });
 
-test('a credential, a key secret, its digest, a prompt and the operator token are nowhere but where they belong', async () => {
+test('secrets, digests and prompts do not occur in any other place than intended', async () => {
   const credential = `canary-${randomBytes(16).toString('hex')}`;
   const prompt = `canary-${randomBytes(16).toString('hex')}`;
   const trace = randomBytes(16).toString('hex');
@@ -45,7 +45,7 @@ test('a credential, a key secret, its digest, a prompt and the operator token ar
     );
     answers.push(text, JSON.stringify(headers));
   };
-  // What providers say of a credential, in a status of its own and inside a stream.
+  // Providers repeat the credential in error responses to plain and streamed requests.
   const text = `{"error":{"message":"Incorrect API key provided: ${credential}, sent as Bearer ${credential}"}}`;
   for (const status of [400, 401, 403, 422, 500]) {
     const head = { status, headers: { 'content-type': 'application/json' } };
@@ -82,18 +82,17 @@ test('a credential, a key secret, its digest, a prompt and the operator token ar
     events: await events(account),
     databases: await databases(),
   };
-  // The digest of a key is in the database of accounts and in the limit store, and in no other
-  // place.
+  // The digest of a key is only in the accounts database and in the limit store.
   const found = Object.entries(places).flatMap(([place, text]) => [
     ...secrets.flatMap((each, index) => (text.includes(each) ? [`${place}: secret ${index}`] : [])),
     ...(place !== 'databases' && digests.some((digest) => text.includes(digest)) ? [`${place}: a digest`] : []),
   ]);
   expect(found).toEqual([]);
-  // The prompt goes to the provider, and its answer may repeat it.
+  // The provider receives the prompt, and its response may repeat it.
   const { answers: _told, ...kept } = places;
   expect(simulator.calls({ model: upstream }).every((call) => promptOf(call).includes(prompt))).toBe(true);
   expect(Object.keys(kept).filter((place) => kept[place]?.includes(prompt))).toEqual([]);
-  // The search itself finds what is there.
+  // The search finds text that is known to exist.
   expect(places['logs']).toContain('operator request');
   expect(places['metrics']).toContain('gateway_');
   expect(places['spans']).toContain(upstream);
@@ -115,8 +114,8 @@ async function metrics(): Promise<string> {
 }
 
 /**
- * Every span of every service, once those of this trace have come: the calls and their tries,
- * refused ones too.
+ * Returns the spans of all services after those of this trace have arrived, including failed
+ * attempts.
  */
 async function spans(trace: string): Promise<string> {
   return until('the spans of the calls', async () => {
@@ -133,8 +132,8 @@ function promptOf({ bodyBase64 }: { readonly bodyBase64: string }): string {
 }
 
 /**
- * What the bus has stored: usage events, heartbeats and the published catalog, as the server keeps
- * them in its files.
+ * Returns the stored messages of the bus from the server's files: usage events, heartbeats and the
+ * published catalog.
  */
 async function events(account: string): Promise<string> {
   const folder = join(process.env['GATEWAY_E2E_STATE'] ?? '', 'servers', 'nats');
@@ -165,7 +164,7 @@ async function stored(key: string, source: string): Promise<{ digests: string[];
   }
 }
 
-/** Every row of every table as text. */
+/** Returns all rows of all tables as text. */
 async function databases(): Promise<string> {
   const client = new pg.Client({ connectionString: system.postgresUrl });
   await client.connect();

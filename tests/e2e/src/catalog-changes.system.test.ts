@@ -1,5 +1,5 @@
-// What an operator changes in the catalog is in force when the answer says so, on two edges and two
-// admissions; and what they know of it outlives catalog's and the bus's absence.
+// Catalog changes take effect on two edges and two admissions before the API responds. Both
+// services keep their copy of the catalog while catalog or the bus is down.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { LocalSystem } from '@gateway/local';
 import { parseUsd } from '@gateway/metering';
@@ -17,9 +17,9 @@ import type { OwnSystem } from '../test/own-system.js';
 import { StallWitness } from '../test/stall-witness.js';
 
 const CHANGES = 8;
-/** Price of a call, in cents, after each change. */
+/** Price per request in USD after each change. */
 const PER_CALL = Array.from({ length: CHANGES }, (_unused, n) => `0.0${n + 1}`);
-/** Calls enough between any two changes. */
+/** Short, so that many requests are sent between two changes. */
 const LOAD_PAUSE_MS = 10;
 const DURATIONS = { GATEWAY_BEAT_MS: '500' };
 
@@ -46,12 +46,12 @@ afterAll(async () => {
 }, 60_000);
 
 // Covers catalog is down
-test('a price changed under load is in force with its answer: every later call has it, a call in flight keeps its own', async () => {
+test('a price change applies to all later calls, and in-flight calls keep their price', async () => {
   const account = await unlimited();
   const first = { inputPerMillion: '0', outputPerMillion: '0', perCall: '0.5' };
   const model = await operator.model(first, simulator.urls);
-  // Scripts of a model are for whichever call comes next: the streams that are held open have a
-  // model of their own.
+  // A script applies to the next request for its model, so the streams that are held open use a
+  // separate model.
   const held = await operator.model(first, simulator.urls);
   const load = startLoad({ urls: edges(), model: model.id, callers: [account], atOnce: 2, pauseMs: LOAD_PAUSE_MS });
   for (const [n, perCall] of PER_CALL.entries()) {
@@ -73,7 +73,7 @@ test('a price changed under load is in force with its answer: every later call h
   }
 }, 120_000);
 
-test('a source pointed elsewhere under load is where every later call goes; switched off and deleted ones get none', async () => {
+test('a changed source URL applies to all later calls; a disabled source gets none', async () => {
   const account = await unlimited();
   const model = await operator.model({ inputPerMillion: '1', outputPerMillion: '1' }, [simulator.urls[0]]);
   const [source] = model.sources;
@@ -104,7 +104,7 @@ test('a source pointed elsewhere under load is where every later call goes; swit
   expect(await codes(account, model.id)).toEqual(['503 no_upstream_available']);
 }, 120_000);
 
-test("a model's switches and its end are in force with their answers", async () => {
+test("changes to a model's switches and prices apply before the API responds", async () => {
   const account = await unlimited();
   const model = await operator.model({ inputPerMillion: '1', outputPerMillion: '1' }, [simulator.urls[0]]);
   const put = (change: object): Promise<object> =>
@@ -121,7 +121,7 @@ test("a model's switches and its end are in force with their answers", async () 
   }
 }, 120_000);
 
-test('the bus killed and restarted, then replaced by an empty one: what is known of the catalog stays good, and all recovers by itself', async () => {
+test('edges and admissions recover from a bus that is killed or comes back empty', async () => {
   const account = await unlimited();
   const model = await operator.model({ inputPerMillion: '1', outputPerMillion: '1' }, simulator.urls);
   expect(await codes(account, model.id)).toEqual(['200']);
@@ -156,7 +156,7 @@ async function unlimited(): Promise<TestAccount> {
   return account;
 }
 
-/** The upstream name of a model of {@link TestOperator.model}. */
+/** Returns the upstream name of a model that {@link TestOperator.model} created. */
 function upstreamName(id: string): string {
   return `up-${id.slice('test/'.length)}`;
 }
@@ -170,8 +170,8 @@ function putPrice(model: string, perCall: string): Promise<ModelSaved> {
 }
 
 /**
- * A stream of an account of its own whose end waits until it is asked for. Resolves when it holds
- * its slot.
+ * Starts a stream of a new account that ends only at `finish()`. Resolves when the stream has its
+ * slot.
  */
 async function openStream(model: string, semaphore: string): Promise<{ finish(): Promise<Answer> }> {
   simulator.script({ model: upstreamName(model), times: 1, steps: [{ waitFor: semaphore }, { end: 'normal' }] });
@@ -187,14 +187,14 @@ async function openStream(model: string, semaphore: string): Promise<{ finish():
   };
 }
 
-/** Calls at every edge that start now; all of them must be answered. */
+/** Sends requests to all edges at the same time and expects a 200 for each. */
 async function callEverywhere({ secret }: TestAccount, model: string): Promise<Answer[]> {
   const answers = await answersEverywhere(secret, model);
   for (const answer of answers) expect([answer.status, answer.text]).toEqual([200, expect.any(String)]);
   return answers;
 }
 
-/** What the edges answer: status, and the code of an error; each once. */
+/** Returns the distinct responses of the edges: the status, and the code of an error. */
 async function codes({ secret }: TestAccount, model: string): Promise<string[]> {
   const answers = await answersEverywhere(secret, model);
   return [...new Set(answers.map(({ status, text }) => `${status}${codeOf(text)}`))];

@@ -1,4 +1,4 @@
-// The real Codex CLI and Claude Code, with web search and a sub-agent, through the gateway.
+// Runs the real Codex CLI and Claude Code with web search and a sub-agent through the gateway.
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,7 +11,7 @@ import type { TestAccount } from '../test/operator.js';
 import type { ScriptedProvider } from '../test/scripted-provider.js';
 import { sharedSystem } from '../test/system.js';
 
-/** Where `.ci/run` installs the programs and Node 24. */
+/** Installation folder of the programs and Node 24 (`.ci/run`). */
 const CACHE = fileURLToPath(new URL('../../../.cache/', import.meta.url));
 const CODEX = `${CACHE}agents/node_modules/@openai/codex/bin/codex.js`;
 const CLAUDE = `${CACHE}agents/node_modules/@anthropic-ai/claude-code-linux-x64/claude`;
@@ -23,9 +23,11 @@ const PROMPT = `${MAIN}: search, start a sub-agent, and say done.`;
 const AGENT_MS_MAX = 60_000;
 const DONE: readonly AgentStep[] = [{ text: 'Done.' }];
 
-if (!areThere) console.warn('skipped: the real coding agents. .ci/run shows how to install them.');
+if (!areThere) console.warn('The real coding agents are skipped. .ci/run shows how to install them.');
 
-/** USD per request, computed by hand as in coding-agents.test.ts; a search adds 0.01. */
+/**
+ * USD per request, computed by hand as in coding-agents.test.ts. A search costs 0.01 in addition.
+ */
 const CODEX_USD = 0.00375;
 const CLAUDE_USD = 0.02456;
 const SEARCH_USD = 0.01;
@@ -36,7 +38,7 @@ const SEARCH_USD = 0.01;
   beforeAll(async () => {
     provider = await startAgentProvider(async (text) => {
       const steps = nextSteps(text);
-      // Codex exits with its answer, whether its sub-agent has sent a request or not.
+      // Codex exits after its final response, even if its sub-agent has not sent a request yet.
       const isLast = text.includes(MAIN) && steps === DONE;
       if (isLast)
         await until('the sub-agent has sent a request', () => ofSubAgent(texts()).length > 0).catch(() => null);
@@ -53,7 +55,7 @@ const SEARCH_USD = 0.01;
   });
 
   test(
-    'codex exec is answered and charged exactly for its searches and its sub-agent',
+    'codex exec works and is charged exactly for its searches and its sub-agent',
     async () => {
       const { operator, edgeUrls } = sharedSystem();
       const customer = await operator.account('10.00');
@@ -83,7 +85,7 @@ const SEARCH_USD = 0.01;
   );
 
   test(
-    'claude -p is answered and charged exactly for its search and its sub-agent',
+    'claude -p works and is charged exactly for its search and its sub-agent',
     async () => {
       const { operator, edgeUrls } = sharedSystem();
       const customer = await operator.account('10.00');
@@ -110,7 +112,7 @@ const SEARCH_USD = 0.01;
     2 * AGENT_MS_MAX,
   );
 
-  /** The bodies of all requests that the agent caused; it must end well. */
+  /** Runs the agent, expects success, and returns the bodies of all its requests. */
   async function requestsOf(run: () => Promise<{ code: number | null; output: string }>): Promise<string[]> {
     const before = provider.seen.length;
     const { code, output } = await run();
@@ -126,7 +128,10 @@ const SEARCH_USD = 0.01;
 const ofSubAgent = (texts: readonly string[]): string[] =>
   texts.filter((text) => text.includes(SUB) && !text.includes(MAIN));
 
-/** Without the machine's settings; everything but loopback goes to a port that refuses. */
+/**
+ * Returns an environment without the machine's settings. All traffic except loopback goes to a port
+ * that refuses connections.
+ */
 function isolated(home: string): NodeJS.ProcessEnv {
   const nowhere = 'http://127.0.0.1:9';
   const path = [dirname(NODE_24), process.env['PATH'] ?? ''].join(':');
@@ -145,7 +150,10 @@ async function expectCharges({ account }: TestAccount, requests: number, usd: nu
   expect((await operator.chargedRecords(account)).total).toBe(parseUsd(usd.toFixed(9)));
 }
 
-/** The model's next output: it loads the search tool, searches, starts a sub-agent, is done. */
+/**
+ * Returns the model's next output. The model loads the search tool, searches, starts a sub-agent
+ * and finishes.
+ */
 function nextSteps(text: string): readonly AgentStep[] {
   if (text.includes('"web_search_20250305"')) return [{ search: 'gateways' }, ...DONE];
   if (!text.includes(MAIN)) return DONE;

@@ -1,4 +1,4 @@
-// Requests of real coding agents, sent again through sources that `providers add` made.
+// Sends recorded requests of real coding agents through sources that `providers add` created.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { chat } from '../test/call.js';
 import { addProvider, capturedRequests, startAgentProvider } from '../test/coding-agents.js';
@@ -6,7 +6,7 @@ import type { ScriptedProvider } from '../test/scripted-provider.js';
 import { sharedSystem } from '../test/system.js';
 
 /**
- * What each model charges for the usage of the scripted provider, in USD: computed by hand from the
+ * The charge of each model in USD for the usage of the scripted provider, computed by hand from the
  * public prices per million tokens.
  */
 const CHARGES: Readonly<Record<string, string>> = {
@@ -33,7 +33,7 @@ beforeAll(async () => {
 afterAll(() => provider.close());
 
 test.each(capturedRequests())(
-  '%s: the provider gets the request unchanged, the charge is exact',
+  '%s: the provider receives the request unchanged, and the charge is exact',
   async (name, sent) => {
     const { operator, edgeUrls } = sharedSystem();
     const { secret } = await operator.account('10.00');
@@ -41,7 +41,7 @@ test.each(capturedRequests())(
     expect([answer.status, answer.text]).toEqual([200, expect.stringMatching(/Done|Found/)]);
     const got = provider.seen.at(-1);
     const model = String(sent.body['model']);
-    // Compared as a whole: a difference of two bodies of 50 KB is no help to a reader.
+    // Compared as a boolean, because a diff of two bodies of 50 KB is not readable.
     const expected = JSON.stringify({ ...sent.body, model: model.replace(/^.*\//, '') });
     expect(got?.text === expected).toBe(true);
     const record = await operator.usageRecord(answer.requestId);

@@ -7,7 +7,7 @@ const CANARY = 'canary-7f3a9e';
 /** EX_CONFIG of sysexits.h. */
 const EXIT_CONFIGURATION = 78;
 
-/** Wrong in every variable; every secret holds the canary. */
+/** Each variable is invalid, and each secret contains the canary. */
 const BROKEN: Readonly<Record<string, string>> = {
   GATEWAY_LOG_LEVEL: 'loud',
   GATEWAY_ADMIN_PORT: '-1',
@@ -43,7 +43,8 @@ const OF_ONE: Readonly<Record<(typeof SERVICES)[number], readonly string[]>> = {
     'GATEWAY_DRAIN_MS',
     'GATEWAY_ALLOW_PRIVATE_SOURCES',
   ],
-  // The dashboard's address and the session secret are missing here: those are named too.
+  // The dashboard's URL and the session secret are missing in BROKEN. Missing variables are listed
+  // too.
   dashboard: [
     'GATEWAY_DASHBOARD_URL',
     'GATEWAY_PUBLIC_URL',
@@ -75,7 +76,7 @@ function run(service: (typeof SERVICES)[number], env: Readonly<Record<string, st
   return { status, stdout, stderr };
 }
 
-test.each(SERVICES)('%s names every wrong variable at once, prints no secret, and exits with 78', (service) => {
+test.each(SERVICES)('%s lists all invalid variables without secrets and exits with 78', (service) => {
   const { status, stdout, stderr } = run(service, BROKEN);
   expect([status, stdout]).toEqual([EXIT_CONFIGURATION, '']);
   const named = [...stderr.matchAll(/^ {2}- (GATEWAY_\w+)/gm)].map(([, name]) => name);
@@ -83,7 +84,7 @@ test.each(SERVICES)('%s names every wrong variable at once, prints no secret, an
   expect(stderr).not.toContain(CANARY);
 });
 
-test.each(SERVICES)('%s without any configuration names what it needs', (service) => {
+test.each(SERVICES)('%s lists missing variables if it has no configuration', (service) => {
   const { status, stderr } = run(service, {});
   expect(status).toBe(EXIT_CONFIGURATION);
   expect(stderr).toContain('GATEWAY_NATS_URL');

@@ -10,22 +10,25 @@ import { sharedSystem } from '../test/system.js';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** Where a command is run: a file that says so. */
+/** A file that runs the command and contains this text. */
 interface RunIn {
   readonly file: string;
   readonly says: string;
 }
-/** `here`: by this test, on the shared system. `not run`: a reason. */
+/**
+ * `here`: this test runs the command on the shared system. `notRun`: the reason why no test runs
+ * it.
+ */
 type Place = 'here' | RunIn | { readonly notRun: string };
 
-/** Its last run is on the page of long runs. */
+/** Long runs: the page lists the last one. */
 const verification = (name: string): [string, Place] => [
   `npm run prove:${name}`,
   { file: 'docs/verification.md', says: `npm run prove:${name}` },
 ];
-const NO_ENGINE = { notRun: 'no Docker engine, Helm or cluster is at hand; files and recipes are checked instead' };
+const NO_ENGINE = { notRun: 'needs Docker, Helm or a cluster; tests check the files and recipes instead' };
 
-/** By its beginning; the longest that fits counts. */
+/** Commands by prefix. The longest matching prefix applies. */
 const PLACES = new Map<string, Place>([
   ['npm ci', { file: '.ci/run', says: 'npm ci' }],
   ['npm test', { file: 'tools/check/both-lanes.mjs', says: "['test']" }],
@@ -84,9 +87,9 @@ const PLACES = new Map<string, Place>([
   ['npm run check:image', { notRun: 'minutes and a network: run by hand before a release (deploy/docker)' }],
   ['npm run pictures', { notRun: 'needs a browser: run by hand after a change of pages' }],
   ['npm run bench', { file: 'docs/benchmarks.md', says: 'npm run bench' }],
-  // Minutes on quiet cores.
+  // Takes minutes on idle cores.
   ['npm run bench -- --against', { notRun: 'builds another commit: run by hand before and after a change of speed' }],
-  ['npm run bench:', { notRun: 'run by hand after a change of what it measures; its figures are committed' }],
+  ['npm run bench:', { notRun: 'run by hand after a change of the measured code; its figures are committed' }],
   ['npm run bench:admission', { file: 'services/admission/package.json', says: 'bench/main.mjs' }],
   ['npm run bench:billing', { file: 'docs/benchmarks.md', says: 'npm run bench:billing' }],
   ...['rotation', 'redis', 'limits', 'failover', 'faults', 'soak', 'upgrade', 'restore', 'ha', 'outage'].map(
@@ -107,7 +110,7 @@ const PLACES = new Map<string, Place>([
   ['docker', NO_ENGINE],
   ['helm', NO_ENGINE],
   ['kubectl', NO_ENGINE],
-  ['nats', { notRun: 'a tool of its own, on servers of the reader' }],
+  ['nats', { notRun: 'a separate tool that needs servers of the reader' }],
   ['promtool test rules', { file: 'deploy/observe/src/rules.test.ts', says: 'promtool' }],
   ['node dist/main.js', { file: 'tools/local/src/processes.ts', says: 'dist/main.js' }],
   ['curl -X POST $A/__script', { notRun: 'an example: tests of the simulator make the same requests' }],
@@ -118,7 +121,7 @@ const PLACES = new Map<string, Place>([
 
 const COMMANDS = documents(ROOT).flatMap((document) => commandsIn(ROOT, document));
 
-test('every command of a document is run somewhere, or it is said why not', () => {
+test('every documented command is run somewhere or has a reason why not', () => {
   expect(COMMANDS.length).toBeGreaterThan(100);
   const homeless = COMMANDS.filter(({ command }) => placeOf(command) === undefined);
   expect(homeless).toEqual([]);
@@ -130,12 +133,12 @@ test('every command of a document is run somewhere, or it is said why not', () =
   expect(wrong).toEqual([]);
 });
 
-test('every npm script that a document names exists in its room', () => {
+test('every documented npm script exists in its package', () => {
   const missing = COMMANDS.filter(({ document, command }) => {
     const [, script, rest = ''] = /^npm run (?:-s )?([\w:-]+)(.*)$/.exec(command) ?? [];
     if (script === undefined) return false;
     const workspace = / -w (\S+)/.exec(rest)?.[1];
-    // A document of a room may name the room's own script without saying whose it is.
+    // A package's document may name a script of the package without `-w`.
     const rooms =
       workspace === undefined ? ['.', ...ROOMS.filter((room) => document.startsWith(`${room}/`))] : [workspace];
     return !rooms.some((room) => scriptOf(room, script) !== undefined);
@@ -154,7 +157,7 @@ test('every compiled program that a file names by its path from the root exists'
   expect(named.filter(({ path }) => !existsSync(join(ROOT, path)))).toEqual([]);
 });
 
-test('commands that read a running system answer on this one, and none prints a password', async () => {
+test('commands for a running system work on this one and print no password', async () => {
   const system = sharedSystem();
   const state = process.env['GATEWAY_E2E_STATE'] ?? '';
   const { account } = await system.operator.account('3.00');
@@ -177,7 +180,7 @@ test('commands that read a running system answer on this one, and none prints a 
     [0, expect.anything()],
     [0, expect.stringContaining('wallet')],
     [0, expect.anything()],
-    // It runs, so nothing is deleted.
+    // reset deletes nothing while the system runs.
     [1, expect.stringContaining('stop it first')],
   ]);
   const passwords = [system.natsUrl, system.redisUrl, system.postgresUrl].map((url) => new URL(url).password);
@@ -199,7 +202,7 @@ function scriptOf(room: string, script: string): string | undefined {
   return (JSON.parse(readFileSync(file, 'utf8')) as { scripts?: Record<string, string> }).scripts?.[script];
 }
 
-/** What the script of the root runs, without compiling again. */
+/** Runs the program of a root npm script without compiling first. */
 async function run(script: string, args: readonly string[]): Promise<{ code: number | null; output: string }> {
   const [, program = ''] = /(?:^|&& )node (\S+)$/.exec(scriptOf('.', script) ?? '') ?? [];
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('GATEWAY_')));

@@ -24,40 +24,40 @@ import { LOSSES, loseLimitStore } from './prove/lose-limit-store.js';
 import { wrongAnswers } from './prove/read-answers.js';
 
 const CREDIT_USD = '100.00';
-/** A cent for each of ten and five streams. */
+/** Holds of 15 streams: ten on the broken edge and five on the healthy one, a cent each. */
 const HELD_USD = '0.15';
 const SLOTS = 200;
 /**
- * Streams of another edge on the same account: whatever happens to the edge that breaks is not
- * theirs.
+ * Number of streams of the same account on the healthy edge. The failure of the other edge must not
+ * affect them.
  */
 const OTHERS = 5;
-/** An edge for each of those that break side by side, and one that nobody breaks. */
+/** Each concurrent test breaks its own edge. No test breaks the edge HEALTHY. */
 const BREAKING = { killed: 0, silent: 1, silentForLong: 2 } as const;
 const HEALTHY = 3;
 const EDGES = 4;
-/** Longer than a lease, and longer than an expiry with the question to billing after it. */
+/** Longer than a lease, and than an expiry plus the query to billing that follows it. */
 const FREED_WITHIN_MS = 30_000;
 const EXPIRED_WITHIN_MS = 60_000;
-/** A silent edge is waited for up to 12 s (docs/protocol.md#r12). */
+/** Recovery waits up to 12 s for a silent edge (docs/protocol.md#r12). */
 const OPEN_WITHIN_MS = 40_000;
 const EMPTY_WITHIN_MS = 45_000;
 /**
- * Answers that are looked at while a replica hangs: the server gives its connection up after two to
- * three seconds.
+ * Number of checked responses while a replica hangs. NATS closes the replica's connection after two
+ * to three seconds.
  */
 const HUNG_ANSWERS = 150;
 /**
- * Each silence of 250 ms is answered by a try at another replica, so a call fails only when four
- * tries did.
+ * After 250 ms without a reply, the edge retries at another replica. A request fails only after
+ * four attempts without a reply.
  */
 const HUNG_FAULTS_MAX = 3;
-/** Of the two seconds after which an edge gives up. */
+/** Half of the two seconds after which an edge stops retrying. */
 const TRIED_MS = 1_000;
 
 /**
- * Redis is back: everybody is served within this time on a busy machine. docs/protocol.md#r12 gives
- * a silent edge 12 s.
+ * After Redis is back, all accounts are served within this time, even on a busy machine. Recovery
+ * waits up to 12 s for a silent edge (docs/protocol.md#r12).
  */
 const SERVED_MS_MAX = 20_000;
 const SEED = testSeed();
@@ -77,18 +77,18 @@ afterAll(async () => {
 }, 60_000);
 
 interface Scene {
-  /** The edge that breaks. */
+  /** The broken edge. */
   readonly edge: number;
   readonly creditUsd: string;
   readonly caller: Caller;
-  /** Streams at the edge that breaks, and at the healthy one. */
+  /** Streams at the broken edge and at the healthy one. */
   readonly own: readonly OpenStream[];
   readonly others: readonly OpenStream[];
   release(which: 'own' | 'others'): void;
 }
 
 /**
- * Streams of one account at the edge that breaks and at the healthy one, each group waiting for its
+ * Opens streams of one account at the broken edge and at the healthy one. Each group waits for its
  * release.
  */
 async function openAtBothEdges(edge: number, ownCount: number, creditUsd = CREDIT_USD): Promise<Scene> {
@@ -105,8 +105,8 @@ async function openAtBothEdges(edge: number, ownCount: number, creditUsd = CREDI
     scriptHeldStreams(simulator, upstream, count);
     groups.push({ upstream, streams: await openStreams(count, [edgeUrls[at] ?? ''], caller, id) });
     const open = groups.reduce((sum, { streams }) => sum + streams.length, 0);
-    // What an undecided call took is given back later.
-    await until('the streams have their slots and holds, and nothing else has', async () => {
+    // Requests that were not decided release their slots and holds later.
+    await until('only the streams have slots and holds', async () => {
       const { slots, holds } = await readState(caller);
       return slots === open && holds === open;
     });
@@ -129,7 +129,7 @@ function readState(caller: Caller): Promise<LimitStoreState> {
   return readLimitStore(redis, caller.account);
 }
 
-/** Freezes a process while something is done; it goes on in any case afterwards. */
+/** Freezes a process while `work` runs, and resumes it in any case. */
 async function whileFrozen<T>(name: 'edge-proxy' | 'admission', n: number, work: () => Promise<T>): Promise<T> {
   const process = system.local.children(name)[n];
   process?.kill('SIGSTOP');
@@ -150,8 +150,8 @@ async function underLoad<T>(options: LoadOptions, work: (load: Load) => Promise<
 }
 
 /**
- * The slots of the edge that breaks are free while its holds stand, and those of the other are as
- * they were.
+ * Waits until the slots of the broken edge are free while its holds still exist. The slots of the
+ * healthy edge must not change.
  */
 async function onlyOwnSlotsAreFreed(scene: Scene): Promise<void> {
   const all = scene.own.length + OTHERS;
@@ -167,12 +167,13 @@ async function onlyOwnSlotsAreFreed(scene: Scene): Promise<void> {
 }
 
 /**
- * Each call of the edge that breaks has one record that charges nothing; the other edge's are open.
+ * Expects one record without a charge for each request of the broken edge. The requests of the
+ * healthy edge must still be open.
  */
 async function onlyOwnExpired(scene: Scene): Promise<void> {
   const ids = scene.own.map(({ requestId }) => requestId).sort();
   const records = await until(
-    'all are recorded as expired',
+    'all calls are recorded as expired',
     async () => {
       const found = await system.operator.records(scene.caller.account);
       return found.length >= ids.length && found;
@@ -187,8 +188,8 @@ async function onlyOwnExpired(scene: Scene): Promise<void> {
 }
 
 /**
- * Both edges have sent a heartbeat since now, so that the limit store and the stream of heartbeats
- * know all of its streams.
+ * Waits until both edges have sent another heartbeat, so that the limit store and the heartbeat
+ * stream contain all streams.
  */
 async function bothHaveBeaten({ caller }: Scene): Promise<void> {
   const latest = Math.max(...(await readState(caller)).dueTimes);
@@ -197,7 +198,7 @@ async function bothHaveBeaten({ caller }: Scene): Promise<void> {
   );
 }
 
-/** Somebody else's call is answered there. */
+/** Waits until the edge serves a request of another account. */
 async function edgeServes({ edge }: Scene): Promise<void> {
   const { edgeUrls, providerUrls } = system.local.running();
   const { secret } = await system.operator.account('1.00');
@@ -208,14 +209,17 @@ async function edgeServes({ edge }: Scene): Promise<void> {
   });
 }
 
-/** Lets the streams end; each is complete. */
+/** Ends the streams and expects each of them to be complete. */
 async function endStreams(scene: Scene, which: 'own' | 'others'): Promise<void> {
   scene.release(which);
   const ends = await Promise.all(scene[which].map(({ ended }) => ended));
   expect(ends.filter(({ complete }) => !complete)).toEqual([]);
 }
 
-/** Those that ended are charged a cent each, once; the rest nothing; nothing is held. */
+/**
+ * Expects one charge of a cent for each ended stream, no charge for the others, and no remaining
+ * slots and holds.
+ */
 async function expectCharged(
   scene: Scene,
   ended: readonly OpenStream[],
@@ -244,7 +248,7 @@ async function expectCharged(
 
 // Covers an edge is killed; i4
 test.concurrent(
-  'an edge killed with 50 open streams: clients see a cut, slots free after the lease, each call expires at 0, the other edge goes on',
+  'a killed edge cuts its streams, its slots become free, and its calls expire at 0',
   async () => {
     const scene = await openAtBothEdges(BREAKING.killed, 50);
     const edge = system.local.children('edge-proxy')[BREAKING.killed];
@@ -253,7 +257,7 @@ test.concurrent(
     const ends = await Promise.all(scene.own.map(({ ended }) => ended));
     expect(ends.filter(({ cut, text }) => !cut || text.includes('[DONE]'))).toEqual([]);
     await onlyOwnSlotsAreFreed(scene);
-    await until('the edge is another process', () => edge?.pid != null && edge.pid !== pid);
+    await until('the edge has restarted', () => edge?.pid != null && edge.pid !== pid);
     await edge?.ready();
     await onlyOwnExpired(scene);
     await endStreams(scene, 'others');
@@ -263,7 +267,7 @@ test.concurrent(
 );
 
 test.concurrent(
-  'an edge that comes back after its leases: its streams end whole and are charged once; it had lost their slots and nothing else',
+  'an edge that returns after its leases ends its streams and charges them once',
   async () => {
     const scene = await openAtBothEdges(BREAKING.silent, 10);
     await whileFrozen('edge-proxy', BREAKING.silent, () => onlyOwnSlotsAreFreed(scene));
@@ -279,7 +283,7 @@ test.concurrent(
 
 // Covers an edge is cut off from NATS
 test.concurrent(
-  'an edge that comes back after the expiry: what it settles wins, each stream is charged exactly once',
+  'an edge that returns after the expiry replaces its records and charges once',
   async () => {
     const scene = await openAtBothEdges(BREAKING.silentForLong, 10);
     await whileFrozen('edge-proxy', BREAKING.silentForLong, async () => {
@@ -289,7 +293,7 @@ test.concurrent(
     await edgeServes(scene);
     expect(await readState(scene.caller)).toMatchObject({ slots: OTHERS, holds: OTHERS });
     await endStreams(scene, 'own');
-    await until('the corrections are made', async () => {
+    await until('all records are settled', async () => {
       const records = await system.operator.records(scene.caller.account);
       return records.every(({ outcome }) => outcome === 'settled');
     });
@@ -300,7 +304,7 @@ test.concurrent(
   150_000,
 );
 
-test('an edge that is silent when the limit store is lost: its streams hold the wallet from its last heartbeat, nobody spends it a second time', async () => {
+test('a silent edge keeps its holds when the limit store is lost', async () => {
   const scene = await openAtBothEdges(BREAKING.silent, 10, HELD_USD);
   await bothHaveBeaten(scene);
   const { edgeUrls, providerUrls } = system.local.running();
@@ -326,12 +330,12 @@ test('an edge that is silent when the limit store is lost: its streams hold the 
 }, 150_000);
 
 // Covers a replica of admission is killed or hangs
-test('an admission that hangs: calls go on at the other within the retry, and nothing is taken twice when it wakes', async () => {
+test('a hung admission causes retries, and nothing is held twice when it resumes', async () => {
   const { edgeUrls, providerUrls } = system.local.running();
   const { id } = await system.operator.model(PRICES, providerUrls);
   const callers = await Promise.all(Array.from({ length: 3 }, () => system.operator.account(CREDIT_USD)));
   for (const { account } of callers) await system.operator.limits(account, 1_000_000, SLOTS);
-  // Both retries and the healthy way are seen at two edges as well as at four.
+  // Two edges are enough to cover the retries and the normal path.
   const options = { urls: edgeUrls.slice(0, 2), model: id, callers, atOnce: 3, pauseMs: 150 };
   const { seen, hung } = await underLoad(options, async (load) => {
     const more = async (count: number): Promise<void> => {
@@ -350,8 +354,8 @@ test('an admission that hangs: calls go on at the other within the retry, and no
   expect(wrongAnswers(seen, ['200'])).toEqual([]);
   const served = hung.filter(({ status }) => status === 200);
   expect(served.length).toBeGreaterThan(HUNG_ANSWERS / 2);
-  // One fails for the hung replica if one that began in the last second of its tries was answered.
-  // Where nobody was, the machine stood still.
+  // A failed request is a fault of the hung replica if another request started at least a second
+  // later, ended earlier and succeeded. Otherwise the whole machine had stalled.
   const faults = hung.filter(
     ({ status, begunAt, endedAt }) =>
       status !== 200 &&
@@ -377,7 +381,7 @@ describe('the limit store is lost', () => {
 
   // Covers Redis is gone, emptied or failed over
   test.each(LOSSES)(
-    `redis is %s under load: only 500s until it is right again, nothing of a held wallet is spent twice, the ledger is exact (seed ${SEED})`,
+    `redis is %s under load: the ledger is exact and no hold is spent (seed ${SEED})`,
     async (loss) => {
       const figures = await verification.lose(loss, next);
       expect(figures.differences).toEqual([]);

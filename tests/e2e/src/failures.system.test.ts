@@ -37,7 +37,7 @@ async function expectLimitStoreEmpty(account: string): Promise<void> {
   await until('slot and hold are gone', async () => isEmpty(await readLimitStore(redis, account)));
 }
 
-test('a closed listener fails over to the other source; both attempts are on the record, the charge is exact', async () => {
+test('a refused connection fails over, and the record has both attempts', async () => {
   const { account, secret } = await system.operator.account('100.00');
   const closed = await startProviderSimulator();
   const [deadUrl] = closed.urls;
@@ -56,7 +56,7 @@ test('a closed listener fails over to the other source; both attempts are on the
 });
 
 test.each([401, 402, 403, 404, 408, 429, 500, 502, 503, 504])(
-  'a source that answers %i is passed over',
+  'the gateway fails over after a source returned %i',
   async (status) => {
     const { secret, model, upstream, url } = await setUp(2);
     simulator.script({ model: upstream, listener: 'a', steps: [{ status }] });
@@ -82,7 +82,7 @@ const ALL_FAIL = [
 
 // Covers i5
 test.each(ALL_FAIL.flatMap((row) => [false, true].map((stream) => [...row, stream] as const)))(
-  'when the sources answer %j the client gets %i %s and pays nothing (streamed: %p)',
+  'sources that return %j give the client %i %s without a charge (streamed: %p)',
   async (statuses, status, code, stream) => {
     const { account, secret, model, upstream, url } = await setUp(2);
     for (const [index, listener] of (['a', 'b'] as const).entries()) {
@@ -105,7 +105,7 @@ test.each(ALL_FAIL.flatMap((row) => [false, true].map((stream) => [...row, strea
 );
 
 test.each([401, 402, 403, 404, 500, 503])(
-  'what a provider says with a %i stays inside: the client reads our text',
+  'a provider error %i reaches the client with the gateway message only',
   async (status) => {
     const { secret, model, upstream, url } = await setUp(1);
     const leak = `Incorrect API key sk-${upstream} of org-${upstream}, see https://${upstream}.example`;
@@ -128,14 +128,14 @@ test.each([
   [{ 'retry-after': '2.5' }, '3'],
   [{ 'retry-after': 'soon' }, undefined],
   [{}, undefined],
-])('a 429 with %j passes its Retry-After on as %p', async (headers: Record<string, string>, retryAfter) => {
+])('a 429 with %j gives the client Retry-After %p', async (headers: Record<string, string>, retryAfter) => {
   const { secret, model, upstream, url } = await setUp(1);
   simulator.script({ model: upstream, times: 2, steps: [{ status: 429, headers }] });
   const answer = await chat(url, secret, { model: model.id, messages: HELLO });
   expect([answer.status, answer.headers['retry-after']]).toEqual([429, retryAfter]);
 });
 
-test('no source reached: 502 upstream_unreachable, nothing charged', async () => {
+test('unreachable sources give the client 502 upstream_unreachable', async () => {
   const gone = await startProviderSimulator();
   const urls = gone.urls;
   await gone.close();
@@ -148,7 +148,7 @@ test('no source reached: 502 upstream_unreachable, nothing charged', async () =>
 });
 
 test.each(['cut', 'reset'] as const)(
-  'a stream that the provider ends by %s never ends like a complete one, and is not billed',
+  'a stream that the provider ends by %s is cut for the client and not charged',
   async (end) => {
     const { account, secret, model, upstream, url } = await setUp(2);
     const semaphore = `${upstream}-end`;
@@ -190,8 +190,8 @@ test.each(['cut', 'reset'] as const)(
 );
 
 /**
- * Begins an answer, leaves when its first bytes are here, and gives the call's id when the edge has
- * noticed.
+ * Starts a request, disconnects after the first bytes of the response, and returns the request ID
+ * when the edge has noticed.
  */
 async function leave(secret: string, model: string, url: string, stream = true): Promise<string> {
   const leaving = new AbortController();
@@ -210,14 +210,14 @@ async function leave(secret: string, model: string, url: string, stream = true):
 }
 
 /**
- * The edge reads connections in the order in which something happened to them: what is asked now
- * comes after a close.
+ * Waits until the edge has noticed a disconnect. The edge handles connections in the order of their
+ * events, so it handles these requests after the disconnect.
  */
 async function noticed(): Promise<void> {
   for (let n = 0; n < 3; n += 1) await get(`${system.edgeUrls[0]}/api/gateway/config`, null);
 }
 
-test('a client that leaves pays what the provider reports: the gateway reads on, the slot stays taken', async () => {
+test('a disconnected stream keeps its slot and pays the reported usage', async () => {
   const { account, secret, model, upstream, url } = await setUp(1);
   const usage = { prompt_tokens: 11, completion_tokens: 13, total_tokens: 24 };
   simulator.script({
@@ -242,7 +242,7 @@ test('a client that leaves pays what the provider reports: the gateway reads on,
   await expectLimitStoreEmpty(account);
 });
 
-test('where cancelling stops the billing, the provider is cancelled at once and what was delivered is billed', async () => {
+test('cancelStopsBilling cancels a stream at disconnect and charges the sent part', async () => {
   const { account, secret, model, upstream, url } = await setUp(1, { cancelStopsBilling: true });
   simulator.script({
     model: upstream,
@@ -252,13 +252,13 @@ test('where cancelling stops the billing, the provider is cancelled at once and 
   const { record } = await system.operator.record(requestId);
   expect(record).toMatchObject({ outcome: 'settled', evidence: 'estimated', attempts: [{ outcome: 'abandoned' }] });
   expect(parseUsd(record.chargedUsd)).toBeGreaterThan(0n);
-  await until('the provider sees the client gone', () => simulator.calls({ model: upstream })[0]?.aborted);
+  await until('the provider sees the disconnect', () => simulator.calls({ model: upstream })[0]?.aborted);
   await expectLimitStoreEmpty(account);
 });
 
 /**
- * Sends a plain call and leaves when the provider has it: before any answer there is no id to read,
- * so the account tells.
+ * Sends a plain request and disconnects when the provider has received it. There is no response
+ * with an ID, so tests find the record by its account.
  */
 async function leavePlain(secret: string, model: string, upstream: string, url: string): Promise<void> {
   const leaving = new AbortController();
@@ -269,13 +269,13 @@ async function leavePlain(secret: string, model: string, upstream: string, url: 
     body: JSON.stringify({ model, messages: HELLO }),
   });
   const left = expect(answer).rejects.toThrow();
-  await until('the provider has the call', () => simulator.calls({ model: upstream }).length === 1);
+  await until('the provider has the request', () => simulator.calls({ model: upstream }).length === 1);
   leaving.abort();
   await left;
   await noticed();
 }
 
-test('a client that leaves a plain call pays what the provider reports; the slot stays taken until then', async () => {
+test('a disconnected plain call keeps its slot and pays the reported usage', async () => {
   const { account, secret, model, upstream, url } = await setUp(1);
   simulator.script({ model: upstream, steps: [{ waitFor: `${upstream}-rest` }, { usage: { input: 11, output: 13 } }] });
   await leavePlain(secret, model.id, upstream, url);
@@ -288,26 +288,26 @@ test('a client that leaves a plain call pays what the provider reports; the slot
   await expectLimitStoreEmpty(account);
 });
 
-test('where cancelling stops the billing, a plain call is cancelled with its client; before an answer began it costs nothing', async () => {
+test('cancelStopsBilling cancels a plain call at disconnect without a charge', async () => {
   const { account, secret, model, upstream, url } = await setUp(1, { cancelStopsBilling: true });
   simulator.script({
     model: upstream,
     steps: [{ waitFor: `${upstream}-never` }, { usage: { input: 11, output: 13 } }],
   });
   await leavePlain(secret, model.id, upstream, url);
-  await until('the provider sees the client gone', () => simulator.calls({ model: upstream })[0]?.aborted);
+  await until('the provider sees the disconnect', () => simulator.calls({ model: upstream })[0]?.aborted);
   const record = await system.operator.onlyRecord(account);
   expect(record).toMatchObject({ outcome: 'voided', chargedUsd: '0.00', attempts: [{ outcome: 'abandoned' }] });
   expect(await system.operator.walletUsd(account)).toBe('100.00');
   await expectLimitStoreEmpty(account);
 });
 
-test('a long plain answer that is cancelled half way costs what was delivered', async () => {
+test('cancelStopsBilling charges the delivered part of a long plain response', async () => {
   const { account, secret, model, upstream, url } = await setUp(1, { cancelStopsBilling: true });
   const delivered = 2 * 1024 * 1024;
   const begun = `{"choices":[{"index":0,"message":{"role":"assistant","content":"${'x'.repeat(delivered)}`;
   simulator.script({ model: upstream, steps: [{ status: 200 }, { chunk: begun }, { end: 'stall' }] });
-  // The output of this call is bounded by the hold: 8,192 tokens of $1,000 a million.
+  // The hold limits the output of this request: 8,192 tokens at $1,000 per million.
   const requestId = await leave(secret, model.id, url, false);
   const { record } = await system.operator.record(requestId);
   expect(record).toMatchObject({ outcome: 'settled', evidence: 'estimated', attempts: [{ outcome: 'abandoned' }] });
@@ -315,6 +315,6 @@ test('a long plain answer that is cancelled half way costs what was delivered', 
   expect(parseUsd((await system.operator.walletUsd(account)) ?? '')).toBe(
     parseUsd('100.00') - parseUsd(record.chargedUsd),
   );
-  await until('the provider sees the client gone', () => simulator.calls({ model: upstream })[0]?.aborted);
+  await until('the provider sees the disconnect', () => simulator.calls({ model: upstream })[0]?.aborted);
   await expectLimitStoreEmpty(account);
 });

@@ -11,13 +11,13 @@ import { FAULTS_MIX } from './faults/call-plan.js';
 import { FaultRun } from './faults/fault-run.js';
 import { killOf, runFaults } from './faults/run-faults.js';
 
-/** `npm run prove:faults` makes fifty times as many, under a hundred faults. */
+/** `npm run prove:faults` sends fifty times as many requests and causes a hundred faults. */
 const CALLS = 2_000;
-/** Whatever the seed says, each of these dies once in the midst of calls. */
+/** Each of these processes is killed once under load, independently of the seed. */
 const KILLED = ['edge-proxy-1', 'admission-1', 'billing-1', 'catalog-1'].map(killOf);
 const FAULTS = 10;
 const SEED = testSeed();
-/** Longest time for catalog to stop. */
+/** Timeout for stopping catalog. */
 const STOP_MS = 10_000;
 
 let run: FaultRun;
@@ -29,7 +29,7 @@ afterAll(async () => {
 }, 60_000);
 
 // Covers i2; i7; an edge is killed
-test(`${CALLS} calls of real clients while edge, admission, billing and catalog are killed and ten random faults hit processes, servers and the ways between: the checker finds nothing (seed ${SEED})`, async () => {
+test(`${CALLS} calls under kills and random faults have no violation (seed ${SEED})`, async () => {
   const output: string[] = [];
   const log = (line: string): void => void output.push(line);
   const options = { calls: CALLS, first: KILLED, faults: FAULTS, seed: SEED, mix: FAULTS_MIX, log };
@@ -38,14 +38,14 @@ test(`${CALLS} calls of real clients while edge, admission, billing and catalog 
   if (violations.length > 0) throw new Error([...violations, counterExample, ...output].join('\n'));
   expect(evidence.faults).toHaveLength(KILLED.length + FAULTS);
   expect(evidence.calls.length).toBeGreaterThanOrEqual(CALLS);
-  // It was a run worth checking: most calls were made, and some came to each kind of end.
+  // Checks that the run was meaningful: most requests were sent, and each kind of ending occurred.
   const endings = new Set(evidence.calls.map(({ ending }) => ending));
   expect([...endings].sort()).toEqual(['cut', 'left', 'refused', 'whole']);
   expect(evidence.records.filter(({ outcome }) => outcome === 'settled').length).toBeGreaterThan(CALLS / 3);
 }, 300_000);
 
 // Covers catalog is down
-test('while catalog is away calls go on, and an edge and an admission that start meanwhile serve from the published catalog', async () => {
+test('edges and admissions that start without catalog use the published catalog', async () => {
   const { local, operator } = run.system;
   const { account, secret } = await operator.account('1000.00');
   const { edgeUrls, providerUrls } = local.running();
@@ -76,7 +76,7 @@ test('while catalog is away calls go on, and an edge and an admission that start
 
   await catalog?.start();
   const next = await operator.model(PRICES, providerUrls);
-  await until('a model that is saved afterwards is served', async () => {
+  await until('a new model is served', async () => {
     const body = { model: next.id, messages: HELLO };
     return (await chat(`${edgeUrls[0]}/v1/chat/completions`, secret, body)).status === 200;
   });
@@ -85,11 +85,11 @@ test('while catalog is away calls go on, and an edge and an admission that start
   redis.disconnect();
 }, 120_000);
 
-/** Kills the first process of a name and waits until another one is ready in its place. */
+/** Kills the first process of a service and waits until its replacement is ready. */
 async function killFirst(name: ProcessName): Promise<void> {
   const [victim] = run.system.local.children(name);
   const pid = victim?.pid;
   victim?.kill('SIGKILL');
-  await until(`${name} is another process`, () => victim?.pid != null && victim.pid !== pid, 30_000);
+  await until(`${name} has restarted`, () => victim?.pid != null && victim.pid !== pid, 30_000);
   await victim?.ready();
 }

@@ -17,16 +17,16 @@ let model: TestModel;
 let secret: string;
 beforeEach(async () => {
   const { operator } = sharedSystem();
-  // Of those ports that no client of another test is given while nobody listens there.
+  // Ports that the kernel does not give to other tests while the listener is closed.
   provider = await startProviderSimulator({ ports: [await freePort(), await freePort()] });
-  // A profile whose sources keep answers.
+  // Sources of this profile store responses.
   const source = { profile: 'openai', endpoints: ['/v1/responses' as const] };
   model = await operator.model(PRICES, provider.urls, source);
   ({ secret } = await operator.account('10.00'));
 });
 afterEach(() => provider.close());
 
-/** Asks one of the two edges. */
+/** Sends a request to one of the two edges. */
 function ask(edge: 0 | 1, fields: object = {}): Promise<Answer> {
   const url = `${sharedSystem().edgeUrls[edge]}/v1/responses`;
   return chat(url, secret, { model: model.id, input: 'Say something.', ...fields });
@@ -34,7 +34,7 @@ function ask(edge: 0 | 1, fields: object = {}): Promise<Answer> {
 
 const idOf = ({ text }: Answer): string => /"id":"(resp_[^"]+)"/.exec(text)?.[1] ?? '';
 
-/** Sources of answers that the edges did not remember, or did not look up, in time. */
+/** Returns how often the edges failed to store or look up the source of a response in time. */
 async function memoryFailures(): Promise<number> {
   const texts = (sharedSystem().adminUrls['edge-proxy'] ?? []).map(async (url) =>
     (await request(`${url}/metrics`)).body.text(),
@@ -43,7 +43,10 @@ async function memoryFailures(): Promise<number> {
   return [...samples].reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
-/** Asks an edge, once more where the memory of answers failed, and compares what came. */
+/**
+ * Sends a request and compares the result. Repeats a different result if the memory of responses
+ * failed meanwhile.
+ */
 async function expectThat(edge: 0 | 1, fields: object, expected: [number, ...string[]]): Promise<Answer> {
   for (;;) {
     const before = await memoryFailures();
@@ -55,14 +58,14 @@ async function expectThat(edge: 0 | 1, fields: object, expected: [number, ...str
   }
 }
 
-/** Status, and the sources that were asked, in order. */
+/** Returns the status and the queried sources in order. */
 async function cameOf(answer: Answer): Promise<[number, ...string[]]> {
   const { attempts } = await sharedSystem().operator.usageRecord(answer.requestId);
   return [answer.status, ...attempts.map(({ sourceId }) => 'ab'.charAt(model.sources.indexOf(sourceId)))];
 }
 
 test.each([false, true])(
-  'at either edge a follow-up reaches the source of its answer, through failover and back; streamed: %s',
+  'a follow-up reaches the source of its response from both edges; streamed: %s',
   async (stream) => {
     await provider.closeListener('a');
     const ofB = await expectThat(0, { stream }, [200, 'a', 'b']);
@@ -73,11 +76,13 @@ test.each([false, true])(
       object,
     ];
 
-    // Both are well: each is asked for its own, by the edge that did not see the answer.
+    // Both sources are healthy. Each follow-up reaches the source of its response, through the edge
+    // that did not see the response.
     await expectThat(1, afterB, [200, 'b']);
     await expectThat(0, afterA, [200, 'a']);
 
-    // The first one is away: nobody else has its answer, and new calls go to the other.
+    // Source a is down. Its follow-ups fail, because no other source has its response. New requests
+    // fail over to b.
     await provider.closeListener('a');
     for (const edge of [0, 1] as const) {
       await expectThat(edge, afterA, [502, 'a']);

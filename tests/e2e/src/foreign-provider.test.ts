@@ -1,4 +1,5 @@
-// A provider that nobody here wrote: what it sends is as its authors think that providers send it.
+// Uses a third-party mock provider, so that the tests do not depend only on our own idea of
+// providers.
 import { LLMock } from '@copilotkit/aimock';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { PricesSpec } from '@gateway/contracts/operator';
@@ -8,9 +9,9 @@ import { compareWithRecord, embed, SDK_CALLS, sdkClients } from '../test/sdk-cal
 import type { SdkAnswer, SdkCall, SdkClients } from '../test/sdk-calls.js';
 import { sharedSystem } from '../test/system.js';
 
-const HELLO = 'Hello from a provider of strangers.';
+const HELLO = 'Hello from a third-party provider.';
 const COUNTS = { input: 123, output: 45 };
-/** The same counts, as each of its formats names them. */
+/** The same counts with the field names of each format. */
 const USAGE = {
   prompt_tokens: COUNTS.input,
   completion_tokens: COUNTS.output,
@@ -58,7 +59,7 @@ function objectsOf(profile: Profile, kind: 'chat' | 'embedding'): object[] {
         profile,
         baseUrl: provider.url,
         upstreamModel: profile === 'openai' ? 'gpt-4o' : 'claude-sonnet-4-5',
-        credential: 'key-of-strangers',
+        credential: 'third-party-key',
       },
     },
   ];
@@ -69,18 +70,18 @@ const callAndCompare = (call: SdkCall, model: string): Promise<SdkAnswer> =>
 
 // Covers i3
 test.each(Object.entries(SDK_CALLS))(
-  '%s: the client reads the answer, and pays what it reports',
+  '%s: the client receives the response and pays the reported usage',
   async (name, call) => {
     const model = modelOf(name.startsWith('messages') ? 'anthropic' : 'openai', 'chat');
     expect(await callAndCompare(call, model)).toMatchObject({ text: HELLO, usage: COUNTS });
   },
 );
 
-test('embeddings: the client reads them, and pays what they report', async () => {
+test('embeddings: the client receives them and pays the reported usage', async () => {
   expect(await callAndCompare(embed, modelOf('openai', 'embedding'))).toMatchObject({ text: '3' });
 });
 
-test('a request that it does not know is its 404, charged nothing', async () => {
+test('a request that the provider does not know returns a 404', async () => {
   const { openai } = clients;
   const messages = [{ role: 'user' as const, content: 'Something else.' }];
   const asked = openai.chat.completions.create({ model: modelOf('openai', 'chat'), messages });

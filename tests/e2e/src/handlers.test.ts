@@ -10,10 +10,11 @@ import type { SharedSystem } from '../test/system.js';
 type Request = Extract<AnyMessage, { kind: 'request' }>;
 
 /**
- * No handler has it: it answers `invalid_message`. Without a handler the code is `no_responders`.
+ * A version that no handler knows. A handler replies `invalid_message`. Without a handler the code
+ * is `no_responders`.
  */
 const UNKNOWN_VERSION = 9_999;
-/** A machine under load takes longer than the messages allow. */
+/** Longer than the timeouts of the messages, because a machine under load may exceed those. */
 const TIMEOUT_MS = 20_000;
 
 let system: SharedSystem;
@@ -33,7 +34,7 @@ const served = MESSAGES.filter((message): message is Request => message.kind ===
   servedBy.some((service) => service !== 'dashboard'),
 );
 
-/** The code of the handler's answer to a request with the sender's permissions. */
+/** Sends a request with the sender's permissions and returns the code of the handler's reply. */
 async function answerCode(message: Request, sender: ServiceName): Promise<unknown> {
   const bus = buses.get(sender);
   if (bus === undefined) throw new Error(`${sender} is not connected`);
@@ -47,16 +48,16 @@ async function answerCode(message: Request, sender: ServiceName): Promise<unknow
 }
 
 test.each(served.flatMap((message) => message.sentBy.map((sender) => [message.name, sender, message] as const)))(
-  '%s is served to %s',
+  '%s has a handler that replies to %s',
   async (_name, sender, message) => {
     expect(await answerCode(message, sender)).toBe('invalid_message');
   },
 );
 
-test('a subject that nobody serves is told from one that is', async () => {
+test('a subject without a handler does not return invalid_message', async () => {
   const [message] = served.filter(({ sentBy }) => sentBy.includes('dashboard'));
-  if (message === undefined) throw new Error('the dashboard asks nobody');
-  // The difference from an unserved subject shows that the codes above mean something.
+  if (message === undefined) throw new Error('the dashboard does not send any request');
+  // This shows that `invalid_message` in the tests above comes from a handler.
   const code = await answerCode({ ...message, subject: `${message.subject}.nobody` }, 'dashboard');
   expect(code).not.toBe('invalid_message');
 });

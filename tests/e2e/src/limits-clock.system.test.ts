@@ -1,5 +1,6 @@
-// Limits where the clocks of all services are wrong and a minute, a week, a month and a paid period
-// end at once. The clock that decides is shifted, so that this moment comes while the test runs.
+// Tests limits while the clocks of all services are wrong, and a minute, a week, a month and a paid
+// period end at the same time. The limit store's clock is shifted, so that this moment comes during
+// the test.
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { timeOfUuidV7 } from '@gateway/contracts/ids';
@@ -18,8 +19,8 @@ import type { PressedCall } from './prove/press-limit.js';
 const CALLS = 200;
 const FIT = 40;
 /**
- * Two seconds in either direction: the replicas of a service disagree, and so do those who ask and
- * those who settle.
+ * Clock errors of two seconds in both directions. The replicas of a service disagree, and edges and
+ * admissions disagree with billing.
  */
 const SKEWS = {
   'edge-proxy-1': 2_000,
@@ -31,13 +32,13 @@ const SKEWS = {
   'catalog-1': 2_000,
 };
 /**
- * From the start of the services to the end of the periods. On a machine that is too busy to use
- * everything up before it, all begins again with the next.
+ * Times from the start of the services to the end of the periods. If a busy machine cannot use up
+ * the limits before that end, the set-up starts again with the next time.
  */
 const LEADS_MS = [28_000, 60_000, 150_000];
-/** Everything is used up for the first time so long before it. */
+/** The requests that use up the limits begin this long before the end of the periods. */
 const USED_UP_MS = 8_000;
-/** Calls go on for so long after it. */
+/** Requests continue for this long after the end of the periods. */
 const AFTER_MS = 3_000;
 const BOUNDARY_MS = nextMonthOnMonday(Date.now());
 
@@ -64,7 +65,7 @@ async function startBefore(lead: number): Promise<void> {
     {
       ...DURATIONS,
       GATEWAY_TEST_CONTROLS: 'on',
-      // Asked for when the servers are up, however long that took.
+      // Computed when the servers run, because the time of their start is unknown.
       get GATEWAY_CLOCK_OFFSET_MS() {
         return String((offsetMs ??= BOUNDARY_MS - lead - Date.now()));
       },
@@ -82,7 +83,7 @@ async function end(): Promise<void> {
   await system?.stop();
 }
 
-/** The clocks are wrong indeed: billing names a transaction by its time. */
+/** Checks that the clocks are wrong: the IDs of billing's transactions contain its time. */
 async function expectSkew(): Promise<void> {
   const { id } = await system.operator.emptyAccount();
   const before = Date.now();
@@ -92,8 +93,8 @@ async function expectSkew(): Promise<void> {
 }
 
 /**
- * An edge learns the time that decides from the first answer; the call that asked has an id of the
- * wrong time.
+ * Waits until the edges know the time of the limit store. An edge learns it from its first reply,
+ * so the first request has an ID with the wrong time.
  */
 async function loadTime(): Promise<void> {
   const { account, model } = await verification.arrange(limitCalled('wallet'), CALLS);
@@ -109,15 +110,17 @@ interface Scenes {
   readonly week: Arranged;
   readonly month: Arranged;
   readonly paid: Arranged;
-  /** In this order. */
+  /** Requests of the four accounts in this order. */
   readonly seen: readonly PressedCall[][];
-  /** So many calls of each. */
+  /** Sends this number of requests for each account. */
   pressAll(calls: number): Promise<unknown>;
 }
 
 type Arranged = Awaited<ReturnType<LimitVerification['arrange']>>;
 
-/** Accounts with a limit each, which is used up in the last seconds of its period. */
+/**
+ * Creates accounts with one limit each and uses up the limits in the last seconds of their periods.
+ */
 async function useUp(): Promise<Scenes> {
   const minute = await verification.arrange(limitCalled('requests per minute'), FIT);
   const week = await verification.arrange(limitCalled('weekly in requests'), FIT);
@@ -140,7 +143,7 @@ async function useUp(): Promise<Scenes> {
 
 // Covers a month, week or session ends in mid-call
 test.concurrent(
-  'a minute, a week, a month and a paid period end in the midst of calls: each period has exactly what fits',
+  'each period admits exactly its limit when all periods end under load',
   async () => {
     const { minute, pressAll, seen } = scenes;
     await until('the last second of the periods', () => verification.clients.nowMs() > BOUNDARY_MS - 1_000, MINUTE_MS);
@@ -154,12 +157,12 @@ test.concurrent(
     );
     const minutes = await verification.minutes(minute.account.account, BOUNDARY_MS - leadMs);
     const fits = minutes.reduce((sum, count) => sum + Math.min(count, FIT), 0);
-    // One that nobody decided may have its place.
+    // A request that was not decided may count toward its minute.
     const undecided = faultsOf(seen[0] ?? []);
     expect(answered(ofMinute)).toBeLessThanOrEqual(fits);
     expect(answered(ofMinute)).toBeGreaterThanOrEqual(fits - undecided);
-    // Each call has its place; one that was refused and whose answer took long was asked for again,
-    // and has two.
+    // Each request counts once. A refused request was sent again if its reply was late, and then
+    // counts twice.
     expect(minutes.reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(ofMinute.length);
 
     const weeks = [BOUNDARY_MS - WEEK_MS, BOUNDARY_MS].map((start) => weeklyWindowRow('requests', start));
@@ -180,7 +183,8 @@ test.concurrent(
     expect(answered(ofPaid)).toBe(FIT);
     expect(ofPaid.map(({ answer }) => answer)).toContain('402 no_funding');
     for (const { answer, begunAtMs, endedAtMs } of ofPaid) {
-      // Without a plan the account has the defaults: above 60 a minute the minute refuses first.
+      // Without a plan, the account has the default limits: above 60 requests per minute, the
+      // minute limit refuses first.
       if (begunAtMs >= BOUNDARY_MS) expect(['402 no_funding', '429 rate_limited']).toContain(answer);
       else if (endedAtMs < BOUNDARY_MS) expect(['200', '429 window_exhausted', FAILED]).toContain(answer);
     }
@@ -188,7 +192,7 @@ test.concurrent(
   120_000,
 );
 
-// They begin after the end of the periods.
+// These tests begin after the end of the periods.
 test.concurrent.each([
   'requests per minute',
   'session_5h in requests',
@@ -196,7 +200,7 @@ test.concurrent.each([
   'monthly in requests',
   'cap of a key',
 ])(
-  '%s, with all clocks wrong by two seconds: exactly those that fit, with the right Retry-After',
+  '%s: the limit and Retry-After are exact while all clocks are wrong',
   async (name) => {
     await until('the periods have ended', () => verification.clients.nowMs() > BOUNDARY_MS + AFTER_MS, MINUTE_MS);
     const { differences } = await verification.press(limitCalled(name), CALLS, FIT);
@@ -207,13 +211,16 @@ test.concurrent.each([
 
 const FAILED = '500 upstream_error';
 
-/** The account's plan goes on, its period ends with all the others. */
+/** Keeps the plan of the account, but ends its period together with the others. */
 async function endsAtBoundary({ account, period }: LimitedAccount): Promise<void> {
   const { planId } = await system.operator.must<{ planId: string }>('GET', `/accounts/${account}/subscription`);
   await system.operator.subscribe(account, planId, { startMs: period?.startMs ?? 0, endMs: BOUNDARY_MS });
 }
 
-/** `FIT` before, `FIT` after, and nothing else but the refusal and what failed at the provider. */
+/**
+ * Expects `FIT` successful requests before the boundary and `FIT` after it. The others were refused
+ * or failed at the provider.
+ */
 function expectAtBoundary(seen: readonly PressedCall[], refusal: string): void {
   const before = seen.filter(({ endedAtMs }) => endedAtMs < BOUNDARY_MS);
   const after = seen.filter(({ begunAtMs }) => begunAtMs >= BOUNDARY_MS);
@@ -233,7 +240,9 @@ function answered(seen: readonly PressedCall[]): number {
   return seen.filter(({ answer }) => answer === '200').length;
 }
 
-/** 00:00 UTC of the next first of a month that is a Monday: at most eleven months away. */
+/**
+ * Returns 00:00 UTC of the next month that begins on a Monday, which is at most eleven months away.
+ */
 function nextMonthOnMonday(now: number): number {
   const date = new Date(now);
   for (let months = 1; ; months += 1) {

@@ -15,7 +15,9 @@ import { DURATIONS, IN_FLIGHT, LimitVerification, REPLICAS } from './prove/limit
 import { STRAIGHT_HELD_MS, StraightSender } from './prove/straight-entries.js';
 import type { StraightAnswers } from './prove/straight-entries.js';
 
-/** Of each limit. `npm run prove:limits` makes ten times as many, while replicas are killed. */
+/**
+ * Requests per limit. `npm run prove:limits` sends ten times as many and kills replicas meanwhile.
+ */
 const CALLS = 1_000;
 const FIT = 150;
 const CALLS_UNDER_KILLS = 3_000;
@@ -31,7 +33,10 @@ interface PressedStraight {
   readonly held: LimitStoreState;
 }
 
-/** Windows in USD bind nothing here: no call ends. Their slots do. */
+/**
+ * Limits and their refusals. USD windows are missing: they count only completed requests, and no
+ * request completes here.
+ */
 const STRAIGHT_CASES = [
   [MINUTE, 'rate_limited'],
   ['slots', 'concurrency_limit'],
@@ -57,7 +62,7 @@ afterAll(async () => {
 
 // Covers i6; i7
 test.each(LIMIT_CASES)(
-  `$name: of ${CALLS} calls, ${IN_FLIGHT} in flight, over two edges and three admissions, those that fit are answered ($promise), and nothing is left held`,
+  `$name: ${CALLS} calls, ${IN_FLIGHT} at a time, keep the limit ($promise)`,
   async (limit) => {
     const figures = await verification.press(limit, CALLS, FIT);
     expect(figures.differences).toEqual([]);
@@ -66,7 +71,7 @@ test.each(LIMIT_CASES)(
 );
 
 test.each(STRAIGHT_CASES)(
-  `%s: of ${STRAIGHT_ENTRIES} entries straight to three admissions, some sent twice, exactly those that fit are admitted (%s)`,
+  `%s: three admissions admit exactly the limit of ${STRAIGHT_ENTRIES} entries (%s)`,
   async (name, code) => {
     const sender = await StraightSender.begin(system);
     try {
@@ -74,7 +79,7 @@ test.each(STRAIGHT_CASES)(
       const { admitted, refused, repeated, replicas } = answers;
       const fit = await fitOf(name, account, begunAt);
       expect([admitted.size, [...refused.keys()]]).toEqual([fit, [REFUSAL[code]]]);
-      // An id that was sent twice may have met the end of one minute and the begin of the next.
+      // An ID that was sent twice may be refused in one minute and admitted in the next.
       const onlyRefused = [...(refused.get(REFUSAL[code]) ?? [])].filter((id) => !admitted.has(id));
       expect(onlyRefused).toHaveLength(STRAIGHT_ENTRIES - fit);
       expect(repeated).toBeGreaterThan(0);
@@ -82,7 +87,7 @@ test.each(STRAIGHT_CASES)(
       expect(held).toMatchObject({ slots: fit, holds: fit });
       await sender.giveBack(admitted);
       await verification.limitStoreIsEmpty(account.account);
-      // What was given back fits again, but for the places in the minute.
+      // Released amounts are available again, but the minute still counts the requests.
       if (name === MINUTE) return;
       const again = await sender.admit(account.secret, model, 1);
       expect(again.admitted.size).toBe(1);
@@ -95,8 +100,8 @@ test.each(STRAIGHT_CASES)(
 );
 
 /**
- * Presses the limit of a new account and reads what is held: once more when the machine took longer
- * than what a sender without heartbeats got is held.
+ * Sends the entries for a new account and reads its holds. Repeats this if it took longer than
+ * STRAIGHT_HELD_MS, because holds without heartbeats end after that time.
  */
 async function pressStraight(sender: StraightSender, name: string): Promise<PressedStraight> {
   for (;;) {
@@ -109,8 +114,8 @@ async function pressStraight(sender: StraightSender, name: string): Promise<Pres
 }
 
 /**
- * How many of the entries fit: so many in each clock minute that they met, the slots, or what the
- * limit was arranged for.
+ * Returns how many entries fit: the number of slots, the configured limit, or the sum over the
+ * clock minutes.
  */
 async function fitOf(name: string, account: LimitedAccount, begunAt: number): Promise<number> {
   if (name === 'slots') return account.slots;
@@ -120,7 +125,7 @@ async function fitOf(name: string, account: LimitedAccount, begunAt: number): Pr
 }
 
 // Covers a replica of admission is killed or hangs
-test(`replicas of admission are killed while ${CALLS_UNDER_KILLS} calls meet a wallet: exactly those that fit are answered (seed ${SEED})`, async () => {
+test(`${CALLS_UNDER_KILLS} calls use a wallet exactly while admissions die (seed ${SEED})`, async () => {
   const figures = await verification.press(
     limitCalled('wallet'),
     CALLS_UNDER_KILLS,
@@ -131,7 +136,7 @@ test(`replicas of admission are killed while ${CALLS_UNDER_KILLS} calls meet a w
   expect(figures.kills).toBeGreaterThan(0);
 }, 60_000);
 
-test('while billing hangs, an USD window is overshot by no more calls than there are slots', async () => {
+test('a USD window is exceeded by at most the number of slots while billing hangs', async () => {
   const limit = limitCalled('weekly in USD');
   const fit = 10;
   const { account, model } = await verification.arrange(limit, fit);

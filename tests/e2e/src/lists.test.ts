@@ -33,7 +33,7 @@ async function modelsOf(secret: string): Promise<ModelList['data']> {
   return modelList.strict().parse(JSON.parse(answer.text)).data;
 }
 
-test('the usage endpoint shows the settled wallet of the ledger, and the key', async () => {
+test('the usage endpoint shows the settled wallet balance and the key', async () => {
   const model = await system.operator.model(PRICES, [simulator.urls[0]]);
   const { account, secret } = await system.operator.account('5.00', { capUsd: '3.5', allowedModels: [model.id] });
   expect(await usageOf(secret)).toEqual({
@@ -50,19 +50,19 @@ test('the usage endpoint shows the settled wallet of the ledger, and the key', a
   });
   const answer = chat(`${system.chatBaseUrl}/chat/completions`, secret, { model: model.id, messages: HELLO });
   await until('the call is at its provider', () => simulator.calls({ model: upstream }).length === 1);
-  // What running calls hold is not shown.
+  // The balance does not show holds of running requests.
   expect((await usageOf(secret)).wallet).toEqual({ balanceUsd: 5 });
   simulator.release(upstream);
   const { record } = await system.operator.record((await answer).requestId);
   expect(record.chargedUsd).toBe('0.60');
   expect(await system.operator.walletUsd(account)).toBe('4.40');
-  await until('the limit store has it', async () => (await usageOf(secret)).wallet?.balanceUsd === 4.4);
+  await until('the limit store has the charge', async () => (await usageOf(secret)).wallet?.balanceUsd === 4.4);
 
   const open = await system.operator.key(account);
   expect((await usageOf(open.secret)).key).toEqual({ monthlySpendCapUsd: null, allowedModels: null });
 });
 
-test('both lists count toward no minute', async () => {
+test('requests for usage and models do not count toward the minute limit', async () => {
   const { account, secret } = await system.operator.account('5.00');
   await system.operator.limits(account, 1, 1);
   for (let n = 0; n < 5; n += 1) {
@@ -74,7 +74,7 @@ test('both lists count toward no minute', async () => {
   expect(answer.status).toBe(200);
 });
 
-test('the model list holds what the key may call now: allowed, priced, and paid for', async () => {
+test('the model list contains allowed and priced models if the account has funds', async () => {
   const [one, other, unpriced] = [
     await system.operator.model(PRICES, [simulator.urls[0]]),
     await system.operator.model(PRICES, [simulator.urls[0]]),
@@ -82,7 +82,7 @@ test('the model list holds what the key may call now: allowed, priced, and paid 
   ];
   const { account, secret } = await system.operator.account('5.00');
   const narrow = await system.operator.key(account, { allowedModels: [other.id, unpriced.id] });
-  // The list is the edge's mirror of the catalog, which follows within moments.
+  // The list comes from the edge's mirror of the catalog, which is updated a moment later.
   const all = await until('both models are listed', async () => {
     const models = await modelsOf(secret);
     return [one, other].every(({ id }) => models.some((entry) => entry.id === id)) && models;
@@ -100,7 +100,7 @@ test('the model list holds what the key may call now: allowed, priced, and paid 
   expect(await modelsOf(secret)).toEqual([]);
 });
 
-test('without a key, or with one that was never issued, both lists are 401', async () => {
+test('usage and models return a 401 without a key and for an unknown key', async () => {
   for (const path of ['models', 'gateway/usage']) {
     for (const [secret, code] of [
       [null, 'missing_api_key'],

@@ -11,8 +11,8 @@ import { sharedSystem } from '../test/system.js';
 const system = sharedSystem();
 
 /**
- * What must be seen of a running system (GenAI usage and times, health, stores, waits), each with a
- * label value or none.
+ * Series that a running system must export (GenAI usage and times, health, stores, waits), each
+ * with one label value or none.
  */
 const WANTED: Readonly<Record<string, readonly string[]>> = {
   'edge-proxy': [
@@ -48,15 +48,15 @@ const WANTED: Readonly<Record<string, readonly string[]>> = {
   catalog: ['gateway_catalog_pool_connections{state="busy"'],
 };
 const PACKAGE = new URL('../../../package.json', import.meta.url);
-/** Series of one process at most, whatever its customers and their keys do. */
+/** Maximum number of series in one process, regardless of customers and keys. */
 const SERIES_MAX = 1_500;
 const KEYS = 10_000;
 const KEYS_AT_ONCE = 24;
-/** Fewer than an edge asks for of one network. */
+/** Fewer unknown keys than an edge looks up for one network. */
 const KEYS_OF_NETWORK = 100;
-/** Of all processes: outcomes that were not seen before, and what other tests do meanwhile. */
+/** Allowed growth over all processes: new outcomes, and the effects of concurrent tests. */
 const SERIES_MORE_MAX = 300;
-/** Ten thousand calls on a busy machine. */
+/** Enough for ten thousand requests on a busy machine. */
 const TEST_MS_MAX = 240_000;
 jest.setTimeout(TEST_MS_MAX);
 
@@ -85,11 +85,11 @@ test('every metric of a rule or panel is in a scrape of the running system', asy
   expect(used.filter((name) => !known.has(name))).toEqual([]);
 });
 
-test('each service shows what is wanted of it, its release, and no more series than it may', async () => {
+test('each service exports its required series and release within the series limit', async () => {
   const release = (JSON.parse(readFileSync(PACKAGE, 'utf8')) as { version: string }).version;
-  // Some values are asked for every few seconds.
+  // Some values are updated only every few seconds.
   let missing: string[] = [];
-  await until('all wanted series', async () => {
+  await until('all required series', async () => {
     missing = missingOf(await scrapes());
     return missing.length === 0;
   }).catch(() => undefined);
@@ -101,7 +101,7 @@ test('each service shows what is wanted of it, its release, and no more series t
   }
 });
 
-test('ten thousand keys and models make no series of their own', async () => {
+test('ten thousand keys and models do not add series', async () => {
   const before = await seriesTotal();
   const statuses = new Map<number, number>();
   const [url] = system.edgeUrls;
@@ -124,13 +124,13 @@ test('ten thousand keys and models make no series of their own', async () => {
     await Promise.all(Array.from({ length: KEYS_AT_ONCE }, (_unused, worker) => callAll(pool, begin + worker, end)));
     await pool.close();
   }
-  // A busy machine may refuse some for overload.
+  // A busy machine may refuse some requests because of overload.
   expect([...statuses.keys()].filter((status) => status !== 401 && status !== 500)).toEqual([]);
   expect(statuses.get(401)).toBeGreaterThan(KEYS / 10);
   expect((await seriesTotal()) - before).toBeLessThan(SERIES_MORE_MAX);
 });
 
-/** What no replica of its service shows. */
+/** Returns the required series that no replica of the service exports. */
 function missingOf(all: readonly { service: string; text: string }[]): string[] {
   return Object.entries(WANTED).flatMap(([service, wanted]) => {
     const texts = all.filter((one) => one.service === service).map(({ text }) => text);

@@ -76,7 +76,7 @@ async function expectSettled(requestId: string, account: string, creditUsd: stri
 }
 
 // Covers i3
-test('a plain call reaches the provider byte for byte, is passed back byte for byte, and is charged exactly', async () => {
+test('a plain call is relayed byte for byte in both directions and charged exactly', async () => {
   const { account, secret } = await system.operator.account('5.00');
   const model = await system.operator.model(PRICES, [simulator.urls[0]]);
   const upstream = `up-${model.id.slice(5)}`;
@@ -96,7 +96,7 @@ test('a plain call reaches the provider byte for byte, is passed back byte for b
   await expectSettled(requestId, account, '5.00');
 });
 
-test('a streamed call passes frame by frame; the usage frame that the gateway asked for does not reach the client', async () => {
+test('a streamed call is relayed event by event without the requested usage event', async () => {
   const { account, secret } = await system.operator.account('5.00');
   const model = await system.operator.model(PRICES, [simulator.urls[0]]);
   const upstream = `up-${model.id.slice(5)}`;
@@ -130,8 +130,8 @@ test('a streamed call passes frame by frame; the usage frame that the gateway as
   let next = 1;
   for await (const chunk of answer.body) {
     received += String(chunk);
-    // The provider sends the next frame only when the client has this one: buffering anywhere would
-    // stall here.
+    // The provider sends the next event only after the client has received this one, so any
+    // buffering would stall the stream.
     while (next < sseEvents.length && received.length >= sseEvents.slice(0, next).join('').length) {
       simulator.release(`${upstream}-${next}`);
       next += 1;

@@ -25,13 +25,13 @@ afterAll(async () => {
 
 const client = (apiKey = secret) => new OpenAI({ apiKey, baseURL: system.chatBaseUrl, maxRetries: 0 });
 
-test('a plain chat completion with usage', async () => {
+test('the SDK receives a plain chat completion with usage', async () => {
   const completion = await client().chat.completions.create({ model, messages });
   expect(completion.choices[0]?.message.content).toEqual(expect.any(String));
   expect(completion.usage?.total_tokens).toBeGreaterThan(0);
 });
 
-test('a streamed one with and without usage', async () => {
+test('the SDK receives a streamed completion with and without usage', async () => {
   for (const include_usage of [true, false]) {
     const stream = await client().chat.completions.create({
       model,
@@ -50,13 +50,13 @@ test('a streamed one with and without usage', async () => {
   }
 });
 
-test('the model list holds the model', async () => {
+test('the SDK lists the model', async () => {
   const models = [];
   for await (const entry of client().models.list()) models.push(entry.id);
   expect(models).toContain(model);
 });
 
-test('a wrong key, an unknown model and the rate limit are typed errors', async () => {
+test('the SDK throws typed errors for a wrong key, an unknown model and the rate limit', async () => {
   const wrong = makeSecret(DEFAULT_KEY_PREFIX);
   await expect(client(wrong).chat.completions.create({ model, messages })).rejects.toBeInstanceOf(AuthenticationError);
   const unknown = client().chat.completions.create({ model: 'nobody/nothing', messages });
@@ -66,8 +66,7 @@ test('a wrong key, an unknown model and the rate limit are typed errors', async 
   const limited = await system.operator.account('5.00');
   await system.operator.limits(limited.account, 2, 3);
   const calls = () => client(limited.secret).chat.completions.create({ model, messages });
-  // Three calls in a row lie in two minutes at the most: of five, one at least is over the limit of
-  // two.
+  // Five requests are sent in at most two clock minutes, so at least one exceeds the limit of two.
   const results = [];
   for (let n = 0; n < 5; n += 1) results.push(await calls().catch((error: unknown) => error));
   const refusal = results.find((result) => result instanceof RateLimitError);

@@ -1,6 +1,6 @@
-// The operator API on the real services: what its rules are, told through HTTP. Every answer is
-// checked against the OpenAPI document on the way (test/operator.ts). Paths, statuses and roles one
-// by one: services/dashboard.
+// Tests the rules of the operator API over HTTP on the real services. test/operator.ts checks each
+// response against the OpenAPI document. The tests of services/dashboard cover single paths,
+// statuses and roles.
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type {
@@ -52,7 +52,7 @@ const codeOf = ({ status, body }: OperatorAnswer): string =>
   `${status} ${(body as { error?: { code: string } } | null)?.error?.code ?? ''}`.trim();
 
 // Covers api key: rule 1 creating a key requires
-test('key rules 1 and 3: a verified address, funds, and a maximum that 50 parallel creations do not get past', async () => {
+test('key rules 1 and 3: keys need a verified email, funds, and a free place', async () => {
   const unverified = await newAccount({ emailVerified: false });
   expect(codeOf(await operator.request('POST', `/accounts/${unverified.id}/keys`, { name: 'k' }))).toBe(
     '403 email_not_verified',
@@ -80,7 +80,7 @@ test('key rules 1 and 3: a verified address, funds, and a maximum that 50 parall
 
 // Covers what the service does: sentence 11 keys are created rotated
 // Covers api key: rule 4 rotation replaces the secret; states and transitions: active rotate
-test('key rule 4: rotation replaces the secret and keeps id, name, cap, list, and use', async () => {
+test('key rule 4: rotation replaces the secret and keeps ID, name, cap, list and usage', async () => {
   const model = await operator.model({ inputPerMillion: '1', outputPerMillion: '1' }, [simulator.urls[0]]);
   const { account } = await operator.account('5.00');
   const made = await operator.must<KeyCreated>('POST', `/accounts/${account}/keys`, {
@@ -101,7 +101,7 @@ test('key rule 4: rotation replaces the secret and keeps id, name, cap, list, an
   expect((await call(rotated.secret ?? '')).status).toBe(200);
 });
 
-test('an Idempotency-Key makes a create and a rotation happen once; the replay shows no secret', async () => {
+test('an Idempotency-Key runs a request once, and a replay does not return the secret', async () => {
   const { account, key } = await operator.account('5.00');
   const headers = { 'idempotency-key': unique() };
   const create = (name: string): Promise<OperatorAnswer> =>
@@ -125,7 +125,7 @@ test('an Idempotency-Key makes a create and a rotation happen once; the replay s
   expect(again.body).toEqual({ ...(first.body as KeyCreated), secret: null });
 });
 
-test('wallet entries: exact, once per reference, refunds that name what they refund, money as text only', async () => {
+test('wallet entries are exact, happen once per reference, and accept amounts as text', async () => {
   const account = await newAccount();
   const path = `/accounts/${account.id}/wallet/entries`;
   const entry = { amountUsd: '12.500000001', kind: 'credit', reason: 'test', reference: `ref-${unique()}` };
@@ -162,7 +162,7 @@ test('wallet entries: exact, once per reference, refunds that name what they ref
   expect(trial.accounts.reduce((sum, { amountUsd }) => sum + parseUsd(amountUsd), 0n)).toBe(0n);
 });
 
-test('a team: members with roles and caps, keys that belong to them, a cap that holds for the next call', async () => {
+test('a team has members with roles and keys, and a cap applies to the next call', async () => {
   const account = await newAccount({ type: 'team' });
   await operator.credit(account.id, '10.00');
   await operator.limits(account.id, 1_000, 10);
@@ -200,7 +200,7 @@ test('a team: members with roles and caps, keys that belong to them, a cap that 
   expect(codeOf(await operator.request('DELETE', `${path}/${owner?.id}`))).toBe('409 state_conflict');
 });
 
-test('apply: the dry run says what apply then does, and applying twice changes nothing', async () => {
+test('apply makes the changes of its dry run, and a second apply changes nothing', async () => {
   const name = unique();
   const source = `src-${name}`;
   const objects = [
@@ -248,7 +248,7 @@ test('apply: the dry run says what apply then does, and applying twice changes n
   ]);
   expect((await operator.request('GET', `/sources/${source}`)).status).toBe(404);
   const done = (await apply('')).body as ApplyAnswer;
-  // A version's id is made when it is written.
+  // The IDs of versions differ, because they are generated when a version is written.
   const shape = ({ kind, id, change }: ApplyAnswer['changes'][number]): string => `${kind} ${id} ${change}`;
   expect(done.changes.map(shape)).toEqual(dry.changes.map(shape));
   expect(done).toMatchObject({ dryRun: false, inForce: true, unchanged: 0 });
@@ -267,7 +267,7 @@ test('apply: the dry run says what apply then does, and applying twice changes n
   expect(text).not.toContain(`canary-credential-${name}`);
 });
 
-test('a view put as it was read is what is there already; with one field changed it is that change', async () => {
+test('PUT with an unchanged view changes nothing, and with one field only that field', async () => {
   const prices = { inputPerMillion: '1.5', outputPerMillion: '2' };
   const later = new Date(Date.now() + 86_400_000).toISOString();
   const priced = await operator.model(prices, [simulator.urls[0]], { costs: prices });
@@ -275,7 +275,7 @@ test('a view put as it was read is what is there already; with one field changed
   const [source = ''] = priced.sources;
   for (const { id } of [priced, unpriced]) {
     const spec = {
-      displayName: 'Later dearer',
+      displayName: 'Later more expensive',
       kind: 'chat',
       prices: { ...prices, perCall: '1', effectiveFrom: later },
     };
@@ -305,7 +305,7 @@ test('a view put as it was read is what is there already; with one field changed
   }
 });
 
-test('a slot that an operator takes back is free at once and its stream ends; what others have stays', async () => {
+test('an operator frees one slot: its stream ends, and other streams continue', async () => {
   const model = await operator.model({ inputPerMillion: '1', outputPerMillion: '1' }, [simulator.urls[0]]);
   const scripted = `up-${model.id.slice('test/'.length)}`;
   const sseEvent = 'data: {"choices":[{"index":0,"delta":{"content":"hi"}}]}\n\n';
@@ -337,7 +337,7 @@ test('a slot that an operator takes back is free at once and its stream ends; wh
   expect(codeOf(await operator.request('DELETE', `/slots/${victim?.requestId}`))).toBe('404 not_found');
 });
 
-test('what sources went through is told by their edges', async () => {
+test('the health of sources shows a cooldown that an edge has seen', async () => {
   const model = await operator.model({ inputPerMillion: '1', outputPerMillion: '1' }, simulator.urls);
   const scripted = `up-${model.id.slice('test/'.length)}`;
   simulator.script({
@@ -355,7 +355,7 @@ test('what sources went through is told by their edges', async () => {
   });
 });
 
-test('named operators: roles, and a deleted one is refused at once; the audit says who did what, without secrets', async () => {
+test('named operators have roles, can be deleted, and are named in the audit', async () => {
   const name = `ops-${unique()}`;
   const made = await operator.must<{ id: string; token: string }>('POST', '/operators', { name, role: 'operator' });
   const own = new TestOperator({ operatorUrl: system.operatorUrl, operatorToken: made.token });

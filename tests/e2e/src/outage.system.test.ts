@@ -6,7 +6,7 @@ import { judgeExactness, judgeOutage } from './outage/judge-outage.js';
 import { measureOutage } from './outage/measure-outage.js';
 import { callsOf, runOutage } from './outage/run-outage.js';
 
-/** `npm run prove:outage` is away for an hour. */
+/** `npm run prove:outage` stops billing for an hour. */
 const SECONDS = 30;
 const SEED = testSeed();
 const output: string[] = [];
@@ -24,14 +24,14 @@ afterAll(async () => {
 }, 60_000);
 
 // Covers billing is down
-test(`billing is away for ${SECONDS} s: nobody is refused for it, limits stay exact, questions and logs stay flat, time left is told; it catches up, and nothing is lost, doubled or leaked (seed ${SEED})`, async () => {
+test(`${SECONDS} s without billing refuse no call and keep limits exact (seed ${SEED})`, async () => {
   const figures = await runOutage(run, OPTIONS);
   const { violations, counterExample } = figures.check;
   if (violations.length > 0) throw new Error([...violations, counterExample, ...output].join('\n'));
   const calls = figures.evidence.calls.filter((call) => !witness.excuses({ ...call, text: call.code ?? '' }));
   const measures = measureOutage({ ...figures, evidence: { ...figures.evidence, calls } });
   expect([...judgeOutage(measures, figures.samples), ...judgeExactness(figures.evidence)]).toEqual([]);
-  // It was an outage worth checking: holds waited, and a limit was used up meanwhile.
+  // Checks that the outage was meaningful: holds waited for billing, and a limit was used up.
   expect(measures.held).toBeGreaterThan(SECONDS * 5);
   const { evidence, downAt, backAt } = figures;
   const isDuring = (at: number): boolean => at >= downAt && at < backAt;

@@ -1,5 +1,5 @@
-// People in front of the dashboard: the specification's key rules, the states of a key and the
-// rules of signing in, all of it over the API of the pages, on the real services.
+// Tests the API of the dashboard on the real services: the specification's key rules, the states of
+// a key, and the rules of signing in.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { AccountView, KeyView, MemberView } from '@gateway/contracts/operator';
 import type { PageKeyCreated, PageKeys, PageSession, UsageRecordFound } from '@gateway/contracts/pages';
@@ -11,10 +11,7 @@ import { sharedSystem, type SharedSystem } from '../test/system.js';
 
 let system: SharedSystem;
 let model: string;
-/**
- * One person for all tests but those about others: each password costs a good part of a second to
- * hash.
- */
+/** One user for most tests, because hashing a password is slow. */
 let person: Person;
 let account: string;
 beforeAll(async () => {
@@ -38,7 +35,7 @@ const refusalOf = async (secret: string | null) => {
   return [status, (JSON.parse(text) as { error: { code: string } }).error.code];
 };
 
-test('from sign-up to a working key: every rule says what is missing, and the call is seen at its exact cost', async () => {
+test('a new user creates keys under the key rules and sees the exact cost of a request', async () => {
   const keys = `/accounts/${account}/keys`;
   const create = (body: object = {}) => person.request('POST', keys, { name: 'mine', ...body });
   const creation = async () => (await person.must<PageKeys>('GET', keys)).creation;
@@ -53,7 +50,7 @@ test('from sign-up to a working key: every rule says what is missing, and the ca
   expect(key).toMatchObject({ monthlySpendCapUsd: '2.00', allowedModels: [model], state: 'active' });
   const answer = await call(key.secret);
   expect(answer.status).toBe(200);
-  const found = await until('the call is on the books', async () => {
+  const found = await until('the request has a usage record', async () => {
     const one = await person.request('GET', `/accounts/${account}/usage-records/${answer.requestId}`);
     return one.status === 200 ? (one.body as UsageRecordFound) : false;
   });
@@ -62,7 +59,7 @@ test('from sign-up to a working key: every rule says what is missing, and the ca
   expect([found.keyName, Number(found.chargedUsd)]).toEqual(['mine', Number(nano) / 1e9]);
   expect((await person.must<PageKeys>('GET', keys)).data[0]?.monthSpendUsd).toBe(found.chargedUsd);
 
-  // Three keys at most; a revoked one gives its place back.
+  // At most three keys are active. Revoking a key frees its place.
   const second = (await create()).body as PageKeyCreated;
   expect((await create()).status).toBe(201);
   expect(statusAndCode(await create())).toEqual([409, 'key_limit_reached']);
@@ -71,7 +68,7 @@ test('from sign-up to a working key: every rule says what is missing, and the ca
   expect((await create()).status).toBe(201);
 }, 60_000);
 
-test('the states of a key, through the pages: rotated, suspended by an operator, reinstated, revoked for good', async () => {
+test('a key is rotated, suspended by an operator, reinstated and revoked', async () => {
   await system.operator.limits(account, 60, 20);
   const keys = `/accounts/${account}/keys`;
   const made = await person.must<PageKeyCreated>('POST', keys, { name: 'mine', monthlySpendCapUsd: '1' });
@@ -102,7 +99,7 @@ test('the states of a key, through the pages: rotated, suspended by an operator,
   expect(shown).toMatchObject({ state: 'revoked' });
 }, 60_000);
 
-test('an invited member sets a password by the mail, has keys of their own, and is gone when removed', async () => {
+test('an invited member sets a password, has own keys, and loses access when removed', async () => {
   const team = await system.operator.must<AccountView>('POST', '/accounts', {
     name: 'A team',
     email: `owner-${Date.now()}@example.com`,
@@ -110,7 +107,7 @@ test('an invited member sets a password by the mail, has keys of their own, and 
     type: 'team',
   });
   await system.operator.credit(team.id, '5.00');
-  // The owner was made by an operator and has no password: a mail gives one.
+  // An operator created the owner without a password. The owner sets one with the link in an email.
   const owner = new Person(system.dashboardUrl, team.email);
   await owner.must('POST', '/forgot-password', { email: owner.email });
   const set = { token: await owner.tokenInMail('new password'), password: owner.password };
@@ -136,7 +133,7 @@ test('an invited member sets a password by the mail, has keys of their own, and 
   expect((await member.must<PageSession>('GET', '/session')).accounts).toEqual([]);
 }, 60_000);
 
-test('the playground streams on a key of its own, outside the minute of the API, ten a minute', async () => {
+test('the playground has its own key and its own limit of ten requests per minute', async () => {
   const turn = () =>
     person.request('POST', `/accounts/${account}/playground`, { model, messages: HELLO, max_tokens: 20 });
   const first = await turn();
@@ -146,25 +143,27 @@ test('the playground streams on a key of its own, outside the minute of the API,
   ]);
   expect(first.text.trimEnd().endsWith('data: [DONE]')).toBe(true);
   const id = first.headers.get('x-gateway-request-id');
-  const record = await until('the turn is on the books', async () => {
+  const record = await until('the playground request has a usage record', async () => {
     const one = await person.request('GET', `/accounts/${account}/usage-records/${id}`);
     return one.status === 200 ? (one.body as UsageRecordFound) : false;
   });
   expect([record.keyName, record.streamed]).toEqual(['Playground', true]);
   const listed = (await person.must<PageKeys>('GET', `/accounts/${account}/keys`)).data;
   expect(listed.map(({ name }) => name)).not.toContain('Playground');
-  // More than the calls of the tests before in this minute, fewer than the turns that follow.
+  // More than the requests of the earlier tests in this minute, and fewer than the following
+  // playground requests.
   await system.operator.limits(account, 12, 20);
   const { secret } = await person.must<PageKeyCreated>('POST', `/accounts/${account}/keys`, { name: 'mine' });
-  // Another minute may have begun: of more than twenty turns in two minutes some are refused.
+  // Two clock minutes allow at most twenty requests, so some are refused even if a new minute
+  // begins.
   const turns = await Promise.all(Array.from({ length: 21 }, turn));
   const refused = turns.filter(({ status }) => status === 429);
   expect(refused.length).toBeGreaterThan(0);
   expect(codeOf(refused[0] as PageAnswer)).toBe('rate_limited');
   expect(Number(refused[0]?.headers.get('retry-after'))).toBeGreaterThan(0);
   expect((await call(secret)).status).toBe(200);
-  // Of many that are refused in a minute the newest are kept.
-  const found = await until('a refused turn is found by its id', async () => {
+  // If many requests are refused in a minute, only the newest IDs are stored.
+  const found = await until('a refused playground request is found by its ID', async () => {
     const ids = refused.map(({ headers }) => headers.get('x-gateway-request-id'));
     const path = `/accounts/${account}/usage-records`;
     const answers = await Promise.all(ids.map((id) => person.request('GET', `${path}/${id}`)));
@@ -174,7 +173,7 @@ test('the playground streams on a key of its own, outside the minute of the API,
   expect(found.body).toMatchObject({ requestId: expect.any(String), refused: { code: 'rate_limited', at } });
 }, 60_000);
 
-test('signing in: sessions end where they are told to, and nobody learns which addresses are known', async () => {
+test('signing in does not reveal known addresses, and sessions end when requested', async () => {
   const elsewhere = new Person(system.dashboardUrl, person.email);
   const stranger = new Person(system.dashboardUrl);
   const answers = [];
@@ -185,12 +184,12 @@ test('signing in: sessions end where they are told to, and nobody learns which a
     answers.push([...statusAndCode(wrong), forgot.status, forgot.text, again.status, again.text]);
   }
   expect(answers[0]).toEqual(answers[1]);
-  // The stranger's address is known by now, and is not verified.
+  // The stranger has signed up above, but has not verified the address.
   await stranger.tokenInMail('Verify');
   const early = await stranger.request('POST', '/sign-in', { email: stranger.email, password: stranger.password });
   expect(statusAndCode(early)).toEqual([401, 'invalid_credentials']);
   expect(answers[0]).toEqual([401, 'invalid_credentials', 202, '{}', 202, '{}']);
-  await until('the person hears of it', async () =>
+  await until('the owner of the address gets an email', async () =>
     (await mailsTo(person.email)).some(({ subject }) => subject.includes('already')),
   );
   expect((await elsewhere.request('POST', '/sign-in', { email: person.email, password: person.password })).status).toBe(

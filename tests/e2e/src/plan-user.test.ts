@@ -16,8 +16,8 @@ import { CENT } from './prove/limit-cases.js';
 import { Clients } from './prove/press-limit.js';
 
 /**
- * Ten output tokens, which the provider reports, are a cent. Without a limit of its own a call is
- * bound by 8,192 of them: its worst case is 8.192 USD, far more than the whole window.
+ * The provider reports ten output tokens, which cost one cent. A request without an output limit
+ * can have 8,192 output tokens, so its worst case is 8.192 USD, far more than the whole window.
  */
 const DEAR = { inputPerMillion: '0', outputPerMillion: '1000.00' };
 const DAY_MS = 86_400_000;
@@ -41,7 +41,7 @@ interface User {
   readonly secret: string;
 }
 
-/** A period that began yesterday. */
+/** Returns a period that began yesterday. */
 function period(): TestPeriod {
   const now = Date.now();
   return { startMs: now - DAY_MS, endMs: now + 29 * DAY_MS };
@@ -62,7 +62,7 @@ function usageOf({ secret }: User, edge = 0): Promise<UsageObject> {
   return readUsage(system.edgeUrls[edge] ?? '', secret);
 }
 
-/** Answered, and settled where decisions are made. */
+/** Sends a request, expects this charge, and waits until the limit store has settled it. */
 async function paid(user: User, model: string, planUsd: string, walletUsd: string): Promise<void> {
   const answer = await call(user, model);
   expect([answer.status, answer.text]).toEqual([200, expect.stringContaining('"usage"')]);
@@ -71,7 +71,7 @@ async function paid(user: User, model: string, planUsd: string, walletUsd: strin
   await until('the limit store has the account', async () => isEmpty(await readLimitStore(redis, user.account)));
 }
 
-/** Refused until Monday, not to be tried again before; gives the message. */
+/** Expects a refusal until Monday that the client should not retry. */
 async function exhausted(user: User, model: string): Promise<void> {
   const before = Date.now();
   const { status, text, headers } = await call(user, model);
@@ -89,7 +89,7 @@ async function exhausted(user: User, model: string): Promise<void> {
 const WEEKLY = { type: 'weekly', unit: 'usd', label: 'Weekly' } as const;
 const MONTHLY = { type: 'monthly', unit: 'requests', label: 'Monthly' } as const;
 
-/** Every window as the limit store's settled rows have it, and the same at both edges. */
+/** Expects these windows at both edges, with the usage of the limit store's settled rows. */
 async function expectUsage(user: User, weekly: object, monthly: object): Promise<void> {
   const [usage, other] = [await usageOf(user, 0), await usageOf(user, 1)];
   expect(usage.windows).toMatchObject([
@@ -103,7 +103,7 @@ async function expectUsage(user: User, weekly: object, monthly: object): Promise
   expect(usage.windows.map(({ used }) => used)).toEqual([(week ?? 0) / NANO_USD, month ?? 0]);
 }
 
-test('a plan user whose worst cases are larger than the window uses it to its end; then it is closed, whatever the wallet has, until a bigger plan keeps what was used', async () => {
+test('a plan window is used up exactly and then refuses requests until the plan grows', async () => {
   const planned = await system.operator.model(DEAR, [provider.url]);
   const other = await system.operator.model(CENT, [provider.url]);
   const windowsOf = (weeklyUsd: string) => [
@@ -123,7 +123,7 @@ test('a plan user whose worst cases are larger than the window uses it to its en
   await exhausted(user, planned.id);
   await exhausted(user, planned.id);
   expect(await system.operator.walletUsd(user.account)).toBe('1.00');
-  // What the plan does not include is paid by the wallet, and counts in no window.
+  // The wallet pays for a model outside the plan, and no window counts the request.
   await paid(user, other.id, '0.00', '0.01');
   expect(await system.operator.walletUsd(user.account)).toBe('0.99');
   await expectUsage(user, { used: 0.05, remaining: 0, percentUsed: 100 }, { used: 5 });
@@ -135,7 +135,7 @@ test('a plan user whose worst cases are larger than the window uses it to its en
   await exhausted(user, planned.id);
   await expectUsage(user, { limit: 0.08, used: 0.08, remaining: 0, percentUsed: 100 }, { used: 8 });
 
-  // A period of its own restarts what counts by period, and nothing else.
+  // A new period resets only the windows that count by period.
   const biggest = await system.operator.plan({ models: [planned.id], windows: windowsOf('0.10') });
   await system.operator.subscribe(user.account, biggest, { ...running, startMs: Date.now() - 1_000 });
   await expectUsage(user, { limit: 0.1, used: 0.08, percentUsed: 80 }, { used: 0, percentUsed: 0 });
@@ -145,7 +145,7 @@ test('a plan user whose worst cases are larger than the window uses it to its en
   expect(await system.operator.walletUsd(user.account)).toBe('0.98');
 });
 
-test('the call that meets the end of the window is paid by the plan first, then by the wallet, and without one by the plan', async () => {
+test('the last request of a window is paid by the plan and then by the wallet, if any', async () => {
   const { id: model } = await system.operator.model(DEAR, [provider.url]);
   const plan = await system.operator.plan({ windows: [{ ...WEEKLY, limit: '0.015' }] });
   const running = period();
@@ -166,7 +166,7 @@ test('the call that meets the end of the window is paid by the plan first, then 
   }
 });
 
-test('a new version of a plan is for those who are put on it, and an account may have limits of its own', async () => {
+test('a new plan version applies to new subscriptions; accounts can override limits', async () => {
   const { id: model } = await system.operator.model(CENT, [provider.url]);
   const planId = await system.operator.plan({ windows: [{ ...WEEKLY, limit: '0.01' }] });
   const running = period();
@@ -180,11 +180,11 @@ test('a new version of a plan is for those who are put on it, and an account may
   await paid(late, model, '0.01', '0.00');
   await exhausted(late, model);
   await system.operator.limits(late.account, 1, 1);
-  // The minute has its place taken; in a new one the next call takes it.
+  // The limit is one request per minute. If a new minute begins, one more request succeeds first.
   await until('the minute refuses', async () => (await call(late, model)).text.includes('rate_limited'));
 });
 
-test('while calls run the usage endpoint shows what the limit store has settled at that instant', async () => {
+test('the usage endpoint shows the usage that the limit store has settled under load', async () => {
   const fit = 60;
   const { id: model } = await system.operator.model(CENT, [provider.url]);
   const windows = [
@@ -215,7 +215,7 @@ test('while calls run the usage endpoint shows what the limit store has settled 
     }
     return count;
   })();
-  // What it throws is thrown when it is awaited.
+  // Errors are thrown at the `await` below.
   looks.catch(() => undefined);
   const seen = await clients.press({ secret: user.secret, model, calls: 2 * fit, inFlight: 20, backOff: null });
   await until('everything is settled', async () => (await settled()) === fit);

@@ -1,4 +1,4 @@
-// Every charge of the table in public-charges.ts, through sources that `providers add` made.
+// Tests each charge of the table in public-charges.ts through sources that `providers add` created.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { parseUsd } from '@gateway/metering';
 import { chat } from '../test/call.js';
@@ -7,18 +7,18 @@ import { CHARGE_CASES, PUBLIC_PRICES, type ChargeCase } from '../test/public-cha
 import { startScriptedProvider, type ScriptedProvider } from '../test/scripted-provider.js';
 import { startOwnSystem, type OwnSystem } from '../test/own-system.js';
 
-/** Names the case in a request's text. */
+/** Precedes the number of the case in a request's text. */
 const MARK = 'public charge no. ';
 const SETTLED_MS_MAX = 60_000;
 const AT_ONCE = 8;
 
-/** The publisher in a model's ID, where it is not the profile. */
+/** The publisher in the model ID, if it differs from the profile. */
 const PUBLISHERS: Readonly<Record<string, string>> = { gemini: 'google/', groq: '' };
 
 let system: OwnSystem;
 let provider: ScriptedProvider;
 beforeAll(async () => {
-  // Of its own: the models of the demo have prices of the demo.
+  // A separate system, because the models of the shared one have demo prices.
   system = await startOwnSystem('charges', {}, { 'edge-proxy': 1, admission: 1 });
   provider = await startScriptedProvider(({ text }) => {
     const [, number] = new RegExp(`${MARK}(\\d+)`).exec(text) ?? [];
@@ -40,12 +40,12 @@ afterAll(async () => {
   await system.stop();
 });
 
-test('100 and more charges are those of a second program with public prices', async () => {
+test('at least 100 charges equal those of a second program with public prices', async () => {
   const { operator } = system;
   const [edgeUrl] = system.local.running().edgeUrls;
   const { account, secret } = await operator.account('1000.00');
   await operator.limits(account, 100_000, 10);
-  /** Sends one request; returns what differs from the table, null if nothing does. */
+  /** Sends one request and returns the difference from the table, or null if there is none. */
   const differenceOf = async ({ title, price, path, request, nanoUsd }: ChargeCase, number: number) => {
     const [profile = '', name = ''] = price.of.split(' ');
     const model = `${PUBLISHERS[profile] ?? `${profile}/`}${name}`;

@@ -1,4 +1,4 @@
-// A real open-source server with a real model, on this machine's processor.
+// Tests a real open-source server with a real model on this machine's CPU.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -11,18 +11,18 @@ import { compareWithRecord, SDK_CALLS, sdkClients } from '../test/sdk-calls.js';
 import type { SdkClients } from '../test/sdk-calls.js';
 import { sharedSystem } from '../test/system.js';
 
-/** Where `real-server/install.sh` puts them. */
+/** Installation folder of `real-server/install.sh`. */
 const FOLDER = fileURLToPath(new URL('../../../.cache/llama/', import.meta.url));
 const SERVER = `${FOLDER}llama-server`;
 const MODEL_FILE = `${FOLDER}model.gguf`;
 const isThere = existsSync(SERVER) && existsSync(MODEL_FILE);
 const MODEL = 'real/smollm2';
-/** Two dozen tokens take a second, and several times that on a machine that does much else. */
+/** 24 tokens take a second, and several seconds on a busy machine. */
 const CALL_MS_MAX = 60_000;
 
-if (!isThere) console.warn('skipped: a real model server. tests/e2e/real-server/install.sh puts one there.');
+if (!isThere) console.warn('The real model server is skipped. tests/e2e/real-server/install.sh installs it.');
 
-(isThere ? describe : describe.skip)('a real server of llama.cpp with a real model', () => {
+(isThere ? describe : describe.skip)('a llama.cpp server with a real model', () => {
   let server: ChildProcess;
   let clients: SdkClients;
 
@@ -53,7 +53,7 @@ if (!isThere) console.warn('skipped: a real model server. tests/e2e/real-server/
 
   // Covers i3
   test.each(Object.entries(SDK_CALLS))(
-    '%s: the client reads an answer, and pays what it reports',
+    '%s: the client receives a response and pays the reported usage',
     async (_name, call) => {
       const { text, usage } = await compareWithRecord(sharedSystem().operator, call(clients, MODEL));
       expect(text.length).toBeGreaterThan(0);
@@ -62,7 +62,7 @@ if (!isThere) console.warn('skipped: a real model server. tests/e2e/real-server/
     CALL_MS_MAX,
   );
 
-  test('a request that it refuses is told to the client, and costs nothing', async () => {
+  test('a request that the server refuses returns its error and is not charged', async () => {
     const { operator } = sharedSystem();
     const messages = [{ role: 'user' as const, content: 'word '.repeat(4_000) }];
     const asked = clients.openai.chat.completions.create({ model: MODEL, messages, max_tokens: 1 });

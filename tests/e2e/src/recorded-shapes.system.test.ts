@@ -19,7 +19,7 @@ const PLAY_MS_MAX = 300_000;
 const AT_ONCE = 16;
 const PROFILES = recordedShapes();
 const PLAYED = PROFILES.flatMap(([profile, shapes]) => shapes.map((shape) => ({ profile, shape: shape as Shape })));
-/** The longest wait before a lone source is asked again. */
+/** The longest wait before a retry at the only source of a model. */
 const RETRY_WAIT_MS_MAX = 2_000;
 const REFUSED = 'a provider refused a request';
 
@@ -34,7 +34,7 @@ afterAll(() => provider.close());
 const modelOf = (at: number): string => `shape/model-${at}`;
 const sourceOf = (at: number): string => `shape-${at}`;
 
-/** One call for each shape, of a source of its own. */
+/** Sends one request per shape. Each shape has its own source. */
 async function playAll(): Promise<void> {
   const { operator, edgeUrls } = sharedSystem();
   const { account, secret } = await operator.account('1000000.00');
@@ -64,7 +64,7 @@ async function playAll(): Promise<void> {
     const recorded = outcomes.filter(({ record }) => record !== null).length;
     let records: UsageRecordView[] = [];
     const isAll = async (): Promise<boolean> => (records = await operator.records(account)).length >= recorded;
-    // The tests say whose is missing.
+    // The tests report missing records.
     await until('the records of all calls', isAll).catch(() => undefined);
     const ofCall = new Map(records.map((record) => [record.requestId, record]));
     const lines = refusalsInLog();
@@ -81,7 +81,10 @@ async function playAll(): Promise<void> {
   }
 }
 
-/** A busy source that is the only one of its model is asked again, if it does not rest for long. */
+/**
+ * Returns the expected number of attempts. A busy source gets a retry if it is the only one of its
+ * model and its cooldown is short.
+ */
 function attemptsOf(at: number): number {
   const { status, expected } = (PLAYED[at] as (typeof PLAYED)[number]).shape;
   const isBusy = status === 429 ? expected.errorClass === 'quota' : status === 529;
@@ -104,9 +107,9 @@ function objectsOf(profile: ProviderProfile, shape: Shape, at: number): object[]
         baseUrl: provider.urlOf(at),
         upstreamModel: shape.expected.names ?? `model-of-shape-${at}`,
         endpoints: [shape.endpoint],
-        // The stored responses that requests name are unknown to this gateway.
+        // Some requests name stored responses, which this gateway does not know.
         foreignIds: 'forward',
-        // How each profile signs is tested elsewhere.
+        // Other tests cover the authentication of each profile.
         auth: { type: 'bearer' },
         credential: 'credential-of-shapes',
       },
@@ -114,13 +117,16 @@ function objectsOf(profile: ProviderProfile, shape: Shape, at: number): object[]
   ];
 }
 
-/** What SDKs call `extra_body` is no member. */
+/**
+ * Returns the request body without `extra_body`, which is an SDK option and not a field of the
+ * request.
+ */
 function bodyOf({ endpoint, request, isStream }: Shape): object {
   const { model: _model, extra_body: _more, ...fields } = request;
   return { ...LEAST_BODY[endpoint], ...fields, ...(isStream ? { stream: true } : {}) };
 }
 
-/** What the edges logged of refused requests, by source. */
+/** Returns the edges' log lines about refused requests, by source. */
 function refusalsInLog(): Map<string, NonNullable<Seen['logged']>> {
   const lines = [1, 2].flatMap((edge) =>
     readFileSync(`${process.env['GATEWAY_E2E_STATE']}/logs/edge-proxy-${edge}.jsonl`, 'utf8')

@@ -10,7 +10,7 @@ import { connectRedis, isEmpty, readLimitStore } from '../test/limit-store.js';
 import { sharedSystem } from '../test/system.js';
 import type { SharedSystem } from '../test/system.js';
 
-/** Per call only: what a call is held for and what it costs is the same cent. */
+/** The price is per request only, so hold and charge are the same cent. */
 const CENT = { inputPerMillion: '0', outputPerMillion: '0', perCall: '0.01' };
 const CLIENT_REQUEST_ID = 'client-chosen/42';
 
@@ -42,7 +42,10 @@ interface ChatError {
 
 const ABOUT_THE_MODEL = new Set(['model_not_found', 'model_not_allowed_on_key']);
 
-/** A refusal has both id headers, the same id in its body, and its fixed type; gives the error. */
+/**
+ * Expects both ID headers, the same ID in the body, and the error type of the code. Returns the
+ * error.
+ */
 function refused(answer: Answer, status: number, code: string, type: string): ChatError {
   const { error } = JSON.parse(answer.text) as { error: ChatError };
   const param = ABOUT_THE_MODEL.has(code) ? 'model' : null;
@@ -60,7 +63,7 @@ async function expectNothingHeld(account: string): Promise<void> {
   await until('nothing is held', async () => isEmpty(await readLimitStore(redis, account)));
 }
 
-test('401: no key, and a key that was never issued or has a wrong form', async () => {
+test('401 for a missing, unknown or malformed key', async () => {
   refused(await call(null), 401, 'missing_api_key', 'authentication_error');
   for (const secret of [
     makeSecret(DEFAULT_KEY_PREFIX),
@@ -73,7 +76,7 @@ test('401: no key, and a key that was never issued or has a wrong form', async (
   }
 });
 
-test('402 no_funding: a wallet drained to the last cent', async () => {
+test('402 no_funding for an empty wallet', async () => {
   const { account, secret } = await system.operator.account('0.01');
   const paid = await call(secret);
   expect(paid.status).toBe(200);
@@ -85,7 +88,7 @@ test('402 no_funding: a wallet drained to the last cent', async () => {
   await expectNothingHeld(account);
 });
 
-test('402 outstanding_debt: a balance below zero', async () => {
+test('402 outstanding_debt for a balance below zero', async () => {
   const { account, secret } = await system.operator.account('0.01');
   await system.operator.credit(account, '-0.02');
   const { message } = refused(await call(secret), 402, 'outstanding_debt', 'insufficient_quota');
@@ -93,13 +96,13 @@ test('402 outstanding_debt: a balance below zero', async () => {
   await expectNothingHeld(account);
 });
 
-test('402 insufficient_credits: a wallet below the worst case', async () => {
+test('402 insufficient_credits for a wallet below the worst case', async () => {
   const { account, secret } = await system.operator.account('0.009999999');
   refused(await call(secret), 402, 'insufficient_credits', 'insufficient_quota');
   await expectNothingHeld(account);
 });
 
-test('403 model_not_allowed_on_key names the models that are', async () => {
+test('403 model_not_allowed_on_key names the allowed models', async () => {
   const allowed = await system.operator.model(CENT, [simulator.urls[0]]);
   const { account, secret } = await system.operator.account('5.00', { allowedModels: [allowed.id] });
   const { message } = refused(await call(secret), 403, 'model_not_allowed_on_key', 'permission_denied_error');
@@ -108,11 +111,11 @@ test('403 model_not_allowed_on_key names the models that are', async () => {
   await expectNothingHeld(account);
 });
 
-test('403 monthly_spend_cap_exceeded: the cap pays for one call and a half', async () => {
+test('403 monthly_spend_cap_exceeded if the rest of the cap is below the worst case', async () => {
   const { account, secret } = await system.operator.account('5.00', { capUsd: '0.015' });
   const paid = await call(secret);
   expect(paid.status).toBe(200);
-  // Whether the first call is still held or already settled, it counts.
+  // The first request counts, whether it is held or settled.
   const { message } = refused(await call(secret), 403, 'monthly_spend_cap_exceeded', 'permission_denied_error');
   expect(message).toContain('0.015');
   await system.operator.record(paid.requestId);
@@ -122,13 +125,13 @@ test('403 monthly_spend_cap_exceeded: the cap pays for one call and a half', asy
   await expectNothingHeld(account);
 });
 
-test('404 model_not_found', async () => {
+test('404 model_not_found for an unknown model', async () => {
   const { account, secret } = await system.operator.account('5.00');
   refused(await call(secret, { model: 'nobody/nothing' }), 404, 'model_not_found', 'invalid_request_error');
   await expectNothingHeld(account);
 });
 
-test('429 concurrency_limit: Retry-After 2; the slot that is given back is free', async () => {
+test('429 concurrency_limit has Retry-After 2, and a released slot is free again', async () => {
   const { account, secret } = await system.operator.account('5.00');
   await system.operator.limits(account, 1_000, 1);
   const slow = await system.operator.model(CENT, [simulator.urls[0]]);
@@ -146,10 +149,10 @@ test('429 concurrency_limit: Retry-After 2; the slot that is given back is free'
   await expectNothingHeld(account);
 });
 
-test('429 rate_limited: Retry-After says the seconds left in the minute; refused calls count too', async () => {
+test('429 rate_limited has the seconds left in the minute, and refused calls count', async () => {
   const { account, secret } = await system.operator.account('5.00');
   await system.operator.limits(account, 1, 3);
-  // Two calls may lie on two sides of a minute's end: of three, two lie in one minute.
+  // The minute may end between two requests, but two of the three are always in the same minute.
   const answers = [await call(secret, { model: 'nobody/nothing' }), await call(secret), await call(secret)];
   const limited = answers.find(({ status }) => status === 429);
   if (limited === undefined) throw new Error(`no call was limited: ${answers.map(({ status }) => status).join()}`);

@@ -12,7 +12,9 @@ import { checkEntered, loseDatabase } from './rolling/lose-database.js';
 import { runProgram } from './rolling/run-program.js';
 import { RollingRun } from './rolling/rolling-run.js';
 
-/** `npm run prove:upgrade` holds five times as many and replaces every service twice. */
+/**
+ * `npm run prove:upgrade` holds five times as many streams open and replaces every service twice.
+ */
 const STREAMS = 100;
 const ROLLED: readonly (readonly [LocalService, number])[] = [
   ['edge-proxy', 0],
@@ -22,7 +24,10 @@ const ROLLED: readonly (readonly [LocalService, number])[] = [
   ['edge-proxy', 1],
 ];
 
-/** Of the load that goes on while the database is lost: `npm run prove:restore` makes thousands. */
+/**
+ * Requests between the backup and the loss of the database. `npm run prove:restore` sends
+ * thousands.
+ */
 const CALLS_AFTER_BACKUP = 60;
 const OLDEST_SERVER = 14;
 const SECRET_BYTES = 32;
@@ -39,18 +44,18 @@ afterAll(async () => {
   await run?.end();
 }, 60_000);
 
-test(`edges, admissions and billing are replaced one after the other under ${STREAMS} open streams: no call is refused or cut, no record is lost, ledger and holds are exact`, async () => {
+test(`replacing edges, admissions and billing under ${STREAMS} streams loses no call`, async () => {
   const load = await run.load();
   try {
     for (const [service, index] of ROLLED) {
       const { open, carried, lastLines } = await run.replace(service, index, load);
       expect([service, open >= STREAMS]).toEqual([service, true]);
-      // The old one had ended in order.
+      // The old process has stopped normally.
       expect(lastLines).toMatch(/"text":"stopped"}$/);
       if (service !== 'edge-proxy') continue;
-      // The old edge has finished streams that had begun before it was told to stop.
+      // The old edge has finished streams that were open when it received the stop signal.
       expect(carried.length).toBeGreaterThan(STREAMS / 4);
-      await until('the clients of the old edge have read their ends', () =>
+      await until('the streams of the old edge have ended', () =>
         carried.every((one) => run.seen.some(({ n }) => n === one)),
       );
     }
@@ -64,13 +69,13 @@ test(`edges, admissions and billing are replaced one after the other under ${STR
   const other = calls.filter(({ status, ending }) => status !== 200 || ending !== 'whole');
   expect(other).toEqual([]);
   expect(calls.length).toBeGreaterThan(2 * STREAMS);
-  // Nothing was asked twice, nothing was recorded twice.
+  // No request was sent to the provider twice, and none has two records.
   expect(evidence.provider).toHaveLength(calls.length);
   expect(evidence.records.filter(({ outcome }) => outcome === 'settled')).toHaveLength(calls.length);
 }, 120_000);
 
 withTools(
-  'the database is lost after a backup under load: restored, it settles every call of before and after exactly once, and lacks only what people entered since (needs pg_dump)',
+  'a restored database settles each call exactly once (needs pg_dump)',
   async () => {
     const directory = temporaryDirectory('backup');
     try {
@@ -100,8 +105,8 @@ withTools(
 );
 
 /**
- * Who reads one of them, the edges and billing first: what is made or sealed under a new secret
- * reaches them at once.
+ * Services that read a secret. The edges and billing are replaced first, because keys and
+ * credentials under a new secret reach them immediately.
  */
 const READ_SECRETS: readonly (readonly (readonly [LocalService, number])[])[] = [
   [
@@ -112,7 +117,7 @@ const READ_SECRETS: readonly (readonly (readonly [LocalService, number])[])[] = 
   [['dashboard', 0]],
 ];
 
-test('pepper, key pairs, session secret and operator token are rotated in two steps under load: no call is refused, old keys go on, the old token ends with the second step', async () => {
+test('rotating all secrets in two steps under load refuses no call and keeps old keys', async () => {
   const { local, operator } = run.system;
   const { keyPepper, sourcePrivateKey, webhookPrivateKey, sessionSecret, operatorToken } = local.secrets;
   const old = {
@@ -142,7 +147,7 @@ test('pepper, key pairs, session secret and operator token are rotated in two st
     expect([await statusOf(operatorToken), await statusOf(run.env['GATEWAY_OPERATOR_TOKEN'] ?? '')]).toEqual([
       200, 200,
     ]);
-    // Of the new pepper; those of the load are of the old one.
+    // This key has the new pepper. The keys of the load have the old one.
     const { secret } = await operator.account('1.00');
     await expectAnswered(secret);
     const resealed = await runProgram('reseal', [], run.system, {
@@ -154,7 +159,7 @@ test('pepper, key pairs, session secret and operator token are rotated in two st
       0,
       expect.stringMatching(/^[1-9]\d* credentials were sealed again/),
     ]);
-    await until('the edges have what was sealed again', async () => {
+    await until('the edges have the resealed credentials', async () => {
       const urls = local.running().adminUrls['edge-proxy'] ?? [];
       const texts = await Promise.all(urls.map(async (url) => (await fetch(`${url}/metrics`)).text()));
       return texts.every((text) => /^gateway_edge_outdated_credentials 0$/m.test(text));
@@ -175,15 +180,15 @@ test('pepper, key pairs, session secret and operator token are rotated in two st
   expect(noticed).toEqual([]);
 }, 240_000);
 
-/** Without what nobody decided while the machine stood still. */
+/** Returns the calls without those that were not decided during a stall of the machine. */
 function notExcused(calls: readonly ClientCall[]): ClientCall[] {
   return calls.filter((call) => !witness.excuses({ ...call, text: call.code ?? '' }));
 }
 
 /**
- * By both edges. The first account of a bucket waits until billing has settled what was stored
- * before (docs/protocol.md#r11): right after billing was replaced that may take longer than an
- * answer may.
+ * Expects a response from both edges. The first load of a bucket waits until billing has settled
+ * all events that were stored before (docs/protocol.md#r11). Directly after a replacement of
+ * billing, this may take longer than the timeout of a request.
  */
 async function expectAnswered(secret: string): Promise<void> {
   for (const url of run.system.local.running().edgeUrls) {
@@ -192,6 +197,6 @@ async function expectAnswered(secret: string): Promise<void> {
       if (status !== 500) expect([status, text]).toEqual([200, expect.stringContaining('wallet')]);
       return status === 200;
     };
-    await until('the usage of an account is told', answered);
+    await until('the edge returns the usage of the account', answered);
   }
 }

@@ -1,5 +1,5 @@
-// Key changes under load on two edges and two admissions. `npm run prove:rotation` runs the first
-// test with 10,000 rotations and keeps its figures.
+// Tests key changes under load on two edges and two admissions. `npm run prove:rotation` runs the
+// first test with 10,000 rotations and writes its results to a file.
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -16,12 +16,12 @@ import type { TestAccount } from '../test/operator.js';
 import { startOwnSystem } from '../test/own-system.js';
 import type { OwnSystem } from '../test/own-system.js';
 
-/** Rotations in all; the named command sets its own number. */
+/** Total number of rotations. `npm run prove:rotation` sets its own number. */
 const ROTATIONS = Number(process.env['GATEWAY_PROVE_ROTATIONS'] ?? 50);
 const KEYS = 10;
-/** Calls at a time that each key's clients keep going, with the newest secret that they know. */
+/** Concurrent requests per key with its newest known secret. */
 const WORKERS_PER_KEY = 1;
-/** Calls with the old secret after each rotation, in turn at both edges. */
+/** Requests with the old secret after each rotation, alternating between the edges. */
 const PROBES = 4;
 const FIGURES_FILE = fileURLToPath(new URL('../../../.results/rotation.md', import.meta.url));
 const PRICES = { inputPerMillion: '1.00', outputPerMillion: '1.00' };
@@ -47,13 +47,15 @@ afterAll(async () => {
 }, 60_000);
 
 interface Caller extends TestAccount {
-  /** Secrets in the order of their rotations; the last one is current. */
+  /** All secrets in order. The last one is current. */
   readonly secrets: string[];
 }
 
 interface Figures {
   readonly answerMs: number[];
-  /** From the answer of the rotation to the end of the first refused call with the old secret. */
+  /**
+   * From the response to the rotation to the end of the first refused request with the old secret.
+   */
   readonly refusedMs: number[];
   calls: number;
   lateAdmissions: number;
@@ -63,7 +65,7 @@ interface Figures {
 // Covers r10
 // Covers authentication: rule 4 a leaked key is
 test(
-  `${ROTATIONS} rotations under load: no call that started after the answer is admitted with the old secret, and the new one works at once`,
+  `${ROTATIONS} rotations under load replace the old secret immediately`,
   async () => {
     const callers = await Promise.all(Array.from({ length: KEYS }, () => unlimitedCaller()));
     const figures: Figures = { answerMs: [], refusedMs: [], calls: 0, lateAdmissions: 0, newRefused: 0 };
@@ -75,8 +77,8 @@ test(
           const secret = caller.secrets.at(-1) ?? '';
           const status = await statusOf(n, secret);
           figures.calls += 1;
-          // A call that met the rotation is refused; one whose secret is still the newest must not
-          // be.
+          // A request during a rotation may be refused. A request with a secret that is still
+          // current must not be refused.
           if (status !== 200 && caller.secrets.at(-1) === secret && !rotating.has(caller)) figures.newRefused += 1;
         }
       }),
@@ -122,41 +124,39 @@ async function rotateAndProbe(caller: Caller, figures: Figures, rotating: Set<Ca
 }
 
 // Covers states and transitions: active revoke; states and transitions: sentence 1 a key that is
-test.concurrent(
-  'a revoked, suspended or reinstated key, and a suspended account, are what the answer says at every edge, at once',
-  async () => {
-    const caller = await unlimitedCaller();
-    const other = await operator.key(caller.account);
-    expect(await everywhere(caller.secret)).toEqual([200]);
-    for (let n = 0; n < 5; n += 1) {
-      await operator.setKey(caller.key, 'suspend');
-      expect(await everywhere(caller.secret)).toEqual(['403 key_inactive']);
-      await operator.setKey(caller.key, 'reinstate');
-      expect(await everywhere(caller.secret)).toEqual([200]);
-      await operator.setAccount(caller.account, 'suspend');
-      expect(await everywhere(caller.secret)).toEqual(['403 account_suspended']);
-      expect(await everywhere(other.secret)).toEqual(['403 account_suspended']);
-      await operator.setAccount(caller.account, 'reinstate');
-      expect(await everywhere(other.secret)).toEqual([200]);
-    }
-    await operator.setKey(caller.key, 'revoke');
+test.concurrent('changes to the state of a key or account apply at every edge immediately', async () => {
+  const caller = await unlimitedCaller();
+  const other = await operator.key(caller.account);
+  expect(await everywhere(caller.secret)).toEqual([200]);
+  for (let n = 0; n < 5; n += 1) {
+    await operator.setKey(caller.key, 'suspend');
     expect(await everywhere(caller.secret)).toEqual(['403 key_inactive']);
+    await operator.setKey(caller.key, 'reinstate');
+    expect(await everywhere(caller.secret)).toEqual([200]);
+    await operator.setAccount(caller.account, 'suspend');
+    expect(await everywhere(caller.secret)).toEqual(['403 account_suspended']);
+    expect(await everywhere(other.secret)).toEqual(['403 account_suspended']);
+    await operator.setAccount(caller.account, 'reinstate');
     expect(await everywhere(other.secret)).toEqual([200]);
-    const again = await operator.request('POST', `/keys/${caller.key}/rotate`);
-    expect([again.status, again.body]).toEqual([409, expect.objectContaining({ error: expect.anything() })]);
-  },
-);
+  }
+  await operator.setKey(caller.key, 'revoke');
+  expect(await everywhere(caller.secret)).toEqual(['403 key_inactive']);
+  expect(await everywhere(other.secret)).toEqual([200]);
+  const again = await operator.request('POST', `/keys/${caller.key}/rotate`);
+  expect([again.status, again.body]).toEqual([409, expect.objectContaining({ error: expect.anything() })]);
+});
 
 // Covers states and transitions: active expiry date passes
 test.concurrent(
-  'a key expires at its time, at every edge',
+  'a key expires at its expiry time at every edge',
   async () => {
     const { account } = await unlimitedCaller();
     for (let lifeMs = 3_000; ; lifeMs *= 3) {
       const expiresAtMs = Date.now() + lifeMs;
       const { secret } = await operator.key(account, { expiresAt: new Date(expiresAtMs).toISOString() });
       const before = await everywhere(secret);
-      // A busy machine took longer than its life: those calls say nothing.
+      // On a busy machine the key may have expired before the requests, so the test repeats them
+      // with a longer lifetime.
       if (Date.now() >= expiresAtMs) continue;
       expect(before).toEqual([200]);
       await until('the key has expired', () => Date.now() > expiresAtMs, lifeMs + 1_000);
@@ -167,46 +167,38 @@ test.concurrent(
   60_000,
 );
 
-test.concurrent(
-  'suspending a key lets its streams finish; suspending the account ends them, with an error and without their marker',
-  async () => {
-    const caller = await unlimitedCaller();
-    const sseEvent = 'data: {"choices":[{"index":0,"delta":{"content":"hi"}}]}\n\n';
-    const gated = await operator.model(PRICES, simulator.urls);
-    const scripted = simulatorModel(gated.id);
-    const steps = [
-      { chunk: sseEvent },
-      { waitFor: scripted },
-      { chunk: 'data: [DONE]\n\n' },
-      { end: 'normal' as const },
-    ];
-    simulator.script({ model: scripted, times: 2, steps });
-    const open = (): ReturnType<typeof chat> =>
-      decided(() =>
-        chat(`${edges()[0]}/v1/chat/completions`, caller.secret, { model: gated.id, messages: HELLO, stream: true }),
-      );
+test.concurrent('suspending a key keeps its streams, and suspending the account cuts them', async () => {
+  const caller = await unlimitedCaller();
+  const sseEvent = 'data: {"choices":[{"index":0,"delta":{"content":"hi"}}]}\n\n';
+  const gated = await operator.model(PRICES, simulator.urls);
+  const scripted = simulatorModel(gated.id);
+  const steps = [{ chunk: sseEvent }, { waitFor: scripted }, { chunk: 'data: [DONE]\n\n' }, { end: 'normal' as const }];
+  simulator.script({ model: scripted, times: 2, steps });
+  const open = (): ReturnType<typeof chat> =>
+    decided(() =>
+      chat(`${edges()[0]}/v1/chat/completions`, caller.secret, { model: gated.id, messages: HELLO, stream: true }),
+    );
 
-    const first = open();
-    await operator.untilSlots(caller.account, 1);
-    await operator.setKey(caller.key, 'suspend');
-    simulator.release(scripted, 1);
-    expect(await first).toMatchObject({ status: 200, cut: false, text: expect.stringContaining('[DONE]') });
-    await operator.setKey(caller.key, 'reinstate');
+  const first = open();
+  await operator.untilSlots(caller.account, 1);
+  await operator.setKey(caller.key, 'suspend');
+  simulator.release(scripted, 1);
+  expect(await first).toMatchObject({ status: 200, cut: false, text: expect.stringContaining('[DONE]') });
+  await operator.setKey(caller.key, 'reinstate');
 
-    const second = open();
-    await operator.untilSlots(caller.account, 1);
-    await operator.setAccount(caller.account, 'suspend');
-    const cut = await second;
-    expect(cut).toMatchObject({ status: 200, cut: true, text: expect.stringContaining('account_suspended') });
-    expect(cut.text).not.toContain('[DONE]');
-    await operator.untilSlots(caller.account, 0);
-    const { record } = await operator.record(cut.requestId);
-    expect([record.outcome, record.chargedUsd]).toEqual(['voided', '0.00']);
-    simulator.release(scripted, 1);
-  },
-);
+  const second = open();
+  await operator.untilSlots(caller.account, 1);
+  await operator.setAccount(caller.account, 'suspend');
+  const cut = await second;
+  expect(cut).toMatchObject({ status: 200, cut: true, text: expect.stringContaining('account_suspended') });
+  expect(cut.text).not.toContain('[DONE]');
+  await operator.untilSlots(caller.account, 0);
+  const { record } = await operator.record(cut.requestId);
+  expect([record.outcome, record.chargedUsd]).toEqual(['voided', '0.00']);
+  simulator.release(scripted, 1);
+});
 
-test('with admission stopped a change answers not_in_force, and is in force once admission is back', async () => {
+test('a change returns not_in_force without admission and applies when it is back', async () => {
   const caller = await unlimitedCaller();
   expect(await everywhere(caller.secret)).toEqual([200]);
   const admissions = system.children('admission');
@@ -248,8 +240,8 @@ async function statusOf(n: number, secret: string): Promise<number> {
 }
 
 /**
- * What each edge answers, five calls each: 200 or status and code, each once.
- * @param how a call is made; as clients do, unless stated otherwise
+ * Sends five requests to each edge and returns the distinct results: 200, or status and error code.
+ * @param how sends a request; by default it repeats undecided requests, as clients do
  */
 async function everywhere(
   secret: string,
@@ -265,7 +257,7 @@ async function everywhere(
   return [...new Set(answers)];
 }
 
-/** The upstream name of a model of {@link TestOperator.model}. */
+/** Returns the upstream name of a model that {@link TestOperator.model} created. */
 function simulatorModel(id: string): string {
   return `up-${id.slice('test/'.length)}`;
 }
@@ -281,14 +273,14 @@ function report({ answerMs, refusedMs, calls, lateAdmissions, newRefused }: Figu
     '',
     '`npm run prove:rotation`: two edges, two admissions, all on one machine with its load generator.',
     '',
-    `- ${answerMs.length} rotations of ${KEYS} keys in ${seconds.toFixed(0)} s, ${calls} calls beside them (${(calls / seconds).toFixed(0)}/s)`,
-    `- calls that started after the answer and were admitted with the old secret: ${lateAdmissions}`,
-    `- calls with the newest secret that were refused: ${newRefused}`,
+    `- ${answerMs.length} rotations of ${KEYS} keys in ${seconds.toFixed(0)} s, ${calls} concurrent requests (${(calls / seconds).toFixed(0)}/s)`,
+    `- requests that started after the response and were admitted with the old secret: ${lateAdmissions}`,
+    `- requests with the newest secret that were refused: ${newRefused}`,
     '',
     '| milliseconds | p50 | p99 | largest |',
     '| --- | --- | --- | --- |',
-    row('rotation asked to answered (in force everywhere)', answerMs),
-    row('answer to the first refused call with the old secret', refusedMs),
+    row('rotation request to response (in force everywhere)', answerMs),
+    row('response to the first refused request with the old secret', refusedMs),
     '',
   ].join('\n');
 }

@@ -1,4 +1,4 @@
-// The commands of the runbooks that change something, as whoever is called at night pastes them.
+// Runs the runbook commands that change something, exactly as an operator pastes them.
 import { spawnSync } from 'node:child_process';
 import { readFileSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -8,12 +8,12 @@ import { sharedSystem } from '../test/system.js';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const RUNBOOKS = `${ROOT}deploy/observe/runbooks/`;
-/** The program of `npm run operator`, without compiling again. */
+/** The program of `npm run operator`, started without compiling first. */
 const OPERATOR = `${process.execPath} services/dashboard/dist/operator-cli/main.js`;
 const COMMANDS_MS = 30_000;
 const REFUSED_ADDRESS = 'http://127.0.0.1:9';
 
-/** What a source is before, and what each block of the page, in their order, makes of it. */
+/** The expected changes of a source after each command block of a page, in order. */
 const PAGES: Readonly<Record<string, readonly Partial<SourceView>[]>> = {
   GatewayCredentialsRefused: [
     { hasCredential: false, credentialOf: 'provider' },
@@ -32,18 +32,18 @@ const blocks = readdirSync(RUNBOOKS).flatMap((file) =>
 
 const tools = spawnSync('bash', ['-c', 'command -v jq'], { stdio: 'ignore' }).status === 0 ? test : test.skip;
 
-test('every block of commands is run here, and no page asks for a PUT without one', () => {
+test('every command block is tested, and no page mentions a PUT outside a block', () => {
   const known = Object.entries(PAGES).flatMap(([page, afters]) => afters.map((_, at) => `${page} ${at}`));
   expect(blocks.map(({ page, at }) => `${page} ${at}`).sort()).toEqual(known.sort());
   for (const file of readdirSync(RUNBOOKS)) {
     const rest = readFileSync(RUNBOOKS + file, 'utf8').replace(/^```sh\n[\s\S]*?^```/gm, '');
-    // A PUT replaces the whole object: words alone leave out what else belongs into it.
+    // A PUT replaces the whole object, so a page must give the complete command.
     expect([file, /\bPUT\b/.test(rest)]).toEqual([file, false]);
   }
 });
 
 tools.each(blocks)(
-  '$page, block $at, does what it says, and nothing else (needs bash and jq)',
+  '$page: block $at makes only the expected change (needs bash and jq)',
   async ({ page, at, commands }) => {
     const system = sharedSystem();
     const { operator } = system;

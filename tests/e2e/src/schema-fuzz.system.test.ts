@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { temporaryDirectory } from '@gateway/testkit';
 import { startOwnSystem, type OwnSystem } from '../test/own-system.js';
 
-/** Where `.ci/run` installs it; else whatever is on the path. */
+/** Program that `.ci/run` installs. If it is missing, the one on the PATH is used. */
 const INSTALLED = fileURLToPath(new URL('../../../.cache/schemathesis/bin/schemathesis', import.meta.url));
 const PROGRAM = existsSync(INSTALLED) ? INSTALLED : 'schemathesis';
 const isThere = spawnSync(PROGRAM, ['--version']).status === 0;
@@ -16,20 +16,20 @@ const PUBLIC_DOCUMENT = fileURLToPath(
   new URL('../../../libs/contracts/generated/public.openapi.json', import.meta.url),
 );
 const SEED = process.env['SCHEMA_FUZZ_SEED'] ?? '7';
-/** Three minutes, and several times that on a machine that does much else. */
+/** A run takes three minutes, and several times as long on a busy machine. */
 const RUN_MS_MAX = 900_000;
 /**
- * 405 is what `unsupported_method` asks for, 404 what the specification says. The others have
- * checks in `hooks.py` in their place, which forgive what `reasons.json` lists.
+ * Checks that are not used. `unsupported_method` expects a 405, but the specification requires a
+ * 404. `hooks.py` replaces the other checks and accepts the refusals in `reasons.json`.
  */
 const EXCLUDED = ['unsupported_method', 'positive_data_acceptance', 'ensure_resource_availability', 'ignored_auth'];
 const REASONS = JSON.parse(
   readFileSync(fileURLToPath(new URL('../schema-fuzz/reasons.json', import.meta.url)), 'utf8'),
 ) as readonly { readonly message: string }[];
 
-if (!isThere) console.warn('skipped: the documents against the servers. It needs schemathesis 4 (PyPI) on the path.');
+if (!isThere) console.warn('The schema tests are skipped. They need schemathesis 4 (PyPI) on the PATH.');
 
-(isThere ? describe : describe.skip)('what the documents promise, asked by schemathesis', () => {
+(isThere ? describe : describe.skip)('schemathesis finds no difference from the OpenAPI document', () => {
   const directory = temporaryDirectory('schema-fuzz');
   let system: OwnSystem;
 
@@ -65,14 +65,14 @@ if (!isThere) console.warn('skipped: the documents against the servers. It needs
       writeFileSync(document, await (await fetch(`${operatorUrl}/openapi.json`)).text());
       const used = await fuzz({ document, url: operatorUrl, token: operatorToken, examples: 15 });
       const unused = REASONS.filter(({ message }) => !used.includes(message)).map(({ message }) => message);
-      if (unused.length > 0) console.warn(`reasons that this run did not need: ${unused.join(', ')}`);
+      if (unused.length > 0) console.warn(`reasons that were not used: ${unused.join(', ')}`);
     },
     RUN_MS_MAX + 10_000,
   );
 
   /**
-   * Gives the reasons that were needed. Fails with the report of the run, which has each failed
-   * request as a command.
+   * Runs schemathesis and returns the reasons that it used. Fails with the report of the run, which
+   * contains each failed request as a command.
    */
   async function fuzz({ document, url, token, examples }: Fuzzed): Promise<readonly string[]> {
     const used = join(directory.path, 'used.json');
@@ -101,6 +101,6 @@ interface Fuzzed {
   readonly document: string;
   readonly url: string;
   readonly token: string;
-  /** Of each operation and phase. */
+  /** Number of examples per operation and phase. */
   readonly examples: number;
 }

@@ -10,9 +10,9 @@ import type { FaultLoad } from './faults/fault-load.js';
 import { SERVERS } from './faults/fault-plan.js';
 import { FaultRun } from './faults/fault-run.js';
 
-/** Of a server that was killed, until calls, dashboard and operator API are served again. */
+/** Timeout from a server's kill until requests, dashboard and operator API work again. */
 const BACK_WITHIN_MS = 15_000;
-/** Between two faults. */
+/** Requests between two faults. */
 const CALLS_BETWEEN = 150;
 const CALLS_WITHIN_MS = 120_000;
 const STOPS_MAX = 5;
@@ -36,7 +36,7 @@ const moreCalls = (): Promise<unknown> => {
 };
 
 test.each(SERVERS)(
-  `%s that is killed under load is started again once, and all is served within ${BACK_WITHIN_MS / 1_000} s`,
+  `%s restarts once after a kill under load within ${BACK_WITHIN_MS / 1_000} s`,
   async (name) => {
     await moreCalls();
     const { local } = run.system;
@@ -56,9 +56,9 @@ test.each(SERVERS)(
   180_000,
 );
 
-test(`an edge that is stopped while NATS is away leaves its usage to its next start; the books are right after all of it (seed ${SEED})`, async () => {
-  // A stop is worth checking when a call ended in that half second: something is left, and stored
-  // from there.
+test(`an edge stopped without NATS stores its usage at its next start (seed ${SEED})`, async () => {
+  // A stop leaves events in the file only if a request ended in the last half second. The test
+  // stops the edge until that happens.
   for (let stops = 0; stops < STOPS_MAX && storedFromFile() === 0; stops += 1) {
     await moreCalls();
     await run.suffer({ what: 'stop without nats', target: 'edge-proxy-1', ...fault }, load);
@@ -73,7 +73,7 @@ test(`an edge that is stopped while NATS is away leaves its usage to its next st
   expect(readdirSync(join(stateDirectory(), 'usage'))).toEqual([]);
 }, 300_000);
 
-/** Events that an edge has stored from the file of its last stop. */
+/** Returns how many events the edge has stored from the file of its last stop. */
 function storedFromFile(): number {
   const stored = edgeLog().filter(({ text }) => text === 'usage that an edge left at its stop is stored');
   return stored.reduce((sum, { events }) => sum + (events ?? 0), 0);
@@ -101,10 +101,7 @@ function edgeLog(): LogLine[] {
   return lines.flatMap((line) => (line.startsWith('{') ? [JSON.parse(line) as LogLine] : []));
 }
 
-/**
- * Processes whose arguments name the server's files; what a server forks to work beside it is not
- * counted.
- */
+/** Returns the processes whose arguments name the server's files, without their child processes. */
 function instancesOf(name: string): number[] {
   const files = realpathSync(join(stateDirectory(), 'servers', name));
   const found = new Map<number, number>();

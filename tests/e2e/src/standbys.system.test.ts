@@ -10,12 +10,12 @@ import { FaultRun } from './faults/fault-run.js';
 import { STANDBY_FAULTS } from './standbys/standby-faults.js';
 import { sufferStandbyFault } from './standbys/suffer-standby-faults.js';
 
-/** The others are faults of `npm run prove:ha`. */
+/** Faults of the short run. `npm run prove:ha` runs all of them. */
 const SHORT = STANDBY_FAULTS.filter(({ name }) =>
   /killed and a standby promoted|killed and its replica promoted|nats: a server is killed/.test(name),
 );
 const CALLS_BETWEEN = 100;
-/** Far above what is usual: machines that run tests are busy. */
+/** Far above the usual time, because machines that run tests are busy. */
 const REFUSED_MAX_MS = 30_000;
 const CALLS_WITHIN_MS = 120_000;
 const SEED = testSeed();
@@ -34,7 +34,7 @@ afterAll(async () => {
 // Covers PostgreSQL fails over; a NATS server of three is gone
 // Covers Redis is gone, emptied or failed over
 test.each(SHORT)(
-  `$name: calls are refused for seconds only, and all is served again`,
+  `$name: calls are refused only for seconds`,
   async (fault) => {
     const { refusedMs, servedMs } = await sufferStandbyFault(run, load, fault, CALLS_BETWEEN);
     process.stdout.write(`${fault.name}: refused for ${refusedMs} ms, all served after ${servedMs} ms\n`);
@@ -43,7 +43,7 @@ test.each(SHORT)(
   180_000,
 );
 
-test(`nothing was lost, doubled or admitted above a limit, and nothing is left held (seed ${SEED})`, async () => {
+test(`the checker finds no violation after all faults (seed ${SEED})`, async () => {
   const due = load.seen.length + CALLS_BETWEEN;
   await until(`${due} calls have ended`, () => load.seen.length >= due, CALLS_WITHIN_MS);
   await load.stop();
@@ -53,7 +53,7 @@ test(`nothing was lost, doubled or admitted above a limit, and nothing is left h
   expect(evidence.calls.filter(({ ending }) => ending === 'whole').length).toBeGreaterThan(CALLS_BETWEEN);
 }, 300_000);
 
-test('of PostgreSQL there is one primary, on the timeline of its promotion', async () => {
+test('PostgreSQL has exactly one primary after all faults', async () => {
   const { members, servers } = run.system.local;
   const ask = async (url: string): Promise<boolean> => {
     const client = new pg.Client({ connectionString: url });

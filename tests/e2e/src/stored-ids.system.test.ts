@@ -9,12 +9,12 @@ import { chat, type Answer } from '../test/call.js';
 import type { TestAccount, TestModel } from '../test/operator.js';
 import { startOwnSystem, type OwnSystem } from '../test/own-system.js';
 
-/** Responses of other accounts in the store, five IDs each; the full form has 200,000. */
+/** Responses of other accounts in the store, with five IDs each. The full run has 200,000. */
 const RESPONSES = Number(process.env['GATEWAY_STORED_RESPONSES'] ?? 2_000);
 const IDS_EACH = 5;
 const WRITES_AT_ONCE = 256;
 const STORE_MS = 10_000;
-/** NATS elects a leader in 4 to 9 s, on a busy machine in more. */
+/** NATS elects a leader in 4 to 9 s, and takes longer on a busy machine. */
 const SERVED_WITHIN_MS = 60_000;
 
 let system: OwnSystem;
@@ -42,13 +42,13 @@ afterAll(async () => {
   await system?.stop();
 }, 120_000);
 
-/** Asks one of the two edges. */
+/** Sends a request to one of the two edges. */
 function ask(edge: 0 | 1, { secret }: TestAccount, fields: object = {}): Promise<Answer> {
   const url = `${system.local.running().edgeUrls[edge]}/v1/responses`;
   return chat(url, secret, { model: model.id, input: 'Say something.', ...fields });
 }
 
-/** Asks until the gateway decides: while servers are replaced it answers 500. */
+/** Repeats a request until the gateway decides it: it returns 500 while servers are replaced. */
 async function decided(edge: 0 | 1, account: TestAccount, fields: object): Promise<Answer> {
   let answer = await ask(edge, account, fields);
   await until(
@@ -72,14 +72,14 @@ function natsPids(): number[] {
 }
 
 test(
-  `after ${RESPONSES} more responses and a lost NATS server the first one is continued`,
+  `a response is continued after ${RESPONSES} others and a lost NATS server`,
   async () => {
     const first = await decided(0, owner, {});
     await fill(RESPONSES * IDS_EACH);
     const [victim] = natsPids();
     if (victim === undefined) throw new Error('there is no NATS server');
     process.kill(victim, 'SIGKILL');
-    // By the edge that did not see the response, by its ID and by that of its item.
+    // The other edge finds the response by its ID and by the ID of its item.
     expect((await decided(1, owner, { previous_response_id: responseOf(first) })).status).toBe(200);
     const item = { type: 'item_reference', id: itemOf(first) };
     expect((await decided(1, owner, { input: [item] })).status).toBe(200);
@@ -97,7 +97,7 @@ test(
   120_000 + RESPONSES * 5,
 );
 
-test('without NATS a follow-up is 500, never 400, and nothing is sent', async () => {
+test('a follow-up without NATS returns 500 and does not reach the provider', async () => {
   const first = await decided(0, owner, {});
   const sent = provider.calls().length;
   await until('all servers run', () => natsPids().length === 3, SERVED_WITHIN_MS);
@@ -112,7 +112,9 @@ test('without NATS a follow-up is 500, never 400, and nothing is sent', async ()
   expect((await decided(1, owner, { previous_response_id: responseOf(first) })).status).toBe(200);
 }, 180_000);
 
-/** Stores so many IDs as edges do, and prints how long a write and a read take. */
+/**
+ * Stores this number of IDs in the same way as edges, and prints how long a write and a read take.
+ */
 async function fill(ids: number): Promise<void> {
   const { name, ageMaxMs, entryBytesMax, entriesDefault: entriesMax } = ANSWERS_BUCKET;
   const bucket = bus.lookUpBucket({ name, ageMaxMs, bytesMax: entriesMax * entryBytesMax, entriesMax });
@@ -123,7 +125,10 @@ async function fill(ids: number): Promise<void> {
   expect(await bucket.entries(STORE_MS)).toBeGreaterThanOrEqual(ids);
 }
 
-/** Milliseconds of each; one that failed is repeated, as edges do: a busy server misses pings. */
+/**
+ * Returns the milliseconds per operation. A failed operation is repeated, as edges do, because a
+ * busy server misses pings.
+ */
 async function timed(keys: readonly string[], work: (key: string) => Promise<unknown>): Promise<string> {
   const begunAt = performance.now();
   let next = 0;

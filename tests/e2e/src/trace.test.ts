@@ -12,7 +12,7 @@ import type { SharedSystem } from '../test/system.js';
 
 const CALLER_SPAN = '1'.repeat(16);
 const [UNSET, ERROR] = [0, 2];
-/** As many as the default plan lets run. */
+/** Concurrent requests that the default plan allows. */
 const CALLS_AT_ONCE = 3;
 const [SERVER, CLIENT, PRODUCER, CONSUMER] = [2, 3, 4, 5];
 const PROMPT = [{ role: 'user', content: 'a prompt that no span may show' }];
@@ -27,7 +27,7 @@ afterAll(async () => {
   await simulator.close();
 });
 
-test('one streamed call is one trace: edge, Redis, each try of a source, bus and PostgreSQL; none without the flag', async () => {
+test('a streamed call is one trace through all services if the client sets the flag', async () => {
   const { secret } = await system.operator.account('5.00');
   const model = await system.operator.model({ inputPerMillion: '1.00', outputPerMillion: '2.00' }, simulator.urls);
   const upstream = `up-${model.id.slice('test/'.length)}`;
@@ -37,7 +37,7 @@ test('one streamed call is one trace: edge, Redis, each try of a source, bus and
   simulator.script({ model: upstream, times: 1, steps: [failing, { chunk: '{}' }, { end: 'normal' }] });
   const [traced, answer] = await answered(secret, body, '01');
   expect(answer).toMatchObject({ cut: false, text: expect.stringContaining('[DONE]') });
-  // Providers are not the gateway's: they are not told of its traces.
+  // The gateway does not send its trace IDs to providers.
   const received = simulator.calls({ model: upstream });
   expect(received.filter(({ headers }) => 'traceparent' in headers)).toEqual([]);
 
@@ -53,7 +53,7 @@ test('one streamed call is one trace: edge, Redis, each try of a source, bus and
     'POST /v1/chat/completions > send USAGE > billing.settle > settle batch',
   ];
   const attemptsOf = (all: readonly CollectedSpan[]) => all.filter(({ name }) => name === `chat ${upstream}`);
-  // Each process sends its spans when it likes.
+  // Each process sends its spans at its own time.
   const spans = await until('the whole trace', async () => {
     const all = await collectedSpans(system);
     expect(all.filter(({ traceId }) => traceId === silent)).toEqual([]);
@@ -76,7 +76,8 @@ test('one streamed call is one trace: edge, Redis, each try of a source, bus and
       'gateway.request_id': answer.requestId,
     },
   });
-  // Who is under whom, whatever the order in which they came. A call may need several scripts.
+  // Compares the parents of all spans, regardless of the order of arrival. A request may run
+  // several scripts.
   expect([...new Set(pathsOf(spans))].sort()).toEqual(expected);
   const attempts = attemptsOf(spans);
   expect(attempts).toHaveLength(2);
@@ -104,7 +105,7 @@ test('one streamed call is one trace: edge, Redis, each try of a source, bus and
   expect(JSON.stringify(spans)).not.toContain('a prompt that');
 });
 
-test('the calls that one transaction settles are linked with it', async () => {
+test('the spans of calls are linked with the transaction that settles them', async () => {
   const { secret } = await system.operator.account('5.00');
   const model = await system.operator.model({ inputPerMillion: '1.00', outputPerMillion: '2.00' }, [simulator.urls[0]]);
   const calls = Array.from({ length: CALLS_AT_ONCE }, () =>
@@ -127,8 +128,8 @@ test('the calls that one transaction settles are linked with it', async () => {
 });
 
 /**
- * A call of a trace of its own; again with another one when the machine was too busy to decide it
- * in time.
+ * Sends a request with a new trace ID. Repeats it with another ID if the machine was too busy to
+ * decide it in time.
  */
 function answered(secret: string, body: Record<string, unknown>, flag: '00' | '01'): Promise<[string, Answer]> {
   return until('the call is answered', async () => {
@@ -139,7 +140,7 @@ function answered(secret: string, body: Record<string, unknown>, flag: '00' | '0
   });
 }
 
-/** Names from the root to each span. */
+/** Returns the path of names from the root to each span. */
 function pathsOf(spans: readonly CollectedSpan[]): string[] {
   const byId = new Map(spans.map((span) => [span.spanId, span]));
   const pathOf = ({ name, parentSpanId }: CollectedSpan): string => {

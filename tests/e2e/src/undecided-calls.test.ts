@@ -8,7 +8,7 @@ const answering = (answers: readonly { status: number; text: string }[]) => {
   return { left, call: () => Promise.resolve(left.shift() ?? { status: 200, text: '' }) };
 };
 
-test('a call is repeated while nobody decides it, and not for any other answer', async () => {
+test('decided() repeats a call only while it is not decided', async () => {
   expect(await decided(answering([fault, { status: 500, text: 'lookup_failed' }]).call)).toMatchObject({ status: 200 });
   for (const other of [
     { status: 402, text: 'admission_error' },
@@ -20,7 +20,7 @@ test('a call is repeated while nobody decides it, and not for any other answer',
   }
 });
 
-test('a 500 is excused only if it met a second in which the machine stood still', async () => {
+test('StallWitness excuses a 500 only if it overlaps a stall of the machine', async () => {
   const witness = new StallWitness(null);
   const begunAt = Date.now();
   expect(witness.excuses({ ...fault, begunAt, endedAt: begunAt + 10_000 })).toBe(false);

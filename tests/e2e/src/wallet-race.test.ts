@@ -27,23 +27,24 @@ afterAll(async () => {
   await simulator.close();
 });
 
-test(`${CALLS} parallel calls on a wallet that pays for ${PAYS_FOR}: exactly those that fit, over two edges and two admissions`, async () => {
-  // Whether both admissions have a part in it is left to chance, where one was held up.
+test(`${CALLS} parallel calls use up a wallet that pays for exactly ${PAYS_FOR}`, async () => {
+  // If one admission is delayed, the other one may decide all requests. The race is then repeated.
   const until20s = performance.now() + 20_000;
   while (!(await race())) expect(performance.now()).toBeLessThan(until20s);
 }, 60_000);
 
-/** Whether every admission has decided some of the calls. */
+/** Runs one race. Returns whether every admission has decided some of the requests. */
 async function race(): Promise<boolean> {
   const { account, secret } = await system.operator.account('0.20');
   await system.operator.limits(account, 100_000, SLOTS);
-  // The price is per call only: worst case and charge are the same cent, whatever the tokens.
+  // The price is per request only, so worst case and charge are the same cent, regardless of the
+  // tokens.
   const model = await system.operator.model({ inputPerMillion: '0', outputPerMillion: '0', perCall: '0.01' }, [
     simulator.urls[0],
   ]);
   const upstream = `up-${model.id.slice(5)}`;
-  // Admitted calls stay open until all are decided, so that every one of them is held against the
-  // wallet at once.
+  // Admitted requests stay open until all are decided, so that the wallet has all their holds at
+  // the same time.
   simulator.script({
     model: upstream,
     times: CALLS,
@@ -80,7 +81,7 @@ async function race(): Promise<boolean> {
   return decided.every((count, replica) => count > (decidedBefore[replica] ?? 0));
 }
 
-/** What each replica of admission has decided since its start. */
+/** Returns the number of decisions of each admission since its start. */
 function decisions(): Promise<number[]> {
   const urls = system.adminUrls['admission'] ?? [];
   return Promise.all(

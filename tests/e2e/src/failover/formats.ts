@@ -9,7 +9,7 @@ export interface FailoverFormat {
   readonly first: string;
   /** The provider's error as a stream event. */
   readonly error: string;
-  /** An event with incomplete JSON, at which the stream ends. */
+  /** An event with incomplete JSON. The stream ends after it. */
   readonly brokenEvent: string;
   /** Text that occurs in each complete stream. */
   readonly finalMarker: string;

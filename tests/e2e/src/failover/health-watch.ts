@@ -6,7 +6,7 @@ import type { TestOperator } from '../../test/operator.js';
 const TOLD_WITHIN_MS = 30_000;
 const ASKED_EVERY_MS = 500;
 
-/** The health of a source, and the time at which it was read, in epoch milliseconds. */
+/** The health of a source, and its read time in epoch milliseconds. */
 export interface ReadHealth extends SourceHealthView {
   readonly readAtMs: number;
 }

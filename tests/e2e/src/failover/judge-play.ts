@@ -6,10 +6,7 @@ import type { ClientSees, ExpectedCall, ExpectedHealth } from './scenario.js';
 import type { SeenAnswer, SeenCall, SeenPlay } from './seen.js';
 import type { Play } from './plays.js';
 
-/**
- * Tolerance for the end of a cooldown, which is based on the millisecond in which the attempt
- * ended.
- */
+/** Tolerance for rounding: the end of an attempt is reported in whole milliseconds. */
 const REST_MS_OFF_MAX = 2;
 
 /** Returns a sentence for each difference from the scenario; empty if there is none. */

@@ -16,7 +16,7 @@ export type Act = 'serves' | 'is away' | ((played: Played) => readonly ScriptSte
  */
 export const FIRST_SEEN = 'first seen';
 
-/** The context in which an act is played. */
+/** The context of an act. */
 export interface Played {
   readonly format: FailoverFormat;
   /** The source's name for the model. */
