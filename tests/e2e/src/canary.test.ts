@@ -137,7 +137,7 @@ function promptOf({ bodyBase64 }: { readonly bodyBase64: string }): string {
  */
 async function events(account: string): Promise<string> {
   const folder = join(process.env['GATEWAY_E2E_STATE'] ?? '', 'servers', 'nats');
-  return until('the files of the bus have the events', () => {
+  return until('the events are in the files of the bus', () => {
     const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter(({ name }) =>
       name.endsWith('.blk'),
     );

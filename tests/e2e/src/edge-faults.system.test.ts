@@ -340,7 +340,7 @@ test('a hung admission causes retries, and nothing is held twice when it resumes
   const { seen, hung } = await underLoad(options, async (load) => {
     const more = async (count: number): Promise<void> => {
       const before = load.seen.length;
-      await until(`${count} more answers`, () => load.seen.length >= before + count, 60_000);
+      await until(`${count} more responses`, () => load.seen.length >= before + count, 60_000);
     };
     await more(30);
     const frozenFrom = load.seen.length;

@@ -49,7 +49,7 @@ test('the usage endpoint shows the settled wallet balance and the key', async ()
     steps: [{ waitFor: upstream }, { usage: { input: 100_000, output: 10_000 } }],
   });
   const answer = chat(`${system.chatBaseUrl}/chat/completions`, secret, { model: model.id, messages: HELLO });
-  await until('the call is at its provider', () => simulator.calls({ model: upstream }).length === 1);
+  await until('the provider has the request', () => simulator.calls({ model: upstream }).length === 1);
   // The balance does not show holds of running requests.
   expect((await usageOf(secret)).wallet).toEqual({ balanceUsd: 5 });
   simulator.release(upstream);

@@ -65,7 +65,7 @@ beforeAll(async () => {
   try {
     const model = await system.operator.model({ inputPerMillion: '1', outputPerMillion: '1' }, [simulator.urls[0]]);
     const { secret } = await system.operator.account('5.00');
-    await until('each edge has answered a stream', async () => {
+    await until('each edge has served a stream', async () => {
       const body = { model: model.id, messages: HELLO, stream: true };
       const calls = system.edgeUrls.map((url) => chat(`${url}/v1/chat/completions`, secret, body));
       return (await Promise.all(calls)).every(({ status }) => status === 200);

@@ -68,7 +68,9 @@ async function paid(user: User, model: string, planUsd: string, walletUsd: strin
   expect([answer.status, answer.text]).toEqual([200, expect.stringContaining('"usage"')]);
   const { record } = await system.operator.record(answer.requestId);
   expect([record.outcome, record.planUsd, record.walletUsd]).toEqual(['settled', planUsd, walletUsd]);
-  await until('the limit store has the account', async () => isEmpty(await readLimitStore(redis, user.account)));
+  await until('the limit store has settled the request', async () =>
+    isEmpty(await readLimitStore(redis, user.account)),
+  );
 }
 
 /** Expects a refusal until Monday that the client should not retry. */

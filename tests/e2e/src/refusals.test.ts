@@ -138,7 +138,7 @@ test('429 concurrency_limit has Retry-After 2, and a released slot is free again
   const upstream = `up-${slow.id.slice(5)}`;
   simulator.script({ model: upstream, steps: [{ waitFor: upstream }, { usage: { input: 1, output: 1 } }] });
   const running = call(secret, { model: slow.id });
-  await until('the first call is at its provider', () => simulator.calls({ model: upstream }).length === 1);
+  await until('the provider has the first request', () => simulator.calls({ model: upstream }).length === 1);
   const second = await call(secret);
   refused(second, 429, 'concurrency_limit', 'rate_limit_error');
   expect(second.headers['retry-after']).toBe('2');

@@ -42,8 +42,8 @@ test.each(SERVERS)(
     const { local } = run.system;
     const before = local.running().pids[name];
     const { from, until: served } = await run.suffer({ what: 'kill', target: name, ...fault }, load);
-    await until('the dashboard answers', async () => (await fetch(local.running().dashboardUrl)).status === 200);
-    await until('the operator API answers', () => answersOperators(), BACK_WITHIN_MS);
+    await until('the dashboard responds', async () => (await fetch(local.running().dashboardUrl)).status === 200);
+    await until('the operator API responds', () => answersOperators(), BACK_WITHIN_MS);
     const ms = Date.now() - from;
     process.stdout.write(
       `${name}: calls ${((served - from) / 1_000).toFixed(1)} s, all ${(ms / 1_000).toFixed(1)} s after its kill\n`,
