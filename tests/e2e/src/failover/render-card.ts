@@ -11,7 +11,7 @@ export function renderCard(scenarios: readonly Scenario[]): string {
 
 A model has two sources, \`a\` and \`b\`, and \`a\` is preferred. \`/\` separates consecutive requests. Plain and streamed requests have
 the same result unless a row distinguishes them. The charge is the usage that the named source reported. [Failover](behaviour.md#failover) has
-the rules, and [Answers](behaviour.md#answers) explains how a stream is cut.
+the rules, and [Responses](behaviour.md#answers) explains how a stream is cut.
 
 \`npm run prove:failover\` runs each row on the whole system in every format. It checks the client's response, the queried sources, the
 ledger and the health of the sources ([last run](verification.md)).
