@@ -27,7 +27,7 @@ afterAll(async () => {
   await simulator.close();
 });
 
-test('secrets, digests and prompts do not occur in any other place than intended', async () => {
+test('secrets, digests and prompts occur only in their intended places', async () => {
   const credential = `canary-${randomBytes(16).toString('hex')}`;
   const prompt = `canary-${randomBytes(16).toString('hex')}`;
   const trace = randomBytes(16).toString('hex');

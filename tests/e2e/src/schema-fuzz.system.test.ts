@@ -29,7 +29,7 @@ const REASONS = JSON.parse(
 
 if (!isThere) console.warn('The schema tests are skipped. They need schemathesis 4 (PyPI) on the PATH.');
 
-(isThere ? describe : describe.skip)('schemathesis finds no difference from the OpenAPI document', () => {
+(isThere ? describe : describe.skip)('schemathesis', () => {
   const directory = temporaryDirectory('schema-fuzz');
   let system: OwnSystem;
 
@@ -47,7 +47,7 @@ if (!isThere) console.warn('The schema tests are skipped. They need schemathesis
   }, 60_000);
 
   test(
-    'the public API',
+    'the public API matches its OpenAPI document',
     async () => {
       const { account, secret } = await system.operator.account('1000000');
       await system.operator.limits(account, 1_000_000, 1_000);
@@ -58,7 +58,7 @@ if (!isThere) console.warn('The schema tests are skipped. They need schemathesis
   );
 
   test(
-    'the operator API',
+    'the operator API matches its OpenAPI document',
     async () => {
       const { operatorUrl, operatorToken } = system.local.running();
       const document = join(directory.path, 'operator.json');
