@@ -4,7 +4,7 @@ import { posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { parse } from 'yaml';
-import { composeSecrets, GIVEN_SECRETS } from '../../../tools/operations/src/compose-secrets.js';
+import { composeSecrets, OPERATOR_SECRETS } from '../../../tools/operations/src/compose-secrets.js';
 import { environmentProblems, PROGRAM_FIELDS, valueProblems } from '../../../tools/operations/test/service-fields.js';
 
 interface Service {
@@ -107,7 +107,7 @@ test('environmentProblems() finds missing, unknown and open secret variables', (
 });
 
 test('each service mounts exactly the secrets that it reads', () => {
-  const made = [...Object.keys(composeSecrets('a root')), ...GIVEN_SECRETS];
+  const made = [...Object.keys(composeSecrets('a root')), ...OPERATOR_SECRETS];
   for (const [name, { environment = {}, secrets = [], command = [] }] of ours) {
     const read = Object.entries(environment).flatMap(([variable, value]) =>
       variable in OPTIONAL_SECRETS

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, jest, test } from '@jest/globals';
 import { parse } from 'yaml';
-import { OBSERVE, expressions, readDashboards, readRules } from '../test/read-observe.js';
+import { OBSERVE, readExpressions, readDashboards, readRules } from '../test/read-observe.js';
 
 /** Time for the first download of Debian's package. */
 const FETCH_MS = 120_000;
@@ -25,7 +25,7 @@ withPromtool('alerts fire in their test cases only (needs promtool, or a Debian 
 withPromtool('Prometheus parses each expression (needs promtool, or a Debian archive)', () => {
   const directory = mkdtempSync(join(tmpdir(), 'gateway-rules-'));
   try {
-    const records = expressions().map((expr, index) => ({ record: `panel:${index}`, expr }));
+    const records = readExpressions().map((expr, index) => ({ record: `panel:${index}`, expr }));
     writeFileSync(join(directory, 'all.yaml'), JSON.stringify({ groups: [{ name: 'all', rules: records }] }));
     expect(run('check', 'rules', join(directory, 'all.yaml'))).toEqual({
       status: 0,
@@ -115,7 +115,7 @@ test('dashboards have unique names, no overlapping panels and a data source vari
   for (const dashboard of dashboards) {
     expect(existsSync(`${OBSERVE}grafana/dashboards/${dashboard.uid}.json`)).toBe(true);
     for (const { targets } of dashboard.panels) {
-      for (const { expr } of targets) expect([expr, unboundIn(expr)]).toEqual([expr, []]);
+      for (const { expr } of targets) expect([expr, findUnfilteredMetrics(expr)]).toEqual([expr, []]);
     }
     expect(JSON.stringify(dashboard).match(/"uid":"(?!\$\{datasource\}|gateway-)/)).toBeNull();
     const cells = dashboard.panels.flatMap(({ gridPos: { x, y, w } }) =>
@@ -127,7 +127,7 @@ test('dashboards have unique names, no overlapping panels and a data source vari
 });
 
 /** Returns metrics of an expression that the dashboard's variable does not filter. */
-function unboundIn(expr: string): string[] {
+function findUnfilteredMetrics(expr: string): string[] {
   const metrics = [...expr.matchAll(/\b(?:gateway|gen_ai)_[a-z0-9_]+(?![a-z0-9_]|\{gateway=~"\$gateway")/g)];
   return metrics.map(([name]) => name).filter((name) => !/^gen_ai_(operation_name|token_type)$/.test(name));
 }

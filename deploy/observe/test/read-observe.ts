@@ -35,7 +35,7 @@ export function readDashboards(): readonly Dashboard[] {
 }
 
 /** Returns all expressions of rules and panels. */
-export function expressions(): readonly string[] {
+export function readExpressions(): readonly string[] {
   const panels = readDashboards().flatMap((dashboard) => dashboard.panels);
   return [...readRules().map(({ expr }) => expr), ...panels.flatMap(({ targets }) => targets.map(({ expr }) => expr))];
 }
@@ -44,7 +44,7 @@ export function expressions(): readonly string[] {
  * Returns the names of this project's metrics in an expression, without the suffixes that
  * Prometheus appends to histograms.
  */
-export function metricsIn(expr: string): string[] {
+export function findMetrics(expr: string): string[] {
   const withoutLabels = expr.replace(/\{[^}]*\}|\bby \([^)]*\)/g, '');
   return [...withoutLabels.matchAll(/\b(?:gateway|gen_ai)_[a-z0-9_]+/g)].map(([name]) =>
     name.replace(/_(bucket|sum|count)$/, ''),

@@ -1,9 +1,9 @@
-import { subjectOf, type AnswerOf, type BodyOf } from '@gateway/contracts/messages';
+import { fillSubject, type AnswerOf, type BodyOf } from '@gateway/contracts/messages';
 import type { Msg } from 'nats';
-import { asBusFault, BusFault } from './bus-fault.js';
+import { toBusFault, BusFault } from './bus-fault.js';
 import type { AnyRequest, Bus, RequestOptions } from './bus.js';
 import type { Link } from './connection.js';
-import type { ReplyInbox, Waiting } from './reply-inbox.js';
+import type { ReplyInbox, PendingRequest } from './reply-inbox.js';
 import { decodeAnswer, encodeBody } from './wire.js';
 
 /** Headers of an error reply (NATS ADR-32). The requester reads them from each reply. */
@@ -11,7 +11,7 @@ export const ERROR_CODE_HEADER = 'Nats-Service-Error-Code';
 export const ERROR_TEXT_HEADER = 'Nats-Service-Error';
 
 /** The requesting side: sends requests and receives their replies. */
-export function makeAsk(link: Link, inbox: ReplyInbox): Pick<Bus, 'request' | 'requestMany'> {
+export function createRequester(link: Link, inbox: ReplyInbox): Pick<Bus, 'request' | 'requestMany'> {
   const request = async <M extends AnyRequest>(
     message: M,
     body: BodyOf<M>,
@@ -66,14 +66,14 @@ export function makeAsk(link: Link, inbox: ReplyInbox): Pick<Bus, 'request' | 'r
     }
   };
   const counted = (message: AnyRequest, error: unknown): BusFault => {
-    const fault = asBusFault(error);
+    const fault = toBusFault(error);
     link.counters.failed(message.name, fault.code);
     return fault;
   };
   return { request, requestMany };
 }
 
-function callOf(message: AnyRequest, options: RequestOptions | undefined): Omit<Waiting, 'answered' | 'failed'> {
+function callOf(message: AnyRequest, options: RequestOptions | undefined): Omit<PendingRequest, 'answered' | 'failed'> {
   return {
     subject: subjectFor(message, options),
     answeredAs: message.subject,
@@ -82,9 +82,9 @@ function callOf(message: AnyRequest, options: RequestOptions | undefined): Omit<
 }
 
 function subjectFor(message: AnyRequest, options: RequestOptions | undefined): string {
-  if (options?.replica === undefined) return subjectOf(message, {});
+  if (options?.replica === undefined) return fillSubject(message, {});
   if (!message.perReplica) throw new BusFault('fault', `${message.name} is not served per replica`);
-  return subjectOf({ subject: `${message.subject}.{replica}` }, { replica: options.replica });
+  return fillSubject({ subject: `${message.subject}.{replica}` }, { replica: options.replica });
 }
 
 /** Returns the body of a reply. Throws the BusFault of an error reply, or `invalid_message`. */

@@ -40,7 +40,7 @@ export function entrySubject(bucket: string, key: string): string {
   return entryPrefix(bucket) + encoded;
 }
 
-function keyOf(bucket: string, subject: string): string | undefined {
+function parseEntryKey(bucket: string, subject: string): string | undefined {
   const prefix = entryPrefix(bucket);
   if (!subject.startsWith(prefix)) return undefined;
   const encoded = subject.slice(prefix.length);
@@ -55,12 +55,12 @@ function keyOf(bucket: string, subject: string): string | undefined {
  * Returns the subject for reading one entry. Any server with a copy of the bucket replies, so a
  * reply may miss an entry that was written just before.
  */
-export function entryQuestion(bucket: string, subject: string): string {
+export function directGetSubject(bucket: string, subject: string): string {
   return `$JS.API.DIRECT.GET.${bucketStream(bucket)}.${subject}`;
 }
 
 /** Computes the hash for the head, over all entries sorted by key. */
-export function hashOf(entries: ReadonlyMap<string, string>): string {
+export function hashEntries(entries: ReadonlyMap<string, string>): string {
   const hash = createHash('sha256');
   for (const key of [...entries.keys()].sort()) {
     const value = entries.get(key) ?? '';
@@ -127,7 +127,7 @@ export function applyMessage(content: BucketContent, bucket: string, message: Ms
     content.headSequence = sequence;
     return true;
   }
-  const key = keyOf(bucket, message.subject);
+  const key = parseEntryKey(bucket, message.subject);
   if (key === undefined) return false;
   if (removed) content.entries.delete(key);
   else content.entries.set(key, Buffer.from(message.data).toString('utf8'));
@@ -137,7 +137,7 @@ export function applyMessage(content: BucketContent, bucket: string, message: Ms
 /** Reports whether the head covers exactly these entries. */
 export function isComplete(content: BucketContent): content is BucketContent & { head: BucketHead } {
   const { head, entries } = content;
-  return head !== null && head.count === entries.size && head.hash === hashOf(entries);
+  return head !== null && head.count === entries.size && head.hash === hashEntries(entries);
 }
 
 export function parseHead(data: Uint8Array): BucketHead | null {

@@ -26,7 +26,7 @@ export class JetStreamFault extends BusFault {
 }
 
 /** Returns any thrown value as a BusFault. */
-export function asBusFault(thrown: unknown): BusFault {
+export function toBusFault(thrown: unknown): BusFault {
   if (thrown instanceof BusFault) return thrown;
   return new BusFault('fault', thrown instanceof Error ? thrown.message : String(thrown));
 }

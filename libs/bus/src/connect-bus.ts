@@ -1,4 +1,4 @@
-import { makeAsk } from './ask.js';
+import { createRequester } from './ask.js';
 import type { Bus, BusOptions } from './bus.js';
 import { openConnection, type Link } from './connection.js';
 import { startConsumer } from './consume.js';
@@ -6,13 +6,13 @@ import { readDelivery } from './delivery.js';
 import { Subscriptions } from './subscriptions.js';
 import { loadLast } from './load-last.js';
 import { startMirror } from './mirror-bucket.js';
-import { makeLookUpBucket } from './look-up-bucket.js';
-import { makePublish } from './publish.js';
-import { makePublishBucket } from './publish-bucket.js';
+import { createLookUpBuckets } from './look-up-bucket.js';
+import { createPublisher } from './publish.js';
+import { createBucketPublisher } from './publish-bucket.js';
 import { ReplyInbox } from './reply-inbox.js';
-import { makeServe } from './serve.js';
-import { makeStore } from './store.js';
-import { makeStreams } from './streams.js';
+import { createRequestServer } from './serve.js';
+import { createStore } from './store.js';
+import { createStreamClient } from './streams.js';
 import { decodeMessage, encodeBody } from './wire.js';
 
 /**
@@ -37,13 +37,13 @@ export async function connectBus(options: BusOptions): Promise<Bus> {
     connected: link.connected,
     onReconnect: link.onReconnect,
     onDisconnect: link.onDisconnect,
-    ...makeAsk(link, inbox),
-    ...makePublish(link, subscriptions),
-    ...makeStore(link, inbox),
-    ...makeServe(link, subscriptions),
-    ...makeStreams(inbox),
-    ...makePublishBucket(link, inbox, options.bucketReplicas ?? 1),
-    ...makeLookUpBucket(inbox, options.bucketReplicas ?? 1),
+    ...createRequester(link, inbox),
+    ...createPublisher(link, subscriptions),
+    ...createStore(link, inbox),
+    ...createRequestServer(link, subscriptions),
+    ...createStreamClient(inbox),
+    ...createBucketPublisher(link, inbox, options.bucketReplicas ?? 1),
+    ...createLookUpBuckets(inbox, options.bucketReplicas ?? 1),
     encode: encodeBody,
     decode: decodeMessage,
     consume: (consumption) => kept(startConsumer(link, inbox, consumption)),

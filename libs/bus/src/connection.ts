@@ -4,7 +4,7 @@ import { connect, Events, type NatsConnection, type Status } from 'nats';
 import { BusFault } from './bus-fault.js';
 import type { BusLog, BusOptions } from './bus.js';
 import { makeCounters, type Counters } from './counters.js';
-import { mendTransport } from './mend-transport.js';
+import { fixTransport } from './mend-transport.js';
 
 const FIRST_CONNECT_MS = 30_000;
 /** Timeout of one attempt to connect, with its handshake. */
@@ -91,7 +91,7 @@ export async function openConnection(options: BusOptions): Promise<Link> {
 }
 
 async function firstConnect(options: BusOptions): Promise<NatsConnection> {
-  mendTransport();
+  fixTransport();
   const { servers, user, password, tls } = readUrl(options.url);
   const waitMs = options.waitForFirstConnectMs ?? FIRST_CONNECT_MS;
   const deadline = performance.now() + waitMs;

@@ -1,7 +1,7 @@
 import type { Bus, ConsumeOptions } from './bus.js';
 import type { Link } from './connection.js';
-import { openDelivery, type OpenDelivery } from './delivery.js';
-import { askApi, NANOSECONDS_PER_MS } from './jetstream.js';
+import { openDelivery, type PendingDelivery } from './delivery.js';
+import { requestApi, NANOSECONDS_PER_MS } from './jetstream.js';
 import { Pull } from './pull.js';
 import type { ReplyInbox } from './reply-inbox.js';
 
@@ -11,15 +11,15 @@ const FAILED_RETRY_MS = 1_000;
 const EXTENSIONS_PER_ACK_WAIT = 3;
 
 /** A delivery in this process, with the time of its last message to the server. */
-interface Held extends OpenDelivery {
+interface HeldDelivery extends PendingDelivery {
   heardAt: number;
 }
 
 /** Starts a durable pull consumer and creates it if it does not exist. */
 export function startConsumer(link: Link, inbox: ReplyInbox, options: ConsumeOptions): ReturnType<Bus['consume']> {
   const { stream, durable, batchMax } = options;
-  let waiting: Held[] = [];
-  let inHand: Held[] = [];
+  let waiting: HeldDelivery[] = [];
+  let inHand: HeldDelivery[] = [];
   let handling: Promise<void> | undefined;
   let collecting: NodeJS.Timeout | undefined;
   let scheduled = false;
@@ -29,9 +29,9 @@ export function startConsumer(link: Link, inbox: ReplyInbox, options: ConsumeOpt
   const pull = new Pull(link, {
     label: `${stream}/${durable}`,
     prepare: async () => {
-      await askApi(inbox, `CONSUMER.DURABLE.CREATE.${stream}.${durable}`, {
+      await requestApi(inbox, `CONSUMER.DURABLE.CREATE.${stream}.${durable}`, {
         stream_name: stream,
-        config: configurationOf(options),
+        config: toConsumerConfiguration(options),
       });
       return { stream, consumer: durable };
     },
@@ -101,7 +101,7 @@ export function startConsumer(link: Link, inbox: ReplyInbox, options: ConsumeOpt
     extending = held.length > 0 ? setTimeout(extend, extendMs) : undefined;
   };
 
-  const handle = async (batch: Held[]): Promise<void> => {
+  const handle = async (batch: HeldDelivery[]): Promise<void> => {
     try {
       await options.handler(batch.map(({ delivery }) => delivery));
     } catch (error) {
@@ -124,7 +124,7 @@ export function startConsumer(link: Link, inbox: ReplyInbox, options: ConsumeOpt
   };
 }
 
-function configurationOf(options: ConsumeOptions): object {
+function toConsumerConfiguration(options: ConsumeOptions): object {
   return {
     durable_name: options.durable,
     filter_subject: options.filterSubject,

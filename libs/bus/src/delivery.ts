@@ -7,7 +7,7 @@ const ACKNOWLEDGED = Buffer.from('+ACK');
 const IN_PROGRESS = Buffer.from('+WPI');
 
 /** Position and counters of a delivered message, read from its acknowledgement subject. */
-export interface Place {
+export interface DeliveryInfo {
   consumer: string;
   deliveryCount: number;
   sequence: number;
@@ -21,7 +21,7 @@ export interface Place {
  * `$JS.ACK.[<domain>.<account>.]<stream>.<consumer>.<deliveries>.<sequence>.<n>.<ns>.<pending>`.
  * With a domain a random token follows.
  */
-export function placeOf(message: Msg): Place {
+export function parseDeliveryInfo(message: Msg): DeliveryInfo {
   const tokens = (message.reply ?? '').split('.');
   const at = tokens.length === 9 ? 4 : 6;
   return {
@@ -34,7 +34,7 @@ export function placeOf(message: Msg): Place {
 }
 
 /** A delivery and whether it was acknowledged. */
-export interface OpenDelivery {
+export interface PendingDelivery {
   delivery: StoredDelivery;
   settled(): boolean;
   /** Reports that the delivery is still in work: the time until the next delivery restarts. */
@@ -42,8 +42,8 @@ export interface OpenDelivery {
 }
 
 /** Skips an acknowledgement that cannot be sent: the server then delivers the message again. */
-export function openDelivery(link: Link, message: Msg): OpenDelivery {
-  const { deliveryCount, sequence, storedAtMs } = placeOf(message);
+export function openDelivery(link: Link, message: Msg): PendingDelivery {
+  const { deliveryCount, sequence, storedAtMs } = parseDeliveryInfo(message);
   let settled = false;
   const tell = (data: Uint8Array): void => {
     if (!link.connected()) return;
@@ -75,7 +75,7 @@ export function openDelivery(link: Link, message: Msg): OpenDelivery {
 
 /** Returns a delivery that was only read: its consumer expects no acknowledgement. */
 export function readDelivery(message: Msg): StoredDelivery {
-  const { deliveryCount, sequence, storedAtMs } = placeOf(message);
+  const { deliveryCount, sequence, storedAtMs } = parseDeliveryInfo(message);
   const { data, subject } = message;
   return { data, subject, sequence, storedAtMs, deliveryCount, ack: () => undefined, retryAfter: () => undefined };
 }

@@ -28,8 +28,8 @@ export { requestServer, type HandlerFault, type RequestServerOptions } from './r
 export {
   natsAuthorization,
   natsPermissions,
-  permissionsOf,
-  type BucketRights,
+  computePermissions as permissionsOf,
+  type BucketPermissions as BucketRights,
   type Permissions,
 } from './permissions.js';
 export { MESSAGE_BYTES_MAX } from './wire.js';

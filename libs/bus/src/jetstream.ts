@@ -18,14 +18,19 @@ export const ERROR_NUMBER = {
 } as const;
 
 /** Sends a request to the JetStream API. Rejects with a JetStreamFault on an error reply. */
-export async function askApi<T>(inbox: ReplyInbox, operation: string, question: object, timeoutMs = API_TIMEOUT_MS) {
+export async function requestApi<T>(
+  inbox: ReplyInbox,
+  operation: string,
+  question: object,
+  timeoutMs = API_TIMEOUT_MS,
+) {
   const subject = `$JS.API.${operation}`;
   const answer = await inbox.exchange({ subject, timeoutMs }, Buffer.from(JSON.stringify(question)));
-  return readApiAnswer<T>(subject, answer.data);
+  return readApiReply<T>(subject, answer.data);
 }
 
 /** Returns the API's reply. Throws a JetStreamFault on an error reply. */
-export function readApiAnswer<T>(subject: string, data: Uint8Array): T {
+export function readApiReply<T>(subject: string, data: Uint8Array): T {
   let answer: { error?: { err_code?: number; description?: string } };
   try {
     answer = JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('utf8'));

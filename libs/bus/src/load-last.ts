@@ -1,8 +1,8 @@
 import { createInbox, type Msg } from 'nats';
 import { BusFault } from './bus-fault.js';
 import { inboxPrefix, type Link } from './connection.js';
-import { placeOf } from './delivery.js';
-import { askApi, NANOSECONDS_PER_MS } from './jetstream.js';
+import { parseDeliveryInfo } from './delivery.js';
+import { requestApi, NANOSECONDS_PER_MS } from './jetstream.js';
 import type { ReplyInbox } from './reply-inbox.js';
 
 /** Timeout for reading the last messages of all subjects. */
@@ -21,7 +21,7 @@ export async function createLastConsumer(
   filterSubject: string,
   headersOnly = false,
 ): Promise<{ name: string; pending: number }> {
-  const { name, num_pending: pending } = await askApi<{ name: string; num_pending: number }>(
+  const { name, num_pending: pending } = await requestApi<{ name: string; num_pending: number }>(
     inbox,
     `CONSUMER.CREATE.${stream}`,
     {
@@ -49,7 +49,7 @@ const NOTHING_MORE = new Set([404, 408]);
  * are being replaced, the pending count does not reach 0, so the server's status also ends the
  * reading.
  */
-function faultOf(stream: string, message: Msg): BusFault | undefined {
+function toFault(stream: string, message: Msg): BusFault | undefined {
   const code = message.headers?.code ?? 0;
   return NOTHING_MORE.has(code) ? undefined : new BusFault('stream_refused', `${stream}: ${message.headers?.status}`);
 }
@@ -90,9 +90,9 @@ async function readToEnd(link: Link, stream: string, consumer: string, maxMs: nu
   const subscription = link.nats.subscribe(replies, {
     callback: (error, message) => {
       if (error !== null) return end(new BusFault('forbidden', error.message));
-      if (message.subject === replies) return end(faultOf(stream, message));
+      if (message.subject === replies) return end(toFault(stream, message));
       loaded.push(message);
-      if (placeOf(message).pending === 0) end();
+      if (parseDeliveryInfo(message).pending === 0) end();
       else if (loaded.length % BATCH === 0) ask();
     },
   });

@@ -1,11 +1,11 @@
 import { headers } from 'nats';
-import { bucketConfiguration, bucketStream, entryQuestion, entrySubject } from './bucket.js';
+import { bucketConfiguration, bucketStream, directGetSubject, entrySubject } from './bucket.js';
 import { BusFault } from './bus-fault.js';
 import type { Bus, BucketEntry, LookUpBucket } from './bus.js';
-import { askApi } from './jetstream.js';
+import { requestApi } from './jetstream.js';
 import type { ReplyInbox } from './reply-inbox.js';
 import { storeBytes } from './store.js';
-import { askLastOfSubject, ensureConfiguration, type StreamAnswer } from './streams.js';
+import { readLastMessage, ensureConfiguration, type StreamAnswer } from './streams.js';
 
 /** Status of the server for an entry that does not exist. */
 const NOT_FOUND = 404;
@@ -14,7 +14,7 @@ const NO_DATA = new Uint8Array(0);
 const MAY_BE_GONE: ReadonlySet<string> = new Set(['no_responders', 'stream_missing', 'timeout']);
 
 /** Creates KV buckets whose entries are written and read one by one. */
-export function makeLookUpBucket(inbox: ReplyInbox, replicas: number): Pick<Bus, 'lookUpBucket'> {
+export function createLookUpBuckets(inbox: ReplyInbox, replicas: number): Pick<Bus, 'lookUpBucket'> {
   return {
     lookUpBucket: ({ name, ageMaxMs, bytesMax, entriesMax }): LookUpBucket => {
       const discard = entriesMax === undefined ? 'old' : 'new';
@@ -35,7 +35,7 @@ export function makeLookUpBucket(inbox: ReplyInbox, replicas: number): Pick<Bus,
         });
       };
       const ask = async (key: string, timeoutMs: number): Promise<BucketEntry | null> => {
-        const subject = entryQuestion(name, entrySubject(name, key));
+        const subject = directGetSubject(name, entrySubject(name, key));
         const answer = await inbox.exchange({ subject, timeoutMs }, NO_DATA);
         const code = answer.headers?.code ?? 0;
         if (code === NOT_FOUND) return null;
@@ -56,12 +56,12 @@ export function makeLookUpBucket(inbox: ReplyInbox, replicas: number): Pick<Bus,
         get: async (key, timeoutMs) => (await read(key, timeoutMs))?.value ?? null,
         getFromLeader: (key, timeoutMs) =>
           use(async () => {
-            const data = await askLastOfSubject(inbox, bucketStream(name), entrySubject(name, key), timeoutMs);
+            const data = await readLastMessage(inbox, bucketStream(name), entrySubject(name, key), timeoutMs);
             return data?.toString('utf8') ?? null;
           }),
         entries: (timeoutMs) =>
           use(async () => {
-            const { state } = await askApi<StreamAnswer>(inbox, `STREAM.INFO.${bucketStream(name)}`, {}, timeoutMs);
+            const { state } = await requestApi<StreamAnswer>(inbox, `STREAM.INFO.${bucketStream(name)}`, {}, timeoutMs);
             return state.messages;
           }),
         read,

@@ -9,7 +9,7 @@ import { NodeTransport } from 'nats/lib/src/node_transport.js';
  * - Two unanswered pings ended the connection only after the send buffer was written. A server
  *   that reads nothing never empties it: the client did not reconnect and buffered without bound.
  */
-export function mendTransport(): void {
+export function fixTransport(): void {
   Object.assign(NodeTransport.prototype, {
     discard(this: Pick<NodeTransport, 'done' | 'socket'>): void {
       // Suppresses all events of a discarded transport.

@@ -1,7 +1,7 @@
 import type { BucketHead, BucketMirror, BucketSwap } from './bus.js';
 import { applyMessage, bucketStream, bucketSubjects, emptyContent, isComplete } from './bucket.js';
 import type { Link } from './connection.js';
-import { placeOf } from './delivery.js';
+import { parseDeliveryInfo } from './delivery.js';
 import { createLastConsumer } from './load-last.js';
 import { Pull } from './pull.js';
 import type { ReplyInbox } from './reply-inbox.js';
@@ -86,7 +86,7 @@ export function startMirror(link: Link, inbox: ReplyInbox, bucket: string, onSwa
     },
     room: () => READ_AHEAD,
     deliver: (message) => {
-      const { consumer, sequence, pending } = placeOf(message);
+      const { consumer, sequence, pending } = parseDeliveryInfo(message);
       if (consumer !== reading) return;
       const isHead = applyMessage(staged, bucket, message, sequence);
       if (!isHead) current = false;

@@ -1,4 +1,4 @@
-import { CATALOG_MIRRORED_EVERY_MS, catalogMirrored } from '@gateway/contracts/messages';
+import { CATALOG_MIRRORED_EVERY_MS, catalogRevisionUsed } from '@gateway/contracts/messages';
 import { every } from '@gateway/service-kit';
 import { randomBytes } from 'node:crypto';
 import type { BucketMirror, BucketSwap, Bus } from './bus.js';
@@ -18,7 +18,7 @@ export function mirrorCatalog(
   const replica = `${bus.service}.${bus.replica}.${randomBytes(NAME_BYTES).toString('hex')}`;
   let revision: number | null = null;
   const tell = (last = false): void => {
-    if (revision !== null) bus.publish(catalogMirrored, {}, { replica, revision, last });
+    if (revision !== null) bus.publish(catalogRevisionUsed, {}, { replica, revision, last });
   };
   const mirror = bus.mirrorBucket('catalog', (entries, head, changed) => {
     onSwap(entries, head, changed);

@@ -8,11 +8,11 @@ import {
   type StreamName,
 } from '@gateway/contracts/messages';
 import { BusFault } from './bus-fault.js';
-import { bucketStream, bucketSubjects, entryQuestion } from './bucket.js';
+import { bucketStream, bucketSubjects, directGetSubject } from './bucket.js';
 import { inboxPrefix } from './connection.js';
-import { answerSubjects } from './reply-inbox.js';
+import { replySubjects } from './reply-inbox.js';
 
-export type BucketRights = Readonly<Record<string, BucketOwners>>;
+export type BucketPermissions = Readonly<Record<string, BucketOwners>>;
 
 export interface Permissions {
   publish: string[];
@@ -27,10 +27,10 @@ export interface Permissions {
  * minute. Above 4,096 of them it scans all with each message: at 5,000 requests a second a message
  * then costs a millisecond.
  */
-export function permissionsOf(
+export function computePermissions(
   service: ServiceName,
   messages: readonly AnyMessage[],
-  buckets: BucketRights = BUCKETS,
+  buckets: BucketPermissions = BUCKETS,
 ): Permissions {
   const publish = new Set<string>();
   const subscribe = new Set<string>([`${inboxPrefix(service)}.>`]);
@@ -40,7 +40,7 @@ export function permissionsOf(
     if (message.sentBy.includes(service)) add(publish, subject, ...perReplica);
     if (message.servedBy.includes(service)) add(subscribe, subject, ...perReplica);
     if (message.kind === 'request' && message.servedBy.includes(service)) {
-      add(publish, ...message.sentBy.map((asker) => answerSubjects(asker, message.subject)));
+      add(publish, ...message.sentBy.map((asker) => replySubjects(asker, message.subject)));
     }
     if (message.kind === 'stored') add(publish, ...streamRights(service, message));
   }
@@ -58,7 +58,7 @@ export function permissionsOf(
 export function natsAuthorization(
   passwords: Record<ServiceName, string>,
   messages: readonly AnyMessage[],
-  buckets: BucketRights = BUCKETS,
+  buckets: BucketPermissions = BUCKETS,
 ): string {
   const users = SERVICE_NAMES.map((service) =>
     [
@@ -76,10 +76,10 @@ export function natsAuthorization(
 export function natsPermissions(
   service: ServiceName,
   messages: readonly AnyMessage[],
-  buckets: BucketRights = BUCKETS,
+  buckets: BucketPermissions = BUCKETS,
 ): string {
-  const { publish, subscribe } = permissionsOf(service, messages, buckets);
-  return `{\n        publish: ${listed(publish)}\n        subscribe: ${listed(subscribe)}\n      }`;
+  const { publish, subscribe } = computePermissions(service, messages, buckets);
+  return `{\n        publish: ${formatList(publish)}\n        subscribe: ${formatList(subscribe)}\n      }`;
 }
 
 function streamRights(service: ServiceName, message: { stream: StreamName } & Pick<AnyMessage, 'sentBy' | 'servedBy'>) {
@@ -115,7 +115,7 @@ function writerRights(bucket: string): string[] {
 
 function lookUpRights(bucket: string): string[] {
   const stream = bucketStream(bucket);
-  return [entryQuestion(bucket, '>'), `$JS.API.STREAM.MSG.GET.${stream}`, `$JS.API.STREAM.INFO.${stream}`];
+  return [directGetSubject(bucket, '>'), `$JS.API.STREAM.MSG.GET.${stream}`, `$JS.API.STREAM.INFO.${stream}`];
 }
 
 function add(set: Set<string>, ...values: string[]): void {
@@ -123,7 +123,7 @@ function add(set: Set<string>, ...values: string[]): void {
 }
 
 /** The server treats an empty allow list as permission for everything. */
-function listed(allowed: readonly string[]): string {
+function formatList(allowed: readonly string[]): string {
   return allowed.length === 0 ? '{ deny: [">"] }' : `{ allow: [${allowed.map(quoted).join(', ')}] }`;
 }
 

@@ -10,13 +10,13 @@ import {
   ENTRIES_MAX,
   ENTRY_BYTES_MAX,
   entrySubject,
-  hashOf,
+  hashEntries,
   headSubject,
   parseHead,
   type BucketContent,
 } from './bucket.js';
 import type { Link } from './connection.js';
-import { placeOf } from './delivery.js';
+import { parseDeliveryInfo } from './delivery.js';
 import { API_TIMEOUT_MS } from './jetstream.js';
 import { loadLast } from './load-last.js';
 import type { ReplyInbox } from './reply-inbox.js';
@@ -29,7 +29,7 @@ const WRITES_AT_ONCE = 64;
 const NO_DATA = new Uint8Array(0);
 
 /** The writing side of KV buckets. */
-export function makePublishBucket(
+export function createBucketPublisher(
   link: Link,
   inbox: ReplyInbox,
   replicas: number,
@@ -61,7 +61,7 @@ async function writeBucket(
   assertEntries(bucket, entries);
   await ensureConfiguration(inbox, bucketConfiguration(bucket, { ...BOUNDS, replicas }));
   const present = await readContent(link, inbox, bucket);
-  const head: BucketHead = { revision, count: entries.size, hash: hashOf(entries) };
+  const head: BucketHead = { revision, count: entries.size, hash: hashEntries(entries) };
   if (present.head !== null && present.head.revision > revision) {
     throw new BusFault('conflict', `${bucket}: revision ${present.head.revision} is newer than ${revision}`);
   }
@@ -80,7 +80,7 @@ async function writeBucket(
 async function readContent(link: Link, inbox: ReplyInbox, bucket: string): Promise<BucketContent> {
   const content = emptyContent();
   for (const message of await loadLast(link, inbox, bucketStream(bucket), bucketSubjects(bucket))) {
-    applyMessage(content, bucket, message, placeOf(message).sequence);
+    applyMessage(content, bucket, message, parseDeliveryInfo(message).sequence);
   }
   return content;
 }

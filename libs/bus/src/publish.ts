@@ -1,6 +1,6 @@
-import { subjectOf, subjectPattern } from '@gateway/contracts/messages';
+import { fillSubject, subjectPattern } from '@gateway/contracts/messages';
 import type { Msg } from 'nats';
-import { asBusFault } from './bus-fault.js';
+import { toBusFault } from './bus-fault.js';
 import type { AnyPublished, AnyStored, Bus, SubscribeOptions } from './bus.js';
 import type { Link } from './connection.js';
 import type { Subscriptions } from './subscriptions.js';
@@ -9,16 +9,16 @@ import { decodeMessage, encodeBody } from './wire.js';
 const CONCURRENCY_MAX = 4_096;
 
 /** Sends and receives messages without a reply. */
-export function makePublish(link: Link, subscriptions: Subscriptions): Pick<Bus, 'publish' | 'subscribe'> {
+export function createPublisher(link: Link, subscriptions: Subscriptions): Pick<Bus, 'publish' | 'subscribe'> {
   return {
     publish: (message, words, body) => {
-      const subject = subjectOf(message, words);
+      const subject = fillSubject(message, words);
       const data = encodeBody(message, body);
       if (!link.connected()) return false;
       try {
         link.nats.publish(subject, data);
       } catch (error) {
-        link.log.warn({ error: asBusFault(error), message: message.name }, 'a message was not published');
+        link.log.warn({ error: toBusFault(error), message: message.name }, 'a message was not published');
         return false;
       }
       return true;
@@ -57,7 +57,7 @@ export function makePublish(link: Link, subscriptions: Subscriptions): Pick<Bus,
 /** Returns the message's subject with the given words fixed and wildcards for all others. */
 function subscriptionSubject(message: AnyPublished | AnyStored, words: Readonly<Record<string, string>> = {}): string {
   const fixed = message.subject.replace(/\{(\w+)\}/g, (open, word: string) =>
-    word in words ? subjectOf({ subject: open }, words) : open,
+    word in words ? fillSubject({ subject: open }, words) : open,
   );
   return subjectPattern({ subject: fixed });
 }

@@ -1,5 +1,5 @@
 import { createInbox, type Msg, type Subscription } from 'nats';
-import { asBusFault } from './bus-fault.js';
+import { toBusFault } from './bus-fault.js';
 import { inboxPrefix, type Link } from './connection.js';
 import { NANOSECONDS_PER_MS } from './jetstream.js';
 
@@ -8,7 +8,7 @@ const PULL_EXPIRES_MS = 30_000;
 const HEARTBEAT_MS = 2_000;
 /** Without a message or a heartbeat for this time, the consumer is prepared again. */
 const SILENCE_MAX_MS = 3 * HEARTBEAT_MS;
-const LOOK_MS = 1_000;
+const CHECK_INTERVAL_MS = 1_000;
 const RETRY_FIRST_MS = 100;
 const RETRY_MAX_MS = 2_000;
 /** Status codes that the server sends instead of messages. */
@@ -77,7 +77,7 @@ export class Pull {
     });
     this.#unlisten = link.onReconnect(() => this.restart());
     pulls.add(this);
-    looking ??= setInterval(() => pulls.forEach((pull) => pull.look()), LOOK_MS).unref();
+    looking ??= setInterval(() => pulls.forEach((pull) => pull.look()), CHECK_INTERVAL_MS).unref();
     this.restart();
   }
 
@@ -144,7 +144,7 @@ export class Pull {
       this.more();
     } catch (error) {
       if (outdated()) return;
-      const fault = asBusFault(error);
+      const fault = toBusFault(error);
       if (this.#told !== fault.code) {
         log.warn({ consumer: this.#source.label, error: fault }, 'a stream cannot be read yet');
       }

@@ -1,7 +1,7 @@
 import type { ServiceName } from '@gateway/contracts/messages';
 import { OnDemandTimer } from '@gateway/service-kit';
 import { createInbox, type Msg, type MsgHdrs } from 'nats';
-import { asBusFault, BusFault } from './bus-fault.js';
+import { toBusFault, BusFault } from './bus-fault.js';
 import { inboxPrefix, type Link } from './connection.js';
 
 /** Maximum number of requests of one process that wait for replies. */
@@ -12,7 +12,7 @@ const SWEEP_MS = 25;
 const NO_RESPONDERS = 503;
 
 /** A waiting request. Neither function may throw. */
-export interface Waiting {
+export interface PendingRequest {
   /** The subject of the request, for error texts. */
   readonly subject: string;
   /**
@@ -26,12 +26,12 @@ export interface Waiting {
   failed(fault: BusFault): void;
 }
 
-interface Entry {
+interface PendingEntry {
   /**
    * Null: no longer waiting. The map's old tables keep entries in memory for a long time; clearing
    * this releases the objects at once.
    */
-  waiting: Waiting | null;
+  waiting: PendingRequest | null;
   /** On the monotonic clock. */
   readonly deadline: number;
 }
@@ -41,7 +41,7 @@ interface Entry {
  * inboxes only with the endings of requests that it serves, and an inbox accepts only replies with
  * the ending of the request. A service therefore cannot reply for another service.
  */
-export function answerSubjects(asker: ServiceName, requestSubject: string): string {
+export function replySubjects(asker: ServiceName, requestSubject: string): string {
   return `${inboxPrefix(asker)}.*.*.${requestSubject}`;
 }
 
@@ -53,7 +53,7 @@ export function answerSubjects(asker: ServiceName, requestSubject: string): stri
 export class ReplyInbox {
   readonly #link: Link;
   readonly #prefix: string;
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, PendingEntry>();
   readonly #timer = new OnDemandTimer(
     SWEEP_MS,
     () => this.#entries.size > 0,
@@ -78,7 +78,7 @@ export class ReplyInbox {
    * Sends a message and registers `waiting` for its replies. Throws a BusFault if it was not sent.
    * Returns the token of the request.
    */
-  send(data: Uint8Array, waiting: Waiting, headers?: MsgHdrs): string {
+  send(data: Uint8Array, waiting: PendingRequest, headers?: MsgHdrs): string {
     const { nats } = this.#link;
     if (!this.#link.connected()) throw new BusFault('disconnected', 'the bus is disconnected');
     if (this.#entries.size >= WAITING_MAX) {
@@ -90,7 +90,7 @@ export class ReplyInbox {
     try {
       nats.publish(waiting.subject, data, headers === undefined ? { reply } : { reply, headers });
     } catch (error) {
-      throw asBusFault(error);
+      throw toBusFault(error);
     }
     this.#entries.set(token, { waiting, deadline: performance.now() + waiting.timeoutMs });
     this.#timer.begin();
@@ -98,7 +98,7 @@ export class ReplyInbox {
   }
 
   /** Sends a message and resolves with the first reply. */
-  exchange(call: Omit<Waiting, 'answered' | 'failed'>, data: Uint8Array, headers?: MsgHdrs): Promise<Msg> {
+  exchange(call: Omit<PendingRequest, 'answered' | 'failed'>, data: Uint8Array, headers?: MsgHdrs): Promise<Msg> {
     return new Promise((resolve, reject) => {
       const answered = (message: Msg): void => {
         this.close(token);
@@ -154,7 +154,7 @@ export class ReplyInbox {
   }
 
   /** Returns null if the request no longer waits. */
-  #take(token: string): Waiting | null {
+  #take(token: string): PendingRequest | null {
     const entry = this.#entries.get(token);
     if (entry === undefined) return null;
     const { waiting } = entry;

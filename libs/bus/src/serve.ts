@@ -1,4 +1,4 @@
-import { subjectOf, type AnswerBodyOf, type ReceivedOf } from '@gateway/contracts/messages';
+import { fillSubject, type AnswerBodyOf, type ReceivedOf } from '@gateway/contracts/messages';
 import { headers, type Msg, type MsgHdrs } from 'nats';
 import { ERROR_CODE_HEADER, ERROR_TEXT_HEADER } from './ask.js';
 import { BusFault } from './bus-fault.js';
@@ -13,7 +13,7 @@ const ERROR_TEXT_CHARS_MAX = 500;
 const NO_DATA = new Uint8Array(0);
 
 /** The serving side: handles requests and sends their replies. */
-export function makeServe(link: Link, subscriptions: Subscriptions): Pick<Bus, 'serve' | 'serveMany'> {
+export function createRequestServer(link: Link, subscriptions: Subscriptions): Pick<Bus, 'serve' | 'serveMany'> {
   const answer = (message: AnyRequest, to: Msg, body: unknown): void => {
     let data: Uint8Array;
     try {
@@ -78,7 +78,7 @@ export function makeServe(link: Link, subscriptions: Subscriptions): Pick<Bus, '
         },
       );
     };
-    const subject = subjectOf(message, {});
+    const subject = fillSubject(message, {});
     subscriptions.open(subject, link.service, receive);
     if (message.perReplica) subscriptions.open(`${subject}.${link.replica}`, undefined, receive);
   };

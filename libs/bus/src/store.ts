@@ -1,9 +1,9 @@
-import { subjectOf } from '@gateway/contracts/messages';
+import { fillSubject } from '@gateway/contracts/messages';
 import { headers, type MsgHdrs } from 'nats';
-import { asBusFault } from './bus-fault.js';
+import { toBusFault } from './bus-fault.js';
 import type { Bus } from './bus.js';
 import type { Link } from './connection.js';
-import { readApiAnswer } from './jetstream.js';
+import { readApiReply } from './jetstream.js';
 import type { ReplyInbox } from './reply-inbox.js';
 import { assertSendable, encodeBody } from './wire.js';
 
@@ -15,16 +15,16 @@ export interface StoreAcknowledgement {
 }
 
 /** Sends messages that a stream stores. */
-export function makeStore(link: Link, inbox: ReplyInbox): Pick<Bus, 'store'> {
+export function createStore(link: Link, inbox: ReplyInbox): Pick<Bus, 'store'> {
   return {
     store: async (message, words, body, options) => {
       try {
         const data = body instanceof Uint8Array ? body : encodeBody(message, body, message.packed?.body);
         assertSendable(message, data);
-        const sent = options?.messageId === undefined ? undefined : namedBy(options.messageId);
-        return await storeBytes(inbox, subjectOf(message, words), data, options?.timeoutMs ?? STORE_TIMEOUT_MS, sent);
+        const sent = options?.messageId === undefined ? undefined : createMessageIdHeader(options.messageId);
+        return await storeBytes(inbox, fillSubject(message, words), data, options?.timeoutMs ?? STORE_TIMEOUT_MS, sent);
       } catch (error) {
-        const fault = asBusFault(error);
+        const fault = toBusFault(error);
         link.counters.failed(message.name, fault.code);
         throw fault;
       }
@@ -33,7 +33,7 @@ export function makeStore(link: Link, inbox: ReplyInbox): Pick<Bus, 'store'> {
 }
 
 /** Returns the header by which the server recognizes a message that it has already stored. */
-function namedBy(messageId: string): MsgHdrs {
+function createMessageIdHeader(messageId: string): MsgHdrs {
   const named = headers();
   named.set('Nats-Msg-Id', messageId);
   return named;
@@ -48,6 +48,6 @@ export async function storeBytes(
   sent?: MsgHdrs,
 ): Promise<StoreAcknowledgement> {
   const answer = await inbox.exchange({ subject, timeoutMs }, data, sent);
-  const { seq, duplicate } = readApiAnswer<{ seq: number; duplicate?: boolean }>(subject, answer.data);
+  const { seq, duplicate } = readApiReply<{ seq: number; duplicate?: boolean }>(subject, answer.data);
   return { sequence: seq, duplicate: duplicate === true };
 }

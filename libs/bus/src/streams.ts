@@ -1,7 +1,7 @@
 import { retry, type RetryOptions } from '@gateway/service-kit';
 import { JetStreamFault } from './bus-fault.js';
 import type { Bus, StreamSettings } from './bus.js';
-import { askApi, ERROR_NUMBER, NANOSECONDS_PER_MS } from './jetstream.js';
+import { requestApi, ERROR_NUMBER, NANOSECONDS_PER_MS } from './jetstream.js';
 import type { ReplyInbox } from './reply-inbox.js';
 
 /** The fields of the server's stream information that the bus reads. */
@@ -35,7 +35,7 @@ async function orNull<T>(asked: Promise<T>, missing: number): Promise<T | null> 
 }
 
 /** Returns the data of a subject's last message, read from the leader; null if none exists. */
-export async function askLastOfSubject(
+export async function readLastMessage(
   inbox: ReplyInbox,
   stream: string,
   subject: string,
@@ -43,20 +43,20 @@ export async function askLastOfSubject(
 ): Promise<Buffer | null> {
   const question = { last_by_subj: subject };
   const answer = await orNull(
-    askApi<MessageAnswer>(inbox, `STREAM.MSG.GET.${stream}`, question, timeoutMs),
+    requestApi<MessageAnswer>(inbox, `STREAM.MSG.GET.${stream}`, question, timeoutMs),
     ERROR_NUMBER.messageNotFound,
   );
   return answer === null ? null : Buffer.from(answer.message.data ?? '', 'base64');
 }
 
 /** Creates streams and reads their state. */
-export function makeStreams(
+export function createStreamClient(
   inbox: ReplyInbox,
 ): Pick<Bus, 'ensureStream' | 'streamState' | 'purgeStream' | 'ackFloor' | 'storedMessage'> {
   return {
-    ensureStream: (settings) => ensureConfiguration(inbox, configurationOf(settings)),
+    ensureStream: (settings) => ensureConfiguration(inbox, toStreamConfiguration(settings)),
     streamState: async (stream) => {
-      const { state } = await askApi<StreamAnswer>(inbox, `STREAM.INFO.${stream}`, {});
+      const { state } = await requestApi<StreamAnswer>(inbox, `STREAM.INFO.${stream}`, {});
       const empty = state.messages === 0;
       return {
         messages: state.messages,
@@ -70,11 +70,14 @@ export function makeStreams(
     purgeStream: async (stream, upToSequence, filter) => {
       // The server's bound is the first message that it keeps; its 0 would mean everything.
       if (upToSequence < 1) return;
-      await askApi(inbox, `STREAM.PURGE.${stream}`, { seq: upToSequence + 1, ...(filter !== undefined && { filter }) });
+      await requestApi(inbox, `STREAM.PURGE.${stream}`, {
+        seq: upToSequence + 1,
+        ...(filter !== undefined && { filter }),
+      });
     },
     ackFloor: async (stream, durable) => {
       const answer = await orNull(
-        askApi<ConsumerAnswer>(inbox, `CONSUMER.INFO.${stream}.${durable}`, {}),
+        requestApi<ConsumerAnswer>(inbox, `CONSUMER.INFO.${stream}.${durable}`, {}),
         ERROR_NUMBER.consumerNotFound,
       );
       return answer?.ack_floor.stream_seq ?? 0;
@@ -82,7 +85,7 @@ export function makeStreams(
     storedMessage: async (stream, sequence, ofSubject) => {
       const question = { seq: sequence, ...(ofSubject !== undefined && { next_by_subj: ofSubject }) };
       const answer = await orNull(
-        askApi<MessageAnswer>(inbox, `STREAM.MSG.GET.${stream}`, question),
+        requestApi<MessageAnswer>(inbox, `STREAM.MSG.GET.${stream}`, question),
         ERROR_NUMBER.messageNotFound,
       );
       if (answer === null) return null;
@@ -105,7 +108,7 @@ const MAY_EXIST: readonly number[] = [
  * Several servers may report a missing stream while another replica creates it. Create and update
  * are then repeated for up to ten seconds.
  */
-const MAKING: RetryOptions = {
+const CREATE_RETRY: RetryOptions = {
   attemptsMax: 40,
   baseMs: 250,
   maxMs: 250,
@@ -118,23 +121,23 @@ const MAKING: RetryOptions = {
  * @throws JetStreamFault if it cannot be created and does not exist, or cannot be updated
  */
 export async function ensureConfiguration(inbox: ReplyInbox, configuration: { name: string }): Promise<void> {
-  await retry(() => createOrUpdate(inbox, configuration), MAKING);
+  await retry(() => createOrUpdate(inbox, configuration), CREATE_RETRY);
 }
 
 async function createOrUpdate(inbox: ReplyInbox, configuration: { name: string }): Promise<void> {
   try {
-    await askApi(inbox, `STREAM.CREATE.${configuration.name}`, configuration);
+    await requestApi(inbox, `STREAM.CREATE.${configuration.name}`, configuration);
   } catch (refusal) {
     if (!(refusal instanceof JetStreamFault) || !MAY_EXIST.includes(refusal.errorNumber)) throw refusal;
     const updated = await orNull(
-      askApi(inbox, `STREAM.UPDATE.${configuration.name}`, configuration),
+      requestApi(inbox, `STREAM.UPDATE.${configuration.name}`, configuration),
       ERROR_NUMBER.streamNotFound,
     );
     if (updated === null) throw refusal;
   }
 }
 
-function configurationOf(settings: StreamSettings): { name: string } & Record<string, unknown> {
+function toStreamConfiguration(settings: StreamSettings): { name: string } & Record<string, unknown> {
   return {
     name: settings.stream,
     subjects: settings.subjects,

@@ -1,7 +1,7 @@
 import { type AnyMessage, type ServiceName, subjectPattern } from '@gateway/contracts/messages';
 import { connect, type Msg, type NatsConnection } from 'nats';
 import { ERROR_CODE_HEADER, ERROR_TEXT_HEADER } from './ask.js';
-import { answerSubjects } from './reply-inbox.js';
+import { replySubjects } from './reply-inbox.js';
 import { decodeAnswer, decodeMessage, type Decoded } from './wire.js';
 
 /** A message as sent over the bus, with the names of its fields. */
@@ -36,13 +36,14 @@ export async function tailBus(
   for (const message of messages) {
     const [server] = message.servedBy;
     if (server === undefined) continue;
-    const hear = (received: Msg): void => show(tailed(message, received, decodeMessage(message, received.data), false));
+    const hear = (received: Msg): void =>
+      show(toTailedMessage(message, received, decodeMessage(message, received.data), false));
     await listen(server, subjectPattern(message), hear);
     if (message.kind !== 'request') continue;
     if (message.perReplica) await listen(server, `${message.subject}.*`, hear);
     for (const asker of message.sentBy) {
-      await listen(asker, answerSubjects(asker, message.subject), (received) => {
-        show(tailed(message, received, decodeAnswer(message, received.data), true));
+      await listen(asker, replySubjects(asker, message.subject), (received) => {
+        show(toTailedMessage(message, received, decodeAnswer(message, received.data), true));
       });
     }
   }
@@ -56,7 +57,7 @@ function optionsOf(address: string, service: ServiceName) {
   return { servers: host, user: decodeURIComponent(username) || service, pass: decodeURIComponent(password) };
 }
 
-function tailed(message: AnyMessage, received: Msg, read: Decoded<unknown>, isAnswer: boolean): TailedMessage {
+function toTailedMessage(message: AnyMessage, received: Msg, read: Decoded<unknown>, isAnswer: boolean): TailedMessage {
   const code = received.headers?.get(ERROR_CODE_HEADER);
   const { name } = message;
   const { subject, data } = received;

@@ -2,7 +2,14 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { ODD, placesOf, SAMPLES } from '../test/samples.js';
-import { compileCheck, unpackEvent, MESSAGES, packedTextOf, type Packing, type UsageEvent } from './messages/index.js';
+import {
+  compileCheck,
+  unpackEvent,
+  MESSAGES,
+  formatPackedEvent,
+  type Packing,
+  type UsageEvent,
+} from './messages/index.js';
 import { positionsSource } from './packed-forms.js';
 
 test('the committed positions match the schemas (npm run schemas writes them)', () => {
@@ -68,7 +75,7 @@ function unpacked(packing: Packing, list: unknown): unknown {
 test('a packed event has less than half the bytes of a named event', () => {
   const [{ events }] = SAMPLES['usage.events']?.bodies as unknown as [{ events: UsageEvent[] }];
   for (const event of events) {
-    const text = packedTextOf(event);
+    const text = formatPackedEvent(event);
     expect(text.length).toBeLessThan(JSON.stringify(event).length / 2);
     expect(unpackEvent(JSON.parse(text))).toEqual(event);
     expect(unpackEvent(event)).toBeNull();

@@ -1,11 +1,18 @@
 export { AMOUNT_NANO_USD_MAX, MoneyFormatError, formatUsd, parseUsd } from './money.js';
 export type { NanoUsd } from './money.js';
 export { convertExtras, convertFigures } from './convert-figures.js';
-export { SAMPLINGS_MAX, combineSamplings, rate, recordedCost } from './price.js';
+export { SAMPLINGS_MAX, combineSamplings, rate, selectRecordedCost as recordedCost } from './price.js';
 export type { TokenCounts, TokenKinds, TokenUsage } from './price.js';
 export { resolvePrices, withHourWrites } from './resolve-prices.js';
 export type { ResolvedClass, ResolvedFigures, ResolvedPrices } from './resolve-prices.js';
-export { EXTRA_CLASSES, STANDARD, classPrices, isPriced, unitPrice, unpricedName } from './price-extras.js';
+export {
+  EXTRA_CLASSES,
+  STANDARD_SERVICE as STANDARD,
+  classPrices,
+  isPriced,
+  unitPrice,
+  unpricedName,
+} from './price-extras.js';
 export type {
   ClassPrices,
   ExtraClass,

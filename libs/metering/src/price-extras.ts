@@ -65,7 +65,7 @@ export interface Served {
 }
 
 /** The default of a call that requests nothing else. */
-export const STANDARD: Served = { class: 'standard', units: {} };
+export const STANDARD_SERVICE: Served = { class: 'standard', units: {} };
 
 /** Reports whether a version has a price for the class and for each unit. */
 export function isPriced(served: Served, extras: PriceExtras | null): boolean {

@@ -2,8 +2,8 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { flatPriceFigures, priceFigures, tokenUsage } from '../test/arbitraries.js';
 import { AMOUNT_NANO_USD_MAX } from './money.js';
-import { SAMPLINGS_MAX, combineSamplings, rate, recordedCost } from './price.js';
-import { isPriced, STANDARD } from './price-extras.js';
+import { SAMPLINGS_MAX, combineSamplings, rate, selectRecordedCost } from './price.js';
+import { isPriced, STANDARD_SERVICE } from './price-extras.js';
 import type { PriceExtras, Served } from './price-extras.js';
 import type { TokenUsage } from './price.js';
 import type { PriceFigures } from './price-extras.js';
@@ -76,7 +76,7 @@ test.each<[string, Partial<TokenUsage>, Partial<Served>, bigint]>([
 });
 
 test('isPriced() is true only for classes and units of the version', () => {
-  expect(isPriced(STANDARD, null)).toBe(true);
+  expect(isPriced(STANDARD_SERVICE, null)).toBe(true);
   expect(isPriced({ class: 'flex', units: { web_search: 1 } }, EXTRAS)).toBe(true);
   expect(isPriced({ class: 'fast', units: {} }, EXTRAS)).toBe(false);
   expect(isPriced({ class: 'standard', units: { constructor: 1 } }, EXTRAS)).toBe(false);
@@ -191,7 +191,7 @@ test.each<[string, bigint | null, bigint | undefined, bigint | null]>([
   ['stays 0 for a model that costs nothing', 0n, 5n, 0n],
   ['is unknown where nothing bounds the reported one', null, 5n, null],
 ])('recorded cost %s', (_name, computed, reported, expected) => {
-  expect(recordedCost(computed, reported)).toBe(expected);
+  expect(selectRecordedCost(computed, reported)).toBe(expected);
 });
 
 function usageOf(usage: Partial<TokenUsage>): TokenUsage {

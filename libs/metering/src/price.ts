@@ -1,7 +1,7 @@
 import { requireCount, saturate } from './counts.js';
 import { AMOUNT_NANO_USD_MAX, clampAmount } from './money.js';
 import type { NanoUsd } from './money.js';
-import { STANDARD, unitPrice } from './price-extras.js';
+import { STANDARD_SERVICE, unitPrice } from './price-extras.js';
 import type { PriceExtras, PriceFigures, Served } from './price-extras.js';
 import { resolveClass } from './resolve-prices.js';
 import type { ResolvedClass, ResolvedPrices } from './resolve-prices.js';
@@ -89,13 +89,13 @@ function addCounts(one: TokenCounts, other: TokenCounts): TokenCounts {
  * @param served absent: the standard class without units
  * @throws RangeError for a count that is not a safe non-negative integer
  */
-export function rate(usage: TokenUsage, price: PriceFigures, served: Served = STANDARD): NanoUsd {
+export function rate(usage: TokenUsage, price: PriceFigures, served: Served = STANDARD_SERVICE): NanoUsd {
   const ofClass = resolveClass(price, served.class);
   let millionths = 0n;
   if (usage.samplings === undefined) millionths = rateCounts(usage, ofClass);
   else for (const counts of usage.samplings) millionths += rateCounts(counts, ofClass);
   const rounded = (millionths + TOKENS_PER_PRICE / 2n) / TOKENS_PER_PRICE;
-  return clampAmount(rounded + price.perCall + ofUnits(served, price.extras), 0n, AMOUNT_NANO_USD_MAX);
+  return clampAmount(rounded + price.perCall + computeUnitCosts(served, price.extras), 0n, AMOUNT_NANO_USD_MAX);
 }
 
 /** Computes the cost of one sampling's tokens in millionths of a nano-USD. */
@@ -106,18 +106,20 @@ function rateCounts(usage: TokenCounts, ofClass: ResolvedClass): bigint {
   const cacheWrite = Math.min(requireCount(usage.cacheWrite, 'cacheWrite'), input - cacheWrite1h);
   const cachedInput = Math.min(requireCount(usage.cachedInput, 'cachedInput'), input - cacheWrite1h - cacheWrite);
   const plainInput = input - cacheWrite1h - cacheWrite - cachedInput;
-  const prices = pricesAt(input, ofClass);
+  const prices = selectPrices(input, ofClass);
   const millionths =
     BigInt(plainInput) * prices.inputPerMillion +
     BigInt(cachedInput) * prices.cachedInputPerMillion +
     BigInt(cacheWrite) * prices.cacheWritePerMillion +
     BigInt(cacheWrite1h) * prices.cacheWrite1hPerMillion +
     BigInt(output) * prices.outputPerMillion;
-  return usage.kinds === undefined ? millionths : millionths + ofKinds(usage.kinds, plainInput, output, prices);
+  return usage.kinds === undefined
+    ? millionths
+    : millionths + computeKindDifference(usage.kinds, plainInput, output, prices);
 }
 
 /** Computes the difference between the prices of other token kinds and text, in millionths. */
-function ofKinds(kinds: TokenKinds, plainInput: number, output: number, prices: ResolvedPrices): bigint {
+function computeKindDifference(kinds: TokenKinds, plainInput: number, output: number, prices: ResolvedPrices): bigint {
   const audioInput = Math.min(requireCount(kinds.audioInput, 'audioInput'), plainInput);
   const imageInput = Math.min(requireCount(kinds.imageInput, 'imageInput'), plainInput - audioInput);
   const audioOutput = Math.min(requireCount(kinds.audioOutput, 'audioOutput'), output);
@@ -131,7 +133,7 @@ function ofKinds(kinds: TokenKinds, plainInput: number, output: number, prices: 
 }
 
 /** Computes the cost of units in nano-USD. */
-export function ofUnits({ units }: Served, extras: PriceExtras | null): bigint {
+export function computeUnitCosts({ units }: Served, extras: PriceExtras | null): bigint {
   let sum = 0n;
   for (const [unit, uses] of Object.entries(units)) {
     sum += BigInt(requireCount(uses, unit)) * (unitPrice(unit, extras) ?? 0n);
@@ -140,7 +142,7 @@ export function ofUnits({ units }: Served, extras: PriceExtras | null): bigint {
 }
 
 /** Returns the prices of the highest tier that the input exceeds, else the base prices. */
-function pricesAt(inputTokens: number, ofClass: ResolvedClass): ResolvedPrices {
+function selectPrices(inputTokens: number, ofClass: ResolvedClass): ResolvedPrices {
   return ofClass.tiers.findLast((tier) => inputTokens > tier.aboveInputTokens) ?? ofClass;
 }
 
@@ -153,7 +155,7 @@ const REPORTED_COST_FACTOR_MAX = 100n;
  * @param computed from usage and cost version; null if one of them is unknown
  * @param reported absent: the response reports no cost
  */
-export function recordedCost(computed: NanoUsd | null, reported: NanoUsd | undefined): NanoUsd | null {
+export function selectRecordedCost(computed: NanoUsd | null, reported: NanoUsd | undefined): NanoUsd | null {
   if (computed === null || reported === undefined || reported <= 0n) return computed;
   return reported <= computed * REPORTED_COST_FACTOR_MAX ? reported : computed;
 }

@@ -1,9 +1,9 @@
 import { requireCount, saturate } from './counts.js';
 import { AMOUNT_NANO_USD_MAX, clampAmount, maxAmount, minAmount } from './money.js';
 import type { NanoUsd } from './money.js';
-import { STANDARD } from './price-extras.js';
+import { STANDARD_SERVICE } from './price-extras.js';
 import type { Served } from './price-extras.js';
-import { TOKENS_PER_PRICE, ofUnits } from './price.js';
+import { TOKENS_PER_PRICE, computeUnitCosts } from './price.js';
 import type { PriceFigures } from './price-extras.js';
 import { resolveClass } from './resolve-prices.js';
 import type { ResolvedClass, ResolvedPrices } from './resolve-prices.js';
@@ -233,37 +233,37 @@ export function worstCase(
   bounds: CallBounds,
   figures: BoundFigures,
   price: PriceFigures,
-  asked: Served = STANDARD,
+  asked: Served = STANDARD_SERVICE,
 ): NanoUsd {
   const inputBound = inputTokensBound(bounds, figures);
   const outputBound = requireCount(bounds.outputTokensMax, 'outputTokensMax');
-  const standard = dearestPrices(resolveClass(price, 'standard'), inputBound);
-  const ofClass = dearestPrices(resolveClass(price, asked.class), inputBound);
+  const standard = findHighestPrices(resolveClass(price, 'standard'), inputBound);
+  const ofClass = findHighestPrices(resolveClass(price, asked.class), inputBound);
   const input = maxAmount(standard.input, ofClass.input);
   const output = maxAmount(standard.output, ofClass.output);
   const millionths = BigInt(inputBound) * input + BigInt(outputBound) * output;
-  const whole = divideUp(millionths, TOKENS_PER_PRICE) + price.perCall + ofUnits(asked, price.extras);
+  const whole = divideUp(millionths, TOKENS_PER_PRICE) + price.perCall + computeUnitCosts(asked, price.extras);
   return clampAmount(whole, 0n, AMOUNT_NANO_USD_MAX);
 }
 
 /** The highest prices of a token while the input is at most `inputTokensMax`. */
-interface DearestPrices {
+interface HighestPrices {
   readonly inputTokensMax: number;
   readonly input: bigint;
   readonly output: bigint;
 }
 
-const dearestOf = new WeakMap<ResolvedClass, readonly DearestPrices[]>();
+const highestPrices = new WeakMap<ResolvedClass, readonly HighestPrices[]>();
 
 /** Returns the highest prices at this input. Cached, because each call of a model needs them. */
-function dearestPrices(price: ResolvedClass, inputTokens: number): DearestPrices {
-  let spans = dearestOf.get(price);
-  if (spans === undefined) dearestOf.set(price, (spans = spansOf(price)));
-  return spans.find(({ inputTokensMax }) => inputTokens <= inputTokensMax) as DearestPrices;
+function findHighestPrices(price: ResolvedClass, inputTokens: number): HighestPrices {
+  let spans = highestPrices.get(price);
+  if (spans === undefined) highestPrices.set(price, (spans = computePriceSpans(price)));
+  return spans.find(({ inputTokensMax }) => inputTokens <= inputTokensMax) as HighestPrices;
 }
 
 /** Ordered by input; the last span has no upper limit. */
-function spansOf({ tiers, ...base }: ResolvedClass): DearestPrices[] {
+function computePriceSpans({ tiers, ...base }: ResolvedClass): HighestPrices[] {
   return [base, ...tiers].map((_last, index) => {
     const reached = [base, ...tiers.slice(0, index)];
     return {
@@ -309,7 +309,7 @@ function textInputPrices(prices: ResolvedPrices): readonly [bigint, ...bigint[]]
 export function leastCost(
   bounds: Pick<CallBounds, 'promptBytes'>,
   price: PriceFigures,
-  asked: Served = STANDARD,
+  asked: Served = STANDARD_SERVICE,
 ): NanoUsd {
   const [standard, ofClass] = [resolveClass(price, 'standard'), resolveClass(price, asked.class)];
   const tables = [...standard.tiers, ofClass, ...ofClass.tiers];

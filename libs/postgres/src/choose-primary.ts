@@ -4,7 +4,7 @@ import { readServerState, type ServerState } from './server-state.js';
 import { Timelines } from './timelines.js';
 
 /** Timeout for reading the state of one server, including the connection. */
-const ASK_MS = 1_500;
+const STATE_TIMEOUT_MS = 1_500;
 /** After the first primary has responded, the wait for others with a higher timeline. */
 const OTHERS_MS = 300;
 /** This URL parameter is checked and removed, because only the primary is used. */
@@ -89,7 +89,7 @@ export class PrimaryChoice {
     const found: { url: string; state: ServerState }[] = [];
     const reasons: string[] = [];
     const asked = this.#urls.map(async (url) => {
-      const state = await ask(url);
+      const state = await readState(url);
       this.check(state);
       found.push({ url, state });
     });
@@ -116,12 +116,12 @@ export function primaryUrl(url: string): Promise<string> {
 }
 
 /** @throws Error if the server does not respond within ASK_MS */
-async function ask(url: string): Promise<ServerState> {
+async function readState(url: string): Promise<ServerState> {
   const client = new pg.Client({
     connectionString: url,
     application_name: 'gateway primary',
-    connectionTimeoutMillis: ASK_MS,
-    query_timeout: ASK_MS,
+    connectionTimeoutMillis: STATE_TIMEOUT_MS,
+    query_timeout: STATE_TIMEOUT_MS,
   });
   client.on('error', () => undefined);
   try {

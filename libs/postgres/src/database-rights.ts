@@ -8,7 +8,7 @@ const SHARED = new Set(['postgres', 'template1', 'defaultdb']);
  * server has. A user who does not own the database changes nothing if the roles can connect
  * already.
  */
-export async function ensureDatabaseRights(client: pg.ClientBase, roles: readonly string[]): Promise<void> {
+export async function ensureDatabasePrivileges(client: pg.ClientBase, roles: readonly string[]): Promise<void> {
   const { rows } = await client.query<{ name: string; isOwner: boolean; isOpen: boolean; missing: string[] }>(
     `SELECT datname AS name, pg_has_role(current_user, datdba, 'USAGE') AS "isOwner",
             EXISTS (SELECT FROM aclexplode(coalesce(datacl, acldefault('d', datdba)))

@@ -1,6 +1,6 @@
 import { changeUrl, retry } from '@gateway/service-kit';
 import pg from 'pg';
-import { sqlStateOf } from './faults.js';
+import { readSqlState } from './faults.js';
 import { identifier } from './identifier.js';
 
 const CONNECT_MS = 5_000;
@@ -17,7 +17,7 @@ const OBJECT_IN_USE = '55006';
 export async function createDatabaseFromTemplate(adminUrl: string, name: string, template: string): Promise<string> {
   const text = `CREATE DATABASE ${identifier(name, 'the name of a database')} TEMPLATE ${identifier(template, 'the name of a template')}`;
   await withServer(adminUrl, async (client) => {
-    await retry(() => client.query(text), { ...RETRY, mayPass: (error) => sqlStateOf(error) === OBJECT_IN_USE });
+    await retry(() => client.query(text), { ...RETRY, mayPass: (error) => readSqlState(error) === OBJECT_IN_USE });
   });
   return databaseUrl(adminUrl, name);
 }

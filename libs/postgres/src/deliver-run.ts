@@ -1,6 +1,6 @@
 import { nextDelayMs, within } from '@gateway/service-kit';
 import type { Log } from './log.js';
-import type { ClaimedRun, OutboxRow, RunResult } from './outbox-rows.js';
+import type { ClaimedBatch, OutboxRow, RunResult } from './outbox-rows.js';
 
 export interface DeliverOptions {
   readonly deliver: (row: OutboxRow) => Promise<void>;
@@ -13,7 +13,7 @@ export interface DeliverOptions {
 
 /** Delivers rows until one fails or the next might still be running at the lease's end. */
 export async function deliverInOrder(
-  { rows }: ClaimedRun,
+  { rows }: ClaimedBatch,
   lastBeginMs: number,
   { deliver, log, deliverMs, retryBaseMs, retryMaxMs }: DeliverOptions,
 ): Promise<RunResult> {

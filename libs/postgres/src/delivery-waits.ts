@@ -5,7 +5,7 @@ import type { Pool } from './pool.js';
 import { onPool } from './tx.js';
 
 /** Maximum time that a command waits for the delivery of its change (docs/protocol.md#r10). */
-export const IN_FORCE_MS = 5_000;
+export const DELIVERY_WAIT_MS = 5_000;
 const LOOK_FIRST_MS = 10;
 const LOOK_MAX_MS = 200;
 

@@ -1,12 +1,12 @@
 /** Returns PostgreSQL's five-character code, or null if the error did not come from the server. */
-export function sqlStateOf(error: unknown): string | null {
+export function readSqlState(error: unknown): string | null {
   const code = codeOf(error);
   return code !== null && /^[0-9A-Z]{5}$/.test(code) && !isNodeCode(code) ? code : null;
 }
 
 /** Reports a serialization failure or deadlock; the transaction may be repeated. */
 export function isRetryable(error: unknown): boolean {
-  const state = sqlStateOf(error);
+  const state = readSqlState(error);
   return state === '40001' || state === '40P01';
 }
 
@@ -17,7 +17,7 @@ export function isRetryable(error: unknown): boolean {
  * and may be retried later.
  */
 export function isDataFault(error: unknown): boolean {
-  const state = sqlStateOf(error);
+  const state = readSqlState(error);
   return state !== null && DATA_CLASSES.has(state.slice(0, 2));
 }
 
@@ -26,7 +26,7 @@ export function isDataFault(error: unknown): boolean {
  * or a time that it does not support.
  */
 export function isValueFault(error: unknown): boolean {
-  return sqlStateOf(error)?.startsWith('22') ?? false;
+  return readSqlState(error)?.startsWith('22') ?? false;
 }
 
 /**
@@ -35,7 +35,7 @@ export function isValueFault(error: unknown): boolean {
  * result of the statement is unknown; a commit may have happened.
  */
 export function isConnectionFault(error: unknown): boolean {
-  const state = sqlStateOf(error);
+  const state = readSqlState(error);
   if (state !== null) return CONNECTION_STATES.has(state) || CONNECTION_CLASSES.has(state.slice(0, 2));
   const code = codeOf(error);
   if (code !== null && isNodeCode(code)) return true;
@@ -49,10 +49,12 @@ export function isConnectionFault(error: unknown): boolean {
  * Maps an error to a code for the requester, or to an error for the log. PostgreSQL's errors quote
  * the row, which may contain digests, so only state, table and constraint are kept.
  */
-export function faultOf(error: unknown): 'dependency_unavailable' | 'invalid_value' | { readonly logged: unknown } {
+export function classifyFault(
+  error: unknown,
+): 'dependency_unavailable' | 'invalid_value' | { readonly logged: unknown } {
   if (isConnectionFault(error)) return 'dependency_unavailable';
   if (isValueFault(error)) return 'invalid_value';
-  const state = sqlStateOf(error);
+  const state = readSqlState(error);
   if (state === null) return { logged: error };
   const { table, constraint } = error as { readonly table?: string; readonly constraint?: string };
   const text = `the database refused a statement: ${state} ${table ?? ''} ${constraint ?? ''}`;

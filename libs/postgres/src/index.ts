@@ -1,8 +1,14 @@
 export { NotPrimary, primaryUrl } from './choose-primary.js';
 export { createDatabaseFromTemplate, databaseUrl, dropDatabase, withServer } from './databases.js';
-export { IN_FORCE_MS } from './delivery-waits.js';
+export { DELIVERY_WAIT_MS as IN_FORCE_MS } from './delivery-waits.js';
 export { dumpSchema } from './dump-schema.js';
-export { faultOf, isConnectionFault, isDataFault, isValueFault, sqlStateOf } from './faults.js';
+export {
+  classifyFault as faultOf,
+  isConnectionFault,
+  isDataFault,
+  isValueFault,
+  readSqlState as sqlStateOf,
+} from './faults.js';
 export { type Log } from './log.js';
 export { migrate, MIGRATION_WAIT_MS_MAX, type MigrateOptions, type MigrationWaits } from './migrate.js';
 export { MigrationHistoryError } from './migration-files.js';
@@ -13,7 +19,12 @@ export { enqueue, OUTBOX_TABLE, outboxTableSql, type OutboxMessage } from './out
 export { createPool, poolConnections, type Pool, type PoolOptions } from './pool.js';
 export { type RoleSpec } from './roles.js';
 export { isBehind, readServerState, type ServerState } from './server-state.js';
-export { forgetTimelines, keepTimelines, type KeptTimelines, type TimelineStore } from './keep-timelines.js';
+export {
+  clearTimelines as forgetTimelines,
+  syncTimelines as keepTimelines,
+  type SyncedTimelines as KeptTimelines,
+  type TimelineStore,
+} from './keep-timelines.js';
 export { Timelines } from './timelines.js';
 export { inTransaction, type TransactionOptions } from './transaction.js';
 export { onPool, type QueryOptions, type Tx } from './tx.js';

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { recordingLog, until } from '../test/database.js';
-import { forgetTimelines, keepTimelines } from './keep-timelines.js';
+import { clearTimelines, syncTimelines } from './keep-timelines.js';
 
 const SYSTEM = '7301234567890123456';
 const kept = (timeline: number): string => JSON.stringify({ [SYSTEM]: timeline });
@@ -21,7 +21,7 @@ function storeOf(value: string | null) {
 }
 
 async function keep(store: ReturnType<typeof storeOf>, log = recordingLog()) {
-  const keeping = await keepTimelines(store, log);
+  const keeping = await syncTimelines(store, log);
   stops.push(() => keeping.stop());
   return keeping;
 }
@@ -64,7 +64,7 @@ test('timelines are kept per system, and forgetTimelines() clears them', async (
   timelines.observe('1', 1);
   await until('both are kept', () => store.value === JSON.stringify({ 1: 1, [SYSTEM]: 4 }));
   await Promise.all(stops.splice(0).map((stop) => stop()));
-  await forgetTimelines(store);
+  await clearTimelines(store);
   expect((await keep(store)).timelines.highest(SYSTEM)).toBe(0);
 });
 

@@ -9,7 +9,7 @@ export interface TimelineStore {
 }
 
 /** The timelines that a process knows, for its pools. */
-export interface KeptTimelines extends Background {
+export interface SyncedTimelines extends Background {
   readonly timelines: Timelines;
 }
 
@@ -23,7 +23,7 @@ const TIMEOUT_MS = 2_000;
  * after the first comparison, also if it failed. A writer may lower the stored value only briefly:
  * each process with a higher one writes it again.
  */
-export async function keepTimelines(store: TimelineStore, log: Log): Promise<KeptTimelines> {
+export async function syncTimelines(store: TimelineStore, log: Log): Promise<SyncedTimelines> {
   const timelines = new Timelines();
   const compare = async (): Promise<void> => {
     const kept = readKept(await store.get(KEY, TIMEOUT_MS));
@@ -45,7 +45,7 @@ export async function keepTimelines(store: TimelineStore, log: Log): Promise<Kep
  * timeline is lower. Call it only while no service runs, because each service keeps its own
  * timelines.
  */
-export async function forgetTimelines(store: TimelineStore): Promise<void> {
+export async function clearTimelines(store: TimelineStore): Promise<void> {
   await store.put(KEY, '{}', TIMEOUT_MS);
 }
 

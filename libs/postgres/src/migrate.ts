@@ -1,8 +1,8 @@
 import type { Knex } from 'knex';
 import pg from 'pg';
 import { every, retry } from '@gateway/service-kit';
-import { ensureDatabaseRights } from './database-rights.js';
-import { sqlStateOf } from './faults.js';
+import { ensureDatabasePrivileges } from './database-rights.js';
+import { readSqlState } from './faults.js';
 import { identifier } from './identifier.js';
 import type { Log } from './log.js';
 import { type AppliedMigration, type MigrationFile, checkHistory, readMigrationFiles } from './migration-files.js';
@@ -62,7 +62,7 @@ export const MIGRATION_WAIT_MS_MAX = LOCK_MS + WAITS.blockedMs;
 /** First pause as a share of the longest. */
 const FIRST_PAUSE_SHARE = 0.2;
 /** Interval between queries for the lock holders, as a share of the lock timeout. */
-const LOOK_SHARE = 0.25;
+const BLOCKER_POLL_SHARE = 0.25;
 const LOCK_NOT_AVAILABLE = '55P03';
 
 /**
@@ -80,7 +80,7 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
     await lock(client, schema);
     await prepare(client, schema, options);
     checkHistory(files, await readApplied(client, schema));
-    const applied = await applyPatiently(client, options, schema, files);
+    const applied = await applyWithRetries(client, options, schema, files);
     options.log.info({ schema, applied }, applied.length === 0 ? 'schema is up to date' : 'schema migrated');
     return { applied };
   } finally {
@@ -121,7 +121,7 @@ async function prepare(
   const schemas = await client.query('SELECT FROM pg_namespace WHERE nspname = $1', [schema]);
   // `IF NOT EXISTS` would require the privilege to create a schema even if the schema exists.
   if (schemas.rowCount === 0) await client.query(`CREATE SCHEMA ${schema}`);
-  await ensureDatabaseRights(
+  await ensureDatabasePrivileges(
     client,
     roles.map(({ name }) => identifier(name, 'the name of a role')),
   );
@@ -152,7 +152,7 @@ async function readApplied(client: pg.Client, schema: string): Promise<AppliedMi
  * all later ones, so a long reader (a backup, a report) would otherwise stop each service that
  * reads the table.
  */
-async function applyPatiently(
+async function applyWithRetries(
   client: pg.Client,
   options: MigrateOptions,
   schema: string,
@@ -162,8 +162,8 @@ async function applyPatiently(
   let pid: number | null = null;
   let blockers: readonly Blocker[] = [];
   // Queried during the wait, because afterwards the server no longer knows the blocking sessions.
-  const looks = every(waits.lockMs * LOOK_SHARE, async () => {
-    const found = pid === null ? [] : await blockersOf(client, pid);
+  const looks = every(waits.lockMs * BLOCKER_POLL_SHARE, async () => {
+    const found = pid === null ? [] : await findBlockers(client, pid);
     if (found.length > 0) blockers = found;
   });
   const attempt = async (): Promise<string[]> => {
@@ -191,7 +191,7 @@ async function applyPatiently(
 }
 
 function isLockFault(error: unknown): boolean {
-  return sqlStateOf(error) === LOCK_NOT_AVAILABLE;
+  return readSqlState(error) === LOCK_NOT_AVAILABLE;
 }
 
 /** `connected` receives the server process ID of each connection before its use. */
@@ -259,7 +259,7 @@ export interface Blocker {
 }
 
 /** Returns the sessions that currently block the server process `pid`. */
-export async function blockersOf(client: pg.ClientBase, pid: number): Promise<Blocker[]> {
+export async function findBlockers(client: pg.ClientBase, pid: number): Promise<Blocker[]> {
   const { rows } = await client.query<Blocker>(
     `SELECT blocker.pid, usename AS "user", application_name AS application
        FROM unnest(pg_blocking_pids($1)) AS blocker (pid) LEFT JOIN pg_stat_activity USING (pid)`,

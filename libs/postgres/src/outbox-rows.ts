@@ -14,7 +14,7 @@ export interface OutboxRow {
 }
 
 /** Rows of one key, in order, that only this replica may deliver until its lease ends. */
-export interface ClaimedRun {
+export interface ClaimedBatch {
   readonly claim: string;
   readonly rows: readonly OutboxRow[];
 }
@@ -29,12 +29,12 @@ export interface RunResult {
 /** The statements on an outbox table. Each is a short transaction. */
 export interface OutboxRows {
   /** @param ofKeys restricts the claim to these keys; null: all keys */
-  claim(keysMax: number, rowsMax: number, leaseMs: number, ofKeys: readonly string[] | null): Promise<ClaimedRun[]>;
+  claim(keysMax: number, rowsMax: number, leaseMs: number, ofKeys: readonly string[] | null): Promise<ClaimedBatch[]>;
   /**
    * Deletes the delivered rows and releases the others. Leaves rows alone that another replica has
    * claimed since.
    */
-  finish(run: ClaimedRun, result: RunResult): Promise<void>;
+  finish(run: ClaimedBatch, result: RunResult): Promise<void>;
 }
 
 export function outboxRows(pool: Pool, table: string): OutboxRows {

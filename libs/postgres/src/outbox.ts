@@ -1,9 +1,9 @@
 import { every } from '@gateway/service-kit';
 import { deliverInOrder } from './deliver-run.js';
-import { IN_FORCE_MS, deliveryWaits } from './delivery-waits.js';
+import { DELIVERY_WAIT_MS, deliveryWaits } from './delivery-waits.js';
 import { qualifiedIdentifier } from './identifier.js';
 import type { Log } from './log.js';
-import { type ClaimedRun, type OutboxRow, outboxRows } from './outbox-rows.js';
+import { type ClaimedBatch, type OutboxRow, outboxRows } from './outbox-rows.js';
 import { OUTBOX_TABLE } from './outbox-table.js';
 import type { Pool } from './pool.js';
 import { onPool } from './tx.js';
@@ -97,7 +97,7 @@ export function startOutbox(options: OutboxOptions): Outbox {
     waits.tell(row);
   };
 
-  const deliverRun = async (run: ClaimedRun, begunMs: number): Promise<void> => {
+  const deliverRun = async (run: ClaimedBatch, begunMs: number): Promise<void> => {
     const result = await deliverInOrder(run, begunMs + settings.leaseMs - settings.deliverMs, {
       ...settings,
       deliver,
@@ -124,7 +124,7 @@ export function startOutbox(options: OutboxOptions): Outbox {
   const nudge = (): void => polling.wake();
   return {
     nudge,
-    awaitDelivered(key, change, waitMs = IN_FORCE_MS) {
+    awaitDelivered(key, change, waitMs = DELIVERY_WAIT_MS) {
       const delivered = waits.wait(key, change, waitMs);
       nudge();
       return delivered;

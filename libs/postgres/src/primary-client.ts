@@ -7,7 +7,7 @@ const VERIFY_MS = 5_000;
 
 const boundedQuery = (text: string): pg.QueryConfig & { query_timeout: number } => ({ text, query_timeout: VERIFY_MS });
 
-type Connected = (error: Error | null) => void;
+type ConnectCallback = (error: Error | null) => void;
 
 /** A connection to the chosen primary that knows its timeline. */
 export class PrimaryClient extends pg.Client {
@@ -22,8 +22,8 @@ export class PrimaryClient extends pg.Client {
 
   /** Connects to the primary. A failed server is not chosen again. */
   override connect(): Promise<this>;
-  override connect(callback: Connected): void;
-  override connect(callback?: Connected): Promise<this> | undefined {
+  override connect(callback: ConnectCallback): void;
+  override connect(callback?: ConnectCallback): Promise<this> | undefined {
     const connected = this.#connect();
     if (callback === undefined) return connected.then(() => this);
     connected.then(

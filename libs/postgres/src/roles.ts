@@ -1,6 +1,6 @@
 import { pause } from '@gateway/service-kit';
 import pg from 'pg';
-import { sqlStateOf } from './faults.js';
+import { readSqlState } from './faults.js';
 import { identifier } from './identifier.js';
 
 export interface RoleSpec {
@@ -41,8 +41,8 @@ export async function ensureRole(client: pg.ClientBase, spec: RoleSpec, url: str
       else await client.query(`ALTER ROLE ${role} WITH ${[...differing, password].join(' ')}`);
       return;
     } catch (error) {
-      if (sqlStateOf(error) === INSUFFICIENT_PRIVILEGE) return leaveAsItIs(client, spec, url, error);
-      if (attempt >= ATTEMPTS_MAX || !isMetAnother(error)) throw error;
+      if (readSqlState(error) === INSUFFICIENT_PRIVILEGE) return acceptExistingRole(client, spec, url, error);
+      if (attempt >= ATTEMPTS_MAX || !isConcurrentChange(error)) throw error;
       await pause(RETRY_MS * attempt * Math.random());
     }
   }
@@ -80,7 +80,7 @@ export async function ensureRoleSetting(
   try {
     await client.query(statement);
   } catch (error) {
-    if (sqlStateOf(error) !== INSUFFICIENT_PRIVILEGE) throw error;
+    if (readSqlState(error) !== INSUFFICIENT_PRIVILEGE) throw error;
     throw new Error(`this user cannot change the role ${role}; run as a user who can: ${statement}`, { cause: error });
   }
 }
@@ -101,7 +101,7 @@ function clausesOfAll(): string[] {
 }
 
 /** From PostgreSQL 16 on only its creator or a role with ADMIN OPTION can alter a role. */
-async function leaveAsItIs(client: pg.ClientBase, spec: RoleSpec, url: string, error: unknown): Promise<void> {
+async function acceptExistingRole(client: pg.ClientBase, spec: RoleSpec, url: string, error: unknown): Promise<void> {
   const differing = await differingClauses(client, spec.name);
   if (differing?.length === 0 && (await canSignIn(url, spec))) return;
   throw new Error(
@@ -128,6 +128,6 @@ async function canSignIn(url: string, { name, password }: RoleSpec): Promise<boo
 }
 
 /** duplicate_object, unique_violation, or the internal error "tuple concurrently updated". */
-function isMetAnother(error: unknown): boolean {
-  return ['42710', '23505', 'XX000'].includes(sqlStateOf(error) ?? '');
+function isConcurrentChange(error: unknown): boolean {
+  return ['42710', '23505', 'XX000'].includes(readSqlState(error) ?? '');
 }

@@ -20,7 +20,7 @@ interface StateRow {
 }
 
 /** Runs a query: a pool or a connection. */
-interface Answers {
+interface Queryable {
   query(text: string): Promise<{ readonly rows: unknown[] }>;
 }
 
@@ -34,7 +34,7 @@ const STATE_SQL = `
 const TIMELINE_DIGITS = 8;
 
 /** Reads a server's role, timeline and position. Any role of the database may do this. */
-export async function readServerState(server: Answers): Promise<ServerState> {
+export async function readServerState(server: Queryable): Promise<ServerState> {
   const [row] = (await server.query(STATE_SQL)).rows as StateRow[];
   if (row === undefined) throw new Error('the server returned no state');
   const { system, standby, file, position } = row;
@@ -44,10 +44,10 @@ export async function readServerState(server: Answers): Promise<ServerState> {
 
 /** Reports whether position `one` is before `other`, as `0/9` is before `0/10`. */
 export function isBehind(one: string, other: string): boolean {
-  return numberOf(one) < numberOf(other);
+  return parsePosition(one) < parsePosition(other);
 }
 
-function numberOf(position: string): bigint {
+function parsePosition(position: string): bigint {
   const [high = '0', low = '0'] = position.split('/');
   return (BigInt(`0x${high}`) << 32n) + BigInt(`0x${low}`);
 }

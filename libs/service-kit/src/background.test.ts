@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import { every } from './background.js';
+import { runEvery } from './background.js';
 
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
@@ -16,7 +16,7 @@ function heldWork() {
 
 test('every() starts a run after the pause and never two at once', async () => {
   const { runs, work } = heldWork();
-  const background = every(100, work);
+  const background = runEvery(100, work);
   await jest.advanceTimersByTimeAsync(99);
   expect(runs).toHaveLength(0);
   await jest.advanceTimersByTimeAsync(1_000);
@@ -30,7 +30,7 @@ test('every() starts a run after the pause and never two at once', async () => {
 
 test('work can set its pause, and wake() starts it now or once more after a run', async () => {
   const { runs, work } = heldWork();
-  const background = every(100, work, { atOnce: true });
+  const background = runEvery(100, work, { atOnce: true });
   expect(runs).toHaveLength(1);
   runs[0]?.end(Infinity);
   await jest.advanceTimersByTimeAsync(10_000);
@@ -52,7 +52,7 @@ test('work can set its pause, and wake() starts it now or once more after a run'
 test('every() reports only the first failure of a series', async () => {
   const failures: unknown[] = [];
   const { runs, work } = heldWork();
-  const background = every(100, work, { failed: (err) => failures.push(err) });
+  const background = runEvery(100, work, { failed: (err) => failures.push(err) });
   const errors = ['a', 'b', '', 'c'].map((text) => new Error(text));
   for (const [index, error] of errors.entries()) {
     await jest.advanceTimersByTimeAsync(100);
@@ -65,7 +65,7 @@ test('every() reports only the first failure of a series', async () => {
 
 test('stop() waits for the current run only, and no further run starts', async () => {
   const { runs, work } = heldWork();
-  const background = every(100, work, { atOnce: true });
+  const background = runEvery(100, work, { atOnce: true });
   background.wake();
   let stopped = false;
   const stopping = background.stop().then(() => (stopped = true));

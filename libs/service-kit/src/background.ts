@@ -22,7 +22,7 @@ export interface Background {
  * returned. After Infinity it waits for `wake`. It does not keep the process alive and uses the
  * global timers, which a test may replace.
  */
-export function every(
+export function runEvery(
   everyMs: number,
   work: () => Promise<number | void>,
   { atOnce = false, failed }: BackgroundOptions = {},

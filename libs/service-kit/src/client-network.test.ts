@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { clientNetwork } from './client-network.js';
+import { computeClientNetwork } from './client-network.js';
 
 test.each([
   ['203.0.113.7', '203.0.113.7'],
@@ -16,7 +16,9 @@ test.each([
   ['[2001:db8:1:2::6]', '2001:db8:1:2::/64'],
   ['[::ffff:203.0.113.7]:5678', '203.0.113.7'],
   ['203.0.113.7:5678:9', 'unknown'],
-])('the network of peer %j is %s', (peer, network) => expect(clientNetwork(peer, '198.51.100.1', 0)).toBe(network));
+])('the network of peer %j is %s', (peer, network) =>
+  expect(computeClientNetwork(peer, '198.51.100.1', 0)).toBe(network),
+);
 
 test.each([
   ['198.51.100.1', 1, '198.51.100.1'],
@@ -27,5 +29,5 @@ test.each([
   ['198.51.100.1', 2, '203.0.113.7'],
   [undefined, 1, '203.0.113.7'],
 ])('forwarded addresses %j with %p trusted proxies give the network %s', (forwardedFor, proxies, network) =>
-  expect(clientNetwork('203.0.113.7', forwardedFor, proxies)).toBe(network),
+  expect(computeClientNetwork('203.0.113.7', forwardedFor, proxies)).toBe(network),
 );

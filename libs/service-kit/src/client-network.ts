@@ -14,7 +14,11 @@ const UNKNOWN = 'unknown';
  * entries come from the client and are ignored. Returns `unknown` for an unreadable address, so all
  * such clients count as one.
  */
-export function clientNetwork(peer: string | undefined, forwardedFor: string | undefined, proxies: number): string {
+export function computeClientNetwork(
+  peer: string | undefined,
+  forwardedFor: string | undefined,
+  proxies: number,
+): string {
   if (proxies === 0) return networkOf(peer ?? '');
   const seen = (forwardedFor ?? '').split(',').map((address) => address.trim());
   const before = seen[seen.length - proxies] ?? '';

@@ -1,5 +1,5 @@
 /** The description of a field, for the table of variables and the log line at startup. */
-export interface FieldFacts {
+export interface FieldDescription {
   readonly doc: string;
   readonly secret: boolean;
   /** True: NAME_PREVIOUS is read too. */
@@ -16,7 +16,7 @@ export interface FieldFacts {
 export type Outcome<T> = { readonly value: T } | { readonly problem: string; readonly name?: string };
 
 /** Describes how one environment variable is read. Created by `field`. */
-export interface ConfigField<T = unknown> extends FieldFacts {
+export interface ConfigField<T = unknown> extends FieldDescription {
   read(name: string, env: NodeJS.ProcessEnv): Outcome<T>;
   /** Formats the value for a log line: `[secret]` for a secret, null for an absent value. */
   print(value: T): string | null;
@@ -60,7 +60,7 @@ export function readConfig<S extends ConfigFields>(fields: S, env: NodeJS.Proces
   return values as ConfigOf<S>;
 }
 
-export interface ConfigDescription extends FieldFacts {
+export interface ConfigDescription extends FieldDescription {
   readonly name: string;
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { containerMemoryBytes, memoryBound } from './process-metrics.js';
+import { containerMemoryBytes, computeMemoryBound } from './process-metrics.js';
 
 const GIB = 1024 ** 3;
 
@@ -18,7 +18,7 @@ test('containerMemoryBytes() reads the limit of this process', () => {
 });
 
 test('memoryBound() is a share of a small container, capped in a large one', () => {
-  expect(memoryBound(512, 0.25, 1_000)).toBe(250);
-  expect(memoryBound(512, 0.25, 1_000_000)).toBe(512);
-  expect(memoryBound(512, 0.25, undefined)).toBeLessThanOrEqual(512);
+  expect(computeMemoryBound(512, 0.25, 1_000)).toBe(250);
+  expect(computeMemoryBound(512, 0.25, 1_000_000)).toBe(512);
+  expect(computeMemoryBound(512, 0.25, undefined)).toBeLessThanOrEqual(512);
 });

@@ -1,7 +1,15 @@
 import type { ConfigField } from './config.js';
-import { plain, problem, readNumber, shown, type Absent, type Defaulted, type Doc } from './plain-field.js';
+import {
+  createPlainField,
+  problem,
+  readNumber,
+  formatShown,
+  type Absent,
+  type Defaulted,
+  type Doc,
+} from './plain-field.js';
 import { readKey, readSecret, readSecretUrl, type KeyOptions, type SecretOptions } from './read-secret.js';
-import { rotatable, secretField } from './secret-field.js';
+import { createRotatableField, secretField } from './secret-field.js';
 import type { Rotatable, Secret } from './secret.js';
 
 interface StringOptions extends Defaulted<string> {
@@ -39,9 +47,11 @@ const TIMER_MAX_MS = 2_147_483_647;
  */
 export const field = {
   string<const O extends StringOptions>(options: O): ConfigField<string | Absent<O>> {
-    return plain(options, (text) => {
+    return createPlainField(options, (text) => {
       if (options.pattern && !options.pattern.test(text)) {
-        return problem(`must be ${options.patternText ?? `of the form ${options.pattern.source}`}, not ${shown(text)}`);
+        return problem(
+          `must be ${options.patternText ?? `of the form ${options.pattern.source}`}, not ${formatShown(text)}`,
+        );
       }
       return { value: text };
     });
@@ -49,7 +59,7 @@ export const field = {
 
   /** An absolute URL without credentials, kept as text. `secretUrl` is for URLs with them. */
   url<const O extends UrlOptions>(options: O): ConfigField<string | Absent<O>> {
-    return plain(options, (text) => {
+    return createPlainField(options, (text) => {
       const url = URL.canParse(text) ? new URL(text) : null;
       if (!url || !options.schemes.includes(url.protocol.slice(0, -1))) {
         return problem(
@@ -61,11 +71,11 @@ export const field = {
   },
 
   integer<const O extends NumberOptions>(options: O): ConfigField<number | Absent<O>> {
-    return plain(options, (text) => readNumber(text, /^-?\d+$/, 'a whole number', options));
+    return createPlainField(options, (text) => readNumber(text, /^-?\d+$/, 'a whole number', options));
   },
 
   number<const O extends NumberOptions>(options: O): ConfigField<number | Absent<O>> {
-    return plain(options, (text) => readNumber(text, /^-?\d+(\.\d+)?$/, 'a number', options));
+    return createPlainField(options, (text) => readNumber(text, /^-?\d+(\.\d+)?$/, 'a number', options));
   },
 
   /** Whole milliseconds, 1 to 2^31 - 1 unless `min` or `max` is set. */
@@ -73,16 +83,16 @@ export const field = {
     options: O,
   ): ConfigField<number | Absent<O>> {
     const bounds = { min: options.min ?? 1, max: options.max ?? TIMER_MAX_MS };
-    return plain(options, (text) => readNumber(text, /^\d+$/, 'a whole number of milliseconds', bounds));
+    return createPlainField(options, (text) => readNumber(text, /^\d+$/, 'a whole number of milliseconds', bounds));
   },
 
   boolean<const O extends Defaulted<boolean>>(options: O): ConfigField<boolean | Absent<O>> {
-    return plain(
+    return createPlainField(
       options,
       (text) => {
         if (['on', 'true', '1'].includes(text.toLowerCase())) return { value: true };
         if (['off', 'false', '0'].includes(text.toLowerCase())) return { value: false };
-        return problem(`must be on or off (true, false, 1 and 0 also do), not ${shown(text)}`);
+        return problem(`must be on or off (true, false, 1 and 0 also do), not ${formatShown(text)}`);
       },
       (value) => (value ? 'on' : 'off'),
     );
@@ -91,17 +101,17 @@ export const field = {
   choice<const T extends string, const O extends ChoiceOptions<T>>(
     options: O & ChoiceOptions<T>,
   ): ConfigField<O['choices'][number] | Absent<O>> {
-    return plain<O['choices'][number], O>(options, (text) => {
+    return createPlainField<O['choices'][number], O>(options, (text) => {
       const choice = options.choices.find((candidate) => candidate === text);
       return choice === undefined
-        ? problem(`must be one of ${options.choices.join(', ')}, not ${shown(text)}`)
+        ? problem(`must be one of ${options.choices.join(', ')}, not ${formatShown(text)}`)
         : { value: choice };
     });
   },
 
   /** Items separated by commas. Spaces around them and empty items are removed. */
   list<const O extends ListOptions>(options: O): ConfigField<readonly string[] | Absent<O>> {
-    return plain<readonly string[], O>(
+    return createPlainField<readonly string[], O>(
       options,
       (text) => {
         const items = text
@@ -114,7 +124,7 @@ export const field = {
         const wrong = items.find((item) => options.pattern && !options.pattern.test(item));
         if (wrong !== undefined) {
           return problem(
-            `holds ${shown(wrong)}; an item must be ${options.patternText ?? `of the form ${options.pattern?.source}`}`,
+            `holds ${formatShown(wrong)}; an item must be ${options.patternText ?? `of the form ${options.pattern?.source}`}`,
           );
         }
         return { value: items };
@@ -143,7 +153,7 @@ export const field = {
    */
   rotatableSecret(options: Doc & Omit<SecretOptions, 'optional'>): ConfigField<Rotatable> {
     const { random = false } = options;
-    return rotatable(options, (name, env, optional) =>
+    return createRotatableField(options, (name, env, optional) =>
       readSecret(name, env, { ...options, optional, random: random && !optional }),
     );
   },
@@ -157,6 +167,6 @@ export const field = {
 
   /** Like `key`, with a previous one. */
   rotatableKey(options: Doc & KeyOptions): ConfigField<Rotatable<Buffer>> {
-    return rotatable(options, (name, env, optional) => readKey(name, env, { ...options, optional }));
+    return createRotatableField(options, (name, env, optional) => readKey(name, env, { ...options, optional }));
   },
 };

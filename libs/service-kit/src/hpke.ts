@@ -44,7 +44,7 @@ export function makePrivateKey(): Buffer {
 }
 
 /** Returns the public key of a private key. */
-export function publicKeyOf(privateKey: Buffer): Buffer {
+export function derivePublicKey(privateKey: Buffer): Buffer {
   const known = publicKeys.get(privateKey);
   if (known !== undefined) return known;
   const made = rawOf(createPublicKey(privateObject(privateKey)).export({ format: 'der', type: 'spki' }));
@@ -60,7 +60,7 @@ export function hpkeSeal(
   { info, aad }: HpkeBinding,
   ephemeral: Buffer = makePrivateKey(),
 ): HpkeMessage {
-  const enc = publicKeyOf(ephemeral);
+  const enc = derivePublicKey(ephemeral);
   const { key, nonce } = schedule(sharedSecret(ephemeral, publicKey, enc, publicKey), info);
   const cipher = createCipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES });
   cipher.setAAD(aad);
@@ -69,7 +69,7 @@ export function hpkeSeal(
 
 /** @throws Error if the message was changed, or sealed to another key or with another binding */
 export function hpkeOpen(privateKey: Buffer, { enc, body }: HpkeMessage, { info, aad }: HpkeBinding): Buffer {
-  const { key, nonce } = schedule(sharedSecret(privateKey, enc, enc, publicKeyOf(privateKey)), info);
+  const { key, nonce } = schedule(sharedSecret(privateKey, enc, enc, derivePublicKey(privateKey)), info);
   const decipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES });
   decipher.setAAD(aad);
   decipher.setAuthTag(body.subarray(body.length - TAG_BYTES));

@@ -65,7 +65,7 @@ const PARTS = /^([a-z][a-z0-9+.-]*:\/\/)((?:[^/?#]*@)?)([^/?#@]*)(.*)$/is;
  * `nats://user:password@a:1/x` and the same with `b:2`. A text of another form is returned
  * unchanged.
  */
-export function urlsOf(text: string): string[] {
+export function splitUrl(text: string): string[] {
   const [, scheme = '', user = '', hosts = '', rest = ''] = PARTS.exec(text.trim()) ?? [];
   if (!hosts.includes(',')) return [text.trim()];
   return hosts.split(',').map((host) => `${scheme}${user}${host.trim()}${rest}`);
@@ -78,7 +78,7 @@ export function urlsOf(text: string): string[] {
  */
 export function changeUrl(text: string, change: (url: URL) => void): string {
   const hosts = PARTS.exec(text.trim())?.[3] ?? '';
-  const url = new URL(urlsOf(text)[0] ?? '');
+  const url = new URL(splitUrl(text)[0] ?? '');
   change(url);
   return hosts.includes(',') ? url.href.replace(PARTS, `$1$2${hosts}$4`) : url.href;
 }

@@ -6,7 +6,7 @@ export interface PlacesByClientOptions {
 }
 
 /** Places that clients take and release, with a bound per client. */
-export class PlacesByClient {
+export class ClientPermits {
   readonly #options: PlacesByClientOptions;
   readonly #taken = new Map<string, number>();
 

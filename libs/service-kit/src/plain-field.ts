@@ -1,4 +1,4 @@
-import type { ConfigField, FieldFacts, Outcome } from './config.js';
+import type { ConfigField, FieldDescription, Outcome } from './config.js';
 
 export interface Doc {
   /** Purpose of the variable, shown in the table of variables and after a problem. */
@@ -16,13 +16,13 @@ export interface Defaulted<T> extends Doc {
 export type Absent<O> = O extends { readonly default: infer D } ? (null extends D ? null : never) : never;
 
 /** Creates a field with a visible value. `print` formats it as in the environment. */
-export function plain<T, O extends Defaulted<T>>(
+export function createPlainField<T, O extends Defaulted<T>>(
   options: O,
   parse: (text: string) => Outcome<T>,
   print: (value: T) => string = String,
 ): ConfigField<T | Absent<O>> {
   const fallback = options.default;
-  const facts: FieldFacts = {
+  const facts: FieldDescription = {
     doc: options.doc,
     secret: false,
     rotatable: false,
@@ -50,7 +50,7 @@ export function readNumber(
   const value = form.test(text) ? Number(text) : Number.NaN;
   return value >= min && value <= max
     ? { value }
-    : problem(`must be ${formText} from ${min} to ${max}, not ${shown(text)}`);
+    : problem(`must be ${formText} from ${min} to ${max}, not ${formatShown(text)}`);
 }
 
 export function problem(text: string): { problem: string } {
@@ -63,7 +63,7 @@ const SHOWN_CHARACTERS_MAX = 64;
  * Formats the value of a variable for an error, short and on one line. Leaves out text that looks
  * like a URL with a password.
  */
-export function shown(text: string): string {
+export function formatShown(text: string): string {
   if (text.includes('@')) return 'what it holds';
   return JSON.stringify(text.length > SHOWN_CHARACTERS_MAX ? `${text.slice(0, SHOWN_CHARACTERS_MAX)}...` : text);
 }

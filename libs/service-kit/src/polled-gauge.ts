@@ -1,4 +1,4 @@
-import { every } from './background.js';
+import { runEvery } from './background.js';
 import { gauge, type GaugeOptions, type GaugeReading } from './metrics.js';
 
 export interface PolledGaugeOptions extends GaugeOptions {
@@ -25,5 +25,5 @@ export function polledGauge(
       reading = [];
     }
   };
-  return every(everyMs, read, { atOnce: true });
+  return runEvery(everyMs, read, { atOnce: true });
 }

@@ -61,6 +61,6 @@ export function containerMemoryBytes(
  * Returns a bound in bytes: `most`, or `part` of the container's memory if that is less.
  * @param part 0 to 1
  */
-export function memoryBound(most: number, part: number, container = containerMemoryBytes()): number {
+export function computeMemoryBound(most: number, part: number, container = containerMemoryBytes()): number {
   return container === undefined ? most : Math.min(most, Math.floor(container * part));
 }

@@ -16,7 +16,7 @@ interface Bucket {
 }
 
 /** A token bucket for each client. */
-export class RateByClient {
+export class ClientRateLimit {
   readonly #options: RateByClientOptions;
   /** Ordered by the time of the last `take`. */
   readonly #buckets = new Map<string, Bucket>();

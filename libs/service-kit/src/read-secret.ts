@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import type { Outcome } from './config.js';
-import { urlsOf } from './network-address.js';
+import { splitUrl } from './network-address.js';
 import { Secret } from './secret.js';
 
 export interface SecretOptions {
@@ -51,7 +51,7 @@ export function readSecretUrl(
 ): Outcome<Secret | null> {
   const read = readSecret(name, env, options);
   if ('problem' in read || read.value === null) return read;
-  const wrong = urlsOf(read.value.reveal()).some(
+  const wrong = splitUrl(read.value.reveal()).some(
     (url) => !URL.canParse(url) || !options.schemes.includes(new URL(url).protocol.slice(0, -1)),
   );
   if (!wrong) return read;

@@ -64,7 +64,7 @@ export async function retry<T>(work: () => Promise<T>, options: RetryOptions): P
  * timeout fires after a poll phase: data that arrived while the event loop was blocked counts as in
  * time.
  */
-export async function within<T>(
+export async function withTimeout<T>(
   work: Promise<T>,
   ms: number,
   error = (): Error => new Error(`not done within ${ms} ms`),

@@ -6,7 +6,7 @@ import { type ConfigFields, ConfigurationError, printConfig, readConfig } from '
 import { type Logger, createLogger } from './log.js';
 import { startProcessMetrics } from './process-metrics.js';
 import { ReadyChecks } from './ready-checks.js';
-import { within } from './retry.js';
+import { withTimeout } from './retry.js';
 import { type Clock, EXIT_CONFIGURATION, systemClock } from './run-as-command.js';
 import { type StopSignal, awaitStopSignal } from './stop-signal.js';
 import { startTelemetry } from './telemetry.js';
@@ -127,7 +127,7 @@ async function startOrExit<S extends ConfigFields>(
 ): Promise<RunningService> {
   const { log } = context;
   const overdue = signal.first.then(async () => {
-    await within(new Promise<never>(() => undefined), STOP_MS).catch(() => undefined);
+    await withTimeout(new Promise<never>(() => undefined), STOP_MS).catch(() => undefined);
     return null;
   });
   try {
@@ -144,7 +144,7 @@ async function startOrExit<S extends ConfigFields>(
 
 async function stopOrExit(running: RunningService, stopMs: number, log: Logger): Promise<void> {
   try {
-    await within(running.stop(), stopMs);
+    await withTimeout(running.stop(), stopMs);
   } catch (err) {
     exitWith(log, { err, stopMs }, 'stop failed');
   }

@@ -1,5 +1,5 @@
 import { createHash, createHmac } from 'node:crypto';
-import { derivePrivateKey, HPKE_KEY_BYTES, hpkeOpen, hpkeSeal, publicKeyOf, type HpkeBinding } from './hpke.js';
+import { derivePrivateKey, HPKE_KEY_BYTES, hpkeOpen, hpkeSeal, derivePublicKey, type HpkeBinding } from './hpke.js';
 import { Secret, type Rotatable } from './secret.js';
 
 /**
@@ -56,7 +56,7 @@ export function openSealed(sealed: string, context: string, { privateKey }: Open
  */
 export function resealTo(sealed: string, context: string, keys: OpeningKeys): string | null {
   const plaintext = openSealed(sealed, context, keys);
-  return isSealedToCurrent(sealed, keys) ? null : sealTo(plaintext, context, publicHalfOf(keys.privateKey.current));
+  return isSealedToCurrent(sealed, keys) ? null : sealTo(plaintext, context, toPublicKey(keys.privateKey.current));
 }
 
 /** Reports whether a sealed text is sealed to the current key. */
@@ -68,7 +68,7 @@ export function isSealedToCurrent(sealed: string, { privateKey }: OpeningKeys): 
  * Reports whether a key for this text is available. Does not open the text, so a changed text also
  * has its key.
  */
-export function hasKeyOf(sealed: string, keys: OpeningKeys): boolean {
+export function hasKeyFor(sealed: string, keys: OpeningKeys): boolean {
   const { current, previous } = keys.privateKey;
   return [current, previous].some((key) => key !== null && sealed.startsWith(`${VERSION}.${keyIdOfPrivate(key)}.`));
 }
@@ -82,8 +82,8 @@ export function hasSealedForm(text: string): boolean {
 }
 
 /** Returns the public key of a private key. */
-export function publicHalfOf(privateKey: Secret<Buffer>): Secret<Buffer> {
-  return new Secret(publicKeyOf(privateKey.reveal()));
+export function toPublicKey(privateKey: Secret<Buffer>): Secret<Buffer> {
+  return new Secret(derivePublicKey(privateKey.reveal()));
 }
 
 /**
@@ -105,7 +105,7 @@ const KEY_IDS = new WeakMap<Secret<Buffer>, string>();
 function keyIdOfPrivate(privateKey: Secret<Buffer>): string {
   const known = KEY_IDS.get(privateKey);
   if (known !== undefined) return known;
-  const id = sealingKeyIdOf(publicHalfOf(privateKey));
+  const id = sealingKeyIdOf(toPublicKey(privateKey));
   KEY_IDS.set(privateKey, id);
   return id;
 }

@@ -20,7 +20,7 @@ export function secretField<V>(
   };
 }
 
-export function rotatable<T>(
+export function createRotatableField<T>(
   options: Doc,
   read: (name: string, env: NodeJS.ProcessEnv, optional: boolean) => SecretOutcome<T>,
 ): ConfigField<Rotatable<T>> {

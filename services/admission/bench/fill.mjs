@@ -1,7 +1,7 @@
 // Loads many accounts with the scripts and key references of a load, without a request for each.
 import { bucketOfAccount } from '@gateway/contracts/ids';
-import { applyCall } from '../dist/apply/apply-script.js';
-import { bucketKeys, routeKey } from '../dist/limit-store/key-rules.js';
+import { buildApplyCall } from '../dist/apply/apply-script.js';
+import { findBucketKeys, formatReferenceKey } from '../dist/limit-store/key-rules.js';
 import { accountOf, digestOf, keyOf, recordsOf, snapshotOf } from './accounts.mjs';
 
 const ACCOUNTS_AT_ONCE = 500;
@@ -19,7 +19,7 @@ export async function fillLimitStore({ limitStore, side, clock }, from, until, w
     const numbers = Array.from({ length: Math.min(until - at, ACCOUNTS_AT_ONCE) }, (_unused, offset) => at + offset);
     const routes = side.pipeline();
     for (const number of numbers) {
-      routes.set(routeKey(digestOf(number)), `${accountOf(number)}|${keyOf(number)}`, 'EX', ROUTE_SECONDS);
+      routes.set(formatReferenceKey(digestOf(number)), `${accountOf(number)}|${keyOf(number)}`, 'EX', ROUTE_SECONDS);
     }
     await routes.exec();
     for (let left = numbers; left.length > 0;) {
@@ -32,7 +32,7 @@ export async function fillLimitStore({ limitStore, side, clock }, from, until, w
 
   async function loadOf(number) {
     const { account: record, key, member } = recordsOf(number);
-    const keys = bucketKeys(bucketOfAccount(record.account));
+    const keys = findBucketKeys(bucketOfAccount(record.account));
     const update = {
       account: record.account,
       incarnation: '0192a000-1ed6-7000-8000-00000000beef',
@@ -41,7 +41,7 @@ export async function fillLimitStore({ limitStore, side, clock }, from, until, w
       members: [member],
       standing: snapshotOf(number, withPlan, begun, rowsOf(number)),
     };
-    return applyCall(keys, update, {
+    return buildApplyCall(keys, update, {
       token: await epochOf(keys),
       startedAt: clock.now(),
       complete: true,

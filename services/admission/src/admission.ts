@@ -13,15 +13,15 @@ import { SingleFlight } from '@gateway/service-kit';
 import { type Batch, BatchHandler } from './admit/admit-batch.js';
 import type { BatchReply } from './admit/batch-run.js';
 import { applyBalanceSnapshots, applyUpdate } from './apply/apply-update.js';
-import type { RunOfRedis } from './limit-store/epoch-rules.js';
+import type { ReplicaRun } from './limit-store/epoch-rules.js';
 import { answerHeartbeat } from './heartbeats/answer-heartbeat.js';
-import { AccountLoader, type Decider } from './records/load-account.js';
+import { AccountLoader, type DecisionContext } from './records/load-account.js';
 import { RecordCache } from './records/record-cache.js';
 import type { Heartbeat, Ports } from './ports.js';
 import { type AccountDump, readAccount, readHeld } from './read/read-account.js';
 import { authorize } from './read/read-state.js';
-import { usage } from './read/usage.js';
-import { GoneEdges } from './recover/forget-gone-edges.js';
+import { readUsage } from './read/usage.js';
+import { GoneEdgeCleanup } from './recover/forget-gone-edges.js';
 import { Recovery } from './recover/recover-buckets.js';
 import { Revalidation } from './revalidate/revalidation.js';
 import { type SlotsAnswer, type SlotsQuestion, listSlots } from './slots/list-slots.js';
@@ -32,12 +32,12 @@ import { RefusedCalls } from './uses/refused-calls.js';
 
 /** One replica of admission, independent of its message handlers. */
 export class Admission {
-  readonly #decider: Decider;
+  readonly #decider: DecisionContext;
   readonly #batches: BatchHandler;
   readonly #recovery: Recovery;
   readonly #revalidation: Revalidation;
   readonly #sweeper: SweepTimer;
-  readonly #gone: GoneEdges;
+  readonly #gone: GoneEdgeCleanup;
   readonly #uses: KeyUses;
   readonly #refused: RefusedCalls;
 
@@ -47,7 +47,7 @@ export class Admission {
     this.#refused = new RefusedCalls(ports);
     this.#revalidation = new Revalidation(ports);
     this.#recovery = new Recovery(ports, cache, (buckets) => this.#revalidation.opened(buckets));
-    this.#gone = new GoneEdges(ports);
+    this.#gone = new GoneEdgeCleanup(ports);
     const noticeLoss = (bucket: number): void => {
       if (this.#recovery.notice(bucket)) this.#sweeper.soon();
     };
@@ -97,7 +97,7 @@ export class Admission {
   }
 
   usage(question: ReceivedOf<typeof admissionUsage>): Promise<AnswerBodyOf<typeof admissionUsage>> {
-    return usage(this.#decider, question);
+    return readUsage(this.#decider, question);
   }
 
   apply(update: ReceivedOf<typeof admissionApply>): Promise<void> {
@@ -119,7 +119,7 @@ export class Admission {
     );
   }
 
-  hearRun(run: RunOfRedis): void {
+  hearRun(run: ReplicaRun): void {
     this.ports.limitStore.hearRun(run);
   }
 

@@ -23,7 +23,7 @@ export const slotsFreed = counter(
   'gateway_admission_slots_lapsed_total',
   'Slots whose lease lapsed without a heartbeat',
 );
-export const holdsAsked = counter('gateway_admission_holds_asked_total', 'Due holds that the ledger was queried for');
+export const holdsQueried = counter('gateway_admission_holds_asked_total', 'Due holds that the ledger was queried for');
 export const holdsExpired = counter('gateway_admission_holds_expired_total', 'Calls that were recorded as expired');
 export const questionsDropped = counter(
   'gateway_admission_questions_dropped_total',

@@ -17,8 +17,8 @@ import type {
   edgeShortHeartbeat,
 } from '@gateway/contracts/messages';
 import type { CatalogView } from './admit/catalog-view-rules.js';
-import type { RunOfRedis } from './limit-store/epoch-rules.js';
-import type { HeartbeatMark, KeptHeartbeat } from './heartbeats/last-heartbeats-rules.js';
+import type { ReplicaRun } from './limit-store/epoch-rules.js';
+import type { HeartbeatPosition, StoredHeartbeat } from './heartbeats/last-heartbeats-rules.js';
 import type { ScriptCall, ScriptReply } from './limit-store/script-rules.js';
 
 /** The reason why a call could not be decided. The edge receives it as a fault, not a refusal. */
@@ -70,7 +70,7 @@ export interface LimitStore {
    */
   hear(epochs: readonly string[], run?: RedisRun): void;
   /** Receives the report of another replica about the run that it uses or is connected to. */
-  hearRun(run: RunOfRedis): void;
+  hearRun(run: ReplicaRun): void;
   /** All fields of an account and of its holds, for operations and tests. */
   dump(accountKey: string, holdsKey: string): Promise<[Record<string, string>, Record<string, string>]>;
 }
@@ -101,14 +101,14 @@ export interface Owners {
     names: readonly string[];
     ids: readonly string[];
     afterLoss: boolean;
-  }): Promise<LoadedBalances>;
+  }): Promise<BalanceLoad>;
   /** At most 1,000 accounts per request, also for the next method. */
   unchangedBalances(accounts: BodyOf<typeof billingUnchanged>['accounts']): Promise<AnswerOf<typeof billingUnchanged>>;
   unchangedRecords(accounts: BodyOf<typeof accountsUnchanged>['accounts']): Promise<AnswerOf<typeof accountsUnchanged>>;
 }
 
 /** Billing's answer to a load. `version`: the account's version in the snapshot, if included. */
-export type LoadedBalances = AnswerBodyOf<typeof billingLoad>;
+export type BalanceLoad = AnswerBodyOf<typeof billingLoad>;
 
 /** A full or a short heartbeat. */
 export type Heartbeat = ReceivedOf<typeof edgeHeartbeat> | ReceivedOf<typeof edgeShortHeartbeat>;
@@ -118,9 +118,9 @@ export interface Edges {
   /** Whether heartbeats reach this process now, which means that the bus is available. */
   listens(): boolean;
   /** @param edge limits the result to this edge */
-  lastHeartbeats(edge?: string): Promise<readonly KeptHeartbeat[]>;
+  lastHeartbeats(edge?: string): Promise<readonly StoredHeartbeat[]>;
   /** Lists the heartbeat messages in the stream, without their content. */
-  heartbeatMarks(): Promise<readonly HeartbeatMark[]>;
+  heartbeatMarks(): Promise<readonly HeartbeatPosition[]>;
   /** Deletes an edge's messages from the stream, up to and including that position. */
   forget(edge: string, upToSequence: number): Promise<void>;
   heartbeatReply(edge: string, heartbeatReply: BodyOf<typeof edgeHeartbeatReply>): void;
@@ -134,18 +134,18 @@ export interface Journal {
 }
 
 /** Receivers of one-way notifications. */
-export interface Listeners {
+export interface UsageReporter {
   /** Reports the last use of keys, in Redis time. Returns false if it is not sent (no bus). */
   keysUsed(uses: readonly { key: string; at: number }[]): boolean;
   /**
    * Reports the calls that were refused in the minute that starts at this Redis time. Returns false
    * if the bus is away and nothing was sent.
    */
-  callsRefused(minute: number, rows: readonly RefusedRow[]): boolean;
+  callsRefused(minute: number, rows: readonly RefusalCount[]): boolean;
 }
 
 /** Refused calls of one account, key and code in one minute. The newest of `lastIds` is last. */
-export interface RefusedRow {
+export interface RefusalCount {
   readonly account: string;
   readonly key: string;
   readonly code: string;
@@ -191,7 +191,7 @@ export interface Ports {
   readonly owners: Owners;
   readonly edges: Edges;
   readonly journal: Journal;
-  readonly listeners: Listeners;
+  readonly listeners: UsageReporter;
   readonly catalog: Catalog;
   readonly backPressure: BackPressure;
   readonly log: Log;

@@ -1,7 +1,7 @@
 import { connectBus } from '@gateway/bus';
 import { type ReadyChecks, type RunningService, type ServiceContext, gauge, retry } from '@gateway/service-kit';
-import { busEdges, ensureHeartbeatStream, otherReplicas, tellLeaving } from './bus/bus-edges.js';
-import { busJournal, busListeners, busOwners } from './bus/bus-owners.js';
+import { createBusEdges, ensureHeartbeatStream, connectOtherReplicas, publishLeaving } from './bus/bus-edges.js';
+import { createBusJournal, createBusReporters, createBusOwners } from './bus/bus-owners.js';
 import { startCatalogMirror } from './bus/bus-catalog.js';
 import { RedisClock } from './limit-store/redis-clock.js';
 import { RedisLimitStore } from './limit-store/redis-limit-store.js';
@@ -56,10 +56,10 @@ export async function startAdmission(context: ServiceContext<typeof ADMISSION_FI
   const admission = new Admission({
     limitStore,
     clock,
-    owners: busOwners(bus),
-    edges: busEdges(bus, log),
-    journal: busJournal(bus),
-    listeners: busListeners(bus, replica),
+    owners: createBusOwners(bus),
+    edges: createBusEdges(bus, log),
+    journal: createBusJournal(bus),
+    listeners: createBusReporters(bus, replica),
     catalog,
     backPressure,
     log,
@@ -73,7 +73,7 @@ export async function startAdmission(context: ServiceContext<typeof ADMISSION_FI
   const canDecide = addReadyChecks(ready, admission, catalog.view, () => limitStore.problem());
   gauge('gateway_admission_entries_in_flight', 'Entries that wait for a decision', () => admission.inFlight());
   gauge('gateway_admission_buckets_pending', 'Buckets that are not open yet', () => admission.bucketsPending());
-  limitStore.setOthers(otherReplicas(bus));
+  limitStore.setOthers(connectOtherReplicas(bus));
   limitStore.onUse(() => admission.redisInUse());
   admission.start();
   serveBus(bus, admission, log);
@@ -91,7 +91,7 @@ export async function startAdmission(context: ServiceContext<typeof ADMISSION_FI
     async stop() {
       clearInterval(opening);
       ended.abort();
-      tellLeaving(bus, replica);
+      publishLeaving(bus, replica);
       backPressure.stop();
       await admission.stop();
       await catalog.stop();

@@ -12,7 +12,7 @@ import {
   edgeResyncRequest,
   usageEvents,
 } from '@gateway/contracts/messages';
-import { setAtOf } from '../src/limit-store/epoch-rules.js';
+import { parseEpochTime } from '../src/limit-store/epoch-rules.js';
 import type { Spending } from './spending.js';
 
 /** A call that the heartbeats contain from its admission until its event is stored. */
@@ -211,7 +211,7 @@ export class FakeEdge {
   /** Returns false if another epoch has replaced this one. */
   #note(bucket: number, token: string): boolean {
     const known = this.#tokens.get(bucket);
-    if (known && (known.superseded.has(token) || setAtOf(token) < setAtOf(known.current))) return false;
+    if (known && (known.superseded.has(token) || parseEpochTime(token) < parseEpochTime(known.current))) return false;
     const superseded = known?.superseded ?? new Set<string>();
     if (known && known.current !== token) superseded.add(known.current);
     this.#tokens.set(bucket, { current: token, superseded });

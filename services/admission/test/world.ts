@@ -22,8 +22,8 @@ import { RedisLimitStore } from '../src/limit-store/redis-limit-store.js';
 import { Admission } from '../src/admission.js';
 import { buildCatalogView } from '../src/admit/catalog-view-rules.js';
 import type { CatalogView } from '../src/admit/catalog-view-rules.js';
-import type { KeptHeartbeat } from '../src/heartbeats/last-heartbeats-rules.js';
-import type { Heartbeat, Durations, Edges, Log, Ports, RefusedRow } from '../src/ports.js';
+import type { StoredHeartbeat } from '../src/heartbeats/last-heartbeats-rules.js';
+import type { Heartbeat, Durations, Edges, Log, Ports, RefusalCount } from '../src/ports.js';
 import { FrozenClock, scriptsWithoutServerTime } from './frozen-clock.js';
 
 /** Author of an operator's commands. */
@@ -86,12 +86,12 @@ export interface World {
   readonly heartbeatReplies: { edge: string; heartbeatReply: Parameters<Edges['heartbeatReply']>[1] }[];
   readonly reports: { bucket: number; token: string }[][];
   readonly uses: { key: string; at: number }[][];
-  readonly refused: { minute: number; rows: readonly RefusedRow[] }[];
+  readonly refused: { minute: number; rows: readonly RefusalCount[] }[];
   /** If true, no published message arrives. */
   deaf: boolean;
   /** Whether heartbeats reach the replicas. */
   listens: boolean;
-  readonly kept: Map<string, KeptHeartbeat>;
+  readonly kept: Map<string, StoredHeartbeat>;
   catalog: CatalogView | null;
   backPressureReason: string | null;
   /** Advances the clock of all replicas. */

@@ -3,21 +3,21 @@ import { writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
 import { testSeed } from '@gateway/testkit/seed';
-import { faultsOf } from '../test/audit.js';
-import { ledgerOf, DisturbedWorld, ended } from '../test/disturbed-world.js';
+import { runAudit } from '../test/audit.js';
+import { readLedger, DisturbedWorld, killProcess } from '../test/disturbed-world.js';
 import { seededRandom } from '../test/events.js';
 import { killAtEach, PORT_CALLS, STATEMENTS, Traffic } from '../test/kill-rounds.js';
 
 /** Without the command this is a small run that tests the verification itself. */
-const PROVED = process.env['GATEWAY_PROVE_LEDGER_EVENTS'];
-const EVENTS = Number(PROVED ?? 600);
+const FULL_RUN_EVENTS = process.env['GATEWAY_PROVE_LEDGER_EVENTS'];
+const EVENTS = Number(FULL_RUN_EVENTS ?? 600);
 const KILLS = Number(process.env['GATEWAY_PROVE_LEDGER_KILLS'] ?? 1);
 const SEED = testSeed();
 const VERIFICATION_MS = 4 * 3_600_000;
 /**
  * Pause between two kills under load, milliseconds: minimum, and maximum of the random addition.
  */
-const [PAUSE_MS, PAUSE_SPREAD_MS] = PROVED === undefined ? [300, 200] : [2_000, 2_000];
+const [PAUSE_MS, PAUSE_SPREAD_MS] = FULL_RUN_EVENTS === undefined ? [300, 200] : [2_000, 2_000];
 /** Growth of the pause per kill, so that a worker on a slow machine can settle something. */
 const PAUSE_GROWTH = 0.1;
 const WORKERS = 2;
@@ -38,17 +38,17 @@ test(
   `${EVENTS} events with kills give the undisturbed balances (TEST_SEED=${SEED})`,
   async () => {
     const begunMs = performance.now();
-    const sides = PROVED === undefined ? ['after'] : ['before', 'after'];
+    const sides = FULL_RUN_EVENTS === undefined ? ['after'] : ['before', 'after'];
     const points = [...PORT_CALLS, ...STATEMENTS].flatMap((call) => sides.map((side) => `${side} ${call}`));
     const atPoints = await killAtEach(world, points, KILLS, SEED, reportKills);
     const underLoad = await killUnderLoad();
     await world.settled();
-    const ledger = await ledgerOf(world.ledger.pool);
+    const ledger = await readLedger(world.ledger.pool);
     const undisturbed = await world.undisturbed();
     const differing = [...new Set([...Object.keys(ledger), ...Object.keys(undisturbed)])].filter(
       (name) => ledger[name] !== undisturbed[name],
     );
-    const faults = await faultsOf(world.ledger.pool);
+    const faults = await runAudit(world.ledger.pool);
     const figures = {
       events: world.eventsStored,
       atPoints,
@@ -59,7 +59,8 @@ test(
       faults: faults.length,
       seconds: Math.round((performance.now() - begunMs) / 1_000),
     };
-    if (PROVED !== undefined) writeFileSync(new URL('../../../.results/ledger.md', import.meta.url), render(figures));
+    if (FULL_RUN_EVENTS !== undefined)
+      writeFileSync(new URL('../../../.results/ledger.md', import.meta.url), render(figures));
     expect(differing).toEqual([]);
     expect(faults).toEqual([]);
   },
@@ -68,7 +69,7 @@ test(
 
 /** Reports progress, because a full run takes hours. */
 function reportKills(kills: number, of: number): void {
-  if (PROVED !== undefined && kills % 100 === 0) process.stderr.write(`${kills} of ${of} kills at points\n`);
+  if (FULL_RUN_EVENTS !== undefined && kills % 100 === 0) process.stderr.write(`${kills} of ${of} kills at points\n`);
 }
 
 /**
@@ -90,7 +91,7 @@ async function killUnderLoad(): Promise<{ kills: number; restarts: number }> {
     const pauseMs = (PAUSE_MS + random() * PAUSE_SPREAD_MS) * (1 + sums.kills * PAUSE_GROWTH);
     await Promise.race([stored, wait(pauseMs)]);
     const at = Math.floor(random() * WORKERS);
-    await ended(workers[at] as (typeof workers)[number]);
+    await killProcess(workers[at] as (typeof workers)[number]);
     workers[at] = world.worker();
     sums.kills += 1;
     if (sums.kills % 5 === 0) {
@@ -99,7 +100,7 @@ async function killUnderLoad(): Promise<{ kills: number; restarts: number }> {
     }
   }
   await stored;
-  await Promise.all(workers.map(ended));
+  await Promise.all(workers.map(killProcess));
   return sums;
 }
 

@@ -9,9 +9,9 @@ import { testSeed } from '@gateway/testkit/seed';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { showStatement, showTrialBalance } from '../src/finance/handlers.js';
 import { showUsageRecords } from '../src/records/show-records.js';
-import { accepted } from '../test/accepted.js';
-import { faultsOf } from '../test/audit.js';
-import { ledgerVerbs, type LedgerVerbs } from '../test/ledger-verbs.js';
+import { expectAccepted } from '../test/accepted.js';
+import { runAudit } from '../test/audit.js';
+import { ledgerVerbs, type LedgerCommandsForTests } from '../test/ledger-verbs.js';
 import { type LedgerWorld, startLedgerWorld } from '../test/ledger-world.js';
 import { readCsv } from '../test/read-csv.js';
 import { add, BookOfMonth, classOf, MONTHS, plain, readStatement } from './book-of-month.js';
@@ -26,8 +26,8 @@ import {
   PLAN_CHANGES,
 } from './month.js';
 
-const PROVED = process.env['GATEWAY_PROVE_MONTH_CALLS'];
-const CALLS = Number(PROVED ?? 5_000);
+const FULL_RUN_EVENTS = process.env['GATEWAY_PROVE_MONTH_CALLS'];
+const CALLS = Number(FULL_RUN_EVENTS ?? 5_000);
 const SEED = testSeed();
 const ACCOUNTS = Math.max(12, Math.round(CALLS / 250));
 const BATCH_EVENTS = 100;
@@ -37,7 +37,7 @@ const FIGURES_FILE = new URL('../../../.results/month.md', import.meta.url);
 
 let world: LedgerWorld;
 let ledger: TestDatabase;
-let verbs: LedgerVerbs;
+let verbs: LedgerCommandsForTests;
 const book = new BookOfMonth();
 const took: [string, number][] = [];
 let accounts: GeneratedAccount[] = [];
@@ -60,7 +60,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await world.stop();
-  if (PROVED !== undefined) writeFileSync(FIGURES_FILE, figures());
+  if (FULL_RUN_EVENTS !== undefined) writeFileSync(FIGURES_FILE, figures());
 });
 
 test(
@@ -69,7 +69,7 @@ test(
     await timed('statements', async () => {
       for (const { account } of accounts) {
         for (const month of MONTHS) {
-          const { statement } = accepted(await showStatement(verbs.finance, { account, month }));
+          const { statement } = expectAccepted(await showStatement(verbs.finance, { account, month }));
           const read = readStatement(statement);
           expectSame([{ account, month, ...read }], [{ account, month, ...book.statement(account, month) }]);
           const moved = Object.values(read.movements).reduce((sum, amount) => sum + amount, 0n);
@@ -85,7 +85,7 @@ test(
 
 test('the trial balance equals the second ledger and is zero', async () => {
   await timed('trial balance', async () => {
-    const { trialBalance } = accepted(await showTrialBalance(verbs.finance, { asOf: null }, MONTH_ENDS));
+    const { trialBalance } = expectAccepted(await showTrialBalance(verbs.finance, { asOf: null }, MONTH_ENDS));
     const shown = new Map(
       trialBalance.accounts.map(({ ledgerAccount, amountUsd }) => [ledgerAccount, parseUsd(amountUsd)]),
     );
@@ -215,7 +215,7 @@ test(
 test(
   'the audit finds no difference',
   async () => {
-    await timed('audit', async () => expect(await faultsOf(ledger.pool)).toEqual([]));
+    await timed('audit', async () => expect(await runAudit(ledger.pool)).toEqual([]));
   },
   LIMIT_MS,
 );
@@ -234,7 +234,7 @@ async function allRecords(account: string): Promise<UsageRecordView[]> {
   let cursor: string | null = null;
   do {
     const question = { account, from: MONTH_BEGINS, to: MONTH_ENDS, cursor, limit: 200 };
-    const page: { records: UsageRecordView[]; nextCursor: string | null } = accepted(
+    const page: { records: UsageRecordView[]; nextCursor: string | null } = expectAccepted(
       await showUsageRecords(verbs.records, question),
     );
     records.push(...page.records);
@@ -321,7 +321,7 @@ async function fund(
   const at =
     kind === 'credit' ? MONTH_BEGINS - generator.integer(0, DAY) : MONTH_BEGINS + generator.integer(0, 40 * DAY);
   const reason = generator.pick(['paid', '=HYPERLINK("x")', '\'quoted\', "twice"', '-1', 'two\nlines', '@sum']);
-  const { transaction } = accepted(await verbs.fund(account, entrySpec(kind, amount, relatesTo, reason), at));
+  const { transaction } = expectAccepted(await verbs.fund(account, entrySpec(kind, amount, relatesTo, reason), at));
   const counter =
     kind === 'refund' && amount > 0n ? 'revenue:wallet' : kind === 'adjustment' ? 'adjustment' : 'funding';
   book.entry({ id: transaction.id, account, kind, amount, counter, at, reason });

@@ -1,6 +1,6 @@
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import type { HoldFields, PricedVersion, UsageEvent, WireTokenUsage } from '@gateway/contracts/messages';
-import { expired, seededRandom } from '../test/events.js';
+import { toExpiredEvent, seededRandom } from '../test/events.js';
 
 export const MONTH_BEGINS = Date.UTC(2026, 9, 1);
 export const MONTH_ENDS = Date.UTC(2026, 10, 1);
@@ -76,7 +76,7 @@ export function generateCall(generator: Generator, of: GeneratedAccount): Genera
   const at = momentOf(generator);
   const id = makeUuidV7(at);
   const price = priceOf(generator, 'p');
-  const usage = usageOf(generator);
+  const usage = copyUsage(generator);
   const amount = rated(usage, price);
   const hold = holdOf(generator, of, { at, amount, priceVersion: price.version });
   const attempts = attemptsOf(generator, usage);
@@ -107,7 +107,7 @@ export function generateCall(generator: Generator, of: GeneratedAccount): Genera
     status: 502,
     attempts: generator.chance(0.5) ? attempts : [],
   };
-  const gone = expired(settled);
+  const gone = toExpiredEvent(settled);
   const last = generator.chance(0.12) ? voided : generator.chance(0.04) ? gone : settled;
   const before = last !== gone && generator.chance(0.05) ? [gone] : [];
   const again = generator.chance(0.05) ? [last] : [];
@@ -197,7 +197,7 @@ function priceOf(generator: Generator, prefix: string): PricedVersion {
   };
 }
 
-function usageOf(generator: Generator): WireTokenUsage {
+function copyUsage(generator: Generator): WireTokenUsage {
   const cachedInput = generator.integer(0, 3_000);
   const cacheWrite = generator.integer(0, 500);
   const cacheWrite1h = generator.integer(0, 100);

@@ -5,7 +5,7 @@ import { polledGauge, type Clock, type Logger, type OpeningKeys, type RunningSer
 import { z } from 'zod';
 import { ALERT_OUTBOX } from './alerts/outbox-store.js';
 import { readStateWith } from './ledger/store.js';
-import { tellChange, type TellDeps } from './ledger/tell-change.js';
+import { publishChange, type PublishChangeDeps } from './ledger/tell-change.js';
 import { deliverEvent } from './webhooks/deliver-event.js';
 import { createDeliveryStore } from './webhooks/delivery-store.js';
 import type { LedgerGuard } from './usage/ledger-guard.js';
@@ -47,7 +47,7 @@ export function startAdmissionOutbox(
   log: Logger,
   guard: Pick<LedgerGuard, 'isKnown' | 'isLedger'>,
 ): Outbox {
-  const telling: TellDeps = {
+  const telling: PublishChangeDeps = {
     stateWith: ({ change, standing }) => readStateWith(pool, standing.account, change),
     isLedger: guard.isLedger,
     apply: (body) => bus.request(admissionApply, body),
@@ -60,7 +60,7 @@ export function startAdmissionOutbox(
     deliverMs: OUTBOX_DELIVER_MS,
     // An unverified replica would take rows from a replica that has already verified the ledger.
     mayClaim: guard.isKnown,
-    deliver: ({ body }) => tellChange(telling, outboxSnapshot.parse(body)),
+    deliver: ({ body }) => publishChange(telling, outboxSnapshot.parse(body)),
   });
 }
 

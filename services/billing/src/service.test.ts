@@ -21,10 +21,10 @@ import {
 import { onPool } from '@gateway/postgres';
 import { until } from '@gateway/testkit';
 import { duringTests } from '@gateway/testkit/during-tests';
-import { accepted } from '../test/accepted.js';
-import { faultsOf } from '../test/audit.js';
+import { expectAccepted } from '../test/accepted.js';
+import { runAudit } from '../test/audit.js';
 import { startBillingWorld } from '../test/billing-world.js';
-import { expired, holdFor, settled } from '../test/events.js';
+import { toExpiredEvent, createHold, createSettledEvent } from '../test/events.js';
 import { AUTHOR } from '../test/ledger-verbs.js';
 
 // It kills NATS.
@@ -78,7 +78,7 @@ const fund = (account: string, amountUsd: string, changes: object = {}) =>
 
 test('an event becomes a record, ledger entries, a snapshot and an acknowledgement', async () => {
   const account = freshAccount();
-  const event = settled(holdFor(account), 1_234);
+  const event = createSettledEvent(createHold(account), 1_234);
   await record(event);
   await settledAll(event);
   expect(snapshots.find(({ closed }) => closed.includes(event.id))).toMatchObject({
@@ -100,13 +100,13 @@ test('an event becomes a record, ledger entries, a snapshot and an acknowledgeme
 
 test('two processes settle each event once, and the remaining one takes over', async () => {
   const other = await world.start('two');
-  const events = Array.from({ length: 200 }, (_, index) => settled(holdFor(`shared-${index % 20}`), 10));
+  const events = Array.from({ length: 200 }, (_, index) => createSettledEvent(createHold(`shared-${index % 20}`), 10));
   await record(...events.slice(0, 100));
   await settledAll(...events.slice(0, 100));
   await other.stop();
   await record(...events.slice(100));
   await settledAll(...events);
-  expect(await faultsOf(world.ledger.pool)).toEqual([]);
+  expect(await runAudit(world.ledger.pool)).toEqual([]);
 }, 30_000);
 
 describe('billing.load', () => {
@@ -138,7 +138,7 @@ describe('billing.load', () => {
 
   test('returns balances, closed IDs and the time up to which the stream is settled', async () => {
     const account = freshAccount();
-    const event = settled(holdFor(account), 10);
+    const event = createSettledEvent(createHold(account), 10);
     await record(event);
     await settledAll(event);
     const before = Date.now();
@@ -216,14 +216,14 @@ describe('billing.load', () => {
   // Covers r11; Redis is lost and billing is behind
   test('reports no later time than the settled one, and fails after a loss', async () => {
     const account = freshAccount();
-    const locked = settled(holdFor(account), 10);
+    const locked = createSettledEvent(createHold(account), 10);
     await record(locked);
     await settledAll(locked);
     const holder = await world.ledger.admin.connect();
     try {
       await holder.query('BEGIN');
       await holder.query('SELECT FROM billing.accounts WHERE account = $1 FOR UPDATE', [account]);
-      const waiting = settled(holdFor(account), 10);
+      const waiting = createSettledEvent(createHold(account), 10);
       await record(waiting);
       const storedBefore = Date.now();
       expect((await load(account)).caughtUpTo).toBeLessThanOrEqual(storedBefore);
@@ -243,7 +243,7 @@ describe('billing.load', () => {
 
 test('billing.unchanged returns accounts without newer versions, once all is settled', async () => {
   const account = freshAccount();
-  const first = settled(holdFor(account), 10);
+  const first = createSettledEvent(createHold(account), 10);
   await record(first);
   await settledAll(first);
   const { standing } = await load(account, { names: [`km:${first.hold.key}:2026-11`] });
@@ -257,7 +257,7 @@ test('billing.unchanged returns accounts without newer versions, once all is set
   try {
     await holder.query('BEGIN');
     await holder.query('SELECT FROM billing.accounts WHERE account = $1 FOR UPDATE', [account]);
-    const second = settled(holdFor(account), 10);
+    const second = createSettledEvent(createHold(account), 10);
     await record(second);
     await expect(ask()).rejects.toMatchObject({ code: 'behind' });
     await holder.query('COMMIT');
@@ -316,7 +316,7 @@ describe('wallet entries', () => {
     const account = freshAccount();
     await Promise.all(Array.from({ length: 10 }, (_, index) => fund(account, index % 2 === 0 ? '2.00' : '-1.00')));
     expect(await dashboard.request(billingWallet, { account })).toEqual({ balanceUsd: '5.00' });
-    expect(await faultsOf(world.ledger.pool)).toEqual([]);
+    expect(await runAudit(world.ledger.pool)).toEqual([]);
   });
 
   test.each([
@@ -380,13 +380,16 @@ test('limits of an account replace the defaults until they are removed', async (
 test('ledger and records are listed newest first, page by page', async () => {
   const account = freshAccount();
   const events = [1, 2, 3].map((number) =>
-    settled(holdFor(account), 10, { id: makeUuidV7(Date.UTC(2026, 10, 20, number)) }),
+    createSettledEvent(createHold(account), 10, { id: makeUuidV7(Date.UTC(2026, 10, 20, number)) }),
   );
-  await record(...events, expired(settled(holdFor(account), 10, { id: makeUuidV7(Date.UTC(2026, 9, 31)) })));
+  await record(
+    ...events,
+    toExpiredEvent(createSettledEvent(createHold(account), 10, { id: makeUuidV7(Date.UTC(2026, 9, 31)) })),
+  );
   await settledAll(...events);
   const ids: string[] = [];
   for (let cursor: string | null = null, first = true; first || cursor !== null; first = false) {
-    const page: { records: { requestId: string }[]; nextCursor: string | null } = accepted(
+    const page: { records: { requestId: string }[]; nextCursor: string | null } = expectAccepted(
       await dashboard.request(billingUsageRecords, {
         account,
         from: Date.UTC(2026, 10, 1),
@@ -399,13 +402,13 @@ test('ledger and records are listed newest first, page by page', async () => {
     cursor = page.nextCursor;
   }
   expect(ids).toEqual(events.map(({ id }) => id).reverse());
-  const { transactions, nextCursor } = accepted(
+  const { transactions, nextCursor } = expectAccepted(
     await dashboard.request(billingLedger, { account, month: '2026-11', cursor: null, limit: 10 }),
   );
   expect(transactions.map(({ id }) => id)).toEqual(events.map(({ id }) => id).reverse());
   expect(nextCursor).toBeNull();
   const entry = { kind: 'credit' as const, amountUsd: '5', reason: 'Invoice paid', reference: `INV-${account}` };
-  accepted(await dashboard.request(billingAddWalletEntry, { account, author: AUTHOR, spec: entry }));
+  expectAccepted(await dashboard.request(billingAddWalletEntry, { account, author: AUTHOR, spec: entry }));
   const withoutCalls = { account, month: null, withoutCalls: true, cursor: null, limit: 1 };
   expect(await dashboard.request(billingLedger, withoutCalls)).toMatchObject({
     transactions: [{ kind: 'credit', requestId: null, reason: entry.reason, reference: entry.reference }],
@@ -422,10 +425,10 @@ test('ledger and records are listed newest first, page by page', async () => {
 
 test('billing settles everything after NATS was killed and restarted', async () => {
   const account = freshAccount();
-  const first = settled(holdFor(account), 10);
+  const first = createSettledEvent(createHold(account), 10);
   await record(first);
   await world.nats.restart?.({ kill: true });
-  const second = settled(holdFor(account), 5);
+  const second = createSettledEvent(createHold(account), 5);
   await until('the edge is connected again', () => edge.connected());
   await until('the stream stores again', async () =>
     record(second).then(
@@ -438,13 +441,13 @@ test('billing settles everything after NATS was killed and restarted', async () 
     async () =>
       (await onPool(world.ledger.pool).query('SELECT FROM usage_records WHERE account = $1', [account])).length === 2,
   );
-  expect(await faultsOf(world.ledger.pool)).toEqual([]);
+  expect(await runAudit(world.ledger.pool)).toEqual([]);
 }, 60_000);
 
 test('a stream that was lost and created again is settled from its beginning', async () => {
   const account = freshAccount();
   await world.nats.restart?.({ kill: true, emptyState: true });
-  const event = settled(holdFor(account), 10);
+  const event = createSettledEvent(createHold(account), 10);
   await until('the edge is connected again', () => edge.connected());
   await until('the stream is created again', async () =>
     record(event).then(

@@ -35,7 +35,7 @@ import { createTransactionStore } from './ledger/transactions-store.js';
 import { watchLedger } from './ledger/watch.js';
 import { createKeptPosition } from './usage/kept-position.js';
 import { LedgerGuard } from './usage/ledger-guard.js';
-import { measureGuard } from './usage/guard-metrics.js';
+import { createGuardMetrics } from './usage/guard-metrics.js';
 import { settleLost } from './usage/settle-deliveries.js';
 import { createLostCommitsStore } from './usage/lost-commits-store.js';
 import { startMaintenance } from './maintenance.js';
@@ -159,7 +159,7 @@ export async function startBilling(options: BillingOptions): Promise<RunningServ
     log,
     stopping,
   };
-  const onMended = measureGuard(() => guard);
+  const onMended = createGuardMetrics(() => guard);
   const guard = new LedgerGuard(
     {
       store: createLostCommitsStore(pool),

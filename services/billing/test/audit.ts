@@ -3,7 +3,7 @@ import { createLedgerReader } from '../src/ledger/audit-store.js';
 import { auditLedger } from '../src/ledger/audit.js';
 
 /** Returns the audit's differences; empty if the ledger is correct. */
-export async function faultsOf(pool: Pool): Promise<string[]> {
+export async function runAudit(pool: Pool): Promise<string[]> {
   const faults: string[] = [];
   await createLedgerReader(pool).snapshot((ledger) =>
     auditLedger(ledger, {
@@ -19,7 +19,7 @@ export async function faultsOf(pool: Pool): Promise<string[]> {
  * Returns balances and counters without versions, because these must not depend on the order of
  * events.
  */
-export async function balancesOf(pool: Pool): Promise<Record<string, string>> {
+export async function readLedgerValues(pool: Pool): Promise<Record<string, string>> {
   const rows = await onPool(pool).query<{ name: string; value: string }>(
     `SELECT account || ' ' || name AS name, value::text FROM standing_rows
      UNION ALL SELECT ledger_account, sum(amount_nano_usd)::text FROM ledger_entries GROUP BY 1

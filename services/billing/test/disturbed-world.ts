@@ -12,8 +12,8 @@ import { readDelivery } from '../src/usage/read-delivery.js';
 import { settleBatch } from '../src/usage/settle-batch.js';
 import { createSettleStore } from '../src/usage/settle-store.js';
 import { createUsageStream } from '../src/usage/stream.js';
-import { balancesOf } from './audit.js';
-import { messageOf } from './events.js';
+import { readLedgerValues } from './audit.js';
+import { packMessage } from './events.js';
 import { type LedgerWorld, startLedgerWorld } from './ledger-world.js';
 
 const WORKER = fileURLToPath(new URL('breakable-worker.mjs', import.meta.url));
@@ -81,7 +81,7 @@ export class DisturbedWorld {
   async store(events: readonly unknown[], size: number, group = 0): Promise<void> {
     for (let at = 0; at < events.length; at += size) {
       const some = events.slice(at, at + size);
-      const message = messageOf(some);
+      const message = packMessage(some);
       this.#stored.push({ subject: group, events: some.length, message });
       await until('the stream takes a message', () =>
         this.edge.store(usageEvents, { group }, message).catch(() => null),
@@ -148,28 +148,28 @@ export class DisturbedWorld {
         applied: [],
       });
     }
-    return ledgerOf(pool);
+    return readLedger(pool);
   }
 
   async stop(): Promise<void> {
-    await Promise.all([...this.#running].map(ended));
+    await Promise.all([...this.#running].map(killProcess));
     await Promise.all([this.bus.stop(), this.ledgers.stop()]);
   }
 }
 
 /** Returns balances, counters, records and dead letters. */
-export async function ledgerOf(pool: Pool): Promise<Record<string, string>> {
+export async function readLedger(pool: Pool): Promise<Record<string, string>> {
   const { rows } = await pool.query<{ hash: string; reason: string }>(
     `SELECT encode(content_hash, 'hex') AS hash, reason FROM set_aside_events`,
   );
   return {
-    ...(await balancesOf(pool)),
+    ...(await readLedgerValues(pool)),
     ...Object.fromEntries(rows.map(({ hash, reason }) => [`aside ${hash}`, reason])),
   };
 }
 
 /** Kills a process if it is still running, and waits for its end. */
-export async function ended(child: ChildProcess): Promise<void> {
+export async function killProcess(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exit = new Promise((resolve) => child.once('exit', resolve));
   child.kill('SIGCONT');

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { makeUuidV7 } from '@gateway/contracts/ids';
-import { packedTextOf, usageEvents } from '@gateway/contracts/messages';
+import { formatPackedEvent, usageEvents } from '@gateway/contracts/messages';
 import type { HoldFields, PricedVersion, UsageEvent, WireTokenUsage } from '@gateway/contracts/messages';
 import { monthOf, weekStart } from '@gateway/metering';
-import { receivedEventOf } from '../src/usage/read-delivery.js';
+import { buildReceivedEvent } from '../src/usage/read-delivery.js';
 import type { ReceivedEvent } from '../src/usage/rules.js';
 
 export const START = Date.UTC(2026, 10, 20, 12);
@@ -24,7 +24,7 @@ export const PLAIN_PRICE: PricedVersion = {
 
 export const PERIOD = { id: 'sub-1', start: START - 86_400_000, end: START + 86_400_000 };
 
-export function holdFor(account: string, changes: Partial<HoldFields> = {}): HoldFields {
+export function createHold(account: string, changes: Partial<HoldFields> = {}): HoldFields {
   return {
     account,
     key: `key-${account}`,
@@ -46,8 +46,8 @@ export function holdFor(account: string, changes: Partial<HoldFields> = {}): Hol
  * Returns the hold of a plan-funded call: all three windows in USD, a weekly one in requests, and
  * an allotment of requests.
  */
-export function planHoldFor(account: string, planMax: number, walletMax: number): HoldFields {
-  return holdFor(account, {
+export function createPlanHold(account: string, planMax: number, walletMax: number): HoldFields {
+  return createHold(account, {
     planMaxNanoUsd: planMax,
     walletMaxNanoUsd: walletMax,
     periods: { month: monthOf(START), session5h: START - 60_000, weekly: weekStart(START), subscription: PERIOD },
@@ -66,7 +66,7 @@ export function tokens(input: number, output = 0): WireTokenUsage {
 }
 
 /** Returns a settled call that costs `amount` nano-USD. */
-export function settled(hold: HoldFields, amount: number, changes: Partial<UsageEvent> = {}): UsageEvent {
+export function createSettledEvent(hold: HoldFields, amount: number, changes: Partial<UsageEvent> = {}): UsageEvent {
   return {
     id: makeUuidV7(START),
     rank: 2,
@@ -98,12 +98,12 @@ export function settled(hold: HoldFields, amount: number, changes: Partial<Usage
   };
 }
 
-export function voided(event: UsageEvent): UsageEvent {
+export function toVoidedEvent(event: UsageEvent): UsageEvent {
   return { ...event, outcome: 'voided', usage: null, evidence: 'none', amountNanoUsd: 0, status: 502, attempts: [] };
 }
 
 /** Returns the sweep's event for the same call. */
-export function expired(event: UsageEvent): UsageEvent {
+export function toExpiredEvent(event: UsageEvent): UsageEvent {
   return {
     ...event,
     rank: 1,
@@ -119,17 +119,17 @@ export function expired(event: UsageEvent): UsageEvent {
   };
 }
 
-export function receivedOf(...events: UsageEvent[]): ReceivedEvent[] {
+export function toReceivedEvents(...events: UsageEvent[]): ReceivedEvent[] {
   return events.map((event) => {
-    return receivedEventOf(event, JSON.parse(packedTextOf(event)), { subject: 0, sequence: 1 });
+    return buildReceivedEvent(event, JSON.parse(formatPackedEvent(event)), { subject: 0, sequence: 1 });
   });
 }
 
 /** Returns a message of the stream. Values that cannot be packed are included as they are. */
-export function messageOf(events: readonly unknown[]): Uint8Array {
+export function packMessage(events: readonly unknown[]): Uint8Array {
   const texts = events.map((event) => {
     try {
-      return packedTextOf(event as UsageEvent);
+      return formatPackedEvent(event as UsageEvent);
     } catch {
       return JSON.stringify(event);
     }

@@ -2,8 +2,16 @@ import type { ChildProcess } from 'node:child_process';
 import { makeUuidV7, shardOfAccount } from '@gateway/contracts/ids';
 import type { UsageEvent } from '@gateway/contracts/messages';
 import { until } from '@gateway/testkit';
-import { type DisturbedWorld, ended, GROUPS } from './disturbed-world.js';
-import { expired, holdFor, planHoldFor, seededRandom, settled, START, voided } from './events.js';
+import { type DisturbedWorld, killProcess, GROUPS } from './disturbed-world.js';
+import {
+  toExpiredEvent,
+  createHold,
+  createPlanHold,
+  seededRandom,
+  createSettledEvent,
+  START,
+  toVoidedEvent,
+} from './events.js';
 
 /** The calls of a worker that settles a batch: its ports, and the statements BEGIN and COMMIT. */
 export const PORT_CALLS = ['hold', 'ensureMonth', 'settle', 'BEGIN', 'COMMIT', 'standing', 'ack'];
@@ -52,7 +60,7 @@ export async function killAtEach(
     await world.store(traffic.prepared(ofWorker.length), 20, group);
   const first = world.worker();
   await world.settled();
-  await ended(first);
+  await killProcess(first);
   let kills = 0;
   await Promise.all(
     workers.map(async ({ group, traffic, rounds: ofWorker }) => {
@@ -92,7 +100,7 @@ export class Traffic {
   prepared(rounds: number): UsageEvent[] {
     const late = Array.from({ length: rounds * 2 }, () => this.call());
     this.#late.push(...late);
-    return late.map(expired);
+    return late.map(toExpiredEvent);
   }
 
   /**
@@ -101,10 +109,10 @@ export class Traffic {
    */
   round(): unknown[] {
     this.#rounds += 1;
-    const fresh = [this.call(`key-of-${this.#rounds}`), this.call(), voided(this.call())];
+    const fresh = [this.call(`key-of-${this.#rounds}`), this.call(), toVoidedEvent(this.call())];
     const late = this.#late.splice(0, 2);
     const again = this.#before.slice(0, 2);
-    const events = [...fresh, ...late, ...again, ...again.map(expired), ...this.#malformed()];
+    const events = [...fresh, ...late, ...again, ...again.map(toExpiredEvent), ...this.#malformed()];
     this.#before = [...fresh, ...late];
     return events.sort((one, other) => rankOf(one) - rankOf(other));
   }
@@ -112,8 +120,8 @@ export class Traffic {
   /** Returns a call of any funding. */
   call(key = `key-${this.#pick(3)}`): UsageEvent {
     const account = this.#accounts[this.#pick(this.#accounts.length)] as string;
-    const hold = this.#pick(2) === 0 ? holdFor(account) : planHoldFor(account, this.#pick(80), this.#pick(60));
-    const event = settled({ ...hold, key }, 1 + this.#pick(150));
+    const hold = this.#pick(2) === 0 ? createHold(account) : createPlanHold(account, this.#pick(80), this.#pick(60));
+    const event = createSettledEvent({ ...hold, key }, 1 + this.#pick(150));
     return { ...event, endedAt: START + 1 + this.#pick(10_000) };
   }
 

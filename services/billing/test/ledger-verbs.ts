@@ -15,8 +15,8 @@ import { settleBatch } from '../src/usage/settle-batch.js';
 import { createSettleStore } from '../src/usage/settle-store.js';
 import { addWalletEntry } from '../src/wallets/handlers.js';
 import { createWalletStore } from '../src/wallets/store.js';
-import { accepted } from './accepted.js';
-import { receivedOf } from './events.js';
+import { expectAccepted } from './accepted.js';
+import { toReceivedEvents } from './events.js';
 import { createRecordStore } from '../src/records/store.js';
 
 /** Author of the tests' commands. */
@@ -39,17 +39,17 @@ export function ledgerVerbs(ledger: TestDatabase) {
   const inForce = { awaitDelivered: () => Promise.resolve(true) };
   const wanted = (changes: Wanted) => ({ account: null, from: null, to: null, format: 'jsonl' as const, ...changes });
   const recordsPage = async (changes: Wanted, after: string | null): Promise<Page> =>
-    accepted(await exportUsageRecords(exports, { ...wanted(changes), after }));
+    expectAccepted(await exportUsageRecords(exports, { ...wanted(changes), after }));
   const entriesPage = async (
     changes: Partial<ReceivedOf<typeof billingExportLedgerEntries>>,
     after: string | null,
-  ): Promise<Page> => accepted(await exportLedgerEntries(exports, { ...wanted(changes), after }));
+  ): Promise<Page> => expectAccepted(await exportLedgerEntries(exports, { ...wanted(changes), after }));
   return {
     transactions,
     records,
     finance,
     settle: (...events: UsageEvent[]) =>
-      settleBatch(settleStore, months, { received: receivedOf(...events), deadLetters: [], applied: [] }),
+      settleBatch(settleStore, months, { received: toReceivedEvents(...events), deadLetters: [], applied: [] }),
     fund: (account: string, spec: WalletEntryCreate, now: number) =>
       addWalletEntry(
         { inForce, store: createWalletStore(ledger.pool), transactions, months, now: () => now },
@@ -67,13 +67,15 @@ export function ledgerVerbs(ledger: TestDatabase) {
         modelAllotments: [],
         defaultKeySpendCapUsd: null,
       };
-      accepted(await putPlan({ store: createPlanStore(ledger.pool), now: () => now }, { id, spec, author: AUTHOR }));
+      expectAccepted(
+        await putPlan({ store: createPlanStore(ledger.pool), now: () => now }, { id, spec, author: AUTHOR }),
+      );
     },
     async subscribe(account: string, planId: string, start: number, end: number, now: number): Promise<string> {
       const [periodStart, periodEnd] = [new Date(start).toISOString(), new Date(end).toISOString()];
       const request = { account, spec: { planId, periodStart, periodEnd, renews: false }, author: AUTHOR };
       const deps = { store: createSubscriptionStore(ledger.pool), inForce, now: () => now };
-      return accepted(await putSubscription(deps, request)).subscription.id;
+      return expectAccepted(await putSubscription(deps, request)).subscription.id;
     },
     recordsPage,
     entriesPage,
@@ -82,7 +84,7 @@ export function ledgerVerbs(ledger: TestDatabase) {
   };
 }
 
-export type LedgerVerbs = ReturnType<typeof ledgerVerbs>;
+export type LedgerCommandsForTests = ReturnType<typeof ledgerVerbs>;
 
 /** Reads all pages, one after the other. */
 async function fileOf(

@@ -11,7 +11,7 @@ import {
   billingPutSubscription,
   type AccountTerms,
 } from '@gateway/contracts/messages';
-import { accepted } from './accepted.js';
+import { expectAccepted } from './accepted.js';
 import { type BillingWorld, startBillingWorld } from './billing-world.js';
 import { AUTHOR } from './ledger-verbs.js';
 
@@ -123,7 +123,7 @@ export class OperatorWorld {
   async subscribed(start = this.now - HOUR, end = this.now + HOUR, renews = false) {
     const [account, plan] = [this.fresh('account'), this.fresh('plan')];
     await this.putPlan(plan);
-    const { subscription } = accepted(await this.putPeriod(account, plan, start, end, renews));
+    const { subscription } = expectAccepted(await this.putPeriod(account, plan, start, end, renews));
     return { account, plan, id: subscription.id };
   }
 
@@ -134,7 +134,7 @@ export class OperatorWorld {
   }
 
   async audit(filter: { account?: string; object?: string }, limit = 50, cursor: string | null = null) {
-    return accepted(
+    return expectAccepted(
       await this.dashboard.request(billingAudit, { account: null, object: null, ...filter, cursor, limit }),
     );
   }

@@ -7,12 +7,12 @@ interface Node {
 }
 
 /** The result of `EXPLAIN (ANALYZE, FORMAT JSON)`. */
-export interface Explained {
+export interface QueryPlan {
   readonly 'QUERY PLAN'?: readonly { readonly Plan: Node }[];
 }
 
 /** Returns the number of rows of `standing_rows` that a plan has read. */
-export function rowsRead(explained: Explained | undefined): number {
+export function countRowsRead(explained: QueryPlan | undefined): number {
   return readBy(explained?.['QUERY PLAN']?.[0]?.Plan);
 }
 

@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-export interface Received {
+export interface ReceivedRequest {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
@@ -12,7 +12,7 @@ export interface WebhookReceiver {
   readonly port: number;
   readonly url: string;
   /** Every request in the order of arrival, even without a response. */
-  readonly received: Received[];
+  readonly received: ReceivedRequest[];
   /** The response to further requests; a number is a status. */
   answer: number | ((response: ServerResponse) => void);
   stop(): Promise<void>;

@@ -1,5 +1,10 @@
 import { connectBus, requestServer } from '@gateway/bus';
-import { CATALOG_MIRRORED_EVERY_MS, catalogMirrored, DATABASE_BUCKET, edgeHealth } from '@gateway/contracts/messages';
+import {
+  CATALOG_MIRRORED_EVERY_MS,
+  catalogRevisionUsed,
+  DATABASE_BUCKET,
+  edgeHealth,
+} from '@gateway/contracts/messages';
 import { createPool, faultOf, keepTimelines, poolConnections } from '@gateway/postgres';
 import { counter, gauge, histogram, nextDelayMs, type RunningService, type ServiceContext } from '@gateway/service-kit';
 import { serveAliases } from './aliases/handlers.js';
@@ -16,7 +21,7 @@ import { createCatalogBucket, isStale, publishCatalog } from './publishing/publi
 import { createCatalogStore } from './objects/store.js';
 import { createPublicationLease } from './publishing/lease-store.js';
 import type { CATALOG_FIELDS } from './config.js';
-import { followReplicas } from './publishing/followers.js';
+import { trackReplicas } from './publishing/followers.js';
 import { createSourceReports } from './health/source-reports.js';
 import { PUBLISHER_TIMES, startPublisher, type PublisherTimes } from './publishing/publisher.js';
 
@@ -98,11 +103,11 @@ export async function startCatalog(
   );
   ready.add('catalog', () => publisher.revision() !== null || 'not published yet');
 
-  const followers = followReplicas({ nowMs: () => performance.now(), everyMs: times.mirroredEveryMs });
+  const followers = trackReplicas({ nowMs: () => performance.now(), everyMs: times.mirroredEveryMs });
   gauge('gateway_catalog_followers', 'Edges and admission replicas that report their catalog revision', () =>
     followers.count(),
   );
-  bus.subscribe(catalogMirrored, (message) => followers.receive(message));
+  bus.subscribe(catalogRevisionUsed, (message) => followers.receive(message));
   bus.onDisconnect(() => followers.pause());
   bus.onReconnect(() => followers.listen());
   if (bus.connected()) followers.listen();

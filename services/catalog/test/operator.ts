@@ -12,7 +12,7 @@ import {
   catalogListProfiles,
   catalogListProviders,
   catalogListSources,
-  catalogMirrored,
+  catalogRevisionUsed,
   catalogPutAlias,
   catalogPutModel,
   catalogPutProvider,
@@ -80,5 +80,5 @@ export async function accepted<T extends object>(
 
 /** Reports the catalog revision of an edge or admission replica. */
 export function tellRevision(bus: Bus, replica: string, revision: number, last = false): void {
-  if (!bus.publish(catalogMirrored, {}, { replica, revision, last })) throw new Error('the bus is disconnected');
+  if (!bus.publish(catalogRevisionUsed, {}, { replica, revision, last })) throw new Error('the bus is disconnected');
 }

@@ -1,8 +1,8 @@
-import { ACCESS_ENTRIES_MAX, accountsNoteAccess } from '@gateway/contracts/messages';
+import { ACCESS_ENTRIES_MAX, accountsRecordAccess } from '@gateway/contracts/messages';
 import { recordingLog } from '@gateway/testkit';
 import { expect, test } from '@jest/globals';
 import type { Services } from './operator-api/route.js';
-import { KNOWN_MAX, createAccessLog, OTHER_NETWORKS, STRANGER, STRANGERS_MAX, UNKNOWN } from './access-log.js';
+import { KNOWN_MAX, createAccessLog, OTHER_NETWORKS, UNAUTHENTICATED, STRANGERS_MAX, UNKNOWN } from './access-log.js';
 
 interface Written {
   readonly action: string;
@@ -18,7 +18,7 @@ function startLog() {
   const state = { away: false, now: 1_000 };
   const request = (_message: unknown, body: { entries: Written[] }) => {
     if (state.away) return Promise.reject(new Error('accounts is away'));
-    accountsNoteAccess.body.parse(body);
+    accountsRecordAccess.body.parse(body);
     messages.push(body.entries);
     return Promise.resolve({ noted: true });
   };
@@ -26,8 +26,9 @@ function startLog() {
   return { access, messages, state };
 }
 const from = (client: string, requestId = 'r1') => ({ client, agent: 'curl/8', requestId });
-const stranger = { action: 'operator_token_refused', actor: STRANGER, objectId: UNKNOWN } as const;
-const wrongPassword = (person: string) => ({ action: 'sign_in_refused', actor: STRANGER, objectId: person }) as const;
+const stranger = { action: 'operator_token_refused', actor: UNAUTHENTICATED, objectId: UNKNOWN } as const;
+const wrongPassword = (person: string) =>
+  ({ action: 'sign_in_refused', actor: UNAUTHENTICATED, objectId: person }) as const;
 
 test('refused attempts become one entry per network, with a count and the first origin', async () => {
   const { access, messages, state } = startLog();
@@ -59,7 +60,7 @@ test('refusals from any number of networks become a bounded number of entries', 
   expect(of('sign_in_refused')).toHaveLength(KNOWN_MAX + 1);
   for (const action of ['operator_token_refused', 'sign_in_refused']) {
     expect(of(action).reduce((sum, { attempts }) => sum + attempts, 0)).toBe(5_000);
-    const rest = { actor: STRANGER, objectId: UNKNOWN, origin: { client: OTHER_NETWORKS, agent: null } };
+    const rest = { actor: UNAUTHENTICATED, objectId: UNKNOWN, origin: { client: OTHER_NETWORKS, agent: null } };
     expect(of(action).at(-1)).toMatchObject(rest);
   }
 });

@@ -1,19 +1,19 @@
 import type { Bus } from '@gateway/bus';
 import {
-  accountsNoteAccess,
+  accountsRecordAccess,
   type AccessAction,
   type BodyOf,
-  type NotedChange,
-  type RefusedAction,
+  type ReportedChange,
+  type RefusedAttemptAction,
   type RequestOrigin,
 } from '@gateway/contracts/messages';
 import { every, type Clock, type Logger } from '@gateway/service-kit';
 
 /** The actor of an unauthenticated request. */
-export const STRANGER = 'stranger';
+export const UNAUTHENTICATED = 'stranger';
 
-interface About {
-  /** {@link STRANGER}, `operator:<name>` or `user:<id>`. */
+interface AuditSubject {
+  /** {@link UNAUTHENTICATED}, `operator:<name>` or `user:<id>`. */
   readonly actor: string;
   readonly account?: string | null;
   /** ID of the person, operator, route, source or call; {@link UNKNOWN} if there is none. */
@@ -23,8 +23,8 @@ interface About {
 
 export type AccessLog = ReturnType<typeof createAccessLog>;
 
-type Entry = BodyOf<typeof accountsNoteAccess>['entries'][number];
-type Counted = Extract<Entry, { kind: 'refused' }>;
+type Entry = BodyOf<typeof accountsRecordAccess>['entries'][number];
+type RefusedAttempt = Extract<Entry, { kind: 'refused' }>;
 
 /**
  * Most counted entries per minute: for known people and operators, and for unauthenticated clients.
@@ -40,19 +40,19 @@ export const UNKNOWN = 'unknown';
 /** Writes audit log entries that no service writes: access, refusals, some changes. */
 export function createAccessLog(services: Pick<Bus, 'request'>, clock: Clock, log: Pick<Logger, 'warn'>) {
   const [known, strangers] = [new Counts(KNOWN_MAX), new Counts(STRANGERS_MAX)];
-  const count = (attempt: Counted): void =>
-    (attempt.actor === STRANGER && attempt.objectId === UNKNOWN ? strangers : known).add(attempt);
-  const write = (entries: Entry[]) => services.request(accountsNoteAccess, { entries });
+  const count = (attempt: RefusedAttempt): void =>
+    (attempt.actor === UNAUTHENTICATED && attempt.objectId === UNKNOWN ? strangers : known).add(attempt);
+  const write = (entries: Entry[]) => services.request(accountsRecordAccess, { entries });
   return {
     /** Writes one entry. Rejects with a BusFault; the caller must not send its response then. */
-    async noted({ account = null, ...access }: About & { readonly action: AccessAction }): Promise<void> {
+    async noted({ account = null, ...access }: AuditSubject & { readonly action: AccessAction }): Promise<void> {
       await write([{ kind: 'access', account, ...access }]);
     },
     /**
      * Writes an entry about a change that no service records. Called before the change, so that no
      * change happens without an entry. The entry remains if the change is then refused.
      */
-    async changing({ account = null, ...change }: About & { readonly action: NotedChange }): Promise<void> {
+    async changing({ account = null, ...change }: AuditSubject & { readonly action: ReportedChange }): Promise<void> {
       await write([{ kind: 'change', account, ...change }]);
     },
     /**
@@ -60,7 +60,7 @@ export function createAccessLog(services: Pick<Bus, 'request'>, clock: Clock, lo
      * and network. Returns at once for every actor, so that the response time reveals nothing. A
      * process that crashes loses at most the last minute.
      */
-    refused({ account = null, ...attempt }: About & { readonly action: RefusedAction }): void {
+    refused({ account = null, ...attempt }: AuditSubject & { readonly action: RefusedAttemptAction }): void {
       count({ kind: 'refused', account, ...attempt, attempts: 1, since: clock.nowMs() });
     },
     /**
@@ -98,25 +98,25 @@ const EVERY_MS = 60_000;
  * in one overflow entry per action.
  */
 class Counts {
-  #by = new Map<string, Counted>();
+  #by = new Map<string, RefusedAttempt>();
   readonly #most: number;
 
   constructor(most: number) {
     this.#most = most;
   }
 
-  add(attempt: Counted): void {
+  add(attempt: RefusedAttempt): void {
     const { action, actor, account, objectId, origin } = attempt;
     const key = [action, actor, account, objectId, origin.client].join('\n');
     const found = this.#by.get(key);
     if (found === undefined && this.#by.size >= this.#most && origin.client !== OTHER_NETWORKS) {
-      const rest = { actor: STRANGER, account: null, objectId: UNKNOWN };
+      const rest = { actor: UNAUTHENTICATED, account: null, objectId: UNKNOWN };
       return this.add({ ...attempt, ...rest, origin: { ...origin, client: OTHER_NETWORKS, agent: null } });
     }
     this.#by.set(key, { ...(found ?? attempt), attempts: (found?.attempts ?? 0) + attempt.attempts });
   }
 
-  take(): Counted[] {
+  take(): RefusedAttempt[] {
     const taken = [...this.#by.values()];
     this.#by = new Map();
     return taken;

@@ -5,8 +5,8 @@ import type { Express, Request, Response } from 'express';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createAccessLog } from './access-log.js';
 import type { ClientBounds, ListenerParts } from './http/listener.js';
-import { brokenRequestAnswer, errorBody, refuseForNow, REQUEST_ID_HEADER } from './http/refusals.js';
-import { sendAnswer } from './http/send-answer.js';
+import { formatMalformedResponse, errorBody, refuseForNow, REQUEST_ID_HEADER } from './http/refusals.js';
+import { sendResponse } from './http/send-answer.js';
 import { createOperatorApp } from './operator-api/app.js';
 import type { Services } from './operator-api/route.js';
 import { ROUTE_TABLE } from './operator-api/routes.js';
@@ -15,7 +15,7 @@ import { createPagesApp } from './people-api/app.js';
 import type { EdgeClient } from './people-api/models/edge-client.js';
 import type { PagesContext } from './people-api/route.js';
 import { PAGE_TABLE } from './people-api/routes.js';
-import { settingsOf, type SettingsConfig } from './people-api/settings.js';
+import { createSettings, type SettingsConfig } from './people-api/settings.js';
 import { createPasswords } from './people-api/sign-in/passwords.js';
 import { createSessionSecrets, type SessionSecretsConfig } from './people-api/sign-in/session-secrets.js';
 import type { WebFiles } from './people-api/web-files.js';
@@ -47,7 +47,7 @@ export interface AppsParts {
  */
 export function createApps({ config, web, env, passwordLogN, tokenAttempts, ...parts }: AppsParts) {
   const { services, clock, log } = parts;
-  const settings = settingsOf(config);
+  const settings = createSettings(config);
   const context: PagesContext = {
     ...parts,
     access: createAccessLog(services, clock, log),
@@ -62,14 +62,14 @@ export function createApps({ config, web, env, passwordLogN, tokenAttempts, ...p
 }
 
 /** Serves applications on a listener; `appOf` selects the application for a request. */
-export function servingOf(
+export function serveApps(
   appOf: (request: IncomingMessage) => Express,
   { nowMs }: Clock,
 ): Pick<ListenerParts, 'serve' | 'refuse' | 'brokenAnswer'> {
   return {
     serve: (request, response) => void appOf(request)(request as Request, response as Response),
     refuse: (why, request, response) => refuseUnserved(why, request, response, makeUuidV7(nowMs())),
-    brokenAnswer: () => brokenRequestAnswer(makeUuidV7(nowMs())),
+    brokenAnswer: () => formatMalformedResponse(makeUuidV7(nowMs())),
   };
 }
 
@@ -82,9 +82,9 @@ function refuseUnserved(
   response.setHeader(REQUEST_ID_HEADER, requestId);
   if (why === 'host') {
     const refusal = refuse('invalid_request', 'an HTTP/1.1 request needs exactly one Host header');
-    return void sendAnswer(request, response, 400, errorBody(refusal, requestId));
+    return void sendResponse(request, response, 400, errorBody(refusal, requestId));
   }
   const refusal = refuseForNow();
   response.setHeader('retry-after', String(refusal.retryAfterSeconds));
-  sendAnswer(request, response, 503, errorBody(refusal, requestId));
+  sendResponse(request, response, 503, errorBody(refusal, requestId));
 }

@@ -2,7 +2,7 @@ import { connectBus } from '@gateway/bus';
 import { gauge, type RunningService, type ServiceContext } from '@gateway/service-kit';
 import { fileURLToPath } from 'node:url';
 import { startFlushing } from './access-log.js';
-import { createApps, loadWebFiles, openListener, PAGES_CLIENT, servingOf, type AppsParts } from './apps.js';
+import { createApps, loadWebFiles, openListener, PAGES_CLIENT, serveApps, type AppsParts } from './apps.js';
 import type { DASHBOARD_FIELDS } from './config.js';
 import type { ClientBounds, Listener } from './http/listener.js';
 import { createEdgeClient } from './people-api/models/edge-client.js';
@@ -59,7 +59,7 @@ export async function startDashboard(
           perClient: OPERATOR_CLIENT,
           proxies: 0,
           stalledMsMax,
-          ...servingOf(() => operatorApp, clock),
+          ...serveApps(() => operatorApp, clock),
         });
   const pages =
     serves === 'operator'
@@ -70,7 +70,7 @@ export async function startDashboard(
           perClient: PAGES_CLIENT,
           proxies: config.GATEWAY_DASHBOARD_PROXIES,
           stalledMsMax,
-          ...servingOf(() => pagesApp, clock),
+          ...serveApps(() => pagesApp, clock),
         });
   const listeners = [operator, pages].filter((listener) => listener !== null);
   const sum = (count: (listener: Listener) => number): number =>

@@ -20,7 +20,7 @@ import {
   alertView,
   keyView,
   ledgerTransactionView,
-  pageOf,
+  createPageSchema,
   statementLineView,
   walletView,
   webhookDeliveryView,
@@ -317,7 +317,7 @@ export const PAGE_EXAMPLES: Readonly<Record<string, PageExample>> = {
     path: '/accounts/{account}/ledger',
     answers: { ...account, 'billing.ledger': { transactions: [TRANSACTION], ...last } },
     status: 200,
-    schema: pageOf(ledgerTransactionView),
+    schema: createPageSchema(ledgerTransactionView),
   },
   getStatement: {
     path: '/accounts/{account}/statement?month=2026-11',
@@ -329,7 +329,7 @@ export const PAGE_EXAMPLES: Readonly<Record<string, PageExample>> = {
     path: '/accounts/{account}/statement/lines?month=2026-11&by=key',
     answers: { ...account, 'billing.statement-lines': { lines: [], ...last } },
     status: 200,
-    schema: pageOf(statementLineView),
+    schema: createPageSchema(statementLineView),
   },
   getWallet: {
     path: '/accounts/{account}/wallet',
@@ -341,7 +341,7 @@ export const PAGE_EXAMPLES: Readonly<Record<string, PageExample>> = {
     path: '/accounts/{account}/alerts',
     answers: { ...account, 'billing.alerts': { alerts: [ALERT], ...last } },
     status: 200,
-    schema: pageOf(alertView),
+    schema: createPageSchema(alertView),
   },
   getWebhook: {
     path: '/accounts/{account}/webhook',
@@ -372,7 +372,7 @@ export const PAGE_EXAMPLES: Readonly<Record<string, PageExample>> = {
     path: '/accounts/{account}/webhook/deliveries',
     answers: { ...account, 'billing.webhook-deliveries': { deliveries: [DELIVERY], ...last } },
     status: 200,
-    schema: pageOf(webhookDeliveryView),
+    schema: createPageSchema(webhookDeliveryView),
   },
   listModels: {
     path: '/accounts/{account}/models',
@@ -395,7 +395,7 @@ export const PAGE_EXAMPLES: Readonly<Record<string, PageExample>> = {
     path: '/accounts/{account}/members',
     answers: { ...account, 'accounts.list-members': { members: [MEMBER], ...last } },
     status: 200,
-    schema: pageOf(pageMember.strict()),
+    schema: createPageSchema(pageMember.strict()),
   },
   inviteMember: {
     path: '/accounts/{account}/members',

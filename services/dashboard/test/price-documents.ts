@@ -1,6 +1,6 @@
 import { EXTRA_CLASSES, formatUsd } from '@gateway/metering';
 import fc from 'fast-check';
-import { plain, type Prices } from '../src/price-lists/prices.js';
+import { normalizePrices, type Prices } from '../src/price-lists/prices.js';
 
 /** Zero, a few nano-USD, or a market price, in USD per million tokens. */
 const amount = fc
@@ -44,4 +44,4 @@ export const priceDocument: fc.Arbitrary<Prices> = fc
       fc.bigInt(0n, 50_000n).map((micros) => formatUsd(micros * 1_000n)),
     ),
   })
-  .map((document) => plain(document));
+  .map((document) => normalizePrices(document));

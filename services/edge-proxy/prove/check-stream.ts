@@ -1,10 +1,10 @@
 import { gatewayError, type GatewayError } from '@gateway/contracts/errors';
-import { fakeAnswer } from '../test/fake-answer.js';
+import { fakeResponse } from '../test/fake-answer.js';
 import type { Delivery } from '../src/call/delivery.js';
 import { StreamRelay } from '../src/call/relay-stream.js';
 import { READERS } from '../src/formats/readers.js';
 import type { GeneratedStream } from './generate-stream.js';
-import { expectedOf, sseEventsOf, showsAnswer } from './reference-relay.js';
+import { parseStream, splitEvents, showsAnswer } from './reference-relay.js';
 
 /** Number of checks of the client's view per stream. */
 const LOOKS_MAX = 4;
@@ -20,8 +20,8 @@ interface Relayed {
 }
 
 /** Sends a stream through the relay. Returns the first difference to the reference, or null. */
-export function problemOf(stream: GeneratedStream, random: () => number): string | null {
-  const expected = expectedOf(stream);
+export function findProblem(stream: GeneratedStream, random: () => number): string | null {
+  const expected = parseStream(stream);
   const lookEvery = Math.max(1, Math.ceil(stream.chunks.length / LOOKS_MAX));
   const late: string[] = [];
   const relayed = relay(stream, random, (chunks, written) => {
@@ -68,7 +68,7 @@ function relay(
   let failure: GatewayError | null = null;
   let fed = 0;
   let begunBeforeFirstEvent = false;
-  const answer = fakeAnswer({ write: (bytes) => pieces.push(Buffer.from(bytes)) > 0 && random() < 0.9 });
+  const answer = fakeResponse({ write: (bytes) => pieces.push(Buffer.from(bytes)) > 0 && random() < 0.9 });
   const relay = new StreamRelay({
     answer,
     headers: [],
@@ -114,13 +114,13 @@ function textOf(stream: GeneratedStream, chunks: number): string {
 /** Whether the stream shows an answer. A proper end counts trailing and held-back bytes too. */
 function hasAnswer(stream: GeneratedStream, chunks: number): boolean {
   const isEnd = chunks === stream.chunks.length && stream.end === 'proper';
-  const { sseEvents } = sseEventsOf(textOf(stream, chunks) + (isEnd ? '\n\n' : ''));
+  const { sseEvents } = splitEvents(textOf(stream, chunks) + (isEnd ? '\n\n' : ''));
   return sseEvents.some((sseEvent) => showsAnswer(stream.format, sseEvent) || (isEnd && sseEvent.data !== null));
 }
 
 /** Checks that the client has every complete event, unless the stream has shown no answer yet. */
 function lateBytes(stream: GeneratedStream, chunks: number, written: string, finalAt: number | null): string[] {
-  const { sseEvents } = sseEventsOf(textOf(stream, chunks));
+  const { sseEvents } = splitEvents(textOf(stream, chunks));
   if (!sseEvents.some((sseEvent) => showsAnswer(stream.format, sseEvent)) || stream.dropUsage) return [];
   const complete = sseEvents.map(({ text }) => text).join('');
   if (finalAt !== null && complete.length > finalAt) return [];
@@ -129,7 +129,7 @@ function lateBytes(stream: GeneratedStream, chunks: number, written: string, fin
 }
 
 function bytesProblem(stream: GeneratedStream, relayed: Relayed, delivery: Delivery): string | null {
-  const { passed, following, ended, finalAt } = expectedOf(stream);
+  const { passed, following, ended, finalAt } = parseStream(stream);
   const last = delivery.lastPiece?.toString() ?? '';
   const all = relayed.written + last;
   if (finalAt !== null) {
@@ -157,7 +157,7 @@ const CODE_OF_ENDING: Readonly<Record<string, string>> = { cut: 'upstream_timeou
  * the provider's text.
  */
 function endingProblem({ format }: GeneratedStream, ending: string, code: string): string | null {
-  const { sseEvents, rest } = sseEventsOf(ending);
+  const { sseEvents, rest } = splitEvents(ending);
   if (rest !== '' || sseEvents.length === 0) return 'the ending is not an event';
   if (!ending.includes(code)) return 'the ending has no error code';
   if (ending.includes('Overloaded')) return "the ending contains the provider's text";
@@ -166,7 +166,7 @@ function endingProblem({ format }: GeneratedStream, ending: string, code: string
 }
 
 function meterProblem(stream: GeneratedStream, { meter }: Delivery): string | null {
-  const { usage, isRunning, textBytes, ended, finalAt } = expectedOf(stream);
+  const { usage, isRunning, textBytes, ended, finalAt } = parseStream(stream);
   if (meter === null) return 'nothing was metered';
   if (meter.deliveredBytes !== textBytes) return `${meter.deliveredBytes} bytes of text instead of ${textBytes}`;
   const counted = meter.usage ?? meter.begun ?? null;

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { renderTable } from '@gateway/testkit';
 
 /** Returns the number of cases: `short`, unless the environment variable sets another one. */
-export function casesOfRun(variable: string, short: number): number {
+export function readCaseCount(variable: string, short: number): number {
   const cases = Number(process.env[variable] ?? short);
   if (!Number.isSafeInteger(cases) || cases < 1) throw new RangeError(`${variable} must be a positive integer`);
   return cases;

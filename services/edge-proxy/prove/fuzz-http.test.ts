@@ -8,9 +8,9 @@ import { testSeed } from '@gateway/testkit/seed';
 import { chat, send as request } from '../test/client.js';
 import { startEdgeWorld, type EdgeWorld } from '../test/edge-world.js';
 import { publishOwnModel } from '../test/own-models.js';
-import { rawClient, readAnswers, type RawAnswer, type RawClient } from '../test/raw-answers.js';
+import { rawClient, readAnswers, type RawResponse, type RawClient } from '../test/raw-answers.js';
 import { HELD_ANSWERS, REQUEST_BODIES } from '../src/memory/held-bytes.js';
-import { casesOfRun, table, writeReport } from './figures.js';
+import { readCaseCount, table, writeReport } from './figures.js';
 import { httpCase, type HttpCase } from './fuzz-http-cases.js';
 
 /** Ends with the final markers of all endpoints that stream. */
@@ -37,7 +37,7 @@ const STATUSES = new Set([200, 400, 401, 404, 408, 413, 431]);
 /** Code of an overloaded edge's response. Internal faults are found in the log. */
 const OVERLOAD = 'admission_error';
 
-const cases = casesOfRun('GATEWAY_PROVE_HTTP_CASES', CASES_DEFAULT);
+const cases = readCaseCount('GATEWAY_PROVE_HTTP_CASES', CASES_DEFAULT);
 const seed = testSeed();
 
 let world: EdgeWorld;
@@ -167,7 +167,7 @@ function isIdle(): boolean {
 }
 
 /** Returns the responses of a connection. Throws on anything that is not specified. */
-function check(sent: Sent): readonly RawAnswer[] {
+function check(sent: Sent): readonly RawResponse[] {
   const answers = answersOf(sent);
   let isSure = true;
   for (const [at, answer] of answers.entries()) {
@@ -202,7 +202,7 @@ function isAnswered(sent: Sent): boolean {
   return answers.length === sent.cases.length || answers.at(-1)?.headers.get('connection') === 'close';
 }
 
-function answersOf(sent: Sent): RawAnswer[] {
+function answersOf(sent: Sent): RawResponse[] {
   const wire = sent.client.wire();
   try {
     return readAnswers(wire);
@@ -233,7 +233,7 @@ async function checkWave(): Promise<number> {
   return calls;
 }
 
-function countAnswer(answers: Map<string, number>, { status }: RawAnswer, { client }: Sent): void {
+function countAnswer(answers: Map<string, number>, { status }: RawResponse, { client }: Sent): void {
   if (client.wire() === '') return;
   answers.set(String(status), (answers.get(String(status)) ?? 0) + 1);
 }

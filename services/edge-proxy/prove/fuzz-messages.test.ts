@@ -5,9 +5,9 @@ import { MESSAGES, type AnyMessage, type ServiceName } from '@gateway/contracts/
 import { startTestBus, until, type TestBus } from '@gateway/testkit';
 import { SeededRandom } from '@gateway/testkit/random';
 import { testSeed } from '@gateway/testkit/seed';
-import { casesOfRun, table, writeReport } from './figures.js';
-import { hostileBody, hostileBytes, hostileListBytes } from './hostile-messages.js';
-import { isValid, sampleOf, type JsonSchema } from './json-schema.js';
+import { readCaseCount, table, writeReport } from './figures.js';
+import { makeHostileBody, hostileBytes, hostileListBytes } from './hostile-messages.js';
+import { isValid, makeSample, type JsonSchema } from './json-schema.js';
 
 /** Messages of the short run in every test run; `npm run prove:fuzz` sets more. */
 const MESSAGES_DEFAULT = 10_000;
@@ -24,7 +24,7 @@ const FAULTS = new Set(['invalid_message', 'invalid_answer', 'too_large', 'fault
 const GENERATED = new URL('../../../libs/contracts/generated/', import.meta.url);
 const documents = new Map<string, unknown>();
 
-const messages = casesOfRun('GATEWAY_PROVE_MESSAGES', MESSAGES_DEFAULT);
+const messages = readCaseCount('GATEWAY_PROVE_MESSAGES', MESSAGES_DEFAULT);
 const seed = testSeed();
 
 type RequestRow = Extract<AnyMessage, { kind: 'request' }>;
@@ -131,9 +131,9 @@ function documentOf(file: string): unknown {
 function bytesOf(message: AnyMessage, schema: JsonSchema, random: SeededRandom): Buffer {
   const packing = 'packed' in message ? message.packed?.body : undefined;
   if (packing === undefined || random.chance(0.05)) {
-    return hostileBytes(hostileBody(schema, random), message.version, random);
+    return hostileBytes(makeHostileBody(schema, random), message.version, random);
   }
-  return hostileListBytes(packing.pack(sampleOf(schema, random), message.version), random);
+  return hostileListBytes(packing.pack(makeSample(schema, random), message.version), random);
 }
 
 function decode(bus: Bus, message: AnyMessage, bytes: Buffer, number: number): ReturnType<Bus['decode']> {
@@ -174,7 +174,7 @@ function serveAll(random: SeededRandom, problems: string[]): void {
       take(message.name, body);
       figures.liveAccepted += 1;
       const answer = schemaOfCached(`${message.name}.answer`);
-      return hostileBody(answer, random) as never;
+      return makeHostileBody(answer, random) as never;
     });
   }
   for (const message of PUBLISHED) {
@@ -207,7 +207,7 @@ async function sendOne(random: SeededRandom, problems: string[]): Promise<void> 
     const message = random.pick(published);
     figures.published += 1;
     try {
-      busOf(message.sentBy[0]).publish(message, {}, hostileBody(schemaOfCached(message.name), random) as never);
+      busOf(message.sentBy[0]).publish(message, {}, makeHostileBody(schemaOfCached(message.name), random) as never);
     } catch (error) {
       requireFault(error, problems, message.name);
     }
@@ -215,7 +215,7 @@ async function sendOne(random: SeededRandom, problems: string[]): Promise<void> 
   }
   const message = random.pick(REQUESTS);
   const sent = random.chance(0.95) ? message : { ...message, version: message.version + 1 };
-  const body = hostileBody(schemaOfCached(message.name), random);
+  const body = makeHostileBody(schemaOfCached(message.name), random);
   try {
     const answer: unknown = await busOf(message.sentBy[0]).request(sent, body as never, { timeoutMs: TIMEOUT_MS });
     figures.liveAnswers += 1;
@@ -235,7 +235,7 @@ function requireFault(error: unknown, problems: string[], name: string): void {
 async function requireOpen(message: RequestRow, random: SeededRandom): Promise<void> {
   const before = figures.liveAccepted;
   await until(`the handler of ${message.name} opens`, async () => {
-    const body = sampleOf(schemaOfCached(message.name), random);
+    const body = makeSample(schemaOfCached(message.name), random);
     await busOf(message.sentBy[0])
       .request(message, body as never, { timeoutMs: TIMEOUT_MS })
       .catch(() => undefined);

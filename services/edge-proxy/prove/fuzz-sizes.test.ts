@@ -10,18 +10,18 @@ import {
   type TokenUsage,
 } from '@gateway/metering';
 import fc from 'fast-check';
-import { fakeAnswer } from '../test/fake-answer.js';
+import { fakeResponse } from '../test/fake-answer.js';
 import type { Delivery, RelayEvents } from '../src/call/delivery.js';
 import { PlainRelay } from '../src/call/relay-plain.js';
 import { StreamRelay } from '../src/call/relay-stream.js';
-import type { AnswerFormat } from '../src/formats/endpoints.js';
+import type { ResponseFormat } from '../src/formats/endpoints.js';
 import { READERS } from '../src/formats/readers.js';
-import { chargeOf, type Charge } from '../src/pricing/charge.js';
-import { casesOfRun } from './figures.js';
+import { computeCharge, type Charge } from '../src/pricing/charge.js';
+import { readCaseCount } from './figures.js';
 
 /** Responses of the short run in every test run; `npm run prove:fuzz` sets more. */
 const ANSWERS_DEFAULT = 40;
-const ANSWERS = casesOfRun('GATEWAY_PROVE_SIZES', ANSWERS_DEFAULT);
+const ANSWERS = readCaseCount('GATEWAY_PROVE_SIZES', ANSWERS_DEFAULT);
 /** Most responses take 20 ms, and the machine may be busy. */
 const MS_MAX = 60_000 + ANSWERS * 500;
 const MIB = 1024 * 1024;
@@ -50,7 +50,7 @@ const PRICE: PriceFigures = {
 };
 const HOLD = worstCase(BOUNDS, FIGURES, PRICE);
 
-type BilledFormat = Exclude<AnswerFormat, 'token_count'>;
+type BilledFormat = Exclude<ResponseFormat, 'token_count'>;
 
 /** The counts in a usage report. */
 const REPORTS = {
@@ -353,7 +353,7 @@ function receive(answer: Answer, bytes: Buffer): Received {
     providerFailed: fail,
     pause: () => undefined,
   };
-  const parts = { answer: fakeAnswer({ write: hear }), headers: [], reader: READERS[answer.format], events };
+  const parts = { answer: fakeResponse({ write: hear }), headers: [], reader: READERS[answer.format], events };
   const relay = answer.isStreamed
     ? new StreamRelay({ ...parts, metering: { dropUsageChunk: false, choices: 1 }, requestId: 'id' })
     : new PlainRelay({ ...parts, contentLength: null, counting: {}, sendsEarly: () => true });
@@ -363,7 +363,7 @@ function receive(answer: Answer, bytes: Buffer): Received {
   if (delivery?.lastPiece != null) hear(delivery.lastPiece);
   delivery?.over?.();
   if (hasFailed) relay.drop();
-  const charge = chargeOf({
+  const charge = computeCharge({
     ended: delivery?.ended ?? 'cut',
     meter: delivery?.meter ?? null,
     bounds: BOUNDS,
@@ -472,7 +472,7 @@ test('a response is free in the cases that the page lists, and in no other', () 
   }
   // Complete failures and errors have no attempt with status 200.
   const failed = { ended: 'failed', meter: null, bounds: BOUNDS, figures: FIGURES, price: PRICE } as const;
-  expect(chargeOf({ ...failed, hold: { worstNanoUsd: HOLD } }).amountNanoUsd).toBe(0n);
+  expect(computeCharge({ ...failed, hold: { worstNanoUsd: HOLD } }).amountNanoUsd).toBe(0n);
 });
 
 test('an explicit zero is charged as zero', () => {

@@ -10,15 +10,15 @@ import {
 } from '@gateway/metering';
 import { SeededRandom } from '@gateway/testkit/random';
 import { testSeed } from '@gateway/testkit/seed';
-import { fakeAnswer } from '../test/fake-answer.js';
+import { fakeResponse } from '../test/fake-answer.js';
 import type { Delivery } from '../src/call/delivery.js';
 import { StreamRelay } from '../src/call/relay-stream.js';
-import { chargeOf } from '../src/pricing/charge.js';
+import { computeCharge } from '../src/pricing/charge.js';
 import { READERS } from '../src/formats/readers.js';
 import type { MeterResult } from '../src/formats/meter.js';
 import { TOKENS_MAX } from '../src/formats/read-usage.js';
-import { casesOfRun, table, writeReport } from './figures.js';
-import { hostilePlain, hostileStream, type HostileStream } from './hostile-streams.js';
+import { readCaseCount, table, writeReport } from './figures.js';
+import { hostilePlain, makeHostileStream, type HostileStream } from './hostile-streams.js';
 
 /** Streams of the short run in every test run; `npm run prove:fuzz` sets more. */
 const STREAMS_DEFAULT = 4_000;
@@ -35,7 +35,7 @@ const ID = '01890000-0000-7000-8000-000000000000';
  */
 const TEXT_BYTES_PER_BYTE_MAX = 3;
 
-const streams = casesOfRun('GATEWAY_PROVE_HOSTILE_STREAMS', STREAMS_DEFAULT);
+const streams = readCaseCount('GATEWAY_PROVE_HOSTILE_STREAMS', STREAMS_DEFAULT);
 const seed = testSeed();
 
 const BOUNDS: CallBounds = { promptBytes: 300, arrayElements: 0, attachments: 0, outputTokensMax: 1_000 };
@@ -73,7 +73,7 @@ test(
     const startedAt = performance.now();
     for (let number = 0; number < streams; number += 1) {
       const isPlain = random.chance(0.2);
-      const ending = isPlain ? playPlain(random, number) : playStream(hostileStream(random), number, figures);
+      const ending = isPlain ? playPlain(random, number) : playStream(makeHostileStream(random), number, figures);
       figures.endings.set(ending, (figures.endings.get(ending) ?? 0) + 1);
       if (isPlain) figures.plain += 1;
       if (number % MEMORY_EVERY === 0) rssMost = Math.max(rssMost, process.memoryUsage.rss());
@@ -115,7 +115,7 @@ function relay(stream: HostileStream): Relayed {
   let isUnusable = false;
   let sameBytes = Infinity;
   const relay: StreamRelay = new StreamRelay({
-    answer: fakeAnswer({ write: (bytes) => pieces.push(bytes) > 0 }),
+    answer: fakeResponse({ write: (bytes) => pieces.push(bytes) > 0 }),
     headers: [],
     reader: READERS[stream.format],
     metering: { dropUsageChunk: stream.dropUsage, makesUsageEvent: true, choices: 1 },
@@ -191,7 +191,7 @@ function meterProblem({ usage, problem, begun, deliveredBytes }: MeterResult, by
 }
 
 function chargeProblem({ ended, meter }: Delivery): string | null {
-  const charge = chargeOf({
+  const charge = computeCharge({
     ended,
     meter,
     bounds: BOUNDS,

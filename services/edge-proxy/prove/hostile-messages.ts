@@ -1,5 +1,5 @@
 import type { SeededRandom } from '@gateway/testkit/random';
-import { sampleOf, type JsonSchema } from './json-schema.js';
+import { makeSample, type JsonSchema } from './json-schema.js';
 
 /** Values that a mutation inserts or uses as a replacement. */
 const VALUES: readonly unknown[] = [
@@ -49,8 +49,8 @@ const SPLICES = [
 ];
 
 /** Returns a body of this schema, which may be mutated. */
-export function hostileBody(schema: JsonSchema, random: SeededRandom): unknown {
-  let value = sampleOf(schema, random);
+export function makeHostileBody(schema: JsonSchema, random: SeededRandom): unknown {
+  let value = makeSample(schema, random);
   for (let times = random.chance(0.2) ? 0 : 1 + random.below(3); times > 0; times -= 1) value = changed(value, random);
   return value;
 }

@@ -130,7 +130,7 @@ const SPLICES = [
  * Returns a stream that no provider would send: a mutated valid stream, or bytes that are hardly a
  * stream.
  */
-export function hostileStream(random: SeededRandom): HostileStream {
+export function makeHostileStream(random: SeededRandom): HostileStream {
   const { format, bytes: sound, end, dropUsage } = generateStream(random);
   const events = Buffer.from(Array.from({ length: random.below(6) }, () => hostileEvent(random)).join(''));
   let bytes: Buffer = random.chance(0.5) ? Buffer.concat([sound, events]) : Buffer.concat([events, sound]);

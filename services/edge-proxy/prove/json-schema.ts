@@ -88,13 +88,13 @@ function regexOf(pattern: string): RegExp {
 }
 
 /** Returns a value that the schema accepts. */
-export function sampleOf(schema: JsonSchema, random: SeededRandom): unknown {
+export function makeSample(schema: JsonSchema, random: SeededRandom): unknown {
   if ('const' in schema) return schema.const;
   if (schema.enum !== undefined) return random.pick(schema.enum);
   const choices = schema.anyOf ?? schema.oneOf;
-  if (choices !== undefined) return sampleOf(random.pick(choices), random);
+  if (choices !== undefined) return makeSample(random.pick(choices), random);
   const { type } = schema;
-  if (typeof type === 'object') return sampleOf({ ...schema, type: random.pick(type) }, random);
+  if (typeof type === 'object') return makeSample({ ...schema, type: random.pick(type) }, random);
   switch (type) {
     case 'null':
       return null;
@@ -108,7 +108,7 @@ export function sampleOf(schema: JsonSchema, random: SeededRandom): unknown {
     case 'array': {
       const { items = {}, minItems = 0, maxItems = 3 } = schema;
       const length = Math.max(minItems, random.below(Math.min(3, maxItems) + 1));
-      return Array.from({ length }, () => sampleOf(items, random));
+      return Array.from({ length }, () => makeSample(items, random));
     }
     case 'object':
       return sampleObject(schema, random);
@@ -159,11 +159,11 @@ function sampleObject(schema: JsonSchema, random: SeededRandom): Record<string, 
   const { properties = {}, required = [], additionalProperties, propertyNames } = schema;
   const value: Record<string, unknown> = {};
   for (const [name, inner] of Object.entries(properties)) {
-    if (required.includes(name) || random.chance(0.5)) value[name] = sampleOf(inner, random);
+    if (required.includes(name) || random.chance(0.5)) value[name] = makeSample(inner, random);
   }
   if (typeof additionalProperties === 'object') {
     for (let count = random.below(3); count > 0; count -= 1) {
-      value[String(sampleOf(propertyNames ?? { type: 'string' }, random))] = sampleOf(additionalProperties, random);
+      value[String(makeSample(propertyNames ?? { type: 'string' }, random))] = makeSample(additionalProperties, random);
     }
   }
   return value;

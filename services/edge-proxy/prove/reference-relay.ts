@@ -34,9 +34,9 @@ export interface Expected {
  * expressions, without state between chunks. It follows the standard for server-sent events and the
  * rules of docs/behaviour.md#answers, independently of the relay's code.
  */
-export function expectedOf(stream: GeneratedStream): Expected {
+export function parseStream(stream: GeneratedStream): Expected {
   const text = stream.bytes.toString('utf8');
-  const { sseEvents, rest } = sseEventsOf(text);
+  const { sseEvents, rest } = splitEvents(text);
   const isProper = stream.end === 'proper';
   const seen = isProper && rest !== '' ? [...sseEvents, readSseEvent(rest)] : sseEvents;
   let passed = '';
@@ -107,7 +107,7 @@ function best(before: Usage | null, later: Usage | null): Usage | null {
 }
 
 /** Returns the complete events of a text, and the bytes after the last of them. */
-export function sseEventsOf(text: string): { sseEvents: ReferenceEvent[]; rest: string } {
+export function splitEvents(text: string): { sseEvents: ReferenceEvent[]; rest: string } {
   const sseEvents: ReferenceEvent[] = [];
   let from = 0;
   let lineIsEmpty = true;

@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals';
 import { SeededRandom } from '@gateway/testkit/random';
 import { testSeed } from '@gateway/testkit/seed';
-import { problemOf } from './check-stream.js';
-import { casesOfRun, table, writeReport } from './figures.js';
+import { findProblem } from './check-stream.js';
+import { readCaseCount, table, writeReport } from './figures.js';
 import { generateStream, type GeneratedStream } from './generate-stream.js';
-import { sseEventsOf } from './reference-relay.js';
+import { splitEvents } from './reference-relay.js';
 
 /** Streams of the short run in every test run; `npm run prove:relay` sets more. */
 const STREAMS_DEFAULT = 2_000;
@@ -12,7 +12,7 @@ const STREAMS_DEFAULT = 2_000;
 const STREAMS_FULL = 100_000;
 const MINUTE_MS = 60_000;
 
-const streams = casesOfRun('GATEWAY_PROVE_STREAMS', STREAMS_DEFAULT);
+const streams = readCaseCount('GATEWAY_PROVE_STREAMS', STREAMS_DEFAULT);
 const seed = testSeed();
 
 test(
@@ -24,7 +24,7 @@ test(
     for (let number = 0; number < streams; number += 1) {
       const stream = generateStream(random);
       expectGenerated(stream);
-      const problem = problemOf(stream, random.next);
+      const problem = findProblem(stream, random.next);
       if (problem !== null) throw new Error(describeProblem(stream, number, problem));
       figures.chunks += stream.chunks.length;
       figures.bytes += stream.bytes.length;
@@ -41,7 +41,7 @@ test(
 function expectGenerated({ sseEvents, rest, bytes }: GeneratedStream): void {
   const text = bytes.toString();
   const start = text.startsWith('\ufeff') ? '\ufeff' : '';
-  const found = sseEventsOf(text);
+  const found = splitEvents(text);
   const made = [...sseEvents.map(({ wire }) => wire), rest];
   made[0] = start + (made[0] ?? '');
   const read = [...found.sseEvents.map((sseEvent) => sseEvent.text), found.rest];

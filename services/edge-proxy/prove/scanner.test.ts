@@ -4,7 +4,7 @@ import { SeededRandom } from '@gateway/testkit/random';
 import { testSeed } from '@gateway/testkit/seed';
 import { scanObject, type ScanResult } from '../src/json/json-scanner.js';
 import { compareScan } from './compare-scan.js';
-import { casesOfRun, table, writeReport } from './figures.js';
+import { readCaseCount, table, writeReport } from './figures.js';
 import { generateDocument } from './generate-document.js';
 
 /** Documents of the short run in every test run; `npm run prove:scanner` sets more. */
@@ -13,7 +13,7 @@ const DOCUMENTS_DEFAULT = 20_000;
 const DOCUMENTS_FULL = 10_000_000;
 const MINUTE_MS = 60_000;
 
-const documents = casesOfRun('GATEWAY_PROVE_DOCUMENTS', DOCUMENTS_DEFAULT);
+const documents = readCaseCount('GATEWAY_PROVE_DOCUMENTS', DOCUMENTS_DEFAULT);
 const seed = testSeed();
 
 test(

@@ -101,22 +101,22 @@ export function checkConfig(
 }
 
 /** The keys that decrypt the credentials of sources. */
-export function openingKeysOf(config: EdgeConfig): OpeningKeys {
+export function readDecryptionKeys(config: EdgeConfig): OpeningKeys {
   return { privateKey: config.GATEWAY_SOURCE_PRIVATE_KEY };
 }
 
 /** The proxy to providers; null: direct connections. */
-export function proxyOf(config: EdgeConfig): UpstreamProxy | null {
+export function readProxy(config: EdgeConfig): UpstreamProxy | null {
   const url = config.GATEWAY_UPSTREAM_PROXY_URL;
   if (url === null) return null;
   return { url: new URL(url.reveal()), exceptions: config.GATEWAY_UPSTREAM_PROXY_EXCEPTIONS };
 }
 
 /** The settings that the edge's functions read from the configuration. */
-export function settingsOf(config: EdgeConfig, traceRatio: number): EdgeSettings {
+export function readSettings(config: EdgeConfig, traceRatio: number): EdgeSettings {
   const publicUrl = config.GATEWAY_PUBLIC_URL.replace(/\/+$/, '');
   const errors: ErrorContext = {
-    billingLinkUrl: config.GATEWAY_BILLING_LINK_URL ?? billingPageOf(config.GATEWAY_DASHBOARD_URL) ?? publicUrl,
+    billingLinkUrl: config.GATEWAY_BILLING_LINK_URL ?? buildBillingUrl(config.GATEWAY_DASHBOARD_URL) ?? publicUrl,
     chatBaseUrl: `${publicUrl}/v1`,
     messagesBaseUrl: publicUrl,
   };
@@ -133,6 +133,6 @@ export function settingsOf(config: EdgeConfig, traceRatio: number): EdgeSettings
   };
 }
 
-function billingPageOf(dashboardUrl: string | null): string | null {
+function buildBillingUrl(dashboardUrl: string | null): string | null {
   return dashboardUrl === null ? null : `${dashboardUrl.replace(/\/+$/, '')}/billing`;
 }

@@ -6,13 +6,13 @@ import { EdgeClock } from './admission/edge-clock.js';
 import { EpochTracker } from './admission/epoch-tracker.js';
 import { KnownReplicas } from './admission/known-replicas.js';
 import { TickEnd } from './admission/tick-batch.js';
-import { RememberedAnswers } from './stored-ids/remembered-answers.js';
+import { StoredIdCache } from './stored-ids/remembered-answers.js';
 import type { Edge } from './call/call.js';
 import { Deadlines } from './call/deadlines.js';
 import { makeEdgeMetrics } from './call/edge-metrics.js';
 import { KnownKeys } from './call/known-keys.js';
 import { UnknownKeys } from './call/unknown-keys.js';
-import { type EDGE_FIELDS, settingsOf } from './config.js';
+import { type EDGE_FIELDS, readSettings } from './config.js';
 import { ProviderTexts } from './health/provider-texts.js';
 import { HealthReport } from './health/publish-health.js';
 import { RemoteHealths } from './health/remote-healths.js';
@@ -20,9 +20,9 @@ import { SourceHealths } from './health/source-healths.js';
 import { RunningCalls } from './heartbeats/running-calls.js';
 import { Heartbeats } from './heartbeats/send-heartbeats.js';
 import { UsageJournal } from './journal/store-usage.js';
-import { loadLimitsOf } from './load/judge-load.js';
+import { readLoadLimits } from './load/judge-load.js';
 import { LoadWatch, makeMemoryReader } from './load/watch-load.js';
-import { boundMemory, memoryBoundsOf } from './memory/memory-bounds.js';
+import { setMemoryBounds, computeMemoryBounds } from './memory/memory-bounds.js';
 import type { BodyParser, BusClient, Catalog, SourceSender } from './ports.js';
 import { SourceQuotas } from './quotas/source-quotas.js';
 
@@ -43,7 +43,7 @@ export interface EdgeAdapters {
 }
 
 /** The connected components of one edge. */
-export interface JoinedVerbs {
+export interface EdgeComponents {
   readonly edge: Edge;
   readonly admissionClient: AdmissionClient;
   readonly journal: UsageJournal;
@@ -54,11 +54,11 @@ export interface JoinedVerbs {
 }
 
 /** Creates the components of an edge and subscribes them to the bus. */
-export function joinVerbs(
+export function createEdgeComponents(
   context: ServiceContext<typeof EDGE_FIELDS>,
   adapters: EdgeAdapters,
   edgeId: string,
-): JoinedVerbs {
+): EdgeComponents {
   const { busClient, catalog } = adapters;
   const monotonicMs = (): number => performance.now();
   const remote = new RemoteHealths();
@@ -74,7 +74,7 @@ export function joinVerbs(
     clock,
     monotonicMs,
   });
-  const verbs: JoinedVerbs = { ...made, healthReport };
+  const verbs: EdgeComponents = { ...made, healthReport };
   subscribeToBus(adapters, verbs, edgeId, monotonicMs);
   adapters.bus.subscribe(edgeHealth, (told) => {
     if (told.edge !== edgeId) remote.heard(told, clock.nowMs());
@@ -88,11 +88,11 @@ function makeEdge(
   edgeId: string,
   health: SourceHealths,
   monotonicMs: () => number,
-): Pick<JoinedVerbs, 'edge' | 'admissionClient' | 'journal' | 'heartbeats' | 'quotas' | 'load'> {
+): Pick<EdgeComponents, 'edge' | 'admissionClient' | 'journal' | 'heartbeats' | 'quotas' | 'load'> {
   const { config, log } = context;
   const metrics = makeEdgeMetrics();
-  const memory = memoryBoundsOf(config, containerMemoryBytes());
-  boundMemory(memory);
+  const memory = computeMemoryBounds(config, containerMemoryBytes());
+  setMemoryBounds(memory);
   const [clock, epochs] = [new EdgeClock(context.clock), new EpochTracker(monotonicMs)];
   const replicas = new KnownReplicas();
   const [running, tickEnd] = [new RunningCalls(), new TickEnd()];
@@ -126,7 +126,7 @@ function makeEdge(
   });
   const memoryShare = makeMemoryReader(config.GATEWAY_SHED_MEMORY_BYTES);
   const load = new LoadWatch({
-    limits: loadLimitsOf(config),
+    limits: readLoadLimits(config),
     memoryShare,
     hasCalls: () => running.size > 0,
     monotonicMs,
@@ -158,7 +158,7 @@ function makeEdge(
     onOverQuota: (source, lack) => metrics.sentOverQuota(source, lack),
   });
   const edge: Edge = {
-    settings: settingsOf(config, config.GATEWAY_TRACE_RATIO),
+    settings: readSettings(config, config.GATEWAY_TRACE_RATIO),
     clock,
     deadlines,
     random: Math.random,
@@ -174,7 +174,7 @@ function makeEdge(
     running,
     sources,
     health,
-    answers: new RememberedAnswers({
+    answers: new StoredIdCache({
       store: busClient,
       deadlines,
       onFailed(what, reason) {
@@ -204,7 +204,7 @@ function makeEdge(
 
 function subscribeToBus(
   { bus, catalog }: EdgeAdapters,
-  { edge, heartbeats, journal }: JoinedVerbs,
+  { edge, heartbeats, journal }: EdgeComponents,
   edgeId: string,
   monotonicMs: () => number,
 ): void {

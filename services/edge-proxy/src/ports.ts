@@ -13,15 +13,15 @@ import type {
   edgeResyncRequest,
   edgeShortHeartbeat,
 } from '@gateway/contracts/messages';
-import type { EndpointRow } from './formats/endpoints.js';
-import type { JudgedAttempt } from './errors/judge-attempt.js';
+import type { EndpointSpec } from './formats/endpoints.js';
+import type { AttemptJudgment } from './errors/judge-attempt.js';
 import type { ParseResult, RequestContentHeaders } from './parse/parse-call.js';
 
 export type AdmissionBatch = BodyOf<typeof admissionBatch>;
-export type AdmissionBatchAnswer = AnswerOf<typeof admissionBatch>;
-export type AuthorizeQuestion = BodyOf<typeof admissionAuthorize>;
-export type AuthorizeAnswer = AnswerOf<typeof admissionAuthorize>;
-export type UsageAnswer = AnswerOf<typeof admissionUsage>;
+export type AdmissionBatchReply = AnswerOf<typeof admissionBatch>;
+export type AuthorizeRequest = BodyOf<typeof admissionAuthorize>;
+export type AuthorizeReply = AnswerOf<typeof admissionAuthorize>;
+export type UsageReply = AnswerOf<typeof admissionUsage>;
 /** A full heartbeat, or a short one. */
 export type Heartbeat = BodyOf<typeof edgeHeartbeat> | BodyOf<typeof edgeShortHeartbeat>;
 export type HeartbeatReply = ReceivedOf<typeof edgeHeartbeatReply>;
@@ -36,7 +36,7 @@ export interface TargetReplica {
 }
 
 /** An entry of the shared store, with the revision of its last write. */
-export interface QuotaText {
+export interface QuotaEntry {
   readonly value: string;
   readonly revision: number;
 }
@@ -46,11 +46,11 @@ export interface BusClient {
   /** Calls back asynchronously, and not again after `fault`. */
   requestAdmission(
     batch: AdmissionBatch,
-    on: { answer(answer: AdmissionBatchAnswer): void; fault(code: string): void },
+    on: { answer(answer: AdmissionBatchReply): void; fault(code: string): void },
     to: TargetReplica,
   ): { close(): void };
-  authorize(question: AuthorizeQuestion, to: TargetReplica): Promise<AuthorizeAnswer>;
-  usage(question: AuthorizeQuestion, to: TargetReplica): Promise<UsageAnswer>;
+  authorize(question: AuthorizeRequest, to: TargetReplica): Promise<AuthorizeReply>;
+  usage(question: AuthorizeRequest, to: TargetReplica): Promise<UsageReply>;
   /** Resolves when the stream has stored the message on the subject of this shard group. */
   storeUsage(group: number, message: Buffer): Promise<void>;
   /**
@@ -66,7 +66,7 @@ export interface BusClient {
   /** Number of IDs in the store. */
   countAnswers(): Promise<number>;
   /** The edges' shared entry for a source's quotas; null: there is none, or it expired. */
-  readQuota(source: string): Promise<QuotaText | null>;
+  readQuota(source: string): Promise<QuotaEntry | null>;
   /**
    * False: another edge has already replaced that revision (0: none). After a rejection the entry
    * may still be stored later, unless another edge replaces that revision first.
@@ -115,7 +115,7 @@ export interface SourceFailure {
 }
 
 /** One request to a source. After `abort` the reader receives no more calls. */
-export interface SourceExchange {
+export interface SourceAttempt {
   pause(): void;
   resume(): void;
   abort(): void;
@@ -136,14 +136,14 @@ export interface SourceRequest {
 }
 
 export interface SourceSender {
-  send(request: SourceRequest, reader: SourceReader): SourceExchange;
+  send(request: SourceRequest, reader: SourceReader): SourceAttempt;
 }
 
 /** The parts of a request that a signature covers. */
 export type RequestToAuthorize = Pick<SourceRequest, 'origin' | 'path' | 'headers' | 'body'>;
 
 /** Headers that authorize one request. */
-export interface Authorized {
+export interface AuthorizationHeaders {
   /** Name, value, name, value. */
   readonly headers: readonly string[];
   /** Version of the credential that was used. */
@@ -158,11 +158,11 @@ export interface Authorizer {
    * Returns the headers at once if possible. Rejects with {@link CredentialError}. Does not keep
    * the body after it has returned; a large body is kept only until it is hashed.
    */
-  headersFor(request: RequestToAuthorize): Authorized | Promise<Authorized>;
+  headersFor(request: RequestToAuthorize): AuthorizationHeaders | Promise<AuthorizationHeaders>;
   /** Whether a request that was refused with this version may succeed with another one. */
   mayReplace(version: number): boolean;
   /** Reports the result of a request that used this version. */
-  judged(version: number, judged: JudgedAttempt, account: string): void;
+  judged(version: number, judged: AttemptJudgment, account: string): void;
 }
 
 /** A credential is unusable or currently unavailable. The message contains no secret. */
@@ -198,7 +198,7 @@ export interface TokenRequest {
   readonly body: string | null;
 }
 
-export interface TokenAnswer {
+export interface TokenResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
@@ -210,11 +210,11 @@ export interface TokenHttp {
    * Does not follow redirects. Rejects if the response is incomplete after the timeout or too
    * large, and with `PrivateAddressError` if private addresses are not allowed.
    */
-  ask(request: TokenRequest): Promise<TokenAnswer>;
+  ask(request: TokenRequest): Promise<TokenResponse>;
 }
 
 /** A source with its decrypted credential. */
-export interface OpenedSource {
+export interface DecryptedSource {
   readonly source: CatalogSource;
   readonly origin: string;
   /** Path of the base URL, without a trailing slash. */
@@ -241,7 +241,7 @@ export interface Catalog {
   /** A source as stored in the catalog. Each change creates a new object. */
   entry(id: string): CatalogSource | undefined;
   /** The source with its decrypted credential; undefined if decryption fails. */
-  source(id: string): OpenedSource | undefined;
+  source(id: string): DecryptedSource | undefined;
   /** Why the source cannot be used, without secrets; null: no known problem. */
   problemOf(id: string): string | null;
   /** All sources of the model, disabled ones included. */
@@ -290,7 +290,7 @@ export type BodyRead =
 export interface BodyParser {
   /** A large body is parsed in another thread. Rejects if that thread fails. */
   parse(
-    row: EndpointRow,
+    row: EndpointSpec,
     headers: RequestContentHeaders,
     body: Pick<RequestBody, 'bytes'>,
   ): ParseResult | Promise<ParseResult>;
@@ -309,7 +309,7 @@ export interface ClientRequest {
   readonly client: string;
   /** Without the question mark; empty if there is no query. */
   readonly query: string;
-  readonly answer: ClientAnswer;
+  readonly answer: ClientResponse;
   /**
    * Reads the body up to `bytesMax`. May be called once.
    * @param account the key's account; null if it is not known yet
@@ -318,7 +318,7 @@ export interface ClientRequest {
 }
 
 /** The response to one client request. Drops everything written after the client has gone. */
-export interface ClientAnswer {
+export interface ClientResponse {
   readonly isGone: boolean;
   /** Whether the head was written. */
   readonly hasBegun: boolean;

@@ -7,14 +7,14 @@ import { makeBusClient } from './bus/bus-client.js';
 import { type CatalogMirror, followCatalog } from './bus/catalog-mirror.js';
 import { SourceConnections } from './upstream/source-connections.js';
 import { TokenConnections } from './credentials/token-http.js';
-import { type EDGE_FIELDS, type EdgeConfig, openingKeysOf, proxyOf } from './config.js';
+import { type EDGE_FIELDS, type EdgeConfig, readDecryptionKeys, readProxy } from './config.js';
 import { makeAuthorizer } from './credentials/make-authorizer.js';
 import { SharedAuthorizers, watchRefreshes } from './credentials/shared-authorizers.js';
-import { isResting } from './sources/source-order.js';
-import { httpLimitsOf } from './http/http-limits.js';
-import { edgeRoutes } from './http/routes.js';
+import { isCoolingDown } from './sources/source-order.js';
+import { readHttpLimits } from './http/http-limits.js';
+import { makeEdgeRoutes } from './http/routes.js';
 import { type HttpServer, makeHttpServer } from './http/serve.js';
-import { type JoinedVerbs, joinVerbs } from './edge.js';
+import { type EdgeComponents, createEdgeComponents } from './edge.js';
 import { UnstoredUsage } from './journal/leave-usage.js';
 import { storeLeftUsage } from './journal/store-left-usage.js';
 import { UsageSpool } from './journal/usage-spool.js';
@@ -55,15 +55,15 @@ export async function startEdge(
   // Each process is a new edge, even with the name of an old replica (docs/protocol.md#r5).
   const edgeId = `${replica.slice(0, REPLICA_IN_ID_CHARS_MAX)}-${randomBytes(4).toString('hex')}`;
   const spool = await openSpool(config, edgeId);
-  const rules = { privateAllowed: config.GATEWAY_ALLOW_PRIVATE_SOURCES, proxy: proxyOf(config) };
+  const rules = { privateAllowed: config.GATEWAY_ALLOW_PRIVATE_SOURCES, proxy: readProxy(config) };
   const sources = new SourceConnections(rules);
   const authorizers = openAuthorizers(context, new TokenConnections(rules));
-  const catalog = followCatalog(bus, { keys: openingKeysOf(config), authorizers, log });
+  const catalog = followCatalog(bus, { keys: readDecryptionKeys(config), authorizers, log });
   const bodies = new ThreadedBodyParser({
     threadUrl: parseThreadUrl,
     onThreadFailed: (err) => log.error({ err }, 'the thread that parses large bodies failed'),
   });
-  const verbs = joinVerbs(
+  const verbs = createEdgeComponents(
     context,
     { bus, busClient: makeBusClient(bus, config.GATEWAY_ANSWER_IDS_MAX), catalog, sources, bodies },
     edgeId,
@@ -73,8 +73,8 @@ export async function startEdge(
   bus.serve(edgeTestSource, ({ source }) => tests.test(source), { concurrencyMax: SOURCE_TESTS_MAX });
   if (spool !== null) void storeLeftUsage(spool, journal, log);
   const http = makeHttpServer({
-    routes: edgeRoutes(edge),
-    limits: httpLimitsOf(config),
+    routes: makeEdgeRoutes(edge),
+    limits: readHttpLimits(config),
     clock: edge.clock,
     errorContext: edge.settings.errors,
     log,
@@ -124,7 +124,7 @@ const QUOTA_SERIES_MAX = 64;
 
 /** Declares the gauges that are read when the metrics are scraped. */
 export function declareGauges(
-  { edge, journal, admissionClient, load, quotas }: JoinedVerbs,
+  { edge, journal, admissionClient, load, quotas }: EdgeComponents,
   bodies: ThreadedBodyParser,
   catalog: CatalogMirror,
   answerIdsMax: number,
@@ -132,13 +132,13 @@ export function declareGauges(
   gauge('gateway_edge_calls_open', 'Calls with a slot or a hold', () => edge.running.size);
   gauge('gateway_edge_shedding', 'Whether new calls are refused for overload', () => (load.shedding === null ? 0 : 1));
   gauge('gateway_edge_large_bodies_waiting', 'Large bodies that are being parsed or wait for it', () => bodies.waiting);
-  gauge('gateway_edge_sources', 'Enabled sources by whether they are in cooldown', () => sourceStates(edge), {
+  gauge('gateway_edge_sources', 'Enabled sources by whether they are in cooldown', () => countSourceStates(edge), {
     label: 'state',
   });
   gauge(
     'gateway_edge_quota_used_ratio',
     "Used fraction of a source's fullest quota, over all edges",
-    () => quotasUsed(quotas),
+    () => computeQuotaUse(quotas),
     {
       label: 'source',
     },
@@ -181,7 +181,7 @@ export function declareGauges(
 }
 
 /** Quota use of the sources that this edge uses, at most {@link QUOTA_SERIES_MAX}. */
-function quotasUsed(quotas: SourceQuotas): [source: string, ratio: number][] {
+function computeQuotaUse(quotas: SourceQuotas): [source: string, ratio: number][] {
   const ratios: [string, number][] = [];
   for (const [source, use] of quotas.uses()) {
     const parts = Object.values(use).map((each) => (each === null ? 0 : each.used / each.allowed));
@@ -191,17 +191,17 @@ function quotasUsed(quotas: SourceQuotas): [source: string, ratio: number][] {
   return ratios;
 }
 
-function sourceStates({
+function countSourceStates({
   catalog,
   health,
   clock,
-}: JoinedVerbs['edge']): [state: 'healthy' | 'cooling', count: number][] {
+}: EdgeComponents['edge']): [state: 'healthy' | 'cooling', count: number][] {
   const nowMs = clock.nowMs();
   let [healthy, cooling] = [0, 0];
   for (const { id } of catalog.models()) {
     for (const source of catalog.sourcesOf(id)) {
       if (!source.enabled) continue;
-      if (isResting(health.get(source.id), nowMs)) cooling += 1;
+      if (isCoolingDown(health.get(source.id), nowMs)) cooling += 1;
       else healthy += 1;
     }
   }
@@ -241,7 +241,7 @@ const IDLE_POLL_MS = 20;
  */
 export async function stopEdge(
   http: HttpServer,
-  verbs: JoinedVerbs,
+  verbs: EdgeComponents,
   spool: UsageSpool | null,
   drainMs: number,
 ): Promise<void> {

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import type { Bus } from '@gateway/bus';
 import { secretFrom } from '@gateway/contracts/ids';
 import {
-  catalogMirrored,
+  catalogRevisionUsed,
   edgeHealth,
   ENDPOINTS,
   aliasEntryKey,
@@ -47,7 +47,7 @@ export interface EdgeWorld {
   readonly events: UsageEvent[];
   /** The messages that the edge sent to the catalog about its sources and its catalog copy. */
   readonly healths: ReceivedOf<typeof edgeHealth>[];
-  readonly mirrored: ReceivedOf<typeof catalogMirrored>[];
+  readonly mirrored: ReceivedOf<typeof catalogRevisionUsed>[];
   readonly log: readonly LogLine[];
   /** Starts another edge, which stops with the world. */
   startAnother(): Promise<RunningEdge>;
@@ -129,7 +129,7 @@ export async function startEdgeWorld(options: EdgeWorldOptions = {}): Promise<Ed
   const healths: EdgeWorld['healths'] = [];
   const mirrored: EdgeWorld['mirrored'] = [];
   catalog.subscribe(edgeHealth, (health) => void healths.push(health));
-  catalog.subscribe(catalogMirrored, (each) => void mirrored.push(each));
+  catalog.subscribe(catalogRevisionUsed, (each) => void mirrored.push(each));
   let revision = 0;
   const publishCatalog: EdgeWorld['publishCatalog'] = async (change) => {
     change?.(entries);

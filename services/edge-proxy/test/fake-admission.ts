@@ -156,7 +156,7 @@ function answerBatch(bus: Bus, admission: FakeAdmission, batch: Batch, reply: Re
     const decided = admission.decide(entry, bus.replica);
     if (decided === null) continue;
     answers.push(
-      decided ?? (entry.bodyRefusal === null ? admission.admitted(entry) : refusal(entry.id, entry.bodyRefusal)),
+      decided ?? (entry.bodyRefusal === null ? admission.admitted(entry) : makeRefusal(entry.id, entry.bodyRefusal)),
     );
   }
   admission.releases.push(...batch.releases);
@@ -168,7 +168,7 @@ function answerBatch(bus: Bus, admission: FakeAdmission, batch: Batch, reply: Re
   );
 }
 
-export function refusal(id: string, row: number): BatchAnswer {
+export function makeRefusal(id: string, row: number): BatchAnswer {
   return { kind: 'refused', id, row, facts: {} };
 }
 

@@ -1,10 +1,10 @@
-import type { ClientAnswer } from '../src/ports.js';
+import type { ClientResponse } from '../src/ports.js';
 
 /**
  * Returns a response to a connected client. `heard.write` receives the bytes and returns whether
  * the client accepts more.
  */
-export function fakeAnswer(heard: Pick<ClientAnswer, 'write'> & Partial<ClientAnswer>): ClientAnswer {
+export function fakeResponse(heard: Pick<ClientResponse, 'write'> & Partial<ClientResponse>): ClientResponse {
   return {
     isGone: false,
     hasBegun: false,

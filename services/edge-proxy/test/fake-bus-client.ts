@@ -2,18 +2,18 @@ import { bucketOfAccount } from '@gateway/contracts/ids';
 import type { BatchAnswer } from '@gateway/contracts/messages';
 import type {
   AdmissionBatch,
-  AdmissionBatchAnswer,
+  AdmissionBatchReply,
   Heartbeat,
   BusClient,
   HealthMessage,
-  QuotaText,
+  QuotaEntry,
 } from '../src/ports.js';
 import { FakeAdmission, TEST_ACCOUNT } from './fake-admission.js';
 
 export interface SentBatch {
   readonly batch: AdmissionBatch;
   readonly replica: string | undefined;
-  readonly answer: (answer: Partial<AdmissionBatchAnswer>) => void;
+  readonly answer: (answer: Partial<AdmissionBatchReply>) => void;
   readonly fault: (code: string) => void;
   isClosed: boolean;
 }
@@ -28,7 +28,7 @@ export class FakeBusClient implements BusClient {
 
   requestAdmission(
     batch: AdmissionBatch,
-    on: { answer(answer: AdmissionBatchAnswer): void; fault(code: string): void },
+    on: { answer(answer: AdmissionBatchReply): void; fault(code: string): void },
     options: { replica: string | undefined },
   ): { close(): void } {
     const sent: SentBatch = {
@@ -81,9 +81,9 @@ export class FakeBusClient implements BusClient {
     return this.answers.size;
   }
 
-  readonly quotas = new Map<string, QuotaText>();
+  readonly quotas = new Map<string, QuotaEntry>();
 
-  async readQuota(source: string): Promise<QuotaText | null> {
+  async readQuota(source: string): Promise<QuotaEntry | null> {
     return this.quotas.get(source) ?? null;
   }
 
@@ -99,7 +99,7 @@ export class FakeBusClient implements BusClient {
 }
 
 /** Returns an admission under an epoch. */
-export function admittedUnder(token: string, id: string): BatchAnswer {
+export function makeAdmission(token: string, id: string): BatchAnswer {
   const admission = new FakeAdmission();
   admission.token = token;
   const entry = {

@@ -1,18 +1,24 @@
 import { EventSplitter } from '../src/formats/event-stream.js';
-import type { AnswerReader, MeterResult, SeenEvent, StreamMeter, StreamMeterOptions } from '../src/formats/meter.js';
+import type {
+  ResponseReader,
+  MeterResult,
+  EventHandling,
+  StreamMeter,
+  StreamMeterOptions,
+} from '../src/formats/meter.js';
 
 /** The meter's result for an event. */
-export type Seen = 'pass' | 'early' | 'drop' | 'final' | 'error';
+export type MeterOutput = 'pass' | 'early' | 'drop' | 'final' | 'error';
 export type MeterOptions = Partial<StreamMeterOptions>;
 
-export interface Metered {
-  readonly seen: Seen[];
+export interface MeterRun {
+  readonly seen: MeterOutput[];
   readonly result: MeterResult;
   readonly meter: StreamMeter;
 }
 
 /** Runs a whole stream through the meter of a format. */
-export function meterText(reader: AnswerReader, text: string, options: MeterOptions = {}): Metered {
+export function meterText(reader: ResponseReader, text: string, options: MeterOptions = {}): MeterRun {
   const splitter = new EventSplitter();
   const sseEvents = splitter.push(Buffer.from(text));
   const rest = splitter.end();
@@ -26,7 +32,7 @@ export function eventText(events: readonly { readonly type: string }[]): string 
   return events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('');
 }
 
-function nameOf({ pass, final, early, failure }: SeenEvent): Seen {
+function nameOf({ pass, final, early, failure }: EventHandling): MeterOutput {
   if (failure !== null) return 'error';
   if (!pass) return 'drop';
   if (early) return 'early';

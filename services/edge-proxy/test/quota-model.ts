@@ -1,7 +1,7 @@
 import type { CatalogSource } from '@gateway/contracts/messages';
 import type { SeededRandom } from '@gateway/testkit/random';
-import type { QuotaText } from '../src/ports.js';
-import { SourceQuotas, type Seat } from '../src/quotas/source-quotas.js';
+import type { QuotaEntry } from '../src/ports.js';
+import { SourceQuotas, type Permit } from '../src/quotas/source-quotas.js';
 import { sourceEntry } from './edge-world.js';
 
 /** A message in transit. */
@@ -27,7 +27,7 @@ interface ModelEdge {
   readonly quotas: SourceQuotas;
   readonly losses: Losses;
   /** The calls at the source, with their true end times. */
-  calls: { readonly endsAtMs: number; readonly seat: Seat }[];
+  calls: { readonly endsAtMs: number; readonly seat: Permit }[];
   isDead: boolean;
 }
 
@@ -66,7 +66,7 @@ export class QuotaModel {
   readonly #edges: ModelEdge[] = [];
   #messages: OnTheWay[] = [];
   #waits: Wait[] = [];
-  #stored: QuotaText | null = null;
+  #stored: QuotaEntry | null = null;
   #nowMs = 1_000_000_000;
   #started = 0;
   /** True times of the requests sent to the source in the last minute. */

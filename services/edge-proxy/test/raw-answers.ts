@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 
 /** One response as it was received. */
-export interface RawAnswer {
+export interface RawResponse {
   readonly status: number;
   /** Lower-case names, with the first value of each. */
   readonly headers: ReadonlyMap<string, string>;
@@ -16,8 +16,8 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
  * Parses the responses on a connection, without interim ones. Throws on anything else, and on a
  * response without an ID header.
  */
-export function readAnswers(wire: string): RawAnswer[] {
-  const answers: RawAnswer[] = [];
+export function readAnswers(wire: string): RawResponse[] {
+  const answers: RawResponse[] = [];
   let rest = wire;
   while (rest !== '') {
     const headEnd = rest.indexOf('\r\n\r\n');
@@ -101,7 +101,7 @@ export function rawClient(port: number, bytes: string | Buffer = ''): RawClient 
 }
 
 /** Returns all responses received until the gateway closes the connection. */
-export async function answersTo(port: number, bytes: string | Buffer): Promise<RawAnswer[]> {
+export async function answersTo(port: number, bytes: string | Buffer): Promise<RawResponse[]> {
   const client = rawClient(port, bytes);
   await client.closed;
   return readAnswers(client.wire());

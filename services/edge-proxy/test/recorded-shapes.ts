@@ -4,7 +4,7 @@ import type { ProviderProfile } from '@gateway/contracts/operator';
 import { PROFILES } from '../../catalog/src/profiles/profiles.js';
 
 /** The known meaning of a provider's response. */
-export interface Expected {
+export interface ExpectedUsage {
   /** Input tokens that are neither read from a cache nor written to one. */
   readonly input?: number | null;
   readonly cachedInput?: number | null;
@@ -23,7 +23,7 @@ export interface Expected {
 }
 
 /** A response of a real provider, copied from public sources. */
-export interface RecordedShape {
+export interface RecordedResponse {
   readonly name: string;
   readonly endpoint: Endpoint;
   readonly kind: 'plain' | 'stream' | 'error';
@@ -35,7 +35,7 @@ export interface RecordedShape {
   /** The whole body. */
   readonly text: string;
   readonly isStream: boolean;
-  readonly expected: Expected;
+  readonly expected: ExpectedUsage;
   readonly source: string;
   readonly date: string;
 }
@@ -43,7 +43,7 @@ export interface RecordedShape {
 const FOLDER = new URL('./providers/shapes/', import.meta.url);
 
 /** Returns the recorded responses of each profile. */
-export function recordedShapes(): (readonly [ProviderProfile, readonly RecordedShape[]])[] {
+export function recordedShapes(): (readonly [ProviderProfile, readonly RecordedResponse[]])[] {
   return readdirSync(FOLDER)
     .sort()
     .map((file) => {
@@ -54,7 +54,7 @@ export function recordedShapes(): (readonly [ProviderProfile, readonly RecordedS
     });
 }
 
-function shapeOf(raw: Record<string, unknown>): RecordedShape {
+function shapeOf(raw: Record<string, unknown>): RecordedResponse {
   const { name, endpoint, kind, status, request, headers, body, frames, text, expect: expected, source, date } = raw;
   if (!ENDPOINTS.includes(endpoint as Endpoint)) throw new Error(`${String(name)}: no endpoint ${String(endpoint)}`);
   const { headers: sent = {}, ...asked } = (request ?? {}) as { headers?: Record<string, string> };
@@ -63,14 +63,14 @@ function shapeOf(raw: Record<string, unknown>): RecordedShape {
   return {
     name: String(name),
     endpoint: endpoint as Endpoint,
-    kind: kind as RecordedShape['kind'],
+    kind: kind as RecordedResponse['kind'],
     status: typeof status === 'number' ? status : 200,
     request: asked,
     requestHeaders: Object.entries(sent).map(([header, value]) => [header.toLowerCase(), value]),
     headers: (headers ?? {}) as Record<string, string>,
     text: isStream ? (frames as string[]).join('') : plain,
     isStream,
-    expected: (expected ?? {}) as Expected,
+    expected: (expected ?? {}) as ExpectedUsage,
     source: String(source),
     date: String(date),
   };

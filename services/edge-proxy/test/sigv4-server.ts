@@ -1,11 +1,11 @@
 import { createHash, createHmac } from 'node:crypto';
-import type { AskedToken } from './token-endpoint.js';
+import type { TokenRequestRecord } from './token-endpoint.js';
 
 /**
  * Returns whether a request is signed correctly, checked like AWS does from the received bytes
  * alone. For paths and queries that need no encoding.
  */
-export function isSigned(request: AskedToken, secretOf: (accessKeyId: string) => string | undefined): boolean {
+export function isSigned(request: TokenRequestRecord, secretOf: (accessKeyId: string) => string | undefined): boolean {
   const { method, path, headers, body } = request;
   const parts =
     /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/([^/]+)\/aws4_request, SignedHeaders=([^,]+), Signature=([0-9a-f]{64})$/.exec(

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 export interface TokenEndpoint {
   readonly url: string;
   /** The requests that it received, in order. */
-  readonly asked: readonly AskedToken[];
+  readonly asked: readonly TokenRequestRecord[];
   /** Lifetime of tokens issued from now on, in seconds. */
   lifeS: number;
   /** `hang` delays the responses until {@link TokenEndpoint.letGo} is called. */
@@ -18,7 +18,7 @@ export interface TokenEndpoint {
   stop(): Promise<void>;
 }
 
-export interface AskedToken {
+export interface TokenRequestRecord {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingMessage['headers'];
@@ -27,16 +27,16 @@ export interface AskedToken {
 
 /** @param answer returns the response body for a new token; OAuth's by default */
 export async function startTokenEndpoint(
-  answer: (token: string, lifeS: number, asked: AskedToken) => unknown = (access_token, expires_in) => ({
+  answer: (token: string, lifeS: number, asked: TokenRequestRecord) => unknown = (access_token, expires_in) => ({
     token_type: 'Bearer',
     access_token,
     expires_in,
   }),
 ): Promise<TokenEndpoint> {
-  const asked: AskedToken[] = [];
+  const asked: TokenRequestRecord[] = [];
   const goodUntilMs = new Map<string, number>();
   const waiting: (() => void)[] = [];
-  const issue = (response: ServerResponse, question: AskedToken): void => {
+  const issue = (response: ServerResponse, question: TokenRequestRecord): void => {
     const token = `token-${goodUntilMs.size + 1}`;
     goodUntilMs.set(token, Date.now() + endpoint.lifeS * 1_000);
     const body = answer(token, endpoint.lifeS, question);
@@ -76,12 +76,12 @@ export async function startTokenEndpoint(
 /** A provider that accepts requests by the test's rule, and answers all others with 401. */
 export interface GuardedProvider {
   readonly url: string;
-  readonly asked: readonly (AskedToken & { readonly isLetIn: boolean })[];
+  readonly asked: readonly (TokenRequestRecord & { readonly isLetIn: boolean })[];
   stop(): Promise<void>;
 }
 
-export async function startGuardedProvider(letsIn: (request: AskedToken) => boolean): Promise<GuardedProvider> {
-  const asked: (AskedToken & { isLetIn: boolean })[] = [];
+export async function startGuardedProvider(letsIn: (request: TokenRequestRecord) => boolean): Promise<GuardedProvider> {
+  const asked: (TokenRequestRecord & { isLetIn: boolean })[] = [];
   const { server, url } = await serve((request, response, body) => {
     const { method = '', url: path = '', headers } = request;
     const question = { method, path, headers, body };
@@ -94,7 +94,7 @@ export async function startGuardedProvider(letsIn: (request: AskedToken) => bool
 }
 
 /** Returns the bearer token of a request. */
-export function bearerOf({ headers }: Pick<AskedToken, 'headers'>): string {
+export function findBearer({ headers }: Pick<TokenRequestRecord, 'headers'>): string {
   return headers.authorization?.replace(/^Bearer /, '') ?? '';
 }
 

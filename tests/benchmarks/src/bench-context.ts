@@ -2,14 +2,14 @@ import { fileURLToPath } from 'node:url';
 
 /** Context of every step of a run. */
 export interface BenchContext {
-  readonly ending: Ending;
+  readonly ending: Cleanup;
   readonly log: (line: string) => void;
   /** Aborted when the run has to stop. */
   readonly signal: AbortSignal;
 }
 
 /** Collects steps that end started resources, and runs them in reverse order. */
-export class Ending {
+export class Cleanup {
   readonly #steps: { what: string; end: () => Promise<void> | void }[] = [];
 
   add(what: string, end: () => Promise<void> | void): void {
@@ -29,7 +29,7 @@ export class Ending {
 }
 
 /** Directories of the checkout that the benchmark uses, valid from both `src` and `dist`. */
-export const PLACES = {
+export const DIRECTORIES = {
   /** The checkout itself. */
   checkout: fileURLToPath(new URL('../../..', import.meta.url)),
   /** Compiled work trees of other commits. Ignored by git. */

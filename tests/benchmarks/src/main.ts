@@ -1,4 +1,4 @@
-import { PLACES } from './bench-context.js';
+import { DIRECTORIES } from './bench-context.js';
 import { renderReport } from './results/render-report.js';
 import { writeReport } from './results/write-report.js';
 import { runBench } from './run-bench.js';
@@ -9,7 +9,7 @@ await runProgram('bench', async (options, command, context) => {
   process.stdout.write(`\n${renderReport(report)}\n`);
   for (const file of writeReport(
     report,
-    options.quick || report.brokenOff !== null ? PLACES.work : PLACES.results,
+    options.quick || report.brokenOff !== null ? DIRECTORIES.work : DIRECTORIES.results,
     options.name,
   ))
     context.log(`wrote ${file}`);

@@ -1,4 +1,4 @@
-import { type Expected, type LoadJob, failuresTotal } from './load/load-job.js';
+import { type ExpectedResponse, type LoadJob, failuresTotal } from './load/load-job.js';
 import type { LoadProcess } from './load/load-process.js';
 import { type ProcessGroups, readCpu } from './machine/read-cpu.js';
 import {
@@ -12,7 +12,7 @@ import {
 import type { IdleReading, Sample } from './results/statistics.js';
 import { LONG_SHARE, type Scenario, requestBody } from './scenarios.js';
 
-const EXPECTED: Readonly<Record<CallKind, Expected>> = {
+const EXPECTED: Readonly<Record<CallKind, ExpectedResponse>> = {
   plain: { bytesMin: 1_000, endsWith: '}' },
   streamed: { bytesMin: STREAM_CHUNKS * 50, endsWith: 'data: [DONE]' },
   large: { bytesMin: 1_000, endsWith: '}' },

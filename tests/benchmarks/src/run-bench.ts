@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync } from 'node:f
 import { availableParallelism, cpus, release, totalmem } from 'node:os';
 import { type BuiltCommit, buildCommit } from './against/build-commit.js';
 import type { BenchArguments } from './arguments.js';
-import { type BenchContext, PLACES } from './bench-context.js';
+import { type BenchContext, DIRECTORIES } from './bench-context.js';
 import { type CallCounts, countCalls } from './counts/count-calls.js';
 import { HOT_CALLS_PER_MINUTE_MAX } from './gateway/prepare-extras.js';
 import { startLoad } from './load/load-process.js';
@@ -13,7 +13,7 @@ import { OPEN_COUNTS, OPEN_COUNTS_QUICK, type OpenStreams, measureOpenStreams } 
 import type { Peer } from './peers/peer.js';
 import { startProvider } from './peers/start-provider.js';
 import { factorsOf } from './results/factors.js';
-import { ownUnitsOf } from './results/own-units.js';
+import { listOwnUnits } from './results/own-units.js';
 import { memoryRatios, ratiosOf } from './results/ratios.js';
 import type { Report } from './results/report.js';
 import type { Sample } from './results/statistics.js';
@@ -30,7 +30,7 @@ import {
   atHalfLoad,
 } from './scenarios.js';
 import { type Peers, startPeers } from './start-peers.js';
-import { type Unable, findUnable, kindsOfAll, warmUp } from './warm-up.js';
+import { type Unable, findUnable, listAllKinds, warmUp } from './warm-up.js';
 
 /** The gateway's limits for an account without a plan. */
 export const CALLS_PER_MINUTE_MAX = 60;
@@ -41,11 +41,11 @@ export async function runBench(options: BenchArguments, command: string, context
   const startedAt = new Date().toISOString();
   const against = options.against === null ? null : await buildCommit(options.against, context);
   const pinning = examinePinning();
-  const facts = machineFacts(pinning);
+  const facts = readMachineFacts(pinning);
   const { bench, peers } = await startAll(options, against, pinning, context);
   const fresh = new Map(peers.all.map((peer) => [peer, readMemory(peer.processes)]));
   const chosen = SCENARIOS.filter(({ id }) => options.scenarios.includes(id));
-  const kinds = [...kindsOfAll(chosen), ...(options.scenarios.includes(OPEN_STREAMS) ? (['streamed'] as const) : [])];
+  const kinds = [...listAllKinds(chosen), ...(options.scenarios.includes(OPEN_STREAMS) ? (['streamed'] as const) : [])];
   const unable = await findUnable(bench, peers, [...new Set(kinds)], context);
   await warmUp(bench, peers, [...new Set(kinds)], unable, context);
   const scenarios = [...chosen, ...(await halfLoad(bench, peers, options))];
@@ -67,7 +67,7 @@ export async function runBench(options: BenchArguments, command: string, context
     summaries,
     openStreams: open.openStreams,
     counts: counted.counts,
-    ownUnits: ownUnitsOf(counted.counts, open.openStreams),
+    ownUnits: listOwnUnits(counted.counts, open.openStreams),
     ratios: [...ratiosOf(summaries), ...memoryRatios(open.openStreams)],
     against: against && { commit: against.commit, factors: factorsOf(samples, idle) },
     samples,
@@ -162,12 +162,12 @@ async function startAll(
 
 /** Creates a directory for this run and removes those of killed runs. */
 export function makeRunDirectory(): string {
-  mkdirSync(PLACES.work, { recursive: true });
-  for (const name of readdirSync(PLACES.work)) {
+  mkdirSync(DIRECTORIES.work, { recursive: true });
+  for (const name of readdirSync(DIRECTORIES.work)) {
     const pid = /^run-(\d+)$/.exec(name)?.[1];
-    if (pid !== undefined && !existsSync(`/proc/${pid}`)) rmSync(`${PLACES.work}/${name}`, { recursive: true });
+    if (pid !== undefined && !existsSync(`/proc/${pid}`)) rmSync(`${DIRECTORIES.work}/${name}`, { recursive: true });
   }
-  const directory = `${PLACES.work}/run-${process.pid}`;
+  const directory = `${DIRECTORIES.work}/run-${process.pid}`;
   mkdirSync(directory);
   return directory;
 }
@@ -197,7 +197,7 @@ function runFacts(options: BenchArguments, peers: Peers, samples: readonly Sampl
 const GIB = 1024 ** 3;
 
 /** Returns facts about the machine for the report, as names and texts. */
-export function machineFacts(pinning: Pinning): [string, string][] {
+export function readMachineFacts(pinning: Pinning): [string, string][] {
   const model = cpus()[0]?.model.trim() ?? 'unknown';
   const placed = pinning.pinned
     ? 'the peer under test (the gateway with all its processes and servers) on core 0; load generator, provider and measurement on core 1'

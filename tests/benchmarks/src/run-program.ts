@@ -1,5 +1,5 @@
 import { type BenchArguments, readArguments } from './arguments.js';
-import { type BenchContext, Ending } from './bench-context.js';
+import { type BenchContext, Cleanup } from './bench-context.js';
 
 /** Longest duration of a run. */
 const RUN_MS_MAX = 90 * 60_000;
@@ -28,7 +28,7 @@ export async function runProgram(name: string, run: Run): Promise<void> {
   const startedAt = performance.now();
   const log = (line: string) =>
     process.stdout.write(`${((performance.now() - startedAt) / 1000).toFixed(1).padStart(6)} s  ${line}\n`);
-  const ending = new Ending();
+  const ending = new Cleanup();
   const abort = new AbortController();
   breakOffInTime(abort, log);
   try {

@@ -5,7 +5,7 @@ import type { BenchContext } from './bench-context.js';
 import { type NatsMonitor, findNatsProgram, withNats, writeMonitoredNats } from './counts/nats-monitor.js';
 import { prepareExtras } from './gateway/prepare-extras.js';
 import { type GatewayPeer, startGateway } from './gateway/start-gateway.js';
-import { PROVIDER_MODELS, type Peer, settlesAtOnce } from './peers/peer.js';
+import { PROVIDER_MODELS, type Peer, settleAtOnce } from './peers/peer.js';
 import { startLitellm } from './peers/start-litellm.js';
 import { startNginx } from './peers/start-nginx.js';
 import { startPortkey } from './peers/start-portkey.js';
@@ -35,7 +35,7 @@ export async function startPeers(
     signal.throwIfAborted();
     switch (id) {
       case 'direct':
-        all.push(directCall(provider));
+        all.push(createDirectPeer(provider));
         break;
       case 'nginx':
         all.push(await startNginx(provider, directory, ending, log));
@@ -101,7 +101,7 @@ async function startGateways(
 }
 
 /** The direct call, to which the other peers are compared. */
-export function directCall(provider: Provider): Peer {
+export function createDirectPeer(provider: Provider): Peer {
   return {
     id: 'direct',
     title: 'direct call to the provider simulator',
@@ -112,6 +112,6 @@ export function directCall(provider: Provider): Peer {
     keyed: false,
     processes: {},
     except: [],
-    settle: settlesAtOnce,
+    settle: settleAtOnce,
   };
 }

@@ -23,7 +23,7 @@ export type Unable = ReadonlyMap<Peer, ReadonlyMap<CallKind, string>>;
 type Callable = Pick<Peers, 'all' | 'gateways'>;
 
 /** Returns the kinds of calls of these scenarios, and plain ones for first calls. */
-export function kindsOfAll(scenarios: readonly Pick<Scenario, 'kind'>[]): CallKind[] {
+export function listAllKinds(scenarios: readonly Pick<Scenario, 'kind'>[]): CallKind[] {
   return [...new Set<CallKind>(['plain', ...scenarios.flatMap(kindsOf)])];
 }
 

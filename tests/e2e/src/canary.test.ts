@@ -9,7 +9,7 @@ import { startProviderSimulator } from '@gateway/provider-simulator';
 import type { ProviderSimulator } from '@gateway/provider-simulator';
 import { until } from '@gateway/testkit';
 import { chat } from '../test/call.js';
-import { collectedSpans } from '../test/collected-spans.js';
+import { fetchSpans } from '../test/collected-spans.js';
 import { sharedSystem } from '../test/system.js';
 import type { SharedSystem } from '../test/system.js';
 
@@ -119,7 +119,7 @@ async function metrics(): Promise<string> {
  */
 async function spans(trace: string): Promise<string> {
   return until('the spans of the calls', async () => {
-    const all = await collectedSpans(system);
+    const all = await fetchSpans(system);
     const own = all.filter(({ traceId }) => traceId === trace);
     const arrived = new Set(own.map(({ service }) => service));
     const failed = own.filter(({ status }) => status.code === SPAN_ERROR);

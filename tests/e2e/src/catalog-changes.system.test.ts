@@ -7,8 +7,8 @@ import { startProviderSimulator } from '@gateway/provider-simulator';
 import type { ProviderSimulator } from '@gateway/provider-simulator';
 import { until } from '@gateway/testkit';
 import { chat, HELLO } from '../test/call.js';
-import type { Answer } from '../test/call.js';
-import { decided } from '../test/decided.js';
+import type { TestResponse } from '../test/call.js';
+import { sendUntilDecided } from '../test/decided.js';
 import { startLoad } from '../test/load.js';
 import type { TestOperator } from '../test/operator.js';
 import type { TestAccount } from '../test/operator.js';
@@ -173,11 +173,11 @@ function putPrice(model: string, perCall: string): Promise<ModelSaved> {
  * Starts a stream of a new account that ends only at `finish()`. Resolves when the stream has its
  * slot.
  */
-async function openStream(model: string, semaphore: string): Promise<{ finish(): Promise<Answer> }> {
+async function openStream(model: string, semaphore: string): Promise<{ finish(): Promise<TestResponse> }> {
   simulator.script({ model: upstreamName(model), times: 1, steps: [{ waitFor: semaphore }, { end: 'normal' }] });
   const own = await unlimited();
   const body = { model, messages: HELLO, stream: true };
-  const answer = decided(() => chat(`${edges()[0]}/v1/chat/completions`, own.secret, body));
+  const answer = sendUntilDecided(() => chat(`${edges()[0]}/v1/chat/completions`, own.secret, body));
   await operator.untilSlots(own.account, 1);
   return {
     async finish() {
@@ -188,7 +188,7 @@ async function openStream(model: string, semaphore: string): Promise<{ finish():
 }
 
 /** Sends requests to all edges at the same time and expects a 200 for each. */
-async function callEverywhere({ secret }: TestAccount, model: string): Promise<Answer[]> {
+async function callEverywhere({ secret }: TestAccount, model: string): Promise<TestResponse[]> {
   const answers = await answersEverywhere(secret, model);
   for (const answer of answers) expect([answer.status, answer.text]).toEqual([200, expect.any(String)]);
   return answers;
@@ -200,10 +200,12 @@ async function codes({ secret }: TestAccount, model: string): Promise<string[]> 
   return [...new Set(answers.map(({ status, text }) => `${status}${codeOf(text)}`))];
 }
 
-function answersEverywhere(secret: string, model: string): Promise<Answer[]> {
+function answersEverywhere(secret: string, model: string): Promise<TestResponse[]> {
   const body = { model, messages: HELLO, max_tokens: 5 };
   return Promise.all(
-    [...edges(), ...edges(), ...edges()].map((url) => decided(() => chat(`${url}/v1/chat/completions`, secret, body))),
+    [...edges(), ...edges(), ...edges()].map((url) =>
+      sendUntilDecided(() => chat(`${url}/v1/chat/completions`, secret, body)),
+    ),
   );
 }
 

@@ -13,7 +13,7 @@ import { startLoad } from '../test/load.js';
 import type { Caller, Load, LoadOptions } from '../test/load.js';
 import { SHORT_DURATIONS, startOwnSystem } from '../test/own-system.js';
 import type { OwnSystem } from '../test/own-system.js';
-import { PRICES, chargeOf } from '../test/prices.js';
+import { PRICES, computeCharge } from '../test/prices.js';
 import { openStreams, scriptHeldStreams } from '../test/streams.js';
 import type { OpenStream } from '../test/streams.js';
 import { compareLedger } from './prove/compare-ledger.js';
@@ -366,7 +366,7 @@ test('a hung admission causes retries, and nothing is held twice when it resumes
     await until('slots and holds are gone', async () => isEmpty(await readLimitStore(redis, account)), EMPTY_WITHIN_MS);
     const calls = seen
       .filter((call) => call.account === account)
-      .map(({ requestId, usage }) => ({ requestId: requestId ?? '', chargeNanoUsd: usage && chargeOf(usage) }));
+      .map(({ requestId, usage }) => ({ requestId: requestId ?? '', chargeNanoUsd: usage && computeCharge(usage) }));
     expect((await compareLedger(system.operator, account, CREDIT_USD, calls)).differences).toEqual([]);
   }
 }, 150_000);

@@ -4,7 +4,7 @@ import { parseUsd } from '@gateway/metering';
 import { until } from '@gateway/testkit';
 import { testSeed } from '@gateway/testkit/seed';
 import { HELLO, chat, get } from '../test/call.js';
-import { decided } from '../test/decided.js';
+import { sendUntilDecided } from '../test/decided.js';
 import { connectRedis, isEmpty, readLimitStore } from '../test/limit-store.js';
 import { PRICES } from '../test/prices.js';
 import { FAULTS_MIX } from './faults/call-plan.js';
@@ -53,7 +53,7 @@ test('edges and admissions that start without catalog use the published catalog'
   const callEveryEdge = async (): Promise<void> => {
     for (const url of edgeUrls) {
       const body = { model: model.id, messages: HELLO };
-      const answer = await decided(() => chat(`${url}/v1/chat/completions`, secret, body));
+      const answer = await sendUntilDecided(() => chat(`${url}/v1/chat/completions`, secret, body));
       expect([answer.status, answer.text]).toEqual([200, expect.stringContaining('"usage"')]);
       const { record } = await operator.record(answer.requestId);
       expect([record.outcome, record.evidence]).toEqual(['settled', 'reported']);

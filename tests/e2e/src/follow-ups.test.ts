@@ -5,7 +5,7 @@ import type { ProviderSimulator } from '@gateway/provider-simulator';
 import { freePort } from '@gateway/servers';
 import { request } from 'undici';
 import { chat } from '../test/call.js';
-import type { Answer } from '../test/call.js';
+import type { TestResponse } from '../test/call.js';
 import type { TestModel } from '../test/operator.js';
 import { sharedSystem } from '../test/system.js';
 
@@ -27,12 +27,12 @@ beforeEach(async () => {
 afterEach(() => provider.close());
 
 /** Sends a request to one of the two edges. */
-function ask(edge: 0 | 1, fields: object = {}): Promise<Answer> {
+function ask(edge: 0 | 1, fields: object = {}): Promise<TestResponse> {
   const url = `${sharedSystem().edgeUrls[edge]}/v1/responses`;
   return chat(url, secret, { model: model.id, input: 'Say something.', ...fields });
 }
 
-const idOf = ({ text }: Answer): string => /"id":"(resp_[^"]+)"/.exec(text)?.[1] ?? '';
+const idOf = ({ text }: TestResponse): string => /"id":"(resp_[^"]+)"/.exec(text)?.[1] ?? '';
 
 /** Returns how often the edges failed to store or look up the source of a response in time. */
 async function memoryFailures(): Promise<number> {
@@ -47,7 +47,7 @@ async function memoryFailures(): Promise<number> {
  * Sends a request and compares the result. Repeats a different result if the memory of responses
  * failed meanwhile.
  */
-async function expectThat(edge: 0 | 1, fields: object, expected: [number, ...string[]]): Promise<Answer> {
+async function expectThat(edge: 0 | 1, fields: object, expected: [number, ...string[]]): Promise<TestResponse> {
   for (;;) {
     const before = await memoryFailures();
     const answer = await ask(edge, fields);
@@ -59,7 +59,7 @@ async function expectThat(edge: 0 | 1, fields: object, expected: [number, ...str
 }
 
 /** Returns the status and the queried sources in order. */
-async function cameOf(answer: Answer): Promise<[number, ...string[]]> {
+async function cameOf(answer: TestResponse): Promise<[number, ...string[]]> {
   const { attempts } = await sharedSystem().operator.usageRecord(answer.requestId);
   return [answer.status, ...attempts.map(({ sourceId }) => 'ab'.charAt(model.sources.indexOf(sourceId)))];
 }

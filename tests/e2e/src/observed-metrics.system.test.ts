@@ -4,7 +4,7 @@ import { DEFAULT_KEY_PREFIX, makeSecret } from '@gateway/contracts/ids';
 import { startProviderSimulator } from '@gateway/provider-simulator';
 import { until } from '@gateway/testkit';
 import { Pool } from 'undici';
-import { expressions, metricsIn } from '../../../deploy/observe/test/read-observe.js';
+import { readExpressions, findMetrics } from '../../../deploy/observe/test/read-observe.js';
 import { chat, HELLO } from '../test/call.js';
 import { sharedSystem } from '../test/system.js';
 
@@ -80,7 +80,7 @@ test('every metric of a rule or panel is in a scrape of the running system', asy
   const known = new Set(
     (await scrapes()).flatMap(({ text }) => [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name)),
   );
-  const used = [...new Set(expressions().flatMap(metricsIn))];
+  const used = [...new Set(readExpressions().flatMap(findMetrics))];
   expect(used.length).toBeGreaterThan(50);
   expect(used.filter((name) => !known.has(name))).toEqual([]);
 });

@@ -2,24 +2,24 @@
 // a key, and the rules of signing in.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { AccountView, KeyView, MemberView } from '@gateway/contracts/operator';
-import type { PageKeyCreated, PageKeys, PageSession, UsageRecordFound } from '@gateway/contracts/pages';
+import type { CreatedPageKey, PageKeys, PageSession, FoundUsageRecord } from '@gateway/contracts/pages';
 import { startProviderSimulator } from '@gateway/provider-simulator';
 import { until } from '@gateway/testkit';
 import { chat, HELLO } from '../test/call.js';
-import { mailsTo, Person, type PageAnswer } from '../test/person.js';
+import { readEmails, PageUser, type PageAnswer } from '../test/person.js';
 import { sharedSystem, type SharedSystem } from '../test/system.js';
 
 let system: SharedSystem;
 let model: string;
 /** One user for most tests, because hashing a password is slow. */
-let person: Person;
+let person: PageUser;
 let account: string;
 beforeAll(async () => {
   system = sharedSystem();
   const simulator = await startProviderSimulator();
   closing.push(() => simulator.close());
   ({ id: model } = await system.operator.model({ inputPerMillion: '1.00', outputPerMillion: '2.00' }, simulator.urls));
-  person = new Person(system.dashboardUrl);
+  person = new PageUser(system.dashboardUrl);
   await person.signUp();
   account = await person.verify();
 }, 60_000);
@@ -46,13 +46,13 @@ test('a new user creates keys under the key rules and sees the exact cost of a r
   expect(await creation()).toMatchObject({ allowed: true, code: null, maxActiveKeys: 3 });
 
   const created = await create({ monthlySpendCapUsd: '2', allowedModels: [model] });
-  const key = created.body as PageKeyCreated;
+  const key = created.body as CreatedPageKey;
   expect(key).toMatchObject({ monthlySpendCapUsd: '2.00', allowedModels: [model], state: 'active' });
   const answer = await call(key.secret);
   expect(answer.status).toBe(200);
   const found = await until('the request has a usage record', async () => {
     const one = await person.request('GET', `/accounts/${account}/usage-records/${answer.requestId}`);
-    return one.status === 200 ? (one.body as UsageRecordFound) : false;
+    return one.status === 200 ? (one.body as FoundUsageRecord) : false;
   });
   const { tokens } = found;
   const nano = BigInt(tokens?.input ?? 0) * 1_000n + BigInt(tokens?.output ?? 0) * 2_000n;
@@ -60,7 +60,7 @@ test('a new user creates keys under the key rules and sees the exact cost of a r
   expect((await person.must<PageKeys>('GET', keys)).data[0]?.monthSpendUsd).toBe(found.chargedUsd);
 
   // At most three keys are active. Revoking a key frees its place.
-  const second = (await create()).body as PageKeyCreated;
+  const second = (await create()).body as CreatedPageKey;
   expect((await create()).status).toBe(201);
   expect(statusAndCode(await create())).toEqual([409, 'key_limit_reached']);
   expect(await creation()).toMatchObject({ allowed: false, code: 'key_limit_reached', activeKeys: 3 });
@@ -71,10 +71,10 @@ test('a new user creates keys under the key rules and sees the exact cost of a r
 test('a key is rotated, suspended by an operator, reinstated and revoked', async () => {
   await system.operator.limits(account, 60, 20);
   const keys = `/accounts/${account}/keys`;
-  const made = await person.must<PageKeyCreated>('POST', keys, { name: 'mine', monthlySpendCapUsd: '1' });
+  const made = await person.must<CreatedPageKey>('POST', keys, { name: 'mine', monthlySpendCapUsd: '1' });
   expect((await call(made.secret)).status).toBe(200);
 
-  const rotated = await person.must<PageKeyCreated>('POST', `${keys}/${made.id}/rotate`);
+  const rotated = await person.must<CreatedPageKey>('POST', `${keys}/${made.id}/rotate`);
   const { id, name, monthlySpendCapUsd, state } = rotated;
   expect({ id, name, monthlySpendCapUsd, state }).toEqual({
     id: made.id,
@@ -108,21 +108,21 @@ test('an invited member sets a password, has own keys, and loses access when rem
   });
   await system.operator.credit(team.id, '5.00');
   // An operator created the owner without a password. The owner sets one with the link in an email.
-  const owner = new Person(system.dashboardUrl, team.email);
+  const owner = new PageUser(system.dashboardUrl, team.email);
   await owner.must('POST', '/forgot-password', { email: owner.email });
   const set = { token: await owner.tokenInMail('new password'), password: owner.password };
   expect(await owner.must('POST', '/reset-password', set)).toEqual({ email: owner.email });
   expect(statusAndCode(await owner.request('POST', '/reset-password', set))).toEqual([400, 'token_invalid']);
   await owner.signIn();
-  const member = new Person(system.dashboardUrl);
+  const member = new PageUser(system.dashboardUrl);
   const invited = await owner.must<MemberView>('POST', `/accounts/${team.id}/members`, { email: member.email });
   const token = await member.tokenInMail('invited');
   await member.must('POST', '/accept-invitation', { token, password: member.password });
   expect(await member.signIn()).toBe(team.id);
 
   const path = `/accounts/${team.id}`;
-  const own = await member.must<PageKeyCreated>('POST', `${path}/keys`, { name: 'of the member' });
-  const theirs = await owner.must<PageKeyCreated>('POST', `${path}/keys`, { name: 'of the owner' });
+  const own = await member.must<CreatedPageKey>('POST', `${path}/keys`, { name: 'of the member' });
+  const theirs = await owner.must<CreatedPageKey>('POST', `${path}/keys`, { name: 'of the owner' });
   expect((await member.must<PageKeys>('GET', `${path}/keys`)).data.map(({ id }) => id)).toEqual([own.id]);
   expect(statusAndCode(await member.request('POST', `${path}/keys/${theirs.id}/revoke`))).toEqual([403, 'forbidden']);
   expect(statusAndCode(await member.request('GET', `${path}/ledger`))).toEqual([403, 'forbidden']);
@@ -145,7 +145,7 @@ test('the playground has its own key and its own limit of ten requests per minut
   const id = first.headers.get('x-gateway-request-id');
   const record = await until('the playground request has a usage record', async () => {
     const one = await person.request('GET', `/accounts/${account}/usage-records/${id}`);
-    return one.status === 200 ? (one.body as UsageRecordFound) : false;
+    return one.status === 200 ? (one.body as FoundUsageRecord) : false;
   });
   expect([record.keyName, record.streamed]).toEqual(['Playground', true]);
   const listed = (await person.must<PageKeys>('GET', `/accounts/${account}/keys`)).data;
@@ -153,7 +153,7 @@ test('the playground has its own key and its own limit of ten requests per minut
   // More than the requests of the earlier tests in this minute, and fewer than the following
   // playground requests.
   await system.operator.limits(account, 12, 20);
-  const { secret } = await person.must<PageKeyCreated>('POST', `/accounts/${account}/keys`, { name: 'mine' });
+  const { secret } = await person.must<CreatedPageKey>('POST', `/accounts/${account}/keys`, { name: 'mine' });
   // Two clock minutes allow at most twenty requests, so some are refused even if a new minute
   // begins.
   const turns = await Promise.all(Array.from({ length: 21 }, turn));
@@ -174,8 +174,8 @@ test('the playground has its own key and its own limit of ten requests per minut
 }, 60_000);
 
 test('signing in does not reveal known addresses, and sessions end when requested', async () => {
-  const elsewhere = new Person(system.dashboardUrl, person.email);
-  const stranger = new Person(system.dashboardUrl);
+  const elsewhere = new PageUser(system.dashboardUrl, person.email);
+  const stranger = new PageUser(system.dashboardUrl);
   const answers = [];
   for (const email of [person.email, stranger.email]) {
     const wrong = await stranger.request('POST', '/sign-in', { email, password: 'a wrong password' });
@@ -190,7 +190,7 @@ test('signing in does not reveal known addresses, and sessions end when requeste
   expect(statusAndCode(early)).toEqual([401, 'invalid_credentials']);
   expect(answers[0]).toEqual([401, 'invalid_credentials', 202, '{}', 202, '{}']);
   await until('the owner of the address gets an email', async () =>
-    (await mailsTo(person.email)).some(({ subject }) => subject.includes('already')),
+    (await readEmails(person.email)).some(({ subject }) => subject.includes('already')),
   );
   expect((await elsewhere.request('POST', '/sign-in', { email: person.email, password: person.password })).status).toBe(
     200,

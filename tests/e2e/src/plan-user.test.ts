@@ -4,7 +4,7 @@ import { SESSION_5H_MS, WEEK_MS, monthlyWindowRow, weekStart, weeklyWindowRow } 
 import { until } from '@gateway/testkit';
 import type { Redis } from 'ioredis';
 import { HELLO, chat } from '../test/call.js';
-import type { Answer } from '../test/call.js';
+import type { TestResponse } from '../test/call.js';
 import { startCountingProvider } from '../test/counting-provider.js';
 import type { CountingProvider } from '../test/counting-provider.js';
 import { connectRedis, isEmpty, readLimitStore, readSettled } from '../test/limit-store.js';
@@ -54,7 +54,7 @@ async function subscriber(planId: string, running: TestPeriod, creditUsd: string
   return { account: id, ...(await system.operator.key(id)) };
 }
 
-function call({ secret }: User, model: string, edge = 0): Promise<Answer> {
+function call({ secret }: User, model: string, edge = 0): Promise<TestResponse> {
   return chat(`${system.edgeUrls[edge]}/v1/chat/completions`, secret, { model, messages: HELLO });
 }
 

@@ -5,7 +5,7 @@ import type { ProviderSimulator } from '@gateway/provider-simulator';
 import { until } from '@gateway/testkit';
 import type { Redis } from 'ioredis';
 import { HELLO, chat } from '../test/call.js';
-import type { Answer } from '../test/call.js';
+import type { TestResponse } from '../test/call.js';
 import { connectRedis, isEmpty, readLimitStore } from '../test/limit-store.js';
 import { sharedSystem } from '../test/system.js';
 import type { SharedSystem } from '../test/system.js';
@@ -29,7 +29,7 @@ afterAll(async () => {
   await simulator.close();
 });
 
-function call(secret: string | null, fields: Record<string, unknown> = {}): Promise<Answer> {
+function call(secret: string | null, fields: Record<string, unknown> = {}): Promise<TestResponse> {
   const headers = { 'x-request-id': CLIENT_REQUEST_ID };
   return chat(`${system.chatBaseUrl}/chat/completions`, secret, { model, messages: HELLO, ...fields }, headers);
 }
@@ -46,7 +46,7 @@ const ABOUT_THE_MODEL = new Set(['model_not_found', 'model_not_allowed_on_key'])
  * Expects both ID headers, the same ID in the body, and the error type of the code. Returns the
  * error.
  */
-function refused(answer: Answer, status: number, code: string, type: string): ChatError {
+function refused(answer: TestResponse, status: number, code: string, type: string): ChatError {
   const { error } = JSON.parse(answer.text) as { error: ChatError };
   const param = ABOUT_THE_MODEL.has(code) ? 'model' : null;
   expect([answer.status, error]).toEqual([

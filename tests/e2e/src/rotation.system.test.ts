@@ -9,8 +9,8 @@ import { startProviderSimulator } from '@gateway/provider-simulator';
 import type { ProviderSimulator } from '@gateway/provider-simulator';
 import { until } from '@gateway/testkit';
 import { chat, HELLO } from '../test/call.js';
-import type { Answer } from '../test/call.js';
-import { decided } from '../test/decided.js';
+import type { TestResponse } from '../test/call.js';
+import { sendUntilDecided } from '../test/decided.js';
 import type { TestOperator } from '../test/operator.js';
 import type { TestAccount } from '../test/operator.js';
 import { startOwnSystem } from '../test/own-system.js';
@@ -175,7 +175,7 @@ test.concurrent('suspending a key keeps its streams, and suspending the account 
   const steps = [{ chunk: sseEvent }, { waitFor: scripted }, { chunk: 'data: [DONE]\n\n' }, { end: 'normal' as const }];
   simulator.script({ model: scripted, times: 2, steps });
   const open = (): ReturnType<typeof chat> =>
-    decided(() =>
+    sendUntilDecided(() =>
       chat(`${edges()[0]}/v1/chat/completions`, caller.secret, { model: gated.id, messages: HELLO, stream: true }),
     );
 
@@ -227,7 +227,7 @@ async function unlimitedCaller(): Promise<Caller> {
 
 async function statusOf(n: number, secret: string): Promise<number> {
   const urls = edges();
-  const { status } = await decided(async () => {
+  const { status } = await sendUntilDecided(async () => {
     const answer = await request(`${urls[n % urls.length]}/v1/chat/completions`, {
       method: 'POST',
       dispatcher: agent,
@@ -245,7 +245,7 @@ async function statusOf(n: number, secret: string): Promise<number> {
  */
 async function everywhere(
   secret: string,
-  how: (call: () => Promise<Answer>) => Promise<Answer> = decided,
+  how: (call: () => Promise<TestResponse>) => Promise<TestResponse> = sendUntilDecided,
 ): Promise<(number | string)[]> {
   const calls = edges().flatMap((url) => Array.from({ length: 5 }, () => `${url}/v1/chat/completions`));
   const answers = await Promise.all(

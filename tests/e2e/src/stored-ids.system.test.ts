@@ -5,7 +5,7 @@ import { ANSWERS_BUCKET } from '@gateway/contracts/messages';
 import { startProviderSimulator, type ProviderSimulator } from '@gateway/provider-simulator';
 import { changeUrl } from '@gateway/service-kit';
 import { recordingLog, until } from '@gateway/testkit';
-import { chat, type Answer } from '../test/call.js';
+import { chat, type TestResponse } from '../test/call.js';
 import type { TestAccount, TestModel } from '../test/operator.js';
 import { startOwnSystem, type OwnSystem } from '../test/own-system.js';
 
@@ -43,13 +43,13 @@ afterAll(async () => {
 }, 120_000);
 
 /** Sends a request to one of the two edges. */
-function ask(edge: 0 | 1, { secret }: TestAccount, fields: object = {}): Promise<Answer> {
+function ask(edge: 0 | 1, { secret }: TestAccount, fields: object = {}): Promise<TestResponse> {
   const url = `${system.local.running().edgeUrls[edge]}/v1/responses`;
   return chat(url, secret, { model: model.id, input: 'Say something.', ...fields });
 }
 
 /** Repeats a request until the gateway decides it: it returns 500 while servers are replaced. */
-async function decided(edge: 0 | 1, account: TestAccount, fields: object): Promise<Answer> {
+async function decided(edge: 0 | 1, account: TestAccount, fields: object): Promise<TestResponse> {
   let answer = await ask(edge, account, fields);
   await until(
     'the gateway decides',
@@ -63,8 +63,8 @@ async function decided(edge: 0 | 1, account: TestAccount, fields: object): Promi
   return answer;
 }
 
-const responseOf = ({ text }: Answer): string => /"id":"(resp_[^"]+)"/.exec(text)?.[1] ?? '';
-const itemOf = ({ text }: Answer): string => /"id":"(msg_[^"]+)"/.exec(text)?.[1] ?? '';
+const responseOf = ({ text }: TestResponse): string => /"id":"(resp_[^"]+)"/.exec(text)?.[1] ?? '';
+const itemOf = ({ text }: TestResponse): string => /"id":"(msg_[^"]+)"/.exec(text)?.[1] ?? '';
 
 function natsPids(): number[] {
   const members = Object.entries(system.local.members).filter(([name]) => name.startsWith('nats'));

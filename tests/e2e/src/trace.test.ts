@@ -4,8 +4,8 @@ import { startProviderSimulator } from '@gateway/provider-simulator';
 import type { ProviderSimulator } from '@gateway/provider-simulator';
 import { until } from '@gateway/testkit';
 import { chat, HELLO } from '../test/call.js';
-import type { Answer } from '../test/call.js';
-import { collectedSpans } from '../test/collected-spans.js';
+import type { TestResponse } from '../test/call.js';
+import { fetchSpans } from '../test/collected-spans.js';
 import type { CollectedSpan } from '../test/collected-spans.js';
 import { sharedSystem } from '../test/system.js';
 import type { SharedSystem } from '../test/system.js';
@@ -55,7 +55,7 @@ test('a streamed call is one trace through all services if the client sets the f
   const attemptsOf = (all: readonly CollectedSpan[]) => all.filter(({ name }) => name === `chat ${upstream}`);
   // Each process sends its spans at its own time.
   const spans = await until('the whole trace', async () => {
-    const all = await collectedSpans(system);
+    const all = await fetchSpans(system);
     expect(all.filter(({ traceId }) => traceId === silent)).toEqual([]);
     const own = all.filter(({ traceId }) => traceId === traced);
     const paths = new Set(pathsOf(own));
@@ -113,7 +113,7 @@ test('the spans of calls are linked with the transaction that settles them', asy
   );
   const traces = (await Promise.all(calls)).map(([trace]) => trace);
   await until('each call has its transaction', async () => {
-    const all = await collectedSpans(system);
+    const all = await fetchSpans(system);
     const settled = all.filter(({ name, traceId }) => name === 'billing.settle' && traces.includes(traceId));
     const transactions = all.filter(({ name }) => name === 'settle batch');
     const isSettledBy = (event: CollectedSpan, transaction: CollectedSpan): boolean =>
@@ -131,7 +131,7 @@ test('the spans of calls are linked with the transaction that settles them', asy
  * Sends a request with a new trace ID. Repeats it with another ID if the machine was too busy to
  * decide it in time.
  */
-function answered(secret: string, body: Record<string, unknown>, flag: '00' | '01'): Promise<[string, Answer]> {
+function answered(secret: string, body: Record<string, unknown>, flag: '00' | '01'): Promise<[string, TestResponse]> {
   return until('the call is answered', async () => {
     const trace = randomBytes(16).toString('hex');
     const headers = { traceparent: `00-${trace}-${CALLER_SPAN}-${flag}` };

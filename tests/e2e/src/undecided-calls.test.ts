@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { decided } from '../test/decided.js';
+import { sendUntilDecided } from '../test/decided.js';
 import { StallWitness } from '../test/stall-witness.js';
 
 const fault = { status: 500, text: '{"error":{"code":"admission_error"}}' };
@@ -9,13 +9,15 @@ const answering = (answers: readonly { status: number; text: string }[]) => {
 };
 
 test('decided() repeats a call only while it is not decided', async () => {
-  expect(await decided(answering([fault, { status: 500, text: 'lookup_failed' }]).call)).toMatchObject({ status: 200 });
+  expect(await sendUntilDecided(answering([fault, { status: 500, text: 'lookup_failed' }]).call)).toMatchObject({
+    status: 200,
+  });
   for (const other of [
     { status: 402, text: 'admission_error' },
     { status: 500, text: '{"error":{"code":"catalog_error"}}' },
   ]) {
     const { left, call } = answering([fault, other, fault]);
-    expect(await decided(call)).toEqual(other);
+    expect(await sendUntilDecided(call)).toEqual(other);
     expect(left).toHaveLength(1);
   }
 });

@@ -1,7 +1,7 @@
 import { request } from 'undici';
 import type { Dispatcher } from 'undici';
 
-export interface Answer {
+export interface TestResponse {
   readonly status: number;
   readonly requestId: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
@@ -21,7 +21,7 @@ export async function chat(
   body: Record<string, unknown>,
   headers: Record<string, string> = {},
   onPiece = (): void => undefined,
-): Promise<Answer> {
+): Promise<TestResponse> {
   return readAnswer(
     await request(url, {
       method: 'POST',
@@ -33,7 +33,7 @@ export async function chat(
 }
 
 /** Reads a list. */
-export async function get(url: string, secret: string | null): Promise<Answer> {
+export async function get(url: string, secret: string | null): Promise<TestResponse> {
   return readAnswer(await request(url, { headers: keyHeader(secret) }));
 }
 
@@ -41,7 +41,7 @@ function keyHeader(secret: string | null): Record<string, string> {
   return secret === null ? {} : { authorization: `Bearer ${secret}` };
 }
 
-async function readAnswer(answer: Dispatcher.ResponseData, onPiece = (): void => undefined): Promise<Answer> {
+async function readAnswer(answer: Dispatcher.ResponseData, onPiece = (): void => undefined): Promise<TestResponse> {
   let text = '';
   let cut = false;
   try {

@@ -17,6 +17,6 @@ export interface CollectedSpan {
 }
 
 /** Returns all spans received so far, of all traces. */
-export function collectedSpans({ collectorUrl }: Pick<SharedSystem, 'collectorUrl'>): Promise<CollectedSpan[]> {
+export function fetchSpans({ collectorUrl }: Pick<SharedSystem, 'collectorUrl'>): Promise<CollectedSpan[]> {
   return got(`${collectorUrl}/spans`, { timeout: { request: 10_000 } }).json<CollectedSpan[]>();
 }

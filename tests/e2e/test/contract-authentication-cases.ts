@@ -2,7 +2,7 @@ import { expect } from '@jest/globals';
 import { DEFAULT_KEY_PREFIX, makeSecret } from '@gateway/contracts/ids';
 import type { ContractCase } from './contract-case.js';
 import { CHAT, MESSAGES, jsonOf, modelCall, send, styleOf } from './contract-call.js';
-import type { ContractWorld } from './contract-world.js';
+import type { ContractSystem } from './contract-world.js';
 
 const WRONG = makeSecret(DEFAULT_KEY_PREFIX);
 
@@ -48,7 +48,7 @@ export const AUTHENTICATION_CASES: readonly ContractCase[] = [
   {
     title: 'a secret has the documented form, and later views of the key omit it',
     covers: ['authentication: rule 3 key format literal prefix', 'api key: secret', 'api key: name'],
-    async run({ operator }: ContractWorld) {
+    async run({ operator }: ContractSystem) {
       const { account, key, secret } = await operator.account('1.00');
       expect(secret).toMatch(/live_[0-9a-f]{48}$/);
       const views = [

@@ -1,20 +1,20 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { specificationRows } from './contract-specification.js';
+import { readSpecificationRows } from './contract-specification.js';
 import { startContractWorld } from './contract-world.js';
-import type { ContractWorld } from './contract-world.js';
+import type { ContractSystem } from './contract-world.js';
 
 /** One test and the rows of the specification that it covers. */
 export interface ContractCase {
   readonly title: string;
-  /** IDs of `specificationRows`. */
+  /** IDs of `readSpecificationRows`. */
   readonly covers: readonly string[];
-  run(world: ContractWorld): Promise<void>;
+  run(world: ContractSystem): Promise<void>;
 }
 
 /** Creates tests from the cases. They run concurrently on the shared system. */
 export function testCases(cases: readonly ContractCase[]): void {
-  const rows = new Set(specificationRows());
-  let world: ContractWorld | undefined;
+  const rows = new Set(readSpecificationRows());
+  let world: ContractSystem | undefined;
   beforeAll(async () => {
     world = await startContractWorld();
   });

@@ -3,7 +3,7 @@ import { gatewayConfig } from '@gateway/contracts/public';
 import type { ContractCase } from './contract-case.js';
 import { COUNT_TOKENS, LEAST_BODY, expectError, jsonOf, modelCall, send, styleOf } from './contract-call.js';
 import { kindFor } from './contract-world.js';
-import type { ContractWorld } from './contract-world.js';
+import type { ContractSystem } from './contract-world.js';
 
 /**
  * A field that identifies the responses of each model endpoint, and the end of its streams. Null:
@@ -55,7 +55,7 @@ const plain: readonly ContractCase[] = MODEL_ENDPOINTS.map(({ path, mark }) => (
     'errors: x-gateway-request-id',
     'errors: x-request-id',
   ],
-  async run(world: ContractWorld) {
+  async run(world: ContractSystem) {
     const answer = await send(world.url, {
       ...modelCall(path, world.rich.secret, world.modelFor(path).id),
       headers: { 'x-request-id': 'of the client/1' },
@@ -82,7 +82,7 @@ const streamed: readonly ContractCase[] = MODEL_ENDPOINTS.filter(({ end }) => en
       'events: sentence 1 streaming with stream true',
       `request objects: ${requests} stream`,
     ],
-    async run(world: ContractWorld) {
+    async run(world: ContractSystem) {
       const answer = await send(world.url, modelCall(path, world.rich.secret, world.model.id, { stream: true }));
       expect([answer.status, answer.cut, answer.headers['content-type']]).toEqual([
         200,

@@ -3,10 +3,10 @@ import { expectError, send } from './contract-call.js';
 import type { ExpectedError } from './contract-call.js';
 import { REFUSALS } from './contract-refusals.js';
 import type { ErrorSituation } from './contract-situation.js';
-import { specificationRows } from './contract-specification.js';
+import { readSpecificationRows } from './contract-specification.js';
 import { UPSTREAM_ERRORS } from './contract-upstream-errors.js';
 
-const ROWS = new Set(specificationRows());
+const ROWS = new Set(readSpecificationRows());
 
 /** Rows that apply to every error response, so every error case covers them. */
 const WITH_EVERY_ERROR = [
@@ -20,7 +20,7 @@ const WITH_EVERY_ERROR = [
 ];
 
 /** Rows about a code that do not begin with its status. */
-const BESIDE_THE_CODE: Readonly<Record<string, readonly string[]>> = {
+const OTHER_ROWS: Readonly<Record<string, readonly string[]>> = {
   upstream_error: ['errors: 5xx upstream_error'],
   upstream_auth_error: ['authentication: rule 6 401 or 403 with'],
   rate_limit_exceeded: ['limits: Upstream provider limit'],
@@ -77,7 +77,7 @@ export function titleOf({ expected: { status, code }, what }: ErrorSituation): s
 function rowsOf({ status, code, retryAfter }: ExpectedError): string[] {
   const listed = [`errors: ${status} ${code}`, `authentication: ${status} ${code}`].filter((row) => ROWS.has(row));
   if (listed.some((row) => row.startsWith('authentication'))) listed.push('authentication: rule 5 failure codes');
-  listed.push(...(BESIDE_THE_CODE[code] ?? []));
+  listed.push(...(OTHER_ROWS[code] ?? []));
   const retries = [...ROWS].filter((row) => row.startsWith('errors: ') && row.endsWith(`: ${code}`));
   const never = [...ROWS].filter((row) => row === `errors: No: ${status}` || row === `errors: No: All ${status}`);
   const sentences = retryAfter === undefined ? [] : ['errors: sentence 3 retry after seconds is'];

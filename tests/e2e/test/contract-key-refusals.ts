@@ -1,6 +1,6 @@
 import { DEFAULT_KEY_PREFIX, makeSecret } from '@gateway/contracts/ids';
 import { until } from '@gateway/testkit';
-import { callOf } from './contract-situation.js';
+import { makeCall } from './contract-situation.js';
 import type { ErrorSituation } from './contract-situation.js';
 
 const unauthenticated = { status: 401, type: 'authentication_error', messagesType: 'authentication_error' };
@@ -10,12 +10,12 @@ const forbidden = { status: 403, type: 'permission_denied_error', messagesType: 
 export const KEY_REFUSALS: readonly ErrorSituation[] = [
   {
     expected: { ...unauthenticated, code: 'missing_api_key' },
-    arrange: async ({ model }) => callOf(null, model.id),
+    arrange: async ({ model }) => makeCall(null, model.id),
   },
   {
     expected: { ...unauthenticated, code: 'invalid_api_key' },
     what: 'never issued',
-    arrange: async ({ model }) => callOf(makeSecret(DEFAULT_KEY_PREFIX), model.id),
+    arrange: async ({ model }) => makeCall(makeSecret(DEFAULT_KEY_PREFIX), model.id),
   },
   {
     expected: { ...unauthenticated, code: 'invalid_api_key' },
@@ -23,7 +23,7 @@ export const KEY_REFUSALS: readonly ErrorSituation[] = [
     arrange: async (world) => {
       const { key, secret } = await world.operator.account('1.00');
       await world.operator.rotate(key);
-      return callOf(secret, world.model.id);
+      return makeCall(secret, world.model.id);
     },
   },
   {
@@ -32,7 +32,7 @@ export const KEY_REFUSALS: readonly ErrorSituation[] = [
     arrange: async (world) => {
       const { key, secret } = await world.operator.account('1.00');
       await world.operator.setKey(key, 'revoke');
-      return callOf(secret, world.model.id);
+      return makeCall(secret, world.model.id);
     },
   },
   {
@@ -41,7 +41,7 @@ export const KEY_REFUSALS: readonly ErrorSituation[] = [
     arrange: async (world) => {
       const { key, secret } = await world.operator.account('1.00');
       await world.operator.setKey(key, 'suspend');
-      return callOf(secret, world.model.id);
+      return makeCall(secret, world.model.id);
     },
   },
   {
@@ -59,7 +59,7 @@ export const KEY_REFUSALS: readonly ErrorSituation[] = [
         return status === 201 && (body as { secret: string });
       });
       await until('the key has expired', () => Date.now() > expiresAtMs + 50);
-      return callOf(secret, world.model.id);
+      return makeCall(secret, world.model.id);
     },
   },
   {
@@ -67,7 +67,7 @@ export const KEY_REFUSALS: readonly ErrorSituation[] = [
     arrange: async (world) => {
       const { account, secret } = await world.operator.account('1.00');
       await world.operator.setAccount(account, 'suspend');
-      return callOf(secret, world.model.id);
+      return makeCall(secret, world.model.id);
     },
   },
   {
@@ -75,7 +75,7 @@ export const KEY_REFUSALS: readonly ErrorSituation[] = [
     arrange: async (world) => {
       const other = await world.makeModel();
       const { secret } = await world.operator.account('1.00', { allowedModels: [other.id] });
-      return callOf(secret, world.model.id);
+      return makeCall(secret, world.model.id);
     },
   },
 ];

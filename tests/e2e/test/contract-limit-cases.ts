@@ -3,7 +3,7 @@ import { until } from '@gateway/testkit';
 import { CHAT, COUNT_TOKENS, codeOf, jsonOf, modelCall, send } from './contract-call.js';
 import type { ContractAnswer } from './contract-call.js';
 import type { ContractCase } from './contract-case.js';
-import { minuteWithSecondsLeft } from './contract-minute.js';
+import { waitForSecondsLeft } from './contract-minute.js';
 
 const DEFAULT_PER_MINUTE = 60;
 const OVER_THE_MINUTE = 10;
@@ -20,7 +20,7 @@ export const LIMIT_CASES: readonly ContractCase[] = [
       const { account, secret } = await world.operator.account('5.00');
       const other = await world.operator.key(account);
       await world.operator.must('PUT', `/accounts/${account}/limits`, { concurrency: 100 });
-      await minuteWithSecondsLeft(SECONDS_OF_MANY_CALLS);
+      await waitForSecondsLeft(SECONDS_OF_MANY_CALLS);
       const request = (n: number): Promise<ContractAnswer> =>
         send(world.url, modelCall(CHAT, n % 2 === 0 ? secret : other.secret, world.model.id));
       const answers = await Promise.all(

@@ -1,9 +1,9 @@
 import { until } from '@gateway/testkit';
 import { CHAT, modelCall, send } from './contract-call.js';
-import { minuteWithSecondsLeft } from './contract-minute.js';
-import { callOf } from './contract-situation.js';
+import { waitForSecondsLeft } from './contract-minute.js';
+import { makeCall } from './contract-situation.js';
 import type { ErrorSituation } from './contract-situation.js';
-import type { ContractWorld } from './contract-world.js';
+import type { ContractSystem } from './contract-world.js';
 
 const SECONDS_OF_A_MINUTE = /^([1-9]|[1-5]\d|60)$/;
 /** Time for the calls of one situation. */
@@ -17,8 +17,8 @@ export const LIMIT_REFUSALS: readonly ErrorSituation[] = [
     arrange: async (world) => {
       const { account, secret } = await world.operator.account('1.00');
       await world.operator.limits(account, 1, 3);
-      const call = callOf(secret, world.model.id);
-      await minuteWithSecondsLeft(SECONDS_OF_FEW_CALLS);
+      const call = makeCall(secret, world.model.id);
+      await waitForSecondsLeft(SECONDS_OF_FEW_CALLS);
       await until('a call is refused', async () => (await send(world.url, call('chat'))).status === 429);
       return call;
     },
@@ -31,14 +31,14 @@ export const LIMIT_REFUSALS: readonly ErrorSituation[] = [
       const slow = await world.scripted([{ waitFor: account }], {}, 1);
       void send(world.url, modelCall(CHAT, secret, slow.id)).catch(() => undefined);
       await until('the slot is taken', () => world.simulator.calls({ model: slow.upstream }).length === 1);
-      return callOf(secret, world.model.id);
+      return makeCall(secret, world.model.id);
     },
   },
   {
     expected: { ...limited, code: 'window_exhausted', retryAfter: /^1[78]\d{3}$/, noRetry: true, message: /reset/i },
     arrange: async (world) => {
       const windows = [{ type: 'session_5h', unit: 'requests', limit: 1 }];
-      return callOf(await usedUp(world, { windows }), world.model.id);
+      return makeCall(await usedUp(world, { windows }), world.model.id);
     },
   },
   {
@@ -51,13 +51,13 @@ export const LIMIT_REFUSALS: readonly ErrorSituation[] = [
     },
     arrange: async (world) => {
       const modelAllotments = [{ modelId: world.model.id, unit: 'requests', limit: 1 }];
-      return callOf(await usedUp(world, { modelAllotments }), world.model.id);
+      return makeCall(await usedUp(world, { modelAllotments }), world.model.id);
     },
   },
 ];
 
 /** Returns the key of an account whose plan allows one call, after that call is settled. */
-async function usedUp(world: ContractWorld, plan: object): Promise<string> {
+async function usedUp(world: ContractSystem, plan: object): Promise<string> {
   const { account, secret } = await world.operator.account('1.00');
   await world.subscribe(account, plan);
   const first = await send(world.url, modelCall(CHAT, secret, world.model.id));

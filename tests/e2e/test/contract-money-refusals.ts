@@ -1,4 +1,4 @@
-import { callOf } from './contract-situation.js';
+import { makeCall } from './contract-situation.js';
 import type { ErrorSituation } from './contract-situation.js';
 
 const forbidden = { status: 403, type: 'permission_denied_error', messagesType: 'permission_error' };
@@ -10,7 +10,7 @@ export const MONEY_REFUSALS: readonly ErrorSituation[] = [
     expected: { ...forbidden, code: 'monthly_spend_cap_exceeded', billing: true },
     arrange: async (world) => {
       const { secret } = await world.operator.account('1.00', { capUsd: '0.009999999' });
-      return callOf(secret, world.model.id);
+      return makeCall(secret, world.model.id);
     },
   },
   {
@@ -20,19 +20,19 @@ export const MONEY_REFUSALS: readonly ErrorSituation[] = [
       const { account, secret } = await world.operator.account('1.00');
       await world.operator.credit(account, '-1.00');
       await world.subscribe(account, { models: [other.id] });
-      return callOf(secret, world.model.id);
+      return makeCall(secret, world.model.id);
     },
   },
   {
     expected: { ...unpaid, code: 'insufficient_credits' },
-    arrange: async (world) => callOf((await world.operator.account('0.009999999')).secret, world.model.id),
+    arrange: async (world) => makeCall((await world.operator.account('0.009999999')).secret, world.model.id),
   },
   {
     expected: { ...unpaid, code: 'no_funding' },
     arrange: async (world) => {
       const { account, secret } = await world.operator.account('1.00');
       await world.operator.credit(account, '-1.00');
-      return callOf(secret, world.model.id);
+      return makeCall(secret, world.model.id);
     },
   },
   {
@@ -40,7 +40,7 @@ export const MONEY_REFUSALS: readonly ErrorSituation[] = [
     arrange: async (world) => {
       const { account, secret } = await world.operator.account('1.00');
       await world.operator.credit(account, '-1.000000001');
-      return callOf(secret, world.model.id);
+      return makeCall(secret, world.model.id);
     },
   },
   {
@@ -50,7 +50,7 @@ export const MONEY_REFUSALS: readonly ErrorSituation[] = [
       await world.operator.credit(team.id, '1.00');
       const { secret } = await world.operator.key(team.id);
       await world.capOwner(team, '0.009999999');
-      return callOf(secret, world.model.id);
+      return makeCall(secret, world.model.id);
     },
   },
 ];

@@ -1,7 +1,7 @@
-import type { ContractModel, ContractWorld } from './contract-world.js';
+import type { ContractModel, ContractSystem } from './contract-world.js';
 
 /** Plans of one period, so that used windows and allotments stay used. */
-export function orderPlans(world: ContractWorld, account: string, model: ContractModel, slow: ContractModel) {
+export function orderPlans(world: ContractSystem, account: string, model: ContractModel, slow: ContractModel) {
   const periodStart = Date.now() - 60_000;
   const move = async (plan: object): Promise<void> => {
     await world.subscribe(account, plan, periodStart);

@@ -5,7 +5,7 @@ import type { AccountView } from '@gateway/contracts/operator';
 import type { Style } from './contract-call.js';
 import type { orderPlans } from './contract-order-plans.js';
 import { CENT } from './contract-world.js';
-import type { ContractModel, ContractWorld } from './contract-world.js';
+import type { ContractModel, ContractSystem } from './contract-world.js';
 
 export const PATHS: Readonly<Record<Style, string>> = { chat: '/v1/chat/completions', messages: '/v1/messages' };
 
@@ -30,7 +30,7 @@ export type Funding = 'plan' | 'wallet';
 
 /** Everything that the calls of a scene depend on. */
 export interface Actors {
-  readonly world: ContractWorld;
+  readonly world: ContractSystem;
   readonly style: Style;
   readonly team: AccountView;
   readonly model: ContractModel;

@@ -5,7 +5,7 @@ import { orderPlans } from './contract-order-plans.js';
 import { PATHS, orderSteps, putModel } from './contract-order-steps.js';
 import type { Actors, Funding, OrderStep } from './contract-order-steps.js';
 import { CENT } from './contract-world.js';
-import type { ContractModel, ContractWorld } from './contract-world.js';
+import type { ContractModel, ContractSystem } from './contract-world.js';
 
 export interface OrderScene {
   readonly steps: readonly OrderStep[];
@@ -25,7 +25,7 @@ const LEAST_USD = '0.000000001';
  * pays. A call before the n-th repair breaks the n-th rule and all later ones, so its response
  * shows that the n-th rule comes first.
  */
-export async function arrangeOrder(world: ContractWorld, funding: Funding, style: Style): Promise<OrderScene> {
+export async function arrangeOrder(world: ContractSystem, funding: Funding, style: Style): Promise<OrderScene> {
   const actors = await fundedAccount(world, funding, style);
   await breakEverything(actors, funding);
   const { model, parts } = actors;
@@ -41,7 +41,7 @@ export async function arrangeOrder(world: ContractWorld, funding: Funding, style
   };
 }
 
-async function fundedAccount(world: ContractWorld, funding: Funding, style: Style): Promise<Actors> {
+async function fundedAccount(world: ContractSystem, funding: Funding, style: Style): Promise<Actors> {
   const { operator } = world;
   const team = await world.teamAccount();
   await operator.credit(team.id, '5.00');
@@ -83,7 +83,7 @@ function bodyOf(model: ContractModel): object {
 }
 
 /** Makes one call and waits until it is paid and settled. */
-async function useOnce(world: ContractWorld, secret: string, model: ContractModel): Promise<void> {
+async function useOnce(world: ContractSystem, secret: string, model: ContractModel): Promise<void> {
   const answer = await send(world.url, { path: PATHS.chat, secret, body: bodyOf(model) });
   if (answer.status !== 200) throw new Error(`the first call was refused: ${answer.text}`);
   await world.operator.record(answer.id);

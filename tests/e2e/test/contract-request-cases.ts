@@ -5,7 +5,7 @@ import type { RequestRow } from './contract-request-rows.js';
 import { CHAT, LEAST_BODY, MESSAGES, expectError, jsonOf, modelCall, send, styleOf } from './contract-call.js';
 import type { ContractCall } from './contract-call.js';
 import { kindFor } from './contract-world.js';
-import type { ContractWorld } from './contract-world.js';
+import type { ContractSystem } from './contract-world.js';
 
 export const REQUEST_CASES: readonly ContractCase[] = [
   ...REQUESTS.flatMap((row) => [refusedFields(row), forwardedFields(row)]),
@@ -184,7 +184,7 @@ function isListed(request: string, name: string): boolean {
 }
 
 async function expectInvalid(
-  world: ContractWorld,
+  world: ContractSystem,
   call: ContractCall,
   param: string | undefined,
   what: string,

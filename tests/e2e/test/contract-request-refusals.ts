@@ -1,5 +1,5 @@
 import { CHAT, COUNT_TOKENS, LEAST_BODY, MESSAGES } from './contract-call.js';
-import { callOf } from './contract-situation.js';
+import { makeCall } from './contract-situation.js';
 import type { ErrorSituation } from './contract-situation.js';
 
 const BODY_BYTES_MAX = 10_485_760;
@@ -20,25 +20,25 @@ export const REQUEST_REFUSALS: readonly ErrorSituation[] = [
     expected: { ...invalid, status: 400, code: 'model_not_available', param: 'model' },
     arrange: async (world) => {
       const { id } = await world.makeModel({ model: { available: false } });
-      return callOf(world.rich.secret, id);
+      return makeCall(world.rich.secret, id);
     },
   },
   {
     expected: { ...invalid, status: 400, code: 'endpoint_not_supported_for_model', param: 'model' },
     arrange: async (world) => {
       const { id } = await world.makeModel({ source: { endpoints: ['/v1/responses'] } });
-      return callOf(world.rich.secret, id);
+      return makeCall(world.rich.secret, id);
     },
   },
   {
     expected: { ...notFound, code: 'model_not_found', param: 'model' },
     what: 'unknown',
-    arrange: async ({ rich }) => callOf(rich.secret, 'nobody/nothing'),
+    arrange: async ({ rich }) => makeCall(rich.secret, 'nobody/nothing'),
   },
   {
     expected: { ...notFound, code: 'model_not_found', param: 'model' },
     what: 'inactive',
-    arrange: async (world) => callOf(world.rich.secret, (await world.makeModel({ model: { active: false } })).id),
+    arrange: async (world) => makeCall(world.rich.secret, (await world.makeModel({ model: { active: false } })).id),
   },
   {
     expected: { ...notFound, code: 'unsupported_endpoint', message: /\/v1\b/ },
@@ -73,7 +73,7 @@ export const REQUEST_REFUSALS: readonly ErrorSituation[] = [
       type: 'gateway_error',
       messagesType: 'overloaded_error',
     },
-    arrange: async (world) => callOf(world.rich.secret, (await world.makeModel({ source: { enabled: false } })).id),
+    arrange: async (world) => makeCall(world.rich.secret, (await world.makeModel({ source: { enabled: false } })).id),
   },
   {
     expected: {
@@ -83,6 +83,6 @@ export const REQUEST_REFUSALS: readonly ErrorSituation[] = [
       messagesType: 'api_error',
       noRetry: true,
     },
-    arrange: async (world) => callOf(world.rich.secret, (await world.makeModel({ model: { prices: null } })).id),
+    arrange: async (world) => makeCall(world.rich.secret, (await world.makeModel({ model: { prices: null } })).id),
   },
 ];

@@ -17,7 +17,7 @@ const KEY_COLUMNS: Readonly<Record<string, readonly number[]>> = {
  * in the form `<section>: <row>`. A row with several codes or fields has one ID for each. A line
  * that only introduces the next lines has no ID.
  */
-export function specificationRows(): readonly string[] {
+export function readSpecificationRows(): readonly string[] {
   return parseSpecification(readFileSync(SPECIFICATION, 'utf8'));
 }
 

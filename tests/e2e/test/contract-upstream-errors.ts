@@ -1,5 +1,5 @@
 import type { ScriptStep } from '@gateway/provider-simulator';
-import { callOf } from './contract-situation.js';
+import { makeCall } from './contract-situation.js';
 import type { ErrorSituation } from './contract-situation.js';
 import type { ExpectedError } from './contract-call.js';
 import type { ModelOptions } from './contract-world.js';
@@ -60,7 +60,7 @@ export const UPSTREAM_ERRORS: readonly ErrorSituation[] = [
     what: 'connection refused',
     arrange: async (world) => {
       const baseUrls = ['http://127.0.0.1:1'];
-      return callOf(world.rich.secret, (await world.makeModel({ baseUrls })).id);
+      return makeCall(world.rich.secret, (await world.makeModel({ baseUrls })).id);
     },
   },
 ];
@@ -78,6 +78,6 @@ function situation(
   return {
     expected,
     what,
-    arrange: async (world) => callOf(world.rich.secret, (await world.scripted(steps, options)).id),
+    arrange: async (world) => makeCall(world.rich.secret, (await world.scripted(steps, options)).id),
   };
 }

@@ -40,7 +40,7 @@ const PROVIDER = { id: 'contract', spec: { name: 'contract', format: 'openai' } 
  * The shared system, a provider for one test file, and helpers that create objects over the
  * operator API.
  */
-export class ContractWorld {
+export class ContractSystem {
   readonly system: SharedSystem;
   readonly simulator: ProviderSimulator;
   /** An account with money and high limits. */
@@ -61,14 +61,14 @@ export class ContractWorld {
     [this.model, this.embeddingModel] = models;
   }
 
-  static async begin(): Promise<ContractWorld> {
+  static async begin(): Promise<ContractSystem> {
     const system = sharedSystem();
     const simulator = await startProviderSimulator();
     await system.operator.must('PUT', `/providers/${PROVIDER.id}`, PROVIDER.spec);
     const rich = await richAccount(system.operator);
     const model = await newModel(system.operator, [simulator.urls[0]], {});
     const embedding = await newModel(system.operator, [simulator.urls[0]], { model: { kind: 'embedding' } });
-    return new ContractWorld(system, simulator, rich, [model, embedding]);
+    return new ContractSystem(system, simulator, rich, [model, embedding]);
   }
 
   get operator(): TestOperator {
@@ -151,8 +151,8 @@ export class ContractWorld {
   }
 }
 
-export function startContractWorld(): Promise<ContractWorld> {
-  return ContractWorld.begin();
+export function startContractWorld(): Promise<ContractSystem> {
+  return ContractSystem.begin();
 }
 
 async function richAccount(operator: TestOperator): Promise<TestAccount> {

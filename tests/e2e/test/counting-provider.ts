@@ -27,7 +27,7 @@ export interface CountingProvider {
   close(): Promise<void>;
 }
 
-interface Counted {
+interface ModelCount {
   calls: number;
   running: number;
   most: number;
@@ -48,8 +48,8 @@ const KEEP_ALIVE_MS = 120_000;
 
 /** Listens on a free port of this machine. */
 export async function startCountingProvider(): Promise<CountingProvider> {
-  const models = new Map<string, Counted>();
-  const countedOf = (upstream: string): Counted => {
+  const models = new Map<string, ModelCount>();
+  const countedOf = (upstream: string): ModelCount => {
     const counted = models.get(upstream) ?? { calls: 0, running: 0, most: 0, behaviour: {} };
     models.set(upstream, counted);
     return counted;
@@ -85,7 +85,7 @@ async function readModel(request: IncomingMessage): Promise<string> {
 }
 
 /** Counts a call as running from its complete request until just before its response. */
-function answer(counted: Counted, response: ServerResponse): void {
+function answer(counted: ModelCount, response: ServerResponse): void {
   counted.calls += 1;
   counted.running += 1;
   counted.most = Math.max(counted.most, counted.running);

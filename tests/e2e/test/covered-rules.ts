@@ -14,7 +14,7 @@ export interface CoverComment {
 
 /**
  * Reads the comments `// Covers …` of all tests. An ID is one of `protocolRules` or
- * `specificationRows`.
+ * `readSpecificationRows`.
  * @param files texts of all tracked files, by path from the root
  */
 export function readCoverComments(files: ReadonlyMap<string, string>): CoverComment[] {

@@ -6,7 +6,7 @@ const REPEATED_FOR_MS = 20_000;
 const PAUSE_MS = 50;
 
 /** Parts of a response that show whether the request was decided. */
-export interface Decidable {
+export interface DecidableResponse {
   readonly status: number | null;
   /** Only read if the status is not 200. */
   readonly text: string;
@@ -16,7 +16,7 @@ export interface Decidable {
  * Whether the request was not decided in time, for example on a stalled machine. This is documented
  * and is not a refusal.
  */
-export function isUndecided({ status, text }: Decidable): boolean {
+export function isUndecided({ status, text }: DecidableResponse): boolean {
   return status === 500 && UNDECIDED.test(text);
 }
 
@@ -25,7 +25,7 @@ export function isUndecided({ status, text }: Decidable): boolean {
  * the last response. Not for tests that expect a 500.
  * @param isPassing returns true for other responses that are repeated
  */
-export async function decided<T extends Decidable>(
+export async function sendUntilDecided<T extends DecidableResponse>(
   call: () => Promise<T>,
   isPassing: (answer: T) => boolean = () => false,
 ): Promise<T> {

@@ -3,7 +3,7 @@ import { Agent, request } from 'undici';
 import { HELLO } from './call.js';
 
 /** One call as its client saw it. */
-export interface Seen {
+export interface ClientResult {
   /** Null if the connection broke before the response's head. */
   readonly requestId: string | null;
   readonly status: number | null;
@@ -38,9 +38,9 @@ export interface LoadOptions {
 
 export interface Load {
   /** Grows with every response. */
-  readonly seen: readonly Seen[];
+  readonly seen: readonly ClientResult[];
   /** May be called twice. */
-  stop(): Promise<readonly Seen[]>;
+  stop(): Promise<readonly ClientResult[]>;
 }
 
 const RETRY_MS = 20;
@@ -50,7 +50,7 @@ const RETRY_MS = 20;
  * the last responses.
  */
 export function startLoad(options: LoadOptions): Load {
-  const seen: Seen[] = [];
+  const seen: ClientResult[] = [];
   const agent = new Agent({ connections: 64, headersTimeout: 60_000, bodyTimeout: 60_000 });
   let stopped = false;
   let n = 0;
@@ -63,12 +63,12 @@ export function startLoad(options: LoadOptions): Load {
       }
     }),
   );
-  const end = async (): Promise<readonly Seen[]> => {
+  const end = async (): Promise<readonly ClientResult[]> => {
     await Promise.all(workers);
     await agent.close();
     return seen;
   };
-  let ended: Promise<readonly Seen[]> | undefined;
+  let ended: Promise<readonly ClientResult[]> | undefined;
   return {
     seen,
     stop() {
@@ -78,7 +78,7 @@ export function startLoad(options: LoadOptions): Load {
   };
 }
 
-async function callOnce(options: LoadOptions, caller: Caller, n: number, agent: Agent): Promise<Seen> {
+async function callOnce(options: LoadOptions, caller: Caller, n: number, agent: Agent): Promise<ClientResult> {
   const stream = n % 2 === 0;
   // Sends plain and streaming requests to each edge.
   const url = options.urls[Math.floor(n / 2) % options.urls.length] ?? '';
@@ -120,11 +120,11 @@ async function callOnce(options: LoadOptions, caller: Caller, n: number, agent: 
   };
 }
 
-function usageOf(body: string, stream: boolean): Seen['usage'] {
-  if (!stream) return (JSON.parse(body) as { usage: Seen['usage'] }).usage;
+function usageOf(body: string, stream: boolean): ClientResult['usage'] {
+  if (!stream) return (JSON.parse(body) as { usage: ClientResult['usage'] }).usage;
   const sseEvents = body.split('\n\n').filter((sseEvent) => sseEvent.startsWith('data: {'));
   const last = sseEvents
-    .map((sseEvent) => JSON.parse(sseEvent.slice(6)) as { usage?: Seen['usage'] })
+    .map((sseEvent) => JSON.parse(sseEvent.slice(6)) as { usage?: ClientResult['usage'] })
     .findLast(({ usage }) => usage);
   return last?.usage ?? null;
 }

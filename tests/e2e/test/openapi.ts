@@ -8,13 +8,13 @@ interface OpenApiDocument {
 }
 
 /** Describes how a response differs from the document. Null if it matches. */
-export type CheckAnswer = (method: string, path: string, status: number, body: unknown) => string | null;
+export type CheckResponse = (method: string, path: string, status: number, body: unknown) => string | null;
 
 /**
  * Returns a function that checks responses against an OpenAPI 3.1 document. It skips paths that are
  * not in the document.
  */
-export function answersOf(document: OpenApiDocument): CheckAnswer {
+export function createResponseCheck(document: OpenApiDocument): CheckResponse {
   const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: false });
   ajv.addSchema(document as object, 'api');
   const compiled = new Map<string, ValidateFunction>();

@@ -12,9 +12,9 @@ import type {
 } from '@gateway/contracts/operator';
 import { parseUsd } from '@gateway/metering';
 import { until } from '@gateway/testkit';
-import { decided } from './decided.js';
-import { answersOf } from './openapi.js';
-import type { CheckAnswer } from './openapi.js';
+import { sendUntilDecided } from './decided.js';
+import { createResponseCheck } from './openapi.js';
+import type { CheckResponse } from './openapi.js';
 
 export interface OperatorAccess {
   /** Includes `/operator/v1`. */
@@ -58,7 +58,7 @@ const ANSWER_MS_MAX = 30_000;
 /** Operator actions of the tests, all over the operator API. */
 export class TestOperator {
   readonly #access: OperatorAccess;
-  #check: Promise<CheckAnswer> | null = null;
+  #check: Promise<CheckResponse> | null = null;
 
   constructor(access: OperatorAccess) {
     this.#access = access;
@@ -92,16 +92,16 @@ export class TestOperator {
   }
 
   /** Returns the check against the API's own document, which is fetched once. */
-  #checkAnswer(): Promise<CheckAnswer> {
+  #checkAnswer(): Promise<CheckResponse> {
     this.#check ??= fetch(`${this.#access.operatorUrl}/openapi.json`)
       .then((response) => response.json())
-      .then((document) => answersOf(document as Parameters<typeof answersOf>[0]));
+      .then((document) => createResponseCheck(document as Parameters<typeof createResponseCheck>[0]));
     return this.#check;
   }
 
   /** Sends a request that must succeed. Repeats it while a part of the gateway does not respond. */
   async must<T>(method: string, path: string, body?: unknown): Promise<T> {
-    const { status, text, answer } = await decided(
+    const { status, text, answer } = await sendUntilDecided(
       async () => {
         const made = await this.request(method, path, body);
         return { status: made.status, text: JSON.stringify(made.body), answer: made.body };

@@ -15,7 +15,7 @@ export interface PageAnswer {
 const PASSWORD_BYTES = 12;
 
 /** A user of the dashboard with a browser's cookies. */
-export class Person {
+export class PageUser {
   readonly #url: string;
   readonly email: string;
   readonly password = randomBytes(PASSWORD_BYTES).toString('hex');
@@ -74,7 +74,7 @@ export class Person {
   /** Returns the token in the last email with this text in its subject. */
   tokenInMail(subject: string): Promise<string> {
     return until(`an email "${subject}" to ${this.email}`, async () => {
-      const mail = (await mailsTo(this.email)).findLast((one) => one.subject.includes(subject));
+      const mail = (await readEmails(this.email)).findLast((one) => one.subject.includes(subject));
       return mail === undefined ? false : (/#token=([\w-]{43})$/m.exec(mail.text)?.[1] ?? false);
     });
   }
@@ -87,7 +87,7 @@ export class Person {
 }
 
 /** Returns the emails in the local mailbox for an address, oldest first. */
-export async function mailsTo(address: string) {
+export async function readEmails(address: string) {
   const directory = `${process.env['GATEWAY_E2E_STATE']}/mailbox`;
   const names = (await readdir(directory)).filter((name) => name.endsWith('.eml')).sort();
   const mails = await Promise.all(names.map(async (name) => readMail(await readFile(`${directory}/${name}`, 'utf8'))));

@@ -18,7 +18,7 @@ const FIGURES = {
  * Returns the cost of a call at {@link PRICES} in nano-USD, from the usage in the client's
  * response.
  */
-export function chargeOf(usage: { readonly prompt_tokens: number; readonly completion_tokens: number }): bigint {
+export function computeCharge(usage: { readonly prompt_tokens: number; readonly completion_tokens: number }): bigint {
   const { prompt_tokens: input, completion_tokens: output } = usage;
   return rate({ input, output, cachedInput: 0, cacheWrite: 0, cacheWrite1h: 0 }, FIGURES);
 }

@@ -50,7 +50,7 @@ export function protocolRules(): readonly ProtocolRule[] {
 
 /** Input of the page. */
 export interface Coverage {
-  /** IDs of `specificationRows`. */
+  /** IDs of `readSpecificationRows`. */
   readonly rows: readonly string[];
   /** Cases by the last word of their file's name. */
   readonly cases: Readonly<Record<string, readonly Pick<ContractCase, 'covers'>[]>>;

@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-export interface SeenRequest {
+export interface ReceivedRequest {
   /** Without the query. */
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
@@ -17,7 +17,7 @@ export interface ScriptedAnswer {
 /** A provider on a free loopback port. */
 export interface ScriptedProvider {
   readonly url: string;
-  readonly seen: readonly SeenRequest[];
+  readonly seen: readonly ReceivedRequest[];
   close(): Promise<void>;
 }
 
@@ -26,9 +26,9 @@ export interface ScriptedProvider {
  * @param script returns null for the test requests of `providers add`, which get a short text
  */
 export async function startScriptedProvider(
-  script: (request: SeenRequest, number: number) => Promise<ScriptedAnswer | null> | ScriptedAnswer | null,
+  script: (request: ReceivedRequest, number: number) => Promise<ScriptedAnswer | null> | ScriptedAnswer | null,
 ): Promise<ScriptedProvider> {
-  const seen: SeenRequest[] = [];
+  const seen: ReceivedRequest[] = [];
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));

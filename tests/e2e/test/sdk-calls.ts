@@ -3,7 +3,7 @@ import { expect } from '@jest/globals';
 import { parseUsd } from '@gateway/metering';
 import OpenAI from 'openai';
 import type { TestOperator } from './operator.js';
-import { chargeOf } from './prices.js';
+import { computeCharge } from './prices.js';
 
 /** The result of one call with an official client. */
 export interface SdkAnswer {
@@ -142,6 +142,6 @@ export async function compareWithRecord(operator: TestOperator, asked: Promise<S
   const { input, cached: cachedInput, output } = answer.usage;
   const wanted = { input, cachedInput, cacheWrite: 0, cacheWrite1h: 0, output };
   expect({ tokens, evidence, outcome }).toEqual({ tokens: wanted, evidence: 'reported', outcome: 'settled' });
-  expect(parseUsd(chargedUsd)).toBe(chargeOf({ prompt_tokens: input, completion_tokens: output }));
+  expect(parseUsd(chargedUsd)).toBe(computeCharge({ prompt_tokens: input, completion_tokens: output }));
   return answer;
 }

@@ -2,8 +2,8 @@ import type { ProviderSimulator } from '@gateway/provider-simulator';
 import { request } from 'undici';
 import type { Dispatcher } from 'undici';
 import { HELLO } from './call.js';
-import { decided, isUndecided } from './decided.js';
-import type { Decidable } from './decided.js';
+import { sendUntilDecided, isUndecided } from './decided.js';
+import type { DecidableResponse } from './decided.js';
 import type { Caller } from './load.js';
 
 /** A stream whose first chunk has arrived. */
@@ -52,7 +52,7 @@ export function openStreams(
   // The hold of an undecided call is released later. Until then the wallet may be too low.
   let wasUndecided = false;
   const open = async (_: unknown, n: number): Promise<OpenStream> => {
-    const { status, text, answer } = await decided(
+    const { status, text, answer } = await sendUntilDecided(
       async () => {
         const opened = await callFor(edgeUrls[n % edgeUrls.length] ?? '', caller, model);
         wasUndecided ||= isUndecided(opened);
@@ -70,7 +70,7 @@ async function callFor(
   edgeUrl: string,
   caller: Caller,
   model: string,
-): Promise<Decidable & { readonly answer: Dispatcher.ResponseData }> {
+): Promise<DecidableResponse & { readonly answer: Dispatcher.ResponseData }> {
   const answer = await request(`${edgeUrl}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${caller.secret}`, 'content-type': 'application/json' },

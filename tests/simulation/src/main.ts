@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { addResults, beginOrGoOn } from './results.js';
+import { addResults, loadResults } from './results.js';
 import { findMutations } from './mutations/find-mutations.js';
 import { playInThreads } from './play-in-threads.js';
 import { openRedis } from './run/open-redis.js';
@@ -21,7 +21,7 @@ const replayed = process.env['GATEWAY_SIM_SEED'];
 
 if (values.mutations === true) process.exitCode = (await findMutations()) ? 0 : 1;
 else if (replayed !== undefined) await replay(Number(replayed));
-else await prove(Number(values.seeds ?? SEEDS), Number(values.from ?? 1), values.anew === true);
+else await runAll(Number(values.seeds ?? SEEDS), Number(values.from ?? 1), values.anew === true);
 
 async function replay(seed: number): Promise<void> {
   const { failure, totals } = await runSeeds(await openRedis(), [seed]);
@@ -30,8 +30,8 @@ async function replay(seed: number): Promise<void> {
 }
 
 /** @param isAnew starts again even if an interrupted run with the same seeds can be continued */
-async function prove(seeds: number, from: number, isAnew: boolean): Promise<void> {
-  let known = beginOrGoOn({ seeds, from }, isAnew);
+async function runAll(seeds: number, from: number, isAnew: boolean): Promise<void> {
+  let known = loadResults({ seeds, from }, isAnew);
   while (known.totals.seeds < seeds) {
     const begunAt = Date.now();
     const next = from + known.totals.seeds;

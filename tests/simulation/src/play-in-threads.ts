@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { NO_TOTALS, together, type Failure, type Totals } from './run/run-seeds.js';
+import { NO_TOTALS, addTotals, type Failure, type Totals } from './run/run-seeds.js';
 import type { WorkerTask } from './worker.js';
 
 const THREADS = 2;
@@ -13,7 +13,7 @@ interface Told {
 /** Plays alternating seeds in threads. Stops all when one finds a failure. */
 export async function playInThreads(from: number, seeds: number): Promise<Told> {
   const told: Told[] = Array.from({ length: THREADS }, () => ({ totals: NO_TOTALS, failure: null }));
-  const sum = (): Totals => told.map(({ totals }) => totals).reduce(together);
+  const sum = (): Totals => told.map(({ totals }) => totals).reduce(addTotals);
   const telling = setInterval(() => console.log(`${sum().seeds} of ${seeds} seeds`), TELL_MS);
   const workers: Worker[] = [];
   const ends = Array.from({ length: THREADS }, (_unused, place) => {

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { arch, cpus } from 'node:os';
-import { NO_TOTALS, together, type Totals } from './run/run-seeds.js';
+import { NO_TOTALS, addTotals, type Totals } from './run/run-seeds.js';
 
 /** Results of fewer seeds are not saved. */
 const SEEDS_MIN = 1_000;
@@ -15,7 +15,7 @@ export interface Results {
 }
 
 /** Returns the results of an interrupted run with the same seeds, or empty results. */
-export function beginOrGoOn(asked: Results['asked'], isAnew: boolean): Results {
+export function loadResults(asked: Results['asked'], isAnew: boolean): Results {
   const begun = { asked, totals: NO_TOTALS, seconds: 0 };
   if (isAnew || !existsSync(FIGURES)) return begun;
   const before = JSON.parse(readFileSync(FIGURES, 'utf8')) as Results;
@@ -25,7 +25,7 @@ export function beginOrGoOn(asked: Results['asked'], isAnew: boolean): Results {
 
 /** Adds the results of the next seeds and saves them if the run is large enough. */
 export function addResults({ asked, ...before }: Results, totals: Totals, seconds: number): Results {
-  const results = { asked, totals: together(before.totals, totals), seconds: before.seconds + seconds };
+  const results = { asked, totals: addTotals(before.totals, totals), seconds: before.seconds + seconds };
   if (asked.seeds >= SEEDS_MIN) {
     writeFileSync(FIGURES, `${JSON.stringify(results, null, 1)}\n`);
     writeFileSync(RESULTS, render(results));

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { openRedis } from './run/open-redis.js';
-import { NO_TOTALS, runSeeds, together, type Totals } from './run/run-seeds.js';
+import { NO_TOTALS, runSeeds, addTotals, type Totals } from './run/run-seeds.js';
 
 /** Number of seeds between two reports to the parent thread. */
 const TELL_EVERY = 50;
@@ -21,7 +21,7 @@ for (let first = from; first < from + seeds; first += step * TELL_EVERY) {
     redis,
     some.filter((seed) => seed < from + seeds),
   );
-  sum = together(sum, totals);
+  sum = addTotals(sum, totals);
   parentPort?.postMessage({ totals: sum, failure });
   if (failure !== null) break;
 }

@@ -22,7 +22,7 @@ interface Running {
 }
 
 /** Returns all addresses with each service's user. `ports`: of the first edge and dashboard. */
-export function addressesOf(
+export function createAddresses(
   { servers, urls, mailbox }: Running,
   secrets: Secrets,
   ports: { readonly edge: number; readonly dashboard: number },

@@ -31,7 +31,7 @@ export async function startFoundations(
   onChange: (text: string) => void,
 ): Promise<Foundations> {
   const restarter = new ServerRestarter(onChange);
-  const started = await timed(options, 'servers', () =>
+  const started = await logDuration(options, 'servers', () =>
     options.ha === true ? startCluster(options, secrets, restarter) : startOwnServers(options, secrets, restarter),
   );
   restarter.watch(started.members);
@@ -92,7 +92,11 @@ async function startOwnServers(
 }
 
 /** Runs the work and logs its duration. */
-export async function timed<T>({ log }: Pick<SystemOptions, 'log'>, what: string, work: () => Promise<T>): Promise<T> {
+export async function logDuration<T>(
+  { log }: Pick<SystemOptions, 'log'>,
+  what: string,
+  work: () => Promise<T>,
+): Promise<T> {
   const startedAt = performance.now();
   const result = await work();
   log(`${what} ready in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);

@@ -6,7 +6,7 @@ import { addRealProviders, realProviders, type RealCall } from './demo/real-prov
 import { findDemoModel, seedDemo, type DemoData } from './demo/seed-demo.js';
 import type { LocalSystem } from './local-system.js';
 import { choosePorts } from './ports.js';
-import { readyText } from './print-ready.js';
+import { formatReadyText } from './print-ready.js';
 import { startSystem } from './start-system.js';
 
 const DEFAULT_STATE = fileURLToPath(new URL('../../../.state', import.meta.url));
@@ -59,7 +59,7 @@ try {
     realCalls,
     members,
   };
-  console.log(readyText(system.running(), input));
+  console.log(formatReadyText(system.running(), input));
 } catch (error) {
   // An aborted start leaves nothing behind, and its errors are not reported.
   if (stopping.signal.aborted) exitStopped();

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { outageMinutes } from './outage-minutes.js';
+import { computeOutageMinutes } from './outage-minutes.js';
 
 const GIBIBYTE = 1024 ** 3;
 
@@ -10,5 +10,5 @@ test.each([
   ['a tenth of the calls', { streamBytes: 4 * GIBIBYTE, redisBytes: GIBIBYTE }, 100, 286],
   ['a Redis too small for its accounts', { streamBytes: GIBIBYTE, redisBytes: 100_000_000 }, 1, 0],
 ])('%s', (_name, sizes, callsPerSecond, minutes) => {
-  expect(outageMinutes(sizes, callsPerSecond)).toBe(minutes);
+  expect(computeOutageMinutes(sizes, callsPerSecond)).toBe(minutes);
 });

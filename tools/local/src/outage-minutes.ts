@@ -17,7 +17,7 @@ export interface StoreSizes {
  * Computes the whole minutes without billing until no call is admitted.
  * @param perCall bytes of one call in each store
  */
-export function outageMinutes(
+export function computeOutageMinutes(
   { streamBytes, redisBytes }: StoreSizes,
   callsPerSecond: number,
   perCall = BYTES_PER_CALL,

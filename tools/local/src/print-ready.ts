@@ -2,7 +2,7 @@ import type { RealCall } from './demo/real-providers.js';
 import { DEMO_EMAIL } from './demo/seed-demo.js';
 import { COMMON_FIELDS, readConfig } from '@gateway/service-kit';
 import { REDIS_DOWN_AFTER_MS } from './ha/topology.js';
-import { outageMinutes } from './outage-minutes.js';
+import { computeOutageMinutes } from './outage-minutes.js';
 import type { RunningFile } from './running-file.js';
 
 export interface ReadyInput {
@@ -20,7 +20,7 @@ export interface ReadyInput {
 }
 
 /** Returns the text for a new user, with commands to paste. Programs wait for the last line. */
-export function readyText(
+export function formatReadyText(
   running: RunningFile,
   { stateDirectory, isDefaultState, mailboxUrl, demoPassword, demoModel, realCalls, members }: ReadyInput,
 ): string {
@@ -73,7 +73,7 @@ function withoutBilling(env: NodeJS.ProcessEnv): string {
   const { GATEWAY_USAGE_STREAM_BYTES } = COMMON_FIELDS;
   const { GATEWAY_USAGE_STREAM_BYTES: streamBytes } = readConfig({ GATEWAY_USAGE_STREAM_BYTES }, env);
   const rates = CALLS_PER_SECOND.map((rate) => {
-    return `${outageMinutes({ streamBytes, redisBytes: REDIS_BYTES }, rate)} minutes at ${rate} requests/s`;
+    return `${computeOutageMinutes({ streamBytes, redisBytes: REDIS_BYTES }, rate)} minutes at ${rate} requests/s`;
   });
   return `requests are served for ${rates.join(', ')}`;
 }

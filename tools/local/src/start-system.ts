@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
-import { addressesOf } from './addresses.js';
+import { createAddresses } from './addresses.js';
 import { Supervisor, killProcesses, makeOuterPorts } from './children/supervisor.js';
-import { type Foundations, startFoundations, stopFoundations, timed } from './foundations.js';
+import { type Foundations, startFoundations, stopFoundations, logDuration } from './foundations.js';
 import { type LocalSystem, type SystemParts, makeLocalSystem } from './local-system.js';
 import { migrateAll } from './migrate-all.js';
 import { RunningJson } from './running-file.js';
@@ -36,13 +36,13 @@ async function startServices(
   onChange: (text: string) => void,
 ): Promise<Pick<SystemParts, 'addresses' | 'supervisor'>> {
   const ports = await makeOuterPorts(options);
-  const own = addressesOf(foundations, secrets, { edge: ports.edge[0] ?? 0, dashboard: ports.dashboard[0] ?? 0 });
+  const own = createAddresses(foundations, secrets, { edge: ports.edge[0] ?? 0, dashboard: ports.dashboard[0] ?? 0 });
   const addresses = (await options.through?.(own)) ?? own;
-  await timed(options, 'migrations', () => migrateAll(foundations.servers.postgres.url, secrets, options.log));
+  await logDuration(options, 'migrations', () => migrateAll(foundations.servers.postgres.url, secrets, options.log));
   const supervisor = await Supervisor.make({ options, addresses, secrets, ports, onChange });
   try {
     const starts = () => Promise.all(supervisor.all().flatMap(([, list]) => list.map((child) => child.start())));
-    await timed(options, 'services', () => Promise.race([starts(), givenUp(options.signal)]));
+    await logDuration(options, 'services', () => Promise.race([starts(), waitForAbort(options.signal)]));
   } catch (error) {
     await killProcesses(supervisor);
     throw error;
@@ -51,7 +51,7 @@ async function startServices(
 }
 
 /** Rejects when the signal is aborted. */
-function givenUp(signal: AbortSignal | undefined): Promise<never> {
+function waitForAbort(signal: AbortSignal | undefined): Promise<never> {
   return new Promise((_resolve, reject) => {
     const giveUp = () => reject(new Error('start aborted'));
     if (signal?.aborted) giveUp();

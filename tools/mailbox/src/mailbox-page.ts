@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Mailbox } from './mailbox.js';
-import { readMail, type ReadMail } from './read-mail.js';
+import { readMail, type ParsedEmail } from './read-mail.js';
 
 export interface MailboxPage {
   readonly url: string;
@@ -61,7 +61,7 @@ const STYLE = `body{font:15px/1.5 system-ui,sans-serif;max-width:46rem;margin:2r
 article{border:1px solid #8886;border-radius:8px;padding:1rem 1.25rem;margin:1rem 0}
 h2{font-size:1.05rem;margin:0}p{margin:.25rem 0 0;opacity:.75}pre{font:inherit;white-space:pre-wrap;overflow-wrap:anywhere}`;
 
-function pageOf(mails: readonly ReadMail[]): string {
+function pageOf(mails: readonly ParsedEmail[]): string {
   const shown =
     mails.length === 0
       ? '<p>There are no emails yet. Reload the page to check again.</p>'
@@ -70,7 +70,7 @@ function pageOf(mails: readonly ReadMail[]): string {
 <title>Mailbox</title><style>${STYLE}</style><h1>Mailbox of this machine</h1>${shown}</html>`;
 }
 
-function articleOf({ to, date, subject, text }: ReadMail): string {
+function articleOf({ to, date, subject, text }: ParsedEmail): string {
   return `<article><h2>${escape(subject)}</h2><p>To ${escape(to)} · ${escape(date)}</p><pre>${withLinks(text)}</pre></article>`;
 }
 

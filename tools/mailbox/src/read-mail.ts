@@ -1,7 +1,7 @@
 import PostalMime, { decodeWords, type Email } from 'postal-mime';
 
 /** An email in readable form: its first plain text, else its markup as text. */
-export interface ReadMail {
+export interface ParsedEmail {
   readonly from: string;
   readonly to: string;
   readonly date: string;
@@ -13,7 +13,7 @@ export interface ReadMail {
  * Parses an email as received over SMTP. An unreadable email is shown unchanged, so that it does
  * not hide others.
  */
-export async function readMail(mail: string): Promise<ReadMail> {
+export async function readMail(mail: string): Promise<ParsedEmail> {
   const { headers, text, html } = await PostalMime.parse(mail).catch((): Email => unreadable(mail));
   // Uses raw headers instead of the library's addresses and dates, because a reader wants to see
   // what was sent.

@@ -4,7 +4,7 @@ import { afterAll, expect, test } from '@jest/globals';
 import { createDatabaseFromTemplate, migrate } from '@gateway/postgres';
 import { silentLog, startTestDatabase, temporaryDirectory } from '@gateway/testkit';
 import { duringTests } from '@gateway/testkit/during-tests';
-import { narrowings, readElements } from '../test/schema-elements.js';
+import { findNarrowings, readElements } from '../test/schema-elements.js';
 import type { SchemaElements } from '../test/schema-elements.js';
 import { LEDGER_SERVICES } from './migrate-services.js';
 import type { LedgerService } from './migrate-services.js';
@@ -55,7 +55,7 @@ test.each(LEDGER_SERVICES)(
     const borne = later.flatMap((sql) =>
       [...sql.matchAll(MARKER)].flatMap(([, version, what]) => (version === release?.version ? [what] : [])),
     );
-    expect(narrowings(older, newer).filter((what) => !borne.includes(what))).toEqual([]);
+    expect(findNarrowings(older, newer).filter((what) => !borne.includes(what))).toEqual([]);
   },
   60_000,
 );
@@ -91,7 +91,7 @@ test.each([
     ['0001_notes.sql', BASE],
     ['0002_change.sql', change],
   ];
-  const found = narrowings(base, await elementsOf('catalog', plant(name, files)));
+  const found = findNarrowings(base, await elementsOf('catalog', plant(name, files)));
   // A dropped column or table also drops its privileges.
   expect(found.filter((what) => !what.startsWith('right') || expected.includes(what as never))).toEqual(expected);
 });

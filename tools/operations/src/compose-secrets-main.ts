@@ -2,7 +2,7 @@
 // existing ones. Rewrites only the configuration of servers, from the passwords in the kept files.
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { composeSecrets, GIVEN_SECRETS, makeRoot, SERVER_FILES } from './compose-secrets.js';
+import { composeSecrets, OPERATOR_SECRETS, makeRoot, SERVER_FILES } from './compose-secrets.js';
 
 /**
  * Only its owner may enter the directory. The files are mounted individually and read by the users
@@ -21,7 +21,7 @@ const directory = given ?? fileURLToPath(new URL('../../../.compose', import.met
 mkdirSync(directory, { recursive: true, mode: DIRECTORY_MODE });
 chmodSync(directory, DIRECTORY_MODE);
 const rootFile = `${directory}/root`;
-if (!existsSync(rootFile)) makeWhole('root', makeRoot(), ROOT_MODE);
+if (!existsSync(rootFile)) writeAtomically('root', makeRoot(), ROOT_MODE);
 const root = readFileSync(rootFile, 'utf8').trim();
 const derived = composeSecrets(root);
 const kept: Record<string, string> = {};
@@ -32,12 +32,12 @@ for (const name of Object.keys(derived)) {
 }
 const files = Object.entries(composeSecrets(root, kept));
 const missing = files.filter(([name]) => kept[name] === undefined);
-for (const [name, text] of missing) makeWhole(name, text, FILE_MODE);
+for (const [name, text] of missing) writeAtomically(name, text, FILE_MODE);
 // Rewritten in place, because containers have mounted these files.
 const outdated = files.filter(([name, text]) => kept[name] !== undefined && kept[name] !== text);
 for (const [name, text] of outdated) writeFileSync(`${directory}/${name}`, text);
 // Creates empty files, because Compose can only mount existing ones.
-for (const name of GIVEN_SECRETS) if (!existsSync(`${directory}/${name}`)) makeWhole(name, '', FILE_MODE);
+for (const name of OPERATOR_SECRETS) if (!existsSync(`${directory}/${name}`)) writeAtomically(name, '', FILE_MODE);
 console.log(`${missing.length} secret files created, ${files.length - missing.length} kept in ${directory}`);
 const changed = Object.keys(kept).filter((name) => !SERVER_FILES.includes(name) && kept[name] !== derived[name]);
 if (changed.length > 0) console.log(`kept, although the root secret gives another value: ${changed.join(', ')}`);
@@ -45,7 +45,7 @@ if (outdated.length > 0) console.log(`rewritten: ${outdated.map(([name]) => name
 console.log(`the operator's token is in ${directory}/operator-token`);
 
 /** Writes a new file and renames it, so that a crash leaves no partial file. */
-function makeWhole(name: string, text: string, mode: number): void {
+function writeAtomically(name: string, text: string, mode: number): void {
   writeFileSync(`${directory}/${name}.new`, text, { mode });
   renameSync(`${directory}/${name}.new`, `${directory}/${name}`);
 }

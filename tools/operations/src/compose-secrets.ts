@@ -12,7 +12,7 @@ const PASSWORD_BYTES = 24;
 const KEY_BYTES = 32;
 
 /** Secret files for the operator to fill: created empty and never rewritten. */
-export const GIVEN_SECRETS: readonly string[] = ['smtp-url'];
+export const OPERATOR_SECRETS: readonly string[] = ['smtp-url'];
 
 /**
  * Configuration of servers, derived from passwords in other files and the permissions of this

@@ -4,12 +4,12 @@ import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { until } from '@gateway/testkit';
 import { Redis } from 'ioredis';
 import { connect, type NatsConnection } from 'nats';
-import { startSecuredWorld, type SecuredWorld, type StartedService } from '../test/secured-world.js';
+import { startSecuredWorld, type SecuredServers, type StartedService } from '../test/secured-world.js';
 
 const WAIT_MS = 60_000;
 jest.setTimeout(2 * WAIT_MS);
 
-let world: SecuredWorld;
+let world: SecuredServers;
 let services: Record<ServiceName, StartedService>;
 const connections: NatsConnection[] = [];
 

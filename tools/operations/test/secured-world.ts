@@ -26,7 +26,7 @@ export interface StartedService {
 }
 
 /** The three servers with TLS, users and permissions, migrated. */
-export interface SecuredWorld {
+export interface SecuredServers {
   /** PEM. */
   readonly authority: string;
   readonly natsUrl: string;
@@ -39,7 +39,7 @@ export interface SecuredWorld {
   stop(): Promise<void>;
 }
 
-export async function startSecuredWorld(): Promise<SecuredWorld> {
+export async function startSecuredWorld(): Promise<SecuredServers> {
   const directory = temporaryDirectory('secured');
   chmodSync(directory.path, 0o711);
   const { authority, certificate, key } = makeCertificates(Date.now());

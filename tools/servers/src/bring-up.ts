@@ -20,7 +20,7 @@ const SIGNAL_WAIT_MS = 10_000;
 /** Log texts of a server whose port, memory or lock file another process still uses. */
 const PASSING_FAULT = /address already in use|could not bind|shared memory block|lock file ".*" already exists/i;
 
-export interface UpServer {
+export interface StartedServer {
   process: ServerProcess;
   launch: Launch;
   port: number;
@@ -32,13 +32,13 @@ export interface UpServer {
  * Port 0 selects a free port at each attempt. Throws `ResolverSkipped` with the last 20 log lines
  * if this program does not become ready or the start is aborted.
  */
-export async function bringUp(
+export async function startProgram(
   kind: ServerKind,
   program: Program,
   port: number,
   options: ServersOptions,
   isGivenUp: () => boolean = () => false,
-): Promise<UpServer> {
+): Promise<StartedServer> {
   const until = performance.now() + RETRY_MAX_MS;
   for (;;) {
     const tried = port || (await freePort());

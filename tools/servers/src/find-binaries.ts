@@ -2,7 +2,7 @@ import { access, constants, readdir, realpath } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { runCommand } from './run-command.js';
 import { isAtLeast } from './server-kind.js';
-import type { Found, Program, ServerKind } from './server-kind.js';
+import type { ProgramSearch, Program, ServerKind } from './server-kind.js';
 
 const VERSION_TIMEOUT_MS = 5_000;
 const COMMON_PLACES = [
@@ -18,8 +18,8 @@ const COMMON_PLACES = [
  * Finds the usable server programs of this machine, best first. If the environment names a program,
  * only that one counts.
  */
-export async function findBinaries(kind: ServerKind, env: NodeJS.ProcessEnv): Promise<Found> {
-  const found: Found = { programs: [], reasons: [] };
+export async function findBinaries(kind: ServerKind, env: NodeJS.ProcessEnv): Promise<ProgramSearch> {
+  const found: ProgramSearch = { programs: [], reasons: [] };
   const named = env[kind.binaryVariable];
   const paths = named ? [named] : await candidates(kind, env);
   for (const path of paths) {

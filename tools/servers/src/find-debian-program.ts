@@ -2,7 +2,7 @@ import { access, readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fetchDebianPackages } from './fetch-debian-packages.js';
 import { examineProgram } from './find-binaries.js';
-import type { Found, ServerKind } from './server-kind.js';
+import type { ProgramSearch, ServerKind } from './server-kind.js';
 
 export interface DebianProgram {
   packages: string[];
@@ -20,7 +20,7 @@ export async function findDebianProgram(
   wanted: DebianProgram,
   cacheDirectory: string,
   { fetch, log }: { fetch: boolean; log(line: string): void },
-): Promise<Found> {
+): Promise<ProgramSearch> {
   const missing = await missingTools();
   if (missing !== null) return nothing(`packages cannot be fetched: ${missing}`);
   const place = join(cacheDirectory, `${await systemName()}-${process.arch}`, kind.name);
@@ -73,7 +73,7 @@ async function missingTools(): Promise<string | null> {
   return null;
 }
 
-function nothing(reason: string): Found {
+function nothing(reason: string): ProgramSearch {
   return { programs: [], reasons: [reason] };
 }
 

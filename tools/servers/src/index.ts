@@ -8,4 +8,4 @@ export { conninfo } from './postgres-kind.js';
 export type { PostgresFollows, RestartOptions, Resolver, RunningServer, ServerName, ServersOptions } from './server.js';
 export { ServerUnavailable } from './server-unavailable.js';
 export { startServers } from './start-servers.js';
-export { withoutLentServers } from './without-lent-servers.js';
+export { withoutServerUrls as withoutLentServers } from './without-lent-servers.js';

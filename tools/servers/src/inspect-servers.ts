@@ -4,7 +4,7 @@ import type { ServerKind } from './server-kind.js';
 import { remediesFor } from './server-unavailable.js';
 import { type Resolver, SERVER_NAMES, type ServerName, allowedResolvers } from './server.js';
 import { SERVER_KINDS } from './start-servers.js';
-import { urlFrom, useUrl } from './use-url.js';
+import { readServerUrl, useUrl } from './use-url.js';
 
 const URL_WAIT_MS = 2_000;
 
@@ -34,7 +34,7 @@ async function inspect(kind: ServerKind, options: InspectOptions): Promise<Inspe
     const found = await inspectResolver(resolver, kind, options);
     if (typeof found !== 'string') return { name: kind.name, resolver, ...found };
     problems.push(`${resolver}: ${found}`);
-    if (resolver === 'url' && (await urlFrom(kind, options.env ?? process.env)) !== null) break;
+    if (resolver === 'url' && (await readServerUrl(kind, options.env ?? process.env)) !== null) break;
   }
   const remedies = remediesFor(kind);
   return { name: kind.name, resolver: null, version: '-', source: '-', problem: problems.join('; '), remedies };
@@ -51,7 +51,7 @@ async function inspectResolver(
 ): Promise<{ version: string; source: string } | string> {
   switch (resolver) {
     case 'url': {
-      const given = await urlFrom(kind, env);
+      const given = await readServerUrl(kind, env);
       if (given === null) return `${kind.urlVariables.join(' and ')} not set`;
       return useUrl(kind, given, URL_WAIT_MS).then(pickShown, (error: Error) => error.message);
     }

@@ -31,7 +31,7 @@ export async function removeRecord(stateDirectory: string, name: ServerName): Pr
  * gets a stop signal, then time to end, then SIGKILL. If its starter is running, throws an error. A
  * pid that another program has taken since is left alone.
  */
-export async function endLeftOver(stateDirectory: string, name: ServerName): Promise<void> {
+export async function endLeftOverServer(stateDirectory: string, name: ServerName): Promise<void> {
   const record = await readRecord(recordFile(stateDirectory, name));
   if (record === null || !(await isServing(record))) return;
   if (isAlive(record.starterPid)) {

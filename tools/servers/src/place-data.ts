@@ -12,7 +12,7 @@ import { recordOrigin, sweepOutside } from './sweep-outside.js';
  * link to a directory under /var/tmp. The link decides: after the state is deleted, the data starts
  * empty, and a new link deletes directories without a link.
  */
-export async function placeData(stateDirectory: string, user: ServerUser | null): Promise<string> {
+export async function prepareDataDirectory(stateDirectory: string, user: ServerUser | null): Promise<string> {
   const inside = join(stateDirectory, 'postgres');
   await mkdir(stateDirectory, { recursive: true });
   if (!user) {

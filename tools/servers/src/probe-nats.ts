@@ -1,7 +1,7 @@
 import { urlsOf } from '@gateway/service-kit';
 import { converse } from './converse.js';
 import { ProbeRefused } from './server-kind.js';
-import type { Answer } from './server-kind.js';
+import type { ProbeResult } from './server-kind.js';
 
 const DEFAULT_PORT = 4222;
 const INFO_LINE = /^INFO (\{.*\}) ?\r\n/;
@@ -19,7 +19,7 @@ interface Info {
  * name several servers (`nats://user:password@a:4222,b:4222`); the first response counts. Refuses a
  * server without JetStream.
  */
-export async function probeNats(urls: string, timeoutMs: number): Promise<Answer> {
+export async function probeNats(urls: string, timeoutMs: number): Promise<ProbeResult> {
   const failures: unknown[] = [];
   for (const url of urlsOf(urls)) {
     try {
@@ -31,7 +31,7 @@ export async function probeNats(urls: string, timeoutMs: number): Promise<Answer
   throw failures.find((failure) => failure instanceof ProbeRefused) ?? failures[0];
 }
 
-function probeOne(url: URL, timeoutMs: number): Promise<Answer> {
+function probeOne(url: URL, timeoutMs: number): Promise<ProbeResult> {
   let isSent = false;
   const address = { host: url.hostname, port: Number(url.port) || DEFAULT_PORT, tls: false };
   return converse(address, timeoutMs, (received, send) => {

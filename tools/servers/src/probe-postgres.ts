@@ -1,12 +1,12 @@
 import pg from 'pg';
 import { ProbeRefused } from './server-kind.js';
-import type { Answer } from './server-kind.js';
+import type { ProbeResult } from './server-kind.js';
 
 /** invalid_password, invalid_authorization_specification, invalid_catalog_name */
 const FINAL_CODES = new Set(['28P01', '28000', '3D000']);
 
 /** Reads a server's version and identity: the data directory, visible to superusers. */
-export async function probePostgres(url: string, timeoutMs: number): Promise<Answer> {
+export async function probePostgres(url: string, timeoutMs: number): Promise<ProbeResult> {
   const client = new pg.Client({
     connectionString: url,
     connectionTimeoutMillis: timeoutMs,

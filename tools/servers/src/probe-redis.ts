@@ -1,6 +1,6 @@
 import { converse } from './converse.js';
 import { ProbeRefused } from './server-kind.js';
-import type { Answer } from './server-kind.js';
+import type { ProbeResult } from './server-kind.js';
 
 const DEFAULT_PORT = 6379;
 
@@ -8,7 +8,7 @@ const DEFAULT_PORT = 6379;
  * Sends PING and reads version and process ID (the identity) from INFO. A server that is still
  * loading is not ready. A server that was not started here must be a primary.
  */
-export function probeRedis(text: string, timeoutMs: number, isOwn = false): Promise<Answer> {
+export function probeRedis(text: string, timeoutMs: number, isOwn = false): Promise<ProbeResult> {
   const url = new URL(text);
   const address = { host: url.hostname, port: Number(url.port) || DEFAULT_PORT, tls: url.protocol === 'rediss:' };
   return converse(address, timeoutMs, (received, send) => {

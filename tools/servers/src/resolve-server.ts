@@ -1,14 +1,14 @@
 import { fileURLToPath } from 'node:url';
 import { findBinaries } from './find-binaries.js';
 import { runProgram } from './run-program.js';
-import { type Found, ResolverSkipped, type ServerKind } from './server-kind.js';
+import { type ProgramSearch, ResolverSkipped, type ServerKind } from './server-kind.js';
 import { type ResolverReason, ServerUnavailable } from './server-unavailable.js';
 import { RESOLVERS, type Resolver, type RunningServer, type ServersOptions, allowedResolvers } from './server.js';
 import { startContainer } from './start-container.js';
-import { urlFrom, useUrl } from './use-url.js';
+import { readServerUrl, useUrl } from './use-url.js';
 
 /** The resolver provided a server, or the next one is tried for these reasons. */
-type Step = { server: RunningServer } | { reasons: string[] };
+type ResolverResult = { server: RunningServer } | { reasons: string[] };
 
 /**
  * Uses the first resolver that provides a server, and logs why each earlier one did not. An
@@ -43,7 +43,7 @@ async function tryResolver(
   kind: ServerKind,
   options: ServersOptions,
   log: (line: string) => void,
-): Promise<Step> {
+): Promise<ResolverResult> {
   const env = options.env ?? process.env;
   switch (resolver) {
     case 'url':
@@ -59,8 +59,8 @@ async function tryResolver(
   }
 }
 
-async function takeUrl(kind: ServerKind, env: NodeJS.ProcessEnv): Promise<Step> {
-  const given = await urlFrom(kind, env);
+async function takeUrl(kind: ServerKind, env: NodeJS.ProcessEnv): Promise<ResolverResult> {
+  const given = await readServerUrl(kind, env);
   if (given === null) return { reasons: [`${kind.urlVariables.join(' and ')} not set`] };
   try {
     return { server: await useUrl(kind, given) };
@@ -69,7 +69,7 @@ async function takeUrl(kind: ServerKind, env: NodeJS.ProcessEnv): Promise<Step> 
   }
 }
 
-async function runFirst(kind: ServerKind, found: Found, options: ServersOptions): Promise<Step> {
+async function runFirst(kind: ServerKind, found: ProgramSearch, options: ServersOptions): Promise<ResolverResult> {
   const reasons = [...found.reasons];
   for (const program of found.programs) {
     const step = await attempt(() => runProgram(kind, program, options));
@@ -79,7 +79,7 @@ async function runFirst(kind: ServerKind, found: Found, options: ServersOptions)
   return { reasons };
 }
 
-async function attempt(start: () => Promise<RunningServer>): Promise<Step> {
+async function attempt(start: () => Promise<RunningServer>): Promise<ResolverResult> {
   try {
     return { server: await start() };
   } catch (error) {

@@ -1,7 +1,7 @@
-import { bringUp, endServer } from './bring-up.js';
-import type { UpServer } from './bring-up.js';
+import { startProgram, endServer } from './bring-up.js';
+import type { StartedServer } from './bring-up.js';
 import { isPortFree } from '@gateway/service-kit/free-port';
-import { endLeftOver, removeRecord } from './left-over-server.js';
+import { endLeftOverServer, removeRecord } from './left-over-server.js';
 import { send } from './send-signal.js';
 import type { Program, ServerKind } from './server-kind.js';
 import type { RestartOptions, RunningServer, ServersOptions } from './server.js';
@@ -15,11 +15,11 @@ const KILL_WAIT_MS = 5_000;
 export async function runProgram(kind: ServerKind, program: Program, options: ServersOptions): Promise<RunningServer> {
   const { stateDirectory } = options;
   const port = options.ports?.[kind.name] ?? 0;
-  await endLeftOver(stateDirectory, kind.name);
+  await endLeftOverServer(stateDirectory, kind.name);
   if (port !== 0 && !(await waitUntil(PORT_WAIT_MS, () => isPortFree(port)))) {
     throw new Error(`port ${port} for ${kind.title} is taken by another process`);
   }
-  let up: UpServer = await bringUp(kind, program, port, options);
+  let up: StartedServer = await startProgram(kind, program, port, options);
   let changing = false;
   /** True after `stop`, until a manual restart. */
   let isStopped = false;
@@ -68,7 +68,7 @@ export async function runProgram(kind: ServerKind, program: Program, options: Se
         }
         await end(up, how.kill === true);
         if (how.emptyState === true) await kind.emptyState(options);
-        up = await bringUp(kind, program, up.port, options, () => isStopped);
+        up = await startProgram(kind, program, up.port, options, () => isStopped);
         changing = false;
         watch();
       });
@@ -76,7 +76,7 @@ export async function runProgram(kind: ServerKind, program: Program, options: Se
   };
 }
 
-async function end(up: UpServer, kill: boolean): Promise<void> {
+async function end(up: StartedServer, kill: boolean): Promise<void> {
   if (!kill) return endServer(up.process, up.launch);
   send(up.process.pid, 'SIGKILL');
   await waitUntil(KILL_WAIT_MS, () => up.process.hasExited());

@@ -37,13 +37,13 @@ export interface Launch {
 }
 
 /** A server's response to a probe. */
-export interface Answer {
+export interface ProbeResult {
   version: string;
   identity: string;
 }
 
 /** The programs that a resolver found, and the reasons for missing ones. */
-export interface Found {
+export interface ProgramSearch {
   programs: Program[];
   reasons: string[];
   /** Set if fetching was not allowed: the packages that the first start would fetch. */
@@ -76,14 +76,14 @@ export interface ServerKind {
   parseVersion(text: string): string | null;
   /** Returns why this program cannot be used although its version is accepted, or null. */
   refuseProgram(path: string): Promise<string | null>;
-  findProject(cacheDirectory: string, options: { fetch: boolean; log(line: string): void }): Promise<Found>;
+  findProject(cacheDirectory: string, options: { fetch: boolean; log(line: string): void }): Promise<ProgramSearch>;
   url(port: number, options: ServersOptions): string;
   /**
    * Probes a server once. Throws if it does not respond within `timeoutMs`, and `ProbeRefused` if
    * waiting cannot help. `isOwn`: it was started here and may have another role than a server given
    * by URL.
    */
-  probe(url: string, timeoutMs: number, isOwn?: boolean): Promise<Answer>;
+  probe(url: string, timeoutMs: number, isOwn?: boolean): Promise<ProbeResult>;
   /**
    * Creates data directory and configuration. Throws `ResolverSkipped` if this program cannot serve
    * this state directory.

@@ -17,7 +17,7 @@ export async function canEnter(directory: string, user: ServerUser | null): Prom
 }
 
 /** Returns null if that user can run `path --version`, else the reason. */
-export async function refusalToRun(
+export async function findRunProblem(
   path: string,
   user: ServerUser | null,
   env: Record<string, string>,

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { ProbeRefused, isAtLeast } from './server-kind.js';
-import type { Answer, ServerKind } from './server-kind.js';
+import type { ProbeResult, ServerKind } from './server-kind.js';
 import type { RunningServer } from './server.js';
 import { waitUntil } from './wait-until.js';
 
@@ -12,7 +12,7 @@ const PROBE_TIMEOUT_MS = 3_000;
  * Returns the URL from the environment (directly or as `NAME_FILE`) with the variable's name; null
  * if none is set.
  */
-export async function urlFrom(
+export async function readServerUrl(
   kind: ServerKind,
   env: NodeJS.ProcessEnv,
 ): Promise<{ variable: string; url: string } | null> {
@@ -41,8 +41,8 @@ export async function useUrl(
   return { name: kind.name, resolver: 'url', url, version, pid: null, source, stop: () => Promise.resolve() };
 }
 
-async function probe(kind: ServerKind, variable: string, url: string, waitMs: number): Promise<Answer> {
-  const seen: { answer?: Answer; problem?: string } = {};
+async function probe(kind: ServerKind, variable: string, url: string, waitMs: number): Promise<ProbeResult> {
+  const seen: { answer?: ProbeResult; problem?: string } = {};
   await waitUntil(waitMs, async () => {
     try {
       seen.answer = await kind.probe(url, PROBE_TIMEOUT_MS);

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import { ERROR_CATALOGUE, catalogueEntry } from './catalogue.js';
+import { ERROR_CATALOGUE, findCatalogueEntry } from './catalogue.js';
 import type { ErrorCode } from './catalogue.js';
 
 const specification = readFileSync(new URL('../../specification/model-gateway-api.md', import.meta.url), 'utf8');
@@ -34,7 +34,7 @@ test('the catalogue has exactly the codes of the specification', () => {
 });
 
 test.each(specified)('$code has the specified status', ({ code, statuses }) => {
-  const entry = catalogueEntry(code as ErrorCode);
+  const entry = findCatalogueEntry(code as ErrorCode);
   if (statuses[0] === '5xx') {
     expect(entry.statuses.every((status) => status >= 500 && status < 600)).toBe(true);
     return;

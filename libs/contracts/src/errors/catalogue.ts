@@ -201,6 +201,6 @@ export const ERROR_CATALOGUE = {
 
 export type ErrorCode = keyof typeof ERROR_CATALOGUE;
 
-export function catalogueEntry(code: ErrorCode): Entry {
+export function findCatalogueEntry(code: ErrorCode): Entry {
   return ERROR_CATALOGUE[code];
 }

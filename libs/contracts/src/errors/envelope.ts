@@ -1,4 +1,4 @@
-import { catalogueEntry } from './catalogue.js';
+import { findCatalogueEntry } from './catalogue.js';
 import type { GatewayError } from './gateway-error.js';
 
 /**
@@ -16,7 +16,7 @@ export function chatErrorBody(error: GatewayError, requestId: string): string {
 export function chatErrorObject(error: GatewayError, requestId: string): Record<string, unknown> {
   return {
     message: error.message,
-    type: catalogueEntry(error.code).chatType,
+    type: findCatalogueEntry(error.code).chatType,
     code: error.code,
     param: error.param,
     ...(error.code === 'unsupported_endpoint' ? {} : { request_id: requestId }),
@@ -50,5 +50,5 @@ export function errorHeaders(error: GatewayError): Record<string, string> {
 
 function messagesErrorType(error: GatewayError): string {
   if (error.code === 'upstream_error' && (error.status === 503 || error.status === 529)) return 'overloaded_error';
-  return catalogueEntry(error.code).messagesType;
+  return findCatalogueEntry(error.code).messagesType;
 }

@@ -1,4 +1,4 @@
-import { catalogueEntry } from './catalogue.js';
+import { findCatalogueEntry } from './catalogue.js';
 import type { ErrorCode } from './catalogue.js';
 
 /** An error response without its envelope. All its fields may be sent to clients. */
@@ -23,8 +23,8 @@ export interface GatewayErrorOptions {
  * Creates an error of the catalogue. The message defaults to the catalogue's text, and the status
  * to the code's first one. A caller that passes a provider's status through sets `status`.
  */
-export function gatewayError(code: ErrorCode, message?: string, options: GatewayErrorOptions = {}): GatewayError {
-  const entry = catalogueEntry(code);
+export function createGatewayError(code: ErrorCode, message?: string, options: GatewayErrorOptions = {}): GatewayError {
+  const entry = findCatalogueEntry(code);
   return {
     code,
     status: options.status ?? entry.statuses[0] ?? 500,

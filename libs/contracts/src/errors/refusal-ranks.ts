@@ -30,12 +30,12 @@ export const REFUSAL_RANKS = [
   { rank: 23, codes: ['monthly_spend_cap_exceeded'] },
 ] as const satisfies readonly { rank: number; codes: readonly ErrorCode[] }[];
 
-type Ranked = (typeof REFUSAL_RANKS)[number];
+type RankEntry = (typeof REFUSAL_RANKS)[number];
 
-export type RefusalRank = Ranked['rank'];
+export type RefusalRank = RankEntry['rank'];
 
 /** The error codes of refusals. */
-export type RefusalCode = Ranked['codes'][number];
+export type RefusalCode = RankEntry['codes'][number];
 
 /**
  * The rank of each code. Three codes share a rank: they refuse a key or an account that may not
@@ -43,4 +43,4 @@ export type RefusalCode = Ranked['codes'][number];
  */
 export const REFUSAL = Object.fromEntries(
   REFUSAL_RANKS.flatMap(({ rank, codes }) => codes.map((code) => [code, rank])),
-) as { readonly [R in Ranked as R['codes'][number]]: R['rank'] };
+) as { readonly [R in RankEntry as R['codes'][number]]: R['rank'] };

@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
 import { ERROR_CATALOGUE, type ErrorCode } from './catalogue.js';
 import { chatErrorBody, errorHeaders, messagesErrorBody } from './envelope.js';
-import { gatewayError } from './gateway-error.js';
+import { createGatewayError } from './gateway-error.js';
 import { REFUSAL, REFUSAL_RANKS } from './refusal-ranks.js';
-import { codeOfRank, refusalError } from './refusals.js';
+import { findCode, createRefusalError } from './refusals.js';
 
 const context = {
   billingLinkUrl: 'https://billing.example/pay',
@@ -45,10 +45,10 @@ test('codeOfRank() returns each code for its rank', () => {
     for (const code of codes) {
       expect(REFUSAL[code]).toBe(rank);
       const state = rank === REFUSAL.key_inactive ? { state: code as 'key_inactive' } : {};
-      expect(codeOfRank(REFUSAL[code], state)).toBe(code);
+      expect(findCode(REFUSAL[code], state)).toBe(code);
     }
   }
-  expect(() => codeOfRank(REFUSAL_RANKS.length + 1, {})).toThrow(RangeError);
+  expect(() => findCode(REFUSAL_RANKS.length + 1, {})).toThrow(RangeError);
 });
 
 test.each([
@@ -59,7 +59,7 @@ test.each([
   'member_cap_reached',
   'monthly_spend_cap_exceeded',
 ] as const)('%s includes the billing link', (code) => {
-  expect(refusalError(REFUSAL[code], {}, context).message).toContain('https://billing.example/pay');
+  expect(createRefusalError(REFUSAL[code], {}, context).message).toContain('https://billing.example/pay');
 });
 
 test.each([
@@ -67,11 +67,11 @@ test.each([
   ['key_expired', 403],
   ['account_suspended', 403],
 ] as const)('%s has the shared rank and its own code', (state, status) => {
-  expect(refusalError(REFUSAL.key_inactive, { state }, context)).toMatchObject({ code: state, status });
+  expect(createRefusalError(REFUSAL.key_inactive, { state }, context)).toMatchObject({ code: state, status });
 });
 
 test('a spend cap error shows limit, used, held, worst case and reset', () => {
-  const error = refusalError(
+  const error = createRefusalError(
     REFUSAL.monthly_spend_cap_exceeded,
     {
       limit: 10_000_000_000,
@@ -90,7 +90,7 @@ test('a spend cap error shows limit, used, held, worst case and reset', () => {
 });
 
 test('an exhausted request window counts requests and forbids a retry', () => {
-  const error = refusalError(
+  const error = createRefusalError(
     REFUSAL.window_exhausted,
     {
       window: 'weekly',
@@ -108,25 +108,29 @@ test('an exhausted request window counts requests and forbids a retry', () => {
 
 test('an exhausted allotment shows its renewal date', () => {
   expect(
-    refusalError(REFUSAL.model_limit_reached, { unit: 'usd', resetsAt: Date.UTC(2027, 0, 15) }, context).message,
+    createRefusalError(REFUSAL.model_limit_reached, { unit: 'usd', resetsAt: Date.UTC(2027, 0, 15) }, context).message,
   ).toContain('2027-01-15');
 });
 
 test('model_not_allowed_on_key lists the allowed models', () => {
   expect(
-    refusalError(REFUSAL.model_not_allowed_on_key, { allowedModels: ['openai/a', 'meta/b'] }, context).message,
+    createRefusalError(REFUSAL.model_not_allowed_on_key, { allowedModels: ['openai/a', 'meta/b'] }, context).message,
   ).toContain('openai/a, meta/b');
 });
 
 test('rate_limited says "This key" and has Retry-After', () => {
-  const error = refusalError(REFUSAL.rate_limited, { limit: 60, retryAfterSeconds: 17 }, context);
+  const error = createRefusalError(REFUSAL.rate_limited, { limit: 60, retryAfterSeconds: 17 }, context);
   expect(error.message).toContain('This key');
   expect(error.message).toContain('The limit is 60 per minute. Resets in 17 s.');
   expect(errorHeaders(error)).toEqual({ 'retry-after': '17' });
 });
 
 test('rate_limited of the playground does not mention a key', () => {
-  const error = refusalError(REFUSAL.rate_limited, { limit: 10, retryAfterSeconds: 17, playground: true }, context);
+  const error = createRefusalError(
+    REFUSAL.rate_limited,
+    { limit: 10, retryAfterSeconds: 17, playground: true },
+    context,
+  );
   expect(error.message).toBe(
     'The playground has reached its requests per minute. The limit is 10 per minute. Resets in 17 s.',
   );
@@ -136,18 +140,18 @@ test.each([
   ['gpt-x', 'The request named "gpt-x". Model ids have the form <publisher>/<model>.'],
   ['lab/one', 'The request named "lab/one".'],
 ])('model_not_found includes the name %s', (model, sentence) => {
-  expect(refusalError(REFUSAL.model_not_found, { model }, context).message.endsWith(sentence)).toBe(true);
+  expect(createRefusalError(REFUSAL.model_not_found, { model }, context).message.endsWith(sentence)).toBe(true);
 });
 
 test('concurrency_limit shows how many calls run', () => {
-  const error = refusalError(REFUSAL.concurrency_limit, { limit: 3, used: 3, retryAfterSeconds: 2 }, context);
+  const error = createRefusalError(REFUSAL.concurrency_limit, { limit: 3, used: 3, retryAfterSeconds: 2 }, context);
   expect(error.message).toContain('3 of 3 are running.');
   expect(errorHeaders(error)).toEqual({ 'retry-after': '2' });
 });
 
 test('concurrency_limit near the end of a window explains the wait', () => {
   const facts = { window: 'weekly', unit: 'usd', limit: 10_000_000_000, used: 9_800_000_000 } as const;
-  const { message } = refusalError(REFUSAL.concurrency_limit, facts, context);
+  const { message } = createRefusalError(REFUSAL.concurrency_limit, facts, context);
   expect(message).toContain('Window weekly: limit $10.00, used $9.80.');
   expect(message).toContain('calls begin one at a time');
 });
@@ -162,11 +166,11 @@ test.each([
   ['insufficient_credits', { available: 0, held: 0, least: 3 }, "this call's least cost $0.000000003"],
   ['member_cap_reached', { limit: 1, used: 2, held: 3, worst: 4, resetsAt: 0 }, 'Resets at 1970-01-01T00:00:00.000Z.'],
 ] as const)('%s shows its amounts', (code, facts, words) => {
-  expect(refusalError(REFUSAL[code], facts, context).message).toContain(words);
+  expect(createRefusalError(REFUSAL[code], facts, context).message).toContain(words);
 });
 
 test.each(['window_exhausted', 'model_limit_reached'] as const)('%s forbids a retry by client libraries', (code) => {
-  expect(errorHeaders(refusalError(REFUSAL[code], { retryAfterSeconds: 9 }, context))).toEqual({
+  expect(errorHeaders(createRefusalError(REFUSAL[code], { retryAfterSeconds: 9 }, context))).toEqual({
     'retry-after': '9',
     'x-should-retry': 'false',
   });
@@ -180,22 +184,22 @@ test.each([
   [{ unpriced: 'x y' }, 'No price for "x y" of a/b; an operator can set it. The request asks for it with "tools".'],
   [{}, 'No price for "tools" of a/b; an operator can set it.'],
 ])('model_not_priced names the part without a price: %j', (facts, text) => {
-  const error = refusalError(REFUSAL.model_not_priced, { model: 'a/b', field: 'tools', ...facts }, context);
+  const error = createRefusalError(REFUSAL.model_not_priced, { model: 'a/b', field: 'tools', ...facts }, context);
   expect(error).toMatchObject({ status: 503, param: 'tools', message: text });
 });
 
 test('model_not_priced of a whole model has no param', () => {
-  expect(refusalError(REFUSAL.model_not_priced, { model: 'a/b' }, context)).toMatchObject({ param: null });
+  expect(createRefusalError(REFUSAL.model_not_priced, { model: 'a/b' }, context)).toMatchObject({ param: null });
 });
 
 test('only three codes forbid a retry by client libraries', () => {
   const codes = Object.keys(ERROR_CATALOGUE) as ErrorCode[];
-  const told = codes.filter((code) => errorHeaders(gatewayError(code))['x-should-retry'] === 'false');
+  const told = codes.filter((code) => errorHeaders(createGatewayError(code))['x-should-retry'] === 'false');
   expect(told.sort()).toEqual(['model_limit_reached', 'model_not_priced', 'window_exhausted']);
 });
 
 test('unsupported_endpoint names both base URLs and its chat error has no request ID', () => {
-  const error = refusalError(REFUSAL.unsupported_endpoint, {}, context);
+  const error = createRefusalError(REFUSAL.unsupported_endpoint, {}, context);
   expect(error.message).toContain('https://gateway.example/v1');
   expect(error.message).toContain('https://gateway.example (without /v1)');
   expect(JSON.parse(chatErrorBody(error, 'id-1'))).toEqual({
@@ -206,7 +210,7 @@ test('unsupported_endpoint names both base URLs and its chat error has no reques
 
 test('chatErrorBody() formats the chat envelope', () => {
   expect(
-    JSON.parse(chatErrorBody(gatewayError('model_not_found', 'No such model.', { param: 'model' }), 'id-2')),
+    JSON.parse(chatErrorBody(createGatewayError('model_not_found', 'No such model.', { param: 'model' }), 'id-2')),
   ).toEqual({
     error: {
       message: 'No such model.',
@@ -219,7 +223,7 @@ test('chatErrorBody() formats the chat envelope', () => {
 });
 
 test('messagesErrorBody() formats an error of the messages endpoints', () => {
-  expect(JSON.parse(messagesErrorBody(gatewayError('insufficient_credits', 'Too little.'), 'id-3'))).toEqual({
+  expect(JSON.parse(messagesErrorBody(createGatewayError('insufficient_credits', 'Too little.'), 'id-3'))).toEqual({
     type: 'error',
     error: {
       type: 'billing_error',
@@ -232,7 +236,7 @@ test('messagesErrorBody() formats an error of the messages endpoints', () => {
 });
 
 test('upstream_error keeps status 529 and is an overloaded_error on messages', () => {
-  const error = gatewayError('upstream_error', undefined, { status: 529 });
+  const error = createGatewayError('upstream_error', undefined, { status: 529 });
   expect(error.status).toBe(529);
   expect(JSON.parse(messagesErrorBody(error, 'id'))).toMatchObject({ error: { type: 'overloaded_error' } });
 });

@@ -1,8 +1,8 @@
 import { formatUsd } from '@gateway/metering';
 import type { RefusalFacts } from '../messages/admission.js';
-import { catalogueEntry } from './catalogue.js';
+import { findCatalogueEntry } from './catalogue.js';
 import type { ErrorCode } from './catalogue.js';
-import { gatewayError } from './gateway-error.js';
+import { createGatewayError } from './gateway-error.js';
 import type { GatewayError } from './gateway-error.js';
 import { REFUSAL, REFUSAL_RANKS } from './refusal-ranks.js';
 import type { RefusalCode } from './refusal-ranks.js';
@@ -18,12 +18,12 @@ export interface ErrorContext {
  * Creates the error of a refusal: the code's fixed text, then the numbers that explain it
  * (docs/behaviour.md#order-of-refusals).
  */
-export function refusalError(rank: number, facts: RefusalFacts, context: ErrorContext): GatewayError {
-  const code = codeOfRank(rank, facts);
-  const entry = catalogueEntry(code);
+export function createRefusalError(rank: number, facts: RefusalFacts, context: ErrorContext): GatewayError {
+  const code = findCode(rank, facts);
+  const entry = findCatalogueEntry(code);
   const sentences = [ownText(code, facts) ?? entry.text, ...explain(code, facts, context)];
   if (entry.billingLink) sentences.push(`See ${context.billingLinkUrl}`);
-  return gatewayError(code, sentences.join(' '), {
+  return createGatewayError(code, sentences.join(' '), {
     param: (code === 'model_not_priced' ? facts.field : PARAM_OF_CODE[code]) ?? null,
     retryAfterSeconds: facts.retryAfterSeconds,
   });
@@ -65,7 +65,7 @@ const PARAM_OF_CODE: Partial<Record<ErrorCode, string>> = {
  * @param rank from a message, so it can be any number
  * @throws RangeError for an unknown rank
  */
-export function codeOfRank(rank: number, facts: RefusalFacts): RefusalCode {
+export function findCode(rank: number, facts: RefusalFacts): RefusalCode {
   if (rank === REFUSAL.key_inactive) return facts.state ?? 'key_inactive';
   const code = REFUSAL_RANKS[rank - 1]?.codes[0];
   if (code === undefined) throw new RangeError(`there is no rank ${rank} in the order of refusals`);

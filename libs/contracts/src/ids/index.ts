@@ -16,7 +16,7 @@ export {
   USAGE_GROUPS_TOTAL,
   usageGroupOfShard,
 } from './bucket.js';
-export { isLater } from './later-run.js';
+export { isLaterRun as isLater } from './later-run.js';
 export { digestOfMailToken, makeMailToken } from './key-form.js';
 export { shortHash } from './key-form.js';
 export { makeUuidV7, timeOfUuidV7 } from './uuid-v7.js';

@@ -8,6 +8,6 @@ interface Run {
  * Whether one run of Redis is later than another one (docs/protocol.md#r12). Edges and admission
  * use the same rule. If both have the same time, the greater ID is later.
  */
-export function isLater(one: Run, other: Run): boolean {
+export function isLaterRun(one: Run, other: Run): boolean {
   return one.setAt > other.setAt || (one.setAt === other.setAt && one.id > other.id);
 }

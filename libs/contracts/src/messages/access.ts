@@ -45,8 +45,8 @@ export const NOTED_CHANGES = ['end_call'] as const;
 /** Audit actions of refused attempts. They are counted per minute. */
 export const REFUSED_ACTIONS = ['sign_in_refused', 'operator_token_refused', 'access_refused'] as const;
 export type AccessAction = (typeof ACCESS_ACTIONS)[number];
-export type NotedChange = (typeof NOTED_CHANGES)[number];
-export type RefusedAction = (typeof REFUSED_ACTIONS)[number];
+export type ReportedChange = (typeof NOTED_CHANGES)[number];
+export type RefusedAttemptAction = (typeof REFUSED_ACTIONS)[number];
 
 const about = {
   /** The author. For counted attempts: the author of the first one. */
@@ -59,7 +59,7 @@ const about = {
  * Adds audit entries that no service writes together with a change: permission uses, refused
  * attempts and calls that an operator ends. The sender never repeats an entry.
  */
-export const accountsNoteAccess = request({
+export const accountsRecordAccess = request({
   name: 'accounts.note-access',
   subject: 'accounts.note-access',
   version: 1,

@@ -113,7 +113,7 @@ const unitUses = z.record(priceUnit, z.int().min(0).max(UNIT_USES_MAX));
 
 /** The class in which a call was served, and the units that it used. */
 export const servedExtras = z.object({ class: priceClass, units: unitUses });
-export type ServedExtras = z.infer<typeof servedExtras>;
+export type ServedClassUnits = z.infer<typeof servedExtras>;
 
 /** Maximum number of different readings of one request among the sources of its model. */
 export const ASKS_MAX = 8;
@@ -122,7 +122,7 @@ export const ASKS_MAX = 8;
  * that selects more than the standard class.
  */
 export const askedExtras = z.object({ class: priceClass, units: unitUses, field: z.string().max(64) });
-export type AskedExtras = z.infer<typeof askedExtras>;
+export type RequestedExtras = z.infer<typeof askedExtras>;
 
 export const WINDOW_TYPES = ['session_5h', 'weekly', 'monthly'] as const;
 export const windowType = z.enum(WINDOW_TYPES);

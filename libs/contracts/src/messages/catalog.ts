@@ -421,7 +421,7 @@ export const catalogSourceHealth = request({
 export const CATALOG_MIRRORED_EVERY_MS = 2_000;
 
 /** The catalog revision that a replica uses. It is sent after each change and every two seconds. */
-export const catalogMirrored = published({
+export const catalogRevisionUsed = published({
   name: 'catalog.mirrored',
   subject: 'catalog.mirrored',
   version: 1,

@@ -25,23 +25,23 @@ interface Rules {
 }
 
 /** Rules that need no check: annotations, and the type, which `compile` reads first. */
-const SAYS_NOTHING = new Set(['$schema', 'type']);
+const ANNOTATIONS = new Set(['$schema', 'type']);
 
 function compile(rules: Rules): Check {
   if (rules.anyOf !== undefined) {
-    only(rules, ['anyOf']);
-    return either(rules.anyOf.map(compile));
+    requireKnownRules(rules, ['anyOf']);
+    return checkAnyOf(rules.anyOf.map(compile));
   }
   if (rules.oneOf !== undefined) {
-    only(rules, ['oneOf']);
+    requireKnownRules(rules, ['oneOf']);
     return byDiscriminator(rules.oneOf);
   }
   if (rules.const !== undefined) {
-    only(rules, ['const']);
+    requireKnownRules(rules, ['const']);
     return (value) => value === rules.const;
   }
   if (rules.enum !== undefined) {
-    only(rules, ['enum']);
+    requireKnownRules(rules, ['enum']);
     const known = new Set(rules.enum);
     return (value) => known.has(value);
   }
@@ -56,25 +56,25 @@ const MAKERS: Readonly<Record<string, (rules: Rules) => Check>> = {
   string: stringCheck,
   integer: integerCheck,
   boolean(rules) {
-    only(rules, []);
+    requireKnownRules(rules, []);
     return (value) => typeof value === 'boolean';
   },
   null(rules) {
-    only(rules, []);
+    requireKnownRules(rules, []);
     return (value) => value === null;
   },
 };
 
 function objectCheck(rules: Rules): Check {
   if (rules['propertyNames'] !== undefined) return recordCheck(rules);
-  only(rules, ['properties', 'required']);
+  requireKnownRules(rules, ['properties', 'required']);
   const { properties = {}, required = [] } = rules as {
     readonly properties?: Readonly<Record<string, Rules>>;
     readonly required?: readonly string[];
   };
   const fields = Object.entries(properties).map(([name, ofField]) => {
     const check = compile(ofField);
-    return { name, check: required.includes(name) ? check : either([(value) => value === undefined, check]) };
+    return { name, check: required.includes(name) ? check : checkAnyOf([(value) => value === undefined, check]) };
   });
   return (value) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
@@ -85,7 +85,7 @@ function objectCheck(rules: Rules): Check {
 
 /** Checks an object whose names are data and whose values have one form. */
 function recordCheck(rules: Rules): Check {
-  only(rules, ['propertyNames', 'additionalProperties']);
+  requireKnownRules(rules, ['propertyNames', 'additionalProperties']);
   const isName = compile(rules['propertyNames'] as Rules);
   const isValue = compile(rules['additionalProperties'] as Rules);
   return (value) => {
@@ -95,14 +95,14 @@ function recordCheck(rules: Rules): Check {
 }
 
 function arrayCheck(rules: Rules): Check {
-  only(rules, ['items', 'minItems', 'maxItems']);
+  requireKnownRules(rules, ['items', 'minItems', 'maxItems']);
   const [min, max] = [boundOf(rules, 'minItems', 0), boundOf(rules, 'maxItems', Infinity)];
   const check = compile(rules['items'] as Rules);
   return (value) => Array.isArray(value) && value.length >= min && value.length <= max && value.every(check);
 }
 
 function stringCheck(rules: Rules): Check {
-  only(rules, ['pattern', 'minLength', 'maxLength']);
+  requireKnownRules(rules, ['pattern', 'minLength', 'maxLength']);
   const [min, max] = [boundOf(rules, 'minLength', 0), boundOf(rules, 'maxLength', Infinity)];
   const pattern = typeof rules['pattern'] === 'string' ? new RegExp(rules['pattern']) : null;
   return (value) =>
@@ -113,13 +113,13 @@ function stringCheck(rules: Rules): Check {
 }
 
 function integerCheck(rules: Rules): Check {
-  only(rules, ['minimum', 'maximum']);
+  requireKnownRules(rules, ['minimum', 'maximum']);
   const min = boundOf(rules, 'minimum', Number.MIN_SAFE_INTEGER);
   const max = boundOf(rules, 'maximum', Number.MAX_SAFE_INTEGER);
   return (value) => Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max;
 }
 
-function either(checks: readonly Check[]): Check {
+function checkAnyOf(checks: readonly Check[]): Check {
   const [first, second, ...more] = checks;
   if (first !== undefined && second !== undefined && more.length === 0) return (value) => first(value) || second(value);
   return (value) => checks.some((check) => check(value));
@@ -149,7 +149,7 @@ function boundOf(rules: Rules, name: string, none: number): number {
   return typeof rules[name] === 'number' ? rules[name] : none;
 }
 
-function only(rules: Rules, known: readonly string[]): void {
-  const unknown = Object.keys(rules).find((rule) => !SAYS_NOTHING.has(rule) && !known.includes(rule));
+function requireKnownRules(rules: Rules, known: readonly string[]): void {
+  const unknown = Object.keys(rules).find((rule) => !ANNOTATIONS.has(rule) && !known.includes(rule));
   if (unknown !== undefined) throw new Error(`no check for the rule ${unknown}`);
 }

@@ -1,4 +1,4 @@
-import { accountsNoteAccess } from './access.js';
+import { accountsRecordAccess } from './access.js';
 import {
   accountsAudit,
   accountsBeginIdempotent,
@@ -92,7 +92,7 @@ import {
   catalogListProfiles,
   catalogListProviders,
   catalogListSources,
-  catalogMirrored,
+  catalogRevisionUsed,
   catalogProposePrices,
   catalogPutAlias,
   catalogPutModel,
@@ -207,7 +207,7 @@ export const MESSAGES: readonly AnyMessage[] = [
   accountsInviteMember,
   accountsEnsurePlaygroundKey,
   accountsAudit,
-  accountsNoteAccess,
+  accountsRecordAccess,
   accountsFindOperator,
   accountsCreateOperator,
   accountsListOperators,
@@ -248,7 +248,7 @@ export const MESSAGES: readonly AnyMessage[] = [
   catalogProposePrices,
   catalogGetPriceProposal,
   catalogSourceHealth,
-  catalogMirrored,
+  catalogRevisionUsed,
   edgeHealth,
 ];
 

@@ -88,7 +88,7 @@ export function stored<B extends z.ZodType>(message: Omit<StoredMessage<B>, 'kin
 }
 
 /** Fills in the words of a subject. Throws if a word is missing or is not a plain subject token. */
-export function subjectOf(
+export function fillSubject(
   message: { readonly subject: string },
   words: Readonly<Record<string, string | number>>,
 ): string {

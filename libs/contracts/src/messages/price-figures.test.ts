@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { figuresFromWire, figuresOfVersion } from './price-figures.js';
+import { figuresFromWire, toPriceFigures } from './price-figures.js';
 
 const PRICES = {
   inputPerMillion: 1,
@@ -34,10 +34,10 @@ test('figuresOfVersion() converts a version once, and again when its figures cha
     kinds: { audioInput: 1, audioOutput: null, imageInput: null, imageOutput: null },
   };
   const withExtras = { ...FIGURES, extras };
-  const converted = figuresOfVersion({ version: 'w', figures: withExtras });
-  expect(figuresOfVersion({ version: 'w', figures: structuredClone(withExtras) })).toBe(converted);
-  const first = figuresOfVersion({ version: 'v', figures: FIGURES });
-  expect(figuresOfVersion({ version: 'v', figures: structuredClone(FIGURES) })).toBe(first);
+  const converted = toPriceFigures({ version: 'w', figures: withExtras });
+  expect(toPriceFigures({ version: 'w', figures: structuredClone(withExtras) })).toBe(converted);
+  const first = toPriceFigures({ version: 'v', figures: FIGURES });
+  expect(toPriceFigures({ version: 'v', figures: structuredClone(FIGURES) })).toBe(first);
   const others = [
     { ...FIGURES, perCall: 5 },
     { ...FIGURES, inputPerMillion: 2 },
@@ -52,7 +52,7 @@ test('figuresOfVersion() converts a version once, and again when its figures cha
     withExtras,
   ];
   for (const figures of others) {
-    expect(figuresOfVersion({ version: 'v', figures: FIGURES })).toEqual(first);
-    expect(figuresOfVersion({ version: 'v', figures })).toEqual(figuresFromWire(figures));
+    expect(toPriceFigures({ version: 'v', figures: FIGURES })).toEqual(first);
+    expect(toPriceFigures({ version: 'v', figures })).toEqual(figuresFromWire(figures));
   }
 });

@@ -16,7 +16,7 @@ const remembered = new Map<string, { readonly wire: WirePriceFigures; readonly f
  * Returns the figures of a version as bigints. The cache helps because most calls use the same few
  * versions. A cached entry is used only if its figures are equal, not only its version.
  */
-export function figuresOfVersion({ version, figures: wire }: PricedVersion): PriceFigures {
+export function toPriceFigures({ version, figures: wire }: PricedVersion): PriceFigures {
   const known = remembered.get(version);
   if (known !== undefined && areSame(known.wire, wire)) return known.figures;
   if (remembered.size >= VERSIONS_MAX) remembered.clear();

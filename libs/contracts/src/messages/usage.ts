@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { packUsageEvent, packUsageEvents, unpackUsageEvent, unpackUsageEvents } from '../generated/positions.js';
 import { holdFields, pricedVersion, servedExtras, tokenUsage } from './call.js';
 import { USAGE_GROUPS_TOTAL } from '../ids/index.js';
-import { stored, subjectOf } from './message.js';
+import { stored, fillSubject } from './message.js';
 import { endpoint, epochMs, nanoUsdPositive, objectId, requestId, traceparent } from './scalars.js';
 
 /**
@@ -79,7 +79,7 @@ export const usageEvent = z.object({
 export type UsageEvent = z.infer<typeof usageEvent>;
 
 /** Formats an event as the text that a packed message has. */
-export const packedTextOf = (event: UsageEvent): string => JSON.stringify(packUsageEvent(event));
+export const formatPackedEvent = (event: UsageEvent): string => JSON.stringify(packUsageEvent(event));
 
 /** Unpacks an event without validation. Returns null or an object that may be invalid. */
 export function unpackEvent(sent: unknown): unknown {
@@ -109,5 +109,5 @@ export const usageEvents = stored({
 
 /** Returns the subjects of the stream, by group number. */
 export function usageSubjects(groups = USAGE_GROUPS_TOTAL): string[] {
-  return Array.from({ length: groups }, (_, group) => subjectOf(usageEvents, { group }));
+  return Array.from({ length: groups }, (_, group) => fillSubject(usageEvents, { group }));
 }

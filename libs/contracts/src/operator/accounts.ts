@@ -51,8 +51,8 @@ export const keyView = z.object({
 export type KeyView = z.infer<typeof keyView>;
 
 /** A key with its secret, which is returned once. A repeated request gets null. */
-export const keyCreated = keyView.extend({ secret: z.string().nullable() });
-export type KeyCreated = z.infer<typeof keyCreated>;
+export const createdKeyView = keyView.extend({ secret: z.string().nullable() });
+export type KeyCreated = z.infer<typeof createdKeyView>;
 
 export const memberRole = z.enum(['owner', 'admin', 'member']);
 

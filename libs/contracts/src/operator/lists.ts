@@ -22,7 +22,7 @@ export const pageQuery = z.object({
 export type PageQuery = z.output<typeof pageQuery>;
 
 /** Creates the schema of a list page. `next_cursor` is null on the last page. */
-export function pageOf<T extends z.ZodType>(entry: T) {
+export function createPageSchema<T extends z.ZodType>(entry: T) {
   return z.object({ data: z.array(entry), next_cursor: z.string().nullable() });
 }
 

@@ -37,12 +37,12 @@ export const planSpec = z
     maxActiveKeys: z.int().min(1).max(10_000).default(3),
   })
   .superRefine((plan, context) => {
-    refuseTwice(
+    refuseDuplicates(
       context,
       'windows',
       plan.windows.map(({ type, unit }) => `${type} in ${unit}`),
     );
-    refuseTwice(
+    refuseDuplicates(
       context,
       'modelAllotments',
       plan.modelAllotments.map((allotment) => allotment.modelId),
@@ -101,7 +101,7 @@ export const subscriptionView = z.object({
 });
 export type SubscriptionView = z.infer<typeof subscriptionView>;
 
-function refuseTwice(context: z.core.$RefinementCtx, path: string, names: readonly string[]): void {
+function refuseDuplicates(context: z.core.$RefinementCtx, path: string, names: readonly string[]): void {
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) context.addIssue({ code: 'custom', path: [path], message: `${twice} is listed twice` });
 }

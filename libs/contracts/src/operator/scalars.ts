@@ -49,11 +49,11 @@ export const instant = z
  * others break lists and emails), line separators and byte order marks. Unpaired surrogates are
  * refused too, but a pattern cannot express that for every language.
  */
-const UNSTORABLE = '\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029\\ufeff';
+const REFUSED_CHARACTERS = '\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029\\ufeff';
 const UNSTORABLE_TEXT = 'without control characters and halves of characters';
 /** Creates the schema of one line of text with 1 to `charsMax` characters (UTF-16), unchanged. */
 export function lineOfText(charsMax: number) {
-  return storable(`[^${UNSTORABLE}]+`, charsMax, `1 to ${charsMax} characters, ${UNSTORABLE_TEXT}`);
+  return storable(`[^${REFUSED_CHARACTERS}]+`, charsMax, `1 to ${charsMax} characters, ${UNSTORABLE_TEXT}`);
 }
 const LABEL_CHARS_MAX = 200;
 /** The storable characters of `\s`. Only they may precede the first other character. */
@@ -63,7 +63,7 @@ const BLANKS = ' \\u00a0\\u1680\\u2000-\\u200a\\u202f\\u205f\\u3000';
  * around it are removed.
  */
 export const label = storable(
-  `[${BLANKS}]*[^\\s${UNSTORABLE}][^${UNSTORABLE}]*`,
+  `[${BLANKS}]*[^\\s${REFUSED_CHARACTERS}][^${REFUSED_CHARACTERS}]*`,
   LABEL_CHARS_MAX,
   `1 to ${LABEL_CHARS_MAX} characters, not all blank, ${UNSTORABLE_TEXT}`,
 ).trim();

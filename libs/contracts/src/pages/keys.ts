@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { keyCreate, keyCreated, keyView } from '../operator/accounts.js';
+import { keyCreate, createdKeyView, keyView } from '../operator/accounts.js';
 
 /** A key in the list. */
 export const pageKey = keyView.extend({
@@ -40,5 +40,5 @@ export type PageKeyCreate = z.input<typeof pageKeyCreate>;
  * The secret is returned once. `inForce: false`: the key has the secret, but some parts of the
  * gateway do not know it yet, and may still accept the previous one.
  */
-export const pageKeyCreated = keyCreated.extend({ inForce: z.boolean() });
-export type PageKeyCreated = z.infer<typeof pageKeyCreated>;
+export const pageKeyCreated = createdKeyView.extend({ inForce: z.boolean() });
+export type CreatedPageKey = z.infer<typeof pageKeyCreated>;

@@ -11,7 +11,7 @@ const newPassword = z.string().min(PASSWORD_CHARS_MIN).max(PASSWORD_CHARS_MAX);
 const knownPassword = z.string().min(1).max(PASSWORD_CHARS_MAX);
 
 /** Token of an email link: 256 random bits in base64url. */
-export const mailToken = z.string().regex(/^[A-Za-z0-9_-]{43}$/, 'the token of an email link');
+export const emailToken = z.string().regex(/^[A-Za-z0-9_-]{43}$/, 'the token of an email link');
 
 /** GET /api/config: settings that the pages need before a user signs in. */
 export const pagesConfig = z.object({
@@ -42,7 +42,7 @@ export type SignIn = z.output<typeof signIn>;
 
 export const forgotPassword = z.object({ email });
 export const resendVerification = forgotPassword;
-export const resetPassword = z.object({ token: mailToken, password: newPassword });
+export const resetPassword = z.object({ token: emailToken, password: newPassword });
 /** Set the first password. Both requests sign in and return the session. */
 export const verifyEmail = resetPassword;
 export const acceptInvitation = resetPassword;

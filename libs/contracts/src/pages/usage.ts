@@ -53,7 +53,7 @@ export type PageUsageRecords = z.infer<typeof pageUsageRecords>;
 
 /** GET …/usage-records/{requestId} of an admitted call. */
 export const usageRecordFound = pageUsageRecord.extend({ transactions: z.array(ledgerTransactionView) });
-export type UsageRecordFound = z.infer<typeof usageRecordFound>;
+export type FoundUsageRecord = z.infer<typeof usageRecordFound>;
 /** Response for the ID of a refused call, which has no record. */
 export const refusedCall = z.object({
   requestId: z.string(),

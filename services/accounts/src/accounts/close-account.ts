@@ -1,6 +1,6 @@
 import type { CommandAuthor } from '@gateway/contracts/messages';
 import { isRefusal, refuse, type AccountView, type ManagementRefusal } from '@gateway/contracts/operator';
-import { answerInForce, type Changed, type InForce } from '../base/in-force.js';
+import { answerInForce, type PendingChange, type InForce } from '../base/in-force.js';
 import { type ApiKey, nextVersion } from '../base/rules.js';
 import { toAccountRecord, toAccountView } from './rules.js';
 import { toKeyRecord } from '../keys/rules.js';
@@ -40,7 +40,11 @@ export async function closeAccount(
   return answerInForce(inForce, await store.change((tx) => close(tx, request, nowMs())));
 }
 
-async function close(tx: AccountTx, { account: id, author }: CloseAccount, now: number): Promise<Changed<Answer>> {
+async function close(
+  tx: AccountTx,
+  { account: id, author }: CloseAccount,
+  now: number,
+): Promise<PendingChange<Answer>> {
   const account = await tx.lockAccount(id);
   if (!account) throw new Error('an account is gone');
   if (account.state === 'closed') return changed(tx, id);
@@ -72,7 +76,7 @@ async function publishKeys(tx: AccountTx, account: string, keys: readonly ApiKey
   if (keys[0]) await tx.publishChange(account, keys[0], { keys: keys.map(toKeyRecord) });
 }
 
-async function changed(tx: AccountTx, id: string): Promise<Changed<Answer>> {
+async function changed(tx: AccountTx, id: string): Promise<PendingChange<Answer>> {
   const account = await tx.lockAccount(id);
   const owner = await tx.membership(id, null);
   if (!account || !owner) throw new Error('an account has no owner');

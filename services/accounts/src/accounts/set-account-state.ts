@@ -1,6 +1,6 @@
 import type { CommandAuthor } from '@gateway/contracts/messages';
 import { refuse, type AccountView, type ManagementRefusal } from '@gateway/contracts/operator';
-import { answerInForce, type Changed, type InForce } from '../base/in-force.js';
+import { answerInForce, type PendingChange, type InForce } from '../base/in-force.js';
 import { withAccountState, type AccountVerb, toAccountRecord, toAccountView } from './rules.js';
 import { accountClosed } from '../base/rules.js';
 import type { AccountStore, AccountTx } from './store.js';
@@ -34,7 +34,7 @@ async function setState(
   tx: AccountTx,
   { account: id, verb, author }: SetAccountState,
   nowMs: () => number,
-): Promise<Changed<Answer> | ManagementRefusal> {
+): Promise<PendingChange<Answer> | ManagementRefusal> {
   const account = await tx.lockAccount(id);
   if (!account) return refuse('not_found', 'there is no such account');
   const owner = await tx.membership(id, null);

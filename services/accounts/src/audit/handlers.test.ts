@@ -11,7 +11,7 @@ import {
   accountsEndSession,
   accountsEnsurePlaygroundKey,
   accountsInviteMember,
-  accountsNoteAccess,
+  accountsRecordAccess,
   accountsPutMember,
   accountsRequestReset,
   accountsRotateKey,
@@ -35,8 +35,8 @@ const list = async (more: { account?: string; object?: string; kind?: 'change' |
   const page = { account: null, object: null, cursor: null, limit: 50, ...more };
   return accepted(await world.dashboard.request(accountsAudit, page)).entries;
 };
-const note = (entries: Parameters<typeof world.dashboard.request<typeof accountsNoteAccess>>[1]['entries']) =>
-  world.dashboard.request(accountsNoteAccess, { entries });
+const note = (entries: Parameters<typeof world.dashboard.request<typeof accountsRecordAccess>>[1]['entries']) =>
+  world.dashboard.request(accountsRecordAccess, { entries });
 const counted = { kind: 'refused', action: 'sign_in_refused', actor: 'stranger', account: null } as const;
 
 test('recorded entries are listed by kind with their origin', async () => {

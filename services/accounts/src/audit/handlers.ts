@@ -1,4 +1,4 @@
-import { accountsAudit, accountsNoteAccess, type AnswerBodyOf, type ReceivedOf } from '@gateway/contracts/messages';
+import { accountsAudit, accountsRecordAccess, type AnswerBodyOf, type ReceivedOf } from '@gateway/contracts/messages';
 import { refuseCursor, type AuditEntryView, type AuditKind, type ManagementRefusal } from '@gateway/contracts/operator';
 import type { Handlers } from '../base/serve.js';
 import { pageOf, timeText } from '../base/rules.js';
@@ -36,8 +36,8 @@ export async function listAudit(
  */
 export async function recordAccess(
   store: Pick<AuditStore, 'change'>,
-  { entries }: ReceivedOf<typeof accountsNoteAccess>,
-): Promise<AnswerBodyOf<typeof accountsNoteAccess>> {
+  { entries }: ReceivedOf<typeof accountsRecordAccess>,
+): Promise<AnswerBodyOf<typeof accountsRecordAccess>> {
   await store.change(async (tx) => {
     for (const entry of entries) {
       const { kind, actor, action, account, objectId, origin } = entry;
@@ -51,5 +51,5 @@ export async function recordAccess(
 /** Registers the handlers of audit requests. */
 export function serveAudit({ lookup, change }: Handlers, store: AuditStore): void {
   lookup(accountsAudit, (body) => listAudit(store, body));
-  change(accountsNoteAccess, (body) => recordAccess(store, body));
+  change(accountsRecordAccess, (body) => recordAccess(store, body));
 }

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { changeOf, type Versioned } from './rules.js';
 
 /** The response of a change, and the object whose version admission must have before it. */
-export interface Changed<T> {
+export interface PendingChange<T> {
   readonly account: string;
   readonly object: Versioned;
   readonly answer: T;
@@ -40,7 +40,7 @@ export function createInForce(
  */
 export async function answerInForce<T>(
   inForce: InForce,
-  changed: Changed<T> | ManagementRefusal,
+  changed: PendingChange<T> | ManagementRefusal,
 ): Promise<T | ManagementRefusal> {
   if (isRefusal(changed)) return changed;
   return (await inForce(changed.account, changed.object)) ? changed.answer : notInForce();
@@ -52,7 +52,7 @@ export async function answerInForce<T>(
  */
 export async function answerWithInForce<T extends object>(
   inForce: InForce,
-  changed: Changed<T> | ManagementRefusal,
+  changed: PendingChange<T> | ManagementRefusal,
 ): Promise<(T & { inForce: boolean }) | ManagementRefusal> {
   if (isRefusal(changed)) return changed;
   return { ...changed.answer, inForce: await inForce(changed.account, changed.object) };

@@ -16,7 +16,7 @@ export interface User {
 }
 
 /** A user with the password hash. Null: no password is set. */
-export interface Person extends User {
+export interface UserWithPassword extends User {
   readonly passwordHash: string | null;
 }
 

@@ -1,4 +1,4 @@
-import type { Account, ApiKey, Member, Membership, Operator, OwnedAccount, Person, User } from './rules.js';
+import type { Account, ApiKey, Member, Membership, Operator, OwnedAccount, UserWithPassword, User } from './rules.js';
 
 export interface UserRow {
   readonly id: string;
@@ -12,7 +12,7 @@ export function userFromRow(row: UserRow): User {
 
 export type PersonRow = UserRow & { readonly password_hash: string | null };
 
-export function personFromRow(row: PersonRow): Person {
+export function personFromRow(row: PersonRow): UserWithPassword {
   return { ...userFromRow(row), passwordHash: row.password_hash };
 }
 

@@ -9,7 +9,14 @@ import type {
 import type { AuditKind } from '@gateway/contracts/operator';
 import { enqueue, type Tx } from '@gateway/postgres';
 import type { AttemptLimit, CountedAttempts } from './attempt-rules.js';
-import { changeOf, type Account, type Membership, type OwnedAccount, type Person, type Versioned } from './rules.js';
+import {
+  changeOf,
+  type Account,
+  type Membership,
+  type OwnedAccount,
+  type UserWithPassword,
+  type Versioned,
+} from './rules.js';
 import {
   accountFromRow,
   MEMBERSHIP,
@@ -87,7 +94,7 @@ export function createBaseWrites(tx: Tx) {
      * Locks the user until the end of the transaction, so that changes of the user's password,
      * sessions and tokens are serialized.
      */
-    async lockPerson(id: string): Promise<Person | null> {
+    async lockPerson(id: string): Promise<UserWithPassword | null> {
       const row = await tx.one<PersonRow>('SELECT * FROM users WHERE id = $1 FOR NO KEY UPDATE', [id]);
       return row && personFromRow(row);
     },

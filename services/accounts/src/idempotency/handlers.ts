@@ -8,7 +8,7 @@ export interface BeginIdempotentDeps {
   readonly makeCommand: () => string;
   readonly nowMs: () => number;
 }
-export type Begun =
+export type BeginResult =
   { kind: 'begun'; command: string } | { kind: 'done'; status: number; body: string } | { kind: 'conflict' };
 
 const KEPT_MS = IDEMPOTENCY_HOURS * 3_600_000;
@@ -21,7 +21,7 @@ const KEPT_MS = IDEMPOTENCY_HOURS * 3_600_000;
 export async function beginIdempotent(
   { idempotency, makeCommand, nowMs }: BeginIdempotentDeps,
   request: IdempotentRequest,
-): Promise<Begun> {
+): Promise<BeginResult> {
   const now = nowMs();
   const held = await idempotency.begin(request, makeCommand(), now, now - KEPT_MS);
   if (held.fingerprint !== request.fingerprint) return { kind: 'conflict' };

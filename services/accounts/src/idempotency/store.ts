@@ -7,7 +7,7 @@ export interface IdempotentRequest {
   readonly fingerprint: string;
 }
 
-export interface KeptRequest {
+export interface StoredRequest {
   readonly fingerprint: string;
   readonly command: string;
   /** Null: no response yet. */
@@ -45,7 +45,7 @@ export function createIdempotencyStore(pool: Pool) {
      * Returns the request stored under the key since `keptSince` (epoch milliseconds). If there is
      * none, stores this request with `command`.
      */
-    async begin(request: IdempotentRequest, command: string, nowMs: number, keptSince: number): Promise<KeptRequest> {
+    async begin(request: IdempotentRequest, command: string, nowMs: number, keptSince: number): Promise<StoredRequest> {
       for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
         const row =
           (await taken(request, command, nowMs, keptSince)) ??
@@ -80,6 +80,6 @@ const TAKE = `INSERT INTO idempotency_keys (operator, key, fingerprint, command,
 
 const READ = `SELECT ${KEPT} FROM idempotency_keys WHERE operator = $1 AND key = $2`;
 
-function keptFromRow({ fingerprint, command, status, body }: KeptRow): KeptRequest {
+function keptFromRow({ fingerprint, command, status, body }: KeptRow): StoredRequest {
   return { fingerprint, command, answer: status === null || body === null ? null : { status, body } };
 }

@@ -1,6 +1,6 @@
 import type { CommandAuthor } from '@gateway/contracts/messages';
 import { isRefusal, refuse, type KeyView, type ManagementRefusal } from '@gateway/contracts/operator';
-import { answerWithInForce, type Changed, answerInForce, type InForce } from '../base/in-force.js';
+import { answerWithInForce, type PendingChange, answerInForce, type InForce } from '../base/in-force.js';
 import {
   noSuchKey,
   keyState,
@@ -49,7 +49,7 @@ async function rotate(
   tx: KeyTx,
   { key: id, digest, maskedSecret, author, command }: RotateKey,
   nowMs: () => number,
-): Promise<Changed<Answer> | ManagementRefusal> {
+): Promise<PendingChange<Answer> | ManagementRefusal> {
   const key = await lockOwnKey(tx, id);
   if (isRefusal(key)) return key;
   const now = nowMs();
@@ -91,7 +91,7 @@ async function setState(
   tx: KeyTx,
   { key: id, verb, author }: SetKeyState,
   nowMs: () => number,
-): Promise<Changed<{ key: KeyView }> | ManagementRefusal> {
+): Promise<PendingChange<{ key: KeyView }> | ManagementRefusal> {
   const key = await lockOwnKey(tx, id);
   if (isRefusal(key)) return key;
   const now = nowMs();

@@ -1,6 +1,6 @@
 import type { CommandAuthor } from '@gateway/contracts/messages';
 import { refuse, type ManagementRefusal } from '@gateway/contracts/operator';
-import { answerInForce, type Changed } from '../base/in-force.js';
+import { answerInForce, type PendingChange } from '../base/in-force.js';
 import { rotated, secretTaken, toKeyRecord, toKeyView } from './rules.js';
 import { accountClosed, type MakeId } from '../base/rules.js';
 import type { KeyTx } from './store.js';
@@ -38,7 +38,7 @@ async function ensure(
   tx: KeyTx,
   request: EnsurePlaygroundKey,
   { makeId, nowMs }: EnsurePlaygroundKeyDeps,
-): Promise<Changed<Answer> | ManagementRefusal> {
+): Promise<PendingChange<Answer> | ManagementRefusal> {
   const { account, member, digest, author } = request;
   const locked = await tx.lockAccount(account);
   if (!locked) return refuse('not_found', 'there is no such account');
@@ -64,7 +64,7 @@ async function make(
   { account, member, digest, author }: EnsurePlaygroundKey,
   id: string,
   now: number,
-): Promise<Changed<Answer> | ManagementRefusal> {
+): Promise<PendingChange<Answer> | ManagementRefusal> {
   const key = await tx.insertKey({
     id,
     account,

@@ -11,7 +11,7 @@ import { startAccountsWorld } from '../../test/accounts-world.js';
 import { accepted, AUTHOR, randomEmail } from '../../test/operator-client.js';
 import { expectVersions } from '../../test/versions.js';
 import type { MailSender } from './sender.js';
-import { sendMail, GIVEN_UP_MS } from './send-mail.js';
+import { sendMail, RETRY_MAX_MS } from './send-mail.js';
 
 const world = duringTests(startAccountsWorld);
 let mailbox: Mailbox;
@@ -177,7 +177,7 @@ test('billing receives the caps of keys and members and their changes', async ()
 });
 
 test('an email is retried for one day, and not sent to a deleted member', async () => {
-  expect(GIVEN_UP_MS).toBe(86_400_000);
+  expect(RETRY_MAX_MS).toBe(86_400_000);
   const alert = alertOf('acc_1');
   const row = { body: { member: 'mem_1', alert } };
   const failing: MailSender = { send: () => Promise.reject(new Error('away')) };
@@ -188,7 +188,7 @@ test('an email is retried for one day, and not sent to a deleted member', async 
     nowMs: () => now,
     log: world.log,
   });
-  await expect(sendMail(deps(alert.raisedAt + GIVEN_UP_MS - 1), row)).rejects.toThrow('away');
-  await sendMail(deps(alert.raisedAt + GIVEN_UP_MS), row);
+  await expect(sendMail(deps(alert.raisedAt + RETRY_MAX_MS - 1), row)).rejects.toThrow('away');
+  await sendMail(deps(alert.raisedAt + RETRY_MAX_MS), row);
   await sendMail(deps(alert.raisedAt, failing, null), row);
 });

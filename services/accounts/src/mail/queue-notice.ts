@@ -4,7 +4,7 @@ import type { Handlers } from '../base/serve.js';
 import type { Notice } from './notice-rules.js';
 import type { MailStore, MailTx } from './store.js';
 
-export interface NoticeFor {
+export interface NoticeRequest {
   readonly notice: Notice;
   readonly user: string | null;
   /** Set for an invitation. */
@@ -20,7 +20,7 @@ export interface NoticeFor {
  */
 export async function queueNotice(
   tx: Pick<MailTx, 'countAttempt' | 'queueNotice'>,
-  { notice, user, account = null, origin = null }: NoticeFor,
+  { notice, user, account = null, origin = null }: NoticeRequest,
   nowMs: number,
 ): Promise<void> {
   const limit = ATTEMPT_LIMITS.mail;
@@ -33,7 +33,7 @@ export async function queueNotice(
  * Queues the emails of an alert: to the owner, the admins, and the member whom the cap concerns, if
  * their addresses are verified. A repeated alert sends no email.
  */
-export async function takeAlert(
+export async function queueAlertEmails(
   store: Pick<MailStore, 'change'>,
   alert: ReceivedOf<typeof alertRaised>,
 ): Promise<AnswerBodyOf<typeof alertRaised>> {
@@ -47,5 +47,5 @@ export async function takeAlert(
 
 /** Registers the handler of alerts from billing. */
 export function serveAlerts({ change }: Handlers, store: MailStore): void {
-  change(alertRaised, (body) => takeAlert(store, body));
+  change(alertRaised, (body) => queueAlertEmails(store, body));
 }

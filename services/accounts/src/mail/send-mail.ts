@@ -28,7 +28,7 @@ export interface SendingDeps {
 }
 
 /** Time after which a failed email is dropped, from the time of its request. */
-export const GIVEN_UP_MS = 86_400_000;
+export const RETRY_MAX_MS = 86_400_000;
 
 const mails = counter('gateway_accounts_mails_total', 'Emails by outcome', {
   outcome: ['sent', 'refused', 'given_up', 'nobody'],
@@ -55,7 +55,7 @@ export async function trySending(
     mails.of({ outcome }).add();
     if (outcome === 'refused') log.warn(names, 'the mail server rejected an email');
   } catch (err) {
-    if (nowMs() - calledForAt < GIVEN_UP_MS) throw err;
+    if (nowMs() - calledForAt < RETRY_MAX_MS) throw err;
     mails.of({ outcome: 'given_up' }).add();
     log.warn({ err, ...names }, 'an email was dropped after one day of failed attempts');
   }

@@ -3,7 +3,7 @@ import { epochMs, objectId, requestOrigin, type MailTokenKind, type RequestOrigi
 import { z } from 'zod';
 import { composeNotice, NOTICES, TOKEN_LIFE_MS, type Notice } from './notice-rules.js';
 import type { MailStore, MailTx } from './store.js';
-import type { Person } from '../base/rules.js';
+import type { UserWithPassword } from '../base/rules.js';
 import { nobodyToMail, trySending, type SendingDeps } from './send-mail.js';
 
 export interface SendNoticeDeps extends SendingDeps {
@@ -74,7 +74,7 @@ async function prepare(
   return { email: person.email, token };
 }
 
-function tokenKindOf(notice: Notice, { passwordHash }: Person): MailTokenKind | null {
+function tokenKindOf(notice: Notice, { passwordHash }: UserWithPassword): MailTokenKind | null {
   switch (notice) {
     case 'verify':
     case 'reset':

@@ -6,7 +6,7 @@ import {
   type MemberPut,
   type MemberView,
 } from '@gateway/contracts/operator';
-import { answerInForce, type Changed, type InForce } from '../base/in-force.js';
+import { answerInForce, type PendingChange, type InForce } from '../base/in-force.js';
 import { decideMemberPut, toMemberRecord, toMemberView } from './rules.js';
 import { accountClosed, toCapRecord } from '../base/rules.js';
 import type { PeopleStore, PeopleTx } from './store.js';
@@ -39,7 +39,7 @@ async function put(
   tx: PeopleTx,
   { account, member: id, spec, author, lacks }: PutMember,
   nowMs: () => number,
-): Promise<Changed<Answer> | ManagementRefusal> {
+): Promise<PendingChange<Answer> | ManagementRefusal> {
   const locked = await tx.lockAccount(account);
   if (locked?.state === 'closed') return accountClosed();
   const current = await tx.membership(account, id);

@@ -10,13 +10,13 @@ import type {
 import { ATTEMPT_LIMITS, retryAfterSeconds } from '../base/attempt-rules.js';
 import { type Throttled, countAttempts } from '../base/count-attempts.js';
 import { queueNotice } from '../mail/queue-notice.js';
-import type { Person } from '../base/rules.js';
+import type { UserWithPassword } from '../base/rules.js';
 import type { SignInTx } from './store.js';
 import type { BeginSignInDeps } from './passwords.js';
 import { auditSession, SESSIONS_MAX } from './sessions.js';
 
 type Named = ReceivedOf<typeof accountsFindMailToken>;
-type NotUsable = Throttled | { readonly kind: 'token_invalid' };
+type InvalidToken = Throttled | { readonly kind: 'token_invalid' };
 
 /** Whether a token is valid. The dashboard checks it before it hashes a password. */
 export async function findMailToken(
@@ -72,7 +72,7 @@ async function usable(
   tx: SignInTx,
   { kind, digest, client }: Named,
   now: number,
-): Promise<{ readonly person: Person } | NotUsable> {
+): Promise<{ readonly person: UserWithPassword } | InvalidToken> {
   const limit = ATTEMPT_LIMITS.tokenClient;
   const counted = await tx.attemptsOf(limit, client, now);
   const wait = retryAfterSeconds(limit, { ...counted, attempts: counted.attempts + 1 }, now);

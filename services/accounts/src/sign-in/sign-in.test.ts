@@ -12,7 +12,7 @@ import {
   accountsKeyCreation,
   accountsListKeys,
   accountsNames,
-  accountsNoteAccess,
+  accountsRecordAccess,
   accountsRequestReset,
   accountsResendVerification,
   accountsSignUp,
@@ -361,7 +361,7 @@ test('closing an account erases networks and user agents of its last user', asyn
     { ...exported, actor: `user:${id}` },
     { ...exported, actor: AUTHOR.actor },
   ];
-  await world.dashboard.request(accountsNoteAccess, { entries });
+  await world.dashboard.request(accountsRecordAccess, { entries });
   const where = (actor: string) =>
     world.sql.query<{ action: string; origin: string }>(
       'SELECT action, concat(client, agent) AS origin FROM audit_log WHERE actor = $1 AND account = $2 ORDER BY id',

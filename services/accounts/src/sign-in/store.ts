@@ -1,7 +1,7 @@
 import type { MailTokenKind } from '@gateway/contracts/messages';
 import type { Tx } from '@gateway/postgres';
 import type { AccountTx } from '../accounts/store.js';
-import type { Person } from '../base/rules.js';
+import type { UserWithPassword } from '../base/rules.js';
 import {
   foundSessionFromRows,
   personFromRow,
@@ -44,7 +44,7 @@ export function createSessionReads(queries: Tx) {
 export function createSignInWrites(tx: Tx) {
   return {
     /** Returns the user of a lower-case address. */
-    async personOfEmail(email: string): Promise<Person | null> {
+    async personOfEmail(email: string): Promise<UserWithPassword | null> {
       const row = await tx.one<PersonRow>('SELECT * FROM users WHERE email = $1', [email]);
       return row && personFromRow(row);
     },

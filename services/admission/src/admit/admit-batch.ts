@@ -7,16 +7,16 @@ import {
   prepareReleases,
   readReleases,
 } from '../apply/apply-releases.js';
-import { decisionCall, readAdmitReply } from './admit-script.js';
+import { buildDecisionCall, readAdmitReply } from './admit-script.js';
 import type { PreparedCall } from './prepare-call-rules.js';
 import type { ScriptCall, ScriptReply } from '../limit-store/script-rules.js';
-import type { Decider } from '../records/load-account.js';
+import type { DecisionContext } from '../records/load-account.js';
 import type { KeyReference } from '../records/record-cache.js';
 import { AdmissionFault } from '../ports.js';
 import { batchEntries, pipelineSeconds } from '../metrics.js';
 import { type BatchReply, BatchRun } from './batch-run.js';
 import { decideEntry, updateCache } from './decide-entry.js';
-import { type Entry, answerOf, prepareEntry, targetOf } from './entry.js';
+import { type Entry, toAnswer, prepareEntry, buildTarget } from './entry.js';
 
 export type Batch = ReceivedOf<typeof admissionBatch>;
 
@@ -27,7 +27,7 @@ export type Batch = ReceivedOf<typeof admissionBatch>;
 export const ENTRIES_IN_FLIGHT_MAX = 4_096;
 
 /** An entry with cached key reference, records and price, which the batch's pipeline can decide. */
-interface WarmEntry {
+interface CachedEntry {
   readonly entry: Entry;
   readonly keyReference: KeyReference;
   readonly prepared: PreparedCall;
@@ -42,7 +42,7 @@ export class BatchHandler {
   #inFlight = 0;
   readonly #undecided: ThrottledLog;
 
-  constructor(private readonly decider: Decider) {
+  constructor(private readonly decider: DecisionContext) {
     this.#undecided = new ThrottledLog(decider.ports.log, 'calls cannot be decided and are answered 500');
   }
 
@@ -52,7 +52,7 @@ export class BatchHandler {
   }
 
   async handle(batch: Batch, reply: BatchReply): Promise<void> {
-    const entries = entriesOf(batch);
+    const entries = toEntries(batch);
     batchEntries.observe(entries.length + batch.releases.length);
     const batchRun = new BatchRun(this.decider.ports, reply, entries, this.#undecided);
     const barred = this.#barred(entries.length);
@@ -73,12 +73,12 @@ export class BatchHandler {
   }
 
   async #decide(entries: readonly Entry[], releases: readonly PendingRelease[], batchRun: BatchRun): Promise<void> {
-    const warm: WarmEntry[] = [];
+    const warm: CachedEntry[] = [];
     const cold: Entry[] = [];
     const answers: BatchAnswer[] = [];
     for (const entry of entries) {
       try {
-        const warmEntry = warmUp(this.decider, entry);
+        const warmEntry = prepareCachedEntry(this.decider, entry);
         if (warmEntry === null) cold.push(entry);
         else warm.push(warmEntry);
       } catch (error) {
@@ -95,7 +95,7 @@ export class BatchHandler {
    * to the next call. Returns the work on entries for which the scripts found something missing.
    */
   async #decideCached(
-    warm: readonly WarmEntry[],
+    warm: readonly CachedEntry[],
     releases: readonly PendingRelease[],
     answers: BatchAnswer[],
     batchRun: BatchRun,
@@ -150,7 +150,7 @@ export class BatchHandler {
   }
 }
 
-function entriesOf(batch: Batch): Entry[] {
+function toEntries(batch: Batch): Entry[] {
   return [
     ...batch.opens.map((body): Entry => ({ kind: 'open', edge: batch.edge, body })),
     ...batch.admits.map((body): Entry => ({ kind: 'admit', edge: batch.edge, body })),
@@ -158,20 +158,25 @@ function entriesOf(batch: Batch): Entry[] {
 }
 
 /** Returns null when the key reference or the records are not cached. */
-function warmUp(decider: Decider, entry: Entry): WarmEntry | null {
+function prepareCachedEntry(decider: DecisionContext, entry: Entry): CachedEntry | null {
   const keyReference = decider.cache.keyReference(entry.body.digests);
   const account = keyReference && decider.cache.account(keyReference);
   if (!keyReference || !account) return null;
   const prepared = prepareEntry(decider.ports, entry, account);
-  return { entry, keyReference, prepared, call: decisionCall(targetOf(decider.ports, entry, keyReference), prepared) };
+  return {
+    entry,
+    keyReference,
+    prepared,
+    call: buildDecisionCall(buildTarget(decider.ports, entry, keyReference), prepared),
+  };
 }
 
 /**
  * Returns the finished answer, or null if something is missing and the entry must be decided alone.
  */
 function readAnswer(
-  decider: Decider,
-  { entry, keyReference, prepared }: WarmEntry,
+  decider: DecisionContext,
+  { entry, keyReference, prepared }: CachedEntry,
   reply: ScriptReply | AdmissionFault | undefined,
   batchRun: BatchRun,
 ): BatchAnswer | null {
@@ -179,7 +184,7 @@ function readAnswer(
     if (reply === undefined || reply instanceof AdmissionFault) throw reply ?? new Error('no reply');
     const outcome = readAdmitReply(reply, keyReference, prepared);
     updateCache(decider, keyReference, outcome);
-    const answer = answerOf(decider.ports, entry, keyReference, prepared, outcome);
+    const answer = toAnswer(decider.ports, entry, keyReference, prepared, outcome);
     if (answer === null) return null;
     decider.refused.note(keyReference, answer);
     return batchRun.finish(entry, answer);
@@ -190,7 +195,7 @@ function readAnswer(
 
 /** Returns the replies, or the same fault for each call. */
 async function runScripts(
-  { ports }: Decider,
+  { ports }: DecisionContext,
   calls: readonly ScriptCall[],
   batchRun: BatchRun,
 ): Promise<readonly (ScriptReply | AdmissionFault)[]> {

@@ -1,12 +1,12 @@
 import { REFUSAL } from '@gateway/contracts/errors';
 import type { AccountTerms, HoldFields, KeyRecord, RefusalFacts } from '@gateway/contracts/messages';
 import { type WindowUnit, secondsLeftInMinute, secondsUntil } from '@gateway/metering';
-import { limitsOf } from './call-template-rules.js';
+import { formatLimits } from './call-template-rules.js';
 import { readTemplate } from '../limit-store/hold-template-rules.js';
-import { holdFieldsOf, readHold } from '../limit-store/hold-rules.js';
+import { toHoldFields, readHold } from '../limit-store/hold-rules.js';
 import type { PreparedCall } from './prepare-call-rules.js';
-import { type ScriptCall, type ScriptReply, inOrder, timeOfReply } from '../limit-store/script-rules.js';
-import { type BucketKeys, accountKeys, keyField } from '../limit-store/key-rules.js';
+import { type ScriptCall, type ScriptReply, toArguments, readReplyTime } from '../limit-store/script-rules.js';
+import { type BucketKeys, listAccountKeys, formatKeyField } from '../limit-store/key-rules.js';
 import { readStoredKey, readStoredTerms } from '../limit-store/stored-records-rules.js';
 
 /**
@@ -34,10 +34,10 @@ export interface AdmitTarget {
 const TIME_MAX = 8.64e15;
 
 /** The limits of a call without a plan. */
-const NO_LIMITS = limitsOf(null);
+const NO_LIMITS = formatLimits(null);
 
 /** Builds the script call that decides a prepared call. */
-export function decisionCall(target: AdmitTarget, prepared: PreparedCall): ScriptCall {
+export function buildDecisionCall(target: AdmitTarget, prepared: PreparedCall): ScriptCall {
   const { keys, account } = target;
   const { validity, known, terms, funded } = prepared;
   const { key, termsVersion } = known;
@@ -45,8 +45,8 @@ export function decisionCall(target: AdmitTarget, prepared: PreparedCall): Scrip
   const callTemplate = billed?.callTemplate ?? null;
   const minutes = key.kind === 'playground' ? keys.playgroundMinutes : keys.minutes;
   const limits = callTemplate?.limits ?? NO_LIMITS;
-  const args = inOrder('ADMIT', {
-    mode: modeOf(prepared),
+  const args = toArguments('ADMIT', {
+    mode: chooseMode(prepared),
     isCounted: target.counted ? '1' : '0',
     account,
     id: target.id,
@@ -76,16 +76,16 @@ export function decisionCall(target: AdmitTarget, prepared: PreparedCall): Scrip
     session: limits.session,
     windows: limits.windows.length,
   });
-  args.push(...limits.windows, keyField(target.key));
+  args.push(...limits.windows, formatKeyField(target.key));
   if (callTemplate) args.push(...callTemplate.fields);
   return {
     script: 'admit',
-    keys: [...accountKeys(keys, account), keys.keyRecords + target.key, keys.texts],
+    keys: [...listAccountKeys(keys, account), keys.keyRecords + target.key, keys.texts],
     args,
   };
 }
 
-function modeOf(prepared: PreparedCall): AdmitMode {
+function chooseMode(prepared: PreparedCall): AdmitMode {
   if (!prepared.funded) return 'open';
   return prepared.funded.billed ? 'admit' : 'count';
 }
@@ -138,7 +138,7 @@ export function readAdmitReply(
   keyReference: { readonly account: string; readonly key: string },
   prepared: PreparedCall,
 ): AdmitOutcome {
-  const now = timeOfReply(reply);
+  const now = readReplyTime(reply);
   const text = (index: number): string => reply[index] ?? '';
   switch (reply[0]) {
     case 'admitted':
@@ -146,7 +146,7 @@ export function readAdmitReply(
         kind: 'admitted',
         now,
         token: text(2),
-        hold: admittedHold(reply, keyReference.account, prepared),
+        hold: buildAdmittedHold(reply, keyReference.account, prepared),
         roomLeft: Number(text(7)),
       };
     case 'repeated':
@@ -154,15 +154,21 @@ export function readAdmitReply(
         kind: 'repeated',
         now,
         token: text(2),
-        hold: holdFieldsOf(keyReference.account, readHold(text(3)), readTemplate(text(4))),
+        hold: toHoldFields(keyReference.account, readHold(text(3)), readTemplate(text(4))),
       };
     case 'opened':
     case 'counted':
       return { kind: reply[0], now, token: text(2) };
     case 'refused':
-      return { kind: 'refused', now, token: text(2), row: Number(text(3)), facts: refusalFacts(reply, now, prepared) };
+      return {
+        kind: 'refused',
+        now,
+        token: text(2),
+        row: Number(text(3)),
+        facts: readRefusalFacts(reply, now, prepared),
+      };
     case 'load':
-      return { kind: 'load', now, needs: loadNeeds(reply) };
+      return { kind: 'load', now, needs: readLoadNeeds(reply) };
     case 'know':
       return {
         kind: 'know',
@@ -182,7 +188,7 @@ export function readAdmitReply(
   }
 }
 
-function loadNeeds(reply: ScriptReply): LoadNeeds {
+function readLoadNeeds(reply: ScriptReply): LoadNeeds {
   return {
     token: reply[2] ?? '',
     caughtUp: reply[3] === '1',
@@ -192,7 +198,7 @@ function loadNeeds(reply: ScriptReply): LoadNeeds {
   };
 }
 
-function admittedHold(reply: ScriptReply, account: string, prepared: PreparedCall): HoldFields {
+function buildAdmittedHold(reply: ScriptReply, account: string, prepared: PreparedCall): HoldFields {
   const billed = prepared.funded?.billed;
   if (!billed) throw new RangeError('the admit script held a call that was not prepared');
   const at = (index: number): number => Number(reply[index] ?? 0);
@@ -220,7 +226,7 @@ function admittedHold(reply: ScriptReply, account: string, prepared: PreparedCal
 }
 
 /** Returns the numbers that explain a refusal, by its rank. */
-function refusalFacts(reply: ScriptReply, now: number, prepared: PreparedCall): RefusalFacts {
+function readRefusalFacts(reply: ScriptReply, now: number, prepared: PreparedCall): RefusalFacts {
   /** Reads the numbers that follow the rank. */
   const at = (index: number): number => Number(reply[index + 4]);
   const billed = prepared.funded?.billed ?? null;
@@ -236,15 +242,15 @@ function refusalFacts(reply: ScriptReply, now: number, prepared: PreparedCall): 
     case REFUSAL.outstanding_debt:
     case REFUSAL.no_funding:
     case REFUSAL.tier_permission_denied:
-      return { available: at(0), ...modelOf(prepared) };
+      return { available: at(0), ...findModel(prepared) };
     case REFUSAL.concurrency_limit:
       return reply.length > 5
-        ? nearEndFacts(at, windowOf(prepared, at(1)))
+        ? readNearEndFacts(at, findWindowType(prepared, at(1)))
         : { limit: prepared.terms.concurrency, used: at(0), retryAfterSeconds: SLOT_RETRY_SECONDS };
     case REFUSAL.window_exhausted:
-      return { ...windowOf(prepared, at(0)), ...limitFacts(reply, 5, now) };
+      return { ...findWindowType(prepared, at(0)), ...readLimitFacts(reply, 5, now) };
     case REFUSAL.model_limit_reached:
-      return { ...modelOf(prepared), ...limitFacts(reply, 4, now) };
+      return { ...findModel(prepared), ...readLimitFacts(reply, 4, now) };
     case REFUSAL.insufficient_credits: {
       const cost = billed?.callTemplate.plan ? { least: billed.least } : { worst: billed?.worst ?? 0 };
       return { available: at(0), held: at(1), ...cost };
@@ -264,7 +270,7 @@ function refusalFacts(reply: ScriptReply, now: number, prepared: PreparedCall): 
 }
 
 /** @param index of a window in the script's arguments; 0: the session */
-function windowOf(prepared: PreparedCall, index: number): Pick<RefusalFacts, 'window'> {
+function findWindowType(prepared: PreparedCall, index: number): Pick<RefusalFacts, 'window'> {
   const windows = prepared.funded?.billed?.callTemplate.plan?.windows;
   const window = index === 0 ? 'session_5h' : windows?.[index - 1]?.type;
   return window === undefined ? {} : { window };
@@ -274,11 +280,11 @@ function windowOf(prepared: PreparedCall, index: number): Pick<RefusalFacts, 'wi
  * Numbers in the reply: slots, window, limit, used, and the cost of ended calls that are not
  * settled yet. The refusal applies near the end of a window.
  */
-function nearEndFacts(at: (index: number) => number, window: Pick<RefusalFacts, 'window'>): RefusalFacts {
+function readNearEndFacts(at: (index: number) => number, window: Pick<RefusalFacts, 'window'>): RefusalFacts {
   return { ...window, unit: 'usd', limit: at(2), used: at(3) + at(4), retryAfterSeconds: SLOT_RETRY_SECONDS };
 }
 
-function modelOf(prepared: PreparedCall): { model?: string } {
+function findModel(prepared: PreparedCall): { model?: string } {
   const model = prepared.funded?.model;
   return model === undefined ? {} : { model };
 }
@@ -287,7 +293,7 @@ function modelOf(prepared: PreparedCall): { model?: string } {
  * Numbers in the reply, for a window or an allotment: unit, limit, used, running, reset. Unsettled
  * use counts as used: the running calls in requests, the cost of ended calls in USD.
  */
-function limitFacts(reply: ScriptReply, from: number, now: number): RefusalFacts {
+function readLimitFacts(reply: ScriptReply, from: number, now: number): RefusalFacts {
   const unit = reply[from] as WindowUnit;
   const [limit = 0, used = 0, running = 0, resetsAt = 0] = reply.slice(from + 1).map(Number);
   return {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { REFUSAL } from '@gateway/contracts/errors';
-import type { AdmitEntry, AskedExtras } from '@gateway/contracts/messages';
+import type { AdmitEntry, RequestedExtras } from '@gateway/contracts/messages';
 import { buildCatalogView } from './catalog-view-rules.js';
 import {
   PRICE,
@@ -55,13 +55,18 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-const asked = (more: Partial<AskedExtras>): AskedExtras => ({ class: 'standard', units: {}, field: '', ...more });
+const asked = (more: Partial<RequestedExtras>): RequestedExtras => ({
+  class: 'standard',
+  units: {},
+  field: '',
+  ...more,
+});
 const dear = asked({ class: 'priority', field: 'service_tier' });
 const cheap = asked({ class: 'flex', field: 'service_tier' });
 const search = asked({ units: { web_search: 2 }, field: 'tools' });
 const fast = asked({ class: 'fast', field: 'speed' });
 
-test.each<[string, AskedExtras[] | undefined, number]>([
+test.each<[string, RequestedExtras[] | undefined, number]>([
   ['no further request field', undefined, 10],
   ['a more expensive class', [dear], 30],
   ['a cheaper class, which may be served as standard', [cheap], 10],

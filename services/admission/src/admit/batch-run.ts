@@ -51,7 +51,7 @@ export class BatchRun {
   /** Sends one reply, or several if one would exceed the maximum message size of the bus. */
   reply(answers: BatchAnswer[], released: string[]): void {
     const { replica, clock } = this.ports;
-    const parts = answers.length <= ANSWERS_THAT_FIT ? [answers] : inParts(answers);
+    const parts = answers.length <= ANSWERS_THAT_FIT ? [answers] : splitAnswers(answers);
     for (const [index, part] of parts.entries()) {
       this.send({ replica, now: clock.now(), answers: part, released: index === 0 ? released : [] });
     }
@@ -59,7 +59,7 @@ export class BatchRun {
 
   /** Counts the answer and ends the entry's span. */
   finish(entry: Entry, answer: BatchAnswer): BatchAnswer {
-    const outcome = outcomeOf(answer);
+    const outcome = toOutcome(answer);
     decisionsTotal.of({ outcome }).add();
     const span = this.#spans?.get(entry);
     if (span === undefined) return answer;
@@ -119,11 +119,11 @@ export class BatchRun {
   }
 }
 
-function inParts(answers: readonly BatchAnswer[]): BatchAnswer[][] {
+function splitAnswers(answers: readonly BatchAnswer[]): BatchAnswer[][] {
   const parts: BatchAnswer[][] = [];
   let bytes = Infinity;
   for (const answer of answers) {
-    const most = bytesAtMost(answer);
+    const most = computeMaxBytes(answer);
     if (bytes + most > REPLY_BYTES_MAX) {
       parts.push([]);
       bytes = 0;
@@ -135,7 +135,7 @@ function inParts(answers: readonly BatchAnswer[]): BatchAnswer[][] {
 }
 
 /** Upper bound of an answer's size in a message. Cheaper than serializing each answer. */
-function bytesAtMost(answer: BatchAnswer): number {
+function computeMaxBytes(answer: BatchAnswer): number {
   if (answer.kind === 'refused') return FIXED_BYTES + (answer.facts.allowedModels?.length ?? 0) * MODEL_BYTES;
   if (answer.kind !== 'admitted') return FIXED_BYTES;
   const { price, sources } = answer;
@@ -144,7 +144,7 @@ function bytesAtMost(answer: BatchAnswer): number {
   return FIXED_BYTES + sources.length * SOURCE_BYTES + rows * PRICES_BYTES + extras;
 }
 
-function outcomeOf(answer: BatchAnswer) {
+function toOutcome(answer: BatchAnswer) {
   if (answer.kind === 'refused') return String(answer.row);
   if (answer.kind !== 'admitted') return answer.kind;
   if (answer.repeated) return 'repeated';

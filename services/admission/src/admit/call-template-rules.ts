@@ -1,7 +1,7 @@
 import type { Endpoint, HoldFields, KeyRecord } from '@gateway/contracts/messages';
 import { keyMonthRow, memberMonthRow, monthEnd, monthOf, monthStart } from '@gateway/metering';
-import type { PlanQuestion } from './plan-question-rules.js';
-import { planQuestion } from './plan-question-rules.js';
+import type { PlanLimits } from './plan-question-rules.js';
+import { buildPlanLimits } from './plan-question-rules.js';
 import type { StoredTemplate } from '../limit-store/hold-template-rules.js';
 import { storeTemplate } from '../limit-store/hold-template-rules.js';
 import type { RunningTerms, Validity } from '../limit-store/terms-rules.js';
@@ -12,7 +12,7 @@ import type { RunningTerms, Validity } from '../limit-store/terms-rules.js';
 export interface CallTemplate {
   readonly month: MonthSpan;
   /** Null for calls that the wallet pays for. */
-  readonly plan: PlanQuestion | null;
+  readonly plan: PlanLimits | null;
   readonly template: StoredTemplate;
   readonly hold: Omit<HoldFields, 'account' | 'worstNanoUsd' | 'planMaxNanoUsd' | 'walletMaxNanoUsd' | 'admittedAt'>;
   readonly limits: LimitTexts;
@@ -52,28 +52,28 @@ interface CachedCallTemplates {
 }
 
 /** Builds the template, or returns the cached one for the same terms. */
-export function callTemplateFor(question: CallTemplateInput): CallTemplate {
-  const month = monthSpan(question.now);
-  const known = callTemplatesOf(question.terms);
+export function findCallTemplate(question: CallTemplateInput): CallTemplate {
+  const month = findMonthSpan(question.now);
+  const known = findCachedTemplates(question.terms);
   const { latest } = known;
   if (
     latest !== null &&
     latest.month === month &&
     isSame(latest.question, question) &&
-    holds(latest.callTemplate, question)
+    isValidFor(latest.callTemplate, question)
   ) {
     return latest.callTemplate;
   }
   const { key, model, endpoint, priceVersion, planFunded } = question;
   const name = `${key.key} ${key.version} ${model} ${endpoint} ${priceVersion} ${month.name} ${planFunded}`;
   let callTemplate = known.byName.get(name);
-  if (callTemplate === undefined || !holds(callTemplate, question))
+  if (callTemplate === undefined || !isValidFor(callTemplate, question))
     known.byName.set(name, (callTemplate = buildCallTemplate(question, month)));
   known.latest = { question, month, callTemplate };
   return callTemplate;
 }
 
-function callTemplatesOf(terms: RunningTerms): CachedCallTemplates {
+function findCachedTemplates(terms: RunningTerms): CachedCallTemplates {
   let known = callTemplates.get(terms);
   if (known === undefined || known.byName.size >= CALL_TEMPLATES_MAX) {
     known = { byName: new Map(), latest: null };
@@ -93,14 +93,14 @@ function isSame(one: CallTemplateInput, other: CallTemplateInput): boolean {
   );
 }
 
-function holds({ plan }: CallTemplate, { now }: CallTemplateInput): boolean {
+function isValidFor({ plan }: CallTemplate, { now }: CallTemplateInput): boolean {
   return plan === null || isWithin(plan.validity, now);
 }
 
 function buildCallTemplate(question: CallTemplateInput, month: MonthSpan): CallTemplate {
   const { key, terms, model, endpoint, priceVersion, planFunded, now } = question;
   const { subscription } = terms;
-  const plan = planFunded && subscription !== null ? planQuestion(terms, subscription, model, now) : null;
+  const plan = planFunded && subscription !== null ? buildPlanLimits(terms, subscription, model, now) : null;
   const periods = {
     month: month.name,
     session5h: null,
@@ -129,7 +129,7 @@ function buildCallTemplate(question: CallTemplateInput, month: MonthSpan): CallT
     plan,
     template,
     hold: { ...shared, periods },
-    limits: limitsOf(plan),
+    limits: formatLimits(plan),
     fields: [`c:${template.id}`, `m:${key.member}`, ...rows.flatMap((row) => [`v:${row}`, `h:${row}`])],
     monthRows,
   };
@@ -142,15 +142,15 @@ export interface LimitTexts {
   readonly session: string;
 }
 
-export function limitsOf(plan: PlanQuestion | null): LimitTexts {
+export function formatLimits(plan: PlanLimits | null): LimitTexts {
   return {
-    windows: plan?.windows.map(limitText) ?? [],
-    allotment: plan?.allotment ? limitText(plan.allotment) : '',
+    windows: plan?.windows.map(formatLimit) ?? [],
+    allotment: plan?.allotment ? formatLimit(plan.allotment) : '',
     session: plan?.session.map(({ unit, limit }) => `${unit} ${limit}`).join(' ') ?? '',
   };
 }
 
-function limitText(limit: NonNullable<PlanQuestion['allotment']>): string {
+function formatLimit(limit: NonNullable<PlanLimits['allotment']>): string {
   return `${limit.unit} ${limit.limit} ${limit.periodStart} ${limit.resetsAt} ${limit.row}`;
 }
 
@@ -161,7 +161,7 @@ function isWithin({ from, until }: Validity, now: number): boolean {
 let latest: MonthSpan = { name: '', from: 0, until: 0 };
 
 /** The month that contains a time. Returns the same object until the month ends. */
-function monthSpan(now: number): MonthSpan {
+function findMonthSpan(now: number): MonthSpan {
   if (!isWithin(latest, now)) {
     const name = monthOf(now);
     latest = { name, from: monthStart(name), until: monthEnd(name) };

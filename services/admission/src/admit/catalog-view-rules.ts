@@ -28,7 +28,7 @@ type CatalogRank = (typeof REFUSAL)[
   | 'no_upstream_available'];
 
 /** The catalog's input to the decision on one call (docs/behaviour.md#order-of-refusals). */
-export interface ModelFacts {
+export interface CatalogDecisionInput {
   /** The lowest rank that applies; 0: no rank applies. */
   readonly rank: 0 | CatalogRank;
   /** Null on endpoints that are not billed and on unpriced models. */
@@ -42,7 +42,7 @@ export interface ModelFacts {
 
 const FOR_EVER = 8.64e15;
 const UNKNOWN_FIGURES = boundFigures(undefined, []);
-const UNKNOWN_MODEL: ModelFacts = {
+const UNKNOWN_MODEL: CatalogDecisionInput = {
   rank: REFUSAL.model_not_found,
   price: null,
   figures: UNKNOWN_FIGURES,
@@ -53,20 +53,20 @@ const UNKNOWN_MODEL: ModelFacts = {
 
 export function buildCatalogView(models: Iterable<CatalogModel>, sources: Iterable<CatalogSource>): CatalogView {
   const sourcesOf = groupBy(sources, ({ model }) => model);
-  return new Map(Array.from(models, (model) => [model.id, serve(model, sourcesOf.get(model.id) ?? [])]));
+  return new Map(Array.from(models, (model) => [model.id, toServedModel(model, sourcesOf.get(model.id) ?? [])]));
 }
 
 /** `now` is Redis time and selects the price that is in effect (`effectiveFrom`). */
-export function modelFacts(
+export function computeModelFacts(
   view: CatalogView,
   modelName: string,
   endpoint: Endpoint,
   billed: boolean,
   now: number,
-): ModelFacts {
+): CatalogDecisionInput {
   const served = view.get(modelName);
   if (served === undefined || !served.model.active) return UNKNOWN_MODEL;
-  const { price, from, until } = billed ? priceAt(served.model, now) : { price: null, from: 0, until: FOR_EVER };
+  const { price, from, until } = billed ? findPriceAt(served.model, now) : { price: null, from: 0, until: FOR_EVER };
   const sources = served.enabledSources.get(endpoint) ?? [];
   const rank = lowestRank(served, endpoint, billed && price === null, sources.length);
   const figures = served.figures.get(endpoint) ?? UNKNOWN_FIGURES;
@@ -76,19 +76,24 @@ export function modelFacts(
 /**
  * Returns a price version that is in effect or not yet removed, for the answer to a repeated ID.
  */
-export function priceOfVersion(view: CatalogView, modelName: string, version: string): PricedVersion | null {
+export function findPriceVersion(view: CatalogView, modelName: string, version: string): PricedVersion | null {
   const dated = view.get(modelName)?.model.prices.find((candidate) => candidate.version === version);
   return dated?.figures ? { version, figures: dated.figures } : null;
 }
 
-function lowestRank(served: ServedModel, endpoint: Endpoint, unpriced: boolean, enabled: number): ModelFacts['rank'] {
+function lowestRank(
+  served: ServedModel,
+  endpoint: Endpoint,
+  unpriced: boolean,
+  enabled: number,
+): CatalogDecisionInput['rank'] {
   if (served.hasSources && !served.endpoints.has(endpoint)) return REFUSAL.endpoint_not_supported_for_model;
   if (!served.model.available) return REFUSAL.model_not_available;
   if (unpriced) return REFUSAL.model_not_priced;
   return enabled === 0 ? REFUSAL.no_upstream_available : 0;
 }
 
-function priceAt(model: CatalogModel, now: number): { price: PricedVersion | null; from: number; until: number } {
+function findPriceAt(model: CatalogModel, now: number): { price: PricedVersion | null; from: number; until: number } {
   let from = 0;
   let price: PricedVersion | null = null;
   for (const { version, effectiveFrom, figures } of model.prices) {
@@ -100,14 +105,14 @@ function priceAt(model: CatalogModel, now: number): { price: PricedVersion | nul
 }
 
 /** Returns the kind of model that an endpoint serves. A source's other endpoints are ignored. */
-function kindOf(endpoint: Endpoint): CatalogModel['kind'] {
+function toModelKind(endpoint: Endpoint): CatalogModel['kind'] {
   return endpoint === '/v1/embeddings' ? 'embedding' : 'chat';
 }
 
-function serve(model: CatalogModel, sources: readonly CatalogSource[]): ServedModel {
+function toServedModel(model: CatalogModel, sources: readonly CatalogSource[]): ServedModel {
   const enabledSources = new Map<Endpoint, string[]>();
   const endpointsOf = (source: CatalogSource): Endpoint[] =>
-    source.endpoints.filter((endpoint) => kindOf(endpoint) === model.kind);
+    source.endpoints.filter((endpoint) => toModelKind(endpoint) === model.kind);
   for (const source of sources) {
     if (!source.enabled) continue;
     for (const endpoint of endpointsOf(source)) {

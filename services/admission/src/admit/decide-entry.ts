@@ -1,14 +1,14 @@
 import { REFUSAL } from '@gateway/contracts/errors';
 import type { BatchAnswer } from '@gateway/contracts/messages';
-import { type AdmitOutcome, decisionCall, readAdmitReply } from './admit-script.js';
+import { type AdmitOutcome, buildDecisionCall, readAdmitReply } from './admit-script.js';
 import type { PreparedCall } from './prepare-call-rules.js';
-import type { Decider } from '../records/load-account.js';
+import type { DecisionContext } from '../records/load-account.js';
 import { evictKeyReference, findRoute } from '../records/find-key.js';
 import { populateAccount } from '../records/populate-account.js';
 import type { KeyReference } from '../records/record-cache.js';
 import { AdmissionFault, runScript } from '../ports.js';
 import type { BatchRun } from './batch-run.js';
-import { type Entry, answerOf, prepareEntry, targetOf } from './entry.js';
+import { type Entry, toAnswer, prepareEntry, buildTarget } from './entry.js';
 
 /** Each attempt loads something that was missing. More attempts than that indicate a fault. */
 const ATTEMPTS_MAX = 8;
@@ -21,7 +21,7 @@ export type EntryRun = Pick<BatchRun, 'expired' | 'beginScript'>;
  * nothing is decided after the entry was answered.
  * @throws AdmissionFault
  */
-export async function decideEntry(decider: Decider, entry: Entry, batchRun: EntryRun): Promise<BatchAnswer> {
+export async function decideEntry(decider: DecisionContext, entry: Entry, batchRun: EntryRun): Promise<BatchAnswer> {
   const found = await findRoute(decider, entry.body.digests);
   if (found === null) return unknownKey(entry);
   const { keyReference, fresh } = found;
@@ -44,7 +44,7 @@ export async function decideEntry(decider: Decider, entry: Entry, batchRun: Entr
       await decider.loader.load(keyReference, { ...needs, startedAt: outcome.now });
       continue;
     }
-    const answer = answerOf(decider.ports, entry, keyReference, prepared, outcome);
+    const answer = toAnswer(decider.ports, entry, keyReference, prepared, outcome);
     if (answer !== null) {
       decider.refused.note(keyReference, answer);
       return answer;
@@ -57,7 +57,7 @@ export async function decideEntry(decider: Decider, entry: Entry, batchRun: Entr
 }
 
 /** Updates this process's caches from an outcome. */
-export function updateCache(decider: Decider, keyReference: KeyReference, outcome: AdmitOutcome): void {
+export function updateCache(decider: DecisionContext, keyReference: KeyReference, outcome: AdmitOutcome): void {
   if (outcome.kind === 'admitted' || outcome.kind === 'counted') decider.uses.note(keyReference.key, outcome.now);
   if (outcome.kind === 'know')
     decider.cache.keepAccount(keyReference, outcome.key, outcome.terms, outcome.termsVersion);
@@ -65,7 +65,7 @@ export function updateCache(decider: Decider, keyReference: KeyReference, outcom
 }
 
 async function decide(
-  decider: Decider,
+  decider: DecisionContext,
   entry: Entry,
   keyReference: KeyReference,
   notBefore: number,
@@ -73,14 +73,14 @@ async function decide(
   const account = decider.cache.account(keyReference);
   if (account === null) throw new AdmissionFault('admission_error', 'the account was evicted in the meantime');
   const prepared = prepareEntry(decider.ports, entry, account, notBefore);
-  const call = decisionCall(targetOf(decider.ports, entry, keyReference), prepared);
+  const call = buildDecisionCall(buildTarget(decider.ports, entry, keyReference), prepared);
   const reply = await runScript(decider.ports.limitStore, call);
   const outcome = readAdmitReply(reply, keyReference, prepared);
   updateCache(decider, keyReference, outcome);
   return { outcome, prepared };
 }
 
-async function evictKey(decider: Decider, entry: Entry): Promise<BatchAnswer> {
+async function evictKey(decider: DecisionContext, entry: Entry): Promise<BatchAnswer> {
   await evictKeyReference(decider.ports.limitStore, decider.cache, entry.body.digests);
   return unknownKey(entry);
 }

@@ -1,7 +1,7 @@
 import { timeOfUuidV7 } from '@gateway/contracts/ids';
 import type { AdmitEntry, BatchAnswer } from '@gateway/contracts/messages';
 import type { AdmitOutcome, AdmitTarget } from './admit-script.js';
-import { priceOfVersion } from './catalog-view-rules.js';
+import { findPriceVersion } from './catalog-view-rules.js';
 import { type CachedAccount, type PreparedCall, prepareCall, prepareOpen } from './prepare-call-rules.js';
 import type { KeyReference } from '../records/record-cache.js';
 import { AdmissionFault, type Ports } from '../ports.js';
@@ -26,10 +26,10 @@ const FIRST_LEASE_MS = 10_000;
 export function prepareEntry(ports: Ports, entry: Entry, known: CachedAccount, notBefore = 0): PreparedCall {
   const now = Math.max(ports.clock.now(), notBefore);
   if (entry.kind === 'open') return prepareOpen(entry.body.digests, known, now);
-  return prepareCall(entry.body, known, catalogOf(ports), now);
+  return prepareCall(entry.body, known, requireCatalog(ports), now);
 }
 
-export function targetOf(ports: Ports, entry: Entry, keyReference: KeyReference): AdmitTarget {
+export function buildTarget(ports: Ports, entry: Entry, keyReference: KeyReference): AdmitTarget {
   return {
     keys: keyReference.keys,
     account: keyReference.account,
@@ -44,7 +44,7 @@ export function targetOf(ports: Ports, entry: Entry, keyReference: KeyReference)
 }
 
 /** Returns the answer for an outcome, or null when the decision must be repeated after a load. */
-export function answerOf(
+export function toAnswer(
   ports: Ports,
   entry: Entry,
   keyReference: KeyReference,
@@ -87,7 +87,7 @@ export function answerOf(
       };
     }
     case 'repeated':
-      return repeatedAnswer(ports, entry, keyReference, outcome);
+      return buildRepeatedAnswer(ports, entry, keyReference, outcome);
     case 'opened':
       return { kind: 'opened', id, account, bucket, token: outcome.token };
     case 'refused':
@@ -107,7 +107,7 @@ export function answerOf(
 }
 
 /** Builds the stored answer: the original hold with the current sources. */
-function repeatedAnswer(
+function buildRepeatedAnswer(
   ports: Ports,
   entry: Entry,
   keyReference: KeyReference,
@@ -116,8 +116,8 @@ function repeatedAnswer(
   const { id } = entry.body;
   if (entry.kind === 'open') return { kind: 'gone', id };
   const { hold, token } = outcome;
-  const view = catalogOf(ports);
-  const price = priceOfVersion(view, hold.model, hold.priceVersion);
+  const view = requireCatalog(ports);
+  const price = findPriceVersion(view, hold.model, hold.priceVersion);
   const sources = [...(view.get(hold.model)?.enabledSources.get(entry.body.endpoint) ?? [])];
   if (price === null || sources.length === 0) {
     throw new AdmissionFault('admission_error', 'the catalog has changed since the call was admitted');
@@ -135,7 +135,7 @@ function repeatedAnswer(
   };
 }
 
-function catalogOf(ports: Ports) {
+function requireCatalog(ports: Ports) {
   const view = ports.catalog.view();
   if (view === null) throw new AdmissionFault('catalog_error', 'no catalog has arrived yet');
   return view;

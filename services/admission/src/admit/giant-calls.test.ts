@@ -6,7 +6,7 @@ import type { AdmitEntry, BatchAnswer, ReleaseEntry } from '@gateway/contracts/m
 import { AMOUNT_NANO_USD_MAX, keyMonthRow, memberMonthRow, monthOf } from '@gateway/metering';
 import { testEpoch } from '@gateway/testkit/random';
 import fc from 'fast-check';
-import { bucketKeys } from '../limit-store/key-rules.js';
+import { findBucketKeys } from '../limit-store/key-rules.js';
 import { TextConnection } from '../../test/model/redis-text.js';
 import {
   PRICE,
@@ -68,7 +68,7 @@ function call({ digest }: TestAccount, outputTokensMax: number): AdmitEntry {
 
 /** Reads the monthly sums of key and member as texts, because numbers would round them. */
 async function monthsOf({ account, key, member }: TestAccount): Promise<(string | undefined)[]> {
-  const { accounts, holds } = bucketKeys(bucketOfAccount(account));
+  const { accounts, holds } = findBucketKeys(bucketOfAccount(account));
   const [fields] = await one.limitStore.dump(accounts + account, holds + account);
   const month = monthOf(one.clock.now());
   return [fields[`h:${keyMonthRow(key, month)}`], fields[`h:${memberMonthRow(member, month)}`]];

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { REFUSAL } from '@gateway/contracts/errors';
 import { bucketOfAccount, makeUuidV7 } from '@gateway/contracts/ids';
 import { Redis } from 'ioredis';
-import { bucketKeys } from '../limit-store/key-rules.js';
+import { findBucketKeys } from '../limit-store/key-rules.js';
 import { PRICE, admit, admitEntry, batch, makeAccount, makeWorld, toMinute } from '../../test/world.js';
 import type { Replica, TestAccount, World } from '../../test/world.js';
 
@@ -117,7 +117,7 @@ test('a rate_limited call stores nothing; notes of other calls expire', async ()
   const account = makeAccount(world, { wallet: 0, terms: { requestsPerMinute: 3 } });
   toMinute(world, one, 1_000);
   const redis = new Redis(world.server.url);
-  const holds = bucketKeys(bucketOfAccount(account.account)).holds + account.account;
+  const holds = findBucketKeys(bucketOfAccount(account.account)).holds + account.account;
   try {
     for (let call = 0; call < 10; call += 1) await rowOf(account);
     expect(await redis.hlen(holds)).toBe(3);

@@ -4,7 +4,7 @@ import type { WindowType, WindowUnit } from '@gateway/metering';
 import type { RunningTerms, Validity } from '../limit-store/terms-rules.js';
 
 /** A window or allotment with a balance name known before the script runs. Times in ms. */
-export interface RowLimit {
+export interface BalanceLimit {
   readonly type: WindowType;
   readonly unit: WindowUnit;
   readonly limit: number;
@@ -14,12 +14,12 @@ export interface RowLimit {
 }
 
 /** The limits of a plan that apply to a plan-funded call. */
-export interface PlanQuestion {
+export interface PlanLimits {
   /** Weekly and monthly windows. */
-  readonly windows: readonly RowLimit[];
+  readonly windows: readonly BalanceLimit[];
   /** Limits of the five-hour session. The script knows the session's start. */
   readonly session: readonly { readonly unit: WindowUnit; readonly limit: number }[];
-  readonly allotment: Omit<RowLimit, 'type'> | null;
+  readonly allotment: Omit<BalanceLimit, 'type'> | null;
   readonly weekly: number;
   readonly subscription: NonNullable<RunningTerms['subscription']>;
   /** In the form that is sent with the hold. */
@@ -28,14 +28,14 @@ export interface PlanQuestion {
   readonly validity: Validity;
 }
 
-export function planQuestion(
+export function buildPlanLimits(
   terms: RunningTerms,
   subscription: NonNullable<RunningTerms['subscription']>,
   model: string,
   now: number,
-): PlanQuestion {
+): PlanLimits {
   const weekly = weekStart(now);
-  const windows: RowLimit[] = [];
+  const windows: BalanceLimit[] = [];
   const session: { unit: WindowUnit; limit: number }[] = [];
   for (const { type, unit, limit } of terms.windows) {
     if (type === 'session_5h') session.push({ unit, limit });
@@ -66,7 +66,7 @@ function periodOf(
   unit: WindowUnit,
   weekly: number,
   subscription: NonNullable<RunningTerms['subscription']>,
-): Pick<RowLimit, 'periodStart' | 'resetsAt' | 'row'> {
+): Pick<BalanceLimit, 'periodStart' | 'resetsAt' | 'row'> {
   if (type === 'weekly') {
     return { periodStart: weekly, resetsAt: weekly + WEEK_MS, row: weeklyWindowRow(unit, weekly) };
   }

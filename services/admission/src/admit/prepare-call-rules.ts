@@ -1,13 +1,13 @@
 import { REFUSAL, type RefusalRank } from '@gateway/contracts/errors';
 import {
   type AccountTerms,
-  type AskedExtras,
+  type RequestedExtras,
   type CallBounds,
   type Endpoint,
   type KeyRecord,
   type PricedVersion,
   type RefusalFacts,
-  figuresOfVersion,
+  toPriceFigures,
 } from '@gateway/contracts/messages';
 import {
   type BoundFigures,
@@ -19,15 +19,15 @@ import {
   unpricedName,
   worstCase,
 } from '@gateway/metering';
-import { type CallTemplate, callTemplateFor } from './call-template-rules.js';
-import { type CatalogView, type ModelFacts, modelFacts } from './catalog-view-rules.js';
+import { type CallTemplate, findCallTemplate } from './call-template-rules.js';
+import { type CatalogView, type CatalogDecisionInput, computeModelFacts } from './catalog-view-rules.js';
 import {
   PLAYGROUND_REQUESTS_PER_MINUTE,
   type RunningTerms,
   type Validity,
   intersect,
-  planIncludes,
-  termsAt,
+  isModelInPlan,
+  findTermsAt,
 } from '../limit-store/terms-rules.js';
 
 export type BodyRank = (typeof REFUSAL)['request_entity_too_large' | 'invalid_request'];
@@ -41,7 +41,7 @@ export interface CallRequest {
   readonly bounds: CallBounds | null;
   readonly bodyRefusal: BodyRank | null;
   /** How each source's rules read the request. Absent: as a call of the standard class. */
-  readonly asks?: readonly AskedExtras[] | undefined;
+  readonly asks?: readonly RequestedExtras[] | undefined;
   /** The field that prevents every source from pricing the request. */
   readonly unpricedField?: string | undefined;
   /** The name of the unpriced item. */
@@ -68,20 +68,20 @@ export interface PreparedCall {
   readonly factRank: 0 | RefusalRank;
   readonly facts: RefusalFacts;
   /** Null when one of the ranks above refuses the call, and for an `open` entry. */
-  readonly funded: FundedCall | null;
+  readonly funded: CallFunding | null;
 }
 
 /** Input for `outstanding_debt` and all ranks after it. */
-export interface FundedCall {
+export interface CallFunding {
   /** Null for unbilled endpoints, where `tier_permission_denied` is the last rank. */
-  readonly billed: BilledCall | null;
+  readonly billed: CallBilling | null;
   /** `plan`: the plan includes the model. `wallet`: it does not. `none`: no plan is in effect. */
   readonly funding: 'plan' | 'wallet' | 'none';
   readonly model: string;
   readonly sources: readonly string[];
 }
 
-export interface BilledCall {
+export interface CallBilling {
   readonly price: PricedVersion;
   readonly worst: number;
   readonly least: number;
@@ -97,22 +97,22 @@ export function prepareCall(call: CallRequest, known: CachedAccount, catalog: Ca
   const opened = prepareOpen(call.digests, known, now);
   if (opened.keyRank !== 0) return opened;
   const billed = call.endpoint !== UNBILLED;
-  const facts = modelFacts(catalog, call.model ?? '', call.endpoint, billed, now);
-  const asks = facts.price === null ? null : pricedAsks(call.asks, facts.price);
+  const facts = computeModelFacts(catalog, call.model ?? '', call.endpoint, billed, now);
+  const asks = facts.price === null ? null : findPricedReadings(call.asks, facts.price);
   const refusal = refuseByFacts(call, known.key, facts, asks === null);
   const validity = intersect(opened.validity, facts);
-  if (refusal !== null) return goOn(opened, { validity, ...refusal, funded: null });
+  if (refusal !== null) return withFacts(opened, { validity, ...refusal, funded: null });
   const model = call.model ?? '';
   const { sources, price } = facts;
   const { terms } = opened;
-  const funding = terms.subscription === null ? 'none' : planIncludes(terms, model) ? 'plan' : 'wallet';
+  const funding = terms.subscription === null ? 'none' : isModelInPlan(terms, model) ? 'plan' : 'wallet';
   const accepted = { factRank: 0, facts: opened.facts } as const;
   if (price === null || asks === null || call.bounds === null) {
-    return goOn(opened, { validity, ...accepted, funded: { billed: null, funding, model, sources } });
+    return withFacts(opened, { validity, ...accepted, funded: { billed: null, funding, model, sources } });
   }
   const planFunded = funding === 'plan';
   const { endpoint } = call;
-  const callTemplate = callTemplateFor({
+  const callTemplate = findCallTemplate({
     key: known.key,
     terms,
     model,
@@ -121,22 +121,22 @@ export function prepareCall(call: CallRequest, known: CachedAccount, catalog: Ca
     priceVersion: price.version,
     planFunded,
   });
-  const worst = worstNanoUsd(call.bounds, facts.figures, price, asks);
-  const least = planFunded ? leastNanoUsd(call.bounds, price, asks) : 0;
+  const worst = computeWorstNanoUsd(call.bounds, facts.figures, price, asks);
+  const least = planFunded ? computeLeastNanoUsd(call.bounds, price, asks) : 0;
   const periods =
     callTemplate.plan === null ? callTemplate.month : intersect(callTemplate.month, callTemplate.plan.validity);
   const funded = { billed: { price, worst, least, callTemplate }, funding, model, sources } as const;
-  return goOn(opened, { validity: intersect(validity, periods), ...accepted, funded });
+  return withFacts(opened, { validity: intersect(validity, periods), ...accepted, funded });
 }
 
 /** Evaluates the key's record and the per-minute limit. */
 export function prepareOpen(digests: readonly string[], known: CachedAccount, now: number): PreparedCall {
   const { key } = known;
-  const span = termsAt(known.terms, now);
+  const span = findTermsAt(known.terms, now);
   const { terms } = span;
   const { keyRank, state } = refuseByKey(digests, key, now);
   return {
-    validity: key.expiresAt === null ? span : intersect(span, expiryValidity(key.expiresAt, now)),
+    validity: key.expiresAt === null ? span : intersect(span, computeExpiryValidity(key.expiresAt, now)),
     known,
     terms,
     requestsPerMinute: key.kind === 'playground' ? PLAYGROUND_REQUESTS_PER_MINUTE : terms.requestsPerMinute,
@@ -151,7 +151,7 @@ export function prepareOpen(digests: readonly string[], known: CachedAccount, no
  * Copies the account and key, and adds the results for the call. The fields are listed one by one,
  * because a spread of all members costs a microsecond.
  */
-function goOn(
+function withFacts(
   { known, terms, requestsPerMinute, keyRank }: PreparedCall,
   { validity, factRank, facts, funded }: Pick<PreparedCall, 'validity' | 'factRank' | 'facts' | 'funded'>,
 ): PreparedCall {
@@ -171,7 +171,7 @@ function refuseByKey(
   return KEY_HOLDS;
 }
 
-function expiryValidity(expiresAt: number, now: number): Validity {
+function computeExpiryValidity(expiresAt: number, now: number): Validity {
   return now >= expiresAt ? { from: expiresAt, until: Infinity } : { from: 0, until: expiresAt };
 }
 
@@ -179,7 +179,7 @@ function expiryValidity(expiresAt: number, now: number): Validity {
 function refuseByFacts(
   call: CallRequest,
   key: KeyRecord,
-  facts: ModelFacts,
+  facts: CatalogDecisionInput,
   isUnpriced: boolean,
 ): { factRank: RefusalRank; facts: RefusalFacts } | null {
   if (call.bodyRefusal !== null) return { factRank: call.bodyRefusal, facts: {} };
@@ -192,7 +192,7 @@ function refuseByFacts(
       facts: { model: call.model, allowedModels: key.allowedModels },
     };
   }
-  const unpriced = facts.price === null ? null : unpricedFacts(call, facts.price, isUnpriced);
+  const unpriced = facts.price === null ? null : buildUnpricedFacts(call, facts.price, isUnpriced);
   if (unpriced !== null && (facts.rank === 0 || facts.rank > REFUSAL.model_not_priced)) {
     return { factRank: REFUSAL.model_not_priced, facts: { model: call.model, ...unpriced } };
   }
@@ -200,7 +200,7 @@ function refuseByFacts(
 }
 
 /** Explains which part of the request has no price, if the model itself has one. */
-function unpricedFacts(
+function buildUnpricedFacts(
   { asks, unpricedField: field, unpricedName: name }: CallRequest,
   price: PricedVersion,
   isUnpriced: boolean,
@@ -208,22 +208,25 @@ function unpricedFacts(
   if (field !== undefined) return { field, unpriced: name ?? field };
   const asked = isUnpriced ? asks?.find((each) => each.field !== '') : undefined;
   if (asked === undefined) return null;
-  const { extras } = figuresOfVersion(price);
+  const { extras } = toPriceFigures(price);
   return { field: asked.field, unpriced: unpricedName(asked, extras) ?? asked.field };
 }
 
 /** Priced readings of a request. Never empty. */
-export type PricedAsks = readonly [Served, ...Served[]];
+export type PricedReadings = readonly [Served, ...Served[]];
 
-const PLAIN: PricedAsks = [STANDARD];
+const PLAIN: PricedReadings = [STANDARD];
 
 /**
  * Returns the sources' readings that the version can price, or null if it can price none of them.
  * An absent list means only the standard class.
  */
-export function pricedAsks(asks: readonly AskedExtras[] | undefined, price: PricedVersion): PricedAsks | null {
+export function findPricedReadings(
+  asks: readonly RequestedExtras[] | undefined,
+  price: PricedVersion,
+): PricedReadings | null {
   if (asks === undefined) return PLAIN;
-  const { extras } = figuresOfVersion(price);
+  const { extras } = toPriceFigures(price);
   const [first, ...others] = asks.filter((asked) => isPriced(asked, extras));
   return first === undefined ? null : [first, ...others];
 }
@@ -232,13 +235,13 @@ export function pricedAsks(asks: readonly AskedExtras[] | undefined, price: Pric
  * Highest cost within the bounds, using the most expensive reading, in nano-USD: a safe integer
  * (docs/behaviour.md#worst-case).
  */
-export function worstNanoUsd(
+export function computeWorstNanoUsd(
   bounds: CallBounds,
   figures: BoundFigures,
   price: PricedVersion,
-  asks: PricedAsks = PLAIN,
+  asks: PricedReadings = PLAIN,
 ): number {
-  const prices = figuresOfVersion(price);
+  const prices = toPriceFigures(price);
   let worst: NanoUsd = 0n;
   for (const asked of asks) {
     const cost = worstCase(bounds, figures, prices, asked);
@@ -251,8 +254,8 @@ export function worstNanoUsd(
  * Lowest cost that a plan-funded call must be able to pay, using the cheapest reading, in nano-USD:
  * a safe integer (docs/behaviour.md#who-pays).
  */
-export function leastNanoUsd(bounds: CallBounds, price: PricedVersion, asks: PricedAsks = PLAIN): number {
-  const prices = figuresOfVersion(price);
+export function computeLeastNanoUsd(bounds: CallBounds, price: PricedVersion, asks: PricedReadings = PLAIN): number {
+  const prices = toPriceFigures(price);
   const costs = asks.map((asked) => leastCost(bounds, prices, asked));
   return Number(costs.reduce((least, cost) => (cost < least ? cost : least)));
 }

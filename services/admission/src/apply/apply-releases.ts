@@ -1,9 +1,9 @@
 import { bucketOfAccount, timeOfUuidV7 } from '@gateway/contracts/ids';
 import type { ReleaseEntry } from '@gateway/contracts/messages';
 import { counter } from '@gateway/service-kit';
-import { blindReleaseCall, creatingReleaseCall, releaseCall } from './release-script.js';
+import { buildBlindReleaseCall, buildCreatingReleaseCall, buildReleaseCall } from './release-script.js';
 import type { ScriptCall, ScriptReply } from '../limit-store/script-rules.js';
-import { bucketKeys } from '../limit-store/key-rules.js';
+import { findBucketKeys } from '../limit-store/key-rules.js';
 import { storedRoute } from '../records/find-key.js';
 import type { RecordCache } from '../records/record-cache.js';
 import { AdmissionFault, type Ports } from '../ports.js';
@@ -60,11 +60,11 @@ export async function readReleases(
   replies: readonly (ScriptReply | AdmissionFault | undefined)[],
   noticeLoss: NoticeLoss,
 ): Promise<string[]> {
-  const lost = pending.filter((_one, index) => outcomeOf(replies[index]) === 'create');
+  const lost = pending.filter((_one, index) => toOutcome(replies[index]) === 'create');
   const released = pending.flatMap((one, index) => readRelease(one, replies[index], noticeLoss) ?? []);
   if (lost.length === 0) return released;
   // Without replies, the edge repeats these releases with its next heartbeat.
-  const created = await limitStore.run(lost.map(creatingCall)).catch(() => []);
+  const created = await limitStore.run(lost.map(buildCreatingCall)).catch(() => []);
   return [...released, ...lost.flatMap((one, index) => readRelease(one, created[index], noticeLoss) ?? [])];
 }
 
@@ -98,20 +98,20 @@ export async function applyUnknownRelease(
 function prepareRelease(release: ReleaseEntry, cache: RecordCache): PendingRelease | null {
   const idTime = timeOfUuidV7(release.id);
   if (!release.blind) {
-    const keys = bucketKeys(bucketOfAccount(release.hold.account));
-    return { release, bucket: keys.bucket, call: releaseCall(keys, release, idTime) };
+    const keys = findBucketKeys(bucketOfAccount(release.hold.account));
+    return { release, bucket: keys.bucket, call: buildReleaseCall(keys, release, idTime) };
   }
   const keyReference = cache.keyReference(release.digests);
   if (keyReference === null) return null;
   return {
     release,
     bucket: keyReference.keys.bucket,
-    call: blindReleaseCall(keyReference.keys, keyReference.account, release.id, idTime),
+    call: buildBlindReleaseCall(keyReference.keys, keyReference.account, release.id, idTime),
   };
 }
 
-function creatingCall({ release, bucket, call }: PendingRelease): ScriptCall {
-  return release.blind ? call : creatingReleaseCall(bucketKeys(bucket), release, timeOfUuidV7(release.id));
+function buildCreatingCall({ release, bucket, call }: PendingRelease): ScriptCall {
+  return release.blind ? call : buildCreatingReleaseCall(findBucketKeys(bucket), release, timeOfUuidV7(release.id));
 }
 
 /**
@@ -123,7 +123,7 @@ function readRelease(
   reply: ScriptReply | AdmissionFault | undefined,
   noticeLoss: NoticeLoss,
 ): string | null {
-  const outcome = outcomeOf(reply);
+  const outcome = toOutcome(reply);
   if (outcome === 'create') return null;
   if (outcome === 'lost') noticeLoss(bucket);
   const done = outcome === 'released';
@@ -131,7 +131,7 @@ function readRelease(
   return done ? release.id : null;
 }
 
-function outcomeOf(reply: ScriptReply | AdmissionFault | undefined): string | undefined {
+function toOutcome(reply: ScriptReply | AdmissionFault | undefined): string | undefined {
   return reply === undefined || reply instanceof AdmissionFault ? undefined : reply[0];
 }
 

@@ -1,6 +1,6 @@
 import type { AccountRecord, BalanceSnapshot, KeyRecord, MemberRecord } from '@gateway/contracts/messages';
-import { type ScriptCall, inOrder } from '../limit-store/script-rules.js';
-import { type BucketKeys, accountKeys } from '../limit-store/key-rules.js';
+import { type ScriptCall, toArguments } from '../limit-store/script-rules.js';
+import { type BucketKeys, listAccountKeys } from '../limit-store/key-rules.js';
 import { storeKey, storeTerms } from '../limit-store/stored-records-rules.js';
 
 /** Changes to one account that its owners have sent. */
@@ -35,7 +35,7 @@ export interface LoadStamp {
  * Returns what an account keeps of the ledger epoch under which it was loaded: the 12 hexadecimal
  * digits of the time in its UUIDv7. The greater one is later (docs/protocol.md#r17).
  */
-export function ledgerEpochMark(ledgerEpoch: string): string {
+export function computeLedgerEpochSuffix(ledgerEpoch: string): string {
   return ledgerEpoch.slice(0, 8) + ledgerEpoch.slice(9, 13);
 }
 
@@ -47,28 +47,28 @@ const EPOCH_PARTS = 1_000_003;
  * different terms (docs/protocol.md#r17), so a number derived from the epoch is appended as a
  * fraction. The version of missing terms is the same in every epoch.
  */
-function termsVersionMark(version: number, epochMark: string): string {
+function formatTermsVersion(version: number, epochMark: string): string {
   if (version === 0 || epochMark === '') return String(version);
   return `${version}.0${Buffer.from(epochMark).reduce((sum, byte) => (sum * 31 + byte) % EPOCH_PARTS, 0)}`;
 }
 
-/** Extracts the version from a text that {@link termsVersionMark} built. */
-export function versionOfTermsMark(mark: string): number {
+/** Extracts the version from a text that {@link formatTermsVersion} built. */
+export function parseTermsVersion(mark: string): number {
   return Math.floor(Number(mark));
 }
 
 /** Builds the script that writes newer values, then ends the holds of closed IDs. */
-export function applyCall(keys: BucketKeys, update: AccountUpdate, load: LoadStamp | null): ScriptCall {
+export function buildApplyCall(keys: BucketKeys, update: AccountUpdate, load: LoadStamp | null): ScriptCall {
   const { standing: snapshot, record, members = [], keyRecords = [] } = update;
   const rows = snapshot?.rows ?? [];
   const closed = snapshot?.closed ?? [];
   const terms = snapshot?.terms && storeTerms(snapshot.terms.value);
-  const ledgerEpoch = update.incarnation === undefined ? '' : ledgerEpochMark(update.incarnation);
+  const ledgerEpoch = update.incarnation === undefined ? '' : computeLedgerEpochSuffix(update.incarnation);
   return {
     script: 'apply',
-    keys: [...accountKeys(keys, update.account), keys.keyRecords, keys.texts],
+    keys: [...listAccountKeys(keys, update.account), keys.keyRecords, keys.texts],
     args: [
-      ...inOrder('APPLY', {
+      ...toArguments('APPLY', {
         account: update.account,
         ledgerEpoch,
         loadToken: load?.token ?? '',
@@ -78,7 +78,7 @@ export function applyCall(keys: BucketKeys, update: AccountUpdate, load: LoadSta
         accountVersion: load?.version ?? '',
         accountState: record?.state ?? '',
         stateVersion: record?.version ?? '',
-        termsVersion: snapshot?.terms ? termsVersionMark(snapshot.terms.version, ledgerEpoch) : '',
+        termsVersion: snapshot?.terms ? formatTermsVersion(snapshot.terms.version, ledgerEpoch) : '',
         textId: terms?.id ?? '',
         text: terms?.text ?? '',
         periods: terms?.period ?? '',
@@ -87,12 +87,12 @@ export function applyCall(keys: BucketKeys, update: AccountUpdate, load: LoadSta
         keys: keyRecords.length,
         closed: closed.length,
       }),
-      ...rows.flatMap(({ name, value, version }) => inOrder('RECORD', { name, content: value ?? '', version })),
+      ...rows.flatMap(({ name, value, version }) => toArguments('RECORD', { name, content: value ?? '', version })),
       ...members.flatMap(({ member, capNanoUsd, version }) =>
-        inOrder('RECORD', { name: member, content: capNanoUsd ?? '', version }),
+        toArguments('RECORD', { name: member, content: capNanoUsd ?? '', version }),
       ),
       ...keyRecords.flatMap((key) =>
-        inOrder('RECORD', { name: key.key, content: storeKey(key), version: key.version }),
+        toArguments('RECORD', { name: key.key, content: storeKey(key), version: key.version }),
       ),
       ...closed,
     ],

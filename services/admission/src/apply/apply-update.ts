@@ -1,8 +1,8 @@
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import type { ReceivedOf, admissionApply, billingBalanceSnapshots } from '@gateway/contracts/messages';
-import { applyCall } from './apply-script.js';
+import { buildApplyCall } from './apply-script.js';
 import type { AccountUpdate } from './apply-script.js';
-import { bucketKeys } from '../limit-store/key-rules.js';
+import { findBucketKeys } from '../limit-store/key-rules.js';
 import { tellRoutes } from '../records/find-key.js';
 import { AdmissionFault } from '../ports.js';
 import type { Ports } from '../ports.js';
@@ -18,7 +18,7 @@ export async function applyUpdate(
   update: Update,
   noticeLoss: (bucket: number) => void,
 ): Promise<void> {
-  await applyAll(ports, updatesByAccount(update), noticeLoss);
+  await applyAll(ports, groupByAccount(update), noticeLoss);
   await tellRoutes(ports.limitStore, update.keys ?? []);
 }
 
@@ -40,7 +40,7 @@ async function applyAll(
   update: readonly AccountUpdate[],
   noticeLoss: (bucket: number) => void,
 ): Promise<void> {
-  const calls = update.map((one) => applyCall(bucketKeys(bucketOfAccount(one.account)), one, null));
+  const calls = update.map((one) => buildApplyCall(findBucketKeys(bucketOfAccount(one.account)), one, null));
   const replies = await limitStore.run(calls);
   for (const [index, reply] of replies.entries()) {
     if (reply instanceof AdmissionFault) throw reply;
@@ -55,7 +55,7 @@ async function applyAll(
 }
 
 /** Returns one update per account, in the order of the accounts in the message. */
-function updatesByAccount({ standing: snapshot, accounts = [], keys = [], members = [] }: Update): AccountUpdate[] {
+function groupByAccount({ standing: snapshot, accounts = [], keys = [], members = [] }: Update): AccountUpdate[] {
   const byAccount = new Map<string, { -readonly [K in keyof AccountUpdate]: AccountUpdate[K] }>();
   const of = (account: string) => {
     const known = byAccount.get(account);

@@ -7,7 +7,7 @@ import { testEpoch } from '@gateway/testkit/random';
 import { Redis } from 'ioredis';
 import { PRICE, admit, admitEntry, batch, makeAccount, makeWorld, mustAdmit, release } from '../../test/world.js';
 import type { Replica, TestAccount, World } from '../../test/world.js';
-import { bucketKeys } from '../limit-store/key-rules.js';
+import { findBucketKeys } from '../limit-store/key-rules.js';
 
 const DAY = 86_400_000;
 const DAYS = 120;
@@ -27,7 +27,7 @@ afterAll(async () => {
   await world.stop();
 });
 
-const keyOf = ({ account }: TestAccount) => bucketKeys(bucketOfAccount(account)).accounts + account;
+const keyOf = ({ account }: TestAccount) => findBucketKeys(bucketOfAccount(account)).accounts + account;
 
 /** Publishes these balances as written by billing. */
 async function settle({ account, state }: TestAccount, values: Record<string, number>, closed: string[] = []) {

@@ -1,11 +1,11 @@
 import type { HoldFields } from '@gateway/contracts/messages';
-import { storeTemplate, templateOfHold } from '../limit-store/hold-template-rules.js';
-import { holdNumbers } from '../limit-store/hold-rules.js';
-import { type ScriptArgument, type ScriptCall, inOrder } from '../limit-store/script-rules.js';
-import { type BucketKeys, accountKeys } from '../limit-store/key-rules.js';
+import { storeTemplate, toTemplate } from '../limit-store/hold-template-rules.js';
+import { toHoldNumbers } from '../limit-store/hold-rules.js';
+import { type ScriptArgument, type ScriptCall, toArguments } from '../limit-store/script-rules.js';
+import { type BucketKeys, listAccountKeys } from '../limit-store/key-rules.js';
 
 /** A release with the call's hold. */
-export interface KnownRelease {
+export interface HeldRelease {
   readonly id: string;
   readonly hold: HoldFields;
   readonly tag: string;
@@ -17,29 +17,29 @@ export interface KnownRelease {
  * Builds the script of a release, for a hold that probably exists.
  * @param idTime epoch ms inside the id
  */
-export function releaseCall(keys: BucketKeys, release: KnownRelease, idTime: number): ScriptCall {
+export function buildReleaseCall(keys: BucketKeys, release: HeldRelease, idTime: number): ScriptCall {
   return callOf(keys, release.hold.account, endOf(release, idTime));
 }
 
 /**
  * Builds the same script with all data to create the hold again, for a script that requested it.
  */
-export function creatingReleaseCall(keys: BucketKeys, release: KnownRelease, idTime: number): ScriptCall {
+export function buildCreatingReleaseCall(keys: BucketKeys, release: HeldRelease, idTime: number): ScriptCall {
   const { hold } = release;
-  const template = storeTemplate(templateOfHold(hold, null));
-  const made = inOrder('RELEASE_HOLD', { ...holdNumbers(hold), shape: template.id, shapeText: template.text });
+  const template = storeTemplate(toTemplate(hold, null));
+  const made = toArguments('RELEASE_HOLD', { ...toHoldNumbers(hold), shape: template.id, shapeText: template.text });
   return callOf(keys, hold.account, [...endOf(release, idTime), ...made]);
 }
 
 /** Builds the script that voids an admission without an answer, from only its ID and account. */
-export function blindReleaseCall(keys: BucketKeys, account: string, id: string, idTime: number): ScriptCall {
-  return callOf(keys, account, inOrder('RELEASE', { account, id, idTime, outcome: 'void', amount: 0, tag: '' }));
+export function buildBlindReleaseCall(keys: BucketKeys, account: string, id: string, idTime: number): ScriptCall {
+  return callOf(keys, account, toArguments('RELEASE', { account, id, idTime, outcome: 'void', amount: 0, tag: '' }));
 }
 
-function endOf({ id, hold, tag, outcome, amountNanoUsd: amount }: KnownRelease, idTime: number): ScriptArgument[] {
-  return inOrder('RELEASE', { account: hold.account, id, idTime, outcome, amount, tag });
+function endOf({ id, hold, tag, outcome, amountNanoUsd: amount }: HeldRelease, idTime: number): ScriptArgument[] {
+  return toArguments('RELEASE', { account: hold.account, id, idTime, outcome, amount, tag });
 }
 
 function callOf(keys: BucketKeys, account: string, args: readonly ScriptArgument[]): ScriptCall {
-  return { script: 'release', keys: accountKeys(keys, account), args };
+  return { script: 'release', keys: listAccountKeys(keys, account), args };
 }

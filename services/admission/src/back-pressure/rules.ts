@@ -5,7 +5,7 @@ export const STREAM_SHARE_MAX = 0.9;
 const OLDEST_EVENT_MAX_MS = 7 * DAY_MS;
 
 /** Last values read from the stores that admission depends on. Null: not read yet. */
-export interface StoreFacts {
+export interface StoreReadings {
   readonly redis: { readonly usedBytes: number; readonly maxBytes: number } | null;
   /**
    * The stream of usage events. Billing trims settled events except for a reserve of one hour, so
@@ -18,7 +18,7 @@ export interface StoreFacts {
  * Returns why nothing is admitted, or null (docs/protocol.md#r14 and docs/protocol.md#r15). A store
  * without a reading does not stop admission: the edges stop if they cannot store their events.
  */
-export function backPressureReasonOf({ redis, usage }: StoreFacts, now: number): string | null {
+export function findBackPressureReason({ redis, usage }: StoreReadings, now: number): string | null {
   if (redis && redis.maxBytes > 0 && redis.usedBytes > redis.maxBytes * MEMORY_SHARE_MAX) return 'redis is almost full';
   if (!usage) return null;
   if (usage.bytes > usage.bytesMax * STREAM_SHARE_MAX) return 'the stream of usage events is almost full';
@@ -33,7 +33,7 @@ const SAMPLES_MAX = 60;
 export const TIME_LEFT_MAX_SECONDS = 7 * 86_400;
 
 /** Estimates the time until a store is full, from its fill rate. */
-export class TimeLeft {
+export class FillTimeEstimate {
   readonly #samples: { readonly atMs: number; readonly bytes: number }[] = [];
 
   /** Keeps at most one sample per ten seconds. */

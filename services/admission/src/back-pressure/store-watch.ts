@@ -1,7 +1,13 @@
 import type { Bus } from '@gateway/bus';
 import { usageEvents } from '@gateway/contracts/messages';
 import { every, gauge } from '@gateway/service-kit';
-import { MEMORY_SHARE_MAX, STREAM_SHARE_MAX, type StoreFacts, TimeLeft, backPressureReasonOf } from './rules.js';
+import {
+  MEMORY_SHARE_MAX,
+  STREAM_SHARE_MAX,
+  type StoreReadings,
+  FillTimeEstimate,
+  findBackPressureReason,
+} from './rules.js';
 import type { BackPressure, Log } from '../ports.js';
 import type { RedisLimitStore } from '../limit-store/redis-limit-store.js';
 
@@ -22,17 +28,17 @@ export function watchStores(
   usageBytesMax: number,
   log: Log,
 ): StoreWatch {
-  let facts: StoreFacts = { redis: null, usage: null };
+  let facts: StoreReadings = { redis: null, usage: null };
   let reason: string | null = null;
   let stopped = false;
-  const [memoryLeft, streamLeft] = [new TimeLeft(), new TimeLeft()];
-  const record = (seen: Partial<StoreFacts>): void => {
+  const [memoryLeft, streamLeft] = [new FillTimeEstimate(), new FillTimeEstimate()];
+  const record = (seen: Partial<StoreReadings>): void => {
     if (stopped) return;
     facts = { ...facts, ...seen };
     const now = Date.now();
     if (seen.redis) memoryLeft.seen(now, seen.redis.usedBytes);
     if (seen.usage) streamLeft.seen(now, seen.usage.bytes);
-    const found = backPressureReasonOf(facts, now);
+    const found = findBackPressureReason(facts, now);
     if (found !== reason)
       log.warn({ reason: found }, found === null ? 'calls are admitted again' : 'calls are not admitted');
     reason = found;

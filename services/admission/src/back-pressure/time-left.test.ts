@@ -1,11 +1,11 @@
 import { expect, test } from '@jest/globals';
-import { TIME_LEFT_MAX_SECONDS, TimeLeft } from './rules.js';
+import { TIME_LEFT_MAX_SECONDS, FillTimeEstimate } from './rules.js';
 
 const MAX = 1_000_000;
 
 /** Builds the estimate for a store with these sizes in bytes, one per ten seconds. */
-function filledBy(...bytes: number[]): TimeLeft {
-  const left = new TimeLeft();
+function filledBy(...bytes: number[]): FillTimeEstimate {
+  const left = new FillTimeEstimate();
   for (const [index, seen] of bytes.entries()) left.seen(index * 10_000, seen);
   return left;
 }

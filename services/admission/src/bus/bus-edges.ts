@@ -6,7 +6,7 @@ import {
   edgeShortHeartbeat,
   subjectPattern,
 } from '@gateway/contracts/messages';
-import type { KeptHeartbeat } from '../heartbeats/last-heartbeats-rules.js';
+import type { StoredHeartbeat } from '../heartbeats/last-heartbeats-rules.js';
 import type { Edges, Log } from '../ports.js';
 import type { OtherReplicas } from '../limit-store/run-agreement-rules.js';
 
@@ -25,14 +25,14 @@ const DUPLICATE_WINDOW_MS = 1_000;
 /**
  * Notifies the edges that this replica stops, so that they no longer send requests to it by name.
  */
-export function tellLeaving(bus: Bus, replica: string): void {
+export function publishLeaving(bus: Bus, replica: string): void {
   bus.publish(edgeResyncRequest, {}, { tokens: [], left: replica });
 }
 
 /**
  * The bus is available if the stream responds, because the client notices a lost connection late.
  */
-export function otherReplicas(bus: Bus): OtherReplicas {
+export function connectOtherReplicas(bus: Bus): OtherReplicas {
   return {
     tell: (run) => void bus.publish(edgeResyncRequest, {}, { tokens: [], run }),
     areHeard: () =>
@@ -43,7 +43,7 @@ export function otherReplicas(bus: Bus): OtherReplicas {
   };
 }
 
-export function busEdges(bus: Bus, log: Log): Edges {
+export function createBusEdges(bus: Bus, log: Log): Edges {
   return {
     listens: () => bus.connected(),
     async heartbeatMarks() {
@@ -56,7 +56,7 @@ export function busEdges(bus: Bus, log: Log): Edges {
     },
     async lastHeartbeats(edge) {
       const words = edge === undefined ? {} : { edge };
-      const all: KeptHeartbeat[] = [];
+      const all: StoredHeartbeat[] = [];
       for (const kind of KINDS) {
         const kept = await bus.lastPerSubject(STREAM, subjectPattern(kind, words));
         for (const { data, storedAtMs, sequence, subject } of kept) {

@@ -9,14 +9,14 @@ import {
   keysUsed,
   usageEvents,
 } from '@gateway/contracts/messages';
-import type { Journal, Listeners, Owners } from '../ports.js';
+import type { Journal, UsageReporter, Owners } from '../ports.js';
 
 /**
  * Shorter than an entry's own deadline, so that the fault can name the owner that did not respond.
  */
 const ANSWER_MS = 1_500;
 
-export function busOwners(bus: Bus): Owners {
+export function createBusOwners(bus: Bus): Owners {
   return {
     async find(digests) {
       const { found } = await bus.request(accountsFind, { digests: [...digests] }, { timeoutMs: ANSWER_MS });
@@ -32,7 +32,7 @@ export function busOwners(bus: Bus): Owners {
 
 const STORE_MS = 2_000;
 
-export function busJournal(bus: Bus): Journal {
+export function createBusJournal(bus: Bus): Journal {
   return {
     async store(group, events) {
       await bus.store(usageEvents, { group }, { events: [...events] }, { timeoutMs: STORE_MS });
@@ -41,7 +41,7 @@ export function busJournal(bus: Bus): Journal {
 }
 
 /** @param replica name under which this process reports refused calls */
-export function busListeners(bus: Bus, replica: string): Listeners {
+export function createBusReporters(bus: Bus, replica: string): UsageReporter {
   return {
     keysUsed: (uses) => bus.publish(keysUsed, {}, { uses: [...uses] }),
     callsRefused: (minute, rows) => bus.publish(callsRefused, {}, { from: replica, minute, rows: [...rows] }),

@@ -12,7 +12,7 @@ import {
   admissionUsage,
   billingBalanceSnapshots,
   callsRefused,
-  catalogMirrored,
+  catalogRevisionUsed,
   edgeHeartbeat,
   edgeResyncRequest,
   edgeHeartbeatReply,
@@ -23,11 +23,11 @@ import type { AnswerOf, BatchAnswer, BodyOf, ReceivedOf } from '@gateway/contrac
 import { AMOUNT_NANO_USD_MAX } from '@gateway/metering';
 import { silentLog, until } from '@gateway/testkit';
 import { testEpoch } from '@gateway/testkit/random';
-import { busEdges } from './bus-edges.js';
-import { lastHeartbeats, newestMarks } from '../heartbeats/last-heartbeats-rules.js';
+import { createBusEdges } from './bus-edges.js';
+import { findLastHeartbeats, findNewestPositions } from '../heartbeats/last-heartbeats-rules.js';
 import { AdmissionFault } from '../ports.js';
 import type { StartedAdmission } from '../service.js';
-import { orUnavailable } from './serve-bus.js';
+import { toDependencyFault } from './serve-bus.js';
 import { makeBusWorld } from '../../test/bus-world.js';
 import type { BusWorld } from '../../test/bus-world.js';
 import { AUTHOR, PRICE, admitEntry, makeAccount, makeOwners, ownersOf } from '../../test/world.js';
@@ -214,10 +214,10 @@ test('a heartbeat gets a heartbeat reply for its edge', async () => {
   await until('the short one is answered', () => shortReply() !== undefined);
   expect(shortReply()).toMatchObject({ n: 4, tokens: [{ bucket, token }], abort: [] });
   // A recovery reads from the stream the full data of the calls that the newest heartbeat names.
-  const edges = busEdges(await world.connect('admission'), silentLog);
+  const edges = createBusEdges(await world.connect('admission'), silentLog);
   const kept = await edges.lastHeartbeats('edge7');
-  expect(lastHeartbeats(kept)).toMatchObject([{ edge: 'edge7', complete: true, calls: [{ id, full: { hold } }] }]);
-  expect(newestMarks(await edges.heartbeatMarks()).get('edge7')?.sequence).toBe(kept[0]?.sequence);
+  expect(findLastHeartbeats(kept)).toMatchObject([{ edge: 'edge7', complete: true, calls: [{ id, full: { hold } }] }]);
+  expect(findNewestPositions(await edges.heartbeatMarks()).get('edge7')?.sequence).toBe(kept[0]?.sequence);
   await edges.forget('edge7', kept[0]?.sequence ?? 0);
   expect(await edges.lastHeartbeats('edge7')).toEqual([]);
 });
@@ -264,7 +264,7 @@ test('operators list running calls with their holds and take a slot back', async
 
 test('each process reports its catalog revision to catalog repeatedly and its stop', async () => {
   const told: { replica: string; revision: number; last: boolean }[] = [];
-  world.buses.catalog.subscribe(catalogMirrored, (said) => void told.push(said));
+  world.buses.catalog.subscribe(catalogRevisionUsed, (said) => void told.push(said));
   const names = () => new Set(told.map(({ replica }) => replica));
   await until('both are heard again', () => names().size === 2);
   const third = await world.start('one');
@@ -314,7 +314,7 @@ test('a stopping replica notifies the edges', async () => {
 
 test('requests of operators get dependency_unavailable while restoring', async () => {
   const restoring = new AdmissionFault('admission_error', 'the bucket 7 is restoring');
-  await expect(orUnavailable(Promise.reject(restoring))).rejects.toMatchObject({ code: 'dependency_unavailable' });
+  await expect(toDependencyFault(Promise.reject(restoring))).rejects.toMatchObject({ code: 'dependency_unavailable' });
   const mistake = new Error('a mistake');
-  await expect(orUnavailable(Promise.reject(mistake))).rejects.toBe(mistake);
+  await expect(toDependencyFault(Promise.reject(mistake))).rejects.toBe(mistake);
 });

@@ -33,11 +33,11 @@ export function serveBus(bus: Bus, admission: Admission, log: Log): void {
     await admission.apply(update);
     return { applied: true as const };
   });
-  bus.serve(admissionSlots, (question) => orUnavailable(admission.slots(question)), { concurrencyMax: LISTS_MAX });
-  bus.serve(admissionReleaseSlot, (question) => orUnavailable(admission.releaseSlot(question)), {
+  bus.serve(admissionSlots, (question) => toDependencyFault(admission.slots(question)), { concurrencyMax: LISTS_MAX });
+  bus.serve(admissionReleaseSlot, (question) => toDependencyFault(admission.releaseSlot(question)), {
     concurrencyMax: LISTS_MAX,
   });
-  bus.serve(admissionHeld, (question) => orUnavailable(admission.held(question)));
+  bus.serve(admissionHeld, (question) => toDependencyFault(admission.held(question)));
   bus.subscribe(billingBalanceSnapshots, async (snapshot) => {
     // A lost balance snapshot costs one query to billing when its holds fall due.
     await admission
@@ -63,7 +63,7 @@ export function serveBus(bus: Bus, admission: Admission, log: Log): void {
  * @throws BusFault `dependency_unavailable` while the limit store is away or restoring; the same
  * request succeeds later
  */
-export function orUnavailable<T>(answer: Promise<T>): Promise<T> {
+export function toDependencyFault<T>(answer: Promise<T>): Promise<T> {
   return answer.catch((error: unknown) => {
     throw error instanceof AdmissionFault ? new BusFault('dependency_unavailable', error.message) : error;
   });

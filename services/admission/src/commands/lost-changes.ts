@@ -3,11 +3,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { connectBus } from '@gateway/bus';
 import { readConfig, runAsCommand } from '@gateway/service-kit';
-import { busOwners } from '../bus/bus-owners.js';
+import { createBusOwners } from '../bus/bus-owners.js';
 import { RedisClock } from '../limit-store/redis-clock.js';
 import { RedisLimitStore } from '../limit-store/redis-limit-store.js';
 import { ADMISSION_FIELDS } from '../config.js';
-import { newerRecords, type RecordVersion } from './newer-records.js';
+import { findNewerRecords, type RecordVersion } from './newer-records.js';
 
 const EXIT_FOUND = 1;
 const DRAIN_MS = 1_000;
@@ -22,13 +22,13 @@ await runAsCommand(async () => {
   const config = readConfig({ GATEWAY_NATS_URL, GATEWAY_REDIS_URL }, process.env);
   const limitStore = new RedisLimitStore(config.GATEWAY_REDIS_URL.reveal(), new RedisClock(0), quiet);
   try {
-    return await nameLostChanges(limitStore, config.GATEWAY_NATS_URL.reveal());
+    return await listLostChanges(limitStore, config.GATEWAY_NATS_URL.reveal());
   } finally {
     limitStore.close();
   }
 });
 
-async function nameLostChanges(limitStore: RedisLimitStore, natsUrl: string): Promise<number> {
+async function listLostChanges(limitStore: RedisLimitStore, natsUrl: string): Promise<number> {
   limitStore.open();
   for (let waited = 0; !limitStore.usable(); waited += LOOK_MS) {
     if (waited >= CONNECT_MS) throw new Error(`Redis cannot be used: ${limitStore.problem() ?? 'it does not respond'}`);
@@ -38,7 +38,10 @@ async function nameLostChanges(limitStore: RedisLimitStore, natsUrl: string): Pr
   const bus = await connectBus({ url: natsUrl, service: 'admission', replica, log: quiet });
   try {
     let found = 0;
-    for await (const { kind, id, account, kept, owned } of newerRecords({ limitStore, owners: busOwners(bus) })) {
+    for await (const { kind, id, account, kept, owned } of findNewerRecords({
+      limitStore,
+      owners: createBusOwners(bus),
+    })) {
       found += 1;
       const whose = kind === 'account' ? '' : ` of ${account}`;
       console.log(

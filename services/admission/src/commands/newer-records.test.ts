@@ -2,9 +2,9 @@ import { expect, test } from '@jest/globals';
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import { duringTests } from '@gateway/testkit/during-tests';
 import { Redis } from 'ioredis';
-import { bucketKeys } from '../limit-store/key-rules.js';
+import { findBucketKeys } from '../limit-store/key-rules.js';
 import { PRICE, admit, admitEntry, makeAccount, makeWorld } from '../../test/world.js';
-import { newerRecords, type NewerRecord } from './newer-records.js';
+import { findNewerRecords, type NewerRecord } from './newer-records.js';
 
 const world = duringTests(makeWorld);
 
@@ -13,7 +13,7 @@ test('lists exactly the changes that admission received and their owner has lost
   const one = await world.replica();
   const newer = async (): Promise<NewerRecord[]> => {
     const found: NewerRecord[] = [];
-    for await (const record of newerRecords(one.ports)) found.push(record);
+    for await (const record of findNewerRecords(one.ports)) found.push(record);
     return found.sort((record, other) => record.kind.localeCompare(other.kind));
   };
   const [account, other] = [makeAccount(world, { wallet: 10 * PRICE }), makeAccount(world, { wallet: 10 * PRICE })];
@@ -50,7 +50,7 @@ test('lists exactly the changes that admission received and their owner has lost
   // A key that was created and lost. The text of its record has expired.
   account.state.keys.delete(account.key);
   const redis = new Redis(world.server.url);
-  await redis.del(bucketKeys(bucketOfAccount(account.account)).keyRecords + account.key);
+  await redis.del(findBucketKeys(bucketOfAccount(account.account)).keyRecords + account.key);
   redis.disconnect();
   expect(await newer()).toMatchObject([
     { kind: 'account' },

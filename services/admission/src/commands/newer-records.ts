@@ -1,8 +1,8 @@
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import { UNCHANGED_PARTS_MAX } from '@gateway/contracts/messages';
 import { readCall, readKeptKey } from '../read/read-script.js';
-import { bucketKeys } from '../limit-store/key-rules.js';
-import { type KeptRecords, keptRecords } from '../limit-store/stored-records-rules.js';
+import { findBucketKeys } from '../limit-store/key-rules.js';
+import { type StoredVersions, readStoredVersions } from '../limit-store/stored-records-rules.js';
 import { type Ports, runScript } from '../ports.js';
 
 /** Accounts in one request to their owner. */
@@ -29,8 +29,8 @@ export interface RecordVersion {
 type Stores = Pick<Ports, 'limitStore' | 'owners'>;
 
 /** One account's records in Redis. */
-interface Kept {
-  readonly records: KeptRecords;
+interface KeptRecordSet {
+  readonly records: StoredVersions;
   readonly state: string | undefined;
 }
 
@@ -41,7 +41,7 @@ interface Kept {
  * version there means a lost change. A member is compared by using one of the member's keys.
  * @throws Error when Redis or accounts does not respond
  */
-export async function* newerRecords(stores: Stores): AsyncGenerator<NewerRecord, void> {
+export async function* findNewerRecords(stores: Stores): AsyncGenerator<NewerRecord, void> {
   const seen = new Set<string>();
   let cursor: string | null = null;
   while (cursor !== '0') {
@@ -49,22 +49,22 @@ export async function* newerRecords(stores: Stores): AsyncGenerator<NewerRecord,
     cursor = step.cursor;
     const found = [...new Set(step.accounts)].filter((account) => !seen.has(account));
     for (let at = 0; at < found.length; at += BATCH_ACCOUNTS)
-      for (const kept of await changedOf(stores, found.slice(at, at + BATCH_ACCOUNTS))) yield* compare(stores, kept);
+      for (const kept of await findChanged(stores, found.slice(at, at + BATCH_ACCOUNTS))) yield* compare(stores, kept);
     for (const account of found) seen.add(account);
   }
 }
 
 /** Returns the Redis records of the accounts whose owner has different ones. */
-async function changedOf({ limitStore, owners }: Stores, accounts: readonly string[]): Promise<Kept[]> {
-  const all: Kept[] = [];
+async function findChanged({ limitStore, owners }: Stores, accounts: readonly string[]): Promise<KeptRecordSet[]> {
+  const all: KeptRecordSet[] = [];
   for (const account of accounts) {
-    const keys = bucketKeys(bucketOfAccount(account));
+    const keys = findBucketKeys(bucketOfAccount(account));
     const [fields] = await limitStore.dump(keys.accounts + account, keys.holds + account);
     // -1: admission has never received the account itself.
-    const records = keptRecords(account, Number(fields['sv'] ?? -1), Object.entries(fields));
+    const records = readStoredVersions(account, Number(fields['sv'] ?? -1), Object.entries(fields));
     all.push({ records, state: fields['s'] });
   }
-  const mayBeAsked = ({ version, keys, members }: KeptRecords): boolean =>
+  const mayBeAsked = ({ version, keys, members }: StoredVersions): boolean =>
     version >= 0 && Math.max(keys.length, members.length) <= UNCHANGED_PARTS_MAX;
   const asked = all.map(({ records }) => records).filter(mayBeAsked);
   const unchanged = new Set(asked.length === 0 ? [] : (await owners.unchangedRecords(asked)).accounts);
@@ -73,9 +73,9 @@ async function changedOf({ limitStore, owners }: Stores, accounts: readonly stri
 
 async function* compare(
   { limitStore, owners }: Stores,
-  { records: { account, version, keys, members }, state }: Kept,
+  { records: { account, version, keys, members }, state }: KeptRecordSet,
 ): AsyncGenerator<NewerRecord, void> {
-  const bucket = bucketKeys(bucketOfAccount(account));
+  const bucket = findBucketKeys(bucketOfAccount(account));
   const newer = (kind: NewerRecord['kind'], id: string, kept: RecordVersion, owned: RecordVersion | null) =>
     kept.version > (owned?.version ?? -1) ? [{ kind, id, account, kept, owned }] : [];
 

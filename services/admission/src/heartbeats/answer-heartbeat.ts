@@ -1,6 +1,6 @@
 import { counter } from '@gateway/service-kit';
 import { applyReleases } from '../apply/apply-releases.js';
-import { runningCalls } from './last-heartbeats-rules.js';
+import { listRunningCalls } from './last-heartbeats-rules.js';
 import type { RecordCache } from '../records/record-cache.js';
 import type { Heartbeat, Ports } from '../ports.js';
 import { holdCalls } from './hold-calls.js';
@@ -15,7 +15,7 @@ export async function answerHeartbeat(
   heartbeat: Heartbeat,
   noticeLoss: (bucket: number) => void,
 ): Promise<void> {
-  const held = await holdCalls(ports, heartbeat.edge, runningCalls(heartbeat), false);
+  const held = await holdCalls(ports, heartbeat.edge, listRunningCalls(heartbeat), false);
   for (const bucket of held.failed) noticeLoss(bucket);
   const released = await applyReleases(ports, cache, heartbeat.releases, noticeLoss);
   heartbeatsTotal.add();

@@ -1,10 +1,10 @@
 import type { HeartbeatCall } from '@gateway/contracts/messages';
 import { groupBy } from '@gateway/service-kit/group-by';
-import { storeTemplate, templateOfHold } from '../limit-store/hold-template-rules.js';
-import { holdNumbers } from '../limit-store/hold-rules.js';
+import { storeTemplate, toTemplate } from '../limit-store/hold-template-rules.js';
+import { toHoldNumbers } from '../limit-store/hold-rules.js';
 import type { RunningCall } from './last-heartbeats-rules.js';
-import { type ScriptCall, type ScriptReply, inOrder, timeOfReply } from '../limit-store/script-rules.js';
-import { type BucketKeys, accountKeys, ownKeys } from '../limit-store/key-rules.js';
+import { type ScriptCall, type ScriptReply, toArguments, readReplyTime } from '../limit-store/script-rules.js';
+import { type BucketKeys, listAccountKeys, listBucketKeys } from '../limit-store/key-rules.js';
 
 /**
  * Time in milliseconds that a confirmed call keeps its slot and its hold without another heartbeat.
@@ -18,19 +18,19 @@ export interface HeartbeatSpans {
  * @param restoring gives a slot back to calls whose lease lapsed while the limit store was away;
  * has no effect on an open bucket
  */
-export function heartbeatCall(
+export function buildHeartbeatCall(
   keys: BucketKeys,
   calls: readonly Pick<RunningCall, 'id' | 'account' | 'tag'>[],
   spans: HeartbeatSpans,
   restoring: boolean,
 ): ScriptCall {
   const isRestoring = restoring ? '1' : '0';
-  const args = inOrder('HEARTBEAT', { accounts: keys.accounts, holds: keys.holds, ...spans, isRestoring });
+  const args = toArguments('HEARTBEAT', { accounts: keys.accounts, holds: keys.holds, ...spans, isRestoring });
   for (const [account, own] of groupBy(calls, ({ account }) => account)) {
-    args.push(...inOrder('HEARTBEAT_ACCOUNT', { account, calls: own.length }));
-    for (const { id, tag } of own) args.push(...inOrder('HEARTBEAT_CALL', { id, tag }));
+    args.push(...toArguments('HEARTBEAT_ACCOUNT', { account, calls: own.length }));
+    for (const { id, tag } of own) args.push(...toArguments('HEARTBEAT_CALL', { id, tag }));
   }
-  return { script: 'beat', keys: ownKeys(keys), args };
+  return { script: 'beat', keys: listBucketKeys(keys), args };
 }
 
 export interface HeartbeatOutcome {
@@ -48,7 +48,7 @@ export function readHeartbeatReply(reply: ScriptReply): HeartbeatOutcome {
   const lost = Number(reply[3] ?? 0);
   return {
     state: reply[0] === 'open' || reply[0] === 'restoring' ? reply[0] : 'lost',
-    now: timeOfReply(reply),
+    now: readReplyTime(reply),
     token: reply[2] ?? '',
     lost: new Set(reply.slice(4, 4 + lost)),
     abort: reply.slice(4 + lost),
@@ -56,7 +56,7 @@ export function readHeartbeatReply(reply: ScriptReply): HeartbeatOutcome {
 }
 
 /** Builds the script that creates a lost hold again. @param restoring only in a restoring bucket */
-export function createCall(
+export function buildCreateHoldCall(
   keys: BucketKeys,
   edge: string,
   call: HeartbeatCall,
@@ -64,17 +64,17 @@ export function createCall(
   restoring: boolean,
 ): ScriptCall {
   const { id, hold, tag, endpoint } = call;
-  const template = storeTemplate(templateOfHold(hold, endpoint));
+  const template = storeTemplate(toTemplate(hold, endpoint));
   return {
     script: 'create',
-    keys: accountKeys(keys, hold.account),
-    args: inOrder('CREATE', {
+    keys: listAccountKeys(keys, hold.account),
+    args: toArguments('CREATE', {
       account: hold.account,
       id,
       tag,
       edge,
       ...spans,
-      ...holdNumbers(hold),
+      ...toHoldNumbers(hold),
       shape: template.id,
       shapeText: template.text,
       onlyRestoring: restoring ? '1' : '0',

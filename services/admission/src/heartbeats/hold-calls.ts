@@ -1,12 +1,12 @@
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import type { HeartbeatCall } from '@gateway/contracts/messages';
 import { groupBy } from '@gateway/service-kit/group-by';
-import { createCall, heartbeatCall, readHeartbeatReply } from './heartbeat-script.js';
+import { buildCreateHoldCall, buildHeartbeatCall, readHeartbeatReply } from './heartbeat-script.js';
 import type { RunningCall } from './last-heartbeats-rules.js';
-import { bucketKeys } from '../limit-store/key-rules.js';
+import { findBucketKeys } from '../limit-store/key-rules.js';
 import { AdmissionFault, type Ports } from '../ports.js';
 
-export interface HeldCalls {
+export interface HoldResult {
   /** Epochs of the buckets whose reported calls are all held now. */
   readonly tokens: { bucket: number; token: string }[];
   readonly abort: string[];
@@ -29,11 +29,11 @@ export async function holdCalls(
   edge: string,
   calls: readonly RunningCall[],
   restoring: boolean,
-): Promise<HeldCalls> {
-  const held: HeldCalls = { tokens: [], abort: [], failed: [], wantsFull: false };
+): Promise<HoldResult> {
+  const held: HoldResult = { tokens: [], abort: [], failed: [], wantsFull: false };
   const byBucket = [...groupBy(calls, ({ account }) => bucketOfAccount(account))];
   const replies = await ports.limitStore.run(
-    byBucket.map(([bucket, own]) => heartbeatCall(bucketKeys(bucket), own, ports.durations, restoring)),
+    byBucket.map(([bucket, own]) => buildHeartbeatCall(findBucketKeys(bucket), own, ports.durations, restoring)),
   );
   for (const [index, [bucket, own]] of byBucket.entries()) {
     const reply = replies[index];
@@ -61,7 +61,7 @@ async function createLost(
 ): Promise<boolean> {
   if (lost.length === 0) return true;
   const replies = await limitStore.run(
-    lost.map((call) => createCall(bucketKeys(bucket), edge, call, durations, restoring)),
+    lost.map((call) => buildCreateHoldCall(findBucketKeys(bucket), edge, call, durations, restoring)),
   );
   return replies.every((reply) => !(reply instanceof AdmissionFault) && reply[0] === 'created');
 }

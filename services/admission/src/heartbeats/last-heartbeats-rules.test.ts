@@ -1,14 +1,21 @@
 import { expect, test } from '@jest/globals';
 import type { HeartbeatCall } from '@gateway/contracts/messages';
-import { callsNamedAfter, hasReported, isGone, isLive, lastHeartbeats, silenceClock } from './last-heartbeats-rules.js';
-import type { KeptHeartbeat, LastHeartbeat } from './last-heartbeats-rules.js';
+import {
+  findCallsNamedAfter,
+  hasReported,
+  isGone,
+  isLive,
+  findLastHeartbeats,
+  computeSilenceTime,
+} from './last-heartbeats-rules.js';
+import type { StoredHeartbeat, LastHeartbeat } from './last-heartbeats-rules.js';
 
 const kept = (
   n: number,
   chunk: number,
   chunks: number,
-  change: Partial<KeptHeartbeat['heartbeat']> = {},
-): KeptHeartbeat => ({
+  change: Partial<StoredHeartbeat['heartbeat']> = {},
+): StoredHeartbeat => ({
   heartbeat: {
     edge: 'edge1',
     n,
@@ -25,7 +32,7 @@ const kept = (
 });
 
 test('an edge has reported when all parts have arrived and quote the epoch', () => {
-  const [whole] = lastHeartbeats([kept(5, 0, 2), kept(5, 1, 2)]);
+  const [whole] = findLastHeartbeats([kept(5, 0, 2), kept(5, 1, 2)]);
   expect(whole).toMatchObject({ complete: true, storedAtMs: 1_005 });
   expect(hasReported(whole!, 7, 'new')).toBe(true);
   expect(hasReported(whole!, 7, 'newer')).toBe(false);
@@ -34,15 +41,15 @@ test('an edge has reported when all parts have arrived and quote the epoch', () 
 
 test('an older part replaces a missing one, and a dropped part does not count', () => {
   const release = { blind: true as const, id: 'a', digests: [] };
-  const [partly] = lastHeartbeats([kept(6, 0, 2), kept(5, 1, 2, { releases: [release] })]);
+  const [partly] = findLastHeartbeats([kept(6, 0, 2), kept(5, 1, 2, { releases: [release] })]);
   expect(partly).toMatchObject({ complete: false, releases: [release] });
   expect(hasReported(partly!, 7, 'new')).toBe(false);
-  const [shrunk] = lastHeartbeats([kept(6, 0, 1), kept(5, 1, 2, { releases: [release] })]);
+  const [shrunk] = findLastHeartbeats([kept(6, 0, 1), kept(5, 1, 2, { releases: [release] })]);
   expect(shrunk).toMatchObject({ complete: true, releases: [] });
 });
 
 test('an edge that has stopped counts as reported', () => {
-  const [stopped] = lastHeartbeats([kept(9, 0, 1, { last: true, tokens: [] })]);
+  const [stopped] = findLastHeartbeats([kept(9, 0, 1, { last: true, tokens: [] })]);
   expect(hasReported(stopped!, 7, 'new')).toBe(true);
 });
 
@@ -52,7 +59,7 @@ test.each([
   ['the clock of this process is ahead', 9_000_000],
 ])('an edge is silent while other edges send heartbeats if %s', (_when, wallMs) => {
   const marks = [0, 9_999, 10_000, 180_000, 180_001].map((ms) => ({ storedAtMs: 1_000_000 - ms }));
-  const now = silenceClock(marks, wallMs);
+  const now = computeSilenceTime(marks, wallMs);
   expect(now).toBe(1_000_000);
   expect(marks.map((mark) => isLive(mark, now))).toEqual([true, true, false, false, false]);
   expect(marks.map((mark) => isGone(mark, now, 120_000))).toEqual([false, false, false, false, true]);
@@ -61,13 +68,13 @@ test.each([
 // Covers r12
 test('a heartbeat from a server with a clock ahead makes no edge silent', () => {
   const marks = [{ storedAtMs: 9_000_000 }, { storedAtMs: 999_500 }];
-  const now = silenceClock(marks, 1_000_000);
+  const now = computeSilenceTime(marks, 1_000_000);
   expect(marks.map((mark) => isLive(mark, now))).toEqual([true, true]);
 });
 
 test('a part that is replaced during the read counts once, with its newest content', () => {
   const release = (id: string) => ({ blind: true as const, id, digests: [] });
-  const [whole] = lastHeartbeats([
+  const [whole] = findLastHeartbeats([
     kept(5, 0, 1, { releases: [release('a')] }),
     kept(7, 0, 1, { releases: [release('b')] }),
     kept(6, 0, 1, { releases: [release('c')] }),
@@ -88,7 +95,7 @@ test('a short heartbeat names the calls and the previous full one has their data
     [full, short],
     [short, full],
   ]) {
-    const [last] = lastHeartbeats(order);
+    const [last] = findLastHeartbeats(order);
     expect(seen(last!).sort()).toEqual([
       ['b', 't2', 't2'],
       ['c', 't1', 't1'],
@@ -99,13 +106,13 @@ test('a short heartbeat names the calls and the previous full one has their data
 
 test('a full heartbeat after a short one counts alone with its own epochs', () => {
   const short = kept(6, 0, 1, { calls: [listed('c')], names: naming(['b']), tokens: [{ bucket: 7, token: 'newer' }] });
-  const [last] = lastHeartbeats([kept(7, 0, 1, { calls: [listed('d')] }), short]);
+  const [last] = findLastHeartbeats([kept(7, 0, 1, { calls: [listed('d')] }), short]);
   expect([seen(last!), last!.tokens.get(7)]).toEqual([[['d', 't1', 't1']], 'new']);
 });
 
 test('a call without its full data makes a heartbeat incomplete but is listed', () => {
   const short = kept(6, 0, 1, { names: naming(['a', 'b']) });
-  const [last] = lastHeartbeats([kept(5, 0, 1, { calls: [listed('a')] }), short]);
+  const [last] = findLastHeartbeats([kept(5, 0, 1, { calls: [listed('a')] }), short]);
   expect([last!.complete, seen(last!)]).toEqual([
     false,
     [
@@ -113,11 +120,11 @@ test('a call without its full data makes a heartbeat incomplete but is listed', 
       ['b', 't1', null],
     ],
   ]);
-  expect(callsNamedAfter([short], 0)).toEqual(new Set(['a', 'b']));
+  expect(findCallsNamedAfter([short], 0)).toEqual(new Set(['a', 'b']));
 });
 
 test('earlier heartbeats count while a part of a full heartbeat is missing', () => {
-  const [last] = lastHeartbeats([
+  const [last] = findLastHeartbeats([
     kept(8, 0, 2, { calls: [listed('a', 't2')] }),
     kept(5, 1, 2, { calls: [listed('b')] }),
     kept(7, 0, 1, { calls: [listed('c')], names: naming(['a', 'b']) }),

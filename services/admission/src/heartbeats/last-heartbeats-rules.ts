@@ -2,14 +2,14 @@ import type { BucketEpochs, HeartbeatCall, HeartbeatNames, ReleaseEntry } from '
 import { groupBy } from '@gateway/service-kit/group-by';
 
 /** Position of one heartbeat message in the stream. */
-export interface HeartbeatMark {
+export interface HeartbeatPosition {
   readonly edge: string;
   readonly sequence: number;
   readonly storedAtMs: number;
 }
 
 /** The part of a stored heartbeat message that a recovery reads. */
-export interface KeptHeartbeat {
+export interface StoredHeartbeat {
   readonly heartbeat: {
     readonly edge: string;
     readonly n: number;
@@ -47,16 +47,16 @@ export interface LastHeartbeat {
  * Returns the last heartbeat of each edge: a full one, or a short one with the full data of its
  * calls. While some parts are missing, the parts of older heartbeats count too.
  */
-export function lastHeartbeats(kept: readonly KeptHeartbeat[]): LastHeartbeat[] {
+export function findLastHeartbeats(kept: readonly StoredHeartbeat[]): LastHeartbeat[] {
   return Array.from(
     groupBy(kept, ({ heartbeat }) => heartbeat.edge),
-    ([edge, own]) => lastHeartbeatOf(edge, own),
+    ([edge, own]) => findLastHeartbeat(edge, own),
   );
 }
 
 /** Returns the newest message of each edge. */
-export function newestMarks(marks: readonly HeartbeatMark[]): Map<string, HeartbeatMark> {
-  const newest = new Map<string, HeartbeatMark>();
+export function findNewestPositions(marks: readonly HeartbeatPosition[]): Map<string, HeartbeatPosition> {
+  const newest = new Map<string, HeartbeatPosition>();
   for (const mark of marks) {
     if (mark.sequence > (newest.get(mark.edge)?.sequence ?? -1)) newest.set(mark.edge, mark);
   }
@@ -64,12 +64,12 @@ export function newestMarks(marks: readonly HeartbeatMark[]): Map<string, Heartb
 }
 
 /** Returns the IDs of the calls in heartbeats that were stored after a time. */
-export function callsNamedAfter(kept: readonly KeptHeartbeat[], afterMs: number): Set<string> {
-  const young = lastHeartbeats(kept).filter(({ storedAtMs }) => storedAtMs > afterMs);
+export function findCallsNamedAfter(kept: readonly StoredHeartbeat[], afterMs: number): Set<string> {
+  const young = findLastHeartbeats(kept).filter(({ storedAtMs }) => storedAtMs > afterMs);
   return new Set(young.flatMap(({ calls }) => calls.map(({ id }) => id)));
 }
 
-type StoredAt = Pick<HeartbeatMark, 'storedAtMs'>;
+type StoredAt = Pick<HeartbeatPosition, 'storedAtMs'>;
 
 /** The recovery does not wait for an edge that has been silent for longer. */
 const LIVE_MS = 10_000;
@@ -81,7 +81,7 @@ const GONE_AFTER_MS = 60_000;
  * any edge, or this process's clock if that is earlier. A clock that is ahead, in this process or
  * on a bus server, must not make a live edge seem silent.
  */
-export function silenceClock(heartbeats: Iterable<StoredAt>, wallMs: number): number {
+export function computeSilenceTime(heartbeats: Iterable<StoredAt>, wallMs: number): number {
   let last = -Infinity;
   for (const { storedAtMs } of heartbeats) last = Math.max(last, storedAtMs);
   return Math.min(last, wallMs);
@@ -89,7 +89,7 @@ export function silenceClock(heartbeats: Iterable<StoredAt>, wallMs: number): nu
 
 /**
  * Whether an edge may run calls under an epoch that it has not quoted (docs/protocol.md#r12).
- * @param nowMs from {@link silenceClock}
+ * @param nowMs from {@link computeSilenceTime}
  */
 export function isLive({ storedAtMs }: StoredAt, nowMs: number): boolean {
   return nowMs - storedAtMs < LIVE_MS;
@@ -97,7 +97,7 @@ export function isLive({ storedAtMs }: StoredAt, nowMs: number): boolean {
 
 /**
  * Whether an edge has been silent long enough for its calls to have expired (docs/protocol.md#r12).
- * @param nowMs from {@link silenceClock}
+ * @param nowMs from {@link computeSilenceTime}
  */
 export function isGone({ storedAtMs }: StoredAt, nowMs: number, expiryMs: number): boolean {
   return nowMs - storedAtMs > expiryMs + GONE_AFTER_MS;
@@ -108,9 +108,9 @@ export function hasReported(heartbeat: LastHeartbeat, bucket: number, token: str
   return heartbeat.stopped || (heartbeat.complete && heartbeat.tokens.get(bucket) === token);
 }
 
-function lastHeartbeatOf(edge: string, kept: readonly KeptHeartbeat[]): LastHeartbeat {
-  const full = newestParts(kept.filter(({ heartbeat }) => heartbeat.names === undefined));
-  const short = newestParts(kept.filter(({ heartbeat }) => heartbeat.names !== undefined));
+function findLastHeartbeat(edge: string, kept: readonly StoredHeartbeat[]): LastHeartbeat {
+  const full = findNewestParts(kept.filter(({ heartbeat }) => heartbeat.names === undefined));
+  const short = findNewestParts(kept.filter(({ heartbeat }) => heartbeat.names !== undefined));
   const [older, newest] = short.n > full.n ? [full, short] : [short, full];
   const counted = newest.isComplete ? newest.counted : [...older.counted, ...newest.counted];
   const calls = joinCalls(counted, kept);
@@ -130,13 +130,13 @@ function lastHeartbeatOf(edge: string, kept: readonly KeptHeartbeat[]): LastHear
 interface NewestParts {
   /** Number of the heartbeat; 0: there is no heartbeat. */
   readonly n: number;
-  readonly parts: readonly KeptHeartbeat['heartbeat'][];
+  readonly parts: readonly StoredHeartbeat['heartbeat'][];
   readonly isComplete: boolean;
   /** Its parts and, while some of them are missing, also those of the previous heartbeat. */
-  readonly counted: readonly KeptHeartbeat['heartbeat'][];
+  readonly counted: readonly StoredHeartbeat['heartbeat'][];
 }
 
-function newestParts(kept: readonly KeptHeartbeat[]): NewestParts {
+function findNewestParts(kept: readonly StoredHeartbeat[]): NewestParts {
   const all = kept.map(({ heartbeat }) => heartbeat);
   const n = Math.max(0, ...all.map((part) => part.n));
   const before = Math.max(0, ...all.map((part) => (part.n < n ? part.n : 0)));
@@ -152,13 +152,13 @@ function newestParts(kept: readonly KeptHeartbeat[]): NewestParts {
 
 /** Returns the calls of these parts, each once, by the newest part and with full data from any. */
 function joinCalls(
-  parts: readonly KeptHeartbeat['heartbeat'][],
-  kept: readonly KeptHeartbeat[],
+  parts: readonly StoredHeartbeat['heartbeat'][],
+  kept: readonly StoredHeartbeat[],
 ): readonly RunningCall[] {
   const listed = new Map(kept.flatMap(({ heartbeat }) => heartbeat.calls.map((call) => [call.id, call] as const)));
   const joined = new Map<string, RunningCall>();
   for (const part of [...parts].sort((a, b) => a.n - b.n)) {
-    for (const call of runningCalls(part)) {
+    for (const call of listRunningCalls(part)) {
       const full = call.full ?? listed.get(call.id);
       joined.set(call.id, { ...call, full: full === undefined ? null : { ...full, tag: call.tag } });
     }
@@ -176,7 +176,7 @@ export interface RunningCall {
 }
 
 /** Returns the running calls of one heartbeat message, full or short. */
-export function runningCalls({
+export function listRunningCalls({
   calls,
   names = [],
 }: {

@@ -5,7 +5,7 @@ import type { RedisRun } from '@gateway/contracts/messages';
 const RUNS_MAX = 16;
 
 /** A run of Redis in the messages between replicas. */
-export interface RunOfRedis extends RedisRun {
+export interface ReplicaRun extends RedisRun {
   /** Whether the replica uses the run. If not, it is only connected and requests a later run. */
   readonly isUsed: boolean;
 }
@@ -34,7 +34,7 @@ export class EpochHistory {
 
   /** Records an epoch that the connected server, an edge or a replica reports; empty: ignored. */
   observe(epoch: string): void {
-    this.#observe(runOf(epoch), setAtOf(epoch));
+    this.#observe(parseEpochRun(epoch), parseEpochTime(epoch));
   }
 
   /** Records a run that another replica uses or an edge knows. */
@@ -95,12 +95,12 @@ export function makeEpoch(runId: string, setAt: number, random: string): string 
 }
 
 /** Returns the set time of an epoch, epoch ms; 0 if the epoch contains no time. */
-export function setAtOf(token: string): number {
+export function parseEpochTime(token: string): number {
   const [, time, random] = token.split('.');
   return random === undefined ? 0 : Number(time) || 0;
 }
 
 /** Returns the server run that keeps an epoch; empty if the epoch does not name it. */
-export function runOf(token: string): string {
+export function parseEpochRun(token: string): string {
   return token.slice(0, Math.max(0, token.indexOf('.')));
 }

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { makeEpoch, setAtOf } from './epoch-rules.js';
+import { makeEpoch, parseEpochTime } from './epoch-rules.js';
 
 const RUN = '0123456789abcdef'.repeat(3).slice(0, 40);
 
@@ -7,9 +7,9 @@ test('an epoch begins with its run and contains its set time', () => {
   const token = makeEpoch(RUN, 1_795_000_000_000, 'aa');
   expect(token.startsWith(RUN)).toBe(true);
   expect(token).not.toMatch(/\s/);
-  expect(setAtOf(token)).toBe(1_795_000_000_000);
+  expect(parseEpochTime(token)).toBe(1_795_000_000_000);
 });
 
 test.each([`${RUN}.0a1b2c3d4e5f6071`, `${RUN}.12345678`, RUN, ''])('%s contains no time', (token) => {
-  expect(setAtOf(token)).toBe(0);
+  expect(parseEpochTime(token)).toBe(0);
 });

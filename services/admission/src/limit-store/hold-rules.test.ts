@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { holdFieldsOf, holdNumbers, readHold } from './hold-rules.js';
-import { readTemplate, templateOfHold, storeTemplate } from './hold-template-rules.js';
+import { toHoldFields, toHoldNumbers, readHold } from './hold-rules.js';
+import { readTemplate, toTemplate, storeTemplate } from './hold-template-rules.js';
 
 const HOLD = {
   account: 'acc1',
@@ -18,15 +18,15 @@ const HOLD = {
 };
 
 test('the hold that is sent with the call equals the hold in Redis', () => {
-  const template = storeTemplate(templateOfHold(HOLD, '/v1/responses'));
-  const { admitted, worst, planMax, walletMax, session } = holdNumbers(HOLD);
+  const template = storeTemplate(toTemplate(HOLD, '/v1/responses'));
+  const { admitted, worst, planMax, walletMax, session } = toHoldNumbers(HOLD);
   const text = `o ${template.id} ${admitted} ${worst} ${planMax} ${walletMax} ${session} 0 1 10 20 0 edge1`;
-  expect(holdFieldsOf('acc1', readHold(text), readTemplate(template.text))).toEqual(HOLD);
+  expect(toHoldFields('acc1', readHold(text), readTemplate(template.text))).toEqual(HOLD);
 });
 
 test('a wallet-funded hold has no limit and no session', () => {
   const hold = { ...HOLD, walletMaxNanoUsd: null, periods: { ...HOLD.periods, session5h: null } };
-  expect(holdNumbers(hold)).toMatchObject({ walletMax: -1, session: 0 });
+  expect(toHoldNumbers(hold)).toMatchObject({ walletMax: -1, session: 0 });
   expect(readHold('d s 1 2 0 -1 0 7 0 0 5 3 -')).toMatchObject({
     state: 'done',
     walletMax: null,

@@ -63,7 +63,7 @@ export function readHold(text: string): StoredHold {
 }
 
 /** Returns the fields that are sent with the call. */
-export function holdFieldsOf(account: string, hold: StoredHold, template: HoldTemplate): HoldFields {
+export function toHoldFields(account: string, hold: StoredHold, template: HoldTemplate): HoldFields {
   return {
     account,
     key: template.key,
@@ -86,7 +86,7 @@ export function holdFieldsOf(account: string, hold: StoredHold, template: HoldTe
 }
 
 /** Returns the numbers of a hold in the form that the scripts take. */
-export function holdNumbers(hold: HoldFields) {
+export function toHoldNumbers(hold: HoldFields) {
   return {
     admitted: hold.admittedAt,
     worst: hold.worstNanoUsd,

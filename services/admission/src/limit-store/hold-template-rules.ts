@@ -31,8 +31,10 @@ export interface StoredTemplate {
 
 export function storeTemplate(template: HoldTemplate): StoredTemplate {
   const amounts = [keyMonthRow(template.key, template.month), memberMonthRow(template.member, template.month)];
-  const lines = [amounts, rowsIn('requests', template), rowsIn('usd', template)].map((names) => names.join(' '));
-  const text = [...lines, JSON.stringify(orderedTemplate(template))].join('\n');
+  const lines = [amounts, listBalances('requests', template), listBalances('usd', template)].map((names) =>
+    names.join(' '),
+  );
+  const text = [...lines, JSON.stringify(orderFields(template))].join('\n');
   return { id: shortHash(text), text };
 }
 
@@ -44,7 +46,7 @@ export function readTemplate(text: string): HoldTemplate {
 }
 
 /** Builds the template of a hold that was sent with its call. A release contains no endpoint. */
-export function templateOfHold(hold: HoldFields, endpoint: Endpoint | null): HoldTemplate {
+export function toTemplate(hold: HoldFields, endpoint: Endpoint | null): HoldTemplate {
   const { month, weekly, subscription } = hold.periods;
   const { key, member, model, priceVersion, windows, allotment } = hold;
   return { key, member, model, priceVersion, month, weekly, subscription, windows, allotment, endpoint };
@@ -57,7 +59,7 @@ const SESSION = 'session';
  * Returns the windows and allotments of a unit that count a hold: one call in requests, or in USD
  * the plan's part of the amount after the call has ended.
  */
-function rowsIn(limited: WindowUnit, template: HoldTemplate): string[] {
+function listBalances(limited: WindowUnit, template: HoldTemplate): string[] {
   const rows = new Set<string>();
   for (const { type, unit } of template.windows) {
     if (unit !== limited) continue;
@@ -73,7 +75,7 @@ function rowsIn(limited: WindowUnit, template: HoldTemplate): string[] {
 }
 
 /** Makes the text of equal templates equal, in whatever order a sender wrote the fields. */
-function orderedTemplate(template: HoldTemplate): HoldTemplate {
+function orderFields(template: HoldTemplate): HoldTemplate {
   const { key, member, model, priceVersion, month, weekly, allotment, endpoint } = template;
   const subscription = template.subscription && {
     id: template.subscription.id,

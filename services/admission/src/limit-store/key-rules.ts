@@ -20,32 +20,32 @@ export interface BucketKeys {
 const BUCKETS = Array.from({ length: 256 }, (_unused, bucket) => makeKeys(bucket));
 
 /** @throws RangeError for a bucket outside 0 to 255 */
-export function bucketKeys(bucket: number): BucketKeys {
+export function findBucketKeys(bucket: number): BucketKeys {
   const keys = BUCKETS[bucket];
   if (keys === undefined) throw new RangeError(`not a bucket: ${bucket}`);
   return keys;
 }
 
 /** The first keys of a script for one bucket, in the order of `POSITIONS.KEY`. */
-export function ownKeys({ token, due, asked }: BucketKeys): string[] {
+export function listBucketKeys({ token, due, asked }: BucketKeys): string[] {
   return [token, due, asked];
 }
 
 /** The first keys of a script for one account, in the order of `POSITIONS.KEY`. */
-export function accountKeys(keys: BucketKeys, account: string): string[] {
-  return [...ownKeys(keys), keys.accounts + account, keys.holds + account];
+export function listAccountKeys(keys: BucketKeys, account: string): string[] {
+  return [...listBucketKeys(keys), keys.accounts + account, keys.holds + account];
 }
 
 /** Redis pattern that matches the keys of all accounts. */
 export const ACCOUNT_KEYS = '{*}a:*';
 
 /** Extracts the account from a key that {@link ACCOUNT_KEYS} matches. */
-export function accountOfKey(key: string): string {
+export function parseAccount(key: string): string {
   return key.slice(key.indexOf(':') + 1);
 }
 
 /** The account's field with the epoch of a key's load, and the key's version. */
-export function keyField(key: string): string {
+export function formatKeyField(key: string): string {
   return `k:${key}`;
 }
 
@@ -55,12 +55,12 @@ export const RESTORER_KEY = '{0}restorer';
 /**
  * A key reference is stored outside the buckets, because the account is unknown until it is read.
  */
-export function routeKey(digest: string): string {
+export function formatReferenceKey(digest: string): string {
   return `d:${Buffer.from(digest, 'hex').toString('base64url')}`;
 }
 
 /** Stored in place of a key reference while the owner of keys is known to have no such digest. */
-export const NO_ROUTE = '-';
+export const NO_KEY_REFERENCE = '-';
 
 function makeKeys(bucket: number): BucketKeys {
   const tag = `{${bucket}}`;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { startServers, type RunningServer } from '@gateway/servers';
 import { recordingLog, temporaryDirectory, until } from '@gateway/testkit';
 import { Redis } from 'ioredis';
-import { redisAddressOf } from './redis-address.js';
+import { parseRedisAddress } from './redis-address.js';
 import { RedisClock } from './redis-clock.js';
 import { RedisLimitStore } from './redis-limit-store.js';
 
@@ -66,11 +66,11 @@ function open(): { store: RedisLimitStore; log: ReturnType<typeof recordingLog> 
 }
 
 test('a URL of Sentinels must name the primary', () => {
-  expect(() => redisAddressOf('redis+sentinel://a:1,b:2')).toThrow(/names no primary/);
+  expect(() => parseRedisAddress('redis+sentinel://a:1,b:2')).toThrow(/names no primary/);
 });
 
 test('a fixed address uses user, password, database and port of its URL', () => {
-  const { options, moves } = redisAddressOf('rediss://u:p%40@[::1]:7000/2');
+  const { options, moves } = parseRedisAddress('rediss://u:p%40@[::1]:7000/2');
   expect(options).toMatchObject({ host: '::1', port: 7000, username: 'u', password: 'p@', db: 2, tls: {} });
   expect(moves).toBe(false);
 });
@@ -78,7 +78,7 @@ test('a fixed address uses user, password, database and port of its URL', () => 
 test('only the primary that most Sentinels name is used', async () => {
   const { store } = open();
   await until('it is in use', () => store.usable());
-  const address = redisAddressOf(url);
+  const address = parseRedisAddress(url);
   const place = (server: RunningServer | undefined) => ({ remoteAddress: '127.0.0.1', remotePort: portOf(server) });
   expect(await address.problem(place(primary))).toBeNull();
   expect(await address.problem(place(replica))).toMatch(/only 0 of 3 Sentinels/);

@@ -25,7 +25,7 @@ type ConnectionOptions = Omit<RedisOptions, 'replyMapping'>;
 const PROTOCOL: ConnectionOptions = { protocol: 2 };
 
 /** The remote end of a connection, as reported by its socket. */
-export interface Place {
+export interface SocketAddress {
   readonly remoteAddress?: string | undefined;
   readonly remotePort?: number | undefined;
 }
@@ -39,7 +39,7 @@ export interface RedisAddress {
    * Returns why this place must not be used, or null. More than half of all Sentinels must name it
    * as the primary. Fewer name a replaced primary that does not know of its replacement.
    */
-  problem(place: Place): Promise<string | null>;
+  problem(place: SocketAddress): Promise<string | null>;
   close(): void;
 }
 
@@ -49,10 +49,10 @@ export interface RedisAddress {
  * password are those of Redis and the name is that of the primary.
  * @throws TypeError for any other URL
  */
-export function redisAddressOf(text: string): RedisAddress {
+export function parseRedisAddress(text: string): RedisAddress {
   const urls = urlsOf(text).map((url) => new URL(url));
   const [first] = urls;
-  if (first?.protocol !== SCHEME) return fixedAddress(new URL(text));
+  if (first?.protocol !== SCHEME) return createFixedAddress(new URL(text));
   const name = decodeURIComponent(first.pathname.slice(1));
   if (name === '') throw new TypeError('the URL names no primary: redis+sentinel://a:26379,b:26379,c:26379/name');
   const places = urls.map(({ hostname, port }) => ({ host: hostname, port: Number(port) || DEFAULT_PORT }));
@@ -62,7 +62,7 @@ export function redisAddressOf(text: string): RedisAddress {
   return {
     options: {
       ...PROTOCOL,
-      ...credentialsOf(first),
+      ...parseCredentials(first),
       ...login,
       sentinels: places,
       name,
@@ -85,14 +85,14 @@ export function redisAddressOf(text: string): RedisAddress {
   };
 }
 
-function fixedAddress(url: URL): RedisAddress {
+function createFixedAddress(url: URL): RedisAddress {
   const tls = url.protocol === 'rediss:' ? { tls: {} } : {};
   const place = { host: url.hostname.replace(/^\[|\]$/g, ''), port: Number(url.port) || REDIS_PORT };
-  const options = { ...PROTOCOL, ...place, db: Number(url.pathname.slice(1)) || 0, ...credentialsOf(url), ...tls };
+  const options = { ...PROTOCOL, ...place, db: Number(url.pathname.slice(1)) || 0, ...parseCredentials(url), ...tls };
   return { options, moves: false, problem: () => Promise.resolve(null), close: () => undefined };
 }
 
-function credentialsOf({ username, password }: URL): ConnectionOptions {
+function parseCredentials({ username, password }: URL): ConnectionOptions {
   return {
     ...(username === '' ? {} : { username: decodeURIComponent(username) }),
     ...(password === '' ? {} : { password: decodeURIComponent(password) }),
@@ -116,7 +116,7 @@ function connectSentinel(options: ConnectionOptions): Redis {
   return sentinel;
 }
 
-async function isNamed(sentinel: Redis, name: string, { remoteAddress, remotePort }: Place): Promise<boolean> {
+async function isNamed(sentinel: Redis, name: string, { remoteAddress, remotePort }: SocketAddress): Promise<boolean> {
   try {
     const asked = sentinel.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', name);
     const [host = '', port] = ((await within(asked, ANSWER_MS)) ?? []) as string[];

@@ -3,10 +3,10 @@ import { Redis } from 'ioredis';
 import { BUCKETS_TOTAL } from '@gateway/contracts/ids';
 import { type RecordingLog, type TestServer, recordingLog, startTestRedis, until } from '@gateway/testkit';
 import { startTestCluster } from '../../test/model/test-cluster.js';
-import { applyCall } from '../apply/apply-script.js';
-import { type RunOfRedis, makeEpoch, runOf, setAtOf } from './epoch-rules.js';
+import { buildApplyCall } from '../apply/apply-script.js';
+import { type ReplicaRun, makeEpoch, parseEpochRun, parseEpochTime } from './epoch-rules.js';
 import { heldCall } from '../read/read-script.js';
-import { bucketKeys, routeKey } from './key-rules.js';
+import { findBucketKeys, formatReferenceKey } from './key-rules.js';
 import { sweepCall } from '../sweep/sweep-script.js';
 import { restoreCall } from './token-script.js';
 import { AdmissionFault } from '../ports.js';
@@ -40,7 +40,7 @@ const said = (log: RecordingLog): string =>
   log.lines.map(({ facts, text }) => `${text} ${String((facts as { err?: unknown }).err ?? '')}`).join('\n');
 
 const sweepOf = (limitStore: RedisLimitStore, bucket = 0) => {
-  return limitStore.run([sweepCall(bucketKeys(bucket), 0, 0)]);
+  return limitStore.run([sweepCall(findBucketKeys(bucket), 0, 0)]);
 };
 
 /** Starts the restore of the first bucket and returns its epoch. */
@@ -158,8 +158,8 @@ test('a superseded server is dropped and not used again with its old epochs', as
   const { server, redis } = await startRedis();
   const { limitStore, log } = openLimitStore(server.url);
   await until('it is in use', () => limitStore.usable());
-  const { token } = bucketKeys(0);
-  const setAt = setAtOf(await restoreFirst(limitStore));
+  const { token } = findBucketKeys(0);
+  const setAt = parseEpochTime(await restoreFirst(limitStore));
   const other = 'f'.repeat(40);
   limitStore.hear([makeEpoch(other, setAt - 1, '00')]);
   expect(limitStore.usable()).toBe(true);
@@ -172,7 +172,7 @@ test('a superseded server is dropped and not used again with its old epochs', as
   // later.
   await redis.set(token, `${makeEpoch(other, setAt + 60_000, '00')} open 0 1`);
   await until('it is in use', () => limitStore.usable());
-  expect(setAtOf(limitStore.newEpoch())).toBeGreaterThan(setAt + 60_000);
+  expect(parseEpochTime(limitStore.newEpoch())).toBeGreaterThan(setAt + 60_000);
 });
 
 // Covers r12
@@ -180,17 +180,17 @@ test('a server that started empty is dropped at the first change', async () => {
   const { server, redis } = await startRedis();
   const { limitStore } = openLimitStore(server.url);
   await until('it is in use', () => limitStore.usable());
-  const id = runOf(limitStore.newEpoch());
+  const id = parseEpochRun(limitStore.newEpoch());
   limitStore.hear([makeEpoch('f'.repeat(40), 2_000, '00')]);
   const apply = () => {
     const change = { account: 'acc_any', record: { account: 'acc_any', state: 'active' as const, version: 1 } };
-    return limitStore.run([applyCall(bucketKeys(0), change, null)]);
+    return limitStore.run([buildApplyCall(findBucketKeys(0), change, null)]);
   };
-  const read = () => limitStore.run([heldCall(bucketKeys(0), 'acc_any')]);
+  const read = () => limitStore.run([heldCall(findBucketKeys(0), 'acc_any')]);
   expect(await apply()).toMatchObject([{ 0: 'lost' }]);
   expect(limitStore.usable()).toBe(true);
   // Another replica has set this epoch and left without notifying this one.
-  await redis.set(bucketKeys(0).token, `${makeEpoch(id, 1_000, '00')} open 0 1`);
+  await redis.set(findBucketKeys(0).token, `${makeEpoch(id, 1_000, '00')} open 0 1`);
   // The calls are sent together. The first answer closes the connection.
   const [held, first, second] = await Promise.allSettled([read(), apply(), apply()]);
   expect(held).toMatchObject({ status: 'fulfilled', value: [{ 0: 'open' }] });
@@ -204,7 +204,7 @@ test('a superseded server is used with new epochs if no other is used', async ()
   const { server, redis } = await startRedis();
   let [now, later] = [0, 0];
   let [someoneUsesAnother, busIsThere] = [true, true];
-  const told: RunOfRedis[] = [];
+  const told: ReplicaRun[] = [];
   const clock = new RedisClock();
   clock.monotonic = () => (now += 300);
   const { limitStore } = openLimitStore(server.url, clock);
@@ -218,21 +218,21 @@ test('a superseded server is used with new epochs if no other is used', async ()
   });
   await until('it is in use', () => limitStore.usable());
   const token = await restoreFirst(limitStore);
-  later = setAtOf(token) + 60_000;
+  later = parseEpochTime(token) + 60_000;
   limitStore.hear([makeEpoch(other, later, '00')]);
   await until('others were asked for long enough', () => told.length > 10);
   expect(limitStore.problem()).toBe('another Redis server has replaced this one');
   expect(limitStore.usable()).toBe(false);
-  expect(told.at(-1)).toEqual({ id: runOf(token), setAt: setAtOf(token), isUsed: false });
+  expect(told.at(-1)).toEqual({ id: parseEpochRun(token), setAt: parseEpochTime(token), isUsed: false });
   [someoneUsesAnother, busIsThere] = [false, false];
   const toldBefore = told.length;
   await until('nobody could be asked for long enough', () => told.length > toldBefore + 10);
   expect(limitStore.usable()).toBe(false);
   busIsThere = true;
   await until('it is in use again', () => limitStore.usable());
-  const keys = Array.from({ length: BUCKETS_TOTAL }, (_unused, bucket) => bucketKeys(bucket).token);
+  const keys = Array.from({ length: BUCKETS_TOTAL }, (_unused, bucket) => findBucketKeys(bucket).token);
   const epochs = (await redis.mget(keys)).map((text) => text?.split(' ') ?? []);
-  expect(epochs.filter(([epoch = '', state]) => setAtOf(epoch) <= later || state !== 'restoring')).toEqual([]);
+  expect(epochs.filter(([epoch = '', state]) => parseEpochTime(epoch) <= later || state !== 'restoring')).toEqual([]);
   limitStore.hear([makeEpoch(other, later, '00')]);
   expect(limitStore.usable()).toBe(true);
   // An epoch of an unknown run means another server.
@@ -246,8 +246,8 @@ test('the order of a run follows its newest epoch in any bucket', async () => {
   const { limitStore } = openLimitStore(server.url);
   await until('it is in use', () => limitStore.usable());
   const first = await restoreFirst(limitStore);
-  const [id, setAt] = [runOf(first), setAtOf(first)];
-  await redis.set(bucketKeys(200).token, `${makeEpoch(id, setAt + 60_000, '00')} open 0 1`);
+  const [id, setAt] = [parseEpochRun(first), parseEpochTime(first)];
+  await redis.set(findBucketKeys(200).token, `${makeEpoch(id, setAt + 60_000, '00')} open 0 1`);
   limitStore.hear([makeEpoch('f'.repeat(40), setAt + 30_000, '00')]);
   expect(limitStore.usable()).toBe(false);
   await until('it is in use again', () => limitStore.usable());
@@ -272,13 +272,13 @@ test('a handshake has no effect after the end of its connection', async () => {
       return new Promise((resolve) => waiting.push(resolve));
     },
   });
-  limitStore.hear([makeEpoch('f'.repeat(40), setAtOf(token) + 60_000, '00')]);
+  limitStore.hear([makeEpoch('f'.repeat(40), parseEpochTime(token) + 60_000, '00')]);
   await until('a handshake waits, and could begin anew', () => waiting.length > 0);
   await redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
   await until('the next one waits', () => waiting.length > 1);
   waiting[0]?.(true);
   await new Promise((resolve) => setImmediate(resolve));
-  await expect(redis.get(bucketKeys(0).token)).resolves.toMatch(token);
+  await expect(redis.get(findBucketKeys(0).token)).resolves.toMatch(token);
   expect(limitStore.usable()).toBe(false);
   waiting[1]?.(true);
   await until('it is in use again', () => limitStore.usable());
@@ -286,12 +286,12 @@ test('a handshake has no effect after the end of its connection', async () => {
 
 test('only a replica with an older run is notified of the used run', async () => {
   const { server } = await startRedis();
-  const told: RunOfRedis[] = [];
+  const told: ReplicaRun[] = [];
   const { limitStore } = openLimitStore(server.url);
   limitStore.setOthers({ tell: (run) => void told.push(run), areHeard: async () => true });
   await until('it is in use', () => limitStore.usable());
   const token = await restoreFirst(limitStore);
-  const [id, setAt] = [runOf(token), setAtOf(token)];
+  const [id, setAt] = [parseEpochRun(token), parseEpochTime(token)];
   const other = 'f'.repeat(40);
   limitStore.hearRun({ id, setAt: setAt - 1, isUsed: false });
   limitStore.hearRun({ id: other, setAt: setAt + 1, isUsed: false });
@@ -309,7 +309,7 @@ test('a request after a long sweep is answered before it by a second connection'
   };
   await until('it is in use', () => limitStore.usable());
   await until('sweeps use their connection', isSwept);
-  const sweep = sweepCall(bucketKeys(0), 0, 0);
+  const sweep = sweepCall(findBucketKeys(0), 0, 0);
   // Reads the order from the slow log of Redis, because the order of the replies also depends on
   // this process.
   await redis.config('SET', 'slowlog-max-len', '100000');
@@ -318,7 +318,7 @@ test('a request after a long sweep is answered before it by a second connection'
   await redis.config('SET', 'slowlog-log-slower-than', '-1');
   const newestFirst = (await redis.slowlog('GET', -1)) as [number, number, number, string[]][];
   const ran = newestFirst.map(([, , , [command = '', key = '']]) =>
-    key === routeKey('0'.repeat(64)) ? 'route' : command,
+    key === formatReferenceKey('0'.repeat(64)) ? 'route' : command,
   );
   expect(ran.indexOf('route')).toBeGreaterThan(ran.findIndex((command) => /^evalsha$/i.test(command)));
 });

@@ -3,14 +3,14 @@ import type { Socket } from 'node:net';
 import { Redis, ReplyError } from 'ioredis';
 import type { RedisRun } from '@gateway/contracts/messages';
 import { type Background, ThrottledLog, every, nextDelayMs } from '@gateway/service-kit';
-import { type RunOfRedis, makeEpoch } from './epoch-rules.js';
+import { type ReplicaRun, makeEpoch } from './epoch-rules.js';
 import { type OtherReplicas, RunAgreement } from './run-agreement-rules.js';
-import { type ScriptCall, type ScriptName, type ScriptReply, timeOfReply } from './script-rules.js';
-import { ACCOUNT_KEYS, NO_ROUTE, accountOfKey, routeKey } from './key-rules.js';
+import { type ScriptCall, type ScriptName, type ScriptReply, readReplyTime } from './script-rules.js';
+import { ACCOUNT_KEYS, NO_KEY_REFERENCE, parseAccount, formatReferenceKey } from './key-rules.js';
 import { EPOCH_KEYS, replaceCall } from './token-script.js';
 import { type AccountsStep, AdmissionFault, type LimitStore, type Log } from '../ports.js';
-import { evictionProblem, isElsewhere, redisProblem } from './redis-settings.js';
-import { type Place, type RedisAddress, redisAddressOf } from './redis-address.js';
+import { findEvictionProblem, hasServerChanged, findRedisProblem } from './redis-settings.js';
+import { type SocketAddress, type RedisAddress, parseRedisAddress } from './redis-address.js';
 import type { RedisClock } from './redis-clock.js';
 import { ScriptBatcher, type ScriptResult, loadScripts } from './redis-scripts.js';
 
@@ -83,7 +83,7 @@ export class RedisLimitStore implements LimitStore {
     this.#scripts = scripts;
     this.#runs = new RunAgreement(() => clock.monotonic());
     this.#refused = new ThrottledLog(log, 'redis handshake failed');
-    this.#address = redisAddressOf(url);
+    this.#address = parseRedisAddress(url);
     this.#redis = new Redis({
       ...this.#address.options,
       lazyConnect: true,
@@ -166,7 +166,7 @@ export class RedisLimitStore implements LimitStore {
   async routes(digests: readonly string[]): Promise<readonly (string | null)[]> {
     this.#handshaken();
     const pipeline = this.#redis.pipeline();
-    for (const digest of digests) pipeline.get(routeKey(digest));
+    for (const digest of digests) pipeline.get(formatReferenceKey(digest));
     const results = (await pipeline.exec()) ?? [];
     return digests.map((_digest, index) => {
       const [error, keyReference] = results[index] ?? [new Error('no reply'), null];
@@ -177,19 +177,21 @@ export class RedisLimitStore implements LimitStore {
 
   async setRoute(digest: string, keyReference: string): Promise<void> {
     this.#handshaken();
-    await this.#redis.set(routeKey(digest), keyReference, 'EX', ROUTE_SECONDS).catch(this.#throwFault);
+    await this.#redis.set(formatReferenceKey(digest), keyReference, 'EX', ROUTE_SECONDS).catch(this.#throwFault);
   }
 
   async setMisses(digests: readonly string[]): Promise<void> {
     this.#handshaken();
     // NX: a key reference that was written in the meantime is newer than the owner's answer.
-    const written = digests.map((digest) => this.#redis.set(routeKey(digest), NO_ROUTE, 'EX', MISS_SECONDS, 'NX'));
+    const written = digests.map((digest) =>
+      this.#redis.set(formatReferenceKey(digest), NO_KEY_REFERENCE, 'EX', MISS_SECONDS, 'NX'),
+    );
     await Promise.all(written).catch(this.#throwFault);
   }
 
   async dropRoute(digest: string): Promise<void> {
     this.#handshaken();
-    await this.#redis.del(routeKey(digest)).catch(this.#throwFault);
+    await this.#redis.del(formatReferenceKey(digest)).catch(this.#throwFault);
   }
 
   /**
@@ -204,14 +206,14 @@ export class RedisLimitStore implements LimitStore {
     if (this.#runs.hear(epochs, run)) this.#giveUp();
   }
 
-  hearRun(run: RunOfRedis): void {
+  hearRun(run: ReplicaRun): void {
     if (this.#runs.hearRun(run)) this.#giveUp();
   }
 
   async accounts(cursor: string): Promise<AccountsStep> {
     const redis = this.#sweepRunId === this.#handshaken() ? this.#sweepRedis : this.#redis;
     const [next, keys] = await redis.scan(cursor, 'MATCH', ACCOUNT_KEYS, 'COUNT', SCAN_KEYS).catch(this.#throwFault);
-    return { cursor: next, accounts: keys.map(accountOfKey) };
+    return { cursor: next, accounts: keys.map(parseAccount) };
   }
 
   async dump(accountKey: string, holdsKey: string): Promise<[Record<string, string>, Record<string, string>]> {
@@ -226,7 +228,7 @@ export class RedisLimitStore implements LimitStore {
     this.#handshaken();
     const facts = await this.#redis.info('memory').catch(this.#throwFault);
     // The eviction policy was changed after the handshake. The next handshake rejects the server.
-    if (evictionProblem(facts) !== null) this.#reconnect();
+    if (findEvictionProblem(facts) !== null) this.#reconnect();
     const read = (name: string): number => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(facts)?.[1] ?? 0);
     return { usedBytes: read('used_memory'), maxBytes: read('maxmemory') };
   }
@@ -237,10 +239,10 @@ export class RedisLimitStore implements LimitStore {
     try {
       const facts = await this.#redis.info();
       if (generation !== this.#generation) return;
-      this.#problem = redisProblem(facts) ?? (await this.#address.problem(this.#place()));
+      this.#problem = findRedisProblem(facts) ?? (await this.#address.problem(this.#place()));
       if (generation !== this.#generation) return;
       if (this.#problem !== null) throw new Error(this.#problem);
-      const runId = runIdOf(facts) ?? '';
+      const runId = parseRunId(facts) ?? '';
       for (const { text } of Object.values(this.#scripts)) await this.#redis.script('LOAD', text);
       const epochs = await this.#readEpochs();
       if (generation !== this.#generation) return;
@@ -288,7 +290,7 @@ export class RedisLimitStore implements LimitStore {
   async #findSweepServer(): Promise<void> {
     const facts = await this.#sweepRedis.info('server').catch(() => '');
     const isOpen = this.#sweepRedis.status === 'ready';
-    this.#sweepRunId = isOpen ? runIdOf(facts) : null;
+    this.#sweepRunId = isOpen ? parseRunId(facts) : null;
     this.#leaveOtherServer();
   }
 
@@ -310,7 +312,7 @@ export class RedisLimitStore implements LimitStore {
     this.#reconnect();
   }
 
-  #place(): Place {
+  #place(): SocketAddress {
     const { remoteAddress, remotePort } = (this.#redis as unknown as { stream?: Socket }).stream ?? {};
     return { remoteAddress, remotePort };
   }
@@ -353,7 +355,7 @@ export class RedisLimitStore implements LimitStore {
     result: ScriptResult = new Error('no reply'),
   ): ScriptReply | AdmissionFault {
     if (result instanceof Error) return this.#fault(result);
-    this.clock.observe(timeOfReply(result), offsetMs);
+    this.clock.observe(readReplyTime(result), offsetMs);
     if (this.#runs.answered(script, result)) this.#giveUp();
     if (this.#runId !== runId && !this.#runs.countsAfterwards(script))
       throw this.#fault(new Error('the reply arrived when this server was no longer in use'));
@@ -365,7 +367,7 @@ export class RedisLimitStore implements LimitStore {
    */
   #fault(cause: Error): AdmissionFault {
     if (cause instanceof AdmissionFault) return cause;
-    if (isElsewhere(cause) && this.#runId !== null) this.#reconnect();
+    if (hasServerChanged(cause) && this.#runId !== null) this.#reconnect();
     // An error reply means that the script did not run. Without a reply, this is unknown.
     const mayHold = !(cause instanceof ReplyError);
     return new AdmissionFault('admission_error', `redis: ${cause.message}`, { cause, mayHold });
@@ -377,6 +379,6 @@ export class RedisLimitStore implements LimitStore {
 }
 
 /** @param facts the reply of `INFO server` */
-function runIdOf(facts: string): string | null {
+function parseRunId(facts: string): string | null {
   return /^run_id:([0-9a-f]{40})/m.exec(facts)?.[1] ?? null;
 }

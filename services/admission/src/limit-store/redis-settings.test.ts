@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { isElsewhere, redisProblem } from './redis-settings.js';
+import { hasServerChanged, findRedisProblem } from './redis-settings.js';
 
 const FACTS = {
   redis_mode: 'standalone',
@@ -14,7 +14,7 @@ const info = (changed: Partial<Record<keyof typeof FACTS, string>> = {}): string
     .join('');
 
 test('a primary that never evicts can be used', () => {
-  expect(redisProblem(info())).toBeNull();
+  expect(findRedisProblem(info())).toBeNull();
 });
 
 // Covers r12
@@ -25,7 +25,7 @@ test.each<[keyof typeof FACTS, string, RegExp]>([
   ['role', 'slave', /primary/],
   ['maxmemory_policy', 'volatile-lru', /noeviction/],
 ])('%s %s is refused', (name, value, remedy) => {
-  expect(redisProblem(info({ [name]: value }))).toMatch(remedy);
+  expect(findRedisProblem(info({ [name]: value }))).toMatch(remedy);
 });
 
 test.each([
@@ -39,5 +39,5 @@ test.each([
   ['OOM command not allowed when used memory > maxmemory', false],
   ['ERR user_script:3: MOVED in a text', false],
 ])('%s shows a changed server: %p', (message, expected) => {
-  expect(isElsewhere(new Error(message))).toBe(expected);
+  expect(hasServerChanged(new Error(message))).toBe(expected);
 });

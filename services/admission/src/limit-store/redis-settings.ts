@@ -2,7 +2,7 @@
  * Returns why admission cannot use a Redis server and what to do about it, or null.
  * @param facts the reply of `INFO`
  */
-export function redisProblem(facts: string): string | null {
+export function findRedisProblem(facts: string): string | null {
   const read = (name: string): string | undefined => new RegExp(`^${name}:([^\\r\\n]*)`, 'm').exec(facts)?.[1];
   if (!/^[0-9a-f]{40}$/.test(read('run_id') ?? '')) return 'the reply of the Redis server to INFO contains no run id';
   // The scripts write integers as C longs.
@@ -16,7 +16,7 @@ export function redisProblem(facts: string): string | null {
   if (read('role') !== 'master') {
     return 'GATEWAY_REDIS_URL leads to a replica: give the address that always leads to the primary, or promote this server';
   }
-  return evictionProblem(facts);
+  return findEvictionProblem(facts);
 }
 
 /**
@@ -24,7 +24,7 @@ export function redisProblem(facts: string): string | null {
  * held amounts and holds.
  * @param facts the reply of `INFO` or `INFO memory`
  */
-export function evictionProblem(facts: string): string | null {
+export function findEvictionProblem(facts: string): string | null {
   const policy = /^maxmemory_policy:(\S+)/m.exec(facts)?.[1] ?? 'unknown';
   if (policy === 'noeviction') return null;
   return `maxmemory-policy of Redis is ${policy}, which deletes limits and holds: set it to noeviction`;
@@ -39,6 +39,6 @@ const ELSEWHERE = /^-?(NOSCRIPT|READONLY|MOVED|ASK|LOADING|UNBLOCKED|CLUSTERDOWN
 /**
  * Whether an error of Redis means that the server behind the connection cannot be used as it is.
  */
-export function isElsewhere({ message }: Error): boolean {
+export function hasServerChanged({ message }: Error): boolean {
   return ELSEWHERE.test(message);
 }

@@ -1,12 +1,12 @@
 import { beforeEach, expect, test } from '@jest/globals';
-import { type RunOfRedis, makeEpoch } from './epoch-rules.js';
+import { type ReplicaRun, makeEpoch } from './epoch-rules.js';
 import { RunAgreement } from './run-agreement-rules.js';
 
 const [OWN, LATER] = ['a'.repeat(40), 'b'.repeat(40)];
 const epoch = (runId: string, setAt: number): string => makeEpoch(runId, setAt, '00');
 
 let now: number;
-let told: RunOfRedis[];
+let told: ReplicaRun[];
 let runs: RunAgreement;
 
 beforeEach(() => {

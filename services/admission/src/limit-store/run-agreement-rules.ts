@@ -1,6 +1,6 @@
 import { isLater } from '@gateway/contracts/ids';
 import type { RedisRun } from '@gateway/contracts/messages';
-import { EpochHistory, type RunOfRedis } from './epoch-rules.js';
+import { EpochHistory, type ReplicaRun } from './epoch-rules.js';
 import type { ScriptName, ScriptReply } from './script-rules.js';
 
 /**
@@ -20,7 +20,7 @@ const ANSWER_MS = 200;
 /** The other replicas of admission, reached over the bus. */
 export interface OtherReplicas {
   /** Reports a run to the other replicas. Edges receive the report too. */
-  tell(run: RunOfRedis): void;
+  tell(run: ReplicaRun): void;
   /** Whether the bus is available, according to a response of its stream. */
   areHeard(): Promise<boolean>;
 }
@@ -115,7 +115,7 @@ export class RunAgreement {
    * if a later run is in use here.
    * @returns whether the used server is superseded and its connection must be closed
    */
-  hearRun(run: RunOfRedis): boolean {
+  hearRun(run: ReplicaRun): boolean {
     if (this.#isUsed && this.#epochs.supersedes(run)) this.#sayAgain(run.isUsed ? 0 : ANSWER_MS);
     if (!run.isUsed) return false;
     if (isLater(run, this.#epochs.connected())) this.#superseded.otherIsUsed();

@@ -1,13 +1,13 @@
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import { argumentOf, inOrder, positionsInLua } from './script-rules.js';
+import { readArgument, toArguments, formatLuaPositions } from './script-rules.js';
 
 const FOLDER = new URL('../../lua/', import.meta.url);
 const GENERATED = new URL('generated/positions.lua', FOLDER);
 
 test('the generated positions equal those of TypeScript', () => {
-  if (process.env['UPDATE_GOLDEN']) writeFileSync(GENERATED, positionsInLua());
-  expect(readFileSync(GENERATED, 'utf8')).toBe(positionsInLua());
+  if (process.env['UPDATE_GOLDEN']) writeFileSync(GENERATED, formatLuaPositions());
+  expect(readFileSync(GENERATED, 'utf8')).toBe(formatLuaPositions());
 });
 
 test('no script accesses a key or an argument by a number', () => {
@@ -21,7 +21,7 @@ test('no script accesses a key or an argument by a number', () => {
 });
 
 test('values are written in the order of the table', () => {
-  const args = inOrder('TAKE', { id: 'call', account: 'payer' });
+  const args = toArguments('TAKE', { id: 'call', account: 'payer' });
   expect(args).toEqual(['payer', 'call']);
-  expect(argumentOf('TAKE', 'id', args)).toBe('call');
+  expect(readArgument('TAKE', 'id', args)).toBe('call');
 });

@@ -29,13 +29,13 @@ export interface ScriptCall {
 export type ScriptReply = readonly string[];
 
 /** Returns the Redis time of a reply in milliseconds. */
-export function timeOfReply(reply: ScriptReply): number {
+export function readReplyTime(reply: ScriptReply): number {
   return Number(reply[1]);
 }
 
 /**
  * Positions of keys, arguments and fields of the scripts: one table for both sides. TypeScript
- * writes values by these names ({@link inOrder}). The scripts read them by the names in
+ * writes values by these names ({@link toArguments}). The scripts read them by the names in
  * `lua/generated/positions.lua`, which is generated from this table.
  */
 export const POSITIONS = {
@@ -167,7 +167,7 @@ export type PositionTable = keyof Positions;
 export type ScriptArgument = string | number;
 
 /** Returns the values in the order of the table. The compiler reports a missing one. */
-export function inOrder<T extends PositionTable>(
+export function toArguments<T extends PositionTable>(
   table: T,
   values: Readonly<Record<Positions[T][number], ScriptArgument>>,
 ): ScriptArgument[] {
@@ -176,8 +176,8 @@ export function inOrder<T extends PositionTable>(
   return ordered;
 }
 
-/** Returns the value with this name from arguments that {@link inOrder} built. */
-export function argumentOf<T extends PositionTable>(
+/** Returns the value with this name from arguments that {@link toArguments} built. */
+export function readArgument<T extends PositionTable>(
   table: T,
   name: Positions[T][number],
   args: readonly ScriptArgument[],
@@ -200,7 +200,7 @@ const RELATIVE: ReadonlySet<string> = new Set([
 ]);
 
 /** Returns the text of `lua/generated/positions.lua`. Lua counts from 1; `size` is the last one. */
-export function positionsInLua(): string {
+export function formatLuaPositions(): string {
   const tables = Object.entries(POSITIONS).map(([table, names]) => {
     const before = RELATIVE.has(table) ? 0 : POSITIONS.RUN.length;
     const places = names.map((name, index) => `  ${luaName(name)} = ${before + index + 1},\n`);

@@ -86,15 +86,15 @@ export function readStoredKey(text: string, account: string, key: string): KeyRe
 }
 
 /** The versions of one account's records that the limit store has received. */
-export type KeptRecords = BodyOf<typeof accountsUnchanged>['accounts'][number];
+export type StoredVersions = BodyOf<typeof accountsUnchanged>['accounts'][number];
 
 /** @param fields of the account in Redis, all or some of them, with their texts */
-export function keptRecords(
+export function readStoredVersions(
   account: string,
   version: number,
   fields: Iterable<readonly [field: string, text: string]>,
-): KeptRecords {
-  const records: KeptRecords = { account, version, keys: [], members: [] };
+): StoredVersions {
+  const records: StoredVersions = { account, version, keys: [], members: [] };
   for (const [field, text] of fields) {
     const id = field.slice(2);
     // A key's field has the epoch suffix before the version. A member's field has the cap after it.

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { AccountTerms } from '@gateway/contracts/messages';
-import { termsAt } from './terms-rules.js';
+import { findTermsAt } from './terms-rules.js';
 
 const [START, END, LATER] = [1_000_000, 2_000_000, 2_500_000];
 
@@ -62,7 +62,7 @@ test.each<[string, AccountTerms, number, string | null, number, number, number]>
   ],
   ['a next one that began before the first', { ...one, next: two(500_000) }, START, 'two', 20, 500_000, 9_000_000],
 ])('terms in effect: %s', (_case, terms, now, id, concurrency, from, until) => {
-  const span = termsAt(terms, now);
+  const span = findTermsAt(terms, now);
   expect({ ...span, terms: { id: span.terms.subscription?.id ?? null, slots: span.terms.concurrency } }).toEqual({
     from,
     until,
@@ -76,8 +76,8 @@ test.each<[string, AccountTerms, number, string | null, number, number, number]>
 test('the spans of any terms cover all time and are the same objects each time', () => {
   const terms = { ...one, next: two(LATER), withoutPlan };
   const froms: number[] = [];
-  for (let now = 0; now < Infinity; now = termsAt(terms, now).until) froms.push(termsAt(terms, now).from);
+  for (let now = 0; now < Infinity; now = findTermsAt(terms, now).until) froms.push(findTermsAt(terms, now).from);
   expect(froms).toEqual([0, START, END, LATER, 9_000_000]);
-  expect(termsAt(terms, START).terms).toBe(termsAt(terms, END - 1).terms);
-  expect(() => termsAt(terms, NaN)).toThrow(RangeError);
+  expect(findTermsAt(terms, START).terms).toBe(findTermsAt(terms, END - 1).terms);
+  expect(() => findTermsAt(terms, NaN)).toThrow(RangeError);
 });

@@ -45,10 +45,10 @@ const spansOfTerms = new WeakMap<AccountTerms, readonly TermsSpan[]>();
  * @param now Redis time in ms.
  * @throws RangeError for NaN
  */
-export function termsAt(known: AccountTerms, now: number): TermsSpan {
+export function findTermsAt(known: AccountTerms, now: number): TermsSpan {
   let spans = spansOfTerms.get(known);
   if (spans === undefined) {
-    spans = divide(known);
+    spans = splitIntoSpans(known);
     spansOfTerms.set(known, spans);
   }
   const span = spans.find(({ until }) => now < until);
@@ -57,7 +57,7 @@ export function termsAt(known: AccountTerms, now: number): TermsSpan {
 }
 
 /** Whether the plan includes a model. `models` null means all models. */
-export function planIncludes(terms: RunningTerms, model: string): boolean {
+export function isModelInPlan(terms: RunningTerms, model: string): boolean {
   return terms.models === null || terms.models.includes(model);
 }
 
@@ -66,14 +66,16 @@ export function intersect(one: Validity, other: Validity): Validity {
 }
 
 /** Divides all time into consecutive spans. */
-function divide({ next, withoutPlan, ...current }: AccountTerms): TermsSpan[] {
+function splitIntoSpans({ next, withoutPlan, ...current }: AccountTerms): TermsSpan[] {
   const nextStart = next?.subscription.start ?? Infinity;
-  const spans = nextStart > 0 ? spansOf(current, withoutPlan, { from: 0, until: nextStart }) : [];
-  return next === undefined ? spans : [...spans, ...spansOf(next, withoutPlan, { from: nextStart, until: Infinity })];
+  const spans = nextStart > 0 ? computeSpans(current, withoutPlan, { from: 0, until: nextStart }) : [];
+  return next === undefined
+    ? spans
+    : [...spans, ...computeSpans(next, withoutPlan, { from: nextStart, until: Infinity })];
 }
 
 /** Returns the parts of a span before, within and after the period of the terms. */
-function spansOf(terms: RunningTerms, withoutPlan: AccountTerms['withoutPlan'], span: Validity): TermsSpan[] {
+function computeSpans(terms: RunningTerms, withoutPlan: AccountTerms['withoutPlan'], span: Validity): TermsSpan[] {
   const { plan, subscription } = terms;
   const { requestsPerMinute, concurrency } = withoutPlan ?? terms;
   const none = { ...TERMS_WITHOUT_PLAN, requestsPerMinute, concurrency };

@@ -1,11 +1,11 @@
 import { BUCKETS_TOTAL } from '@gateway/contracts/ids';
-import { type ScriptCall, inOrder } from './script-rules.js';
-import { bucketKeys, ownKeys } from './key-rules.js';
+import { type ScriptCall, toArguments } from './script-rules.js';
+import { findBucketKeys, listBucketKeys } from './key-rules.js';
 
 /** The key of each bucket's epoch. */
 export const EPOCH_KEYS: readonly string[] = Array.from(
   { length: BUCKETS_TOTAL },
-  (_unused, bucket) => bucketKeys(bucket).token,
+  (_unused, bucket) => findBucketKeys(bucket).token,
 );
 
 /** Builds the script that starts a restore under the epoch, if the bucket has none of this run. */
@@ -23,9 +23,9 @@ export function openCall(bucket: number, token: string): ScriptCall {
  * @param staleBefore epoch ms; nothing changes if an epoch of this run was set then or later
  */
 export function replaceCall(token: string, staleBefore: number): ScriptCall {
-  return { script: 'replace', keys: EPOCH_KEYS, args: inOrder('REPLACE', { token, staleBefore }) };
+  return { script: 'replace', keys: EPOCH_KEYS, args: toArguments('REPLACE', { token, staleBefore }) };
 }
 
 function callOf(bucket: number, args: { action: string; token: string }): ScriptCall {
-  return { script: 'token', keys: ownKeys(bucketKeys(bucket)), args: inOrder('TOKEN', args) };
+  return { script: 'token', keys: listBucketKeys(findBucketKeys(bucket)), args: toArguments('TOKEN', args) };
 }

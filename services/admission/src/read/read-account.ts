@@ -3,7 +3,7 @@ import type { AnswerBodyOf, admissionHeld } from '@gateway/contracts/messages';
 import { type HoldTemplate, readTemplate } from '../limit-store/hold-template-rules.js';
 import { type StoredHold, isHoldId, readHold } from '../limit-store/hold-rules.js';
 import { heldCall, readHeldReply } from './read-script.js';
-import { bucketKeys } from '../limit-store/key-rules.js';
+import { findBucketKeys } from '../limit-store/key-rules.js';
 import { AdmissionFault, type LimitStore, type Ports } from '../ports.js';
 
 /** The Redis data of one account. Amounts in nano-USD, counts in calls. */
@@ -23,7 +23,7 @@ export interface AccountDump {
 }
 
 export async function readAccount(limitStore: LimitStore, account: string): Promise<AccountDump> {
-  const keys = bucketKeys(bucketOfAccount(account));
+  const keys = findBucketKeys(bucketOfAccount(account));
   const [fields, stored] = await limitStore.dump(keys.accounts + account, keys.holds + account);
   const withPrefix = (prefix: string): [string, string][] =>
     Object.entries(fields).flatMap(([field, value]) =>
@@ -66,7 +66,7 @@ export async function readHeld(
   noticeLoss: (bucket: number) => void,
 ): Promise<AnswerBodyOf<typeof admissionHeld>> {
   const bucket = bucketOfAccount(account);
-  const [reply] = await limitStore.run([heldCall(bucketKeys(bucket), account)]);
+  const [reply] = await limitStore.run([heldCall(findBucketKeys(bucket), account)]);
   if (reply === undefined || reply instanceof AdmissionFault) throw reply ?? new Error('no reply');
   const held = readHeldReply(reply);
   if (held !== null) return held;

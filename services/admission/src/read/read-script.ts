@@ -1,7 +1,7 @@
 import type { AccountTerms, KeyRecord } from '@gateway/contracts/messages';
 import type { LoadNeeds } from '../admit/admit-script.js';
-import { type ScriptCall, type ScriptReply, inOrder, timeOfReply } from '../limit-store/script-rules.js';
-import { type BucketKeys, accountKeys, keyField } from '../limit-store/key-rules.js';
+import { type ScriptCall, type ScriptReply, toArguments, readReplyTime } from '../limit-store/script-rules.js';
+import { type BucketKeys, listAccountKeys, formatKeyField } from '../limit-store/key-rules.js';
 import { readStoredKey, readStoredTerms } from '../limit-store/stored-records-rules.js';
 
 /** The state that decisions use, read without any change. Amounts in nano-USD, counts in calls. */
@@ -32,7 +32,7 @@ export function readCall(keys: BucketKeys, account: string, key: string, rows: r
   return {
     script: 'read',
     keys: keysOf(keys, account, key),
-    args: [...inOrder('READ', { keyField: keyField(key) }), ...rows.map((row) => `v:${row}`)],
+    args: [...toArguments('READ', { keyField: formatKeyField(key) }), ...rows.map((row) => `v:${row}`)],
   };
 }
 
@@ -41,12 +41,12 @@ export function heldCall(keys: BucketKeys, account: string): ScriptCall {
   return {
     script: 'read',
     keys: keysOf(keys, account, ''),
-    args: [...inOrder('READ', { keyField: keyField('') }), 'n', 'h:wallet'],
+    args: [...toArguments('READ', { keyField: formatKeyField('') }), 'n', 'h:wallet'],
   };
 }
 
 function keysOf(keys: BucketKeys, account: string, key: string): string[] {
-  return [...accountKeys(keys, account), keys.keyRecords + key, keys.texts];
+  return [...listAccountKeys(keys, account), keys.keyRecords + key, keys.texts];
 }
 
 /**
@@ -68,9 +68,9 @@ export function readKeptKey(reply: ScriptReply, account: string, key: string): K
 }
 
 /** The other parameters are those of {@link readCall}. */
-export function readReadReply(reply: ScriptReply, account: string, key: string, rows: readonly string[]): ReadOutcome {
+export function parseReadReply(reply: ScriptReply, account: string, key: string, rows: readonly string[]): ReadOutcome {
   if (reply[0] !== 'open') return { kind: reply[0] === 'restoring' ? 'restoring' : 'lost' };
-  const now = timeOfReply(reply);
+  const now = readReplyTime(reply);
   const text = (index: number): string => reply[index] ?? '';
   const token = text(2);
   const caughtUp = text(3) === '1';

@@ -3,11 +3,11 @@ import type { AdmissionFaultCode, AnswerBodyOf, RefusalFacts, admissionAuthorize
 import { WALLET_ROW } from '@gateway/metering';
 import { prepareOpen } from '../admit/prepare-call-rules.js';
 import type { ReadState } from './read-script.js';
-import { termsAt } from '../limit-store/terms-rules.js';
+import { findTermsAt } from '../limit-store/terms-rules.js';
 import { evictKeyReference, findRoute } from '../records/find-key.js';
-import type { Decider } from '../records/load-account.js';
+import type { DecisionContext } from '../records/load-account.js';
 import { readLoaded } from '../records/populate-account.js';
-import type { FoundRoute } from '../records/record-cache.js';
+import type { FoundKeyReference } from '../records/record-cache.js';
 import { AdmissionFault } from '../ports.js';
 
 /**
@@ -54,7 +54,7 @@ const ATTEMPTS_MAX = 8;
  * `lookup_failed`
  */
 export async function readState(
-  decider: Decider,
+  decider: DecisionContext,
   question: ReadQuestion,
   rowsOf: RowsOf,
   code: AdmissionFaultCode,
@@ -72,9 +72,9 @@ export async function readState(
 }
 
 async function readUntilLoaded(
-  decider: Decider,
+  decider: DecisionContext,
   { id, digests }: ReadQuestion,
-  { keyReference, fresh }: FoundRoute,
+  { keyReference, fresh }: FoundKeyReference,
   rowsOf: RowsOf,
 ): Promise<Authorized | Unauthorized> {
   let rows: readonly string[] = [WALLET_ROW];
@@ -120,7 +120,7 @@ function loadNeeds(state: ReadState, key: boolean, rows: readonly string[]) {
 
 /** Returns the data that decide which models a key can see (docs/behaviour.md#models). */
 export async function authorize(
-  decider: Decider,
+  decider: DecisionContext,
   question: ReadQuestion,
 ): Promise<AnswerBodyOf<typeof admissionAuthorize>> {
   const read = await readState(decider, question, () => [], 'admission_error');
@@ -131,7 +131,7 @@ export async function authorize(
     account: read.account,
     key: read.key,
     allowedModels: key.allowedModels,
-    planModels: termsAt(read.state.terms, now).terms.models,
+    planModels: findTermsAt(read.state.terms, now).terms.models,
     walletAboveZero: (rows.get(WALLET_ROW) ?? 0) > 0,
   };
 }

@@ -10,12 +10,15 @@ import {
   windowResetsAt,
 } from '@gateway/metering';
 import type { ReadState } from './read-script.js';
-import { type RunningTerms, termsAt } from '../limit-store/terms-rules.js';
-import type { Decider } from '../records/load-account.js';
+import { type RunningTerms, findTermsAt } from '../limit-store/terms-rules.js';
+import type { DecisionContext } from '../records/load-account.js';
 import { type PeriodRow, type ReadQuestion, readState } from './read-state.js';
 
 /** Returns the settled numbers that decisions use, without holds (docs/behaviour.md#usage). */
-export async function usage(decider: Decider, question: ReadQuestion): Promise<AnswerBodyOf<typeof admissionUsage>> {
+export async function readUsage(
+  decider: DecisionContext,
+  question: ReadQuestion,
+): Promise<AnswerBodyOf<typeof admissionUsage>> {
   const read = await readState(decider, question, neededRows, 'usage_unavailable');
   if (read.kind !== 'authorized') return read;
   const { state } = read;
@@ -78,7 +81,7 @@ function windowsOf(state: ReadState) {
 }
 
 function termsOf({ terms, now }: ReadState): RunningTerms {
-  return termsAt(terms, now).terms;
+  return findTermsAt(terms, now).terms;
 }
 
 function usedIn(state: ReadState, window: Window): number {

@@ -1,7 +1,7 @@
-import { NO_ROUTE } from '../limit-store/key-rules.js';
+import { NO_KEY_REFERENCE } from '../limit-store/key-rules.js';
 import { AdmissionFault, type Ports } from '../ports.js';
-import type { Decider } from './load-account.js';
-import type { FoundRoute, KeyReference, RecordCache } from './record-cache.js';
+import type { DecisionContext } from './load-account.js';
+import type { FoundKeyReference, KeyReference, RecordCache } from './record-cache.js';
 
 /**
  * Finds the key of the digests in this process, then in Redis, then at the owner of keys. Returns
@@ -10,9 +10,9 @@ import type { FoundRoute, KeyReference, RecordCache } from './record-cache.js';
  * @throws AdmissionFault `lookup_failed` when the key cannot be looked up
  */
 export async function findRoute(
-  { ports, cache, routing }: Pick<Decider, 'ports' | 'cache' | 'routing'>,
+  { ports, cache, routing }: Pick<DecisionContext, 'ports' | 'cache' | 'routing'>,
   digests: readonly string[],
-): Promise<FoundRoute | null> {
+): Promise<FoundKeyReference | null> {
   const keyReference = cache.keyReference(digests);
   if (keyReference !== null) return { keyReference, fresh: false };
   return routing.join(digests.join(), () => lookUp(ports, cache, digests));
@@ -22,11 +22,11 @@ async function lookUp(
   { limitStore, owners }: Pick<Ports, 'limitStore' | 'owners'>,
   cache: RecordCache,
   digests: readonly string[],
-): Promise<FoundRoute | null> {
+): Promise<FoundKeyReference | null> {
   const stored = await limitStore.routes(digests);
   const remembered = readRoute(cache, digests, stored);
   if (remembered !== null) return { keyReference: remembered, fresh: false };
-  if (stored.every((text) => text === NO_ROUTE)) return null;
+  if (stored.every((text) => text === NO_KEY_REFERENCE)) return null;
   const found = await owners.find(digests).catch((cause: unknown) => {
     throw new AdmissionFault('lookup_failed', 'accounts did not respond to a key look-up', { cause });
   });

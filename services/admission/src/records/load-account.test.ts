@@ -4,8 +4,8 @@ import { bucketOfAccount } from '@gateway/contracts/ids';
 import { keyMonthRow, monthOf } from '@gateway/metering';
 import { testEpoch } from '@gateway/testkit/random';
 import { Redis } from 'ioredis';
-import { applyCall } from '../apply/apply-script.js';
-import { accountKeys, bucketKeys } from '../limit-store/key-rules.js';
+import { buildApplyCall } from '../apply/apply-script.js';
+import { listAccountKeys, findBucketKeys } from '../limit-store/key-rules.js';
 import { NO_PLAN, PRICE, admit, admitEntry, makeAccount, makeWorld, mustAdmit } from '../../test/world.js';
 import type { Replica, TestAccount, World } from '../../test/world.js';
 
@@ -106,12 +106,12 @@ test('a key that its owner no longer knows gets invalid_api_key and is evicted',
 test('a load is written only under its own epoch and within five seconds', async () => {
   const account = makeAccount(world, { wallet: 3 * PRICE });
   const { token } = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
-  const keys = bucketKeys(bucketOfAccount(account.account));
+  const keys = findBucketKeys(bucketOfAccount(account.account));
   const snapshot = { account: account.account, rows: [{ name: 'wallet', value: 9, version: 9 }], closed: [] };
   const write = async (under: string, startedAt: number) => {
     const stamp = { token: under, startedAt, complete: false, caughtUp: false, version: null };
     const [reply] = await one.limitStore.run([
-      applyCall(keys, { account: account.account, standing: snapshot }, stamp),
+      buildApplyCall(keys, { account: account.account, standing: snapshot }, stamp),
     ]);
     return Array.isArray(reply) ? reply[0] : reply;
   };
@@ -133,7 +133,7 @@ test("a load creates balances only if it is not older than the account's load", 
     ];
     const update = { account: account.account, standing: { account: account.account, rows, closed: [] } };
     const stamp = { token, startedAt: one.clock.now(), complete: false, caughtUp: false, version };
-    await one.limitStore.run([applyCall(bucketKeys(bucketOfAccount(account.account)), update, stamp)]);
+    await one.limitStore.run([buildApplyCall(findBucketKeys(bucketOfAccount(account.account)), update, stamp)]);
     return (await one.admission.readAccount(account.account)).rows;
   };
   expect(await write('km:less:2026-11', 6)).toEqual({ wallet: { value: 3 * PRICE, version: 7 } });
@@ -210,8 +210,8 @@ test('an expired text of terms from another release is restored by a load', asyn
   const account = makeAccount(world, { wallet: 100 * PRICE });
   account.state.terms = { value: { ...NO_PLAN, requestsPerMinute: 1_000 }, version: 2 };
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));
-  const keys = bucketKeys(bucketOfAccount(account.account));
-  const [accountKey = ''] = accountKeys(keys, account.account).filter((key) => key.includes('a:'));
+  const keys = findBucketKeys(bucketOfAccount(account.account));
+  const [accountKey = ''] = listAccountKeys(keys, account.account).filter((key) => key.includes('a:'));
   const redis = new Redis(world.server.url);
   expect(await redis.hexists(accountKey, 'tt')).toBe(1);
   await redis.hset(accountKey, 'tt', 'another-form');

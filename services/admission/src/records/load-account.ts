@@ -1,10 +1,10 @@
 import { type SingleFlight, counter } from '@gateway/service-kit';
 import type { LoadNeeds } from '../admit/admit-script.js';
-import { applyCall } from '../apply/apply-script.js';
+import { buildApplyCall } from '../apply/apply-script.js';
 import { AdmissionFault, type Ports, runScript } from '../ports.js';
 import type { KeyUses } from '../uses/key-uses.js';
 import type { RefusedCalls } from '../uses/refused-calls.js';
-import type { FoundRoute, KeyReference, RecordCache } from './record-cache.js';
+import type { FoundKeyReference, KeyReference, RecordCache } from './record-cache.js';
 
 /**
  * The records that one decision lacks. `startedAt`: Redis time in ms before anything was requested.
@@ -26,7 +26,7 @@ interface MergedRequest {
   readonly rows: Set<string>;
 }
 
-interface Flight {
+interface PendingLoad {
   readonly request: MergedRequest;
   readonly running: Promise<ReadonlySet<string>>;
   /** Requests that arrived during the load. They are loaded together afterwards. */
@@ -38,7 +38,7 @@ interface Flight {
  * in flight; requests that arrive in the meantime are merged into the next load.
  */
 export class AccountLoader {
-  readonly #flights = new Map<string, Flight>();
+  readonly #flights = new Map<string, PendingLoad>();
 
   constructor(private readonly ports: Pick<Ports, 'limitStore' | 'owners'>) {}
 
@@ -66,7 +66,7 @@ export class AccountLoader {
 
   #fly(request: MergedRequest): Promise<ReadonlySet<string>> {
     const { account } = request.keyReference;
-    const flight: Flight = {
+    const flight: PendingLoad = {
       request,
       next: null,
       running: this.#loadOnce(request).finally(() => {
@@ -93,7 +93,7 @@ export class AccountLoader {
     const complete = record !== undefined && snapshot !== null;
     const reply = await runScript(
       this.ports.limitStore,
-      applyCall(
+      buildApplyCall(
         keyReference.keys,
         {
           account: keyReference.account,
@@ -176,14 +176,14 @@ function mergeRequest(into: MergedRequest | null, keyReference: KeyReference, re
 }
 
 /** Objects that all decisions of a process share. */
-export interface Decider {
+export interface DecisionContext {
   readonly ports: Ports;
   readonly cache: RecordCache;
   readonly uses: Pick<KeyUses, 'note'>;
   readonly refused: Pick<RefusedCalls, 'note'>;
   readonly loader: AccountLoader;
   /** Look-ups of digests and records in progress. */
-  readonly routing: SingleFlight<FoundRoute | null>;
+  readonly routing: SingleFlight<FoundKeyReference | null>;
   readonly populating: SingleFlight<boolean>;
   /** Called for each bucket without an epoch, and for each bucket that is restoring. */
   readonly noticeLoss: (bucket: number) => void;

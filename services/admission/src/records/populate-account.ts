@@ -1,6 +1,6 @@
-import { type ReadState, readCall, readReadReply } from '../read/read-script.js';
+import { type ReadState, readCall, parseReadReply } from '../read/read-script.js';
 import { AdmissionFault, runScript } from '../ports.js';
-import type { Decider } from './load-account.js';
+import type { DecisionContext } from './load-account.js';
 import type { KeyReference } from './record-cache.js';
 
 /** Each attempt loads something that was missing. More attempts than that indicate a fault. */
@@ -12,7 +12,7 @@ const ATTEMPTS_MAX = 8;
  * the same key share one look-up.
  * @throws AdmissionFault
  */
-export function populateAccount(decider: Decider, keyReference: KeyReference): Promise<boolean> {
+export function populateAccount(decider: DecisionContext, keyReference: KeyReference): Promise<boolean> {
   return decider.populating.join(keyReference.key, async () => {
     const state = await readLoaded(decider, keyReference, []);
     if (state !== null) decider.cache.keepAccount(keyReference, state.key, state.terms, state.termsVersion);
@@ -25,14 +25,14 @@ export function populateAccount(decider: Decider, keyReference: KeyReference): P
  * the owner knows no such key.
  */
 export async function readLoaded(
-  decider: Decider,
+  decider: DecisionContext,
   keyReference: KeyReference,
   rows: readonly string[],
 ): Promise<ReadState | null> {
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
     const { keys, account, key } = keyReference;
     const reply = await runScript(decider.ports.limitStore, readCall(keys, account, key, rows));
-    const outcome = readReadReply(reply, account, key, rows);
+    const outcome = parseReadReply(reply, account, key, rows);
     if (outcome.kind === 'read') return outcome.state;
     if (outcome.kind !== 'load') {
       decider.noticeLoss(keys.bucket);

@@ -1,7 +1,7 @@
 import type { AccountTerms, KeyRecord } from '@gateway/contracts/messages';
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import type { BucketKeys } from '../limit-store/key-rules.js';
-import { bucketKeys } from '../limit-store/key-rules.js';
+import { findBucketKeys } from '../limit-store/key-rules.js';
 import type { CachedAccount } from '../admit/prepare-call-rules.js';
 import { BoundedMap } from './bounded-map.js';
 
@@ -14,7 +14,7 @@ export interface KeyReference {
   readonly keys: BucketKeys;
 }
 
-export interface FoundRoute {
+export interface FoundKeyReference {
   readonly keyReference: KeyReference;
   /** The owner of keys has just returned it, so its digest is the key's current one. */
   readonly fresh: boolean;
@@ -42,7 +42,7 @@ export class RecordCache {
   }
 
   keepRoute(digest: string, account: string, key: string): KeyReference {
-    const keyReference = { account, key, keys: bucketKeys(bucketOfAccount(account)) };
+    const keyReference = { account, key, keys: findBucketKeys(bucketOfAccount(account)) };
     this.#routes.set(digest, keyReference);
     return keyReference;
   }

@@ -3,17 +3,17 @@ import { duringTests } from '@gateway/testkit/during-tests';
 import { expiredEvent, expiredHold } from '../sweep/sweep-script.js';
 import { readHold } from '../limit-store/hold-rules.js';
 import { readTemplate } from '../limit-store/hold-template-rules.js';
-import { bucketKeys } from '../limit-store/key-rules.js';
+import { findBucketKeys } from '../limit-store/key-rules.js';
 import { PRICE, admitEntry, heartbeatOf, makeAccount, makeWorld, mustAdmit, running } from '../../test/world.js';
 import type { Replica } from '../../test/world.js';
-import { GoneEdges } from './forget-gone-edges.js';
+import { GoneEdgeCleanup } from './forget-gone-edges.js';
 
 /** Longer than the expiry plus a minute. */
 const LONG_AGO_MS = 200_000;
 
 const world = duringTests(makeWorld);
 let one: Replica;
-let gone: GoneEdges;
+let gone: GoneEdgeCleanup;
 
 beforeAll(async () => {
   one = await world.replica();
@@ -22,7 +22,7 @@ beforeEach(() => {
   world.kept.clear();
   world.events.length = 0;
   heartbeatOf(world, 'edge-live', 1);
-  gone = new GoneEdges(one.ports);
+  gone = new GoneEdgeCleanup(one.ports);
 });
 
 const keptEdges = (): string[] =>
@@ -43,7 +43,7 @@ test('a gone edge is deleted after its unknown calls are recorded as expired', a
   await gone.look();
   // The event equals the one that a sweep writes for the hold. A different one would be a dead
   // letter.
-  const keys = bucketKeys(lost.bucket);
+  const keys = findBucketKeys(lost.bucket);
   const [, holds] = await one.limitStore.dump(keys.accounts + account.account, keys.holds + account.account);
   const hold = readHold(holds[lost.id]!);
   const due = { account: account.account, id: lost.id, hold, template: readTemplate(holds[`s:${hold.template}`]!) };

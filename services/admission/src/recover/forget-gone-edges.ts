@@ -1,6 +1,11 @@
 import type { HeartbeatCall } from '@gateway/contracts/messages';
 import { type Background, every, groupBy } from '@gateway/service-kit';
-import { isGone, lastHeartbeats, newestMarks, silenceClock } from '../heartbeats/last-heartbeats-rules.js';
+import {
+  isGone,
+  findLastHeartbeats,
+  findNewestPositions,
+  computeSilenceTime,
+} from '../heartbeats/last-heartbeats-rules.js';
 import { expiredEvent } from '../sweep/sweep-script.js';
 import type { Ports } from '../ports.js';
 import { IDS_MAX, recordExpired } from '../sweep/ask-ledger.js';
@@ -10,7 +15,7 @@ import { IDS_MAX, recordExpired } from '../sweep/ask-ledger.js';
  * holds, and then deletes the heartbeats of these edges from the stream (docs/protocol.md#r12).
  * Every replica does this; each step is repeatable.
  */
-export class GoneEdges {
+export class GoneEdgeCleanup {
   /** Edges that were gone at the last check, and the position of their last heartbeat. */
   #before: ReadonlyMap<string, number> = new Map();
   #background: Background | null = null;
@@ -36,9 +41,9 @@ export class GoneEdges {
     const before = this.#before;
     this.#before = new Map();
     if (!this.ports.edges.listens()) return;
-    const newest = newestMarks(await this.ports.edges.heartbeatMarks());
+    const newest = findNewestPositions(await this.ports.edges.heartbeatMarks());
     const { clock, durations } = this.ports;
-    const now = silenceClock(newest.values(), clock.wall());
+    const now = computeSilenceTime(newest.values(), clock.wall());
     const gone = new Map(
       [...newest]
         .filter(([, mark]) => isGone(mark, now, durations.expiryMs))
@@ -53,7 +58,7 @@ export class GoneEdges {
    */
   async #settle(edge: string, sequence: number): Promise<void> {
     const { edges } = this.ports;
-    const [last] = lastHeartbeats(await edges.lastHeartbeats(edge));
+    const [last] = findLastHeartbeats(await edges.lastHeartbeats(edge));
     // The edge has sent a heartbeat in the meantime.
     if (last?.sequence !== sequence) return;
     const dueMs = last.storedAtMs + this.ports.durations.expiryMs;

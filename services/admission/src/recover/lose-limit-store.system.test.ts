@@ -21,7 +21,7 @@ import {
   mustAdmit,
   release,
 } from '../../test/world.js';
-import { runningCalls } from '../heartbeats/last-heartbeats-rules.js';
+import { listRunningCalls } from '../heartbeats/last-heartbeats-rules.js';
 import { holdCalls } from '../heartbeats/hold-calls.js';
 
 let world: World;
@@ -212,7 +212,7 @@ test('the last heartbeat restores a lapsed slot only while its bucket is restori
   world.advance(91_000);
   await one.admission.sweep();
   expect((await one.admission.readAccount(account.account)).holds.map(({ id }) => id)).toEqual([ended!.id]);
-  const late = runningCalls({ calls: [running(kept!), running(ended!, 'another.token')] });
+  const late = listRunningCalls({ calls: [running(kept!), running(ended!, 'another.token')] });
   expect(await holdCalls(one.ports, 'edge1', late, true)).toMatchObject({ failed: [] });
   expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 0, held: { wallet: PRICE } });
 });
@@ -289,13 +289,13 @@ test('thousands of calls of one account are restored and kept by one heartbeat',
   if (!first) throw new Error('not admitted');
   // More IDs, texts and scores than an unpacked list can hold.
   const calls = Array.from({ length: 9_000 }, () => ({ ...running(first, 'lost'), id: makeUuidV7(one.clock.now()) }));
-  const created = await holdCalls(one.ports, 'edge1', runningCalls({ calls }), false);
+  const created = await holdCalls(one.ports, 'edge1', listRunningCalls({ calls }), false);
   expect(created.failed).toEqual([]);
   const [token] = created.tokens;
   const kept = await holdCalls(
     one.ports,
     'edge1',
-    runningCalls({ calls: calls.map((call) => ({ ...call, tag: token?.token ?? '' })) }),
+    listRunningCalls({ calls: calls.map((call) => ({ ...call, tag: token?.token ?? '' })) }),
     false,
   );
   expect(kept).toMatchObject({ failed: [], tokens: [token] });

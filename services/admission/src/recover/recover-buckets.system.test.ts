@@ -16,7 +16,7 @@ import {
   mustAdmit,
   release,
 } from '../../test/world.js';
-import { makeEpoch, setAtOf } from '../limit-store/epoch-rules.js';
+import { makeEpoch, parseEpochTime } from '../limit-store/epoch-rules.js';
 import { RecordCache } from '../records/record-cache.js';
 import { Recovery } from './recover-buckets.js';
 
@@ -138,7 +138,7 @@ test('a bucket from another server run gets a new epoch and loads missing data',
 test('a superseded Redis that no replica uses is restored under later epochs', async () => {
   const account = makeAccount(world, { wallet: 2 * PRICE });
   const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
-  const later = setAtOf(call.token) + 60_000;
+  const later = parseEpochTime(call.token) + 60_000;
   one.limitStore.setOthers({ tell: () => one.pass(300), areHeard: async () => true });
   one.limitStore.onUse(() => one.admission.redisInUse());
   heartbeatOf(world, 'edge-dead', 9, { calls: [running(call)] }, Date.now() - 60_000);
@@ -151,8 +151,8 @@ test('a superseded Redis that no replica uses is restored under later epochs', a
   const redis = new Redis(world.server.url);
   const epochs = await redis.mget(Array.from({ length: BUCKETS_TOTAL }, (_unused, bucket) => `{${bucket}}tok`));
   await redis.quit();
-  expect(epochs.filter((epoch) => setAtOf((epoch ?? '').split(' ')[0] ?? '') <= later)).toEqual([]);
-  expect(setAtOf((await mustAdmit(one, admitEntry(one.clock, [account.digest]))).token)).toBeGreaterThan(later);
+  expect(epochs.filter((epoch) => parseEpochTime((epoch ?? '').split(' ')[0] ?? '') <= later)).toEqual([]);
+  expect(parseEpochTime((await mustAdmit(one, admitEntry(one.clock, [account.digest]))).token)).toBeGreaterThan(later);
   expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 2, held: { wallet: 2 * PRICE } });
 });
 
@@ -206,8 +206,8 @@ test('each epoch of a bucket is later than the previous one despite a slow clock
     await one.admission.sweep();
     await until('all buckets are open', () => one.admission.bucketsPending() === 0);
     const next = (await mustAdmit(one, admitEntry(one.clock, [account.digest]))).token;
-    expect(setAtOf(next)).toBe(setAtOf(ahead) + 1);
-    expect(Math.abs(setAtOf(token) - Date.now())).toBeLessThan(60_000);
+    expect(parseEpochTime(next)).toBe(parseEpochTime(ahead) + 1);
+    expect(Math.abs(parseEpochTime(token) - Date.now())).toBeLessThan(60_000);
   } finally {
     await redis.quit();
   }

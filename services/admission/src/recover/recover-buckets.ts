@@ -6,11 +6,11 @@ import {
   hasReported,
   isGone,
   isLive,
-  lastHeartbeats,
-  newestMarks,
-  silenceClock,
+  findLastHeartbeats,
+  findNewestPositions,
+  computeSilenceTime,
 } from '../heartbeats/last-heartbeats-rules.js';
-import { type ScriptReply, inOrder } from '../limit-store/script-rules.js';
+import { type ScriptReply, toArguments } from '../limit-store/script-rules.js';
 import { RESTORER_KEY } from '../limit-store/key-rules.js';
 import { openCall, restoreCall } from '../limit-store/token-script.js';
 import { holdCalls } from '../heartbeats/hold-calls.js';
@@ -113,12 +113,12 @@ export class Recovery {
     // Without the bus nothing can be restored, so this replica must not take the lease.
     const listens = edges.listens();
     const calls = buckets.map((bucket) => restoreCall(bucket, limitStore.newEpoch()));
-    const leaseArgs = inOrder('LEASE', { replica, leaseMs: LEASE_MS });
+    const leaseArgs = toArguments('LEASE', { replica, leaseMs: LEASE_MS });
     if (listens) calls.push({ script: 'lease', keys: [RESTORER_KEY], args: leaseArgs });
     const replies = await limitStore.run(calls);
-    this.#isRestorer = listens && replyOf(replies.at(-1))[0] === 'mine';
+    this.#isRestorer = listens && requireReply(replies.at(-1))[0] === 'mine';
     for (const [index, bucket] of buckets.entries()) {
-      const reply = replyOf(replies[index]);
+      const reply = requireReply(replies[index]);
       this.#noticed.delete(bucket);
       if (reply[0] === 'restoring') this.#follow(bucket, reply);
       else this.#restoring.delete(bucket);
@@ -141,9 +141,9 @@ export class Recovery {
     const { edges, clock, durations } = this.ports;
     if (asks && this.#isReportDue()) this.#report();
     if (!(await this.#isWorthReading())) return;
-    const heartbeats = lastHeartbeats(await edges.lastHeartbeats());
+    const heartbeats = findLastHeartbeats(await edges.lastHeartbeats());
     this.#read = heartbeats;
-    const now = silenceClock(heartbeats, clock.wall());
+    const now = computeSilenceTime(heartbeats, clock.wall());
     const live = heartbeats.filter((heartbeat) => isLive(heartbeat, now));
     const ready = [...this.#restoring].filter(
       ([bucket, one]) => this.#hasWaited(one) || live.every((heartbeat) => hasReported(heartbeat, bucket, one.token)),
@@ -156,8 +156,8 @@ export class Recovery {
   async #isWorthReading(): Promise<boolean> {
     if (this.#read === null || [...this.#restoring.values()].some((one) => this.#hasWaited(one))) return true;
     const read = new Map(this.#read.map((heartbeat) => [heartbeat.edge, heartbeat]));
-    const newest = newestMarks(await this.ports.edges.heartbeatMarks());
-    const now = silenceClock(newest.values(), this.ports.clock.wall());
+    const newest = findNewestPositions(await this.ports.edges.heartbeatMarks());
+    const now = computeSilenceTime(newest.values(), this.ports.clock.wall());
     return [...newest.values()].every((mark) => {
       const known = read.get(mark.edge);
       if (!isLive(mark, now) || known === undefined || mark.sequence > known.sequence) return true;
@@ -219,7 +219,7 @@ export class Recovery {
 }
 
 /** @throws AdmissionFault when there is no reply */
-function replyOf(reply: ScriptReply | AdmissionFault | undefined): ScriptReply {
+function requireReply(reply: ScriptReply | AdmissionFault | undefined): ScriptReply {
   if (reply === undefined || reply instanceof AdmissionFault) throw reply ?? new Error('no reply');
   return reply;
 }

@@ -6,7 +6,7 @@ import { testEpoch } from '@gateway/testkit/random';
 import { Redis } from 'ioredis';
 import { confirmCall, summaryCall, readSummaryReply } from './confirm-script.js';
 import type { KeptGroup } from './confirm-script.js';
-import { bucketKeys } from '../limit-store/key-rules.js';
+import { findBucketKeys } from '../limit-store/key-rules.js';
 import { PRICE, admit, admitEntry, makeAccount, makeWorld, mustAdmit, release, batch } from '../../test/world.js';
 import type { Replica, TestAccount, World } from '../../test/world.js';
 import { Revalidation } from './revalidation.js';
@@ -29,7 +29,7 @@ afterAll(async () => {
   await world.stop();
 });
 
-const keysOf = ({ account }: TestAccount) => bucketKeys(bucketOfAccount(account));
+const keysOf = ({ account }: TestAccount) => findBucketKeys(bucketOfAccount(account));
 
 /** The bucket loses its epoch and keeps all other data, like in a promoted replica. */
 async function loseEpoch(account: TestAccount): Promise<void> {

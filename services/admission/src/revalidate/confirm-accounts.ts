@@ -20,7 +20,7 @@ const QUESTION_BYTES_MAX = 600_000;
 const FRAME_BYTES = 30;
 
 /** Results for a group of accounts. Accounts in no count were not kept or are loaded again. */
-export interface Confirmed {
+export interface ConfirmResult {
   confirmed: number;
   /** An owner or the limit store reported a difference. */
   changed: number;
@@ -38,8 +38,8 @@ export interface Confirmed {
 export async function confirmAccounts(
   { limitStore, owners }: Pick<Ports, 'limitStore' | 'owners'>,
   accounts: readonly string[],
-): Promise<Confirmed> {
-  const result: Confirmed = { confirmed: 0, changed: 0, left: 0, closed: new Set() };
+): Promise<ConfirmResult> {
+  const result: ConfirmResult = { confirmed: 0, changed: 0, left: 0, closed: new Set() };
   for (const groups of questionsOf(await keptGroups(limitStore, accounts, result))) {
     const asked = groups.flatMap(({ kept }) => kept);
     const [balances, records] = await Promise.all([
@@ -67,7 +67,7 @@ export async function confirmAccounts(
 async function keptGroups(
   limitStore: Ports['limitStore'],
   accounts: readonly string[],
-  result: Confirmed,
+  result: ConfirmResult,
 ): Promise<KeptGroup[]> {
   const parts = [...groupBy(accounts, bucketOfAccount)].flatMap(([bucket, ofBucket]) =>
     Array.from({ length: Math.ceil(ofBucket.length / SCRIPT_ACCOUNTS) }, (_unused, index) => ({

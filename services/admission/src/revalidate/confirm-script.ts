@@ -1,8 +1,14 @@
 import type { BodyOf, billingUnchanged } from '@gateway/contracts/messages';
-import { ledgerEpochMark, versionOfTermsMark } from '../apply/apply-script.js';
-import { POSITIONS, type ScriptCall, type ScriptReply, inOrder, timeOfReply } from '../limit-store/script-rules.js';
-import { bucketKeys, ownKeys } from '../limit-store/key-rules.js';
-import { type KeptRecords, keptRecords } from '../limit-store/stored-records-rules.js';
+import { computeLedgerEpochSuffix, parseTermsVersion } from '../apply/apply-script.js';
+import {
+  POSITIONS,
+  type ScriptCall,
+  type ScriptReply,
+  toArguments,
+  readReplyTime,
+} from '../limit-store/script-rules.js';
+import { findBucketKeys, listBucketKeys } from '../limit-store/key-rules.js';
+import { type StoredVersions, readStoredVersions } from '../limit-store/stored-records-rules.js';
 
 /** Data of one account in a request to billing. */
 export type KeptBalances = BodyOf<typeof billingUnchanged>['accounts'][number];
@@ -12,7 +18,7 @@ export interface KeptAccount {
   readonly account: string;
   readonly summary: string;
   readonly balances: KeptBalances;
-  readonly records: KeptRecords;
+  readonly records: StoredVersions;
 }
 
 /** Accounts of one bucket, as returned by one script. */
@@ -40,7 +46,7 @@ export function readSummaryReply(bucket: number, accounts: readonly string[], re
   return {
     bucket,
     token: reply[2] ?? '',
-    startedAt: timeOfReply(reply),
+    startedAt: readReplyTime(reply),
     kept: accounts.flatMap((account, index) => {
       const summary = summaries[index] ?? '';
       return summary === '' || summary === LARGE ? [] : [readSummary(account, summary)];
@@ -61,10 +67,10 @@ function readSummary(account: string, summary: string): KeptAccount {
     summary,
     balances: {
       account,
-      termsVersion: versionOfTermsMark(termsVersion ?? ''),
+      termsVersion: parseTermsVersion(termsVersion ?? ''),
       rows: rows.map(([field, version]) => ({ name: field.slice(2), version: Number(version) })),
     },
-    records: keptRecords(account, Number(stateVersion), fields),
+    records: readStoredVersions(account, Number(stateVersion), fields),
   };
 }
 
@@ -82,13 +88,13 @@ export function confirmCall(
       confirmed.map(({ account }) => account),
     ),
     args: [
-      ...inOrder('CONFIRM', {
+      ...toArguments('CONFIRM', {
         loadToken: token,
         loadStart: startedAt,
-        ledgerEpoch: ledgerEpochMark(ledgerEpoch),
+        ledgerEpoch: computeLedgerEpochSuffix(ledgerEpoch),
       }),
       ...confirmed.flatMap(({ account, summary }) =>
-        inOrder('CONFIRM_ACCOUNT', { version: versions.get(account) ?? 0, summary }),
+        toArguments('CONFIRM_ACCOUNT', { version: versions.get(account) ?? 0, summary }),
       ),
     ],
   };
@@ -104,6 +110,6 @@ export function readConfirmReply(reply: ScriptReply): { confirmed: number; chang
 }
 
 function keysOf(bucket: number, accounts: readonly string[]): string[] {
-  const keys = bucketKeys(bucket);
-  return [...ownKeys(keys), ...accounts.map((account) => keys.accounts + account)];
+  const keys = findBucketKeys(bucket);
+  return [...listBucketKeys(keys), ...accounts.map((account) => keys.accounts + account)];
 }

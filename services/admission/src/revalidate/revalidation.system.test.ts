@@ -4,7 +4,7 @@ import { bucketOfAccount } from '@gateway/contracts/ids';
 import { keyMonthRow, monthOf } from '@gateway/metering';
 import { until } from '@gateway/testkit';
 import { Redis } from 'ioredis';
-import { bucketKeys } from '../limit-store/key-rules.js';
+import { findBucketKeys } from '../limit-store/key-rules.js';
 import type { StartedAdmission } from '../service.js';
 import { makeBusWorld } from '../../test/bus-world.js';
 import type { BusWorld } from '../../test/bus-world.js';
@@ -122,7 +122,7 @@ test(
     const loads = asksOf().loads.slice(before.loads.length);
     expect(new Set(loads)).toEqual(new Set([charged.account, revoked.account]));
     // The confirmation also records for later loads in its bucket that billing has caught up.
-    const token = await redis.get(bucketKeys(bucketOfAccount(unchanged[0]!.account)).token);
+    const token = await redis.get(findBucketKeys(bucketOfAccount(unchanged[0]!.account)).token);
     expect(token).toMatch(/ 1$/);
   },
   TEST_MS,

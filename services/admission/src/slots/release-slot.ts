@@ -1,7 +1,7 @@
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import type { AnswerBodyOf, ReceivedOf, admissionReleaseSlot } from '@gateway/contracts/messages';
 import { refuse } from '@gateway/contracts/operator';
-import { bucketKeys } from '../limit-store/key-rules.js';
+import { findBucketKeys } from '../limit-store/key-rules.js';
 import { takeCall } from './slot-script.js';
 import { AdmissionFault } from '../ports.js';
 import type { Ports } from '../ports.js';
@@ -22,13 +22,13 @@ export async function releaseSlot(
   noticeLoss: (bucket: number) => void,
 ): Promise<ReleaseAnswer> {
   const call = await findCall(ports, requestId, noticeLoss);
-  if (call === null) return notFound();
+  if (call === null) return createNotFound();
   const { account } = call;
   const bucket = bucketOfAccount(account);
-  const [reply] = await ports.limitStore.run([takeCall(bucketKeys(bucket), account, requestId)]);
+  const [reply] = await ports.limitStore.run([takeCall(findBucketKeys(bucket), account, requestId)]);
   if (reply === undefined || reply instanceof AdmissionFault) throw reply ?? new Error('no reply');
   // The call ended between the two scripts.
-  if (reply[0] === 'ended') return notFound();
+  if (reply[0] === 'ended') return createNotFound();
   if (reply[0] !== 'taken') {
     noticeLoss(bucket);
     throw new AdmissionFault('admission_error', `the bucket ${bucket} is ${reply[0]}`);
@@ -40,6 +40,6 @@ export async function releaseSlot(
   return { released: true, account };
 }
 
-function notFound(): ReleaseAnswer {
+function createNotFound(): ReleaseAnswer {
   return refuse('not_found', 'no call with this id is running', 'requestId');
 }

@@ -1,4 +1,4 @@
-import { bucketKeys } from '../limit-store/key-rules.js';
+import { findBucketKeys } from '../limit-store/key-rules.js';
 import { listCall, readListReply } from './slot-script.js';
 import type { ListStep } from './slot-script.js';
 import { AdmissionFault } from '../ports.js';
@@ -24,7 +24,7 @@ export async function scanBuckets(
   pattern: string,
   noticeLoss: (bucket: number) => void,
 ): Promise<ListStep[]> {
-  const calls = places.map(({ bucket, scan }) => listCall(bucketKeys(bucket), scan, pattern, STEP_ENTRIES));
+  const calls = places.map(({ bucket, scan }) => listCall(findBucketKeys(bucket), scan, pattern, STEP_ENTRIES));
   const replies = await limitStore.run(calls);
   return places.map(({ bucket }, index) => {
     const reply = replies[index];

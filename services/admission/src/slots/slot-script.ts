@@ -1,7 +1,7 @@
 import { type HoldTemplate, readTemplate } from '../limit-store/hold-template-rules.js';
 import { type StoredHold, readHold } from '../limit-store/hold-rules.js';
-import { type ScriptCall, type ScriptReply, inOrder } from '../limit-store/script-rules.js';
-import { type BucketKeys, accountKeys, ownKeys } from '../limit-store/key-rules.js';
+import { type ScriptCall, type ScriptReply, toArguments } from '../limit-store/script-rules.js';
+import { type BucketKeys, listAccountKeys, listBucketKeys } from '../limit-store/key-rules.js';
 
 /** Start cursor of a bucket's scan, also returned by the last step. */
 export const SCAN_BEGIN = '0';
@@ -26,8 +26,8 @@ export interface ListStep {
  * @param entriesMax approximate number of entries to scan, in any state and of any account
  */
 export function listCall(keys: BucketKeys, scan: string, pattern: string, entriesMax: number): ScriptCall {
-  const args = inOrder('LIST', { holds: keys.holds, cursor: scan, pattern, entriesMax });
-  return { script: 'list', keys: ownKeys(keys), args };
+  const args = toArguments('LIST', { holds: keys.holds, cursor: scan, pattern, entriesMax });
+  return { script: 'list', keys: listBucketKeys(keys), args };
 }
 
 /** Returns null unless the bucket is open. */
@@ -44,7 +44,7 @@ export function readListReply(reply: ScriptReply): ListStep | null {
 export function takeCall(keys: BucketKeys, account: string, id: string): ScriptCall {
   return {
     script: 'take',
-    keys: accountKeys(keys, account),
-    args: inOrder('TAKE', { account, id }),
+    keys: listAccountKeys(keys, account),
+    args: toArguments('TAKE', { account, id }),
   };
 }

@@ -2,8 +2,8 @@ import { bucketOfAccount, shardOfAccount, usageGroupOfShard } from '@gateway/con
 import { USAGE_EVENTS_MAX, type UsageEvent } from '@gateway/contracts/messages';
 import { keyMonthRow, memberMonthRow } from '@gateway/metering';
 import { groupBy } from '@gateway/service-kit/group-by';
-import { applyCall } from '../apply/apply-script.js';
-import { bucketKeys } from '../limit-store/key-rules.js';
+import { buildApplyCall } from '../apply/apply-script.js';
+import { findBucketKeys } from '../limit-store/key-rules.js';
 import { type DueHold, type SweepOutcome, expiredEvent, expiredHold } from './sweep-script.js';
 import type { Ports } from '../ports.js';
 import { NamedCalls } from './named-calls.js';
@@ -134,7 +134,7 @@ async function askOnce(ports: Ports, { account, token, now, holds, names }: Ques
   const { incarnation, standing: snapshot, caughtUpTo, version } = answer;
   const load = { token, startedAt: now, complete: false, caughtUp: false, version };
   await limitStore.run([
-    applyCall(bucketKeys(bucketOfAccount(account)), { account, incarnation, standing: snapshot }, load),
+    buildApplyCall(findBucketKeys(bucketOfAccount(account)), { account, incarnation, standing: snapshot }, load),
   ]);
   const closed = new Set(snapshot.closed);
   // Redis time includes the test clock's offset; the stream's time does not.

@@ -1,5 +1,5 @@
-import { type ScriptCall, type ScriptReply, inOrder } from '../limit-store/script-rules.js';
-import { bucketKeys, ownKeys } from '../limit-store/key-rules.js';
+import { type ScriptCall, type ScriptReply, toArguments } from '../limit-store/script-rules.js';
+import { findBucketKeys, listBucketKeys } from '../limit-store/key-rules.js';
 
 export interface DueLook {
   /** Buckets to sweep: those with due entries and those that are not open. */
@@ -31,17 +31,17 @@ export interface LookSharing {
  * Builds the poll for buckets that must be swept (docs/protocol.md#r9).
  * @param buckets at least one; in a Redis cluster all of the same slot
  */
-export function dueCall(
+export function buildDueCall(
   buckets: readonly number[],
   replica: string,
   sharing: LookSharing,
   { listens, silenceMs, leaseMs }: Listening,
 ): ScriptCall {
-  const keys = buckets.map(bucketKeys);
+  const keys = buckets.map(findBucketKeys);
   return {
     script: 'due',
-    keys: [...keys.flatMap(ownKeys), ...keys.slice(0, 1).map(({ look }) => look)],
-    args: inOrder('DUE', { replica, ...sharing, listens: listens ? '1' : '0', silenceMs, leaseMs }),
+    keys: [...keys.flatMap(listBucketKeys), ...keys.slice(0, 1).map(({ look }) => look)],
+    args: toArguments('DUE', { replica, ...sharing, listens: listens ? '1' : '0', silenceMs, leaseMs }),
   };
 }
 

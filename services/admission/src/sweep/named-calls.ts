@@ -1,4 +1,4 @@
-import { callsNamedAfter } from '../heartbeats/last-heartbeats-rules.js';
+import { findCallsNamedAfter } from '../heartbeats/last-heartbeats-rules.js';
 import { BoundedMap } from '../records/bounded-map.js';
 import type { Ports } from '../ports.js';
 
@@ -36,6 +36,6 @@ export class NamedCalls {
 
   async #read(edge: string): Promise<ReadonlySet<string>> {
     const { edges, clock, durations } = this.ports;
-    return callsNamedAfter(await edges.lastHeartbeats(edge), clock.now() - durations.expiryMs);
+    return findCallsNamedAfter(await edges.lastHeartbeats(edge), clock.now() - durations.expiryMs);
   }
 }

@@ -19,8 +19,8 @@ import {
   running,
 } from '../../test/world.js';
 import { testEpoch } from '@gateway/testkit/random';
-import { type LookSharing, dueCall } from './due-script.js';
-import { setAtOf } from '../limit-store/epoch-rules.js';
+import { type LookSharing, buildDueCall } from './due-script.js';
+import { parseEpochTime } from '../limit-store/epoch-rules.js';
 import { ASKED_AGAIN_MAX, type SweepOutcome } from './sweep-script.js';
 import { LedgerClient } from './ask-ledger.js';
 import { sweepBuckets } from './sweep-buckets.js';
@@ -412,12 +412,12 @@ describe('a poll of one replica', () => {
     const calls = [];
     for (const { digest } of accounts) calls.push(await mustAdmit(one, admitEntry(one.clock, [digest])));
     const ask = (replica: Replica) =>
-      replica.limitStore.run([dueCall([...Array(256).keys()], replica.ports.replica, SHARED, LISTENING)]);
+      replica.limitStore.run([buildDueCall([...Array(256).keys()], replica.ports.replica, SHARED, LISTENING)]);
     const [state, , newest = '', holds = ''] = (await ask(one))[0] as string[];
     expect(state).toBe('looked');
     expect((await ask(two))[0]).toEqual(['enough', expect.any(String), newest, holds]);
     const epochs = await Promise.all([...Array(256).keys()].map((bucket) => redis.get(`{${bucket}}tok`)));
-    expect(setAtOf(newest)).toBe(Math.max(...epochs.map((epoch) => setAtOf(epoch?.split(' ')[0] ?? ''))));
+    expect(parseEpochTime(newest)).toBe(Math.max(...epochs.map((epoch) => parseEpochTime(epoch?.split(' ')[0] ?? ''))));
     expect(Number(holds)).toBeGreaterThanOrEqual(calls.length);
     world.advance(11_000);
     const due = (await ask(one))[0] as string[];

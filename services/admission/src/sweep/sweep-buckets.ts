@@ -1,10 +1,10 @@
 import { BUCKETS_TOTAL } from '@gateway/contracts/ids';
-import { type DueLook, type LookSharing, dueCall, readDueReply } from './due-script.js';
-import { bucketKeys } from '../limit-store/key-rules.js';
+import { type DueLook, type LookSharing, buildDueCall, readDueReply } from './due-script.js';
+import { findBucketKeys } from '../limit-store/key-rules.js';
 import { ASKED_AGAIN_MAX, SWEEP_ENTRIES_MAX, type SweepOutcome, readSweepReply, sweepCall } from './sweep-script.js';
 import { AdmissionFault, type Ports, runScript } from '../ports.js';
 import type { LedgerClient } from './ask-ledger.js';
-import { holdsAsked, holdsKept, slotsFreed } from '../metrics.js';
+import { holdsQueried, holdsKept, slotsFreed } from '../metrics.js';
 
 /** Without heartbeats at any replica, a time this long and this many pauses long is a gap. */
 const SILENCE_MS = 5_000;
@@ -27,7 +27,7 @@ export async function sweepBuckets(
   noticeLoss: (bucket: number) => void,
   sharing: LookSharing,
 ): Promise<void> {
-  const { silentUntil, ...found } = await look(ports, sharing);
+  const { silentUntil, ...found } = await pollDue(ports, sharing);
   let { buckets } = found;
   // While billing is away, one repeated query per bucket is enough to detect its return, so the
   // length of the outage does not prolong sweeps.
@@ -42,11 +42,11 @@ export async function sweepBuckets(
   }
 }
 
-async function look({ limitStore, replica, edges, durations }: Ports, sharing: LookSharing): Promise<DueLook> {
+async function pollDue({ limitStore, replica, edges, durations }: Ports, sharing: LookSharing): Promise<DueLook> {
   const { leaseMs, sweepMs } = durations;
   const silenceMs = Math.max(SILENCE_MS, SILENCE_PAUSES * sweepMs);
   const listening = { listens: edges.listens(), silenceMs, leaseMs };
-  const found = readDueReply(await runScript(limitStore, dueCall(ALL_BUCKETS, replica, sharing, listening)));
+  const found = readDueReply(await runScript(limitStore, buildDueCall(ALL_BUCKETS, replica, sharing, listening)));
   holdsKept.count = found.holds;
   return found;
 }
@@ -58,7 +58,7 @@ async function sweepOnce(
   askedAgainMax: number,
 ): Promise<ReadonlyMap<number, SweepOutcome>> {
   const replies = await limitStore.run(
-    buckets.map((bucket) => sweepCall(bucketKeys(bucket), silentUntil, askedAgainMax)),
+    buckets.map((bucket) => sweepCall(findBucketKeys(bucket), silentUntil, askedAgainMax)),
   );
   const outcomes = new Map<number, SweepOutcome>();
   for (const [index, bucket] of buckets.entries()) {
@@ -69,7 +69,7 @@ async function sweepOnce(
     }
     const outcome = readSweepReply(reply);
     slotsFreed.add(outcome.slotsFreed);
-    holdsAsked.add(outcome.asks.length);
+    holdsQueried.add(outcome.asks.length);
     outcomes.set(bucket, outcome);
   }
   return outcomes;

@@ -1,8 +1,8 @@
 import type { Endpoint, HoldFields, UsageEvent } from '@gateway/contracts/messages';
 import { type HoldTemplate, readTemplate } from '../limit-store/hold-template-rules.js';
-import { type StoredHold, holdFieldsOf, readHold } from '../limit-store/hold-rules.js';
-import { type ScriptCall, type ScriptReply, inOrder, timeOfReply } from '../limit-store/script-rules.js';
-import { type BucketKeys, ownKeys } from '../limit-store/key-rules.js';
+import { type StoredHold, toHoldFields, readHold } from '../limit-store/hold-rules.js';
+import { type ScriptCall, type ScriptReply, toArguments, readReplyTime } from '../limit-store/script-rules.js';
+import { type BucketKeys, listBucketKeys } from '../limit-store/key-rules.js';
 
 /** Due entries that one script run takes from a bucket. Further entries wait for the next run. */
 export const SWEEP_ENTRIES_MAX = 200;
@@ -37,8 +37,8 @@ export function sweepCall(keys: BucketKeys, silentUntil: number, askedAgainMax: 
   const { accounts, holds } = keys;
   return {
     script: 'sweep',
-    keys: ownKeys(keys),
-    args: inOrder('SWEEP', { accounts, holds, entriesMax: SWEEP_ENTRIES_MAX, askedAgainMax, silentUntil }),
+    keys: listBucketKeys(keys),
+    args: toArguments('SWEEP', { accounts, holds, entriesMax: SWEEP_ENTRIES_MAX, askedAgainMax, silentUntil }),
   };
 }
 
@@ -50,7 +50,7 @@ export function readSweepReply(reply: ScriptReply): SweepOutcome {
   }
   return {
     state: reply[0] === 'open' || reply[0] === 'restoring' ? reply[0] : 'lost',
-    now: timeOfReply(reply),
+    now: readReplyTime(reply),
     token: reply[2] ?? '',
     caughtUp: reply[3] === '1',
     seen: Number(reply[4] ?? 0),
@@ -67,7 +67,7 @@ export interface ExpiredCall {
 }
 
 export function expiredHold({ account, id, hold, template }: DueHold): ExpiredCall {
-  return { id, hold: holdFieldsOf(account, hold, template), endpoint: template.endpoint };
+  return { id, hold: toHoldFields(account, hold, template), endpoint: template.endpoint };
 }
 
 /**

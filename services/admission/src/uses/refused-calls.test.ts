@@ -3,21 +3,21 @@ import { REFUSAL } from '@gateway/contracts/errors';
 import { REFUSED_IDS_MAX, REFUSED_ROWS_MAX, callsRefused } from '@gateway/contracts/messages';
 import type { RefusalFacts } from '@gateway/contracts/messages';
 import { makeUuidV7 } from '@gateway/contracts/ids';
-import { bucketKeys } from '../limit-store/key-rules.js';
+import { findBucketKeys } from '../limit-store/key-rules.js';
 import { FrozenClock } from '../../test/model/frozen-limit-store.js';
-import type { RefusedRow } from '../ports.js';
+import type { RefusalCount } from '../ports.js';
 import { RefusedCalls } from './refused-calls.js';
 
 const MINUTE = 1_800_000_000_000;
-const keys = bucketKeys(0);
+const keys = findBucketKeys(0);
 
 function calls() {
-  const told: { minute: number; rows: readonly RefusedRow[] }[] = [];
+  const told: { minute: number; rows: readonly RefusalCount[] }[] = [];
   const line = { away: false };
   const clock = new FrozenClock(MINUTE);
   const listeners = {
     keysUsed: () => true,
-    callsRefused(minute: number, rows: readonly RefusedRow[]) {
+    callsRefused(minute: number, rows: readonly RefusalCount[]) {
       if (!line.away) told.push({ minute, rows });
       return !line.away;
     },

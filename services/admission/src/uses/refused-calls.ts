@@ -2,7 +2,7 @@ import { codeOfRank } from '@gateway/contracts/errors';
 import { type BatchAnswer, REFUSED_IDS_MAX, REFUSED_ROWS_MAX } from '@gateway/contracts/messages';
 import { counter } from '@gateway/service-kit';
 import type { KeyReference } from '../records/record-cache.js';
-import type { Ports, RefusedRow } from '../ports.js';
+import type { Ports, RefusalCount } from '../ports.js';
 
 /**
  * Rows that wait to be reported, each at most some 500 bytes. Beyond this limit only existing rows
@@ -13,7 +13,7 @@ const ROWS_MAX = 10_000;
 const TELL_MS = 2_000;
 const MINUTE_MS = 60_000;
 
-interface Waiting extends RefusedRow {
+interface Waiting extends RefusalCount {
   /** Start of the minute, Redis time in ms. */
   readonly minute: number;
   count: number;
@@ -84,8 +84,8 @@ function nameOf(minute: number, account: string, key: string, code: string): str
   return `${minute}|${account}|${key}|${code}`;
 }
 
-function byMinute(rows: Iterable<Waiting>): Map<number, RefusedRow[]> {
-  const minutes = new Map<number, RefusedRow[]>();
+function byMinute(rows: Iterable<Waiting>): Map<number, RefusalCount[]> {
+  const minutes = new Map<number, RefusalCount[]>();
   for (const { minute, ...row } of rows) {
     const known = minutes.get(minute);
     if (known) known.push(row);

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { BatchAnswer, HoldFields } from '@gateway/contracts/messages';
 import { SESSION_5H_MS, parseRowName } from '@gateway/metering';
-import { holdFieldsOf, readHold } from '../../src/limit-store/hold-rules.js';
+import { toHoldFields, readHold } from '../../src/limit-store/hold-rules.js';
 import type { StoredHold } from '../../src/limit-store/hold-rules.js';
 import { readTemplate } from '../../src/limit-store/hold-template-rules.js';
 import type { ModelAnswer, ModelLimitStore } from './model-limit-store.js';
@@ -111,7 +111,7 @@ export class StateReader {
       const template = readTemplate(stored[`s:${hold.template}`] ?? '');
       agree(
         `hold ${id}`,
-        factsOf({ ...hold, fields: holdFieldsOf(fields.account, hold, template) }),
+        factsOf({ ...hold, fields: toHoldFields(fields.account, hold, template) }),
         modelFacts(known),
       );
       if (hold.state === 'done' && hold.worst <= COST_MAX && text.length > DONE_BYTES_MAX)

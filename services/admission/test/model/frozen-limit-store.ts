@@ -1,12 +1,12 @@
 import { loadScripts } from '../../src/limit-store/redis-scripts.js';
-import { dueCall } from '../../src/sweep/due-script.js';
+import { buildDueCall } from '../../src/sweep/due-script.js';
 import {
   SCRIPT_NAMES,
   type ScriptCall,
   type ScriptName,
   type ScriptReply,
 } from '../../src/limit-store/script-rules.js';
-import { bucketKeys, routeKey } from '../../src/limit-store/key-rules.js';
+import { findBucketKeys, formatReferenceKey } from '../../src/limit-store/key-rules.js';
 import { AdmissionFault, type LimitStore, type StoreClock } from '../../src/ports.js';
 
 /** The expression that reads the server's clock. Only this is replaced in the scripts. */
@@ -163,7 +163,7 @@ export class FrozenLimitStore implements LimitStore {
 
   async run(calls: readonly ScriptCall[]): Promise<readonly (ScriptReply | AdmissionFault)[]> {
     this.scriptsRun += calls.length;
-    const own = bucketKeys(this.bucket).token;
+    const own = findBucketKeys(this.bucket).token;
     const isOwn = ({ script, keys }: ScriptCall): boolean => script === 'lease' || keys.includes(own);
     const now = this.clock.wall();
     const replies = await this.redis.run(
@@ -184,20 +184,20 @@ export class FrozenLimitStore implements LimitStore {
   }
 
   async routes(digests: readonly string[]): Promise<readonly (string | null)[]> {
-    const routes = await Promise.all(digests.map((digest) => this.redis.send('get', routeKey(digest))));
+    const routes = await Promise.all(digests.map((digest) => this.redis.send('get', formatReferenceKey(digest))));
     return routes.map((keyReference) => (typeof keyReference === 'string' ? keyReference : null));
   }
 
   async setRoute(digest: string, keyReference: string): Promise<void> {
-    this.#routes.add(routeKey(digest));
-    await this.redis.send('set', routeKey(digest), keyReference);
+    this.#routes.add(formatReferenceKey(digest));
+    await this.redis.send('set', formatReferenceKey(digest), keyReference);
   }
 
   /** Stores nothing, because entries could not expire while the time is frozen. */
   async setMisses(): Promise<void> {}
 
   async dropRoute(digest: string): Promise<void> {
-    await this.redis.send('del', routeKey(digest));
+    await this.redis.send('del', formatReferenceKey(digest));
   }
 
   newEpoch(): string {
@@ -236,7 +236,7 @@ export class FrozenLimitStore implements LimitStore {
 
   /** Moves the poll into the slot of this bucket. */
   #lookOf({ args }: ScriptCall): ScriptCall {
-    return { ...dueCall([this.bucket], '', SHARING, LISTENING), args };
+    return { ...buildDueCall([this.bucket], '', SHARING, LISTENING), args };
   }
 
   #runId(): string {

@@ -2,7 +2,7 @@ import { REFUSAL } from '@gateway/contracts/errors';
 import { SESSION_5H_MS, WEEK_MS, monthEnd, monthOf, weekStart } from '@gateway/metering';
 import type { AdmitEntry, BatchAnswer, HoldFields, ReleaseEntry, BalanceSnapshot } from '@gateway/contracts/messages';
 import { testEpoch } from '@gateway/testkit/random';
-import { bucketKeys } from '../../src/limit-store/key-rules.js';
+import { findBucketKeys } from '../../src/limit-store/key-rules.js';
 import { Disagreement, StateReader, agree, agreeOnAnswer, requireFunds, requireSettled } from './compare.js';
 import type { Sums } from './compare.js';
 import type { ModelEntry } from './model-limit-store.js';
@@ -482,7 +482,7 @@ export class Play {
 
   async #check(): Promise<Sums> {
     const { stage } = this;
-    const { accounts, holds } = bucketKeys(stage.bucket);
+    const { accounts, holds } = findBucketKeys(stage.bucket);
     const dumped = stage.limitStore.dump(accounts + stage.account, holds + stage.account);
     const [[fields, stored]] = await Promise.all([dumped, this.#usageCheck()]);
     const sums = this.#reader.agree(fields, stored, stage.model.state, stage.now);

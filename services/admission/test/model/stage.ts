@@ -4,8 +4,8 @@ import { silentLog } from '@gateway/testkit';
 import { testEpoch } from '@gateway/testkit/random';
 import { Admission } from '../../src/admission.js';
 import { isGone } from '../../src/heartbeats/last-heartbeats-rules.js';
-import type { KeptHeartbeat } from '../../src/heartbeats/last-heartbeats-rules.js';
-import { bucketKeys } from '../../src/limit-store/key-rules.js';
+import type { StoredHeartbeat } from '../../src/heartbeats/last-heartbeats-rules.js';
+import { findBucketKeys } from '../../src/limit-store/key-rules.js';
 import { ASKED_AGAIN_MAX, readSweepReply, sweepCall } from '../../src/sweep/sweep-script.js';
 import { AdmissionFault } from '../../src/ports.js';
 import type { Heartbeat, Ports } from '../../src/ports.js';
@@ -48,7 +48,7 @@ export class Stage {
   readonly ended: EndedCall[] = [];
   /** Ended calls whose release was not delivered. */
   readonly unreleased: EndedCall[] = [];
-  readonly kept = new Map<string, KeptHeartbeat>();
+  readonly kept = new Map<string, StoredHeartbeat>();
   readonly deadEdges = new Set<string>();
   readonly heartbeatReplies: Parameters<Ports['edges']['heartbeatReply']>[1][] = [];
   readonly expired: string[] = [];
@@ -136,7 +136,9 @@ export class Stage {
 
   /** Runs the part of a sweep that concerns this bucket, and all of its queries. */
   async sweep(): Promise<void> {
-    const [reply] = await this.limitStore.run([sweepCall(bucketKeys(this.bucket), this.model.now, ASKED_AGAIN_MAX)]);
+    const [reply] = await this.limitStore.run([
+      sweepCall(findBucketKeys(this.bucket), this.model.now, ASKED_AGAIN_MAX),
+    ]);
     if (!reply || reply instanceof AdmissionFault) throw reply ?? new Error('no reply');
     this.#ledgerClient.take([readSweepReply(reply)]);
     await this.#ledgerClient.idle();

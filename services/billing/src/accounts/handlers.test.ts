@@ -1,9 +1,9 @@
 import { beforeAll, expect, test } from '@jest/globals';
 import { onPool } from '@gateway/postgres';
 import { duringTests, onceUsed } from '@gateway/testkit/during-tests';
-import { accepted } from '../../test/accepted.js';
-import { faultsOf } from '../../test/audit.js';
-import { planHoldFor, settled } from '../../test/events.js';
+import { expectAccepted } from '../../test/accepted.js';
+import { runAudit } from '../../test/audit.js';
+import { createPlanHold, createSettledEvent } from '../../test/events.js';
 import { AUTHOR, ledgerVerbs } from '../../test/ledger-verbs.js';
 import { startLedger } from '../../test/ledger-world.js';
 import { putSubscription } from '../subscriptions/handlers.js';
@@ -91,7 +91,7 @@ test('closing returns not_in_force until admission has it, also when repeated', 
 
 test('a closed account refuses credits and subscriptions, and accepts late charges', async () => {
   const account = fresh();
-  const payment = accepted(await fund(account, 'credit', '1.00')).transaction.id;
+  const payment = expectAccepted(await fund(account, 'credit', '1.00')).transaction.id;
   await fund(account, 'adjustment', '-1.00');
   await close(account);
   expect(await fund(account, 'credit', '1.00')).toMatchObject({ refused: { code: 'state_conflict' } });
@@ -109,10 +109,10 @@ test('a closed account refuses credits and subscriptions, and accepts late charg
   expect(await putSubscription(deps, { account, spec, author: AUTHOR })).toMatchObject({
     refused: { code: 'state_conflict' },
   });
-  expect((await verbs.settle(settled(planHoldFor(account, 10, 0), 20))).outcomes).toEqual(['settled']);
-  accepted(await fund(account, 'chargeback', '-1.00', payment));
-  expect(accepted(await fund(account, 'adjustment', '1.00')).balanceUsd).toBe('0.00');
-  expect(await faultsOf(ledger.pool)).toEqual([]);
+  expect((await verbs.settle(createSettledEvent(createPlanHold(account, 10, 0), 20))).outcomes).toEqual(['settled']);
+  expectAccepted(await fund(account, 'chargeback', '-1.00', payment));
+  expect(expectAccepted(await fund(account, 'adjustment', '1.00')).balanceUsd).toBe('0.00');
+  expect(await runAudit(ledger.pool)).toEqual([]);
 });
 
 test('concurrent closing and crediting: exactly one of them is refused', async () => {

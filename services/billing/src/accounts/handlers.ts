@@ -10,15 +10,15 @@ import {
 } from '@gateway/contracts/messages';
 import { notInForce, refuse } from '@gateway/contracts/operator';
 import { formatUsd } from '@gateway/metering';
-import type { InForce } from '../ledger/store.js';
-import { activeKeysMaxOf } from '../subscriptions/terms-rules.js';
+import type { ChangeDelivery } from '../ledger/store.js';
+import { computeActiveKeysMax } from '../subscriptions/terms-rules.js';
 import type { AccountStore } from './store.js';
 import { findUnchanged, type UnchangedDeps } from './find-unchanged.js';
 import { loadAccount, type LoadDeps } from './load-account.js';
 
 export interface CloseAccountDeps {
   readonly store: Pick<AccountStore, 'closeAccount'>;
-  readonly inForce: InForce;
+  readonly inForce: ChangeDelivery;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }
@@ -52,7 +52,7 @@ export async function showFunding(
   return {
     walletNanoUsd: walletNanoUsd === null ? null : Number(walletNanoUsd),
     planActive: subscription !== null,
-    activeKeysMax: activeKeysMaxOf(subscription, limits),
+    activeKeysMax: computeActiveKeysMax(subscription, limits),
     defaultKeyCapNanoUsd: cap === null ? null : Number(cap),
     inLedger,
   };
@@ -84,7 +84,7 @@ export function serveAccounts(bus: Pick<Bus, 'serve'>, { load, store, inForce, n
     billingLoad,
     async (body) => {
       const loaded = await loadAccount(load, body);
-      if (loaded.kind === 'behind') throw behind();
+      if (loaded.kind === 'behind') throw createBehindFault();
       return loaded.answer;
     },
     { concurrencyMax: LOADS_MAX },
@@ -93,7 +93,7 @@ export function serveAccounts(bus: Pick<Bus, 'serve'>, { load, store, inForce, n
     billingUnchanged,
     async (body) => {
       const found = await findUnchanged(load, body);
-      if (found.kind === 'behind') throw behind();
+      if (found.kind === 'behind') throw createBehindFault();
       return found.answer;
     },
     { concurrencyMax: UNCHANGED_MAX },
@@ -103,6 +103,6 @@ export function serveAccounts(bus: Pick<Bus, 'serve'>, { load, store, inForce, n
   bus.serve(billingWallet, ({ account }) => showWallet(store, account, now()));
 }
 
-function behind(): BusFault {
+function createBehindFault(): BusFault {
   return new BusFault('behind', 'the usage stream is not settled up to this request');
 }

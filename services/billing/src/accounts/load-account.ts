@@ -31,7 +31,9 @@ export type LoadAnswer = { kind: 'loaded'; answer: AnswerBodyOf<typeof billingLo
  */
 export async function loadAccount(deps: LoadDeps, request: ReceivedOf<typeof billingLoad>): Promise<LoadAnswer> {
   const requestedAt = deps.now();
-  const caughtUpTo = request.afterLoss ? await waitForStream(deps, requestedAt) : await caughtUpNow(deps, requestedAt);
+  const caughtUpTo = request.afterLoss
+    ? await waitForStream(deps, requestedAt)
+    : await computeCaughtUpTo(deps, requestedAt);
   if (caughtUpTo === null) return { kind: 'behind' };
   const { account, names, ids } = request;
   const snapshot = await deps.store.snapshot({ account, names, ids, now: requestedAt });
@@ -53,7 +55,7 @@ export async function loadAccount(deps: LoadDeps, request: ReceivedOf<typeof bil
 }
 
 /** Returns a time before which every stored event is settled. */
-async function caughtUpNow({ store, stream }: LoadDeps, requestedAt: number): Promise<number> {
+async function computeCaughtUpTo({ store, stream }: LoadDeps, requestedAt: number): Promise<number> {
   const state = await stream.state();
   const position = await store.settledPosition();
   return isSettled(position, state) ? requestedAt : Math.min(position.storedAtMs, requestedAt);

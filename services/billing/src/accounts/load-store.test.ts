@@ -4,7 +4,7 @@ import { inTransaction, type Pool } from '@gateway/postgres';
 import { silentLog } from '@gateway/testkit';
 import { duringTests } from '@gateway/testkit/during-tests';
 import { startLedger } from '../../test/ledger-world.js';
-import { type Explained, rowsRead } from '../../test/rows-read.js';
+import { type QueryPlan, countRowsRead } from '../../test/rows-read.js';
 import { createPipelinedPool } from '../usage/pipeline-store.js';
 import { createLoadStore } from './load-store.js';
 
@@ -51,10 +51,10 @@ test('a load reads running and upcoming windows, and no row of the year before',
   ]);
   const beyond = ['usd', 'requests'].flatMap((unit) => [`w:session_5h:${unit};`, `w:weekly:${unit};`]);
   const [plan] = await inTransaction(pool, (tx) =>
-    tx.query<Explained>(
+    tx.query<QueryPlan>(
       `EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE load_rows ('busy', '{wallet}', '{${first}}', '{${beyond}}', '{}')`,
       [],
     ),
   );
-  expect(rowsRead(plan)).toBe(expected.length);
+  expect(countRowsRead(plan)).toBe(expected.length);
 });

@@ -10,13 +10,13 @@ import {
 } from '@gateway/metering';
 import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
 import { type Balance, toBalanceMessage } from '../ledger/rules.js';
-import { DATABASE_MARK, spanOf } from '../ledger/sql.js';
-import { publishedPeriods, type PublishedPeriods } from '../subscriptions/period-rules.js';
+import { DATABASE_IDENTITY_SQL, findIdSpan } from '../ledger/sql.js';
+import { selectPublishedPeriods, type PublishedPeriods } from '../subscriptions/period-rules.js';
 import { readPeriods } from '../subscriptions/periods-store.js';
 import type { LimitOverrides, PublishedSubscriptions } from '../subscriptions/terms-rules.js';
 import { readLimits, readPublished } from '../subscriptions/terms-store.js';
 import type { SettledPosition } from '../usage/progress-rules.js';
-import { settledPosition } from '../usage/progress-store.js';
+import { readSettledPosition } from '../usage/progress-store.js';
 
 /** The content of a load response, read in one snapshot. */
 export interface AccountSnapshot {
@@ -50,7 +50,7 @@ export const RUNNING_ROWS_MAX = 600;
 export function createLoadStore(pool: Pool): LoadStore {
   const queries = onPool(pool);
   return {
-    settledPosition: () => settledPosition(queries),
+    settledPosition: () => readSettledPosition(queries),
     snapshot: (request) =>
       inTransaction(pool, (tx) => snapshot(tx, request), { isolation: 'repeatable read', readOnly: true }),
   };
@@ -63,13 +63,13 @@ async function snapshot(tx: Tx, { account, names, ids, now }: SnapshotRequest): 
     version: bigint | null;
     terms_version: bigint | null;
   }>(
-    `SELECT ${DATABASE_MARK} AS database, ledger_state.incarnation AS ledger_epoch, accounts.version, accounts.terms_version
+    `SELECT ${DATABASE_IDENTITY_SQL} AS database, ledger_state.incarnation AS ledger_epoch, accounts.version, accounts.terms_version
        FROM ledger_state LEFT JOIN accounts ON accounts.account = $1`,
     [account],
     { name: 'load_state' },
   );
   if (state === null) throw new Error('ledger_state is empty');
-  const periods = publishedPeriods(await readPeriods(tx, account, now), now);
+  const periods = selectPublishedPeriods(await readPeriods(tx, account, now), now);
   return {
     database: state.database,
     ledgerEpoch: state.ledger_epoch,
@@ -77,7 +77,7 @@ async function snapshot(tx: Tx, { account, names, ids, now }: SnapshotRequest): 
     termsVersion: Number(state.terms_version ?? 0n),
     published: await readPublished(tx, periods),
     limits: await readLimits(tx, account),
-    rows: await rowsOf(tx, account, names, periods, now),
+    rows: await readBalanceRows(tx, account, names, periods, now),
     closed: await closedIds(tx, ids),
   };
 }
@@ -86,7 +86,7 @@ async function snapshot(tx: Tx, { account, names, ids, now }: SnapshotRequest): 
  * Reads the wallet, the requested balances, and all windows and allotments that may be running.
  * Later windows are included because admission's clock may be ahead of this one.
  */
-async function rowsOf(
+async function readBalanceRows(
   tx: Tx,
   account: string,
   names: readonly string[],
@@ -96,7 +96,7 @@ async function rowsOf(
   const wanted = [...new Set([WALLET_ROW, ...names])];
   const periods = [current, next].flatMap((period) => (period === null ? [] : [period.id]));
   const monthly = WINDOW_UNITS.flatMap((unit) => periods.map((period) => monthlyWindowRow(unit, period)));
-  const running = runningRanges(now);
+  const running = computeRunningRanges(now);
   // A LIMIT in each lateral query: the statement is planned once, and the plan could otherwise read
   // all balances of the account.
   const found = await tx.query<Balance>(
@@ -125,11 +125,11 @@ async function rowsOf(
   );
   const written = new Set(found.map(({ name }) => name));
   const never = wanted.filter((name) => !written.has(name));
-  return [...found.map(toBalanceMessage), ...never.map(neverWritten)];
+  return [...found.map(toBalanceMessage), ...never.map(createMissingBalance)];
 }
 
 /** A wallet without entries is null, not zero (specification, Usage object). */
-function neverWritten(name: string): VersionedBalance {
+function createMissingBalance(name: string): VersionedBalance {
   return { name, value: parseRowName(name)?.kind === 'wallet' ? null : 0, version: 0 };
 }
 
@@ -138,7 +138,7 @@ async function closedIds(tx: Tx, ids: readonly string[]): Promise<string[]> {
   const rows = await tx.query<{ id: string }>(
     `SELECT id FROM call_records WHERE id = ANY ($1::uuid[]) AND id >= $2::uuid AND id <= $3::uuid
      UNION SELECT request_id FROM set_aside_events WHERE request_id = ANY ($1::uuid[])`,
-    [ids, ...spanOf(ids)],
+    [ids, ...findIdSpan(ids)],
     { name: 'load_closed' },
   );
   return rows.map(({ id }) => id);
@@ -154,10 +154,10 @@ export interface RowRange {
  * Returns the names of running and later sessions and weeks. Later ones are included because
  * admission's clock may be ahead of this one.
  */
-export function runningRanges(now: number): RowRange[] {
+export function computeRunningRanges(now: number): RowRange[] {
   return WINDOW_UNITS.flatMap((unit) => [
-    rowsFrom(sessionWindowRow(unit, Math.max(0, now - SESSION_5H_MS))),
-    rowsFrom(weeklyWindowRow(unit, weekStart(now))),
+    computeRange(sessionWindowRow(unit, Math.max(0, now - SESSION_5H_MS))),
+    computeRange(weeklyWindowRow(unit, weekStart(now))),
   ]);
 }
 
@@ -166,6 +166,6 @@ export function runningRanges(now: number): RowRange[] {
  * of the history. Start times have 13 digits until the year 2286, so their text order is their
  * numeric order.
  */
-function rowsFrom(first: string): RowRange {
+function computeRange(first: string): RowRange {
   return { first, beyond: `${first.slice(0, first.lastIndexOf(':'))};` };
 }

@@ -3,8 +3,8 @@ import { inTransaction, type Pool, type Tx } from '@gateway/postgres';
 import { isClosed, lockForTerms } from '../ledger/accounts-store.js';
 import { insertChange } from '../ledger/changes-store.js';
 import { readBalance, readWallet } from '../ledger/store.js';
-import { endRunning } from '../subscriptions/store.js';
-import { readLimits, readSubscription, termsChange, writeTerms } from '../subscriptions/terms-store.js';
+import { endSubscription } from '../subscriptions/store.js';
+import { readLimits, readSubscription, formatTermsChange, writeTerms } from '../subscriptions/terms-store.js';
 import { deleteWebhook } from '../webhooks/store.js';
 
 /** Outcome of closing an account; `change` identifies the change that admission must apply. */
@@ -42,10 +42,10 @@ export function createAccountStore(pool: Pool) {
 
 async function closeAccount(tx: Tx, account: string, author: CommandAuthor, now: number): Promise<CloseOutcome> {
   const versions = await lockForTerms(tx, account);
-  if (await isClosed(tx, account)) return { kind: 'closed', change: termsChange(versions.terms) };
+  if (await isClosed(tx, account)) return { kind: 'closed', change: formatTermsChange(versions.terms) };
   const balanceNanoUsd = await readBalance(tx, account);
   if (balanceNanoUsd !== 0n) return { kind: 'wallet', balanceNanoUsd };
-  const ended = await endRunning(tx, account, author, now);
+  const ended = await endSubscription(tx, account, author, now);
   await deleteWebhook(tx, account, author);
   await tx.execute('UPDATE accounts SET closed_at = now() WHERE account = $1', [account]);
   await insertChange(tx, {
@@ -56,6 +56,6 @@ async function closeAccount(tx: Tx, account: string, author: CommandAuthor, now:
     before: { state: 'open' },
     after: { state: 'closed', subscriptionEnded: ended },
   });
-  const change = ended ? await writeTerms(tx, account, versions.account + 1n, now) : termsChange(versions.terms);
+  const change = ended ? await writeTerms(tx, account, versions.account + 1n, now) : formatTermsChange(versions.terms);
   return { kind: 'closed', change };
 }

@@ -4,9 +4,9 @@ import { inTransaction, type Pool } from '@gateway/postgres';
 import { silentLog } from '@gateway/testkit';
 import { duringTests } from '@gateway/testkit/during-tests';
 import { startLedger } from '../../test/ledger-world.js';
-import { type Explained, rowsRead } from '../../test/rows-read.js';
+import { type QueryPlan, countRowsRead } from '../../test/rows-read.js';
 import { createPipelinedPool } from '../usage/pipeline-store.js';
-import { type AskedAccounts, createUnchangedStore } from './unchanged-store.js';
+import { type RequestedAccounts, createUnchangedStore } from './unchanged-store.js';
 
 const NOW = Date.UTC(2026, 10, 20, 12);
 const WEEK_MS = 7 * 86_400_000;
@@ -36,10 +36,14 @@ const put = async (account: string, rows: Readonly<Record<string, number>>, vers
     [account, Object.keys(rows), Object.values(rows)],
   );
 };
-const asking = (account: string, rows: Readonly<Record<string, number>>, termsVersion = 4): AskedAccounts[number] => {
+const asking = (
+  account: string,
+  rows: Readonly<Record<string, number>>,
+  termsVersion = 4,
+): RequestedAccounts[number] => {
   return { account, termsVersion, rows: Object.entries(rows).map(([name, version]) => ({ name, version })) };
 };
-const unchanged = async (...asked: AskedAccounts) =>
+const unchanged = async (...asked: RequestedAccounts) =>
   (await createUnchangedStore(pool).unchanged(asked, NOW)).accounts.map(({ account }) => account);
 
 const KEPT = { wallet: 7, 'km:k:2026-11': 5, [RUNNING]: 7 };
@@ -92,7 +96,7 @@ test('the check reads no row of the year before', async () => {
   expect(await unchanged(asking('busy', said))).toEqual(['busy']);
   const range = `'{w:session_5h:usd:${NOW - SESSION_5H_MS}}', '{w:session_5h:usd;}'`;
   const explain = (statement: string) =>
-    inTransaction(pool, (tx) => tx.query<Explained>(`EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE ${statement}`, []));
-  expect(rowsRead((await explain(`unchanged_windows ('{busy}', ${range})`))[0])).toBe(2);
-  expect(rowsRead((await explain(`unchanged_rows ('{busy}', '{wallet}', '{1}')`))[0])).toBe(1);
+    inTransaction(pool, (tx) => tx.query<QueryPlan>(`EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE ${statement}`, []));
+  expect(countRowsRead((await explain(`unchanged_windows ('{busy}', ${range})`))[0])).toBe(2);
+  expect(countRowsRead((await explain(`unchanged_rows ('{busy}', '{wallet}', '{1}')`))[0])).toBe(1);
 });

@@ -1,10 +1,10 @@
 import type { AnswerOf, billingUnchanged, ReceivedOf } from '@gateway/contracts/messages';
 import { inTransaction, type Pool, type Tx } from '@gateway/postgres';
 import { int8s, texts } from '../ledger/array-sql.js';
-import { DATABASE_MARK } from '../ledger/sql.js';
-import { RUNNING_ROWS_MAX, runningRanges } from './load-store.js';
+import { DATABASE_IDENTITY_SQL } from '../ledger/sql.js';
+import { RUNNING_ROWS_MAX, computeRunningRanges } from './load-store.js';
 
-export type AskedAccounts = ReceivedOf<typeof billingUnchanged>['accounts'];
+export type RequestedAccounts = ReceivedOf<typeof billingUnchanged>['accounts'];
 
 /** The requested accounts whose versions still match, read in one snapshot. */
 export interface UnchangedAccounts {
@@ -16,7 +16,7 @@ export interface UnchangedAccounts {
 
 export interface UnchangedStore {
   /** @param now selects the running and upcoming windows, epoch milliseconds */
-  unchanged(asked: AskedAccounts, now: number): Promise<UnchangedAccounts>;
+  unchanged(asked: RequestedAccounts, now: number): Promise<UnchangedAccounts>;
 }
 
 export function createUnchangedStore(pool: Pool): UnchangedStore {
@@ -26,16 +26,16 @@ export function createUnchangedStore(pool: Pool): UnchangedStore {
   };
 }
 
-async function unchanged(tx: Tx, asked: AskedAccounts, now: number): Promise<UnchangedAccounts> {
+async function unchanged(tx: Tx, asked: RequestedAccounts, now: number): Promise<UnchangedAccounts> {
   const state = await tx.one<{ database: string; ledger_epoch: string }>(
-    `SELECT ${DATABASE_MARK} AS database, incarnation AS ledger_epoch FROM ledger_state`,
+    `SELECT ${DATABASE_IDENTITY_SQL} AS database, incarnation AS ledger_epoch FROM ledger_state`,
     [],
     { name: 'unchanged_state' },
   );
   if (state === null) throw new Error('ledger_state is empty');
   const changed = await changedAccounts(tx, asked);
   for (const account of await withOtherWindows(tx, asked, now)) changed.add(account);
-  const versions = await versionsOf(tx, asked);
+  const versions = await readVersions(tx, asked);
   return {
     database: state.database,
     ledgerEpoch: state.ledger_epoch,
@@ -47,7 +47,7 @@ async function unchanged(tx: Tx, asked: AskedAccounts, now: number): Promise<Unc
  * Returns accounts with a named balance whose version differs. The LIMIT in the lateral query is
  * for the plan, as in a load.
  */
-async function changedAccounts(tx: Tx, asked: AskedAccounts): Promise<Set<string>> {
+async function changedAccounts(tx: Tx, asked: RequestedAccounts): Promise<Set<string>> {
   const named = asked.flatMap(({ account, rows }) => rows.map((row) => ({ account, ...row })));
   const rows = await tx.query<{ account: string }>(
     `SELECT DISTINCT named.account
@@ -67,9 +67,9 @@ async function changedAccounts(tx: Tx, asked: AskedAccounts): Promise<Set<string
 }
 
 /** Returns accounts with a running or upcoming session or week that the request does not name. */
-async function withOtherWindows(tx: Tx, asked: AskedAccounts, now: number): Promise<string[]> {
+async function withOtherWindows(tx: Tx, asked: RequestedAccounts, now: number): Promise<string[]> {
   const named = new Map(asked.map(({ account, rows }) => [account, new Set(rows.map(({ name }) => name))]));
-  const ranges = runningRanges(now);
+  const ranges = computeRunningRanges(now);
   const rows = await tx.query<{ account: string; name: string }>(
     `SELECT running.account, running.name
        FROM unnest($1::text[]) AS asked (account) CROSS JOIN unnest($2::text[], $3::text[]) AS rows (first, beyond)
@@ -88,7 +88,7 @@ async function withOtherWindows(tx: Tx, asked: AskedAccounts, now: number): Prom
 }
 
 /** Returns account versions where the terms version matches; unknown accounts have version 0. */
-async function versionsOf(tx: Tx, asked: AskedAccounts): Promise<{ account: string; version: number }[]> {
+async function readVersions(tx: Tx, asked: RequestedAccounts): Promise<{ account: string; version: number }[]> {
   const rows = await tx.query<{ account: string; version: bigint }>(
     `SELECT asked.account, coalesce(known.version, 0) AS version
        FROM unnest($1::text[], $2::bigint[]) AS asked (account, terms_version)

@@ -19,10 +19,10 @@ import { onPool } from '@gateway/postgres';
 import { publicHalfOf, sealTo } from '@gateway/service-kit';
 import { until } from '@gateway/testkit';
 import { duringTests } from '@gateway/testkit/during-tests';
-import { accepted } from '../../test/accepted.js';
+import { expectAccepted } from '../../test/accepted.js';
 import { startBillingWorld, WEBHOOK_KEY } from '../../test/billing-world.js';
-import { holdFor, settled } from '../../test/events.js';
-import { highestOfBatches } from '../../test/highest-of-batches.js';
+import { createHold, createSettledEvent } from '../../test/events.js';
+import { readHighestOfBatches } from '../../test/highest-of-batches.js';
 import { startWebhookReceiver } from '../../test/webhook-receiver.js';
 import { AUTHOR } from '../../test/ledger-verbs.js';
 
@@ -71,7 +71,7 @@ const capped = (account: string, capNanoUsd: number | null = 100, version = 1) =
     caps: [{ kind: 'key', id: `key-${account}`, capNanoUsd, version }],
   });
 const charge = (account: string, amount: number) =>
-  edge.store(usageEvents, { group: 0 }, { events: [settled(holdFor(account), amount)] });
+  edge.store(usageEvents, { group: 0 }, { events: [createSettledEvent(createHold(account), amount)] });
 const put = async (account: string, spec: object = {}, secret = SECRET) =>
   dashboard.request(billingPutWebhook, {
     account,
@@ -80,9 +80,9 @@ const put = async (account: string, spec: object = {}, secret = SECRET) =>
     author: AUTHOR,
   });
 const alertsOf = async (account: string, limit = 50, cursor: string | null = null) =>
-  accepted(await dashboard.request(billingAlerts, { account, limit, cursor }));
+  expectAccepted(await dashboard.request(billingAlerts, { account, limit, cursor }));
 const deliveriesOf = async (account: string, limit = 50, cursor: string | null = null) =>
-  accepted(await dashboard.request(billingWebhookDeliveries, { account, limit, cursor }));
+  expectAccepted(await dashboard.request(billingWebhookDeliveries, { account, limit, cursor }));
 const mailedOf = (account: string) =>
   mailed.filter((alert) => alert.account === account).map(({ threshold }) => threshold);
 const eventOf = ({ body }: { body: string }) => JSON.parse(body) as WebhookEvent;
@@ -230,7 +230,7 @@ test('each alert is raised and delivered once while replicas and connections bre
     await until('both deliveries have ended', ended, AFTER_LEASE_MS);
     const { alerts } = await alertsOf(account);
     expect(alerts.map(({ thresholdPercent }) => thresholdPercent)).toEqual([100, 90, 75, 50]);
-    expect([...new Set(mailedOf(account))]).toEqual(await highestOfBatches(world.ledger.pool, account));
+    expect([...new Set(mailedOf(account))]).toEqual(await readHighestOfBatches(world.ledger.pool, account));
     // A webhook gets each event at least once, with the same ID; without repetitions the events are
     // in order.
     expect([...new Set(thresholdsOf(account))]).toEqual([50, 75, 90, 100]);
@@ -253,7 +253,7 @@ describe('webhooks', () => {
     const gone = { account, author: AUTHOR };
     expect(await dashboard.request(billingDeleteWebhook, gone)).toEqual({ deleted: true });
     expect(await dashboard.request(billingDeleteWebhook, gone)).toMatchObject({ refused: { code: 'not_found' } });
-    const { entries } = accepted(
+    const { entries } = expectAccepted(
       await dashboard.request(billingAudit, { account, object: null, cursor: null, limit: 50 }),
     );
     expect(entries.map(({ action }) => action)).toEqual(['delete_webhook', 'put_webhook', 'put_webhook']);

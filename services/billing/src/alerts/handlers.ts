@@ -1,7 +1,7 @@
 import type { Bus } from '@gateway/bus';
 import { type AnswerBodyOf, billingAlerts, billingApplyCaps, type ReceivedOf } from '@gateway/contracts/messages';
 import { isRefusal } from '@gateway/contracts/operator';
-import { pageOf, readNumberCursor } from '../ledger/page.js';
+import { buildPage, readNumberCursor } from '../ledger/page.js';
 import { toAlertView } from './rules.js';
 import type { AlertStore } from './store.js';
 
@@ -25,7 +25,7 @@ export async function showAlerts(
   const place = readNumberCursor(cursor);
   if (isRefusal(place)) return place;
   const alerts = await store.alerts({ account, before: place.after, limit: limit + 1 });
-  const { items, nextCursor } = pageOf(alerts, limit, {
+  const { items, nextCursor } = buildPage(alerts, limit, {
     nameOf: ({ number }) => String(number),
     viewOf: ({ alert }) => toAlertView(alert),
   });

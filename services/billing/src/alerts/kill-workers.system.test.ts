@@ -2,9 +2,9 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { UsageEvent } from '@gateway/contracts/messages';
 import { onPool } from '@gateway/postgres';
 import { until } from '@gateway/testkit';
-import { DisturbedWorld, ended } from '../../test/disturbed-world.js';
-import { holdFor, settled } from '../../test/events.js';
-import { highestOfBatches } from '../../test/highest-of-batches.js';
+import { DisturbedWorld, killProcess } from '../../test/disturbed-world.js';
+import { createHold, createSettledEvent } from '../../test/events.js';
+import { readHighestOfBatches } from '../../test/highest-of-batches.js';
 import { createAlertStore } from './store.js';
 
 /** Points before and after each step of a batch that raises an alert. */
@@ -35,7 +35,7 @@ test('killed workers raise each alert once, publish it once, and keep the order'
     await store.applyCaps(account, [{ kind: 'key', id: `key-${account}`, capNanoUsd: 100n, version: 1 }]);
   for (const [index, point] of POINTS.entries()) {
     const account = accounts[index] as string;
-    const events: UsageEvent[] = [50, 25, 15, 10].map((amount) => settled(holdFor(account), amount));
+    const events: UsageEvent[] = [50, 25, 15, 10].map((amount) => createSettledEvent(createHold(account), amount));
     await world.store([...events, ...events.slice(0, 2)], 1);
     // The worker that holds the shard reaches the point. The other one takes over, and reaches it
     // too if there are events left.
@@ -45,11 +45,11 @@ test('killed workers raise each alert once, publish it once, and keep the order'
       () => workers.some(({ signalCode }) => signalCode === 'SIGKILL'),
       30_000,
     );
-    await Promise.all(workers.map(ended));
+    await Promise.all(workers.map(killProcess));
   }
   const last = world.worker();
   await world.settled();
-  await ended(last);
+  await killProcess(last);
   const sql = onPool(world.ledger.pool);
   const raised = await sql.query<{ account: string; thresholds: number[] }>(
     'SELECT account, array_agg(threshold::int ORDER BY number) AS thresholds FROM alerts GROUP BY account ORDER BY account',
@@ -62,7 +62,7 @@ test('killed workers raise each alert once, publish it once, and keep the order'
   expect(raised).toEqual(expected);
   const highest = accounts.map(async (account) => ({
     account,
-    thresholds: await highestOfBatches(world.ledger.pool, account),
+    thresholds: await readHighestOfBatches(world.ledger.pool, account),
   }));
   expect(published).toEqual((await Promise.all(highest)).sort((one, other) => (one.account < other.account ? -1 : 1)));
 }, 180_000);

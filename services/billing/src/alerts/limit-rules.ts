@@ -18,7 +18,7 @@ export interface LimitedBalance {
  * contain no subscription period, so the plan of the period under which they are charged limits
  * them.
  */
-export function limitedBalance(name: string, chargedUnder: string | null): LimitedBalance | null {
+export function parseLimitedBalance(name: string, chargedUnder: string | null): LimitedBalance | null {
   const row = parseRowName(name);
   switch (row?.kind) {
     case 'key_month':
@@ -46,7 +46,7 @@ export function splitRowName(name: string): { readonly subject: string; readonly
  * Parses the first part of {@link splitRowName}.
  * @throws RangeError if the text is not an alert subject
  */
-export function subjectOf(text: string): AlertSubject {
+export function parseAlertSubject(text: string): AlertSubject {
   const [kind = '', first = '', second = ''] = text.split(':');
   const id = text.slice(kind.length + 1);
   if (kind === 'km') return { kind: 'key_cap', keyId: id };

@@ -12,7 +12,7 @@ export const ALERT_OUTBOX = 'alert_outbox';
  */
 export async function enqueueAlerts(tx: Tx, alerts: readonly Alert[]): Promise<void> {
   if (alerts.length === 0) return;
-  await enqueueAll(tx, ALERT_OUTBOX, 'alert', highestOnes(alerts).map(keyed(toRaisedAlert)));
+  await enqueueAll(tx, ALERT_OUTBOX, 'alert', selectHighestAlerts(alerts).map(toKeyedMessage(toRaisedAlert)));
   const hooked = await tx.query<{ account: string }>(
     'SELECT account FROM webhooks WHERE enabled AND account = ANY ($1::text[])',
     [arrayLiteral([...new Set(alerts.map(({ account }) => account))])],
@@ -28,14 +28,14 @@ export async function enqueueAlerts(tx: Tx, alerts: readonly Alert[]): Promise<v
     [arrayLiteral(events.map(({ id }) => id)), arrayLiteral(events.map(({ account }) => account))],
     { name: 'insert_deliveries' },
   );
-  await enqueueAll(tx, WEBHOOK_OUTBOX, 'webhook', events.map(keyed(toWebhookEvent)));
+  await enqueueAll(tx, WEBHOOK_OUTBOX, 'webhook', events.map(toKeyedMessage(toWebhookEvent)));
 }
 
 /**
  * Returns the alert with the highest threshold for each limit and period, in the given order. One
  * email about the highest threshold contains everything that the others would report.
  */
-function highestOnes(alerts: readonly Alert[]): Alert[] {
+function selectHighestAlerts(alerts: readonly Alert[]): Alert[] {
   const highest = new Map<string, Alert>();
   const nameOf = ({ account, subject, periodStart }: Alert) => JSON.stringify([account, subject, periodStart]);
   for (const alert of alerts) {
@@ -45,12 +45,12 @@ function highestOnes(alerts: readonly Alert[]): Alert[] {
   return alerts.filter((alert) => highest.get(nameOf(alert)) === alert);
 }
 
-interface Keyed {
+interface KeyedMessage {
   readonly account: string;
   readonly body: object;
 }
 
-function keyed(body: (alert: Alert) => object): (alert: Alert) => Keyed {
+function toKeyedMessage(body: (alert: Alert) => object): (alert: Alert) => KeyedMessage {
   return (alert) => ({ account: alert.account, body: body(alert) });
 }
 
@@ -58,7 +58,7 @@ function keyed(body: (alert: Alert) => object): (alert: Alert) => Keyed {
  * Does the same as `enqueue` of the outbox for many rows in one statement. The caller holds the
  * locks of the accounts.
  */
-async function enqueueAll(tx: Tx, table: string, topic: string, messages: readonly Keyed[]): Promise<void> {
+async function enqueueAll(tx: Tx, table: string, topic: string, messages: readonly KeyedMessage[]): Promise<void> {
   await tx.execute(
     `INSERT INTO ${table} (topic, key, body)
      SELECT $1, account, body::jsonb FROM unnest($2::text[], $3::text[]) WITH ORDINALITY AS wanted (account, body, ordinal)

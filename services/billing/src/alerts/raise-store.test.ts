@@ -5,7 +5,16 @@ import { weekStart } from '@gateway/metering';
 import { inTransaction, onPool, type Tx } from '@gateway/postgres';
 import { testSeed } from '@gateway/testkit/seed';
 import { duringTests } from '@gateway/testkit/during-tests';
-import { expired, receivedOf, holdFor, planHoldFor, seededRandom, settled, START, voided } from '../../test/events.js';
+import {
+  toExpiredEvent,
+  toReceivedEvents,
+  createHold,
+  createPlanHold,
+  seededRandom,
+  createSettledEvent,
+  START,
+  toVoidedEvent,
+} from '../../test/events.js';
 import { startLedger } from '../../test/ledger-world.js';
 import { createMonths } from '../ledger/months.js';
 import type { PlanSpec } from '../plans/rules.js';
@@ -28,7 +37,7 @@ beforeEach(async () => {
 });
 
 const settle = (events: readonly UsageEvent[], by = store) =>
-  settleBatch(by, createMonths(by), { received: receivedOf(...events), deadLetters: [], applied: [] });
+  settleBatch(by, createMonths(by), { received: toReceivedEvents(...events), deadLetters: [], applied: [] });
 
 const cap = (account: string, capNanoUsd: bigint | null, kind: 'key' | 'member' = 'key', version = 1) =>
   createAlertStore(ledger.pool).applyCaps(account, [{ kind, id: `${kind}-${account}`, capNanoUsd, version }]);
@@ -86,7 +95,7 @@ const km = (threshold: number, account = 'a') => `km:key-${account} 2026-11 ${th
 test('an alert that a restored ledger raises again has the same ID', async () => {
   const ids = async (): Promise<string[]> => {
     await cap('a', 100n);
-    await settle([settled(holdFor('a'), 80)], createSettleStore(ledger.pool));
+    await settle([createSettledEvent(createHold('a'), 80)], createSettleStore(ledger.pool));
     const rows = await onPool(ledger.pool).query<{ id: string }>('SELECT id FROM alerts ORDER BY number');
     return rows.map(({ id }) => id);
   };
@@ -124,7 +133,7 @@ test('a promoted database that lost the alert raises it again while billing runs
 
 test('a key cap raises each threshold once, in the order of the charges', async () => {
   await cap('a', 100n);
-  for (const amount of [49, 1, 24, 1, 1, 14, 9, 1, 300]) await settle([settled(holdFor('a'), amount)]);
+  for (const amount of [49, 1, 24, 1, 1, 14, 9, 1, 300]) await settle([createSettledEvent(createHold('a'), amount)]);
   expect(await raised()).toEqual([km(50), km(75), km(90), km(100)]);
   const rows = await published();
   expect(rows.map(({ key }) => key)).toEqual(['a', 'a', 'a', 'a']);
@@ -142,21 +151,25 @@ test('a key cap raises each threshold once, in the order of the charges', async 
 
 test('one charge may reach all thresholds; a batch raises the alerts of each account', async () => {
   await Promise.all([cap('a', 100n), cap('b', 100n), cap('b', 50n, 'member'), cap('c', 1_000n)]);
-  await settle([settled(holdFor('a'), 100), settled(holdFor('b'), 30), settled(holdFor('c'), 30)]);
+  await settle([
+    createSettledEvent(createHold('a'), 100),
+    createSettledEvent(createHold('b'), 30),
+    createSettledEvent(createHold('c'), 30),
+  ]);
   expect(await raised()).toEqual([km(50), km(75), km(90), km(100), 'mm:member-b 2026-11 50']);
 });
 
 test('plan windows raise in USD and in calls; a call without the plan touches none', async () => {
   await subscribe('a');
-  await settle([settled(planHoldFor('a', 60, 0), 60), settled(holdFor('a'), 900)]);
+  await settle([createSettledEvent(createPlanHold('a', 60, 0), 60), createSettledEvent(createHold('a'), 900)]);
   const [week, session] = [weekStart(START), START - 60_000];
   expect(await raised()).toEqual([`w:session_5h:usd ${session} 50`, `w:weekly:requests ${week} 50`]);
-  await settle([settled(planHoldFor('a', 60, 0), 60)]);
+  await settle([createSettledEvent(createPlanHold('a', 60, 0), 60)]);
   expect((await raised()).slice(2)).toEqual([
     ...[75, 90, 100].map((threshold) => `w:session_5h:usd ${session} ${threshold}`),
     ...[75, 90, 100].map((threshold) => `w:weekly:requests ${week} ${threshold}`),
   ]);
-  await settle([settled(planHoldFor('a', 5_000, 0), 4_880)]);
+  await settle([createSettledEvent(createPlanHold('a', 5_000, 0), 4_880)]);
   expect((await raised()).slice(8)).toEqual([
     `w:monthly:usd sub-1 50`,
     ...[50, 75, 90, 100].map((threshold) => `w:weekly:usd ${week} ${threshold}`),
@@ -173,27 +186,28 @@ test('plan windows raise in USD and in calls; a call without the plan touches no
 test('a balance that is corrected down and charged again raises nothing twice', async () => {
   await subscribe('a', [{ type: 'weekly', unit: 'usd', limit: 100n, label: 'Week' }]);
   await cap('a', 100n);
-  const late = settled(planHoldFor('a', 1_000, 0), 60);
-  await settle([expired(late)]);
+  const late = createSettledEvent(createPlanHold('a', 1_000, 0), 60);
+  await settle([toExpiredEvent(late)]);
   await settle([late]);
   const before = await raised();
   expect(before).toEqual([km(50), `w:weekly:usd ${weekStart(START)} 50`]);
   // No usage event reduces a charge, so the test changes the balance itself.
   await onPool(ledger.pool).execute("UPDATE standing_rows SET value = 10 WHERE name LIKE 'km:%' OR name LIKE 'w:%'");
-  for (const by of [store, createSettleStore(ledger.pool)]) await settle([settled(planHoldFor('a', 1_000, 0), 25)], by);
+  for (const by of [store, createSettleStore(ledger.pool)])
+    await settle([createSettledEvent(createPlanHold('a', 1_000, 0), 25)], by);
   expect(await raised()).toEqual(before);
-  await settle([voided(settled(holdFor('a'), 1_000))]);
+  await settle([toVoidedEvent(createSettledEvent(createHold('a'), 1_000))]);
   expect(await raised()).toEqual(before);
 });
 
 test('a limit that falls below the use raises at the next charge, despite the cache', async () => {
   await subscribe('a', [{ type: 'weekly', unit: 'usd', limit: 1_000n, label: 'Week' }]);
   await cap('a', 1_000n, 'member');
-  await settle([settled(planHoldFor('a', 1_000, 0), 80)]);
+  await settle([createSettledEvent(createPlanHold('a', 1_000, 0), 80)]);
   await subscribe('a', [{ type: 'weekly', unit: 'usd', limit: 100n, label: 'Week' }], 2);
   await cap('a', 90n, 'member', 2);
   expect(await raised()).toEqual([]);
-  await settle([settled(planHoldFor('a', 1_000, 0), 1)]);
+  await settle([createSettledEvent(createPlanHold('a', 1_000, 0), 1)]);
   const week = weekStart(START);
   expect(await raised()).toEqual([
     ...['mm:member-a 2026-11 50', 'mm:member-a 2026-11 75', 'mm:member-a 2026-11 90'],
@@ -204,17 +218,20 @@ test('a limit that falls below the use raises at the next charge, despite the ca
 test('a cap of an older version and a removed cap limit nothing', async () => {
   await cap('a', 100n, 'key', 3);
   await cap('a', 10n, 'key', 2);
-  await settle([settled(holdFor('a'), 20)]);
+  await settle([createSettledEvent(createHold('a'), 20)]);
   expect(await raised()).toEqual([]);
   await cap('a', null, 'key', 4);
-  await settle([settled(holdFor('a'), 100)]);
+  await settle([createSettledEvent(createHold('a'), 100)]);
   expect(await raised()).toEqual([]);
 });
 
 test('another month is another period', async () => {
   await cap('a', 100n);
-  const december = { ...holdFor('a').periods, month: '2026-12' };
-  await settle([settled(holdFor('a'), 50), settled(holdFor('a', { periods: december }), 50)]);
+  const december = { ...createHold('a').periods, month: '2026-12' };
+  await settle([
+    createSettledEvent(createHold('a'), 50),
+    createSettledEvent(createHold('a', { periods: december }), 50),
+  ]);
   expect(await raised()).toEqual([km(50), 'km:key-a 2026-12 50']);
 });
 
@@ -226,7 +243,7 @@ test('an enabled webhook gets the event, a disabled one does not', async () => {
     ['b', false],
   ] as const)
     await webhooks.putWebhook({ account, enabled, url: 'https://h.example.com/', sealedSecret: 's', author: AUTHOR });
-  await settle([settled(holdFor('a'), 76), settled(holdFor('b'), 76)]);
+  await settle([createSettledEvent(createHold('a'), 76), createSettledEvent(createHold('b'), 76)]);
   const events = await toHooks();
   expect(events.map(({ key }) => key)).toEqual(['a', 'a']);
   expect(events[0]?.body).toMatchObject({
@@ -265,8 +282,8 @@ test('a charge below the next threshold queries nothing once its limits are cach
 
 test('a threshold that a rolled back transaction crossed is raised by the next one', async () => {
   await cap('a', 100n);
-  await settle([settled(holdFor('a'), 10)]);
-  const broken = settled(holdFor('a'), 60);
+  await settle([createSettledEvent(createHold('a'), 10)]);
+  const broken = createSettledEvent(createHold('a'), 60);
   await onPool(ledger.admin).execute('ALTER TABLE call_records ADD CONSTRAINT broken CHECK (charged_nano_usd <> 60)');
   await expect(settle([broken])).rejects.toThrow();
   await onPool(ledger.admin).execute('ALTER TABLE call_records DROP CONSTRAINT broken');
@@ -280,7 +297,7 @@ test(`concurrent processes raise and publish each alert once (TEST_SEED=${SEED})
   const accounts = Array.from({ length: 5 }, (_, index) => `p${index}`);
   for (const account of accounts) await cap(account, 1_000n);
   const events = accounts.flatMap((account) =>
-    Array.from({ length: 60 }, () => settled(holdFor(account), 20, { id: makeUuidV7(START) })),
+    Array.from({ length: 60 }, () => createSettledEvent(createHold(account), 20, { id: makeUuidV7(START) })),
   );
   const stores = [1, 2, 3].map(() => createSettleStore(ledger.pool));
   await Promise.all(

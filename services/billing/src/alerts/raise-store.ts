@@ -1,16 +1,16 @@
 import { counter } from '@gateway/service-kit';
 import type { Tx } from '@gateway/postgres';
 import type { Balance } from '../ledger/rules.js';
-import { limitedBalance, type LimitedBalance, splitRowName } from './limit-rules.js';
+import { parseLimitedBalance, type LimitedBalance, splitRowName } from './limit-rules.js';
 import { enqueueAlerts } from './outbox-store.js';
-import { alertsCrossed, nextReach } from './rules.js';
+import { findCrossedThresholds, computeNextReach } from './rules.js';
 import {
   type CapName,
   insertAlerts,
   type PeriodWindows,
   readCaps,
   readPeriodWindows,
-  type WantedAlert,
+  type AlertRequest,
 } from './store.js';
 
 /** The part of a usage record that contains the subscription period of its charge. */
@@ -35,7 +35,7 @@ export interface ChargedBatch {
 }
 
 /** Thresholds that were crossed in a transaction that is not committed yet. */
-export type Reached = readonly { readonly watched: Watched; readonly used: bigint }[];
+export type ReachedThresholds = readonly { readonly watched: Watched; readonly used: bigint }[];
 
 /** A balance with a limit. */
 interface Watched {
@@ -45,7 +45,7 @@ interface Watched {
   nextAt: bigint | null;
 }
 
-interface WatchedAccount {
+interface CachedAccountLimits {
   /** The database and the state of its limits. */
   readonly limits: string;
   /** The subscription period that sessions and weeks are charged to; null: none so far. */
@@ -71,17 +71,17 @@ export type AlertRaiser = ReturnType<typeof createAlertRaiser>;
  * alerts.
  */
 export function createAlertRaiser() {
-  const accounts = new Map<string, WatchedAccount>();
+  const accounts = new Map<string, CachedAccountLimits>();
   const raisedTotal = counter('gateway_billing_alerts_total', 'Alerts that were raised');
 
-  const accountOf = (name: string, limits: string, period: string | null): WatchedAccount => {
+  const accountOf = (name: string, limits: string, period: string | null): CachedAccountLimits => {
     const known = accounts.get(name);
     if (known !== undefined && known.limits === limits && (period === null || known.period === period)) {
       if (known.rows.size > ROWS_MAX) known.rows.clear();
       return known;
     }
     const keptPeriod = known !== undefined && known.limits === limits ? known.period : null;
-    const fresh: WatchedAccount = { limits, period: period ?? keptPeriod, rows: new Map() };
+    const fresh: CachedAccountLimits = { limits, period: period ?? keptPeriod, rows: new Map() };
     accounts.delete(name);
     accounts.set(name, fresh);
     const oldest = accounts.size > ACCOUNTS_MAX ? accounts.keys().next().value : undefined;
@@ -91,9 +91,9 @@ export function createAlertRaiser() {
 
   return {
     /** Writes and enqueues new alerts, in the transaction of the charge. */
-    async raise(tx: Tx, { decision, before, limits, database }: ChargedBatch): Promise<Reached> {
-      const periods = chargedPeriods(decision.records);
-      const reaching: Reaching[] = [];
+    async raise(tx: Tx, { decision, before, limits, database }: ChargedBatch): Promise<ReachedThresholds> {
+      const periods = findChargedPeriods(decision.records);
+      const reaching: ReachingBalance[] = [];
       const unknown: UnknownRow[] = [];
       for (const row of decision.changedRows) {
         const account = accountOf(
@@ -107,7 +107,7 @@ export function createAlertRaiser() {
       }
       if (unknown.length > 0) reaching.push(...(await readLimits(tx, unknown)));
       if (reaching.length === 0) return [];
-      const grown = reaching.flatMap((one) => crossingsOf(one, before));
+      const grown = reaching.flatMap((one) => findCrossings(one, before));
       if (grown.length === 0) return [];
       const raised = await insertAlerts(
         tx,
@@ -119,24 +119,24 @@ export function createAlertRaiser() {
     },
 
     /** Updates the cache after the commit of that transaction. */
-    committed(reached: Reached): void {
-      for (const { watched, used } of reached) watched.nextAt = nextReach(watched.limit, used);
+    committed(reached: ReachedThresholds): void {
+      for (const { watched, used } of reached) watched.nextAt = computeNextReach(watched.limit, used);
     },
   };
 }
 
-interface Reaching {
+interface ReachingBalance {
   readonly row: Balance;
   readonly watched: Watched;
 }
 
 interface UnknownRow {
   readonly row: Balance;
-  readonly account: WatchedAccount;
+  readonly account: CachedAccountLimits;
 }
 
 /** Returns the subscription period of each account's last plan-funded call. */
-function chargedPeriods(records: ChargedBatch['decision']['records']): Map<string, string> {
+function findChargedPeriods(records: ChargedBatch['decision']['records']): Map<string, string> {
   const periods = new Map<string, string>();
   for (const { record } of records)
     if (record.windows.length > 0 && record.subscriptionPeriod !== null)
@@ -149,9 +149,9 @@ function isReached({ nextAt }: Watched, { value }: Balance): boolean {
 }
 
 /** Reads and caches the limits of balances. @returns the balances that reach a threshold */
-async function readLimits(tx: Tx, unknown: readonly UnknownRow[]): Promise<Reaching[]> {
+async function readLimits(tx: Tx, unknown: readonly UnknownRow[]): Promise<ReachingBalance[]> {
   const limited = unknown.flatMap(({ row, account }) => {
-    const parts = limitedBalance(row.name, account.period);
+    const parts = parseLimitedBalance(row.name, account.period);
     if (parts === null) account.rows.set(row.name, null);
     return parts === null ? [] : [{ row, account, parts }];
   });
@@ -161,26 +161,26 @@ async function readLimits(tx: Tx, unknown: readonly UnknownRow[]): Promise<Reach
   const caps = new Map<string, bigint>();
   for (const cap of await readCaps(
     tx,
-    limited.flatMap(({ row, parts }) => capNameOf(row.account, parts) ?? []),
+    limited.flatMap(({ row, parts }) => toCapName(row.account, parts) ?? []),
   ))
     caps.set(textOf(cap), cap.capNanoUsd);
-  const reaching: Reaching[] = [];
+  const reaching: ReachingBalance[] = [];
   for (const { row, account, parts } of limited) {
-    const watched = watchedOf(row, parts, periods, caps);
+    const watched = createWatch(row, parts, periods, caps);
     account.rows.set(row.name, watched);
     if (watched !== null && isReached(watched, row)) reaching.push({ row, watched });
   }
   return reaching;
 }
 
-function watchedOf(
+function createWatch(
   { account }: Balance,
   parts: LimitedBalance,
   periods: ReadonlyMap<string, PeriodWindows>,
   caps: ReadonlyMap<string, bigint>,
 ): Watched | null {
   const { subject } = parts;
-  const capName = capNameOf(account, parts);
+  const capName = toCapName(account, parts);
   const period = periods.get(parts.subscriptionPeriod ?? '');
   const limit =
     subject.kind === 'window'
@@ -188,10 +188,10 @@ function watchedOf(
       : capName && caps.get(textOf(capName));
   const bounds = parts.bounds ?? (period === undefined ? null : ([period.start, period.end] as const));
   if (limit == null || bounds === null || bounds[1] > TIME_MAX) return null;
-  return { limit, bounds, nextAt: nextReach(limit, null) };
+  return { limit, bounds, nextAt: computeNextReach(limit, null) };
 }
 
-function capNameOf(account: string, { subject }: LimitedBalance): CapName | null {
+function toCapName(account: string, { subject }: LimitedBalance): CapName | null {
   if (subject.kind === 'key_cap') return { account, kind: 'key', id: subject.keyId };
   if (subject.kind === 'member_cap') return { account, kind: 'member', id: subject.memberId };
   return null;
@@ -202,13 +202,13 @@ function textOf({ account, kind, id }: CapName): string {
 }
 
 /** Returns nothing for a balance that did not grow. */
-function crossingsOf(
-  { row, watched }: Reaching,
+function findCrossings(
+  { row, watched }: ReachingBalance,
   before: readonly Balance[],
-): (Reaching & { readonly wanted: WantedAlert[] })[] {
+): (ReachingBalance & { readonly wanted: AlertRequest[] })[] {
   const { account, name, value } = row;
   const earlier = before.find((one) => one.account === account && one.name === name)?.value ?? 0n;
-  const crossed = alertsCrossed(earlier, value, watched.limit);
+  const crossed = findCrossedThresholds(earlier, value, watched.limit);
   if (crossed.length === 0) return [];
   const [periodStart, periodEnd] = watched.bounds;
   const wanted = crossed.map((threshold) => ({

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { alertsCrossed, nextReach, THRESHOLDS } from './rules.js';
+import { findCrossedThresholds, computeNextReach, THRESHOLDS } from './rules.js';
 
 const rows: [what: string, before: bigint, after: bigint, limit: bigint, crossed: number[]][] = [
   ['nothing is reached', 0n, 49n, 100n, []],
@@ -23,20 +23,20 @@ const rows: [what: string, before: bigint, after: bigint, limit: bigint, crossed
   ['one below half of such an amount', 0n, 4_499_999_999_999_999n, 8_999_999_999_999_999n, []],
 ];
 test.each(rows)('alertsCrossed(): %s: %s to %s of %s', (_what, before, after, limit, crossed) => {
-  expect(alertsCrossed(before, after, limit)).toEqual(crossed);
+  expect(findCrossedThresholds(before, after, limit)).toEqual(crossed);
 });
 
 test('nextReach() returns the smallest use that crosses one more threshold', () => {
   for (let limit = 0n; limit <= 250n; limit += 1n) {
     for (let used = 0n; used <= 260n; used += 1n) {
-      const next = nextReach(limit, used);
-      const now = alertsCrossed(-1n, used, limit).length;
+      const next = computeNextReach(limit, used);
+      const now = findCrossedThresholds(-1n, used, limit).length;
       if (next === null) expect(now).toBe(THRESHOLDS.length);
       else {
-        expect(alertsCrossed(-1n, next, limit).length).toBeGreaterThan(now);
-        expect(alertsCrossed(-1n, next - 1n, limit)).toHaveLength(now);
+        expect(findCrossedThresholds(-1n, next, limit).length).toBeGreaterThan(now);
+        expect(findCrossedThresholds(-1n, next - 1n, limit)).toHaveLength(now);
       }
     }
-    expect(alertsCrossed(-1n, nextReach(limit, null) ?? -1n, limit)).toContain(50);
+    expect(findCrossedThresholds(-1n, computeNextReach(limit, null) ?? -1n, limit)).toContain(50);
   }
 });

@@ -31,9 +31,9 @@ export function toAlertView(alert: Alert): AlertView {
     thresholdPercent: alert.threshold,
     limit: amount(alert.limit),
     used: amount(alert.used),
-    periodStart: timeText(alert.periodStart),
-    periodEnd: timeText(alert.periodEnd),
-    raisedAt: timeText(alert.raisedAt),
+    periodStart: formatTime(alert.periodStart),
+    periodEnd: formatTime(alert.periodEnd),
+    raisedAt: formatTime(alert.raisedAt),
   };
 }
 
@@ -42,10 +42,10 @@ export function toAlertView(alert: Alert): AlertView {
  * recognizes a repetition.
  */
 export function toWebhookEvent(alert: Alert): WebhookEvent {
-  return { id: alert.id, type: 'alert.raised', createdAt: timeText(alert.raisedAt), data: toAlertView(alert) };
+  return { id: alert.id, type: 'alert.raised', createdAt: formatTime(alert.raisedAt), data: toAlertView(alert) };
 }
 
-function timeText(epochMs: number): string {
+function formatTime(epochMs: number): string {
   return new Date(epochMs).toISOString();
 }
 
@@ -59,24 +59,24 @@ export const THRESHOLDS = [50, 75, 90, 100] as const satisfies readonly AlertThr
  * threshold, decides which of them are new. A balance that does not grow (a correction) reaches
  * nothing.
  */
-export function alertsCrossed(before: bigint, after: bigint, limit: bigint): AlertThreshold[] {
+export function findCrossedThresholds(before: bigint, after: bigint, limit: bigint): AlertThreshold[] {
   if (after <= before) return [];
-  return THRESHOLDS.filter((threshold) => after >= reachedAt(limit, threshold));
+  return THRESHOLDS.filter((threshold) => after >= computeThresholdUse(limit, threshold));
 }
 
 /**
  * Returns the use that reaches the first threshold above `used`; null if all are reached. If `used`
  * is null, returns the use that reaches the first threshold.
  */
-export function nextReach(limit: bigint, used: bigint | null): bigint | null {
+export function computeNextReach(limit: bigint, used: bigint | null): bigint | null {
   for (const threshold of THRESHOLDS) {
-    const at = reachedAt(limit, threshold);
+    const at = computeThresholdUse(limit, threshold);
     if (used === null || at > used) return at;
   }
   return null;
 }
 
 /** Returns the smallest whole use that is at least the given percentage of the limit. */
-function reachedAt(limit: bigint, threshold: AlertThreshold): bigint {
+function computeThresholdUse(limit: bigint, threshold: AlertThreshold): bigint {
   return (limit * BigInt(threshold) + 99n) / 100n;
 }

@@ -4,7 +4,7 @@ import { lockForTerms } from '../ledger/accounts-store.js';
 import { arrayLiteral, type NumberedQuery } from '../ledger/sql.js';
 import type { PlanSpec } from '../plans/rules.js';
 import { planFromStored, type StoredPlan } from '../plans/store.js';
-import { subjectOf } from './limit-rules.js';
+import { parseAlertSubject } from './limit-rules.js';
 import type { Alert } from './rules.js';
 
 /** The monthly cap of a key or a member, as published by accounts. */
@@ -124,7 +124,7 @@ export async function readPeriodWindows(tx: Tx, ids: readonly string[]): Promise
 }
 
 /** An alert to raise unless it was raised before. */
-export interface WantedAlert extends Omit<Alert, 'id' | 'subject' | 'raisedAt'> {
+export interface AlertRequest extends Omit<Alert, 'id' | 'subject' | 'raisedAt'> {
   /** The two parts of the balance name. */
   readonly subject: string;
   readonly period: string;
@@ -150,7 +150,7 @@ export function alertFromRow(row: AlertRow): Alert {
   return {
     id: row.id,
     account: row.account,
-    subject: subjectOf(row.subject),
+    subject: parseAlertSubject(row.subject),
     // A constraint of the table allows no other value.
     threshold: row.threshold as AlertThreshold,
     limit: row.limit_value,
@@ -162,7 +162,7 @@ export function alertFromRow(row: AlertRow): Alert {
 }
 
 /** Writes alerts that are new, in the order of their thresholds. @returns the new alerts */
-export async function insertAlerts(tx: Tx, wanted: readonly WantedAlert[]): Promise<Alert[]> {
+export async function insertAlerts(tx: Tx, wanted: readonly AlertRequest[]): Promise<Alert[]> {
   const rows = await tx.query<AlertRow>(
     `INSERT INTO alerts (account, subject, period, threshold, limit_value, used_value, period_start, period_end)
      SELECT account, subject, period, threshold, limit_value, used_value,

@@ -6,7 +6,7 @@ import {
   type ChainedTransaction,
   type ChainHead,
   type ChainSource,
-  chainText,
+  formatChainText,
 } from '../ledger/chain-rules.js';
 import type { LedgerKind } from '../ledger/rules.js';
 
@@ -15,7 +15,7 @@ import type { LedgerKind } from '../ledger/rules.js';
  * ledger transactions in their canonical form. The export can be verified with any SHA-256
  * implementation, without this program.
  */
-export async function* chainLines(source: ChainSource): AsyncGenerator<string> {
+export async function* formatChain(source: ChainSource): AsyncGenerator<string> {
   for (const head of await source.heads()) yield JSON.stringify({ head: { ...head, number: String(head.number) } });
   for await (const { chain, number, members, transactions } of source.blocks()) {
     const links = members.map(({ id, link }) => `[${JSON.stringify(id)},"${link}",${textOf(transactions.get(id))}]`);
@@ -24,7 +24,7 @@ export async function* chainLines(source: ChainSource): AsyncGenerator<string> {
 }
 
 /** Reads an export line by line. Throws on a line that is not part of an export. */
-export function chainOfFile(path: string): ChainSource {
+export function readChainFile(path: string): ChainSource {
   return {
     async heads() {
       const heads: ChainHead[] = [];
@@ -43,7 +43,7 @@ export function chainOfFile(path: string): ChainSource {
 }
 
 /** Parses a line that `heads` has printed. Throws on any other line. */
-export function headOfLine(line: string): ChainHead {
+export function parseHeadLine(line: string): ChainHead {
   const { head } = exportLine.parse(JSON.parse(line));
   if (head === undefined) throw new Error('a line of the anchors is not the head of a chain');
   return head;
@@ -97,5 +97,5 @@ async function* linesOf(path: string): AsyncGenerator<z.output<typeof exportLine
 }
 
 function textOf(transaction: ChainedTransaction | undefined): string {
-  return transaction === undefined ? 'null' : chainText(transaction, transaction.postedAtUs);
+  return transaction === undefined ? 'null' : formatChainText(transaction, transaction.postedAtUs);
 }

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { ChainHead, ChainSource } from '../ledger/chain-rules.js';
 import { verifyChain } from '../ledger/verify-chain.js';
-import { chainLines, chainOfFile, headOfLine } from './chain-file.js';
+import { formatChain, readChainFile, parseHeadLine } from './chain-file.js';
 import { runCommand } from './run-command.js';
 
 const EXIT_BROKEN = 1;
@@ -28,13 +28,13 @@ switch (positionals[0]) {
     break;
   case 'export':
     await onDatabase(async (source) => {
-      for await (const line of chainLines(source)) await print(line);
+      for await (const line of formatChain(source)) await print(line);
       return 0;
     });
     break;
   case 'verify':
     if (values.file === undefined) await onDatabase(verify);
-    else process.exitCode = await verify(chainOfFile(values.file));
+    else process.exitCode = await verify(readChainFile(values.file));
     break;
   default:
     console.error('usage: chain heads | export | verify [--file EXPORT] [--anchors FILE]');
@@ -62,7 +62,7 @@ function onDatabase(work: (source: ChainSource) => Promise<number>): Promise<voi
 
 function readAnchors(path: string): ChainHead[] {
   const lines = readFileSync(path, 'utf8').split('\n');
-  return lines.filter((line) => line !== '').map(headOfLine);
+  return lines.filter((line) => line !== '').map(parseHeadLine);
 }
 
 /** Waits for the reader of a pipe. */

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { inTransaction } from '@gateway/postgres';
 import type { TestDatabase } from '@gateway/testkit';
-import { holdFor, messageOf, settled } from '../../test/events.js';
+import { createHold, packMessage, createSettledEvent } from '../../test/events.js';
 import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
 import { createMonths } from '../ledger/months.js';
 import { readDelivery } from '../usage/read-delivery.js';
@@ -15,7 +15,7 @@ import { createSettleStore } from '../usage/settle-store.js';
 
 const DIST = new URL('../../dist/', import.meta.url);
 const directory = mkdtempSync(join(tmpdir(), 'gateway-commands-'));
-const event = settled(holdFor('a'), 70);
+const event = createSettledEvent(createHold('a'), 70);
 
 let world: LedgerWorld;
 let ledger: TestDatabase;
@@ -24,7 +24,7 @@ beforeAll(async () => {
   world = await startLedgerWorld();
   ledger = await world.ledger();
   const store = createSettleStore(ledger.pool);
-  const read = readDelivery(messageOf([event, { ...settled(holdFor('b'), 5), amountNanoUsd: 6 }]), {
+  const read = readDelivery(packMessage([event, { ...createSettledEvent(createHold('b'), 5), amountNanoUsd: 6 }]), {
     subject: 0,
     sequence: 1,
   });

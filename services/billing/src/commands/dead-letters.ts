@@ -20,14 +20,14 @@ const [verb, hash = ''] = positionals;
 
 if (verb === 'list') {
   await runCommand(async ({ deadLetters }) => {
-    for await (const row of deadLetters.list(values.all)) console.log(lineOf(row));
+    for await (const row of deadLetters.list(values.all)) console.log(formatLine(row));
     return 0;
   });
 } else if (verb === 'show' && HASH.test(hash)) {
   await runCommand(async ({ deadLetters }) => {
     const row = await deadLetters.find(hash);
     if (row === null) return unknown();
-    console.log(`${lineOf(row)}\n${textOf(row)}`);
+    console.log(`${formatLine(row)}\n${textOf(row)}`);
     return 0;
   });
 } else if (verb === 'replay' && HASH.test(hash) && values.actor !== undefined) {
@@ -54,7 +54,7 @@ function textOf({ event, shard, sequence }: StoredDeadLetter): string {
   return received[0] === undefined ? event.toString('utf8') : JSON.stringify(received[0].event);
 }
 
-function lineOf(row: StoredDeadLetter): string {
+function formatLine(row: StoredDeadLetter): string {
   const replayed = row.replays === 0 ? '' : `; replayed ${row.replays} times: ${row.lastOutcomes?.join(', ')}`;
   const fields = [row.contentHash, row.recordedAt.toISOString(), row.requestId ?? '-', row.account ?? '-', row.reason];
   return `${fields.join('  ')}  ${row.detail}${replayed}`;

@@ -3,8 +3,8 @@ import { usageEvents } from '@gateway/contracts/messages';
 import { onPool } from '@gateway/postgres';
 import type { TestDatabase } from '@gateway/testkit';
 import { testSeed } from '@gateway/testkit/seed';
-import { faultsOf } from '../../test/audit.js';
-import { ledgerOf, DisturbedWorld, ended } from '../../test/disturbed-world.js';
+import { runAudit } from '../../test/audit.js';
+import { readLedger, DisturbedWorld, killProcess } from '../../test/disturbed-world.js';
 import { Traffic } from '../../test/kill-rounds.js';
 import { readLedgerState } from '../ledger/store.js';
 import { createProgressStore, createRestoreStore } from '../usage/progress-store.js';
@@ -38,11 +38,11 @@ test(`a restored ledger settles everything since the backup (TEST_SEED=${SEED})`
   await store(20);
   const workers = [world.worker(), world.worker({ ledger: copy })];
   await Promise.all([world.settled(), world.settled(copy)]);
-  await ended(workers[1] as (typeof workers)[number]);
+  await killProcess(workers[1] as (typeof workers)[number]);
   await store(20);
   await world.settled();
-  await ended(workers[0] as (typeof workers)[number]);
-  expect(await ledgerOf(copy.pool)).not.toEqual(await ledgerOf(world.ledger.pool));
+  await killProcess(workers[0] as (typeof workers)[number]);
+  expect(await readLedger(copy.pool)).not.toEqual(await readLedger(world.ledger.pool));
 
   const before = (await readLedgerState(copy.pool)).ledgerEpoch;
   const stream = await world.billing.streamState(usageEvents.stream);
@@ -58,9 +58,9 @@ test(`a restored ledger settles everything since the backup (TEST_SEED=${SEED})`
 
   const again = world.worker({ ledger: copy });
   await world.settled(copy);
-  await ended(again);
-  expect(await ledgerOf(copy.pool)).toEqual(await ledgerOf(world.ledger.pool));
-  expect(await faultsOf(copy.pool)).toEqual([]);
+  await killProcess(again);
+  expect(await readLedger(copy.pool)).toEqual(await readLedger(world.ledger.pool));
+  expect(await runAudit(copy.pool)).toEqual([]);
 }, 120_000);
 
 // Covers i8
@@ -68,8 +68,8 @@ test('settling the whole stream into an empty ledger gives the same balances', a
   const empty = await otherLedger();
   const worker = world.worker({ ledger: empty });
   await world.settled(empty);
-  await ended(worker);
-  expect(await ledgerOf(empty.pool)).toEqual(await ledgerOf(world.ledger.pool));
+  await killProcess(worker);
+  expect(await readLedger(empty.pool)).toEqual(await readLedger(world.ledger.pool));
 }, 120_000);
 
 // Covers r17

@@ -26,7 +26,7 @@ export type RestoreOutcome =
  * Returns the position that billing must settle before it serves a load from the restored ledger:
  * the end of the stream. It replaces the position that was kept for the earlier ledger.
  */
-export function positionToReach(
+export function computePositionToReach(
   ledgerEpoch: string,
   { lastSequence, lastAt }: Pick<StoredMessages, 'lastSequence' | 'lastAt'>,
 ): KeptPosition {

@@ -6,7 +6,7 @@ import { DATABASE_BUCKET, usageEvents } from '@gateway/contracts/messages';
 import { forgetTimelines } from '@gateway/postgres';
 import { COMMON_FIELDS, readConfig } from '@gateway/service-kit';
 import { createKeptPosition } from '../usage/kept-position.js';
-import { positionToReach, restoreLedger, type StoredMessages } from './restore-ledger.js';
+import { computePositionToReach, restoreLedger, type StoredMessages } from './restore-ledger.js';
 import { runCommand } from './run-command.js';
 
 const EXIT_GAP = 1;
@@ -30,7 +30,7 @@ await runCommand(async ({ restore }) => {
       );
       return EXIT_GAP;
     }
-    await createKeptPosition(bucket).write(positionToReach(outcome.ledgerEpoch, stored));
+    await createKeptPosition(bucket).write(computePositionToReach(outcome.ledgerEpoch, stored));
     console.log(
       `ledger epoch ${outcome.ledgerEpoch}: ${outcome.toSettle} messages will be settled again once billing runs`,
     );

@@ -3,8 +3,8 @@ import { beforeEach, expect, test } from '@jest/globals';
 import { makeUuidV7, timeOfUuidV7 } from '@gateway/contracts/ids';
 import type { LedgerEntryLine, UsageRecordLine } from '@gateway/contracts/operator';
 import { duringTests, onceUsed } from '@gateway/testkit/during-tests';
-import { accepted } from '../../test/accepted.js';
-import { expired, holdFor, settled, START } from '../../test/events.js';
+import { expectAccepted } from '../../test/accepted.js';
+import { toExpiredEvent, createHold, createSettledEvent, START } from '../../test/events.js';
 import { ledgerVerbs } from '../../test/ledger-verbs.js';
 import { startLedger } from '../../test/ledger-world.js';
 import { readCsv } from '../../test/read-csv.js';
@@ -17,13 +17,14 @@ const ledger = duringTests(startLedger);
 const verbs = onceUsed(() => ledgerVerbs(ledger));
 beforeEach(() => ledger.empty());
 
-const callAt = (ms: number, account = 'a', amount = 7) => settled(holdFor(account), amount, { id: makeUuidV7(ms) });
+const callAt = (ms: number, account = 'a', amount = 7) =>
+  createSettledEvent(createHold(account), amount, { id: makeUuidV7(ms) });
 const linesOf = <T>(text: string): T[] =>
   text
     .split('\n')
     .slice(0, -1)
     .map((line) => JSON.parse(line) as T);
-const idsOf = (text: string): string[] => linesOf<UsageRecordLine>(text).map(({ requestId }) => requestId);
+const listIds = (text: string): string[] => linesOf<UsageRecordLine>(text).map(({ requestId }) => requestId);
 
 /** Settles calls of two accounts, one per minute. */
 async function settleMany(total: number): Promise<string[]> {
@@ -37,7 +38,7 @@ async function settleMany(total: number): Promise<string[]> {
 test('an export is ordered by ID, in several pages with a checksum each', async () => {
   const ids = await settleMany(EXPORT_LINES_MAX + 20);
   const { text, pages } = await verbs.recordsFile();
-  expect(idsOf(text)).toEqual(ids);
+  expect(listIds(text)).toEqual(ids);
   expect(pages.map(({ lines, more }) => [lines, more])).toEqual([
     [EXPORT_LINES_MAX, true],
     [20, false],
@@ -45,7 +46,7 @@ test('an export is ordered by ID, in several pages with a checksum each', async 
   for (const page of pages) expect(page.sha256).toBe(hash('sha256', page.text, 'hex'));
   expect(pages.map(({ lastId }) => lastId)).toEqual([ids[EXPORT_LINES_MAX - 1], ids.at(-1)]);
   const ofOne = await verbs.recordsFile({ account: 'b', from: START + 2 * MINUTE, to: START + 10 * MINUTE });
-  expect(idsOf(ofOne.text)).toEqual([3, 5, 7, 9].map((index) => ids[index]));
+  expect(listIds(ofOne.text)).toEqual([3, 5, 7, 9].map((index) => ids[index]));
 });
 
 test.each(['csv', 'jsonl'] as const)(
@@ -102,20 +103,20 @@ test('a call that is settled late is exported once', async () => {
   const cursor = ids[4] ?? '';
   const place = timeOfUuidV7(cursor);
   const [before, behind] = [callAt(place - 1), callAt(place + 1)];
-  const read = idsOf((await verbs.recordsFile({ to: place + 1 })).text);
+  const read = listIds((await verbs.recordsFile({ to: place + 1 })).text);
   await verbs.settle(before, behind);
-  const rest = idsOf((await verbs.recordsFile({}, cursor)).text);
+  const rest = listIds((await verbs.recordsFile({}, cursor)).text);
   const joined = [...read, ...rest];
   expect(joined.filter((id) => id === behind.id)).toHaveLength(1);
   expect(joined).not.toContain(before.id);
   expect(new Set(joined).size).toBe(joined.length);
-  const anew = idsOf((await verbs.recordsFile()).text);
+  const anew = listIds((await verbs.recordsFile()).text);
   expect(anew).toEqual([...ids, before.id, behind.id].sort());
 });
 
 test('a corrected call is one record and two transactions whose entries add up', async () => {
   const call = callAt(START);
-  await verbs.settle({ ...expired(call), attempts: call.attempts });
+  await verbs.settle({ ...toExpiredEvent(call), attempts: call.attempts });
   const first = linesOf<UsageRecordLine>((await verbs.recordsFile()).text);
   await verbs.settle(call);
   const second = linesOf<UsageRecordLine>((await verbs.recordsFile()).text);
@@ -133,7 +134,7 @@ test('a corrected call is one record and two transactions whose entries add up',
 });
 
 test('an exported wallet entry has actor, reason and related object', async () => {
-  const paid = accepted(
+  const paid = expectAccepted(
     await verbs.fund(
       'a',
       { kind: 'credit', amountUsd: '5', reason: 'paid', reference: 'inv-1', relatesTo: null },
@@ -141,7 +142,7 @@ test('an exported wallet entry has actor, reason and related object', async () =
     ),
   ).transaction.id;
   const spec = { kind: 'refund' as const, amountUsd: '-2', reason: '=back', reference: 'inv-1-r', relatesTo: paid };
-  accepted(await verbs.fund('a', spec, START + 1));
+  expectAccepted(await verbs.fund('a', spec, START + 1));
   const lines = linesOf<LedgerEntryLine>((await verbs.entriesFile()).text);
   expect(lines.map(({ at: _at, entryId: _id, transactionId: _t, ...line }) => line)).toMatchObject([
     { ledgerAccount: 'wallet:a', amountUsd: '5.00', kind: 'credit', reference: 'inv-1', actor: 'operator:ada' },

@@ -92,7 +92,7 @@ export async function exportLedgerEntries(
   store: Pick<ExportStore, 'entries'>,
   { account, from, to, after, format }: ReceivedOf<typeof billingExportLedgerEntries>,
 ): Promise<AnswerBodyOf<typeof billingExportLedgerEntries>> {
-  const [transaction, ordinal] = after === null ? [null, 0] : placeOf(after);
+  const [transaction, ordinal] = after === null ? [null, 0] : parseEntryCursor(after);
   const place = transaction === null ? null : { transaction, ordinal };
   const found = await store.entries({ account, from, to, after: place, limit: EXPORT_LINES_MAX + 1 });
   return makePage(found.slice(0, EXPORT_LINES_MAX).map(toEntryLine), {
@@ -104,7 +104,7 @@ export async function exportLedgerEntries(
   });
 }
 
-function placeOf(after: string): [string, number] {
+function parseEntryCursor(after: string): [string, number] {
   const [transaction = '', ordinal] = after.split('.');
   return [transaction, Number(ordinal)];
 }

@@ -1,7 +1,7 @@
 import { onPool, type Pool } from '@gateway/postgres';
 import type { LedgerEntry, LedgerKind } from '../ledger/rules.js';
-import { headsInOrder, ofAccount } from '../ledger/sql.js';
-import { RECORD_SELECTION, recordFromRow, type RecordRow } from '../records/record-sql.js';
+import { headsSql, accountCondition } from '../ledger/sql.js';
+import { RECORD_COLUMNS, recordFromRow, type RecordRow } from '../records/record-sql.js';
 import type { UsageRecord } from '../records/rules.js';
 
 export interface ExportQuery {
@@ -40,7 +40,7 @@ export function createExportStore(pool: Pool) {
   return {
     async records({ after, ...query }: ExportQuery & { readonly after: string | null }): Promise<ExportedRecord[]> {
       const rows = await queries.query<RecordRow & { recorded_at: Date }>(
-        `SELECT ${RECORD_SELECTION}, recorded_at FROM usage_records
+        `SELECT ${RECORD_COLUMNS}, recorded_at FROM usage_records
           WHERE ${WITHIN} AND id > $5 ${accountIs(query, '$6')} ORDER BY id LIMIT $1`,
         [...valuesOf(query), after ?? BEFORE_ALL, ...accountOf(query)],
       );
@@ -59,7 +59,7 @@ export function createExportStore(pool: Pool) {
         `SELECT head.id AS transaction_id, entry.ordinal, head.kind, head.account, head.request_id, head.corrects,
                 entry.ledger_account, entry.amount_nano_usd, head.posted_at,
                 money.reference, money.reason, money.relates_to, money.actor
-           FROM (${headsInOrder(`WHERE ${WITHIN} AND id >= $5 ${accountIs(query, '$7')} ORDER BY id LIMIT $1`)}) head
+           FROM (${headsSql(`WHERE ${WITHIN} AND id >= $5 ${accountIs(query, '$7')} ORDER BY id LIMIT $1`)}) head
           CROSS JOIN LATERAL (SELECT ordinal, ledger_account, amount_nano_usd FROM ledger_entries
                                WHERE transaction_id = head.id AND (head.id > $5 OR ordinal > $6) OFFSET 0) entry
            LEFT JOIN LATERAL (SELECT reference, reason, relates_to, actor FROM wallet_entries
@@ -88,7 +88,7 @@ function valuesOf({ from, to, limit }: Bounds): unknown[] {
 
 /** Omits the condition for all accounts, because the two queries use different indexes. */
 function accountIs({ account }: Bounds, parameter: string): string {
-  return account === null ? '' : `AND ${ofAccount(parameter)}`;
+  return account === null ? '' : `AND ${accountCondition(parameter)}`;
 }
 
 function accountOf({ account }: Bounds): string[] {

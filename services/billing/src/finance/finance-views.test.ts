@@ -2,8 +2,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { beforeAll, expect, test } from '@jest/globals';
 import { dumpSchema, onPool } from '@gateway/postgres';
 import { duringTests, onceUsed } from '@gateway/testkit/during-tests';
-import { accepted } from '../../test/accepted.js';
-import { PLAIN_PRICE, planHoldFor, settled, START, tokens } from '../../test/events.js';
+import { expectAccepted } from '../../test/accepted.js';
+import { PLAIN_PRICE, createPlanHold, createSettledEvent, START, tokens } from '../../test/events.js';
 import { ledgerVerbs } from '../../test/ledger-verbs.js';
 import { startLedger } from '../../test/ledger-world.js';
 
@@ -13,7 +13,7 @@ const GOLDEN = new URL('../../finance.golden.txt', import.meta.url);
 
 const ledger = duringTests(startLedger);
 const finance = onceUsed(() => ledger.poolOf('finance'));
-const call = settled(planHoldFor('a', 300, 700), 1_000);
+const call = createSettledEvent(createPlanHold('a', 300, 700), 1_000);
 
 beforeAll(async () => {
   const verbs = ledgerVerbs(ledger);
@@ -24,7 +24,7 @@ beforeAll(async () => {
     reference: 'inv-1',
     relatesTo: null,
   };
-  accepted(await verbs.fund('a', spec, START));
+  expectAccepted(await verbs.fund('a', spec, START));
   await verbs.settle(call);
 }, 60_000);
 
@@ -136,7 +136,7 @@ test('usage_records has class, tools, token kinds and unpriced names', async () 
   };
   const usage = { ...tokens(100), kinds: { audioInput: 0, imageInput: 3, audioOutput: 0, imageOutput: 0 } };
   const served = { class: 'priority' as const, units: { search: 2 } };
-  const plain = settled(planHoldFor('b', 300, 700), 120);
+  const plain = createSettledEvent(createPlanHold('b', 300, 700), 120);
   const attempts = plain.attempts.map((attempt) => ({ ...attempt, usage, served, cost: price }));
   await ledgerVerbs(ledger).settle({ ...plain, usage, served, price, attempts, unpriced: ['x'] });
   const columns =

@@ -32,9 +32,9 @@ import { formatUsd, parseUsd } from '@gateway/metering';
 import { onPool } from '@gateway/postgres';
 import { until } from '@gateway/testkit';
 import { duringTests } from '@gateway/testkit/during-tests';
-import { accepted } from '../../test/accepted.js';
-import { faultsOf } from '../../test/audit.js';
-import { holdFor, planHoldFor, settled, voided } from '../../test/events.js';
+import { expectAccepted } from '../../test/accepted.js';
+import { runAudit } from '../../test/audit.js';
+import { createHold, createPlanHold, createSettledEvent, toVoidedEvent } from '../../test/events.js';
 import type { z } from 'zod';
 import { AUTHOR, HOUR, OperatorWorld, PLAN } from '../../test/operator-world.js';
 
@@ -98,7 +98,7 @@ test('every command logs actor and origin; closing an account erases origins', a
   for (const [message, body] of commands) {
     const author = { actor: 'user:usr_gone', origin: { ...AUTHOR.origin, requestId: message.name } };
     const sender = message.sentBy.includes('accounts') ? accounts : world.dashboard;
-    accepted((await sender.request(message, { ...body, author })) as object);
+    expectAccepted((await sender.request(message, { ...body, author })) as object);
     const rows = await onPool(world.billing.ledger.pool).query(
       'SELECT DISTINCT actor, client, agent FROM changes WHERE request_id = $1',
       [message.name],
@@ -130,7 +130,7 @@ test('every list refuses an invalid cursor', async () => {
 describe('finance', () => {
   const fund = async (account: string, amountUsd: string, kind: WalletEntryCreate['kind'], relatesTo?: string) => {
     const spec = { amountUsd, kind, reason: 'test', reference: makeUuidV7(Date.now()), relatesTo };
-    return accepted(await world.dashboard.request(billingAddWalletEntry, { account, spec, author: AUTHOR }))
+    return expectAccepted(await world.dashboard.request(billingAddWalletEntry, { account, spec, author: AUTHOR }))
       .transaction;
   };
   async function settle(...events: UsageEvent[]): Promise<void> {
@@ -142,9 +142,9 @@ describe('finance', () => {
       );
   }
   const statement = async (account: string, month: string) =>
-    accepted(await world.dashboard.request(billingStatement, { account, month })).statement;
+    expectAccepted(await world.dashboard.request(billingStatement, { account, month })).statement;
   const trialBalance = async (asOf: number | null) =>
-    accepted(await world.dashboard.request(billingTrialBalance, { asOf })).trialBalance;
+    expectAccepted(await world.dashboard.request(billingTrialBalance, { asOf })).trialBalance;
 
   test('finds a ledger transaction by its ID', async () => {
     const transaction = await fund(world.fresh('account'), '2.00', 'credit');
@@ -170,14 +170,15 @@ describe('finance', () => {
   test('returns statements that add up to the ledger in every month', async () => {
     const account = world.fresh('account');
     const end = Date.UTC(2026, 10, 1);
-    const at = (ms: number, hold = holdFor(account), amount = 1_000) => settled(hold, amount, { id: makeUuidV7(ms) });
+    const at = (ms: number, hold = createHold(account), amount = 1_000) =>
+      createSettledEvent(hold, amount, { id: makeUuidV7(ms) });
     world.now = end - 5 * 86_400_000;
     await fund(account, '5.00', 'credit');
-    const other = holdFor(account, { key: 'other-key', model: 'acme/two' });
+    const other = createHold(account, { key: 'other-key', model: 'acme/two' });
     const late = at(end - 1);
     await settle(
-      ...[late, at(end), at(end + 1, other, 500), voided(at(end + 2))],
-      at(end + 3, planHoldFor(account, 300, 1_000), 700),
+      ...[late, at(end), at(end + 1, other, 500), toVoidedEvent(at(end + 2))],
+      at(end + 3, createPlanHold(account, 300, 1_000), 700),
     );
     world.now = end + 86_400_000;
     await fund(account, '-1.00', 'chargeback');
@@ -231,8 +232,8 @@ describe('finance', () => {
     const total = STATEMENT_LINES_MAX + 30;
     const at = Date.UTC(2026, 9, 5);
     const calls = Array.from({ length: total }, (_, index) =>
-      settled(
-        holdFor(account, { key: `key-${String(index).padStart(4, '0')}`, member: `member-${index % 2}` }),
+      createSettledEvent(
+        createHold(account, { key: `key-${String(index).padStart(4, '0')}`, member: `member-${index % 2}` }),
         1_000 + index,
         { id: makeUuidV7(at + index) },
       ),
@@ -256,7 +257,7 @@ describe('finance', () => {
     expect(omitted.members).toEqual({ entries: 0, calls: 0, chargedUsd: '0.00', planUsd: '0.00', walletUsd: '0.00' });
 
     const page = async (by: 'key' | 'model', member: string | null, cursor: string | null) =>
-      accepted(
+      expectAccepted(
         await world.dashboard.request(billingStatementLines, {
           account,
           month: '2026-10',
@@ -299,7 +300,7 @@ describe('finance', () => {
   test('returns a trial balance that sums to zero, at any time', async () => {
     const account = world.fresh('account');
     await fund(account, '3.00', 'adjustment');
-    await settle(settled(planHoldFor(account, 400, 1_000), 900));
+    await settle(createSettledEvent(createPlanHold(account, 400, 1_000), 900));
     const all = await trialBalance(null);
     expect(all.totalUsd).toBe('0.00');
     expect(all.accounts.map(({ ledgerAccount }) => ledgerAccount)).toEqual([
@@ -322,6 +323,6 @@ describe('finance', () => {
     expect(before.accounts.find(({ ledgerAccount }) => ledgerAccount === 'adjustment')).toBeUndefined();
     expect(await trialBalance(Date.now() + HOUR)).toMatchObject({ accounts: all.accounts });
     expect(await trialBalance(0)).toMatchObject({ accounts: [], totalUsd: '0.00' });
-    expect(await faultsOf(world.billing.ledger.pool)).toEqual([]);
+    expect(await runAudit(world.billing.ledger.pool)).toEqual([]);
   });
 });

@@ -8,7 +8,7 @@ import {
 } from '@gateway/contracts/messages';
 import { isRefusal, refuse, STATEMENT_LINES_MAX } from '@gateway/contracts/operator';
 import { formatUsd } from '@gateway/metering';
-import { pageOf, readMonth, readNameCursor } from '../ledger/page.js';
+import { buildPage, readMonth, readNameCursor } from '../ledger/page.js';
 import type { Spend, SpendList } from './spends-store.js';
 import type { FinanceStore } from './store.js';
 
@@ -71,7 +71,7 @@ export async function showStatementLines(
     after: place.after,
     limit: limit + 1,
   });
-  const { items, nextCursor } = pageOf(found, limit, {
+  const { items, nextCursor } = buildPage(found, limit, {
     nameOf: ({ id }) => id,
     viewOf: ({ id, ...spend }) => ({ id, ...toSpendView(spend) }),
   });

@@ -1,5 +1,5 @@
 import type { Tx } from '@gateway/postgres';
-import { ofAccount } from '../ledger/sql.js';
+import { accountCondition } from '../ledger/sql.js';
 
 export interface Movement {
   readonly kind: string;
@@ -46,7 +46,7 @@ async function readOthers(tx: Tx, account: string, from: number, to: number | nu
        FROM ledger_transactions head
       CROSS JOIN LATERAL (SELECT amount_nano_usd FROM ledger_entries
                            WHERE transaction_id = head.id AND ledger_account = 'wallet:' || $1 OFFSET 0) entry
-      WHERE head.${ofAccount('$1')} AND head.kind <> 'usage'
+      WHERE head.${accountCondition('$1')} AND head.kind <> 'usage'
         AND head.id >= uuid_floor($2) AND ($3::bigint IS NULL OR head.id < uuid_floor($3))
       GROUP BY 1`,
     [account, from, to],

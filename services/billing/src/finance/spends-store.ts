@@ -68,7 +68,7 @@ export async function readSpends(tx: Tx, { account, from, to }: SpendBounds, lin
   const spends = rows.map((row) => ({ by: row.by, entries: Number(row.entries), ...lineFromRow(row) }));
   const usage = spends.find(({ by }) => by === 'all') ?? NO_SPEND;
   const listBy = (wanted: SpendRow['by']): SpendList =>
-    listOf(
+    buildSpendList(
       spends.filter(({ by }) => by === wanted),
       usage,
     );
@@ -100,7 +100,7 @@ interface SpendRow extends SpendLine {
  * Computes the omitted lines. Every call counts once in each list, so the omitted amount is the
  * total minus the shown lines.
  */
-function listOf(rows: readonly SpendRow[], usage: Spend): SpendList {
+function buildSpendList(rows: readonly SpendRow[], usage: Spend): SpendList {
   const shown = rows.reduce((sum, row) => minus(sum, row), usage);
   return {
     lines: rows.map(({ id, calls, chargedNanoUsd, planNanoUsd, walletNanoUsd }) => ({

@@ -1,5 +1,5 @@
 import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
-import { timeOf } from '../ledger/sql.js';
+import { timeSql } from '../ledger/sql.js';
 import { readBalance } from '../ledger/store.js';
 import { type Movement, readMovements, sumLaterMovements, sumMovements } from './movements-store.js';
 import { readLines, readSpends, type SpendLine, type Spends, type StatementLinesQuery } from './spends-store.js';
@@ -41,7 +41,7 @@ export function createFinanceStore(pool: Pool) {
 /** Sums each class of customer accounts over all customers. */
 const CLASS = `CASE WHEN entry.ledger_account LIKE 'wallet:%' THEN 'wallet'
                 WHEN entry.ledger_account LIKE 'plan:%' THEN 'plan' ELSE entry.ledger_account END`;
-const POSTED_BEFORE = `JOIN ledger_transactions head ON head.id = entry.transaction_id AND head.posted_at < ${timeOf('$1')}`;
+const POSTED_BEFORE = `JOIN ledger_transactions head ON head.id = entry.transaction_id AND head.posted_at < ${timeSql('$1')}`;
 
 async function statement(
   tx: Tx,
@@ -50,7 +50,7 @@ async function statement(
   to: number,
   linesMax: number,
 ): Promise<StatementSums | null> {
-  const kept = await tx.one<{ kept: boolean }>(`SELECT first_month <= ${timeOf('$1')} AS kept FROM ledger_state`, [
+  const kept = await tx.one<{ kept: boolean }>(`SELECT first_month <= ${timeSql('$1')} AS kept FROM ledger_state`, [
     from,
   ]);
   if (kept?.kept !== true) return null;

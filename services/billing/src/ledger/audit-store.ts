@@ -44,8 +44,8 @@ export function createLedgerReader(pool: Pool): LedgerReader {
           await tx.execute(`SET LOCAL work_mem = '${WORK_MEMORY}'`);
           return work({
             chain: createChainReader(tx),
-            differences: (begin) => differencesOf(tx, begin),
-            headsBefore: (blocks) => headsBefore(tx, blocks),
+            differences: (begin) => readDifferences(tx, begin),
+            headsBefore: (blocks) => readHeadsBefore(tx, blocks),
             deadLetters: () => countDeadLetters(tx),
           });
         },
@@ -54,14 +54,14 @@ export function createLedgerReader(pool: Pool): LedgerReader {
   };
 }
 
-async function* differencesOf(tx: Tx, begin: (check: string) => void): AsyncGenerator<Difference> {
+async function* readDifferences(tx: Tx, begin: (check: string) => void): AsyncGenerator<Difference> {
   for (const check of AUDIT_CHECKS) {
     begin(check.name);
-    yield* rowsOf(tx, check);
+    yield* readBalanceRows(tx, check);
   }
 }
 
-async function* rowsOf(tx: Tx, { name, sql }: AuditCheck): AsyncGenerator<Difference> {
+async function* readBalanceRows(tx: Tx, { name, sql }: AuditCheck): AsyncGenerator<Difference> {
   await tx.execute(`DECLARE audit NO SCROLL CURSOR FOR ${sql}`);
   for (;;) {
     const rows = await tx.query<Omit<Difference, 'check'>>(`FETCH ${ROWS_MAX} FROM audit`);
@@ -71,7 +71,7 @@ async function* rowsOf(tx: Tx, { name, sql }: AuditCheck): AsyncGenerator<Differ
   await tx.execute('CLOSE audit');
 }
 
-function headsBefore(tx: Tx, blocks: number): Promise<ChainHead[]> {
+function readHeadsBefore(tx: Tx, blocks: number): Promise<ChainHead[]> {
   return tx.query<ChainHead>(
     `SELECT chain, block.number, encode(substr(block.members, length(block.members) - 31), 'hex') AS link
        FROM chain_heads head JOIN chain_blocks block USING (chain) WHERE block.number = head.number - $1 ORDER BY chain`,

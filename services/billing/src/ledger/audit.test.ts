@@ -6,10 +6,17 @@ import { makeUuidV7 } from '@gateway/contracts/ids';
 import type { UsageEvent } from '@gateway/contracts/messages';
 import { inTransaction } from '@gateway/postgres';
 import { duringTests } from '@gateway/testkit/during-tests';
-import { faultsOf } from '../../test/audit.js';
-import { expired, receivedOf, holdFor, planHoldFor, settled, START } from '../../test/events.js';
+import { runAudit } from '../../test/audit.js';
+import {
+  toExpiredEvent,
+  toReceivedEvents,
+  createHold,
+  createPlanHold,
+  createSettledEvent,
+  START,
+} from '../../test/events.js';
 import { startLedger } from '../../test/ledger-world.js';
-import { chainLines, chainOfFile } from '../commands/chain-file.js';
+import { formatChain, readChainFile } from '../commands/chain-file.js';
 import { settleBatch } from '../usage/settle-batch.js';
 import { createSettleStore } from '../usage/settle-store.js';
 import { decideWalletEntry } from '../wallets/rules.js';
@@ -28,16 +35,20 @@ let payment: string;
 /** Creates two accounts with plan and wallet charges, a credit and a correction. */
 beforeEach(async () => {
   await ledger.empty();
-  call = settled(planHoldFor('a', 50, 30), 100);
-  late = settled(holdFor('b'), 70);
+  call = createSettledEvent(createPlanHold('a', 50, 30), 100);
+  late = createSettledEvent(createHold('b'), 70);
   payment = await topUp('a', 1_000n);
-  await settle(call, settled(holdFor('b'), 20), expired(late));
-  await settle(late, settled(planHoldFor('b', 50, 30), 40));
+  await settle(call, createSettledEvent(createHold('b'), 20), toExpiredEvent(late));
+  await settle(late, createSettledEvent(createPlanHold('b', 50, 30), 40));
 });
 
 async function settle(...events: UsageEvent[]): Promise<void> {
   const store = createSettleStore(ledger.pool);
-  await settleBatch(store, createMonths(store), { received: receivedOf(...events), deadLetters: [], applied: [] });
+  await settleBatch(store, createMonths(store), {
+    received: toReceivedEvents(...events),
+    deadLetters: [],
+    applied: [],
+  });
 }
 
 async function topUp(account: string, amountNanoUsd: bigint): Promise<string> {
@@ -75,7 +86,7 @@ const checksOf = (faults: readonly string[]): string[] => [
 ];
 
 test('a clean ledger has no differences', async () => {
-  expect(await faultsOf(ledger.pool)).toEqual([]);
+  expect(await runAudit(ledger.pool)).toEqual([]);
 });
 
 describe('the audit reports', () => {
@@ -208,7 +219,7 @@ describe('the audit reports', () => {
 
   test.each(kinds)('%s', async (_what, checks, subject, ...statements) => {
     await damage(...statements.map((statement) => statement()));
-    const faults = await faultsOf(ledger.pool);
+    const faults = await runAudit(ledger.pool);
     expect(checksOf(faults)).toEqual(checks);
     expect(faults.some((fault) => fault.includes(subject()))).toBe(true);
   });
@@ -216,7 +227,7 @@ describe('the audit reports', () => {
   test('all damages together, each under its check', async () => {
     const apart = kinds.filter(([what]) => !what.includes('gone') && !what.includes('last block'));
     await damage(...apart.flatMap(([, , , ...statements]) => statements.map((statement) => statement())));
-    expect(new Set(checksOf(await faultsOf(ledger.pool)))).toEqual(new Set(apart.flatMap(([, checks]) => checks)));
+    expect(new Set(checksOf(await runAudit(ledger.pool)))).toEqual(new Set(apart.flatMap(([, checks]) => checks)));
   });
 });
 
@@ -244,7 +255,7 @@ describe('a chain export', () => {
   function lines(): Promise<string[]> {
     return createLedgerReader(ledger.pool).snapshot(async ({ chain }) => {
       const exported: string[] = [];
-      for await (const line of chainLines(chain)) exported.push(line);
+      for await (const line of formatChain(chain)) exported.push(line);
       return exported;
     });
   }
@@ -252,7 +263,7 @@ describe('a chain export', () => {
   async function brokenIn(text: readonly string[], anchors: readonly ChainHead[] = []): Promise<string[]> {
     writeFileSync(file, text.map((line) => `${line}\n`).join(''));
     const broken: string[] = [];
-    await verifyChain(chainOfFile(file), {
+    await verifyChain(readChainFile(file), {
       anchors,
       broken: ({ transaction, problem }) => broken.push(transaction ?? problem),
     });

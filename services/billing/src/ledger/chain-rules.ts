@@ -14,7 +14,7 @@ const FORM = 1;
  * time as decimal texts, entries in the order of their ordinals. The chain's links are hashes of
  * its UTF-8 bytes, so the form never changes.
  */
-export function chainText(
+export function formatChainText(
   { id, kind, account, requestId, corrects, entries }: LedgerTransaction,
   postedAtUs: bigint,
 ): string {

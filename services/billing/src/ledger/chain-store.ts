@@ -8,7 +8,7 @@ import {
   type ChainedTransaction,
   type ChainHead,
   type ChainSource,
-  chainText,
+  formatChainText,
 } from './chain-rules.js';
 import type { LedgerEntry, LedgerKind, LedgerTransaction } from './rules.js';
 import { arrayLiteral } from './sql.js';
@@ -29,7 +29,7 @@ export function lockChainHeads(tx: Tx, transactions: readonly LedgerTransaction[
   return tx.query<LockedHead>(
     `SELECT chain, number, link, (extract(epoch FROM now()) * 1000000)::bigint AS posted_at_us
        FROM chain_heads WHERE chain = ANY ($1::smallint[]) ORDER BY chain FOR UPDATE`,
-    [int2s([...byChainOf(transactions).keys()])],
+    [int2s([...groupByChain(transactions).keys()])],
     { name: 'lock_chain_heads' },
   );
 }
@@ -44,9 +44,9 @@ export async function appendChainBlocks(
   heads: readonly LockedHead[],
   transactions: readonly LedgerTransaction[],
 ): Promise<void> {
-  const byChain = byChainOf(transactions);
+  const byChain = groupByChain(transactions);
   if (heads.length !== byChain.size) throw new Error('the ledger has no chain for a shard');
-  const blocks = heads.map((head) => blockAfter(head, byChain.get(head.chain) ?? []));
+  const blocks = heads.map((head) => buildBlock(head, byChain.get(head.chain) ?? []));
   await tx.execute(
     `WITH block AS (
        SELECT * FROM unnest($1::smallint[], $2::bigint[], $3::bytea[]) AS item (chain, number, members)
@@ -64,7 +64,7 @@ export async function appendChainBlocks(
   );
 }
 
-function byChainOf(transactions: readonly LedgerTransaction[]): Map<number, LedgerTransaction[]> {
+function groupByChain(transactions: readonly LedgerTransaction[]): Map<number, LedgerTransaction[]> {
   return groupBy(transactions, ({ account }) => shardOfAccount(account));
 }
 
@@ -75,11 +75,11 @@ interface Block {
   readonly members: Buffer;
 }
 
-function blockAfter(head: LockedHead, transactions: readonly LedgerTransaction[]): Block {
+function buildBlock(head: LockedHead, transactions: readonly LedgerTransaction[]): Block {
   let link = head.link.toString('hex');
   let members = '';
   for (const transaction of transactions) {
-    link = hash('sha256', link + chainText(transaction, head.posted_at_us), 'hex');
+    link = hash('sha256', link + formatChainText(transaction, head.posted_at_us), 'hex');
     members += transaction.id.replaceAll('-', '') + link;
   }
   return { chain: head.chain, number: head.number + 1n, members: Buffer.from(members, 'hex') };
@@ -121,7 +121,7 @@ async function* readBlocks(tx: Tx, after: readonly ChainHead[]): AsyncGenerator<
         'SELECT chain, number, members FROM chain_blocks WHERE chain = $1 AND number > $2 ORDER BY number LIMIT $3',
         [chain, last, BLOCKS_MAX],
       );
-      const blocks = rows.map((row) => ({ ...row, members: membersOf(row.members) }));
+      const blocks = rows.map((row) => ({ ...row, members: parseMembers(row.members) }));
       const transactions = await readTransactions(
         tx,
         blocks.flatMap(({ members }) => members.map(({ id }) => id)),
@@ -135,17 +135,17 @@ async function* readBlocks(tx: Tx, after: readonly ChainHead[]): AsyncGenerator<
   }
 }
 
-function membersOf(members: Buffer): ChainBlock['members'] {
+function parseMembers(members: Buffer): ChainBlock['members'] {
   return Array.from({ length: members.length / MEMBER_BYTES }, (_, index) => {
     const at = index * MEMBER_BYTES;
     return {
-      id: uuidOf(members.toString('hex', at, at + ID_BYTES)),
+      id: formatUuid(members.toString('hex', at, at + ID_BYTES)),
       link: members.toString('hex', at + ID_BYTES, at + MEMBER_BYTES),
     };
   });
 }
 
-function uuidOf(hex: string): string {
+function formatUuid(hex: string): string {
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
 }
 
@@ -180,10 +180,10 @@ async function readTransactions(tx: Tx, ids: readonly string[]): Promise<Map<str
   );
   for (const { transaction_id: id, ledger_account: ledgerAccount, amount_nano_usd: amountNanoUsd } of rows)
     entries.get(id)?.push({ ledgerAccount, amountNanoUsd });
-  return new Map(heads.map((head) => [head.id, transactionOf(head, entries.get(head.id) ?? [])]));
+  return new Map(heads.map((head) => [head.id, buildTransaction(head, entries.get(head.id) ?? [])]));
 }
 
-function transactionOf(head: HeadRow, entries: readonly LedgerEntry[]): ChainedTransaction {
+function buildTransaction(head: HeadRow, entries: readonly LedgerEntry[]): ChainedTransaction {
   const { id, kind, account, request_id: requestId, corrects, posted_at_us: postedAtUs } = head;
   return { id, kind, account, requestId, corrects, postedAtUs, entries };
 }

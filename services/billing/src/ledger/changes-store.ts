@@ -24,7 +24,7 @@ export interface Change {
   readonly objectId: string;
   readonly before: object | null;
   readonly after: object | null;
-  /** The command ID of a request that must happen once; see {@link isMade}. */
+  /** The command ID of a request that must happen once; see {@link hasMadeChange}. */
   readonly command?: string | null;
 }
 
@@ -61,7 +61,7 @@ export async function insertChange(
 }
 
 /** Returns true if the command has made its change. The caller holds the lock of the change. */
-export async function isMade(
+export async function hasMadeChange(
   tx: Tx,
   { action, objectId, command }: Pick<Change, 'action' | 'objectId'> & { readonly command: string },
 ): Promise<boolean> {

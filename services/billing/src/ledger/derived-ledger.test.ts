@@ -6,8 +6,17 @@ import { formatUsd } from '@gateway/metering';
 import { inTransaction, onPool } from '@gateway/postgres';
 import { duringTests } from '@gateway/testkit/during-tests';
 import { testSeed } from '@gateway/testkit/seed';
-import { balancesOf, faultsOf } from '../../test/audit.js';
-import { expired, holdFor, PLAIN_PRICE, planHoldFor, receivedOf, settled, tokens, voided } from '../../test/events.js';
+import { readLedgerValues, runAudit } from '../../test/audit.js';
+import {
+  toExpiredEvent,
+  createHold,
+  PLAIN_PRICE,
+  createPlanHold,
+  toReceivedEvents,
+  createSettledEvent,
+  tokens,
+  toVoidedEvent,
+} from '../../test/events.js';
 import { seededRandom } from '../../test/events.js';
 import { startLedger } from '../../test/ledger-world.js';
 import { ledgerVerbs } from '../../test/ledger-verbs.js';
@@ -61,7 +70,7 @@ beforeAll(async () => {
     const decision = await verbs.settle(...batch);
     expect(decision.deadLetters).toEqual([]);
     stored.push(...decision.transactions);
-    for (const { record } of prepareEvents(receivedOf(...batch)).accepted)
+    for (const { record } of prepareEvents(toReceivedEvents(...batch)).accepted)
       if (record.rank >= (records.get(record.id)?.rank ?? 0)) records.set(record.id, record);
   }
 }, 120_000);
@@ -69,7 +78,7 @@ beforeAll(async () => {
 function randomCall(): UsageEvent {
   const account = `account-${pick(6)}`;
   const time = MONTH_START + pick(MONTH_MS);
-  const funding = oneIn(2) ? holdFor(account) : planHoldFor(account, pick(80), pick(60));
+  const funding = oneIn(2) ? createHold(account) : createPlanHold(account, pick(80), pick(60));
   const hold = {
     ...funding,
     key: `key-${pick(9)}`,
@@ -85,14 +94,14 @@ function randomCall(): UsageEvent {
   // Counts and times of any size, including zero.
   const amount = oneIn(6) ? 0 : oneIn(20) ? 3_000_000_000 + pick(1_000) : pick(150);
   const started = oneIn(20) ? pick(1_000_000) : time;
-  const call = settled(hold, amount, {
+  const call = createSettledEvent(hold, amount, {
     id: makeUuidV7(time),
     startedAt: started,
     firstByteAt: oneIn(4) ? null : started + pick(500),
     endedAt: started + 500 + pick(oneIn(20) ? 8_000_000_000_000 : 5_000),
     attempts: randomAttempts(amount),
   });
-  return oneIn(8) ? { ...voided(call), attempts: randomAttempts(amount) } : call;
+  return oneIn(8) ? { ...toVoidedEvent(call), attempts: randomAttempts(amount) } : call;
 }
 
 /**
@@ -124,7 +133,7 @@ function randomAttempts(amount: number): AttemptRecord[] {
 
 /** The sweep does not know attempts, but the event format allows them. */
 function randomExpired(call: UsageEvent): UsageEvent {
-  return { ...expired(call), attempts: oneIn(2) ? randomAttempts(50) : oneIn(3) ? call.attempts : [] };
+  return { ...toExpiredEvent(call), attempts: oneIn(2) ? randomAttempts(50) : oneIn(3) ? call.attempts : [] };
 }
 
 interface Row {
@@ -166,9 +175,9 @@ test(`sums by ledger account are equal, and the audit passes (TEST_SEED=${SEED})
       sums.set(ledgerAccount, (sums.get(ledgerAccount) ?? 0n) + amountNanoUsd);
   for (let account = 0; account < 6; account += 1)
     sums.set(`wallet:account-${account}`, (sums.get(`wallet:account-${account}`) ?? 0n) + 1_000n);
-  const found = await balancesOf(ledger.pool);
+  const found = await readLedgerValues(ledger.pool);
   for (const [name, sum] of sums) expect([name, found[name]]).toEqual([name, String(sum)]);
-  expect(await faultsOf(ledger.pool)).toEqual([]);
+  expect(await runAudit(ledger.pool)).toEqual([]);
 });
 
 test(`exports contain the same lines in the same order (TEST_SEED=${SEED})`, async () => {

@@ -10,7 +10,7 @@ import {
 import { type AuditEntryView, isRefusal, type LedgerTransactionView, refuse } from '@gateway/contracts/operator';
 import { formatUsd } from '@gateway/metering';
 import type { ChangesStore, WrittenChange } from './changes-store.js';
-import { pageOf, readMonth, readNumberCursor, readUuidCursor } from './page.js';
+import { buildPage, readMonth, readNumberCursor, readUuidCursor } from './page.js';
 import type { PostedTransaction, TransactionStore } from './transactions-store.js';
 
 /**
@@ -26,7 +26,7 @@ export async function showLedger(
   const bounds = month === null ? { from: null, to: null } : readMonth(month);
   if (isRefusal(bounds)) return bounds;
   const query = { account, withoutCalls, from: bounds.from, to: bounds.to, before: place.after, limit: limit + 1 };
-  const { items, nextCursor } = pageOf(await store.transactions(query), limit, {
+  const { items, nextCursor } = buildPage(await store.transactions(query), limit, {
     nameOf: ({ id }) => id,
     viewOf: toTransactionView,
   });
@@ -73,7 +73,7 @@ export async function showAudit(
   const place = readNumberCursor(cursor);
   if (isRefusal(place)) return place;
   const changes = await store.changes({ account, objectId: object, before: place.after, limit: limit + 1 });
-  const { items, nextCursor } = pageOf(changes, limit, {
+  const { items, nextCursor } = buildPage(changes, limit, {
     nameOf: ({ number }) => String(number),
     viewOf: toEntryView,
   });

@@ -3,7 +3,7 @@ import { monthEnd, monthOf } from '@gateway/metering';
 /** Number of months to create ahead, including the current one. */
 const MONTHS_AHEAD = 3;
 /** Maximum of cached months; above it the cache is cleared and filled from the database again. */
-const REMEMBERED_MAX = 1_200;
+const CACHED_MAX = 1_200;
 
 export type Months = ReturnType<typeof createMonths>;
 
@@ -14,7 +14,7 @@ export function createMonths(store: { ensureMonth(month: string): Promise<boolea
   const has = async (month: string): Promise<boolean> => {
     if (known.has(month)) return true;
     const kept = await store.ensureMonth(month);
-    if (known.size >= REMEMBERED_MAX) known.clear();
+    if (known.size >= CACHED_MAX) known.clear();
     if (kept) known.add(month);
     return kept;
   };

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { PAGE_BYTES_MAX, pageOf, readIdCursor, readNumberCursor, readUuidCursor } from './page.js';
+import { PAGE_BYTES_MAX, buildPage, readIdCursor, readNumberCursor, readUuidCursor } from './page.js';
 
 const ID = '0193a5d0-0000-7000-8000-000000000000';
 
@@ -26,7 +26,7 @@ test.each([
 
 test('a page has a cursor when there is more', () => {
   const page = (rows: number[], viewOf: (row: number) => unknown = (row) => row) =>
-    pageOf(rows, 2, { nameOf: String, viewOf });
+    buildPage(rows, 2, { nameOf: String, viewOf });
   expect(page([3, 2, 1])).toEqual({ items: [3, 2], nextCursor: 'after:2' });
   expect(page([3, 2])).toEqual({ items: [3, 2], nextCursor: null });
   expect(page([])).toEqual({ items: [], nextCursor: null });

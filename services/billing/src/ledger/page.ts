@@ -17,7 +17,7 @@ export const PAGE_BYTES_MAX = 600_000;
  * cursor is the name of the last row. A page that would be too large for the bus is shorter, but
  * never empty.
  */
-export function pageOf<T, V>(
+export function buildPage<T, V>(
   rows: readonly T[],
   limit: number,
   { nameOf, viewOf }: { readonly nameOf: (row: T) => string; readonly viewOf: (row: T) => V },
@@ -34,28 +34,28 @@ export function pageOf<T, V>(
   return { items, nextCursor: rows.length > items.length && last !== undefined ? CURSOR_PREFIX + nameOf(last) : null };
 }
 
-export interface Place<T> {
+export interface CursorPosition<T> {
   /** The name after which the page begins; null for the first page. */
   readonly after: T | null;
 }
 
 /** Reads the cursor of a list of UUIDs; refuses a cursor of another kind of list. */
-export function readUuidCursor(cursor: string | null): Place<string> | ManagementRefusal {
+export function readUuidCursor(cursor: string | null): CursorPosition<string> | ManagementRefusal {
   return readCursor(cursor, (name) => (UUID_PATTERN.test(name) ? name : null));
 }
 
 /** Reads the cursor of a list of object IDs. */
-export function readIdCursor(cursor: string | null): Place<string> | ManagementRefusal {
+export function readIdCursor(cursor: string | null): CursorPosition<string> | ManagementRefusal {
   return readCursor(cursor, (name) => objectId.safeParse(name).data ?? null);
 }
 
 /** Reads the cursor of a list of names in any form. */
-export function readNameCursor(cursor: string | null): Place<string> | ManagementRefusal {
+export function readNameCursor(cursor: string | null): CursorPosition<string> | ManagementRefusal {
   return readCursor(cursor, (name) => (name === '' ? null : name));
 }
 
 /** Reads the cursor of a list of numbered rows. */
-export function readNumberCursor(cursor: string | null): Place<bigint> | ManagementRefusal {
+export function readNumberCursor(cursor: string | null): CursorPosition<bigint> | ManagementRefusal {
   return readCursor(cursor, (name) => (NUMBER_PATTERN.test(name) ? BigInt(name) : null));
 }
 
@@ -63,7 +63,7 @@ const CURSOR_PREFIX = 'after:';
 /** Below 2^63, the limit of the database. */
 const NUMBER_PATTERN = /^[1-9]\d{0,17}$/;
 
-function readCursor<T>(cursor: string | null, read: (name: string) => T | null): Place<T> | ManagementRefusal {
+function readCursor<T>(cursor: string | null, read: (name: string) => T | null): CursorPosition<T> | ManagementRefusal {
   if (cursor === null) return { after: null };
   const after = cursor.startsWith(CURSOR_PREFIX) ? read(cursor.slice(CURSOR_PREFIX.length)) : null;
   return after === null ? refuseCursor() : { after };

@@ -6,7 +6,7 @@ import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
 import { createLoadStore } from '../accounts/load-store.js';
 import { readRecords } from '../records/store.js';
 import { createPipelinedPool } from '../usage/pipeline-store.js';
-import { spanOf } from './sql.js';
+import { findIdSpan } from './sql.js';
 
 const MONTHS = ['2026-09', '2026-10', '2026-11', '2026-12', '2027-01'];
 const NOW = Date.UTC(2026, 10, 15);
@@ -36,7 +36,7 @@ async function monthsLookedInto(explained: Promise<{ 'QUERY PLAN': string }[]>):
 
 const arrayOf = (ids: readonly string[]): string => `'{${ids.join()}}'`;
 const spanText = (ids: readonly string[]): string =>
-  spanOf(ids)
+  findIdSpan(ids)
     .map((id) => `'${id}'`)
     .join();
 
@@ -75,6 +75,6 @@ test('a query without the span scans every month', async () => {
 });
 
 test('spanOf() returns the lowest and the highest ID', () => {
-  expect(spanOf(IDS)).toEqual([IDS[1], IDS[0]]);
-  expect(() => spanOf([])).toThrow(RangeError);
+  expect(findIdSpan(IDS)).toEqual([IDS[1], IDS[0]]);
+  expect(() => findIdSpan([])).toThrow(RangeError);
 });

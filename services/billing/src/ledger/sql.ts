@@ -20,7 +20,7 @@ function itemText(item: ArrayItem): string | number | bigint | boolean {
 export const HOUR_MS = 3_600_000;
 
 /** Returns SQL that converts a parameter of epoch milliseconds to a time. */
-export function timeOf(parameter: string): string {
+export function timeSql(parameter: string): string {
   return `timestamptz 'epoch' + ${parameter}::bigint * interval '1 millisecond'`;
 }
 
@@ -36,7 +36,7 @@ export interface PageQuery {
 }
 
 /** Returns the SQL condition for the account in a parameter, for the big tables and views. */
-export function ofAccount(parameter: string): string {
+export function accountCondition(parameter: string): string {
   return `account_number = (SELECT number FROM accounts WHERE account = ${parameter})`;
 }
 
@@ -45,7 +45,7 @@ export function ofAccount(parameter: string): string {
  * of its own index; PostgreSQL would sort a plain union as a whole.
  * @param page WHERE, ORDER BY id and LIMIT of the statement
  */
-export function headsInOrder(page: string, withoutCalls = false): string {
+export function headsSql(page: string, withoutCalls = false): string {
   const parts = withoutCalls ? ['command_heads'] : ['command_heads', 'usage_heads', 'correction_heads'];
   const selects = parts.map((part) => `(SELECT * FROM ${part} ${page})`);
   return `SELECT * FROM (${selects.join(' UNION ALL ')}) head ${page.slice(page.lastIndexOf('ORDER BY'))}`;
@@ -61,7 +61,7 @@ export const WITHIN = `id >= uuid_floor(coalesce($1::bigint, 0))
  * partition for every ID.
  * @throws RangeError for an empty list
  */
-export function spanOf(ids: readonly string[]): [first: string, last: string] {
+export function findIdSpan(ids: readonly string[]): [first: string, last: string] {
   const [one] = ids;
   if (one === undefined) throw new RangeError('the list of IDs is empty');
   let [first, last] = [one, one];
@@ -76,7 +76,7 @@ export function spanOf(ids: readonly string[]): [first: string, last: string] {
 export const ID_TIME_MS_MAX = 2 ** 48 - 1;
 
 /** Returns the parameter values of {@link WITHIN}, and the limit as `$4`. */
-export function boundsOf({ from, to, before, limit }: PageQuery): unknown[] {
+export function boundValues({ from, to, before, limit }: PageQuery): unknown[] {
   const within = (ms: number | null): number | null => ms && Math.min(ms, ID_TIME_MS_MAX);
   return [within(from), within(to), before, limit];
 }
@@ -93,4 +93,4 @@ export interface NumberedQuery {
  * SQL over ledger_state for a text that identifies the tables that a connection sees. The text
  * changes when the server is restarted, promoted, restored or replaced, and with each ledger epoch.
  */
-export const DATABASE_MARK = `pg_postmaster_start_time()::text || ' ' || to_regclass('names')::oid || ' ' || ledger_state.incarnation`;
+export const DATABASE_IDENTITY_SQL = `pg_postmaster_start_time()::text || ' ' || to_regclass('names')::oid || ' ' || ledger_state.incarnation`;

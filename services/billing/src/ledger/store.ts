@@ -4,7 +4,7 @@ import type { BalanceSnapshot } from '@gateway/contracts/messages';
 import { int2s, int8s, texts, uuids } from './array-sql.js';
 import { appendChainBlocks, lockChainHeads } from './chain-store.js';
 import type { Balance, LedgerTransaction } from './rules.js';
-import { DATABASE_MARK } from './sql.js';
+import { DATABASE_IDENTITY_SQL } from './sql.js';
 
 /** Distinguishes this ledger from a restored or promoted copy (docs/protocol.md#r17). */
 export interface LedgerState {
@@ -16,7 +16,7 @@ export interface LedgerState {
 }
 
 const LEDGER_STATE = `
-  SELECT ${DATABASE_MARK} AS database, incarnation AS "ledgerEpoch", consumers FROM ledger_state`;
+  SELECT ${DATABASE_IDENTITY_SQL} AS database, incarnation AS "ledgerEpoch", consumers FROM ledger_state`;
 
 export async function readLedgerState(pool: Pool): Promise<LedgerState> {
   const state = await onPool(pool).one<LedgerState>(LEDGER_STATE);
@@ -159,6 +159,6 @@ export async function enqueueSnapshot(tx: Tx, change: string, snapshot: BalanceS
 }
 
 /** Waits until admission has applied a change from the outbox (docs/protocol.md#r10). */
-export interface InForce {
+export interface ChangeDelivery {
   awaitDelivered(account: string, change: string): Promise<boolean>;
 }

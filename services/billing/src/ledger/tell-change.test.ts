@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { testEpoch } from '@gateway/testkit/random';
-import { tellChange } from './tell-change.js';
+import { publishChange } from './tell-change.js';
 
 const STATE = { database: 'promoted', ledgerEpoch: testEpoch(2) };
 const CHANGE = { change: 'entry-1', standing: { account: 'account-0', rows: [], closed: [] } };
@@ -12,7 +12,7 @@ async function tell(compared: string, state: typeof STATE | null = STATE) {
     isLedger: (database: string) => database === compared,
     apply: async (body: object) => void told.push(body),
   };
-  const failed = await tellChange(telling, CHANGE).then(
+  const failed = await publishChange(telling, CHANGE).then(
     () => null,
     (error: Error) => error.message,
   );

@@ -2,15 +2,15 @@ import type { BalanceSnapshot, ReceivedOf, admissionApply } from '@gateway/contr
 import type { LedgerState } from './store.js';
 
 /** An outbox row for admission. */
-export interface ToldChange {
+export interface PublishedChange {
   /** Identifies one change of the account. */
   readonly change: string;
   readonly standing: BalanceSnapshot;
 }
 
-export interface TellDeps {
+export interface PublishChangeDeps {
   /** Returns the state of the database if it contains the change, or else null. */
-  readonly stateWith: (told: ToldChange) => Promise<Pick<LedgerState, 'database' | 'ledgerEpoch'> | null>;
+  readonly stateWith: (told: PublishedChange) => Promise<Pick<LedgerState, 'database' | 'ledgerEpoch'> | null>;
   /** Returns true if that database was verified under its epoch (docs/protocol.md#r17). */
   readonly isLedger: (database: string) => boolean;
   readonly apply: (body: Pick<ReceivedOf<typeof admissionApply>, 'standing'>) => Promise<unknown>;
@@ -23,7 +23,10 @@ export interface TellDeps {
  * @throws Error if the ledger is not verified yet or has lost the change, or if admission did not
  * apply it. If the change still exists, it is sent again.
  */
-export async function tellChange({ stateWith, isLedger, apply }: TellDeps, told: ToldChange): Promise<void> {
+export async function publishChange(
+  { stateWith, isLedger, apply }: PublishChangeDeps,
+  told: PublishedChange,
+): Promise<void> {
   const state = await stateWith(told);
   if (state === null) throw new Error('the ledger has lost this change');
   if (!isLedger(state.database)) throw new Error('the ledger is not yet compared with the stream');

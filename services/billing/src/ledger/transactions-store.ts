@@ -1,7 +1,7 @@
 import { timeOfUuidV7 } from '@gateway/contracts/ids';
 import { inTransaction, type Pool, type Tx } from '@gateway/postgres';
 import type { LedgerEntry, LedgerKind, LedgerTransaction } from './rules.js';
-import { boundsOf, headsInOrder, ofAccount, type PageQuery, WITHIN } from './sql.js';
+import { boundValues, headsSql, accountCondition, type PageQuery, WITHIN } from './sql.js';
 
 export type PostedTransaction = LedgerTransaction & {
   readonly postedAt: Date;
@@ -22,8 +22,8 @@ export function createTransactionStore(pool: Pool) {
     transactions: (query: PageQuery & { readonly account: string; readonly withoutCalls: boolean }) =>
       inSnapshot(async (tx) => {
         const heads = await tx.query<HeadRow>(
-          headsInOrder(`WHERE ${WITHIN} AND ${ofAccount('$5')} ORDER BY id DESC LIMIT $4`, query.withoutCalls),
-          [...boundsOf(query), query.account],
+          headsSql(`WHERE ${WITHIN} AND ${accountCondition('$5')} ORDER BY id DESC LIMIT $4`, query.withoutCalls),
+          [...boundValues(query), query.account],
         );
         return withReasons(tx, await withEntries(tx, heads));
       }),
@@ -39,7 +39,7 @@ export function createTransactionStore(pool: Pool) {
 /** Reads the charge of a call and its correction. Their IDs contain the time of the call's ID. */
 export async function readTransactionsOfCall(tx: Tx, account: string, requestId: string): Promise<PostedTransaction[]> {
   const heads = await tx.query<HeadRow>(
-    `SELECT ${HEAD} FROM ledger_transactions WHERE ${ofAccount('$1')} AND id >= uuid_floor($2) AND id < uuid_floor($2 + 1)
+    `SELECT ${HEAD} FROM ledger_transactions WHERE ${accountCondition('$1')} AND id >= uuid_floor($2) AND id < uuid_floor($2 + 1)
         AND request_id = $3 ORDER BY posted_at, id`,
     [account, timeOfUuidV7(requestId), requestId],
   );

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { type ChainBlock, type ChainHead, type ChainSource, chainText } from './chain-rules.js';
+import { type ChainBlock, type ChainHead, type ChainSource, formatChainText } from './chain-rules.js';
 
 /** A position where a chain and the ledger differ. */
 export interface BrokenLink {
@@ -24,7 +24,7 @@ export interface VerifyOptions {
 }
 
 /** Returns the link before the first transaction of a chain. */
-export function firstLink(chain: number): string {
+export function computeFirstLink(chain: number): string {
   return hash('sha256', `chain ${chain}`, 'hex');
 }
 
@@ -40,7 +40,7 @@ export async function verifyChain(source: ChainSource, options: VerifyOptions): 
   const anchors = new Map((options.anchors ?? []).map((anchor) => [`${anchor.chain}/${anchor.number}`, anchor]));
   const sums = { blocks: 0, transactions: 0 };
   for await (const block of source.blocks(options.after)) {
-    const before = ends.get(block.chain) ?? { chain: block.chain, number: 0n, link: firstLink(block.chain) };
+    const before = ends.get(block.chain) ?? { chain: block.chain, number: 0n, link: computeFirstLink(block.chain) };
     const end = verifyBlock(before, block, options.broken);
     ends.set(block.chain, end);
     const anchor = anchors.get(`${end.chain}/${end.number}`);
@@ -64,7 +64,7 @@ function verifyBlock(before: ChainHead, block: ChainBlock, broken: VerifyOptions
   for (const member of members) {
     const transaction = transactions.get(member.id);
     if (transaction === undefined) at(member.id, 'the transaction is not in the ledger');
-    else if (hash('sha256', link + chainText(transaction, transaction.postedAtUs), 'hex') !== member.link)
+    else if (hash('sha256', link + formatChainText(transaction, transaction.postedAtUs), 'hex') !== member.link)
       at(member.id, 'the link does not match the transaction and the previous link');
     link = member.link;
   }
@@ -77,7 +77,7 @@ function verifyHeads(
   broken: VerifyOptions['broken'],
 ): void {
   for (const { chain, number, link } of heads) {
-    const end = ends.get(chain) ?? { number: 0n, link: firstLink(chain) };
+    const end = ends.get(chain) ?? { number: 0n, link: computeFirstLink(chain) };
     if (end.number !== number || end.link !== link)
       broken({
         chain,

@@ -53,12 +53,12 @@ export function decidePlans(
     if (plan.inUse) return refuse('in_use', `plan ${id} has subscriptions that have not ended`);
     changes.push({ id, change: 'deleted', before: versionOf(plan), after: null });
   }
-  return bytesOf(changes) > CHANGES_BYTES_MAX
+  return encodeJson(changes) > CHANGES_BYTES_MAX
     ? refuse('invalid_request', 'too many changes for one document: apply it in parts')
     : changes;
 }
 
-function bytesOf(changes: readonly PlanChange[]): number {
+function encodeJson(changes: readonly PlanChange[]): number {
   const versions = changes.flatMap(({ change, before, after }) => (change === 'unchanged' ? [] : [before, after]));
   return versions.reduce(
     (bytes, version) => bytes + (version === null ? 0 : Buffer.byteLength(JSON.stringify(toPlanView(version)))),

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { billingApplyPlans, billingListPlans } from '@gateway/contracts/messages';
 import { duringTests } from '@gateway/testkit/during-tests';
-import { accepted } from '../../test/accepted.js';
+import { expectAccepted } from '../../test/accepted.js';
 import { AUTHOR, HOUR, OperatorWorld, PLAN } from '../../test/operator-world.js';
 
 const world = duringTests(OperatorWorld.start);
@@ -27,7 +27,7 @@ describe('plans', () => {
       change: 'changed',
       plan: { version: 2 },
     });
-    const { plan } = accepted(await world.getPlan(id));
+    const { plan } = expectAccepted(await world.getPlan(id));
     expect(plan).toMatchObject({ version: 2, concurrency: 7, windows: [{ limit: '10.50', label: 'Weekly' }] });
     expect(await world.putPlan(id, plan)).toEqual({ change: 'unchanged', plan });
     expect((await world.audit({ object: id })).entries).toMatchObject([
@@ -39,7 +39,7 @@ describe('plans', () => {
   test('get one version for each concurrent put', async () => {
     const id = world.fresh('plan');
     const answers = await Promise.all([1, 2, 3, 4].map((concurrency) => world.putPlan(id, { concurrency })));
-    expect(answers.map((answer) => accepted(answer).plan.version).sort()).toEqual([1, 2, 3, 4]);
+    expect(answers.map((answer) => expectAccepted(answer).plan.version).sort()).toEqual([1, 2, 3, 4]);
   });
 
   test('are refused and not stored when an amount is out of bounds', async () => {
@@ -79,7 +79,7 @@ describe('plans', () => {
     for (const id of ids) await world.putPlan(id);
     const seen: string[] = [];
     for (let cursor: string | null = null, first = true; first || cursor !== null; first = false) {
-      const page: { plans: { id: string }[]; nextCursor: string | null } = accepted(
+      const page: { plans: { id: string }[]; nextCursor: string | null } = expectAccepted(
         await world.dashboard.request(billingListPlans, { cursor, limit: 2 }),
       );
       seen.push(...page.plans.map(({ id }) => id));
@@ -102,7 +102,7 @@ describe('apply', () => {
       { id: kept, spec: {} },
       { id: changed, spec: { concurrency: 3 } },
     ];
-    const dry = accepted(await apply(wanted, { dryRun: true }));
+    const dry = expectAccepted(await apply(wanted, { dryRun: true }));
     expect(dry).toMatchObject({
       unchanged: 1,
       changes: [
@@ -122,7 +122,7 @@ describe('apply', () => {
       { id: kept, spec: {} },
       { id: pruned, spec: {} },
     ]);
-    const all = accepted(await world.dashboard.request(billingListPlans, { cursor: null, limit: 200 })).plans;
+    const all = expectAccepted(await world.dashboard.request(billingListPlans, { cursor: null, limit: 200 })).plans;
     const others = all.filter(({ id }) => id !== pruned).map((spec) => ({ id: spec.id, spec }));
     const { account, plan } = await world.subscribed();
     const dry = await apply(others, { prune: true, dryRun: true });

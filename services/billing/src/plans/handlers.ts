@@ -9,7 +9,7 @@ import {
   type ReceivedOf,
 } from '@gateway/contracts/messages';
 import { type ApplyChange, isRefusal, refuse } from '@gateway/contracts/operator';
-import { pageOf, readIdCursor } from '../ledger/page.js';
+import { buildPage, readIdCursor } from '../ledger/page.js';
 import type { PlanChange, PlanPut } from './decide-rules.js';
 import { planFromWire, type PlanVersion, toPlanView } from './rules.js';
 import type { PlanStore } from './store.js';
@@ -62,11 +62,18 @@ export async function applyPlans(
 }
 
 function toApplyChange({ id, change, before, after }: PlanChange): ApplyChange {
-  return { kind: 'plan', id, change, before: content(before), after: content(after), credentialChanged: false };
+  return {
+    kind: 'plan',
+    id,
+    change,
+    before: toAuditContent(before),
+    after: toAuditContent(after),
+    credentialChanged: false,
+  };
 }
 
 /** Omits the time, so that the result of a dry run equals the result of the later run. */
-function content(version: PlanVersion | null): Record<string, unknown> | null {
+function toAuditContent(version: PlanVersion | null): Record<string, unknown> | null {
   if (version === null) return null;
   const { createdAt: _createdAt, ...view } = toPlanView(version);
   return view;
@@ -88,7 +95,7 @@ export async function showPlans(
 ): Promise<AnswerBodyOf<typeof billingListPlans>> {
   const place = readIdCursor(cursor);
   if (isRefusal(place)) return place;
-  const { items, nextCursor } = pageOf(await store.plans(place.after, limit + 1), limit, {
+  const { items, nextCursor } = buildPage(await store.plans(place.after, limit + 1), limit, {
     nameOf: ({ id }) => id,
     viewOf: toPlanView,
   });

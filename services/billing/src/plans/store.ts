@@ -3,7 +3,7 @@ import type { ManagementRefusal } from '@gateway/contracts/operator';
 import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
 import type { WindowType, WindowUnit } from '@gateway/metering';
 import { insertChange } from '../ledger/changes-store.js';
-import { timeOf } from '../ledger/sql.js';
+import { timeSql } from '../ledger/sql.js';
 import { decidePlans, type PlanState, type PlanChange, type PlansInput } from './decide-rules.js';
 import { type PlanSpec, type PlanVersion, toPlanView } from './rules.js';
 
@@ -40,7 +40,7 @@ export function createPlanStore(pool: Pool) {
       try {
         return await inTransaction(pool, (tx) => changePlans(tx, request));
       } catch (error) {
-        if (error instanceof TakenBack) return error.changes;
+        if (error instanceof DryRunRollback) return error.changes;
         throw error;
       }
     },
@@ -61,7 +61,7 @@ const SELECTION = `SELECT plan.id, plan.current_version, plan.deleted_at IS NOT 
   JOIN plan_versions first ON first.plan_id = plan.id AND first.version = 1`;
 
 /** Ends a dry run: the transaction is rolled back, and the caller gets its changes. */
-class TakenBack extends Error {
+class DryRunRollback extends Error {
   constructor(readonly changes: PlanChange[]) {
     super('a dry run is rolled back');
   }
@@ -82,7 +82,7 @@ async function changePlans(tx: Tx, request: PlansRequest): Promise<PlanChange[] 
     await writePlan(tx, change, request.author);
     if (change.change === 'changed') await enqueueRefresh(tx, change.id, request.now);
   }
-  if (request.dryRun) throw new TakenBack(decided);
+  if (request.dryRun) throw new DryRunRollback(decided);
   return decided;
 }
 
@@ -98,7 +98,7 @@ async function readStates(tx: Tx, { puts, deletes, prune, now }: PlansRequest): 
   );
   const used = await tx.query<{ plan_id: string }>(
     `SELECT DISTINCT plan_id FROM subscription_periods
-      WHERE plan_id = ANY ($1::text[]) AND ended_at IS NULL AND period_end > ${timeOf('$2')}`,
+      WHERE plan_id = ANY ($1::text[]) AND ended_at IS NULL AND period_end > ${timeSql('$2')}`,
     [rows.map(({ id }) => id), now],
   );
   const inUse = new Set(used.map(({ plan_id }) => plan_id));
@@ -166,7 +166,7 @@ export function planToStored(plan: PlanSpec): StoredPlan {
  * Returns the version for new periods and locks it until the end of the transaction, so that the
  * plan cannot be deleted while a period is added. Null: the plan does not exist.
  */
-export async function currentVersion(tx: Tx, planId: string): Promise<number | null> {
+export async function lockCurrentVersion(tx: Tx, planId: string): Promise<number | null> {
   const row = await tx.one<{ current_version: number }>(
     'SELECT current_version FROM plans WHERE id = $1 AND deleted_at IS NULL FOR SHARE',
     [planId],
@@ -178,7 +178,7 @@ export async function currentVersion(tx: Tx, planId: string): Promise<number | n
 /** Schedules an update of the plan's upcoming periods, in the transaction of the new version. */
 export async function enqueueRefresh(tx: Tx, planId: string, now: number): Promise<void> {
   await tx.execute(
-    `INSERT INTO plan_refreshes (plan_id, after_start, after_account) VALUES ($1, ${timeOf('$2')}, '')
+    `INSERT INTO plan_refreshes (plan_id, after_start, after_account) VALUES ($1, ${timeSql('$2')}, '')
      ON CONFLICT (plan_id) DO UPDATE SET after_start = excluded.after_start, after_account = ''`,
     [planId, now],
   );

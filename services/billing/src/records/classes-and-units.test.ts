@@ -3,19 +3,19 @@ import { makeUuidV7 } from '@gateway/contracts/ids';
 import {
   billingExportUsageRecords,
   billingUsageRecord,
-  figuresOfVersion,
+  toPriceFigures,
   usageEvents,
   type PricedVersion,
-  type ServedExtras,
+  type ServedClassUnits,
   type UsageEvent,
   type WireTokenUsage,
 } from '@gateway/contracts/messages';
 import { combineSamplings, rate } from '@gateway/metering';
 import { until } from '@gateway/testkit';
 import { duringTests } from '@gateway/testkit/during-tests';
-import { accepted } from '../../test/accepted.js';
-import { faultsOf } from '../../test/audit.js';
-import { expired, holdFor, PLAIN_PRICE, settled, tokens } from '../../test/events.js';
+import { expectAccepted } from '../../test/accepted.js';
+import { runAudit } from '../../test/audit.js';
+import { toExpiredEvent, createHold, PLAIN_PRICE, createSettledEvent, tokens } from '../../test/events.js';
 import { OperatorWorld } from '../../test/operator-world.js';
 
 const world = duringTests(OperatorWorld.start);
@@ -37,49 +37,49 @@ const PRICE: PricedVersion = {
   },
 };
 const KINDS = { audioInput: 20, imageInput: 0, audioOutput: 0, imageOutput: 0 };
-const PRIORITY: ServedExtras = { class: 'priority', units: { web_search: 2 } };
+const PRIORITY: ServedClassUnits = { class: 'priority', units: { web_search: 2 } };
 /** 80 text tokens and 20 audio tokens of the class, and two searches. */
 const COST = 80 * 3 + 20 * 15 + 2 * 10;
 
 function eventOf(account: string, changes: Partial<UsageEvent> = {}, usage: WireTokenUsage = tokens(100)): UsageEvent {
-  const event = settled(holdFor(account), 100);
+  const event = createSettledEvent(createHold(account), 100);
   const attempts = event.attempts.map((attempt) => ({ ...attempt, usage, served: PRIORITY, cost: PRICE }));
   return { ...event, usage, price: PRICE, attempts, served: PRIORITY, ...changes };
 }
 
-async function recordOf(event: UsageEvent) {
+async function buildRecord(event: UsageEvent) {
   await world.edge.store(usageEvents, { group: 0 }, { events: [event] });
   const ask = () => world.dashboard.request(billingUsageRecord, { requestId: event.id });
   await until('it is settled', async () => {
     const answer = await ask();
     return 'record' in answer && answer.record.outcome === event.outcome;
   });
-  return accepted(await ask()).record;
+  return expectAccepted(await ask()).record;
 }
 
 test('class, units and token kinds are rated again, stored and shown', async () => {
   const event = eventOf('extras', { amountNanoUsd: COST }, { ...tokens(100), kinds: KINDS });
-  expect(rate(event.usage as WireTokenUsage, figuresOfVersion(PRICE), PRIORITY)).toBe(BigInt(COST));
-  expect(await recordOf(event)).toMatchObject({
+  expect(rate(event.usage as WireTokenUsage, toPriceFigures(PRICE), PRIORITY)).toBe(BigInt(COST));
+  expect(await buildRecord(event)).toMatchObject({
     chargedUsd: '0.00000056',
     costUsd: '0.00000056',
     class: 'priority',
     units: { web_search: 2 },
     kinds: KINDS,
   });
-  expect(await faultsOf(world.billing.ledger.pool)).toEqual([]);
+  expect(await runAudit(world.billing.ledger.pool)).toEqual([]);
 });
 
 test('units without a class are rated again, stored and exported', async () => {
-  const served: ServedExtras = { class: 'standard', units: { web_search: 3 } };
+  const served: ServedClassUnits = { class: 'standard', units: { web_search: 3 } };
   const event = eventOf('units', { amountNanoUsd: 130, served });
-  expect(await recordOf(event)).toMatchObject({
+  expect(await buildRecord(event)).toMatchObject({
     chargedUsd: '0.00000013',
     class: 'standard',
     units: { web_search: 3 },
   });
   const query = { account: 'units', from: null, to: null, after: null, format: 'csv' as const };
-  const { text } = accepted(await world.dashboard.request(billingExportUsageRecords, query));
+  const { text } = expectAccepted(await world.dashboard.request(billingExportUsageRecords, query));
   expect(text.split('\r\n')[1]).toMatch(/,standard,"\{""web_search"":3\}",,,,,0,,$/);
 });
 
@@ -91,9 +91,13 @@ test('samplings are rated one by one, stored and shown with unpriced names', asy
   const second = { ...tokens(101, 1), kinds: KINDS };
   const usage = combineSamplings([first, second]);
   const amount = 100 + 10 + (101 + 1) * 4;
-  const base = settled(holdFor('samplings'), amount, { usage, price: TIERED, unpriced: ['ultrafast', 'audioInput'] });
+  const base = createSettledEvent(createHold('samplings'), amount, {
+    usage,
+    price: TIERED,
+    unpriced: ['ultrafast', 'audioInput'],
+  });
   const event = { ...base, attempts: base.attempts.map((attempt) => ({ ...attempt, usage, cost: TIERED })) };
-  const record = await recordOf(event);
+  const record = await buildRecord(event);
   const shown = { input: 201, cachedInput: 5, cacheWrite: 2, cacheWrite1h: 3, output: 11 };
   expect(record).toMatchObject({
     chargedUsd: '0.000000518',
@@ -107,14 +111,14 @@ test('samplings are rated one by one, stored and shown with unpriced names', asy
     unpriced: ['ultrafast', 'audioInput'],
   });
   const query = { account: 'samplings', from: null, to: null, after: null, format: 'jsonl' as const };
-  const { text } = accepted(await world.dashboard.request(billingExportUsageRecords, query));
+  const { text } = expectAccepted(await world.dashboard.request(billingExportUsageRecords, query));
   expect(JSON.parse(text)).toMatchObject({ samplings: record.samplings, unpriced: record.unpriced });
-  expect(await faultsOf(world.billing.ledger.pool)).toEqual([]);
+  expect(await runAudit(world.billing.ledger.pool)).toEqual([]);
 });
 
 test('an event without extras settles as standard class', async () => {
-  const event = settled(holdFor('plain'), 70);
-  expect(await recordOf(event)).toMatchObject({
+  const event = createSettledEvent(createHold('plain'), 70);
+  expect(await buildRecord(event)).toMatchObject({
     chargedUsd: '0.00000007',
     costUsd: '0.00000007',
     class: 'standard',
@@ -125,15 +129,15 @@ test('an event without extras settles as standard class', async () => {
 
 test('an expired record is corrected by one with a class', async () => {
   const event = eventOf('late', { amountNanoUsd: COST, id: makeUuidV7(Date.now()) }, { ...tokens(100), kinds: KINDS });
-  await recordOf(expired(event));
-  expect(await recordOf(event)).toMatchObject({ outcome: 'settled', chargedUsd: '0.00000056', class: 'priority' });
-  expect(await faultsOf(world.billing.ledger.pool)).toEqual([]);
+  await buildRecord(toExpiredEvent(event));
+  expect(await buildRecord(event)).toMatchObject({ outcome: 'settled', chargedUsd: '0.00000056', class: 'priority' });
+  expect(await runAudit(world.billing.ledger.pool)).toEqual([]);
 });
 
 test('an amount that ignores the class becomes a dead letter', async () => {
   const event = eventOf('wrong', { amountNanoUsd: 100 });
   await world.edge.store(usageEvents, { group: 0 }, { events: [event] });
-  await recordOf(settled(holdFor('wrong'), 1));
+  await buildRecord(createSettledEvent(createHold('wrong'), 1));
   expect(await world.dashboard.request(billingUsageRecord, { requestId: event.id })).toMatchObject({
     refused: { code: 'not_found' },
   });

@@ -27,9 +27,9 @@ const WINDOW_CODES: Readonly<Record<WindowType, number>> = { session_5h: 0, week
 const WINDOW_BITS = 3;
 
 /** Returns the texts of a record that are stored as numbers. */
-export function namesOf(record: UsageRecord): string[] {
+export function listNames(record: UsageRecord): string[] {
   const { key, member, model, source, endpoint, priceVersion, subscriptionPeriod } = record;
-  const attempt = onlyAttempt(record);
+  const attempt = findOnlyAttempt(record);
   const names = [key, member, model];
   for (const name of [source, endpoint, priceVersion, subscriptionPeriod, attempt?.provider, attempt?.costVersion])
     if (name != null) names.push(name);
@@ -95,7 +95,7 @@ const number = (name: string, value: Value<string>): Column => ({
     int4s(
       rows.map((row) => {
         const text = value(row);
-        return text === null ? null : numberOf(names, text);
+        return text === null ? null : findNumber(names, text);
       }),
     ),
 });
@@ -117,7 +117,7 @@ const COLUMNS: readonly Column[] = [
   {
     name: 'account_number',
     type: 'integer',
-    valuesOf: (rows, { accounts }) => int4s(rows.map(({ record }) => numberOf(accounts, record.account))),
+    valuesOf: (rows, { accounts }) => int4s(rows.map(({ record }) => findNumber(accounts, record.account))),
   },
   number('key_number', ({ record }) => record.key),
   number('member_number', ({ record }) => record.member),
@@ -142,7 +142,7 @@ const COLUMNS: readonly Column[] = [
   {
     name: 'window_codes',
     type: 'integer',
-    valuesOf: (rows) => int4s(rows.map(({ record }) => orNull(windowCodes(record.windows)))),
+    valuesOf: (rows) => int4s(rows.map(({ record }) => orNull(encodeWindows(record.windows)))),
   },
   smallint('rank', ({ record }) => record.rank),
   smallint('outcome_code', ({ record }) => OUTCOME_CODES[record.outcome]),
@@ -160,7 +160,7 @@ const COLUMNS: readonly Column[] = [
     valuesOf: (rows) => texts(rows.map(({ record, idMs }) => (record.month === monthOf(idMs) ? null : record.month))),
   },
   { name: 'exact', type: 'text', valuesOf: (rows) => texts(rows.map(({ exact }) => exact)), as: 'bigint[]' },
-  { name: 'attempts', type: 'text', valuesOf: (rows) => texts(rows.map(attemptsText)), as: 'jsonb' },
+  { name: 'attempts', type: 'text', valuesOf: (rows) => texts(rows.map(formatAttempts)), as: 'jsonb' },
   smallint('class_code', ({ record }) => CLASS_CODES[record.served?.class ?? 'standard']),
   json('units', ({ record }) => (hasUnits(record) ? record.served?.units : null)),
   json('token_kinds', ({ record }) => record.usage?.kinds),
@@ -190,10 +190,10 @@ export function recordValues(records: readonly NewRecord[], numbers: Numbers): B
 
 function toRow({ record, corrects }: NewRecord): Row {
   const idMs = timeOfUuidV7(record.id);
-  return { record, corrects, idMs, exact: exactOf(record, idMs), attempt: onlyAttempt(record) };
+  return { record, corrects, idMs, exact: formatExact(record, idMs), attempt: findOnlyAttempt(record) };
 }
 
-function numberOf(numbers: ReadonlyMap<string, number>, name: string): number {
+function findNumber(numbers: ReadonlyMap<string, number>, name: string): number {
   const found = numbers.get(name);
   if (found === undefined) throw new Error(`${name} has no number`);
   return found;
@@ -204,7 +204,7 @@ function since(time: number | null, start: number): number | null {
 }
 
 /** Returns null if all times and counts fit their columns, which is true for almost all calls. */
-function exactOf(record: UsageRecord, idMs: number): string | null {
+function formatExact(record: UsageRecord, idMs: number): string | null {
   const { admittedAt, startedAt, firstByteAt, endedAt, session5h, weekly, usage } = record;
   const counts = [usage?.input, usage?.cachedInput, usage?.cacheWrite, usage?.cacheWrite1h, usage?.output];
   const fits =
@@ -228,7 +228,7 @@ function isInt4(value: number): boolean {
  * Returns the attempt of a call with exactly one attempt, if the record contains the same data.
  * Null if the call has anything other than tokens of the standard class at a computed cost.
  */
-function onlyAttempt({ attempts, source, status, usage, served }: UsageRecord): AttemptOutcome | null {
+function findOnlyAttempt({ attempts, source, status, usage, served }: UsageRecord): AttemptOutcome | null {
   const [attempt] = attempts;
   if (attempt === undefined || attempts.length > 1) return null;
   if (served !== null || attempt.served !== undefined) return null;
@@ -253,14 +253,14 @@ function hasUnits({ served }: UsageRecord): boolean {
 }
 
 /** Costs are bounded like all amounts, so a JSON number represents them exactly. */
-function attemptsText({ record: { attempts }, attempt }: Row): string | null {
+function formatAttempts({ record: { attempts }, attempt }: Row): string | null {
   if (attempts.length === 0 || attempt !== null) return null;
   return JSON.stringify(
     attempts.map((one) => ({ ...one, costNanoUsd: one.costNanoUsd === null ? null : Number(one.costNanoUsd) })),
   );
 }
 
-function windowCodes(windows: UsageRecord['windows']): number {
+function encodeWindows(windows: UsageRecord['windows']): number {
   return windows.reduce(
     (codes, { type, unit }, place) => codes | ((WINDOW_CODES[type] + UNIT_CODES[unit]) << (place * WINDOW_BITS)),
     0,

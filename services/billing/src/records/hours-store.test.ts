@@ -4,8 +4,15 @@ import type { UsageEvent } from '@gateway/contracts/messages';
 import { monthOf } from '@gateway/metering';
 import { testSeed } from '@gateway/testkit/seed';
 import { duringTests, onceUsed } from '@gateway/testkit/during-tests';
-import { faultsOf } from '../../test/audit.js';
-import { expired, holdFor, planHoldFor, seededRandom, settled, voided } from '../../test/events.js';
+import { runAudit } from '../../test/audit.js';
+import {
+  toExpiredEvent,
+  createHold,
+  createPlanHold,
+  seededRandom,
+  createSettledEvent,
+  toVoidedEvent,
+} from '../../test/events.js';
 import { ledgerVerbs } from '../../test/ledger-verbs.js';
 import { startLedger } from '../../test/ledger-world.js';
 import type { Movement } from '../finance/movements-store.js';
@@ -51,15 +58,15 @@ function makeEvent(): UsageEvent {
   const account = pick(ACCOUNTS);
   const key = random() < 0.01 ? 'key-rare' : pick(KEYS.slice(0, 3));
   const changes = { key, member: pick(MEMBERS.slice(0, 2)), model: pick(MODELS.slice(0, 2)) };
-  const funding = random() < 0.3 ? planHoldFor(account, 2_000, 10_000) : holdFor(account);
+  const funding = random() < 0.3 ? createPlanHold(account, 2_000, 10_000) : createHold(account);
   const hold = { ...funding, ...changes, periods: { ...funding.periods, month: monthOf(at) } };
-  const event = settled(hold, pick([0, 1_000, 3_000]), { id: makeUuidV7(at) });
-  return pick([event, event, event, event, event, event, voided(event), expired(event)]);
+  const event = createSettledEvent(hold, pick([0, 1_000, 3_000]), { id: makeUuidV7(at) });
+  return pick([event, event, event, event, event, event, toVoidedEvent(event), toExpiredEvent(event)]);
 }
 
 /** Returns the late event of a call that was recorded as expired. */
 function lateOf({ hold, id }: UsageEvent): UsageEvent {
-  return settled(hold, 1_500, { id });
+  return createSettledEvent(hold, 1_500, { id });
 }
 
 test(`searches find the same records as a full scan (TEST_SEED=${SEED})`, async () => {
@@ -118,7 +125,7 @@ test(`a statement has the sums and counts of the ledger entries (TEST_SEED=${SEE
     }
   }
   expect([...kinds].sort()).toEqual(['credit', 'usage', 'usage_correction']);
-  expect(await faultsOf(ledger.pool)).toEqual([]);
+  expect(await runAudit(ledger.pool)).toEqual([]);
 });
 
 async function movementsOfEntries(account: string, from: number, to: number): Promise<Movement[]> {

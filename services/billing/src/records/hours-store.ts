@@ -2,7 +2,7 @@ import type { AnswerOf, billingUsageSeries } from '@gateway/contracts/messages';
 import { timeOfUuidV7 } from '@gateway/contracts/ids';
 import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
 import { int8s, texts } from '../ledger/array-sql.js';
-import { HOUR_MS, ID_TIME_MS_MAX, ofAccount } from '../ledger/sql.js';
+import { HOUR_MS, ID_TIME_MS_MAX, accountCondition } from '../ledger/sql.js';
 import { OUTCOME_CODES } from './columns-sql.js';
 import type { UsageRecord } from './rules.js';
 
@@ -27,7 +27,7 @@ export interface SeriesQuery {
  * A row of a series with the rank of its group; 1 has the highest charge. All groups above
  * `groupsMax` are one group.
  */
-export type PlacedRow = SeriesRow & { readonly place: number };
+export type RankedRow = SeriesRow & { readonly place: number };
 
 /** Calls that were not billed, by outcome. */
 export interface UnbilledCalls {
@@ -167,7 +167,7 @@ export type UsageHoursStore = ReturnType<typeof createUsageHoursStore>;
 export function createUsageHoursStore(pool: Pool) {
   return {
     /** Ordered by start time, then by charge, the largest first. */
-    series: (query: SeriesQuery): Promise<PlacedRow[]> =>
+    series: (query: SeriesQuery): Promise<RankedRow[]> =>
       inTransaction(
         pool,
         async (tx) => {
@@ -202,7 +202,7 @@ export function createUsageHoursStore(pool: Pool) {
 /** Repeats the condition of the index `call_records_unsettled`, which has few records. */
 const UNBILLED_SQL = `
   SELECT outcome, count(*) AS calls FROM usage_records
-   WHERE ${ofAccount('$1')}
+   WHERE ${accountCondition('$1')}
      AND outcome_code IN (${OUTCOME_CODES.voided}, ${OUTCOME_CODES.expired}) AND outcome_code <> ${OUTCOME_CODES.settled}
      AND id >= uuid_floor($2::bigint) AND id < uuid_floor($3::bigint) AND ($4::text IS NULL OR key_id = $4)
      AND ($5::text IS NULL OR model_id = $5) AND ($6::text IS NULL OR member_id = $6)
@@ -235,7 +235,7 @@ function valuesOf({ account, from, to, stepMs, key, model, member, groupsMax }: 
   return [account, from, to, stepMs, key, model, member, groupsMax];
 }
 
-function toPlacedRow(row: SummedRow, { groupBy }: SeriesQuery): PlacedRow {
+function toPlacedRow(row: SummedRow, { groupBy }: SeriesQuery): RankedRow {
   return {
     start: Number(row.start),
     group: groupBy === 'none' ? null : row.name,

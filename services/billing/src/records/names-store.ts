@@ -1,19 +1,19 @@
 import type { Tx } from '@gateway/postgres';
 import { texts } from '../ledger/array-sql.js';
-import { DATABASE_MARK } from '../ledger/sql.js';
+import { DATABASE_IDENTITY_SQL } from '../ledger/sql.js';
 
 /** Maximum of cached names per process: about 15 MB. */
-const REMEMBERED_MAX = 100_000;
+const CACHED_MAX = 100_000;
 
 /** Numbers that a transaction has read or assigned; valid after its commit. */
-export interface FoundNames {
+export interface NameNumbers {
   readonly database: string;
   readonly found: ReadonlyMap<string, number>;
 }
 
 /** Reads the identity of this connection's database; another one may lack committed numbers. */
 export async function readDatabaseMark(tx: Tx): Promise<string> {
-  const row = await tx.one<{ mark: string }>(`SELECT ${DATABASE_MARK} AS mark FROM ledger_state`, [], {
+  const row = await tx.one<{ mark: string }>(`SELECT ${DATABASE_IDENTITY_SQL} AS mark FROM ledger_state`, [], {
     name: 'database_mark',
   });
   if (row === null) throw new Error('ledger_state is empty');
@@ -39,11 +39,11 @@ export function createNames() {
       return { numbers, unknown: [...unknown] };
     },
     /** Caches the numbers after the commit of the transaction that found them. */
-    committed({ database, found }: FoundNames): void {
+    committed({ database, found }: NameNumbers): void {
       if (database !== knownOf) known.clear();
       knownOf = database;
       for (const [name, number] of found) {
-        const oldest = known.size >= REMEMBERED_MAX ? known.keys().next().value : undefined;
+        const oldest = known.size >= CACHED_MAX ? known.keys().next().value : undefined;
         if (oldest !== undefined) known.delete(oldest);
         known.set(name, number);
       }

@@ -1,9 +1,9 @@
-import type { ServedExtras } from '@gateway/contracts/messages';
+import type { ServedClassUnits } from '@gateway/contracts/messages';
 import type { TokenCounts, TokenKinds, TokenUsage, WindowType, WindowUnit } from '@gateway/metering';
 import type { AttemptOutcome, StoredCounts, UsageRecord } from './rules.js';
 
 /** Columns of a SELECT from `usage_records` that {@link recordFromRow} needs. */
-export const RECORD_SELECTION = `id, rank, content_hash, account, key_id, member_id, model_id, source_id, endpoint, streamed,
+export const RECORD_COLUMNS = `id, rank, content_hash, account, key_id, member_id, model_id, source_id, endpoint, streamed,
   outcome, evidence, status, started_at, first_byte_at, ended_at, input_tokens, cached_input_tokens, cache_write_tokens,
   cache_write_1h_tokens, output_tokens, price_version, charged_nano_usd, plan_nano_usd, wallet_nano_usd, cost_nano_usd,
   admitted_at, worst_nano_usd, plan_max_nano_usd, wallet_max_nano_usd, month, session_start_ms, week_start_ms,
@@ -48,8 +48,8 @@ export interface RecordRow {
   windows: string[];
   allotment: WindowUnit | null;
   attempts: StoredAttempt[];
-  price_class: ServedExtras['class'] | null;
-  units: ServedExtras['units'] | null;
+  price_class: ServedClassUnits['class'] | null;
+  units: ServedClassUnits['units'] | null;
   token_kinds: TokenKinds | null;
   samplings: StoredCounts[] | null;
   unpriced: string[] | null;
@@ -117,7 +117,7 @@ function countsFromStored(stored: StoredCounts): TokenCounts {
   return kinds.length === 0 ? counts : { ...counts, kinds: { audioInput, imageInput, audioOutput, imageOutput } };
 }
 
-function servedFromRow({ price_class, units }: RecordRow): ServedExtras | null {
+function servedFromRow({ price_class, units }: RecordRow): ServedClassUnits | null {
   return price_class === null && units === null ? null : { class: price_class ?? 'standard', units: units ?? {} };
 }
 

@@ -12,7 +12,7 @@ import type { RefusedCalls, RefusedStore } from './refused-store.js';
 
 const MINUTE_MS = 60_000;
 /** Tolerance for a replica whose clock is ahead of this one. */
-const AHEAD_MS = 3_600_000;
+const CLOCK_TOLERANCE_MS = 3_600_000;
 
 /**
  * Stores the refused calls that an admission replica publishes. Ignores minutes that are older than
@@ -23,7 +23,7 @@ export async function recordRefusedCalls(
   { minute, rows }: ReceivedOf<typeof callsRefused>,
   now: number,
 ): Promise<void> {
-  if (minute < now - REFUSED_KEPT_MS || minute > now + AHEAD_MS) return;
+  if (minute < now - REFUSED_KEPT_MS || minute > now + CLOCK_TOLERANCE_MS) return;
   const start = minute - (minute % MINUTE_MS);
   await store.add(rows.map(({ key, ...row }) => ({ ...row, key: key ?? null, minute: start })));
 }

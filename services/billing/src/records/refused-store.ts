@@ -30,7 +30,7 @@ const DELETE_MAX = 10_000;
  * Tolerance for finding an ID: the ID has the edge's time and the minute has the limit store's
  * time. They differ by at most half a minute.
  */
-const NEAR_MS = 120_000;
+const ID_TIME_TOLERANCE_MS = 120_000;
 
 interface RefusedRow {
   account: string;
@@ -55,7 +55,7 @@ export function createRefusedStore(pool: Pool) {
   return {
     /** Adds to the stored row with the same account, minute, code and key. */
     async add(refused: readonly RefusedCalls[]): Promise<void> {
-      const rows = [...together(refused).values()].sort(byKey);
+      const rows = [...mergeByKey(refused).values()].sort(compareKeys);
       if (rows.length === 0) return;
       await queries.execute(
         `INSERT INTO refused_calls AS kept (account, minute_ms, code, key_id, calls, last_ids)
@@ -100,7 +100,7 @@ export function createRefusedStore(pool: Pool) {
       const time = timeOfUuidV7(requestId);
       const [row] = await queries.query<RefusedRow>(
         `SELECT * FROM refused_calls WHERE minute_ms BETWEEN $1 AND $2 AND $3 = ANY (last_ids) LIMIT 1`,
-        [time - NEAR_MS, time + NEAR_MS, requestId],
+        [time - ID_TIME_TOLERANCE_MS, time + ID_TIME_TOLERANCE_MS, requestId],
       );
       return row === undefined ? null : fromRow(row);
     },
@@ -117,7 +117,7 @@ export function createRefusedStore(pool: Pool) {
 }
 
 /** Merges the rows with equal keys, because one statement cannot update a row twice. */
-function together(refused: readonly RefusedCalls[]): Map<string, RefusedCalls> {
+function mergeByKey(refused: readonly RefusedCalls[]): Map<string, RefusedCalls> {
   const rows = new Map<string, RefusedCalls>();
   for (const row of refused) {
     const before = rows.get(nameOf(row));
@@ -132,7 +132,7 @@ function nameOf({ account, minute, code, key }: RefusedCalls): string {
 }
 
 /** Sorts the rows, so that all writers lock them in the same order. */
-function byKey(one: RefusedCalls, other: RefusedCalls): number {
+function compareKeys(one: RefusedCalls, other: RefusedCalls): number {
   const [first, second] = [nameOf(one), nameOf(other)];
   return first < second ? -1 : Number(first > second);
 }

@@ -1,4 +1,4 @@
-import type { AttemptRecord, ServedExtras, UsageEvent } from '@gateway/contracts/messages';
+import type { AttemptRecord, ServedClassUnits, UsageEvent } from '@gateway/contracts/messages';
 import type { NanoUsd, TokenUsage, WindowType, WindowUnit } from '@gateway/metering';
 
 export interface AttemptOutcome extends Omit<AttemptRecord, 'cost'> {
@@ -33,7 +33,7 @@ export interface UsageRecord {
   readonly endedAt: number;
   readonly usage: TokenUsage | null;
   /** Class and units that were billed in addition to `usage`; null: standard class, no units. */
-  readonly served: ServedExtras | null;
+  readonly served: ServedClassUnits | null;
   /** Names of classes, units and kinds that were served without a price; null: none. */
   readonly unpriced: readonly string[] | null;
   readonly priceVersion: string | null;

@@ -2,7 +2,7 @@ import type { AnswerBodyOf, billingUsageRecord, billingUsageRecords, ReceivedOf 
 import { isRefusal, refuse, type UsageRecordView } from '@gateway/contracts/operator';
 import { formatUsd, type TokenCounts } from '@gateway/metering';
 import { toTransactionView } from '../ledger/handlers.js';
-import { pageOf, readUuidCursor } from '../ledger/page.js';
+import { buildPage, readUuidCursor } from '../ledger/page.js';
 import type { UsageRecord } from './rules.js';
 import type { RecordStore } from './store.js';
 
@@ -37,7 +37,7 @@ export async function showUsageRecords(
     requestId: requestId ?? null,
     reportsCost,
   });
-  const { items, nextCursor } = pageOf(records, limit, { nameOf: ({ id }) => id, viewOf: toRecordView });
+  const { items, nextCursor } = buildPage(records, limit, { nameOf: ({ id }) => id, viewOf: toRecordView });
   return { records: items, nextCursor };
 }
 

@@ -15,11 +15,11 @@ import {
 import { monthOf } from '@gateway/metering';
 import { until } from '@gateway/testkit';
 import { duringTests } from '@gateway/testkit/during-tests';
-import { accepted } from '../../test/accepted.js';
-import { faultsOf } from '../../test/audit.js';
-import { expired, holdFor, planHoldFor, settled, voided } from '../../test/events.js';
+import { expectAccepted } from '../../test/accepted.js';
+import { runAudit } from '../../test/audit.js';
+import { toExpiredEvent, createHold, createPlanHold, createSettledEvent, toVoidedEvent } from '../../test/events.js';
 import { HOUR, OperatorWorld } from '../../test/operator-world.js';
-import type { PlacedRow } from './hours-store.js';
+import type { RankedRow } from './hours-store.js';
 import { createRefusedStore } from './refused-store.js';
 import { fitRows } from './show-series.js';
 
@@ -40,13 +40,16 @@ async function settle(...events: UsageEvent[]): Promise<void> {
 
 async function recordsOf(account: string, filters: Partial<BodyOf<typeof billingUsageRecords>> = {}) {
   const query = { account, from: null, to: null, cursor: null, limit: 100, ...filters };
-  return accepted(await world.dashboard.request(billingUsageRecords, query)).records;
+  return expectAccepted(await world.dashboard.request(billingUsageRecords, query)).records;
 }
 
 /** Creates a call at an hour of the day; a token costs one nano-USD. */
 function callAt(hour: number, account: string, amount: number, changes: object = {}): UsageEvent {
-  const hold = holdFor(account, { periods: { ...holdFor(account).periods, month: monthOf(DAY_START) }, ...changes });
-  return settled(hold, amount, { id: makeUuidV7(DAY_START + hour * HOUR + 1) });
+  const hold = createHold(account, {
+    periods: { ...createHold(account).periods, month: monthOf(DAY_START) },
+    ...changes,
+  });
+  return createSettledEvent(hold, amount, { id: makeUuidV7(DAY_START + hour * HOUR + 1) });
 }
 
 async function series(account: string, changes: Partial<BodyOf<typeof billingUsageSeries>> = {}) {
@@ -55,7 +58,7 @@ async function series(account: string, changes: Partial<BodyOf<typeof billingUsa
 
 async function wholeSeries(account: string, changes: Partial<BodyOf<typeof billingUsageSeries>> = {}) {
   const query = { account, from: DAY_START, to: DAY_START + 2 * DAY, by: 'day' as const, groupBy: 'none' as const };
-  return accepted(await world.dashboard.request(billingUsageSeries, { ...query, ...changes }));
+  return expectAccepted(await world.dashboard.request(billingUsageSeries, { ...query, ...changes }));
 }
 
 describe('usage over time', () => {
@@ -66,9 +69,9 @@ describe('usage over time', () => {
     const cached = { ...callAt(1, account, 100, { key: 'k2', model: 'acme/two' }), usage };
     const late = callAt(3, account, 900, { key: 'k2', member: 'm2' });
     const repeated = callAt(1, account, 30);
-    const planned = settled(planHoldFor(account, 50, 100), 80, { id: makeUuidV7(DAY_START + 26 * HOUR) });
-    const failed = voided(callAt(2, account, 0));
-    await settle(repeated, cached, expired(late), failed, planned, repeated, late);
+    const planned = createSettledEvent(createPlanHold(account, 50, 100), 80, { id: makeUuidV7(DAY_START + 26 * HOUR) });
+    const failed = toVoidedEvent(callAt(2, account, 0));
+    await settle(repeated, cached, toExpiredEvent(late), failed, planned, repeated, late);
     await settle(callAt(1, 'another', 5_000));
   });
 
@@ -131,7 +134,7 @@ describe('usage over time', () => {
   test('counts unbilled calls by outcome, within the same bounds and filters', async () => {
     const failing = 'series-unbilled';
     const lost = callAt(3, failing, 9, { key: 'k3' });
-    const others = [voided(callAt(1, failing, 0)), voided(callAt(26, failing, 0)), expired(lost)];
+    const others = [toVoidedEvent(callAt(1, failing, 0)), toVoidedEvent(callAt(26, failing, 0)), toExpiredEvent(lost)];
     await settle(...others, callAt(1, failing, 30));
     const unbilled = async (changes: object = {}) => (await wholeSeries(failing, changes)).unbilled;
     expect(await unbilled()).toEqual({ voided: 2, expired: 1 });
@@ -180,7 +183,7 @@ describe('usage over time', () => {
   });
 
   test('the audit finds no difference between hours and records', async () => {
-    expect(await faultsOf(world.billing.ledger.pool)).toEqual([]);
+    expect(await runAudit(world.billing.ledger.pool)).toEqual([]);
   });
 });
 
@@ -193,7 +196,7 @@ test('fitRows() merges groups that do not fit into an answer, and loses nothing'
     outputTokens: 0,
     planNanoUsd: 0,
   };
-  const placed: PlacedRow[] = [0, HOUR].flatMap((start) =>
+  const placed: RankedRow[] = [0, HOUR].flatMap((start) =>
     ['a', 'other', 'c', null].map((group, at) => ({
       ...nothing,
       start,
@@ -224,7 +227,7 @@ describe('refused calls', () => {
   const minute = Math.floor(Date.now() / 60_000) * 60_000 - 600_000;
   const ids = Array.from({ length: 8 }, (_, at) => makeUuidV7(minute + at));
   const list = async (account: string, changes: object = {}) =>
-    accepted(
+    expectAccepted(
       await world.dashboard.request(billingRefusedCalls, {
         account,
         from: minute - HOUR,

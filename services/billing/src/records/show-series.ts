@@ -11,7 +11,7 @@ import {
 } from '@gateway/contracts/messages';
 import { refuse } from '@gateway/contracts/operator';
 import { keyMonthRow } from '@gateway/metering';
-import type { PlacedRow, SeriesRow, UsageHoursStore } from './hours-store.js';
+import type { RankedRow, SeriesRow, UsageHoursStore } from './hours-store.js';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -49,10 +49,10 @@ export async function showUsageSeries(
 
 /** Keeps as many of the largest groups as fit into one response, and merges the others. */
 export function fitRows(
-  rows: readonly PlacedRow[],
+  rows: readonly RankedRow[],
   { rowsMax = SERIES_ROWS_MAX, bytesMax = ANSWER_BYTES_MAX } = {},
 ): SeriesRow[] {
-  const sizes = sizesByGroups(rows);
+  const sizes = estimateSizes(rows);
   let groups = SERIES_GROUPS_MAX;
   for (; groups > 0; groups -= 1) {
     const { rows: joined, bytes } = sizes[groups] ?? NO_ROWS;
@@ -64,7 +64,7 @@ export function fitRows(
 const NO_ROWS = { rows: 0, bytes: 0 };
 
 /** Estimates, for each number of named groups, the largest size of the response. */
-function sizesByGroups(rows: readonly PlacedRow[]): { rows: number; bytes: number }[] {
+function estimateSizes(rows: readonly RankedRow[]): { rows: number; bytes: number }[] {
   const named = Array.from({ length: SERIES_GROUPS_MAX + 1 }, () => ({ ...NO_ROWS }));
   /**
    * For each rank, the number of start times whose last group has this rank. If fewer groups are
@@ -93,7 +93,7 @@ function sizesByGroups(rows: readonly PlacedRow[]): { rows: number; bytes: numbe
  * Merges the groups after the first `groups`. A group whose name is the name of the merged group is
  * merged too, so that the rows of one start time always have different groups.
  */
-function joinBeyond(rows: readonly PlacedRow[], groups: number): SeriesRow[] {
+function joinBeyond(rows: readonly RankedRow[], groups: number): SeriesRow[] {
   const joined: SeriesRow[] = [];
   let other: Mutable<SeriesRow> | null = null;
   for (const row of rows) {
@@ -127,7 +127,7 @@ function add(sum: Mutable<SeriesRow>, row: SeriesRow): void {
   for (const name of SUMMED) sum[name] += row[name];
 }
 
-function withoutPlace({ place: _place, ...row }: PlacedRow): SeriesRow {
+function withoutPlace({ place: _place, ...row }: RankedRow): SeriesRow {
   return row;
 }
 

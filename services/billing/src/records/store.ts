@@ -1,9 +1,9 @@
 import { timeOfUuidV7 } from '@gateway/contracts/ids';
 import { inTransaction, type Pool, type Tx } from '@gateway/postgres';
 import { uuids } from '../ledger/array-sql.js';
-import { boundsOf, HOUR_MS, ofAccount, type PageQuery, spanOf, WITHIN } from '../ledger/sql.js';
+import { boundValues, HOUR_MS, accountCondition, type PageQuery, findIdSpan, WITHIN } from '../ledger/sql.js';
 import { INSERT_RECORDS, type NewRecord, type Numbers, OUTCOME_CODES, recordValues } from './columns-sql.js';
-import { RECORD_SELECTION, recordFromRow, type RecordRow } from './record-sql.js';
+import { RECORD_COLUMNS, recordFromRow, type RecordRow } from './record-sql.js';
 import type { UsageRecord } from './rules.js';
 import { readTransactionsOfCall } from '../ledger/transactions-store.js';
 
@@ -28,7 +28,7 @@ export function createRecordStore(pool: Pool) {
     /** Returns a record with its ledger transactions; null if no record has the ID. */
     record: (requestId: string) =>
       inSnapshot(async (tx) => {
-        const row = await tx.one<RecordRow>(`SELECT ${RECORD_SELECTION} FROM usage_records WHERE id = $1`, [requestId]);
+        const row = await tx.one<RecordRow>(`SELECT ${RECORD_COLUMNS} FROM usage_records WHERE id = $1`, [requestId]);
         if (row === null) return null;
         return {
           record: recordFromRow(row),
@@ -75,7 +75,7 @@ const REPORTED = `AND id IN (
 
 /** Conditions on numbers, which are indexed, in the order of the index. */
 const FILTERS = {
-  account: ofAccount,
+  account: accountCondition,
   key: (parameter: string) => `key_number = ${numberOfName(parameter)}`,
   member: (parameter: string) => `member_number = ${numberOfName(parameter)}`,
   model: (parameter: string) => `model_number = ${numberOfName(parameter)}`,
@@ -95,9 +95,9 @@ function numberOfName(parameter: string): string {
 }
 
 async function readMatching(tx: Tx, query: RecordsQuery, more: string): Promise<UsageRecord[]> {
-  const { conditions, values } = filtersOf(query, FILTERS, boundsOf(query));
+  const { conditions, values } = filtersOf(query, FILTERS, boundValues(query));
   const rows = await tx.query<RecordRow>(
-    `SELECT ${RECORD_SELECTION} FROM usage_records WHERE ${WITHIN} ${conditions} ${more} ORDER BY id DESC LIMIT $4`,
+    `SELECT ${RECORD_COLUMNS} FROM usage_records WHERE ${WITHIN} ${conditions} ${more} ORDER BY id DESC LIMIT $4`,
     values,
   );
   return rows.map(recordFromRow);
@@ -106,10 +106,10 @@ async function readMatching(tx: Tx, query: RecordsQuery, more: string): Promise<
 async function readSettled(tx: Tx, query: RecordsQuery & { readonly account: string }): Promise<UsageRecord[]> {
   const hours = await readHours(tx, query);
   if (hours.length === 0) return [];
-  const { conditions, values } = filtersOf({ ...query, outcome: null }, FILTERS, [...boundsOf(query), hours]);
+  const { conditions, values } = filtersOf({ ...query, outcome: null }, FILTERS, [...boundValues(query), hours]);
   const rows = await tx.query<RecordRow>(
     `SELECT record.* FROM unnest($5::bigint[]) AS hour (start_ms), LATERAL (
-       SELECT ${RECORD_SELECTION} FROM usage_records
+       SELECT ${RECORD_COLUMNS} FROM usage_records
         WHERE ${WITHIN} AND id >= uuid_floor(start_ms) AND id < uuid_floor(start_ms + ${HOUR_MS})
           AND outcome_code = ${OUTCOME_CODES.settled} ${conditions} ORDER BY id DESC LIMIT $4) record
       ORDER BY id DESC LIMIT $4`,
@@ -162,9 +162,9 @@ function filtersOf(
 export async function readRecords(tx: Tx, ids: readonly string[]): Promise<Map<string, UsageRecord>> {
   if (ids.length === 0) return new Map();
   const rows = await tx.query<RecordRow>(
-    `SELECT ${RECORD_SELECTION} FROM usage_record_ranks
+    `SELECT ${RECORD_COLUMNS} FROM usage_record_ranks
       WHERE id = ANY ($1::uuid[]) AND id >= $2::uuid AND id <= $3::uuid ORDER BY rank`,
-    [uuids(ids), ...spanOf(ids)],
+    [uuids(ids), ...findIdSpan(ids)],
     { name: 'read_records' },
   );
   return new Map(rows.map((row) => [row.id, recordFromRow(row)]));

@@ -1,14 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
 import { decidePeriod, type PeriodRequest } from './decide-rules.js';
 import {
-  CLOCKS_APART_MS_MAX,
-  dueRenewal,
-  nextDue,
+  CLOCK_DIFFERENCE_MS_MAX,
+  findDueRenewal,
+  computeNextDue,
   type Period,
   RENEW_AHEAD_MS,
-  runningPeriod,
-  shownPeriod,
-  publishedPeriods,
+  findRunningPeriod,
+  findShownPeriod,
+  selectPublishedPeriods,
 } from './period-rules.js';
 
 const DAY = 86_400_000;
@@ -126,12 +126,12 @@ test.each<[string, Period[], string | null, string | null]>([
   ['a period that begins now', [period('new', 10, 20)], 'new', 'new'],
   ['two periods is the later one', [RUNNING, period('later', 5, 30)], 'later', 'later'],
 ])('the running and the shown period of %s', (_name, periods, running, shown) => {
-  expect(runningPeriod(periods, NOW)?.id ?? null).toBe(running);
-  expect(shownPeriod(periods, NOW)?.id ?? null).toBe(shown);
+  expect(findRunningPeriod(periods, NOW)?.id ?? null).toBe(running);
+  expect(findShownPeriod(periods, NOW)?.id ?? null).toBe(shown);
 });
 
 /** In days. */
-const APART = CLOCKS_APART_MS_MAX / 86_400_000;
+const APART = CLOCK_DIFFERENCE_MS_MAX / 86_400_000;
 const SHORT_END = 30 + 1.5 * APART;
 const SHORT = period('short', 30, SHORT_END);
 
@@ -154,7 +154,7 @@ test.each<[string, Period[], number, [string | null, string | null]]>([
   ],
   ['the later of two running ones', [RUNNING, period('later', 5, 30)], 10, ['later', null]],
 ])('publishedPeriods() returns %s', (_name, periods, now, expected) => {
-  const { current, next } = publishedPeriods(periods, day(now));
+  const { current, next } = selectPublishedPeriods(periods, day(now));
   expect([current?.id ?? null, next?.id ?? null]).toEqual(expected);
 });
 
@@ -179,7 +179,7 @@ describe('a renewal', () => {
     ],
     ['of an upcoming short period is not due', [period('s', 10.2, 10.5, { renews: true })], day(10), null],
   ])('%s', (_name, periods, now, expected) => {
-    const due = dueRenewal(periods, now);
+    const due = findDueRenewal(periods, now);
     expect(due && { start: due.start, end: due.end }).toEqual(expected);
   });
 
@@ -196,6 +196,6 @@ describe('a renewal', () => {
     ['the third of three', [RUNNING, RENEWAL, period('third', 60, 90)], 30, true, 30 + APART],
     ['the third of three that starts soon', [RUNNING, SHORT, period('third', SHORT_END, 90)], 30, true, 30 + APART / 2],
   ])('nextDue() returns the time of %s', (_name, periods, now, possible, expected) => {
-    expect(nextDue(periods, day(now), possible)).toBe(expected === null ? null : day(expected));
+    expect(computeNextDue(periods, day(now), possible)).toBe(expected === null ? null : day(expected));
   });
 });

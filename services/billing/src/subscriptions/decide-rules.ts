@@ -1,6 +1,6 @@
 import { type ManagementRefusal, refuse } from '@gateway/contracts/operator';
-import { anchorDayOf } from './calendar-rules.js';
-import { type Period, RENEWING_PERIOD_MS_MIN, shownPeriod } from './period-rules.js';
+import { computeAnchorDay } from './calendar-rules.js';
+import { type Period, RENEWING_PERIOD_MS_MIN, findShownPeriod } from './period-rules.js';
 
 /** A request for a period. Times are epoch milliseconds, [start, end). */
 export interface PeriodRequest {
@@ -62,8 +62,8 @@ export function decidePeriod(wanted: PeriodRequest, input: PeriodInput): PeriodD
   const shortened = others.filter(
     (other) => !ended.includes(other) && other.start < wanted.start && other.end > wanted.start,
   );
-  const before = shownPeriod(periods, now);
-  const anchorDay = same?.end === wanted.end ? same.anchorDay : anchorDayOf(wanted.start, wanted.end);
+  const before = findShownPeriod(periods, now);
+  const anchorDay = same?.end === wanted.end ? same.anchorDay : computeAnchorDay(wanted.start, wanted.end);
   return {
     kind: 'write',
     change: before === null ? 'created' : 'changed',

@@ -3,9 +3,9 @@ import { billingFunding, billingGetLimits, billingPutLimits } from '@gateway/con
 import type { SubscriptionView } from '@gateway/contracts/operator';
 import { until } from '@gateway/testkit';
 import { duringTests } from '@gateway/testkit/during-tests';
-import { accepted } from '../../test/accepted.js';
+import { expectAccepted } from '../../test/accepted.js';
 import { AUTHOR, HOUR, OperatorWorld } from '../../test/operator-world.js';
-import { CLOCKS_APART_MS_MAX as APART } from './period-rules.js';
+import { CLOCK_DIFFERENCE_MS_MAX as APART } from './period-rules.js';
 
 const world = duringTests(OperatorWorld.start);
 
@@ -13,14 +13,14 @@ beforeEach(() => world.reset());
 
 const iso = (ms: number): string => new Date(ms).toISOString();
 const shown = async (account: string): Promise<SubscriptionView> =>
-  accepted(await world.getPeriod(account)).subscription;
+  expectAccepted(await world.getPeriod(account)).subscription;
 
 describe('a subscription', () => {
   test('is in force when answered, shown, put again without a change, and ended', async () => {
     const [account, plan] = [world.fresh('account'), world.fresh('plan')];
     await world.putPlan(plan, { windows: [{ type: 'monthly', unit: 'requests', limit: 5 }], maxActiveKeys: 8 });
     expect(await world.getPeriod(account)).toMatchObject({ refused: { code: 'not_found' } });
-    const { change, subscription } = accepted(await world.putPeriod(account, plan, world.now, world.now + HOUR));
+    const { change, subscription } = expectAccepted(await world.putPeriod(account, plan, world.now, world.now + HOUR));
     expect(change).toBe('created');
     expect(subscription).toMatchObject({ accountId: account, planId: plan, planVersion: 1, active: true });
     expect(world.lastPublished(account)).toMatchObject({
@@ -60,7 +60,7 @@ describe('a subscription', () => {
       concurrency: 20,
       subscription: { id, end: world.now + 2 * HOUR },
     });
-    const other = accepted(await world.putPeriod(account, plan, world.now - HOUR / 2, world.now + HOUR));
+    const other = expectAccepted(await world.putPeriod(account, plan, world.now - HOUR / 2, world.now + HOUR));
     expect(other.subscription.id).not.toBe(id);
     expect(world.lastPublished(account)?.subscription?.id).toBe(other.subscription.id);
   });
@@ -68,7 +68,7 @@ describe('a subscription', () => {
   test('that follows is published ahead, and again for each new plan version', async () => {
     const { account, plan, id } = await world.subscribed(world.now - HOUR, world.now + 2 * HOUR);
     const start = world.now + HOUR;
-    const { subscription } = accepted(await world.putPeriod(account, plan, start, start + 2 * HOUR));
+    const { subscription } = expectAccepted(await world.putPeriod(account, plan, start, start + 2 * HOUR));
     expect(subscription).toMatchObject({ active: false, planVersion: 1 });
     expect(await shown(account)).toMatchObject({ id, periodEnd: iso(start) });
     const ahead = { id: subscription.id, start, end: start + 2 * HOUR };
@@ -103,7 +103,7 @@ describe('a subscription', () => {
   test('is published with its follower within half a minute of clock difference', async () => {
     const { account, plan, id } = await world.subscribed(world.now - HOUR, world.now + HOUR);
     const end = world.now + HOUR;
-    const { subscription } = accepted(await world.putPeriod(account, plan, end, end + HOUR));
+    const { subscription } = expectAccepted(await world.putPeriod(account, plan, end, end + HOUR));
     for (const now of [end - 1, end, end + 2_000, end + APART - 1]) {
       world.now = now;
       const terms = await world.terms(account);

@@ -10,16 +10,16 @@ import {
   type ReceivedOf,
 } from '@gateway/contracts/messages';
 import { notInForce, refuse } from '@gateway/contracts/operator';
-import type { InForce } from '../ledger/store.js';
+import type { ChangeDelivery } from '../ledger/store.js';
 import { decidePeriod, type PeriodRequest } from './decide-rules.js';
 import type { LimitsStore } from './limits-store.js';
-import { shownPeriod, toSubscriptionView } from './period-rules.js';
+import { findShownPeriod, toSubscriptionView } from './period-rules.js';
 import type { SubscriptionStore } from './store.js';
 import { type LimitOverrides, toLimitsView } from './terms-rules.js';
 
 export interface SubscribeDeps {
   readonly store: SubscriptionStore;
-  readonly inForce: InForce;
+  readonly inForce: ChangeDelivery;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }
@@ -76,14 +76,14 @@ export async function showSubscription(
   account: string,
   now: number,
 ): Promise<AnswerBodyOf<typeof billingGetSubscription>> {
-  const shown = shownPeriod(await store.periods(account, now), now);
+  const shown = findShownPeriod(await store.periods(account, now), now);
   if (shown === null) return refuse('not_found', 'the account has no subscription');
   return { subscription: toSubscriptionView(shown, now) };
 }
 
 export interface PutLimitsDeps {
   readonly store: LimitsStore;
-  readonly inForce: InForce;
+  readonly inForce: ChangeDelivery;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }

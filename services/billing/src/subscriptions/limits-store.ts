@@ -4,7 +4,7 @@ import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
 import { lockForTerms } from '../ledger/accounts-store.js';
 import { insertChange } from '../ledger/changes-store.js';
 import { type LimitOverrides, toLimitsView } from './terms-rules.js';
-import { readLimits, termsChange, writeTerms } from './terms-store.js';
+import { readLimits, formatTermsChange, writeTerms } from './terms-store.js';
 
 export interface LimitsRequest {
   readonly account: string;
@@ -31,7 +31,7 @@ export function createLimitsStore(pool: Pool) {
 async function putLimits(tx: Tx, { account, limits, author, now }: LimitsRequest): Promise<string> {
   const versions = await lockForTerms(tx, account);
   const before = await readLimits(tx, account);
-  if (isDeepStrictEqual(before, limits)) return termsChange(versions.terms);
+  if (isDeepStrictEqual(before, limits)) return formatTermsChange(versions.terms);
   await tx.execute(
     `INSERT INTO account_limits (account, requests_per_minute, concurrency, active_keys_max, changed_by)
      VALUES ($1, $2, $3, $4, $5)

@@ -1,5 +1,5 @@
 import type { SubscriptionView } from '@gateway/contracts/operator';
-import { spanReaching } from './calendar-rules.js';
+import { computeSpanReaching } from './calendar-rules.js';
 
 /** A stored subscription period that was not ended early; [start, end) in epoch milliseconds. */
 export interface Period {
@@ -26,7 +26,7 @@ export const RENEWING_PERIOD_MS_MIN = 1_000;
  * end of a period, admission has both that period and the following one, and selects by its own
  * clock. Periods that are shorter than this get no such tolerance.
  */
-export const CLOCKS_APART_MS_MAX = 30_000;
+export const CLOCK_DIFFERENCE_MS_MAX = 30_000;
 
 /** A planned period that renews another one. */
 export interface Renewal {
@@ -37,13 +37,13 @@ export interface Renewal {
 }
 
 /** Returns the running period; if there are several, the one that began last. */
-export function runningPeriod(periods: readonly Period[], now: number): Period | null {
-  return latest(periods.filter(({ start, end }) => start <= now && now < end));
+export function findRunningPeriod(periods: readonly Period[], now: number): Period | null {
+  return findLatestPeriod(periods.filter(({ start, end }) => start <= now && now < end));
 }
 
 /** Returns the period to show for the account: the running one, or else the next one. */
-export function shownPeriod(periods: readonly Period[], now: number): Period | null {
-  return runningPeriod(periods, now) ?? nextPeriod(periods, now);
+export function findShownPeriod(periods: readonly Period[], now: number): Period | null {
+  return findRunningPeriod(periods, now) ?? nextPeriod(periods, now);
 }
 
 /** The two periods that admission gets. */
@@ -57,25 +57,25 @@ export interface PublishedPeriods<One = Period> {
  * Returns the running period and the following one. Shortly after the end of a period, returns the
  * ended period and the running one.
  */
-export function publishedPeriods(periods: readonly Period[], now: number): PublishedPeriods {
-  const running = runningPeriod(periods, now);
+export function selectPublishedPeriods(periods: readonly Period[], now: number): PublishedPeriods {
+  const running = findRunningPeriod(periods, now);
   const next = nextPeriod(periods, now);
-  const ended = latest(
+  const ended = findLatestPeriod(
     periods.filter(
-      ({ start, end }) => end <= now && end > now - CLOCKS_APART_MS_MAX && start < (running?.start ?? Infinity),
+      ({ start, end }) => end <= now && end > now - CLOCK_DIFFERENCE_MS_MAX && start < (running?.start ?? Infinity),
     ),
   );
   if (ended === null) return { current: running, next };
   if (running === null) return { current: ended, next };
-  return next !== null && next.start - now <= CLOCKS_APART_MS_MAX
+  return next !== null && next.start - now <= CLOCK_DIFFERENCE_MS_MAX
     ? { current: running, next }
     : { current: ended, next: running };
 }
 
 /** Returns the renewal that is due at `now`; null if none is due. */
-export function dueRenewal(periods: readonly Period[], now: number): Renewal | null {
-  const renewal = comingRenewal(periods, now);
-  return renewal !== null && renewalTime(renewal.of) <= now ? renewal : null;
+export function findDueRenewal(periods: readonly Period[], now: number): Renewal | null {
+  const renewal = findNextRenewal(periods, now);
+  return renewal !== null && computeRenewalTime(renewal.of) <= now ? renewal : null;
 }
 
 /**
@@ -83,13 +83,13 @@ export function dueRenewal(periods: readonly Period[], now: number): Renewal | n
  * or one must be renewed. Null: never.
  * @param renewing false if its renewal is impossible
  */
-export function nextDue(periods: readonly Period[], now: number, renewing: boolean): number | null {
-  const renewal = renewing ? comingRenewal(periods, now) : null;
-  const published = publishedPeriods(periods, now);
+export function computeNextDue(periods: readonly Period[], now: number, renewing: boolean): number | null {
+  const renewal = renewing ? findNextRenewal(periods, now) : null;
+  const published = selectPublishedPeriods(periods, now);
   const changes = periods
-    .flatMap(({ start, end }) => [start - CLOCKS_APART_MS_MAX, start, end, end + CLOCKS_APART_MS_MAX])
-    .filter((time) => time > now && !areSame(published, publishedPeriods(periods, time)));
-  const times = [...changes, ...(renewal === null ? [] : [Math.max(now, renewalTime(renewal.of))])];
+    .flatMap(({ start, end }) => [start - CLOCK_DIFFERENCE_MS_MAX, start, end, end + CLOCK_DIFFERENCE_MS_MAX])
+    .filter((time) => time > now && !isSamePublication(published, selectPublishedPeriods(periods, time)));
+  const times = [...changes, ...(renewal === null ? [] : [Math.max(now, computeRenewalTime(renewal.of))])];
   return times.length === 0 ? null : Math.min(...times);
 }
 
@@ -111,13 +111,13 @@ export function toSubscriptionView(period: Period, now: number): SubscriptionVie
  * Returns the next renewal. Skips periods that have passed without a renewal, so that the new
  * period ends after `now`. Never overlaps an existing period.
  */
-function comingRenewal(periods: readonly Period[], now: number): Renewal | null {
+function findNextRenewal(periods: readonly Period[], now: number): Renewal | null {
   for (const of of periods) {
     if (!of.renews) continue;
     const later = periods.filter(({ start }) => start > of.start).map(({ start }) => start);
     const following = Math.min(Infinity, ...later);
     if (following <= of.end) continue;
-    const { start, end, anchorDay } = spanReaching(of, now);
+    const { start, end, anchorDay } = computeSpanReaching(of, now);
     const cut = Math.min(end, following);
     if (cut > now && cut > start) return { of, start, end: cut, anchorDay };
   }
@@ -125,11 +125,11 @@ function comingRenewal(periods: readonly Period[], now: number): Renewal | null 
 }
 
 /** A period that is shorter than RENEW_AHEAD_MS is renewed after it has begun. */
-function renewalTime({ start, end }: Period): number {
+function computeRenewalTime({ start, end }: Period): number {
   return Math.max(start, end - RENEW_AHEAD_MS);
 }
 
-function areSame(one: PublishedPeriods, other: PublishedPeriods): boolean {
+function isSamePublication(one: PublishedPeriods, other: PublishedPeriods): boolean {
   return one.current?.id === other.current?.id && one.next?.id === other.next?.id;
 }
 
@@ -138,6 +138,6 @@ function nextPeriod(periods: readonly Period[], now: number): Period | null {
   return coming[0] ?? null;
 }
 
-function latest(periods: readonly Period[]): Period | null {
+function findLatestPeriod(periods: readonly Period[]): Period | null {
   return periods.reduce<Period | null>((last, one) => (last === null || one.start > last.start ? one : last), null);
 }

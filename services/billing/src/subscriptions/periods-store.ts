@@ -1,5 +1,5 @@
 import type { Tx } from '@gateway/postgres';
-import { timeOf } from '../ledger/sql.js';
+import { timeSql } from '../ledger/sql.js';
 import type { PeriodWrite } from './decide-rules.js';
 import type { Period, PublishedPeriods } from './period-rules.js';
 
@@ -30,10 +30,10 @@ export async function readPeriods(
 ): Promise<Period[]> {
   const rows = await tx.query<PeriodRow>(
     `SELECT ${COLUMNS} FROM subscription_periods
-      WHERE account = $1 AND ended_at IS NULL AND (period_end > ${timeOf('$2')} OR period_start = ${timeOf('$3')})
+      WHERE account = $1 AND ended_at IS NULL AND (period_end > ${timeSql('$2')} OR period_start = ${timeSql('$3')})
      UNION
      (SELECT ${COLUMNS} FROM subscription_periods
-       WHERE account = $1 AND ended_at IS NULL AND period_end <= ${timeOf('$2')} ORDER BY period_start DESC LIMIT 1)
+       WHERE account = $1 AND ended_at IS NULL AND period_end <= ${timeSql('$2')} ORDER BY period_start DESC LIMIT 1)
      ORDER BY period_start`,
     [account, now, start],
     { name: 'read_periods' },
@@ -56,7 +56,7 @@ export async function writePeriod(tx: Tx, write: PeriodWrite, actor: string, now
   const { period, isNew, ended, shortened } = write;
   if (ended.length > 0) await endPeriods(tx, ended, now);
   if (shortened.length > 0) {
-    await tx.execute(`UPDATE subscription_periods SET period_end = ${timeOf('$2')} WHERE id = ANY ($1::text[])`, [
+    await tx.execute(`UPDATE subscription_periods SET period_end = ${timeSql('$2')} WHERE id = ANY ($1::text[])`, [
       shortened,
       period.start,
     ]);
@@ -64,7 +64,7 @@ export async function writePeriod(tx: Tx, write: PeriodWrite, actor: string, now
   if (isNew) return insertPeriod(tx, period, actor);
   await tx.execute(
     `UPDATE subscription_periods
-        SET plan_id = $2, plan_version = $3, period_end = ${timeOf('$4')}, renews = $5, anchor_day = $6 WHERE id = $1`,
+        SET plan_id = $2, plan_version = $3, period_end = ${timeSql('$4')}, renews = $5, anchor_day = $6 WHERE id = $1`,
     [period.id, period.planId, period.planVersion, period.end, period.renews, period.anchorDay],
   );
 }
@@ -73,7 +73,7 @@ export async function insertPeriod(tx: Tx, period: Period, actor: string): Promi
   await tx.execute(
     `INSERT INTO subscription_periods
        (id, account, plan_id, plan_version, period_start, period_end, renews, anchor_day, renewal_of, created_by)
-     VALUES ($1, $2, $3, $4, ${timeOf('$5')}, ${timeOf('$6')}, $7, $8, $9, $10)`,
+     VALUES ($1, $2, $3, $4, ${timeSql('$5')}, ${timeSql('$6')}, $7, $8, $9, $10)`,
     [
       period.id,
       period.account,
@@ -91,7 +91,7 @@ export async function insertPeriod(tx: Tx, period: Period, actor: string): Promi
 }
 
 export async function endPeriods(tx: Tx, ids: readonly string[], now: number): Promise<void> {
-  await tx.execute(`UPDATE subscription_periods SET ended_at = ${timeOf('$2')} WHERE id = ANY ($1::text[])`, [
+  await tx.execute(`UPDATE subscription_periods SET ended_at = ${timeSql('$2')} WHERE id = ANY ($1::text[])`, [
     ids,
     now,
   ]);
@@ -125,7 +125,7 @@ export async function writeTimer(
     return;
   }
   await tx.execute(
-    `INSERT INTO subscription_timers (account, due_at, told_period, told_next) VALUES ($1, ${timeOf('$2')}, $3, $4)
+    `INSERT INTO subscription_timers (account, due_at, told_period, told_next) VALUES ($1, ${timeSql('$2')}, $3, $4)
      ON CONFLICT (account) DO UPDATE
        SET due_at = excluded.due_at, told_period = excluded.told_period, told_next = excluded.told_next`,
     [account, dueAt, current?.id ?? null, next?.id ?? null],

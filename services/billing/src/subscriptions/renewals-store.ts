@@ -1,9 +1,15 @@
 import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
 import { lockForTerms } from '../ledger/accounts-store.js';
 import { insertChange } from '../ledger/changes-store.js';
-import { timeOf } from '../ledger/sql.js';
-import { currentVersion } from '../plans/store.js';
-import { dueRenewal, nextDue, type Renewal, publishedPeriods, toSubscriptionView } from './period-rules.js';
+import { timeSql } from '../ledger/sql.js';
+import { lockCurrentVersion } from '../plans/store.js';
+import {
+  findDueRenewal,
+  computeNextDue,
+  type Renewal,
+  selectPublishedPeriods,
+  toSubscriptionView,
+} from './period-rules.js';
 import { insertPeriod, readPeriods, readTimer, writeTimer } from './periods-store.js';
 import { isOutdated, writeTerms } from './terms-store.js';
 
@@ -63,7 +69,7 @@ export function createRenewalStore(pool: Pool) {
     renew: (request: RenewRequest) => inTransaction(pool, (tx) => renew(tx, request)),
     /** Sets the due time of an account to `until`, after its renewal has failed. */
     async postpone(account: string, until: number): Promise<void> {
-      await queries.execute(`UPDATE subscription_timers SET due_at = ${timeOf('$2')} WHERE account = $1`, [
+      await queries.execute(`UPDATE subscription_timers SET due_at = ${timeSql('$2')} WHERE account = $1`, [
         account,
         until,
       ]);
@@ -83,8 +89,8 @@ async function renew(
   const timer = await readTimer(tx, account);
   if (timer === null || timer.dueAt > now) return { renewed: null, published: false };
   const periods = await readPeriods(tx, account, now);
-  const renewal = dueRenewal(periods, now);
-  const planVersion = renewal && (await currentVersion(tx, renewal.of.planId));
+  const renewal = findDueRenewal(periods, now);
+  const planVersion = renewal && (await lockCurrentVersion(tx, renewal.of.planId));
   if (renewal !== null && planVersion !== null) {
     const period = {
       ...renewal.of,
@@ -107,13 +113,13 @@ async function renew(
     periods.push(period);
   }
   const renewed = planVersion === null ? null : renewal;
-  const due = publishedPeriods(periods, now);
+  const due = selectPublishedPeriods(periods, now);
   const published =
     (due.current?.id ?? null) !== timer.published.current ||
     (due.next?.id ?? null) !== timer.published.next ||
     (await isOutdated(tx, due.next, now));
   if (published) await writeTerms(tx, account, versions.account + 1n, now);
-  else await writeTimer(tx, account, nextDue(periods, now, planVersion !== null || renewal === null), due);
+  else await writeTimer(tx, account, computeNextDue(periods, now, planVersion !== null || renewal === null), due);
   return { renewed, published };
 }
 
@@ -143,7 +149,7 @@ async function refreshNextPlan(tx: Tx, now: number): Promise<boolean> {
   await tx.execute(
     `WITH waiting AS (
        SELECT account FROM subscription_timers WHERE account = ANY ($1::text[]) ORDER BY account FOR UPDATE)
-     UPDATE subscription_timers timer SET due_at = least(timer.due_at, ${timeOf('$2')})
+     UPDATE subscription_timers timer SET due_at = least(timer.due_at, ${timeSql('$2')})
        FROM waiting WHERE timer.account = waiting.account`,
     [periods.map(({ account }) => account), now],
     { name: 'make_refreshed_due' },

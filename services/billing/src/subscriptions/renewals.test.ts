@@ -3,7 +3,7 @@ import { onPool } from '@gateway/postgres';
 import { until } from '@gateway/testkit';
 import { duringTests } from '@gateway/testkit/during-tests';
 import { HOUR, OperatorWorld } from '../../test/operator-world.js';
-import { CLOCKS_APART_MS_MAX } from './period-rules.js';
+import { CLOCK_DIFFERENCE_MS_MAX } from './period-rules.js';
 
 const world = duringTests(OperatorWorld.start);
 
@@ -40,7 +40,7 @@ describe('a renewal', () => {
         expect(world.running(account)?.subscription.end).toBe(Date.parse(last));
         world.now += 1;
         expect(world.running(account)?.subscription).toMatchObject({ start: world.now, end: Date.parse(next) });
-        world.now += CLOCKS_APART_MS_MAX;
+        world.now += CLOCK_DIFFERENCE_MS_MAX;
         await until('the old one is no longer published', () => world.lastPublished(account)?.next === undefined);
       }
       expect(await history(account)).toMatchObject(periods);
@@ -65,7 +65,7 @@ describe('a renewal', () => {
     await until('the change is published', () => world.lastPublished(account)?.next?.concurrency === 40);
     world.now += 23 * HOUR;
     await world.putPlan(plan, { concurrency: 50 });
-    world.now += CLOCKS_APART_MS_MAX;
+    world.now += CLOCK_DIFFERENCE_MS_MAX;
     await until('it is published alone', () => world.lastPublished(account)?.concurrency === 40);
     expect((await history(account)).map(({ version }) => version)).toEqual([1, 2]);
   });

@@ -4,7 +4,7 @@ import type { RenewalStore } from './renewals-store.js';
 
 /** Accounts per query, and the number of concurrent renewals. */
 const BATCH_MAX = 100;
-const SIDE_BY_SIDE = 4;
+const CONCURRENT_RENEWALS_MAX = 4;
 /** Poll interval if no timer is due sooner; others may set later timers meanwhile. */
 const POLL_MS = 1_000;
 /** Delay after a failed renewal, so that it does not block the other accounts. */
@@ -47,7 +47,7 @@ export function startRenewals(deps: RenewalDeps): { stop(): Promise<void> } {
     const due = timers.filter(({ dueAt }) => dueAt <= now).map(({ account }) => account);
     lateMs = Math.max(0, now - (timers[0]?.dueAt ?? now));
     if (due.length > 0) {
-      await sideBySide(due, keep);
+      await runConcurrently(due, keep);
       deps.nudge();
       return 0;
     }
@@ -61,10 +61,10 @@ export function startRenewals(deps: RenewalDeps): { stop(): Promise<void> } {
   });
 }
 
-async function sideBySide(accounts: readonly string[], keep: (account: string) => Promise<void>): Promise<void> {
+async function runConcurrently(accounts: readonly string[], keep: (account: string) => Promise<void>): Promise<void> {
   const waiting = [...accounts];
   const work = async (): Promise<void> => {
     for (let account = waiting.shift(); account !== undefined; account = waiting.shift()) await keep(account);
   };
-  await Promise.all(Array.from({ length: SIDE_BY_SIDE }, work));
+  await Promise.all(Array.from({ length: CONCURRENT_RENEWALS_MAX }, work));
 }

@@ -2,11 +2,11 @@ import type { CommandAuthor } from '@gateway/contracts/messages';
 import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
 import { isClosed, lockForTerms } from '../ledger/accounts-store.js';
 import { insertChange } from '../ledger/changes-store.js';
-import { currentVersion } from '../plans/store.js';
+import { lockCurrentVersion } from '../plans/store.js';
 import type { PeriodDecision, PeriodInput } from './decide-rules.js';
-import { CLOCKS_APART_MS_MAX, dueRenewal, shownPeriod, toSubscriptionView } from './period-rules.js';
+import { CLOCK_DIFFERENCE_MS_MAX, findDueRenewal, findShownPeriod, toSubscriptionView } from './period-rules.js';
 import { endPeriods, readPeriods, writePeriod } from './periods-store.js';
-import { termsChange, writeTerms } from './terms-store.js';
+import { formatTermsChange, writeTerms } from './terms-store.js';
 
 export interface PutPeriodRequest {
   readonly account: string;
@@ -42,10 +42,10 @@ async function putPeriod(tx: Tx, request: PutPeriodRequest): Promise<{ decision:
   const versions = await lockForTerms(tx, account);
   const decision = decide({
     periods: await readPeriods(tx, account, now, start),
-    planVersion: await currentVersion(tx, planId),
+    planVersion: await lockCurrentVersion(tx, planId),
     closed: await isClosed(tx, account),
   });
-  if (decision.kind !== 'write') return { decision, change: termsChange(versions.terms) };
+  if (decision.kind !== 'write') return { decision, change: formatTermsChange(versions.terms) };
   await writePeriod(tx, decision, author.actor, now);
   await insertChange(tx, {
     author,
@@ -60,18 +60,18 @@ async function putPeriod(tx: Tx, request: PutPeriodRequest): Promise<{ decision:
 
 async function endAll(tx: Tx, account: string, author: CommandAuthor, now: number): Promise<string | null> {
   const versions = await lockForTerms(tx, account);
-  return (await endRunning(tx, account, author, now)) ? writeTerms(tx, account, versions.account + 1n, now) : null;
+  return (await endSubscription(tx, account, author, now)) ? writeTerms(tx, account, versions.account + 1n, now) : null;
 }
 
 /**
  * Ends an account's running and upcoming periods under its lock; returns false if there are none.
  * The caller publishes the terms.
  */
-export async function endRunning(tx: Tx, account: string, author: CommandAuthor, now: number): Promise<boolean> {
+export async function endSubscription(tx: Tx, account: string, author: CommandAuthor, now: number): Promise<boolean> {
   const periods = await readPeriods(tx, account, now);
-  const shown = shownPeriod(periods, now) ?? dueRenewal(periods, now)?.of ?? null;
+  const shown = findShownPeriod(periods, now) ?? findDueRenewal(periods, now)?.of ?? null;
   if (shown === null) return false;
-  const stopped = periods.filter(({ end, renews }) => end > now - CLOCKS_APART_MS_MAX || renews);
+  const stopped = periods.filter(({ end, renews }) => end > now - CLOCK_DIFFERENCE_MS_MAX || renews);
   await endPeriods(
     tx,
     stopped.map(({ id }) => id),

@@ -38,8 +38,8 @@ export function composeTerms({ current, next }: PublishedSubscriptions, limits: 
     concurrency: limits.concurrency ?? CONCURRENCY_DEFAULT,
   };
   return {
-    ...(current === null ? { ...NO_PLAN, ...withoutPlan } : termsOfPeriod(current, limits)),
-    ...(next !== null && { next: termsOfPeriod(next, limits) }),
+    ...(current === null ? { ...NO_PLAN, ...withoutPlan } : composePeriodTerms(current, limits)),
+    ...(next !== null && { next: composePeriodTerms(next, limits) }),
     ...((current !== null || next !== null) && { withoutPlan }),
   };
 }
@@ -50,13 +50,13 @@ export function toLimitsView({ requestsPerMinute, concurrency, activeKeysMax }: 
 }
 
 /** Returns the maximum of active keys for the account. */
-export function activeKeysMaxOf(subscription: Subscription | null, limits: LimitOverrides): number {
+export function computeActiveKeysMax(subscription: Subscription | null, limits: LimitOverrides): number {
   return limits.activeKeysMax ?? subscription?.plan.activeKeysMax ?? ACTIVE_KEYS_DEFAULT;
 }
 
 const NO_PLAN = { plan: null, models: [], windows: [], allotments: [], subscription: null };
 
-function termsOfPeriod({ id, start, end, planId, plan }: Subscription, limits: LimitOverrides) {
+function composePeriodTerms({ id, start, end, planId, plan }: Subscription, limits: LimitOverrides) {
   return {
     plan: { id: planId, name: plan.name, tier: plan.tier },
     requestsPerMinute: limits.requestsPerMinute ?? plan.requestsPerMinute,

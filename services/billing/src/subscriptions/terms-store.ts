@@ -1,8 +1,8 @@
 import type { Tx } from '@gateway/postgres';
-import { timeOf } from '../ledger/sql.js';
+import { timeSql } from '../ledger/sql.js';
 import { enqueueSnapshot } from '../ledger/store.js';
-import { currentVersion, planFromStored, type StoredPlan } from '../plans/store.js';
-import { nextDue, type Period, publishedPeriods, type PublishedPeriods } from './period-rules.js';
+import { lockCurrentVersion, planFromStored, type StoredPlan } from '../plans/store.js';
+import { computeNextDue, type Period, selectPublishedPeriods, type PublishedPeriods } from './period-rules.js';
 import { readPeriods, readTimer, writeTimer } from './periods-store.js';
 import {
   composeTerms,
@@ -13,7 +13,7 @@ import {
 } from './terms-rules.js';
 
 /** Returns the name of the change that publishes this version of an account's terms. */
-export function termsChange(version: bigint): string {
+export function formatTermsChange(version: bigint): string {
   return `terms-${version}`;
 }
 
@@ -26,7 +26,7 @@ export function termsChange(version: bigint): string {
  */
 export async function writeTerms(tx: Tx, account: string, version: bigint, now: number): Promise<string> {
   const periods = await readPeriods(tx, account, now);
-  const published = publishedPeriods(periods, now);
+  const published = selectPublishedPeriods(periods, now);
   const before = (await readTimer(tx, account))?.published ?? { current: null, next: null };
   for (const period of [published.current, published.next]) {
     if (period !== null && takesVersion(period, before, periods, now)) await takeCurrentVersion(tx, period);
@@ -35,21 +35,21 @@ export async function writeTerms(tx: Tx, account: string, version: bigint, now: 
   await tx.execute('UPDATE accounts SET version = $2, terms_version = $2 WHERE account = $1', [account, version], {
     name: 'write_terms_version',
   });
-  const change = termsChange(version);
+  const change = formatTermsChange(version);
   await enqueueSnapshot(tx, change, {
     account,
     rows: [],
     closed: [],
     terms: { value: terms, version: Number(version) },
   });
-  await writeTimer(tx, account, nextDue(periods, now, true), published);
+  await writeTimer(tx, account, computeNextDue(periods, now, true), published);
   return change;
 }
 
 /** Returns true if the plan of an upcoming, published period has a newer version. */
 export async function isOutdated(tx: Tx, period: Period | null, now: number): Promise<boolean> {
   if (period === null || period.start <= now) return false;
-  const version = await currentVersion(tx, period.planId);
+  const version = await lockCurrentVersion(tx, period.planId);
   return version !== null && version !== period.planVersion;
 }
 
@@ -70,7 +70,7 @@ function takesVersion(
 }
 
 async function takeCurrentVersion(tx: Tx, { id, planId, planVersion }: Period): Promise<void> {
-  const version = await currentVersion(tx, planId);
+  const version = await lockCurrentVersion(tx, planId);
   if (version === null || version === planVersion) return;
   await tx.execute('UPDATE subscription_periods SET plan_version = $2 WHERE id = $1', [id, version]);
 }
@@ -92,8 +92,8 @@ export async function readSubscription(tx: Tx, account: string, now: number): Pr
   const [row] = await tx.query<SubscriptionRow>(
     `${SELECTION}
       WHERE period.account = $1 AND period.ended_at IS NULL
-        AND period.period_start <= ${timeOf('$2')}
-        AND period.period_end > ${timeOf('$2')}
+        AND period.period_start <= ${timeSql('$2')}
+        AND period.period_end > ${timeSql('$2')}
       ORDER BY period.period_start DESC LIMIT 1`,
     [account, now],
     { name: 'read_subscription' },

@@ -2,10 +2,10 @@ import { beforeEach, expect, test } from '@jest/globals';
 import { testEpoch } from '@gateway/testkit/random';
 import { checkLedger, type LostCommitsDeps, type StreamMessage } from './check-ledger.js';
 import { LedgerGuard } from './ledger-guard.js';
-import { keptOf, type KeptPosition, type LedgerLook } from './lost-commits-rules.js';
+import { toKeptPosition, type KeptPosition, type LedgerSnapshotState } from './lost-commits-rules.js';
 
 const T0 = 1_700_000_000_000;
-const LOOK: LedgerLook = {
+const LEDGER_STATE_SQL: LedgerSnapshotState = {
   database: 'one',
   timeline: 1,
   logBytes: 5_000,
@@ -16,7 +16,7 @@ const LOOK: LedgerLook = {
   missing: [],
 };
 
-let look: LedgerLook;
+let look: LedgerSnapshotState;
 let kept: KeptPosition | null;
 let acknowledged: number[];
 let messages: StreamMessage[];
@@ -26,7 +26,7 @@ let first: number;
 
 /** Ten messages that alternate between two subjects. */
 beforeEach(() => {
-  [look, kept, acknowledged, settled, databaseWorks, first] = [LOOK, null, [0, 0], [], true, 1];
+  [look, kept, acknowledged, settled, databaseWorks, first] = [LEDGER_STATE_SQL, null, [0, 0], [], true, 1];
   messages = Array.from({ length: 10 }, (_, index) => ({
     sequence: index + 1,
     subject: index % 2,
@@ -70,7 +70,7 @@ const check = () => checkLedger(deps);
 
 test('unacknowledged messages are not lost', async () => {
   look = {
-    ...LOOK,
+    ...LEDGER_STATE_SQL,
     missing: [
       { from: 5, to: 5 },
       { from: 7, to: 10 },
@@ -79,7 +79,7 @@ test('unacknowledged messages are not lost', async () => {
   // Everything of the second subject; messages 5, 7 and 9 belong to the first subject.
   acknowledged = [4, 10];
   look = {
-    ...LOOK,
+    ...LEDGER_STATE_SQL,
     missing: [
       { from: 5, to: 5 },
       { from: 7, to: 7 },
@@ -93,7 +93,7 @@ test('unacknowledged messages are not lost', async () => {
 test('one lost acknowledged message makes everything missing be settled again', async () => {
   acknowledged = [5, 10];
   look = {
-    ...LOOK,
+    ...LEDGER_STATE_SQL,
     missing: [
       { from: 5, to: 5 },
       { from: 7, to: 9 },
@@ -104,22 +104,22 @@ test('one lost acknowledged message makes everything missing be settled again', 
 });
 
 test('the kept position detects a loss without the consumer', async () => {
-  kept = { ...keptOf(LOOK), sequence: 6, storedAtMs: T0 + 6 };
-  look = { ...LOOK, missing: [{ from: 5, to: 6 }] };
+  kept = { ...toKeptPosition(LEDGER_STATE_SQL), sequence: 6, storedAtMs: T0 + 6 };
+  look = { ...LEDGER_STATE_SQL, missing: [{ from: 5, to: 6 }] };
   expect(await check()).toMatchObject({ kind: 'mended', lost: 2, settled: 2 });
   expect(await check()).toMatchObject({ kind: 'whole' });
 });
 
 // Covers r17
 test('a promotion that another replica has checked meanwhile begins no second epoch', async () => {
-  kept = keptOf(LOOK);
-  look = { ...LOOK, database: 'two', timeline: 2, ledgerEpoch: testEpoch(2) };
+  kept = toKeptPosition(LEDGER_STATE_SQL);
+  look = { ...LEDGER_STATE_SQL, database: 'two', timeline: 2, ledgerEpoch: testEpoch(2) };
   const read = deps.kept.read;
   let reads = 0;
   const meanwhile = async () => {
     const before = await read();
     reads += 1;
-    if (reads === 1) kept = keptOf(look);
+    if (reads === 1) kept = toKeptPosition(look);
     return before;
   };
   expect(await checkLedger({ ...deps, kept: { ...deps.kept, read: meanwhile } })).toMatchObject({ kind: 'again' });
@@ -128,7 +128,7 @@ test('a promotion that another replica has checked meanwhile begins no second ep
 
 // Covers r17
 test('a new epoch is later than the last kept one, even if the ledger has lost it', async () => {
-  kept = { ...keptOf(LOOK), ledgerEpoch: testEpoch(2), blocks: 41 };
+  kept = { ...toKeptPosition(LEDGER_STATE_SQL), ledgerEpoch: testEpoch(2), blocks: 41 };
   const seen: string[] = [];
   const store = {
     ...deps.store,
@@ -139,23 +139,23 @@ test('a new epoch is later than the last kept one, even if the ledger has lost i
 });
 
 test('the kept position of a deleted stream is ignored', async () => {
-  kept = { ...keptOf(LOOK), sequence: 6, storedAtMs: T0 - 60_000 };
-  look = { ...LOOK, missing: [{ from: 5, to: 6 }] };
+  kept = { ...toKeptPosition(LEDGER_STATE_SQL), sequence: 6, storedAtMs: T0 - 60_000 };
+  look = { ...LEDGER_STATE_SQL, missing: [{ from: 5, to: 6 }] };
   expect(await check()).toMatchObject({ kind: 'whole' });
-  kept = { ...keptOf(LOOK), sequence: 5_000, storedAtMs: T0 };
+  kept = { ...toKeptPosition(LEDGER_STATE_SQL), sequence: 5_000, storedAtMs: T0 };
   expect(await check()).toMatchObject({ kind: 'whole' });
 });
 
 test('missing messages that have left the stream are a gap and begin no epoch', async () => {
-  kept = { ...keptOf(LOOK), sequence: 9, storedAtMs: T0 + 9 };
-  [look, first] = [{ ...LOOK, missing: [{ from: 5, to: 9 }] }, 8];
+  kept = { ...toKeptPosition(LEDGER_STATE_SQL), sequence: 9, storedAtMs: T0 + 9 };
+  [look, first] = [{ ...LEDGER_STATE_SQL, missing: [{ from: 5, to: 9 }] }, 8];
   expect(await check()).toMatchObject({ kind: 'gap', gone: [{ from: 5, to: 7 }] });
   expect(look.ledgerEpoch).toBe(testEpoch(1));
 });
 
 test('missing acknowledged messages below the stream are a gap', async () => {
   acknowledged = [10, 10];
-  [look, first] = [{ ...LOOK, missing: [{ from: 5, to: 6 }] }, 7];
+  [look, first] = [{ ...LEDGER_STATE_SQL, missing: [{ from: 5, to: 6 }] }, 7];
   expect(await check()).toMatchObject({ kind: 'gap', gone: [{ from: 5, to: 6 }] });
 });
 
@@ -165,7 +165,10 @@ test('a purge of unsettled usage is detected without acknowledgements', async ()
   const asked: number[] = [];
   const store = {
     ...deps.store,
-    look: async (upTo: number) => (asked.push(upTo), { ...LOOK, missing: upTo > 4 ? [{ from: 5, to: upTo }] : [] }),
+    look: async (upTo: number) => (
+      asked.push(upTo),
+      { ...LEDGER_STATE_SQL, missing: upTo > 4 ? [{ from: 5, to: upTo }] : [] }
+    ),
   };
   first = 9;
   const guard = new LedgerGuard({ ...deps, store, log: { ...deps.log, error: () => undefined } }, testEpoch(1));
@@ -179,14 +182,14 @@ test('a purge of unsettled usage is detected without acknowledgements', async ()
 
 test('a ledger that has settled nothing ignores messages deleted before', async () => {
   acknowledged = [6, 6];
-  look = { ...LOOK, settled: { sequence: 0, storedAtMs: 0 }, missing: [{ from: 1, to: 6 }] };
+  look = { ...LEDGER_STATE_SQL, settled: { sequence: 0, storedAtMs: 0 }, missing: [{ from: 1, to: 6 }] };
   first = 7;
   expect(await check()).toMatchObject({ kind: 'whole' });
 });
 
 test('no epoch begins while the database cannot settle the lost messages', async () => {
-  kept = { ...keptOf(LOOK), sequence: 6, storedAtMs: T0 + 6 };
-  [look, databaseWorks] = [{ ...LOOK, missing: [{ from: 5, to: 6 }] }, false];
+  kept = { ...toKeptPosition(LEDGER_STATE_SQL), sequence: 6, storedAtMs: T0 + 6 };
+  [look, databaseWorks] = [{ ...LEDGER_STATE_SQL, missing: [{ from: 5, to: 6 }] }, false];
   expect(await check()).toMatchObject({ kind: 'again' });
   expect(look.ledgerEpoch).toBe(testEpoch(1));
 });
@@ -213,8 +216,8 @@ test('the guard allows only a compared and whole database', async () => {
 });
 
 test('the guard allows settlements in a restored ledger first and loads later', async () => {
-  kept = { ...keptOf(LOOK), consumers: 'restore-0', sequence: 6, storedAtMs: T0 + 6 };
-  look = { ...LOOK, database: 'restored', ledgerEpoch: testEpoch(2) };
+  kept = { ...toKeptPosition(LEDGER_STATE_SQL), consumers: 'restore-0', sequence: 6, storedAtMs: T0 + 6 };
+  look = { ...LEDGER_STATE_SQL, database: 'restored', ledgerEpoch: testEpoch(2) };
   const guard = new LedgerGuard({ ...deps, log: { ...deps.log, error: () => undefined } }, testEpoch(1));
   const says = () => [guard.isKnown(), guard.isLedger('restored'), guard.allows('restored'), guard.ledgerEpoch];
   expect(says()).toEqual([false, false, false, testEpoch(1)]);

@@ -1,12 +1,12 @@
 import { STORED_AT_ROUNDING_MS, type StreamState } from './progress-rules.js';
 import type { UsageDelivery } from './read-chunks.js';
 import {
-  keptOf,
+  toKeptPosition,
   type KeptPosition,
-  type LedgerLook,
+  type LedgerSnapshotState,
   type LostCommitsStore,
   type MessageRange,
-  wholenessOf,
+  compareWithKept,
 } from './lost-commits-rules.js';
 
 /** A message of the stream with its position. */
@@ -35,13 +35,13 @@ export interface LostCommitsDeps {
   readonly log: { warn(facts: object, text: string): void };
 }
 
-export type Checked =
-  | { readonly kind: 'whole' | 'again'; readonly look: LedgerLook }
-  | { readonly kind: 'superseded' | 'behind'; readonly look: LedgerLook }
+export type LedgerCheck =
+  | { readonly kind: 'whole' | 'again'; readonly look: LedgerSnapshotState }
+  | { readonly kind: 'superseded' | 'behind'; readonly look: LedgerSnapshotState }
   /** Commits were lost, and their usage was settled again. */
-  | { readonly kind: 'mended'; readonly look: LedgerLook; readonly lost: number; readonly settled: number }
+  | { readonly kind: 'mended'; readonly look: LedgerSnapshotState; readonly lost: number; readonly settled: number }
   /** Settled usage was lost, and its messages have been deleted from the stream. */
-  | { readonly kind: 'gap'; readonly look: LedgerLook; readonly gone: readonly MessageRange[] };
+  | { readonly kind: 'gap'; readonly look: LedgerSnapshotState; readonly gone: readonly MessageRange[] };
 
 /** Messages that are settled together, and concurrent fetches. */
 const FETCHED_MAX = 100;
@@ -54,7 +54,7 @@ const FETCHING_MAX = 16;
  * settled again, separately from deliveries. Then the ledger gets a new epoch, because versions of
  * balances may be lower than before.
  */
-export async function checkLedger(deps: LostCommitsDeps): Promise<Checked> {
+export async function checkLedger(deps: LostCommitsDeps): Promise<LedgerCheck> {
   const { store, stream, kept: keeping } = deps;
   const [state, acknowledged, kept] = await Promise.all([stream.state(), stream.acknowledged(), keeping.read()]);
   // Includes the messages below the first one of the stream: an unsettled message there was purged
@@ -62,13 +62,13 @@ export async function checkLedger(deps: LostCommitsDeps): Promise<Checked> {
   // missing message.
   const told = Math.max(0, ...acknowledged, kept?.sequence ?? 0, state.firstSequence - 1);
   const look = await store.look(told);
-  const known = kept !== null && (await isOfThisStream(stream, state, look, kept)) ? kept : null;
-  const wholeness = wholenessOf(look, known);
+  const known = kept !== null && (await belongsToStream(stream, state, look, kept)) ? kept : null;
+  const wholeness = compareWithKept(look, known);
   if (wholeness === 'superseded' || wholeness === 'behind') return { kind: wholeness, look };
   const settledOnce = known?.consumers === look.consumers ? known.sequence : 0;
   const lost = await lostMessages(deps, look, { state, acknowledged, kept: settledOnce });
   if (wholeness === 'whole' && lost === 0) {
-    await keeping.write(keptOf(look));
+    await keeping.write(toKeptPosition(look));
     return { kind: 'whole', look };
   }
   // If the kept timeline has changed, another replica has compared the ledger meanwhile, and may
@@ -82,15 +82,15 @@ export async function checkLedger(deps: LostCommitsDeps): Promise<Checked> {
   if (gone.length > 0) return { kind: 'gap', look, gone };
   const begun = isDone ? await store.beginEpochAfter(look.ledgerEpoch, kept?.ledgerEpoch ?? look.ledgerEpoch) : null;
   if (begun === null) return { kind: 'again', look };
-  await keeping.write(keptOf({ ...look, ledgerEpoch: begun }));
+  await keeping.write(toKeptPosition({ ...look, ledgerEpoch: begun }));
   return { kind: 'mended', look, lost, settled };
 }
 
 /** Returns false if the kept position belongs to a stream that was deleted and created again. */
-async function isOfThisStream(
+async function belongsToStream(
   stream: LostCommitsDeps['stream'],
   state: StreamState,
-  { settled }: LedgerLook,
+  { settled }: LedgerSnapshotState,
   kept: KeptPosition,
 ): Promise<boolean> {
   if (kept.sequence <= settled.sequence) return true;
@@ -99,7 +99,7 @@ async function isOfThisStream(
   return message === null || Math.abs(message.storedAtMs - kept.storedAtMs) <= STORED_AT_ROUNDING_MS;
 }
 
-interface Told {
+interface LostMessagesInput {
   readonly state: StreamState;
   readonly acknowledged: readonly number[];
   /** The end of the messages that this ledger has settled without a gap. */
@@ -110,7 +110,11 @@ interface Told {
  * Counts the messages that were certainly settled and are missing. For acknowledged messages it
  * tests only the first message of each range.
  */
-async function lostMessages({ stream }: LostCommitsDeps, look: LedgerLook, told: Told): Promise<number> {
+async function lostMessages(
+  { stream }: LostCommitsDeps,
+  look: LedgerSnapshotState,
+  told: LostMessagesInput,
+): Promise<number> {
   let lost = 0;
   for (const { from, to } of look.missing) {
     if (from <= told.kept) lost += Math.min(to, told.kept) - from + 1;
@@ -127,7 +131,7 @@ async function lostMessages({ stream }: LostCommitsDeps, look: LedgerLook, told:
   return lost;
 }
 
-interface Settled {
+interface SettledRanges {
   readonly gone: readonly MessageRange[];
   readonly settled: number;
   readonly isDone: boolean;
@@ -139,9 +143,9 @@ interface Settled {
  */
 async function settleMissing(
   deps: LostCommitsDeps,
-  look: LedgerLook,
+  look: LedgerSnapshotState,
   { firstSequence }: StreamState,
-): Promise<Settled> {
+): Promise<SettledRanges> {
   const gone: MessageRange[] = [];
   let settled = 0;
   for (const range of look.missing) {
@@ -151,7 +155,7 @@ async function settleMissing(
     for (let from = Math.max(firstSequence, range.from); from <= range.to; from += FETCHED_MAX) {
       const to = Math.min(range.to, from + FETCHED_MAX - 1);
       const found = await fetch(deps.stream, { from, to });
-      if (found.length < to - from + 1) gone.push(...gapsIn({ from, to }, found));
+      if (found.length < to - from + 1) gone.push(...findGaps({ from, to }, found));
       if (!(await settleAll(deps, found))) return { gone, settled, isDone: false };
       settled += found.length;
     }
@@ -183,7 +187,7 @@ async function settleAll({ settle }: LostCommitsDeps, messages: readonly StreamM
   return true;
 }
 
-function gapsIn({ from, to }: MessageRange, found: readonly StreamMessage[]): MessageRange[] {
+function findGaps({ from, to }: MessageRange, found: readonly StreamMessage[]): MessageRange[] {
   const gaps: MessageRange[] = [];
   let next = from;
   for (const { sequence } of [...found, { sequence: to + 1 }]) {

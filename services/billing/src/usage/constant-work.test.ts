@@ -3,7 +3,7 @@ import { makeUuidV7 } from '@gateway/contracts/ids';
 import type { UsageEvent } from '@gateway/contracts/messages';
 import { inTransaction, type Tx } from '@gateway/postgres';
 import type { TestDatabase } from '@gateway/testkit';
-import { holdFor, receivedOf, settled, START } from '../../test/events.js';
+import { createHold, toReceivedEvents, createSettledEvent, START } from '../../test/events.js';
 import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
 import { createAlertRaiser } from '../alerts/raise-store.js';
 import { createMonths } from '../ledger/months.js';
@@ -25,9 +25,9 @@ afterAll(() => world.stop());
 
 const eventAt = (account: string, at: number): UsageEvent => {
   const month = new Date(at).toISOString().slice(0, 7);
-  const hold = holdFor(account);
+  const hold = createHold(account);
   const moved = { ...hold, periods: { ...hold.periods, month }, admittedAt: at };
-  return settled(moved, 10, { id: makeUuidV7(at), startedAt: at, firstByteAt: at, endedAt: at + 1 });
+  return createSettledEvent(moved, 10, { id: makeUuidV7(at), startedAt: at, firstByteAt: at, endedAt: at + 1 });
 };
 
 type Rows = ReadonlyMap<string, { readonly read: number; readonly written: number }>;
@@ -43,7 +43,9 @@ async function figuresOf(tx: Tx): Promise<Rows> {
 }
 
 /** Returns the rows that settling these events reads and writes. */
-async function rowsOf(events: readonly UsageEvent[]): Promise<{ read: number; written: Record<string, number> }> {
+async function readBalanceRows(
+  events: readonly UsageEvent[],
+): Promise<{ read: number; written: Record<string, number> }> {
   const written: Record<string, number> = {};
   let read = 0;
   const { ensureMonth } = createSettleStore(ledger.pool);
@@ -67,7 +69,11 @@ async function rowsOf(events: readonly UsageEvent[]): Promise<{ read: number; wr
         return decision;
       }),
   };
-  await settleBatch(store, createMonths(store), { received: receivedOf(...events), deadLetters: [], applied: [] });
+  await settleBatch(store, createMonths(store), {
+    received: toReceivedEvents(...events),
+    deadLetters: [],
+    applied: [],
+  });
   return { read, written };
 }
 
@@ -87,17 +93,21 @@ const callsOf = (account: string): UsageEvent[] => Array.from({ length: EVENTS }
 
 test('a batch reads and writes the same number of rows in a larger ledger', async () => {
   await fill(2_000);
-  await rowsOf(callsOf('alone'));
-  const alone = await rowsOf(callsOf('alone'));
+  await readBalanceRows(callsOf('alone'));
+  const alone = await readBalanceRows(callsOf('alone'));
   const store = createSettleStore(ledger.pool);
   for (let month = 0; month < 6; month += 1) {
     const events = Array.from({ length: 500 }, (_, n) =>
       eventAt(n % 2 === 0 ? 'alone' : `other-${n}`, START - month * MONTH_MS),
     );
-    await settleBatch(store, createMonths(store), { received: receivedOf(...events), deadLetters: [], applied: [] });
+    await settleBatch(store, createMonths(store), {
+      received: toReceivedEvents(...events),
+      deadLetters: [],
+      applied: [],
+    });
   }
   await fill(6_000);
-  const beside = await rowsOf(callsOf('alone'));
+  const beside = await readBalanceRows(callsOf('alone'));
   expect(beside.written).toEqual(alone.written);
   // Dead versions of the few rows that every batch changes are read until they are vacuumed.
   expect(beside.read).toBeLessThanOrEqual(alone.read + EVENTS);

@@ -5,7 +5,7 @@ import type { BatchDecision, EventOutcome } from './batch-ledger-rules.js';
 import type { DeadLetterReason } from './rules.js';
 import { createNames } from '../records/names-store.js';
 import { createSettleStore, settleIn, type SettleRequest } from './settle-store.js';
-import { snapshotMessages } from './snapshot-rules.js';
+import { buildSnapshotMessages } from './snapshot-rules.js';
 
 /** A dead letter for operators. */
 export interface StoredDeadLetter {
@@ -104,7 +104,7 @@ export function createDeadLetterStore(pool: Pool) {
           `INSERT INTO set_aside_replays (content_hash, actor, outcomes, resolved) VALUES (decode($1, 'hex'), $2, $3, $4)`,
           [contentHash, actor, outcomes, resolved],
         );
-        for (const snapshots of snapshotMessages(decided.closed, decided.rowsAfter))
+        for (const snapshots of buildSnapshotMessages(decided.closed, decided.rowsAfter))
           for (const snapshot of snapshots) await enqueueSnapshot(tx, `replay-${contentHash}`, snapshot);
         return { outcomes, resolved, decided };
       }),

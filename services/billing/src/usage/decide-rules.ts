@@ -7,8 +7,8 @@ import {
   type EventOutcome,
   createBatchLedger,
 } from './batch-ledger-rules.js';
-import { difference, type Postings, postingsOf, entriesOf, NO_POSTINGS } from './postings-rules.js';
-import { type PreparedEvent, type PreparedEvents, deadLetterOf } from './prepare-rules.js';
+import { subtractPostings, type Postings, computePostings, toEntries, NO_POSTINGS } from './postings-rules.js';
+import { type PreparedEvent, type PreparedEvents, buildDeadLetter } from './prepare-rules.js';
 import type { DeadLetter } from './rules.js';
 
 /**
@@ -29,7 +29,7 @@ export function decideBatch({ accepted, deadLetters }: PreparedEvents, read: Led
 }
 
 /** Returns the names of the balances that a batch may change or must publish, by account. */
-export function rowsOfBatch(
+export function listBatchBalances(
   { accepted }: PreparedEvents,
   known: ReadonlyMap<string, UsageRecord>,
 ): Map<string, Set<string>> {
@@ -40,7 +40,7 @@ export function rowsOfBatch(
     names.set(account, wanted);
   };
   for (const { record, postings } of accepted) want(record.account, postings);
-  for (const before of known.values()) want(before.account, postingsOf(before));
+  for (const before of known.values()) want(before.account, computePostings(before));
   return names;
 }
 
@@ -50,17 +50,18 @@ function decideEvent(event: PreparedEvent, ledger: BatchLedger): EventOutcome {
   if (before === undefined) return write(event, undefined, postings, ledger);
   if (before.account !== record.account) {
     ledger.addDeadLetter(
-      deadLetterOf(receivedEvent, 'other_account', `the record of this id belongs to ${before.account}`),
+      buildDeadLetter(receivedEvent, 'other_account', `the record of this id belongs to ${before.account}`),
     );
-    ledger.close(before, postingsOf(before));
+    ledger.close(before, computePostings(before));
     return 'set_aside';
   }
-  if (record.rank > before.rank) return write(event, before, difference(postings, postingsOf(before)), ledger);
-  ledger.close(before, postingsOf(before));
+  if (record.rank > before.rank)
+    return write(event, before, subtractPostings(postings, computePostings(before)), ledger);
+  ledger.close(before, computePostings(before));
   if (record.rank < before.rank) return 'outranked';
   if (record.contentHash === before.contentHash) return 'repeated';
   ledger.addDeadLetter(
-    deadLetterOf(receivedEvent, 'other_content', `a record of rank ${before.rank} has other content`),
+    buildDeadLetter(receivedEvent, 'other_content', `a record of rank ${before.rank} has other content`),
   );
   return 'set_aside';
 }
@@ -72,7 +73,7 @@ function decideEvent(event: PreparedEvent, ledger: BatchLedger): EventOutcome {
 function closeDeadLetter({ requestId, account }: DeadLetter, ledger: BatchLedger): void {
   if (requestId === null) return;
   const before = ledger.known(requestId);
-  if (before !== undefined) ledger.close(before, postingsOf(before));
+  if (before !== undefined) ledger.close(before, computePostings(before));
   else if (account !== null) ledger.close({ account, id: requestId }, NO_POSTINGS);
 }
 
@@ -84,14 +85,14 @@ function write(
 ): EventOutcome {
   const { receivedEvent, record } = event;
   if (!ledger.fits(record.account, postings)) {
-    ledger.addDeadLetter(deadLetterOf(receivedEvent, 'bounds', 'a balance or an entry would exceed its bounds'));
-    ledger.close(before ?? record, before === undefined ? NO_POSTINGS : postingsOf(before));
+    ledger.addDeadLetter(buildDeadLetter(receivedEvent, 'bounds', 'a balance or an entry would exceed its bounds'));
+    ledger.close(before ?? record, before === undefined ? NO_POSTINGS : computePostings(before));
     return 'set_aside';
   }
-  const transaction = transactionOf(event, before, postings);
+  const transaction = buildTransaction(event, before, postings);
   ledger.write({ record, corrects: before ?? null }, transaction, postings);
   ledger.close(record, event.postings);
-  if (before !== undefined) ledger.close(record, postingsOf(before));
+  if (before !== undefined) ledger.close(record, computePostings(before));
   return record.outcome;
 }
 
@@ -100,17 +101,17 @@ function write(
  * key of a correction is derived from it. So the ledger's primary key rejects a second charge, even
  * if this code is wrong.
  */
-function transactionOf(
+function buildTransaction(
   { record }: PreparedEvent,
   before: UsageRecord | undefined,
   postings: Postings,
 ): LedgerTransaction | null {
-  const entries = entriesOf(postings);
+  const entries = toEntries(postings);
   if (entries.length === 0) return null;
   const { id, account } = record;
   return before === undefined
     ? { id, kind: 'usage', account, requestId: id, corrects: null, entries }
-    : { id: correctionIdOf(id), kind: 'usage_correction', account, requestId: id, corrects: id, entries };
+    : { id: deriveCorrectionId(id), kind: 'usage_correction', account, requestId: id, corrects: id, entries };
 }
 
 /** Position of the variant in a UUID, and the pairs of its values. */
@@ -121,7 +122,7 @@ const OTHER_VARIANT: Readonly<Record<string, string>> = { '8': '9', '9': '8', a:
  * Flips one bit of the ID. The result is in the same month, and is as unlikely to be the ID of
  * another call as a random ID.
  */
-function correctionIdOf(id: string): string {
+function deriveCorrectionId(id: string): string {
   const variant = OTHER_VARIANT[id.charAt(VARIANT_AT)];
   if (variant === undefined) throw new Error(`not a UUIDv7: ${id}`);
   return id.slice(0, VARIANT_AT) + variant + id.slice(VARIANT_AT + 1);

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { until } from '@gateway/testkit';
 import { testSeed } from '@gateway/testkit/seed';
-import { faultsOf } from '../../test/audit.js';
-import { ledgerOf, DisturbedWorld, ended } from '../../test/disturbed-world.js';
+import { runAudit } from '../../test/audit.js';
+import { readLedger, DisturbedWorld, killProcess } from '../../test/disturbed-world.js';
 import { killAtEach, PORT_CALLS, Traffic } from '../../test/kill-rounds.js';
 
 const SEED = testSeed();
@@ -18,8 +18,8 @@ afterAll(() => world.stop(), 60_000);
 /** Expects the same ledger as after an undisturbed run over the same events. */
 async function expectExact(): Promise<void> {
   await world.settled();
-  expect(await ledgerOf(world.ledger.pool)).toEqual(await world.undisturbed());
-  expect(await faultsOf(world.ledger.pool)).toEqual([]);
+  expect(await readLedger(world.ledger.pool)).toEqual(await world.undisturbed());
+  expect(await runAudit(world.ledger.pool)).toEqual([]);
 }
 
 // Covers billing is killed at any point
@@ -29,7 +29,7 @@ test(`a worker killed around each port call settles exactly (TEST_SEED=${SEED})`
   expect(kills).toBe(PORT_CALLS.length * 4);
   const last = world.worker();
   await expectExact();
-  await ended(last);
+  await killProcess(last);
 }, 180_000);
 
 // Covers billing is down
@@ -40,7 +40,7 @@ test(`5,000 events queued without a worker are settled exactly (TEST_SEED=${SEED
   await world.store(queued, 50);
   const worker = world.worker({ batchEventsMax: 50 });
   await expectExact();
-  await ended(worker);
+  await killProcess(worker);
 }, 120_000);
 
 // Covers NATS is gone; PostgreSQL is down
@@ -53,7 +53,7 @@ test(`events are settled exactly while servers are killed (TEST_SEED=${SEED})`, 
   for (const server of [world.postgres, world.bus.nats, world.postgres, world.bus.nats])
     await Promise.all([load(25), server.restart?.({ kill: true })]);
   await expectExact();
-  await ended(worker);
+  await killProcess(worker);
 }, 120_000);
 
 test(`a hung worker that wakes late settles nothing twice (TEST_SEED=${SEED})`, async () => {
@@ -71,7 +71,7 @@ test(`a hung worker that wakes late settles nothing twice (TEST_SEED=${SEED})`, 
   await until('the first one works', holder);
   const hung = world.worker();
   await load(10);
-  await ended(killed);
+  await killProcess(killed);
   await load(5);
   await world.settled();
 
@@ -82,5 +82,5 @@ test(`a hung worker that wakes late settles nothing twice (TEST_SEED=${SEED})`, 
   hung.kill('SIGCONT');
   await load(10);
   await expectExact();
-  await Promise.all([ended(hung), ended(rescuer)]);
+  await Promise.all([killProcess(hung), killProcess(rescuer)]);
 }, 120_000);

@@ -1,10 +1,10 @@
 import { counter, gauge } from '@gateway/service-kit';
-import type { LedgerGuard, Stopped } from './ledger-guard.js';
+import type { LedgerGuard, StopReason } from './ledger-guard.js';
 
-const REASONS: readonly Stopped[] = ['unchecked', 'lost', 'gap', 'behind', 'superseded'];
+const REASONS: readonly StopReason[] = ['unchecked', 'lost', 'gap', 'behind', 'superseded'];
 
 /** @returns the function to call after lost commits were settled again */
-export function measureGuard(guard: () => LedgerGuard): (mended: { readonly lost: number }) => void {
+export function createGuardMetrics(guard: () => LedgerGuard): (mended: { readonly lost: number }) => void {
   gauge(
     'gateway_billing_ledger_stopped',
     'Reason why loads and settlements wait: the ledger has or may have lost commits',

@@ -1,5 +1,5 @@
 import { type Background, every } from '@gateway/service-kit';
-import { type Checked, checkLedger, type LostCommitsDeps } from './check-ledger.js';
+import { type LedgerCheck, checkLedger, type LostCommitsDeps } from './check-ledger.js';
 
 /** Interval between checks of a complete ledger. */
 export const CHECK_MS = 10_000;
@@ -9,11 +9,11 @@ const RECHECK_MS = 1_000;
 const FAILED_MAX = 10;
 
 /** The reason why billing does not use the ledger. */
-export type Stopped = 'unchecked' | 'superseded' | 'behind' | 'gap' | 'lost';
+export type StopReason = 'unchecked' | 'superseded' | 'behind' | 'gap' | 'lost';
 
 export interface GuardDeps extends LostCommitsDeps {
   readonly log: LostCommitsDeps['log'] & { error(facts: object, text: string): void };
-  readonly onMended?: (mended: Extract<Checked, { kind: 'mended' }>) => void;
+  readonly onMended?: (mended: Extract<LedgerCheck, { kind: 'mended' }>) => void;
 }
 
 /**
@@ -28,7 +28,7 @@ export class LedgerGuard {
   /** The database of the last check, independent of its result. */
   #seen: string | null = null;
   #ledgerEpoch: string;
-  #stopped: Stopped | null = 'unchecked';
+  #stopped: StopReason | null = 'unchecked';
   #failed = 0;
   #gone = 0;
   #checking: Background | null = null;
@@ -46,7 +46,7 @@ export class LedgerGuard {
   }
 
   /** Null: the ledger is complete according to the last check. */
-  get stopped(): Stopped | null {
+  get stopped(): StopReason | null {
     return this.#failed < FAILED_MAX ? this.#stopped : 'unchecked';
   }
 
@@ -109,7 +109,7 @@ export class LedgerGuard {
     return checked.kind === 'mended' || checked.kind === 'again' ? 0 : RECHECK_MS;
   }
 
-  #tell(checked: Checked): void {
+  #tell(checked: LedgerCheck): void {
     const { log, onMended } = this.deps;
     const { timeline, ledgerEpoch } = checked.look;
     if (checked.kind === 'mended') {
@@ -123,7 +123,8 @@ export class LedgerGuard {
       this.#stopped = 'lost';
       return;
     }
-    if (checked.kind !== this.#stopped) log.error({ timeline, ledgerEpoch, ...gapOf(checked) }, TEXTS[checked.kind]);
+    if (checked.kind !== this.#stopped)
+      log.error({ timeline, ledgerEpoch, ...toGapFields(checked) }, TEXTS[checked.kind]);
     this.#stopped = checked.kind;
   }
 }
@@ -135,6 +136,6 @@ const TEXTS = {
   behind: 'the ledger was restored; loads wait until it has settled the stream again',
 };
 
-function gapOf(checked: Checked): object {
+function toGapFields(checked: LedgerCheck): object {
   return checked.kind === 'gap' ? { messages: checked.gone.slice(0, 20) } : {};
 }

@@ -13,9 +13,9 @@ import {
 import { systemClock } from '@gateway/service-kit';
 import { recordingLog, until } from '@gateway/testkit';
 import { duringTests } from '@gateway/testkit/during-tests';
-import { balancesOf, faultsOf } from '../../test/audit.js';
+import { readLedgerValues, runAudit } from '../../test/audit.js';
 import { startBillingWorld } from '../../test/billing-world.js';
-import { holdFor, messageOf, settled } from '../../test/events.js';
+import { createHold, packMessage, createSettledEvent } from '../../test/events.js';
 import { copyLedger } from '../../test/ledger-copy.js';
 import { restoreLedger } from '../commands/restore-ledger.js';
 import { readLedgerState } from '../ledger/store.js';
@@ -63,9 +63,11 @@ async function start(): Promise<void> {
 
 /** Settles calls of three accounts, one per message, and waits for their acknowledgement. */
 async function settleCalls(count: number): Promise<void> {
-  const events = Array.from({ length: count }, (_, index) => settled(holdFor(`account-${index % 3}`), 100 + index));
+  const events = Array.from({ length: count }, (_, index) =>
+    createSettledEvent(createHold(`account-${index % 3}`), 100 + index),
+  );
   const store = (event: UsageEvent): Promise<boolean> =>
-    edge.store(usageEvents, { group: 0 }, messageOf([event])).then(
+    edge.store(usageEvents, { group: 0 }, packMessage([event])).then(
       () => true,
       () => false,
     );
@@ -86,7 +88,7 @@ async function isAcknowledged(): Promise<void> {
 }
 
 const state = () => readLedgerState(world.ledger.pool);
-const balances = () => balancesOf(world.ledger.pool);
+const balances = () => readLedgerValues(world.ledger.pool);
 const load = (account: string) => admission.request(billingLoad, { account, names: [], ids: [], afterLoss: false });
 const loads = async (account: string): Promise<boolean> =>
   load(account).then(
@@ -127,7 +129,7 @@ test('settles lost usage again under a new epoch before it answers loads', async
   await until('loads are answered', () => loads('account-0'));
   // The stream would not deliver the acknowledged messages again.
   expect(await balances()).toEqual(whole);
-  expect(await faultsOf(world.ledger.pool)).toEqual([]);
+  expect(await runAudit(world.ledger.pool)).toEqual([]);
   const after = await state();
   expect(after.ledgerEpoch).not.toBe(before.ledgerEpoch);
   expect(after.consumers).toBe(before.consumers);
@@ -156,7 +158,7 @@ test('the chains reveal a lost wallet entry that the stream does not contain', a
   await restartOn(promote);
   await until('loads are answered', () => loads('account-0'));
   expect((await state()).ledgerEpoch).not.toBe(before.ledgerEpoch);
-  expect(await faultsOf(world.ledger.pool)).toEqual([]);
+  expect(await runAudit(world.ledger.pool)).toEqual([]);
 });
 
 test('a restored ledger settles the usage since its backup, then answers loads', async () => {
@@ -174,7 +176,7 @@ test('a restored ledger settles the usage since its backup, then answers loads',
   });
   await until('loads are answered', () => loads('account-0'));
   expect(await balances()).toEqual(whole);
-  expect(await faultsOf(world.ledger.pool)).toEqual([]);
+  expect(await runAudit(world.ledger.pool)).toEqual([]);
   expect((await state()).consumers).not.toBe(before.consumers);
   await until('admission gets every account', () =>
     ['account-0', 'account-1', 'account-2'].every((account) =>
@@ -206,8 +208,8 @@ test('a purge of unsettled usage stops loads, and the log contains its range', a
     async () => undefined,
     async () => {
       for (let at = 0; at < 3; at += 1) {
-        const event = settled(holdFor('account-0'), 100 + at);
-        await edge.store(usageEvents, { group: 0 }, messageOf([event]));
+        const event = createSettledEvent(createHold('account-0'), 100 + at);
+        await edge.store(usageEvents, { group: 0 }, packMessage([event]));
       }
       await billing.purgeStream('USAGE', before + 3);
     },

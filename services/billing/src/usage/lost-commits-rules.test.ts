@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { testEpoch } from '@gateway/testkit/random';
-import { keptOf, type LedgerLook, wholenessOf } from './lost-commits-rules.js';
+import { toKeptPosition, type LedgerSnapshotState, compareWithKept } from './lost-commits-rules.js';
 
-const LOOK: LedgerLook = {
+const LEDGER_STATE_SQL: LedgerSnapshotState = {
   database: 'one',
   timeline: 2,
   logBytes: 5_000,
@@ -12,7 +12,7 @@ const LOOK: LedgerLook = {
   settled: { sequence: 70, storedAtMs: 1_000 },
   missing: [],
 };
-const KEPT = keptOf(LOOK);
+const KEPT = toKeptPosition(LEDGER_STATE_SQL);
 
 test.each([
   ['nothing was kept yet', null, 'whole'],
@@ -25,7 +25,7 @@ test.each([
   ['it was restored on a server with a new log', { ...KEPT, consumers: 'restore-0', timeline: 9 }, 'whole'],
   ['it was restored and has not settled everything again', { ...KEPT, consumers: 'restore-0', sequence: 71 }, 'behind'],
 ] as const)('wholenessOf(): %s', (_name, kept, wholeness) => {
-  expect(wholenessOf(LOOK, kept)).toBe(wholeness);
+  expect(compareWithKept(LEDGER_STATE_SQL, kept)).toBe(wholeness);
 });
 
 test.each([
@@ -33,5 +33,5 @@ test.each([
   ['a ledger that a restored one has replaced', testEpoch(1), testEpoch(2), 'superseded'],
 ] as const)('wholenessOf() with other consumers: %s', (_name, ledgerEpoch, ledgerEpochKept, wholeness) => {
   const kept = { ...KEPT, consumers: 'restore-0', sequence: 71, ledgerEpoch: ledgerEpochKept };
-  expect(wholenessOf({ ...LOOK, ledgerEpoch }, kept)).toBe(wholeness);
+  expect(compareWithKept({ ...LEDGER_STATE_SQL, ledgerEpoch }, kept)).toBe(wholeness);
 });

@@ -16,7 +16,7 @@ export interface MessageRange {
 }
 
 /** The ledger's data about itself, read in one snapshot. */
-export interface LedgerLook extends DatabasePosition {
+export interface LedgerSnapshotState extends DatabasePosition {
   readonly ledgerEpoch: string;
   /** Name of its consumers: the epoch of the last restore. */
   readonly consumers: string;
@@ -39,7 +39,7 @@ export interface KeptPosition extends SettledPosition {
 /** The ledger's side of the comparison. */
 export interface LostCommitsStore {
   /** Reads one snapshot, with the missing messages up to `upTo`. */
-  look(upTo: number): Promise<LedgerLook>;
+  look(upTo: number): Promise<LedgerSnapshotState>;
   /**
    * Begins a new ledger epoch that is later than `former` and `seen`, and enqueues a balance
    * snapshot for each account that makes admission load it again. Returns null if `former` is
@@ -56,13 +56,13 @@ export interface LostCommitsStore {
  *   again.
  * - `cut`: commits are lost or may be lost: the log was promoted, or is shorter than before.
  */
-export type Wholeness = 'whole' | 'superseded' | 'behind' | 'cut';
+export type LedgerCompleteness = 'whole' | 'superseded' | 'behind' | 'cut';
 
 /**
  * Compares the ledger with the kept position. Epochs are UUIDs of version 7, which are in order.
  * The stream shows which messages are missing.
  */
-export function wholenessOf(look: LedgerLook, kept: KeptPosition | null): Wholeness {
+export function compareWithKept(look: LedgerSnapshotState, kept: KeptPosition | null): LedgerCompleteness {
   if (kept === null) return 'whole';
   if (kept.consumers !== look.consumers) {
     if (look.ledgerEpoch < kept.ledgerEpoch) return 'superseded';
@@ -73,6 +73,13 @@ export function wholenessOf(look: LedgerLook, kept: KeptPosition | null): Wholen
   return look.timeline > kept.timeline || isShorter ? 'cut' : 'whole';
 }
 
-export function keptOf({ ledgerEpoch, consumers, settled, timeline, logBytes, blocks }: LedgerLook): KeptPosition {
+export function toKeptPosition({
+  ledgerEpoch,
+  consumers,
+  settled,
+  timeline,
+  logBytes,
+  blocks,
+}: LedgerSnapshotState): KeptPosition {
   return { ledgerEpoch, consumers, ...settled, timeline, logBytes, blocks };
 }

@@ -1,6 +1,6 @@
 import { inTransaction, type Pool } from '@gateway/postgres';
-import { DATABASE_MARK } from '../ledger/sql.js';
-import { missingMessages, settledPosition, tellNewEpoch } from './progress-store.js';
+import { DATABASE_IDENTITY_SQL } from '../ledger/sql.js';
+import { readMissingMessages, readSettledPosition, enqueueEpochSnapshots } from './progress-store.js';
 import type { LostCommitsStore } from './lost-commits-rules.js';
 
 interface LookRow {
@@ -13,8 +13,8 @@ interface LookRow {
 }
 
 /** Reads the timeline from the WAL position: the control file gets it with a checkpoint. */
-const LOOK = `
-  SELECT ${DATABASE_MARK} AS database,
+const LEDGER_STATE_SQL = `
+  SELECT ${DATABASE_IDENTITY_SQL} AS database,
          ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::integer AS timeline,
          pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0')::bigint AS log_bytes,
          incarnation AS ledger_epoch, consumers,
@@ -28,9 +28,9 @@ export function createLostCommitsStore(pool: Pool): LostCommitsStore {
       inTransaction(
         pool,
         async (tx) => {
-          const row = await tx.one<LookRow>(LOOK);
+          const row = await tx.one<LookRow>(LEDGER_STATE_SQL);
           if (row === null) throw new Error('ledger_state is empty');
-          const settled = await settledPosition(tx);
+          const settled = await readSettledPosition(tx);
           return {
             database: row.database,
             timeline: row.timeline,
@@ -39,7 +39,7 @@ export function createLostCommitsStore(pool: Pool): LostCommitsStore {
             consumers: row.consumers,
             blocks: Number(row.blocks),
             settled,
-            missing: await missingMessages(tx, settled.sequence, upTo),
+            missing: await readMissingMessages(tx, settled.sequence, upTo),
           };
         },
         { isolation: 'repeatable read', readOnly: true },
@@ -48,7 +48,7 @@ export function createLostCommitsStore(pool: Pool): LostCommitsStore {
       inTransaction(pool, async (tx) => {
         const sql = 'SELECT begin_incarnation_after($1, $2) AS begun';
         const begun = (await tx.one<{ begun: string | null }>(sql, [former, seen]))?.begun ?? null;
-        if (begun !== null) await tellNewEpoch(tx, begun);
+        if (begun !== null) await enqueueEpochSnapshots(tx, begun);
         return begun;
       }),
   };

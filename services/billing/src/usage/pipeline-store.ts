@@ -26,28 +26,28 @@ export function createPipelinedPool(url: string, options: PoolOptions): Pool {
 
 /** Steps of one transaction by name. */
 type Steps = Readonly<Record<string, () => Promise<unknown>>>;
-type Answers<S extends Steps> = { [Name in keyof S]: Awaited<ReturnType<S[Name]>> };
+type StepResults<S extends Steps> = { [Name in keyof S]: Awaited<ReturnType<S[Name]>> };
 
 /** Runs the steps of one transaction in order and returns each result under the step's name. */
-export type Pipeline = <S extends Steps>(steps: S) => Promise<Answers<S>>;
+export type Pipeline = <S extends Steps>(steps: S) => Promise<StepResults<S>>;
 
 /** Each step waits for the result of the previous one. */
-export async function oneByOne<S extends Steps>(steps: S): Promise<Answers<S>> {
+export async function runInOrder<S extends Steps>(steps: S): Promise<StepResults<S>> {
   const answers: [string, unknown][] = [];
   for (const [name, step] of Object.entries(steps)) answers.push([name, await step()]);
-  return Object.fromEntries(answers) as Answers<S>;
+  return Object.fromEntries(answers) as StepResults<S>;
 }
 
 /**
  * Sends all steps at the same time. The server runs their statements in order, and rejects the
  * remaining ones after an error.
  */
-async function atOnce<S extends Steps>(steps: S): Promise<Answers<S>> {
+async function runPipelined<S extends Steps>(steps: S): Promise<StepResults<S>> {
   const answers = await Promise.all(Object.entries(steps).map(async ([name, step]) => [name, await step()] as const));
-  return Object.fromEntries(answers) as Answers<S>;
+  return Object.fromEntries(answers) as StepResults<S>;
 }
 
 /** Returns the pipeline that the pool's connections support. */
-export function pipelineOf({ options }: Pool): Pipeline {
-  return (options as { readonly pipeline?: boolean }).pipeline === true ? atOnce : oneByOne;
+export function selectPipeline({ options }: Pool): Pipeline {
+  return (options as { readonly pipeline?: boolean }).pipeline === true ? runPipelined : runInOrder;
 }

@@ -27,7 +27,7 @@ export const NO_POSTINGS: Postings = { entries: new Map(), rows: new Map() };
  * `revenue:wallet` and plan → `revenue:plan`; the cost of an attempt moves `cost` → its provider.
  * Only a settled call changes usage balances.
  */
-export function postingsOf(record: UsageRecord): Postings {
+export function computePostings(record: UsageRecord): Postings {
   const entries = new Map<string, NanoUsd>();
   const rows = new Map<string, bigint>();
   const { account, planNanoUsd: plan, walletNanoUsd: wallet, chargedNanoUsd: charged } = record;
@@ -37,7 +37,7 @@ export function postingsOf(record: UsageRecord): Postings {
     add(rows, WALLET_ROW, -wallet);
   }
   if (plan !== 0n) {
-    add(entries, `plan:${account}:${periodOf(record)}`, -plan);
+    add(entries, `plan:${account}:${requirePeriod(record)}`, -plan);
     add(entries, 'revenue:plan', plan);
   }
   for (const { provider, costNanoUsd } of record.attempts) {
@@ -57,17 +57,17 @@ export function postingsOf(record: UsageRecord): Postings {
   }
   if (record.allotment !== null) {
     const used = record.allotment === 'usd' ? plan : 1n;
-    if (used !== 0n) add(rows, allotmentRow(record.allotment, record.model, periodOf(record)), used);
+    if (used !== 0n) add(rows, allotmentRow(record.allotment, record.model, requirePeriod(record)), used);
   }
   return { entries, rows };
 }
 
 /** Returns the postings that change the ledger from `before` to `after`. */
-export function difference(after: Postings, before: Postings): Postings {
+export function subtractPostings(after: Postings, before: Postings): Postings {
   return { entries: minus(after.entries, before.entries), rows: minus(after.rows, before.rows) };
 }
 
-export function entriesOf(postings: Postings): LedgerEntry[] {
+export function toEntries(postings: Postings): LedgerEntry[] {
   return [...postings.entries].map(([ledgerAccount, amountNanoUsd]) => ({ ledgerAccount, amountNanoUsd }));
 }
 
@@ -78,11 +78,11 @@ function windowRow(type: WindowType, unit: WindowUnit, record: UsageRecord): str
     case 'weekly':
       return record.weekly === null ? null : weeklyWindowRow(unit, record.weekly);
     case 'monthly':
-      return monthlyWindowRow(unit, periodOf(record));
+      return monthlyWindowRow(unit, requirePeriod(record));
   }
 }
 
-function periodOf({ id, subscriptionPeriod }: UsageRecord): string {
+function requirePeriod({ id, subscriptionPeriod }: UsageRecord): string {
   if (subscriptionPeriod === null) throw new RangeError(`call ${id} has a plan part and no subscription period`);
   return subscriptionPeriod;
 }

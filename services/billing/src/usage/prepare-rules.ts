@@ -1,8 +1,8 @@
 import type { UsageEvent } from '@gateway/contracts/messages';
 import type { NanoUsd } from '@gateway/metering';
 import type { UsageRecord } from '../records/rules.js';
-import { type Postings, postingsOf } from './postings-rules.js';
-import { rateWire, recordOf } from './record-rules.js';
+import { type Postings, computePostings } from './postings-rules.js';
+import { rateWire, buildRecord } from './record-rules.js';
 import type { DeadLetter, DeadLetterReason, ReceivedEvent } from './rules.js';
 
 /** An event with its record and the record's postings. */
@@ -22,16 +22,16 @@ export function prepareEvents(received: readonly ReceivedEvent[]): PreparedEvent
   const accepted: PreparedEvent[] = [];
   const deadLetters: DeadLetter[] = [];
   for (const receivedEvent of received) {
-    const problem = problemOf(receivedEvent.event);
+    const problem = findProblem(receivedEvent.event);
     const prepared = problem ?? prepare(receivedEvent);
-    if ('reason' in prepared) deadLetters.push(deadLetterOf(receivedEvent, prepared.reason, prepared.detail));
+    if ('reason' in prepared) deadLetters.push(buildDeadLetter(receivedEvent, prepared.reason, prepared.detail));
     else accepted.push(prepared);
   }
   return { accepted, deadLetters };
 }
 
 /** Builds the dead letter of an event that was read but cannot become a record. */
-export function deadLetterOf(receivedEvent: ReceivedEvent, reason: DeadLetterReason, detail: string): DeadLetter {
+export function buildDeadLetter(receivedEvent: ReceivedEvent, reason: DeadLetterReason, detail: string): DeadLetter {
   const { event, sent, contentHash, origin } = receivedEvent;
   const bytes = Buffer.from(JSON.stringify(sent), 'utf8');
   return { contentHash, requestId: event.id, account: event.hold.account, origin, reason, detail, event: bytes };
@@ -40,8 +40,8 @@ export function deadLetterOf(receivedEvent: ReceivedEvent, reason: DeadLetterRea
 /** The functions that build balance names throw a RangeError for an invalid month or period. */
 function prepare(receivedEvent: ReceivedEvent): PreparedEvent | Problem {
   try {
-    const record = recordOf(receivedEvent);
-    return { receivedEvent, record, postings: postingsOf(record) };
+    const record = buildRecord(receivedEvent);
+    return { receivedEvent, record, postings: computePostings(record) };
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     return { reason: 'contradiction', detail: error.message };
@@ -58,7 +58,7 @@ export interface Problem {
  * rates the usage again (docs/protocol.md#r7): an event with a different amount becomes a dead
  * letter and is never corrected.
  */
-export function problemOf(event: UsageEvent): Problem | null {
+export function findProblem(event: UsageEvent): Problem | null {
   const { hold, outcome, rank, price } = event;
   const wrong = (detail: string): Problem => ({ reason: 'contradiction', detail });
   if ((rank === 1) !== (outcome === 'expired')) return wrong(`rank ${rank} is not the rank of ${outcome}`);

@@ -4,7 +4,7 @@ import type { MessageRange } from './lost-commits-rules.js';
 import { type SettledPosition, STORED_AT_ROUNDING_MS, type StreamState } from './progress-rules.js';
 
 /** A message of the stream whose events are all settled by the transaction that records it. */
-export interface AppliedMessage {
+export interface SettledMessage {
   readonly sequence: number;
   readonly storedAtMs: number;
 }
@@ -12,7 +12,7 @@ export interface AppliedMessage {
 /** Messages per row: 16 bytes each, far less than a database page. */
 const ROW_MESSAGES_MAX = 300;
 
-export async function insertApplied(tx: Tx, messages: readonly AppliedMessage[]): Promise<void> {
+export async function insertApplied(tx: Tx, messages: readonly SettledMessage[]): Promise<void> {
   for (let from = 0; from < messages.length; from += ROW_MESSAGES_MAX) {
     const row = messages.slice(from, from + ROW_MESSAGES_MAX);
     const sequences = row.map(({ sequence }) => sequence);
@@ -63,12 +63,12 @@ export type ProgressStore = ReturnType<typeof createProgressStore>;
 export function createProgressStore(pool: Pool) {
   const queries = onPool(pool);
   return {
-    settledPosition: (): Promise<SettledPosition> => settledPosition(queries),
+    settledPosition: (): Promise<SettledPosition> => readSettledPosition(queries),
     /** Reads the floor: every message up to it is settled. */
     async floor(): Promise<SettledPosition> {
       const row = await queries.one<ProgressRow>('SELECT * FROM stream_progress');
       if (row === null) throw new Error('stream_progress is empty');
-      return floorOf(row);
+      return toPosition(row);
     },
     /**
      * Moves the floor to the end of the contiguous settled run, and detects a stream that was
@@ -101,14 +101,14 @@ export function createProgressStore(pool: Pool) {
   };
 }
 
-export async function settledPosition(tx: Tx): Promise<SettledPosition> {
+export async function readSettledPosition(tx: Tx): Promise<SettledPosition> {
   const row = await tx.one<{ sequence: bigint; stored_at: Date }>(SETTLED, [], { name: 'settled_position' });
   if (row === null) throw new Error('stream_progress is empty');
   return { sequence: Number(row.sequence), storedAtMs: row.stored_at.getTime() };
 }
 
 /** Returns the first ranges of unsettled messages between the settled position and `upTo`. */
-export async function missingMessages(tx: Tx, settled: number, upTo: number): Promise<MessageRange[]> {
+export async function readMissingMessages(tx: Tx, settled: number, upTo: number): Promise<MessageRange[]> {
   if (settled >= upTo) return [];
   const rows = await tx.query<{ first: bigint; last: bigint }>(MISSING, [settled, upTo]);
   return rows.map(({ first, last }) => ({ from: Number(first), to: Number(last) }));
@@ -129,7 +129,7 @@ const MISSING = `
   SELECT before + 1 AS first, sequence - 1 AS last FROM step WHERE sequence > before + 1
    ORDER BY sequence LIMIT ${MISSING_MAX}`;
 
-function floorOf(row: ProgressRow): SettledPosition {
+function toPosition(row: ProgressRow): SettledPosition {
   return { sequence: Number(row.floor_sequence), storedAtMs: row.floor_stored_at.getTime() };
 }
 
@@ -141,9 +141,9 @@ async function advance(
   const progress = await tx.one<ProgressRow>('SELECT * FROM stream_progress FOR UPDATE');
   if (progress === null) throw new Error('stream_progress is empty');
   const restarted = await isRestarted(tx, progress, stream, floorBefore);
-  if (restarted) await startAfresh(tx, stream);
-  else await beginWithStream(tx, progress, stream);
-  const position = await settledPosition(tx);
+  if (restarted) await resetFloor(tx, stream);
+  else await skipDeletedMessages(tx, progress, stream);
+  const position = await readSettledPosition(tx);
   if (restarted || position.sequence > Number(progress.floor_sequence))
     await moveFloor(tx, position.sequence, position.storedAtMs);
   await tx.execute(
@@ -166,7 +166,7 @@ async function isRestarted(
   floorBefore: SettledPosition,
 ): Promise<boolean> {
   if (stream.firstAtMs === null) return false;
-  const floor = floorOf(progress);
+  const floor = toPosition(progress);
   const isUnmoved = floor.sequence === floorBefore.sequence && floor.storedAtMs === floorBefore.storedAtMs;
   if (isUnmoved && stream.lastSequence < floor.sequence) return true;
   const row = await tx.one<{ found: boolean }>(
@@ -180,7 +180,7 @@ async function isRestarted(
   return row?.found === true;
 }
 
-async function startAfresh(tx: Tx, stream: StreamState): Promise<void> {
+async function resetFloor(tx: Tx, stream: StreamState): Promise<void> {
   await moveFloor(tx, stream.firstSequence - 1, stream.firstAtMs ?? 0);
   await tx.execute(
     `UPDATE stream_progress SET stream_since = floor_stored_at - $1::bigint * interval '1 millisecond'`,
@@ -193,7 +193,7 @@ async function startAfresh(tx: Tx, stream: StreamState): Promise<void> {
  * A ledger that has settled nothing begins at the first message of the stream. Any other ledger
  * lacks the deleted messages, and only an operator can accept that (docs/protocol.md#r17).
  */
-async function beginWithStream(
+async function skipDeletedMessages(
   tx: Tx,
   progress: ProgressRow,
   { firstSequence, firstAtMs }: StreamState,
@@ -233,7 +233,7 @@ export function createRestoreStore(pool: Pool) {
         const row = await tx.one<{ incarnation: string }>('SELECT begin_incarnation() AS incarnation');
         if (row === null) throw new Error('ledger_state is empty');
         if (floor !== null) await moveFloor(tx, floor.sequence, floor.storedAtMs);
-        return { ledgerEpoch: row.incarnation, accounts: await tellNewEpoch(tx, row.incarnation) };
+        return { ledgerEpoch: row.incarnation, accounts: await enqueueEpochSnapshots(tx, row.incarnation) };
       }),
   };
 }
@@ -242,7 +242,7 @@ export function createRestoreStore(pool: Pool) {
  * Enqueues the snapshots of a new ledger epoch, in the transaction that begins it. @returns the
  * number of accounts to load again
  */
-export async function tellNewEpoch(tx: Tx, ledgerEpoch: string): Promise<number> {
+export async function enqueueEpochSnapshots(tx: Tx, ledgerEpoch: string): Promise<number> {
   // The marks may contain positions that only the lost part of this ledger had settled.
   await tx.execute('DELETE FROM stream_marks');
   return tx.execute(

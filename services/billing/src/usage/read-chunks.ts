@@ -1,4 +1,4 @@
-import type { AppliedMessage } from './progress-store.js';
+import type { SettledMessage } from './progress-store.js';
 import { readDelivery } from './read-delivery.js';
 import type { DeadLetter, ReceivedEvent } from './rules.js';
 import type { UsageBatch } from './settle-batch.js';
@@ -28,14 +28,14 @@ export async function* readChunks(
   subject: number,
   eventsMax: number,
 ): AsyncGenerator<Chunk> {
-  let chunk = new GrowingChunk();
+  let chunk = new ChunkBuilder();
   let isBeyondFirst = false;
   for (const delivery of deliveries) {
     if (isBeyondFirst) await new Promise((resolve) => void setImmediate(resolve));
     const { received, deadLetters } = readDelivery(delivery.data, { subject, sequence: delivery.sequence });
     if (chunk.deliveries.length > 0 && chunk.events + received.length + deadLetters.length > eventsMax) {
       yield chunk;
-      chunk = new GrowingChunk();
+      chunk = new ChunkBuilder();
       isBeyondFirst = true;
     }
     chunk.add(delivery, received, deadLetters);
@@ -43,12 +43,12 @@ export async function* readChunks(
   if (chunk.deliveries.length > 0) yield chunk;
 }
 
-class GrowingChunk implements Chunk {
+class ChunkBuilder implements Chunk {
   readonly deliveries: UsageDelivery[] = [];
   readonly batch = {
     received: [] as ReceivedEvent[],
     deadLetters: [] as DeadLetter[],
-    applied: [] as AppliedMessage[],
+    applied: [] as SettledMessage[],
   };
 
   get events(): number {

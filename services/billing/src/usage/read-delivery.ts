@@ -25,9 +25,9 @@ const hasForm = compileCheck(usageEvent);
  * letter on its own, with its ID and account if they are readable. Never throws.
  */
 export function readDelivery(data: Uint8Array, origin: EventOrigin): ReadDelivery {
-  const events = eventsOf(parseJson(data));
+  const events = parseEvents(parseJson(data));
   if (events === null) {
-    const deadLetter = unreadable(Buffer.from(data), null, origin, 'not a message of usage events');
+    const deadLetter = buildUnreadable(Buffer.from(data), null, origin, 'not a message of usage events');
     return { received: [], deadLetters: [deadLetter] };
   }
   return readEvents(events, origin);
@@ -39,15 +39,15 @@ export function readEvents(events: readonly unknown[], origin: EventOrigin): Rea
   const deadLetters: DeadLetter[] = [];
   for (const sent of events) {
     const event = unpackEvent(sent);
-    if (hasForm(event)) received.push(receivedEventOf(event as UsageEvent, sent, origin));
-    else deadLetters.push(unreadable(bytesOf(sent), event, origin, problemOf(event)));
+    if (hasForm(event)) received.push(buildReceivedEvent(event as UsageEvent, sent, origin));
+    else deadLetters.push(buildUnreadable(encodeJson(sent), event, origin, findProblem(event)));
   }
   return { received, deadLetters };
 }
 
 /** Builds an accepted event; `sent` is the packed event. */
-export function receivedEventOf(event: UsageEvent, sent: unknown, origin: EventOrigin): ReceivedEvent {
-  return { event, sent, contentHash: contentHashOf(event, sent), origin };
+export function buildReceivedEvent(event: UsageEvent, sent: unknown, origin: EventOrigin): ReceivedEvent {
+  return { event, sent, contentHash: computeContentHash(event, sent), origin };
 }
 
 /**
@@ -56,7 +56,7 @@ export function receivedEventOf(event: UsageEvent, sent: unknown, origin: EventO
  * hash omits the end time, which is the time of the sweep, so that two sweeps produce the same
  * hash.
  */
-function contentHashOf(event: UsageEvent, sent: unknown): string {
+function computeContentHash(event: UsageEvent, sent: unknown): string {
   return sha256(JSON.stringify(event.outcome === 'expired' ? { ...event, endedAt: null } : sent));
 }
 
@@ -73,11 +73,11 @@ export function parseJson(data: Uint8Array): unknown {
   }
 }
 
-function eventsOf(body: unknown): readonly unknown[] | null {
+function parseEvents(body: unknown): readonly unknown[] | null {
   return Array.isArray(body) && body[0] === usageEvents.version && Array.isArray(body[1]) ? body[1] : null;
 }
 
-function unreadable(bytes: Buffer, item: unknown, origin: EventOrigin, detail: string): DeadLetter {
+function buildUnreadable(bytes: Buffer, item: unknown, origin: EventOrigin, detail: string): DeadLetter {
   const id = requestId.safeParse(property(item, 'id'));
   const account = objectId.safeParse(property(property(item, 'hold'), 'account'));
   return {
@@ -95,12 +95,12 @@ function property(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 }
 
-function bytesOf(item: unknown): Buffer {
+function encodeJson(item: unknown): Buffer {
   return Buffer.from(JSON.stringify(item) ?? 'null', 'utf8');
 }
 
 /** Returns the schema's messages; the schema and the compiled check are equivalent. */
-function problemOf(item: unknown): string {
+function findProblem(item: unknown): string {
   const issues = usageEvent.safeParse(item).error?.issues ?? [];
   const text = issues.map(({ path, message }) => `${path.map(String).join('.')}: ${message}`).join('; ');
   return text.slice(0, PROBLEM_CHARS_MAX);

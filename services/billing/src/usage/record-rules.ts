@@ -1,7 +1,7 @@
 import {
-  figuresOfVersion,
+  toPriceFigures,
   type PricedVersion,
-  type ServedExtras,
+  type ServedClassUnits,
   type UsageEvent,
   type WireTokenUsage,
 } from '@gateway/contracts/messages';
@@ -13,12 +13,12 @@ import type { ReceivedEvent } from './rules.js';
 const CONTENT_HASH_CHARS = 32;
 
 /** Builds the record of an accepted event, only from the event (docs/protocol.md#r7). */
-export function recordOf({ event, contentHash }: ReceivedEvent): UsageRecord {
+export function buildRecord({ event, contentHash }: ReceivedEvent): UsageRecord {
   const { hold } = event;
   const { periods } = hold;
   const charged = BigInt(event.amountNanoUsd);
   const split = splitFunding(charged, BigInt(hold.planMaxNanoUsd), bigintOrNull(hold.walletMaxNanoUsd));
-  const attempts = event.attempts.map(attemptOf);
+  const attempts = event.attempts.map(buildAttempt);
   return {
     id: event.id,
     rank: event.rank,
@@ -36,8 +36,8 @@ export function recordOf({ event, contentHash }: ReceivedEvent): UsageRecord {
     startedAt: event.startedAt,
     firstByteAt: event.firstByteAt,
     endedAt: event.endedAt,
-    usage: event.usage === null ? null : usageOf(event.usage),
-    served: event.served === undefined ? null : servedOf(event.served),
+    usage: event.usage === null ? null : copyUsage(event.usage),
+    served: event.served === undefined ? null : copyServed(event.served),
     unpriced: event.unpriced ?? null,
     priceVersion: event.price === null ? null : event.price.version,
     chargedNanoUsd: charged,
@@ -59,19 +59,19 @@ export function recordOf({ event, contentHash }: ReceivedEvent): UsageRecord {
 }
 
 /** Copies the known fields, because an event may have more and the result is stored as it is. */
-function usageOf(usage: WireTokenUsage): WireTokenUsage {
-  const counts = countsOf(usage);
-  return usage.samplings === undefined ? counts : { ...counts, samplings: usage.samplings.map(countsOf) };
+function copyUsage(usage: WireTokenUsage): WireTokenUsage {
+  const counts = copyCounts(usage);
+  return usage.samplings === undefined ? counts : { ...counts, samplings: usage.samplings.map(copyCounts) };
 }
 
-function countsOf({ input, cachedInput, cacheWrite, cacheWrite1h, output, kinds }: TokenCounts): TokenCounts {
+function copyCounts({ input, cachedInput, cacheWrite, cacheWrite1h, output, kinds }: TokenCounts): TokenCounts {
   const counts = { input, cachedInput, cacheWrite, cacheWrite1h, output };
   if (kinds === undefined) return counts;
   const { audioInput, imageInput, audioOutput, imageOutput } = kinds;
   return { ...counts, kinds: { audioInput, imageInput, audioOutput, imageOutput } };
 }
 
-function servedOf({ class: name, units }: ServedExtras): ServedExtras {
+function copyServed({ class: name, units }: ServedClassUnits): ServedClassUnits {
   return { class: name, units };
 }
 
@@ -79,7 +79,7 @@ function servedOf({ class: name, units }: ServedExtras): ServedExtras {
  * The cost is null if the usage or the cost version is unknown, because estimates are not recorded
  * as costs. A cost that the provider reported takes precedence over the computed one.
  */
-function attemptOf(attempt: UsageEvent['attempts'][number]): AttemptOutcome {
+function buildAttempt(attempt: UsageEvent['attempts'][number]): AttemptOutcome {
   const {
     source,
     provider,
@@ -98,11 +98,11 @@ function attemptOf(attempt: UsageEvent['attempts'][number]): AttemptOutcome {
     outcome,
     status,
     possiblyPaid,
-    usage: usage === null ? null : usageOf(usage),
+    usage: usage === null ? null : copyUsage(usage),
     costVersion: cost === null ? null : cost.version,
     costNanoUsd: recordedCost(computed, reported === undefined ? undefined : BigInt(reported)),
     ...(reported === undefined ? {} : { reportedCostNanoUsd: reported }),
-    ...(served === undefined ? {} : { served: servedOf(served) }),
+    ...(served === undefined ? {} : { served: copyServed(served) }),
   };
 }
 
@@ -117,6 +117,6 @@ function bigintOrNull(value: number | null): bigint | null {
 }
 
 /** Rates a usage and its extras with a price or cost version from a message. */
-export function rateWire(usage: WireTokenUsage, version: PricedVersion, served?: ServedExtras): NanoUsd {
-  return rate(usage, figuresOfVersion(version), served);
+export function rateWire(usage: WireTokenUsage, version: PricedVersion, served?: ServedClassUnits): NanoUsd {
+  return rate(usage, toPriceFigures(version), served);
 }

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { onPool } from '@gateway/postgres';
 import type { TestDatabase } from '@gateway/testkit';
-import { balancesOf, faultsOf } from '../../test/audit.js';
-import { holdFor, messageOf, settled } from '../../test/events.js';
+import { readLedgerValues, runAudit } from '../../test/audit.js';
+import { createHold, packMessage, createSettledEvent } from '../../test/events.js';
 import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
 import { createMonths } from '../ledger/months.js';
 import { createDeadLetterStore, type StoredDeadLetter } from './dead-letter-store.js';
-import { deadLetterOf } from './prepare-rules.js';
+import { buildDeadLetter } from './prepare-rules.js';
 import { readDelivery } from './read-delivery.js';
 import { replayDeadLetter } from './replay-dead-letter.js';
 import { settleBatch } from './settle-batch.js';
@@ -23,11 +23,11 @@ beforeEach(async () => {
 });
 afterAll(() => world.stop());
 
-const event = settled(holdFor('a'), 70);
+const event = createSettledEvent(createHold('a'), 70);
 
 async function deliver(...events: unknown[]): Promise<void> {
   const store = createSettleStore(ledger.pool);
-  const { received, deadLetters } = readDelivery(messageOf(events), { subject: 0, sequence: 1 });
+  const { received, deadLetters } = readDelivery(packMessage(events), { subject: 0, sequence: 1 });
   await settleBatch(store, createMonths(store), { received, deadLetters, applied: [] });
 }
 
@@ -46,7 +46,7 @@ async function whileRefused(work: () => Promise<void>): Promise<void> {
 }
 
 async function refusedByDatabase(): Promise<string> {
-  const { received } = readDelivery(messageOf([event]), { subject: 0, sequence: 1 });
+  const { received } = readDelivery(packMessage([event]), { subject: 0, sequence: 1 });
   const store = createSettleStore(ledger.pool);
   await whileRefused(() =>
     expect(settleBatch(store, createMonths(store), { received, deadLetters: [], applied: [] })).rejects.toThrow(
@@ -57,7 +57,7 @@ async function refusedByDatabase(): Promise<string> {
   if (receivedEvent === undefined) throw new Error('the event could not be read');
   await settleBatch(store, createMonths(store), {
     received: [],
-    deadLetters: [deadLetterOf(receivedEvent, 'refused_by_database', 'broken')],
+    deadLetters: [buildDeadLetter(receivedEvent, 'refused_by_database', 'broken')],
     applied: [],
   });
   return receivedEvent.contentHash;
@@ -70,12 +70,15 @@ test('a dead letter is listed, settles after the fix, and is published to admiss
     outcomes: ['settled'],
     resolved: true,
   });
-  expect(await balancesOf(ledger.pool)).toMatchObject({ 'a wallet': '-70', [`record ${event.id}`]: 'settled 70' });
+  expect(await readLedgerValues(ledger.pool)).toMatchObject({
+    'a wallet': '-70',
+    [`record ${event.id}`]: 'settled 70',
+  });
   expect(await listed()).toEqual([]);
   expect(await listed(true)).toMatchObject([{ contentHash: hash, replays: 1, lastOutcomes: ['settled'] }]);
   const [published] = await onPool(ledger.pool).query<{ body: unknown }>('SELECT body FROM outbox');
   expect(published).toMatchObject({ body: { standing: { account: 'a', closed: [event.id] } } });
-  expect(await faultsOf(ledger.pool)).toEqual([]);
+  expect(await runAudit(ledger.pool)).toEqual([]);
 });
 
 test('a replayed event that is delivered again is a repetition, and vice versa', async () => {
@@ -84,7 +87,7 @@ test('a replayed event that is delivered again is a repetition, and vice versa',
   await replayDeadLetter(store, hash, 'operator:ada');
   await deliver(event);
   expect(await replayDeadLetter(store, hash, 'operator:ada')).toEqual({ outcomes: ['repeated'], resolved: true });
-  expect(await balancesOf(ledger.pool)).toMatchObject({ 'a wallet': '-70' });
+  expect(await readLedgerValues(ledger.pool)).toMatchObject({ 'a wallet': '-70' });
   expect(await listed(true)).toHaveLength(1);
 });
 

@@ -2,9 +2,9 @@ import { timeOfUuidV7 } from '@gateway/contracts/ids';
 import { monthOf } from '@gateway/metering';
 import type { Months } from '../ledger/months.js';
 import type { BatchDecision } from './batch-ledger-rules.js';
-import { decideBatch, rowsOfBatch } from './decide-rules.js';
-import { type PreparedEvents, prepareEvents, deadLetterOf } from './prepare-rules.js';
-import type { AppliedMessage } from './progress-store.js';
+import { decideBatch, listBatchBalances } from './decide-rules.js';
+import { type PreparedEvents, prepareEvents, buildDeadLetter } from './prepare-rules.js';
+import type { SettledMessage } from './progress-store.js';
 import type { DeadLetter, ReceivedEvent } from './rules.js';
 import type { SettleStore } from './settle-store.js';
 
@@ -13,7 +13,7 @@ export interface UsageBatch {
   /** Messages or events that could not be read. */
   readonly deadLetters: readonly DeadLetter[];
   /** Messages whose events are all in this batch or already settled. */
-  readonly applied: readonly AppliedMessage[];
+  readonly applied: readonly SettledMessage[];
 }
 
 /**
@@ -26,8 +26,8 @@ export async function settleBatch(store: SettleStore, months: Months, batch: Usa
   const events = { accepted: prepared.accepted, deadLetters: [...prepared.deadLetters, ...batch.deadLetters] };
   return store.settle({
     accounts: new Set(events.accepted.map(({ record }) => record.account)),
-    ids: idsOf(events),
-    rowsOf: (known) => rowsOfBatch(events, known),
+    ids: listIds(events),
+    rowsOf: (known) => listBatchBalances(events, known),
     decide: (read) => decideBatch(events, read),
     applied: batch.applied,
   });
@@ -38,18 +38,22 @@ async function withMonths({ accepted, deadLetters }: PreparedEvents, months: Mon
   const kept: PreparedEvents['accepted'][number][] = [];
   const homeless: DeadLetter[] = [];
   for (const event of accepted) {
-    const month = monthOfId(event.record.id);
+    const month = findMonth(event.record.id);
     if (month !== null && (await months.has(month))) kept.push(event);
     else
       homeless.push(
-        deadLetterOf(event.receivedEvent, 'no_partition', `the ledger does not keep the month of ${event.record.id}`),
+        buildDeadLetter(
+          event.receivedEvent,
+          'no_partition',
+          `the ledger does not keep the month of ${event.record.id}`,
+        ),
       );
   }
   return { accepted: kept, deadLetters: [...deadLetters, ...homeless] };
 }
 
 /** Returns null if the time in the ID is out of range. */
-function monthOfId(id: string): string | null {
+function findMonth(id: string): string | null {
   try {
     return monthOf(timeOfUuidV7(id));
   } catch (error) {
@@ -58,7 +62,7 @@ function monthOfId(id: string): string | null {
   }
 }
 
-function idsOf({ accepted, deadLetters }: PreparedEvents): string[] {
+function listIds({ accepted, deadLetters }: PreparedEvents): string[] {
   const ids = new Set(accepted.map(({ record }) => record.id));
   for (const { requestId } of deadLetters) if (requestId !== null) ids.add(requestId);
   return [...ids];

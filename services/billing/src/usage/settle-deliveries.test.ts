@@ -3,13 +3,13 @@ import { SHARDS_TOTAL, shardOfAccount } from '@gateway/contracts/ids';
 import type { BalanceSnapshot, UsageEvent } from '@gateway/contracts/messages';
 import { onPool } from '@gateway/postgres';
 import { silentLog, type TestDatabase } from '@gateway/testkit';
-import { faultsOf } from '../../test/audit.js';
-import { holdFor, messageOf, settled } from '../../test/events.js';
+import { runAudit } from '../../test/audit.js';
+import { createHold, packMessage, createSettledEvent } from '../../test/events.js';
 import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
 import { createMonths } from '../ledger/months.js';
 import { createProgressStore } from './progress-store.js';
 import type { UsageDelivery } from './read-chunks.js';
-import { GIVEN_BACK_MS, settleDeliveries, type SettleDeps } from './settle-deliveries.js';
+import { REDELIVERY_DELAY_MS, settleDeliveries, type SettleDeps } from './settle-deliveries.js';
 import { createSettleMeter } from './settle-meter.js';
 import { isInfrastructureFault, createSettleStore, type SettleStore } from './settle-store.js';
 
@@ -78,7 +78,7 @@ async function deliver(
   ...messages: readonly (readonly unknown[] | Uint8Array)[]
 ): Promise<void> {
   const deliveries = messages.map((message, index) =>
-    delivery(steps, index + 1, message instanceof Uint8Array ? message : messageOf(message)),
+    delivery(steps, index + 1, message instanceof Uint8Array ? message : packMessage(message)),
   );
   await settleDeliveries(deps, 0, deliveries);
 }
@@ -91,7 +91,7 @@ async function outcomes(): Promise<string[]> {
   return rows.map(({ text }) => text);
 }
 
-const event = (amount = 10, account = 'a'): UsageEvent => settled(holdFor(account), amount);
+const event = (amount = 10, account = 'a'): UsageEvent => createSettledEvent(createHold(account), amount);
 
 // Covers r7
 test('a batch is committed, then published, then acknowledged', async () => {
@@ -117,7 +117,7 @@ test('a batch that cannot be published is not acknowledged, and is repeated safe
   const at = bench({ connected: () => connected });
   const one = event();
   await deliver(at, [one]);
-  expect(at.steps).toEqual([{ givenBack: 1, ms: GIVEN_BACK_MS }]);
+  expect(at.steps).toEqual([{ givenBack: 1, ms: REDELIVERY_DELAY_MS }]);
   expect(await outcomes()).toEqual(['settled 10']);
   connected = true;
   at.steps.length = 0;
@@ -131,7 +131,7 @@ test('a batch that cannot be published is not acknowledged, and is repeated safe
     { acked: 1 },
   ]);
   expect(await outcomes()).toEqual(['settled 10']);
-  expect(await faultsOf(ledger.pool)).toEqual([]);
+  expect(await runAudit(ledger.pool)).toEqual([]);
 });
 
 describe('dead letters', () => {
@@ -185,7 +185,7 @@ describe('dead letters', () => {
       closed: [bad.id],
     });
     expect((await createProgressStore(ledger.pool).settledPosition()).sequence).toBe(2);
-    expect(await faultsOf(ledger.pool)).toEqual([]);
+    expect(await runAudit(ledger.pool)).toEqual([]);
   });
 });
 
@@ -214,7 +214,7 @@ describe('an infrastructure fault', () => {
     const at = bench({ store: { ...store, settle: () => Promise.reject(unreachable()) }, stopping: stopping.signal });
     const full = Array.from({ length: 300 }, () => event());
     await deliver(at, full, full);
-    expect(at.steps).toEqual([1, 2].map((givenBack) => ({ givenBack, ms: GIVEN_BACK_MS })));
+    expect(at.steps).toEqual([1, 2].map((givenBack) => ({ givenBack, ms: REDELIVERY_DELAY_MS })));
     expect(await outcomes()).toEqual([]);
   });
 
@@ -225,7 +225,7 @@ describe('an infrastructure fault', () => {
     stopping.abort();
     const at = bench({ stopping: stopping.signal });
     await deliver(at, [event()]);
-    expect(at.steps).toEqual([{ givenBack: 1, ms: GIVEN_BACK_MS }]);
+    expect(at.steps).toEqual([{ givenBack: 1, ms: REDELIVERY_DELAY_MS }]);
     expect(await onPool(ledger.admin).query('SELECT FROM billing.set_aside_events')).toEqual([]);
   });
 });
@@ -233,7 +233,7 @@ describe('an infrastructure fault', () => {
 test('an event that is not packed or is truncated becomes a dead letter alone', async () => {
   const at = bench();
   const [sound, cut] = [event(1), event(2)];
-  const [version, [first, second]] = JSON.parse(Buffer.from(messageOf([sound, cut])).toString());
+  const [version, [first, second]] = JSON.parse(Buffer.from(packMessage([sound, cut])).toString());
   await deliver(at, Buffer.from(JSON.stringify([version, [first, second.slice(0, -6), 'x', [], cut]])));
   expect(await outcomes()).toEqual([...Array(4).fill('aside: unreadable'), 'settled 1']);
 });
@@ -268,7 +268,7 @@ describe('messages that are too large for one transaction', () => {
     expect(kinds.indexOf('acked')).toBeGreaterThanOrEqual(SHARDS_TOTAL);
     expect(at.steps.filter((step) => 'acked' in step)).toEqual([{ acked: 1 }, { acked: 2 }, { acked: 3 }]);
     expect((await createProgressStore(ledger.pool).settledPosition()).sequence).toBe(3);
-    expect(await faultsOf(ledger.pool)).toEqual([]);
+    expect(await runAudit(ledger.pool)).toEqual([]);
   });
 
   test('are returned when one shard cannot be published, and do not count as settled', async () => {
@@ -277,13 +277,13 @@ describe('messages that are too large for one transaction', () => {
     const [one, two] = [message(), message()];
     await deliver(at, one, two);
     expect(at.steps.filter((step) => !('published' in step))).toEqual(
-      [1, 2].map((givenBack) => ({ givenBack, ms: GIVEN_BACK_MS })),
+      [1, 2].map((givenBack) => ({ givenBack, ms: REDELIVERY_DELAY_MS })),
     );
     expect((await createProgressStore(ledger.pool).settledPosition()).sequence).toBe(0);
     at.steps.length = 0;
     await deliver(at, one, two);
     expect(at.steps.filter((step) => 'acked' in step)).toHaveLength(2);
     expect(await outcomes()).toEqual(Array.from({ length: 24 }, () => 'settled 1'));
-    expect(await faultsOf(ledger.pool)).toEqual([]);
+    expect(await runAudit(ledger.pool)).toEqual([]);
   });
 });

@@ -8,7 +8,7 @@ import type { ReceivedEvent } from './rules.js';
 import { type UsageBatch, settleBatch } from './settle-batch.js';
 import { type SettleInHalvesDeps, settleInHalves } from './settle-in-halves.js';
 import type { SettleMeter } from './settle-meter.js';
-import { snapshotMessages } from './snapshot-rules.js';
+import { buildSnapshotMessages } from './snapshot-rules.js';
 import type { SnapshotPublisher } from './stream.js';
 
 /** Maximum of events in one database transaction. */
@@ -24,7 +24,7 @@ const FILLED = 5 / 6;
  */
 export const RETRY_IN_PLACE_MS = 10_000;
 /** Delay until returned messages are delivered again. */
-export const GIVEN_BACK_MS = 1_000;
+export const REDELIVERY_DELAY_MS = 1_000;
 
 export interface SettleDeps extends SettleInHalvesDeps {
   readonly announcer: SnapshotPublisher;
@@ -49,7 +49,7 @@ export async function settleDeliveries(
   subject: number,
   deliveries: readonly UsageDelivery[],
 ): Promise<void> {
-  const lanes: Lanes = new Map();
+  const lanes: ShardSettlements = new Map();
   let last = Promise.resolve(true);
   let read = 0;
   for await (const chunk of readChunks(deliveries, subject, Math.ceil(batchEventsMax(deps) * SHARDS_TOTAL * FILLED))) {
@@ -62,11 +62,11 @@ export async function settleDeliveries(
     if (!isSettled) break;
   }
   await last;
-  for (const { retryAfter } of deliveries.slice(read)) retryAfter(GIVEN_BACK_MS);
+  for (const { retryAfter } of deliveries.slice(read)) retryAfter(REDELIVERY_DELAY_MS);
 }
 
 /** The last settlement of each shard; false after an infrastructure fault. */
-type Lanes = Map<number, Promise<boolean>>;
+type ShardSettlements = Map<number, Promise<boolean>>;
 
 const batchEventsMax = (deps: SettleDeps): number => deps.batchEventsMax ?? BATCH_EVENTS_MAX;
 
@@ -75,19 +75,23 @@ const batchEventsMax = (deps: SettleDeps): number => deps.batchEventsMax ?? BATC
  * concurrently: they share no account and no hash chain, so they do not block each other.
  * Afterwards a last transaction records the messages as applied.
  */
-async function settleChunk(deps: SettleDeps, lanes: Lanes, { batch, deliveries }: Chunk): Promise<boolean> {
+async function settleChunk(deps: SettleDeps, lanes: ShardSettlements, { batch, deliveries }: Chunk): Promise<boolean> {
   const isSmall = batch.received.length + batch.deadLetters.length <= batchEventsMax(deps);
   const parts = isSmall ? [] : settleParts(deps, lanes, batch.received);
   const areSettled = (await Promise.all(parts)).every(Boolean);
   const isSettled = areSettled && (await settleOne(deps, isSmall ? batch : { ...batch, received: [] }));
   for (const { ack, retryAfter } of deliveries) {
     if (isSettled) ack();
-    else retryAfter(GIVEN_BACK_MS);
+    else retryAfter(REDELIVERY_DELAY_MS);
   }
   return isSettled;
 }
 
-function settleParts(deps: SettleDeps, lanes: Lanes, received: readonly ReceivedEvent[]): Promise<boolean>[] {
+function settleParts(
+  deps: SettleDeps,
+  lanes: ShardSettlements,
+  received: readonly ReceivedEvent[],
+): Promise<boolean>[] {
   const eventsMax = batchEventsMax(deps);
   const parts: Promise<boolean>[] = [];
   for (const [shard, ofShard] of groupBy(received, ({ event }) => shardOfAccount(event.hold.account))) {
@@ -142,7 +146,7 @@ async function settleAny(deps: SettleDeps, batch: UsageBatch): Promise<BatchDeci
 
 /** Returns false if the bus is disconnected; some snapshots may be published twice then. */
 function announce({ announcer }: SettleDeps, decision: BatchDecision): boolean {
-  return snapshotMessages(decision.closed, decision.rowsAfter).every((accounts: BalanceSnapshot[]) =>
+  return buildSnapshotMessages(decision.closed, decision.rowsAfter).every((accounts: BalanceSnapshot[]) =>
     announcer.snapshots(accounts),
   );
 }

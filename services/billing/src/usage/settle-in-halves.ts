@@ -1,6 +1,6 @@
 import type { Balance } from '../ledger/rules.js';
 import type { BatchDecision } from './batch-ledger-rules.js';
-import { deadLetterOf } from './prepare-rules.js';
+import { buildDeadLetter } from './prepare-rules.js';
 import type { DeadLetter, ReceivedEvent } from './rules.js';
 import { settleBatch, type UsageBatch } from './settle-batch.js';
 import type { SettleStore } from './settle-store.js';
@@ -26,9 +26,9 @@ const DETAIL_CHARS_MAX = 300;
  * The messages are recorded as applied only after all parts are settled.
  */
 export async function settleInHalves(deps: SettleInHalvesDeps, batch: UsageBatch): Promise<BatchDecision> {
-  const decisions = await settleEach(deps, halvesOf(batch.received));
+  const decisions = await settleEach(deps, splitInHalves(batch.received));
   decisions.push(await settleBatch(deps.store, deps.months, { ...batch, received: [] }));
-  return decisions.reduce(together);
+  return decisions.reduce(mergeByKey);
 }
 
 type ReceivedEvents = readonly ReceivedEvent[];
@@ -47,11 +47,11 @@ async function settlePart(deps: SettleInHalvesDeps, received: ReceivedEvents): P
     const [first, ...others] = received;
     return first !== undefined && others.length === 0
       ? [await deadLetters(deps, first, err)]
-      : settleEach(deps, halvesOf(received));
+      : settleEach(deps, splitInHalves(received));
   }
 }
 
-function halvesOf(received: ReceivedEvents): ReceivedEvents[] {
+function splitInHalves(received: ReceivedEvents): ReceivedEvents[] {
   const middle = Math.ceil(received.length / 2);
   return [received.slice(0, middle), received.slice(middle)].filter(({ length }) => length > 0);
 }
@@ -67,11 +67,11 @@ function deadLetters(
 
 function refusedEvent(receivedEvent: ReceivedEvent, error: unknown): DeadLetter {
   const text = error instanceof Error ? error.message : String(error);
-  return deadLetterOf(receivedEvent, 'refused_by_database', text.slice(0, DETAIL_CHARS_MAX));
+  return buildDeadLetter(receivedEvent, 'refused_by_database', text.slice(0, DETAIL_CHARS_MAX));
 }
 
 /** Merges two decisions into one; the balances of the later one are newer. */
-function together(earlier: BatchDecision, later: BatchDecision): BatchDecision {
+function mergeByKey(earlier: BatchDecision, later: BatchDecision): BatchDecision {
   const rowsAfter = new Map<string, Map<string, Balance>>();
   for (const rows of [earlier.rowsAfter, later.rowsAfter])
     for (const [account, ofAccount] of rows)

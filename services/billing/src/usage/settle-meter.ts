@@ -5,10 +5,10 @@ import type { ReceivedEvent } from './rules.js';
 
 /** Counts usage events by outcome and creates their spans. */
 export interface SettleMeter {
-  begin(received: readonly ReceivedEvent[]): Measured;
+  begin(received: readonly ReceivedEvent[]): BatchMeasurement;
 }
 
-export interface Measured {
+export interface BatchMeasurement {
   settled(decision: BatchDecision): void;
   failed(error: unknown): void;
 }

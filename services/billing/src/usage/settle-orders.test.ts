@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import type { UsageEvent } from '@gateway/contracts/messages';
 import type { TestDatabase } from '@gateway/testkit';
-import { balancesOf, faultsOf } from '../../test/audit.js';
-import { expired, receivedOf, planHoldFor, settled, START } from '../../test/events.js';
+import { readLedgerValues, runAudit } from '../../test/audit.js';
+import { toExpiredEvent, toReceivedEvents, createPlanHold, createSettledEvent, START } from '../../test/events.js';
 import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
 import { createMonths } from '../ledger/months.js';
 import { decideWalletEntry, type WalletEntry } from '../wallets/rules.js';
@@ -29,7 +29,7 @@ function stepsOf(account: string, event: UsageEvent): Record<string, Step> {
   const months = createMonths(settleStore);
   const settle = (delivered: UsageEvent): Step => {
     return async () => {
-      await settleBatch(settleStore, months, { received: receivedOf(delivered), deadLetters: [], applied: [] });
+      await settleBatch(settleStore, months, { received: toReceivedEvents(delivered), deadLetters: [], applied: [] });
       return true;
     };
   };
@@ -49,7 +49,7 @@ function stepsOf(account: string, event: UsageEvent): Record<string, Step> {
   };
   return {
     settle: settle(event),
-    expire: settle(expired(event)),
+    expire: settle(toExpiredEvent(event)),
     'late settle': settle(event),
     refund: enter('refund', 12n, event.id),
     'top-up': enter('credit', 500n, null),
@@ -62,18 +62,18 @@ test('all orders of settle, expire, late settle, refund and credit give one resu
   expect(orders).toHaveLength(120);
   const calls = orders.map((order, index) => {
     const account = `account-${index}`;
-    return { account, order, event: settled(planHoldFor(account, 50, 30), 100) };
+    return { account, order, event: createSettledEvent(createPlanHold(account, 50, 30), 100) };
   });
   for (const { account, order, event } of calls) await inOrder(stepsOf(account, event), order);
 
-  const balances = await balancesOf(ledger.pool);
+  const balances = await readLedgerValues(ledger.pool);
   for (const { account, order, event } of calls) {
     const of = Object.entries(balances).filter(
       ([name]) => name.split(/[ :]/).includes(account) || name.includes(event.id),
     );
     expect([order.join(', '), shapeOf(account, event, of)]).toEqual([order.join(', '), EXPECTED]);
   }
-  expect(await faultsOf(ledger.pool)).toEqual([]);
+  expect(await runAudit(ledger.pool)).toEqual([]);
 }, 240_000);
 
 const EXPECTED = {

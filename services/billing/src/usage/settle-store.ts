@@ -8,7 +8,7 @@ import {
   sqlStateOf,
   type Tx,
 } from '@gateway/postgres';
-import { type AlertRaiser, createAlertRaiser, type Reached } from '../alerts/raise-store.js';
+import { type AlertRaiser, createAlertRaiser, type ReachedThresholds } from '../alerts/raise-store.js';
 import { addMissingAccounts, lockWithLimits, writeVersions } from '../ledger/accounts-store.js';
 import { appendChainBlocks, lockChainHeads } from '../ledger/chain-store.js';
 import { enqueueSnapshot, readBalances, updateBalances, writeBalances } from '../ledger/store.js';
@@ -17,19 +17,19 @@ import { addToHours } from '../records/hours-store.js';
 import {
   addNames,
   createNames,
-  type FoundNames,
+  type NameNumbers,
   type Names,
   readDatabaseMark,
   readNumbers,
 } from '../records/names-store.js';
-import { namesOf, type Numbers } from '../records/columns-sql.js';
+import { listNames, type Numbers } from '../records/columns-sql.js';
 import type { UsageRecord } from '../records/rules.js';
 import { insertRecords, readRecords } from '../records/store.js';
 import type { BatchDecision, LedgerRead } from './batch-ledger-rules.js';
-import { oneByOne, type Pipeline, pipelineOf } from './pipeline-store.js';
-import { type AppliedMessage, insertApplied } from './progress-store.js';
+import { runInOrder, type Pipeline, selectPipeline } from './pipeline-store.js';
+import { type SettledMessage, insertApplied } from './progress-store.js';
 import type { DeadLetter } from './rules.js';
-import { correctionSnapshots } from './snapshot-rules.js';
+import { buildCorrectionSnapshots } from './snapshot-rules.js';
 
 export interface SettleRequest {
   readonly accounts: ReadonlySet<string>;
@@ -38,7 +38,7 @@ export interface SettleRequest {
   readonly rowsOf: (known: ReadonlyMap<string, UsageRecord>) => ReadonlyMap<string, ReadonlySet<string>>;
   /** A pure function; called again when the transaction is retried. */
   readonly decide: (read: LedgerRead) => BatchDecision;
-  readonly applied: readonly AppliedMessage[];
+  readonly applied: readonly SettledMessage[];
 }
 
 export interface SettleStore {
@@ -49,7 +49,7 @@ export interface SettleStore {
 }
 
 /** The connection's database is not yet compared with the stream; the settlement is retried. */
-class UncheckedDatabase extends Error {
+class UnverifiedDatabaseError extends Error {
   override readonly name = 'UncheckedDatabase';
 }
 
@@ -60,7 +60,7 @@ class UncheckedDatabase extends Error {
  */
 export function isInfrastructureFault(error: unknown): boolean {
   return (
-    error instanceof UncheckedDatabase ||
+    error instanceof UnverifiedDatabaseError ||
     isConnectionFault(error) ||
     (sqlStateOf(error) !== null && !isDataFault(error))
   );
@@ -77,7 +77,7 @@ export function createSettleStore(
 ): SettleStore {
   const queries = onPool(pool);
   const known: SettleMemory = { alerts: createAlertRaiser(), names: createNames(), mayUse };
-  const pipeline = pipelineOf(pool);
+  const pipeline = selectPipeline(pool);
   return {
     async settle(request) {
       const { decision, reached, names } = await inTransaction(pool, (tx) => settleIn(tx, request, known, pipeline));
@@ -109,8 +109,8 @@ export async function settleIn(
   tx: Tx,
   { accounts, ids, rowsOf, decide, applied }: SettleRequest,
   memory: SettleMemory,
-  pipeline: Pipeline = oneByOne,
-): Promise<{ decision: BatchDecision; reached: Reached; names: FoundNames }> {
+  pipeline: Pipeline = runInOrder,
+): Promise<{ decision: BatchDecision; reached: ReachedThresholds; names: NameNumbers }> {
   const names = [...accounts];
   const { locked, known, database } = await pipeline({
     added: async () => (names.length > 0 ? addMissingAccounts(tx, names) : undefined),
@@ -118,12 +118,12 @@ export async function settleIn(
     known: () => readRecords(tx, ids),
     database: () => readDatabaseMark(tx),
   });
-  if (!memory.mayUse(database)) throw new UncheckedDatabase('the database is not yet compared with the stream');
+  if (!memory.mayUse(database)) throw new UnverifiedDatabaseError('the database is not yet compared with the stream');
   const { versions, limits } = locked;
   const rows = await readBalances(tx, rowsOf(known));
   const decision = decide({ known, versions, rows });
   const reached = await memory.alerts.raise(tx, { decision, before: rows, limits, database });
-  const wanted = decision.records.flatMap(({ record }) => namesOf(record));
+  const wanted = decision.records.flatMap(({ record }) => listNames(record));
   const { numbers, unknown } = memory.names.recall(wanted, database);
   const found = await findNames(tx, unknown, pipeline);
   for (const [name, number] of found) numbers.set(name, number);
@@ -175,7 +175,7 @@ async function write(tx: Tx, { decision, read, applied, numbers }: Writes, pipel
     heads: async () => (posts ? lockChainHeads(tx, transactions) : []),
   });
   if (posts) await appendChainBlocks(tx, heads, transactions);
-  for (const snapshot of correctionSnapshots(decision)) {
+  for (const snapshot of buildCorrectionSnapshots(decision)) {
     const [id = snapshot.account] = snapshot.closed;
     await enqueueSnapshot(tx, id, snapshot);
   }

@@ -3,11 +3,13 @@ import { billingBalanceSnapshots } from '@gateway/contracts/messages';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import { testEpoch } from '@gateway/testkit/random';
 import type { Balance } from '../ledger/rules.js';
-import { snapshotMessages } from './snapshot-rules.js';
+import { buildSnapshotMessages } from './snapshot-rules.js';
 
 const BUS_BYTES_MAX = 1_000_000;
 
-function rowsOf(...rows: readonly (readonly [account: string, name: string])[]): Map<string, Map<string, Balance>> {
+function readBalanceRows(
+  ...rows: readonly (readonly [account: string, name: string])[]
+): Map<string, Map<string, Balance>> {
   const all = new Map<string, Map<string, Balance>>();
   for (const [account, name] of rows) {
     const ofAccount = all.get(account) ?? new Map<string, Balance>();
@@ -19,12 +21,12 @@ function rowsOf(...rows: readonly (readonly [account: string, name: string])[]):
 // Covers r8
 test('a message contains an ID with all balances that it touched and that exist', () => {
   const [one, two] = [makeUuidV7(1), makeUuidV7(2)];
-  const rows = rowsOf(['a', 'wallet'], ['a', 'km:k:2026-11']);
+  const rows = readBalanceRows(['a', 'wallet'], ['a', 'km:k:2026-11']);
   const closed = [
     { account: 'a', id: one, rows: ['wallet'] },
     { account: 'a', id: two, rows: ['wallet', 'km:k:2026-11', 'never'] },
   ];
-  expect(snapshotMessages(closed, rows)).toEqual([
+  expect(buildSnapshotMessages(closed, rows)).toEqual([
     [
       {
         account: 'a',
@@ -39,7 +41,7 @@ test('a message contains an ID with all balances that it touched and that exist'
 });
 
 test('snapshotMessages() returns nothing when no ID is closed', () => {
-  expect(snapshotMessages([], new Map())).toEqual([]);
+  expect(buildSnapshotMessages([], new Map())).toEqual([]);
 });
 
 test.each([
@@ -54,8 +56,8 @@ test.each([
       rows: names.map((name) => `${name}-${call % 500}`),
     })),
   ).flat();
-  const rows = rowsOf(...closed.flatMap(({ account, rows }) => rows.map((name) => [account, name] as const)));
-  const messages = snapshotMessages(closed, rows);
+  const rows = readBalanceRows(...closed.flatMap(({ account, rows }) => rows.map((name) => [account, name] as const)));
+  const messages = buildSnapshotMessages(closed, rows);
   const seen = new Set<string>();
   for (const accountsOf of messages) {
     const body = { incarnation: testEpoch(1), accounts: accountsOf };

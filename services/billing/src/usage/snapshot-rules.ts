@@ -25,16 +25,16 @@ interface Part {
  * an ID contains every balance that the ID touched (docs/protocol.md#r8), except balances that were
  * never written.
  */
-export function snapshotMessages(
+export function buildSnapshotMessages(
   closed: readonly ClosedId[],
   rows: ReadonlyMap<string, ReadonlyMap<string, Balance>>,
 ): BalanceSnapshot[][] {
   const messages: BalanceSnapshot[][] = [];
   let message: BalanceSnapshot[] = [];
   let bytes = 0;
-  for (const part of partsOf(closed)) {
+  for (const part of splitParts(closed)) {
     const snapshot = toSnapshot(part, rows);
-    const size = sizeOf(snapshot);
+    const size = estimateSize(snapshot);
     if (message.length > 0 && (message.length >= MESSAGE_ACCOUNTS_MAX || bytes + size > MESSAGE_BYTES_MAX)) {
       messages.push(message);
       message = [];
@@ -52,20 +52,20 @@ export function snapshotMessages(
  * hold of such a call has already expired. So if a balance snapshot is lost (docs/protocol.md#r8),
  * no due hold would make admission query for it.
  */
-export function correctionSnapshots({
+export function buildCorrectionSnapshots({
   records,
   closed,
   rowsAfter,
 }: Pick<BatchDecision, 'records' | 'closed' | 'rowsAfter'>): BalanceSnapshot[] {
   const corrected = new Set(records.flatMap(({ record, replaces }) => (replaces ? [record.id] : [])));
   if (corrected.size === 0) return [];
-  return snapshotMessages(
+  return buildSnapshotMessages(
     closed.filter(({ id }) => corrected.has(id)),
     rowsAfter,
   ).flat();
 }
 
-function partsOf(closed: readonly ClosedId[]): Part[] {
+function splitParts(closed: readonly ClosedId[]): Part[] {
   const parts: Part[] = [];
   const open = new Map<string, Part>();
   for (const { account, id, rows } of closed) {
@@ -87,7 +87,7 @@ function toSnapshot(part: Part, rows: ReadonlyMap<string, ReadonlyMap<string, Ba
   return { account: part.account, rows: written.map(toBalanceMessage), closed: part.closed };
 }
 
-function sizeOf({ account, rows, closed }: BalanceSnapshot): number {
+function estimateSize({ account, rows, closed }: BalanceSnapshot): number {
   const names = rows.reduce((total, { name }) => total + name.length + ROW_BYTES, 0);
   return ACCOUNT_BYTES + account.length + names + closed.length * ID_BYTES;
 }

@@ -3,9 +3,16 @@ import { makeUuidV7 } from '@gateway/contracts/ids';
 import { onPool } from '@gateway/postgres';
 import type { WalletEntryCreate } from '@gateway/contracts/operator';
 import { duringTests, onceUsed } from '@gateway/testkit/during-tests';
-import { accepted } from '../../test/accepted.js';
-import { balancesOf, faultsOf } from '../../test/audit.js';
-import { expired, holdFor, planHoldFor, settled, START, voided } from '../../test/events.js';
+import { expectAccepted } from '../../test/accepted.js';
+import { readLedgerValues, runAudit } from '../../test/audit.js';
+import {
+  toExpiredEvent,
+  createHold,
+  createPlanHold,
+  createSettledEvent,
+  START,
+  toVoidedEvent,
+} from '../../test/events.js';
 import { ledgerVerbs } from '../../test/ledger-verbs.js';
 import { startLedger } from '../../test/ledger-world.js';
 
@@ -17,7 +24,7 @@ const fresh = (kind = 'account'): string => `${kind}-${(names += 1)}`;
 const fund = (account: string, kind: WalletEntryCreate['kind'], amountUsd: string, relatesTo?: string, more = {}) =>
   verbs.fund(account, { kind, amountUsd, reason: 'test', reference: fresh('reference'), relatesTo, ...more }, START);
 const credit = async (account: string, amountUsd: string): Promise<string> =>
-  accepted(await fund(account, 'credit', amountUsd)).transaction.id;
+  expectAccepted(await fund(account, 'credit', amountUsd)).transaction.id;
 const left = { refused: { code: 'state_conflict', param: 'amountUsd' } };
 const unrelated = { refused: { code: 'invalid_request', param: 'relatesTo' } };
 
@@ -32,7 +39,7 @@ test.each([
 ] as const)('a %s of %s is posted against %s', async (kind, amountUsd, counter, related) => {
   const account = fresh();
   const payment = await credit(account, '2.00');
-  const call = settled(holdFor(account), 1_000);
+  const call = createSettledEvent(createHold(account), 1_000);
   await verbs.settle(call);
   const relatesTo = related === null ? undefined : related === 'payment' ? payment : call.id;
   expect(await fund(account, kind, amountUsd, relatesTo)).toMatchObject({
@@ -44,17 +51,17 @@ test('a refund takes at most the payment minus its refunds and chargebacks', asy
   const account = fresh();
   const [payment, other] = [await credit(account, '10.00'), await credit(account, '100.00')];
   expect(await fund(account, 'refund', '-10.000000001', payment)).toMatchObject(left);
-  accepted(await fund(account, 'refund', '-4.00', payment));
+  expectAccepted(await fund(account, 'refund', '-4.00', payment));
   expect(await fund(account, 'refund', '-6.000000001', payment)).toMatchObject(left);
-  accepted(await fund(account, 'chargeback', '-5.00', payment));
+  expectAccepted(await fund(account, 'chargeback', '-5.00', payment));
   expect(await fund(account, 'refund', '-1.000000001', payment)).toMatchObject(left);
-  accepted(await fund(account, 'refund', '-1.00', payment));
+  expectAccepted(await fund(account, 'refund', '-1.00', payment));
   expect(await fund(account, 'refund', '-0.000000001', payment)).toMatchObject(left);
   // A won dispute makes more refundable again. Entries for another payment do not affect this one.
-  accepted(await fund(account, 'chargeback', '2.00', payment));
-  accepted(await fund(account, 'refund', '-2.00', payment));
-  accepted(await fund(account, 'refund', '-100.00', other));
-  expect(await balancesOf(ledger.pool)).toMatchObject({ [`${account} wallet`]: '0' });
+  expectAccepted(await fund(account, 'chargeback', '2.00', payment));
+  expectAccepted(await fund(account, 'refund', '-2.00', payment));
+  expectAccepted(await fund(account, 'refund', '-100.00', other));
+  expect(await readLedgerValues(ledger.pool)).toMatchObject({ [`${account} wallet`]: '0' });
 });
 
 test('concurrent refunds of one payment take no more than was paid in', async () => {
@@ -67,8 +74,8 @@ test('concurrent refunds of one payment take no more than was paid in', async ()
 test("a refund returns at most the wallet's payment for a call, by any of its IDs", async () => {
   const account = fresh();
   const id = makeUuidV7(START);
-  const late = settled(planHoldFor(account, 400, 600), 1_000, { id });
-  await verbs.settle(expired(late));
+  const late = createSettledEvent(createPlanHold(account, 400, 600), 1_000, { id });
+  await verbs.settle(toExpiredEvent(late));
   expect(await fund(account, 'refund', '0.000000001', id)).toMatchObject(left);
   await verbs.settle(late);
   const [correction] = await onPool(ledger.pool).query<{ id: string }>(
@@ -77,16 +84,16 @@ test("a refund returns at most the wallet's payment for a call, by any of its ID
   );
   // The plan paid 400 of 1,000.
   expect(await fund(account, 'refund', '0.000000601', id)).toMatchObject(left);
-  accepted(await fund(account, 'refund', '0.0000004', id));
+  expectAccepted(await fund(account, 'refund', '0.0000004', id));
   expect(await fund(account, 'refund', '0.000000201', correction?.id)).toMatchObject(left);
-  accepted(await fund(account, 'refund', '0.0000002', correction?.id));
+  expectAccepted(await fund(account, 'refund', '0.0000002', correction?.id));
   expect(await fund(account, 'refund', '0.000000001', id)).toMatchObject(left);
 });
 
 test('a failed call cannot be refunded, even if it has a cost', async () => {
   const account = fresh();
-  const call = settled(holdFor(account), 1_000);
-  await verbs.settle({ ...voided(call), attempts: call.attempts });
+  const call = createSettledEvent(createHold(account), 1_000);
+  await verbs.settle({ ...toVoidedEvent(call), attempts: call.attempts });
   expect(await fund(account, 'refund', '0.000000001', call.id)).toMatchObject(left);
 });
 
@@ -94,8 +101,11 @@ test('a refund must relate to a payment or call of its account', async () => {
   const [account, other] = [fresh(), fresh()];
   const payment = await credit(account, '5.00');
   const foreign = await credit(other, '5.00');
-  const adjustment = accepted(await fund(account, 'adjustment', '5.00')).transaction.id;
-  const [call, foreignCall] = [settled(holdFor(account), 1_000), settled(holdFor(other), 1_000)];
+  const adjustment = expectAccepted(await fund(account, 'adjustment', '5.00')).transaction.id;
+  const [call, foreignCall] = [
+    createSettledEvent(createHold(account), 1_000),
+    createSettledEvent(createHold(other), 1_000),
+  ];
   await verbs.settle(call, foreignCall);
   for (const [amountUsd, relatesTo] of [
     ['-1.00', undefined],
@@ -119,7 +129,7 @@ test('a repeated reference with another related object is refused', async () => 
   const account = fresh();
   const [one, two] = [await credit(account, '5.00'), await credit(account, '5.00')];
   const reference = fresh('reference');
-  accepted(await fund(account, 'refund', '-1.00', one, { reference }));
+  expectAccepted(await fund(account, 'refund', '-1.00', one, { reference }));
   expect(await fund(account, 'refund', '-1.00', one, { reference })).toMatchObject({ repeated: true });
   expect(await fund(account, 'refund', '-1.00', two, { reference })).toMatchObject({
     refused: { code: 'idempotency_conflict' },
@@ -129,7 +139,7 @@ test('a repeated reference with another related object is refused', async () => 
 test('a chargeback of spent money leaves a debt and is published to admission', async () => {
   const account = fresh();
   const payment = await credit(account, '1.00');
-  await verbs.settle(settled(holdFor(account), 400_000_000));
+  await verbs.settle(createSettledEvent(createHold(account), 400_000_000));
   expect(await fund(account, 'chargeback', '-1.00', payment)).toMatchObject({ balanceUsd: '-0.40' });
   const rows = await onPool(ledger.pool).query<{ rows: unknown }>(
     `SELECT body -> 'standing' -> 'rows' AS rows FROM outbox WHERE key = $1 ORDER BY id DESC LIMIT 1`,
@@ -140,7 +150,7 @@ test('a chargeback of spent money leaves a debt and is published to admission', 
 
 test('plan, wallet and attempts are posted against their ledger accounts', async () => {
   const account = fresh();
-  const call = settled(planHoldFor(account, 300, 700), 1_000);
+  const call = createSettledEvent(createPlanHold(account, 300, 700), 1_000);
   const [attempt] = call.attempts;
   if (!attempt) throw new Error('no attempt');
   const dear = { ...attempt, source: 'source-2', provider: 'provider-2', cost: { ...attempt.cost!, version: 'c2' } };
@@ -166,5 +176,5 @@ test('plan, wallet and attempts are posted against their ledger accounts', async
 });
 
 test('the audit finds no difference afterwards', async () => {
-  expect(await faultsOf(ledger.pool)).toEqual([]);
+  expect(await runAudit(ledger.pool)).toEqual([]);
 });

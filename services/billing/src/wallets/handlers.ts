@@ -5,13 +5,13 @@ import { notInForce, refuse } from '@gateway/contracts/operator';
 import { formatUsd, monthOf, parseUsd } from '@gateway/metering';
 import { toTransactionView } from '../ledger/handlers.js';
 import type { Months } from '../ledger/months.js';
-import type { InForce } from '../ledger/store.js';
+import type { ChangeDelivery } from '../ledger/store.js';
 import type { TransactionStore } from '../ledger/transactions-store.js';
 import { decideWalletEntry, type WalletDecision } from './rules.js';
 import type { WalletEntryRow, WalletStore } from './store.js';
 
 export interface AddWalletEntryDeps {
-  readonly inForce: InForce;
+  readonly inForce: ChangeDelivery;
   readonly store: WalletStore;
   readonly transactions: Pick<TransactionStore, 'transaction'>;
   readonly months: Months;

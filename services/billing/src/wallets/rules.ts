@@ -15,7 +15,7 @@ export interface WalletEntry {
 }
 
 /** The object that a refund relates to, with the sum of earlier entries for it. */
-export type Related =
+export type RelatedObject =
   /** A credit; refunds and chargebacks take from the amount that it paid in. */
   | { readonly kind: 'payment'; readonly paidInNanoUsd: NanoUsd; readonly takenBackNanoUsd: NanoUsd }
   /** The ledger transaction of a call; refunds return a part of the wallet's payment for it. */
@@ -28,7 +28,7 @@ export interface WalletInput {
   /** The existing entry with this reference, of any account. */
   readonly earlier: Pick<WalletEntry, 'account' | 'amountNanoUsd' | 'kind' | 'relatesTo'> | null;
   /** The object that the entry relates to; null: none, or not of this account. */
-  readonly related: Related | null;
+  readonly related: RelatedObject | null;
   readonly balanceNanoUsd: NanoUsd;
   /** True if the account is closed, which means that it cannot get a credit. */
   readonly closed: boolean;
@@ -55,19 +55,19 @@ export type WalletDecision =
  */
 export function decideWalletEntry(entry: WalletEntry, input: WalletInput): WalletDecision {
   const { earlier, related } = input;
-  if (earlier !== null) return isSame(entry, earlier) ? { kind: 'repeated' } : refused('reference_taken');
-  if (entry.relatesTo !== null && related === null) return refused('related_unknown');
-  if (input.closed && entry.kind === 'credit') return refused('closed');
+  if (earlier !== null) return isSame(entry, earlier) ? { kind: 'repeated' } : refuseEntry('reference_taken');
+  if (entry.relatesTo !== null && related === null) return refuseEntry('related_unknown');
+  if (input.closed && entry.kind === 'credit') return refuseEntry('closed');
   const why = entry.kind === 'refund' ? refuseRefund(entry.amountNanoUsd, related) : null;
-  if (why !== null) return refused(why);
+  if (why !== null) return refuseEntry(why);
   const balanceNanoUsd = input.balanceNanoUsd + entry.amountNanoUsd;
-  if (balanceNanoUsd > AMOUNT_NANO_USD_MAX || balanceNanoUsd < -AMOUNT_NANO_USD_MAX) return refused('bounds');
+  if (balanceNanoUsd > AMOUNT_NANO_USD_MAX || balanceNanoUsd < -AMOUNT_NANO_USD_MAX) return refuseEntry('bounds');
   return {
     kind: 'write',
     balanceNanoUsd,
     entries: [
       { ledgerAccount: `wallet:${entry.account}`, amountNanoUsd: entry.amountNanoUsd },
-      { ledgerAccount: counterAccount(entry), amountNanoUsd: -entry.amountNanoUsd },
+      { ledgerAccount: findCounterAccount(entry), amountNanoUsd: -entry.amountNanoUsd },
     ],
   };
 }
@@ -77,7 +77,7 @@ export function decideWalletEntry(entry: WalletEntry, input: WalletInput): Walle
  * to a call. Neither may exceed the amount that is left. Money without such an origin is an
  * adjustment.
  */
-function refuseRefund(amount: NanoUsd, related: Related | null): WalletRefusal | null {
+function refuseRefund(amount: NanoUsd, related: RelatedObject | null): WalletRefusal | null {
   if (amount < 0n) {
     if (related?.kind !== 'payment') return 'related_kind';
     return related.takenBackNanoUsd - amount > related.paidInNanoUsd ? 'more_than_left' : null;
@@ -90,7 +90,7 @@ function refuseRefund(amount: NanoUsd, related: Related | null): WalletRefusal |
  * Returns the other side of the entry. Money from or to the payer is `funding`. A refund that
  * returns the charge of a call reduces revenue. Everything else is an adjustment by an operator.
  */
-function counterAccount({ kind, amountNanoUsd }: WalletEntry): string {
+function findCounterAccount({ kind, amountNanoUsd }: WalletEntry): string {
   switch (kind) {
     case 'credit':
     case 'chargeback':
@@ -111,6 +111,6 @@ function isSame(entry: WalletEntry, earlier: NonNullable<WalletInput['earlier']>
   );
 }
 
-function refused(why: WalletRefusal): WalletDecision {
+function refuseEntry(why: WalletRefusal): WalletDecision {
   return { kind: 'refused', why };
 }

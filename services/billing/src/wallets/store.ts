@@ -6,7 +6,7 @@ import { addMissingAccounts, isClosed, lockAccounts, writeVersions } from '../le
 import { insertChange } from '../ledger/changes-store.js';
 import { type Balance, type LedgerKind, toBalanceMessage } from '../ledger/rules.js';
 import { enqueueSnapshot, insertTransactions, readBalance, writeBalances } from '../ledger/store.js';
-import type { Related, WalletDecision, WalletEntry, WalletEntryKind, WalletInput } from './rules.js';
+import type { RelatedObject, WalletDecision, WalletEntry, WalletEntryKind, WalletInput } from './rules.js';
 
 export interface WalletEntryRow extends WalletEntry {
   readonly transactionId: string;
@@ -151,7 +151,7 @@ async function insertEntry(tx: Tx, entry: WalletEntryRow): Promise<void> {
 export async function readRelated(
   tx: Tx,
   { account, relatesTo }: Pick<WalletEntry, 'account' | 'relatesTo'>,
-): Promise<Related | null> {
+): Promise<RelatedObject | null> {
   if (relatesTo === null || !UUID_PATTERN.test(relatesTo)) return null;
   const head = await tx.one<{ kind: LedgerKind; request_id: string | null }>(
     'SELECT kind, request_id FROM ledger_transactions WHERE id = $1 AND account = $2',
@@ -162,7 +162,7 @@ export async function readRelated(
   return head.kind === 'credit' ? readPayment(tx, account, relatesTo) : { kind: 'other' };
 }
 
-async function readPayment(tx: Tx, account: string, id: string): Promise<Related> {
+async function readPayment(tx: Tx, account: string, id: string): Promise<RelatedObject> {
   const row = await tx.one<{ paid_in: string; taken_back: string }>(
     `SELECT (SELECT amount_nano_usd FROM wallet_entries WHERE transaction_id = $2)::text AS paid_in,
             (SELECT coalesce(-sum(amount_nano_usd), 0) FROM wallet_entries
@@ -176,7 +176,7 @@ async function readPayment(tx: Tx, account: string, id: string): Promise<Related
  * Reads a call by its request ID. A refund may name the call's ID or any of its transactions. Null
  * if the account has no such call.
  */
-async function readCharge(tx: Tx, account: string, request: string): Promise<Related | null> {
+async function readCharge(tx: Tx, account: string, request: string): Promise<RelatedObject | null> {
   const row = await tx.one<{ wallet: bigint; given_back: string }>(
     `SELECT record.wallet_nano_usd AS wallet,
             (SELECT coalesce(sum(amount_nano_usd), 0) FROM wallet_entries

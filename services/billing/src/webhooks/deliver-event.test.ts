@@ -5,7 +5,7 @@ import { publicHalfOf, sealTo, Secret, type OpeningKeys } from '@gateway/service
 import { duringTests } from '@gateway/testkit/during-tests';
 import { startLedger } from '../../test/ledger-world.js';
 import { type Alert, toWebhookEvent } from '../alerts/rules.js';
-import { deliverEvent, GIVEN_UP_MS, NotDeliveredError } from './deliver-event.js';
+import { deliverEvent, EVENT_AGE_MS_MAX, NotDeliveredError } from './deliver-event.js';
 import { createDeliveryStore } from './delivery-store.js';
 import { createSecretSeal, resealSecrets } from './secrets.js';
 import type { WebhookRequest, WebhookSender } from './sender.js';
@@ -73,15 +73,15 @@ const deliveries = (account: string) =>
   createDeliveryStore(ledger.pool).deliveries({ account, before: null, limit: 100 });
 
 test('an event is attempted for three days', async () => {
-  expect(GIVEN_UP_MS).toBe(3 * DAY_MS);
+  expect(EVENT_AGE_MS_MAX).toBe(3 * DAY_MS);
   await put('a');
   const row = await waiting('a');
   answer = { status: 500 };
-  for (const at of [0, DAY_MS, GIVEN_UP_MS - 1]) {
+  for (const at of [0, DAY_MS, EVENT_AGE_MS_MAX - 1]) {
     now = RAISED + at;
     await expect(deliver(row)).rejects.toThrow(NotDeliveredError);
   }
-  now = RAISED + GIVEN_UP_MS;
+  now = RAISED + EVENT_AGE_MS_MAX;
   await deliver(row);
   expect(await deliveries('a')).toMatchObject([
     { state: 'failed', attempts: 4, lastAttempts: Array(4).fill({ status: 500 }) },

@@ -6,7 +6,7 @@ import type { SecretSeal } from './secrets.js';
 import type { WebhookRequest, WebhookSender } from './sender.js';
 
 /** Age of an event after which a failed attempt is the last one. */
-export const GIVEN_UP_MS = 3 * 86_400_000;
+export const EVENT_AGE_MS_MAX = 3 * 86_400_000;
 const SUCCESS_MIN = 200;
 const SUCCESS_MAX = 299;
 
@@ -46,7 +46,7 @@ export async function deliverEvent(
       ? attemptAt(atMs, { failure: 'secret_unreadable', status: null, durationMs: 0 })
       : await attemptOnce(sender, { url: target.url, secret, event, atMs });
   attemptsTotal.of({ outcome: attempt.failure === null ? 'delivered' : 'failed' }).add();
-  const isOver = atMs - Date.parse(event.createdAt) >= GIVEN_UP_MS;
+  const isOver = atMs - Date.parse(event.createdAt) >= EVENT_AGE_MS_MAX;
   const ended = attempt.failure === null ? 'delivered' : isOver ? 'failed' : null;
   await store.recordAttempt(event.id, attempt, ended);
   if (ended === null) throw new NotDeliveredError(`${attempt.failure} ${attempt.status ?? ''}`.trimEnd());
@@ -57,7 +57,7 @@ async function attemptOnce(
   { url, secret, event, atMs }: { url: string; secret: string; event: WebhookEvent; atMs: number },
 ): Promise<WebhookAttempt> {
   const begunMs = performance.now();
-  const answer = await sender.post(signedRequest(url, secret, event, atMs));
+  const answer = await sender.post(signRequest(url, secret, event, atMs));
   const durationMs = Math.round(performance.now() - begunMs);
   if ('failure' in answer) return attemptAt(atMs, { failure: answer.failure, status: null, durationMs });
   const { status } = answer;
@@ -78,7 +78,7 @@ export const SIGNATURE_HEADER = 'x-gateway-signature';
  * the webhook's secret, so that a receiver can reject old and forged requests.
  * @param atMs epoch milliseconds of the attempt
  */
-export function signedRequest(url: string, secret: string, event: WebhookEvent, atMs: number): WebhookRequest {
+export function signRequest(url: string, secret: string, event: WebhookEvent, atMs: number): WebhookRequest {
   const body = JSON.stringify(event);
   const timestamp = String(Math.floor(atMs / 1_000));
   const signature = createHmac('sha256', secret).update(`${timestamp}.${body}`, 'utf8').digest('hex');

@@ -17,7 +17,7 @@ import {
   refuse,
 } from '@gateway/contracts/operator';
 import { isPrivateHost } from '@gateway/service-kit/network-address';
-import { pageOf, readNumberCursor } from '../ledger/page.js';
+import { buildPage, readNumberCursor } from '../ledger/page.js';
 import type { Delivery, DeliveryStore } from './delivery-store.js';
 import type { Webhook, WebhookStore } from './store.js';
 
@@ -44,7 +44,7 @@ export async function showWebhook(
   { account }: ReceivedOf<typeof billingGetWebhook>,
 ): Promise<AnswerBodyOf<typeof billingGetWebhook>> {
   const webhook = await store.webhook(account);
-  return webhook === null ? noWebhook() : { webhook: toWebhookView(webhook) };
+  return webhook === null ? refuseMissingWebhook() : { webhook: toWebhookView(webhook) };
 }
 
 /** Deletes the webhook and drops its waiting events. */
@@ -52,7 +52,7 @@ export async function deleteWebhook(
   { store }: Pick<WebhookDeps, 'store'>,
   { account, author }: ReceivedOf<typeof billingDeleteWebhook>,
 ): Promise<AnswerBodyOf<typeof billingDeleteWebhook>> {
-  return (await store.deleteWebhook(account, author)) ? { deleted: true } : noWebhook();
+  return (await store.deleteWebhook(account, author)) ? { deleted: true } : refuseMissingWebhook();
 }
 
 /** Replaces the secret; every later attempt is signed with the new one. */
@@ -61,10 +61,12 @@ export async function rotateWebhookSecret(
   { account, sealedSecret, author, command }: ReceivedOf<typeof billingRotateWebhookSecret>,
 ): Promise<AnswerBodyOf<typeof billingRotateWebhookSecret>> {
   const rotated = await store.rotateSecret({ account, sealedSecret, author, command: command ?? null });
-  return rotated === null ? noWebhook() : { webhook: toWebhookView(rotated.webhook), repeated: rotated.repeated };
+  return rotated === null
+    ? refuseMissingWebhook()
+    : { webhook: toWebhookView(rotated.webhook), repeated: rotated.repeated };
 }
 
-function noWebhook(): ManagementRefusal {
+function refuseMissingWebhook(): ManagementRefusal {
   return refuse('not_found', 'the account has no webhook');
 }
 
@@ -86,7 +88,7 @@ export async function showDeliveries(
   const place = readNumberCursor(cursor);
   if (isRefusal(place)) return place;
   const deliveries = await store.deliveries({ account, before: place.after, limit: limit + 1 });
-  const { items, nextCursor } = pageOf(deliveries, limit, {
+  const { items, nextCursor } = buildPage(deliveries, limit, {
     nameOf: ({ number }) => String(number),
     viewOf: toDeliveryView,
   });

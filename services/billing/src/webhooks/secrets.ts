@@ -8,14 +8,14 @@ export function createSecretSeal(keys: OpeningKeys) {
   return {
     /** Returns the secret; null if no configured key opens it. */
     open: (sealed: string, account: string): string | null =>
-      orNull(() => openSealed(sealed, contextOf(account), keys)),
+      orNull(() => openSealed(sealed, sealContext(account), keys)),
     /** Returns the secret sealed under the current key; null if no configured key opens it. */
     current: (sealed: string, account: string): string | null =>
-      orNull(() => resealTo(sealed, contextOf(account), keys) ?? sealed),
+      orNull(() => resealTo(sealed, sealContext(account), keys) ?? sealed),
   };
 }
 
-function contextOf(account: string): string {
+function sealContext(account: string): string {
   return `webhook:${account}`;
 }
 
@@ -30,7 +30,7 @@ function orNull(work: () => string): string | null {
 
 const BATCH_MAX = 500;
 
-export interface Resealed {
+export interface ResealResult {
   readonly resealed: number;
   /** Secrets that no configured key opens; their events are not sent. */
   readonly unreadable: number;
@@ -40,7 +40,7 @@ export interface Resealed {
 export async function resealSecrets(
   store: Pick<WebhookStore, 'sealedSecrets' | 'replaceSealed'>,
   seal: SecretSeal,
-): Promise<Resealed> {
+): Promise<ResealResult> {
   let [resealed, unreadable] = [0, 0];
   for (let after = ''; ;) {
     const batch = await store.sealedSecrets(after, BATCH_MAX);

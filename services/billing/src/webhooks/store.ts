@@ -1,7 +1,7 @@
 import type { CommandAuthor } from '@gateway/contracts/messages';
 import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
 import { isClosed, lockForTerms } from '../ledger/accounts-store.js';
-import { insertChange, isMade } from '../ledger/changes-store.js';
+import { insertChange, hasMadeChange } from '../ledger/changes-store.js';
 
 export const WEBHOOK_OUTBOX = 'webhook_outbox';
 
@@ -89,7 +89,7 @@ async function putWebhook(tx: Tx, request: PutWebhookRequest): Promise<PutWebhoo
   const before = await readWebhook(tx, account);
   if (before !== null && before.url === url && before.enabled === enabled)
     return { change: 'unchanged', webhook: webhookFromRow(before) };
-  const after = await written(
+  const after = await writeWebhook(
     tx,
     `INSERT INTO webhooks (account, url, enabled, sealed_secret) VALUES ($1, $2, $3, $4)
      ON CONFLICT (account) DO UPDATE SET url = excluded.url, enabled = excluded.enabled, changed_at = now()
@@ -97,15 +97,15 @@ async function putWebhook(tx: Tx, request: PutWebhookRequest): Promise<PutWebhoo
     [account, url, enabled, sealedSecret],
   );
   const webhook = webhookFromRow(after);
-  if (enabled) await tryAtOnce(tx, account);
+  if (enabled) await makeWaitingDue(tx, account);
   else await dropWaiting(tx, account);
   await insertChange(tx, {
     author,
     account,
     objectId: account,
     action: 'put_webhook',
-    before: before && content(webhookFromRow(before)),
-    after: content(webhook),
+    before: before && toAuditContent(webhookFromRow(before)),
+    after: toAuditContent(webhook),
   });
   return { change: before === null ? 'created' : 'changed', webhook };
 }
@@ -121,7 +121,7 @@ export async function deleteWebhook(tx: Tx, account: string, author: CommandAuth
     account,
     objectId: account,
     action: 'delete_webhook',
-    before: content(webhookFromRow(before)),
+    before: toAuditContent(webhookFromRow(before)),
     after: null,
   });
   return true;
@@ -135,9 +135,9 @@ async function rotateSecret(
   const before = await lockWebhook(tx, account);
   if (before === null) return null;
   const change = { action: 'rotate_webhook_secret', objectId: account } as const;
-  const repeated = command !== null && (await isMade(tx, { ...change, command }));
+  const repeated = command !== null && (await hasMadeChange(tx, { ...change, command }));
   if (repeated) return { webhook: webhookFromRow(before), repeated };
-  const after = await written(
+  const after = await writeWebhook(
     tx,
     `UPDATE webhooks SET sealed_secret = $2, changed_at = now() WHERE account = $1
      RETURNING ${WEBHOOK_COLUMNS}`,
@@ -149,8 +149,8 @@ async function rotateSecret(
     author,
     account,
     command,
-    before: content(webhookFromRow(before)),
-    after: content(webhook),
+    before: toAuditContent(webhookFromRow(before)),
+    after: toAuditContent(webhook),
   });
   return { webhook, repeated };
 }
@@ -166,14 +166,14 @@ async function lockWebhook(tx: Tx, account: string): Promise<WebhookRow | null> 
   return readWebhook(tx, account);
 }
 
-async function written(tx: Tx, text: string, values: readonly unknown[]): Promise<WebhookRow> {
+async function writeWebhook(tx: Tx, text: string, values: readonly unknown[]): Promise<WebhookRow> {
   const row = await tx.one<WebhookRow>(text, values);
   if (row === null) throw new Error('a webhook is missing after it was written');
   return row;
 }
 
 /** Makes waiting events due now, because the new address may work. */
-async function tryAtOnce(tx: Tx, account: string): Promise<void> {
+async function makeWaitingDue(tx: Tx, account: string): Promise<void> {
   await tx.execute(
     `UPDATE ${WEBHOOK_OUTBOX} SET due_at = clock_timestamp(), attempts = 0 WHERE key = $1 AND claim IS NULL`,
     [account],
@@ -189,7 +189,7 @@ async function dropWaiting(tx: Tx, account: string): Promise<void> {
 }
 
 /** The view for the audit log. */
-function content({ url, enabled }: Webhook): object {
+function toAuditContent({ url, enabled }: Webhook): object {
   return { url, enabled };
 }
 

@@ -9,7 +9,7 @@ import {
 } from '@gateway/contracts/operator';
 import type { CatalogTx } from '../objects/change-sql.js';
 import { sameContent, type Alias, type SaveResult } from '../objects/rules.js';
-import { checkRoom, saveAlone, type Saved, type SaveDeps } from '../objects/save.js';
+import { checkRoom, saveAlone, type SaveResponse, type SaveDeps } from '../objects/save.js';
 import { aliasViewOf } from '../objects/view-rules.js';
 
 export interface PutAlias {
@@ -20,7 +20,7 @@ export interface PutAlias {
 }
 
 /** Creates or replaces an alias. */
-export function putAlias(deps: SaveDeps, request: PutAlias): Promise<Saved<AliasView> | ManagementRefusal> {
+export function putAlias(deps: SaveDeps, request: PutAlias): Promise<SaveResponse<AliasView> | ManagementRefusal> {
   return saveAlone(deps, async (tx) => {
     const result = await saveAlias(tx, request);
     if (isRefusal(result)) return result;

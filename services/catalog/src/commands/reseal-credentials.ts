@@ -2,7 +2,7 @@ import { providerCredentialPlace } from '@gateway/contracts/messages';
 import { resealTo, SealError, type OpeningKeys } from '@gateway/service-kit';
 import type { CatalogStore } from '../objects/store.js';
 
-export interface Resealed {
+export interface ResealResult {
   readonly resealed: number;
   /**
    * Sources, and providers as `provider:<id>`, whose credential cannot be opened with the available
@@ -15,7 +15,7 @@ export interface Resealed {
  * Seals credentials again to the current key after a rotation of the key pair. Credentials that no
  * available key opens are not changed.
  */
-export async function resealCredentials(store: CatalogStore, keys: OpeningKeys): Promise<Resealed> {
+export async function resealCredentials(store: CatalogStore, keys: OpeningKeys): Promise<ResealResult> {
   return store.change(async (tx) => {
     const unreadable: string[] = [];
     /** Seals and saves the objects again, and returns their IDs. */

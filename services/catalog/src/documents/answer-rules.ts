@@ -7,12 +7,12 @@ import {
   type SourceView,
   type VersionView,
 } from '@gateway/contracts/operator';
-import type { Named, SaveResult } from '../objects/rules.js';
+import type { ObjectKey, SaveResult } from '../objects/rules.js';
 
 /** Maximum JSON bytes of the changes of one document. Bus messages have at most 1,000,000 bytes. */
 const CHANGES_BYTES_MAX = 900_000;
 
-export function applyChangeOf({ kind, id }: Named, result: SaveResult<object>): ApplyChange {
+export function applyChangeOf({ kind, id }: ObjectKey, result: SaveResult<object>): ApplyChange {
   const { change, before, after, credentialChanged } = result;
   return {
     kind,
@@ -24,7 +24,7 @@ export function applyChangeOf({ kind, id }: Named, result: SaveResult<object>): 
   };
 }
 
-export function deletionOf({ kind, id }: Named, before: object): ApplyChange {
+export function deletionOf({ kind, id }: ObjectKey, before: object): ApplyChange {
   return { kind, id, change: 'deleted', before: withoutVersionIds(before), after: null, credentialChanged: false };
 }
 
@@ -46,13 +46,13 @@ export function findTwice(objects: readonly CatalogObject[]): ManagementRefusal 
 }
 
 /** Adds the object and its place in the document to a refusal. */
-export function within({ refused }: ManagementRefusal, index: number, object: Named): ManagementRefusal {
+export function within({ refused }: ManagementRefusal, index: number, object: ObjectKey): ManagementRefusal {
   const { code, message, param } = refused;
   const place = `objects[${index}]${param === null ? '' : `.spec.${param}`}`;
   return refuse(code, `${nameOf(object)}: ${message}`, place);
 }
 
-export function nameOf({ kind, id }: Named): string {
+export function nameOf({ kind, id }: ObjectKey): string {
   return `${kind} ${id}`;
 }
 

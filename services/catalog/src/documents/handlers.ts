@@ -2,7 +2,7 @@ import type { Bus } from '@gateway/bus';
 import { catalogApply, type CommandAuthor } from '@gateway/contracts/messages';
 import { isRefusal, type ApplyChange, type CatalogObject, type ManagementRefusal } from '@gateway/contracts/operator';
 import { counted } from '../objects/answer.js';
-import type { Kind, Named, SaveResult } from '../objects/rules.js';
+import type { Kind, ObjectKey, SaveResult } from '../objects/rules.js';
 import type { CatalogTx } from '../objects/change-sql.js';
 import type { DocumentTx } from '../objects/working-copy-store.js';
 import { applyChangeOf, checkAnswerSize, deletionOf, findTwice, nameOf, within } from './answer-rules.js';
@@ -21,7 +21,7 @@ export interface Apply {
   readonly dryRun: boolean;
   readonly author: CommandAuthor;
 }
-export interface Applied {
+export interface ApplyResult {
   readonly changes: ApplyChange[];
   readonly unchanged: number;
   readonly revision: number;
@@ -34,7 +34,7 @@ const SAVE_ORDER: readonly Kind[] = ['provider', 'model', 'source', 'alias'];
 export async function apply(
   deps: ApplyDeps,
   request: Apply,
-): Promise<(Applied & { readonly inForce: boolean }) | ManagementRefusal> {
+): Promise<(ApplyResult & { readonly inForce: boolean }) | ManagementRefusal> {
   const twice = findTwice(request.objects);
   if (twice) return twice;
   const work = (tx: DocumentTx) => applyAll(tx, deps, request);
@@ -44,7 +44,7 @@ export async function apply(
   return { ...applied, inForce };
 }
 
-async function applyAll(tx: DocumentTx, rules: SourceRules, request: Apply): Promise<Applied | ManagementRefusal> {
+async function applyAll(tx: DocumentTx, rules: SourceRules, request: Apply): Promise<ApplyResult | ManagementRefusal> {
   const { objects, prune, dryRun, author } = request;
   const revisionBefore = tx.revision();
   const named = new Set(objects.map(nameOf));
@@ -113,7 +113,7 @@ function saveObject(
 
 async function removeAll(
   tx: CatalogTx,
-  objects: readonly Named[],
+  objects: readonly ObjectKey[],
   kinds: readonly Kind[],
   author: CommandAuthor,
 ): Promise<ApplyChange[] | ManagementRefusal> {

@@ -3,7 +3,7 @@ import { catalogGetModel, catalogListModels, catalogPutModel } from '@gateway/co
 import type { ManagementRefusal, ModelView } from '@gateway/contracts/operator';
 import { answer, answerSaved, CHANGES, READS } from '../objects/answer.js';
 import type { PageOf, PageRequest } from '../objects/page-rules.js';
-import { getView, idsOf, listObjects } from '../objects/read-objects.js';
+import { getView, listIds, listObjects } from '../objects/read-objects.js';
 import type { SaveDeps } from '../objects/save.js';
 import type { CatalogStore } from '../objects/store.js';
 import { modelViewOf } from '../objects/view-rules.js';
@@ -18,8 +18,8 @@ interface ListedModel extends ModelView {
 function listModels(store: CatalogStore, request: PageRequest): Promise<PageOf<ListedModel> | ManagementRefusal> {
   return listObjects(store, 'models', request, async (reads, page) => {
     const models = await reads.models(page);
-    const prices = await reads.versionsOf('prices', idsOf(models));
-    const onMessages = new Set(await reads.modelsOnMessages(idsOf(models)));
+    const prices = await reads.versionsOf('prices', listIds(models));
+    const onMessages = new Set(await reads.modelsOnMessages(listIds(models)));
     return models.map((model) => ({
       ...modelViewOf(model, prices.get(model.id) ?? [], reads.nowMs),
       onMessages: onMessages.has(model.id),
@@ -37,7 +37,7 @@ export function serveModels(bus: Pick<Bus, 'serve'>, deps: SaveDeps): void {
     (body) =>
       answer(listModels(store, body), ({ entries, nextCursor }) => ({
         models: entries.map(({ onMessages: _, ...view }) => view),
-        onMessages: idsOf(entries.filter(({ onMessages }) => onMessages)),
+        onMessages: listIds(entries.filter(({ onMessages }) => onMessages)),
         nextCursor,
       })),
     READS,

@@ -6,7 +6,7 @@ import { modelOf } from '../objects/spec-rules.js';
 import { sameContent, type SaveResult } from '../objects/rules.js';
 import { modelViewOf } from '../objects/view-rules.js';
 import type { CatalogTx } from '../objects/change-sql.js';
-import { checkRoom, saveAlone, type Saved, type SaveDeps } from '../objects/save.js';
+import { checkRoom, saveAlone, type SaveResponse, type SaveDeps } from '../objects/save.js';
 
 export interface PutModel {
   readonly id: string;
@@ -15,7 +15,7 @@ export interface PutModel {
 }
 
 /** Creates or replaces a model. Prices that differ from those in force become a new version. */
-export function putModel(deps: SaveDeps, request: PutModel): Promise<Saved<ModelView> | ManagementRefusal> {
+export function putModel(deps: SaveDeps, request: PutModel): Promise<SaveResponse<ModelView> | ManagementRefusal> {
   return saveAlone(deps, async (tx) => {
     const result = await saveModel(tx, request);
     return isRefusal(result) ? result : ((await checkRoom(tx, result)) ?? result);

@@ -1,6 +1,6 @@
 import { isRefusal, type ManagementRefusal } from '@gateway/contracts/operator';
 import { counter } from '@gateway/service-kit';
-import type { Saved } from './save.js';
+import type { SaveResponse } from './save.js';
 
 /** Maximum concurrent changes. They wait for one lock, so more would only wait. */
 export const CHANGES = { concurrencyMax: 64 };
@@ -44,7 +44,7 @@ export async function counted<T extends object>(
 /** Returns the response of a PUT and counts its change. `formed` names the view. */
 export function answerSaved<View extends object, A>(
   object: ChangedObject,
-  work: Promise<Saved<View> | ManagementRefusal>,
+  work: Promise<SaveResponse<View> | ManagementRefusal>,
   formed: (view: View) => A,
 ) {
   return answer(

@@ -11,7 +11,7 @@ import {
   writeVersions,
   type ChangeRecord,
 } from './writes-sql.js';
-import { newVersion, placeOf, type Priced } from './versions-sql.js';
+import { newVersion, toVersionOwner, type VersionOwner } from './versions-sql.js';
 import type { Alias, Model, Source, Kind, DatedFigures, Provider } from './rules.js';
 import type { NewFigures } from './version-rules.js';
 
@@ -35,7 +35,7 @@ export interface CatalogTx extends ObjectReads {
   saveAlias(alias: Alias): Promise<void>;
   /** Marks an object as deleted without its credential. Existing versions no longer apply. */
   remove(kind: Kind, id: string): Promise<void>;
-  addVersion(owner: Priced, figures: NewFigures): Promise<DatedFigures>;
+  addVersion(owner: VersionOwner, figures: NewFigures): Promise<DatedFigures>;
   /** Increases the revision and records the author and the change. */
   record(change: ChangeRecord): Promise<void>;
 }
@@ -81,7 +81,7 @@ export function createCatalogTx(tx: Tx, revisionBefore: number, nowMs: number): 
     saveAlias: (alias) => writeAliases(tx, [alias]),
     remove: (kind, id) => markDeleted(tx, kind, [id], nowMs),
     async addVersion(priced, figures) {
-      const { of, owner } = placeOf(priced);
+      const { of, owner } = toVersionOwner(priced);
       const version = newVersion(of, figures);
       await writeVersions(tx, of, [{ ...version, owner }]);
       return version;

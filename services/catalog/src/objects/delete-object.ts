@@ -1,20 +1,20 @@
 import type { CommandAuthor } from '@gateway/contracts/messages';
 import { isRefusal, refuse, type ManagementRefusal } from '@gateway/contracts/operator';
-import type { Kind, Named } from './rules.js';
+import type { Kind, ObjectKey } from './rules.js';
 import type { CatalogTx } from './change-sql.js';
 import { readView } from './read-objects.js';
 import { awaitInForce, type SaveDeps } from './save.js';
 
-export interface DeleteObject extends Named {
+export interface DeleteObject extends ObjectKey {
   readonly author: CommandAuthor;
 }
-export interface Deleted {
+export interface DeleteResult {
   readonly revision: number;
   readonly inForce: boolean;
 }
 
 /** Deletes an object from the catalog. Its versions and its creation time are kept. */
-export async function deleteObject(deps: SaveDeps, request: DeleteObject): Promise<Deleted | ManagementRefusal> {
+export async function deleteObject(deps: SaveDeps, request: DeleteObject): Promise<DeleteResult | ManagementRefusal> {
   const deleted = await deps.store.change(async (tx) => {
     const result = await removeObject(tx, request);
     return isRefusal(result) ? result : { revision: tx.revision() };

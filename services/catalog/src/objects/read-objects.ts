@@ -27,7 +27,7 @@ export async function listObjects<View extends { readonly id: string }>(
   return pageOf(name, found, request.limit, ({ id }) => [id]);
 }
 
-export function idsOf(objects: readonly { readonly id: string }[]): string[] {
+export function listIds(objects: readonly { readonly id: string }[]): string[] {
   return objects.map(({ id }) => id);
 }
 

@@ -12,7 +12,7 @@ import {
   type SourceRow,
   type RecordedChange,
 } from './rows-sql.js';
-import { placeOf, readVersions, type VersionsByOwner, type Priced } from './versions-sql.js';
+import { toVersionOwner, readVersions, type VersionsByOwner, type VersionOwner } from './versions-sql.js';
 import { MESSAGES } from './price-rules.js';
 import type { Alias, Model, Source, DatedFigures, Provider } from './rules.js';
 
@@ -83,8 +83,8 @@ export function createCatalogReads(tx: Tx, nowMs: number) {
       return rows.map(({ model }) => model);
     },
     /** Returns the versions that `publishedVersions` needs. */
-    async versions(priced: Priced): Promise<readonly DatedFigures[]> {
-      const { of, owner } = placeOf(priced);
+    async versions(priced: VersionOwner): Promise<readonly DatedFigures[]> {
+      const { of, owner } = toVersionOwner(priced);
       return (await readVersions(tx, of, nowMs, [owner])).get(owner) ?? [];
     },
     versionsOf: (of: 'prices' | 'costs', owners: readonly string[]): Promise<VersionsByOwner> =>

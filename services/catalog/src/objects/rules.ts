@@ -47,7 +47,7 @@ export interface Source extends Pick<
 export type Kind = 'provider' | 'model' | 'source' | 'alias';
 
 /** Kind and ID of an object. Objects of different kinds may have the same ID. */
-export interface Named {
+export interface ObjectKey {
   readonly kind: Kind;
   readonly id: string;
 }

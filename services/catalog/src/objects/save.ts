@@ -5,7 +5,7 @@ import type { CatalogTx } from './change-sql.js';
 import type { SaveResult } from './rules.js';
 
 /** The response of a PUT. */
-export interface Saved<View> {
+export interface SaveResponse<View> {
   readonly change: SaveResult<View>['change'];
   readonly revision: number;
   readonly inForce: boolean;
@@ -20,7 +20,7 @@ export interface SaveDeps extends AwaitDeps {
 export async function saveAlone<View>(
   deps: SaveDeps,
   save: (tx: CatalogTx) => Promise<SaveResult<View> | ManagementRefusal>,
-): Promise<Saved<View> | ManagementRefusal> {
+): Promise<SaveResponse<View> | ManagementRefusal> {
   const saved = await deps.store.change(async (tx) => {
     const result = await save(tx);
     return isRefusal(result) ? result : { result, revision: tx.revision() };

@@ -73,7 +73,7 @@ function createQueue(): <T>(work: () => Promise<T>) => Promise<T> {
 }
 
 /** Rolls back a transaction whose work succeeded but must not be stored. */
-class TakenBack extends Error {
+class Rollback extends Error {
   override readonly name = 'TakenBack';
 }
 
@@ -93,10 +93,10 @@ async function underLock<T extends object>(
       const answer = await work(tx, Number(state.revision), clock.now.getTime());
       if (keeps && !isRefusal(answer)) return answer;
       taken.answer = answer;
-      throw new TakenBack();
+      throw new Rollback();
     });
   } catch (error) {
-    if (error instanceof TakenBack && taken.answer) return taken.answer;
+    if (error instanceof Rollback && taken.answer) return taken.answer;
     throw error;
   }
 }

@@ -5,7 +5,7 @@ import type { DatedFigures } from './rules.js';
 import { versionsByOwner, type VersionRow } from './rows-sql.js';
 
 /** The owner of a version. */
-export type Priced = { readonly model: string } | { readonly source: string };
+export type VersionOwner = { readonly model: string } | { readonly source: string };
 
 const TABLES = {
   prices: { table: 'price_versions', owner: 'model', owners: 'models', prefix: 'pv' },
@@ -20,7 +20,7 @@ export function versionTable(of: 'prices' | 'costs'): VersionTable {
 }
 
 /** Returns the kind and owner of the versions. */
-export function placeOf(priced: Priced): { readonly of: 'prices' | 'costs'; readonly owner: string } {
+export function toVersionOwner(priced: VersionOwner): { readonly of: 'prices' | 'costs'; readonly owner: string } {
   return 'model' in priced ? { of: 'prices', owner: priced.model } : { of: 'costs', owner: priced.source };
 }
 

@@ -1,6 +1,6 @@
 import type { Tx } from '@gateway/postgres';
 import { withVersion } from './version-rules.js';
-import type { Alias, CatalogSnapshot, DatedFigures, Kind, Model, Provider, Source, Named } from './rules.js';
+import type { Alias, CatalogSnapshot, DatedFigures, Kind, Model, Provider, Source, ObjectKey } from './rules.js';
 import type { CatalogTx } from './change-sql.js';
 import {
   type ChangeRecord,
@@ -13,12 +13,12 @@ import {
   writeVersions,
   type OwnedVersion,
 } from './writes-sql.js';
-import { newVersion, placeOf } from './versions-sql.js';
+import { newVersion, toVersionOwner } from './versions-sql.js';
 
 /** A change of many objects. */
 export interface DocumentTx extends CatalogTx {
   /** Returns all existing providers, models, sources and aliases. */
-  names(): readonly Named[];
+  names(): readonly ObjectKey[];
 }
 
 export interface WorkingCopy extends DocumentTx {
@@ -49,7 +49,7 @@ export function createWorkingCopy(tx: Tx, snapshot: CatalogSnapshot): WorkingCop
   };
 
   const addVersion: CatalogTx['addVersion'] = (priced, figures) => {
-    const { of, owner } = placeOf(priced);
+    const { of, owner } = toVersionOwner(priced);
     const version = newVersion(of, figures);
     added[of].push({ ...version, owner });
     shown[of].set(owner, withVersion<DatedFigures>(shown[of].get(owner) ?? [], version));
@@ -64,7 +64,7 @@ export function createWorkingCopy(tx: Tx, snapshot: CatalogSnapshot): WorkingCop
     source: (id) => Promise.resolve(sources.get(id)),
     alias: (id) => Promise.resolve(aliases.get(id)),
     versions(priced) {
-      const { of, owner } = placeOf(priced);
+      const { of, owner } = toVersionOwner(priced);
       return Promise.resolve(shown[of].get(owner) ?? []);
     },
     names: () => KINDS.flatMap((kind) => objects[kind].all().map(({ id }) => ({ kind, id }))),

@@ -5,7 +5,7 @@ import { providerOf } from '../objects/spec-rules.js';
 import { sameContent, type SaveResult } from '../objects/rules.js';
 import { providerViewOf } from '../objects/view-rules.js';
 import type { CatalogTx } from '../objects/change-sql.js';
-import { checkRoom, saveAlone, type Saved, type SaveDeps } from '../objects/save.js';
+import { checkRoom, saveAlone, type SaveResponse, type SaveDeps } from '../objects/save.js';
 
 export interface PutProvider {
   readonly id: string;
@@ -16,7 +16,10 @@ export interface PutProvider {
 }
 
 /** Creates or replaces a provider. */
-export function putProvider(deps: SaveDeps, request: PutProvider): Promise<Saved<ProviderView> | ManagementRefusal> {
+export function putProvider(
+  deps: SaveDeps,
+  request: PutProvider,
+): Promise<SaveResponse<ProviderView> | ManagementRefusal> {
   return saveAlone(deps, async (tx) => {
     const result = await saveProvider(tx, request);
     return isRefusal(result) ? result : ((await checkRoom(tx, result)) ?? result);

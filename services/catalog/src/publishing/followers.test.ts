@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from '@jest/globals';
-import { FOLLOWERS_MAX, followReplicas, type Followers } from './followers.js';
+import { FOLLOWERS_MAX, trackReplicas, type Followers } from './followers.js';
 
 const LONG_MS = 60_000;
 const tables: Followers[] = [];
@@ -10,7 +10,7 @@ afterEach(() => {
 /** Creates a table with a manual clock. Waits use real time. */
 function makeTable(everyMs = 1_000): { table: Followers; clock: { now: number } } {
   const clock = { now: 0 };
-  const table = followReplicas({ nowMs: () => clock.now, everyMs });
+  const table = trackReplicas({ nowMs: () => clock.now, everyMs });
   tables.push(table);
   return { table, clock };
 }
@@ -45,7 +45,7 @@ test('haveAll() does not wait for a replica that reported its stop', async () =>
 });
 
 test('haveAll() stops waiting for a silent replica', async () => {
-  const table = followReplicas({ nowMs: () => performance.now(), everyMs: 40 });
+  const table = trackReplicas({ nowMs: () => performance.now(), everyMs: 40 });
   tables.push(table);
   table.listen();
   table.receive(says('edge.a', 1));
@@ -56,7 +56,7 @@ test('haveAll() stops waiting for a silent replica', async () => {
 });
 
 test('haveAll() returns false after its timeout', async () => {
-  const table = followReplicas({ nowMs: () => performance.now(), everyMs: LONG_MS });
+  const table = trackReplicas({ nowMs: () => performance.now(), everyMs: LONG_MS });
   tables.push(table);
   table.listen();
   expect(await table.haveAll(1, 20)).toBe(false);

@@ -1,4 +1,4 @@
-import type { ReceivedOf, catalogMirrored } from '@gateway/contracts/messages';
+import type { ReceivedOf, catalogRevisionUsed } from '@gateway/contracts/messages';
 import { decideInForce, goneAtMs } from './in-force-rules.js';
 
 /** Maximum number of edges and admission replicas. Above it, no change is reported as in force. */
@@ -20,7 +20,7 @@ export interface Followers {
    * Never rejects.
    */
   haveAll(revision: number, timeoutMs: number): Promise<boolean>;
-  receive(message: Pick<ReceivedOf<typeof catalogMirrored>, 'replica' | 'revision' | 'last'>): void;
+  receive(message: Pick<ReceivedOf<typeof catalogRevisionUsed>, 'replica' | 'revision' | 'last'>): void;
   /** Call when the bus is connected (again): all live replicas' reports arrive from then on. */
   listen(): void;
   /**
@@ -34,7 +34,7 @@ export interface Followers {
 }
 
 /** Creates the tracker. Each replica of this service has its own. */
-export function followReplicas({ nowMs, everyMs }: FollowersOptions): Followers {
+export function trackReplicas({ nowMs, everyMs }: FollowersOptions): Followers {
   const replicas = new Map<string, { readonly revision: number; readonly receivedAtMs: number }>();
   const waiting = new Set<() => void>();
   let listeningSinceMs: number | null = null;

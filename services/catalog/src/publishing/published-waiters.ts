@@ -5,7 +5,7 @@ interface Waiter {
 }
 
 /** The newest revision that this replica saw published, and the waits for newer ones. */
-export class PublishedWaiters {
+export class PublicationWaits {
   readonly #waiting = new Set<Waiter>();
   #revision: number | null = null;
 

@@ -1,11 +1,11 @@
 import { every } from '@gateway/service-kit';
-import { PublishedWaiters } from './published-waiters.js';
+import { PublicationWaits } from './published-waiters.js';
 
 /** `waited`: another replica was publishing. */
 export type Outcome = 'published' | 'waited' | 'failed';
 
 /** The published revision, or the reason why none was published. */
-type Tried = number | Exclude<Outcome, 'published'>;
+type AttemptResult = number | Exclude<Outcome, 'published'>;
 
 export interface PublisherDeps {
   /**
@@ -49,7 +49,7 @@ export const PUBLISHER_TIMES: PublisherTimes = { checkMs: 3_000, verifyMs: 60_00
  * until it succeeds, so that no change is lost.
  */
 export function startPublisher(deps: PublisherDeps, times: PublisherTimes = PUBLISHER_TIMES): Publisher {
-  const waiters = new PublishedWaiters();
+  const waiters = new PublicationWaits();
   let wanted = true;
   /**
    * Whether an attempt is running. Changes announced in the meantime are published after it, or
@@ -107,14 +107,14 @@ export function startPublisher(deps: PublisherDeps, times: PublisherTimes = PUBL
 }
 
 /** Makes one attempt and reports its outcome and duration. */
-async function tryOnce(deps: PublisherDeps): Promise<Tried> {
+async function tryOnce(deps: PublisherDeps): Promise<AttemptResult> {
   const begun = performance.now();
   const result = await publishOnce(deps);
   deps.onTry(typeof result === 'number' ? 'published' : result, (performance.now() - begun) / 1_000);
   return result;
 }
 
-async function publishOnce({ publish, log }: PublisherDeps): Promise<Tried> {
+async function publishOnce({ publish, log }: PublisherDeps): Promise<AttemptResult> {
   try {
     return (await publish()) ?? 'waited';
   } catch (err) {

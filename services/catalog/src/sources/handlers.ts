@@ -3,7 +3,7 @@ import { catalogGetSource, catalogListSources, catalogPutSource } from '@gateway
 import type { ManagementRefusal, SourceView } from '@gateway/contracts/operator';
 import { answer, answerSaved, CHANGES, READS } from '../objects/answer.js';
 import type { PageOf, PageRequest } from '../objects/page-rules.js';
-import { getView, idsOf, listObjects } from '../objects/read-objects.js';
+import { getView, listIds, listObjects } from '../objects/read-objects.js';
 import type { SaveDeps } from '../objects/save.js';
 import type { CatalogStore } from '../objects/store.js';
 import { sourceViewOf } from '../objects/view-rules.js';
@@ -16,7 +16,7 @@ export function listSources(
 ): Promise<PageOf<SourceView> | ManagementRefusal> {
   return listObjects(store, 'sources', request, async (reads, page) => {
     const sources = await reads.sources({ ...page, model: request.model });
-    const costs = await reads.versionsOf('costs', idsOf(sources));
+    const costs = await reads.versionsOf('costs', listIds(sources));
     const providers = await reads.providersOf([...new Set(sources.map(({ provider }) => provider))]);
     return sources.map((source) =>
       sourceViewOf(source, providers.get(source.provider), costs.get(source.id) ?? [], reads.nowMs),

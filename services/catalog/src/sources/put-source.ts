@@ -20,7 +20,7 @@ import {
 import { connectionOf, keptSettings, profileOf } from '../profiles/profile-rules.js';
 import { sourceViewOf } from '../objects/view-rules.js';
 import type { CatalogTx } from '../objects/change-sql.js';
-import { checkPlaces, checkRoom, saveAlone, type Saved, type SaveDeps } from '../objects/save.js';
+import { checkPlaces, checkRoom, saveAlone, type SaveResponse, type SaveDeps } from '../objects/save.js';
 
 export interface SourceRules {
   /** Whether private and loopback addresses are permitted. */
@@ -38,7 +38,7 @@ export interface PutSource {
 export function putSource(
   deps: SaveDeps & SourceRules,
   request: PutSource,
-): Promise<Saved<SourceView> | ManagementRefusal> {
+): Promise<SaveResponse<SourceView> | ManagementRefusal> {
   return saveAlone(deps, async (tx) => {
     const result = await saveSource(tx, deps, request);
     if (isRefusal(result)) return result;

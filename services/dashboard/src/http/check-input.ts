@@ -3,10 +3,10 @@ import type { z } from 'zod';
 
 const PATH_CHARS_MAX = 200;
 
-type Checked<T> = { readonly value: T } | ManagementRefusal;
+type CheckResult<T> = { readonly value: T } | ManagementRefusal;
 
 /** Returns the validated input, or `invalid_request` with the path of the first fault. */
-export function checkInput<S extends z.ZodType>(schema: S, input: unknown): Checked<z.output<S>> {
+export function checkInput<S extends z.ZodType>(schema: S, input: unknown): CheckResult<z.output<S>> {
   const parsed = schema.safeParse(input);
   if (!parsed.success) {
     const { path, text } = describeIssue(parsed.error.issues[0] as z.core.$ZodIssue, [], input);

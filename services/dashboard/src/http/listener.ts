@@ -9,7 +9,7 @@ import {
 } from '@gateway/service-kit';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { breakOff } from './send-file.js';
+import { abortResponse } from './send-file.js';
 import { HeldBytes, Places } from './places.js';
 import { RequestPlace, type ListenerPlaces } from './request-place.js';
 
@@ -172,7 +172,7 @@ function boundConnections(server: Server, max: number): void {
  */
 function endWhenStalled(response: ServerResponse, stalledMsMax: number): void {
   response.setTimeout(stalledMsMax, () => {
-    if (response.writableLength > 0) breakOff(response);
+    if (response.writableLength > 0) abortResponse(response);
     else response.socket?.setTimeout(stalledMsMax);
   });
 }

@@ -1,6 +1,6 @@
 import { BodyBuffer } from '@gateway/service-kit';
 import type { IncomingMessage } from 'node:http';
-import { placeOf } from './request-place.js';
+import { findPlace } from './request-place.js';
 
 export interface BodyBounds {
   readonly bytesMax: number;
@@ -22,7 +22,7 @@ export type BodyRead = { readonly bytes: Buffer } | 'too_large' | 'too_slow' | '
 export function readBody(request: IncomingMessage, { bytesMax, msMax }: BodyBounds): Promise<BodyRead> {
   const announced = Number(request.headers['content-length'] ?? 0);
   if (announced > bytesMax) return Promise.resolve('too_large');
-  const place = placeOf(request);
+  const place = findPlace(request);
   return new Promise((resolve) => {
     const body = new BodyBuffer(bytesMax);
     const end = (read: BodyRead): void => {

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { readDocument } from './read-document.js';
 import { readBody, type BodyBounds } from './read-body.js';
 import { checkInput } from './check-input.js';
-import { isRefused, refuseForNow, type Refusal } from './refusals.js';
+import { isRouteRefusal, refuseForNow, type Refusal } from './refusals.js';
 import type { Route } from './route.js';
 
 const JSON_TYPE = 'application/json';
@@ -19,7 +19,7 @@ export interface RawInput {
   readonly query: Readonly<Record<string, unknown>>;
 }
 
-export interface CheckedInput {
+export interface ValidInput {
   readonly params: unknown;
   readonly query: unknown;
   readonly body: unknown;
@@ -30,7 +30,7 @@ export async function readInput(
   route: InputSpec,
   { request, params, query }: RawInput,
   bounds: BodyBounds,
-): Promise<CheckedInput | Refusal | 'aborted'> {
+): Promise<ValidInput | Refusal | 'aborted'> {
   const checkedParams = checkInput(route.params, params);
   if (isRefusal(checkedParams))
     return route.method === 'PUT' ? checkedParams : refuse('not_found', 'there is no such object');
@@ -43,7 +43,7 @@ export async function readInput(
   if (read === 'aborted') return read;
   if (typeof read === 'string') return refuseUnread(read, bounds);
   const parsed = parseBody(read.bytes, request, route);
-  if (isRefused(parsed)) return parsed;
+  if (isRouteRefusal(parsed)) return parsed;
   if (route.body === null) {
     const field = Object.keys(parsed.value as object)[0];
     if (field !== undefined) return refuse('invalid_request', `${field}: is not known`, field);

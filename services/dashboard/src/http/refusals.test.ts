@@ -1,7 +1,7 @@
 import { BusFault } from '@gateway/bus';
 import { expect, jest, test } from '@jest/globals';
 import type { Logger } from '@gateway/service-kit';
-import { refusalOfFault } from './refusals.js';
+import { toRefusal } from './refusals.js';
 
 const quiet = { warn: jest.fn(), error: jest.fn() } as unknown as Logger;
 
@@ -15,7 +15,7 @@ test.each([
   ['nobody who serves', new BusFault('no_responders', 'billing.ledger'), 'dependency_unavailable'],
   ['a database that is away', new BusFault('dependency_unavailable', 'of billing'), 'dependency_unavailable'],
 ])('maps %s', (_, fault, code) => {
-  const { refused } = refusalOfFault(quiet, fault, 'request-1');
+  const { refused } = toRefusal(quiet, fault, 'request-1');
   expect(refused.code).toBe(code);
   expect(refused.message).not.toContain(fault.message);
 });

@@ -15,7 +15,7 @@ export interface Refusal {
 }
 
 /** Like `isRefusal` of the contracts, for `Refusal`. */
-export function isRefused(value: object): value is Refusal {
+export function isRouteRefusal(value: object): value is Refusal {
   return 'refused' in value;
 }
 
@@ -32,7 +32,7 @@ export function errorBody({ refused, beside }: Refusal, requestId: string) {
 }
 
 /** Returns the raw bytes of a 400, for a connection without a readable request. */
-export function brokenRequestAnswer(requestId: string): string {
+export function formatMalformedResponse(requestId: string): string {
   const body = JSON.stringify(errorBody(refuse('invalid_request', 'the request is not valid HTTP'), requestId));
   const head = [
     'HTTP/1.1 400 Bad Request',
@@ -53,7 +53,7 @@ const MISTAKES = new Set(['invalid_message', 'fault', 'forbidden']);
  * client's fault. A message that a service rejected, or a failed handler, is a bug of the gateway
  * and a retry would not help.
  */
-export function refusalOfFault(log: Logger, err: unknown, requestId: string): Refusal {
+export function toRefusal(log: Logger, err: unknown, requestId: string): Refusal {
   if (err instanceof BusFault && err.code === 'too_large') {
     return refuse(
       'invalid_request',

@@ -80,16 +80,16 @@ export class RequestPlace {
 }
 
 /** Returns the place of a request that came through a listener. */
-export function placeOf(request: IncomingMessage): RequestPlace {
+export function findPlace(request: IncomingMessage): RequestPlace {
   const place = PLACES.get(request);
   if (place === undefined) throw new Error('the request did not come through a listener');
   return place;
 }
 
 /** Returns the origin of a request for the audit log. */
-export function originOf(request: Request, response: Response): RequestOrigin {
+export function readOrigin(request: Request, response: Response): RequestOrigin {
   return {
-    client: placeOf(request).client,
+    client: findPlace(request).client,
     agent: request.get('user-agent')?.slice(0, AGENT_CHARS_MAX) || null,
     requestId: response.locals['requestId'] as string,
   };

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Refusal } from './refusals.js';
 import type { TextFile } from './send-file.js';
 
-export interface Answered {
+export interface RouteResponse {
   readonly status: 200 | 201 | 202 | 204;
   /** Absent with 204, a file or a stream. */
   readonly body?: object;
@@ -16,7 +16,7 @@ export interface Answered {
   /** True if this repeats the response to an earlier request with the same idempotency key. */
   readonly replayed?: boolean;
 }
-export type Handled = Answered | Refusal;
+export type RouteResult = RouteResponse | Refusal;
 
 /** The parts of a request, validated by the schemas of its route. */
 export interface Input<P, Q, B> {
@@ -47,7 +47,7 @@ export interface RouteSpec<
   /** `document`: also YAML, in the forms that `apply` accepts. */
   readonly bodyForm: 'json' | 'document';
   /** Returns refusals. A BusFault that it throws becomes 503 `dependency_unavailable`. */
-  handle(request: Caller & Input<z.output<P>, z.output<Q>, z.output<B>>): Promise<Handled>;
+  handle(request: Caller & Input<z.output<P>, z.output<Q>, z.output<B>>): Promise<RouteResult>;
 }
 
 /** A route with the types of its schemas and caller erased. */
@@ -55,7 +55,7 @@ export interface Route<A extends string = string, Caller = object> extends Omit<
   RouteSpec<A, Caller, z.ZodObject, z.ZodObject, z.ZodType>,
   'handle'
 > {
-  handle(request: Caller & Input<unknown, unknown, unknown>): Promise<Handled>;
+  handle(request: Caller & Input<unknown, unknown, unknown>): Promise<RouteResult>;
 }
 
 const nothing = z.object({});
@@ -67,7 +67,7 @@ type Optional = 'params' | 'query' | 'body' | 'bodyForm';
  * access; each type extends `Caller`. `Extra`: additional properties of the API's routes, such as
  * texts for its OpenAPI document.
  */
-export function routeDefiner<Caller, Callers extends Record<string, Caller>, Extra extends object = object>() {
+export function createDefineRoute<Caller, Callers extends Record<string, Caller>, Extra extends object = object>() {
   /** Defines a route. It has no parameters, query or body by default. */
   return function defineRoute<
     A extends keyof Callers & string,

@@ -8,7 +8,7 @@ const REST_BYTES_MAX = 1024 * 1024;
 const REST_MS_MAX = 2_000;
 
 /** Ends the response with JSON or no body, uncached, because it may hold secrets. */
-export function sendAnswer(
+export function sendResponse(
   request: IncomingMessage,
   response: ServerResponse,
   status: number,

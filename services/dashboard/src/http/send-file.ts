@@ -47,7 +47,7 @@ export async function sendFile(request: IncomingMessage, response: ServerRespons
     return null;
   } catch (error) {
     if (gone.signal.aborted) return null;
-    breakOff(response);
+    abortResponse(response);
     return error;
   }
 }
@@ -60,7 +60,7 @@ async function drained(response: ServerResponse, gone: AbortSignal): Promise<voi
  * Aborts a response, so that the client sees that it is incomplete. An HTTP/1.0 body without a
  * length ends when the connection closes, so only a reset signals the abort.
  */
-export function breakOff(response: ServerResponse): void {
+export function abortResponse(response: ServerResponse): void {
   const { socket, useChunkedEncodingByDefault: isChunked } = response;
   if (isChunked || socket === null) response.destroy();
   else socket.resetAndDestroy();

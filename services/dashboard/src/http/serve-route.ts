@@ -2,19 +2,19 @@ import type { RequestOrigin, CommandAuthor } from '@gateway/contracts/messages';
 import { PAGE_ERRORS, type PageErrorCode } from '@gateway/contracts/pages';
 import { counter, histogram, type Logger } from '@gateway/service-kit';
 import type { Express, NextFunction, Request, Response } from 'express';
-import { STRANGER, type AccessLog } from '../access-log.js';
+import { UNAUTHENTICATED, type AccessLog } from '../access-log.js';
 import type { BodyBounds } from './read-body.js';
-import { readInput, type CheckedInput } from './read-input.js';
-import { errorBody, isRefused, refusalOfFault, type Refusal } from './refusals.js';
-import { originOf, placeOf } from './request-place.js';
-import type { Handled, Route } from './route.js';
-import { sendAnswer } from './send-answer.js';
+import { readInput, type ValidInput } from './read-input.js';
+import { errorBody, isRouteRefusal, toRefusal, type Refusal } from './refusals.js';
+import { readOrigin, findPlace } from './request-place.js';
+import type { RouteResult, Route } from './route.js';
+import { sendResponse } from './send-answer.js';
 import { sendFile } from './send-file.js';
-import { expressPath, isUnreadablePath } from './strict-app.js';
+import { toExpressPath, isUnreadablePath } from './strict-app.js';
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** The caller of a route. Without an author, the audit log has {@link STRANGER}. */
+/** The caller of a route. Without an author, the audit log has {@link UNAUTHENTICATED}. */
 interface Caller {
   readonly author?: CommandAuthor;
   readonly account?: { readonly id: string };
@@ -41,9 +41,9 @@ export interface Api<R extends Route, C extends Caller> {
   authorize?(route: R, caller: C): Refusal | null;
   /** Bounds of the route's body. */
   bodyBoundsOf(route: R): BodyBounds;
-  run(route: R, caller: C, input: CheckedInput, request: Request): Promise<Handled>;
+  run(route: R, caller: C, input: ValidInput, request: Request): Promise<RouteResult>;
   /** Fields about the caller for the log line of a write. A null caller is unknown. */
-  factsOf(caller: C | null, request: Request, handled: Handled): object;
+  factsOf(caller: C | null, request: Request, handled: RouteResult): object;
   /** Called for each refusal, before it is sent. */
   refused?(code: PageErrorCode, status: number, response: Response): void;
 }
@@ -68,7 +68,7 @@ export function addRoutes<R extends Route, C extends Caller>(
     const path = pathOf(route);
     if (path === null) continue;
     const method = route.method.toLowerCase() as 'get' | 'put' | 'post' | 'delete';
-    app[method](expressPath(path), async (request: Request, response: Response) => {
+    app[method](toExpressPath(path), async (request: Request, response: Response) => {
       const began = performance.now();
       const status = await serveRoute(api, route, request, response);
       if (status === 'aborted') return;
@@ -95,7 +95,7 @@ export function addFallbacks<R extends Route, C extends Caller>(
   app.use(async (error: unknown, request: Request, response: Response, _next: NextFunction) => {
     const refusal: Refusal = isUnreadablePath(error)
       ? { refused: { code: 'invalid_request', message: 'the path cannot be decoded', param: null } }
-      : refusalOfFault(api.log, error, response.locals['requestId'] as string);
+      : toRefusal(api.log, error, response.locals['requestId'] as string);
     await sendHandled(api, request, response, refusal);
   });
 }
@@ -107,13 +107,13 @@ async function serveRoute<R extends Route, C extends Caller>(
   request: Request,
   response: Response,
 ): Promise<number | 'aborted'> {
-  const origin = originOf(request, response);
+  const origin = readOrigin(request, response);
   const { requestId, client } = origin;
   const { caller, handled } = await outcomeOf(api, route, request, response, origin);
   if (handled === 'aborted') return handled;
   const status = await sendHandled(api, request, response, handled);
   if (route.method === 'GET') return status;
-  const code = isRefused(handled) ? { code: handled.refused.code } : {};
+  const code = isRouteRefusal(handled) ? { code: handled.refused.code } : {};
   const facts = { requestId, client, ...api.factsOf(caller, request, handled), route: route.id, status, ...code };
   api.log.info(facts, `${api.name} request`);
   return status;
@@ -121,7 +121,7 @@ async function serveRoute<R extends Route, C extends Caller>(
 
 interface Outcome<C> {
   readonly caller: C | null;
-  readonly handled: Handled | 'aborted';
+  readonly handled: RouteResult | 'aborted';
 }
 
 async function outcomeOf<R extends Route, C extends Caller>(
@@ -132,44 +132,44 @@ async function outcomeOf<R extends Route, C extends Caller>(
   origin: RequestOrigin,
 ): Promise<Outcome<C>> {
   let caller: C | null = null;
-  const ended = (handled: Handled | 'aborted'): Outcome<C> => ({ caller, handled });
+  const ended = (handled: RouteResult | 'aborted'): Outcome<C> => ({ caller, handled });
   const whoMay = async (): Promise<C | Refusal> => {
     const found = await api.identify(route, request, response);
-    if (isRefused(found)) return found;
+    if (isRouteRefusal(found)) return found;
     caller = found;
     return api.authorize?.(route, found) ?? found;
   };
   try {
-    const place = placeOf(request);
+    const place = findPlace(request);
     // Identifying the caller needs a place; waiting for the body does not.
     const early = route.access === 'anyone' ? true : await place.take();
     if (early !== true) return ended(early === 'gone' ? 'aborted' : api.busy());
     let asking = await whoMay();
-    if (isRefused(asking)) return ended(asking);
+    if (isRouteRefusal(asking)) return ended(asking);
     const bodyComesLater = route.method !== 'GET' && !request.complete;
     if (bodyComesLater) place.release();
     const raw = { request, params: paramsOf(route, request), query: request.query };
     const input = await readInput(route, raw, api.bodyBoundsOf(route));
-    if (input === 'aborted' || isRefused(input)) return ended(input);
+    if (input === 'aborted' || isRouteRefusal(input)) return ended(input);
     const taken = await place.take();
     if (taken !== true) return ended(taken === 'gone' ? 'aborted' : api.busy());
     if (bodyComesLater) {
       // Permissions may have been revoked while the body was arriving.
       asking = await whoMay();
-      if (isRefused(asking)) return ended(asking);
+      if (isRouteRefusal(asking)) return ended(asking);
     }
     const handled = await api.run(route, asking, input, request);
-    if (isRefused(handled)) return ended(handled);
+    if (isRouteRefusal(handled)) return ended(handled);
     const { file, stream } = handled;
     const lasting = file ? 'files' : stream ? 'streams' : null;
     if (lasting !== null && !place.moveTo(lasting)) return ended(api.busy());
     if (file) {
-      const { author = { actor: STRANGER, origin }, account } = asking;
+      const { author = { actor: UNAUTHENTICATED, origin }, account } = asking;
       await api.access.noted({ action: 'export', ...author, account: account?.id ?? null, objectId: route.id });
     }
     return ended(handled);
   } catch (err) {
-    return ended(refusalOfFault(api.log, err, origin.requestId));
+    return ended(toRefusal(api.log, err, origin.requestId));
   }
 }
 
@@ -189,16 +189,16 @@ export async function sendHandled<R extends Route, C extends Caller>(
   api: Api<R, C>,
   request: Request,
   response: Response,
-  handled: Handled,
+  handled: RouteResult,
 ): Promise<number> {
   const requestId = response.locals['requestId'] as string;
   if (handled.replayed) response.setHeader('idempotent-replayed', 'true');
-  if (isRefused(handled)) {
+  if (isRouteRefusal(handled)) {
     const { refused, retryAfterSeconds } = handled;
     const status = PAGE_ERRORS[refused.code];
     if (retryAfterSeconds !== undefined) response.setHeader('retry-after', String(retryAfterSeconds));
     api.refused?.(refused.code, status, response);
-    sendAnswer(request, response, status, errorBody(handled, requestId));
+    sendResponse(request, response, status, errorBody(handled, requestId));
     return status;
   }
   if (handled.cookies) response.setHeader('set-cookie', [...handled.cookies]);
@@ -211,6 +211,6 @@ export async function sendHandled<R extends Route, C extends Caller>(
     if (fault !== null) api.log.warn({ requestId, err: fault }, 'a file was aborted');
     return response.statusCode;
   }
-  sendAnswer(request, response, handled.status, handled.body);
+  sendResponse(request, response, handled.status, handled.body);
   return handled.status;
 }

@@ -25,7 +25,7 @@ export function createStrictApp(clock: Clock): Express {
 }
 
 /** Converts `{name}` to Express's syntax. */
-export function expressPath(path: string): string {
+export function toExpressPath(path: string): string {
   return path.replace(/\{(\w+)\}/g, ':$1');
 }
 

@@ -18,12 +18,12 @@ export const ROOT: Operator = { id: 'root', name: 'root', role: 'admin' };
  * rotating account keys, which shows their secrets, and adding, promoting or verifying people, who
  * can then create keys. `credentials`: sending a stored credential, or one from the dashboard's
  * environment, to another host. `catalog`: catalog objects and plans, if the role has the
- * permission for each change (`judgeChanges`).
+ * permission for each change (`checkChanges`).
  */
-export type Access = 'read' | 'write' | 'catalog' | 'money' | 'keys' | 'credentials' | 'operators';
+export type Permission = 'read' | 'write' | 'catalog' | 'money' | 'keys' | 'credentials' | 'operators';
 
 /** The roles that have each permission. Each route of the operator API names its permission. */
-export const ROLES_BY_ACCESS: Readonly<Record<Access, readonly OperatorRole[]>> = {
+export const ROLES_BY_ACCESS: Readonly<Record<Permission, readonly OperatorRole[]>> = {
   read: ['admin', 'operator', 'finance', 'readonly'],
   write: ['admin', 'operator'],
   catalog: ['admin', 'operator', 'finance'],
@@ -34,18 +34,18 @@ export const ROLES_BY_ACCESS: Readonly<Record<Access, readonly OperatorRole[]>> 
 };
 
 /** Returns whether the current operator has a permission. */
-export type May = (right: Access) => boolean;
+export type PermissionCheck = (right: Permission) => boolean;
 
-export function rightsOf({ role }: Pick<Operator, 'role'>): May {
+export function createPermissionCheck({ role }: Pick<Operator, 'role'>): PermissionCheck {
   return (right) => ROLES_BY_ACCESS[right].includes(role);
 }
 
 /** Refuses a part of a request for lack of permission. `what` begins with the field. */
-export function refuseRight(right: Access, what: string, param: string | null = null): ManagementRefusal {
+export function refusePermission(right: Permission, what: string, param: string | null = null): ManagementRefusal {
   return refuse('operator_forbidden', `${what} needs the role ${ROLES_BY_ACCESS[right].join(' or ')}`, param);
 }
 
 /** Returns the operator's name in audit entries. */
-export function actorOf(operator: Operator): string {
+export function formatActor(operator: Operator): string {
   return `operator:${operator.name}`;
 }

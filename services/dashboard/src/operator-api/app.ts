@@ -3,18 +3,18 @@ import { canonicalJson } from '../http/idempotency.js';
 import { OPERATOR_ERRORS, refuse, type OperatorErrorCode } from '@gateway/contracts/operator';
 import { counter } from '@gateway/service-kit';
 import type { Express, Request, Response } from 'express';
-import { STRANGER, UNKNOWN } from '../access-log.js';
+import { UNAUTHENTICATED, UNKNOWN } from '../access-log.js';
 import { REQUEST_MS_MAX } from '../http/listener.js';
 import type { BodyBounds } from '../http/read-body.js';
-import { isRefused, refusalOfFault, refuseForNow, type Refusal } from '../http/refusals.js';
-import { originOf } from '../http/request-place.js';
-import { sendAnswer } from '../http/send-answer.js';
+import { isRouteRefusal, toRefusal, refuseForNow, type Refusal } from '../http/refusals.js';
+import { readOrigin } from '../http/request-place.js';
+import { sendResponse } from '../http/send-answer.js';
 import { addFallbacks, addRoutes, type Api } from '../http/serve-route.js';
 import { createStrictApp } from '../http/strict-app.js';
-import { actorOf, rightsOf, ROLES_BY_ACCESS, type May, type Operator } from './access.js';
-import { whoAsks } from './authenticate.js';
-import { OPERATOR_PREFIX, openApiDocument } from './openapi.js';
-import { keepsAnswers, type Context, type OperatorRoute } from './route.js';
+import { formatActor, createPermissionCheck, ROLES_BY_ACCESS, type PermissionCheck, type Operator } from './access.js';
+import { identifyOperator } from './authenticate.js';
+import { OPERATOR_PREFIX, buildOpenApi } from './openapi.js';
+import { isIdempotent, type Context, type OperatorRoute } from './route.js';
 import { runOnce } from './run-once.js';
 
 /** Largest body, in bytes. The bus accepts 1,000,000 bytes per message. */
@@ -24,14 +24,14 @@ const BODY_BOUNDS: BodyBounds = { bytesMax: BODY_BYTES_MAX, msMax: REQUEST_MS_MA
 interface Caller {
   readonly operator: Operator;
   readonly author: CommandAuthor;
-  readonly may: May;
+  readonly may: PermissionCheck;
 }
 
 /** Creates the Express application of the operator API, with the OpenAPI document and 404. */
 export function createOperatorApp(context: Context, routes: readonly OperatorRoute[]): Express {
-  const document = openApiDocument(routes);
+  const document = buildOpenApi(routes);
   const app = createStrictApp(context.clock);
-  app.get(`${OPERATOR_PREFIX}/openapi.json`, (request, response) => sendAnswer(request, response, 200, document));
+  app.get(`${OPERATOR_PREFIX}/openapi.json`, (request, response) => sendResponse(request, response, 200, document));
   const api = operatorApi(context);
   // A model ID and an alias are the whole rest of the path, including slashes.
   const pattern = (path: string): string =>
@@ -55,9 +55,9 @@ function operatorApi(context: Context): Api<OperatorRoute, Caller> {
     busy: refuseForNow,
     async identify(_route, request, response) {
       const operator = await identify(context, request, response);
-      if (isRefused(operator)) return operator;
-      const origin = originOf(request, response);
-      return { operator, author: { actor: actorOf(operator), origin }, may: rightsOf(operator) };
+      if (isRouteRefusal(operator)) return operator;
+      const origin = readOrigin(request, response);
+      return { operator, author: { actor: formatActor(operator), origin }, may: createPermissionCheck(operator) };
     },
     authorize(route, { operator, author }) {
       const roles = ROLES_BY_ACCESS[route.access];
@@ -72,7 +72,7 @@ function operatorApi(context: Context): Api<OperatorRoute, Caller> {
     run(route, { operator, ...caller }, input, request) {
       const once = {
         operator,
-        idempotencyKey: keepsAnswers(route) ? request.get('idempotency-key') : undefined,
+        idempotencyKey: isIdempotent(route) ? request.get('idempotency-key') : undefined,
         content: () => canonicalJson([route.method, request.originalUrl, input.body ?? null]),
       };
       return runOnce(context, once, (command) => route.handle({ ...context, ...caller, ...input, command }));
@@ -92,10 +92,10 @@ function operatorApi(context: Context): Api<OperatorRoute, Caller> {
 
 /** Identifies the operator. An invalid token counts as an attempt, a missing one does not. */
 async function identify(context: Context, request: Request, response: Response): Promise<Operator | Refusal> {
-  const operator = await whoAsks(context, request, response);
-  if (isRefused(operator) && request.headers.authorization !== undefined) {
-    const origin = originOf(request, response);
-    context.access.refused({ action: 'operator_token_refused', actor: STRANGER, objectId: UNKNOWN, origin });
+  const operator = await identifyOperator(context, request, response);
+  if (isRouteRefusal(operator) && request.headers.authorization !== undefined) {
+    const origin = readOrigin(request, response);
+    context.access.refused({ action: 'operator_token_refused', actor: UNAUTHENTICATED, objectId: UNKNOWN, origin });
   }
   return operator;
 }
@@ -109,8 +109,8 @@ async function answerUnknown(context: Context, request: Request, response: Respo
   if (!request.path.startsWith(`${OPERATOR_PREFIX}/`)) return unknown;
   try {
     const operator = await identify(context, request, response);
-    return isRefused(operator) ? operator : unknown;
+    return isRouteRefusal(operator) ? operator : unknown;
   } catch (err) {
-    return refusalOfFault(context.log, err, response.locals['requestId'] as string);
+    return toRefusal(context.log, err, response.locals['requestId'] as string);
   }
 }

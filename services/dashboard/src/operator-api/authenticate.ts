@@ -4,7 +4,7 @@ import { refuse } from '@gateway/contracts/operator';
 import type { Request, Response } from 'express';
 import { OPERATOR_TOKEN_PREFIX, ROOT, type Operator } from './access.js';
 import type { Refusal } from '../http/refusals.js';
-import { placeOf } from '../http/request-place.js';
+import { findPlace } from '../http/request-place.js';
 import type { Context } from './route.js';
 
 type Known = Pick<Context, 'secrets' | 'services' | 'attempts'>;
@@ -30,9 +30,13 @@ export function setSignedIn(response: Response, operator: Operator, findAgain: F
 }
 
 /** Identifies the caller by the operator's session, else by the token in the header. */
-export async function whoAsks(context: Known, request: Request, response: Response): Promise<Operator | Refusal> {
+export async function identifyOperator(
+  context: Known,
+  request: Request,
+  response: Response,
+): Promise<Operator | Refusal> {
   const find = response.locals[SIGNED_IN] as FindSignedIn | undefined;
-  if (find === undefined) return authenticate(context, request.headers.authorization, placeOf(request).client);
+  if (find === undefined) return authenticate(context, request.headers.authorization, findPlace(request).client);
   return (await find()) ?? refuse('invalid_operator_token', "the operator's session has ended; sign in again");
 }
 
@@ -52,9 +56,9 @@ export async function authenticate(
   if (token === undefined) {
     return refuse('invalid_operator_token', 'an operator token is required: send Authorization: Bearer <token>');
   }
-  if (!attempts.mayTry(token, client)) return refuseTries();
-  const operator = await holderOf(context, token);
-  if (operator === 'not asked') return refuseTries();
+  if (!attempts.mayTry(token, client)) return refuseAttempts();
+  const operator = await findHolder(context, token);
+  if (operator === 'not asked') return refuseAttempts();
   if (operator === null) {
     attempts.wasWrong(token);
     return refuse('invalid_operator_token', 'the operator token is invalid');
@@ -63,14 +67,17 @@ export async function authenticate(
   return operator;
 }
 
-async function holderOf({ secrets, services, attempts }: Known, token: string): Promise<Operator | 'not asked' | null> {
+async function findHolder(
+  { secrets, services, attempts }: Known,
+  token: string,
+): Promise<Operator | 'not asked' | null> {
   if (secrets.isRootToken(token)) return ROOT;
   if (!hasKeyForm(token, [OPERATOR_TOKEN_PREFIX])) return null;
   if (!attempts.mayAsk(token)) return 'not asked';
   return (await services.request(accountsFindOperator, { digests: secrets.digestsOf(token) })).operator;
 }
 
-function refuseTries(): Refusal {
+function refuseAttempts(): Refusal {
   const refusal = refuse('too_many_attempts', 'too many operator tokens were tried; wait before the next one');
   return { ...refusal, retryAfterSeconds: AGAIN_SECONDS };
 }

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { ROUTE_TABLE } from './routes.js';
-import { openApiDocument } from './openapi.js';
+import { buildOpenApi } from './openapi.js';
 
 interface Operation {
   readonly operationId: string;
@@ -12,7 +12,7 @@ interface Link {
   readonly parameters: Record<string, string>;
 }
 
-const document = openApiDocument(ROUTE_TABLE) as { paths: Record<string, Record<string, Operation>> };
+const document = buildOpenApi(ROUTE_TABLE) as { paths: Record<string, Record<string, Operation>> };
 const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
 const links = (operation: string, status: string): Record<string, Link> =>
   operations.find(({ operationId }) => operationId === operation)?.responses[status]?.links ?? {};

@@ -8,7 +8,7 @@ type Link = { readonly operationId: string; readonly parameters: Record<string, 
  * (`/accounts` links to `/accounts/{id}` and to POST `/accounts/{id}/keys`, which links to
  * `/keys/{id}`). A PUT links to the other operations on its path.
  */
-export function linksOf(route: OperatorRoute, routes: readonly OperatorRoute[]): Record<string, Link> {
+export function buildLinks(route: OperatorRoute, routes: readonly OperatorRoute[]): Record<string, Link> {
   const others = routes.filter(({ id }) => id !== route.id);
   if (route.method === 'PUT')
     return linksTo(

@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { ROUTE_TABLE } from './routes.js';
-import { openApiDocument } from './openapi.js';
+import { buildOpenApi } from './openapi.js';
 
-const document = openApiDocument(ROUTE_TABLE);
+const document = buildOpenApi(ROUTE_TABLE);
 const { schemas } = document['components'] as { schemas: Record<string, Schema> };
 const ajv = new Ajv2020({ strict: false, validateFormats: false });
 ajv.addSchema({ $id: 'operator', components: { schemas } });

@@ -22,19 +22,19 @@ interface Words {
 }
 
 /** Names, descriptions and examples that the OpenAPI document adds to the schemas. */
-export const WORDS = z.registry<Words>();
+export const SCHEMA_TEXTS = z.registry<Words>();
 
 const { email, instant, modelId, month, objectId, usdCap, usdMoved, usdPositive } = contracts.scalars;
-WORDS.add(objectId, { examples: ['acme-1'] });
-WORDS.add(modelId, { examples: ['acme/large-1'] });
-WORDS.add(requestId, { examples: ['019a9c3e-7d40-7b6a-8c52-3f1d2a9b4e10'] });
-WORDS.add(contracts.cursor, { description: '`next_cursor` of the previous page.' });
-WORDS.add(email, { examples: ['ada@example.com'] });
-WORDS.add(instant, { description: 'RFC 3339 UTC, from 1970 on.', examples: ['2026-01-31T12:00:00Z'] });
-WORDS.add(month, { description: 'A calendar month in UTC.', examples: ['2026-01'] });
-WORDS.add(usdCap, { description: 'USD, above zero. Omit it for no cap.', examples: ['250'] });
-WORDS.add(usdMoved, { description: 'USD, not zero. A negative amount is taken out.', examples: ['12.50'] });
-WORDS.add(usdPositive, { description: 'USD.', examples: ['0.25'] });
+SCHEMA_TEXTS.add(objectId, { examples: ['acme-1'] });
+SCHEMA_TEXTS.add(modelId, { examples: ['acme/large-1'] });
+SCHEMA_TEXTS.add(requestId, { examples: ['019a9c3e-7d40-7b6a-8c52-3f1d2a9b4e10'] });
+SCHEMA_TEXTS.add(contracts.cursor, { description: '`next_cursor` of the previous page.' });
+SCHEMA_TEXTS.add(email, { examples: ['ada@example.com'] });
+SCHEMA_TEXTS.add(instant, { description: 'RFC 3339 UTC, from 1970 on.', examples: ['2026-01-31T12:00:00Z'] });
+SCHEMA_TEXTS.add(month, { description: 'A calendar month in UTC.', examples: ['2026-01'] });
+SCHEMA_TEXTS.add(usdCap, { description: 'USD, above zero. Omit it for no cap.', examples: ['250'] });
+SCHEMA_TEXTS.add(usdMoved, { description: 'USD, not zero. A negative amount is taken out.', examples: ['12.50'] });
+SCHEMA_TEXTS.add(usdPositive, { description: 'USD.', examples: ['0.25'] });
 
 /** Examples of request bodies by schema name, with the required fields and some common ones. */
 const BODIES: Partial<Record<keyof typeof contracts, object>> = {
@@ -84,10 +84,10 @@ const BODIES: Partial<Record<keyof typeof contracts, object>> = {
   },
 };
 
-WORDS.add(operatorError, { id: 'OperatorError' });
+SCHEMA_TEXTS.add(operatorError, { id: 'OperatorError' });
 for (const [name, schema] of Object.entries(contracts)) {
   if (!(schema instanceof z.ZodObject)) continue;
   const example = BODIES[name as keyof typeof contracts];
   const id = `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
-  WORDS.add(schema, example === undefined ? { id } : { id, examples: [example] });
+  SCHEMA_TEXTS.add(schema, example === undefined ? { id } : { id, examples: [example] });
 }

@@ -3,9 +3,9 @@ import { OPERATOR_ERRORS, type OperatorErrorCode } from '@gateway/contracts/oper
 import { z } from 'zod';
 import { ROLES_BY_ACCESS } from './access.js';
 import { IDEMPOTENCY_KEY_PATTERN } from '../http/idempotency.js';
-import { linksOf } from './openapi-links.js';
-import { operatorError, WORDS } from './openapi-words.js';
-import { keepsAnswers, type OperatorRoute } from './route.js';
+import { buildLinks } from './openapi-links.js';
+import { operatorError, SCHEMA_TEXTS } from './openapi-words.js';
+import { isIdempotent, type OperatorRoute } from './route.js';
 
 export const OPERATOR_PREFIX = '/operator/v1';
 const VERSION = '1.0.0';
@@ -24,7 +24,7 @@ const EVERYWHERE: readonly OperatorErrorCode[] = [
 ];
 
 /** Builds the OpenAPI 3.1 document from the schemas that validate requests. */
-export function openApiDocument(routes: readonly OperatorRoute[]): Json {
+export function buildOpenApi(routes: readonly OperatorRoute[]): Json {
   const components: Json = {};
   const paths: Record<string, Json> = {};
   for (const route of routes) {
@@ -56,12 +56,12 @@ function operationOf(route: OperatorRoute, components: Json, routes: readonly Op
     parameters: [
       ...pathParameters(route),
       ...queryParameters(route),
-      ...(keepsAnswers(route) ? [IDEMPOTENCY_KEY] : []),
+      ...(isIdempotent(route) ? [IDEMPOTENCY_KEY] : []),
     ],
     ...(route.body === null
       ? {}
       : { requestBody: { required: true, content: contentOf(route, schemaOf(route.body, 'input', components)) } }),
-    responses: { ...successes(route, components, linksOf(route, routes)), ...errors(route, components) },
+    responses: { ...successes(route, components, buildLinks(route, routes)), ...errors(route, components) },
   };
 }
 
@@ -122,7 +122,7 @@ function errors(route: OperatorRoute, components: Json): Json {
   const codes = [
     ...EVERYWHERE,
     ...(route.refusals ?? []),
-    ...(keepsAnswers(route) ? (['idempotency_conflict'] as const) : []),
+    ...(isIdempotent(route) ? (['idempotency_conflict'] as const) : []),
   ];
   const byStatus = new Map<number, OperatorErrorCode[]>();
   for (const code of new Set(codes)) {
@@ -152,7 +152,7 @@ function plainSchema(schema: z.ZodType): Json {
     $schema: _dialect,
     default: _default,
     ...rest
-  } = z.toJSONSchema(schema, { io: 'output', metadata: WORDS }) as Json;
+  } = z.toJSONSchema(schema, { io: 'output', metadata: SCHEMA_TEXTS }) as Json;
   return rest;
 }
 
@@ -162,7 +162,7 @@ function plainSchema(schema: z.ZodType): Json {
  */
 function schemaOf(schema: z.ZodType, io: 'input' | 'output', components: Json): Json {
   const suffix = io === 'input' ? 'Input' : '';
-  const made = z.toJSONSchema(schema, { io, metadata: WORDS, reused: 'inline' }) as Json;
+  const made = z.toJSONSchema(schema, { io, metadata: SCHEMA_TEXTS, reused: 'inline' }) as Json;
   const { $schema: _dialect, $defs: definitions, ...rest } = made;
   for (const [name, definition] of Object.entries((definitions ?? {}) as Json)) {
     components[name + suffix] = rewritten(definition, suffix) as Json;

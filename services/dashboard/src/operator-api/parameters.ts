@@ -13,12 +13,12 @@ export const byMember = z.object({ id: objectId, memberId: objectId });
 export const flag = z.enum(['true', 'false']).default('false');
 
 /** Converts a page query to the form of the services. */
-export function pageOfQuery({ cursor, limit }: z.output<typeof pageQuery>): { cursor: string | null; limit: number } {
+export function toPage({ cursor, limit }: z.output<typeof pageQuery>): { cursor: string | null; limit: number } {
   return { cursor: cursor ?? null, limit };
 }
 
 /** Converts a time in a query to epoch milliseconds; null if absent. */
-export function epochOf(text: string | undefined): number | null {
+export function toEpochMs(text: string | undefined): number | null {
   return text === undefined ? null : Date.parse(text);
 }
 
@@ -26,7 +26,7 @@ export function epochOf(text: string | undefined): number | null {
  * Returns the fields of a validated body that belong to the object's spec. Drops fields that only
  * its view has, and fields that are sent separately.
  */
-export function specOf<S extends z.ZodObject>(spec: S, body: z.output<S>): z.output<S> {
+export function toSpec<S extends z.ZodObject>(spec: S, body: z.output<S>): z.output<S> {
   return Object.fromEntries(Object.entries(body).filter(([field]) => Object.hasOwn(spec.shape, field))) as z.output<S>;
 }
 

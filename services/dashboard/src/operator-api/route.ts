@@ -4,9 +4,9 @@ import { isRefusal, type ManagementRefusal, type OperatorErrorCode } from '@gate
 import type { Clock, Logger } from '@gateway/service-kit';
 import type { z } from 'zod';
 import type { AccessLog } from '../access-log.js';
-import { routeDefiner, type Handled, type Route } from '../http/route.js';
+import { createDefineRoute, type RouteResult, type Route } from '../http/route.js';
 import type { Secrets } from '../secrets.js';
-import type { Access, May } from './access.js';
+import type { Permission, PermissionCheck } from './access.js';
 import type { TokenAttempts } from './token-attempts.js';
 
 /** Sends requests to the services over the bus. Rejects with a BusFault. */
@@ -28,7 +28,7 @@ export interface OperatorRequest extends Context {
   /** The operator and the origin of the request; part of every command. */
   readonly author: CommandAuthor;
   /** For routes whose permission depends on the change. */
-  readonly may: May;
+  readonly may: PermissionCheck;
   /** Set if the request has an idempotency key. A repeated command creates nothing twice. */
   readonly command: string | undefined;
 }
@@ -36,7 +36,7 @@ export interface OperatorRequest extends Context {
 type SuccessStatus = 200 | 201 | 204;
 
 /** Texts and schemas of a route in the OpenAPI document. */
-export interface Documented {
+export interface RouteDocumentation {
   readonly summary: string;
   readonly answers: Readonly<Partial<Record<SuccessStatus, z.ZodType | null>>>;
   /** Media types of the response; JSON when absent. */
@@ -48,35 +48,39 @@ export interface Documented {
 }
 
 /** A route below `/operator/v1`, from which the OpenAPI document is built too. */
-export type OperatorRoute = Route<Access, OperatorRequest> & Documented;
+export type OperatorRoute = Route<Permission, OperatorRequest> & RouteDocumentation;
 
-export const defineRoute = routeDefiner<OperatorRequest, Record<Access, OperatorRequest>, Documented>();
+export const defineRoute = createDefineRoute<
+  OperatorRequest,
+  Record<Permission, OperatorRequest>,
+  RouteDocumentation
+>();
 
 /** POST routes accept an `Idempotency-Key`. */
-export function keepsAnswers({ method }: Pick<OperatorRoute, 'method'>): boolean {
+export function isIdempotent({ method }: Pick<OperatorRoute, 'method'>): boolean {
   return method === 'POST';
 }
 
 /** Converts a service's response: passes on its refusal, or responds with `body`. */
-export function answerWith<A extends object>(
+export function respondWith<A extends object>(
   status: 200 | 201,
   answer: A | ManagementRefusal,
   body: (answer: Exclude<A, ManagementRefusal>) => object,
-): Handled {
+): RouteResult {
   return isRefusal(answer) ? answer : { status, body: body(answer as Exclude<A, ManagementRefusal>) };
 }
 
 /** Converts one page of a list. */
-export function answerPage<A extends { readonly nextCursor: string | null }>(
+export function respondPage<A extends { readonly nextCursor: string | null }>(
   answer: A | ManagementRefusal,
   data: (answer: A) => readonly object[],
-): Handled {
+): RouteResult {
   if (isRefusal(answer)) return answer;
   return { status: 200, body: { data: data(answer), next_cursor: answer.nextCursor } };
 }
 
 /** Responds with 204, or passes on the refusal. */
-export function answerGone(answer: object | ManagementRefusal): Handled {
+export function respondDeleted(answer: object | ManagementRefusal): RouteResult {
   return isRefusal(answer) ? answer : { status: 204 };
 }
 
@@ -84,7 +88,11 @@ export function answerGone(answer: object | ManagementRefusal): Handled {
  * Calls `ask` if the account exists. Other services cannot check this, because they may have no
  * data of an account yet.
  */
-export async function ofAccount(services: Services, account: string, ask: () => Promise<Handled>): Promise<Handled> {
+export async function withAccount(
+  services: Services,
+  account: string,
+  ask: () => Promise<RouteResult>,
+): Promise<RouteResult> {
   const found = await services.request(accountsGetAccount, { account });
   return isRefusal(found) ? found : ask();
 }

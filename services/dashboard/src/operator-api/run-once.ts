@@ -3,8 +3,8 @@ import { refuse } from '@gateway/contracts/operator';
 import { PAGE_ERRORS } from '@gateway/contracts/pages';
 import type { Operator } from './access.js';
 import { IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_RULE, isIdempotencyKey } from '../http/idempotency.js';
-import { isRefused, type Refusal } from '../http/refusals.js';
-import type { Answered, Handled } from '../http/route.js';
+import { isRouteRefusal, type Refusal } from '../http/refusals.js';
+import type { RouteResponse, RouteResult } from '../http/route.js';
 import type { Context } from './route.js';
 
 /**
@@ -16,7 +16,7 @@ const TOO_MANY = PAGE_ERRORS.too_many_attempts;
 /** Fields that are shown once; null in the response to a repeated request. */
 const SHOWN_ONCE = ['secret', 'token'];
 
-export interface OnceRequest {
+export interface IdempotentRequest {
   readonly operator: Operator;
   readonly idempotencyKey: string | undefined;
   /** Method, path with query, and canonical body. */
@@ -31,9 +31,9 @@ export interface OnceRequest {
  */
 export async function runOnce(
   { secrets, services, log }: Pick<Context, 'secrets' | 'services' | 'log'>,
-  { operator, idempotencyKey, content }: OnceRequest,
-  verb: (command: string | undefined) => Promise<Handled>,
-): Promise<Handled> {
+  { operator, idempotencyKey, content }: IdempotentRequest,
+  verb: (command: string | undefined) => Promise<RouteResult>,
+): Promise<RouteResult> {
   if (idempotencyKey === undefined) return verb(undefined);
   if (!isIdempotencyKey(idempotencyKey)) {
     return refuse('invalid_request', IDEMPOTENCY_KEY_RULE, IDEMPOTENCY_KEY);
@@ -47,20 +47,20 @@ export async function runOnce(
       return keptAnswer(begun.status, begun.body);
     case 'begun': {
       const handled = await verb(begun.command);
-      await keep({ services, log }, name, handled);
+      await storeResponse({ services, log }, name, handled);
       return handled;
     }
   }
 }
 
-async function keep(
+async function storeResponse(
   { services, log }: Pick<Context, 'services' | 'log'>,
   name: { operator: string; idempotencyKey: string; fingerprint: string },
-  handled: Handled,
+  handled: RouteResult,
 ): Promise<void> {
-  const status = isRefused(handled) ? PAGE_ERRORS[handled.refused.code] : handled.status;
+  const status = isRouteRefusal(handled) ? PAGE_ERRORS[handled.refused.code] : handled.status;
   // Fields next to a refusal may hold a secret, so only the refusal is stored.
-  const kept = isRefused(handled) ? { refused: handled.refused } : withoutSecrets(handled.body ?? null);
+  const kept = isRouteRefusal(handled) ? { refused: handled.refused } : withoutSecrets(handled.body ?? null);
   const body = JSON.stringify(kept);
   const isForNow = status >= 500 || status === TOO_MANY;
   if (isForNow || body.length > KEPT_CHARS_MAX) return;
@@ -78,8 +78,8 @@ function withoutSecrets(body: object | null): object | null {
   return hidden.length === 0 ? body : { ...body, ...Object.fromEntries(hidden) };
 }
 
-function keptAnswer(status: number, text: string): Handled {
+function keptAnswer(status: number, text: string): RouteResult {
   const body = JSON.parse(text) as Refusal | object | null;
-  if (body !== null && isRefused(body)) return { ...body, replayed: true };
-  return { status: status as Answered['status'], ...(body === null ? {} : { body }), replayed: true };
+  if (body !== null && isRouteRefusal(body)) return { ...body, replayed: true };
+  return { status: status as RouteResponse['status'], ...(body === null ? {} : { body }), replayed: true };
 }

@@ -7,7 +7,7 @@ import {
   type ProviderView,
   type SourceView,
 } from '@gateway/contracts/operator';
-import { bundledPrices, laterCosts, type ListedModel } from '../price-lists/bundled-list.js';
+import { bundledPrices, findLaterCosts, type ListedModel } from '../price-lists/bundled-list.js';
 import { cheapestFirst } from '../price-lists/margins.js';
 import {
   enabledSources,
@@ -16,20 +16,20 @@ import {
   type ProviderRequest,
 } from '../price-lists/provider-document.js';
 import type { Gateway, OperatorApi } from './operator-api.js';
-import { readOptions, Unfit, type Output, type Program, type ProgramContext } from './program.js';
+import { readOptions, UsageError, type Output, type Program, type ProgramContext } from './program.js';
 import {
-  credentialOf,
-  filledIn,
-  givenCosts,
-  markupOf,
-  modelsRequest,
-  modelsToAdd,
-  parametersOf,
-  wantedModels,
+  readCredential,
+  fillParameters,
+  parseCosts,
+  parseMarkup,
+  buildModelsRequest,
+  selectModels,
+  parseParameters,
+  parseModels,
   type Offer,
 } from './provider-options.js';
 import {
-  listInWords,
+  formatList,
   listReading,
   readBundledList,
   readPriceList,
@@ -38,7 +38,7 @@ import {
   type ListReading,
 } from './read-list.js';
 import { testSource } from './test-source.js';
-import { belowCostInWords, marginInWords, pricesInWords, unreadInWords } from './words.js';
+import { formatBelowCost, formatMargin, formatPrices, formatUnread } from './words.js';
 
 /** `providers add openai`: adds a provider with models from a list or from its own model list. */
 export const ADD_PROVIDER: Program = {
@@ -59,38 +59,40 @@ async function addProvider(context: ProgramContext): Promise<number> {
     flags: ['no-key', 'apply', 'below-cost', 'no-test'],
     values: ['key-env', 'id', 'models', 'param', 'markup', 'base-url', 'from', 'list-url', 'cost'],
   });
-  const profile = await profileNamed(api, words);
+  const profile = await findProfile(api, words);
   const baseUrl = options.one('base-url');
-  const parameters = parametersOf(profile, options.all('param'), baseUrl);
-  const markup = markupOf(options.one('markup')) ?? 0n;
-  const address = filledIn(baseUrl ?? profile.base ?? '', parameters);
-  const wanted = wantedModels(options.one('models'));
+  const parameters = parseParameters(profile, options.all('param'), baseUrl);
+  const markup = parseMarkup(options.one('markup')) ?? 0n;
+  const address = fillParameters(baseUrl ?? profile.base ?? '', parameters);
+  const wanted = parseModels(options.one('models'));
   const key = { keyEnv: options.one('key-env'), noKey: options.flags.has('no-key') };
   const from = options.one('from') ?? 'bundled';
   if (from !== 'bundled' && options.one('models') === null)
-    throw new Unfit(`--from ${from}: name the models with --models a,b, the beginning of their names (a*), or all`);
-  const offer = await offerOf({
+    throw new UsageError(
+      `--from ${from}: name the models with --models a,b, the beginning of their names (a*), or all`,
+    );
+  const offer = await readOffer({
     profile,
     from,
     place: { file, url: options.one('list-url') },
-    costs: givenCosts(options.all('cost')),
-    request: () => modelsRequest(profile, { parameters, baseUrl, credential: credentialOf(profile, key, env) }),
+    costs: parseCosts(options.all('cost')),
+    request: () => buildModelsRequest(profile, { parameters, baseUrl, credential: readCredential(profile, key, env) }),
     parameters,
     reading: listReading(context),
   });
-  const models = modelsToAdd({ ...offer, today: new Date(clock.nowMs()).toISOString().slice(0, 10) }, wanted);
+  const models = selectModels({ ...offer, today: new Date(clock.nowMs()).toISOString().slice(0, 10) }, wanted);
 
   const sources = await api.list<SourceView>('/sources');
-  const { providerId, there } = await freeProvider(api, { profile, id: options.one('id'), address, sources });
+  const { providerId, there } = await findProvider(api, { profile, id: options.one('id'), address, sources });
   const keepsKey = key.keyEnv === null && there?.hasCredential === true;
-  const credential = keepsKey ? null : credentialOf(profile, key, env);
+  const credential = keepsKey ? null : readCredential(profile, key, env);
   const isTested = !options.flags.has('no-test');
   const request: ProviderRequest = {
     profile,
     providerId,
     there,
     models,
-    modelsThere: await found(models, (id) => api.find<ModelView>(`/models/${id}`)),
+    modelsThere: await findExisting(models, (id) => api.find<ModelView>(`/models/${id}`)),
     sourcesThere: new Map(sources.map((source) => [source.id, source])),
     parameters,
     baseUrl,
@@ -100,7 +102,7 @@ async function addProvider(context: ProgramContext): Promise<number> {
   };
   const plan = planProvider(request);
   if (plan.objects.length > APPLY_OBJECTS_MAX)
-    throw new Unfit(
+    throw new UsageError(
       `${plan.objects.length} objects are too many for one change, of at most ${APPLY_OBJECTS_MAX}: name fewer --models`,
     );
   const tried = await api.post<ApplyAnswer>('/apply?dryRun=true', { objects: plan.objects });
@@ -112,8 +114,8 @@ async function addProvider(context: ProgramContext): Promise<number> {
   const change = new Map(tried.changes.map((one) => [`${one.kind} ${one.id}`, one.change]));
   to.out(`provider ${providerId} (${profile.name}): ${change.get(`provider ${providerId}`) ?? 'unchanged'}\n`);
   if (there !== null && credential !== null) to.out('  its credential is replaced, for all its sources that use it\n');
-  for (const model of plan.models) to.out(modelInWords(model, change, sources));
-  const below = plan.models.flatMap(({ listed, margin }) => belowCostInWords(listed.id, margin));
+  for (const model of plan.models) to.out(formatModel(model, change, sources));
+  const below = plan.models.flatMap(({ listed, margin }) => formatBelowCost(listed.id, margin));
   for (const line of below) to.error(`${line}\n`);
 
   if (!options.flags.has('apply')) {
@@ -126,17 +128,17 @@ async function addProvider(context: ProgramContext): Promise<number> {
   }
   let { inForce } = await api.post<ApplyAnswer>('/apply', { objects: plan.objects });
   if (plan.later.length > 0) await api.post<ApplyAnswer>('/apply', { objects: plan.later });
-  const disabled = disabledByUs(
+  const disabled = findSourcesToEnable(
     plan.models,
     sources.filter((source) => source.providerId === providerId),
     wanted !== null,
   );
-  let shown = cheapestOf(plan.models);
+  let shown = sortByCost(plan.models);
   if (isTested) {
     to.out('\nA test request to the cheapest model (--no-test skips it):\n');
     const tested = await testUntilOneWorks(api, plan.models, to);
     if (tested.working === null) {
-      for (const line of leftDisabled(disabled)) to.error(line);
+      for (const line of formatDisabled(disabled)) to.error(line);
       return 1;
     }
     shown = [tested.working];
@@ -156,7 +158,7 @@ interface DatedOffer extends Omit<Offer, 'today'> {
 }
 
 /** Reads the list that `--from` names. @throws Unfit */
-async function offerOf({
+async function readOffer({
   profile,
   from,
   place,
@@ -169,7 +171,7 @@ async function offerOf({
   from: string;
   place: ListPlace;
   costs: Offer['costs'];
-  request: () => ReturnType<typeof modelsRequest>;
+  request: () => ReturnType<typeof buildModelsRequest>;
   parameters: Readonly<Record<string, string>>;
   reading: ListReading;
 }): Promise<DatedOffer> {
@@ -178,7 +180,7 @@ async function offerOf({
   const common = { profile, costs, known };
   if (from === 'provider') {
     if (place.file !== null || place.url !== null)
-      throw new Unfit('--from provider reads the provider: omit --file and --list-url');
+      throw new UsageError('--from provider reads the provider: omit --file and --list-url');
     const { url, headers } = request();
     const listed = bundledPrices(bundled);
     const models = (await readProvider(url, headers)).map((model) => ({
@@ -190,7 +192,7 @@ async function offerOf({
   const dated = await readPriceList(from, place, reading);
   const models = dated.list.models({ profile: profile.id, parameters });
   const name = from === 'bundled' ? 'the bundled list' : `the list ${from}`;
-  return { ...common, models, from: name, dated: listInWords(dated, reading.nowMs) };
+  return { ...common, models, from: name, dated: formatList(dated, reading.nowMs) };
 }
 
 /**
@@ -199,7 +201,7 @@ async function offerOf({
  * used instead.
  * @throws Unfit where the named one leads elsewhere too
  */
-async function freeProvider(
+async function findProvider(
   api: OperatorApi,
   {
     profile,
@@ -209,20 +211,20 @@ async function freeProvider(
   }: { profile: ProviderProfile; id: string | null; address: string; sources: readonly SourceView[] },
 ): Promise<{ readonly providerId: string; readonly there: ProviderView | null }> {
   const usual = id ?? profile.id;
-  if (!scalars.objectId.safeParse(usual).success) throw new Unfit(`--id ${usual}: not a valid provider ID`);
+  if (!scalars.objectId.safeParse(usual).success) throw new UsageError(`--id ${usual}: not a valid provider ID`);
   for (const providerId of id === null ? [usual, `${profile.id}-real`] : [usual]) {
     const there = await api.find<ProviderView>(`/providers/${providerId}`);
     if (there === null) return { providerId, there };
     const foreign = sources.find((one) => one.providerId === providerId && !isOf(one, profile, address));
     if (there.format === profile.format && foreign === undefined) return { providerId, there };
     if (id !== null || providerId !== usual)
-      throw new Unfit(
+      throw new UsageError(
         foreign === undefined
           ? `provider ${providerId} exists with format ${there.format}: choose another --id`
           : `provider ${providerId} exists, and its source ${foreign.id} leads to ${foreign.baseUrl}: choose another --id`,
       );
   }
-  throw new Unfit(`choose an --id for ${profile.id}`);
+  throw new UsageError(`choose an --id for ${profile.id}`);
 }
 
 function isOf({ profile, baseUrl }: SourceView, own: ProviderProfile, address: string): boolean {
@@ -231,7 +233,7 @@ function isOf({ profile, baseUrl }: SourceView, own: ProviderProfile, address: s
 }
 
 /** Returns the models ordered by the cost of a short request, chat models first. */
-function cheapestOf(models: readonly PlannedModel[]): PlannedModel[] {
+function sortByCost(models: readonly PlannedModel[]): PlannedModel[] {
   const byCost = cheapestFirst(models.map((planned) => ({ planned, costs: planned.listed.costs })));
   const all = byCost.map(({ planned }) => planned);
   return [...all.filter(({ listed }) => listed.kind === 'chat'), ...all.filter(({ listed }) => listed.kind !== 'chat')];
@@ -244,7 +246,7 @@ async function testUntilOneWorks(
   to: Output,
 ): Promise<{ readonly working: PlannedModel | null; readonly unknown: readonly string[] }> {
   const unknown: string[] = [];
-  for (const planned of cheapestOf(models).slice(0, TESTED_MAX)) {
+  for (const planned of sortByCost(models).slice(0, TESTED_MAX)) {
     const { works, calls } = await testSource(api, planned.sourceId, to);
     if (works) return { working: planned, unknown };
     if (!calls.some(({ finding }) => finding === 'model' || finding === 'path')) break;
@@ -258,12 +260,16 @@ async function testUntilOneWorks(
  * disabled. An operator may have disabled a source on purpose, so if the provider has an enabled
  * source, others are enabled only if they are named.
  */
-function disabledByUs(models: readonly PlannedModel[], own: readonly SourceView[], isNamed: boolean): PlannedModel[] {
+function findSourcesToEnable(
+  models: readonly PlannedModel[],
+  own: readonly SourceView[],
+  isNamed: boolean,
+): PlannedModel[] {
   const serves = own.some(({ enabled }) => enabled);
   return models.filter(({ sourceThere }) => sourceThere === null || (!sourceThere.enabled && (isNamed || !serves)));
 }
 
-function leftDisabled(disabled: readonly PlannedModel[]): string[] {
+function formatDisabled(disabled: readonly PlannedModel[]): string[] {
   if (disabled.length === 0) return [];
   return [
     `\nDisabled until a test works: ${disabled.map(({ sourceId }) => sourceId).join(', ')}.\n`,
@@ -272,16 +278,16 @@ function leftDisabled(disabled: readonly PlannedModel[]): string[] {
   ];
 }
 
-async function profileNamed(api: OperatorApi, words: readonly string[]): Promise<ProviderProfile> {
+async function findProfile(api: OperatorApi, words: readonly string[]): Promise<ProviderProfile> {
   const { data } = await api.get<{ data: ProviderProfile[] }>('/profiles');
   const [id, ...others] = words;
   const profile = others.length > 0 ? undefined : data.find((one) => one.id === id);
   if (profile !== undefined) return profile;
-  throw new Unfit(`name one profile: ${data.map((one) => one.id).join(', ')}`);
+  throw new UsageError(`name one profile: ${data.map((one) => one.id).join(', ')}`);
 }
 
 /** Returns the objects that exist already, by ID. */
-async function found<T>(
+async function findExisting<T>(
   models: readonly ListedModel[],
   find: (id: string) => Promise<T | null>,
 ): Promise<Map<string, T>> {
@@ -293,11 +299,7 @@ async function found<T>(
   return all;
 }
 
-function modelInWords(
-  model: PlannedModel,
-  change: ReadonlyMap<string, string>,
-  sources: readonly SourceView[],
-): string {
+function formatModel(model: PlannedModel, change: ReadonlyMap<string, string>, sources: readonly SourceView[]): string {
   const { listed, sourceId, prices, margin, isModelThere, sourceThere } = model;
   const others = sources.filter((one) => one.modelId === listed.id && one.id !== sourceId && one.enabled);
   const source =
@@ -310,12 +312,12 @@ function modelInWords(
     `model ${listed.id} (${listed.displayName}): ${change.get(`model ${listed.id}`) ?? 'unchanged'}`,
     prices === null
       ? '  it has no price, so it is not sold: set one'
-      : `  price ${pricesInWords(prices)}${isModelThere ? ' (unchanged)' : ''}`,
-    `  cost ${pricesInWords(listed.costs)} (read ${listed.date})`,
+      : `  price ${formatPrices(prices)}${isModelThere ? ' (unchanged)' : ''}`,
+    `  cost ${formatPrices(listed.costs)} (read ${listed.date})`,
     ...(listed.computed.length === 0 ? [] : [`  not in the list and computed: ${listed.computed.join(', ')}`]),
-    ...unreadInWords(listed.unread),
-    ...datesInWords(listed),
-    ...(prices === null ? [] : [`  ${marginInWords(margin)}`]),
+    ...formatUnread(listed.unread),
+    ...formatDates(listed),
+    ...(prices === null ? [] : [`  ${formatMargin(margin)}`]),
     ...(listed.note === undefined ? [] : [`  note: ${listed.note}`]),
     `  source ${sourceId}${listed.model === listed.id.slice(listed.id.indexOf('/') + 1) ? '' : ` (${listed.model})`}: ${source}`,
     ...(others.length === 0 ? [] : [`  also served by ${others.map(({ id }) => id).join(', ')}`]),
@@ -340,13 +342,13 @@ function nextSteps(inForce: boolean, model: PlannedModel | null, gateway: Gatewa
 }
 
 /** Returns lines about announced costs and the announced end of the model. */
-function datesInWords(listed: ListedModel): string[] {
-  const later = laterCosts(listed);
+function formatDates(listed: ListedModel): string[] {
+  const later = findLaterCosts(listed);
   const { endsOn } = listed;
   return [
     ...(later === null
       ? []
-      : [`  from ${later.effectiveFrom.slice(0, 10)}: cost ${pricesInWords(later.costs)} (scheduled)`]),
+      : [`  from ${later.effectiveFrom.slice(0, 10)}: cost ${formatPrices(later.costs)} (scheduled)`]),
     ...(endsOn === undefined ? [] : [`  WARNING: the provider ends this model on ${endsOn}`]),
   ];
 }

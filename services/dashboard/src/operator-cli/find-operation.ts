@@ -14,7 +14,7 @@ export interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>;
 }
 
-export interface Found {
+export interface MatchedOperation {
   readonly method: string;
   readonly path: string;
   readonly operation: Operation;
@@ -34,7 +34,7 @@ const METHOD_OF_VERB: Readonly<Record<string, string>> = {
  * acc_1`: the fixed parts of a path (or the last ones), a verb for the method unless the path
  * contains it, then the IDs. Returns null if no operation matches.
  */
-export function findOperation(document: OpenApi, words: readonly string[]): Found | null {
+export function findOperation(document: OpenApi, words: readonly string[]): MatchedOperation | null {
   const found = Object.entries(document.paths).flatMap(([template, methods]) =>
     Object.entries(methods).flatMap(([method, operation]) => {
       const match = matches(template, method, 'get' in methods, words);

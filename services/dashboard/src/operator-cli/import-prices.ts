@@ -8,12 +8,12 @@ import {
   type SourceView,
 } from '@gateway/contracts/operator';
 import { compareWithList, type ModelComparison, type SourceComparison } from '../price-lists/compare.js';
-import { differences, plain } from '../price-lists/prices.js';
+import { differences, normalizePrices } from '../price-lists/prices.js';
 import { pick } from '../price-lists/provider-document.js';
-import { readOptions, Unfit, type Program, type ProgramContext } from './program.js';
-import { markupOf } from './provider-options.js';
-import { listInWords, listReading, readPriceList } from './read-list.js';
-import { belowCostInWords, differencesInWords, marginInWords, pricesInWords, unreadInWords } from './words.js';
+import { readOptions, UsageError, type Program, type ProgramContext } from './program.js';
+import { parseMarkup } from './provider-options.js';
+import { formatList, listReading, readPriceList } from './read-list.js';
+import { formatBelowCost, formatDifferences, formatMargin, formatPrices, formatUnread } from './words.js';
 
 const FORM = '--from bundled|models.dev|litellm [--file F | --list-url U] [--provider ID] [--markup N] [--below-cost]';
 
@@ -33,10 +33,10 @@ export const IMPORT_PRICES: Program = {
 
 async function comparePrices(context: ProgramContext, flags: readonly string[]): Promise<number> {
   const { words, fields, file, api, clock, to } = context;
-  if (words.length > 0) throw new Unfit(`not understood: ${words.join(' ')}`);
+  if (words.length > 0) throw new UsageError(`not understood: ${words.join(' ')}`);
   const values = ['from', 'list-url', 'provider', 'markup'];
   const options = readOptions(fields, { flags: ['below-cost', ...flags], values });
-  const markup = markupOf(options.one('markup'));
+  const markup = parseMarkup(options.one('markup'));
   const dated = await readPriceList(options.one('from'), { file, url: options.one('list-url') }, listReading(context));
   const { sources, models } = compareWithList({
     sources: await api.list<SourceView>('/sources'),
@@ -46,11 +46,11 @@ async function comparePrices(context: ProgramContext, flags: readonly string[]):
     provider: options.one('provider'),
     markup,
   });
-  to.out(`${listInWords(dated, clock.nowMs())}. Prices in USD, token prices per million tokens.\n`);
+  to.out(`${formatList(dated, clock.nowMs())}. Prices in USD, token prices per million tokens.\n`);
   for (const one of sources)
-    to.out([`source ${one.source.id}: ${sourceInWords(one)}`, ...unreadInWords(one.unread), ''].join('\n'));
+    to.out([`source ${one.source.id}: ${sourceInWords(one)}`, ...formatUnread(one.unread), ''].join('\n'));
   for (const one of models) to.out(modelInWords(one));
-  const below = models.flatMap(({ model, margin }) => belowCostInWords(model.id, margin));
+  const below = models.flatMap(({ model, margin }) => formatBelowCost(model.id, margin));
   for (const line of below) to.error(`${line}\n`);
 
   const changedSources = sources.filter(({ isChanged }) => isChanged);
@@ -66,7 +66,9 @@ async function comparePrices(context: ProgramContext, flags: readonly string[]):
   }
   const objects = [...changedSources.map(sourceObject), ...changedModels.map(modelObject)];
   if (objects.length > APPLY_OBJECTS_MAX)
-    throw new Unfit(`${objects.length} objects would change, at most ${APPLY_OBJECTS_MAX} at once: use --provider`);
+    throw new UsageError(
+      `${objects.length} objects would change, at most ${APPLY_OBJECTS_MAX} at once: use --provider`,
+    );
   const { inForce } = await api.post<ApplyAnswer>('/apply', { objects });
   to.out(`\nChanged: ${counted}. ${inForce ? 'In force on every replica.' : 'Replicas follow shortly.'}\n`);
   return 0;
@@ -74,15 +76,15 @@ async function comparePrices(context: ProgramContext, flags: readonly string[]):
 
 function sourceInWords({ before, after, isListed, isChanged }: SourceComparison): string {
   if (!isListed) return 'not in the list, unchanged';
-  return isChanged ? `cost ${differencesInWords(differences(before, after))}` : 'cost as in the list';
+  return isChanged ? `cost ${formatDifferences(differences(before, after))}` : 'cost as in the list';
 }
 
 function modelInWords({ model, before, after, margin, isChanged }: ModelComparison): string {
-  const price = isChanged ? differencesInWords(differences(before, after)) : `${pricesInWords(after)} (unchanged)`;
+  const price = isChanged ? formatDifferences(differences(before, after)) : `${formatPrices(after)} (unchanged)`;
   return [
     `model ${model.id}: price ${price}`,
-    `  cost ${pricesInWords(margin.cost)}`,
-    `  ${after === null ? 'it has no price, so it is not sold' : marginInWords(margin)}`,
+    `  cost ${formatPrices(margin.cost)}`,
+    `  ${after === null ? 'it has no price, so it is not sold' : formatMargin(margin)}`,
     '',
   ].join('\n');
 }
@@ -93,11 +95,11 @@ function modelInWords({ model, before, after, margin, isChanged }: ModelComparis
  */
 export function sourceObject({ source, after }: Pick<SourceComparison, 'source' | 'after'>): object {
   const spec = pick(source, Object.keys(sourceSpec.shape));
-  return { kind: 'source', id: source.id, spec: { ...spec, costs: after === null ? null : plain(after) } };
+  return { kind: 'source', id: source.id, spec: { ...spec, costs: after === null ? null : normalizePrices(after) } };
 }
 
 /** Returns the model with other prices, as an object for apply. */
 export function modelObject({ model, after }: Pick<ModelComparison, 'model' | 'after'>): object {
   const spec = pick(model, Object.keys(modelSpec.shape));
-  return { kind: 'model', id: model.id, spec: { ...spec, prices: after === null ? null : plain(after) } };
+  return { kind: 'model', id: model.id, spec: { ...spec, prices: after === null ? null : normalizePrices(after) } };
 }

@@ -20,7 +20,7 @@ export interface Target {
   /** Set for a local system. */
   readonly gateway: Gateway | null;
 }
-export interface Question {
+export interface ApiRequest {
   readonly method: string;
   readonly path: string;
   readonly body?: string;
@@ -28,7 +28,7 @@ export interface Question {
 }
 
 /** An error response of the operator API, with its body. */
-export class Refused extends Error {
+export class ApiRefusal extends Error {
   constructor(
     readonly status: number,
     readonly text: string,
@@ -38,7 +38,7 @@ export class Refused extends Error {
 }
 
 /** Finds the operator API and its token: from options, else variables, else running.json. */
-export function targetOf({ options }: Pick<Arguments, 'options'>, env: NodeJS.ProcessEnv): Target {
+export function findTarget({ options }: Pick<Arguments, 'options'>, env: NodeJS.ProcessEnv): Target {
   const given = {
     url: options.url ?? env['GATEWAY_OPERATOR_URL'],
     token:
@@ -78,7 +78,11 @@ function runningSystem(state: string): RunningSystem | null {
 }
 
 /** Sends one request and returns the response unchanged. */
-export function send({ url, token }: Target, { method, path, body, type }: Question, key?: string): Promise<Response> {
+export function send(
+  { url, token }: Target,
+  { method, path, body, type }: ApiRequest,
+  key?: string,
+): Promise<Response> {
   return fetch(url + path, {
     method,
     headers: {
@@ -91,7 +95,7 @@ export function send({ url, token }: Target, { method, path, body, type }: Quest
   });
 }
 
-/** The operator API for programs. An error response rejects with {@link Refused}. */
+/** The operator API for programs. An error response rejects with {@link ApiRefusal}. */
 export interface OperatorApi {
   get<T>(path: string): Promise<T>;
   /** Returns null for a 404. */
@@ -104,11 +108,11 @@ export interface OperatorApi {
   put<T>(path: string, body: object): Promise<T>;
 }
 
-export function operatorApi(target: Target): OperatorApi {
-  async function ask<T>(question: Question): Promise<T> {
+export function createOperatorApi(target: Target): OperatorApi {
+  async function ask<T>(question: ApiRequest): Promise<T> {
     const response = await send(target, question);
     const text = await response.text();
-    if (!response.ok) throw new Refused(response.status, text);
+    if (!response.ok) throw new ApiRefusal(response.status, text);
     return JSON.parse(text) as T;
   }
   const get = <T>(path: string): Promise<T> => ask<T>({ method: 'GET', path });
@@ -131,7 +135,7 @@ export function operatorApi(target: Target): OperatorApi {
       try {
         return await get<T>(path);
       } catch (error) {
-        if (error instanceof Refused && error.status === 404) return null;
+        if (error instanceof ApiRefusal && error.status === 404) return null;
         throw error;
       }
     },

@@ -30,7 +30,7 @@ export interface ProgramContext {
 
 /**
  * A command that sends several requests to the operator API. Returns the exit code: 0 success, 1
- * refused. Rejects with {@link Unfit} for invalid arguments.
+ * refused. Rejects with {@link UsageError} for invalid arguments.
  */
 export interface Program {
   readonly name: readonly string[];
@@ -40,7 +40,7 @@ export interface Program {
 }
 
 /** An invalid argument or input. The message gives the reason and a remedy. */
-export class Unfit extends Error {}
+export class UsageError extends Error {}
 
 export interface Options {
   readonly flags: ReadonlySet<string>;
@@ -59,19 +59,19 @@ export function readOptions(
   const values = new Map<string, string[]>();
   for (const [name, value] of fields) {
     if (known.flags.includes(name)) {
-      if (value !== 'true') throw new Unfit(`--${name} takes no value: put ${value} before it`);
+      if (value !== 'true') throw new UsageError(`--${name} takes no value: put ${value} before it`);
       flags.add(name);
     } else if (known.values.includes(name)) {
-      if (value === 'true') throw new Unfit(`--${name} needs a value`);
+      if (value === 'true') throw new UsageError(`--${name} needs a value`);
       values.set(name, [...(values.get(name) ?? []), value]);
-    } else throw new Unfit(`there is no option --${name}; options: ${names([...known.flags, ...known.values])}`);
+    } else throw new UsageError(`there is no option --${name}; options: ${names([...known.flags, ...known.values])}`);
   }
   return {
     flags,
     all: (name) => values.get(name) ?? [],
     one(name) {
       const [first, second] = values.get(name) ?? [];
-      if (second !== undefined) throw new Unfit(`--${name} is given twice`);
+      if (second !== undefined) throw new UsageError(`--${name} is given twice`);
       return first ?? null;
     },
   };

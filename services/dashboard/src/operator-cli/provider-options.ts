@@ -3,20 +3,20 @@ import type { Endpoint } from '@gateway/contracts/messages';
 import { scalars, type ProviderProfile } from '@gateway/contracts/operator';
 import type { ListedModel } from '../price-lists/bundled-list.js';
 import { completeCosts } from '../price-lists/complete-costs.js';
-import { percentOf } from '../price-lists/decimal.js';
-import { catalogIdOf, upstreamNameOf } from '../price-lists/list-names.js';
+import { parsePercent } from '../price-lists/decimal.js';
+import { toCatalogId, upstreamNameOf } from '../price-lists/list-names.js';
 import { EMBEDS, NAME_LENGTH_MAX, type OfferedModel } from '../price-lists/price-list.js';
-import { plainOrNull, type Prices } from '../price-lists/prices.js';
+import { normalizeOrNull, type Prices } from '../price-lists/prices.js';
 import type { AddedModel } from '../price-lists/provider-document.js';
-import { Unfit } from './program.js';
+import { UsageError } from './program.js';
 
 const VARIABLE = /^[A-Z][A-Z0-9_]*$/;
 
 /** Parses `--markup` into hundredths of a percent. @throws Unfit */
-export function markupOf(text: string | null): bigint | null {
+export function parseMarkup(text: string | null): bigint | null {
   if (text === null) return null;
-  const percent = percentOf(text);
-  if (percent === null) throw new Unfit(`--markup ${text}: percent from 0 to 9999.99, such as 20 or 12.5`);
+  const percent = parsePercent(text);
+  if (percent === null) throw new UsageError(`--markup ${text}: percent from 0 to 9999.99, such as 20 or 12.5`);
   return percent;
 }
 
@@ -25,19 +25,20 @@ export function markupOf(text: string | null): bigint | null {
  * profile authenticates with Google tokens, the variable names the key file.
  * @throws Unfit
  */
-export function credentialOf(
+export function readCredential(
   { auth, keyVariable, name }: ProviderProfile,
   { keyEnv, noKey }: { readonly keyEnv: string | null; readonly noKey: boolean },
   env: NodeJS.ProcessEnv,
 ): string | null {
-  if (noKey && keyEnv !== null) throw new Unfit('use --key-env or --no-key, not both');
+  if (noKey && keyEnv !== null) throw new UsageError('use --key-env or --no-key, not both');
   if (noKey || (keyEnv === null && auth.length === 0)) return null;
   const variable = keyEnv ?? keyVariable;
-  if (variable === null) throw new Unfit(`${name} has no default variable for its key: use --key-env NAME or --no-key`);
-  if (!VARIABLE.test(variable)) throw new Unfit('--key-env takes the name of a variable, never the key itself');
+  if (variable === null)
+    throw new UsageError(`${name} has no default variable for its key: use --key-env NAME or --no-key`);
+  if (!VARIABLE.test(variable)) throw new UsageError('--key-env takes the name of a variable, never the key itself');
   const value = env[variable]?.trim() ?? '';
   if (value === '')
-    throw new Unfit(`${variable} is not set here: set it, name another one with --key-env, or use --no-key`);
+    throw new UsageError(`${variable} is not set here: set it, name another one with --key-env, or use --no-key`);
   return auth[0]?.type === 'google' ? keyFile(value, variable) : value;
 }
 
@@ -46,7 +47,7 @@ function keyFile(path: string, variable: string): string {
   try {
     return JSON.stringify(JSON.parse(readFileSync(path, 'utf8')));
   } catch (error) {
-    throw new Unfit(`${variable} does not name a readable key file: ${(error as Error).message}`);
+    throw new UsageError(`${variable} does not name a readable key file: ${(error as Error).message}`);
   }
 }
 
@@ -56,18 +57,18 @@ function keyFile(path: string, variable: string): string {
  * omitted
  * @throws Unfit
  */
-export function parametersOf(
+export function parseParameters(
   { id, base, endpoints, auth, parameters }: ProviderProfile,
   given: readonly string[],
   baseUrl: string | null,
 ): Record<string, string> {
-  if (base === null && baseUrl === null) throw new Unfit(`${id} has no default address: use --base-url URL`);
+  if (base === null && baseUrl === null) throw new UsageError(`${id} has no default address: use --base-url URL`);
   const found: Record<string, string> = {};
   for (const text of given) {
     const [, name = '', value = ''] = /^([^=]*)=(.*)$/s.exec(text) ?? [];
-    if (value === '') throw new Unfit(`--param ${text}: name=value is expected`);
-    if (!Object.hasOwn(parameters, name)) throw new Unfit(`${id} has no parameter ${name}`);
-    if (Object.hasOwn(found, name)) throw new Unfit(`--param ${name} is given twice`);
+    if (value === '') throw new UsageError(`--param ${text}: name=value is expected`);
+    if (!Object.hasOwn(parameters, name)) throw new UsageError(`${id} has no parameter ${name}`);
+    if (Object.hasOwn(found, name)) throw new UsageError(`--param ${name} is given twice`);
     found[name] = value;
   }
   const text = `${baseUrl === null ? base : ''}${JSON.stringify([endpoints, auth])}`;
@@ -76,13 +77,13 @@ export function parametersOf(
   );
   if (missing.length > 0) {
     const lines = missing.map(([name, about]) => `  --param ${name}=…   ${about}`);
-    throw new Unfit(`${id} needs:\n${lines.join('\n')}`);
+    throw new UsageError(`${id} needs:\n${lines.join('\n')}`);
   }
   return found;
 }
 
 /** `name`, `name*`, or `name=deployment`. */
-interface WantedModel {
+interface ModelSelection {
   readonly name: string;
   /** The model's name at the provider if it differs from the list's. */
   readonly deployment: string | null;
@@ -93,12 +94,12 @@ interface WantedModel {
  * differs; null: all.
  * @throws Unfit
  */
-export function wantedModels(text: string | null): readonly WantedModel[] | null {
+export function parseModels(text: string | null): readonly ModelSelection[] | null {
   if (text === null || text === 'all') return null;
   return [...new Set(text.split(','))].map((part) => {
     const [, name = '', deployment = null] = /^([^=]+)(?:=(.+))?$/.exec(part) ?? [];
     if (name === '' || part.endsWith('=') || (deployment !== null && name.endsWith('*')))
-      throw new Unfit(`--models ${part}: a name, name=deployment, or the beginning of names with * is expected`);
+      throw new UsageError(`--models ${part}: a name, name=deployment, or the beginning of names with * is expected`);
     return { name, deployment };
   });
 }
@@ -107,15 +108,15 @@ export function wantedModels(text: string | null): readonly WantedModel[] | null
  * Parses `--cost model=input/output[/cached input[/cache write]]`, in USD per million tokens.
  * @throws Unfit
  */
-export function givenCosts(texts: readonly string[]): ReadonlyMap<string, Prices> {
+export function parseCosts(texts: readonly string[]): ReadonlyMap<string, Prices> {
   return new Map(
     texts.map((text): [string, Prices] => {
       const [, name = '', figures = ''] = /^(.+)=([^=]+)$/.exec(text) ?? [];
       const [inputPerMillion = '', outputPerMillion = '', cachedInputPerMillion, cacheWritePerMillion, more] =
         figures.split('/');
-      const costs = plainOrNull({ inputPerMillion, outputPerMillion, cachedInputPerMillion, cacheWritePerMillion });
+      const costs = normalizeOrNull({ inputPerMillion, outputPerMillion, cachedInputPerMillion, cacheWritePerMillion });
       if (name === '' || more !== undefined || costs === null)
-        throw new Unfit(
+        throw new UsageError(
           `--cost ${text}: model=input/output[/cached input[/cache write]] is expected, in USD per million tokens`,
         );
       return [name, costs];
@@ -144,7 +145,7 @@ const SHOWN_MAX = 40;
  * model, the operator must give its costs.
  * @throws Unfit
  */
-export function modelsToAdd(offer: Offer, wanted: readonly WantedModel[] | null): AddedModel[] {
+export function selectModels(offer: Offer, wanted: readonly ModelSelection[] | null): AddedModel[] {
   const { profile, models, from, costs } = offer;
   const served = models.filter((model) => endpointsFor(profile, model).length > 0);
   const names = (all: readonly OfferedModel[]): string =>
@@ -153,9 +154,9 @@ export function modelsToAdd(offer: Offer, wanted: readonly WantedModel[] | null)
       .map(({ model }) => model)
       .join(', ') + (all.length > SHOWN_MAX ? ` and ${all.length - SHOWN_MAX} more` : '');
   const unused = [...costs.keys()].find((name) => wanted?.every((one) => one.name !== name) ?? true);
-  if (unused !== undefined) throw new Unfit(`--cost ${unused}: name the model in --models too`);
+  if (unused !== undefined) throw new UsageError(`--cost ${unused}: name the model in --models too`);
   if (served.length === 0 && wanted === null)
-    throw new Unfit(
+    throw new UsageError(
       `${from} has no models of ${profile.name}: use --from models.dev, litellm or provider, or name models with ` +
         'their costs (--models NAME --cost NAME=1.50/6)',
     );
@@ -163,11 +164,11 @@ export function modelsToAdd(offer: Offer, wanted: readonly WantedModel[] | null)
     const found = served.filter((model) => isNamed(offer, model, name));
     const cost = costs.get(name) ?? null;
     if (found.length === 0 && cost === null)
-      throw new Unfit(
+      throw new UsageError(
         `${from} has no model ${name}${served.length === 0 ? '' : `; of ${profile.name} it has ${names(served)}`}. ` +
           `With its costs any model can be added: --cost ${name}=<input>/<output>`,
       );
-    const offered = found.length === 0 ? [unlisted(name)] : found;
+    const offered = found.length === 0 ? [createUnlisted(name)] : found;
     return offered.map((model) => ({ name, model: { ...model, costs: cost ?? model.costs }, deployment }));
   });
   // Models without a price are skipped if the name is a pattern, and refused if named exactly.
@@ -175,7 +176,7 @@ export function modelsToAdd(offer: Offer, wanted: readonly WantedModel[] | null)
     .filter(({ name, model }) => model.costs === null && !name.endsWith('*'))
     .map(({ model }) => model);
   if (unpriced.length > 0)
-    throw new Unfit(
+    throw new UsageError(
       `${from} has no price of ${names(unpriced)}: give its costs in USD per million tokens, ` +
         unpriced
           .slice(0, 3)
@@ -184,17 +185,17 @@ export function modelsToAdd(offer: Offer, wanted: readonly WantedModel[] | null)
     );
   const added = chosen.flatMap(({ model, deployment }) => addedModel(offer, model, deployment));
   if (added.length === 0)
-    throw new Unfit(`${from} has no price of any model of ${profile.name}: use --models and --cost`);
+    throw new UsageError(`${from} has no price of any model of ${profile.name}: use --models and --cost`);
   return added.filter(({ sourceName }, at) => added.findIndex((one) => one.sourceName === sourceName) === at);
 }
 
 function isNamed({ profile, known }: Offer, { model }: OfferedModel, name: string): boolean {
-  const id = catalogIdOf(profile.id, model, known);
+  const id = toCatalogId(profile.id, model, known);
   const all = [id, model, id.slice(id.indexOf('/') + 1)];
   return name.endsWith('*') ? all.some((one) => one.startsWith(name.slice(0, -1))) : all.includes(name);
 }
 
-function unlisted(name: string): OfferedModel {
+function createUnlisted(name: string): OfferedModel {
   const kind = EMBEDS.test(name) ? 'embedding' : 'chat';
   return {
     model: name,
@@ -220,7 +221,7 @@ function endpointsFor({ endpoints }: ProviderProfile, offered: OfferedModel): En
 function addedModel(offer: Offer, offered: OfferedModel, deployment: string | null): AddedModel[] {
   const { profile, from, known, today } = offer;
   const listed = 'id' in offered ? (offered as ListedModel) : null;
-  const id = listed?.id ?? catalogIdOf(profile.id, offered.model, known);
+  const id = listed?.id ?? toCatalogId(profile.id, offered.model, known);
   if (offered.costs === null || !scalars.modelId.safeParse(id).success) return [];
   const isMessages = endpointsFor(profile, offered).includes('/v1/messages');
   const { costs, computed } = completeCosts(offered.costs, { isMessages });
@@ -247,7 +248,7 @@ function addedModel(offer: Offer, offered: OfferedModel, deployment: string | nu
  * Returns the URL of the provider's model list and the headers that authenticate the request.
  * @throws Unfit
  */
-export function modelsRequest(
+export function buildModelsRequest(
   profile: ProviderProfile,
   {
     parameters,
@@ -264,8 +265,8 @@ export function modelsRequest(
     path.includes('{model}') ||
     (way !== undefined && way.type !== 'bearer' && way.type !== 'header')
   )
-    throw new Unfit(`the models of ${id} cannot be read from the provider: use --from models.dev or litellm`);
-  const url = filledIn((baseUrl ?? profile.base ?? '') + path.replace(MODELS_SIBLING, '/models'), parameters);
+    throw new UsageError(`the models of ${id} cannot be read from the provider: use --from models.dev or litellm`);
+  const url = fillParameters((baseUrl ?? profile.base ?? '') + path.replace(MODELS_SIBLING, '/models'), parameters);
   const letIn: Record<string, string> =
     credential === null || way === undefined
       ? {}
@@ -281,6 +282,6 @@ export function modelsRequest(
 const MODELS_SIBLING = /\/(chat\/completions|messages)$/;
 
 /** Fills parameters into an address. */
-export function filledIn(address: string, parameters: Readonly<Record<string, string>>): string {
+export function fillParameters(address: string, parameters: Readonly<Record<string, string>>): string {
   return address.replace(/\{(\w+)\}/g, (whole, name: string) => parameters[name] ?? whole);
 }

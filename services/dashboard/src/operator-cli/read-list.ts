@@ -1,6 +1,12 @@
 import { readFileSync, statSync } from 'node:fs';
 import type { ProviderProfile } from '@gateway/contracts/operator';
-import { bundledList, bundledPrices, listedModelsOf, listOn, type BundledList } from '../price-lists/bundled-list.js';
+import {
+  bundledList,
+  bundledPrices,
+  listedModelsOf,
+  resolveList,
+  type BundledList,
+} from '../price-lists/bundled-list.js';
 import { readLitellm } from '../price-lists/litellm.js';
 import { readModelsDev } from '../price-lists/models-dev.js';
 import {
@@ -9,14 +15,14 @@ import {
   type ListFormat,
   type OfferedModel,
   type PriceList,
-  type Wanted,
+  type PriceQuery,
 } from '../price-lists/price-list.js';
 import { readProviderModels } from '../price-lists/provider-models.js';
 import { PrivateAddressError, publicLookup } from '@gateway/service-kit';
 import { isPrivateHost } from '@gateway/service-kit/network-address';
 import { lookup } from 'node:dns';
 import { Agent, fetch } from 'undici';
-import { Unfit, type ProgramContext } from './program.js';
+import { UsageError, type ProgramContext } from './program.js';
 
 const BUNDLED = new URL('../../lists/models.json', import.meta.url);
 const BYTES_MAX = 64 * 1024 * 1024;
@@ -34,7 +40,7 @@ export function readBundledList(nowMs: number): BundledList {
 }
 
 function listAt(nowMs: number, list: BundledList): BundledList {
-  return listOn(list, new Date(nowMs).toISOString().slice(0, 10));
+  return resolveList(list, new Date(nowMs).toISOString().slice(0, 10));
 }
 
 /** Returns whether the bundled list has models that a profile serves. */
@@ -54,10 +60,10 @@ export async function readPriceList(
   { privateAllowed, nowMs }: ListReading,
 ): Promise<DatedList> {
   const known = LIST_FORMATS.find((one) => one === format);
-  if (known === undefined) throw new Unfit(`--from is one of ${LIST_FORMATS.join(', ')}`);
-  if (file !== null && url !== null) throw new Unfit('use --file or --list-url, not both');
+  if (known === undefined) throw new UsageError(`--from is one of ${LIST_FORMATS.join(', ')}`);
+  if (file !== null && url !== null) throw new UsageError('use --file or --list-url, not both');
   if (known === 'bundled') {
-    if (url !== null) throw new Unfit('the bundled list has no URL: use --file to read another one');
+    if (url !== null) throw new UsageError('the bundled list has no URL: use --file to read another one');
     const list = file === null ? bundledPrices(readBundledList(nowMs)) : bundledFrom(parsed(textOfFile(file)), nowMs);
     return { list, changedMs: null };
   }
@@ -68,7 +74,7 @@ export async function readPriceList(
   try {
     return { list: known === 'litellm' ? readLitellm(parsed(text)) : readModelsDev(parsed(text)), changedMs };
   } catch (error) {
-    throw error instanceof WrongList ? new Unfit(error.message) : error;
+    throw error instanceof WrongList ? new UsageError(error.message) : error;
   }
 }
 
@@ -96,7 +102,7 @@ const OLD_DAYS = 30;
  * Formats `List litellm of 2026-07-24, 127 days old`. A list's own date takes precedence over that
  * of its file.
  */
-export function listInWords({ list, changedMs }: DatedList, nowMs: number): string {
+export function formatList({ list, changedMs }: DatedList, nowMs: number): string {
   const day = list.date ?? (changedMs === null ? null : new Date(changedMs).toISOString().slice(0, 10));
   if (day === null) return `List ${list.format}; its age is unknown: neither the list nor its server has a date`;
   const days = Math.max(0, Math.floor((nowMs - Date.parse(day)) / DAY_MS));
@@ -115,19 +121,19 @@ export async function readProvider(url: string, headers: Readonly<Record<string,
   try {
     return readProviderModels(parsed(text));
   } catch (error) {
-    throw error instanceof WrongList ? new Unfit(error.message) : error;
+    throw error instanceof WrongList ? new UsageError(error.message) : error;
   }
 }
 
 function bundledFrom(value: unknown, nowMs: number): PriceList {
   const read = bundledList.safeParse(value);
-  if (!read.success) throw new Unfit('the file does not have the format of the bundled list');
+  if (!read.success) throw new UsageError('the file does not have the format of the bundled list');
   return bundledPrices(listAt(nowMs, read.data));
 }
 
 function textOfFile(file: string): string {
   const { size } = statSync(file);
-  if (size > BYTES_MAX) throw new Unfit(`${file} has ${size} bytes; a list has at most ${BYTES_MAX}`);
+  if (size > BYTES_MAX) throw new UsageError(`${file} has ${size} bytes; a list has at most ${BYTES_MAX}`);
   return readFileSync(file, 'utf8');
 }
 
@@ -135,7 +141,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    throw new Unfit('the list is not valid JSON');
+    throw new UsageError('the list is not valid JSON');
   }
 }
 
@@ -146,7 +152,7 @@ async function fetchText(
   const url = URL.canParse(address) ? new URL(address) : null;
   const isPlain = url?.protocol === 'http:' && LOOPBACK.test(url.hostname);
   if (url === null || !(url.protocol === 'https:' || isPlain))
-    throw new Unfit(`${address}: use https, or http from this machine`);
+    throw new UsageError(`${address}: use https, or http from this machine`);
   const isFree = privateAllowed || isPlain;
   if (!isFree && isPrivateHost(url.hostname)) throw privateAddress(address);
   // The lookup checks the very addresses that the socket connects to.
@@ -155,15 +161,15 @@ async function fetchText(
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     const response = await fetch(url, { headers, redirect: 'manual', signal, dispatcher: agent });
     if (response.status >= 300 && response.status < 400)
-      throw new Unfit(
+      throw new UsageError(
         `${address} redirects to ${response.headers.get('location') ?? 'another address'}: name that one`,
       );
-    if (!response.ok) throw new Unfit(`${address} returned status ${response.status}`);
+    if (!response.ok) throw new UsageError(`${address} returned status ${response.status}`);
     const parts: Uint8Array[] = [];
     let bytes = 0;
     for await (const part of response.body ?? []) {
       bytes += (part as Uint8Array).length;
-      if (bytes > BYTES_MAX) throw new Unfit(`${address} has more than ${BYTES_MAX} bytes`);
+      if (bytes > BYTES_MAX) throw new UsageError(`${address} has more than ${BYTES_MAX} bytes`);
       parts.push(part as Uint8Array);
     }
     const changedMs = Date.parse(response.headers.get('last-modified') ?? '');
@@ -175,8 +181,8 @@ async function fetchText(
   }
 }
 
-function privateAddress(address: string): Unfit {
-  return new Unfit(`${address} is a private address: GATEWAY_ALLOW_PRIVATE_SOURCES=on allows it`);
+function privateAddress(address: string): UsageError {
+  return new UsageError(`${address} is a private address: GATEWAY_ALLOW_PRIVATE_SOURCES=on allows it`);
 }
 
 /** Returns the settings for reading lists. Private addresses follow the sources' variable. */
@@ -186,10 +192,10 @@ export function listReading({ env, clock }: Pick<ProgramContext, 'env' | 'clock'
 }
 
 /** Combines lists; a model is read from the first list that has it. */
-export function firstOf(lists: readonly PriceList[]): PriceList {
+export function combineLists(lists: readonly PriceList[]): PriceList {
   const [first] = lists;
-  if (first === undefined) throw new Unfit('name a list with --from');
-  const having = (wanted: Wanted): PriceList | undefined => lists.find((list) => list.find(wanted) !== null);
+  if (first === undefined) throw new UsageError('name a list with --from');
+  const having = (wanted: PriceQuery): PriceList | undefined => lists.find((list) => list.find(wanted) !== null);
   return {
     ...first,
     find: (wanted) => having(wanted)?.find(wanted) ?? null,

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { ADD_PROVIDER } from './add-provider.js';
-import { findOperation, typedValue, type Found, type OpenApi } from './find-operation.js';
+import { findOperation, typedValue, type MatchedOperation, type OpenApi } from './find-operation.js';
 import { COMPARE_PRICES, IMPORT_PRICES } from './import-prices.js';
 import { LIST_PROFILES } from './list-profiles.js';
-import { operatorApi, Refused, send, targetOf, type Question, type Target } from './operator-api.js';
-import { Unfit, type Output, type Program, type ProgramClock } from './program.js';
+import { createOperatorApi, ApiRefusal, send, findTarget, type ApiRequest, type Target } from './operator-api.js';
+import { UsageError, type Output, type Program, type ProgramClock } from './program.js';
 import { SHOW_PROPOSAL } from './show-proposal.js';
 import { TEST_SOURCE } from './test-source.js';
 import { WATCH_PRICES } from './watch-prices.js';
@@ -46,16 +46,16 @@ export async function runOperatorCommand(
   try {
     const given = readArguments(line);
     if (given.words.length === 0) throw new Error('no command given');
-    const target = targetOf(given, env);
+    const target = findTarget(given, env);
     const program = PROGRAMS.find(({ name }) => name.every((word, place) => given.words[place] === word));
     if (program !== undefined) {
       const words = given.words.slice(program.name.length);
       const file = given.options.file ?? null;
       const { gateway } = target;
-      const api = operatorApi(target);
+      const api = createOperatorApi(target);
       return await program.run({ words, fields: given.fields, file, api, env, clock, gateway, to });
     }
-    const question = await questionOf(given, target);
+    const question = await buildRequest(given, target);
     const response = await send(target, question, given.options['idempotency-key']);
     if (response.ok && response.headers.get('content-type')?.startsWith('application/json') === false) {
       // Writes a file of any length as it arrives. An aborted file throws.
@@ -68,11 +68,11 @@ export async function runOperatorCommand(
     else to.error(inLines(text));
     return response.ok ? 0 : 1;
   } catch (error) {
-    if (error instanceof Refused) {
+    if (error instanceof ApiRefusal) {
       to.error(inLines(error.text));
       return 1;
     }
-    if (error instanceof Unfit) {
+    if (error instanceof UsageError) {
       to.error(`${error.message}\n`);
       return 2;
     }
@@ -86,7 +86,7 @@ function inLines(json: string): string {
   return json === '' ? '' : `${JSON.stringify(JSON.parse(json), null, 2)}\n`;
 }
 
-async function questionOf(given: Arguments, target: Target): Promise<Question> {
+async function buildRequest(given: Arguments, target: Target): Promise<ApiRequest> {
   const [first = '', second = '', third] = given.words;
   const fromFile = fileBody(given.options.file);
   if (second.startsWith('/')) {
@@ -101,7 +101,11 @@ async function questionOf(given: Arguments, target: Target): Promise<Question> {
 }
 
 /** Puts fields into the query if the operation declares them there, else into the body. */
-function withFields(document: OpenApi, { method, path, operation }: Found, { fields }: Arguments): Question {
+function withFields(
+  document: OpenApi,
+  { method, path, operation }: MatchedOperation,
+  { fields }: Arguments,
+): ApiRequest {
   const query = new URLSearchParams();
   const body: Record<string, unknown> = {};
   const schema = operation.requestBody?.content['application/json'].schema;
@@ -120,7 +124,7 @@ function setField(body: Record<string, unknown>, [name = '', ...rest]: readonly 
   else setField((body[name] ??= {}) as Record<string, unknown>, rest, value);
 }
 
-function fileBody(file: string | undefined): Pick<Question, 'body' | 'type'> {
+function fileBody(file: string | undefined): Pick<ApiRequest, 'body' | 'type'> {
   if (file === undefined) return {};
   const body = readFileSync(file === '-' ? 0 : file, 'utf8');
   // Standard input has no file name that shows its type. Only `apply` accepts YAML.

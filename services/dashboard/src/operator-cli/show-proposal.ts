@@ -1,9 +1,9 @@
 import type { ModelView, PriceProposalView, ProviderProfile, SourceView } from '@gateway/contracts/operator';
-import { marginOfModel } from '../price-lists/compare.js';
+import { computeModelMargin } from '../price-lists/compare.js';
 import { samePrices } from '../price-lists/prices.js';
 import { modelObject, sourceObject } from './import-prices.js';
-import { readOptions, Unfit, type Program, type ProgramContext } from './program.js';
-import { belowCostInWords, proposalInWords } from './words.js';
+import { readOptions, UsageError, type Program, type ProgramContext } from './program.js';
+import { formatBelowCost, formatProposal } from './words.js';
 
 /** `prices proposal`: prints the proposal of `prices watch`, or the document that applies it. */
 export const SHOW_PROPOSAL: Program = {
@@ -13,7 +13,7 @@ export const SHOW_PROPOSAL: Program = {
 };
 
 async function showProposal({ words, fields, api, to }: ProgramContext): Promise<number> {
-  if (words.length > 0) throw new Unfit(`not understood: ${words.join(' ')}`);
+  if (words.length > 0) throw new UsageError(`not understood: ${words.join(' ')}`);
   const { flags } = readOptions(fields, { flags: ['document'], values: [] });
   const proposal = await api.get<PriceProposalView>('/price-proposal');
   const sources = await api.list<SourceView>('/sources');
@@ -35,10 +35,10 @@ async function showProposal({ words, fields, api, to }: ProgramContext): Promise
     const own = sources
       .filter(({ modelId }) => modelId === model.id)
       .map((source) => ({ source, after: changeOf('source', source.id)?.after ?? source.costs }));
-    const margin = marginOfModel(changeOf('model', model.id)?.after ?? model.prices, own, profiles);
-    for (const line of belowCostInWords(model.id, margin)) to.error(`${line}\n`);
+    const margin = computeModelMargin(changeOf('model', model.id)?.after ?? model.prices, own, profiles);
+    for (const line of formatBelowCost(model.id, margin)) to.error(`${line}\n`);
   }
   if (flags.has('document')) to.out(`${JSON.stringify({ objects }, null, 2)}\n`);
-  else for (const line of proposalInWords(proposal)) to.out(`${line}\n`);
+  else for (const line of formatProposal(proposal)) to.out(`${line}\n`);
   return 0;
 }

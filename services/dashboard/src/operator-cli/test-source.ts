@@ -1,6 +1,6 @@
 import type { SourceTestCall, SourceTestView } from '@gateway/contracts/operator';
 import type { OperatorApi } from './operator-api.js';
-import { readOptions, Unfit, type Output, type Program } from './program.js';
+import { readOptions, UsageError, type Output, type Program } from './program.js';
 import { table } from './words.js';
 
 /** `sources test`: sends one request to each endpoint of a source and reports faults. */
@@ -10,7 +10,7 @@ export const TEST_SOURCE: Program = {
   async run({ words, fields, api, to }) {
     readOptions(fields, { flags: [], values: [] });
     const [id, ...others] = words;
-    if (id === undefined || others.length > 0) throw new Unfit('name one source: `sources list` shows them');
+    if (id === undefined || others.length > 0) throw new UsageError('name one source: `sources list` shows them');
     return (await testSource(api, id, to)).works ? 0 : 1;
   },
 };

@@ -12,10 +12,10 @@ import { compareWithList } from '../price-lists/compare.js';
 import type { Prices } from '../price-lists/prices.js';
 import { reportedDifferences } from '../price-lists/reported-costs.js';
 import type { OperatorApi } from './operator-api.js';
-import { readOptions, Unfit, type Program, type ProgramContext } from './program.js';
-import { markupOf } from './provider-options.js';
-import { firstOf, listInWords, listReading, readPriceList } from './read-list.js';
-import { belowCostInWords, proposalInWords } from './words.js';
+import { readOptions, UsageError, type Program, type ProgramContext } from './program.js';
+import { parseMarkup } from './provider-options.js';
+import { combineLists, formatList, listReading, readPriceList } from './read-list.js';
+import { formatBelowCost, formatProposal } from './words.js';
 
 /** `prices watch`: compares costs with lists and provider-reported costs, and applies nothing. */
 export const WATCH_PRICES: Program = {
@@ -44,16 +44,18 @@ interface Watch {
 
 async function watchPrices(context: ProgramContext): Promise<number> {
   const { words, fields, api, clock, to } = context;
-  if (words.length > 0) throw new Unfit(`not understood: ${words.join(' ')}`);
+  if (words.length > 0) throw new UsageError(`not understood: ${words.join(' ')}`);
   const options = readOptions(fields, { flags: ['once'], values: ['at', 'from', 'list-url', 'provider', 'markup'] });
   const at = options.one('at');
-  if (options.flags.has('once') === (at !== null)) throw new Unfit('prices watch: use --once, or --at HH:MM (UTC)');
+  if (options.flags.has('once') === (at !== null))
+    throw new UsageError('prices watch: use --once, or --at HH:MM (UTC)');
   const watch: Watch = {
     lists: listsOf(options.all('from'), options.all('list-url')),
     provider: options.one('provider'),
-    markup: markupOf(options.one('markup')),
+    markup: parseMarkup(options.one('markup')),
   };
-  if (context.file !== null && watch.lists.length !== 1) throw new Unfit('--file: name its format with one --from');
+  if (context.file !== null && watch.lists.length !== 1)
+    throw new UsageError('--file: name its format with one --from');
   if (at === null) {
     await check(context, watch, null);
     return 0;
@@ -76,7 +78,7 @@ async function watchPrices(context: ProgramContext): Promise<number> {
 /** Parses `--at` into milliseconds of the day. @throws Unfit */
 function offsetOf(at: string): number {
   const [, hours, minutes] = TIME_OF_DAY.exec(at) ?? [];
-  if (hours === undefined || minutes === undefined) throw new Unfit(`--at ${at}: a UTC time such as 06:30`);
+  if (hours === undefined || minutes === undefined) throw new UsageError(`--at ${at}: a UTC time such as 06:30`);
   return (Number(hours) * 60 + Number(minutes)) * MINUTE_MS;
 }
 
@@ -87,7 +89,7 @@ function listsOf(formats: readonly string[], urls: readonly string[]): Watch['li
     urls.map((text): [string, string] => {
       const [, format = '', url = ''] = /^([^=]+)=(.+)$/.exec(text) ?? [];
       if (!chosen.includes(format))
-        throw new Unfit(`--list-url ${text}: <list>=<address> of one of ${chosen.join(', ')}`);
+        throw new UsageError(`--list-url ${text}: <list>=<address> of one of ${chosen.join(', ')}`);
       return [format, url];
     }),
   );
@@ -103,12 +105,12 @@ async function check(context: ProgramContext, watch: Watch, dueMs: number | null
   const sources = await api.list<SourceView>('/sources');
   const { data: profiles } = await api.get<{ data: ProviderProfile[] }>('/profiles');
   const { provider, markup } = watch;
-  const list = firstOf(read.map((one) => one.list));
+  const list = combineLists(read.map((one) => one.list));
   const models = await api.list<ModelView>('/models');
   const compared = compareWithList({ sources, models, list, profiles, provider, markup });
   const watched = sources.filter((source) => provider === null || source.providerId === provider);
   const proposal: PriceProposalPut = {
-    lists: read.map((dated) => listInWords(dated, clock.nowMs())),
+    lists: read.map((dated) => formatList(dated, clock.nowMs())),
     changes: [
       ...compared.sources.flatMap(({ source, isChanged, before, after }) =>
         isChanged ? changeOf('source', source, before, after) : [],
@@ -123,10 +125,10 @@ async function check(context: ProgramContext, watch: Watch, dueMs: number | null
   const saved = await api.put<PriceProposalSaved>('/price-proposal', proposal);
   to.out(`${new Date(clock.nowMs()).toISOString()} ${OUTCOMES[saved.outcome]}\n`);
   if (saved.outcome === 'served') return;
-  for (const line of proposalInWords(saved)) to.out(`${line}\n`);
+  for (const line of formatProposal(saved)) to.out(`${line}\n`);
   const changed = new Set(proposal.changes.map(({ modelId }) => modelId));
   for (const { model, margin } of compared.models)
-    if (changed.has(model.id)) for (const line of belowCostInWords(model.id, margin)) to.error(`${line}\n`);
+    if (changed.has(model.id)) for (const line of formatBelowCost(model.id, margin)) to.error(`${line}\n`);
 }
 
 const OUTCOMES: Readonly<Record<PriceProposalSaved['outcome'], string>> = {

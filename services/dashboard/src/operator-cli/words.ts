@@ -15,17 +15,17 @@ export function table(rows: readonly (readonly string[])[]): string {
 }
 
 /** Formats prices as `input 0.12, output 0.60`, in USD per million tokens. */
-export function pricesInWords(prices: Prices | null): string {
+export function formatPrices(prices: Prices | null): string {
   if (prices === null) return 'none';
   return [...figuresByName(prices)].map(([name, usd]) => `${name} ${usd}`).join(', ');
 }
 
-export function differencesInWords(all: readonly Difference[]): string {
+export function formatDifferences(all: readonly Difference[]): string {
   return all.map(({ name, before, after }) => `${name} ${before ?? 'none'} -> ${after ?? 'none'}`).join(', ');
 }
 
 /** Formats the lowest margin of a model's prices as `margin 16.6 %`. */
-export function marginInWords({ cost, leastTenths }: ModelMargin): string {
+export function formatMargin({ cost, leastTenths }: ModelMargin): string {
   if (cost === null) return 'margin unknown: no cost is known';
   if (leastTenths === null) return 'margin unknown';
   const sign = leastTenths < 0 ? '-' : '';
@@ -34,7 +34,7 @@ export function marginInWords({ cost, leastTenths }: ModelMargin): string {
 }
 
 /** Returns a line for each price that is lower than its cost. */
-export function belowCostInWords(modelId: string, { below }: ModelMargin): string[] {
+export function formatBelowCost(modelId: string, { below }: ModelMargin): string[] {
   return below.map(
     ({ sourceId, figure: { name, price, cost } }) =>
       `BELOW COST ${modelId}: ${name} is sold for ${formatUsd(price)} and costs ${formatUsd(cost)} at ${sourceId}`,
@@ -42,18 +42,18 @@ export function belowCostInWords(modelId: string, { below }: ModelMargin): strin
 }
 
 /** Names the list's prices that the catalog cannot store. */
-export function unreadInWords(unread: readonly string[]): string[] {
+export function formatUnread(unread: readonly string[]): string[] {
   return unread.length === 0 ? [] : [`  not read: ${unread.join(', ')}`];
 }
 
 /** Formats a proposal: dates, lists, old and new figures, and how to apply it. */
-export function proposalInWords({ id, lists, changes, reported, raisedAt, checkedAt }: PriceProposalView): string[] {
+export function formatProposal({ id, lists, changes, reported, raisedAt, checkedAt }: PriceProposalView): string[] {
   const lines = [
     `proposal ${id}, of ${raisedAt}, last compared ${checkedAt}. Prices in USD, token prices per million tokens.`,
     ...lists.map((list) => `  ${list}`),
     ...changes.map(
       ({ kind, objectId, modelId, before, after }) =>
-        `${kind} ${objectId}${kind === 'source' ? ` (${modelId})` : ''}: ${differencesInWords(differences(before, after))}`,
+        `${kind} ${objectId}${kind === 'source' ? ` (${modelId})` : ''}: ${formatDifferences(differences(before, after))}`,
     ),
     ...reported.map(
       ({ sourceId, modelId, requests, computedUsd, reportedUsd }) =>

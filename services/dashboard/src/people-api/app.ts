@@ -1,8 +1,8 @@
 import type { Express, NextFunction, Request, Response } from 'express';
 import { IDEMPOTENCY_KEY } from '../http/idempotency.js';
 import { REQUEST_MS_MAX } from '../http/listener.js';
-import { isRefused } from '../http/refusals.js';
-import { originOf, placeOf } from '../http/request-place.js';
+import { isRouteRefusal } from '../http/refusals.js';
+import { readOrigin, findPlace } from '../http/request-place.js';
 import { type Api, addFallbacks, addRoutes, sendHandled } from '../http/serve-route.js';
 import { createStrictApp } from '../http/strict-app.js';
 import { setSignedIn } from '../operator-api/authenticate.js';
@@ -10,7 +10,7 @@ import { OPERATOR_PREFIX } from '../operator-api/openapi.js';
 import { createPolicyReports } from './policy-report.js';
 import { type PageRequest, type PageRoute, type PagesContext, busy, refusePage } from './route.js';
 import { cookieName, cookieOf } from './sign-in/cookies.js';
-import { type Identified, findOperator, identify, refuseNoOperator } from './sign-in/identify.js';
+import { type CallerIdentity, findOperator, identify, refuseNoOperator } from './sign-in/identify.js';
 import { CSP_REPORT_PATH, type WebFiles, sendWebFile, setCommonHeaders } from './web-files.js';
 
 export const PAGES_PREFIX = '/api';
@@ -55,7 +55,7 @@ export function createPagesApp({ context, routes, web, operatorApp }: PagesParts
   return app;
 }
 
-type Caller = PageRequest & Partial<Identified>;
+type Caller = PageRequest & Partial<CallerIdentity>;
 
 function pagesApi(context: PagesContext): Api<PageRoute, Caller> {
   return {
@@ -68,7 +68,7 @@ function pagesApi(context: PagesContext): Api<PageRoute, Caller> {
     async identify(route, request, response) {
       const asked = pageRequest(context, request, response);
       const who = await identify(asked, route, request);
-      return isRefused(who) ? who : { ...asked, ...who };
+      return isRouteRefusal(who) ? who : { ...asked, ...who };
     },
     bodyBoundsOf({ access, bodyBytesMax }) {
       const bounds = access === 'anyone' ? OPEN_BODY : SIGNED_IN_BODY;
@@ -82,7 +82,7 @@ function pagesApi(context: PagesContext): Api<PageRoute, Caller> {
 function pageRequest(context: PagesContext, request: Request, response: Response): PageRequest {
   const { cookie } = request.headers;
   const { secure } = context.settings;
-  const origin = originOf(request, response);
+  const origin = readOrigin(request, response);
   return {
     ...context,
     requestId: origin.requestId,
@@ -99,7 +99,7 @@ function pageRequest(context: PagesContext, request: Request, response: Response
 /** Serves the operator API below the pages, with a session instead of a token. */
 function serveOperators(app: Express, api: Api<PageRoute, Caller>, context: PagesContext, operatorApp: Express): void {
   app.use(`${PAGES_PREFIX}${OPERATOR_PREFIX}`, async (request: Request, response: Response) => {
-    const taken = await placeOf(request).take();
+    const taken = await findPlace(request).take();
     if (taken === 'gone') return;
     if (!taken) return void (await sendHandled(api, request, response, busy()));
     const asked = pageRequest(context, request, response);

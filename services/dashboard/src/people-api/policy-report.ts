@@ -1,7 +1,7 @@
 import { counter } from '@gateway/service-kit';
 import type { Request, Response } from 'express';
 import { readBody } from '../http/read-body.js';
-import { sendAnswer } from '../http/send-answer.js';
+import { sendResponse } from '../http/send-answer.js';
 import type { PagesContext } from './route.js';
 
 /** Larger than usual, because browsers include the policy and the page. */
@@ -24,7 +24,7 @@ export function createPolicyReports({ log, clock }: Pick<PagesContext, 'log' | '
     logged = { ...logged, count: logged.count + 1 };
     if (typeof read !== 'string' && logged.count <= LOGGED_MAX)
       log.warn(factsOf(read.bytes), 'a page violated its content security policy');
-    sendAnswer(request, response, 204, undefined);
+    sendResponse(request, response, 204, undefined);
   };
 }
 

@@ -1,7 +1,7 @@
 import type { CommandAuthor, PeopleSession, RequestOrigin } from '@gateway/contracts/messages';
 import type { PageErrorCode, SessionAccount } from '@gateway/contracts/pages';
 import { type Refusal, refuseForNow } from '../http/refusals.js';
-import { type Route, routeDefiner } from '../http/route.js';
+import { type Route, createDefineRoute } from '../http/route.js';
 import type { Operator } from '../operator-api/access.js';
 import type { Context } from '../operator-api/route.js';
 import type { EdgeClient } from './models/edge-client.js';
@@ -52,7 +52,7 @@ export interface OperatorPageRequest extends PageRequest {
  * signed-in people. `member`: all members of the account `{account}` in the path; `manager`: its
  * owner and admins. `operator`: all operators with a session.
  */
-type Callers = {
+type CallersByAccess = {
   readonly anyone: PageRequest;
   readonly user: UserRequest;
   readonly member: AccountRequest;
@@ -66,9 +66,9 @@ export interface PageBounds {
 }
 
 /** A route of the pages' API, below `/api`. */
-export type PageRoute = Route<keyof Callers, PageRequest> & PageBounds;
+export type PageRoute = Route<keyof CallersByAccess, PageRequest> & PageBounds;
 
-export const defineRoute = routeDefiner<PageRequest, Callers, PageBounds>();
+export const defineRoute = createDefineRoute<PageRequest, CallersByAccess, PageBounds>();
 
 export function refusePage(code: PageErrorCode, message: string, param: string | null = null): Refusal {
   return { refused: { code, message, param } };

@@ -22,7 +22,7 @@ export type SettingsConfig = Pick<
 >;
 
 /** Derives the settings of the pages from the configuration. */
-export function settingsOf(config: SettingsConfig): PagesSettings {
+export function createSettings(config: SettingsConfig): PagesSettings {
   const dashboardUrl = config.GATEWAY_DASHBOARD_URL;
   const publicUrl = config.GATEWAY_PUBLIC_URL.replace(/\/+$/, '');
   const pages: PagesConfig = {

@@ -1,7 +1,7 @@
 import { ENDPOINTS } from '@gateway/contracts/messages';
 import { profileId, scalars } from '@gateway/contracts/operator';
 import { z } from 'zod';
-import { listNamesOf, modelNamesOf } from './list-names.js';
+import { findListNames, listModelNames } from './list-names.js';
 import type { PriceList } from './price-list.js';
 import { prices, type Prices } from './prices.js';
 
@@ -49,7 +49,7 @@ export type BundledList = z.infer<typeof bundledList>;
  * Returns the list as of a UTC day: with the costs in force and without models that have ended.
  * `validUntil` and `afterwards` remain for models whose costs will change.
  */
-export function listOn(list: BundledList, today: string): BundledList {
+export function resolveList(list: BundledList, today: string): BundledList {
   const models = list.models.flatMap(({ validUntil, afterwards, ...model }): ListedModel[] => {
     if (model.endsOn !== undefined && model.endsOn <= today) return [];
     if (validUntil === undefined || afterwards === undefined) return [model];
@@ -61,14 +61,17 @@ export function listOn(list: BundledList, today: string): BundledList {
 const DAY_MS = 86_400_000;
 
 /** Returns the announced costs and their first day; null: none are known. */
-export function laterCosts({ validUntil, afterwards }: ListedModel): { costs: Prices; effectiveFrom: string } | null {
+export function findLaterCosts({
+  validUntil,
+  afterwards,
+}: ListedModel): { costs: Prices; effectiveFrom: string } | null {
   if (validUntil === undefined || afterwards === undefined) return null;
   return { costs: afterwards, effectiveFrom: new Date(Date.parse(validUntil) + DAY_MS).toISOString() };
 }
 
 /** Returns the listed models of a profile's provider. */
 export function listedModelsOf({ models }: BundledList, profile: string): ListedModel[] {
-  const { bundled } = listNamesOf(profile);
+  const { bundled } = findListNames(profile);
   return models.filter(({ provider }) => provider === bundled);
 }
 
@@ -79,7 +82,7 @@ export function bundledPrices(list: BundledList): PriceList {
     date: list.assembledOn,
     find(wanted) {
       const models = listedModelsOf(list, wanted.profile);
-      for (const name of modelNamesOf(wanted)) {
+      for (const name of listModelNames(wanted)) {
         const found = models.find(({ model }) => model === name);
         if (found !== undefined) return found.costs;
       }

@@ -10,7 +10,7 @@ import {
 import type { Prices } from './prices.js';
 
 /** Prices of a model or costs of a source, with the rules by which requests are charged. */
-export interface Charged {
+export interface ChargedPrices {
   readonly prices: Prices;
   /** Whether the source, or any source of the model, serves the messages format. */
   readonly onMessages: boolean;
@@ -19,14 +19,14 @@ export interface Charged {
 }
 
 /** Converts the prices to nano-USD, in the form that the catalog publishes. */
-export function figuresCharged({ prices, onMessages }: Pick<Charged, 'prices' | 'onMessages'>): PriceFigures {
+export function toFigures({ prices, onMessages }: Pick<ChargedPrices, 'prices' | 'onMessages'>): PriceFigures {
   const figures = figuresFromSpec(prices);
   return onMessages ? withHourWrites(figures) : figures;
 }
 
 /** Fills in all missing prices, as edge, admission and billing do. */
-export function resolveCharged(charged: Pick<Charged, 'prices' | 'onMessages'>): ResolvedFigures {
-  return resolvePrices(figuresCharged(charged));
+export function resolveCharged(charged: Pick<ChargedPrices, 'prices' | 'onMessages'>): ResolvedFigures {
+  return resolvePrices(toFigures(charged));
 }
 
 /** Returns the costs of a class; a class without costs costs as much as the standard class. */

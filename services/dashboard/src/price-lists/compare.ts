@@ -1,10 +1,10 @@
 import type { ModelView, ProviderProfile, SourceView } from '@gateway/contracts/operator';
 import { EXTRA_CLASSES } from '@gateway/metering';
-import { belowCost, figuresOf, leastMargin, type Figure } from './margins.js';
-import type { Charged } from './charged.js';
-import { dearestOf, markedUp } from './markup.js';
+import { findBelowCost, compareFigures, computeLeastMargin, type Figure } from './margins.js';
+import type { ChargedPrices } from './charged.js';
+import { computeHighestCosts, applyMarkup } from './markup.js';
 import type { PriceList } from './price-list.js';
-import { mergeCosts, plain, samePrices, type ExtraClass, type Prices } from './prices.js';
+import { mergeCosts, normalizePrices, samePrices, type ExtraClass, type Prices } from './prices.js';
 
 export interface SourceComparison {
   readonly source: SourceView;
@@ -61,52 +61,52 @@ export function compareWithList(request: ComparisonRequest): Comparison {
     if (!own.some(({ isListed }) => isListed)) return [];
     const onMessages = own.some(({ source }) => isOnMessages(source));
     const costs = costsOfModel(own, profiles);
-    const before = model.prices === null ? null : plain(model.prices);
+    const before = model.prices === null ? null : normalizePrices(model.prices);
     const [first, ...others] = costs;
     const priced =
       markup === null || first === undefined
         ? before
-        : markedUp({ prices: dearestOf([first, ...others]), onMessages }, markup);
-    const margin = marginOfModel(priced, own, profiles);
+        : applyMarkup({ prices: computeHighestCosts([first, ...others]), onMessages }, markup);
+    const margin = computeModelMargin(priced, own, profiles);
     return [{ model, before, after: priced, isChanged: !samePrices(before, priced), margin }];
   });
-  return { sources: compared.filter(({ source }) => isMeant(source, provider)), models: touched };
+  return { sources: compared.filter(({ source }) => isSelected(source, provider)), models: touched };
 }
 
 type SourceWithCosts = Pick<SourceComparison, 'source' | 'after'>;
 
 /** Computes the margin of a model's prices at all its sources, with the compared costs. */
-export function marginOfModel(
+export function computeModelMargin(
   prices: Prices | null,
   own: readonly SourceWithCosts[],
   profiles: readonly ProviderProfile[],
 ): ModelMargin {
   const onMessages = own.some(({ source }) => isOnMessages(source));
-  return marginOf(prices === null ? null : { prices, onMessages, asks: [] }, costsOfModel(own, profiles));
+  return computeMargin(prices === null ? null : { prices, onMessages, asks: [] }, costsOfModel(own, profiles));
 }
 
 /** Returns the costs of the sources that requests can reach. */
 function costsOfModel(own: readonly SourceWithCosts[], profiles: readonly ProviderProfile[]): SourceCosts[] {
   return own.flatMap(({ source, after }) =>
-    source.enabled && after !== null ? [{ sourceId: source.id, ...chargedAt(source, after, profiles) }] : [],
+    source.enabled && after !== null ? [{ sourceId: source.id, ...toChargedPrices(source, after, profiles) }] : [],
   );
 }
 
 /** The costs of a source. */
-export interface SourceCosts extends Charged {
+export interface SourceCosts extends ChargedPrices {
   readonly sourceId: string;
 }
 
 /** Computes the margin of a price at each source of a model. */
-export function marginOf(price: Charged | null, costs: readonly SourceCosts[]): ModelMargin {
+export function computeMargin(price: ChargedPrices | null, costs: readonly SourceCosts[]): ModelMargin {
   const [first, ...others] = costs;
-  const cost = first === undefined ? null : dearestOf([first, ...others]);
+  const cost = first === undefined ? null : computeHighestCosts([first, ...others]);
   if (price === null || cost === null) return { cost, leastTenths: null, below: [] };
-  const figures = costs.map((one) => ({ sourceId: one.sourceId, figures: figuresOf(price, one) }));
+  const figures = costs.map((one) => ({ sourceId: one.sourceId, figures: compareFigures(price, one) }));
   return {
     cost,
-    leastTenths: leastMargin(figures.flatMap((one) => one.figures)),
-    below: figures.flatMap(({ sourceId, figures: own }) => belowCost(own).map((figure) => ({ sourceId, figure }))),
+    leastTenths: computeLeastMargin(figures.flatMap((one) => one.figures)),
+    below: figures.flatMap(({ sourceId, figures: own }) => findBelowCost(own).map((figure) => ({ sourceId, figure }))),
   };
 }
 
@@ -119,7 +119,7 @@ export function isOnMessages({ endpoints }: { readonly endpoints: readonly strin
  * Returns a source's costs. A source without a profile, or one that forwards all fields, is charged
  * as standard.
  */
-function chargedAt(source: SourceView, prices: Prices, profiles: readonly ProviderProfile[]): Charged {
+function toChargedPrices(source: SourceView, prices: Prices, profiles: readonly ProviderProfile[]): ChargedPrices {
   const profile = source.unpriced === 'forward' ? undefined : profiles.find(({ id }) => id === source.profile);
   return { prices, onMessages: isOnMessages(source), asks: profile === undefined ? [] : classesOf(profile) };
 }
@@ -130,16 +130,16 @@ export function classesOf({ pricing }: ProviderProfile): ExtraClass[] {
   return EXTRA_CLASSES.filter((name) => asked.includes(name));
 }
 
-function isMeant(source: SourceView, provider: string | null): boolean {
+function isSelected(source: SourceView, provider: string | null): boolean {
   return provider === null || source.providerId === provider;
 }
 
 /** Compares a source with the list, by its profile or else the ID of its provider. */
 function compareSource(source: SourceView, list: PriceList, provider: string | null): SourceComparison {
   const { profile, providerId, upstreamModel, modelId, parameters } = source;
-  const before = source.costs === null ? null : plain(source.costs);
+  const before = source.costs === null ? null : normalizePrices(source.costs);
   const wanted = { profile: profile ?? providerId, upstreamModel, modelId, parameters };
-  const listed = isMeant(source, provider) ? list.find(wanted) : null;
+  const listed = isSelected(source, provider) ? list.find(wanted) : null;
   const after = listed === null ? before : mergeCosts(before, listed);
   const isListed = listed !== null;
   const unread = isListed ? list.unread(wanted) : [];

@@ -1,6 +1,6 @@
 import { formatUsd, type ResolvedClass, type ResolvedPrices } from '@gateway/metering';
 import { MEDIA_KINDS, resolveCharged, TIER_KINDS } from './charged.js';
-import { differences, plain, type ExtraClass, type Prices, type TieredPrices } from './prices.js';
+import { differences, normalizePrices, type ExtraClass, type Prices, type TieredPrices } from './prices.js';
 
 /**
  * Adds the prices that a list leaves out, as charges derive them: each kind that the standard
@@ -12,7 +12,7 @@ export function completeCosts(
   given: Prices,
   { isMessages }: { readonly isMessages: boolean },
 ): { readonly costs: Prices; readonly computed: readonly string[] } {
-  const costs = plain(given);
+  const costs = normalizePrices(given);
   const resolved = resolveCharged({ prices: costs, onMessages: isMessages });
   const isHourSold = isMessages && costs.cacheWritePerMillion != null;
   const standard: Prices = withKinds(costs, resolved.standard, isHourSold ? ['cacheWrite1hPerMillion'] : []);
@@ -24,7 +24,7 @@ export function completeCosts(
     const own = withKinds(part, prices, kinds);
     classes[name] = { ...own, tiers: completeTiers(own, prices) };
   }
-  const completed = plain({ ...standard, tiers: completeTiers(standard, resolved.standard), classes });
+  const completed = normalizePrices({ ...standard, tiers: completeTiers(standard, resolved.standard), classes });
   return { costs: completed, computed: differences(costs, completed).map(({ name, after }) => `${name} ${after}`) };
 }
 

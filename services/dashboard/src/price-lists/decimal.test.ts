@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { percentOf, usdOf } from './decimal.js';
+import { parsePercent, toUsd } from './decimal.js';
 
 test.each([
   [7.5e-8, 6, '0.075'],
@@ -21,7 +21,7 @@ test.each([
   [Number.NaN, 0, null],
   ['1,5', 0, null],
 ])('%s moved by %s places is %s USD', (value, places, expected) => {
-  expect(usdOf(value, places)).toBe(expected);
+  expect(toUsd(value, places)).toBe(expected);
 });
 
 test.each([
@@ -34,5 +34,5 @@ test.each([
   ['12345', null],
   ['20%', null],
 ])('percentOf() parses a markup of %s', (text, expected) => {
-  expect(percentOf(text)).toBe(expected);
+  expect(parsePercent(text)).toBe(expected);
 });

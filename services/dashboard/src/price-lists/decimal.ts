@@ -12,7 +12,7 @@ const PERCENT = /^(\d{1,4})(?:\.(\d{1,2}))?$/;
  * lost. Digits beyond nine places are rounded half up. Null: not an amount, or above the largest
  * one.
  */
-export function usdOf(value: number | string, places = 0): string | null {
+export function toUsd(value: number | string, places = 0): string | null {
   const parts = NUMBER.exec(String(value));
   if (parts === null) return null;
   const [, whole = '', fraction = '', exponent = '0'] = parts;
@@ -27,7 +27,7 @@ function halfUp(amount: bigint, divisor: bigint): bigint {
 }
 
 /** Parses `20` or `12.5` into hundredths of a percent; null: not a percentage from 0 to 9999.99. */
-export function percentOf(text: string): bigint | null {
+export function parsePercent(text: string): bigint | null {
   const parts = PERCENT.exec(text);
   if (parts === null) return null;
   const [, whole = '', places = ''] = parts;

@@ -1,4 +1,4 @@
-import type { Wanted } from './price-list.js';
+import type { PriceQuery } from './price-list.js';
 
 /** Names of a profile's provider in the lists. */
 interface ListNames {
@@ -84,7 +84,7 @@ const LIST_NAMES: Readonly<Record<string, ListNames>> = {
 };
 
 /** Returns the names of a profile. An unlisted profile has only its own ID. */
-export function listNamesOf(profile: string): ListNames & { bundled: string } {
+export function findListNames(profile: string): ListNames & { bundled: string } {
   const none = { modelsDev: [], litellmPrefixes: [], litellmProviders: [] };
   const found = Object.hasOwn(LIST_NAMES, profile) ? LIST_NAMES[profile] : undefined;
   return { bundled: profile, ...none, ...found };
@@ -94,7 +94,7 @@ export function listNamesOf(profile: string): ListNames & { bundled: string } {
  * Returns the names that a list may have for a model: its own, its name without the publisher that
  * Vertex AI endpoints expect, and its catalog name if operators name deployments.
  */
-export function modelNamesOf({ profile, upstreamModel, modelId }: Omit<Wanted, 'parameters'>): string[] {
+export function listModelNames({ profile, upstreamModel, modelId }: Omit<PriceQuery, 'parameters'>): string[] {
   const bare = (name: string): string => name.slice(name.indexOf('/') + 1);
   const names = [upstreamModel];
   if (profile === 'vertex') names.push(bare(upstreamModel));
@@ -104,7 +104,7 @@ export function modelNamesOf({ profile, upstreamModel, modelId }: Omit<Wanted, '
 
 /** Returns the provider's name for a model of a list. */
 export function upstreamNameOf(profile: string, model: string): string {
-  const { upstreamPrefix = '' } = listNamesOf(profile);
+  const { upstreamPrefix = '' } = findListNames(profile);
   return model.includes('/') ? model : upstreamPrefix + model;
 }
 
@@ -123,8 +123,8 @@ const VERSION = /(-v\d+(:\d+)?|@[\w-]+)$/;
  * Returns the catalog ID of a model at a provider. Uses the ID of the bundled list if it has the
  * same model of the same publisher, so that the sources can fail over to each other.
  */
-export function catalogIdOf(profile: string, model: string, known: readonly string[]): string {
-  const { publisher = profile } = listNamesOf(profile);
+export function toCatalogId(profile: string, model: string, known: readonly string[]): string {
+  const { publisher = profile } = findListNames(profile);
   const isBedrock = profile.startsWith('bedrock');
   const placed = isBedrock ? model.replace(BEDROCK_PLACE, '') : model;
   const maker = isBedrock ? BEDROCK_MAKER.exec(placed)?.[1] : undefined;

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { LITELLM, MODELS_DEV } from '../../test/price-lists.js';
-import { bundledList, bundledPrices, laterCosts, listedModelsOf, listOn } from './bundled-list.js';
+import { bundledList, bundledPrices, findLaterCosts, listedModelsOf, resolveList } from './bundled-list.js';
 import { completeCosts } from './complete-costs.js';
-import { catalogIdOf } from './list-names.js';
+import { toCatalogId } from './list-names.js';
 import { planProvider } from './provider-document.js';
 import { readLitellm } from './litellm.js';
 import { readModelsDev } from './models-dev.js';
-import { belowCost, figuresOf } from './margins.js';
-import { markedUp } from './markup.js';
+import { findBelowCost, compareFigures } from './margins.js';
+import { applyMarkup } from './markup.js';
 import { WrongList } from './price-list.js';
 import { readProviderModels } from './provider-models.js';
 
@@ -29,7 +29,7 @@ test('the bundled list has at least fifty models, each once per provider', () =>
 test('no cost of the bundled list is above its price with a markup', () => {
   for (const { costs } of BUNDLED.models) {
     const cost = { prices: costs, onMessages: true, asks: [] };
-    expect(belowCost(figuresOf({ ...cost, prices: markedUp(cost, 1n) }, cost))).toEqual([]);
+    expect(findBelowCost(compareFigures({ ...cost, prices: applyMarkup(cost, 1n) }, cost))).toEqual([]);
   }
 });
 
@@ -121,17 +121,17 @@ test('a class has every kind of price that the standard class has', () => {
 test('promotional prices end on their last day and the next prices follow', () => {
   const flash = listed('gemini', 'gemini-3.8-flash');
   const costOn = (today: string) =>
-    bundledPrices(listOn(BUNDLED, today)).find(wanted('gemini', flash.model))?.inputPerMillion;
+    bundledPrices(resolveList(BUNDLED, today)).find(wanted('gemini', flash.model))?.inputPerMillion;
   expect([costOn('2026-12-31'), costOn('2027-01-01')]).toEqual(['0.75', '1.50']);
-  expect(laterCosts(flash)).toEqual({ costs: flash.afterwards, effectiveFrom: '2027-01-01T00:00:00.000Z' });
-  for (const model of listOn(BUNDLED, '2027-01-01').models) expect(laterCosts(model)).toBeNull();
+  expect(findLaterCosts(flash)).toEqual({ costs: flash.afterwards, effectiveFrom: '2027-01-01T00:00:00.000Z' });
+  for (const model of resolveList(BUNDLED, '2027-01-01').models) expect(findLaterCosts(model)).toBeNull();
   for (const { validUntil, afterwards } of BUNDLED.models) {
     expect(validUntil === undefined).toBe(afterwards === undefined);
   }
 });
 
 test('a model that has ended is not offered', () => {
-  const has = (today: string) => listOn(BUNDLED, today).models.some(({ model }) => model === 'gemini-2.5-pro');
+  const has = (today: string) => resolveList(BUNDLED, today).models.some(({ model }) => model === 'gemini-2.5-pro');
   expect([has('2026-11-30'), has('2026-12-01')]).toEqual([true, false]);
 });
 
@@ -469,7 +469,7 @@ test.each([
   ['vllm', 'llama', 'vllm/llama'],
 ])('catalog ID of the model of %s named %s is %s', (profile, model, id) => {
   const known = BUNDLED.models.map((one) => one.id);
-  expect(catalogIdOf(profile, model, known)).toBe(id);
+  expect(toCatalogId(profile, model, known)).toBe(id);
 });
 
 test('provider models read OpenRouter prices, and none where a router picks the model', () => {

@@ -1,9 +1,9 @@
 import { EXTRA_CLASSES, parseUsd } from '@gateway/metering';
 import { z } from 'zod';
-import { usdOf } from './decimal.js';
-import { listNamesOf, modelNamesOf } from './list-names.js';
-import { NAME_LENGTH_MAX, WrongList, type OfferedModel, type PriceList, type Wanted } from './price-list.js';
-import { plainOrNull, type Prices, type TieredPrices } from './prices.js';
+import { toUsd } from './decimal.js';
+import { findListNames, listModelNames } from './list-names.js';
+import { NAME_LENGTH_MAX, WrongList, type OfferedModel, type PriceList, type PriceQuery } from './price-list.js';
+import { normalizeOrNull, type Prices, type TieredPrices } from './prices.js';
 
 const list = z.record(z.string(), z.unknown());
 /** New fields appear often; unknown prices among them are listed as unread. */
@@ -28,7 +28,7 @@ export function readLitellm(value: unknown): PriceList {
   if (!isOne) throw new WrongList('not a LiteLLM list: models with `litellm_provider` were expected');
   const entries = new Map(Object.entries(parsed.data));
   entries.delete(SAMPLE);
-  const read = (wanted: Wanted): ReadPrices | null => {
+  const read = (wanted: PriceQuery): ReadPrices | null => {
     for (const key of keysOf(wanted)) {
       const { data } = entry.safeParse(entries.get(key));
       if (data === undefined || !isOfProvider(data, wanted)) continue;
@@ -43,7 +43,7 @@ export function readLitellm(value: unknown): PriceList {
     find: (wanted) => read(wanted)?.costs ?? null,
     unread: (wanted) => read(wanted)?.unread ?? [],
     models(wanted) {
-      const { serves } = listNamesOf(wanted.profile);
+      const { serves } = findListNames(wanted.profile);
       const found = new Map<string, Entry>();
       for (const [key, one] of entries) {
         const name = nameIn(key, wanted);
@@ -57,15 +57,15 @@ export function readLitellm(value: unknown): PriceList {
   };
 }
 
-function isOfProvider({ litellm_provider: provider }: Entry, { profile }: Pick<Wanted, 'profile'>): boolean {
-  return listNamesOf(profile).litellmProviders.some((name) => provider.startsWith(name));
+function isOfProvider({ litellm_provider: provider }: Entry, { profile }: Pick<PriceQuery, 'profile'>): boolean {
+  return findListNames(profile).litellmProviders.some((name) => provider.startsWith(name));
 }
 
 /** Providers whose model names contain a slash. */
 const NAMES_WITH_SLASH: ReadonlySet<string> = new Set(['openrouter', 'together', 'fireworks', 'groq', 'vertex']);
 
 /** Returns the model's name; null: the key is of another provider, region or size. */
-function nameIn(key: string, wanted: Pick<Wanted, 'profile' | 'parameters'>): string | null {
+function nameIn(key: string, wanted: Pick<PriceQuery, 'profile' | 'parameters'>): string | null {
   for (const prefix of prefixesOf(wanted)) {
     if (!key.startsWith(prefix)) continue;
     const name = key.slice(prefix.length);
@@ -101,12 +101,12 @@ function offeredModel(name: string, found: Entry, read: ReadPrices | null): Offe
   ];
 }
 
-function keysOf(wanted: Wanted): string[] {
-  return prefixesOf(wanted).flatMap((prefix) => modelNamesOf(wanted).map((model) => prefix + model));
+function keysOf(wanted: PriceQuery): string[] {
+  return prefixesOf(wanted).flatMap((prefix) => listModelNames(wanted).map((model) => prefix + model));
 }
 
-function prefixesOf({ profile, parameters }: Pick<Wanted, 'profile' | 'parameters'>): string[] {
-  return listNamesOf(profile).litellmPrefixes.map((prefix) =>
+function prefixesOf({ profile, parameters }: Pick<PriceQuery, 'profile' | 'parameters'>): string[] {
+  return findListNames(profile).litellmPrefixes.map((prefix) =>
     prefix.replace(/\{(\w+)\}/g, (whole, name: string) => parameters[name] ?? whole),
   );
 }
@@ -135,7 +135,7 @@ class Figures {
   /** Returns a field in USD per million; the entry has USD per unit. */
   million(name: string): string | null {
     const value = this.value(name);
-    return typeof value === 'number' ? usdOf(value, MILLION_PLACES) : null;
+    return typeof value === 'number' ? toUsd(value, MILLION_PLACES) : null;
   }
 
   /** Returns the names of unread prices above 0, without those equal to a read price. */
@@ -168,10 +168,10 @@ function pricesOf(found: Entry, profile: string): ReadPrices {
     if (sold !== null) classes[name] = sold;
   }
   const perCall = figures.value('input_cost_per_request');
-  const costs = plainOrNull({
+  const costs = normalizeOrNull({
     ...standard,
     classes,
-    ...(typeof perCall === 'number' ? { perCall: usdOf(perCall) ?? '0' } : {}),
+    ...(typeof perCall === 'number' ? { perCall: toUsd(perCall) ?? '0' } : {}),
     unitsPerThousand: units(figures, profile),
   });
   return { costs, unread: [...figures.unread(), ...ranges.unread] };
@@ -193,13 +193,13 @@ function units(figures: Figures, profile: string): Record<string, string> {
   const found: Record<string, string> = {};
   // Uses the most expensive size, because a request's size is not known before it is served.
   const searches = searchCosts.safeParse(figures.value('search_context_cost_per_query')).data ?? {};
-  const search = usdOf(Math.max(0, ...Object.values(searches)), THOUSAND_PLACES);
+  const search = toUsd(Math.max(0, ...Object.values(searches)), THOUSAND_PLACES);
   if (search !== null && parseUsd(search) > 0n)
     for (const unit of SEARCH_UNITS[profile] ?? ['web_search']) found[unit] = search;
   const files = figures.value('file_search_cost_per_1k_calls');
-  if (typeof files === 'number') found['file_search'] = usdOf(files) ?? '0';
+  if (typeof files === 'number') found['file_search'] = toUsd(files) ?? '0';
   const session = CONTAINERS.test(profile) ? figures.value('code_interpreter_cost_per_session') : undefined;
-  if (typeof session === 'number') found['container'] = usdOf(session, THOUSAND_PLACES) ?? '0';
+  if (typeof session === 'number') found['container'] = toUsd(session, THOUSAND_PLACES) ?? '0';
   return found;
 }
 

@@ -9,13 +9,13 @@ import {
 } from '@gateway/metering';
 import fc from 'fast-check';
 import { priceDocument } from '../../test/price-documents.js';
-import { resolveCharged, type Charged } from './charged.js';
+import { resolveCharged, type ChargedPrices } from './charged.js';
 import { completeCosts } from './complete-costs.js';
-import { belowCost, figuresOf, leastMargin } from './margins.js';
-import { dearestOf, markedUp } from './markup.js';
+import { findBelowCost, compareFigures, computeLeastMargin } from './margins.js';
+import { computeHighestCosts, applyMarkup } from './markup.js';
 import type { Prices } from './prices.js';
 
-const charged = (prices: Prices, more: Partial<Charged> = {}): Charged => ({
+const charged = (prices: Prices, more: Partial<ChargedPrices> = {}): ChargedPrices => ({
   prices,
   onMessages: false,
   asks: [],
@@ -67,9 +67,9 @@ test.each<[string, Prices, Prices, string[], number | null]>([
   ],
   ['audio that is sold as text', PRICE, { ...COST, audioInputPerMillion: '2.1' }, ['audio input'], -50],
 ])('margins when %s', (_name, price, cost, below, margin) => {
-  const figures = figuresOf(charged(price), charged(cost));
-  expect(belowCost(figures).map(({ name }) => name)).toEqual(below);
-  expect(leastMargin(figures)).toBe(margin);
+  const figures = compareFigures(charged(price), charged(cost));
+  expect(findBelowCost(figures).map(({ name }) => name)).toEqual(below);
+  expect(computeLeastMargin(figures)).toBe(margin);
 });
 
 test('a markup raises every figure and rounds up', () => {
@@ -82,7 +82,7 @@ test('a markup raises every figure and rounds up', () => {
     audioInputPerMillion: '2',
   };
   const raised = { inputPerMillion: '1.20', cachedInputPerMillion: '0.12', outputPerMillion: '4.80' };
-  expect(markedUp(charged(costs), 2_000n)).toEqual({
+  expect(applyMarkup(charged(costs), 2_000n)).toEqual({
     ...raised,
     tiers: [
       { aboveInputTokens: 200_000, inputPerMillion: '3.60', cachedInputPerMillion: '0.36', outputPerMillion: '9.60' },
@@ -97,7 +97,7 @@ test('a markup raises every figure and rounds up', () => {
 test('the highest figures of several sources cover requests of every size', () => {
   const one: Prices = { ...COST, tiers: [TIER], classes: { flex: COST }, unitsPerThousand: { a: '1', b: '2' } };
   const two: Prices = { inputPerMillion: '0.5', outputPerMillion: '7', perCall: '0.1', unitsPerThousand: { b: '3' } };
-  const dearest = dearestOf([charged(one), charged(two)]);
+  const dearest = computeHighestCosts([charged(one), charged(two)]);
   expect(dearest).toMatchObject({
     inputPerMillion: '1.00',
     cachedInputPerMillion: '0.50',
@@ -108,37 +108,39 @@ test('the highest figures of several sources cover requests of every size', () =
     ],
     unitsPerThousand: { a: '1.00', b: '3.00' },
   });
-  const figures = [one, two].flatMap((cost) => figuresOf(charged(dearest), charged(cost)));
-  expect(belowCost(figures)).toEqual([]);
+  const figures = [one, two].flatMap((cost) => compareFigures(charged(dearest), charged(cost)));
+  expect(findBelowCost(figures)).toEqual([]);
 });
 
 test('figuresOf() reports audio of a class and of its tiers below cost', () => {
   const flex = { ...COST, audioInputPerMillion: '3', tiers: [{ ...TIER, inputPerMillion: '2' }] };
-  const figures = figuresOf(
+  const figures = compareFigures(
     charged({ ...PRICE, classes: { flex: { ...PRICE, tiers: [TIER] } } }),
     charged({ ...COST, classes: { flex } }),
   );
-  expect(belowCost(figures)).toEqual([
+  expect(findBelowCost(figures)).toEqual([
     { name: 'flex audio input', price: parseUsd('2'), cost: parseUsd('3') },
     { name: 'flex audio input above 200000', price: parseUsd('3'), cost: parseUsd('6') },
   ]);
 });
 
-test.each<[string, Partial<Charged>, string[]]>([
+test.each<[string, Partial<ChargedPrices>, string[]]>([
   ['a source that can be asked for it', { asks: ['flex'] }, ['flex input', 'flex cached input', 'flex output']],
   ['a source that cannot be asked for it', {}, []],
 ])('figuresOf() compares a class without costs at %s', (_name, more, below) => {
-  const figures = figuresOf(
+  const figures = compareFigures(
     charged({ ...PRICE, classes: { flex: { inputPerMillion: '0.5', outputPerMillion: '2' } } }),
     charged(COST, more),
   );
-  expect(belowCost(figures).map(({ name }) => name)).toEqual(below);
+  expect(findBelowCost(figures).map(({ name }) => name)).toEqual(below);
 });
 
 test('figuresOf() compares 1-hour writes at twice the input on the messages format', () => {
   const [price, cost] = [{ ...PRICE, cacheWrite1hPerMillion: '1.9' }, COST];
   const below = (onMessages: boolean) =>
-    belowCost(figuresOf(charged(price, { onMessages }), charged(cost, { onMessages }))).map(({ name }) => name);
+    findBelowCost(compareFigures(charged(price, { onMessages }), charged(cost, { onMessages }))).map(
+      ({ name }) => name,
+    );
   expect([below(true), below(false)]).toEqual([['cache write for an hour'], []]);
 });
 
@@ -178,7 +180,7 @@ test('a proposed price covers every possible cost of a request with the markup',
     fc.property(source, fc.array(source, { maxLength: 2 }), fc.bigInt(0n, 999_999n), (first, others, markup) => {
       const sources = [first, ...others];
       const onMessages = sources.some((one) => one.onMessages);
-      const prices = markedUp({ prices: dearestOf([first, ...others]), onMessages }, markup);
+      const prices = applyMarkup({ prices: computeHighestCosts([first, ...others]), onMessages }, markup);
       const price = charged(prices, { onMessages });
       for (const cost of sources) {
         const short: string[] = [];
@@ -187,7 +189,7 @@ test('a proposed price covers every possible cost of a request with the markup',
             short.push(`${place}: ${sold} < ${bought}`);
         });
         expect(short).toEqual([]);
-        expect(belowCost(figuresOf(price, cost))).toEqual([]);
+        expect(findBelowCost(compareFigures(price, cost))).toEqual([]);
         // The price includes every class, unit and per-request cost of a source.
         for (const name of Object.keys(cost.prices.classes ?? {})) expect(prices.classes).toHaveProperty(name);
         for (const unit of Object.keys(cost.prices.unitsPerThousand ?? {})) {
@@ -210,7 +212,7 @@ test('figures below cost are reported exactly when a resolved price is under its
         [resolveCharged(price), resolveCharged(cost), cost.asks],
         (sold, bought) => (isBelow ||= sold < bought),
       );
-      expect(belowCost(figuresOf(price, cost)).length > 0).toBe(isBelow);
+      expect(findBelowCost(compareFigures(price, cost)).length > 0).toBe(isBelow);
     }),
   );
 });

@@ -1,5 +1,5 @@
 import { EXTRA_CLASSES, parseUsd, type ResolvedClass, type ResolvedPrices } from '@gateway/metering';
-import { costOfClass, resolveCharged, TOKEN_KINDS, type Charged } from './charged.js';
+import { costOfClass, resolveCharged, TOKEN_KINDS, type ChargedPrices } from './charged.js';
 import type { Prices } from './prices.js';
 
 /** The price and the cost of one figure, in nano-USD. */
@@ -16,7 +16,7 @@ export interface Figure {
  * from the others as in charges. A class or unit without a price is not sold. A unit without a cost
  * is skipped.
  */
-export function figuresOf(price: Charged, cost: Charged): Figure[] {
+export function compareFigures(price: ChargedPrices, cost: ChargedPrices): Figure[] {
   const [sold, bought] = [resolveCharged(price), resolveCharged(cost)];
   const found = tokenFigures(sold.standard, bought.standard, '');
   for (const name of EXTRA_CLASSES) {
@@ -37,8 +37,8 @@ export function figuresOf(price: Charged, cost: Charged): Figure[] {
 }
 
 function tokenFigures(price: ResolvedClass, cost: ResolvedClass, before: string): Figure[] {
-  return sizesOf([price, cost]).flatMap((size) => {
-    const [sold, bought] = [pricesAbove(price, size), pricesAbove(cost, size)];
+  return listSizes([price, cost]).flatMap((size) => {
+    const [sold, bought] = [selectPrices(price, size), selectPrices(cost, size)];
     const after = size === 0 ? '' : ` above ${size}`;
     return TOKEN_KINDS.filter(
       ([, field, text]) => field === text || sold[field] !== sold[text] || bought[field] !== bought[text],
@@ -47,18 +47,18 @@ function tokenFigures(price: ResolvedClass, cost: ResolvedClass, before: string)
 }
 
 /** Returns zero and each input size above which a price changes. */
-export function sizesOf(all: readonly ResolvedClass[]): number[] {
+export function listSizes(all: readonly ResolvedClass[]): number[] {
   const sizes = all.flatMap(({ tiers }) => tiers.map(({ aboveInputTokens }) => aboveInputTokens));
   return [...new Set([0, ...sizes])].sort((a, b) => a - b);
 }
 
 /** Returns the token prices for an input just above a size. */
-export function pricesAbove(prices: ResolvedClass, size: number): ResolvedPrices {
+export function selectPrices(prices: ResolvedClass, size: number): ResolvedPrices {
   return prices.tiers.findLast(({ aboveInputTokens }) => aboveInputTokens <= size) ?? prices;
 }
 
 /** Returns the figures whose price is below their cost. */
-export function belowCost(figures: readonly Figure[]): Figure[] {
+export function findBelowCost(figures: readonly Figure[]): Figure[] {
   return figures.filter(({ price, cost }) => price < cost);
 }
 
@@ -66,7 +66,7 @@ export function belowCost(figures: readonly Figure[]): Figure[] {
  * Returns the lowest margin, (price - cost) / price, in tenths of a percent, rounded towards zero.
  * Null: a price is zero, or there are no figures.
  */
-export function leastMargin(figures: readonly Figure[]): number | null {
+export function computeLeastMargin(figures: readonly Figure[]): number | null {
   if (figures.length === 0 || figures.some(({ price }) => price === 0n)) return null;
   return Math.min(...figures.map(({ price, cost }) => Number(((price - cost) * 1_000n) / price)));
 }

@@ -6,9 +6,9 @@ import {
   type ExtraClass,
   type ResolvedClass,
 } from '@gateway/metering';
-import { costOfClass, MEDIA_KINDS, resolveCharged, TIER_KINDS, type Charged } from './charged.js';
-import { pricesAbove, sizesOf } from './margins.js';
-import { plain, type Prices, type TieredPrices } from './prices.js';
+import { costOfClass, MEDIA_KINDS, resolveCharged, TIER_KINDS, type ChargedPrices } from './charged.js';
+import { selectPrices, listSizes } from './margins.js';
+import { normalizePrices, type Prices, type TieredPrices } from './prices.js';
 
 const WHOLE = 10_000n;
 /** A unit price has at most six decimal places per 1,000 uses, in nano-USD. */
@@ -30,17 +30,17 @@ interface SizedAmounts extends Amounts {
  * resolved price is at least the resolved cost with the markup: prices that would otherwise be
  * derived lower are stated.
  */
-export function markedUp(costs: Pick<Charged, 'prices' | 'onMessages'>, hundredths: bigint): Prices {
+export function applyMarkup(costs: Pick<ChargedPrices, 'prices' | 'onMessages'>, hundredths: bigint): Prices {
   const raise = (amount: bigint): bigint => {
     const raised = roundedUp(amount * (WHOLE + hundredths), WHOLE);
     return raised > AMOUNT_NANO_USD_MAX ? AMOUNT_NANO_USD_MAX : raised;
   };
-  const { unitsPerThousand = {}, ...others } = plain(costs.prices);
+  const { unitsPerThousand = {}, ...others } = normalizePrices(costs.prices);
   const units = Object.entries(unitsPerThousand).map(([unit, text]) => [
     unit,
     formatUsd(roundedUp(parseUsd(text) * (WHOLE + hundredths), WHOLE * UNIT_STEP) * UNIT_STEP),
   ]);
-  const raised = plain({
+  const raised = normalizePrices({
     ...(raisedTexts(others, raise) as Prices),
     unitsPerThousand: Object.fromEntries(units) as Record<string, string>,
   });
@@ -51,12 +51,12 @@ export function markedUp(costs: Pick<Charged, 'prices' | 'onMessages'>, hundredt
     return need === undefined || price === undefined || covers(price, need, raise);
   });
   if (isCovered) return raised;
-  return plain({ ...raised, ...stated([{ ...costs, asks: [] }], raise) });
+  return normalizePrices({ ...raised, ...statePrices([{ ...costs, asks: [] }], raise) });
 }
 
 function covers(price: ResolvedClass, need: ResolvedClass, raise: (amount: bigint) => bigint): boolean {
-  return sizesOf([price, need]).every((size) => {
-    const [sold, cost] = [pricesAbove(price, size), pricesAbove(need, size)];
+  return listSizes([price, need]).every((size) => {
+    const [sold, cost] = [selectPrices(price, size), selectPrices(need, size)];
     return ALL_KINDS.every((kind) => sold[kind] >= raise(cost[kind]));
   });
 }
@@ -75,14 +75,14 @@ function raisedTexts(value: unknown, raise: (amount: bigint) => bigint): unknown
 }
 
 /** Returns the highest figures of several sources, for requests of every size. */
-export function dearestOf(all: readonly [Charged, ...Charged[]]): Prices {
+export function computeHighestCosts(all: readonly [ChargedPrices, ...ChargedPrices[]]): Prices {
   const [first] = all;
-  if (all.length === 1) return plain(first.prices);
+  if (all.length === 1) return normalizePrices(first.prices);
   const units = all.flatMap(({ prices }) => Object.entries(prices.unitsPerThousand ?? {}));
   const most = (texts: readonly (string | undefined)[]): string | undefined =>
     texts.reduce((a, b) => (b === undefined || (a !== undefined && parseUsd(a) >= parseUsd(b)) ? a : b), undefined);
-  return plain({
-    ...stated(all, (amount) => amount),
+  return normalizePrices({
+    ...statePrices(all, (amount) => amount),
     perCall: most(all.map(({ prices }) => prices.perCall)),
     unitsPerThousand: Object.fromEntries(
       units.map(([unit]) => [unit, most(units.flatMap(([name, text]) => (name === unit ? [text] : []))) ?? '0']),
@@ -91,7 +91,7 @@ export function dearestOf(all: readonly [Charged, ...Charged[]]): Prices {
 }
 
 /** Returns token prices that cover each cost after `raise`, with every price stated. */
-function stated(all: readonly Charged[], raise: (amount: bigint) => bigint): Prices {
+function statePrices(all: readonly ChargedPrices[], raise: (amount: bigint) => bigint): Prices {
   const resolved = all.map((one) => ({ costs: resolveCharged(one), asks: one.asks }));
   const media = MEDIA_KINDS.filter(([, kind]) =>
     all.some(({ prices }) => [prices, ...Object.values(prices.classes ?? {})].some((part) => part?.[kind] != null)),
@@ -117,9 +117,9 @@ function amountsOf(
   raise: (amount: bigint) => bigint,
   tiersMax: number,
 ): readonly [SizedAmounts, ...SizedAmounts[]] {
-  const sizes = sizesOf(all);
+  const sizes = listSizes(all);
   const at = (few: readonly number[]): SizedAmounts => {
-    const reached = few.flatMap((size) => all.map((one) => pricesAbove(one, size)));
+    const reached = few.flatMap((size) => all.map((one) => selectPrices(one, size)));
     const highest = ALL_KINDS.map((kind) => {
       const most = reached.map((prices) => prices[kind]).reduce((a, b) => (b > a ? b : a));
       return [kind, raise(most)];

@@ -1,8 +1,15 @@
 import { z } from 'zod';
-import { usdOf } from './decimal.js';
-import { listNamesOf, modelNamesOf } from './list-names.js';
-import { EMBEDS, NAME_LENGTH_MAX, WrongList, type OfferedModel, type PriceList, type Wanted } from './price-list.js';
-import { plainOrNull, type ExtraClass, type Prices, type TieredPrices } from './prices.js';
+import { toUsd } from './decimal.js';
+import { findListNames, listModelNames } from './list-names.js';
+import {
+  EMBEDS,
+  NAME_LENGTH_MAX,
+  WrongList,
+  type OfferedModel,
+  type PriceList,
+  type PriceQuery,
+} from './price-list.js';
+import { normalizeOrNull, type ExtraClass, type Prices, type TieredPrices } from './prices.js';
 
 // Numbers are USD per million tokens. New fields appear often; unknown prices among them are listed
 // as unread.
@@ -50,10 +57,10 @@ export function readModelsDev(value: unknown): PriceList {
   const parsed = list.safeParse(value);
   if (!parsed.success) throw new WrongList('not a models.dev list: providers with `models` were expected');
   const providers = new Map(Object.entries(parsed.data));
-  const read = (wanted: Wanted): ReadPrices | null => {
-    for (const provider of listNamesOf(wanted.profile).modelsDev) {
+  const read = (wanted: PriceQuery): ReadPrices | null => {
+    for (const provider of findListNames(wanted.profile).modelsDev) {
       const models = providers.get(provider)?.models ?? {};
-      const name = modelNamesOf(wanted).find((one) => Object.hasOwn(models, one));
+      const name = listModelNames(wanted).find((one) => Object.hasOwn(models, one));
       const found = name === undefined ? null : pricesOf(models[name]);
       if (found !== null) return found;
     }
@@ -65,7 +72,7 @@ export function readModelsDev(value: unknown): PriceList {
     find: (wanted) => read(wanted)?.costs ?? null,
     unread: (wanted) => read(wanted)?.unread ?? [],
     models({ profile }) {
-      const { modelsDev, serves } = listNamesOf(profile);
+      const { modelsDev, serves } = findListNames(profile);
       const all = modelsDev.flatMap((provider) => Object.entries(providers.get(provider)?.models ?? {}));
       return all.filter(([name]) => serves?.test(name) ?? true).flatMap(([name, entry]) => offeredModel(name, entry));
     },
@@ -124,7 +131,7 @@ function pricesOf(entry: unknown): ReadPrices | null {
       unread.push(...unreadOf(data.cost, `${name} `));
     }
   }
-  const costs = plainOrNull({ ...standard, classes });
+  const costs = normalizeOrNull({ ...standard, classes });
   return costs === null ? null : { costs, unread };
 }
 
@@ -166,7 +173,7 @@ function tieredPrices({ tiers, context_over_200k: over, ...base }: z.infer<typeo
 }
 
 function tokenPrices({ input, output, cache_read, cache_write }: z.infer<typeof cost>) {
-  const [inputPerMillion, outputPerMillion] = [usdOf(input), usdOf(output)];
+  const [inputPerMillion, outputPerMillion] = [toUsd(input), toUsd(output)];
   if (inputPerMillion === null || outputPerMillion === null) return null;
   return {
     inputPerMillion,
@@ -177,5 +184,5 @@ function tokenPrices({ input, output, cache_read, cache_write }: z.infer<typeof 
 }
 
 function optional(value: number | null | undefined): string | null {
-  return value == null ? null : usdOf(value);
+  return value == null ? null : toUsd(value);
 }

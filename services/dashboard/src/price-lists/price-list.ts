@@ -5,7 +5,7 @@ export const LIST_FORMATS = ['bundled', 'models.dev', 'litellm'] as const;
 export type ListFormat = (typeof LIST_FORMATS)[number];
 
 /** The lookup of a source in a list. */
-export interface Wanted {
+export interface PriceQuery {
   /** Profile of the source's provider. */
   readonly profile: string;
   readonly upstreamModel: string;
@@ -35,11 +35,11 @@ export interface PriceList {
   /** ISO day of the newest entry; null: the list has no dates. */
   readonly date: string | null;
   /** Returns null if the list lacks the model or its price. */
-  find(wanted: Wanted): Prices | null;
+  find(wanted: PriceQuery): Prices | null;
   /** Returns the names of the model's prices above 0 that `find` omits. */
-  unread(wanted: Wanted): readonly string[];
+  unread(wanted: PriceQuery): readonly string[];
   /** Returns the chat and embedding models of a profile's provider. */
-  models(wanted: Pick<Wanted, 'profile' | 'parameters'>): OfferedModel[];
+  models(wanted: Pick<PriceQuery, 'profile' | 'parameters'>): OfferedModel[];
 }
 
 /** Most characters of a model's display name in the catalog. */

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { differences, mergeCosts, plain, samePrices, type Prices } from './prices.js';
+import { differences, mergeCosts, normalizePrices, samePrices, type Prices } from './prices.js';
 
 const BASE: Prices = { inputPerMillion: '1', outputPerMillion: '2' };
 
@@ -12,7 +12,7 @@ test('samePrices() ignores null, empty tiers, zero per call and other spellings'
     tiers: [],
   };
   expect(samePrices(BASE, spelled)).toBe(true);
-  expect(plain(spelled)).toEqual({ inputPerMillion: '1.00', outputPerMillion: '2.00' });
+  expect(normalizePrices(spelled)).toEqual({ inputPerMillion: '1.00', outputPerMillion: '2.00' });
   expect(samePrices(null, BASE)).toBe(false);
 });
 
@@ -43,7 +43,7 @@ test('mergeCosts() replaces token prices and keeps what the list lacks', () => {
   };
   const dearer = { inputPerMillion: '3', outputPerMillion: '6' };
   expect(mergeCosts(now, { ...dearer, classes: { priority: dearer } })).toEqual(
-    plain({
+    normalizePrices({
       ...dearer,
       cacheWrite1hPerMillion: '2',
       perCall: '0.01',
@@ -51,11 +51,11 @@ test('mergeCosts() replaces token prices and keeps what the list lacks', () => {
       unitsPerThousand: { web_search: '10' },
     }),
   );
-  expect(mergeCosts(null, dearer)).toEqual(plain(dearer));
+  expect(mergeCosts(null, dearer)).toEqual(normalizePrices(dearer));
 });
 
 test('plain() omits null', () => {
-  expect(plain({ ...BASE, cachedInputPerMillion: null })).toEqual({
+  expect(normalizePrices({ ...BASE, cachedInputPerMillion: null })).toEqual({
     inputPerMillion: '1.00',
     outputPerMillion: '2.00',
   });

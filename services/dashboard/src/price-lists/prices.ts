@@ -12,24 +12,24 @@ export type ExtraClass = keyof NonNullable<Prices['classes']>;
 export type TieredPrices = NonNullable<NonNullable<Prices['classes']>[ExtraClass]>;
 
 /** Normalizes prices: without empty fields, and with the shortest form of each amount. */
-export function plain(given: Prices): Prices {
-  return shortened(prices.parse(given), '') as Prices;
+export function normalizePrices(given: Prices): Prices {
+  return shorten(prices.parse(given), '') as Prices;
 }
 
 /** Normalizes figures from an external source; null: invalid prices. */
-export function plainOrNull(given: Prices): Prices | null {
-  return prices.safeParse(given).success ? plain(given) : null;
+export function normalizeOrNull(given: Prices): Prices | null {
+  return prices.safeParse(given).success ? normalizePrices(given) : null;
 }
 
-function shortened(value: unknown, name: string): unknown {
+function shorten(value: unknown, name: string): unknown {
   if (typeof value === 'string') {
     const text = formatUsd(parseUsd(value));
     return name === 'perCall' && parseUsd(text) === 0n ? undefined : text;
   }
-  if (Array.isArray(value)) return value.length === 0 ? undefined : value.map((item) => shortened(item, ''));
+  if (Array.isArray(value)) return value.length === 0 ? undefined : value.map((item) => shorten(item, ''));
   if (typeof value !== 'object' || value === null) return value ?? undefined;
   const entries = Object.entries(value)
-    .map(([key, inner]): [string, unknown] => [key, shortened(inner, key)])
+    .map(([key, inner]): [string, unknown] => [key, shorten(inner, key)])
     .filter(([, inner]) => inner !== undefined);
   return entries.length === 0 ? undefined : Object.fromEntries(entries);
 }
@@ -40,15 +40,15 @@ function shortened(value: unknown, name: string): unknown {
  * prices per call and unit, other classes, audio and images.
  */
 export function mergeCosts(now: Prices | null, listed: Prices): Prices {
-  if (now === null) return plain(listed);
-  const [before, next] = [plain(now), plain(listed)];
+  if (now === null) return normalizePrices(listed);
+  const [before, next] = [normalizePrices(now), normalizePrices(listed)];
   const classes = { ...before.classes };
   for (const name of EXTRA_CLASSES) {
     const ofClass = next.classes?.[name];
-    if (ofClass !== undefined) classes[name] = { ...kept(before.classes?.[name] ?? {}), ...ofClass };
+    if (ofClass !== undefined) classes[name] = { ...omitReplaced(before.classes?.[name] ?? {}), ...ofClass };
   }
-  return plain({
-    ...kept(before),
+  return normalizePrices({
+    ...omitReplaced(before),
     ...next,
     classes,
     unitsPerThousand: { ...before.unitsPerThousand, ...next.unitsPerThousand },
@@ -56,7 +56,7 @@ export function mergeCosts(now: Prices | null, listed: Prices): Prices {
 }
 
 /** Removes the figures that a list always replaces. */
-function kept<T extends Partial<TieredPrices>>(part: T) {
+function omitReplaced<T extends Partial<TieredPrices>>(part: T) {
   const { tiers: _tiers, cachedInputPerMillion: _cached, cacheWritePerMillion: _write, ...others } = part;
   return others;
 }
@@ -76,7 +76,7 @@ const WORDS: Readonly<Record<string, string>> = {
 
 /** Returns the figures by name, such as `priority output above 272000`. */
 export function figuresByName(given: Prices): Map<string, string> {
-  const { classes = {}, unitsPerThousand = {}, ...standard } = plain(given);
+  const { classes = {}, unitsPerThousand = {}, ...standard } = normalizePrices(given);
   const found = new Map<string, string>(flat(standard, ''));
   for (const [name, ofClass] of Object.entries(classes)) {
     if (ofClass === undefined) continue;

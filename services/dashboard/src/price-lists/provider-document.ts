@@ -7,11 +7,11 @@ import {
   type ProviderView,
   type SourceView,
 } from '@gateway/contracts/operator';
-import { laterCosts, type ListedModel } from './bundled-list.js';
-import type { Charged } from './charged.js';
-import { classesOf, isOnMessages, marginOf, type ModelMargin } from './compare.js';
-import { dearestOf, markedUp } from './markup.js';
-import { plain, type Prices } from './prices.js';
+import { findLaterCosts, type ListedModel } from './bundled-list.js';
+import type { ChargedPrices } from './charged.js';
+import { classesOf, isOnMessages, computeMargin, type ModelMargin } from './compare.js';
+import { computeHighestCosts, applyMarkup } from './markup.js';
+import { normalizePrices, type Prices } from './prices.js';
 
 /** A model to add, with complete costs. */
 export interface AddedModel extends ListedModel {
@@ -75,9 +75,9 @@ export function planProvider(request: ProviderRequest): ProviderPlan {
     const sourceId = sourceIdOf(request.providerId, listed);
     const there = modelsThere.get(listed.id);
     const own = there === undefined ? pricesOf(request, listed, ({ costs }) => costs) : there.prices;
-    const price = own === null ? null : plain(own);
+    const price = own === null ? null : normalizePrices(own);
     const onMessages = isModelOnMessages(request, listed);
-    const margin = marginOf(price === null ? null : { prices: price, onMessages, asks: [] }, [
+    const margin = computeMargin(price === null ? null : { prices: price, onMessages, asks: [] }, [
       { sourceId, ...chargedAt(request, listed, listed.costs) },
     ]);
     const sourceThere = sourcesThere.get(sourceId) ?? null;
@@ -97,7 +97,7 @@ export function planProvider(request: ProviderRequest): ProviderPlan {
 /** Returns the new models and sources whose costs change on a known day. */
 function laterObjects(request: ProviderRequest, models: readonly PlannedModel[]): object[] {
   const changes = models.flatMap((planned) => {
-    const later = laterCosts(planned.listed);
+    const later = findLaterCosts(planned.listed);
     return later === null ? [] : [{ planned, ...later }];
   });
   return changes.flatMap(({ planned, costs, effectiveFrom }, at) => {
@@ -108,19 +108,19 @@ function laterObjects(request: ProviderRequest, models: readonly PlannedModel[])
     const prices = pricesOf(request, listed, (one) => costsFrom(one, effectiveFrom));
     const then = { ...planned, listed: { ...listed, costs }, prices };
     return [
-      ...(planned.isModelThere || isPriced ? [] : [dated(modelObject(then), 'prices', effectiveFrom)]),
-      ...(planned.sourceThere === null ? [dated(sourceObject(request, then), 'costs', effectiveFrom)] : []),
+      ...(planned.isModelThere || isPriced ? [] : [addEffectiveDate(modelObject(then), 'prices', effectiveFrom)]),
+      ...(planned.sourceThere === null ? [addEffectiveDate(sourceObject(request, then), 'costs', effectiveFrom)] : []),
     ];
   });
 }
 
 /** Returns the costs in force from a time on. */
 function costsFrom(listed: AddedModel, effectiveFrom: string): Prices {
-  const later = laterCosts(listed);
+  const later = findLaterCosts(listed);
   return later !== null && later.effectiveFrom <= effectiveFrom ? later.costs : listed.costs;
 }
 
-function dated(object: CatalogDocument, figures: 'prices' | 'costs', effectiveFrom: string): object {
+function addEffectiveDate(object: CatalogDocument, figures: 'prices' | 'costs', effectiveFrom: string): object {
   return { ...object, spec: { ...object.spec, [figures]: { ...object.spec[figures], effectiveFrom } } };
 }
 
@@ -134,13 +134,13 @@ interface CatalogDocument {
 function pricesOf(request: ProviderRequest, listed: AddedModel, costsOf: (one: AddedModel) => Prices): Prices {
   const all = request.models.filter(({ id }) => id === listed.id).map((one) => chargedAt(request, one, costsOf(one)));
   const [first = chargedAt(request, listed, costsOf(listed)), ...others] = all;
-  return markedUp(
-    { prices: dearestOf([first, ...others]), onMessages: isModelOnMessages(request, listed) },
+  return applyMarkup(
+    { prices: computeHighestCosts([first, ...others]), onMessages: isModelOnMessages(request, listed) },
     request.markup,
   );
 }
 
-function chargedAt({ profile }: ProviderRequest, listed: AddedModel, prices: Prices): Charged {
+function chargedAt({ profile }: ProviderRequest, listed: AddedModel, prices: Prices): ChargedPrices {
   return { prices, onMessages: isOnMessages(listed), asks: classesOf(profile) };
 }
 
@@ -176,7 +176,7 @@ function providerObject({ profile, providerId, there, credential }: ProviderRequ
 function modelObject({ listed, prices }: PlannedModel): CatalogDocument {
   const { id, displayName, kind, contextLength, maxOutputTokens } = listed;
   const spec = { displayName, kind, contextLength, maxOutputTokens };
-  return { kind: 'model', id, spec: { ...spec, ...(prices === null ? {} : { prices: plain(prices) }) } };
+  return { kind: 'model', id, spec: { ...spec, ...(prices === null ? {} : { prices: normalizePrices(prices) }) } };
 }
 
 function sourceObject(request: ProviderRequest, { listed, sourceId }: PlannedModel): CatalogDocument {
@@ -190,7 +190,7 @@ function sourceObject(request: ProviderRequest, { listed, sourceId }: PlannedMod
     endpoints: listed.endpoints.filter((endpoint) => Object.hasOwn(profile.endpoints, endpoint)),
     ...(baseUrl === null ? {} : { baseUrl }),
     ...(enabled ? {} : { enabled }),
-    costs: plain(listed.costs),
+    costs: normalizePrices(listed.costs),
   };
   return { kind: 'source', id: sourceId, spec };
 }

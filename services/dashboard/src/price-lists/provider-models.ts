@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { usdOf } from './decimal.js';
+import { toUsd } from './decimal.js';
 import { EMBEDS, NAME_LENGTH_MAX, WrongList, type OfferedModel } from './price-list.js';
-import { plainOrNull, type Prices } from './prices.js';
+import { normalizeOrNull, type Prices } from './prices.js';
 
 /** USD per token, request or search, as a text. Only OpenRouter has prices. */
 const usd = z.union([z.string(), z.number()]).nullish();
@@ -71,12 +71,12 @@ export function readProviderModels(value: unknown): OfferedModel[] {
 /** Returns null if there is no price, or if it depends on the model that a router selects (-1). */
 function pricesOf(given: z.infer<typeof pricing>): Prices | null {
   const amount = (value: string | number | null | undefined, places: number): string | null =>
-    value == null ? null : usdOf(value, places);
+    value == null ? null : toUsd(value, places);
   const inputPerMillion = amount(given.prompt, MILLION_PLACES);
   const outputPerMillion = amount(given.completion, MILLION_PLACES);
   if (inputPerMillion === null || outputPerMillion === null) return null;
   const search = amount(given.web_search, THOUSAND_PLACES);
-  return plainOrNull({
+  return normalizeOrNull({
     inputPerMillion,
     outputPerMillion,
     cachedInputPerMillion: amount(given.input_cache_read, MILLION_PLACES),

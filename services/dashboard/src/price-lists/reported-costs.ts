@@ -1,6 +1,6 @@
 import type { ReportedDifference, SourceView, UsageRecordView } from '@gateway/contracts/operator';
 import { formatUsd, parseUsd, rate, recordedCost, type TokenCounts } from '@gateway/metering';
-import { figuresCharged } from './charged.js';
+import { toFigures } from './charged.js';
 import { isOnMessages } from './compare.js';
 
 /** Fewest requests of a source for a comparison to be meaningful. */
@@ -18,7 +18,7 @@ export function reportedDifferences(
 ): ReportedDifference[] {
   return sources.flatMap((source) => {
     if (source.costs === null) return [];
-    const figures = figuresCharged({ prices: source.costs, onMessages: isOnMessages(source) });
+    const figures = toFigures({ prices: source.costs, onMessages: isOnMessages(source) });
     let [requests, computed, reported] = [0, 0n, 0n];
     for (const record of records) {
       const cost = reportedBy(record, source.id);

@@ -9,7 +9,7 @@ import {
   type HoldFields,
 } from '@gateway/contracts/messages';
 import { TEST_ACCOUNT } from '../../test/fake-admission.js';
-import { admittedUnder, FakeBusClient } from '../../test/fake-bus-client.js';
+import { makeAdmission, FakeBusClient } from '../../test/fake-bus-client.js';
 import { AdmissionClient, SILENCE_SWEEP_MS } from './admission-client.js';
 import { EdgeClock } from './edge-clock.js';
 import { EpochTracker } from './epoch-tracker.js';
@@ -78,7 +78,7 @@ test('requests of one tick of any kind are sent in one message', async () => {
   expect(busClient.sent).toHaveLength(1);
   const [sent] = busClient.sent;
   expect([sent?.batch.opens.length, sent?.batch.admits.length, sent?.batch.releases.length]).toEqual([1, 2, 1]);
-  sent?.answer({ answers: [admittedUnder(EPOCH, two.id)] });
+  sent?.answer({ answers: [makeAdmission(EPOCH, two.id)] });
   expect(await admits[1]).toMatchObject({ kind: 'admitted', id: two.id });
   expect(sent?.isClosed).toBe(false);
   const openId = sent?.batch.opens[0]?.id ?? '';
@@ -110,7 +110,7 @@ test.each<[string, (id: string) => BatchAnswer]>([
   const admission = admissionClient.admit(asked, true);
   flush();
   first?.answer({ answers: [late(asked.id)] });
-  busClient.sent[2]?.answer({ answers: [admittedUnder(EPOCH, asked.id)] });
+  busClient.sent[2]?.answer({ answers: [makeAdmission(EPOCH, asked.id)] });
   expect(await admission).toMatchObject({ kind: 'admitted', id: asked.id });
   expect(admissionClient.unansweredReleases()).toEqual([]);
 });
@@ -127,7 +127,7 @@ test('after 250 ms of silence another replica receives the request, with the sam
   flush();
   busClient.sent[0]?.answer({ replica: 'hung', answers: [] });
   advance(25);
-  busClient.sent[0]?.answer({ replica: 'alive', answers: [admittedUnder(EPOCH, warm.id)] });
+  busClient.sent[0]?.answer({ replica: 'alive', answers: [makeAdmission(EPOCH, warm.id)] });
   const outcome = admissionClient.admit(asked, true);
   flush();
   advance(200);
@@ -135,10 +135,10 @@ test('after 250 ms of silence another replica receives the request, with the sam
   advance(75);
   expect(busClient.sent).toHaveLength(3);
   expect(busClient.sent[2]).toMatchObject({ replica: 'alive', batch: { admits: [{ id: asked.id }] } });
-  busClient.sent[2]?.answer({ answers: [admittedUnder(EPOCH, asked.id)] });
+  busClient.sent[2]?.answer({ answers: [makeAdmission(EPOCH, asked.id)] });
   expect(await outcome).toMatchObject({ kind: 'admitted' });
   // The answer to the first message arrives too. The call is running, so nothing is released.
-  busClient.sent[1]?.answer({ answers: [admittedUnder(EPOCH, asked.id)] });
+  busClient.sent[1]?.answer({ answers: [makeAdmission(EPOCH, asked.id)] });
   flush();
   expect(admissionClient.unansweredReleases()).toEqual([]);
 });
@@ -151,7 +151,7 @@ test('a second silence leads to a replica that was not tried yet', () => {
     busClient.sent[0]?.answer({ replica });
     advance(25);
   }
-  busClient.sent[0]?.answer({ replica: 'hung', answers: [admittedUnder(EPOCH, warm.id)] });
+  busClient.sent[0]?.answer({ replica: 'hung', answers: [makeAdmission(EPOCH, warm.id)] });
   void admissionClient.admit(asked, true);
   flush();
   advance(1_000);
@@ -167,7 +167,7 @@ test('after 2 s the call is a fault, and a blind release repeats until it is ans
   expect(await outcome).toEqual(fault);
   expect(busClient.sent.filter(({ batch }) => batch.admits.length > 0)).toHaveLength(4);
   expect(admissionClient.unansweredReleases()).toEqual([{ blind: true, id: asked.id, digests: asked.digests }]);
-  busClient.sent[0]?.answer({ answers: [admittedUnder(EPOCH, asked.id)] });
+  busClient.sent[0]?.answer({ answers: [makeAdmission(EPOCH, asked.id)] });
   flush();
   expect(busClient.sent.at(-1)?.batch.releases).toMatchObject([{ id: asked.id, blind: true }]);
   admissionClient.releasesAnswered([asked.id]);
@@ -216,7 +216,7 @@ test('a replica that has left is dropped, and any replica receives the request',
   busClient.sent[1]?.fault('no_responders');
   expect(busClient.sent).toHaveLength(3);
   expect(busClient.sent[2]).toMatchObject({ replica: undefined, batch: { admits: [{ id: asked.id }], releases: [] } });
-  busClient.sent[2]?.answer({ replica: 'slow', answers: [admittedUnder(EPOCH, asked.id)] });
+  busClient.sent[2]?.answer({ replica: 'slow', answers: [makeAdmission(EPOCH, asked.id)] });
   expect(await outcome).toMatchObject({ kind: 'admitted', id: asked.id });
   expect(admissionClient.unansweredReleases()).toEqual([]);
   void admissionClient.admit(entry(), true);
@@ -259,7 +259,7 @@ test('a request without any replica is repeated until one answers', async () => 
     busClient.sent[count]?.fault('no_responders');
   }
   advance(250);
-  busClient.sent[6]?.answer({ answers: [admittedUnder(EPOCH, asked.id)] });
+  busClient.sent[6]?.answer({ answers: [makeAdmission(EPOCH, asked.id)] });
   expect(await outcome).toMatchObject({ kind: 'admitted' });
 });
 
@@ -296,14 +296,14 @@ test('an answer under a superseded epoch is void, and the same ID is sent again'
   void admissionClient.admit(before, true);
   void admissionClient.admit(after, true);
   flush();
-  busClient.sent[0]?.answer({ answers: [admittedUnder(EPOCH, before.id)] });
-  busClient.sent[0]?.answer({ answers: [admittedUnder('run.2.bb', after.id)] });
+  busClient.sent[0]?.answer({ answers: [makeAdmission(EPOCH, before.id)] });
+  busClient.sent[0]?.answer({ answers: [makeAdmission('run.2.bb', after.id)] });
   const outcome = admissionClient.admit(asked, true);
   flush();
-  busClient.sent[1]?.answer({ answers: [admittedUnder(EPOCH, asked.id)] });
+  busClient.sent[1]?.answer({ answers: [makeAdmission(EPOCH, asked.id)] });
   flush();
   expect(busClient.sent[2]?.batch.admits).toMatchObject([{ id: asked.id }]);
-  busClient.sent[2]?.answer({ answers: [admittedUnder('run.2.bb', asked.id)] });
+  busClient.sent[2]?.answer({ answers: [makeAdmission('run.2.bb', asked.id)] });
   expect(await outcome).toMatchObject({ kind: 'admitted', token: 'run.2.bb' });
 });
 
@@ -314,7 +314,7 @@ test('an answer older than 5 s is ignored, and its hold is released', async () =
   flush();
   // The event loop was blocked, so the sweep has not run when the answer arrives.
   nowMs += 5_001;
-  busClient.sent[0]?.answer({ answers: [admittedUnder(EPOCH, asked.id)] });
+  busClient.sent[0]?.answer({ answers: [makeAdmission(EPOCH, asked.id)] });
   expect(await outcome).toEqual(fault);
   expect(admissionClient.unansweredReleases()).toMatchObject([
     { blind: false, id: asked.id, outcome: 'void', tag: EPOCH },
@@ -342,7 +342,7 @@ test('mayMeetOwnHold() is false while there is room, from admission to release',
   const asked = entry();
   const outcome = admissionClient.admit(asked, true);
   flush();
-  const answer = admittedUnder(EPOCH, asked.id) as AdmittedAnswer & { hold: HoldFields };
+  const answer = makeAdmission(EPOCH, asked.id) as AdmittedAnswer & { hold: HoldFields };
   busClient.sent[0]?.answer({ answers: [{ ...answer, roomLeft: 1 }] });
   await outcome;
   expect(admissionClient.mayMeetOwnHold(TEST_ACCOUNT, 1)).toBe(false);

@@ -1,6 +1,6 @@
 import type { AdmitEntry, BatchAnswer, ReleaseEntry } from '@gateway/contracts/messages';
 import { EphemeralMap, OnDemandTimer } from '@gateway/service-kit';
-import type { AdmissionBatch, AdmissionBatchAnswer, BusClient } from '../ports.js';
+import type { AdmissionBatch, AdmissionBatchReply, BusClient } from '../ports.js';
 import { AccountRoom } from './account-room.js';
 import type { EdgeClock } from './edge-clock.js';
 import type { EpochTracker } from './epoch-tracker.js';
@@ -11,8 +11,8 @@ import {
   type OpenEntry,
   type OpenOutcome,
   type Outcome,
-  type Question,
-  type SentBatch,
+  type PendingRequest,
+  type BatchInFlight,
   TickBatch,
   type TickEnd,
   emptyBatch,
@@ -61,7 +61,7 @@ export interface AdmissionClientParts {
  */
 export class AdmissionClient {
   readonly #parts: AdmissionClientParts;
-  readonly #questions = new EphemeralMap<string, Question>();
+  readonly #questions = new EphemeralMap<string, PendingRequest>();
   readonly #room = new AccountRoom();
   readonly #releases = new UnansweredReleases(this.#room);
   readonly #batch: TickBatch;
@@ -134,7 +134,7 @@ export class AdmissionClient {
     if (isFull || !this.#parts.mayAdmit()) return Promise.resolve(ADMISSION_FAULT);
     return new Promise((resolve) => {
       const now = this.#parts.monotonicMs();
-      const question: Question = {
+      const question: PendingRequest = {
         entry,
         isAdmit,
         holds,
@@ -152,7 +152,7 @@ export class AdmissionClient {
     });
   }
 
-  #enqueue(question: Question): void {
+  #enqueue(question: PendingRequest): void {
     question.sentAt = NOT_SENT;
     if (question.isAdmit) this.#batch.admit(question.entry as AdmitEntry);
     else this.#batch.open(question.entry);
@@ -160,7 +160,7 @@ export class AdmissionClient {
 
   #send(batch: AdmissionBatch, replica: string | undefined): void {
     const now = this.#parts.monotonicMs();
-    const message: SentBatch = {
+    const message: BatchInFlight = {
       sentAt: now,
       unanswered: batch.opens.length + batch.admits.length + batch.releases.length,
       opened: batch.opens.length === 0 ? NO_IDS : new Set(batch.opens.map(({ id }) => id)),
@@ -187,7 +187,7 @@ export class AdmissionClient {
     message.close = () => handle.close();
   }
 
-  #answered(message: SentBatch, answer: AdmissionBatchAnswer): void {
+  #answered(message: BatchInFlight, answer: AdmissionBatchReply): void {
     const now = this.#parts.monotonicMs();
     this.#parts.clock.correct(answer.now, now - message.sentAt);
     this.#parts.replicas.heard(answer.replica, now);
@@ -198,7 +198,7 @@ export class AdmissionClient {
   }
 
   /** Resolves one request. Ignores late answers, whose caller has already sent a release. */
-  #resolveOne(message: SentBatch, answer: BatchAnswer, now: number): void {
+  #resolveOne(message: BatchInFlight, answer: BatchAnswer, now: number): void {
     const question = this.#questions.get(answer.id);
     if (question === undefined) return;
     // A late answer to another attempt of the preceding *open* says nothing about the admission,
@@ -226,24 +226,24 @@ export class AdmissionClient {
    * @param mayHold whether this attempt may have a hold, because its decision was begun and its
    * answer was lost
    */
-  #decline(question: Question, outcome: Outcome, mayHold = false): void {
+  #decline(question: PendingRequest, outcome: Outcome, mayHold = false): void {
     this.#close(question, outcome);
     if (question.holds && (mayHold || question.tries > 1)) this.#releaseBlind(question);
   }
 
-  #askAgain(question: Question): void {
+  #askAgain(question: PendingRequest): void {
     if (question.tries >= TRIES_MAX) return this.#giveUp(question);
     this.#enqueue(question);
   }
 
-  #declineLate(question: Question, answer: Extract<BatchAnswer, { kind: 'admitted' | 'opened' }>): void {
+  #declineLate(question: PendingRequest, answer: Extract<BatchAnswer, { kind: 'admitted' | 'opened' }>): void {
     this.#close(question, ADMISSION_FAULT);
     if (answer.kind !== 'admitted' || answer.hold === null) return;
     const { id, hold, token: tag } = answer;
     this.release({ blind: false, id, hold, tag, outcome: 'void', amountNanoUsd: 0 }, null);
   }
 
-  #faulted(message: SentBatch, batch: AdmissionBatch, code: string, replica: string | undefined): void {
+  #faulted(message: BatchInFlight, batch: AdmissionBatch, code: string, replica: string | undefined): void {
     const isUnserved = code === 'no_responders';
     const asked = [...batch.opens, ...batch.admits]
       .map(({ id }) => this.#questions.get(id))
@@ -283,7 +283,7 @@ export class AdmissionClient {
     }
   }
 
-  #collectRetry(question: Question, retries: Map<string | undefined, AdmissionBatch>): void {
+  #collectRetry(question: PendingRequest, retries: Map<string | undefined, AdmissionBatch>): void {
     if (question.message !== null) question.mayHaveArrived = true;
     const replica = this.#parts.replicas.other(question.asked, this.#parts.monotonicMs());
     let batch = retries.get(replica);
@@ -292,22 +292,22 @@ export class AdmissionClient {
     else batch.opens.push(question.entry);
   }
 
-  #giveUp(question: Question): void {
+  #giveUp(question: PendingRequest): void {
     const mayHold = question.holds && (question.mayHaveArrived || question.message !== null);
     this.#close(question, ADMISSION_FAULT);
     if (mayHold) this.#releaseBlind(question);
   }
 
-  #releaseBlind({ entry: { id, digests } }: Question): void {
+  #releaseBlind({ entry: { id, digests } }: PendingRequest): void {
     this.release({ blind: true, id, digests }, null);
   }
 
-  #close(question: Question, outcome: Outcome): void {
+  #close(question: PendingRequest, outcome: Outcome): void {
     this.#questions.delete(question.entry.id);
     question.resolve(outcome);
   }
 }
 
-function isSilent({ tries, sentAt }: Question, now: number): boolean {
+function isSilent({ tries, sentAt }: PendingRequest, now: number): boolean {
   return tries < TRIES_MAX && now - sentAt >= SILENCE_MS;
 }

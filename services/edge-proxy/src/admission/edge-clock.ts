@@ -41,7 +41,7 @@ const SECOND_MS = 1_500;
  * Sends a request again, to another replica, if the first attempt fails. If that replica has left,
  * a third attempt goes to any replica. Rejects if all attempts fail.
  */
-export async function requestTwice<A>(
+export async function requestWithRetry<A>(
   ask: (to: TargetReplica) => Promise<A>,
   replicas: KnownReplicas,
   monotonicMs: () => number,

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { requestTwice } from './edge-clock.js';
+import { requestWithRetry } from './edge-clock.js';
 import { KnownReplicas } from './known-replicas.js';
 
 const fail = (code: string): Promise<never> => Promise.reject(Object.assign(new Error(code), { code }));
@@ -14,7 +14,7 @@ function known(): KnownReplicas {
 test('a replica that has left is dropped, and any other one is tried', async () => {
   const replicas = known();
   const asked: (string | undefined)[] = [];
-  const answer = await requestTwice(
+  const answer = await requestWithRetry(
     ({ replica }) => {
       asked.push(replica);
       if (asked.length === 1) return fail('timeout');
@@ -33,6 +33,6 @@ test('a silent replica is not tried a third time', async () => {
     asked += 1;
     return fail('timeout');
   };
-  await expect(requestTwice(ask, known(), () => 2)).rejects.toMatchObject({ code: 'timeout' });
+  await expect(requestWithRetry(ask, known(), () => 2)).rejects.toMatchObject({ code: 'timeout' });
   expect(asked).toBe(2);
 });

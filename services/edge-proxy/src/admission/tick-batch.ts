@@ -99,25 +99,25 @@ export class TickEnd {
 
 export type OpenEntry = AdmissionBatch['opens'][number];
 
-export interface Opened {
+export interface OpenResult {
   readonly kind: 'opened';
   readonly account: string;
 }
-export interface Refused {
+export interface RefusalResult {
   readonly kind: 'refused';
   readonly row: number;
   readonly facts: RefusalFacts;
 }
-export interface Faulted {
+export interface FaultResult {
   readonly kind: 'fault';
   readonly code: AdmissionFaultCode;
 }
-export type AdmitOutcome = AdmittedAnswer | Refused | Faulted;
-export type OpenOutcome = Opened | Refused | Faulted;
+export type AdmitOutcome = AdmittedAnswer | RefusalResult | FaultResult;
+export type OpenOutcome = OpenResult | RefusalResult | FaultResult;
 export type Outcome = AdmitOutcome | OpenOutcome;
 
 /** One entry that waits for its answer. */
-export interface Question {
+export interface PendingRequest {
   readonly entry: OpenEntry | AdmitEntry;
   readonly isAdmit: boolean;
   /** Whether an admission makes a hold, which a release must give back. */
@@ -132,11 +132,11 @@ export interface Question {
   readonly asked: string[];
   /** Whether a replica may have received it. */
   mayHaveArrived: boolean;
-  message: SentBatch | null;
+  message: BatchInFlight | null;
 }
 
 /** One message whose answers have not all arrived. */
-export interface SentBatch {
+export interface BatchInFlight {
   readonly sentAt: number;
   unanswered: number;
   /** IDs of its *open* entries. Their *admit* entries are in another message. */
@@ -144,4 +144,4 @@ export interface SentBatch {
   close(): void;
 }
 
-export const ADMISSION_FAULT: Faulted = { kind: 'fault', code: 'admission_error' };
+export const ADMISSION_FAULT: FaultResult = { kind: 'fault', code: 'admission_error' };

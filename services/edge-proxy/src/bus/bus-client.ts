@@ -37,10 +37,10 @@ export function makeBusClient(bus: Bus, answerIdsMax: number = ANSWERS_BUCKET.en
         admissionBatch,
         batch,
         { answer: (answer) => on.answer(answer), fault: (fault) => on.fault(fault.code) },
-        optionsOf(to),
+        toRequestOptions(to),
       ),
-    authorize: (question, to) => bus.request(admissionAuthorize, question, optionsOf(to)),
-    usage: (question, to) => bus.request(admissionUsage, question, optionsOf(to)),
+    authorize: (question, to) => bus.request(admissionAuthorize, question, toRequestOptions(to)),
+    usage: (question, to) => bus.request(admissionUsage, question, toRequestOptions(to)),
     storeUsage: async (group, message) => {
       await bus.store(usageEvents, { group }, message, { timeoutMs: STORE_USAGE_MS });
     },
@@ -68,6 +68,6 @@ export function makeBusClient(bus: Bus, answerIdsMax: number = ANSWERS_BUCKET.en
   };
 }
 
-function optionsOf({ replica, timeoutMs }: TargetReplica): RequestOptions {
+function toRequestOptions({ replica, timeoutMs }: TargetReplica): RequestOptions {
   return replica === undefined ? { timeoutMs } : { replica, timeoutMs };
 }

@@ -53,7 +53,7 @@ export function followCatalog(bus: Bus, { log, ...parts }: CatalogMirrorParts): 
 
   const takeOver = (key: string, text: string | undefined): void => {
     if (key.startsWith(MODEL_KEY)) {
-      const id = nameIn(key, MODEL_KEY);
+      const id = decodeName(key, MODEL_KEY);
       models.delete(id);
       if (text !== undefined) models.set(id, catalogModel.parse(JSON.parse(text)));
     } else if (key.startsWith(SOURCE_KEY)) {
@@ -61,7 +61,7 @@ export function followCatalog(bus: Bus, { log, ...parts }: CatalogMirrorParts): 
       if (text === undefined) sources.drop(id);
       else sources.take(id, text);
     } else if (key.startsWith(ALIAS_KEY)) {
-      const name = nameIn(key, ALIAS_KEY);
+      const name = decodeName(key, ALIAS_KEY);
       aliases.delete(name);
       if (text !== undefined) aliases.set(name, catalogAlias.parse(JSON.parse(text)).model);
     } else if (key.startsWith(PROVIDER_KEY)) {
@@ -101,7 +101,7 @@ export function followCatalog(bus: Bus, { log, ...parts }: CatalogMirrorParts): 
   };
 }
 
-function nameIn(key: string, prefix: string): string {
+function decodeName(key: string, prefix: string): string {
   return Buffer.from(key.slice(prefix.length), 'base64url').toString();
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { makeUuidV7, timeOfUuidV7 } from '@gateway/contracts/ids';
 import { NO_SPAN } from '@gateway/service-kit';
-import { ENDPOINT_TABLE, type EndpointRow } from '../formats/endpoints.js';
+import { ENDPOINT_TABLE, type EndpointSpec } from '../formats/endpoints.js';
 import { parseCall, type RequestContentHeaders } from '../parse/parse-call.js';
 import type { RequestBody } from '../ports.js';
 import { admitCall } from './admit-call.js';
@@ -10,7 +10,7 @@ import { KnownKeys } from './known-keys.js';
 import { UnknownKeys } from './unknown-keys.js';
 
 const BEGUN = Date.UTC(2026, 10, 20);
-const ROW = ENDPOINT_TABLE.get('/v1/chat/completions') as EndpointRow;
+const ROW = ENDPOINT_TABLE.get('/v1/chat/completions') as EndpointSpec;
 const BODY = Buffer.from(JSON.stringify({ model: 'acme/one', messages: [] }));
 
 /** Admits a call whose body takes `uploadMs` to arrive. Returns the IDs that admission received. */
@@ -25,7 +25,7 @@ async function upload(
     knownKeys: new KnownKeys(),
     unknownKeys: new UnknownKeys({ GATEWAY_EDGE_UNKNOWN_KEYS: 1, GATEWAY_EDGE_UNKNOWN_KEYS_PER_MINUTE: 1 }),
     bodies: {
-      parse: (row: EndpointRow, headers: RequestContentHeaders, { bytes }: RequestBody) =>
+      parse: (row: EndpointSpec, headers: RequestContentHeaders, { bytes }: RequestBody) =>
         parseCall(row, headers, bytes),
     },
     catalog: { resolve: (name: string) => name, model: () => undefined },

@@ -1,22 +1,22 @@
 import { type GatewayError, REFUSAL, gatewayError, refusalError } from '@gateway/contracts/errors';
 import { digestOfSecret, hasKeyForm } from '@gateway/contracts/ids';
 import type { AdmitEntry, AdmittedAnswer, CatalogSource } from '@gateway/contracts/messages';
-import type { AdmitOutcome, OpenOutcome, Refused } from '../admission/tick-batch.js';
-import { asksOfSources } from '../pricing/asks.js';
+import type { AdmitOutcome, OpenOutcome, RefusalResult } from '../admission/tick-batch.js';
+import { collectReadings } from '../pricing/asks.js';
 import { withClassHeaders } from '../pricing/price-facts.js';
-import { refusedLimit, takesLimit } from '../parse/forward-body.js';
-import { boundByModel } from '../parse/output-bound.js';
+import { refuseLimit, acceptsLimit } from '../parse/forward-body.js';
+import { applyModelMaximum } from '../parse/output-bound.js';
 import {
   BODY_BYTES_MAX,
   type BodyFinding,
   type ParseResult,
   type ParsedCall,
-  bodyTooLarge,
+  buildTooLargeFinding,
 } from '../parse/parse-call.js';
 import { UNOPENED_BODIES } from '../memory/held-bytes.js';
 import type { ClientHeaders, RequestBody } from '../ports.js';
 import type { Call, Edge, EdgeSettings } from './call.js';
-import { lookUpOf, noteKey, presentedKey } from './key-look-up.js';
+import { checkKeyLookup, recordKeyOutcome, readPresentedKey } from './key-look-up.js';
 
 /**
  * Largest announced body that is read before the first request to admission
@@ -47,8 +47,8 @@ type KeyDigests =
   { readonly kind: 'digests'; readonly digests: string[] } | { readonly kind: 'error'; readonly error: GatewayError };
 
 /** Computes the key's digests, or returns `missing_api_key` or `invalid_api_key`. */
-export function digestsOfKey(headers: ClientHeaders, settings: EdgeSettings): KeyDigests {
-  const presented = presentedKey(headers);
+export function computeKeyDigests(headers: ClientHeaders, settings: EdgeSettings): KeyDigests {
+  const presented = readPresentedKey(headers);
   if (presented.kind === 'missing')
     return { kind: 'error', error: refusalError(REFUSAL.missing_api_key, {}, settings.errors) };
   if (presented.kind === 'ambiguous' || !hasKeyForm(presented.key, settings.keyPrefixes)) {
@@ -65,7 +65,7 @@ export function digestsOfKey(headers: ClientHeaders, settings: EdgeSettings): Ke
  * bodies.
  */
 export function admitCall(edge: Edge, call: Call): Promise<Admission> {
-  const lookUp = lookUpOf(edge, call, call.begunAtMs);
+  const lookUp = checkKeyLookup(edge, call, call.begunAtMs);
   if (lookUp.kind === 'error') return Promise.resolve(lookUp);
   const { account } = lookUp;
   const announced = call.request.headers.contentLength;
@@ -80,9 +80,9 @@ function mayReadFirst(announced: number, isKnown: boolean): boolean {
 }
 
 async function openAndAdmit(edge: Edge, call: Call): Promise<Admission> {
-  const outcome = await edge.admissionClient.open({ id: call.id, digests: call.digests, ...traceOf(call) });
-  noteKey(edge, call, outcome);
-  if (outcome.kind !== 'opened') return { kind: 'error', error: errorOf(edge, outcome, null) };
+  const outcome = await edge.admissionClient.open({ id: call.id, digests: call.digests, ...traceFields(call) });
+  recordKeyOutcome(edge, call, outcome);
+  if (outcome.kind !== 'opened') return { kind: 'error', error: toGatewayError(edge, outcome, null) };
   return readAndAdmit(edge, call, outcome.account, true);
 }
 
@@ -106,17 +106,17 @@ async function admitBody(edge: Edge, call: Call, body: RequestBody, opened: bool
   try {
     const { contentType, contentEncoding, classHeaders } = call.request.headers;
     const parsing = edge.bodies.parse(call.row, { contentType, contentEncoding }, body);
-    const result = byCatalog(edge, parsing instanceof Promise ? await parsing : parsing, classHeaders);
-    const outcome = await ask(
+    const result = resolveModel(edge, parsing instanceof Promise ? await parsing : parsing, classHeaders);
+    const outcome = await requestAdmission(
       edge,
       call,
-      result.ok ? questionOf(edge, result.call) : findingQuestion(result.finding),
+      result.ok ? toBodyQuestion(edge, result.call) : toFindingQuestion(result.finding),
       opened,
     );
-    noteKey(edge, call, outcome);
+    recordKeyOutcome(edge, call, outcome);
     const admission = result.ok
-      ? admissionOf(edge, call, outcome, result.call, body)
-      : refusalOf(edge, call, outcome, result.finding);
+      ? toAdmission(edge, call, outcome, result.call, body)
+      : toRefusal(edge, call, outcome, result.finding);
     isAdmitted = admission.kind === 'admitted';
     return admission;
   } finally {
@@ -128,30 +128,31 @@ async function admitBody(edge: Edge, call: Call, body: RequestBody, opened: bool
  * Replaces an alias by the catalog ID, and a missing bound by the model's. Refuses an endless limit
  * if no source of the model accepts it.
  */
-function byCatalog(edge: Edge, result: ParseResult, classHeaders: ClientHeaders['classHeaders']): ParseResult {
+function resolveModel(edge: Edge, result: ParseResult, classHeaders: ClientHeaders['classHeaders']): ParseResult {
   if (!result.ok) return result;
   const model = edge.catalog.resolve(result.call.model);
   const named = model === result.call.model ? result.call : { ...result.call, model };
   const call =
     classHeaders.length === 0 ? named : { ...named, priceFacts: withClassHeaders(named.priceFacts, classHeaders) };
-  if (call.endlessLimit !== null && candidates(edge, call).length === 0) return refusedLimit(call.endlessLimit);
-  return { ok: true, call: boundByModel(call, edge.catalog.model(call.model)) };
+  if (call.endlessLimit !== null && findCandidateSources(edge, call).length === 0)
+    return refuseLimit(call.endlessLimit);
+  return { ok: true, call: applyModelMaximum(call, edge.catalog.model(call.model)) };
 }
 
 /** The enabled sources that serve the call's endpoint and accept its limit. */
-function candidates({ catalog }: Edge, { row, model, endlessLimit }: ParsedCall): readonly CatalogSource[] {
+function findCandidateSources({ catalog }: Edge, { row, model, endlessLimit }: ParsedCall): readonly CatalogSource[] {
   return catalog
     .sourcesOf(model)
-    .filter((each) => each.enabled && each.endpoints.includes(row.path) && takesLimit(endlessLimit, each));
+    .filter((each) => each.enabled && each.endpoints.includes(row.path) && acceptsLimit(endlessLimit, each));
 }
 
 async function admitUnread(edge: Edge, call: Call, opened: boolean): Promise<Admission> {
-  const finding = bodyTooLarge();
-  return refusalOf(edge, call, await ask(edge, call, findingQuestion(finding), opened), finding);
+  const finding = buildTooLargeFinding();
+  return toRefusal(edge, call, await requestAdmission(edge, call, toFindingQuestion(finding), opened), finding);
 }
 
-function admissionOf(edge: Edge, call: Call, outcome: AdmitOutcome, parsed: ParsedCall, body: RequestBody): Admission {
-  if (outcome.kind !== 'admitted') return { kind: 'error', error: errorOf(edge, outcome, null) };
+function toAdmission(edge: Edge, call: Call, outcome: AdmitOutcome, parsed: ParsedCall, body: RequestBody): Admission {
+  if (outcome.kind !== 'admitted') return { kind: 'error', error: toGatewayError(edge, outcome, null) };
   if (!call.request.answer.isGone) {
     body.opened();
     return { kind: 'admitted', answer: outcome, parsed, body };
@@ -160,8 +161,8 @@ function admissionOf(edge: Edge, call: Call, outcome: AdmitOutcome, parsed: Pars
   return { kind: 'gone' };
 }
 
-function refusalOf(edge: Edge, call: Call, outcome: AdmitOutcome, finding: BodyFinding): Admission {
-  if (outcome.kind !== 'admitted') return { kind: 'error', error: errorOf(edge, outcome, finding) };
+function toRefusal(edge: Edge, call: Call, outcome: AdmitOutcome, finding: BodyFinding): Admission {
+  if (outcome.kind !== 'admitted') return { kind: 'error', error: toGatewayError(edge, outcome, finding) };
   edge.log.error({ requestId: call.id }, 'a call without an acceptable body was admitted');
   releaseVoid(edge, outcome);
   return { kind: 'error', error: gatewayError('admission_error') };
@@ -169,24 +170,24 @@ function refusalOf(edge: Edge, call: Call, outcome: AdmitOutcome, finding: BodyF
 
 type BodyQuestion = Pick<AdmitEntry, 'model' | 'bounds' | 'bodyRefusal' | 'asks' | 'unpricedField' | 'unpricedName'>;
 
-function questionOf(edge: Edge, parsed: ParsedCall): BodyQuestion {
+function toBodyQuestion(edge: Edge, parsed: ParsedCall): BodyQuestion {
   const { model, bounds, priceFacts } = parsed;
   const question = { model, bounds, bodyRefusal: null };
   const { members, tools, hasOddTools } = priceFacts;
   if (members.length === 0 && tools.length === 0 && !hasOddTools) return question;
-  return { ...question, ...asksOfSources(priceFacts, candidates(edge, parsed)) };
+  return { ...question, ...collectReadings(priceFacts, findCandidateSources(edge, parsed)) };
 }
 
 /** Sends the edge's finding to admission, so that one list decides which error comes first. */
-function findingQuestion({ rank }: BodyFinding): BodyQuestion {
+function toFindingQuestion({ rank }: BodyFinding): BodyQuestion {
   return { model: null, bounds: null, bodyRefusal: rank };
 }
 
-function ask(edge: Edge, call: Call, question: BodyQuestion, opened: boolean): Promise<AdmitOutcome> {
+function requestAdmission(edge: Edge, call: Call, question: BodyQuestion, opened: boolean): Promise<AdmitOutcome> {
   if (edge.deadlines.nowMs() - call.begunAtMs > ID_AGE_MS_MAX) call.id = call.request.renewId();
   const { id, digests, row } = call;
   return edge.admissionClient.admit(
-    { id, digests, endpoint: row.path, ...question, opened, ...traceOf(call) },
+    { id, digests, endpoint: row.path, ...question, opened, ...traceFields(call) },
     row.billed,
   );
 }
@@ -197,23 +198,23 @@ export function releaseVoid(edge: Pick<Edge, 'admissionClient'>, { id, hold, tok
   edge.admissionClient.release({ blind: false, id, hold, tag, outcome: 'void', amountNanoUsd: 0 }, null);
 }
 
-function errorOf(
+function toGatewayError(
   edge: Edge,
   outcome: Exclude<AdmitOutcome | OpenOutcome, { kind: 'admitted' | 'opened' }>,
   finding: BodyFinding | null,
 ): GatewayError {
   if (outcome.kind === 'fault') return gatewayError(outcome.code);
-  return findingError(outcome, finding) ?? refusalError(outcome.row, outcome.facts, edge.settings.errors);
+  return toFindingError(outcome, finding) ?? refusalError(outcome.row, outcome.facts, edge.settings.errors);
 }
 
 /** Returns the edge's own error for a refused body. Admission only knows the rank. */
-function findingError({ row: rank }: Refused, finding: BodyFinding | null): GatewayError | null {
+function toFindingError({ row: rank }: RefusalResult, finding: BodyFinding | null): GatewayError | null {
   if (finding === null || finding.rank !== rank) return null;
   const code = rank === REFUSAL.request_entity_too_large ? 'request_entity_too_large' : 'invalid_request';
   return gatewayError(code, finding.message, { param: finding.param });
 }
 
-function traceOf({ admitSpan: { traceparent } }: Call): { traceparent?: string } {
+function traceFields({ admitSpan: { traceparent } }: Call): { traceparent?: string } {
   return traceparent === undefined ? NO_TRACE : { traceparent };
 }
 

@@ -2,13 +2,13 @@ import type { CatalogSource } from '@gateway/contracts/messages';
 import {
   type AttemptFacts,
   type AttemptResult,
-  type JudgedAttempt,
+  type AttemptJudgment,
   isJson,
   judgeAttempt,
 } from '../errors/judge-attempt.js';
-import { readsErrorText } from '../errors/provider-error.js';
-import { headerWaitMs } from '../errors/retry-after.js';
-import type { SaidError } from '../errors/said-error.js';
+import { shouldReadErrorBody } from '../errors/provider-error.js';
+import { readHeaderWaitMs } from '../errors/retry-after.js';
+import type { ReportedError } from '../errors/said-error.js';
 import type { SourceFailure } from '../ports.js';
 import type { AdmittedCall, Edge } from './call.js';
 import type { Delivery } from './delivery.js';
@@ -23,9 +23,9 @@ export class AttemptJudge {
   /** The relevant headers. A stream would keep all others in memory as long as it is open. */
   #head: Omit<Extract<AttemptResult, { kind: 'answered' }>, 'bodyStart'> | null = null;
   /** Judgement of the response head. */
-  #judged: JudgedAttempt | null = null;
+  #judged: AttemptJudgment | null = null;
   /** Judgement of the error that cut the response or made it a failed one. */
-  #cutBy: JudgedAttempt | null = null;
+  #cutBy: AttemptJudgment | null = null;
 
   constructor(edge: Edge, call: AdmittedCall, source: Pick<CatalogSource, 'upstreamModel' | 'errors'>) {
     this.#edge = edge;
@@ -33,25 +33,25 @@ export class AttemptJudge {
     this.#source = source;
   }
 
-  head(status: number, headers: SourceHeaders): JudgedAttempt {
+  head(status: number, headers: SourceHeaders): AttemptJudgment {
     this.#head = {
       kind: 'answered',
       status,
-      waitMs: headerWaitMs((name) => one(headers[name]), this.#edge.clock.nowMs()),
-      contentType: one(headers['content-type']),
-      contentEncoding: one(headers['content-encoding']),
-      errorType: one(headers['x-amzn-errortype']),
+      waitMs: readHeaderWaitMs((name) => firstValue(headers[name]), this.#edge.clock.nowMs()),
+      contentType: firstValue(headers['content-type']),
+      contentEncoding: firstValue(headers['content-encoding']),
+      errorType: firstValue(headers['x-amzn-errortype']),
     };
     return (this.#judged = this.result({ ...this.#head, bodyStart: NO_BYTES }));
   }
 
   /** Judges an error response by its head and the beginning of its body. */
-  refusal(bodyStart: Buffer): JudgedAttempt {
+  refusal(bodyStart: Buffer): AttemptJudgment {
     if (this.#head === null) throw new Error('an error response was judged before its head');
     return this.result({ ...this.#head, bodyStart });
   }
 
-  result(result: AttemptResult): JudgedAttempt {
+  result(result: AttemptResult): AttemptJudgment {
     const facts = {
       style: this.#call.row.style,
       streamed: this.#call.parsed.stream,
@@ -63,7 +63,7 @@ export class AttemptJudge {
   }
 
   /** Judges an error that the provider reports inside a 200 response. */
-  failureInside(said: SaidError | null): JudgedAttempt {
+  failureInside(said: ReportedError | null): AttemptJudgment {
     return this.result({ kind: 'provider_error', said, waitMs: this.#head?.waitMs });
   }
 
@@ -73,16 +73,16 @@ export class AttemptJudge {
   readsBody(): boolean {
     if (this.#head === null || this.#judged === null) return false;
     const { status, contentType } = this.#head;
-    return status === 200 ? this.#call.parsed.stream && isJson(contentType) : readsErrorText(status);
+    return status === 200 ? this.#call.parsed.stream && isJson(contentType) : shouldReadErrorBody(status);
   }
 
   /** Records the error that cuts the relayed response. */
-  cutBy(judged: JudgedAttempt): void {
+  cutBy(judged: AttemptJudgment): void {
     this.#cutBy = judged;
   }
 
   /** Judges a relayed response that has ended. */
-  delivered({ ended, failed }: Delivery, isGone: boolean): JudgedAttempt {
+  delivered({ ended, failed }: Delivery, isGone: boolean): AttemptJudgment {
     if (ended === 'complete' && failed !== true && this.#judged !== null) return this.#judged;
     if (ended === 'client_left' || isGone) return this.result({ kind: 'abandoned', sent: true });
     return this.#cutBy ?? this.result({ kind: 'broken_in_body' });
@@ -91,7 +91,7 @@ export class AttemptJudge {
 
 const NO_BYTES = Buffer.alloc(0);
 
-export function resultOfFailure({ kind, reused }: SourceFailure): AttemptResult {
+export function toAttemptResult({ kind, reused }: SourceFailure): AttemptResult {
   switch (kind) {
     case 'private':
     case 'unreachable':
@@ -110,31 +110,31 @@ export type SourceHeaders = Readonly<Record<string, string | string[] | undefine
  * Response headers of a stream (docs/behaviour.md#answers): content type, cache rule, and a header
  * that disables buffering in proxies.
  */
-export function streamHeaders(headers: SourceHeaders): string[] {
+export function selectStreamHeaders(headers: SourceHeaders): string[] {
   return [
     'content-type',
-    one(headers['content-type']) ?? 'text/event-stream',
+    firstValue(headers['content-type']) ?? 'text/event-stream',
     'cache-control',
-    one(headers['cache-control']) ?? 'no-cache',
+    firstValue(headers['cache-control']) ?? 'no-cache',
     'x-accel-buffering',
     'no',
   ];
 }
 
 /** Response headers of any other body. The relay adds the length. */
-export function plainHeaders(headers: SourceHeaders): string[] {
-  const kept = ['content-type', one(headers['content-type']) ?? 'application/json'];
-  const cacheControl = one(headers['cache-control']);
+export function selectPlainHeaders(headers: SourceHeaders): string[] {
+  const kept = ['content-type', firstValue(headers['content-type']) ?? 'application/json'];
+  const cacheControl = firstValue(headers['cache-control']);
   return cacheControl === undefined ? kept : [...kept, 'cache-control', cacheControl];
 }
 
 /** The announced length; null if the header is missing or malformed. */
-export function lengthOf(value: string | string[] | undefined): number | null {
-  const text = one(value);
+export function parseLength(value: string | string[] | undefined): number | null {
+  const text = firstValue(value);
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : null;
 }
 
 /** The first value of a header. */
-export function one(value: string | string[] | undefined): string | undefined {
+export function firstValue(value: string | string[] | undefined): string | undefined {
   return typeof value === 'string' ? value : value?.[0];
 }

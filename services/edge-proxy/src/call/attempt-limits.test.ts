@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { throwFault } from '../../test/throw-fault.js';
-import { AttemptLimits, type LimitFacts } from './attempt-limits.js';
+import { AttemptLimits, type AttemptLimitOptions } from './attempt-limits.js';
 import { DEADLINE_STEP_MS, Deadlines } from './deadlines.js';
 
 const DEADLINE_MS = 600_000;
@@ -20,7 +20,7 @@ afterEach(() => {
 
 /** Returns the first expired limit and its time while data arrives every `heardEveryMs`. */
 function firstExpired(
-  source: LimitFacts['source'],
+  source: AttemptLimitOptions['source'],
   watch: (limits: AttemptLimits) => void,
   heardEveryMs: number,
 ): readonly [string, number] | null {
@@ -58,7 +58,7 @@ test('any data after the first event resets the silence limit', () => {
 
 /** Returns when reading on ends for a client that has left; null: it does not end. */
 function readOnEnds(
-  source: LimitFacts['source'],
+  source: AttemptLimitOptions['source'],
   watch: (limits: AttemptLimits) => void,
   { heardEveryMs = 15_000, untilMs = Infinity } = {},
 ): number | null {
@@ -75,7 +75,7 @@ test('comments do not extend the deadline after the client has left', () => {
   expect(readOnEnds(NONE, (limits) => limits.watchFirstEvent())).toBe(DEADLINE_MS);
 });
 
-test.each<[string, LimitFacts['source'], (limits: AttemptLimits) => void, number | null]>([
+test.each<[string, AttemptLimitOptions['source'], (limits: AttemptLimits) => void, number | null]>([
   ['head limit', { ...NONE, headersTimeoutMs: 20_000 }, (limits) => limits.watchHead(), 20_000],
   ['first-event limit', { ...NONE, firstEventTimeoutMs: 30_000 }, (limits) => limits.watchFirstEvent(), 30_000],
   ['silence limit', { ...NONE, silenceTimeoutMs: 10_000 }, (limits) => limits.watchSilence(), 10_000],

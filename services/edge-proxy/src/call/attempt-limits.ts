@@ -4,7 +4,7 @@ import type { Deadline, Deadlines } from './deadlines.js';
 
 export type Limit = Extract<AttemptResult, { kind: 'timed_out' }>['limit'];
 
-export interface LimitFacts {
+export interface AttemptLimitOptions {
   readonly source: CatalogSource['limits'];
   /** Monotonic deadline for the response head; for a non-streamed response, for its end. */
   readonly deadlineAtMs: number;
@@ -24,14 +24,14 @@ export interface LimitFacts {
  */
 export class AttemptLimits {
   readonly #deadlines: Deadlines;
-  readonly #facts: LimitFacts;
+  readonly #facts: AttemptLimitOptions;
   readonly #startedAt: number;
   #heardAt: number;
   #deadline: Deadline | null = null;
   /** Set when the client has left. */
   #readOn: { readonly untilMs: number; readonly over: () => void } | null = null;
 
-  constructor(deadlines: Deadlines, facts: LimitFacts) {
+  constructor(deadlines: Deadlines, facts: AttemptLimitOptions) {
     this.#deadlines = deadlines;
     this.#facts = facts;
     this.#startedAt = this.#heardAt = deadlines.nowMs();

@@ -3,32 +3,32 @@ import {
   type AttemptFacts,
   type AttemptResult,
   ERROR_BODY_BYTES_MAX,
-  type JudgedAttempt,
+  type AttemptJudgment,
 } from '../errors/judge-attempt.js';
-import type { SaidError } from '../errors/said-error.js';
+import type { ReportedError } from '../errors/said-error.js';
 import {
-  type Authorized,
+  type AuthorizationHeaders,
   type Authorizer,
   CredentialError,
-  type OpenedSource,
-  type SourceExchange,
+  type DecryptedSource,
+  type SourceAttempt,
   type SourceFailure,
   type SourceReader,
   type SourceRequest,
 } from '../ports.js';
-import { AttemptJudge, type SourceHeaders, resultOfFailure } from './attempt-judge.js';
+import { AttemptJudge, type SourceHeaders, toAttemptResult } from './attempt-judge.js';
 import { AttemptLimits, type Limit } from './attempt-limits.js';
-import { type AttemptEvent, type Phase, isTaken } from './attempt-states.js';
+import { type AttemptEvent, type AttemptPhase, isTaken } from './attempt-states.js';
 import { type AdmittedCall, type Edge, callTime, freeBody } from './call.js';
 import { ClientPauses } from './client-pauses.js';
 import type { Deadline } from './deadlines.js';
-import { type AnswerRelay, type BodyFailure, type Delivery, type RelayEvents, UNUSABLE } from './delivery.js';
+import { type ResponseRelay, type BodyFailure, type Delivery, type RelayEvents, UNUSABLE } from './delivery.js';
 import { makeRelay } from './make-relay.js';
-import { sourceRequest } from './source-request.js';
+import { buildSourceRequest } from './source-request.js';
 
 /** Result of one attempt: a judgement, and a delivery if a response was relayed. */
-export interface Tried {
-  readonly judged: JudgedAttempt;
+export interface AttemptOutcome {
+  readonly judged: AttemptJudgment;
   readonly delivery: Delivery | null;
   /** Time from the start of the attempt to the head of a usable response; null without one. */
   readonly firstByteMs: number | null;
@@ -56,7 +56,7 @@ const CREDENTIAL_WAIT_MS = 5_000;
  */
 const CANCEL_READ_ON_MS = 2_000;
 
-export interface TryFacts {
+export interface AttemptContext {
   /** Retry on a new connection: a reused connection was reset, or the credential was replaced. */
   readonly freshConnection: boolean;
   /** No other source is left after this one. */
@@ -71,7 +71,12 @@ export interface TryFacts {
  * Makes one attempt at one source. A usable response is relayed while it arrives. Resolves when
  * only the last chunk is left to send, or when the attempt has failed. Never rejects.
  */
-export function attemptSource(edge: Edge, call: AdmittedCall, opened: OpenedSource, facts: TryFacts): Promise<Tried> {
+export function attemptSource(
+  edge: Edge,
+  call: AdmittedCall,
+  opened: DecryptedSource,
+  facts: AttemptContext,
+): Promise<AttemptOutcome> {
   return new Promise((resolve) => new Attempt(edge, call, opened, facts, resolve).start());
 }
 
@@ -83,22 +88,22 @@ export function attemptSource(edge: Edge, call: AdmittedCall, opened: OpenedSour
 export class Attempt implements SourceReader, RelayEvents {
   readonly #edge: Edge;
   readonly #call: AdmittedCall;
-  readonly #opened: OpenedSource;
-  readonly #facts: TryFacts;
-  readonly #resolve: (tried: Tried) => void;
+  readonly #opened: DecryptedSource;
+  readonly #facts: AttemptContext;
+  readonly #resolve: (tried: AttemptOutcome) => void;
   readonly #judge: AttemptJudge;
-  #exchange: SourceExchange | null = null;
-  #phase: Phase = 'head';
+  #exchange: SourceAttempt | null = null;
+  #phase: AttemptPhase = 'head';
   /** The request that waits for its credential. */
   #unsent: SourceRequest | null = null;
   /** Credential of the request; null: the source's fixed headers. */
-  #authorized: Authorized | null = null;
+  #authorized: AuthorizationHeaders | null = null;
   #isSent = false;
   readonly #startedAtMs: number;
   #firstByteMs: number | null = null;
   readonly #limits: AttemptLimits;
   readonly #pauses: ClientPauses;
-  #relay: AnswerRelay | null = null;
+  #relay: ResponseRelay | null = null;
   #hasEvent = false;
   #commit: Deadline | null = null;
   /**
@@ -106,11 +111,17 @@ export class Attempt implements SourceReader, RelayEvents {
    */
   #leftAtBytes: number | null = null;
   /** The relay of a complete response. Receives the bytes that the provider still sends. */
-  #follower: AnswerRelay | null = null;
+  #follower: ResponseRelay | null = null;
   #rest: Buffer[] = [];
   #restBytes = 0;
 
-  constructor(edge: Edge, call: AdmittedCall, opened: OpenedSource, facts: TryFacts, resolve: (tried: Tried) => void) {
+  constructor(
+    edge: Edge,
+    call: AdmittedCall,
+    opened: DecryptedSource,
+    facts: AttemptContext,
+    resolve: (tried: AttemptOutcome) => void,
+  ) {
     this.#edge = edge;
     this.#call = call;
     this.#opened = opened;
@@ -128,7 +139,7 @@ export class Attempt implements SourceReader, RelayEvents {
     });
   }
 
-  get phase(): Phase {
+  get phase(): AttemptPhase {
     return this.#phase;
   }
 
@@ -164,7 +175,7 @@ export class Attempt implements SourceReader, RelayEvents {
     this.#limits.watchHead();
     this.#call.request.answer.onGone(() => this.#take(() => this.#clientLeft()));
     this.#call.onEnded = (error) => this.#take(() => this.#stop(error));
-    const request = sourceRequest(this.#call, this.#opened, this.#facts.freshConnection);
+    const request = buildSourceRequest(this.#call, this.#opened, this.#facts.freshConnection);
     const { authorizer } = this.#opened;
     if (authorizer === null) this.#send(request);
     else this.#authorize(authorizer, request);
@@ -183,7 +194,7 @@ export class Attempt implements SourceReader, RelayEvents {
   }
 
   /** Called when the credential is available. */
-  authorized(authorized: Authorized): void {
+  authorized(authorized: AuthorizationHeaders): void {
     if (!this.#takes('authorized') || this.#unsent === null) return;
     const request = { ...this.#unsent, headers: this.#unsent.headers.concat(authorized.headers) };
     this.#unsent = null;
@@ -292,7 +303,7 @@ export class Attempt implements SourceReader, RelayEvents {
     this.#edge.log.debug({ requestId: this.#call.id, source: id, ...failure }, 'an attempt failed');
     if (failure.kind === 'private') this.#edge.privateSources.refused(id, failure.reason);
     if (this.#relay?.hasBegun === true && this.#pauses.madeProviderWait(this.#nowMs())) return this.#abandon();
-    this.#breakOff(resultOfFailure(failure));
+    this.#breakOff(toAttemptResult(failure));
   }
 
   begun(): void {
@@ -337,7 +348,7 @@ export class Attempt implements SourceReader, RelayEvents {
     if (this.#takes('incomplete')) this.#breakOff(result);
   }
 
-  providerFailed(said: SaidError | null, canPass: boolean): boolean {
+  providerFailed(said: ReportedError | null, canPass: boolean): boolean {
     if (!this.#takes('provider_failed')) return false;
     const judged = this.#judge.failureInside(said);
     if (!canPass || !this.#passes(judged)) {
@@ -352,7 +363,7 @@ export class Attempt implements SourceReader, RelayEvents {
    * Whether the client gets the provider's own error: always after the response has begun. Before
    * that only if the error is final, or if this is the last source of a non-streamed call.
    */
-  #passes({ step }: JudgedAttempt): boolean {
+  #passes({ step }: AttemptJudgment): boolean {
     if (this.#call.request.answer.isGone || this.#relay?.hasBegun === true) return this.#relay?.hasBegun === true;
     return step === 'final' || (this.#facts.isLastSource && !this.#call.parsed.stream);
   }
@@ -467,7 +478,7 @@ export class Attempt implements SourceReader, RelayEvents {
     this.#breakOffBy(this.#judge.result(result));
   }
 
-  #breakOffBy(judged: JudgedAttempt): void {
+  #breakOffBy(judged: AttemptJudgment): void {
     if (this.#relay?.hasBegun === true) {
       this.#judge.cutBy(judged);
       this.#relay.stop('cut', judged.error);
@@ -482,7 +493,7 @@ export class Attempt implements SourceReader, RelayEvents {
     else this.#readRest();
   }
 
-  #conclude(judged: JudgedAttempt, delivery: Delivery | null): void {
+  #conclude(judged: AttemptJudgment, delivery: Delivery | null): void {
     if (this.#phase === 'over' || this.#phase === 'rest') return;
     this.#limits.cancel();
     this.#commit?.cancel();

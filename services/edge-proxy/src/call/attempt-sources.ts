@@ -1,19 +1,19 @@
 import { type GatewayError, REFUSAL, gatewayError, refusalError } from '@gateway/contracts/errors';
-import { type AttemptRecord, figuresOfVersion } from '@gateway/contracts/messages';
+import { type AttemptRecord, toPriceFigures } from '@gateway/contracts/messages';
 import { NO_SPAN, type Span, startSpan } from '@gateway/service-kit';
-import { type JudgedAttempt, finalError } from '../errors/judge-attempt.js';
-import { type UnpricedAsk, atPrice, readFor } from '../pricing/asks.js';
-import { type AffinityKey, affinityKey, sessionIn } from '../parse/affinity.js';
-import { takesLimit } from '../parse/forward-body.js';
+import { type AttemptJudgment, selectFinalError } from '../errors/judge-attempt.js';
+import { type UnpricedPart, applyPrice, readPricingForSource } from '../pricing/asks.js';
+import { type AffinityKey, affinityKey, findSessionId } from '../parse/affinity.js';
+import { acceptsLimit } from '../parse/forward-body.js';
 import { orderSources } from '../sources/source-order.js';
-import type { OpenedSource } from '../ports.js';
+import type { DecryptedSource } from '../ports.js';
 import { NO_SEAT } from '../quotas/source-quotas.js';
-import { type Tried, type TryFacts, attemptSource } from './attempt-source.js';
+import { type AttemptOutcome, type AttemptContext, attemptSource } from './attempt-source.js';
 import type { AdmittedCall, Edge, SourceReading } from './call.js';
 import type { Delivery } from './delivery.js';
-import { namedSources } from './named-sources.js';
-import { operationOf } from './model-metrics.js';
-import { nextTurn, pauseCall, tokensOf, versionAt } from './source-turns.js';
+import { selectSourcesByIds } from './named-sources.js';
+import { toOperationName } from './model-metrics.js';
+import { selectNextSource, pauseCall, countTokens, findVersionAt } from './source-turns.js';
 
 /** Highest status that an attempt record accepts. A provider may send higher numbers. */
 const STATUS_MAX = 599;
@@ -24,7 +24,7 @@ const RETRIED_BODY_BYTES_MAX = 1_048_576;
 /** Result of the attempts at the sources of a call. */
 export type CallResult =
   /** A response was relayed; its last chunk is not sent yet. */
-  | { readonly kind: 'delivered'; readonly delivery: Delivery; readonly source: OpenedSource }
+  | { readonly kind: 'delivered'; readonly delivery: Delivery; readonly source: DecryptedSource }
   /** No response: the client gets the error. */
   | { readonly kind: 'failed'; readonly error: GatewayError }
   | { readonly kind: 'gone' };
@@ -35,20 +35,24 @@ export type CallResult =
  * attempt is added to `call.attempts`.
  */
 export async function attemptSources(edge: Edge, call: AdmittedCall): Promise<CallResult> {
-  const judgements: JudgedAttempt[] = [];
+  const judgements: AttemptJudgment[] = [];
   const opened = call.sourceIds.flatMap((id) => edge.catalog.source(id) ?? []);
-  const known = call.parsed.answers.named.length === 0 ? opened : await namedSources(edge, call, opened);
+  const known = call.parsed.answers.named.length === 0 ? opened : await selectSourcesByIds(edge, call, opened);
   if ('code' in known) return { kind: 'failed', error: known };
-  const { sold, unpriced } = soldSources(call, known);
-  if (sold.length === 0 && unpriced !== null) return { kind: 'failed', error: unpricedError(edge, call, unpriced) };
-  const left: Candidate[] = inOrder(edge, call, sold).map((each) => ({ ...each, freshConnection: false }));
+  const { sold, unpriced } = selectPricedSources(call, known);
+  if (sold.length === 0 && unpriced !== null)
+    return { kind: 'failed', error: createUnpricedError(edge, call, unpriced) };
+  const left: SourceCandidate[] = orderCandidates(edge, call, sold).map((each) => ({
+    ...each,
+    freshConnection: false,
+  }));
   let mayRetry = left.length === 1 && (call.body?.bytes.length ?? 0) <= RETRIED_BODY_BYTES_MAX;
   while (left.length > 0) {
-    const turn = nextTurn(edge, call, left);
+    const turn = selectNextSource(edge, call, left);
     const { at, seat } = turn instanceof Promise ? await turn : turn;
     const [candidate] = left.splice(at, 1);
     if (candidate === undefined) break;
-    const ended = endedBefore(call);
+    const ended = findEarlyEnd(call);
     if (ended !== null) {
       seat.counted(0);
       seat.ended();
@@ -57,15 +61,15 @@ export async function attemptSources(edge: Edge, call: AdmittedCall): Promise<Ca
     const { opened, reading, freshConnection } = candidate;
     call.reading = reading;
     const facts = { freshConnection, isLastSource: left.length === 0, keepsBody: mayRetry, over: seat.ended };
-    const span = beginTry(edge, call, opened, facts);
+    const span = beginAttempt(edge, call, opened, facts);
     const tried = await attemptSource(edge, call, opened, facts);
-    if (seat !== NO_SEAT) seat.counted(tokensOf(edge, call, tried));
-    endTry(edge, call, opened, tried, seat.isOverQuota);
+    if (seat !== NO_SEAT) seat.counted(countTokens(edge, call, tried));
+    endAttempt(edge, call, opened, tried, seat.isOverQuota);
     if (span !== NO_SPAN) endAttemptSpan(span, call, tried);
     const { judged, delivery } = tried;
     if (delivery !== null) return { kind: 'delivered', delivery, source: opened };
     judgements.push(judged);
-    if (judged.step === 'final') return finish(call, judgements);
+    if (judged.step === 'final') return toFinalResult(call, judgements);
     if (judged.step !== 'next_source' && !freshConnection) left.unshift({ ...candidate, freshConnection: true });
     else if (mayRetry && hasTimeFor(edge, call, judged.retryInMs)) {
       mayRetry = false;
@@ -75,11 +79,11 @@ export async function attemptSources(edge: Edge, call: AdmittedCall): Promise<Ca
   }
   // The catalog update with these sources has not reached this edge yet.
   if (judgements.length === 0) return { kind: 'failed', error: gatewayError('catalog_error') };
-  return finish(call, judgements);
+  return toFinalResult(call, judgements);
 }
 
 /** A source that has not been tried yet. */
-interface Candidate extends SoldSource {
+interface SourceCandidate extends PricedSource {
   readonly freshConnection: boolean;
 }
 
@@ -88,19 +92,19 @@ function hasTimeFor(edge: Edge, { deadlineAt }: AdmittedCall, retryInMs: number 
   return retryInMs !== null && edge.deadlines.nowMs() + retryInMs < deadlineAt;
 }
 
-function endedBefore(call: AdmittedCall): CallResult | null {
+function findEarlyEnd(call: AdmittedCall): CallResult | null {
   if (call.request.answer.isGone) return { kind: 'gone' };
   return call.ended === null ? null : { kind: 'failed', error: call.ended };
 }
 
-function finish(call: AdmittedCall, judgements: readonly JudgedAttempt[]): CallResult {
+function toFinalResult(call: AdmittedCall, judgements: readonly AttemptJudgment[]): CallResult {
   if (call.request.answer.isGone) return { kind: 'gone' };
-  return { kind: 'failed', error: call.ended ?? finalError(judgements) };
+  return { kind: 'failed', error: call.ended ?? selectFinalError(judgements) };
 }
 
 /** A candidate source, and how it reads the request. */
-interface SoldSource {
-  readonly opened: OpenedSource;
+interface PricedSource {
+  readonly opened: DecryptedSource;
   readonly reading: SourceReading;
 }
 
@@ -108,42 +112,42 @@ interface SoldSource {
  * Selects the sources that can get the request: its class and tools have a price in the version
  * that admission pinned. `unpriced` is the reason of the first source that has no price.
  */
-function soldSources(
+function selectPricedSources(
   { parsed, price }: AdmittedCall,
-  known: readonly OpenedSource[],
-): { sold: SoldSource[]; unpriced: UnpricedAsk | null } {
-  const extras = price === null ? null : figuresOfVersion(price).extras;
-  const sold: SoldSource[] = [];
-  let unpriced: UnpricedAsk | null = null;
+  known: readonly DecryptedSource[],
+): { sold: PricedSource[]; unpriced: UnpricedPart | null } {
+  const extras = price === null ? null : toPriceFigures(price).extras;
+  const sold: PricedSource[] = [];
+  let unpriced: UnpricedPart | null = null;
   for (const opened of known) {
-    if (!takesLimit(parsed.endlessLimit, opened.source)) continue;
+    if (!acceptsLimit(parsed.endlessLimit, opened.source)) continue;
     const rules = opened.source.pricing;
-    const reading = readFor(opened.source, parsed.priceFacts);
-    const read = reading.kind === 'unpriced' ? reading : atPrice(reading, extras);
+    const reading = readPricingForSource(opened.source, parsed.priceFacts);
+    const read = reading.kind === 'unpriced' ? reading : applyPrice(reading, extras);
     if ('once' in read) sold.push({ opened, reading: { rules, read } });
     else unpriced ??= read;
   }
   return { sold, unpriced };
 }
 
-function unpricedError(edge: Edge, { parsed }: AdmittedCall, { field, name }: UnpricedAsk): GatewayError {
+function createUnpricedError(edge: Edge, { parsed }: AdmittedCall, { field, name }: UnpricedPart): GatewayError {
   const facts = { model: parsed.model, field, unpriced: name };
   return refusalError(REFUSAL.model_not_priced, facts, edge.settings.errors);
 }
 
-function inOrder(edge: Edge, call: AdmittedCall, sold: readonly SoldSource[]): readonly SoldSource[] {
+function orderCandidates(edge: Edge, call: AdmittedCall, sold: readonly PricedSource[]): readonly PricedSource[] {
   if (sold.length < 2) return sold;
   const byId = new Map(sold.map((each) => [each.opened.source.id, each]));
   const sources = sold.map(({ opened }) => opened.source);
   const nowMs = edge.clock.nowMs();
   const rankOf = (source: string): number => edge.health.rank(source, nowMs);
-  return orderSources(sources, rankOf, () => affinityOf(call)).flatMap(({ id }) => byId.get(id) ?? []);
+  return orderSources(sources, rankOf, () => computeAffinityKey(call)).flatMap(({ id }) => byId.get(id) ?? []);
 }
 
 /** Computes the affinity key. Must run before a source has the body, which may be freed later. */
-function affinityOf({ account, body, parsed, request }: AdmittedCall): AffinityKey {
+function computeAffinityKey({ account, body, parsed, request }: AdmittedCall): AffinityKey {
   const { kind, spans } = parsed.affinity;
-  const session = kind === 'cache_key' ? null : sessionIn(request.headers.raw);
+  const session = kind === 'cache_key' ? null : findSessionId(request.headers.raw);
   if (session === null) return affinityKey(account, body?.bytes ?? NO_BYTES, body === null ? [] : spans);
   const bytes = Buffer.from(session, 'latin1');
   return affinityKey(account, bytes, [{ start: 0, end: bytes.length }]);
@@ -151,17 +155,17 @@ function affinityOf({ account, body, parsed, request }: AdmittedCall): AffinityK
 
 const NO_BYTES = new Uint8Array(0);
 
-function beginTry(edge: Edge, call: AdmittedCall, opened: OpenedSource, facts: TryFacts): Span {
+function beginAttempt(edge: Edge, call: AdmittedCall, opened: DecryptedSource, facts: AttemptContext): Span {
   edge.health.started(opened.source.id, edge.clock.nowMs());
   return call.span === NO_SPAN ? NO_SPAN : startAttemptSpan(call, opened, facts);
 }
 
 /** Records the attempt, and reports it to the source's health, the metrics and the log. */
-function endTry(
+function endAttempt(
   edge: Edge,
   call: AdmittedCall,
-  opened: OpenedSource,
-  { judged, firstByteMs }: Tried,
+  opened: DecryptedSource,
+  { judged, firstByteMs }: AttemptOutcome,
   isOverQuota: boolean,
 ): void {
   const { source } = opened;
@@ -171,7 +175,7 @@ function endTry(
     firstByteMs,
     isOverQuota,
   });
-  call.attempts.push(recordOf(judged, opened, call.startedAt));
+  call.attempts.push(toAttemptRecord(judged, opened, call.startedAt));
   edge.metrics.attemptEnded(source.id, judged.outcome);
   const { step, keyRest } = judged;
   // A replaced token needs no report.
@@ -187,8 +191,8 @@ function endTry(
 }
 
 /** Starts the span of an attempt, as a call to a model (semantic conventions for generative AI). */
-function startAttemptSpan(call: AdmittedCall, { source, origin }: OpenedSource, facts: TryFacts): Span {
-  const operation = operationOf(call.row);
+function startAttemptSpan(call: AdmittedCall, { source, origin }: DecryptedSource, facts: AttemptContext): Span {
+  const operation = toOperationName(call.row);
   const { hostname, port, protocol } = new URL(origin);
   return startSpan(`${operation} ${source.upstreamModel}`, {
     parent: call.span.traceparent,
@@ -206,7 +210,7 @@ function startAttemptSpan(call: AdmittedCall, { source, origin }: OpenedSource, 
   });
 }
 
-function endAttemptSpan(span: Span, call: AdmittedCall, { judged, delivery }: Tried): void {
+function endAttemptSpan(span: Span, call: AdmittedCall, { judged, delivery }: AttemptOutcome): void {
   if (judged.status !== null) span.set({ 'http.response.status_code': judged.status });
   span.set({ 'gateway.attempt.outcome': judged.outcome });
   const usage = delivery?.meter?.usage;
@@ -225,7 +229,7 @@ function endAttemptSpan(span: Span, call: AdmittedCall, { judged, delivery }: Tr
   span.end();
 }
 
-function recordOf(judged: JudgedAttempt, { source }: OpenedSource, atMs: number): AttemptRecord {
+function toAttemptRecord(judged: AttemptJudgment, { source }: DecryptedSource, atMs: number): AttemptRecord {
   return {
     source: source.id,
     provider: source.provider,
@@ -233,6 +237,6 @@ function recordOf(judged: JudgedAttempt, { source }: OpenedSource, atMs: number)
     status: judged.status !== null && judged.status <= STATUS_MAX ? judged.status : null,
     possiblyPaid: judged.possiblyPaid,
     usage: null,
-    cost: versionAt(source.costs, atMs),
+    cost: findVersionAt(source.costs, atMs),
   };
 }

@@ -1,20 +1,20 @@
 import { expect, test } from '@jest/globals';
 import { gatewayError } from '@gateway/contracts/errors';
 import type { CatalogSource } from '@gateway/contracts/messages';
-import { fakeAnswer } from '../../test/fake-answer.js';
+import { fakeResponse } from '../../test/fake-answer.js';
 import { FORMATS, type Format } from '../../test/formats.js';
 import { throwFault } from '../../test/throw-fault.js';
-import { ENDPOINT_TABLE, type EndpointRow } from '../formats/endpoints.js';
+import { ENDPOINT_TABLE, type EndpointSpec } from '../formats/endpoints.js';
 import { parseCall } from '../parse/parse-call.js';
-import type { Authorizer, OpenedSource, SourceReader } from '../ports.js';
-import { Attempt, type Tried } from './attempt-source.js';
-import { ATTEMPT_STATES, type AttemptEvent, type Phase } from './attempt-states.js';
+import type { Authorizer, DecryptedSource, SourceReader } from '../ports.js';
+import { Attempt, type AttemptOutcome } from './attempt-source.js';
+import { ATTEMPT_STATES, type AttemptEvent, type AttemptPhase } from './attempt-states.js';
 import type { AdmittedCall, Edge } from './call.js';
 import type { Delivery } from './delivery.js';
 
 const CHAT = FORMATS[0] as Format;
 const EVENT_STREAM = { 'content-type': 'text/event-stream' };
-const PHASES: readonly Phase[] = ['credential', 'head', 'error_body', 'relay', 'rest', 'over'];
+const PHASES: readonly AttemptPhase[] = ['credential', 'head', 'error_body', 'relay', 'rest', 'over'];
 const EVENTS: readonly AttemptEvent[] = [
   'authorized',
   'head',
@@ -49,19 +49,19 @@ class Played {
   #leave: () => void = () => undefined;
   stall: () => void = () => undefined;
   drain: () => void = () => undefined;
-  readonly answer = fakeAnswer({
+  readonly answer = fakeResponse({
     write: () => !this.isFull,
     onGone: (listener) => (this.#leave = listener),
     onDrain: (listener) => (this.drain = listener),
     watchReading: (_ms, stalled) => (this.stall = stalled),
   });
   isFull = false;
-  tried: Tried | null = null;
+  tried: AttemptOutcome | null = null;
   readonly call: AdmittedCall;
 
   constructor(authorizer: Authorizer | null) {
     const { body } = CHAT.request({ model: 'pub/model', stream: true });
-    const row = ENDPOINT_TABLE.get(CHAT.path) as EndpointRow;
+    const row = ENDPOINT_TABLE.get(CHAT.path) as EndpointSpec;
     const bytes = Buffer.from(body);
     const parsed = parseCall(row, { contentType: 'application/json', contentEncoding: undefined }, bytes);
     if (!parsed.ok) throw new Error('the request is acceptable');
@@ -116,7 +116,7 @@ class Played {
   }
 
   /** Every judgement of the attempt reads its row, so this getter throws the fault. */
-  #rowOrFault(row: EndpointRow): EndpointRow {
+  #rowOrFault(row: EndpointSpec): EndpointSpec {
     const fault = this.nextFault;
     this.nextFault = null;
     if (fault !== null) throw fault;
@@ -163,7 +163,7 @@ const WAITING: Authorizer = {
   judged: () => undefined,
 };
 
-function openedSource(authorizer: Authorizer | null): OpenedSource {
+function openedSource(authorizer: Authorizer | null): DecryptedSource {
   const limits = { headersTimeoutMs: null, firstEventTimeoutMs: null, silenceTimeoutMs: null };
   const source = { id: 'src', upstreamModel: 'up', paths: {}, betas: [], limits, streamUsage: true, costs: [] };
   const unchecked = source as unknown as CatalogSource;
@@ -171,7 +171,7 @@ function openedSource(authorizer: Authorizer | null): OpenedSource {
 }
 
 /** Brings an attempt into a phase. */
-const REACH: Readonly<Record<Phase, (played: Played) => void>> = {
+const REACH: Readonly<Record<AttemptPhase, (played: Played) => void>> = {
   credential: () => undefined,
   head: ({ reader }) => reader.sent(),
   error_body: ({ reader }) => reader.head(400, {}),
@@ -208,7 +208,7 @@ const FIRE: Readonly<Record<AttemptEvent, (played: Played) => void>> = {
   expired: (played) => played.expire(),
 };
 
-type Way = readonly [to: Phase, fire?: (played: Played) => void];
+type Way = readonly [to: AttemptPhase, fire?: (played: Played) => void];
 /** Leaves an unbilled call, so that the edge does not read on. */
 const leaveUnpaid = (played: Played): void => {
   (played.call as { held: null }).held = null;
@@ -216,7 +216,7 @@ const leaveUnpaid = (played: Played): void => {
 };
 
 /** Further transitions: a variant of the event, or another state of the response. */
-const WAYS: Readonly<Partial<Record<`${Phase} ${AttemptEvent}`, readonly Way[]>>> = {
+const WAYS: Readonly<Partial<Record<`${AttemptPhase} ${AttemptEvent}`, readonly Way[]>>> = {
   'head head': [
     ['relay'],
     ['error_body', ({ reader }) => reader.head(429, {})],
@@ -237,7 +237,7 @@ const WAYS: Readonly<Partial<Record<`${Phase} ${AttemptEvent}`, readonly Way[]>>
 
 const CELLS = PHASES.flatMap((phase) => EVENTS.map((event) => [phase, event] as const));
 
-function reached(phase: Phase, isPaused = false): Played {
+function reached(phase: AttemptPhase, isPaused = false): Played {
   const played = new Played(phase === 'credential' ? WAITING : null);
   if (isPaused) pauseIn(played);
   if (!isPaused) REACH[phase](played);
@@ -250,7 +250,7 @@ function reached(phase: Phase, isPaused = false): Played {
 test.each(CELLS)('in phase %s the event %s causes the transition of the table', (phase, event) => {
   const following = ATTEMPT_STATES[phase][event];
   if (following === undefined) return expectNothing(phase, event);
-  const ways = WAYS[`${phase} ${event}`] ?? [[following[0] as Phase]];
+  const ways = WAYS[`${phase} ${event}`] ?? [[following[0] as AttemptPhase]];
   expect(ways.map(([to]) => to).sort()).toEqual([...following].sort());
   for (const [to, fire = FIRE[event]] of ways) {
     const played = reached(phase, event === 'drained' || event === 'stalled');
@@ -270,7 +270,7 @@ function pauseIn(played: Played): void {
 }
 
 /** Expects that the event changes neither the result nor the limits nor the connection. */
-function expectNothing(phase: Phase, event: AttemptEvent): void {
+function expectNothing(phase: AttemptPhase, event: AttemptEvent): void {
   const played = reached(phase);
   const before = [played.attempt.phase, [...played.done], played.limits];
   FIRE[event](played);

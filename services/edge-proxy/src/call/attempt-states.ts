@@ -8,7 +8,7 @@
  * reused.
  * - `over`: events of the source are ignored.
  */
-export type Phase = 'credential' | 'head' | 'error_body' | 'relay' | 'rest' | 'over';
+export type AttemptPhase = 'credential' | 'head' | 'error_body' | 'relay' | 'rest' | 'over';
 
 /** Events of an attempt. */
 export type AttemptEvent =
@@ -39,9 +39,9 @@ export type AttemptEvent =
  * The possible next phases for each event. An event without an entry has no effect in that phase:
  * it comes late, or cannot occur.
  */
-type Transitions = Readonly<Partial<Record<AttemptEvent, readonly Phase[]>>>;
+type Transitions = Readonly<Partial<Record<AttemptEvent, readonly AttemptPhase[]>>>;
 
-export const ATTEMPT_STATES: Readonly<Record<Phase, Transitions>> = {
+export const ATTEMPT_STATES: Readonly<Record<AttemptPhase, Transitions>> = {
   credential: {
     authorized: ['head'],
     failed: ['over'],
@@ -94,6 +94,6 @@ export const ATTEMPT_STATES: Readonly<Record<Phase, Transitions>> = {
 };
 
 /** Whether the event has an effect in this phase. */
-export function isTaken(phase: Phase, event: AttemptEvent): boolean {
+export function isTaken(phase: AttemptPhase, event: AttemptEvent): boolean {
   return ATTEMPT_STATES[phase][event] !== undefined;
 }

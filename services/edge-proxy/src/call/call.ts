@@ -3,10 +3,10 @@ import type { AttemptRecord, PricedVersion } from '@gateway/contracts/messages';
 import type { Clock, Logger, Rotatable, Span } from '@gateway/service-kit';
 import type { AdmissionClient } from '../admission/admission-client.js';
 import type { KnownReplicas } from '../admission/known-replicas.js';
-import type { RememberedAnswers } from '../stored-ids/remembered-answers.js';
-import type { HeldCall, RunningCalls } from '../heartbeats/running-calls.js';
+import type { StoredIdCache } from '../stored-ids/remembered-answers.js';
+import type { CallWithHold, RunningCalls } from '../heartbeats/running-calls.js';
 import type { PricedReading, PricingRules } from '../pricing/asks.js';
-import type { EndpointRow } from '../formats/endpoints.js';
+import type { EndpointSpec } from '../formats/endpoints.js';
 import type { ParsedCall } from '../parse/parse-call.js';
 import type { ProviderTexts } from '../health/provider-texts.js';
 import type { SourceHealths } from '../health/source-healths.js';
@@ -37,7 +37,7 @@ export interface Edge {
   readonly running: RunningCalls;
   readonly sources: SourceSender;
   readonly health: SourceHealths;
-  readonly answers: Pick<RememberedAnswers, 'sourcesOf' | 'remember' | 'idsStored'>;
+  readonly answers: Pick<StoredIdCache, 'sourcesOf' | 'remember' | 'idsStored'>;
   readonly quotas: Pick<SourceQuotas, 'next'>;
   /**
    * Counts and logs sources to which no connection was made because their address is private.
@@ -85,7 +85,7 @@ export interface Call {
   readonly request: ClientRequest;
   /** ID of the request. Renewed once, before admission, if the body took long to arrive. */
   id: string;
-  readonly row: EndpointRow;
+  readonly row: EndpointSpec;
   /** Digests of the presented key: under the current pepper, then under the previous one. */
   readonly digests: string[];
   /** Redis time. All other times of the call are measured from it on the monotonic clock. */
@@ -107,7 +107,7 @@ export interface AdmittedCall extends Call {
   readonly sourceIds: readonly string[];
   readonly account: string;
   /** Null on endpoints that are not billed. */
-  readonly held: HeldCall | null;
+  readonly held: CallWithHold | null;
   readonly price: PricedVersion | null;
   /** How many more calls of this size the limits allowed; 0 if admission did not report it. */
   readonly roomLeft: number;

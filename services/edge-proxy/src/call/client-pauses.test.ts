@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { ClientPauses, FELT_PAUSE_MS, LONG_PAUSE_MS } from './client-pauses.js';
+import { ClientPauses, NOTICEABLE_PAUSE_MS, LONG_PAUSE_MS } from './client-pauses.js';
 
 function pausesOf(...spans: readonly (readonly [fromMs: number, toMs: number | null])[]): ClientPauses {
   const pauses = new ClientPauses(60_000);
@@ -30,8 +30,8 @@ test('madeProviderWait() counts a pause of half the stall limit as long', () => 
 
 test.each([
   ['without a pause', pausesOf(), 10, false],
-  ['in a very short pause', pausesOf([0, null]), FELT_PAUSE_MS - 1, false],
-  ['in a pause', pausesOf([0, null]), FELT_PAUSE_MS, true],
+  ['in a very short pause', pausesOf([0, null]), NOTICEABLE_PAUSE_MS - 1, false],
+  ['in a pause', pausesOf([0, null]), NOTICEABLE_PAUSE_MS, true],
   ['after very short pauses', pausesOf([0, 200], [201, 400]), 401, false],
   ['soon after a pause', pausesOf([0, 300]), 300 + LONG_PAUSE_MS, true],
   ['long after a pause', pausesOf([0, 300]), 301 + LONG_PAUSE_MS, false],

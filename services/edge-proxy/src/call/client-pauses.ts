@@ -4,12 +4,12 @@ export const LONG_PAUSE_MS = 10_000;
  * Shorter pauses are ignored: a large write may wait for a moment even if the client reads as fast
  * as it can.
  */
-export const FELT_PAUSE_MS = 250;
+export const NOTICEABLE_PAUSE_MS = 250;
 /**
  * Factor for the time in which a broken connection is still attributed to a long pause. Buffered
  * bytes are read first, so the break shows late.
  */
-const AFTERMATH = 6;
+const AFTER_PAUSE_FACTOR = 6;
 
 /**
  * Records when the client delayed a response by not reading it. If such a response ends early, the
@@ -19,7 +19,7 @@ const AFTERMATH = 6;
 export class ClientPauses {
   readonly #longMs: number;
   #pausedAtMs: number | null = null;
-  /** End of the last pause of at least {@link FELT_PAUSE_MS}, and of the last long one. */
+  /** End of the last pause of at least {@link NOTICEABLE_PAUSE_MS}, and of the last long one. */
   #feltEndedAtMs = -Infinity;
   #longEndedAtMs = -Infinity;
 
@@ -40,19 +40,19 @@ export class ClientPauses {
     if (this.#pausedAtMs === null) return;
     const pausedMs = nowMs - this.#pausedAtMs;
     this.#pausedAtMs = null;
-    if (pausedMs >= FELT_PAUSE_MS) this.#feltEndedAtMs = nowMs;
+    if (pausedMs >= NOTICEABLE_PAUSE_MS) this.#feltEndedAtMs = nowMs;
     if (pausedMs >= this.#longMs) this.#longEndedAtMs = nowMs;
   }
 
   /** Whether a connection that breaks now was delayed by a long pause of the client. */
   madeProviderWait(nowMs: number): boolean {
     if (this.#pausedAtMs !== null && nowMs - this.#pausedAtMs >= this.#longMs) return true;
-    return nowMs - this.#longEndedAtMs <= this.#longMs * AFTERMATH;
+    return nowMs - this.#longEndedAtMs <= this.#longMs * AFTER_PAUSE_FACTOR;
   }
 
   /** Whether a response that is late now was delayed by a noticeable pause of the client. */
   areWaitedFor(nowMs: number): boolean {
-    if (this.#pausedAtMs !== null && nowMs - this.#pausedAtMs >= FELT_PAUSE_MS) return true;
+    if (this.#pausedAtMs !== null && nowMs - this.#pausedAtMs >= NOTICEABLE_PAUSE_MS) return true;
     return nowMs - this.#feltEndedAtMs <= this.#longMs;
   }
 }

@@ -1,9 +1,9 @@
-import type { MemoryFailure } from '../stored-ids/remembered-answers.js';
+import type { StoredIdFailure } from '../stored-ids/remembered-answers.js';
 import { ERROR_CATALOGUE, type ErrorCode } from '@gateway/contracts/errors';
 import { ATTEMPT_OUTCOMES, ENDPOINTS, type AttemptRecord, type Endpoint } from '@gateway/contracts/messages';
 import { counter, histogram } from '@gateway/service-kit';
 import type { LoadReason } from '../load/judge-load.js';
-import { LACKS, type Lack } from '../quotas/held-share.js';
+import { LACKS, type MissingQuota } from '../quotas/held-share.js';
 import { makeModelMetrics, type ModelMetrics } from './model-metrics.js';
 
 const STATUS_CLASSES = ['2xx', '4xx', '5xx', 'none'] as const;
@@ -40,11 +40,11 @@ export interface EdgeMetrics extends ModelMetrics {
   /** The last chunk was sent before the record was acknowledged or the release was answered. */
   lastPieceUnconfirmed(waitedFor: 'record' | 'release'): void;
   /** The shared store of response IDs did not store or return IDs in time. */
-  answerUnremembered(what: MemoryFailure): void;
+  answerUnremembered(what: StoredIdFailure): void;
   /**
    * An attempt was sent to a source without a share of its quota because no other source was left.
    */
-  sentOverQuota(source: string, lack: Lack): void;
+  sentOverQuota(source: string, lack: MissingQuota): void;
   /** A share of a source's quotas was not renewed. */
   quotaShareFailed(): void;
   storeFailed(): void;
@@ -137,7 +137,7 @@ export function makeEdgeMetrics(): EdgeMetrics {
     ...makeModelMetrics(),
     unknownKey: (outcome) => unknownKeys.of({ outcome }).add(),
     connectionRefused: () => connections.add(),
-    callEnded: (endpoint, status) => calls.of({ endpoint, status: classOf(status) }).add(),
+    callEnded: (endpoint, status) => calls.of({ endpoint, status: toStatusClass(status) }).add(),
     errorAnswered: (code) => errors.of({ code }).add(),
     attemptEnded: (source, outcome) => attempts.of({ source, outcome }).add(),
     credentialsRefused: () => credentials.add(),
@@ -160,7 +160,7 @@ export function makeEdgeMetrics(): EdgeMetrics {
   };
 }
 
-function classOf(status: number | null): (typeof STATUS_CLASSES)[number] {
+function toStatusClass(status: number | null): (typeof STATUS_CLASSES)[number] {
   if (status === null) return 'none';
   if (status < 400) return '2xx';
   return status < 500 ? '4xx' : '5xx';

@@ -5,15 +5,15 @@ import { until } from '@gateway/testkit';
 import { begin, chat, send } from '../../test/client.js';
 import { startEdgeWorld, TEST_KEY, type EdgeWorld } from '../../test/edge-world.js';
 import { sendHeartbeatReply } from '../../test/fake-admission.js';
-import { fakeAnswer } from '../../test/fake-answer.js';
+import { fakeResponse } from '../../test/fake-answer.js';
 import { FORMATS } from '../../test/formats.js';
 import { publishOwnModel, type OwnModel } from '../../test/own-models.js';
 import { onRequest, startRawProvider, type RawProvider } from '../../test/raw-provider.js';
 import { SSE_EVENT_HELD_BYTES_MAX } from '../formats/event-stream.js';
 import type { AdmittedCall, Edge } from './call.js';
 import type { Delivery } from './delivery.js';
-import { endAnswer } from './end-answer.js';
-import type { Settlement } from './finish-call.js';
+import { endResponse } from './end-answer.js';
+import type { FinishConfirmations } from './finish-call.js';
 
 const PATH = '/v1/chat/completions';
 const LONG_EVENT_BYTES = 9 * 1024 * 1024;
@@ -407,7 +407,7 @@ test('reading on before the head ends after its time limit, even if data arrives
 
 test('a cut stream without an error event ends by closing its connection', async () => {
   const ended: string[] = [];
-  const answer = fakeAnswer({ write: () => true, end: () => ended.push('end'), cut: () => ended.push('cut') });
+  const answer = fakeResponse({ write: () => true, end: () => ended.push('end'), cut: () => ended.push('cut') });
   const call = {
     request: { answer },
     parsed: { stream: true },
@@ -415,7 +415,7 @@ test('a cut stream without an error event ends by closing its connection', async
   } as unknown as AdmittedCall;
   const cut: Delivery = { ended: 'cut', meter: null, lastPiece: null, error: gatewayError('upstream_error') };
   const edge = { settings: { upstreamDeadlineMs: DEADLINE_MS } } as unknown as Edge;
-  await endAnswer(edge, call, cut, {} as Settlement);
-  await endAnswer(edge, call, { ...cut, error: null }, {} as Settlement);
+  await endResponse(edge, call, cut, {} as FinishConfirmations);
+  await endResponse(edge, call, { ...cut, error: null }, {} as FinishConfirmations);
   expect(ended).toEqual(['cut', 'end']);
 });

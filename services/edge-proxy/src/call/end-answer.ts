@@ -1,19 +1,19 @@
 import { READERS } from '../formats/readers.js';
-import type { ClientAnswer } from '../ports.js';
+import type { ClientResponse } from '../ports.js';
 import type { AdmittedCall, Edge } from './call.js';
 import type { Deadline } from './deadlines.js';
 import type { Delivery } from './delivery.js';
-import type { Settlement } from './finish-call.js';
+import type { FinishConfirmations } from './finish-call.js';
 
 /** How long the ending of a cut response waits to be read before its connection is destroyed. */
 const CUT_UNREAD_MS_MAX = 10_000;
 
 /** Sends the last chunk and limits how long it waits for a client that does not read. */
-export async function endAnswer(
+export async function endResponse(
   edge: Edge,
   call: AdmittedCall,
   delivery: Delivery,
-  settlement: Settlement,
+  settlement: FinishConfirmations,
 ): Promise<void> {
   try {
     await sendEnding(edge, call, delivery, settlement);
@@ -22,13 +22,18 @@ export async function endAnswer(
   }
 }
 
-async function sendEnding(edge: Edge, call: AdmittedCall, delivery: Delivery, settlement: Settlement): Promise<void> {
+async function sendEnding(
+  edge: Edge,
+  call: AdmittedCall,
+  delivery: Delivery,
+  settlement: FinishConfirmations,
+): Promise<void> {
   const { answer } = call.request;
   switch (delivery.ended) {
     case 'complete': {
       await settlement.recorded;
       await settlement.released;
-      answer.end(lastBytes(delivery, settlement));
+      answer.end(buildLastChunk(delivery, settlement));
       return destroyUnread(edge, answer, edge.settings.upstreamDeadlineMs);
     }
     case 'cut':
@@ -42,7 +47,7 @@ async function sendEnding(edge: Edge, call: AdmittedCall, delivery: Delivery, se
 }
 
 /** The last chunk, preceded by the usage event if the client gets one. */
-function lastBytes({ lastPiece, usageEvent }: Delivery, { usage }: Settlement): Buffer | null {
+function buildLastChunk({ lastPiece, usageEvent }: Delivery, { usage }: FinishConfirmations): Buffer | null {
   const told = usage === null ? null : (usageEvent?.(usage) ?? null);
   if (told === null) return lastPiece;
   return Buffer.concat(lastPiece === null ? [END_OF_SSE_EVENT, told] : [told, lastPiece]);
@@ -62,7 +67,7 @@ function endCut({ request, parsed, row }: AdmittedCall, { cutEnding, error }: De
   else request.answer.cut(ending);
 }
 
-function destroyUnread(edge: Edge, answer: ClientAnswer, ms: number): void {
+function destroyUnread(edge: Edge, answer: ClientResponse, ms: number): void {
   let deadline: Deadline | null = null;
   if (answer.isSent(() => deadline?.cancel())) return;
   deadline = edge.deadlines.in(ms, () => answer.destroy());

@@ -1,5 +1,5 @@
 import { shardOfBucket } from '@gateway/contracts/ids';
-import { figuresOfVersion, usageEvents, type AttemptRecord, type UsageEvent } from '@gateway/contracts/messages';
+import { toPriceFigures, usageEvents, type AttemptRecord, type UsageEvent } from '@gateway/contracts/messages';
 import {
   boundFigures,
   rate,
@@ -10,10 +10,10 @@ import {
   type TokenUsage,
 } from '@gateway/metering';
 import { NO_SPAN, startSpan, type Span } from '@gateway/service-kit';
-import type { HeldCall } from '../heartbeats/running-calls.js';
-import { chargeOf, type CallEnd, type Charge } from '../pricing/charge.js';
+import type { CallWithHold } from '../heartbeats/running-calls.js';
+import { computeCharge, type CallEnd, type Charge } from '../pricing/charge.js';
 import type { MeterResult } from '../formats/meter.js';
-import { servedOf, type ServedFinding } from '../pricing/served.js';
+import { computeBilledExtras, type BilledExtras } from '../pricing/served.js';
 import { callTime, type AdmittedCall, type Edge } from './call.js';
 import type { Deadline } from './deadlines.js';
 
@@ -32,7 +32,7 @@ export interface CallEnding {
 }
 
 /** The confirmations for which the last chunk waits. */
-export interface Settlement {
+export interface FinishConfirmations {
   /** Resolves when the event is in the stream, at the latest after {@link RECORD_WAIT_MS}. */
   readonly recorded: Promise<void>;
   /**
@@ -45,7 +45,7 @@ export interface Settlement {
 }
 
 const NOTHING = Promise.resolve();
-const NOTHING_TO_WAIT_FOR: Settlement = { recorded: NOTHING, released: NOTHING, usage: null };
+const NOTHING_TO_WAIT_FOR: FinishConfirmations = { recorded: NOTHING, released: NOTHING, usage: null };
 
 /**
  * Publishes the usage event of a call and releases its hold (docs/protocol.md#r4). For a charged
@@ -53,7 +53,7 @@ const NOTHING_TO_WAIT_FOR: Settlement = { recorded: NOTHING, released: NOTHING, 
  * first; otherwise a crash would lose the record. A call that was sent to no source has no record;
  * its hold is released void.
  */
-export function finishCall(edge: Edge, call: AdmittedCall, ending: CallEnding): Settlement {
+export function finishCall(edge: Edge, call: AdmittedCall, ending: CallEnding): FinishConfirmations {
   const { held, price } = call;
   if (held === null || price === null) return NOTHING_TO_WAIT_FOR;
   if (call.attempts.length === 0) {
@@ -62,13 +62,13 @@ export function finishCall(edge: Edge, call: AdmittedCall, ending: CallEnding): 
     sendRelease(edge, call.span, held, VOID, released);
     return { recorded: NOTHING, released: released.came, usage: null };
   }
-  const figures = figuresOfVersion(price);
-  const { served, unpriced } = servedBy(edge, call, ending, figures);
-  const charge = chargeOf({
+  const figures = toPriceFigures(price);
+  const { served, unpriced } = computeServed(edge, call, ending, figures);
+  const charge = computeCharge({
     ended: ending.ended,
     meter: ending.meter,
     bounds: call.parsed.bounds,
-    figures: figuresOf(edge, call),
+    figures: computeBoundFigures(edge, call),
     price: figures,
     hold: { worstNanoUsd: BigInt(held.hold.worstNanoUsd) },
     served,
@@ -77,7 +77,7 @@ export function finishCall(edge: Edge, call: AdmittedCall, ending: CallEnding): 
     edge.metrics.chargedAboveHold();
   }
   const span = call.span === NO_SPAN ? NO_SPAN : startSendSpan(call);
-  const event = eventOf(edge, call, ending, { charge, unpriced, traceparent: span.traceparent });
+  const event = toUsageEvent(edge, call, ending, { charge, unpriced, traceparent: span.traceparent });
   const isCharged = charge.outcome === 'settled';
   const release = { outcome: isCharged ? 'ok' : 'void', amountNanoUsd: event.amountNanoUsd } as const;
   const recorded = new Confirmation(edge, RECORD_WAIT_MS, 'record');
@@ -97,16 +97,16 @@ export function finishCall(edge: Edge, call: AdmittedCall, ending: CallEnding): 
 const VOID = { outcome: 'void', amountNanoUsd: 0 } as const;
 
 /** Returns the billed class and units. Reports those without a price to the operator. */
-function servedBy(
+function computeServed(
   edge: Edge,
   { id, reading, parsed }: AdmittedCall,
   { meter, source }: CallEnding,
   price: PriceFigures,
-): ServedFinding {
+): BilledExtras {
   if (reading === null || meter === null) return { served: STANDARD, unpriced: [] };
   const upstreamModel = source === null ? undefined : edge.catalog.source(source)?.source.upstreamModel;
   const sent = { ...reading.read, models: [parsed.model, upstreamModel ?? parsed.model] };
-  const finding = servedOf(reading.rules, sent, meter.said ?? null, price.extras);
+  const finding = computeBilledExtras(reading.rules, sent, meter.said ?? null, price.extras);
   const { unpriced } = finding;
   if (unpriced.length > 0) edge.unpricedServed.found({ source, requestId: id, unpriced });
   return finding;
@@ -116,7 +116,7 @@ function servedBy(
 function sendRelease(
   edge: Edge,
   parent: Span,
-  { id, hold, tag }: HeldCall,
+  { id, hold, tag }: CallWithHold,
   ending: { readonly outcome: 'ok' | 'void'; readonly amountNanoUsd: number },
   released: Confirmation | null,
 ): void {
@@ -143,7 +143,7 @@ function startSendSpan(call: AdmittedCall): Span {
   });
 }
 
-function eventOf(
+function toUsageEvent(
   edge: Edge,
   call: AdmittedCall,
   ending: CallEnding,
@@ -191,7 +191,7 @@ function withReportedCost({ metrics }: Edge, { meter }: CallEnding, attempt: Att
   if (reported === undefined) return attempt;
   const { usage, cost, served, source } = attempt;
   if (usage !== null && cost !== null) {
-    const computed = rate(usage, figuresOfVersion(cost), served);
+    const computed = rate(usage, toPriceFigures(cost), served);
     const isRecorded = recordedCost(computed, BigInt(reported)) === BigInt(reported);
     metrics.costReported(source, { computedNanoUsd: Number(computed), reportedNanoUsd: reported, isRecorded });
   }
@@ -199,7 +199,7 @@ function withReportedCost({ metrics }: Edge, { meter }: CallEnding, attempt: Att
 }
 
 /** Computes the bounds over all sources for the endpoint, as admission does for the hold. */
-export function figuresOf({ catalog }: Edge, { parsed: { model }, row }: AdmittedCall): BoundFigures {
+export function computeBoundFigures({ catalog }: Edge, { parsed: { model }, row }: AdmittedCall): BoundFigures {
   const serving = catalog.sourcesOf(model).filter(({ endpoints }) => endpoints.includes(row.path));
   return boundFigures(
     catalog.model(model),

@@ -5,7 +5,7 @@ import { REFUSAL } from '@gateway/contracts/errors';
 import { until } from '@gateway/testkit';
 import { begin, chat, send } from '../../test/client.js';
 import { SOURCE_CREDENTIAL, startEdgeWorld, TEST_KEY, TEST_MODEL, type EdgeWorld } from '../../test/edge-world.js';
-import { refusal } from '../../test/fake-admission.js';
+import { makeRefusal } from '../../test/fake-admission.js';
 
 const PATH = '/v1/chat/completions';
 const MODEL = 'upstream-model';
@@ -251,7 +251,7 @@ test("the edge's finding in a body is sent to admission, which ranks it", async 
   const found = await send(world.edge.url, PATH, bad);
   expect(found.status).toBe(400);
   expect(JSON.parse(found.body.toString()).error).toMatchObject({ code: 'invalid_request', param: 'model' });
-  world.admission.decide = (entry) => refusal(entry.id, REFUSAL.rate_limited);
+  world.admission.decide = (entry) => makeRefusal(entry.id, REFUSAL.rate_limited);
   const limited = await send(world.edge.url, PATH, bad);
   expect(JSON.parse(limited.body.toString()).error.code).toBe('rate_limited');
 });

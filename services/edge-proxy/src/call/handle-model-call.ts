@@ -1,16 +1,16 @@
 import { type GatewayError, gatewayError } from '@gateway/contracts/errors';
 import { NO_SPAN, type Span, decideTrace, startSpan } from '@gateway/service-kit';
-import type { EndpointRow } from '../formats/endpoints.js';
+import type { EndpointSpec } from '../formats/endpoints.js';
 import type { MeterResult } from '../formats/meter.js';
-import { IDS_PER_ANSWER_MAX } from '../stored-ids/answer-names.js';
-import type { HeldCall } from '../heartbeats/running-calls.js';
+import { IDS_PER_RESPONSE_MAX } from '../stored-ids/answer-names.js';
+import type { CallWithHold } from '../heartbeats/running-calls.js';
 import type { ClientRequest } from '../ports.js';
-import { type Admission, admitCall, digestsOfKey } from './admit-call.js';
+import { type Admission, admitCall, computeKeyDigests } from './admit-call.js';
 import { type CallResult, attemptSources } from './attempt-sources.js';
 import { type AdmittedCall, type Call, type Edge, callTime, freeBody } from './call.js';
-import { endAnswer } from './end-answer.js';
+import { endResponse } from './end-answer.js';
 import { type CallEnding, finishCall } from './finish-call.js';
-import { operationOf } from './model-metrics.js';
+import { toOperationName } from './model-metrics.js';
 import { writeError } from '../http/write-error.js';
 
 /**
@@ -23,9 +23,9 @@ const OVERLOAD_TEXT = 'The gateway is overloaded. Try again in a moment.';
  * Handles one call from its head to its last chunk. An admitted call is always finished, even after
  * an exception.
  */
-export async function handleModelCall(edge: Edge, row: EndpointRow, request: ClientRequest): Promise<void> {
+export async function handleModelCall(edge: Edge, row: EndpointSpec, request: ClientRequest): Promise<void> {
   const begunAtMs = edge.deadlines.nowMs();
-  const key = digestsOfKey(request.headers, edge.settings);
+  const key = computeKeyDigests(request.headers, edge.settings);
   if (key.kind === 'error') return refuse(edge, row, request, key.error);
   if (edge.load.shedding !== null) {
     edge.metrics.callShed(edge.load.shedding);
@@ -43,7 +43,7 @@ export async function handleModelCall(edge: Edge, row: EndpointRow, request: Cli
       status = admission.error.status;
       return refuse(edge, row, request, admission.error);
     }
-    status = await serveAdmitted(edge, admittedCall(edge, call, admission));
+    status = await serveAdmitted(edge, toAdmittedCall(edge, call, admission));
   } finally {
     if (span !== NO_SPAN) endCallSpan(span, status);
   }
@@ -60,7 +60,7 @@ async function serveAdmitted(edge: Edge, call: AdmittedCall): Promise<number | n
     result = { kind: 'failed', error: gatewayError('admission_error') };
   }
   freeBody(call);
-  const ending = endingOf(call, result);
+  const ending = toCallEnding(call, result);
   const remembered = rememberAnswer(edge, call, result);
   const settlement = finishCall(edge, call, ending);
   if (call.firstByteAt !== null) edge.metrics.firstByte((call.firstByteAt - call.startedAt) / 1000);
@@ -76,17 +76,17 @@ async function serveAdmitted(edge: Edge, call: AdmittedCall): Promise<number | n
       break;
     case 'delivered':
       if (remembered !== null) await remembered;
-      await endAnswer(edge, call, result.delivery, settlement);
+      await endResponse(edge, call, result.delivery, settlement);
       break;
   }
   edge.log.debug({ requestId: call.id, ending: ending.ended, ms: callTime(edge, call) - call.startedAt }, 'call ended');
   return ending.status;
 }
 
-function admittedCall(edge: Edge, call: Call, admission: Extract<Admission, { kind: 'admitted' }>): AdmittedCall {
+function toAdmittedCall(edge: Edge, call: Call, admission: Extract<Admission, { kind: 'admitted' }>): AdmittedCall {
   const { answer, parsed, body } = admission;
   const { account, hold, price, bucket, token, sources, roomLeft = 0 } = answer;
-  const held: HeldCall | null =
+  const held: CallWithHold | null =
     hold === null
       ? null
       : {
@@ -135,7 +135,7 @@ function endFromOutside(call: AdmittedCall, why: 'admission' | 'drain'): void {
   call.onEnded?.(error);
 }
 
-function endingOf(call: AdmittedCall, result: CallResult): CallEnding {
+function toCallEnding(call: AdmittedCall, result: CallResult): CallEnding {
   switch (result.kind) {
     case 'delivered': {
       const { ended, meter, failed } = result.delivery;
@@ -168,7 +168,7 @@ function answerError(edge: Edge, call: AdmittedCall, error: GatewayError): void 
   writeError(call.request.answer, error, call.id, call.row.style);
 }
 
-function refuse(edge: Edge, row: EndpointRow, request: ClientRequest, error: GatewayError): void {
+function refuse(edge: Edge, row: EndpointSpec, request: ClientRequest, error: GatewayError): void {
   edge.metrics.callEnded(row.path, error.status);
   edge.metrics.errorAnswered(error.code);
   writeError(request.answer, error, request.id, row.style);
@@ -178,7 +178,7 @@ function refuse(edge: Edge, row: EndpointRow, request: ClientRequest, error: Gat
  * Decides whether the call is traced. An untraced call has no spans
  * (docs/decisions/0029-a-call-is-traced-or-nothing-is-made.md).
  */
-function startCallSpan(edge: Edge, row: EndpointRow, request: ClientRequest): Span {
+function startCallSpan(edge: Edge, row: EndpointSpec, request: ClientRequest): Span {
   const { tracesClients, traceRatio } = edge.settings;
   const incoming = tracesClients ? request.headers.traceparent : undefined;
   const { sampled, parent } = decideTrace(incoming, traceRatio, edge.random);
@@ -191,7 +191,7 @@ function startCallSpan(edge: Edge, row: EndpointRow, request: ClientRequest): Sp
       'http.request.method': 'POST',
       'http.route': row.path,
       'gateway.request_id': request.id,
-      'gen_ai.operation.name': operationOf(row),
+      'gen_ai.operation.name': toOperationName(row),
     },
   });
 }
@@ -232,7 +232,7 @@ export function rememberAnswer(
   if (found === undefined || source.source.keepsState === false) return null;
   if (found.isCut) {
     edge.metrics.answerUnremembered('lost');
-    edge.log.warn({ requestId: call.id, max: IDS_PER_ANSWER_MAX }, 'a response has more IDs than are stored');
+    edge.log.warn({ requestId: call.id, max: IDS_PER_RESPONSE_MAX }, 'a response has more IDs than are stored');
   }
   const ids = call.parsed.answers.isStored ? [...found.stored, ...found.containers] : found.containers;
   if (ids.length === 0) return null;

@@ -7,7 +7,7 @@ import { DEEP_JSON } from '../../test/deep-json.js';
 import { startEdgeWorld, TEST_KEY, type EdgeWorld } from '../../test/edge-world.js';
 import { FORMATS, type Format } from '../../test/formats.js';
 import { publishOwnModel } from '../../test/own-models.js';
-import { rawClient, readAnswers, type RawAnswer } from '../../test/raw-answers.js';
+import { rawClient, readAnswers, type RawResponse } from '../../test/raw-answers.js';
 import { onRequest, startRawProvider, type RawProvider } from '../../test/raw-provider.js';
 import { SSE_EVENT_BYTES_MAX } from '../formats/event-stream.js';
 import { TOKENS_MAX } from '../formats/read-usage.js';
@@ -50,7 +50,7 @@ afterEach(async () => {
 });
 
 interface Played {
-  readonly answer: RawAnswer;
+  readonly answer: RawResponse;
   readonly event: Awaited<ReturnType<EdgeWorld['eventOf']>>;
   readonly sentBytes: number;
   readonly connections: number;
@@ -103,13 +103,13 @@ async function play(hostile: Hostile, format: Format = CHAT, stream = true, at =
 }
 
 /** Makes a call, and repeats it while a slow machine makes the edge refuse it. */
-async function answerTo(request: string, at = world): Promise<RawAnswer> {
+async function answerTo(request: string, at = world): Promise<RawResponse> {
   return until('a call is admitted', async () => {
     const client = rawClient(at.edge.port, request);
     await client.closed;
     const answers = readAnswers(client.wire());
     expect(answers).toHaveLength(1);
-    const answer = answers[0] as RawAnswer;
+    const answer = answers[0] as RawResponse;
     return answer.status === 500 && codeOf(answer) === 'admission_error' ? null : answer;
   });
 }
@@ -121,7 +121,7 @@ function requestOf(path: string, body: string): string {
   );
 }
 
-const codeOf = ({ body }: RawAnswer): string => JSON.parse(body).error.code;
+const codeOf = ({ body }: RawResponse): string => JSON.parse(body).error.code;
 
 /**
  * Returns the largest memory growth during `run`. Garbage counts while the total is within the

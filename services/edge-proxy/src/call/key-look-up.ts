@@ -1,17 +1,17 @@
 import { type GatewayError, REFUSAL, gatewayError } from '@gateway/contracts/errors';
-import { requestTwice } from '../admission/edge-clock.js';
+import { requestWithRetry } from '../admission/edge-clock.js';
 import type {
-  AuthorizeAnswer,
-  AuthorizeQuestion,
+  AuthorizeReply,
+  AuthorizeRequest,
   ClientHeaders,
   ClientRequest,
   TargetReplica,
-  UsageAnswer,
+  UsageReply,
 } from '../ports.js';
 import type { Edge } from './call.js';
 
 /** The digests of a presented key, and the client that presents it. */
-export interface PresentedDigests {
+export interface KeyDigests {
   readonly request: Pick<ClientRequest, 'client'>;
   /** The first one identifies the key; the others are digests of the same secret. */
   readonly digests: readonly string[];
@@ -21,7 +21,7 @@ export interface PresentedDigests {
  * `ask`: admission may be queried; `account` is null if the key was not confirmed recently.
  * `error`: the key is not looked up.
  */
-export type LookUp =
+export type KeyLookup =
   { readonly kind: 'ask'; readonly account: string | null } | { readonly kind: 'error'; readonly error: GatewayError };
 
 type Outcome =
@@ -34,11 +34,11 @@ type Outcome =
  * confirmed recently. For others it is a 429 error if the client's network presented too many
  * unknown keys. The key may be valid, so the client should retry; a 500 would report a fault.
  */
-export function lookUpOf(
+export function checkKeyLookup(
   { knownKeys, unknownKeys, metrics }: Pick<Edge, 'knownKeys' | 'unknownKeys' | 'metrics'>,
-  { request, digests }: PresentedDigests,
+  { request, digests }: KeyDigests,
   nowMs: number,
-): LookUp {
+): KeyLookup {
   const digest = digests[0] ?? '';
   const account = knownKeys.accountOf(digest);
   const waitSeconds = account === null ? unknownKeys.ask(request.client, digest, nowMs) : null;
@@ -49,9 +49,9 @@ export function lookUpOf(
 }
 
 /** Remembers the account of a key, or that the key is invalid. */
-export function noteKey(
+export function recordKeyOutcome(
   { knownKeys, unknownKeys, metrics }: Pick<Edge, 'knownKeys' | 'unknownKeys' | 'metrics'>,
-  { digests }: PresentedDigests,
+  { digests }: KeyDigests,
   outcome: Outcome,
 ): void {
   const digest = digests[0] ?? '';
@@ -72,19 +72,19 @@ export function noteKey(
  * Queries admission about a key for the model list and similar endpoints. Returns its reply, or why
  * it was not queried; null: no reply.
  */
-export async function askForKey<Answer extends AuthorizeAnswer | UsageAnswer>(
+export async function requestKey<Answer extends AuthorizeReply | UsageReply>(
   edge: Edge,
   request: ClientRequest,
   digests: string[],
-  ask: (question: AuthorizeQuestion, to: TargetReplica) => Promise<Answer>,
+  ask: (question: AuthorizeRequest, to: TargetReplica) => Promise<Answer>,
 ): Promise<Answer | { readonly kind: 'error'; readonly error: GatewayError } | null> {
   const presented = { request, digests };
   const nowMs = (): number => edge.deadlines.nowMs();
-  const lookUp = lookUpOf(edge, presented, nowMs());
+  const lookUp = checkKeyLookup(edge, presented, nowMs());
   if (lookUp.kind === 'error') return lookUp;
   const question = { id: request.id, digests };
-  const answer = await requestTwice((to) => ask(question, to), edge.replicas, nowMs).catch(() => null);
-  if (answer !== null) noteKey(edge, presented, answer);
+  const answer = await requestWithRetry((to) => ask(question, to), edge.replicas, nowMs).catch(() => null);
+  if (answer !== null) recordKeyOutcome(edge, presented, answer);
   return answer;
 }
 
@@ -100,9 +100,9 @@ const BEARER = /^bearer(?=[ \t])/i;
  * The key that a request presents (specification, Authentication). A Bearer token takes precedence
  * over x-api-key. Another scheme is ignored; an empty Bearer counts as absent.
  */
-export function presentedKey(headers: ClientHeaders): PresentedKey {
+export function readPresentedKey(headers: ClientHeaders): PresentedKey {
   if (headers.hasTwoAuthorizations) return { kind: 'ambiguous' };
-  const bearer = headers.authorization === null ? '' : bearerIn(headers.authorization);
+  const bearer = headers.authorization === null ? '' : parseBearer(headers.authorization);
   if (bearer !== '') return { kind: 'key', key: bearer };
   if (headers.hasTwoApiKeys) return { kind: 'ambiguous' };
   const apiKey = headers.apiKey?.trim() ?? '';
@@ -110,6 +110,6 @@ export function presentedKey(headers: ClientHeaders): PresentedKey {
 }
 
 /** The text after `Bearer`; empty if it is missing or the scheme is another one. */
-export function bearerIn(authorization: string): string {
+export function parseBearer(authorization: string): string {
   return BEARER.test(authorization) ? authorization.slice('bearer'.length).trim() : '';
 }

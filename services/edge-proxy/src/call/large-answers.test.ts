@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { fakeAnswer } from '../../test/fake-answer.js';
-import type { AnswerFormat } from '../formats/endpoints.js';
+import { fakeResponse } from '../../test/fake-answer.js';
+import type { ResponseFormat } from '../formats/endpoints.js';
 import type { MeterResult } from '../formats/meter.js';
 import { READERS } from '../formats/readers.js';
 import type { Delivery, RelayEvents } from './delivery.js';
@@ -28,7 +28,7 @@ type Text = string | readonly string[];
 
 /** Members of a response, or of its last event, with a large value in several places. */
 interface Form {
-  readonly format: AnswerFormat;
+  readonly format: ResponseFormat;
   readonly event?: string;
   readonly members: (large: unknown, text: Text) => Members;
 }
@@ -190,7 +190,7 @@ function relay(bytes: Buffer, size: number, { format, event }: Form, streamed: b
     },
     pause: () => undefined,
   };
-  const answer = fakeAnswer({ write: (chunk) => written.push(chunk) > 0 });
+  const answer = fakeResponse({ write: (chunk) => written.push(chunk) > 0 });
   const reader = READERS[format];
   const parts = { answer, headers: [], reader, events };
   const relayed = streamed
@@ -308,7 +308,7 @@ test('items that a rule counts are counted after others that reach the limit', (
   expect(delivery?.meter?.said?.uses.get('output[type=web_search_call]')).toMatchObject({ count: 40 });
 });
 
-test.each<[string, AnswerFormat, object]>([
+test.each<[string, ResponseFormat, object]>([
   [
     'counts the elements of a list in a pricing rule',
     'chat',

@@ -1,9 +1,9 @@
 import { READERS } from '../formats/readers.js';
-import { addsStreamUsage, makesUsageEvent } from '../parse/forward-body.js';
-import type { OpenedSource } from '../ports.js';
-import { lengthOf, plainHeaders, streamHeaders, type SourceHeaders } from './attempt-judge.js';
+import { shouldRequestUsage, shouldCreateUsageEvent } from '../parse/forward-body.js';
+import type { DecryptedSource } from '../ports.js';
+import { parseLength, selectPlainHeaders, selectStreamHeaders, type SourceHeaders } from './attempt-judge.js';
 import type { AdmittedCall, Edge } from './call.js';
-import type { AnswerRelay, RelayEvents } from './delivery.js';
+import type { ResponseRelay, RelayEvents } from './delivery.js';
 import { PlainRelay } from './relay-plain.js';
 import { StreamRelay } from './relay-stream.js';
 
@@ -18,25 +18,25 @@ const EARLY_CALLS_MAX = 8;
 export function makeRelay(
   edge: Edge,
   call: AdmittedCall,
-  opened: OpenedSource,
+  opened: DecryptedSource,
   headers: SourceHeaders,
   events: RelayEvents,
-): AnswerRelay {
+): ResponseRelay {
   const { answer } = call.request;
   const reader = READERS[call.row.format];
   const { streamUsage, totalExtra, cachedInInput, pricing } = opened.source;
   const counting = { totalExtra, cachedInInput, pricing, cacheWriteTtl1h: call.parsed.cacheWriteTtl1h };
   if (call.parsed.stream) {
-    const dropUsageChunk = addsStreamUsage(call.parsed, streamUsage);
+    const dropUsageChunk = shouldRequestUsage(call.parsed, streamUsage);
     const metering = {
       dropUsageChunk,
-      makesUsageEvent: makesUsageEvent(call.parsed, streamUsage),
+      makesUsageEvent: shouldCreateUsageEvent(call.parsed, streamUsage),
       choices: call.parsed.choices,
       ...counting,
     };
     return new StreamRelay({
       answer,
-      headers: streamHeaders(headers),
+      headers: selectStreamHeaders(headers),
       reader,
       metering,
       requestId: call.id,
@@ -45,8 +45,8 @@ export function makeRelay(
   }
   return new PlainRelay({
     answer,
-    headers: plainHeaders(headers),
-    contentLength: lengthOf(headers['content-length']),
+    headers: selectPlainHeaders(headers),
+    contentLength: parseLength(headers['content-length']),
     reader,
     counting,
     events,

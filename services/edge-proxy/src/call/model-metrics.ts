@@ -1,6 +1,6 @@
 import type { TokenUsage } from '@gateway/metering';
 import { histogram } from '@gateway/service-kit';
-import type { EndpointRow } from '../formats/endpoints.js';
+import type { EndpointSpec } from '../formats/endpoints.js';
 import type { CallEnd } from '../pricing/charge.js';
 
 /** Names, labels and buckets follow the semantic conventions for generative AI. */
@@ -21,9 +21,9 @@ const ERROR_TYPES = {
 /** Metrics of model usage. Models and providers are not labels: both grow with the catalog. */
 export interface ModelMetrics {
   /** An admitted call has ended. `seconds`: since its arrival. `usage` null: not reported. */
-  operationEnded(row: EndpointRow, ended: CallEnd, seconds: number, usage: TokenUsage | null): void;
+  operationEnded(row: EndpointSpec, ended: CallEnd, seconds: number, usage: TokenUsage | null): void;
   /** The first generated text of a stream has arrived, `seconds` after the call. */
-  firstToken(row: EndpointRow, seconds: number): void;
+  firstToken(row: EndpointSpec, seconds: number): void;
 }
 
 export function makeModelMetrics(): ModelMetrics {
@@ -46,13 +46,13 @@ export function makeModelMetrics(): ModelMetrics {
   );
   return {
     operationEnded(row, ended, seconds, usage) {
-      const gen_ai_operation_name = operationOf(row);
+      const gen_ai_operation_name = toOperationName(row);
       durations.of({ gen_ai_operation_name, error_type: ERROR_TYPES[ended] }).observe(seconds);
       if (usage === null) return;
       tokens.of({ gen_ai_operation_name, gen_ai_token_type: 'input' }).observe(usage.input);
       tokens.of({ gen_ai_operation_name, gen_ai_token_type: 'output' }).observe(usage.output);
     },
-    firstToken: (row, seconds) => firstTokens.of({ gen_ai_operation_name: operationOf(row) }).observe(seconds),
+    firstToken: (row, seconds) => firstTokens.of({ gen_ai_operation_name: toOperationName(row) }).observe(seconds),
   };
 }
 
@@ -64,7 +64,7 @@ export const OPERATIONS = ['chat', 'text_completion', 'embeddings', 'count_token
 export type Operation = (typeof OPERATIONS)[number];
 
 /** Returns the operation name of an endpoint. */
-export function operationOf({ kind, format }: Pick<EndpointRow, 'kind' | 'format'>): Operation {
+export function toOperationName({ kind, format }: Pick<EndpointSpec, 'kind' | 'format'>): Operation {
   if (kind === 'embedding') return 'embeddings';
   if (format === 'token_count') return 'count_tokens';
   return format === 'completion' ? 'text_completion' : 'chat';

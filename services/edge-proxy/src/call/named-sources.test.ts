@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals';
 import { sourceEntry } from '../../test/edge-world.js';
-import { NAMED_IDS_MAX, type NamedId } from '../stored-ids/answer-names.js';
-import type { OpenedSource } from '../ports.js';
-import { namedSources } from './named-sources.js';
+import { NAMED_IDS_MAX, type StoredIdReference } from '../stored-ids/answer-names.js';
+import type { DecryptedSource } from '../ports.js';
+import { selectSourcesByIds } from './named-sources.js';
 
-const opened = (id: string, more: Parameters<typeof sourceEntry>[2] = {}): OpenedSource => {
+const opened = (id: string, more: Parameters<typeof sourceEntry>[2] = {}): DecryptedSource => {
   const source = sourceEntry(id, 'https://provider.example', { sealedCredential: null, ...more });
   return { source, origin: 'https://provider.example', basePath: '', headers: [], authorizer: null };
 };
@@ -12,7 +12,7 @@ const CHECKS = opened('a');
 const FORWARDS = opened('f', { foreignIds: 'forward' });
 const KEEPS_NOTHING = opened('n', { keepsState: false });
 
-function namesOf(count: number): NamedId[] {
+function namesOf(count: number): StoredIdReference[] {
   return Array.from({ length: count }, (_, at) => ({
     kind: 'item',
     id: `msg_${at}`,
@@ -22,11 +22,11 @@ function namesOf(count: number): NamedId[] {
 }
 
 /** Selects sources while the store is unavailable. */
-async function unreadable(known: readonly OpenedSource[], count = 1) {
+async function unreadable(known: readonly DecryptedSource[], count = 1) {
   let asked = 0;
   const answers = { sourcesOf: async () => ((asked += 1), null), remember: async () => undefined, idsStored: 0 };
   const call = { account: 'acc', parsed: { answers: { named: namesOf(count), isStored: true } } };
-  return { result: await namedSources({ answers }, call, known), asked };
+  return { result: await selectSourcesByIds({ answers }, call, known), asked };
 }
 
 test.each([

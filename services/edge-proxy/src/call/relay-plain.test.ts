@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { READERS } from '../formats/readers.js';
 import { HELD_ANSWERS } from '../memory/held-bytes.js';
-import { fakeAnswer } from '../../test/fake-answer.js';
+import { fakeResponse } from '../../test/fake-answer.js';
 import type { Delivery } from './delivery.js';
 import { PlainRelay } from './relay-plain.js';
 
@@ -15,7 +15,7 @@ afterEach(() => relays.splice(0).forEach((relay) => relay.drop()));
 function relayWith(sendsEarly: boolean, contentLength: number | null = null) {
   const written: Buffer[] = [];
   const told = { heads: [] as (readonly string[])[], deliveries: [] as Delivery[], unusable: 0, pauses: 0 };
-  const answer = fakeAnswer({
+  const answer = fakeResponse({
     begin: (_status, headers) => void told.heads.push(headers),
     write: (bytes) => written.push(bytes) < 0,
   });

@@ -1,11 +1,11 @@
 import type { GatewayError } from '@gateway/contracts/errors';
-import { answerShape, KEPT_ANSWER_BYTES_MAX } from '../formats/answer-shape.js';
-import { saysError } from '../formats/answer-json.js';
-import type { AnswerReader, Counting, MeterResult } from '../formats/meter.js';
+import { toResponseShape, KEPT_ANSWER_BYTES_MAX } from '../formats/answer-shape.js';
+import { hasError } from '../formats/answer-json.js';
+import type { ResponseReader, CountingOptions, MeterResult } from '../formats/meter.js';
 import { JsonReducer } from '../json/json-reducer.js';
 import { HELD_ANSWERS } from '../memory/held-bytes.js';
-import type { ClientAnswer } from '../ports.js';
-import { UNUSABLE, type AnswerRelay, type Delivery, type RelayEvents } from './delivery.js';
+import type { ClientResponse } from '../ports.js';
+import { UNUSABLE, type ResponseRelay, type Delivery, type RelayEvents } from './delivery.js';
 
 /**
  * Largest non-streamed body that is held until it is complete. A larger body is relayed while it
@@ -17,13 +17,13 @@ const HELD_BYTES_MAX = 1024 * 1024;
 const NOTHING_READ: MeterResult = { usage: null, problem: 'absent', deliveredBytes: 0, finished: false };
 
 export interface PlainRelayParts {
-  readonly answer: ClientAnswer;
+  readonly answer: ClientResponse;
   /** Name, value, name, value; without a length. */
   readonly headers: readonly string[];
   /** Content length from the provider; null if it was not sent. */
   readonly contentLength: number | null;
-  readonly reader: AnswerReader;
-  readonly counting: Counting;
+  readonly reader: ResponseReader;
+  readonly counting: CountingOptions;
   readonly events: RelayEvents;
   /** Whether a complete body, without its last byte, is sent before its record is stored. */
   readonly sendsEarly: () => boolean;
@@ -35,7 +35,7 @@ export interface PlainRelayParts {
  * while it is relayed. If it begins with an error, it is withheld and handled like a small error.
  * The last byte is the last chunk: it waits for the record.
  */
-export class PlainRelay implements AnswerRelay {
+export class PlainRelay implements ResponseRelay {
   readonly #parts: PlainRelayParts;
   #chunks: Buffer[] = [];
   #bytes = 0;
@@ -74,7 +74,7 @@ export class PlainRelay implements AnswerRelay {
     const body = Buffer.concat(this.#chunks);
     this.#chunks = [];
     this.#giveBackHeld();
-    this.#reducer = new JsonReducer(answerShape(this.#parts.counting.pricing), KEPT_ANSWER_BYTES_MAX);
+    this.#reducer = new JsonReducer(toResponseShape(this.#parts.counting.pricing), KEPT_ANSWER_BYTES_MAX);
     this.#pass(body, this.#reducer);
   }
 
@@ -82,7 +82,7 @@ export class PlainRelay implements AnswerRelay {
     reducer.write(chunk);
     if (!this.hasBegun) {
       const answer = reducer.soFar().object;
-      this.#isWithheld ||= saysError(answer?.['error']) || answer?.['status'] === 'failed';
+      this.#isWithheld ||= hasError(answer?.['error']) || answer?.['status'] === 'failed';
       if (this.#isWithheld) return;
       this.#begin(this.#parts.contentLength);
     }

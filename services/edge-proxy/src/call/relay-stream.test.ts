@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { fakeAnswer } from '../../test/fake-answer.js';
+import { fakeResponse } from '../../test/fake-answer.js';
 import { FORMATS } from '../../test/formats.js';
 import { SSE_EVENT_BYTES_MAX, SSE_EVENT_HELD_BYTES_MAX } from '../formats/event-stream.js';
 import { READERS } from '../formats/readers.js';
@@ -20,7 +20,7 @@ function relay(format: keyof typeof READERS = 'response') {
   let deadlineMs: number | undefined | null = null;
   const said: (string | undefined)[] = [];
   const canPass: boolean[] = [];
-  const answer = fakeAnswer({ write: (bytes) => written.push(bytes) > 0 });
+  const answer = fakeResponse({ write: (bytes) => written.push(bytes) > 0 });
   const stream = new StreamRelay({
     answer,
     headers: [],

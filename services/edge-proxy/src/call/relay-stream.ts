@@ -1,19 +1,19 @@
 import type { GatewayError } from '@gateway/contracts/errors';
-import { answerShape } from '../formats/answer-shape.js';
-import { EventOverflow, EventSplitter, type SseEvent } from '../formats/event-stream.js';
-import { startsError } from '../formats/failed-event.js';
-import { explained } from '../formats/meter.js';
-import type { AnswerReader, ProviderFailure, StreamMeter, StreamMeterOptions } from '../formats/meter.js';
+import { toResponseShape } from '../formats/answer-shape.js';
+import { EventTooLongError, EventSplitter, type SseEvent } from '../formats/event-stream.js';
+import { isErrorStart } from '../formats/failed-event.js';
+import { withReason } from '../formats/meter.js';
+import type { ResponseReader, ProviderFailure, StreamMeter, StreamMeterOptions } from '../formats/meter.js';
 import { HELD_BEGINNINGS } from '../memory/held-bytes.js';
-import type { ClientAnswer } from '../ports.js';
-import { UNUSABLE, type AnswerRelay, type BodyFailure, type Delivery, type RelayEvents } from './delivery.js';
+import type { ClientResponse } from '../ports.js';
+import { UNUSABLE, type ResponseRelay, type BodyFailure, type Delivery, type RelayEvents } from './delivery.js';
 
 /**
  * Most bytes that are held back before an event shows a response. The early events of some formats
  * contain the whole response object.
  */
 const BEGINNING_BYTES_MAX = 256 * 1024;
-/** Time limit for the reason of a failure that gave none: see {@link explained}. */
+/** Time limit for the reason of a failure that gave none: see {@link withReason}. */
 const REASON_MS_MAX = 2_000;
 /** Most bytes after the final marker that are sent with it. Further bytes are dropped. */
 const FOLLOWING_BYTES_MAX = 64 * 1024;
@@ -31,10 +31,10 @@ const UNKNOWN_FAILURE: ProviderFailure = { said: null, relayed: null };
 const END_OF_SSE_EVENT = Buffer.from('\n\n');
 
 export interface StreamRelayParts {
-  readonly answer: ClientAnswer;
+  readonly answer: ClientResponse;
   /** Name, value, name, value. */
   readonly headers: readonly string[];
-  readonly reader: AnswerReader;
+  readonly reader: ResponseReader;
   readonly metering: StreamMeterOptions;
   /** The gateway's request ID, which the ending of a cut stream contains. */
   readonly requestId: string;
@@ -48,7 +48,7 @@ export interface StreamRelayParts {
  * read; the last part of a final event is held back. A long event that turns out to be an error
  * before any of it was relayed is withheld: the client gets a cleaned part of it.
  */
-export class StreamRelay implements AnswerRelay {
+export class StreamRelay implements ResponseRelay {
   readonly #parts: StreamRelayParts;
   readonly #splitter: EventSplitter;
   readonly #meter: StreamMeter;
@@ -85,7 +85,7 @@ export class StreamRelay implements AnswerRelay {
   constructor(parts: StreamRelayParts) {
     this.#parts = parts;
     this.#meter = parts.reader.streamMeter(parts.metering);
-    this.#splitter = new EventSplitter(answerShape(parts.metering.pricing));
+    this.#splitter = new EventSplitter(toResponseShape(parts.metering.pricing));
   }
 
   get hasText(): boolean {
@@ -148,7 +148,7 @@ export class StreamRelay implements AnswerRelay {
       const bytes = this.#passingOf(this.#bytesOf(sseEvent), pass || this.#isInsideEvent);
       if (this.#unexplained !== null) {
         if (sseEvent.data === null) continue;
-        return this.#fail(passing, explained(this.#unexplained, failure));
+        return this.#fail(passing, withReason(this.#unexplained, failure));
       }
       if (failure?.isUnexplained === true && !this.#isInsideEvent) {
         this.#unexplained = failure;
@@ -202,7 +202,7 @@ export class StreamRelay implements AnswerRelay {
   /** Returns the parts of a long event that are relayed now. */
   #takePiece(piece: SseEvent): Buffer[] {
     if (piece.data !== null) this.#hear(true);
-    this.#isWithheld ||= this.#unexplained !== null || startsError(piece);
+    this.#isWithheld ||= this.#unexplained !== null || isErrorStart(piece);
     if (this.#isWithheld) return [];
     this.#tail.push(piece.bytes);
     this.#tailBytes += piece.bytes.length;
@@ -262,7 +262,7 @@ export class StreamRelay implements AnswerRelay {
     try {
       return this.#splitter.push(chunk);
     } catch (error) {
-      if (error instanceof EventOverflow) return null;
+      if (error instanceof EventTooLongError) return null;
       throw error;
     }
   }

@@ -1,13 +1,13 @@
 import { expect, test } from '@jest/globals';
 import { openSealed, publicHalfOf, Secret, sealTo } from '@gateway/service-kit';
-import { openedSource } from '../upstream/source-entries.js';
-import { ENDPOINT_TABLE, type EndpointRow } from '../formats/endpoints.js';
+import { openSource } from '../upstream/source-entries.js';
+import { ENDPOINT_TABLE, type EndpointSpec } from '../formats/endpoints.js';
 import { parseCall } from '../parse/parse-call.js';
 import { readHead } from '../http/read-head.js';
 import { sourceEntry } from '../../test/edge-world.js';
 import type { CatalogSource, Endpoint } from '@gateway/contracts/messages';
 import type { AdmittedCall } from './call.js';
-import { sourceRequest } from './source-request.js';
+import { buildSourceRequest } from './source-request.js';
 
 const KEYS = {
   privateKey: { current: new Secret(Buffer.alloc(32, 7)), previous: new Secret(Buffer.alloc(32, 8)) },
@@ -27,7 +27,7 @@ const RULES = { classes: [SPEED], tools: [], freeTools: [], unpricedFields: {} }
 const FAST = { kind: 'priced', asked: { class: 'fast', units: {}, field: 'speed' }, once: [] } as const;
 
 function requestFor(more: Partial<CatalogSource>, options: Options = {}) {
-  const row = ENDPOINT_TABLE.get(options.path ?? '/v1/chat/completions') as EndpointRow;
+  const row = ENDPOINT_TABLE.get(options.path ?? '/v1/chat/completions') as EndpointSpec;
   const result = parseCall(row, { contentType: 'application/json', contentEncoding: undefined }, BODY);
   if (!result.ok) throw new Error(result.finding.message);
   const headers = readHead(['content-type', 'application/json', ...(options.raw ?? [])]);
@@ -41,7 +41,7 @@ function requestFor(more: Partial<CatalogSource>, options: Options = {}) {
   } as unknown as AdmittedCall;
   const source = sourceEntry('src', 'https://provider.example/base/', more);
   const credential = source.sealedCredential === null ? null : openSealed(source.sealedCredential, 'src', KEYS);
-  return sourceRequest(call, openedSource(source, credential), false);
+  return buildSourceRequest(call, openSource(source, credential), false);
 }
 
 const header = (headers: readonly string[], name: string): string[] =>

@@ -1,7 +1,7 @@
 import type { CatalogSource } from '@gateway/contracts/messages';
 import { FORWARDED_VALUE_LENGTH_MAX } from '@gateway/contracts/operator';
-import { addsStreamUsage, forwardBody, ruleFor } from '../parse/forward-body.js';
-import type { ClientHeaders, OpenedSource, SourceRequest } from '../ports.js';
+import { shouldRequestUsage, buildForwardBody, withStreamUsageRule } from '../parse/forward-body.js';
+import type { ClientHeaders, DecryptedSource, SourceRequest } from '../ports.js';
 import type { AdmittedCall, SourceReading } from './call.js';
 
 /** The only query parameter that is forwarded (docs/behaviour.md#paths). */
@@ -20,25 +20,29 @@ const USER_AGENT = 'model-gateway/1';
  * Builds the request to a source: the allow-listed headers, the source's own headers, and the body
  * with the model replaced.
  */
-export function sourceRequest(call: AdmittedCall, opened: OpenedSource, freshConnection: boolean): SourceRequest {
+export function buildSourceRequest(
+  call: AdmittedCall,
+  opened: DecryptedSource,
+  freshConnection: boolean,
+): SourceRequest {
   const { source, origin, headers } = opened;
-  const addStreamUsage = addsStreamUsage(call.parsed, source.streamUsage);
+  const addStreamUsage = shouldRequestUsage(call.parsed, source.streamUsage);
   if (call.body === null) throw new Error('the request body was freed before the last attempt');
   return {
     origin,
-    path: pathOf(opened, call),
-    headers: mergeHeaders(forwardedHeaders(call, opened), headers),
-    body: forwardBody(call.parsed, call.body.bytes, {
+    path: buildPath(opened, call),
+    headers: mergeHeaders(selectForwardedHeaders(call, opened), headers),
+    body: buildForwardBody(call.parsed, call.body.bytes, {
       upstreamModel: source.upstreamModel,
       addStreamUsage,
-      rule: ruleFor(call.parsed, source),
+      rule: withStreamUsageRule(call.parsed, source),
     }),
     streamed: call.parsed.stream,
     freshConnection,
   };
 }
 
-function pathOf({ source, basePath }: OpenedSource, { row, parsed, request: { query } }: AdmittedCall): string {
+function buildPath({ source, basePath }: DecryptedSource, { row, parsed, request: { query } }: AdmittedCall): string {
   const streamed = parsed.stream ? source.streamedPaths?.[row.path] : undefined;
   const path = basePath + (streamed ?? source.paths[row.path] ?? row.path);
   const beta = query === '' ? undefined : BETA_PARAMETER.exec(query)?.[1];
@@ -50,7 +54,10 @@ function pathOf({ source, basePath }: OpenedSource, { row, parsed, request: { qu
  * The allow-list (docs/behaviour.md#requests-to-sources). All other client headers are dropped,
  * above all the key.
  */
-function forwardedHeaders({ request, row: { style }, reading }: AdmittedCall, { source }: OpenedSource): string[] {
+function selectForwardedHeaders(
+  { request, row: { style }, reading }: AdmittedCall,
+  { source }: DecryptedSource,
+): string[] {
   const client: ClientHeaders = request.headers;
   // Does not forward the client's content type: with a character set or another parameter, the
   // provider could interpret the body differently than the gateway did.
@@ -59,7 +66,7 @@ function forwardedHeaders({ request, row: { style }, reading }: AdmittedCall, { 
   if (client.openaiBeta !== undefined) headers.push('openai-beta', client.openaiBeta);
   const version = client.anthropicVersion ?? (style === 'messages' ? ANTHROPIC_VERSION_DEFAULT : undefined);
   if (version !== undefined) headers.push('anthropic-version', version);
-  const betas = allowedBetas(client.anthropicBeta, source, classBetas(reading));
+  const betas = filterBetas(client.anthropicBeta, source, findClassBetas(reading));
   if (betas !== '') headers.push('anthropic-beta', betas);
   for (const [name, value] of client.classHeaders) if (isRead(name, source)) headers.push(name, value);
   if (source.forwardHeaders !== undefined) addListed(headers, client.raw, source.forwardHeaders, source.auth);
@@ -93,13 +100,13 @@ function isRead(header: string, { pricing }: Pick<CatalogSource, 'pricing'>): bo
 type BetaRule = Pick<CatalogSource, 'betas' | 'betasRefused'>;
 
 /** Prefixes of the betas that the requested class needs. The class has a price. */
-function classBetas(reading: SourceReading | null): readonly string[] {
+function findClassBetas(reading: SourceReading | null): readonly string[] {
   if (reading?.rules === undefined || reading.read.asked.class === 'standard') return [];
   const { field } = reading.read.asked;
   return reading.rules.classes.find((rule) => rule.field === field)?.betas ?? [];
 }
 
-function allowedBetas(
+function filterBetas(
   sent: string | undefined,
   { betas: rule, betasRefused: refused = [] }: BetaRule,
   ofClass: readonly string[],

@@ -1,25 +1,25 @@
 import type { DatedVersion, PricedVersion } from '@gateway/contracts/messages';
 import { estimateUsage } from '@gateway/metering';
-import type { OpenedSource } from '../ports.js';
-import { NO_SEAT, type Turn } from '../quotas/source-quotas.js';
-import type { Tried } from './attempt-source.js';
+import type { DecryptedSource } from '../ports.js';
+import { NO_SEAT, type SourceChoice } from '../quotas/source-quotas.js';
+import type { AttemptOutcome } from './attempt-source.js';
 import type { AdmittedCall, Edge } from './call.js';
-import { figuresOf } from './finish-call.js';
+import { computeBoundFigures } from './finish-call.js';
 
-const FIRST: Turn = { at: 0, seat: NO_SEAT };
+const FIRST: SourceChoice = { at: 0, seat: NO_SEAT };
 
 /**
  * Selects the next source: the first one, unless the edge has no share of its quotas left and
  * another source has one.
  */
-export function nextTurn(
+export function selectNextSource(
   edge: Edge,
   call: AdmittedCall,
-  left: readonly { readonly opened: OpenedSource }[],
-): Turn | Promise<Turn> {
+  left: readonly { readonly opened: DecryptedSource }[],
+): SourceChoice | Promise<SourceChoice> {
   if (left[0]?.opened.source.quota === undefined) return FIRST;
   const sources = left.map(({ opened }) => opened.source);
-  return edge.quotas.next(sources, () => estimatedTokens(edge, call, 0));
+  return edge.quotas.next(sources, () => estimateTokens(edge, call, 0));
 }
 
 /** Resolves after `ms`, or at once when the client leaves or the call is ended from outside. */
@@ -39,20 +39,20 @@ export function pauseCall(edge: Edge, call: AdmittedCall, ms: number): Promise<v
 }
 
 /** Tokens that the provider counted for an attempt, estimated if not reported. */
-export function tokensOf(edge: Edge, call: AdmittedCall, { judged, delivery }: Tried): number {
+export function countTokens(edge: Edge, call: AdmittedCall, { judged, delivery }: AttemptOutcome): number {
   const meter = delivery?.meter ?? null;
   if (meter?.usage != null) return meter.usage.input + meter.usage.output;
   if (meter === null && !judged.possiblyPaid) return 0;
-  return estimatedTokens(edge, call, meter?.deliveredBytes ?? 0);
+  return estimateTokens(edge, call, meter?.deliveredBytes ?? 0);
 }
 
-function estimatedTokens(edge: Edge, call: AdmittedCall, deliveredBytes: number): number {
-  const { input, output } = estimateUsage(call.parsed.bounds, figuresOf(edge, call), deliveredBytes);
+function estimateTokens(edge: Edge, call: AdmittedCall, deliveredBytes: number): number {
+  const { input, output } = estimateUsage(call.parsed.bounds, computeBoundFigures(edge, call), deliveredBytes);
   return input + output;
 }
 
 /** The version in effect at `atMs`. Null: there is none, or it is "unpriced". */
-export function versionAt(versions: readonly DatedVersion[], atMs: number): PricedVersion | null {
+export function findVersionAt(versions: readonly DatedVersion[], atMs: number): PricedVersion | null {
   const inForce = versions.findLast(({ effectiveFrom }) => effectiveFrom <= atMs);
   if (inForce === undefined || inForce.figures === null) return null;
   return { version: inForce.version, figures: inForce.figures };

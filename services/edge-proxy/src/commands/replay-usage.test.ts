@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { packedTextOf, usageEvents, usageSubjects, type UsageEvent } from '@gateway/contracts/messages';
+import { formatPackedEvent, usageEvents, usageSubjects, type UsageEvent } from '@gateway/contracts/messages';
 import { startTestBus, until, type TestBus } from '@gateway/testkit';
 import { testEvent } from '../../test/test-event.js';
-import { lineOf } from '../journal/unstored-line.js';
+import { formatLine } from '../journal/unstored-line.js';
 
 const PROGRAM = fileURLToPath(new URL('../../dist/commands/replay-usage.js', import.meta.url));
 const EVENTS_TOTAL = 250;
@@ -55,7 +55,9 @@ test("the command stores every event of an edge's log byte for byte", async () =
     },
   });
   const events = Array.from({ length: EVENTS_TOTAL }, () => testEvent());
-  const lines = events.map((event, index) => lineOf({ shard: index % 4, json: Buffer.from(packedTextOf(event)) }));
+  const lines = events.map((event, index) =>
+    formatLine({ shard: index % 4, json: Buffer.from(formatPackedEvent(event)) }),
+  );
   const log = [
     '{"text":"stopping"}',
     ...lines.map((line) => `pod/edge-1 ${JSON.stringify({ level: 'error', ...line })}`),

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { startTokenEndpoint } from '../../test/token-endpoint.js';
 import { TokenConnections } from './token-http.js';
 import type { TokenHttp } from '../ports.js';
-import { awsSurroundings } from './aws-keys.js';
+import { fetchAwsKeys } from './aws-keys.js';
 
 const EXPIRATION = '2030-01-01T00:00:00Z';
 const http = new TokenConnections({ privateAllowed: true });
@@ -18,7 +18,7 @@ afterEach(() => {
 afterAll(() => directory.remove());
 
 /** Sets the environment of one cloud machine and hides that of this machine. */
-function surroundings(env: Readonly<Record<string, string>>): () => ReturnType<ReturnType<typeof awsSurroundings>> {
+function surroundings(env: Readonly<Record<string, string>>): () => ReturnType<ReturnType<typeof fetchAwsKeys>> {
   const none = {
     AWS_CONFIG_FILE: '/nowhere',
     AWS_SHARED_CREDENTIALS_FILE: '/nowhere',
@@ -28,7 +28,7 @@ function surroundings(env: Readonly<Record<string, string>>): () => ReturnType<R
     names.add(name);
     process.env[name] = value;
   }
-  return awsSurroundings('eu-west-1', { http, env: process.env });
+  return fetchAwsKeys('eu-west-1', { http, env: process.env });
 }
 
 test('awsSurroundings() reads keys from environment variables', async () => {
@@ -64,7 +64,7 @@ test('awsSurroundings() exchanges the web identity token (IRSA), read again each
     }
     expect(sts.asked).toHaveLength(2);
     const closed = new TokenConnections({ privateAllowed: false });
-    const refused = awsSurroundings('eu-west-1', { http: closed, env: process.env })();
+    const refused = fetchAwsKeys('eu-west-1', { http: closed, env: process.env })();
     await expect(refused).rejects.toThrow('private address 127.0.0.1');
   } finally {
     await sts.stop();
@@ -151,7 +151,7 @@ test('awsSurroundings() requests single sign-on keys in the region of the profil
       return Promise.resolve({ status: 200, headers, body: JSON.stringify({ roleCredentials }) });
     },
   };
-  const { value } = await awsSurroundings('eu-west-1', { http: answering, env: process.env })();
+  const { value } = await fetchAwsKeys('eu-west-1', { http: answering, env: process.env })();
   expect(value.accessKeyId).toBe('AKID');
   expect(asked).toEqual([
     'https://portal.sso.us-west-2.amazonaws.com/federation/credentials?role_name=edge+role&account_id=123456789012',

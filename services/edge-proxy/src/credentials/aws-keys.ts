@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
-import { failureCode } from './credential-text.js';
+import { findFailureCode } from './credential-text.js';
 import { CredentialError, type TokenHttp } from '../ports.js';
 import type { AwsKeys } from './credential-text.js';
-import type { Issued } from './expiring-credential.js';
+import type { IssuedCredential } from './expiring-credential.js';
 
-export interface AwsParts {
+export interface AwsDependencies {
   readonly http: TokenHttp;
   readonly env: NodeJS.ProcessEnv;
 }
@@ -16,7 +16,7 @@ export interface AwsParts {
  * are link-local. AWS's own variables can set each of them.
  * @param region region of the token service if neither AWS_REGION nor a profile names one
  */
-export function awsSurroundings(region: string, { http, env }: AwsParts): () => Promise<Issued<AwsKeys>> {
+export function fetchAwsKeys(region: string, { http, env }: AwsDependencies): () => Promise<IssuedCredential<AwsKeys>> {
   // In `clientConfig` it would also replace the region of a profile's single sign-on.
   const parentClientConfig = { region: () => Promise.resolve(env['AWS_REGION'] || region) };
   const clientConfig = { requestHandler: handlerThrough(http) };
@@ -29,7 +29,7 @@ export function awsSurroundings(region: string, { http, env }: AwsParts): () => 
       (err: unknown) => {
         throw err instanceof CredentialError
           ? err
-          : new CredentialError(`the AWS credential chain has no credential: ${failureCode(err)}`);
+          : new CredentialError(`the AWS credential chain has no credential: ${findFailureCode(err)}`);
       },
     );
     const { accessKeyId, secretAccessKey, sessionToken, expiration } = keys;

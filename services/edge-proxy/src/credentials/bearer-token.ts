@@ -1,6 +1,6 @@
-import type { JudgedAttempt } from '../errors/judge-attempt.js';
-import type { Authorized, Authorizer } from '../ports.js';
-import type { ExpiringCredential, Held } from './expiring-credential.js';
+import type { AttemptJudgment } from '../errors/judge-attempt.js';
+import type { AuthorizationHeaders, Authorizer } from '../ports.js';
+import type { ExpiringCredential, CurrentCredential } from './expiring-credential.js';
 
 /** Authorizes requests with an expiring bearer token. */
 export class BearerToken implements Authorizer {
@@ -11,7 +11,7 @@ export class BearerToken implements Authorizer {
     this.#token = token;
   }
 
-  headersFor(): Authorized | Promise<Authorized> {
+  headersFor(): AuthorizationHeaders | Promise<AuthorizationHeaders> {
     const held = this.#token.get();
     return held instanceof Promise ? held.then(authorizedBy) : authorizedBy(held);
   }
@@ -20,11 +20,11 @@ export class BearerToken implements Authorizer {
     return this.#token.mayReplace(version);
   }
 
-  judged(version: number, { step }: JudgedAttempt): void {
+  judged(version: number, { step }: AttemptJudgment): void {
     if (step === 'fresh_credential') this.#token.replace(version);
   }
 }
 
-function authorizedBy({ value, version }: Held<string>): Authorized {
+function authorizedBy({ value, version }: CurrentCredential<string>): AuthorizationHeaders {
   return { headers: ['authorization', `Bearer ${value}`], version };
 }

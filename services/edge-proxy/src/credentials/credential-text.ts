@@ -39,14 +39,14 @@ export type GoogleFile = z.infer<typeof googleFile>;
  * @throws CredentialError that names missing or malformed members, never a value
  */
 export function readCredential<T>(schema: z.ZodType<T>, kind: string, text: string): T {
-  const parsed = schema.safeParse(jsonOf(kind, text));
+  const parsed = schema.safeParse(parseJson(kind, text));
   if (parsed.success) return parsed.data;
   const names = [...new Set(parsed.error.issues.map(({ path }) => path.join('.') || 'the whole object'))];
   throw new CredentialError(`the ${kind} credential is unusable: ${names.join(', ')} missing or malformed`);
 }
 
 /** Parses JSON without the parser's own message, which would quote the text. */
-function jsonOf(kind: string, text: string): unknown {
+function parseJson(kind: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -58,7 +58,7 @@ function jsonOf(kind: string, text: string): unknown {
  * Returns the code or the name of a failure, which is safe to log. Messages of libraries may quote
  * data that they sent or received.
  */
-export function failureCode(failure: unknown): string {
+export function findFailureCode(failure: unknown): string {
   // Errors of Node may come from another realm, so `instanceof Error` would not match.
   if (typeof failure !== 'object' || failure === null) return 'unknown';
   if ('code' in failure && typeof failure.code === 'string') return failure.code;

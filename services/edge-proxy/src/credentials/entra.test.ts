@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startTokenEndpoint, type TokenEndpoint } from '../../test/token-endpoint.js';
 import { TokenConnections } from './token-http.js';
-import { entraTokens } from './entra.js';
+import { makeEntraFetcher } from './entra.js';
 
 const SCOPE = 'https://cognitiveservices.azure.com/.default';
 const http = new TokenConnections({ privateAllowed: true });
@@ -18,7 +18,7 @@ afterAll(async () => {
 
 test('entraTokens() requests a token with client credentials', async () => {
   const text = JSON.stringify({ tenantId: 't', clientId: 'c', clientSecret: 's', authorityHost: `${endpoint.url}/` });
-  const issued = await entraTokens(SCOPE, text, { http, env: {}, nowMs: () => 5 })();
+  const issued = await makeEntraFetcher(SCOPE, text, { http, env: {}, nowMs: () => 5 })();
   expect(issued).toEqual({ value: 'token-1', expiresAtMs: 5 + 3_600_000 });
   const { path, body } = endpoint.asked.at(-1) ?? {};
   expect(path).toBe('/t/oauth2/v2.0/token');
@@ -38,7 +38,7 @@ test('entraTokens() reads the workload identity file again for each token', asyn
     AZURE_FEDERATED_TOKEN_FILE: file,
     AZURE_AUTHORITY_HOST: endpoint.url,
   };
-  const fetchToken = entraTokens(SCOPE, null, { http, env, nowMs: () => 5 });
+  const fetchToken = makeEntraFetcher(SCOPE, null, { http, env, nowMs: () => 5 });
   for (const assertion of ['first', 'second']) {
     await writeFile(file, `${assertion}\n`);
     await fetchToken();
@@ -47,13 +47,13 @@ test('entraTokens() reads the workload identity file again for each token', asyn
     expect(form.get('client_assertion_type')).toBe('urn:ietf:params:oauth:client-assertion-type:jwt-bearer');
   }
   const { AZURE_CLIENT_ID: _, ...incomplete } = env;
-  expect(() => entraTokens(SCOPE, null, { http, env: incomplete, nowMs: () => 5 })).toThrow('AZURE_CLIENT_ID');
+  expect(() => makeEntraFetcher(SCOPE, null, { http, env: incomplete, nowMs: () => 5 })).toThrow('AZURE_CLIENT_ID');
 });
 
 test('entraTokens() reports only the error code of the endpoint', async () => {
   endpoint.answers = 'fail';
   const text = JSON.stringify({ tenantId: 't', clientId: 'c', clientSecret: 's', authorityHost: endpoint.url });
-  const failing = entraTokens(SCOPE, text, { http, env: {}, nowMs: () => 5 })();
+  const failing = makeEntraFetcher(SCOPE, text, { http, env: {}, nowMs: () => 5 })();
   await expect(failing).rejects.toThrow(/^the token endpoint returned 500 temporarily_unavailable$/);
 });
 
@@ -62,11 +62,11 @@ test('entraTokens() rejects plain HTTP to public hosts and disallowed private ho
     JSON.stringify({ tenantId: 't', clientId: 'c', clientSecret: 's', authorityHost });
   const closed = new TokenConnections({ privateAllowed: false });
   const asked = endpoint.asked.length;
-  await expect(entraTokens(SCOPE, at(endpoint.url), { http: closed, env: {}, nowMs: () => 5 })()).rejects.toThrow(
+  await expect(makeEntraFetcher(SCOPE, at(endpoint.url), { http: closed, env: {}, nowMs: () => 5 })()).rejects.toThrow(
     'private address 127.0.0.1',
   );
-  await expect(entraTokens(SCOPE, at('http://login.example'), { http, env: {}, nowMs: () => 5 })()).rejects.toThrow(
-    'must use https',
-  );
+  await expect(
+    makeEntraFetcher(SCOPE, at('http://login.example'), { http, env: {}, nowMs: () => 5 })(),
+  ).rejects.toThrow('must use https');
   expect(endpoint.asked).toHaveLength(asked);
 });

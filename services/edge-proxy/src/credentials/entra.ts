@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { CredentialError, type TokenHttp } from '../ports.js';
 import { entraApplication, readCredential } from './credential-text.js';
-import type { Issued } from './expiring-credential.js';
-import { askForToken } from './token-endpoint.js';
+import type { IssuedCredential } from './expiring-credential.js';
+import { requestToken } from './token-endpoint.js';
 
 const AUTHORITY_HOST_DEFAULT = 'https://login.microsoftonline.com';
 const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
@@ -19,17 +19,17 @@ export interface EntraParts {
  * AZURE_AUTHORITY_HOST), whose file is read again for each token.
  * @throws CredentialError if the credential cannot be used
  */
-export function entraTokens(
+export function makeEntraFetcher(
   scope: string,
   credential: string | null,
   { http, env, nowMs }: EntraParts,
-): () => Promise<Issued<string>> {
+): () => Promise<IssuedCredential<string>> {
   const { tenantId, clientId, authorityHost, proof } = credential === null ? workload(env) : application(credential);
   const base = (authorityHost ?? AUTHORITY_HOST_DEFAULT).replace(/\/+$/, '');
   const url = `${base}/${encodeURIComponent(tenantId)}/oauth2/v2.0/token`;
   return async () => {
     const form = { grant_type: 'client_credentials', client_id: clientId, scope, ...(await proof()) };
-    return askForToken(http, url, form, nowMs());
+    return requestToken(http, url, form, nowMs());
   };
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { CredentialError } from '../ports.js';
-import { ExpiringCredential, type Held, type Issued } from './expiring-credential.js';
+import { ExpiringCredential, type CurrentCredential, type IssuedCredential } from './expiring-credential.js';
 
 const LIFE_MS = 3_600_000;
 const REFRESH_MS = 3_300_000;
@@ -10,7 +10,8 @@ class Played {
   nowMs = 1_000_000;
   asked = 0;
   readonly outcomes: (string | null)[] = [];
-  #open: { readonly resolve: (issued: Issued<string>) => void; readonly reject: (err: unknown) => void }[] = [];
+  #open: { readonly resolve: (issued: IssuedCredential<string>) => void; readonly reject: (err: unknown) => void }[] =
+    [];
   readonly credential = new ExpiringCredential<string>({
     fetch: () => {
       this.asked += 1;
@@ -36,7 +37,7 @@ async function settled(): Promise<void> {
   for (let turn = 0; turn < 10; turn += 1) await Promise.resolve();
 }
 
-async function issued(value = 'one'): Promise<{ played: Played; held: Held<string> }> {
+async function issued(value = 'one'): Promise<{ played: Played; held: CurrentCredential<string> }> {
   const played = new Played();
   const asked = played.credential.get();
   await played.issue(value);

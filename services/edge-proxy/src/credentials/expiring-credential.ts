@@ -1,5 +1,5 @@
 import { nextDelayMs, within } from '@gateway/service-kit';
-import { failureCode } from './credential-text.js';
+import { findFailureCode } from './credential-text.js';
 import { CredentialError } from '../ports.js';
 
 /** Timeout for one fetch of a credential. */
@@ -11,21 +11,21 @@ const RETRY_MS_MAX = 30_000;
 const REPLACE_EVERY_MS = 30_000;
 
 /** An issued credential. */
-export interface Issued<T> {
+export interface IssuedCredential<T> {
   readonly value: T;
   /** Epoch milliseconds, or null if it does not expire. */
   readonly expiresAtMs: number | null;
 }
 
 /** A credential that is in force. */
-export interface Held<T> {
+export interface CurrentCredential<T> {
   readonly value: T;
   readonly version: number;
 }
 
 export interface ExpiringCredentialParts<T> {
   /** Rejects without a credential. The text of a {@link CredentialError} becomes the reason. */
-  readonly fetch: () => Promise<Issued<T>>;
+  readonly fetch: () => Promise<IssuedCredential<T>>;
   /** Epoch milliseconds. */
   readonly nowMs: () => number;
   readonly random: () => number;
@@ -40,9 +40,9 @@ export interface ExpiringCredentialParts<T> {
  */
 export class ExpiringCredential<T> {
   readonly #parts: ExpiringCredentialParts<T>;
-  #held: (Held<T> & { readonly life: TokenLife }) | null = null;
+  #held: (CurrentCredential<T> & { readonly life: TokenLife }) | null = null;
   #version = 0;
-  #flight: Promise<Held<T>> | null = null;
+  #flight: Promise<CurrentCredential<T>> | null = null;
   /** Number of failed fetches in a row. */
   #failures = 0;
   #failure: CredentialError | null = null;
@@ -54,7 +54,7 @@ export class ExpiringCredential<T> {
   }
 
   /** Synchronous while a credential is in force. Rejects with {@link CredentialError}. */
-  get(): Held<T> | Promise<Held<T>> {
+  get(): CurrentCredential<T> | Promise<CurrentCredential<T>> {
     const nowMs = this.#parts.nowMs();
     const held = this.#held;
     const mayFetch = this.#flight === null && nowMs >= this.#retryAtMs;
@@ -79,17 +79,17 @@ export class ExpiringCredential<T> {
     this.#replaceableAtMs = nowMs + REPLACE_EVERY_MS;
   }
 
-  #begin(nowMs: number): Promise<Held<T>> {
+  #begin(nowMs: number): Promise<CurrentCredential<T>> {
     const flight = this.#fetch(nowMs).finally(() => (this.#flight = null));
     // No caller awaits a fetch that was started ahead of time.
     flight.catch(() => undefined);
     return (this.#flight = flight);
   }
 
-  async #fetch(nowMs: number): Promise<Held<T>> {
+  async #fetch(nowMs: number): Promise<CurrentCredential<T>> {
     try {
       const { value, expiresAtMs } = await within(this.#parts.fetch(), FETCH_MS_MAX);
-      const life = tokenLife(nowMs, expiresAtMs);
+      const life = computeTokenLife(nowMs, expiresAtMs);
       if (life.endsAtMs <= this.#parts.nowMs()) throw new CredentialError('the issued credential has already expired');
       this.#version += 1;
       this.#failures = 0;
@@ -106,7 +106,7 @@ export class ExpiringCredential<T> {
     const delayMs = nextDelayMs(this.#failures, { baseMs: RETRY_MS, maxMs: RETRY_MS_MAX, random });
     this.#failures += 1;
     this.#retryAtMs = this.#parts.nowMs() + delayMs;
-    this.#failure = err instanceof CredentialError ? err : new CredentialError(failureCode(err));
+    this.#failure = err instanceof CredentialError ? err : new CredentialError(findFailureCode(err));
     ended(this.#failure.message);
     return this.#failure;
   }
@@ -129,7 +129,7 @@ export interface TokenLife {
 }
 
 /** @param expiresAtMs null if the token does not expire */
-export function tokenLife(issuedAtMs: number, expiresAtMs: number | null): TokenLife {
+export function computeTokenLife(issuedAtMs: number, expiresAtMs: number | null): TokenLife {
   if (expiresAtMs === null) return { refreshAtMs: Infinity, endsAtMs: Infinity };
   const lifeMs = expiresAtMs - issuedAtMs;
   const refreshAtMs = issuedAtMs + Math.max(lifeMs * REFRESH_SHARE, lifeMs - REFRESH_BEFORE_END_MS);

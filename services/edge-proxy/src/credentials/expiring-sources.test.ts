@@ -6,7 +6,7 @@ import { SOURCE_CREDENTIAL, startEdgeWorld, type EdgeWorld } from '../../test/ed
 import { publishOwnModel, type OwnSource } from '../../test/own-models.js';
 import { isSigned } from '../../test/sigv4-server.js';
 import {
-  bearerOf,
+  findBearer,
   startGuardedProvider,
   startTokenEndpoint,
   type GuardedProvider,
@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterAll(() => world.stop(), 60_000);
 beforeEach(async () => {
   endpoint = await startTokenEndpoint();
-  provider = await startGuardedProvider((request) => endpoint.isGood(bearerOf(request)));
+  provider = await startGuardedProvider((request) => endpoint.isGood(findBearer(request)));
 });
 afterEach(async () => {
   await Promise.all([endpoint.stop(), provider.stop()]);
@@ -201,7 +201,7 @@ test.each([
 });
 
 test('a fixed key is sent as it is', async () => {
-  const keyed = await startGuardedProvider((request) => bearerOf(request) === SOURCE_CREDENTIAL);
+  const keyed = await startGuardedProvider((request) => findBearer(request) === SOURCE_CREDENTIAL);
   try {
     const { model } = await publishOwnModel(world, { url: keyed.url });
     expect((await send(world.edge.url, PATH, chat({ model }))).status).toBe(200);
@@ -211,7 +211,7 @@ test('a fixed key is sent as it is', async () => {
 });
 
 test('a refused key has its own cooldown, and the call is retried with another key', async () => {
-  const keyed = await startGuardedProvider((request) => bearerOf(request) === 'good');
+  const keyed = await startGuardedProvider((request) => findBearer(request) === 'good');
   try {
     const { model, ids } = await publishOwnModel(
       world,
@@ -224,7 +224,7 @@ test('a refused key has its own cooldown, and the call is retried with another k
       { source: ids[0], outcome: 'completed' },
     ]);
     for (let call = 0; call < 3; call += 1) await send(world.edge.url, PATH, chat({ model }));
-    expect(keyed.asked.map(bearerOf)).toEqual(['withdrawn', 'good', 'good', 'good', 'good']);
+    expect(keyed.asked.map(findBearer)).toEqual(['withdrawn', 'good', 'good', 'good', 'good']);
   } finally {
     await keyed.stop();
   }

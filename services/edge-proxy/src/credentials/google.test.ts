@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startTokenEndpoint, type TokenEndpoint } from '../../test/token-endpoint.js';
 import { TokenConnections } from './token-http.js';
-import { googleTokens, readsSurroundings } from './google.js';
+import { makeGoogleFetcher, usesEnvironment } from './google.js';
 
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform';
 const { privateKey, publicKey } = generateKeyPairSync('rsa', {
@@ -30,8 +30,8 @@ test('a service account sends a signed assertion to the address in its file', as
     private_key: privateKey,
     token_uri: tokenUri,
   };
-  expect(readsSurroundings(JSON.stringify(file))).toBe(false);
-  const { value, expiresAtMs } = await googleTokens(SCOPE, JSON.stringify(file), parts)();
+  expect(usesEnvironment(JSON.stringify(file))).toBe(false);
+  const { value, expiresAtMs } = await makeGoogleFetcher(SCOPE, JSON.stringify(file), parts)();
   expect(value).toBe('token-1');
   expect(Math.abs((expiresAtMs ?? 0) - Date.now() - 3_600_000)).toBeLessThan(60_000);
   const { path, body } = endpoint.asked.at(-1) ?? {};
@@ -51,8 +51,8 @@ test("federation exchanges the subject token file, read again, at the file's add
   const subject = join(directory.path, 'subject');
   writeFileSync(subject, 'subject-1');
   const text = JSON.stringify(externalAccount(subject));
-  expect(readsSurroundings(text)).toBe(true);
-  const { value } = await googleTokens(SCOPE, text, parts)();
+  expect(usesEnvironment(text)).toBe(true);
+  const { value } = await makeGoogleFetcher(SCOPE, text, parts)();
   expect(value).toMatch(/^token-/);
   const form = new URLSearchParams(endpoint.asked.at(-1)?.body);
   expect(form.get('grant_type')).toBe('urn:ietf:params:oauth:grant-type:token-exchange');
@@ -64,12 +64,12 @@ test("without a credential the environment's file or the metadata server is used
   const file = join(directory.path, 'adc.json');
   writeFileSync(file, JSON.stringify(externalAccount(subject)));
   const before = endpoint.asked.length;
-  await googleTokens(SCOPE, null, { ...parts, env: { GOOGLE_APPLICATION_CREDENTIALS: file } })();
+  await makeGoogleFetcher(SCOPE, null, { ...parts, env: { GOOGLE_APPLICATION_CREDENTIALS: file } })();
   expect(endpoint.asked[before]?.body).toContain('subject_token=subject-1');
   // The library reads this variable itself.
   process.env['GCE_METADATA_HOST'] = endpoint.url.replace('http://', '');
   try {
-    const { value } = await googleTokens(SCOPE, null, parts)();
+    const { value } = await makeGoogleFetcher(SCOPE, null, parts)();
     expect(value).toMatch(/^token-/);
     expect(endpoint.asked.at(-1)?.path).toContain('/computeMetadata/v1/instance/service-accounts/default/token');
   } finally {
@@ -86,8 +86,10 @@ test('an endpoint error is reported by its status, a forbidden address by its re
     token_uri: endpoint.url,
   };
   const closed = { ...parts, http: new TokenConnections({ privateAllowed: false }) };
-  await expect(googleTokens(SCOPE, JSON.stringify(file), closed)()).rejects.toThrow(/^private address 127\.0\.0\.1$/);
-  const failing = googleTokens(SCOPE, JSON.stringify(file), parts)();
+  await expect(makeGoogleFetcher(SCOPE, JSON.stringify(file), closed)()).rejects.toThrow(
+    /^private address 127\.0\.0\.1$/,
+  );
+  const failing = makeGoogleFetcher(SCOPE, JSON.stringify(file), parts)();
   await expect(failing).rejects.toThrow(/^no Google token: its endpoint returned 500$/);
 });
 

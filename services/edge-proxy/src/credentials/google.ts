@@ -1,9 +1,9 @@
 import type { AuthClient, ExternalAccountClientOptions } from 'google-auth-library';
 import { readFile } from 'node:fs/promises';
-import { failureCode } from './credential-text.js';
+import { findFailureCode } from './credential-text.js';
 import { CredentialError, type TokenHttp } from '../ports.js';
 import { googleFile, readCredential, type GoogleFile } from './credential-text.js';
-import type { Issued } from './expiring-credential.js';
+import type { IssuedCredential } from './expiring-credential.js';
 import { LIFE_S_DEFAULT } from './token-endpoint.js';
 
 /** The library's address for tokens of service accounts, regardless of their file. */
@@ -25,17 +25,17 @@ export interface GoogleParts {
  * library contacts itself.
  * @throws CredentialError if the credential cannot be used
  */
-export function googleTokens(
+export function makeGoogleFetcher(
   scope: string,
   credential: string | null,
   { http, env, nowMs }: GoogleParts,
-): () => Promise<Issued<string>> {
+): () => Promise<IssuedCredential<string>> {
   const own = credential === null ? null : readCredential(googleFile, 'google', credential);
   return async () => {
     // A new client each time: ExpiringCredential decides when to fetch, so nothing may be cached.
-    const client = await clientOf(own ?? (await fileOf(env)), scope, http);
+    const client = await makeClient(own ?? (await readDefaultFile(env)), scope, http);
     const { token } = await client.getAccessToken().catch((err: unknown) => {
-      throw ownReasonOf(err) ?? new CredentialError(`no Google token: ${codeOf(err)}`);
+      throw findCredentialError(err) ?? new CredentialError(`no Google token: ${formatFailure(err)}`);
     });
     if (!token) throw new CredentialError('no Google token: the response contains none');
     return { value: token, expiresAtMs: client.credentials.expiry_date ?? nowMs() + LIFE_S_DEFAULT * 1_000 };
@@ -43,17 +43,17 @@ export function googleTokens(
 }
 
 /** Whether the library reads the environment for this file: files, addresses, variables. */
-export function readsSurroundings(credential: string): boolean {
+export function usesEnvironment(credential: string): boolean {
   return readCredential(googleFile, 'google', credential).type === 'external_account';
 }
 
-async function fileOf(env: NodeJS.ProcessEnv): Promise<GoogleFile | null> {
+async function readDefaultFile(env: NodeJS.ProcessEnv): Promise<GoogleFile | null> {
   const path = env['GOOGLE_APPLICATION_CREDENTIALS'];
   return path ? readCredential(googleFile, 'google', await readFile(path, 'utf8')) : null;
 }
 
 /** @param file null to use the metadata server */
-async function clientOf(file: GoogleFile | null, scope: string, http: TokenHttp): Promise<AuthClient> {
+async function makeClient(file: GoogleFile | null, scope: string, http: TokenHttp): Promise<AuthClient> {
   // Loaded on demand: the library is large, and few deployments need it.
   const { Compute, ExternalAccountClient, JWT } = await import('google-auth-library');
   const scopes = [scope];
@@ -94,7 +94,7 @@ function fetchThrough(http: TokenHttp, tokenUri: string | undefined): typeof fet
 }
 
 /** Finds the CredentialError of our request. The library rethrows it as a cause. */
-function ownReasonOf(err: unknown): CredentialError | null {
+function findCredentialError(err: unknown): CredentialError | null {
   let reason = err;
   for (let depth = 0; depth < CAUSES_MAX; depth += 1) {
     if (reason instanceof CredentialError) return reason;
@@ -104,7 +104,7 @@ function ownReasonOf(err: unknown): CredentialError | null {
 }
 
 /** Returns the status of an HTTP error response, or else the code of the failure. */
-function codeOf(err: unknown): string {
+function formatFailure(err: unknown): string {
   const isAnswered = typeof err === 'object' && err !== null && 'status' in err && typeof err.status === 'number';
-  return isAnswered ? `its endpoint returned ${String(err.status)}` : failureCode(err);
+  return isAnswered ? `its endpoint returned ${String(err.status)}` : findFailureCode(err);
 }

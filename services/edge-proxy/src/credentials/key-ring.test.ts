@@ -1,11 +1,11 @@
 import { expect, test } from '@jest/globals';
-import { judgeAttempt, type AttemptResult, type JudgedAttempt } from '../errors/judge-attempt.js';
+import { judgeAttempt, type AttemptResult, type AttemptJudgment } from '../errors/judge-attempt.js';
 import { KeyRing } from './key-ring.js';
 
 const BEARER = { type: 'bearer' } as const;
 const FACTS = { style: 'chat', streamed: false, upstreamModel: 'up' } as const;
 
-function answered(status: number, waitMs?: number): JudgedAttempt {
+function answered(status: number, waitMs?: number): AttemptJudgment {
   const answer: AttemptResult = {
     kind: 'answered',
     status,

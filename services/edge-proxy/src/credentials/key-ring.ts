@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { JudgedAttempt } from '../errors/judge-attempt.js';
-import { isResting, noteOutcome, type SourceHealth } from '../sources/source-order.js';
-import { CredentialError, type Authorized, type Authorizer, type FixedAuth } from '../ports.js';
+import type { AttemptJudgment } from '../errors/judge-attempt.js';
+import { isCoolingDown, recordOutcome, type SourceHealth } from '../sources/source-order.js';
+import { CredentialError, type AuthorizationHeaders, type Authorizer, type FixedAuth } from '../ports.js';
 
 /** Most keys of one source. */
 const KEYS_MAX = 64;
@@ -38,13 +38,13 @@ export class KeyRing implements Authorizer {
     this.#nowMs = nowMs;
   }
 
-  headersFor(): Authorized {
+  headersFor(): AuthorizationHeaders {
     const nowMs = this.#nowMs();
     const count = this.#headers.length;
     let version = this.#next;
     for (let step = 0; step < count; step += 1) {
       const at = (this.#next + step) % count;
-      if (isResting(this.#healths[at], nowMs)) continue;
+      if (isCoolingDown(this.#healths[at], nowMs)) continue;
       version = at;
       break;
     }
@@ -54,13 +54,13 @@ export class KeyRing implements Authorizer {
 
   mayReplace(version: number): boolean {
     const nowMs = this.#nowMs();
-    return this.#healths.some((health, at) => at !== version && !isResting(health, nowMs));
+    return this.#healths.some((health, at) => at !== version && !isCoolingDown(health, nowMs));
   }
 
-  judged(version: number, judged: JudgedAttempt, account: string): void {
+  judged(version: number, judged: AttemptJudgment, account: string): void {
     // Failures of the provider say nothing about the key.
     const ofKey = { ...judged, countsAsFailure: false, ...judged.keyRest };
-    this.#healths[version] = noteOutcome(this.#healths[version], ofKey, this.#nowMs(), account);
+    this.#healths[version] = recordOutcome(this.#healths[version], ofKey, this.#nowMs(), account);
   }
 }
 

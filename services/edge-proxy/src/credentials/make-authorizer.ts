@@ -1,11 +1,11 @@
 import { CredentialError, type Authorizer, type SignedAuth, type TokenHttp } from '../ports.js';
-import { awsSurroundings } from './aws-keys.js';
+import { fetchAwsKeys } from './aws-keys.js';
 import { BearerToken } from './bearer-token.js';
 import { awsKeys, readCredential } from './credential-text.js';
-import { entraTokens } from './entra.js';
-import { ExpiringCredential, type Issued } from './expiring-credential.js';
-import { googleTokens, readsSurroundings } from './google.js';
-import { fixedKeys, RequestSigner } from './request-signer.js';
+import { makeEntraFetcher } from './entra.js';
+import { ExpiringCredential, type IssuedCredential } from './expiring-credential.js';
+import { makeGoogleFetcher, usesEnvironment } from './google.js';
+import { makeFixedKeys, RequestSigner } from './request-signer.js';
 
 /** A cloud whose credentials a process may take from its environment. */
 export type Cloud = 'aws' | 'google' | 'entra';
@@ -28,21 +28,21 @@ export interface AuthorizerParts {
  */
 export function makeAuthorizer(auth: SignedAuth, credential: string | null, parts: AuthorizerParts): Authorizer {
   const { nowMs, random, ended } = parts;
-  const expiring = <T>(fetch: () => Promise<Issued<T>>): ExpiringCredential<T> =>
+  const expiring = <T>(fetch: () => Promise<IssuedCredential<T>>): ExpiringCredential<T> =>
     new ExpiringCredential({ fetch, nowMs, random, ended: (reason) => ended(auth, reason) });
   switch (auth.type) {
     case 'sigv4': {
       if (credential !== null)
-        return new RequestSigner(auth, fixedKeys(readCredential(awsKeys, 'sigv4', credential)), nowMs);
+        return new RequestSigner(auth, makeFixedKeys(readCredential(awsKeys, 'sigv4', credential)), nowMs);
       checkAllowed('aws', parts);
-      return new RequestSigner(auth, expiring(awsSurroundings(auth.region, parts)), nowMs);
+      return new RequestSigner(auth, expiring(fetchAwsKeys(auth.region, parts)), nowMs);
     }
     case 'google':
-      if (credential === null || readsSurroundings(credential)) checkAllowed('google', parts);
-      return new BearerToken(expiring(googleTokens(auth.scope, credential, parts)));
+      if (credential === null || usesEnvironment(credential)) checkAllowed('google', parts);
+      return new BearerToken(expiring(makeGoogleFetcher(auth.scope, credential, parts)));
     case 'entra':
       if (credential === null) checkAllowed('entra', parts);
-      return new BearerToken(expiring(entraTokens(auth.scope, credential, parts)));
+      return new BearerToken(expiring(makeEntraFetcher(auth.scope, credential, parts)));
   }
 }
 

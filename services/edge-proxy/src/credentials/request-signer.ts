@@ -1,19 +1,19 @@
-import type { JudgedAttempt } from '../errors/judge-attempt.js';
-import type { Authorized, Authorizer, RequestToAuthorize } from '../ports.js';
+import type { AttemptJudgment } from '../errors/judge-attempt.js';
+import type { AuthorizationHeaders, Authorizer, RequestToAuthorize } from '../ports.js';
 import type { AwsKeys } from './credential-text.js';
-import type { Held } from './expiring-credential.js';
-import { sha256Of } from './sha256.js';
+import type { CurrentCredential } from './expiring-credential.js';
+import { computeSha256 } from './sha256.js';
 import { signRequest, type SigningScope } from './sign-request.js';
 
 /** Supplies the keys of a signer, which may be fixed or expiring. */
 export interface KeySource {
-  get(): Held<AwsKeys> | Promise<Held<AwsKeys>>;
+  get(): CurrentCredential<AwsKeys> | Promise<CurrentCredential<AwsKeys>>;
   mayReplace(version: number): boolean;
   replace(version: number): void;
 }
 
 /** Returns keys that do not expire and have no replacement. */
-export function fixedKeys(keys: AwsKeys): KeySource {
+export function makeFixedKeys(keys: AwsKeys): KeySource {
   const held = { value: keys, version: 1 };
   return { get: () => held, mayReplace: () => false, replace: () => undefined };
 }
@@ -36,18 +36,18 @@ export class RequestSigner implements Authorizer {
     this.#nowMs = nowMs;
   }
 
-  headersFor({ origin, path, headers, body }: RequestToAuthorize): Promise<Authorized> {
+  headersFor({ origin, path, headers, body }: RequestToAuthorize): Promise<AuthorizationHeaders> {
     const held = this.#keys.get();
     // A promise that rejects before it is awaited would count as an unhandled rejection.
     if (held instanceof Promise) held.catch(() => undefined);
-    return this.#sign(origin, path, contentTypeOf(headers), held, sha256Of(body));
+    return this.#sign(origin, path, findContentType(headers), held, computeSha256(body));
   }
 
   mayReplace(version: number): boolean {
     return this.#keys.mayReplace(version);
   }
 
-  judged(version: number, { step }: JudgedAttempt): void {
+  judged(version: number, { step }: AttemptJudgment): void {
     if (step === 'fresh_credential') this.#keys.replace(version);
   }
 
@@ -55,9 +55,9 @@ export class RequestSigner implements Authorizer {
     origin: string,
     path: string,
     contentType: Readonly<Record<string, string>>,
-    keys: Held<AwsKeys> | Promise<Held<AwsKeys>>,
+    keys: CurrentCredential<AwsKeys> | Promise<CurrentCredential<AwsKeys>>,
     sha256: string | Promise<string>,
-  ): Promise<Authorized> {
+  ): Promise<AuthorizationHeaders> {
     const signedHeaders = { ...contentType, 'x-amz-content-sha256': await sha256 };
     const { value, version } = await keys;
     const request = { method: 'POST', origin, path, headers: signedHeaders };
@@ -65,7 +65,7 @@ export class RequestSigner implements Authorizer {
   }
 }
 
-function contentTypeOf(headers: readonly string[]): Record<string, string> {
+function findContentType(headers: readonly string[]): Record<string, string> {
   const at = headers.indexOf('content-type');
   const value = headers[at + 1];
   return at < 0 || value === undefined ? {} : { 'content-type': value };

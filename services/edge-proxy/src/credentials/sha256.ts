@@ -5,7 +5,7 @@ import { setImmediate } from 'node:timers/promises';
 const BYTES_AT_ONCE_MAX = 512 * 1024;
 
 /** Returns the hash of a body as hex. Synchronous up to {@link BYTES_AT_ONCE_MAX}. */
-export function sha256Of(pieces: readonly Buffer[]): string | Promise<string> {
+export function computeSha256(pieces: readonly Buffer[]): string | Promise<string> {
   const bytes = pieces.reduce((sum, { length }) => sum + length, 0);
   const hash = createHash('sha256');
   if (bytes > BYTES_AT_ONCE_MAX) return inTurns(hash, pieces);

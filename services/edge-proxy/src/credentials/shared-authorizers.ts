@@ -43,7 +43,7 @@ export class SharedAuthorizers implements Authorizers {
   }
 
   #shared(auth: SignedAuth, credential: string | null): Authorizer {
-    const key = keyOf(auth, credential);
+    const key = computeKey(auth, credential);
     let shared = this.#byKey.get(key);
     if (shared === undefined) {
       shared = { key, authorizer: this.#make(auth, credential), users: 0 };
@@ -56,7 +56,7 @@ export class SharedAuthorizers implements Authorizers {
 }
 
 /** Returns a digest, so that the map does not keep the credential's text. */
-function keyOf(auth: SignedAuth, credential: string | null): string {
+function computeKey(auth: SignedAuth, credential: string | null): string {
   const members = Object.entries(auth).sort(([one], [other]) => (one < other ? -1 : 1));
   return createHash('sha256')
     .update(JSON.stringify([members, credential]))

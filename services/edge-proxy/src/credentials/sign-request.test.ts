@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { isSigned } from '../../test/sigv4-server.js';
-import { fixedKeys, RequestSigner } from './request-signer.js';
+import { makeFixedKeys, RequestSigner } from './request-signer.js';
 import { signRequest } from './sign-request.js';
 
 interface Vector {
@@ -42,7 +42,7 @@ test.each([
   { name: 'a small body', bytes: 100 },
   { name: 'a body that is hashed in several ticks', bytes: 3 * 1024 * 1024 },
 ])('the signature covers all parts of $name as they are sent', async ({ bytes }) => {
-  const signer = new RequestSigner({ service: 'bedrock', region: 'eu-west-1' }, fixedKeys(KEYS), () => 1_000_000);
+  const signer = new RequestSigner({ service: 'bedrock', region: 'eu-west-1' }, makeFixedKeys(KEYS), () => 1_000_000);
   const body = [Buffer.from('{"model":'), Buffer.from('"up"'), Buffer.from(`,"x":"${'y'.repeat(bytes)}"}`)];
   const path = '/model/up%3A0/invoke';
   const headers = ['content-type', 'application/json', 'user-agent', 'model-gateway/1'];

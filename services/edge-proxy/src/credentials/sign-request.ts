@@ -51,7 +51,7 @@ export async function signRequest(
       protocol,
       hostname,
       path: mark < 0 ? path : path.slice(0, mark),
-      query: mark < 0 ? {} : queryOf(path.slice(mark + 1)),
+      query: mark < 0 ? {} : parseQuery(path.slice(mark + 1)),
       headers: { host, ...headers },
       body,
     },
@@ -64,7 +64,7 @@ export async function signRequest(
 }
 
 /** Decodes the query, since the signature encodes it again. */
-function queryOf(text: string): Record<string, string | string[]> {
+function parseQuery(text: string): Record<string, string | string[]> {
   const query: Record<string, string | string[]> = {};
   for (const pair of text.split('&')) {
     if (pair === '') continue;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { CredentialError, type TokenAnswer, type TokenHttp } from '../ports.js';
-import type { Issued } from './expiring-credential.js';
+import { CredentialError, type TokenResponse, type TokenHttp } from '../ports.js';
+import type { IssuedCredential } from './expiring-credential.js';
 
 /** Lifetime in seconds of a token whose endpoint does not report one. */
 export const LIFE_S_DEFAULT = 300;
@@ -17,12 +17,12 @@ const refusal = z.object({ error: z.string().regex(/^[a-z_]{1,64}$/) });
  * @param nowMs epoch milliseconds of the request
  * @throws CredentialError with the status and error code of the endpoint, without its text
  */
-export async function askForToken(
+export async function requestToken(
   http: TokenHttp,
   url: string,
   form: Readonly<Record<string, string>>,
   nowMs: number,
-): Promise<Issued<string>> {
+): Promise<IssuedCredential<string>> {
   const answer = await http.ask({
     url,
     method: 'POST',
@@ -37,12 +37,12 @@ export async function askForToken(
   throw new CredentialError(`the token endpoint returned ${answer.status}${codeOf(answer)}`);
 }
 
-function codeOf(answer: TokenAnswer): string {
+function codeOf(answer: TokenResponse): string {
   const said = refusal.safeParse(jsonOf(answer));
   return said.success ? ` ${said.data.error}` : '';
 }
 
-function jsonOf({ body }: TokenAnswer): unknown {
+function jsonOf({ body }: TokenResponse): unknown {
   try {
     return JSON.parse(body);
   } catch {

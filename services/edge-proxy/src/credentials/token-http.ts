@@ -1,8 +1,8 @@
 import { Client } from 'undici';
 import { PrivateAddressError, isPrivateHost } from '@gateway/service-kit';
-import { CredentialError, type TokenAnswer, type TokenHttp, type TokenRequest } from '../ports.js';
-import { type ConnectionRules, connectorTo, refusedHost } from '../upstream/source-connector.js';
-import { failureCode } from './credential-text.js';
+import { CredentialError, type TokenResponse, type TokenHttp, type TokenRequest } from '../ports.js';
+import { type ConnectionRules, makeConnector, findPrivateHost } from '../upstream/source-connector.js';
+import { findFailureCode } from './credential-text.js';
 
 /** Timeout for a whole request, connection included. */
 const REQUEST_MS_MAX = 8_000;
@@ -20,13 +20,13 @@ export class TokenConnections implements TokenHttp {
     this.#rules = rules;
   }
 
-  async ask({ url, method, headers, body }: TokenRequest): Promise<TokenAnswer> {
+  async ask({ url, method, headers, body }: TokenRequest): Promise<TokenResponse> {
     const { protocol, origin, hostname, pathname, search } = new URL(url);
     if (protocol !== 'https:' && !isPrivateHost(hostname))
       throw new CredentialError(`its endpoint ${hostname} must use https`);
-    const refused = refusedHost(hostname, this.#rules);
+    const refused = findPrivateHost(hostname, this.#rules);
     if (refused !== null) throw new CredentialError(new PrivateAddressError(refused).message);
-    const client = new Client(origin, { connect: connectorTo(hostname, this.#rules), allowH2: false });
+    const client = new Client(origin, { connect: makeConnector(hostname, this.#rules), allowH2: false });
     try {
       const signal = AbortSignal.timeout(REQUEST_MS_MAX);
       const answer = await client.request({ path: pathname + search, method, headers, body, signal });
@@ -34,7 +34,7 @@ export class TokenConnections implements TokenHttp {
       return { status: answer.statusCode, headers: plainHeaders(answer.headers), body: text };
     } catch (err) {
       if (err instanceof CredentialError) throw err;
-      const reason = err instanceof PrivateAddressError ? err.message : failureCode(err);
+      const reason = err instanceof PrivateAddressError ? err.message : findFailureCode(err);
       throw new CredentialError(`its endpoint ${hostname}: ${reason}`);
     } finally {
       client.destroy(() => undefined);

@@ -1,7 +1,7 @@
 import type { ErrorClass } from './error-class.js';
 
 /** The consequences of an error of a class while nothing has been sent to the client. */
-export interface ClassRule {
+export interface ErrorClassRule {
   /** Try another source. False: the response is final. */
   readonly next: boolean;
   /**
@@ -19,11 +19,11 @@ export interface ClassRule {
   readonly log: 'none' | 'info' | 'warn';
 }
 
-const OURS: ClassRule = { next: true, rest: 'refused', countsAsFailure: false, log: 'warn' };
-const FAILS: ClassRule = { next: true, rest: 'none', countsAsFailure: true, log: 'none' };
-const CLIENTS: ClassRule = { next: false, rest: 'none', countsAsFailure: false, log: 'info' };
+const OURS: ErrorClassRule = { next: true, rest: 'refused', countsAsFailure: false, log: 'warn' };
+const FAILS: ErrorClassRule = { next: true, rest: 'none', countsAsFailure: true, log: 'none' };
+const CLIENTS: ErrorClassRule = { next: false, rest: 'none', countsAsFailure: false, log: 'info' };
 
-export const CLASS_RULES: Readonly<Record<ErrorClass, ClassRule>> = {
+export const CLASS_RULES: Readonly<Record<ErrorClass, ErrorClassRule>> = {
   body: CLIENTS,
   content: CLIENTS,
   credential: OURS,

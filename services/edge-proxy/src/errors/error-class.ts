@@ -1,5 +1,5 @@
 import type { ErrorRule } from '@gateway/contracts/operator';
-import { plainCode, type SaidError } from './said-error.js';
+import { normalizeCode, type ReportedError } from './said-error.js';
 
 /**
  * The cause of a provider's error, which decides the consequences (class-rules). The status decides
@@ -33,10 +33,10 @@ export type ErrorClass =
   | 'unexpected'
   | 'foreign';
 
-export interface ErrorFacts {
+export interface ErrorInput {
   /** Status of the response; null inside a stream, and for a 200 that is an error. */
   readonly status: number | null;
-  readonly said: SaidError | null;
+  readonly said: ReportedError | null;
   /** Value of a header that names the error. */
   readonly errorType: string | undefined;
   /** The model's name at the source. */
@@ -62,16 +62,17 @@ export function classifyError({
   errorType,
   upstreamModel,
   rules,
-}: ErrorFacts): ClassifiedError {
-  const codes = codesOf(said, errorType);
+}: ErrorInput): ClassifiedError {
+  const codes = collectCodes(said, errorType);
   const has = (known: ReadonlySet<string>): boolean => codes.some((code) => known.has(code));
   const text = said?.message ?? '';
-  const status = answered ?? said?.status ?? statusOfCodes(codes);
+  const status = answered ?? said?.status ?? findStatusByCode(codes);
   const is = (name: ErrorClass, certain = false): ClassifiedError => ({ class: name, certain, status });
-  const isOwnModel = (): boolean => has(DEPLOYMENT_CODES) || WHOLE_MODEL_TEXT.test(text) || names(text, upstreamModel);
+  const isOwnModel = (): boolean =>
+    has(DEPLOYMENT_CODES) || WHOLE_MODEL_TEXT.test(text) || hasWord(text, upstreamModel);
   if (status !== null && (status < 400 || status > 599)) return is('foreign');
   if (said?.moderated === true || has(CONTENT_CODES) || CONTENT_TEXT.test(text)) return is('content');
-  const told = rules === undefined ? undefined : ruleOf(rules, status, codes, text);
+  const told = rules === undefined ? undefined : findRuleClass(rules, status, codes, text);
   if (told !== undefined) {
     return is(told, told === 'credential' || told === 'funds' || (told === 'model' && isOwnModel()));
   }
@@ -89,7 +90,7 @@ export function classifyError({
 }
 
 /** Returns the class of the first rule that matches. */
-function ruleOf(
+function findRuleClass(
   rules: readonly ErrorRule[],
   status: number | null,
   codes: readonly string[],
@@ -98,26 +99,26 @@ function ruleOf(
   return rules.find(
     (rule) =>
       (rule.status === null || rule.status === status) &&
-      (rule.code === null || codes.includes(plainCode(rule.code))) &&
-      (rule.text === null || patternOf(rule.text).test(text)),
+      (rule.code === null || codes.includes(normalizeCode(rule.code))) &&
+      (rule.text === null || compilePattern(rule.text).test(text)),
   )?.class;
 }
 
 /** Compiled patterns of profiles. There are few. */
 const patterns = new Map<string, RegExp>();
 
-function patternOf(text: string): RegExp {
+function compilePattern(text: string): RegExp {
   let pattern = patterns.get(text);
   if (pattern === undefined) patterns.set(text, (pattern = new RegExp(text, 'i')));
   return pattern;
 }
 
-function codesOf(said: SaidError | null, errorType: string | undefined): readonly string[] {
+function collectCodes(said: ReportedError | null, errorType: string | undefined): readonly string[] {
   const ofBody = said?.codes ?? [];
-  return errorType === undefined ? ofBody : [...ofBody, plainCode(errorType.split(':', 1)[0] ?? '')];
+  return errorType === undefined ? ofBody : [...ofBody, normalizeCode(errorType.split(':', 1)[0] ?? '')];
 }
 
-function statusOfCodes(codes: readonly string[]): number | null {
+function findStatusByCode(codes: readonly string[]): number | null {
   for (const code of codes) {
     const status = STATUS_OF_CODE.get(code);
     if (status !== undefined) return status;
@@ -128,7 +129,7 @@ function statusOfCodes(codes: readonly string[]): number | null {
 /**
  * Returns whether a text contains the model's name as a whole word. A longer name is another model.
  */
-function names(text: string, model: string): boolean {
+function hasWord(text: string, model: string): boolean {
   for (let at = text.indexOf(model); at >= 0; at = text.indexOf(model, at + 1)) {
     const before = text[at - 1] ?? ' ';
     const after = text.slice(at + model.length, at + model.length + 2);
@@ -137,7 +138,7 @@ function names(text: string, model: string): boolean {
   return false;
 }
 
-const set = (...codes: string[]): ReadonlySet<string> => new Set(codes.map(plainCode));
+const set = (...codes: string[]): ReadonlySet<string> => new Set(codes.map(normalizeCode));
 
 /** Statuses of errors that may be caused by our account at the provider, or by a stored object. */
 const MAY_BE_OURS: ReadonlySet<number> = new Set([400, 401, 403, 404, 410, 422, 429]);
@@ -272,5 +273,5 @@ const STATUS_OF_CODE: ReadonlyMap<string, number> = new Map(
       ['timeout_error', 504],
       ['overloaded_error', 529],
     ] as const
-  ).map(([code, status]) => [plainCode(code), status]),
+  ).map(([code, status]) => [normalizeCode(code), status]),
 );

@@ -3,12 +3,12 @@ import { gatewayError } from '@gateway/contracts/errors';
 import {
   COOL_DOWN_DEFAULT_MS,
   COOL_DOWN_MS_MAX,
-  finalError,
+  selectFinalError,
   judgeAttempt,
   RETRY_DEFAULT_MS,
   RETRY_MS_MAX,
 } from './judge-attempt.js';
-import type { AttemptFacts, AttemptResult, JudgedAttempt } from './judge-attempt.js';
+import type { AttemptFacts, AttemptResult, AttemptJudgment } from './judge-attempt.js';
 
 /** The form of Gemini: in a list, with the duration as Protocol Buffers encode it in JSON. */
 const RETRY_INFO = JSON.stringify([
@@ -27,7 +27,7 @@ const RETRY_INFO = JSON.stringify([
 const FACTS: AttemptFacts = { style: 'chat', streamed: false, upstreamModel: 'up-1' };
 const GENERIC = "The model's provider rejected the request body.";
 
-test.each<[number, JudgedAttempt['step'], number, string]>([
+test.each<[number, AttemptJudgment['step'], number, string]>([
   [400, 'final', 400, 'invalid_request'],
   [401, 'next_source', 401, 'upstream_auth_error'],
   [402, 'next_source', 403, 'upstream_auth_error'],
@@ -67,7 +67,7 @@ test.each<[number, JudgedAttempt['step'], number, string]>([
   });
 });
 
-test.each<[string, AttemptResult, Partial<JudgedAttempt>, string | null]>([
+test.each<[string, AttemptResult, Partial<AttemptJudgment>, string | null]>([
   [
     'unreachable',
     { kind: 'unreachable' },
@@ -346,12 +346,17 @@ test('finalError() prefers a final error, then the last one that may be retried'
   const down = judge(answered({ status: 503 }));
   const unknown = judge(answered({ status: 404 }));
   const rejected = judge(answered({ status: 400 }));
-  expect(finalError([limited, unauthorized])).toMatchObject({ code: 'rate_limit_exceeded', retryAfterSeconds: 3 });
-  expect(finalError([down, unknown, unauthorized])).toMatchObject({ status: 503, code: 'upstream_error' });
-  expect(finalError([down, limited, unknown])).toMatchObject({ code: 'rate_limit_exceeded' });
-  expect(finalError([unauthorized, unknown])).toMatchObject({ code: 'model_not_found' });
-  expect(finalError([unauthorized, judge({ kind: 'unreachable' })])).toMatchObject({ code: 'upstream_auth_error' });
-  expect(finalError([limited, rejected])).toMatchObject({ status: 400, code: 'invalid_request' });
+  expect(selectFinalError([limited, unauthorized])).toMatchObject({
+    code: 'rate_limit_exceeded',
+    retryAfterSeconds: 3,
+  });
+  expect(selectFinalError([down, unknown, unauthorized])).toMatchObject({ status: 503, code: 'upstream_error' });
+  expect(selectFinalError([down, limited, unknown])).toMatchObject({ code: 'rate_limit_exceeded' });
+  expect(selectFinalError([unauthorized, unknown])).toMatchObject({ code: 'model_not_found' });
+  expect(selectFinalError([unauthorized, judge({ kind: 'unreachable' })])).toMatchObject({
+    code: 'upstream_auth_error',
+  });
+  expect(selectFinalError([limited, rejected])).toMatchObject({ status: 400, code: 'invalid_request' });
 });
 
 test('finalError() is the error of the last attempt that reached a provider', () => {
@@ -359,12 +364,12 @@ test('finalError() is the error of the last attempt that reached a provider', ()
   const limited = judge(answered({ status: 429, waitMs: 3_000 }));
   const down = judge(answered({ status: 503 }));
   const broken = judge({ kind: 'broken_before_head', reusedConnection: false });
-  expect(finalError([])).toMatchObject({ status: 502, code: 'upstream_unreachable' });
-  expect(finalError([unreachable, unreachable])).toMatchObject({ status: 502, code: 'upstream_unreachable' });
-  expect(finalError([limited, unreachable])).toMatchObject({ code: 'rate_limit_exceeded', retryAfterSeconds: 3 });
-  expect(finalError([limited, down, unreachable])).toMatchObject({ status: 503, code: 'upstream_error' });
-  expect(finalError([down, limited])).toMatchObject({ code: 'rate_limit_exceeded' });
-  expect(finalError([unreachable, broken, unreachable])).toMatchObject({ status: 504, code: 'upstream_timeout' });
+  expect(selectFinalError([])).toMatchObject({ status: 502, code: 'upstream_unreachable' });
+  expect(selectFinalError([unreachable, unreachable])).toMatchObject({ status: 502, code: 'upstream_unreachable' });
+  expect(selectFinalError([limited, unreachable])).toMatchObject({ code: 'rate_limit_exceeded', retryAfterSeconds: 3 });
+  expect(selectFinalError([limited, down, unreachable])).toMatchObject({ status: 503, code: 'upstream_error' });
+  expect(selectFinalError([down, limited])).toMatchObject({ code: 'rate_limit_exceeded' });
+  expect(selectFinalError([unreachable, broken, unreachable])).toMatchObject({ status: 504, code: 'upstream_timeout' });
 });
 
 test.each([401, 403])('a %i is retried with a fresh credential before it counts', (status) => {
@@ -401,7 +406,7 @@ test('an error that another key would not change is judged as usual', () => {
   }
 });
 
-function judge(result: AttemptResult, facts: Partial<AttemptFacts> = {}): JudgedAttempt {
+function judge(result: AttemptResult, facts: Partial<AttemptFacts> = {}): AttemptJudgment {
   return judgeAttempt(result, { ...FACTS, ...facts });
 }
 

@@ -5,9 +5,9 @@ import type { ErrorRule } from '@gateway/contracts/operator';
 import type { EndpointStyle } from '../formats/endpoints.js';
 import { CLASS_RULES } from './class-rules.js';
 import { classifyError, type ClassifiedError, type ErrorClass } from './error-class.js';
-import { clientError } from './provider-error.js';
-import { textWaitMs, wholeSeconds } from './retry-after.js';
-import { readErrorBody, type SaidError } from './said-error.js';
+import { buildClientError } from './provider-error.js';
+import { parseTextWaitMs, toWholeSeconds } from './retry-after.js';
+import { readErrorBody, type ReportedError } from './said-error.js';
 
 /** Maximum bytes of a provider's error body that are read. */
 export const ERROR_BODY_BYTES_MAX = 64 * 1024;
@@ -67,7 +67,7 @@ export type AttemptResult =
   /** A provider's error inside a stream, or as a complete body with status 200. */
   | {
       readonly kind: 'provider_error';
-      readonly said: SaidError | null;
+      readonly said: ReportedError | null;
       /** Wait stated by the response's headers, in milliseconds. */
       readonly waitMs?: number | undefined;
     }
@@ -100,7 +100,7 @@ export interface AttemptFacts {
   readonly other?: 'token' | 'key' | 'key_later' | undefined;
 }
 
-export interface JudgedAttempt {
+export interface AttemptJudgment {
   /**
    * The next step while nothing has been sent to the client. `final` with `error` null: the
    * response is usable, or the client has disconnected.
@@ -128,17 +128,17 @@ export interface JudgedAttempt {
    */
   readonly refusal: 'certain' | 'unclear' | null;
   /** The cooldown and refusal of one of several keys. The source itself gets neither. */
-  readonly keyRest?: Pick<JudgedAttempt, 'coolDownMs' | 'refusal'>;
+  readonly keyRest?: Pick<AttemptJudgment, 'coolDownMs' | 'refusal'>;
   /** The class of the provider's error; null if there is no error. */
   readonly errorClass: ErrorClass | null;
   /** The provider's error, not cleaned. */
-  readonly said: SaidError | null;
+  readonly said: ReportedError | null;
 }
 
 /** Statuses of a provider's timeout: the output may have been computed. */
 const PAID_STATUSES: ReadonlySet<number> = new Set([408, 504, 524]);
 
-const NOTHING: JudgedAttempt = {
+const NOTHING: AttemptJudgment = {
   step: 'final',
   outcome: 'completed',
   status: null,
@@ -159,8 +159,8 @@ const UNREACHED = { outcome: 'unreachable', possiblyPaid: false, reached: false 
  * Judges one attempt (docs/behaviour.md#failover): the next step, the record, the client's error,
  * and the consequences for the source.
  */
-export function judgeAttempt(result: AttemptResult, facts: AttemptFacts): JudgedAttempt {
-  if (result.kind === 'answered') return judgeAnswer(result, facts);
+export function judgeAttempt(result: AttemptResult, facts: AttemptFacts): AttemptJudgment {
+  if (result.kind === 'answered') return judgeResponse(result, facts);
   const failed = { ...NOTHING, countsAsFailure: true, possiblyPaid: true, error: gatewayError('upstream_timeout') };
   switch (result.kind) {
     case 'unreachable':
@@ -184,7 +184,7 @@ export function judgeAttempt(result: AttemptResult, facts: AttemptFacts): Judged
         possiblyPaid: true,
       };
     case 'unusable_body':
-      return { ...failed, step: 'next_source', outcome: 'broken', error: unusable() };
+      return { ...failed, step: 'next_source', outcome: 'broken', error: createUnusableError() };
     case 'abandoned':
       return { ...NOTHING, outcome: 'abandoned', possiblyPaid: result.sent, reached: result.sent };
     case 'stopped': {
@@ -199,31 +199,31 @@ export function judgeAttempt(result: AttemptResult, facts: AttemptFacts): Judged
  * error has priority. Otherwise the last error that the client may retry (429, 5xx) is used, else
  * the last one. `upstream_unreachable` is used only if no source was reached.
  */
-export function finalError(attempts: readonly JudgedAttempt[]): GatewayError {
+export function selectFinalError(attempts: readonly AttemptJudgment[]): GatewayError {
   const reached = attempts.filter(({ reached, error }) => reached && error !== null);
   const last = reached.at(-1);
   const isFinal = last !== undefined && last === attempts.at(-1) && last.step === 'final';
-  const decides = isFinal ? last : (reached.findLast(({ error }) => mayBeRepeated(error)) ?? last);
+  const decides = isFinal ? last : (reached.findLast(({ error }) => isRetryable(error)) ?? last);
   return decides?.error ?? gatewayError('upstream_unreachable');
 }
 
-function mayBeRepeated(error: GatewayError | null): boolean {
+function isRetryable(error: GatewayError | null): boolean {
   return error !== null && (error.status === 429 || error.status >= 500);
 }
 
-type Answer = Extract<AttemptResult, { kind: 'answered' }>;
+type ProviderResponse = Extract<AttemptResult, { kind: 'answered' }>;
 
-function judgeAnswer(answer: Answer, facts: AttemptFacts): JudgedAttempt {
+function judgeResponse(answer: ProviderResponse, facts: AttemptFacts): AttemptJudgment {
   const { status } = answer;
   if (status === 200 && isUsable(answer, facts.streamed)) return { ...NOTHING, status };
   const said = isDecoded(answer) ? readErrorBody(answer.bodyStart) : null;
   if (status !== 200) {
-    const judged = withOther(judgeError(said, status, facts, answer.waitMs, answer.errorType), status, facts);
+    const judged = withOtherCredential(judgeError(said, status, facts, answer.waitMs, answer.errorType), status, facts);
     return { ...judged, outcome: 'rejected', status, possiblyPaid: PAID_STATUSES.has(status) || status < 300 };
   }
   const failed = { outcome: 'broken', status, possiblyPaid: true } as const;
   if (said !== null) return { ...judgeError(said, null, facts, answer.waitMs, answer.errorType), ...failed };
-  return { ...NOTHING, ...failed, step: 'next_source', error: unusable(), countsAsFailure: true };
+  return { ...NOTHING, ...failed, step: 'next_source', error: createUnusableError(), countsAsFailure: true };
 }
 
 /**
@@ -231,12 +231,12 @@ function judgeAnswer(answer: Answer, facts: AttemptFacts): JudgedAttempt {
  * @param status of the response; null inside a stream, and for a 200
  */
 function judgeError(
-  said: SaidError | null,
+  said: ReportedError | null,
   status: number | null,
   facts: AttemptFacts,
   headerWaitMs: number | undefined,
   errorType: string | undefined,
-): JudgedAttempt {
+): AttemptJudgment {
   const classified = classifyError({
     status,
     said,
@@ -245,15 +245,15 @@ function judgeError(
     rules: facts.errorRules,
   });
   const rule = CLASS_RULES[classified.class];
-  const waitMs = headerWaitMs ?? bodyWaitMs(said);
+  const waitMs = headerWaitMs ?? readBodyWaitMs(said);
   const isQuota = rule.rest === 'cool_down';
   return {
     ...NOTHING,
     step: rule.next ? 'next_source' : 'final',
     outcome: 'rejected',
-    error: clientError(classified, facts.style, said, waitMs === undefined ? undefined : wholeSeconds(waitMs)),
-    coolDownMs: isQuota ? coolDownMs(waitMs) : null,
-    retryInMs: retryInMs(classified, status, waitMs),
+    error: buildClientError(classified, facts.style, said, waitMs === undefined ? undefined : toWholeSeconds(waitMs)),
+    coolDownMs: isQuota ? toCoolDownMs(waitMs) : null,
+    retryInMs: toRetryMs(classified, status, waitMs),
     countsAsFailure: rule.countsAsFailure,
     refusal: rule.rest !== 'refused' ? null : classified.certain ? 'certain' : 'unclear',
     errorClass: classified.class,
@@ -274,7 +274,7 @@ const OF_KEYS: ReadonlySet<ErrorClass | null> = new Set(['credential', 'funds', 
  * refusal counts, and of several keys only the used one cools down. A 403 about the body or its
  * content is not a refusal of the credential.
  */
-function withOther(judged: JudgedAttempt, status: number, { other }: AttemptFacts): JudgedAttempt {
+function withOtherCredential(judged: AttemptJudgment, status: number, { other }: AttemptFacts): AttemptJudgment {
   const { coolDownMs, refusal, errorClass } = judged;
   switch (other) {
     case undefined:
@@ -290,35 +290,35 @@ function withOther(judged: JudgedAttempt, status: number, { other }: AttemptFact
   }
 }
 
-function unusable(): GatewayError {
+function createUnusableError(): GatewayError {
   return gatewayError('upstream_error', "The model's provider sent an answer that cannot be read.");
 }
 
 /** Returns whether the body has the requested type and is decoded. */
-function isUsable(answer: Answer, streamed: boolean): boolean {
+function isUsable(answer: ProviderResponse, streamed: boolean): boolean {
   return (
     isDecoded(answer) &&
-    (streamed ? mediaTypeOf(answer.contentType) === 'text/event-stream' : isJson(answer.contentType))
+    (streamed ? readMediaType(answer.contentType) === 'text/event-stream' : isJson(answer.contentType))
   );
 }
 
 export function isJson(contentType: string | undefined): boolean {
-  const mediaType = mediaTypeOf(contentType);
+  const mediaType = readMediaType(contentType);
   return mediaType === 'application/json' || (mediaType.startsWith('application/') && mediaType.endsWith('+json'));
 }
 
-function mediaTypeOf(contentType: string | undefined): string {
+function readMediaType(contentType: string | undefined): string {
   return contentType?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
 }
 
-function isDecoded({ contentEncoding }: Answer): boolean {
+function isDecoded({ contentEncoding }: ProviderResponse): boolean {
   const encoding = contentEncoding?.trim().toLowerCase() ?? '';
   return encoding === '' || encoding === 'identity';
 }
 
 /** Returns the longer wait of Google's `RetryInfo`, which is rounded down, and the text. */
-function bodyWaitMs(said: SaidError | null): number | undefined {
-  const waits = [said?.waitMs, textWaitMs(said?.message ?? null)].filter((ms) => ms !== undefined);
+function readBodyWaitMs(said: ReportedError | null): number | undefined {
+  const waits = [said?.waitMs, parseTextWaitMs(said?.message ?? null)].filter((ms) => ms !== undefined);
   return waits.length === 0 ? undefined : Math.max(...waits);
 }
 
@@ -326,15 +326,15 @@ function bodyWaitMs(said: SaidError | null): number | undefined {
  * Rounds up to whole seconds, at least one: a wait of 0 does not end the cooldown of a limited
  * source.
  */
-function coolDownMs(waitMs: number | undefined): number {
-  return waitMs === undefined ? COOL_DOWN_DEFAULT_MS : Math.min(wholeSeconds(waitMs) * 1_000, COOL_DOWN_MS_MAX);
+function toCoolDownMs(waitMs: number | undefined): number {
+  return waitMs === undefined ? COOL_DOWN_DEFAULT_MS : Math.min(toWholeSeconds(waitMs) * 1_000, COOL_DOWN_MS_MAX);
 }
 
 /**
  * Returns the wait before a retry after a temporary refusal; null if it is not retried.
  * @param status status of the response; null if the error came inside a response
  */
-function retryInMs({ class: kind }: ClassifiedError, status: number | null, waitMs: number | undefined): number | null {
+function toRetryMs({ class: kind }: ClassifiedError, status: number | null, waitMs: number | undefined): number | null {
   if (status === null) return null;
   const isBusy = kind === 'quota' || (kind === 'overload' && status === STATUS_OVERLOADED);
   const isDown = kind === 'overload' && status === STATUS_UNAVAILABLE && waitMs !== undefined;

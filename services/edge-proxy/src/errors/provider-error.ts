@@ -3,22 +3,22 @@ import type { GatewayError } from '@gateway/contracts/errors';
 import type { EndpointStyle } from '../formats/endpoints.js';
 import type { ClassifiedError } from './error-class.js';
 import { cleanMessage } from './provider-message.js';
-import { recoveryText } from './recovery-text.js';
-import type { SaidError } from './said-error.js';
+import { findRecoveryText } from './recovery-text.js';
+import type { ReportedError } from './said-error.js';
 
 const REJECTED = "The model's provider rejected the request body.";
 const MODERATED = "The model's provider refused this request for its content.";
 const CANNOT_PASS = "The model's provider sent an answer that cannot be passed on.";
 
 /** Statuses whose body has no further information, so that it is not awaited. */
-const TELLS_NOTHING: ReadonlySet<number> = new Set([502, 503, 504, 529]);
+const STATUSES_WITHOUT_DETAIL: ReadonlySet<number> = new Set([502, 503, 504, 529]);
 
 /**
  * Returns whether the body of a response with this status is read, since its error may change the
  * consequences.
  */
-export function readsErrorText(status: number): boolean {
-  return status >= 400 && status <= 599 && !TELLS_NOTHING.has(status);
+export function shouldReadErrorBody(status: number): boolean {
+  return status >= 400 && status <= 599 && !STATUSES_WITHOUT_DETAIL.has(status);
 }
 
 /**
@@ -27,10 +27,10 @@ export function readsErrorText(status: number): boolean {
  * endpoints.
  * @param retryAfterSeconds wait stated by the provider for a rate limit, if any
  */
-export function clientError(
+export function buildClientError(
   { class: what, status }: ClassifiedError,
   style: EndpointStyle,
-  said: SaidError | null,
+  said: ReportedError | null,
   retryAfterSeconds: number | undefined,
 ): GatewayError {
   switch (what) {
@@ -76,10 +76,10 @@ export function clientError(
   }
 }
 
-function bodyText(style: EndpointStyle, said: SaidError | null, generic: string): string {
+function bodyText(style: EndpointStyle, said: ReportedError | null, generic: string): string {
   const message = said?.message ?? null;
   if (message === null) return generic;
-  if (style === 'messages') return recoveryText(message) ?? generic;
+  if (style === 'messages') return findRecoveryText(message) ?? generic;
   const cleaned = cleanMessage(message);
   return cleaned === '' ? generic : cleaned;
 }

@@ -1,29 +1,29 @@
 import { describe, expect, test } from '@jest/globals';
-import { figuresOfVersion } from '@gateway/contracts/messages';
+import { toPriceFigures } from '@gateway/contracts/messages';
 import { PRICE_CLASSES, type ProviderProfile } from '@gateway/contracts/operator';
 import { PRICE_WITH_EXTRAS } from '../../test/pricing-rules.js';
-import { recordedShapes, type RecordedShape } from '../../test/recorded-shapes.js';
-import { readAsks, type Reading } from '../pricing/asks.js';
+import { recordedShapes, type RecordedResponse } from '../../test/recorded-shapes.js';
+import { readPricing, type PriceReading } from '../pricing/asks.js';
 import { ENDPOINT_TABLE } from '../formats/endpoints.js';
 import { EventSplitter } from '../formats/event-stream.js';
-import { explained, type MeterResult, type ProviderFailure } from '../formats/meter.js';
+import { withReason, type MeterResult, type ProviderFailure } from '../formats/meter.js';
 import { READERS } from '../formats/readers.js';
 import { parseCall } from '../parse/parse-call.js';
 import { withClassHeaders } from '../pricing/price-facts.js';
-import { servedOf } from '../pricing/served.js';
+import { computeBilledExtras } from '../pricing/served.js';
 import {
   COOL_DOWN_DEFAULT_MS,
   COOL_DOWN_MS_MAX,
   judgeAttempt,
   type AttemptResult,
-  type JudgedAttempt,
+  type AttemptJudgment,
 } from './judge-attempt.js';
-import { headerWaitMs } from './retry-after.js';
+import { readHeaderWaitMs } from './retry-after.js';
 
 const NOW = Date.UTC(2026, 10, 20);
 
 /** The meter's result for a response with status 200, and the failure that it reports, if any. */
-function read({ endpoint, text, isStream }: RecordedShape, profile: ProviderProfile) {
+function read({ endpoint, text, isStream }: RecordedResponse, profile: ProviderProfile) {
   const row = ENDPOINT_TABLE.get(endpoint);
   if (row === undefined) throw new Error(endpoint);
   const reader = READERS[row.format];
@@ -38,12 +38,12 @@ function read({ endpoint, text, isStream }: RecordedShape, profile: ProviderProf
   for (const event of events) {
     if (event === null || (failure !== null && failure.isUnexplained !== true)) continue;
     const next = meter.see(event).failure;
-    failure = failure === null ? next : explained(failure, next);
+    failure = failure === null ? next : withReason(failure, next);
   }
   return { result: meter.result(), failure };
 }
 
-function judged(shape: RecordedShape, profile: ProviderProfile): JudgedAttempt {
+function judged(shape: RecordedResponse, profile: ProviderProfile): AttemptJudgment {
   const row = ENDPOINT_TABLE.get(shape.endpoint);
   if (row === undefined) throw new Error(shape.endpoint);
   const { failure } = shape.status === 200 ? read(shape, profile) : { failure: null };
@@ -54,19 +54,19 @@ function judged(shape: RecordedShape, profile: ProviderProfile): JudgedAttempt {
       ? {
           kind: 'answered',
           status: shape.status,
-          waitMs: headerWaitMs(header, NOW),
+          waitMs: readHeaderWaitMs(header, NOW),
           contentType: header('content-type') ?? 'application/json',
           contentEncoding: undefined,
           errorType: header('x-amzn-errortype'),
           bodyStart: Buffer.from(shape.text),
         }
-      : { kind: 'provider_error', said: failure.said, waitMs: headerWaitMs(header, NOW) };
+      : { kind: 'provider_error', said: failure.said, waitMs: readHeaderWaitMs(header, NOW) };
   const facts = { style: row.style, streamed: shape.isStream, upstreamModel: 'up' };
   return judgeAttempt(result, { ...facts, errorRules: profile.errors });
 }
 
 /** Cooldown in whole seconds for the provider's wait, within the bounds. */
-function restOf({ expected: { retryAfterMs } }: RecordedShape): number {
+function restOf({ expected: { retryAfterMs } }: RecordedResponse): number {
   if (retryAfterMs == null) return COOL_DOWN_DEFAULT_MS;
   return Math.min(COOL_DOWN_MS_MAX, Math.ceil(retryAfterMs / 1_000) * 1_000);
 }
@@ -78,19 +78,22 @@ function tokensOf({ usage }: MeterResult): Record<string, number> | null {
 }
 
 /** Extras in which every class has a price. */
-const { extras } = figuresOfVersion(PRICE_WITH_EXTRAS);
+const { extras } = toPriceFigures(PRICE_WITH_EXTRAS);
 const EXTRAS = extras && { ...extras, classes: { ...extras.classes, fast: extras.classes.flex } };
 
 const PROMPTS = { messages: [], input: 'x', prompt: 'x', max_tokens: 9 };
 
 /** Reads the request of a shape by the source's rules. */
-function readingOf({ endpoint, request, requestHeaders }: RecordedShape, { pricing }: ProviderProfile): Reading {
+function readingOf(
+  { endpoint, request, requestHeaders }: RecordedResponse,
+  { pricing }: ProviderProfile,
+): PriceReading {
   const row = ENDPOINT_TABLE.get(endpoint);
   if (row === undefined) throw new Error(endpoint);
   const body = Buffer.from(JSON.stringify({ model: 'a/b', ...PROMPTS, ...request }));
   const parsed = parseCall(row, { contentType: 'application/json', contentEncoding: undefined }, body);
   if (!parsed.ok) throw new Error(parsed.finding.message);
-  return readAsks(withClassHeaders(parsed.call.priceFacts, requestHeaders), pricing);
+  return readPricing(withClassHeaders(parsed.call.priceFacts, requestHeaders), pricing);
 }
 
 const COUNTS = ['input', 'cachedInput', 'cacheWrite', 'cacheWrite1h', 'output'] as const;
@@ -131,7 +134,7 @@ describe.each(recordedShapes().map(([profile, shapes]) => [profile.id, profile, 
       if (reading.kind === 'unpriced' || !PRICE_CLASSES.some((name) => name === shape.expected.class)) continue;
       test(`class: ${shape.name}`, () => {
         const { said = null } = read(shape, profile).result;
-        expect(servedOf(profile.pricing, { ...reading, models: [] }, said, EXTRAS).served.class).toBe(
+        expect(computeBilledExtras(profile.pricing, { ...reading, models: [] }, said, EXTRAS).served.class).toBe(
           shape.expected.class,
         );
       });

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { recoveryText } from './recovery-text.js';
+import { findRecoveryText } from './recovery-text.js';
 
 /**
  * The provider's text, the client's text, and the pattern that Claude Code searches for. The
@@ -58,15 +58,15 @@ test.each<[string, string | null, RegExp | null]>([
   ],
   ['temperature is too hot', null, null],
 ])("recoveryText() of a provider's text: %s", (message, text, looked) => {
-  expect(recoveryText(message)).toBe(text);
+  expect(findRecoveryText(message)).toBe(text);
   if (looked !== null) expect(text).toMatch(looked);
 });
 
 test("recoveryText() repeats only counts of a provider's text", () => {
   expect(
-    recoveryText('SECRET input length and `max_tokens` exceed context limit: 1 + 2 > 3, ask SECRET'),
+    findRecoveryText('SECRET input length and `max_tokens` exceed context limit: 1 + 2 > 3, ask SECRET'),
   ).not.toContain('SECRET');
-  expect(recoveryText(`input length and \`max_tokens\` exceed context limit: ${'9'.repeat(50)} + 2 > 3`)).toBe(
+  expect(findRecoveryText(`input length and \`max_tokens\` exceed context limit: ${'9'.repeat(50)} + 2 > 3`)).toBe(
     'prompt is too long for this model',
   );
 });

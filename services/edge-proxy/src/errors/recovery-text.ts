@@ -45,7 +45,7 @@ const RECOVERIES: readonly (readonly [says: RegExp, text: string | ((...counts: 
 ];
 
 /** Returns the gateway's text for a provider's refusal that a tool can recover from, else null. */
-export function recoveryText(message: string): string | null {
+export function findRecoveryText(message: string): string | null {
   for (const [says, text] of RECOVERIES) {
     const found = says.exec(message);
     if (found !== null) return typeof text === 'string' ? text : text(...found.slice(1));

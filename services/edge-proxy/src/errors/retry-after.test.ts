@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { durationMs, headerWaitMs, textWaitMs, WAIT_MS_MAX, wholeSeconds } from './retry-after.js';
+import { parseDurationMs, readHeaderWaitMs, parseTextWaitMs, WAIT_MS_MAX, toWholeSeconds } from './retry-after.js';
 
 const NOW = Date.UTC(2026, 10, 20, 12);
 const NOW_SECONDS = NOW / 1_000;
@@ -39,7 +39,7 @@ test.each([
   ['20 Nov 2026', undefined],
   ['Fri, 99 Nov 2026 12:01:30 GMT', undefined],
 ])('Retry-After %j states a wait of %p ms', (header, ms) => {
-  expect(headerWaitMs((name) => (name === 'retry-after' ? header : undefined), NOW)).toBe(ms);
+  expect(readHeaderWaitMs((name) => (name === 'retry-after' ? header : undefined), NOW)).toBe(ms);
 });
 
 test.each([
@@ -57,7 +57,7 @@ test.each([
   [{ 'x-ratelimit-reset': '2m59.56s' }, undefined],
   [{}, undefined],
 ])('the headers %j state a wait of %p ms', (headers: Readonly<Record<string, string>>, ms) => {
-  expect(headerWaitMs((name) => headers[name], NOW)).toBe(ms);
+  expect(readHeaderWaitMs((name) => headers[name], NOW)).toBe(ms);
 });
 
 test.each([
@@ -70,7 +70,7 @@ test.each([
   [13, undefined],
   [undefined, undefined],
 ])('a retryDelay of %j is %p ms', (delay, ms) => {
-  expect(durationMs(delay)).toBe(ms);
+  expect(parseDurationMs(delay)).toBe(ms);
 });
 
 test.each([
@@ -85,7 +85,7 @@ test.each([
   ['retry in 5 minutes', undefined],
   ['retry in 5 steps', undefined],
 ])('the text %j states a wait of %p ms', (text, ms) => {
-  expect(textWaitMs(text)).toBe(ms);
+  expect(parseTextWaitMs(text)).toBe(ms);
 });
 
 test.each([
@@ -95,5 +95,5 @@ test.each([
   [1_000.1, 2],
   [WAIT_MS_MAX, 86_400],
 ])('wholeSeconds() rounds %p ms to %p s', (ms, seconds) => {
-  expect(wholeSeconds(ms)).toBe(seconds);
+  expect(toWholeSeconds(ms)).toBe(seconds);
 });

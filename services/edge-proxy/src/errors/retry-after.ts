@@ -17,7 +17,7 @@ const DECIMAL = /^\d{1,15}(?:\.\d{1,10})?$/;
  * `retry-after-ms`, else `retry-after`, else the reset headers of Together and Mistral. Skips a
  * value that cannot be read. Returns undefined if no header states a wait.
  */
-export function headerWaitMs(headerOf: (name: string) => string | undefined, nowMs: number): number | undefined {
+export function readHeaderWaitMs(headerOf: (name: string) => string | undefined, nowMs: number): number | undefined {
   return (
     readWait(headerOf('retry-after-ms'), 1, nowMs) ??
     readWait(headerOf('retry-after'), 1_000, nowMs) ??
@@ -53,7 +53,7 @@ const PROTO_DURATION = /^(\d{1,12}(?:\.\d{1,9})?)s$/;
  * Returns the wait of Google's `RetryInfo` in milliseconds, within the bounds of {@link
  * headerWaitMs}.
  */
-export function durationMs(retryDelay: unknown): number | undefined {
+export function parseDurationMs(retryDelay: unknown): number | undefined {
   const [, seconds] = typeof retryDelay === 'string' ? (PROTO_DURATION.exec(retryDelay) ?? []) : [];
   return seconds === undefined ? undefined : boundWait(Number(seconds) * 1_000);
 }
@@ -66,7 +66,7 @@ const WAIT_IN_TEXT =
  * Returns the wait stated by an error's text in milliseconds, within the bounds of {@link
  * headerWaitMs}.
  */
-export function textWaitMs(text: string | null): number | undefined {
+export function parseTextWaitMs(text: string | null): number | undefined {
   const [found, hours = '0', minutes = '0', amount, unit] = WAIT_IN_TEXT.exec(text ?? '') ?? [];
   if (found === undefined) return undefined;
   const lastMs = Number(amount) * (unit?.toLowerCase() === 'ms' ? 1 : 1_000);
@@ -78,6 +78,6 @@ function boundWait(ms: number): number {
 }
 
 /** Converts a wait to whole seconds for a Retry-After header: rounded up, at least 1. */
-export function wholeSeconds(ms: number): number {
+export function toWholeSeconds(ms: number): number {
   return Math.max(1, Math.ceil(ms / 1_000));
 }

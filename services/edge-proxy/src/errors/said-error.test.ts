@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { plainCode, readError, readErrorBody, SAID_TEXT_LENGTH_MAX } from './said-error.js';
+import { normalizeCode, readError, readErrorBody, SAID_TEXT_LENGTH_MAX } from './said-error.js';
 
 const PROPERTY_MS_MAX = 60_000;
 const textOf = (body: string): string | null | undefined => readErrorBody(Buffer.from(body))?.message;
@@ -45,7 +45,7 @@ test('codes are found at all places and normalized', () => {
     'apikeyinvalid',
     'responsibleaipolicyviolation',
   ]);
-  expect(plainCode('api-key invalid')).toBe('apikeyinvalid');
+  expect(normalizeCode('api-key invalid')).toBe('apikeyinvalid');
 });
 
 test.each([

@@ -1,5 +1,5 @@
 import { isRecord, type JsonRecord } from '../formats/answer-json.js';
-import { durationMs } from './retry-after.js';
+import { parseDurationMs } from './retry-after.js';
 
 /** Maximum length of a provider's text that is read. */
 export const SAID_TEXT_LENGTH_MAX = 8_000;
@@ -11,7 +11,7 @@ const COMPLAINTS_MAX = 5;
 const DETAIL_LEVELS_MAX = 2;
 
 /** A provider's error in a common form. */
-export interface SaidError {
+export interface ReportedError {
   /** The original text. It must be cleaned before it is shown. */
   readonly message: string | null;
   /**
@@ -28,7 +28,7 @@ export interface SaidError {
 }
 
 /** Reads the error in a response's body; null if it is not JSON or has no error. */
-export function readErrorBody(body: Buffer): SaidError | null {
+export function readErrorBody(body: Buffer): ReportedError | null {
   if (body.length === 0) return null;
   try {
     return readError(JSON.parse(body.toString('utf8')));
@@ -42,25 +42,18 @@ export function readErrorBody(body: Buffer): SaidError | null {
  * "…"}` (xAI), `{message}` (vLLM, Bedrock, Mistral, whose message may be an object), `{detail}`
  * (FastAPI), `{base_resp}` (MiniMax), `{response: {error}}` (a failed response in a stream).
  */
-export function readError(value: unknown): SaidError | null {
+export function readError(value: unknown): ReportedError | null {
   const body = Array.isArray(value) ? (value[0] as unknown) : value;
   if (!isRecord(body)) return null;
   const response = isRecord(body['response']) ? body['response'] : {};
   const error = body['error'] ?? response['error'];
   const inner = isRecord(error) ? error : {};
   const maker = isRecord(body['base_resp']) ? body['base_resp'] : {};
-  const waitMs = retryInfoMs(inner);
-  const said: SaidError = {
-    message: firstText([
-      inner['message'],
-      error,
-      body['message'],
-      body['Message'],
-      body['detail'],
-      maker['status_msg'],
-    ]),
-    codes: codesOf(body, inner, maker),
-    status: statusOf([
+  const waitMs = readRetryInfoMs(inner);
+  const said: ReportedError = {
+    message: findText([inner['message'], error, body['message'], body['Message'], body['detail'], maker['status_msg']]),
+    codes: readCodes(body, inner, maker),
+    status: findStatus([
       inner['code'],
       inner['status'],
       inner['status_code'],
@@ -78,23 +71,23 @@ export function readError(value: unknown): SaidError | null {
  * Normalizes a code for comparison: `API_KEY_INVALID`, `apiKeyInvalid` and `api-key-invalid` are
  * equal.
  */
-export function plainCode(code: string): string {
+export function normalizeCode(code: string): string {
   return code
     .slice(0, CODE_LENGTH_MAX)
     .replace(/[^A-Za-z0-9]+/g, '')
     .toLowerCase();
 }
 
-function retryInfoMs({ details }: JsonRecord): number | undefined {
+function readRetryInfoMs({ details }: JsonRecord): number | undefined {
   if (!Array.isArray(details)) return undefined;
   for (const detail of details) {
-    const ms = isRecord(detail) ? durationMs(detail['retryDelay']) : undefined;
+    const ms = isRecord(detail) ? parseDurationMs(detail['retryDelay']) : undefined;
     if (ms !== undefined) return ms;
   }
   return undefined;
 }
 
-function codesOf(body: JsonRecord, inner: JsonRecord, maker: JsonRecord): string[] {
+function readCodes(body: JsonRecord, inner: JsonRecord, maker: JsonRecord): string[] {
   const details = Array.isArray(inner['details']) ? inner['details'].filter(isRecord) : [];
   const deeper = isRecord(inner['innererror']) ? inner['innererror'] : {};
   const metadata = isRecord(inner['metadata']) ? inner['metadata'] : {};
@@ -111,14 +104,14 @@ function codesOf(body: JsonRecord, inner: JsonRecord, maker: JsonRecord): string
     body['type'],
     typeof maker['status_code'] === 'number' ? `base_resp_${maker['status_code']}` : undefined,
   ];
-  const codes = named.flatMap((each) => (typeof each === 'string' ? plainCode(each) : []));
+  const codes = named.flatMap((each) => (typeof each === 'string' ? normalizeCode(each) : []));
   return [...new Set(codes)].filter((code) => !NO_CODES.has(code) && !/^\d*$/.test(code)).slice(0, CODES_MAX);
 }
 
 /** Names of events and types of objects, which some providers send in the place of a code. */
 const NO_CODES: ReadonlySet<string> = new Set(['error', 'responsefailed', 'message', 'response']);
 
-function statusOf(candidates: readonly unknown[]): number | null {
+function findStatus(candidates: readonly unknown[]): number | null {
   for (const each of candidates) {
     const status = typeof each === 'string' && /^\d{3}$/.test(each) ? Number(each) : each;
     if (typeof status === 'number' && Number.isInteger(status) && status >= 400 && status <= 599) return status;
@@ -131,9 +124,9 @@ function isModerated(inner: JsonRecord): boolean {
   return isRecord(metadata) && (metadata['flagged_input'] !== undefined || Array.isArray(metadata['reasons']));
 }
 
-function firstText(candidates: readonly unknown[]): string | null {
+function findText(candidates: readonly unknown[]): string | null {
   for (const each of candidates) {
-    const text = textOf(each).trim();
+    const text = readText(each).trim();
     if (text !== '') return text.slice(0, SAID_TEXT_LENGTH_MAX);
   }
   return null;
@@ -143,15 +136,15 @@ function firstText(candidates: readonly unknown[]): string | null {
  * Returns the text of a value: a string, or a list of complaints (`[{loc, msg}]`), also under
  * `detail`.
  */
-function textOf(value: unknown, levels = DETAIL_LEVELS_MAX): string {
+function readText(value: unknown, levels = DETAIL_LEVELS_MAX): string {
   if (typeof value === 'string') return value;
-  if (Array.isArray(value)) return value.slice(0, COMPLAINTS_MAX).map(complaintOf).filter(Boolean).join('; ');
+  if (Array.isArray(value)) return value.slice(0, COMPLAINTS_MAX).map(formatComplaint).filter(Boolean).join('; ');
   if (!isRecord(value)) return '';
-  return value['detail'] === undefined || levels === 0 ? complaintOf(value) : textOf(value['detail'], levels - 1);
+  return value['detail'] === undefined || levels === 0 ? formatComplaint(value) : readText(value['detail'], levels - 1);
 }
 
 /** Returns the location and the text of a complaint, but never the refused value. */
-function complaintOf(value: unknown): string {
+function formatComplaint(value: unknown): string {
   if (typeof value === 'string') return value;
   if (!isRecord(value)) return '';
   const text = value['msg'] ?? value['message'];

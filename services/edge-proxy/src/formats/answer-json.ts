@@ -25,7 +25,7 @@ export function isRecord(value: unknown): value is JsonRecord {
  * Returns whether an `error` member reports an error. Some providers send the member with every
  * response and leave it empty: null, false, 0, or an empty string, array or object.
  */
-export function saysError(value: unknown): boolean {
+export function hasError(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return Boolean(value);
   return Array.isArray(value) ? value.length > 0 : Object.keys(value).length > 0;
 }
@@ -35,15 +35,15 @@ const NAME_LENGTH_MAX = 1_024;
 
 /**
  * Returns a name from a provider, or undefined if it is not a string or is too long. Events that
- * the gateway writes contain only values read by this function and {@link secondsOf}: other values
- * may be of any size, or nested more deeply than JSON.stringify supports.
+ * the gateway writes contain only values read by this function and {@link readSeconds}: other
+ * values may be of any size, or nested more deeply than JSON.stringify supports.
  */
-export function nameOf(value: unknown): string | undefined {
+export function readName(value: unknown): string | undefined {
   return typeof value === 'string' && value.length <= NAME_LENGTH_MAX ? value : undefined;
 }
 
 /** Returns a provider's time, in whole seconds since 1970, or undefined if the value is not one. */
-export function secondsOf(value: unknown): number | undefined {
+export function readSeconds(value: unknown): number | undefined {
   return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined;
 }
 

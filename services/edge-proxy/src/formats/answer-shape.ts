@@ -16,17 +16,17 @@ const NAME_BYTES_MAX = 1_024;
 type Members = Iterable<readonly [string, Shape]>;
 const each = (names: Iterable<string>, shape: Shape): [string, Shape][] => Array.from(names, (name) => [name, shape]);
 
-function shapeOf(rank: Rank, members: Members, others?: Shape): Shape {
+function createShape(rank: Rank, members: Members, others?: Shape): Shape {
   const shape = { rank, stringBytesMax: NAME_BYTES_MAX, members: new Map(members) };
   return others === undefined ? shape : { ...shape, others };
 }
 
 const IGNORED: Shape = { rank: 2, isIgnored: true, stringBytesMax: 0, members: new Map() };
 /** Any other value. Its text is counted, and its small values are dropped first. */
-const OTHER = shapeOf(2, each(NOT_GENERATED, IGNORED));
+const OTHER = createShape(2, each(NOT_GENERATED, IGNORED));
 /** A value of which only the type matters. */
-const EMPTY = shapeOf(0, [], IGNORED);
-const NAME = shapeOf(0, [], OTHER);
+const EMPTY = createShape(0, [], IGNORED);
+const NAME = createShape(0, [], OTHER);
 /** Counts and errors: everything in them is kept, but only the beginning of long strings. */
 const WHOLE: Shape = { rank: 0, stringBytesMax: SAID_TEXT_LENGTH_MAX, keepsBeginning: true, members: new Map() };
 
@@ -43,7 +43,7 @@ const ITEM_NAMES = ['type', 'id', 'status', 'name', 'container_id', 'index', 'st
  * Returns the parts of a response or an event that the meters read, in any format.
  * @param rules pricing rules of the source, whose paths name further members
  */
-export function answerShape(rules: PricingRules | undefined): Shape {
+export function toResponseShape(rules: PricingRules | undefined): Shape {
   if (rules === undefined) return PLAIN;
   let shape = SHAPES.get(rules);
   if (shape === undefined) {
@@ -51,7 +51,7 @@ export function answerShape(rules: PricingRules | undefined): Shape {
     const values = [...classes.flatMap(({ answersAt }) => answersAt ?? []), ...Object.keys(unpricedAnswers), modelAt];
     values.push(...tools.flatMap(({ totalAt }) => totalAt ?? []), reportedCostAt?.path ?? '');
     const items = tools.flatMap(({ reportedAt }) => reportedAt ?? []);
-    SHAPES.set(rules, (shape = answerShapeWith(values.flatMap(namesIn), items.flatMap(namesIn))));
+    SHAPES.set(rules, (shape = buildResponseShape(values.flatMap(namesIn), items.flatMap(namesIn))));
   }
   return shape;
 }
@@ -62,18 +62,18 @@ const namesIn = (path: string): string[] => path.match(/[a-z0-9_]+/gi) ?? [];
  * Adds the members `response` and `message` at the end, since they have the shape of an answer
  * themselves.
  */
-function answerShapeWith(valueNames: readonly string[], unitNames: readonly string[]): Shape {
+function buildResponseShape(valueNames: readonly string[], unitNames: readonly string[]): Shape {
   const itemMembers = new Map(each(NOT_GENERATED, IGNORED));
   const element: Shape = { rank: 1, stringBytesMax: NAME_BYTES_MAX, members: itemMembers, others: OTHER };
   const item: Shape = { ...element, elements: element };
   for (const name of unitNames) itemMembers.set(name, item);
   for (const name of ITEM_NAMES) {
-    itemMembers.set(name, { ...shapeOf(1, [], OTHER), isUncounted: NOT_GENERATED.has(name) });
+    itemMembers.set(name, { ...createShape(1, [], OTHER), isUncounted: NOT_GENERATED.has(name) });
   }
   // A shell call names its container here.
-  itemMembers.set('environment', shapeOf(1, each(['type', 'container_id'], shapeOf(1, [], OTHER)), OTHER));
+  itemMembers.set('environment', createShape(1, each(['type', 'container_id'], createShape(1, [], OTHER)), OTHER));
   const only = { ...item, rank: 0 } as const;
-  const items = shapeOf(0, itemMembers, item);
+  const items = createShape(0, itemMembers, item);
 
   const common: [string, Shape][] = [
     ...each(NOT_GENERATED, IGNORED),
@@ -82,13 +82,13 @@ function answerShapeWith(valueNames: readonly string[], unitNames: readonly stri
     ...each(NAMES, NAME),
     ...each(WHOLES, WHOLE),
   ];
-  const choice = shapeOf(0, [...common, ...each(['delta', 'message', 'text'], only)], OTHER);
+  const choice = createShape(0, [...common, ...each(['delta', 'message', 'text'], only)], OTHER);
   const answerMembers = new Map<string, Shape>([
     ...common,
     ...each(['delta', 'item', 'content_block', 'container'], only),
     ...each(['output', 'content'], items),
-    ['choices', shapeOf(0, [], choice)],
-    ['x_groq', shapeOf(0, common, OTHER)],
+    ['choices', createShape(0, [], choice)],
+    ['x_groq', createShape(0, common, OTHER)],
     ['data', EMPTY],
   ]);
   const answer: Shape = { ...WHOLE, members: answerMembers, others: OTHER };
@@ -97,5 +97,5 @@ function answerShapeWith(valueNames: readonly string[], unitNames: readonly stri
   return answer;
 }
 
-const PLAIN = answerShapeWith([], []);
+const PLAIN = buildResponseShape([], []);
 const SHAPES = new WeakMap<PricingRules, Shape>();

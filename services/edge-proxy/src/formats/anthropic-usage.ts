@@ -1,16 +1,16 @@
 import { combineSamplings, type TokenCounts } from '@gateway/metering';
 import { isRecord, isSet, type JsonRecord } from './answer-json.js';
-import type { Counting } from './meter.js';
+import type { CountingOptions } from './meter.js';
 import {
-  bestReport,
-  countsOutput,
+  combineReports,
+  hasOutput,
   EMPTY_REPORT,
   isTokens,
   NO_USAGE,
-  tokensOf,
+  readTokens,
   toSampling,
   toUsage,
-  type ReadUsage,
+  type UsageResult,
   type UsageReport,
 } from './read-usage.js';
 
@@ -31,7 +31,7 @@ export class AnthropicUsage {
   #compactions: readonly TokenCounts[] = [];
   #messages: readonly TokenCounts[] = [];
 
-  constructor({ cachedInInput = false, cacheWriteTtl1h = false }: Counting = {}) {
+  constructor({ cachedInInput = false, cacheWriteTtl1h = false }: CountingOptions = {}) {
     this.#cachedInInput = cachedInInput;
     this.#hasWrites1h = cacheWriteTtl1h;
   }
@@ -42,12 +42,12 @@ export class AnthropicUsage {
     this.#isReported = true;
     if (!isRecord(value)) return;
     const report = this.#report(value, this.#best);
-    if (countsOutput(report)) this.#countedBytes = deliveredBytes;
-    this.#best = bestReport(this.#best, report, isTokens(value['input_tokens']) && report.output !== null);
+    if (hasOutput(report)) this.#countedBytes = deliveredBytes;
+    this.#best = combineReports(this.#best, report, isTokens(value['input_tokens']) && report.output !== null);
     const { iterations } = value;
     if (!Array.isArray(iterations)) return;
-    this.#compactions = larger(this.#compactions, this.#samplings(iterations, 'compaction'));
-    this.#messages = larger(this.#messages, this.#samplings(iterations, 'message'));
+    this.#compactions = pickLargerList(this.#compactions, this.#samplings(iterations, 'compaction'));
+    this.#messages = pickLargerList(this.#messages, this.#samplings(iterations, 'message'));
   }
 
   /**
@@ -55,7 +55,7 @@ export class AnthropicUsage {
    * @param deliveredBytes bytes of all generated text; if some came after the last output count,
    * the response counts as unfinished too
    */
-  read(finished = true, deliveredBytes = 0): ReadUsage {
+  read(finished = true, deliveredBytes = 0): UsageResult {
     if (!this.#isReported) return NO_USAGE;
     const others = this.#compactions;
     const facts = {
@@ -82,22 +82,22 @@ export class AnthropicUsage {
   /** @param before the earlier reports, completed by a report without `input_tokens` */
   #report(usage: JsonRecord, before: UsageReport): UsageReport {
     const split = isRecord(usage['cache_creation']) ? usage['cache_creation'] : {};
-    const write5m = tokensOf(split['ephemeral_5m_input_tokens']);
-    const write1h = tokensOf(split['ephemeral_1h_input_tokens']);
+    const write5m = readTokens(split['ephemeral_5m_input_tokens']);
+    const write1h = readTokens(split['ephemeral_1h_input_tokens']);
     const isSplit = (write5m ?? 0) + (write1h ?? 0) > 0;
-    const cachedInput = tokensOf(usage['cache_read_input_tokens']);
+    const cachedInput = readTokens(usage['cache_read_input_tokens']);
     const ofSplit = isSplit ? (write5m ?? 0) + (write1h ?? 0) : null;
-    const cacheWrite = tokensOf(usage['cache_creation_input_tokens']) ?? ofSplit;
+    const cacheWrite = readTokens(usage['cache_creation_input_tokens']) ?? ofSplit;
     const unsplit = this.#hasWrites1h ? Math.max(0, (cacheWrite ?? 0) - (write5m ?? 0)) : 0;
-    const fresh = tokensOf(usage['input_tokens']);
+    const fresh = readTokens(usage['input_tokens']);
     return {
       ...EMPTY_REPORT,
       input: this.#input(fresh, { cachedInput, cacheWrite }, before),
-      output: tokensOf(usage['output_tokens']),
+      output: readTokens(usage['output_tokens']),
       cachedInput,
       cacheWrite,
       cacheWrite1h: isSplit ? (write1h ?? unsplit) : this.#raisedWrites1h(cacheWrite, before),
-      total: tokensOf(usage['total_tokens']),
+      total: readTokens(usage['total_tokens']),
     };
   }
 
@@ -111,14 +111,14 @@ export class AnthropicUsage {
   }
 
   #input(fresh: number | null, later: CacheCounts, before: UsageReport): number | null {
-    const cached = sumOf(later);
+    const cached = addCacheCounts(later);
     if (fresh !== null) return this.#cachedInInput ? Math.max(fresh, cached) : fresh + cached;
     if (before.input === null || cached === 0) return null;
-    const raised = sumOf({
+    const raised = addCacheCounts({
       cachedInput: Math.max(before.cachedInput ?? 0, later.cachedInput ?? 0),
       cacheWrite: Math.max(before.cacheWrite ?? 0, later.cacheWrite ?? 0),
     });
-    return this.#cachedInInput ? Math.max(before.input, raised) : before.input + raised - sumOf(before);
+    return this.#cachedInInput ? Math.max(before.input, raised) : before.input + raised - addCacheCounts(before);
   }
 }
 
@@ -126,12 +126,12 @@ type CacheCounts = Pick<UsageReport, 'cachedInput' | 'cacheWrite'>;
 
 const SUMMED = ['input', 'output', 'cachedInput', 'cacheWrite', 'cacheWrite1h'] as const;
 
-function sumOf({ cachedInput, cacheWrite }: CacheCounts): number {
+function addCacheCounts({ cachedInput, cacheWrite }: CacheCounts): number {
   return (cachedInput ?? 0) + (cacheWrite ?? 0);
 }
 
 /** Returns the later list, unless its input or output is smaller. */
-function larger(before: readonly TokenCounts[], later: readonly TokenCounts[]): readonly TokenCounts[] {
+function pickLargerList(before: readonly TokenCounts[], later: readonly TokenCounts[]): readonly TokenCounts[] {
   const sum = (list: readonly TokenCounts[], name: 'input' | 'output'): number =>
     list.reduce((tokens, counts) => tokens + counts[name], 0);
   const isSmaller = sum(later, 'input') < sum(before, 'input') || sum(later, 'output') < sum(before, 'output');

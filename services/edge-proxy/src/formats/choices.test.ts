@@ -6,7 +6,7 @@ import type { MeterResult } from './meter.js';
 import { TOKENS_MAX } from './read-usage.js';
 import { READERS } from './readers.js';
 import { DEEP_JSON } from '../../test/deep-json.js';
-import { meterText as meterTextAs, type Metered, type MeterOptions } from '../../test/meter-text.js';
+import { meterText as meterTextAs, type MeterRun, type MeterOptions } from '../../test/meter-text.js';
 
 /** Values of `error` that report no error, as JSON. */
 const EMPTY_ERRORS = ['null', 'false', '0', '""', '{}', '[]'];
@@ -379,13 +379,13 @@ test('a cut stream ends with an error event instead of the marker', () => {
   expect(String(sseEvent?.bytes)).not.toContain('[DONE]');
 });
 
-function meter(sseEvents: readonly (object | string)[], options: MeterOptions = {}): Metered {
+function meter(sseEvents: readonly (object | string)[], options: MeterOptions = {}): MeterRun {
   const text = sseEvents
     .map((sseEvent) => `data: ${typeof sseEvent === 'string' ? sseEvent : JSON.stringify(sseEvent)}\n\n`)
     .join('');
   return meterText(text, options);
 }
 
-function meterText(text: string, options: MeterOptions = {}): Metered {
+function meterText(text: string, options: MeterOptions = {}): MeterRun {
   return meterTextAs(READERS.chat, text, options);
 }

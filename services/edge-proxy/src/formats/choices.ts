@@ -5,35 +5,48 @@ import {
   isReason,
   isRecord,
   isSet,
-  nameOf,
+  readName,
   parseObject,
-  saysError,
-  secondsOf,
+  hasError,
+  readSeconds,
   type JsonRecord,
 } from './answer-json.js';
 import type { ParsedJson } from '../json/json-reducer.js';
-import { generatedTextBytes, showsAnswer } from './generated-text.js';
+import { generatedTextBytes, hasContent } from './generated-text.js';
 import { readError } from '../errors/said-error.js';
-import { failedEvent, withError } from './failed-event.js';
+import { readFailedEvent, withError } from './failed-event.js';
 import { DROP, EARLY, FINAL, PASS } from './meter.js';
-import type { AnswerReader, Counting, MeterResult, SeenEvent, StreamMeter, StreamMeterOptions } from './meter.js';
+import type {
+  ResponseReader,
+  CountingOptions,
+  MeterResult,
+  EventHandling,
+  StreamMeter,
+  StreamMeterOptions,
+} from './meter.js';
 import { readOpenAiUsage } from './openai-usage.js';
-import { SaidReader, saidIn } from '../pricing/said-extras.js';
-import { isWhole, meterResult, UNREADABLE_USAGE, UsageTally, withSaid } from './read-usage.js';
+import { ReportedExtrasReader, readReportedExtras } from '../pricing/said-extras.js';
+import {
+  hasInputAndOutput,
+  createMeterResult,
+  UNREADABLE_USAGE,
+  UsageTally,
+  withReportedExtras,
+} from './read-usage.js';
 
 /** Length of `[DONE]`, with room for white space around it. */
 const DONE_BYTES_MAX = 16;
 /** A stream that ended without any choice. */
-const NO_ANSWER: SeenEvent = { ...PASS, pass: false, failure: { said: null, relayed: null } };
+const NO_ANSWER: EventHandling = { ...PASS, pass: false, failure: { said: null, relayed: null } };
 
 /**
  * Creates the reader for responses that are lists of choices: chat and legacy completions.
  * @param streamed the member of a streamed choice that holds its text
  * @param plain the member of a plain choice that holds its text
  */
-export function choicesReader(streamed: string, plain: string): AnswerReader {
+export function createChoicesReader(streamed: string, plain: string): ResponseReader {
   return {
-    streamMeter: (options) => choicesStreamMeter(streamed, options),
+    streamMeter: (options) => createChoicesMeter(streamed, options),
     readPlain: (body, counting) => readPlainChoices(plain, body, counting),
     cutEndsNormally: false,
   };
@@ -43,9 +56,9 @@ export function choicesReader(streamed: string, plain: string): AnswerReader {
  * Parses every event. For a typical event this takes less than 1 µs, about as long as searching its
  * bytes for usage, errors, finish reasons and text.
  */
-function choicesStreamMeter(textMember: string, options: StreamMeterOptions): StreamMeter {
+function createChoicesMeter(textMember: string, options: StreamMeterOptions): StreamMeter {
   const { dropUsageChunk, makesUsageEvent = false, choices, totalExtra, pricing, cacheWriteTtl1h } = options;
-  const said = pricing === undefined ? null : new SaidReader(pricing);
+  const said = pricing === undefined ? null : new ReportedExtrasReader(pricing);
   const usage = new UsageTally((value) => readOpenAiUsage(value, totalExtra), cacheWriteTtl1h);
   let deliveredBytes = 0;
   let markerSeen = false;
@@ -54,7 +67,7 @@ function choicesStreamMeter(textMember: string, options: StreamMeterOptions): St
   let hasChoice = false;
   const finishedChoices = new Set<unknown>();
   return {
-    see(sseEvent: SseEvent): SeenEvent {
+    see(sseEvent: SseEvent): EventHandling {
       const { event, data } = sseEvent;
       if (Buffer.isBuffer(data) && isDone(data)) {
         if (!hasChoice) return NO_ANSWER;
@@ -64,28 +77,28 @@ function choicesStreamMeter(textMember: string, options: StreamMeterOptions): St
       const chunk = data === null ? null : parseObject(data);
       let hasUsage = false;
       if (chunk !== null) {
-        for (const reported of usagesIn(chunk)) {
+        for (const reported of listUsages(chunk)) {
           hasUsage = true;
-          usage.see(reported, deliveredBytes + textBytes(chunk, textMember));
+          usage.see(reported, deliveredBytes + countTextBytes(chunk, textMember));
         }
       }
-      if (event === 'error' || isError(chunk)) return failedEvent(sseEvent, chunk);
+      if (event === 'error' || isError(chunk)) return readFailedEvent(sseEvent, chunk);
       if (chunk === null) return EARLY;
-      const failed = failedPart(chunk);
+      const failed = findFailedPart(chunk);
       if (failed !== null) return { ...PASS, pass: false, failure: { said: readError(failed), relayed: null } };
       said?.see(chunk);
       if (makesUsageEvent) {
-        first ??= headOf(chunk);
-        isUsageTold ||= isWhole(readOpenAiUsage(chunk['usage']));
+        first ??= readChunkHead(chunk);
+        isUsageTold ||= hasInputAndOutput(readOpenAiUsage(chunk['usage']));
       }
       let isShown = false;
       let isBare = true;
-      for (const choice of choicesOf(chunk)) {
+      for (const choice of listChoices(chunk)) {
         hasChoice = true;
         deliveredBytes += generatedTextBytes(choice[textMember]);
         const index = choice['index'] ?? 0;
         const hasReason = isReason(choice['finish_reason']);
-        isShown ||= hasReason || showsAnswer(choice[textMember]) || showsAnswer(choice['logprobs']);
+        isShown ||= hasReason || hasContent(choice[textMember]) || hasContent(choice['logprobs']);
         isBare &&= finishedChoices.has(index) || !isRecord(choice[textMember]) || !isSet(choice[textMember]['role']);
         if (hasReason && isIndex(index, choices)) finishedChoices.add(index);
       }
@@ -93,22 +106,22 @@ function choicesStreamMeter(textMember: string, options: StreamMeterOptions): St
       return dropUsageChunk && hasUsage && isBare ? DROP : EARLY;
     },
     result: () =>
-      withSaid(
-        meterResult(usage.read(deliveredBytes), deliveredBytes, markerSeen || finishedChoices.size >= choices),
+      withReportedExtras(
+        createMeterResult(usage.read(deliveredBytes), deliveredBytes, markerSeen || finishedChoices.size >= choices),
         said,
       ),
     hasText: () => deliveredBytes > 0,
     cutEnding: (error, requestId) => Buffer.from(`data: ${chatErrorBody(error, requestId)}\n\n`),
-    usageEvent: makesUsageEvent ? (told) => (isUsageTold ? null : usageEvent(first, told)) : undefined,
+    usageEvent: makesUsageEvent ? (told) => (isUsageTold ? null : buildUsageEvent(first, told)) : undefined,
   };
 }
 
 /** Returns the members that all chunks of a stream have in common, without invalid values. */
-function headOf({ id, object, created, model }: JsonRecord): JsonRecord {
-  return { id: nameOf(id), object: nameOf(object), created: secondsOf(created), model: nameOf(model) };
+function readChunkHead({ id, object, created, model }: JsonRecord): JsonRecord {
+  return { id: readName(id), object: readName(object), created: readSeconds(created), model: readName(model) };
 }
 
-function usageEvent(head: JsonRecord | null, { input, cachedInput, output }: TokenUsage): Buffer {
+function buildUsageEvent(head: JsonRecord | null, { input, cachedInput, output }: TokenUsage): Buffer {
   const usage = {
     prompt_tokens: input,
     completion_tokens: output,
@@ -122,54 +135,56 @@ function usageEvent(head: JsonRecord | null, { input, cachedInput, output }: Tok
  * Reads a complete, decoded response. Only a JSON object with a choice and without an error is
  * finished.
  */
-function readPlainChoices(textMember: string, body: Buffer | ParsedJson, counting: Counting = {}): MeterResult {
+function readPlainChoices(textMember: string, body: Buffer | ParsedJson, counting: CountingOptions = {}): MeterResult {
   const { totalExtra, pricing, cacheWriteTtl1h } = counting;
   const answer = parseObject(body);
-  if (answer === null) return meterResult(UNREADABLE_USAGE, 0, false);
-  const deliveredBytes = textBytes(answer, textMember);
-  const failed = isError(answer) ? answer : failedPart(answer);
-  const finished = choicesOf(answer).length > 0 && failed === null;
+  if (answer === null) return createMeterResult(UNREADABLE_USAGE, 0, false);
+  const deliveredBytes = countTextBytes(answer, textMember);
+  const failed = isError(answer) ? answer : findFailedPart(answer);
+  const finished = listChoices(answer).length > 0 && failed === null;
   const usage = new UsageTally((value) => readOpenAiUsage(value, totalExtra), cacheWriteTtl1h);
-  for (const reported of usagesIn(answer)) usage.see(reported);
-  const result = meterResult(usage.read(), deliveredBytes, finished);
-  return finished ? withSaid(result, saidIn(answer, pricing)) : withError(result, failed ?? answer);
+  for (const reported of listUsages(answer)) usage.see(reported);
+  const result = createMeterResult(usage.read(), deliveredBytes, finished);
+  return finished
+    ? withReportedExtras(result, readReportedExtras(answer, pricing))
+    : withError(result, failed ?? answer);
 }
 
 /**
  * Returns the part that reports an error: a choice (OpenRouter), or the member that Groq adds. Null
  * if there is none. The text of the error is not relayed.
  */
-function failedPart(answer: JsonRecord): JsonRecord | null {
+function findFailedPart(answer: JsonRecord): JsonRecord | null {
   const own = answer['x_groq'];
-  const parts = isRecord(own) ? [...choicesOf(answer), own] : choicesOf(answer);
-  return parts.find((part) => saysError(part['error'])) ?? null;
+  const parts = isRecord(own) ? [...listChoices(answer), own] : listChoices(answer);
+  return parts.find((part) => hasError(part['error'])) ?? null;
 }
 
 /** Some providers report an error only by the type of the object (vLLM before 0.10). */
 function isError(answer: JsonRecord | null): boolean {
-  return answer !== null && (saysError(answer['error']) || answer['object'] === 'error');
+  return answer !== null && (hasError(answer['error']) || answer['object'] === 'error');
 }
 
 /**
  * Yields the usages of a response or a chunk. Most providers report usage at the top level, some in
  * a choice or under their own name.
  */
-function* usagesIn(answer: JsonRecord): Iterable<unknown> {
+function* listUsages(answer: JsonRecord): Iterable<unknown> {
   if (isSet(answer['usage'])) yield answer['usage'];
-  for (const choice of choicesOf(answer)) if (isSet(choice['usage'])) yield choice['usage'];
+  for (const choice of listChoices(answer)) if (isSet(choice['usage'])) yield choice['usage'];
   const own = answer['x_groq'];
   if (isRecord(own) && isSet(own['usage'])) yield own['usage'];
 }
 
-function textBytes(answer: JsonRecord, textMember: string): number {
-  return choicesOf(answer).reduce((bytes, choice) => bytes + generatedTextBytes(choice[textMember]), 0);
+function countTextBytes(answer: JsonRecord, textMember: string): number {
+  return listChoices(answer).reduce((bytes, choice) => bytes + generatedTextBytes(choice[textMember]), 0);
 }
 
 function isDone(data: Buffer): boolean {
   return data.length <= DONE_BYTES_MAX && data.toString('latin1').trim() === '[DONE]';
 }
 
-function choicesOf(answer: JsonRecord): readonly JsonRecord[] {
+function listChoices(answer: JsonRecord): readonly JsonRecord[] {
   const { choices } = answer;
   return Array.isArray(choices) ? choices.filter(isRecord) : [];
 }

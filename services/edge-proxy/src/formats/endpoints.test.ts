@@ -3,8 +3,8 @@ import { REFUSAL } from '@gateway/contracts/errors';
 import type { Endpoint } from '@gateway/contracts/messages';
 import fc from 'fast-check';
 import { ENDPOINT_TABLE } from './endpoints.js';
-import type { EndpointRow } from './endpoints.js';
-import { forwardBody } from '../parse/forward-body.js';
+import type { EndpointSpec } from './endpoints.js';
+import { buildForwardBody } from '../parse/forward-body.js';
 import { parseCall } from '../parse/parse-call.js';
 import type { ParsedCall, ParseResult } from '../parse/parse-call.js';
 
@@ -35,7 +35,7 @@ test.each(ENDPOINTS)('%s requires exactly its listed fields', (path, body) => {
 });
 
 test.each(ENDPOINTS)('%s refuses a known name that occurs twice', (path, body) => {
-  for (const { name } of (ENDPOINT_TABLE.get(path) as EndpointRow).fields) {
+  for (const { name } of (ENDPOINT_TABLE.get(path) as EndpointSpec).fields) {
     const text = JSON.stringify({ ...body, [name]: body[name] ?? null });
     const twice = `${text.slice(0, -1)},${JSON.stringify(name)}:null}`;
     const result = parse(path, twice);
@@ -225,7 +225,7 @@ test('forwardBody() removes nothing on other endpoints', () => {
 });
 
 function parse(path: Endpoint, source: string): ParseResult {
-  return parseCall(ENDPOINT_TABLE.get(path) as EndpointRow, HEADERS, Buffer.from(source));
+  return parseCall(ENDPOINT_TABLE.get(path) as EndpointSpec, HEADERS, Buffer.from(source));
 }
 
 function read(path: Endpoint, body: object): ParseResult {
@@ -248,5 +248,5 @@ function forward(path: Endpoint, source: string): string {
   const result = parse(path, source);
   if (!result.ok) throw new Error(`refused: ${result.finding.message}`);
   const options = { upstreamModel: 'up', addStreamUsage: false };
-  return Buffer.concat(forwardBody(result.call, Buffer.from(source), options)).toString();
+  return Buffer.concat(buildForwardBody(result.call, Buffer.from(source), options)).toString();
 }

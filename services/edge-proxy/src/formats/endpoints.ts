@@ -3,7 +3,7 @@ import type { Endpoint } from '@gateway/contracts/messages';
 /** The style of an endpoint's errors: envelope and type names. */
 export type EndpointStyle = 'chat' | 'messages';
 /** The format of an endpoint's responses, which selects the reader. */
-export type AnswerFormat = 'chat' | 'completion' | 'message' | 'response' | 'embedding' | 'token_count';
+export type ResponseFormat = 'chat' | 'completion' | 'message' | 'response' | 'embedding' | 'token_count';
 /** Kinds of JSON values, with the names of the scanner. */
 export type JsonKind = 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null';
 
@@ -31,11 +31,11 @@ export interface FieldRule {
 }
 
 /** An endpoint that calls a model. */
-export interface EndpointRow {
+export interface EndpointSpec {
   readonly path: Endpoint;
   readonly style: EndpointStyle;
   readonly billed: boolean;
-  readonly format: AnswerFormat;
+  readonly format: ResponseFormat;
   /** The kind of model that the endpoint calls. */
   readonly kind: 'chat' | 'embedding';
   /**
@@ -77,12 +77,12 @@ const OUTPUT_FIELDS = ['n', 'best_of', ...TOKEN_LIMITS] as const;
  * Returns a rule for each of these fields, with the type that the endpoint lists. Fields that the
  * endpoint does not list are forwarded with any value.
  */
-function outputFields(listed: Partial<Record<(typeof OUTPUT_FIELDS)[number], FieldType>>): FieldRule[] {
+function buildOutputFields(listed: Partial<Record<(typeof OUTPUT_FIELDS)[number], FieldType>>): FieldRule[] {
   return OUTPUT_FIELDS.map((name) => ({ name, type: listed[name] ?? 'unlisted', required: false }));
 }
 
 /** Returns rules for fields that may name stored objects, with any value. */
-function anyFields(...names: string[]): FieldRule[] {
+function buildAnyFields(...names: string[]): FieldRule[] {
   return names.map((name) => ({ name, type: 'any', required: false }));
 }
 
@@ -105,7 +105,7 @@ const USUAL = {
   cut: new Set<string>(),
 } as const;
 
-const ROWS: readonly EndpointRow[] = [
+const ROWS: readonly EndpointSpec[] = [
   {
     ...USUAL,
     path: '/v1/chat/completions',
@@ -113,7 +113,7 @@ const ROWS: readonly EndpointRow[] = [
     prompt: { name: 'messages', holds: 'messages' },
     streamUsageOption: true,
     outputLimits: new Set(['max_tokens', 'max_completion_tokens']),
-    fields: [MODEL, MESSAGES, STREAM, STREAM_OPTIONS, ...outputFields({ n: 'choices', max_tokens: 'limit' })],
+    fields: [MODEL, MESSAGES, STREAM, STREAM_OPTIONS, ...buildOutputFields({ n: 'choices', max_tokens: 'limit' })],
   },
   {
     ...USUAL,
@@ -121,7 +121,7 @@ const ROWS: readonly EndpointRow[] = [
     format: 'completion',
     prompt: { name: 'prompt', holds: 'texts' },
     streamUsageOption: true,
-    fields: [MODEL, PROMPT, STREAM, UNLISTED_STREAM_OPTIONS, ...outputFields({ max_tokens: 'limit' })],
+    fields: [MODEL, PROMPT, STREAM, UNLISTED_STREAM_OPTIONS, ...buildOutputFields({ max_tokens: 'limit' })],
   },
   {
     ...USUAL,
@@ -135,8 +135,8 @@ const ROWS: readonly EndpointRow[] = [
       INPUT,
       STREAM,
       { name: 'background', type: 'off', required: false },
-      ...anyFields('previous_response_id', 'conversation', 'tools', 'store'),
-      ...outputFields({}),
+      ...buildAnyFields('previous_response_id', 'conversation', 'tools', 'store'),
+      ...buildOutputFields({}),
     ],
   },
   {
@@ -158,8 +158,8 @@ const ROWS: readonly EndpointRow[] = [
       MODEL,
       MESSAGES,
       STREAM,
-      ...anyFields('container'),
-      ...outputFields({ max_tokens: 'limit' }).map((rule) => ({ ...rule, required: rule.name === 'max_tokens' })),
+      ...buildAnyFields('container'),
+      ...buildOutputFields({ max_tokens: 'limit' }).map((rule) => ({ ...rule, required: rule.name === 'max_tokens' })),
     ],
   },
   {
@@ -170,7 +170,7 @@ const ROWS: readonly EndpointRow[] = [
     format: 'token_count',
     generates: false,
     prompt: { name: 'messages', holds: 'messages' },
-    fields: [MODEL, MESSAGES, ...anyFields('container')],
+    fields: [MODEL, MESSAGES, ...buildAnyFields('container')],
     // Clients send the same body as for the message. Providers refuse members that only affect the
     // response.
     cut: new Set([
@@ -187,4 +187,4 @@ const ROWS: readonly EndpointRow[] = [
 ];
 
 /** The model endpoints (all POST) by their raw path. */
-export const ENDPOINT_TABLE: ReadonlyMap<string, EndpointRow> = new Map(ROWS.map((row) => [row.path, row]));
+export const ENDPOINT_TABLE: ReadonlyMap<string, EndpointSpec> = new Map(ROWS.map((row) => [row.path, row]));

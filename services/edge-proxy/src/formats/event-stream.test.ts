@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { isDeepStrictEqual } from 'node:util';
-import { EventOverflow, EventSplitter, SSE_EVENT_BYTES_MAX, SSE_EVENT_HELD_BYTES_MAX } from './event-stream.js';
+import { EventTooLongError, EventSplitter, SSE_EVENT_BYTES_MAX, SSE_EVENT_HELD_BYTES_MAX } from './event-stream.js';
 import type { SseEvent } from './event-stream.js';
 import type { JsonReducer } from '../json/json-reducer.js';
 import { parseObject } from './answer-json.js';
@@ -225,7 +225,7 @@ test.each([
 test.each([[[10]], [[5, 5]], [[4, 4, 4]]])('an event above the bound throws in chunks of %j', (sizes) => {
   const splitter = new EventSplitter(undefined, 3, 9);
   const chunks = sizes.map((size) => Buffer.alloc(size, 'x'));
-  expect(() => chunks.forEach((chunk) => splitter.push(chunk))).toThrow(EventOverflow);
+  expect(() => chunks.forEach((chunk) => splitter.push(chunk))).toThrow(EventTooLongError);
 });
 
 test('each event is held up to its own bound', () => {

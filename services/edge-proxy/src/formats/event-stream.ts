@@ -1,5 +1,5 @@
 import { JsonReducer, type Shape } from '../json/json-reducer.js';
-import { answerShape, KEPT_EVENT_BYTES_MAX } from './answer-shape.js';
+import { toResponseShape, KEPT_EVENT_BYTES_MAX } from './answer-shape.js';
 
 /**
  * Maximum bytes of an event that is held until it is complete. A longer event is relayed while it
@@ -46,7 +46,7 @@ export interface SseEvent {
 }
 
 /** A provider's event exceeds its bound. The response counts as cut, or as unusable. */
-export class EventOverflow extends Error {
+export class EventTooLongError extends Error {
   override readonly name = 'EventOverflow';
 
   constructor(bytesMax: number) {
@@ -76,7 +76,7 @@ export class EventSplitter {
 
   /** @param shape the data that is kept of a long event */
   constructor(
-    private readonly shape: Shape = answerShape(undefined),
+    private readonly shape: Shape = toResponseShape(undefined),
     private readonly heldBytesMax = SSE_EVENT_HELD_BYTES_MAX,
     private readonly eventBytesMax = SSE_EVENT_BYTES_MAX,
   ) {}
@@ -112,7 +112,7 @@ export class EventSplitter {
       }
       if (this.lineIsEmpty) {
         if (this.pendingBytes === 0 && eventStart > 0 && i - eventStart <= 1) {
-          i = endOfEmptyLines(chunk, i);
+          i = findEmptyLinesEnd(chunk, i);
           this.afterCr = chunk[i] === CR && i + 1 === chunk.length;
           sseEvents.push({ bytes: chunk.subarray(eventStart, i + 1), event: null, data: null, isPiece: false });
         } else {
@@ -197,7 +197,7 @@ class LongEvent {
   /** @throws EventOverflow if the event is too long */
   read(bytes: Buffer): void {
     this.#bytes += bytes.length;
-    if (this.#bytes > this.bytesMax) throw new EventOverflow(this.bytesMax);
+    if (this.#bytes > this.bytesMax) throw new EventTooLongError(this.bytesMax);
     let from = 0;
     // Each line end is searched for once, since lines may be short and all end with the same byte.
     let lf = -1;
@@ -244,7 +244,7 @@ class LongEvent {
     else this.data.write(LF_BYTES);
     this.#line = NOTHING;
     this.#isData = true;
-    this.data.write(valueOf(line, start + 4, line.length));
+    this.data.write(readFieldValue(line, start + 4, line.length));
   }
 
   #endLine(): void {
@@ -252,7 +252,7 @@ class LongEvent {
     const start = this.#lineStart(line);
     if (!this.#isData && startsField(line, start, line.length, 'data')) this.#beginData(line, start);
     else if (startsField(line, start, line.length, 'event')) {
-      this.event = valueOf(line, start + 5, line.length).toString();
+      this.event = readFieldValue(line, start + 5, line.length).toString();
     }
     this.#line = NOTHING;
     this.#isData = false;
@@ -269,7 +269,7 @@ function indexFrom(bytes: Buffer, byte: number, start: number): number {
  * Returns the last byte of consecutive empty lines, one of which ends at `end`. One event for each
  * of them would take a thousand times its bytes.
  */
-function endOfEmptyLines(chunk: Buffer, end: number): number {
+function findEmptyLinesEnd(chunk: Buffer, end: number): number {
   let last = end;
   while (chunk[last + 1] === LF || chunk[last + 1] === CR) last += 1;
   return last;
@@ -281,13 +281,13 @@ function readSseEvent(bytes: Buffer, start: number): SseEvent {
   let more: Buffer[] | null = null;
   let lineStart = start;
   while (lineStart < bytes.length) {
-    const lineEnd = endOfLine(bytes, lineStart);
+    const lineEnd = findLineEnd(bytes, lineStart);
     if (startsField(bytes, lineStart, lineEnd, 'data')) {
-      const value = valueOf(bytes, lineStart + 4, lineEnd);
+      const value = readFieldValue(bytes, lineStart + 4, lineEnd);
       if (data === null) data = value;
       else (more ??= []).push(LF_BYTES, value);
     } else if (startsField(bytes, lineStart, lineEnd, 'event')) {
-      event = valueOf(bytes, lineStart + 5, lineEnd).toString();
+      event = readFieldValue(bytes, lineStart + 5, lineEnd).toString();
     }
     lineStart = lineEnd + 1;
   }
@@ -301,7 +301,7 @@ const LF_BYTES = Buffer.from('\n');
  * Finds the end of a line. The LF of a CRLF counts as an empty line, which has no meaning inside an
  * event.
  */
-function endOfLine(bytes: Buffer, start: number): number {
+function findLineEnd(bytes: Buffer, start: number): number {
   let i = start;
   for (; i < bytes.length; i += 1) {
     const byte = bytes[i];
@@ -318,7 +318,7 @@ function startsField(bytes: Buffer, start: number, end: number, name: string): b
 }
 
 /** Returns the value after a field's name, without the colon and one space. */
-function valueOf(bytes: Buffer, nameEnd: number, end: number): Buffer {
+function readFieldValue(bytes: Buffer, nameEnd: number, end: number): Buffer {
   const afterColon = Math.min(nameEnd + 1, end);
   return bytes.subarray(bytes[afterColon] === SPACE && afterColon < end ? afterColon + 1 : afterColon, end);
 }

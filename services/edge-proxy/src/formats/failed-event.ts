@@ -1,9 +1,9 @@
 import type { SseEvent } from './event-stream.js';
 import { CLEANED_LENGTH_MAX, cleanMessage } from '../errors/provider-message.js';
-import { readError, SAID_TEXT_LENGTH_MAX, type SaidError } from '../errors/said-error.js';
+import { readError, SAID_TEXT_LENGTH_MAX, type ReportedError } from '../errors/said-error.js';
 import { CutText, type ParsedJson } from '../json/json-reducer.js';
-import { isRecord, saysError, type JsonRecord } from './answer-json.js';
-import type { MeterResult, ProviderFailure, SeenEvent } from './meter.js';
+import { isRecord, hasError, type JsonRecord } from './answer-json.js';
+import type { MeterResult, ProviderFailure, EventHandling } from './meter.js';
 
 /**
  * Maximum number, length and nesting of the texts in an error that are cleaned. The remaining texts
@@ -18,28 +18,32 @@ const LEVELS_MAX = 6;
  */
 const WRITTEN_LEVELS_MAX = 64;
 /** Members of an event that describe its error. */
-const TELLING = ['error', 'message', 'detail'] as const;
+const ERROR_MEMBERS = ['error', 'message', 'detail'] as const;
 
 /**
  * Returns whether the part of a long event that was read so far shows that it is an error. If its
  * data has a type, the type decides.
  */
-export function startsError({ event, data }: SseEvent): boolean {
+export function isErrorStart({ event, data }: SseEvent): boolean {
   const message = data === null || Buffer.isBuffer(data) ? null : data.soFar().object;
   const type = message?.['type'] ?? event;
   if (typeof type === 'string') return type === 'error' || type === 'response.failed' || event === 'error';
-  return saysError(message?.['error']) || message?.['object'] === 'error';
+  return hasError(message?.['error']) || message?.['object'] === 'error';
 }
 
 /**
  * Reads an error event of a format that relays errors. Returns the error, and the event without
  * content that must not leave the gateway.
  */
-export function failedEvent(sseEvent: SseEvent, message: JsonRecord | null): SeenEvent {
+export function readFailedEvent(sseEvent: SseEvent, message: JsonRecord | null): EventHandling {
   const failure =
     message === null
-      ? failureOfText(sseEvent)
-      : failureOf(message, (json) => eventBytes(sseEvent, json), sseEvent.endsLong === true ? null : sseEvent.bytes);
+      ? buildTextFailure(sseEvent)
+      : buildFailure(
+          message,
+          (json) => formatEvent(sseEvent, json),
+          sseEvent.endsLong === true ? null : sseEvent.bytes,
+        );
   return { pass: true, final: false, early: false, failure };
 }
 
@@ -50,30 +54,30 @@ export function withError(result: MeterResult, answer: JsonRecord): MeterResult 
 }
 
 /** Reads a complete response that reports a failure. */
-export function failedAnswer(body: Buffer | ParsedJson, answer: JsonRecord): ProviderFailure {
-  return failureOf(answer, (json) => Buffer.from(json), Buffer.isBuffer(body) ? body : null);
+export function readFailedResponse(body: Buffer | ParsedJson, answer: JsonRecord): ProviderFailure {
+  return buildFailure(answer, (json) => Buffer.from(json), Buffer.isBuffer(body) ? body : null);
 }
 
 /** @param asIs bytes to relay if nothing has to be removed; null to serialize the kept part */
-function failureOf(message: JsonRecord, written: (json: string) => Buffer, asIs: Buffer | null): ProviderFailure {
-  const cleaned = cleanedErrors(message);
+function buildFailure(message: JsonRecord, written: (json: string) => Buffer, asIs: Buffer | null): ProviderFailure {
+  const cleaned = cleanErrors(message);
   const relayed =
     cleaned === null && asIs !== null
       ? asIs
-      : written(JSON.stringify(withinLevels(cleaned ?? message, WRITTEN_LEVELS_MAX)));
+      : written(JSON.stringify(limitLevels(cleaned ?? message, WRITTEN_LEVELS_MAX)));
   return { said: readError(message), relayed };
 }
 
-function failureOfText(sseEvent: SseEvent): ProviderFailure {
+function buildTextFailure(sseEvent: SseEvent): ProviderFailure {
   const text = Buffer.isBuffer(sseEvent.data) ? sseEvent.data.toString() : '';
-  const said: SaidError | null =
+  const said: ReportedError | null =
     text === '' ? null : { message: text.slice(0, SAID_TEXT_LENGTH_MAX), codes: [], status: null, moderated: false };
   if (sseEvent.endsLong === true) return { said, relayed: null };
   const cleaned = cleanMessage(text);
-  return { said, relayed: cleaned === text ? sseEvent.bytes : eventBytes(sseEvent, cleaned) };
+  return { said, relayed: cleaned === text ? sseEvent.bytes : formatEvent(sseEvent, cleaned) };
 }
 
-function eventBytes({ event }: SseEvent, data: string): Buffer {
+function formatEvent({ event }: SseEvent, data: string): Buffer {
   return Buffer.from(`${event === null ? '' : `event: ${event}\n`}data: ${data}\n\n`);
 }
 
@@ -85,20 +89,20 @@ interface Cleaning {
 }
 
 /** Returns null if there is nothing to remove. */
-function cleanedErrors(message: JsonRecord): JsonRecord | null {
+function cleanErrors(message: JsonRecord): JsonRecord | null {
   const cleaning: Cleaning = { texts: TEXTS_MAX, length: TEXTS_LENGTH_MAX, hasChanged: false };
   const cleaned = { ...message };
-  for (const name of TELLING) {
-    if (Object.hasOwn(message, name)) cleaned[name] = cleanedTexts(message[name], cleaning, LEVELS_MAX);
+  for (const name of ERROR_MEMBERS) {
+    if (Object.hasOwn(message, name)) cleaned[name] = cleanTexts(message[name], cleaning, LEVELS_MAX);
   }
   const { response } = message;
   if (isRecord(response) && Object.hasOwn(response, 'error')) {
-    cleaned['response'] = { ...response, error: cleanedTexts(response['error'], cleaning, LEVELS_MAX) };
+    cleaned['response'] = { ...response, error: cleanTexts(response['error'], cleaning, LEVELS_MAX) };
   }
   return cleaning.hasChanged ? cleaned : null;
 }
 
-function cleanedTexts(value: unknown, cleaning: Cleaning, levels: number): unknown {
+function cleanTexts(value: unknown, cleaning: Cleaning, levels: number): unknown {
   if (typeof value === 'string') {
     cleaning.texts -= 1;
     cleaning.length -= Math.min(value.length, CLEANED_LENGTH_MAX);
@@ -108,17 +112,17 @@ function cleanedTexts(value: unknown, cleaning: Cleaning, levels: number): unkno
   }
   if (typeof value !== 'object' || value === null) return value;
   cleaning.hasChanged ||= levels === 0;
-  return levels === 0 ? null : mapped(value, (each) => cleanedTexts(each, cleaning, levels - 1));
+  return levels === 0 ? null : mapValues(value, (each) => cleanTexts(each, cleaning, levels - 1));
 }
 
-function withinLevels(value: unknown, levels: number): unknown {
+function limitLevels(value: unknown, levels: number): unknown {
   if (value instanceof CutText) return undefined;
   if (typeof value !== 'object' || value === null) return value;
-  return levels === 0 ? null : mapped(value, (each) => withinLevels(each, levels - 1));
+  return levels === 0 ? null : mapValues(value, (each) => limitLevels(each, levels - 1));
 }
 
 /** Returns the list or object with each of its values mapped. */
-function mapped(value: object, change: (each: unknown) => unknown): unknown {
+function mapValues(value: object, change: (each: unknown) => unknown): unknown {
   if (Array.isArray(value)) return value.map(change);
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, change(each)]));
 }

@@ -56,14 +56,14 @@ export function generatedTextBytes(value: unknown, levels = LEVELS_MAX): number 
  * Returns whether a message, delta, part or item has content: any non-empty text, encoded data
  * included.
  */
-export function showsAnswer(value: unknown, levels = LEVELS_MAX): boolean {
+export function hasContent(value: unknown, levels = LEVELS_MAX): boolean {
   if (typeof value === 'string') return value !== '';
   if (typeof value !== 'object' || value === null) return false;
   if (((value as { [CUT_BYTES]?: number })[CUT_BYTES] ?? 0) > 0) return true;
   // Only content is nested this deeply.
   if (levels === 0) return true;
   for (const name in value) {
-    if (!NAMES_ONLY.has(name) && showsAnswer((value as Record<string, unknown>)[name], levels - 1)) return true;
+    if (!NAMES_ONLY.has(name) && hasContent((value as Record<string, unknown>)[name], levels - 1)) return true;
   }
   return false;
 }

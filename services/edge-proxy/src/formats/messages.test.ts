@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { gatewayError } from '@gateway/contracts/errors';
 import fc from 'fast-check';
-import { eventText, meterText, type Metered } from '../../test/meter-text.js';
+import { eventText, meterText, type MeterRun } from '../../test/meter-text.js';
 import { EventSplitter } from './event-stream.js';
 import type { MeterResult } from './meter.js';
 import { READERS } from './readers.js';
@@ -23,7 +23,7 @@ const delta = (usage: unknown, stop: string | null = 'end_turn') => ({
 });
 const STOP = { type: 'message_stop' };
 
-const meter = (...events: { type: string }[]): Metered => meterText(reader, eventText(events));
+const meter = (...events: { type: string }[]): MeterRun => meterText(reader, eventText(events));
 
 test('a stream is metered: text, usage, marker', () => {
   const { seen, result } = meter(

@@ -2,37 +2,37 @@ import { messagesErrorBody } from '@gateway/contracts/errors';
 import { StoredIdReader, withIds } from '../stored-ids/answer-names.js';
 import { readError } from '../errors/said-error.js';
 import type { ParsedJson } from '../json/json-reducer.js';
-import { SaidReader, saidIn } from '../pricing/said-extras.js';
-import { isReason, isRecord, parseObject, saysError } from './answer-json.js';
+import { ReportedExtrasReader, readReportedExtras } from '../pricing/said-extras.js';
+import { isReason, isRecord, parseObject, hasError } from './answer-json.js';
 import { AnthropicUsage } from './anthropic-usage.js';
 import type { SseEvent } from './event-stream.js';
 import { withError } from './failed-event.js';
-import { generatedTextBytes, showsAnswer } from './generated-text.js';
+import { generatedTextBytes, hasContent } from './generated-text.js';
 import {
-  type AnswerReader,
-  type Counting,
+  type ResponseReader,
+  type CountingOptions,
   EARLY,
   FINAL,
   type MeterResult,
   PASS,
-  type SeenEvent,
+  type EventHandling,
   type StreamMeter,
   type StreamMeterOptions,
 } from './meter.js';
-import { type ReadUsage, UNREADABLE_USAGE, meterResult, withSaid } from './read-usage.js';
+import { type UsageResult, UNREADABLE_USAGE, createMeterResult, withReportedExtras } from './read-usage.js';
 
 /**
  * A refusal before any output is not charged, although its usage has counts
  * (platform.claude.com/docs/en/build-with-claude/refusals-and-fallback, 2026).
  */
 const REFUSED = 'refusal';
-const NOT_CHARGED: ReadUsage = {
+const NOT_CHARGED: UsageResult = {
   usage: { input: 0, cachedInput: 0, cacheWrite: 0, cacheWrite1h: 0, output: 0 },
   problem: null,
 };
 
 /** The reader of the messages protocol. */
-export const messagesReader: AnswerReader = {
+export const messagesReader: ResponseReader = {
   streamMeter: messagesStreamMeter,
   readPlain: readPlainMessage,
   cutEndsNormally: false,
@@ -44,17 +44,17 @@ export const messagesReader: AnswerReader = {
 function messagesStreamMeter(options: StreamMeterOptions): StreamMeter {
   const { pricing } = options;
   const usage = new AnthropicUsage(options);
-  const said = pricing === undefined ? null : new SaidReader(pricing);
+  const said = pricing === undefined ? null : new ReportedExtrasReader(pricing);
   let deliveredBytes = 0;
   let isStopped = false;
   let isFinal = false;
   let isRefused = false;
   const ids = new StoredIdReader();
   return {
-    see({ event, data }: SseEvent): SeenEvent {
+    see({ event, data }: SseEvent): EventHandling {
       const message = data === null ? null : parseObject(data);
       const type = message?.['type'];
-      if (event === 'error' || type === 'error' || saysError(message?.['error'])) {
+      if (event === 'error' || type === 'error' || hasError(message?.['error'])) {
         usage.see(message?.['usage'], deliveredBytes);
         // On this endpoint an error has the gateway's code and text, also inside a stream
         // (specification, Errors).
@@ -64,15 +64,15 @@ function messagesStreamMeter(options: StreamMeterOptions): StreamMeter {
       switch (type) {
         case 'content_block_delta':
           deliveredBytes += generatedTextBytes(message['delta']);
-          return showsAnswer(message['delta']) ? PASS : EARLY;
+          return hasContent(message['delta']) ? PASS : EARLY;
         case 'content_block_start':
           deliveredBytes += generatedTextBytes(message['content_block']);
-          return showsAnswer(message['content_block']) ? PASS : EARLY;
+          return hasContent(message['content_block']) ? PASS : EARLY;
         case 'message_start':
           usage.see(memberOf(message['message'], 'usage'), deliveredBytes);
           if (isRecord(message['message'])) said?.see(message['message']);
           ids.seeContainer(memberOf(message['message'], 'container'));
-          return showsAnswer(memberOf(message['message'], 'content')) ? PASS : EARLY;
+          return hasContent(memberOf(message['message'], 'content')) ? PASS : EARLY;
         case 'message_delta':
           isStopped ||= isReason(memberOf(message['delta'], 'stop_reason'));
           // The report with the stop reason counts the complete output.
@@ -92,32 +92,37 @@ function messagesStreamMeter(options: StreamMeterOptions): StreamMeter {
     // from the start.
     result: () => {
       const finished = isFinal || isStopped;
-      if (isRefused && deliveredBytes === 0) return meterResult(NOT_CHARGED, 0, finished);
-      return withIds(withSaid(meterResult(usage.read(finished, deliveredBytes), deliveredBytes, finished), said), ids);
+      if (isRefused && deliveredBytes === 0) return createMeterResult(NOT_CHARGED, 0, finished);
+      return withIds(
+        withReportedExtras(createMeterResult(usage.read(finished, deliveredBytes), deliveredBytes, finished), said),
+        ids,
+      );
     },
     hasText: () => deliveredBytes > 0,
     cutEnding: (error, requestId) => Buffer.from(`event: error\ndata: ${messagesErrorBody(error, requestId)}\n\n`),
   };
 
-  function final(): SeenEvent {
+  function final(): EventHandling {
     isFinal = true;
     return FINAL;
   }
 }
 
-function readPlainMessage(body: Buffer | ParsedJson, counting: Counting = {}): MeterResult {
+function readPlainMessage(body: Buffer | ParsedJson, counting: CountingOptions = {}): MeterResult {
   const message = parseObject(body);
-  if (message === null) return meterResult(UNREADABLE_USAGE, 0, false);
+  if (message === null) return createMeterResult(UNREADABLE_USAGE, 0, false);
   const usage = new AnthropicUsage(counting);
   usage.see(message['usage']);
   const isMessage = message['type'] === 'message' || Array.isArray(message['content']);
-  const finished = isMessage && message['type'] !== 'error' && !saysError(message['error']);
+  const finished = isMessage && message['type'] !== 'error' && !hasError(message['error']);
   const textBytes = generatedTextBytes(message['content']);
   const isFree = message['stop_reason'] === REFUSED && textBytes === 0;
-  const result = meterResult(isFree ? NOT_CHARGED : usage.read(), textBytes, finished);
+  const result = createMeterResult(isFree ? NOT_CHARGED : usage.read(), textBytes, finished);
   const ids = new StoredIdReader();
   ids.seeContainer(message['container']);
-  return finished ? withIds(withSaid(result, saidIn(message, counting.pricing)), ids) : withError(result, message);
+  return finished
+    ? withIds(withReportedExtras(result, readReportedExtras(message, counting.pricing)), ids)
+    : withError(result, message);
 }
 
 function memberOf(value: unknown, name: string): unknown {

@@ -3,8 +3,8 @@ import type { GatewayError } from '@gateway/contracts/errors';
 import type { CatalogSource } from '@gateway/contracts/messages';
 import type { ParsedJson } from '../json/json-reducer.js';
 import type { SseEvent } from './event-stream.js';
-import type { SaidError } from '../errors/said-error.js';
-import type { SaidExtras } from '../pricing/said-extras.js';
+import type { ReportedError } from '../errors/said-error.js';
+import type { ReportedExtras } from '../pricing/said-extras.js';
 import type { StoredIds } from '../stored-ids/answer-names.js';
 
 /** The usage of a response, as the meter read it. */
@@ -35,7 +35,7 @@ export interface MeterResult {
    * The reported class and tool uses; absent if none were reported or the source has no pricing
    * rules.
    */
-  readonly said?: SaidExtras | null;
+  readonly said?: ReportedExtras | null;
   /** The failure of a plain body that is an error or a failed response. */
   readonly failure?: ProviderFailure;
 }
@@ -55,25 +55,25 @@ export interface PartialUsage extends Omit<TokenCounts, 'input' | 'output'> {
 /** An error of a provider, inside a stream or instead of a response. */
 export interface ProviderFailure {
   /** Null if it has no text, code or status. */
-  readonly said: SaidError | null;
+  readonly said: ReportedError | null;
   /**
    * The error in its own format, cleaned, to be relayed; null if the gateway sends its own error.
    */
   readonly relayed: Buffer | null;
-  /** It has no reason, but the next event may have one (Azure): see {@link explained}. */
+  /** It has no reason, but the next event may have one (Azure): see {@link withReason}. */
   readonly isUnexplained?: true;
 }
 
 /**
  * Completes a failure without a reason by the next event's failure; null if that event is not one.
  */
-export function explained(failure: ProviderFailure, next: ProviderFailure | null): ProviderFailure {
+export function withReason(failure: ProviderFailure, next: ProviderFailure | null): ProviderFailure {
   const relayed = [failure.relayed, next?.relayed].filter((bytes) => bytes != null);
   return { said: next?.said ?? failure.said, relayed: relayed.length === 0 ? null : Buffer.concat(relayed) };
 }
 
 /** The meter's instructions to the relay for one event. */
-export interface SeenEvent {
+export interface EventHandling {
   /** False for the usage chunk that only the gateway requested: it is not relayed. */
   readonly pass: boolean;
   /**
@@ -91,14 +91,14 @@ export interface SeenEvent {
   readonly failure: ProviderFailure | null;
 }
 
-export const PASS: SeenEvent = { pass: true, final: false, early: false, failure: null };
-export const DROP: SeenEvent = { ...PASS, pass: false, early: true };
-export const FINAL: SeenEvent = { ...PASS, final: true };
-export const EARLY: SeenEvent = { ...PASS, early: true };
+export const PASS: EventHandling = { pass: true, final: false, early: false, failure: null };
+export const DROP: EventHandling = { ...PASS, pass: false, early: true };
+export const FINAL: EventHandling = { ...PASS, final: true };
+export const EARLY: EventHandling = { ...PASS, early: true };
 
 /** Reads one stream, event by event, in order. */
 export interface StreamMeter {
-  see(sseEvent: SseEvent): SeenEvent;
+  see(sseEvent: SseEvent): EventHandling;
   result(): MeterResult;
   /** Returns whether generated text was seen. */
   hasText(): boolean;
@@ -116,12 +116,12 @@ export interface StreamMeter {
 }
 
 /** The source's way of counting. An absent member means the format's standard. */
-export interface Counting extends Pick<CatalogSource, 'totalExtra' | 'cachedInInput' | 'pricing'> {
+export interface CountingOptions extends Pick<CatalogSource, 'totalExtra' | 'cachedInInput' | 'pricing'> {
   /** The request asks for 1-hour cache writes: unsplit writes count as these. */
   readonly cacheWriteTtl1h?: boolean;
 }
 
-export interface StreamMeterOptions extends Counting {
+export interface StreamMeterOptions extends CountingOptions {
   /** The gateway added `stream_options.include_usage`, so that the extra event is removed again. */
   readonly dropUsageChunk: boolean;
   /** The client requested usage, but the provider does not support the option: see `usageEvent`. */
@@ -131,10 +131,10 @@ export interface StreamMeterOptions extends Counting {
 }
 
 /** Reads responses of one format, and ends its streams when they are cut. */
-export interface AnswerReader {
+export interface ResponseReader {
   readonly streamMeter: (options: StreamMeterOptions) => StreamMeter;
   /** Reads a complete, decoded response, or the part of one that was kept. */
-  readonly readPlain: (body: Buffer | ParsedJson, counting?: Counting) => MeterResult;
+  readonly readPlain: (body: Buffer | ParsedJson, counting?: CountingOptions) => MeterResult;
   /**
    * Whether a cut stream of this format ends normally in HTTP after its error event, also if the
    * error event is the provider's. Clients of the format otherwise lose the last event. False: the

@@ -1,5 +1,12 @@
 import { isRecord, type JsonRecord } from './answer-json.js';
-import { EMPTY_REPORT, isTokens, tokensOf, withDerived, type TotalExtra, type UsageReport } from './read-usage.js';
+import {
+  EMPTY_REPORT,
+  isTokens,
+  readTokens,
+  deriveMissingCount,
+  type TotalExtra,
+  type UsageReport,
+} from './read-usage.js';
 
 /** The names of a protocol's counts. */
 interface CountNames {
@@ -66,17 +73,17 @@ function readParts(usage: JsonRecord, names: CountNames): UsageReport {
   const input = names.inputDetails.map((name) => usage[name]);
   const output = [usage[names.outputDetails]];
   return {
-    input: tokensOf(usage[names.input]),
-    output: tokensOf(usage[names.output]),
-    cachedInput: largest(largest(null, [usage], CACHED_NAMES), input, CACHED_DETAILS),
-    cacheWrite: largest(null, input, WRITTEN_DETAILS),
+    input: readTokens(usage[names.input]),
+    output: readTokens(usage[names.output]),
+    cachedInput: findLargestCount(findLargestCount(null, [usage], CACHED_NAMES), input, CACHED_DETAILS),
+    cacheWrite: findLargestCount(null, input, WRITTEN_DETAILS),
     cacheWrite1h: null,
-    audioInput: largest(null, input, AUDIO),
-    imageInput: largest(null, input, IMAGE),
-    audioOutput: largest(null, output, AUDIO),
-    imageOutput: largest(null, output, IMAGE),
-    reasoning: largest(largest(null, [usage], REASONING), output, REASONING),
-    total: tokensOf(usage['total_tokens']),
+    audioInput: findLargestCount(null, input, AUDIO),
+    imageInput: findLargestCount(null, input, IMAGE),
+    audioOutput: findLargestCount(null, output, AUDIO),
+    imageOutput: findLargestCount(null, output, IMAGE),
+    reasoning: findLargestCount(findLargestCount(null, [usage], REASONING), output, REASONING),
+    total: readTokens(usage['total_tokens']),
   };
 }
 
@@ -90,7 +97,7 @@ const REASONING = ['reasoning_tokens'];
  */
 function withTotal(report: UsageReport, totalExtra: TotalExtra): Pick<UsageReport, 'input' | 'output'> {
   const { input, output, total } = report;
-  if (input === null || output === null) return withDerived(report);
+  if (input === null || output === null) return deriveMissingCount(report);
   const extra = Math.max(0, (total ?? 0) - input - output);
   if (totalExtra === 'output') return { input, output: output + extra };
   if (totalExtra === 'input') return { input: input + extra, output };
@@ -102,7 +109,7 @@ function withTotal(report: UsageReport, totalExtra: TotalExtra): Pick<UsageRepor
  * Returns the largest of `least` and the readable counts with these names in any of the objects;
  * null if there is none.
  */
-function largest(least: number | null, holders: readonly unknown[], names: readonly string[]): number | null {
+function findLargestCount(least: number | null, holders: readonly unknown[], names: readonly string[]): number | null {
   let most = least;
   for (const holder of holders) {
     if (!isRecord(holder)) continue;

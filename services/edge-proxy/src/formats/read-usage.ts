@@ -1,6 +1,6 @@
 import { combineSamplings, type TokenCounts, type TokenKinds } from '@gateway/metering';
 import type { CatalogSource } from '@gateway/contracts/messages';
-import type { SaidReader } from '../pricing/said-extras.js';
+import type { ReportedExtrasReader } from '../pricing/said-extras.js';
 import { isSet } from './answer-json.js';
 import type { MeterResult, PartialUsage } from './meter.js';
 
@@ -22,7 +22,7 @@ export function isTokens(value: unknown): value is number {
 }
 
 /** Returns null if the value is missing or unreadable as a count. */
-export function tokensOf(value: unknown): number | null {
+export function readTokens(value: unknown): number | null {
   return isTokens(value) ? value : null;
 }
 
@@ -56,7 +56,11 @@ export const EMPTY_REPORT = Object.fromEntries(COUNT_NAMES.map((name) => [name, 
  * report only raises the counts that it has. Counts are never added.
  * @param mayReplace the report has its own input and output
  */
-export function bestReport(before: UsageReport, later: UsageReport, mayReplace = isWhole(later)): UsageReport {
+export function combineReports(
+  before: UsageReport,
+  later: UsageReport,
+  mayReplace = hasInputAndOutput(later),
+): UsageReport {
   if (before === EMPTY_REPORT) return later;
   const replaces =
     mayReplace &&
@@ -73,15 +77,15 @@ export function bestReport(before: UsageReport, later: UsageReport, mayReplace =
 }
 
 /** Returns whether a report has input and output. */
-export function isWhole({ input, output }: UsageReport): boolean {
+export function hasInputAndOutput({ input, output }: UsageReport): boolean {
   return input !== null && output !== null;
 }
 
 /** The combined reports of one response; see {@link MeterResult}. */
-export type ReadUsage = Pick<MeterResult, 'usage' | 'problem' | 'begun'>;
+export type UsageResult = Pick<MeterResult, 'usage' | 'problem' | 'begun'>;
 
-export const NO_USAGE: ReadUsage = { usage: null, problem: 'absent' };
-export const UNREADABLE_USAGE: ReadUsage = { usage: null, problem: 'malformed' };
+export const NO_USAGE: UsageResult = { usage: null, problem: 'absent' };
+export const UNREADABLE_USAGE: UsageResult = { usage: null, problem: 'malformed' };
 
 /** Keeps the best of a response's reports. */
 export class UsageTally {
@@ -102,26 +106,26 @@ export class UsageTally {
     if (!isSet(value)) return;
     this.#isReported = true;
     const report = this.#read(value);
-    if (countsOutput(report)) this.#countedBytes = deliveredBytes;
-    this.#best = bestReport(this.#best, report);
+    if (hasOutput(report)) this.#countedBytes = deliveredBytes;
+    this.#best = combineReports(this.#best, report);
   }
 
   /**
    * @param deliveredBytes bytes of all generated text; if some came after the last output count,
    * the output is at least that count
    */
-  read(deliveredBytes = 0): ReadUsage {
-    const isUnfinished = countsOutput(this.#best) && deliveredBytes > this.#countedBytes;
+  read(deliveredBytes = 0): UsageResult {
+    const isUnfinished = hasOutput(this.#best) && deliveredBytes > this.#countedBytes;
     return this.#isReported ? toUsage(this.#best, { hasWrites1h: this.#hasWrites1h, isUnfinished }) : NO_USAGE;
   }
 }
 
 /** Returns whether a report has the output, or a total to derive it. */
-export function countsOutput({ output, total }: UsageReport): boolean {
+export function hasOutput({ output, total }: UsageReport): boolean {
   return output !== null || total !== null;
 }
 
-export interface UsageFacts {
+export interface UsageInput {
   readonly hasWrites1h: boolean;
   /**
    * The response has not ended, or continued after the last report: its output is a lower bound.
@@ -137,10 +141,10 @@ export interface UsageFacts {
  */
 export function toUsage(
   report: UsageReport,
-  { hasWrites1h, isUnfinished = false, others = [] }: UsageFacts,
-): ReadUsage {
-  const { input, output } = withDerived(report);
-  const counts = countsOf(report, hasWrites1h);
+  { hasWrites1h, isUnfinished = false, others = [] }: UsageInput,
+): UsageResult {
+  const { input, output } = deriveMissingCount(report);
+  const counts = toCounts(report, hasWrites1h);
   if (input !== null && output !== null && !isUnfinished) {
     return { usage: combineSamplings([{ input, output, ...counts }, ...others]), problem: null };
   }
@@ -158,7 +162,7 @@ export function toUsage(
 }
 
 /** Derives a missing count from the total. A total below the reported count is ignored. */
-export function withDerived({ input, output, total }: UsageReport): Pick<UsageReport, 'input' | 'output'> {
+export function deriveMissingCount({ input, output, total }: UsageReport): Pick<UsageReport, 'input' | 'output'> {
   if (total === null) return { input, output };
   if (output === null && input !== null && total >= input) return { input, output: total - input };
   if (input === null && output !== null && total >= output) return { input: total - output, output };
@@ -167,13 +171,13 @@ export function withDerived({ input, output, total }: UsageReport): Pick<UsageRe
 
 /** Converts one sampling of a response that reports several. A missing count is 0. */
 export function toSampling(report: UsageReport, hasWrites1h: boolean): TokenCounts {
-  return { input: report.input ?? 0, output: report.output ?? 0, ...countsOf(report, hasWrites1h) };
+  return { input: report.input ?? 0, output: report.output ?? 0, ...toCounts(report, hasWrites1h) };
 }
 
-function countsOf(report: UsageReport, hasWrites1h: boolean): Omit<TokenCounts, 'input' | 'output'> {
+function toCounts(report: UsageReport, hasWrites1h: boolean): Omit<TokenCounts, 'input' | 'output'> {
   const writes = report.cacheWrite ?? 0;
   const cacheWrite1h = Math.min(report.cacheWrite1h ?? (hasWrites1h ? writes : 0), writes);
-  const kinds = kindsOf(report);
+  const kinds = toTokenKinds(report);
   return {
     cachedInput: report.cachedInput ?? 0,
     cacheWrite: writes - cacheWrite1h,
@@ -183,7 +187,7 @@ function countsOf(report: UsageReport, hasWrites1h: boolean): Omit<TokenCounts, 
 }
 
 /** Returns the tokens that are not text; null if there are none. */
-function kindsOf({ audioInput, imageInput, audioOutput, imageOutput }: UsageReport): TokenKinds | null {
+function toTokenKinds({ audioInput, imageInput, audioOutput, imageOutput }: UsageReport): TokenKinds | null {
   if (!audioInput && !imageInput && !audioOutput && !imageOutput) return null;
   return {
     audioInput: audioInput ?? 0,
@@ -193,12 +197,12 @@ function kindsOf({ audioInput, imageInput, audioOutput, imageOutput }: UsageRepo
   };
 }
 
-export function meterResult(read: ReadUsage, deliveredBytes: number, finished: boolean): MeterResult {
+export function createMeterResult(read: UsageResult, deliveredBytes: number, finished: boolean): MeterResult {
   return { ...read, deliveredBytes, finished };
 }
 
 /** Adds the values that affect the price; `reader` is null if the source has no pricing rules. */
-export function withSaid(result: MeterResult, reader: SaidReader | null): MeterResult {
+export function withReportedExtras(result: MeterResult, reader: ReportedExtrasReader | null): MeterResult {
   const said = reader?.said() ?? null;
   return said === null ? result : { ...result, said };
 }

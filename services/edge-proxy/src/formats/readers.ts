@@ -1,27 +1,27 @@
-import type { AnswerFormat } from './endpoints.js';
+import type { ResponseFormat } from './endpoints.js';
 import { JsonReducer, type ParsedJson } from '../json/json-reducer.js';
-import { parseObject, saysError } from './answer-json.js';
-import { KEPT_ANSWER_BYTES_MAX, answerShape } from './answer-shape.js';
-import { choicesReader } from './choices.js';
+import { parseObject, hasError } from './answer-json.js';
+import { KEPT_ANSWER_BYTES_MAX, toResponseShape } from './answer-shape.js';
+import { createChoicesReader } from './choices.js';
 import { withError } from './failed-event.js';
 import { messagesReader } from './messages.js';
-import type { AnswerReader, MeterResult } from './meter.js';
+import type { ResponseReader, MeterResult } from './meter.js';
 import { readEmbeddingsUsage } from './openai-usage.js';
-import { NO_USAGE, UNREADABLE_USAGE, UsageTally, meterResult } from './read-usage.js';
+import { NO_USAGE, UNREADABLE_USAGE, UsageTally, createMeterResult } from './read-usage.js';
 import { responsesReader } from './responses.js';
 
 /** The reader of each response format. */
-export const READERS: Readonly<Record<AnswerFormat, AnswerReader>> = {
-  chat: choicesReader('delta', 'message'),
-  completion: choicesReader('text', 'text'),
+export const READERS: Readonly<Record<ResponseFormat, ResponseReader>> = {
+  chat: createChoicesReader('delta', 'message'),
+  completion: createChoicesReader('text', 'text'),
   message: messagesReader,
   response: responsesReader,
-  embedding: plainReader(readEmbeddings),
-  token_count: plainReader(readTokenCount),
+  embedding: createPlainReader(readEmbeddings),
+  token_count: createPlainReader(readTokenCount),
 };
 
 /** Creates the reader of a format without streams: its endpoints have no `stream` field. */
-function plainReader(readPlain: AnswerReader['readPlain']): AnswerReader {
+function createPlainReader(readPlain: ResponseReader['readPlain']): ResponseReader {
   return {
     readPlain,
     streamMeter: () => {
@@ -36,17 +36,17 @@ function plainReader(readPlain: AnswerReader['readPlain']): AnswerReader {
  * and has no generated text.
  */
 export function readEmbeddings(body: Buffer | ParsedJson): MeterResult {
-  const answer = Buffer.isBuffer(body) ? reduced(body) : body.object;
-  if (answer === null) return meterResult(UNREADABLE_USAGE, 0, false);
-  const finished = Array.isArray(answer['data']) && !saysError(answer['error']);
+  const answer = Buffer.isBuffer(body) ? reduceJson(body) : body.object;
+  if (answer === null) return createMeterResult(UNREADABLE_USAGE, 0, false);
+  const finished = Array.isArray(answer['data']) && !hasError(answer['error']);
   const usage = new UsageTally(readEmbeddingsUsage);
   usage.see(answer['usage']);
-  const result = meterResult(usage.read(), 0, finished);
+  const result = createMeterResult(usage.read(), 0, finished);
   return finished ? result : withError(result, answer);
 }
 
-function reduced(body: Buffer): ParsedJson['object'] {
-  const reducer = new JsonReducer(answerShape(undefined), KEPT_ANSWER_BYTES_MAX);
+function reduceJson(body: Buffer): ParsedJson['object'] {
+  const reducer = new JsonReducer(toResponseShape(undefined), KEPT_ANSWER_BYTES_MAX);
   reducer.write(body);
   return reducer.object;
 }
@@ -56,7 +56,7 @@ function reduced(body: Buffer): ParsedJson['object'] {
  */
 export function readTokenCount(body: Buffer | ParsedJson): MeterResult {
   const answer = parseObject(body);
-  const isAnswer = answer !== null && typeof answer['input_tokens'] === 'number' && !saysError(answer['error']);
-  const result = meterResult(NO_USAGE, 0, isAnswer);
+  const isAnswer = answer !== null && typeof answer['input_tokens'] === 'number' && !hasError(answer['error']);
+  const result = createMeterResult(NO_USAGE, 0, isAnswer);
   return isAnswer || answer === null ? result : withError(result, answer);
 }

@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals';
 import { gatewayError } from '@gateway/contracts/errors';
 import { DEEP_JSON } from '../../test/deep-json.js';
-import { eventText, meterText, type Metered } from '../../test/meter-text.js';
+import { eventText, meterText, type MeterRun } from '../../test/meter-text.js';
 import { JsonReducer } from '../json/json-reducer.js';
 import { RULES } from '../../test/pricing-rules.js';
-import { answerShape, KEPT_ANSWER_BYTES_MAX } from './answer-shape.js';
+import { toResponseShape, KEPT_ANSWER_BYTES_MAX } from './answer-shape.js';
 import { EventSplitter } from './event-stream.js';
 import type { MeterResult } from './meter.js';
 import { READERS } from './readers.js';
@@ -25,7 +25,7 @@ const state = (type: string, fields: object = {}, number = 0) =>
   event(type, { response: { id: 'resp_1', created_at: 7, model: 'up', usage: null, ...fields } }, number);
 const text = (delta: string, number = 0) => event('response.output_text.delta', { delta }, number);
 
-const meter = (...events: { type: string }[]): Metered => meterText(reader, eventText(events));
+const meter = (...events: { type: string }[]): MeterRun => meterText(reader, eventText(events));
 
 test('an output reported before further text is the least', () => {
   const running = { usage: { input_tokens: 9, output_tokens: 0, total_tokens: 9 } };
@@ -267,7 +267,7 @@ test('the IDs of a long body are kept next to large content', () => {
     environment: { type: 'container_reference', container_id: `cntr_${at}` },
     id: `sh_${at}`,
   }));
-  const reducer = new JsonReducer(answerShape(undefined), KEPT_ANSWER_BYTES_MAX);
+  const reducer = new JsonReducer(toResponseShape(undefined), KEPT_ANSWER_BYTES_MAX);
   reducer.write(Buffer.from(JSON.stringify({ id: 'resp_1', object: 'response', output, usage: USAGE })));
   const { ids } = reader.readPlain(reducer);
   expect(ids?.stored).toEqual(['resp_1', ...output.map(({ id }) => id)]);
@@ -277,7 +277,7 @@ test('the IDs of a long body are kept next to large content', () => {
 test('a large response keeps members that rules name at unusual places', () => {
   const reportedCostAt = { path: 'billing.sum.total', unit: 'usd' } as const;
   const pricing = { ...RULES, reportedCostAt, unpricedAnswers: { 'place.region': ['us'] }, modelAt: 'served_by' };
-  const reducer = new JsonReducer(answerShape(pricing), KEPT_ANSWER_BYTES_MAX);
+  const reducer = new JsonReducer(toResponseShape(pricing), KEPT_ANSWER_BYTES_MAX);
   const output = Array.from({ length: 2_000 }, (_, n) => ({ type: 'message', id: `m${n}`, text: 'x'.repeat(1_000) }));
   const more = { billing: { sum: { total: 0.5 } }, place: { region: 'us' }, served_by: 'another' };
   reducer.write(Buffer.from(JSON.stringify({ object: 'response', id: 'r', output, ...more })));

@@ -1,27 +1,27 @@
 import { type GatewayError, chatErrorObject } from '@gateway/contracts/errors';
 import { StoredIdReader, withIds } from '../stored-ids/answer-names.js';
 import type { ParsedJson } from '../json/json-reducer.js';
-import { SaidReader, saidIn } from '../pricing/said-extras.js';
-import { type JsonRecord, isRecord, nameOf, parseObject, saysError, secondsOf } from './answer-json.js';
+import { ReportedExtrasReader, readReportedExtras } from '../pricing/said-extras.js';
+import { type JsonRecord, isRecord, readName, parseObject, hasError, readSeconds } from './answer-json.js';
 import type { SseEvent } from './event-stream.js';
-import { failedAnswer, failedEvent, withError } from './failed-event.js';
-import { generatedTextBytes, showsAnswer } from './generated-text.js';
+import { readFailedResponse, readFailedEvent, withError } from './failed-event.js';
+import { generatedTextBytes, hasContent } from './generated-text.js';
 import {
-  type AnswerReader,
-  type Counting,
+  type ResponseReader,
+  type CountingOptions,
   EARLY,
   FINAL,
   type MeterResult,
   PASS,
-  type SeenEvent,
+  type EventHandling,
   type StreamMeter,
   type StreamMeterOptions,
 } from './meter.js';
 import { readResponsesUsage } from './openai-usage.js';
-import { UNREADABLE_USAGE, UsageTally, isTokens, meterResult, withSaid } from './read-usage.js';
+import { UNREADABLE_USAGE, UsageTally, isTokens, createMeterResult, withReportedExtras } from './read-usage.js';
 
 /** The reader of the responses protocol. */
-export const responsesReader: AnswerReader = {
+export const responsesReader: ResponseReader = {
   streamMeter: responsesStreamMeter,
   readPlain: readPlainResponse,
   cutEndsNormally: true,
@@ -31,7 +31,7 @@ export const responsesReader: AnswerReader = {
  * The members that the ending of a cut stream repeats. Keeping the whole response would take too
  * much memory.
  */
-interface Begun {
+interface ResponseHead {
   readonly id: string;
   readonly createdAt: number | undefined;
   readonly model: string | undefined;
@@ -52,19 +52,19 @@ const EMPTY_AT_FIRST: ReadonlySet<unknown> = new Set([
 
 /** Identifies events by the `type` of their data. The `event` field repeats it. */
 function responsesStreamMeter({ totalExtra, pricing, cacheWriteTtl1h }: StreamMeterOptions): StreamMeter {
-  const said = pricing === undefined ? null : new SaidReader(pricing);
+  const said = pricing === undefined ? null : new ReportedExtrasReader(pricing);
   const usage = new UsageTally((value) => readResponsesUsage(value, totalExtra), cacheWriteTtl1h);
   let deliveredBytes = 0;
   let isFinal = false;
   let nextNumber = 0;
-  let begun: Begun | null = null;
+  let begun: ResponseHead | null = null;
   const ids = new StoredIdReader();
   return {
-    see(sseEvent: SseEvent): SeenEvent {
+    see(sseEvent: SseEvent): EventHandling {
       const { event, data } = sseEvent;
       const message = data === null ? null : parseObject(data);
       if (message === null)
-        return event === 'error' || event === 'response.failed' ? failedEvent(sseEvent, null) : EARLY;
+        return event === 'error' || event === 'response.failed' ? readFailedEvent(sseEvent, null) : EARLY;
       const { type, sequence_number: number, response } = message;
       if (isTokens(number)) nextNumber = number + 1;
       if (typeof type === 'string' && type.endsWith('.delta') && !type.startsWith('response.audio.')) {
@@ -72,20 +72,20 @@ function responsesStreamMeter({ totalExtra, pricing, cacheWriteTtl1h }: StreamMe
         return message['delta'] === '' ? EARLY : PASS;
       }
       if (isRecord(response)) {
-        begun ??= begunOf(response);
+        begun ??= readResponseHead(response);
         ids.seeResponse(response);
         usage.see(response['usage'], deliveredBytes);
       }
       usage.see(message['usage'], deliveredBytes);
       switch (type) {
         case 'response.output_item.added':
-          deliveredBytes += nameBytes(message['item']);
+          deliveredBytes += countNameBytes(message['item']);
           ids.seeItem(message['item']);
-          return begins(message['item']) ? EARLY : PASS;
+          return isOpening(message['item']) ? EARLY : PASS;
         case 'response.output_item.done':
           ids.seeItem(message['item']);
           said?.seeItem(message['item']);
-          return begins(message['item']) ? EARLY : PASS;
+          return isOpening(message['item']) ? EARLY : PASS;
         case 'response.completed':
         case 'response.incomplete':
         case 'response.cancelled':
@@ -94,17 +94,18 @@ function responsesStreamMeter({ totalExtra, pricing, cacheWriteTtl1h }: StreamMe
           isFinal = true;
           return FINAL;
         case 'response.failed':
-          return failedResponse(failedEvent(sseEvent, message));
+          return withUnexplained(readFailedEvent(sseEvent, message));
         case 'error':
-          return failedEvent(sseEvent, message);
+          return readFailedEvent(sseEvent, message);
         default:
-          if (event === 'error' || saysError(message['error'])) return failedEvent(sseEvent, message);
-          return showsNothing(message) ? EARLY : PASS;
+          if (event === 'error' || hasError(message['error'])) return readFailedEvent(sseEvent, message);
+          return hasNoContent(message) ? EARLY : PASS;
       }
     },
-    result: () => withIds(withSaid(meterResult(usage.read(deliveredBytes), deliveredBytes, isFinal), said), ids),
+    result: () =>
+      withIds(withReportedExtras(createMeterResult(usage.read(deliveredBytes), deliveredBytes, isFinal), said), ids),
     hasText: () => deliveredBytes > 0,
-    cutEnding: (error, requestId) => cutEnding(error, requestId, begun, nextNumber),
+    cutEnding: (error, requestId) => buildCutEnding(error, requestId, begun, nextNumber),
   };
 }
 
@@ -112,51 +113,51 @@ function responsesStreamMeter({ totalExtra, pricing, cacheWriteTtl1h }: StreamMe
  * Reads a complete response. A response that the provider marks as failed is not finished, but may
  * be relayed to the client.
  */
-function readPlainResponse(body: Buffer | ParsedJson, counting: Counting = {}): MeterResult {
+function readPlainResponse(body: Buffer | ParsedJson, counting: CountingOptions = {}): MeterResult {
   const { totalExtra, pricing, cacheWriteTtl1h } = counting;
   const response = parseObject(body);
-  if (response === null) return meterResult(UNREADABLE_USAGE, 0, false);
+  if (response === null) return createMeterResult(UNREADABLE_USAGE, 0, false);
   const isResponse = Array.isArray(response['output']) || response['object'] === 'response';
-  const hasFailed = response['status'] === 'failed' || saysError(response['error']);
+  const hasFailed = response['status'] === 'failed' || hasError(response['error']);
   const usage = new UsageTally((value) => readResponsesUsage(value, totalExtra), cacheWriteTtl1h);
   usage.see(response['usage']);
   const ids = new StoredIdReader();
   if (isResponse) ids.seeResponse(response);
   const textBytes = generatedTextBytes(response['output']);
-  const result = withIds(meterResult(usage.read(), textBytes, isResponse && !hasFailed), ids);
-  if (result.finished) return withSaid(result, saidIn(response, pricing));
-  return isResponse ? { ...result, failure: failedAnswer(body, response) } : withError(result, response);
+  const result = withIds(createMeterResult(usage.read(), textBytes, isResponse && !hasFailed), ids);
+  if (result.finished) return withReportedExtras(result, readReportedExtras(response, pricing));
+  return isResponse ? { ...result, failure: readFailedResponse(body, response) } : withError(result, response);
 }
 
 /** Returns whether an item or part has been opened, but has no content. */
-function begins(value: unknown): boolean {
-  return isRecord(value) && EMPTY_AT_FIRST.has(value['type']) && !showsAnswer(value);
+function isOpening(value: unknown): boolean {
+  return isRecord(value) && EMPTY_AT_FIRST.has(value['type']) && !hasContent(value);
 }
 
 /** Returns whether an event other than a delta or an end has no content. */
-function showsNothing({ type, item, part, text }: JsonRecord): boolean {
+function hasNoContent({ type, item, part, text }: JsonRecord): boolean {
   if (typeof type !== 'string' || !type.startsWith('response.') || STATES.has(type)) return true;
   if (type.startsWith('response.mcp_list_tools.')) return true;
-  return begins(item) || begins(part) || text === '';
+  return isOpening(item) || isOpening(part) || text === '';
 }
 
 /** Marks a failure without a reason as unexplained: the next event may have the reason. */
-function failedResponse(seen: SeenEvent): SeenEvent {
+function withUnexplained(seen: EventHandling): EventHandling {
   const { failure } = seen;
   return failure?.said === null ? { ...seen, failure: { ...failure, isUnexplained: true } } : seen;
 }
 
-function begunOf(response: JsonRecord): Begun | null {
-  const id = nameOf(response['id']);
+function readResponseHead(response: JsonRecord): ResponseHead | null {
+  const id = readName(response['id']);
   if (id === undefined) return null;
-  return { id, createdAt: secondsOf(response['created_at']), model: nameOf(response['model']) };
+  return { id, createdAt: readSeconds(response['created_at']), model: readName(response['model']) };
 }
 
 /**
  * Counts the bytes of a called function's name. Its arguments arrive as deltas, but the name does
  * not.
  */
-function nameBytes(item: unknown): number {
+function countNameBytes(item: unknown): number {
   return isRecord(item) ? generatedTextBytes(item['name']) : 0;
 }
 
@@ -164,7 +165,12 @@ function nameBytes(item: unknown): number {
  * Fails the response under its own ID, with the next number. An error event follows, which has its
  * fields twice: flat, as in the protocol, and nested, as client libraries expect them.
  */
-function cutEnding(error: GatewayError, requestId: string, begun: Begun | null, nextNumber: number): Buffer {
+function buildCutEnding(
+  error: GatewayError,
+  requestId: string,
+  begun: ResponseHead | null,
+  nextNumber: number,
+): Buffer {
   const { code, message, param } = error;
   const response = {
     id: begun?.id ?? `resp_${requestId.replaceAll('-', '')}`,

@@ -1,6 +1,6 @@
 import { Throttle, type Logger } from '@gateway/service-kit';
 import { CLASS_RULES } from '../errors/class-rules.js';
-import type { JudgedAttempt } from '../errors/judge-attempt.js';
+import type { AttemptJudgment } from '../errors/judge-attempt.js';
 import { cleanMessage } from '../errors/provider-message.js';
 
 /** Shortest time between two logged texts of one source. */
@@ -13,10 +13,10 @@ export interface ProviderTextsParts {
   readonly monotonicMs: () => number;
 }
 
-export interface HeardText {
+export interface ProviderText {
   readonly source: string;
   readonly requestId: string;
-  readonly judged: Pick<JudgedAttempt, 'errorClass' | 'status' | 'said'>;
+  readonly judged: Pick<AttemptJudgment, 'errorClass' | 'status' | 'said'>;
 }
 
 /**
@@ -33,7 +33,7 @@ export class ProviderTexts {
     this.#throttle = new Throttle({ everyMs: LOG_EVERY_MS, nowMs: monotonicMs });
   }
 
-  heard({ source, requestId, judged: { errorClass, status, said } }: HeardText): void {
+  heard({ source, requestId, judged: { errorClass, status, said } }: ProviderText): void {
     const level = errorClass === null ? 'none' : CLASS_RULES[errorClass].log;
     if (level === 'none') return;
     const unlogged = this.#throttle.pass(source);

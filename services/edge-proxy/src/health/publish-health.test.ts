@@ -1,13 +1,13 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { SOURCE_HEALTH_EVERY_MS, SOURCE_HEALTH_MAX, type CatalogSource } from '@gateway/contracts/messages';
 import { FakeBusClient } from '../../test/fake-bus-client.js';
-import type { JudgedAttempt } from '../errors/judge-attempt.js';
+import type { AttemptJudgment } from '../errors/judge-attempt.js';
 import { SourceHealths } from './source-healths.js';
 import { HealthReport } from './publish-health.js';
 import { RemoteHealths } from './remote-healths.js';
 
 const NOW = Date.UTC(2026, 10, 20);
-const OK: JudgedAttempt = {
+const OK: AttemptJudgment = {
   step: 'final',
   outcome: 'completed',
   status: 200,
@@ -21,8 +21,8 @@ const OK: JudgedAttempt = {
   errorClass: null,
   said: null,
 };
-const LIMITED: JudgedAttempt = { ...OK, step: 'next_source', outcome: 'rejected', status: 429, coolDownMs: 5_000 };
-const FAILED: JudgedAttempt = { ...OK, outcome: 'broken', status: null, countsAsFailure: true };
+const LIMITED: AttemptJudgment = { ...OK, step: 'next_source', outcome: 'rejected', status: 429, coolDownMs: 5_000 };
+const FAILED: AttemptJudgment = { ...OK, outcome: 'broken', status: null, countsAsFailure: true };
 
 const USE = { requestsPerMinute: { used: 7, allowed: 10 }, callsAtOnce: null, tokensPerMinute: null };
 

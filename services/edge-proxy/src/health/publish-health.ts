@@ -1,9 +1,9 @@
 import { SOURCE_HEALTH_EVERY_MS, SOURCE_HEALTH_MAX } from '@gateway/contracts/messages';
 import type { Clock } from '@gateway/service-kit';
-import { figuresAt } from '../sources/source-figures.js';
+import { toFiguresAt } from '../sources/source-figures.js';
 import type { BusClient, Catalog, HealthMessage } from '../ports.js';
 import type { SourceQuotas } from '../quotas/source-quotas.js';
-import type { KnownSource, SourceHealths } from './source-healths.js';
+import type { SourceRecord, SourceHealths } from './source-healths.js';
 
 /** Shortest time between two messages about changes. */
 const TOLD_AGAIN_MS_MIN = 1_000;
@@ -64,7 +64,7 @@ export class HealthReport {
   }
 }
 
-type Known = readonly [source: string, known: KnownSource];
+type Known = readonly [source: string, known: SourceRecord];
 
 /** Returns the time of the last completed call at any other source, or -Infinity. */
 function lastCompletions(all: readonly Known[]): (source: string) => number {
@@ -82,12 +82,12 @@ function lastCompletions(all: readonly Known[]): (source: string) => number {
 
 function toWire(
   source: string,
-  known: KnownSource,
+  known: SourceRecord,
   completedElsewhereMs: number,
   nowMs: number,
 ): Omit<HealthMessage['sources'][number], 'quota'> {
   const { health, lastOutcome, lastStatus, lastAt } = known;
-  const { attemptsBefore, errorsBefore, overQuotaBefore, ...figures } = figuresAt(known.figures, nowMs);
+  const { attemptsBefore, errorsBefore, overQuotaBefore, ...figures } = toFiguresAt(known.figures, nowMs);
   return {
     source,
     failures: health.failures,

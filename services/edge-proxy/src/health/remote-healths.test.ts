@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { NEWS_COUNT_MS } from '../sources/remote-health.js';
+import { REMOTE_HEALTH_TTL_MS } from '../sources/remote-health.js';
 import { NEWS_MAX, RemoteHealths } from './remote-healths.js';
 import { SourceHealths } from './source-healths.js';
 
@@ -37,7 +37,7 @@ test('silent edges are removed, and the number of entries is limited', () => {
   remote.heard({ edge: 'e1', sources: many }, NOW);
   remote.heard({ edge: 'e2', sources: [told('a', COOL)] }, NOW + 1);
   expect(remote.of('a')).toEqual([]);
-  remote.heard({ edge: 'e2', sources: [told('a', COOL)] }, NOW + NEWS_COUNT_MS);
+  remote.heard({ edge: 'e2', sources: [told('a', COOL)] }, NOW + REMOTE_HEALTH_TTL_MS);
   expect(remote.of('a')).toHaveLength(1);
   expect(remote.of('s0')).toEqual([]);
 });

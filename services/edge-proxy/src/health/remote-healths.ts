@@ -1,19 +1,19 @@
-import { NEWS_COUNT_MS, saysSomething, type SourceNews } from '../sources/remote-health.js';
+import { REMOTE_HEALTH_TTL_MS, affectsOrder, type RemoteHealth } from '../sources/remote-health.js';
 import type { ReceivedHealth } from '../ports.js';
 
 /** Most entries: edges times sources in cooldown. Further ones are dropped. */
 export const NEWS_MAX = 20_000;
 
-const NONE: readonly SourceNews[] = [];
+const NONE: readonly RemoteHealth[] = [];
 
 /** The last health that other edges published of sources that they have in cooldown or probe. */
 export class RemoteHealths {
   /** Entries by source, one per edge. */
-  readonly #news = new Map<string, SourceNews[]>();
+  readonly #news = new Map<string, RemoteHealth[]>();
   #size = 0;
   #sweptAtMs = 0;
 
-  of(source: string): readonly SourceNews[] {
+  of(source: string): readonly RemoteHealth[] {
     return this.#news.get(source) ?? NONE;
   }
 
@@ -21,7 +21,7 @@ export class RemoteHealths {
   heard({ edge, sources }: ReceivedHealth, nowMs: number): void {
     this.#sweep(nowMs);
     for (const told of sources) {
-      const news: SourceNews = {
+      const news: RemoteHealth = {
         edge,
         heardAtMs: nowMs,
         coolUntilMs: told.coolUntil,
@@ -31,11 +31,11 @@ export class RemoteHealths {
         answeredElsewhere: told.answeredElsewhere,
       };
       const others = this.of(told.source).filter((each) => each.edge !== edge);
-      this.#put(told.source, saysSomething(news, nowMs) && this.#size < NEWS_MAX ? [...others, news] : others);
+      this.#put(told.source, affectsOrder(news, nowMs) && this.#size < NEWS_MAX ? [...others, news] : others);
     }
   }
 
-  #put(source: string, news: SourceNews[]): void {
+  #put(source: string, news: RemoteHealth[]): void {
     this.#size += news.length - this.of(source).length;
     if (news.length === 0) this.#news.delete(source);
     else this.#news.set(source, news);
@@ -43,10 +43,10 @@ export class RemoteHealths {
 
   /** Removes the entries of silent edges. */
   #sweep(nowMs: number): void {
-    if (Math.abs(nowMs - this.#sweptAtMs) < NEWS_COUNT_MS) return;
+    if (Math.abs(nowMs - this.#sweptAtMs) < REMOTE_HEALTH_TTL_MS) return;
     this.#sweptAtMs = nowMs;
     for (const [source, news] of this.#news) {
-      const left = news.filter(({ heardAtMs }) => Math.abs(nowMs - heardAtMs) < NEWS_COUNT_MS);
+      const left = news.filter(({ heardAtMs }) => Math.abs(nowMs - heardAtMs) < REMOTE_HEALTH_TTL_MS);
       if (left.length < news.length) this.#put(source, left);
     }
   }

@@ -1,12 +1,18 @@
 import type { AttemptRecord, CatalogSource } from '@gateway/contracts/messages';
-import type { JudgedAttempt } from '../errors/judge-attempt.js';
-import { restRank, type RestRank } from '../sources/remote-health.js';
-import { noteAttempt, NO_FIGURES, type SourceFigures } from '../sources/source-figures.js';
-import { isResting, noteNewEntry, noteOutcome, noteStart, type SourceHealth } from '../sources/source-order.js';
+import type { AttemptJudgment } from '../errors/judge-attempt.js';
+import { computeHealthRank, type HealthRank } from '../sources/remote-health.js';
+import { recordAttempt, NO_FIGURES, type SourceStats } from '../sources/source-figures.js';
+import {
+  isCoolingDown,
+  resetRefusals,
+  recordOutcome,
+  recordStart,
+  type SourceHealth,
+} from '../sources/source-order.js';
 import type { RemoteHealths } from './remote-healths.js';
 
 /** The health of a source that was tried, and the result of its last attempt. */
-export interface KnownSource {
+export interface SourceRecord {
   readonly health: SourceHealth;
   readonly lastOutcome: AttemptRecord['outcome'] | null;
   readonly lastStatus: number | null;
@@ -14,13 +20,13 @@ export interface KnownSource {
   readonly lastAt: number | null;
   /** End of the last completed attempt, or null if there was none. */
   readonly completedAt: number | null;
-  readonly figures: SourceFigures;
+  readonly figures: SourceStats;
   /** The catalog entry of the last attempt, or null if unknown. */
   readonly entry: CatalogSource | null;
 }
 
 /** The account of an attempt, and the catalog entry that it used. */
-export interface TriedBy {
+export interface AttemptOrigin {
   readonly account: string;
   readonly entry: CatalogSource;
   /** Time to the response head, or null if there was none. */
@@ -33,7 +39,7 @@ export interface TriedBy {
  * source without an entry counts as healthy.
  */
 export class SourceHealths {
-  readonly #known = new Map<string, KnownSource>();
+  readonly #known = new Map<string, SourceRecord>();
   readonly #coolDownChanged: () => void;
   readonly #remote: Pick<RemoteHealths, 'of'>;
   /** Sources whose breaker has opened, without a completed call at another source since then. */
@@ -53,22 +59,22 @@ export class SourceHealths {
   }
 
   /** Returns the source's group in the order of attempts. */
-  rank(source: string, nowMs: number): RestRank {
-    return restRank(this.#known.get(source), this.#remote.of(source), nowMs);
+  rank(source: string, nowMs: number): HealthRank {
+    return computeHealthRank(this.#known.get(source), this.#remote.of(source), nowMs);
   }
 
   /** Records the start of an attempt. */
   started(source: string, nowMs: number): void {
     const known = this.#known.get(source);
-    const health = noteStart(known?.health, nowMs);
+    const health = recordStart(known?.health, nowMs);
     if (health !== known?.health) this.#note(source, { ...(known ?? UNTRIED), health }, nowMs);
   }
 
   /** Records the end of an attempt. Returns true if an operator must be notified of the source. */
-  ended(source: string, judged: JudgedAttempt, nowMs: number, by: TriedBy | null = null): boolean {
+  ended(source: string, judged: AttemptJudgment, nowMs: number, by: AttemptOrigin | null = null): boolean {
     const known = this.#known.get(source) ?? UNTRIED;
     const before = this.get(source);
-    const health = noteOutcome(before, judged, nowMs, by?.account);
+    const health = recordOutcome(before, judged, nowMs, by?.account);
     const began = health.refusals > (before?.refusals ?? 0);
     const lastAt = Math.floor(nowMs);
     const isCompleted = judged.outcome === 'completed';
@@ -80,7 +86,7 @@ export class SourceHealths {
         lastStatus: judged.status,
         lastAt,
         completedAt: isCompleted ? lastAt : known.completedAt,
-        figures: noteAttempt(
+        figures: recordAttempt(
           known.figures,
           {
             isError: isSourceError(judged),
@@ -105,7 +111,7 @@ export class SourceHealths {
   renew(entryOf: (source: string) => CatalogSource | undefined, nowMs: number): void {
     for (const [source, known] of this.#known) {
       if (known.entry === null || known.entry === entryOf(source)) continue;
-      this.#note(source, { ...known, entry: null, health: noteNewEntry(known.health) }, nowMs);
+      this.#note(source, { ...known, entry: null, health: resetRefusals(known.health) }, nowMs);
     }
   }
 
@@ -117,12 +123,12 @@ export class SourceHealths {
     const known = this.#known.get(source);
     if (known === undefined) return;
     this.#unproven.delete(source);
-    const health = { ...noteNewEntry(known.health), failures: 0, openUntilMs: 0, probing: false };
+    const health = { ...resetRefusals(known.health), failures: 0, openUntilMs: 0, probing: false };
     this.#note(source, { ...known, health }, nowMs);
   }
 
   /** Returns the sources that `isKept` accepts, and drops the others. */
-  keep(isKept: (source: string) => boolean): (readonly [source: string, known: KnownSource])[] {
+  keep(isKept: (source: string) => boolean): (readonly [source: string, known: SourceRecord])[] {
     for (const source of this.#known.keys()) if (!isKept(source)) this.#forget(source);
     return [...this.#known];
   }
@@ -140,10 +146,10 @@ export class SourceHealths {
     this.#coolDownChanged();
   }
 
-  #note(source: string, known: KnownSource, nowMs: number): void {
-    const rested = isResting(this.get(source), nowMs);
+  #note(source: string, known: SourceRecord, nowMs: number): void {
+    const rested = isCoolingDown(this.get(source), nowMs);
     this.#known.set(source, known);
-    if (isResting(known.health, nowMs) !== rested) this.#coolDownChanged();
+    if (isCoolingDown(known.health, nowMs) !== rested) this.#coolDownChanged();
   }
 }
 
@@ -157,6 +163,6 @@ const UNTRIED = {
 };
 
 /** Whether the result counts toward a cooldown. Errors caused by the client do not. */
-function isSourceError({ countsAsFailure, coolDownMs, refusal }: JudgedAttempt): boolean {
+function isSourceError({ countsAsFailure, coolDownMs, refusal }: AttemptJudgment): boolean {
   return countsAsFailure || coolDownMs !== null || refusal !== null;
 }

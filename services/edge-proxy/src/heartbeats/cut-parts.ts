@@ -1,6 +1,6 @@
 import { BUCKETS_TOTAL } from '@gateway/contracts/ids';
 import { HEARTBEAT_BYTES_MAX, HEARTBEAT_CALLS_MAX, type ReleaseEntry } from '@gateway/contracts/messages';
-import type { HeldCall } from './running-calls.js';
+import type { CallWithHold } from './running-calls.js';
 
 /** Bytes of a part besides its lists. */
 const HEAD_BYTES = 512;
@@ -11,8 +11,8 @@ const ITEM_BYTES = 160;
 
 /** The lists in one message of a heartbeat. */
 export interface HeartbeatPart {
-  readonly named: readonly HeldCall[];
-  readonly calls: readonly HeldCall[];
+  readonly named: readonly CallWithHold[];
+  readonly calls: readonly CallWithHold[];
   readonly releases: readonly ReleaseEntry[];
 }
 
@@ -32,7 +32,7 @@ function bytesOf(item: object): number {
 export function cutParts({ named, calls, releases }: HeartbeatPart): HeartbeatPart[] {
   const tags = new Set(named.map(({ tag }) => tag)).size;
   const headBytes = HEAD_BYTES + EPOCH_BYTES * (BUCKETS_TOTAL + tags);
-  const empty = () => ({ named: [] as HeldCall[], calls: [] as HeldCall[], releases: [] as ReleaseEntry[] });
+  const empty = () => ({ named: [] as CallWithHold[], calls: [] as CallWithHold[], releases: [] as ReleaseEntry[] });
   const parts = [empty()];
   let bytes = headBytes;
   const partFor = (list: keyof HeartbeatPart, itemBytes: number): ReturnType<typeof empty> => {

@@ -2,7 +2,7 @@ import type { Endpoint, HoldFields } from '@gateway/contracts/messages';
 import { EphemeralMap } from '@gateway/service-kit';
 
 /** A call with a hold. Every heartbeat lists it from its admission until its event is stored. */
-export interface HeldCall {
+export interface CallWithHold {
   readonly id: string;
   readonly endpoint: Endpoint;
   readonly hold: HoldFields;
@@ -21,7 +21,7 @@ export type AbortReason = 'admission' | 'drain';
 
 /** The calls of this edge that have a hold. */
 export class RunningCalls {
-  readonly #calls = new EphemeralMap<string, HeldCall>();
+  readonly #calls = new EphemeralMap<string, CallWithHold>();
   /** Why all calls were ended, or null while calls may run. */
   #abortedAll: AbortReason | null = null;
 
@@ -29,7 +29,7 @@ export class RunningCalls {
     return this.#calls.size;
   }
 
-  add(call: HeldCall): void {
+  add(call: CallWithHold): void {
     this.#calls.set(call.id, call);
     if (this.#abortedAll !== null) call.abort(this.#abortedAll);
   }
@@ -38,7 +38,7 @@ export class RunningCalls {
     this.#calls.delete(id);
   }
 
-  all(): HeldCall[] {
+  all(): CallWithHold[] {
     return [...this.#calls.values()];
   }
 

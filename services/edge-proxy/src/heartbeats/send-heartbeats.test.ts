@@ -7,13 +7,13 @@ import {
   edgeShortHeartbeat,
   type HoldFields,
 } from '@gateway/contracts/messages';
-import { admittedUnder, FakeBusClient, TEST_BUCKET } from '../../test/fake-bus-client.js';
+import { makeAdmission, FakeBusClient, TEST_BUCKET } from '../../test/fake-bus-client.js';
 import { AdmissionClient } from '../admission/admission-client.js';
 import { EdgeClock } from '../admission/edge-clock.js';
 import { EpochTracker } from '../admission/epoch-tracker.js';
 import { KnownReplicas } from '../admission/known-replicas.js';
 import type { Heartbeat, HeartbeatReply } from '../ports.js';
-import { RunningCalls, type HeldCall } from './running-calls.js';
+import { RunningCalls, type CallWithHold } from './running-calls.js';
 import { Heartbeats } from './send-heartbeats.js';
 import { TickEnd } from '../admission/tick-batch.js';
 
@@ -60,11 +60,11 @@ afterEach(async () => {
   admissionClient.stop();
 });
 
-function heldCall(tag = 't1'): HeldCall {
+function heldCall(tag = 't1'): CallWithHold {
   const id = makeUuidV7(Date.now());
-  const answer = admittedUnder(tag, id);
+  const answer = makeAdmission(tag, id);
   if (answer.kind !== 'admitted' || answer.hold === null) throw new Error('not admitted');
-  const call: HeldCall = {
+  const call: CallWithHold = {
     id,
     endpoint: '/v1/chat/completions',
     hold: answer.hold,

@@ -5,7 +5,7 @@ import type { EdgeClock } from '../admission/edge-clock.js';
 import type { EpochTracker } from '../admission/epoch-tracker.js';
 import type { Heartbeat, BusClient, HeartbeatReply, ResyncRequest } from '../ports.js';
 import { cutParts, type HeartbeatPart } from './cut-parts.js';
-import type { HeldCall, RunningCalls } from './running-calls.js';
+import type { CallWithHold, RunningCalls } from './running-calls.js';
 
 /** Replies are accepted for this many of the last heartbeats. */
 const REMEMBERED_HEARTBEATS_MAX = 8;
@@ -34,7 +34,7 @@ interface SentHeartbeat {
 /** Calls and epochs of the last full heartbeat and of the short ones after it, if stored. */
 interface Listing {
   readonly at: number;
-  readonly calls: WeakSet<HeldCall>;
+  readonly calls: WeakSet<CallWithHold>;
   readonly epochs: ReadonlyMap<number, string>;
   /** Number of messages of short heartbeats that list calls. */
   additions: number;
@@ -149,13 +149,13 @@ export class Heartbeats {
   }
 
   /** @param listing the calls that a short heartbeat only names; null for a full heartbeat */
-  #cut(running: readonly HeldCall[], listing: Listing | null): { parts: HeartbeatPart[]; places: string[] } {
+  #cut(running: readonly CallWithHold[], listing: Listing | null): { parts: HeartbeatPart[]; places: string[] } {
     const releases = this.#parts.admissionClient.unansweredReleases();
     if (listing === null) {
       const parts = cutParts({ named: [], calls: running, releases });
       return { parts, places: parts.map((_part, chunk) => String(chunk)) };
     }
-    const isListed = (call: HeldCall): boolean => listing.calls.has(call);
+    const isListed = (call: CallWithHold): boolean => listing.calls.has(call);
     const state = cutParts({ named: running.filter(isListed), calls: [], releases });
     const added = running.filter((call) => !isListed(call));
     const additions = added.length === 0 ? [] : cutParts({ named: [], calls: added, releases: [] });
@@ -176,7 +176,7 @@ export class Heartbeats {
       calls: calls.map(({ id, hold, tag, endpoint }) => ({ id, hold, tag, endpoint })),
       releases: [...releases],
       last: this.#isLast && isIdle,
-      ...(isShort && { names: namesOf(named) }),
+      ...(isShort && { names: toNames(named) }),
     }));
   }
 
@@ -186,7 +186,7 @@ export class Heartbeats {
   }
 }
 
-function namesOf(calls: readonly HeldCall[]): HeartbeatNames[] {
+function toNames(calls: readonly CallWithHold[]): HeartbeatNames[] {
   return Array.from(
     groupBy(calls, ({ tag }) => tag),
     ([tag, under]) => ({

@@ -1,11 +1,11 @@
 import { gatewayError, type GatewayError } from '@gateway/contracts/errors';
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { errorBody } from './write-error.js';
+import { formatErrorBody } from './write-error.js';
 import type { EndpointStyle } from '../formats/endpoints.js';
 import { readBrokenHead } from './broken-head.js';
 import type { ClientConnection } from './client-connection.js';
-import { idHeadersOf } from './http-request.js';
+import { buildIdHeaders } from './http-request.js';
 
 const HALF_CLOSED_MS_MAX = 5_000;
 
@@ -19,7 +19,7 @@ interface ParserProblem {
 }
 
 /** Functions for a response to a request whose head Node's parser rejected. */
-export interface HeadlessAnswering {
+export interface HeadlessContext {
   readonly newId: () => string;
   readonly styleOf: (path: string) => EndpointStyle;
   /** The `unsupported_endpoint` error. */
@@ -37,7 +37,7 @@ export function answerBrokenRequest(
   socket: Duplex,
   error: Error,
   connection: Pick<ClientConnection, 'last'> | undefined,
-  headless: HeadlessAnswering,
+  headless: HeadlessContext,
 ): void {
   // Node emits the error again for each later packet.
   if (socket.writableEnded) return;
@@ -49,7 +49,7 @@ export function answerBrokenRequest(
   const { status, text } = problemOf(code);
   const problem = gatewayError('invalid_request', text, { status });
   if (last === null) answerHeadless(socket, error, problem, headless);
-  else last.endUnread(status, Buffer.from(errorBody(problem, last.ids[1] ?? '', last.style)));
+  else last.endUnread(status, Buffer.from(formatErrorBody(problem, last.ids[1] ?? '', last.style)));
 }
 
 /**
@@ -60,12 +60,12 @@ function answerHeadless(
   socket: Duplex,
   error: Error,
   problem: GatewayError,
-  { newId, styleOf, noEndpoint }: HeadlessAnswering,
+  { newId, styleOf, noEndpoint }: HeadlessContext,
 ): void {
   const { requestId, path, isNoEndpoint } = readBrokenHead(error);
   const [id, style] = [newId(), styleOf(path)];
   const refusal = isNoEndpoint ? noEndpoint : problem;
-  writeRaw(socket, refusal.status, errorBody(refusal, id, style), idHeadersOf(id, requestId ?? id, style));
+  writeRaw(socket, refusal.status, formatErrorBody(refusal, id, style), buildIdHeaders(id, requestId ?? id, style));
 }
 
 /**

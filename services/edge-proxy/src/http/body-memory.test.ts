@@ -5,7 +5,7 @@ import { liveBytes, silentLog, until } from '@gateway/testkit';
 import { once } from 'node:events';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { REQUEST_BODIES } from '../memory/held-bytes.js';
-import { HTTP_FIELDS, httpLimitsOf } from './http-limits.js';
+import { HTTP_FIELDS, readHttpLimits } from './http-limits.js';
 import { makeRouteTable } from './routes.js';
 import { makeHttpServer, type HttpServer } from './serve.js';
 
@@ -24,7 +24,7 @@ beforeAll(async () => {
   const errorContext = { billingLinkUrl: '', chatBaseUrl: '', messagesBaseUrl: '' };
   http = makeHttpServer({
     routes: makeRouteTable([{ method: 'POST', path: '/body', route }], gatewayError('admission_error')),
-    limits: httpLimitsOf(readConfig(HTTP_FIELDS, {})),
+    limits: readHttpLimits(readConfig(HTTP_FIELDS, {})),
     clock: systemClock,
     errorContext,
     log: silentLog,

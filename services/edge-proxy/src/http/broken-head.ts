@@ -32,7 +32,7 @@ export function readBrokenHead(error: Error): BrokenHead {
   const path = METHOD_AND_PATH.exec(text)?.[1];
   const isMethod = code === 'HPE_INVALID_METHOD' || reason === RTSP_METHOD;
   return {
-    requestId: idIn(text),
+    requestId: findRequestId(text),
     path: path ?? '',
     isNoEndpoint: code === 'HPE_INVALID_URL' || (isMethod && path !== undefined),
   };
@@ -59,7 +59,7 @@ function headText(packet: Buffer, bytesParsed: number): string {
 }
 
 /** Returns the value of the first `x-request-id` line that is complete. */
-function idIn(head: string): string | undefined {
+function findRequestId(head: string): string | undefined {
   for (let start = 0, end = head.indexOf(LINE_END); end >= 0; start = end + 2, end = head.indexOf(LINE_END, start)) {
     if (head.slice(start, start + ID_HEADER.length).toLowerCase() !== ID_HEADER) continue;
     const value = withoutSpaceAround(head, start + ID_HEADER.length, end);
@@ -91,7 +91,7 @@ const NAME_LENGTHS = { host: 4, transferEncoding: 17 } as const;
  * because the edge would have to decode their bodies.
  * @param rawHeaders name, value, name, value; Node may have dropped some above `headersMax`
  */
-export function headProblem(
+export function findHeadProblem(
   httpVersion: string,
   rawHeaders: readonly string[],
   headersMax: number,

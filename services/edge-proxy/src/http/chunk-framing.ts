@@ -19,7 +19,7 @@ const BITS_OF_DIGIT = 4;
  * Returns the size line of a chunk. There must be at least one byte, since an empty chunk ends the
  * body.
  */
-export function chunkSize(bytes: Buffer): Buffer {
+export function formatChunkSize(bytes: Buffer): Buffer {
   return Buffer.from(`${bytes.length.toString(16)}\r\n`);
 }
 
@@ -28,7 +28,7 @@ export function chunkSize(bytes: Buffer): Buffer {
  * @param bytes at least one, since an empty chunk ends the body
  * @param rest appended after the chunk: {@link LAST_CHUNK}
  */
-export function chunkOf(bytes: Buffer, rest = NOTHING): Buffer {
+export function frameChunk(bytes: Buffer, rest = NOTHING): Buffer {
   const { length } = bytes;
   let digits = 1;
   while (length >> (digits * BITS_OF_DIGIT) > 0) digits += 1;

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import { createServer, type Server } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { FRAMED_BYTES_MAX } from './chunk-framing.js';
-import { HttpAnswer } from './client-answer.js';
+import { HttpResponse } from './client-answer.js';
 
 const GET = 'GET / HTTP/1.1\r\nhost: x\r\n\r\n';
 const LAST_GET = 'GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n';
@@ -21,14 +21,14 @@ afterEach(() => {
  */
 async function exchange(
   text: string,
-  serve: (answer: HttpAnswer, nth: number) => void,
+  serve: (answer: HttpResponse, nth: number) => void,
 ): Promise<{ wire: string; pieces: string[] }> {
   const pieces: string[] = [];
   let requests = 0;
   const server = createServer((request, response) => {
     const answering = { isDraining: false, stalledMs: 60_000 };
     const options = { ids: ['x-id', '1'], style: 'chat', answering, hasBody: false, awaitsContinue: false } as const;
-    serve(new HttpAnswer(request, response, options), (requests += 1));
+    serve(new HttpResponse(request, response, options), (requests += 1));
   });
   servers.push(server);
   server.on('connection', (socket) => {
@@ -49,7 +49,7 @@ async function exchange(
 }
 
 const bodyOf = (wire: string): string => wire.slice(wire.indexOf(HEAD_END) + HEAD_END.length);
-const begin = (answer: HttpAnswer): void => answer.begin(200, ['content-type', 'text/event-stream']);
+const begin = (answer: HttpResponse): void => answer.begin(200, ['content-type', 'text/event-stream']);
 
 test('each write() sends one chunk in one socket write, and end() ends the body', async () => {
   const { wire, pieces } = await exchange(LAST_GET, (answer) => {
@@ -169,7 +169,7 @@ test('an ended response that its client does not read is dropped after the time 
   const server = createServer((request, response) => {
     const answering = { isDraining: false, stalledMs: 20 };
     const options = { ids: [], style: 'chat', answering, hasBody: false, awaitsContinue: false } as const;
-    const answer = new HttpAnswer(request, response, options);
+    const answer = new HttpResponse(request, response, options);
     answer.begin(200, ['content-length', '50000000']);
     answer.end(Buffer.alloc(50_000_000));
   });

@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { EndpointStyle } from '../formats/endpoints.js';
-import type { ClientAnswer } from '../ports.js';
-import { CHUNK_END, chunkOf, chunkSize, FRAMED_BYTES_MAX, LAST_CHUNK } from './chunk-framing.js';
+import type { ClientResponse } from '../ports.js';
+import { CHUNK_END, frameChunk, formatChunkSize, FRAMED_BYTES_MAX, LAST_CHUNK } from './chunk-framing.js';
 import { closeAfterDraining } from './read-body.js';
 
 /** State that all responses of one server share. */
-export interface Answering {
+export interface ResponseState {
   /** Whether the edge is stopping. If so, connections are not kept alive. */
   isDraining: boolean;
   /** Longest time without reading by the client of an ended response, in milliseconds. */
@@ -18,21 +18,21 @@ export interface HttpAnswerOptions {
   readonly ids: readonly string[];
   /** The envelope style of the request's path. */
   readonly style: EndpointStyle;
-  readonly answering: Answering;
+  readonly answering: ResponseState;
   /** Whether the request announces a body. */
   readonly hasBody: boolean;
   /** Whether the client sends its body only after a 100 Continue. */
   readonly awaitsContinue: boolean;
 }
 
-/** A {@link ClientAnswer} over one exchange of node:http. */
-export class HttpAnswer implements ClientAnswer {
+/** A {@link ClientResponse} over one exchange of node:http. */
+export class HttpResponse implements ClientResponse {
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   #ids: readonly string[];
   /** The envelope style of its errors. */
   readonly style: EndpointStyle;
-  readonly #answering: Answering;
+  readonly #answering: ResponseState;
   readonly #hasBody: boolean;
   #awaitsContinue: boolean;
   #closesConnection = false;
@@ -130,8 +130,8 @@ export class HttpAnswer implements ClientAnswer {
   write(bytes: Buffer): boolean {
     if (this.isGone) return true;
     if (!this.#isChunked || bytes.length === 0) return this.#response.write(bytes);
-    if (bytes.length <= FRAMED_BYTES_MAX) return this.#writeChunk(chunkOf(bytes));
-    this.#response.write(chunkSize(bytes));
+    if (bytes.length <= FRAMED_BYTES_MAX) return this.#writeChunk(frameChunk(bytes));
+    this.#response.write(formatChunkSize(bytes));
     this.#response.write(bytes);
     return this.#response.write(CHUNK_END);
   }
@@ -229,7 +229,7 @@ export class HttpAnswer implements ClientAnswer {
   /** Returns the bytes that end a chunked body after `bytes`. */
   #lastChunks(bytes: Buffer | null): Buffer {
     if (bytes === null || bytes.length === 0) return LAST_CHUNK;
-    if (bytes.length <= FRAMED_BYTES_MAX) return chunkOf(bytes, LAST_CHUNK);
+    if (bytes.length <= FRAMED_BYTES_MAX) return frameChunk(bytes, LAST_CHUNK);
     this.write(bytes);
     return LAST_CHUNK;
   }

@@ -1,7 +1,7 @@
 import { clientNetwork } from '@gateway/service-kit';
 import type { Socket } from 'node:net';
 import { BodyPace } from './read-body.js';
-import type { HttpAnswer } from './client-answer.js';
+import type { HttpResponse } from './client-answer.js';
 import type { HttpLimits } from './http-limits.js';
 
 /** One client connection and its unfinished responses, in the order of their requests. */
@@ -14,8 +14,8 @@ export class ClientConnection {
    * At most a few entries. An array, because the tables of a Set would keep responses in memory
    * long after their end (see EphemeralMap).
    */
-  #answers: HttpAnswer[] = [];
-  #last: HttpAnswer | null = null;
+  #answers: HttpResponse[] = [];
+  #last: HttpResponse | null = null;
   /** Bytes received when the last response was complete. */
   #bytesAnswered = 0;
   /** The pace of the body that was arriving at the last check. */
@@ -47,11 +47,11 @@ export class ClientConnection {
   }
 
   /** The response to the last request whose head has arrived, or null if it has ended. */
-  get last(): HttpAnswer | null {
+  get last(): HttpResponse | null {
     return this.#last !== null && this.#answers.includes(this.#last) ? this.#last : null;
   }
 
-  add(answer: HttpAnswer): void {
+  add(answer: HttpResponse): void {
     this.#answers.push(answer);
     this.#last = answer;
     answer.onClosed(() => {

@@ -6,7 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { begin, send, type Answer } from '../../test/client.js';
 import { startEdgeWorld, TEST_KEY, TEST_MODEL, type EdgeWorld } from '../../test/edge-world.js';
-import { refusal } from '../../test/fake-admission.js';
+import { makeRefusal } from '../../test/fake-admission.js';
 
 const MODEL = 'upstream-model';
 const MESSAGES = [{ role: 'user', content: 'Say something.' }];
@@ -240,7 +240,7 @@ test.each(['/v1/messages', '/v1/messages/count_tokens'] as const)(
   async (path) => {
     const good = await call(path);
     expect(good.headers['request-id']).toBe(idOf(good));
-    world.admission.decide = ({ id }) => refusal(id, REFUSAL.insufficient_credits);
+    world.admission.decide = ({ id }) => makeRefusal(id, REFUSAL.insufficient_credits);
     const refused = await call(path);
     const id = idOf(refused);
     expect([refused.status, refused.headers['request-id']]).toEqual([402, id]);

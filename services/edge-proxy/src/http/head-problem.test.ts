@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { headProblem } from './broken-head.js';
+import { findHeadProblem } from './broken-head.js';
 
 const HEADERS_MAX = 3;
 
@@ -17,5 +17,5 @@ test.each<[string, string, string[], number | null]>([
   ['another coding before chunked', '1.1', ['Transfer-Encoding', 'gzip, chunked'], 400],
   ['two hosts', '1.1', ['Host', 'a', 'hOST', 'a'], 400],
 ])('headProblem() judges %s', (_name, version, rawHeaders, status) => {
-  expect(headProblem(version, rawHeaders, HEADERS_MAX)?.status ?? null).toBe(status);
+  expect(findHeadProblem(version, rawHeaders, HEADERS_MAX)?.status ?? null).toBe(status);
 });

@@ -3,7 +3,7 @@ import { until } from '@gateway/testkit';
 import { gzipSync } from 'node:zlib';
 import { chat } from '../../test/client.js';
 import { startEdgeWorld, TEST_KEY, TEST_MODEL, type EdgeWorld } from '../../test/edge-world.js';
-import { answersTo, rawClient, readAnswers, type RawAnswer, type RawClient } from '../../test/raw-answers.js';
+import { answersTo, rawClient, readAnswers, type RawResponse, type RawClient } from '../../test/raw-answers.js';
 import { REQUEST_BODIES } from '../memory/held-bytes.js';
 
 const PATH = '/v1/chat/completions';
@@ -44,18 +44,18 @@ function call(body: string | Buffer = BODY, headers = ''): string {
 }
 
 const chunked = (body: string): string => `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
-const codeOf = ({ body }: RawAnswer): string => JSON.parse(body).error.code;
+const codeOf = ({ body }: RawResponse): string => JSON.parse(body).error.code;
 const callsSeen = (): number => world.provider.calls({}).length;
 
 /**
  * Expects one `invalid_request` response with this status, and no message to admission or a
  * provider.
  */
-async function expectRefused(bytes: string | Buffer, status = 400): Promise<RawAnswer> {
+async function expectRefused(bytes: string | Buffer, status = 400): Promise<RawResponse> {
   const [admits, calls] = [world.admission.admits.length, callsSeen()];
   const answers = await answersTo(world.edge.port, bytes);
   expect(answers.map((answer) => answer.status)).toEqual([status]);
-  const [answer] = answers as [RawAnswer];
+  const [answer] = answers as [RawResponse];
   expect(codeOf(answer)).toBe('invalid_request');
   expect(answer.headers.get('connection')).toBe('close');
   expect([world.admission.admits.length, callsSeen()]).toEqual([admits, calls]);
@@ -133,7 +133,7 @@ describe('ambiguous request framing is rejected', () => {
     ['after an answered one', `${GET_CONFIG.replace('api', 'nothing')}\r\nFOO / HTTP/1.1\r\n\r\n`],
   ])('a request %s is answered unsupported_endpoint, and the connection closes', async (_name, bytes) => {
     const answers = await answersTo(world.edge.port, bytes);
-    const last = answers.at(-1) as RawAnswer;
+    const last = answers.at(-1) as RawResponse;
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 404));
     expect(codeOf(last)).toBe('unsupported_endpoint');
     expect(JSON.parse(last.body).error).not.toHaveProperty('request_id');
@@ -147,7 +147,7 @@ describe('ambiguous request framing is rejected', () => {
       [`POST /v1/messages HTTP/1.1\r\n${id}Content-Length: 1, 1\r\n\r\n`, 400],
       [`POST /v1/messages HTTP/1.1\r\n${id}X-Big: ${'x'.repeat(40_000)}\r\n\r\n`, 431],
     ] as const) {
-      const [answer] = (await answersTo(world.edge.port, bytes)) as [RawAnswer];
+      const [answer] = (await answersTo(world.edge.port, bytes)) as [RawResponse];
       expect([answer.status, answer.headers.get('x-request-id')]).toEqual([status, 'mine \xe9']);
       expect(JSON.parse(answer.body)).toMatchObject({ type: 'error', request_id: answer.headers.get('request-id') });
     }
@@ -203,7 +203,7 @@ test.each([
     `POST ${path} HTTP/1.1\r\nHost: x\r\n${AUTH}${CLOSE}Content-Length: 0\r\n\r\n`,
   );
   expect(answers.map(({ status }) => status)).toEqual([404]);
-  expect(codeOf(answers[0] as RawAnswer)).toBe('unsupported_endpoint');
+  expect(codeOf(answers[0] as RawResponse)).toBe('unsupported_endpoint');
 });
 
 describe('request bodies', () => {
@@ -237,7 +237,7 @@ describe('request bodies', () => {
     const head = `${START}${CLOSE}${headers}Content-Length: ${bytes.length}\r\n\r\n`;
     const answers = await answersTo(world.edge.port, Buffer.concat([Buffer.from(head), bytes]));
     expect(answers.map(({ status }) => status)).toEqual([400]);
-    expect(codeOf(answers[0] as RawAnswer)).toBe('invalid_request');
+    expect(codeOf(answers[0] as RawResponse)).toBe('invalid_request');
     expect(callsSeen()).toBe(calls);
   });
 
@@ -364,9 +364,9 @@ describe('time limits', () => {
     for (const client of Object.values(late)) {
       const [answer, ...more] = readAnswers(client.wire());
       expect([answer?.status, more]).toEqual([408, []]);
-      expect(codeOf(answer as RawAnswer)).toBe('invalid_request');
+      expect(codeOf(answer as RawResponse)).toBe('invalid_request');
     }
-    const message = readAnswers(late.slowMessage.wire())[0] as RawAnswer;
+    const message = readAnswers(late.slowMessage.wire())[0] as RawResponse;
     expect(JSON.parse(message.body)).toMatchObject({ type: 'error', request_id: message.headers.get('request-id') });
     expect(readAnswers(late.halfBody.wire())[0]?.headers.get('x-request-id')).toBe('mine');
     expect(readAnswers(idle.wire()).map(({ status }) => status)).toEqual([200]);

@@ -79,7 +79,7 @@ export interface HttpLimits extends HttpBounds {
   readonly pipelinedMax: number;
 }
 
-export function httpLimitsOf(config: ConfigOf<typeof HTTP_FIELDS>): HttpLimits {
+export function readHttpLimits(config: ConfigOf<typeof HTTP_FIELDS>): HttpLimits {
   return {
     proxies: config.GATEWAY_EDGE_PROXIES,
     headBytesMax: config.GATEWAY_HTTP_HEAD_BYTES,

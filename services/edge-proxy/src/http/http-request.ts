@@ -3,14 +3,14 @@ import { clientNetwork, type Clock } from '@gateway/service-kit';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { EndpointStyle } from '../formats/endpoints.js';
 import type { BodyRead, ClientHeaders, ClientRequest } from '../ports.js';
-import { HttpAnswer, type Answering } from './client-answer.js';
+import { HttpResponse, type ResponseState } from './client-answer.js';
 import type { ClientConnection } from './client-connection.js';
 import { readBody } from './read-body.js';
-import { forwardedForIn, readHead } from './read-head.js';
+import { findForwardedFor, readHead } from './read-head.js';
 
 export interface HttpRequestParts {
   readonly clock: Clock;
-  readonly answering: Answering;
+  readonly answering: ResponseState;
   readonly connection: ClientConnection;
   /** Number of trusted proxies before the edge. */
   readonly proxies: number;
@@ -26,7 +26,7 @@ export interface HttpRequestParts {
 export class HttpRequest implements ClientRequest {
   readonly headers: ClientHeaders;
   readonly query: string;
-  readonly answer: HttpAnswer;
+  readonly answer: HttpResponse;
   id: string;
   readonly #incoming: IncomingMessage;
   readonly #clock: Clock;
@@ -42,13 +42,13 @@ export class HttpRequest implements ClientRequest {
     this.#style = style;
     this.#connection = connection;
     this.#proxies = proxies;
-    this.#forwardedFor = proxies === 0 ? undefined : forwardedForIn(incoming.rawHeaders);
+    this.#forwardedFor = proxies === 0 ? undefined : findForwardedFor(incoming.rawHeaders);
     this.query = query;
     this.headers = readHead(incoming.rawHeaders);
     this.id = makeUuidV7(clock.nowMs());
     const hasBody = this.headers.contentLength !== 0;
     const ids = this.#idHeaders();
-    this.answer = new HttpAnswer(incoming, response, { ids, style, answering, hasBody, awaitsContinue });
+    this.answer = new HttpResponse(incoming, response, { ids, style, answering, hasBody, awaitsContinue });
   }
 
   get client(): string {
@@ -68,7 +68,7 @@ export class HttpRequest implements ClientRequest {
   }
 
   #idHeaders(): string[] {
-    return idHeadersOf(this.id, this.headers.requestId || this.id, this.#style);
+    return buildIdHeaders(this.id, this.headers.requestId || this.id, this.#style);
   }
 }
 
@@ -76,7 +76,7 @@ export class HttpRequest implements ClientRequest {
  * Returns the ID headers of every response. On messages paths the ID is also sent under the name
  * that their client library reads.
  */
-export function idHeadersOf(own: string, clients: string, style: EndpointStyle): string[] {
+export function buildIdHeaders(own: string, clients: string, style: EndpointStyle): string[] {
   const ids = ['x-gateway-request-id', own, 'x-request-id', clients];
   if (style === 'messages') ids.push('request-id', own);
   return ids;

@@ -4,7 +4,7 @@ import { type BodyPools, CountedBody } from '../memory/counted-body.js';
 import type { BodyRead } from '../ports.js';
 import type { HttpLimits } from './http-limits.js';
 
-export interface BodyReading {
+export interface BodyLimits {
   /** Length that the request announces, or null if the body is chunked. */
   readonly announced: number | null;
   readonly bytesMax: number;
@@ -20,7 +20,7 @@ export interface BodyReading {
  * larger body is `too_large`; a body that does not fit with the other held bodies is `overload`. A
  * body is counted by the memory that it takes, from its first byte until it is freed.
  */
-export function readBody(request: IncomingMessage, reading: BodyReading, pools?: BodyPools): Promise<BodyRead> {
+export function readBody(request: IncomingMessage, reading: BodyLimits, pools?: BodyPools): Promise<BodyRead> {
   // A request that was closed earlier emits no more events.
   if (request.destroyed) return Promise.resolve({ kind: 'gone' });
   const { announced, bytesMax, account } = reading;

@@ -1,5 +1,5 @@
 import { CLASS_HEADERS } from '@gateway/contracts/operator';
-import { bearerIn } from '../call/key-look-up.js';
+import { parseBearer } from '../call/key-look-up.js';
 import type { ClientHeaders } from '../ports.js';
 
 type Field = Exclude<
@@ -63,8 +63,8 @@ export function readHead(rawHeaders: readonly string[]): ClientHeaders {
     const before = values[field];
     if (before === undefined) values[field] = value;
     else if (LISTS.has(field)) values[field] = `${before}, ${value}`;
-    else if (field === 'authorization' && bearerIn(value) !== '') {
-      if (bearerIn(before) === '') values.authorization = value;
+    else if (field === 'authorization' && parseBearer(value) !== '') {
+      if (parseBearer(before) === '') values.authorization = value;
       else hasTwoAuthorizations = true;
     }
   }
@@ -88,7 +88,7 @@ export function readHead(rawHeaders: readonly string[]): ClientHeaders {
 }
 
 /** X-Forwarded-For, with repeated headers joined. Only used behind trusted proxies. */
-export function forwardedForIn(rawHeaders: readonly string[]): string | undefined {
+export function findForwardedFor(rawHeaders: readonly string[]): string | undefined {
   const values: string[] = [];
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
     if (rawHeaders[at]?.toLowerCase() === 'x-forwarded-for') values.push(rawHeaders[at + 1] as string);

@@ -2,7 +2,7 @@ import { type GatewayError, REFUSAL, gatewayError, refusalError } from '@gateway
 import type { Edge } from '../call/call.js';
 import { handleModelCall } from '../call/handle-model-call.js';
 import { writeError } from './write-error.js';
-import { ENDPOINT_TABLE, type EndpointRow, type EndpointStyle } from '../formats/endpoints.js';
+import { ENDPOINT_TABLE, type EndpointSpec, type EndpointStyle } from '../formats/endpoints.js';
 import { listModels } from '../lists/list-models.js';
 import { showConfig, showUsage } from '../lists/show-usage.js';
 import type { ClientRequest } from '../ports.js';
@@ -40,7 +40,7 @@ export function makeRouteTable(
 }
 
 /** All routes of the gateway. Any other path is `unsupported_endpoint`. */
-export function edgeRoutes(edge: Edge): RouteTable {
+export function makeEdgeRoutes(edge: Edge): RouteTable {
   const { errors, messagesEnabled } = edge.settings;
   const calls = [...ENDPOINT_TABLE.values()].map((row) => ({
     method: 'POST',
@@ -58,7 +58,7 @@ export function edgeRoutes(edge: Edge): RouteTable {
   return makeRouteTable([...calls, ...lists], gatewayError('admission_error'));
 }
 
-async function refuseDisabled({ metrics, settings }: Edge, row: EndpointRow, request: ClientRequest): Promise<void> {
+async function refuseDisabled({ metrics, settings }: Edge, row: EndpointSpec, request: ClientRequest): Promise<void> {
   const error = refusalError(REFUSAL.anthropic_protocol_disabled, {}, settings.errors);
   metrics.callEnded(row.path, error.status);
   metrics.errorAnswered(error.code);

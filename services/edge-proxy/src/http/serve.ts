@@ -4,15 +4,15 @@ import { closeServer, createHttpServer, type Clock, type Logger } from '@gateway
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Server as NetServer } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { errorBody, writeError } from './write-error.js';
+import { formatErrorBody, writeError } from './write-error.js';
 import type { EndpointStyle } from '../formats/endpoints.js';
 import type { ClientRequest } from '../ports.js';
 import { answerBrokenRequest, TOO_SLOW, writeRaw } from './answer-broken-request.js';
-import type { Answering } from './client-answer.js';
+import type { ResponseState } from './client-answer.js';
 import { ClientConnections } from './client-connections.js';
-import { headProblem } from './broken-head.js';
+import { findHeadProblem } from './broken-head.js';
 import type { HttpLimits } from './http-limits.js';
-import { HttpRequest, idHeadersOf } from './http-request.js';
+import { HttpRequest, buildIdHeaders } from './http-request.js';
 import { readHead } from './read-head.js';
 import type { Route, RouteTable } from './routes.js';
 
@@ -55,7 +55,7 @@ export interface HttpServer {
 /** Creates the public HTTP server. A path outside the route table is an unsupported endpoint. */
 export function makeHttpServer(parts: ServeParts): HttpServer {
   const { routes, limits, clock, errorContext } = parts;
-  const answering: Answering = { isDraining: false, stalledMs: limits.stalledMs };
+  const answering: ResponseState = { isDraining: false, stalledMs: limits.stalledMs };
   const noEndpoint = refusalError(REFUSAL.unsupported_endpoint, {}, errorContext);
   const headless = { newId: () => makeUuidV7(clock.nowMs()), styleOf: routes.styleOf, noEndpoint };
   const connections = new ClientConnections({
@@ -82,7 +82,7 @@ export function makeHttpServer(parts: ServeParts): HttpServer {
     const { answer } = request;
     connection.add(answer);
     if (connection.open > limits.pipelinedMax) return void socket.destroy();
-    const problem = headProblem(incoming.httpVersion, incoming.rawHeaders, limits.headersMax);
+    const problem = findHeadProblem(incoming.httpVersion, incoming.rawHeaders, limits.headersMax);
     if (problem !== null) {
       answer.closeConnection();
       const error = gatewayError('invalid_request', problem.text, { status: problem.status });
@@ -106,11 +106,11 @@ export function makeHttpServer(parts: ServeParts): HttpServer {
   server.on('connect', (incoming: IncomingMessage, socket: Duplex) => {
     const id = headless.newId();
     const style = routes.styleOf(incoming.url ?? '');
-    const ids = idHeadersOf(id, readHead(incoming.rawHeaders).requestId || id, style);
+    const ids = buildIdHeaders(id, readHead(incoming.rawHeaders).requestId || id, style);
     // Node has detached this connection from its server.
     socket.on('error', () => undefined);
     socket.resume();
-    writeRaw(socket, noEndpoint.status, errorBody(noEndpoint, id, style), ids);
+    writeRaw(socket, noEndpoint.status, formatErrorBody(noEndpoint, id, style), ids);
   });
   server.on('clientError', (error: Error, socket: Duplex) => {
     answerBrokenRequest(socket, error, connections.get(socket), headless);

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { packedTextOf } from '@gateway/contracts/messages';
+import { formatPackedEvent } from '@gateway/contracts/messages';
 import { recordingLog } from '@gateway/testkit';
 import { testEvent } from '../../test/test-event.js';
 import { UnstoredUsage } from './leave-usage.js';
@@ -8,7 +8,7 @@ import type { UnstoredEvent } from './unstored-line.js';
 
 const EVENTS: readonly UnstoredEvent[] = [0, 3].map((shard) => ({
   shard,
-  json: Buffer.from(packedTextOf(testEvent())),
+  json: Buffer.from(formatPackedEvent(testEvent())),
 }));
 
 /** A journal of two events. The stream stores them at the wait with this number, if at all. */

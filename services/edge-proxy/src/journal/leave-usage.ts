@@ -1,6 +1,6 @@
 import { every, type Background, type Logger } from '@gateway/service-kit';
 import type { UsageJournal } from './store-usage.js';
-import { lineOf, type UnstoredEvent } from './unstored-line.js';
+import { formatLine, type UnstoredEvent } from './unstored-line.js';
 import type { UsageSpool } from './usage-spool.js';
 
 /** A working stream has stored everything within this time. */
@@ -12,7 +12,7 @@ const AT_ONCE_MS = 500;
 const KEEP_EVERY_MS = 2_000;
 
 /** Where the last events of a stopping edge are. */
-export type Left = 'stored' | 'kept' | 'logged';
+export type LeaveResult = 'stored' | 'kept' | 'logged';
 
 /** Saves the unstored usage events of an edge that stops. */
 export class UnstoredUsage {
@@ -39,7 +39,7 @@ export class UnstoredUsage {
    * run replay-usage` stores. The spool is written before the wait, so a kill during the wait loses
    * no event.
    */
-  async leave(waitMs: number): Promise<Left> {
+  async leave(waitMs: number): Promise<LeaveResult> {
     const { journal, log } = this;
     await this.#keeping.stop();
     const isKept = await this.#isStoredWithin(waitMs);
@@ -53,7 +53,7 @@ export class UnstoredUsage {
       return 'kept';
     }
     for (const event of events)
-      log.error(lineOf(event), 'usage event is stored only in this log; run npm run replay-usage');
+      log.error(formatLine(event), 'usage event is stored only in this log; run npm run replay-usage');
     return 'logged';
   }
 

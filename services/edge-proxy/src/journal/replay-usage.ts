@@ -7,7 +7,7 @@ const UNDER_WAY_MAX = 5_000;
 const STORED_WITHIN_MS = 60_000;
 const PROBLEMS_SHOWN_MAX = 20;
 
-export interface Replayed {
+export interface ReplayResult {
   /** Number of events that the stream now has. One that it had before is still a single record. */
   readonly stored: number;
   /** Number of lines without an event. */
@@ -24,7 +24,7 @@ export interface Replayed {
 export async function replayUsage(
   lines: AsyncIterable<string> | Iterable<string>,
   journal: Pick<UsageJournal, 'appendFrozen' | 'idle' | 'unstored'>,
-): Promise<Replayed> {
+): Promise<ReplayResult> {
   let [number, stored, others, failed] = [0, 0, 0, 0];
   const problems: string[] = [];
   const allStored = async (): Promise<void> => {

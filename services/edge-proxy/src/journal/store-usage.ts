@@ -1,6 +1,6 @@
 import { USAGE_GROUPS_TOTAL, usageGroupOfShard } from '@gateway/contracts/ids';
 import {
-  packedTextOf,
+  formatPackedEvent,
   USAGE_EVENTS_MAX,
   USAGE_MESSAGE_BYTES_MAX,
   usageEvents,
@@ -102,7 +102,7 @@ export class UsageJournal {
    * has the event.
    */
   append(shard: number, event: UsageEvent, stored: () => void): void {
-    this.appendFrozen({ shard, json: Buffer.from(packedTextOf(event)) }, stored);
+    this.appendFrozen({ shard, json: Buffer.from(formatPackedEvent(event)) }, stored);
   }
 
   /** Adds an event that was already encoded, by this edge or another one. */

@@ -14,7 +14,7 @@ const LINE_VERSION = 1;
 /** The member that identifies the line among all other lines of a log. */
 const MARK = 'unstoredUsage';
 
-export type ReadLine =
+export type LineResult =
   | { readonly kind: 'event'; readonly event: UnstoredEvent }
   /** A line without an event. */
   | { readonly kind: 'other' }
@@ -23,13 +23,13 @@ export type ReadLine =
   | { readonly kind: 'unknown version'; readonly version: unknown };
 
 /** Returns the members of a line, which is the same in a file of unstored events and in a log. */
-export function lineOf({ shard, json }: UnstoredEvent): Readonly<Record<string, unknown>> {
+export function formatLine({ shard, json }: UnstoredEvent): Readonly<Record<string, unknown>> {
   // The event is a string, so that programs which forward the line do not re-encode it.
   return { [MARK]: LINE_VERSION, shard, event: json.toString('utf8') };
 }
 
 /** Parses one line of a file or a log, also after a log collector's prefix. Never throws. */
-export function readLine(text: string): ReadLine {
+export function readLine(text: string): LineResult {
   if (!text.includes(`"${MARK}"`)) return { kind: 'other' };
   let line: unknown;
   try {

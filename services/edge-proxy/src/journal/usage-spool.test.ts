@@ -1,4 +1,4 @@
-import { packedTextOf } from '@gateway/contracts/messages';
+import { formatPackedEvent } from '@gateway/contracts/messages';
 import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync, chmodSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,16 +6,16 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { recordingLog, until } from '@gateway/testkit';
 import { testEvent } from '../../test/test-event.js';
 import { storeLeftUsage } from './store-left-usage.js';
-import { lineOf, type UnstoredEvent } from './unstored-line.js';
+import { formatLine, type UnstoredEvent } from './unstored-line.js';
 import { UsageSpool } from './usage-spool.js';
 
 let directory: string;
 beforeEach(() => void (directory = mkdtempSync(join(tmpdir(), 'gateway-spool-'))));
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-const unstored = (shard: number): UnstoredEvent => ({ shard, json: Buffer.from(packedTextOf(testEvent())) });
+const unstored = (shard: number): UnstoredEvent => ({ shard, json: Buffer.from(formatPackedEvent(testEvent())) });
 const textOf = (events: readonly UnstoredEvent[]): string =>
-  events.map((event) => `${JSON.stringify(lineOf(event))}\n`).join('');
+  events.map((event) => `${JSON.stringify(formatLine(event))}\n`).join('');
 
 /** A journal whose stream the test controls. */
 class Stream {
@@ -107,7 +107,7 @@ test('two files with the same event send it to the stream twice, in the same byt
 
 test('a file with lines of an unknown version stays, and its known lines are stored', async () => {
   const known = unstored(0);
-  const newer = JSON.stringify({ ...lineOf(unstored(1)), unstoredUsage: 2 });
+  const newer = JSON.stringify({ ...formatLine(unstored(1)), unstoredUsage: 2 });
   writeFileSync(join(directory, 'unstored-newer.jsonl'), `${textOf([known])}${newer}\n`);
   const { stream, log } = await start();
   expect(stream.taken).toEqual([known]);
@@ -118,8 +118,8 @@ test('a file with lines of an unknown version stays, and its known lines are sto
 });
 
 test.each([
-  ['an unknown shard', { ...lineOf(unstored(0)), shard: 99 }],
-  ['an invalid event', { ...lineOf(unstored(0)), event: '{"id":"x"}' }],
+  ['an unknown shard', { ...formatLine(unstored(0)), shard: 99 }],
+  ['an invalid event', { ...formatLine(unstored(0)), event: '{"id":"x"}' }],
   ['something else', { hello: 'world' }],
 ])('a line with %s is never sent to the stream', async (_what, line) => {
   writeFileSync(join(directory, 'unstored-edge-1.jsonl'), `${JSON.stringify(line)}\n`);

@@ -1,6 +1,6 @@
 import { mkdir, open, readFile, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { lineOf, readLine, type UnstoredEvent } from './unstored-line.js';
+import { formatLine, readLine, type UnstoredEvent } from './unstored-line.js';
 
 /**
  * Largest file of one edge: its journal's 64 MiB as strings inside strings, with every byte
@@ -12,7 +12,7 @@ const FILES_MAX = 1_000;
 const FILE_NAME = /^unstored-[A-Za-z0-9_-]+\.jsonl$/;
 
 /** The contents of one file. */
-export interface LeftUsage {
+export interface SpoolFile {
   readonly file: string;
   readonly events: readonly UnstoredEvent[];
   /** Number of truncated or malformed lines. The empty line at the end does not count. */
@@ -55,7 +55,7 @@ export class UsageSpool {
   /** Adds a file with these events. Must not be called again before it has resolved. */
   async keep(events: readonly UnstoredEvent[]): Promise<void> {
     const file = this.#next();
-    await write(`${file}.new`, events.map((event) => `${JSON.stringify(lineOf(event))}\n`).join(''));
+    await write(`${file}.new`, events.map((event) => `${JSON.stringify(formatLine(event))}\n`).join(''));
     await rename(`${file}.new`, file);
     this.#own.push(file);
   }
@@ -86,7 +86,7 @@ export class UsageSpool {
    * Returns null if the file is gone because another edge was faster. Rejects if the file is too
    * large to be an edge's.
    */
-  async read(file: string): Promise<LeftUsage | null> {
+  async read(file: string): Promise<SpoolFile | null> {
     const size = await stat(file).then(({ size }) => size, goneAsNull);
     if (size === null) return null;
     if (size > FILE_BYTES_MAX) throw new Error(`${file} has ${size} bytes, more than an edge can write`);
@@ -98,14 +98,14 @@ export class UsageSpool {
    * Handles a file whose events are all stored: deletes it, renames it to `.broken` if it has
    * malformed lines, or leaves it for a newer program if it has lines of an unknown version.
    */
-  async settled({ file, broken, unknown }: LeftUsage): Promise<void> {
+  async settled({ file, broken, unknown }: SpoolFile): Promise<void> {
     if (unknown > 0) return;
     if (broken === 0) await rm(file, { force: true });
     else await rename(file, `${file}.broken`).catch(goneAsNull);
   }
 }
 
-function readLines(text: string): Omit<LeftUsage, 'file'> {
+function readLines(text: string): Omit<SpoolFile, 'file'> {
   const events: UnstoredEvent[] = [];
   let [broken, unknown] = [0, 0];
   for (const line of text.split('\n')) {

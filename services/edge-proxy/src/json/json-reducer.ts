@@ -57,8 +57,8 @@ export interface ParsedJson {
   readonly object: Record<string, unknown> | null;
 }
 
-type Holder = { [CUT_BYTES]?: number };
-type Node = (Record<string, unknown> | unknown[]) & Holder;
+type CutCounter = { [CUT_BYTES]?: number };
+type Node = (Record<string, unknown> | unknown[]) & CutCounter;
 
 /** The expected next token, or the token that is being read. */
 type State =
@@ -96,7 +96,7 @@ export class JsonReducer implements ParsedJson {
   readonly #nodes: (Node | null)[] = [];
   readonly #shapes: Shape[] = [];
   /** The innermost kept object or array, which counts the dropped text inside it. */
-  readonly #homes: Holder[] = [];
+  readonly #homes: CutCounter[] = [];
   /** The last name in the current object. */
   #name = '';
   /** The name is too long to be kept. */
@@ -112,7 +112,7 @@ export class JsonReducer implements ParsedJson {
   /** UTF-8 bytes of the current string. */
   #textBytes = 0;
   /** Counts the remaining text of a string that is cut. */
-  #cut: Holder | null = null;
+  #cut: CutCounter | null = null;
   #hexDigits = 0;
   #hexValue = 0;
   #isAfterHighSurrogate = false;
@@ -212,7 +212,7 @@ export class JsonReducer implements ParsedJson {
     this.#beginString(true, null);
   }
 
-  #beginString(isCollecting: boolean, cut: Holder | null): void {
+  #beginString(isCollecting: boolean, cut: CutCounter | null): void {
     this.#state = 'in_string';
     this.#tokenBytes = 0;
     this.#textBytes = 0;
@@ -418,7 +418,7 @@ export class JsonReducer implements ParsedJson {
     const raw = this.#token.toString('utf8', 0, this.#tokenBytes);
     if (!raw.includes('\\')) return raw;
     // A control character next to an escape makes the document invalid, as for `JSON.parse`.
-    const text = wordValue(`"${raw}"`);
+    const text = parseWord(`"${raw}"`);
     if (text === undefined) this.#state = 'invalid';
     return typeof text === 'string' ? text : '';
   }
@@ -444,7 +444,7 @@ export class JsonReducer implements ParsedJson {
   #endWord(): void {
     this.#endValue();
     if (this.#tokenBytes === 0) return;
-    const value = this.#isCollecting ? wordValue(this.#token.toString('latin1', 0, this.#tokenBytes)) : Number.NaN;
+    const value = this.#isCollecting ? parseWord(this.#token.toString('latin1', 0, this.#tokenBytes)) : Number.NaN;
     if (value === undefined) this.#state = 'invalid';
     else this.#attach(value, this.#tokenBytes);
   }
@@ -519,7 +519,7 @@ function indexFrom(bytes: Buffer, byte: number, start: number): number {
 }
 
 /** Returns undefined if the text is not a JSON number or literal. */
-function wordValue(text: string): unknown {
+function parseWord(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {

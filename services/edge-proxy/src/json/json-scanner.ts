@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { JsonKind } from '../formats/endpoints.js';
-import { JsonText, NESTING_MAX, NOT_JSON } from './json-text.js';
+import { JsonText, NESTING_MAX, INVALID_POSITION } from './json-text.js';
 
 /** Position of a JSON value: the bytes of the body from `start` up to, but not including, `end`. */
 export interface Span {
@@ -45,9 +45,9 @@ export function scanObject(body: Buffer): ScanResult {
   const start = text.spaceEnd(0);
   if (body[start] !== 0x7b) return { ok: false, problem: 'not_object', at: start };
   const end = text.eachMember(start, (nameStart, nameEnd, valueStart) => {
-    if (members.length === MEMBERS_MAX) return NOT_JSON;
+    if (members.length === MEMBERS_MAX) return INVALID_POSITION;
     const valueEnd = text.valueEnd(valueStart);
-    if (valueEnd >= 0) members.push(memberOf(text, nameStart, nameEnd, valueStart, valueEnd));
+    if (valueEnd >= 0) members.push(createMember(text, nameStart, nameEnd, valueStart, valueEnd));
     return valueEnd;
   });
   if (end < 0) {
@@ -61,14 +61,14 @@ export function scanObject(body: Buffer): ScanResult {
 
 export { NESTING_MAX };
 
-function memberOf(text: JsonText, nameStart: number, nameEnd: number, start: number, end: number): Member {
+function createMember(text: JsonText, nameStart: number, nameEnd: number, start: number, end: number): Member {
   const { elements, onlyObjects, levels } = text;
   const name = text.text(nameStart, nameEnd);
-  return { name, nameStart, start, end, kind: kindOf(text.bytes[start]), elements, onlyObjects, levels };
+  return { name, nameStart, start, end, kind: toJsonKind(text.bytes[start]), elements, onlyObjects, levels };
 }
 
 /** Returns the kind of a valid value by its first byte. */
-export function kindOf(first: number | undefined): JsonKind {
+export function toJsonKind(first: number | undefined): JsonKind {
   switch (first) {
     case 0x7b:
       return 'object';

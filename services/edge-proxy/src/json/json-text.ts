@@ -13,13 +13,13 @@ export const NESTING_MAX = 1_000;
  * Returned if the text is not JSON. {@link JsonText.problem} and `at` have the reason and the
  * position.
  */
-export const NOT_JSON = -1;
+export const INVALID_POSITION = -1;
 
 /**
  * Reads bytes as JSON (RFC 8259) in place, without decoding text or creating values. Methods take
- * the position of a token and return the position after it, or {@link NOT_JSON}. They loop instead
- * of recursing, so that nesting cannot exhaust the stack. The bytes must be valid UTF-8, which the
- * caller checks once.
+ * the position of a token and return the position after it, or {@link INVALID_POSITION}. They loop
+ * instead of recursing, so that nesting cannot exhaust the stack. The bytes must be valid UTF-8,
+ * which the caller checks once.
  */
 export class JsonText {
   problem: 'syntax' | 'depth' = 'syntax';
@@ -68,14 +68,14 @@ export class JsonText {
         i = this.spaceEnd(i + 1);
         if (bytes[i] !== closer) {
           if (first === OPEN_BRACE) i = this.nameEnd(i);
-          if (i < 0) return NOT_JSON;
+          if (i < 0) return INVALID_POSITION;
           continue;
         }
         i += 1;
         depth -= 1;
       } else {
         i = this.scalarEnd(i);
-        if (i < 0) return NOT_JSON;
+        if (i < 0) return INVALID_POSITION;
       }
       while (depth > 0) {
         i = this.spaceEnd(i);
@@ -87,7 +87,7 @@ export class JsonText {
       if (depth === 0) return i;
       i = this.spaceEnd(i + 1);
       if (closers[depth] === CLOSE_BRACE) i = this.nameEnd(i);
-      if (i < 0) return NOT_JSON;
+      if (i < 0) return INVALID_POSITION;
     }
   }
 
@@ -103,11 +103,11 @@ export class JsonText {
       const nameStart = i;
       if (this.bytes[i] !== QUOTE) return this.fail(i);
       const nameEnd = this.stringEnd(i);
-      if (nameEnd < 0) return NOT_JSON;
+      if (nameEnd < 0) return INVALID_POSITION;
       const valueStart = this.colonEnd(nameEnd);
-      if (valueStart < 0) return NOT_JSON;
+      if (valueStart < 0) return INVALID_POSITION;
       i = visit(nameStart, nameEnd, valueStart);
-      if (i < 0) return NOT_JSON;
+      if (i < 0) return INVALID_POSITION;
       i = this.spaceEnd(i);
       if (this.bytes[i] === CLOSE_BRACE) return i + 1;
       if (this.bytes[i] !== COMMA) return this.fail(i);
@@ -125,7 +125,7 @@ export class JsonText {
     if (this.bytes[i] === CLOSE_BRACKET) return i + 1;
     for (;;) {
       i = visit(i);
-      if (i < 0) return NOT_JSON;
+      if (i < 0) return INVALID_POSITION;
       i = this.spaceEnd(i);
       if (this.bytes[i] === CLOSE_BRACKET) return i + 1;
       if (this.bytes[i] !== COMMA) return this.fail(i);
@@ -153,14 +153,14 @@ export class JsonText {
   fail(at: number, problem: 'syntax' | 'depth' = 'syntax'): number {
     this.at = Math.min(at, this.bytes.length);
     this.problem = problem;
-    return NOT_JSON;
+    return INVALID_POSITION;
   }
 
   /** Reads the name and colon of a member. Returns the position of its value. */
   private nameEnd(start: number): number {
     if (this.bytes[start] !== QUOTE) return this.fail(start);
     const end = this.stringEnd(start);
-    return end < 0 ? NOT_JSON : this.colonEnd(end);
+    return end < 0 ? INVALID_POSITION : this.colonEnd(end);
   }
 
   private colonEnd(start: number): number {

@@ -1,16 +1,16 @@
 import { gatewayError, refusalError, type GatewayError } from '@gateway/contracts/errors';
-import { figuresOfVersion, type CatalogModel, type Endpoint, type PricedVersion } from '@gateway/contracts/messages';
+import { toPriceFigures, type CatalogModel, type Endpoint, type PricedVersion } from '@gateway/contracts/messages';
 import type { ModelList, ModelListEntry, TokenPricing } from '@gateway/contracts/public';
 import { formatUsd, resolvePrices, type ResolvedPrices } from '@gateway/metering';
 import type { Edge } from '../call/call.js';
-import { digestsOfKey } from '../call/admit-call.js';
-import { versionAt } from '../call/source-turns.js';
+import { computeKeyDigests } from '../call/admit-call.js';
+import { findVersionAt } from '../call/source-turns.js';
 import { writeError, writeJson } from '../http/write-error.js';
 import { ENDPOINT_TABLE } from '../formats/endpoints.js';
-import type { AuthorizeAnswer, Catalog, ClientRequest } from '../ports.js';
-import { askForKey } from '../call/key-look-up.js';
+import type { AuthorizeReply, Catalog, ClientRequest } from '../ports.js';
+import { requestKey } from '../call/key-look-up.js';
 
-type Authorized = Extract<AuthorizeAnswer, { kind: 'authorized' }>;
+type Authorized = Extract<AuthorizeReply, { kind: 'authorized' }>;
 
 /**
  * GET /v1/models: checks the key, then returns the models that it may call
@@ -21,10 +21,10 @@ export async function listModels(edge: Edge, request: ClientRequest): Promise<vo
     edge.metrics.errorAnswered(error.code);
     writeError(request.answer, error, request.id, 'chat');
   };
-  const key = digestsOfKey(request.headers, edge.settings);
+  const key = computeKeyDigests(request.headers, edge.settings);
   if (key.kind === 'error') return fail(key.error);
   if (!edge.catalog.ready()) return fail(gatewayError('catalog_error'));
-  const answer = await askForKey(edge, request, key.digests, (question, to) => edge.bus.authorize(question, to));
+  const answer = await requestKey(edge, request, key.digests, (question, to) => edge.bus.authorize(question, to));
   if (answer === null) return fail(gatewayError('lookup_failed'));
   switch (answer.kind) {
     case 'authorized': {
@@ -46,19 +46,19 @@ function visibleModels({ catalog, settings }: Edge, authorized: Authorized, nowM
   const planned = authorized.planModels === null ? null : new Set(authorized.planModels);
   const entries: ModelListEntry[] = [];
   for (const model of catalog.models()) {
-    const price = versionAt(model.prices, nowMs);
+    const price = findVersionAt(model.prices, nowMs);
     const isPaid = authorized.walletAboveZero || planned === null || planned.has(model.id);
     const isOn = model.active && model.available;
     if (!isOn || price === null || !isPaid || allowed?.has(model.id) === false) continue;
-    const endpoints = endpointsOf(catalog, model, settings.messagesEnabled);
+    const endpoints = findEndpoints(catalog, model, settings.messagesEnabled);
     // Omits models without a reachable endpoint.
-    if (endpoints.length > 0) entries.push(entryOf(model, price, endpoints));
+    if (endpoints.length > 0) entries.push(toEntry(model, price, endpoints));
   }
   return entries.sort((one, other) => (one.id < other.id ? -1 : 1));
 }
 
-function entryOf(model: CatalogModel, price: PricedVersion, endpoints: readonly Endpoint[]): ModelListEntry {
-  const figures = figuresOfVersion(price);
+function toEntry(model: CatalogModel, price: PricedVersion, endpoints: readonly Endpoint[]): ModelListEntry {
+  const figures = toPriceFigures(price);
   const { standard } = resolvePrices(figures);
   return {
     id: model.id,
@@ -93,7 +93,7 @@ function tokenPricing(prices: ResolvedPrices): TokenPricing {
 }
 
 /** Returns the endpoints of enabled sources that are enabled on this deployment. */
-function endpointsOf(catalog: Catalog, model: CatalogModel, isMessagesEnabled: boolean): Endpoint[] {
+function findEndpoints(catalog: Catalog, model: CatalogModel, isMessagesEnabled: boolean): Endpoint[] {
   const enabled = catalog.sourcesOf(model.id).filter((source) => source.enabled);
   const endpoints = [...new Set(enabled.flatMap((source) => source.endpoints))].sort();
   return endpoints.filter((path) => {

@@ -1,13 +1,13 @@
 import { type ErrorContext, type GatewayError, gatewayError, refusalError } from '@gateway/contracts/errors';
 import type { GatewayConfig, UsageObject } from '@gateway/contracts/public';
 import { formatUsd, windowView } from '@gateway/metering';
-import { digestsOfKey } from '../call/admit-call.js';
+import { computeKeyDigests } from '../call/admit-call.js';
 import type { Edge } from '../call/call.js';
 import { writeError, writeJson } from '../http/write-error.js';
-import type { ClientRequest, UsageAnswer } from '../ports.js';
-import { askForKey } from '../call/key-look-up.js';
+import type { ClientRequest, UsageReply } from '../ports.js';
+import { requestKey } from '../call/key-look-up.js';
 
-type Usage = Extract<UsageAnswer, { kind: 'usage' }>;
+type Usage = Extract<UsageReply, { kind: 'usage' }>;
 type UsageWindow = UsageObject['windows'][number];
 
 /**
@@ -19,13 +19,13 @@ export async function showUsage(edge: Edge, request: ClientRequest): Promise<voi
     edge.metrics.errorAnswered(error.code);
     writeError(request.answer, error, request.id, 'chat');
   };
-  const key = digestsOfKey(request.headers, edge.settings);
+  const key = computeKeyDigests(request.headers, edge.settings);
   if (key.kind === 'error') return fail(key.error);
-  const answer = await askForKey(edge, request, key.digests, (question, to) => edge.bus.usage(question, to));
+  const answer = await requestKey(edge, request, key.digests, (question, to) => edge.bus.usage(question, to));
   if (answer === null) return fail(gatewayError('usage_unavailable'));
   switch (answer.kind) {
     case 'usage':
-      return writeJson(request.answer, 200, JSON.stringify(usageObjectOf(answer)));
+      return writeJson(request.answer, 200, JSON.stringify(toUsageObject(answer)));
     case 'error':
       return fail(answer.error);
     case 'refused':
@@ -35,13 +35,13 @@ export async function showUsage(edge: Edge, request: ClientRequest): Promise<voi
   }
 }
 
-function usageObjectOf(usage: Usage): UsageObject {
+function toUsageObject(usage: Usage): UsageObject {
   const { plan, subscription } = usage.terms;
   const periodEnd = subscription === null ? null : new Date(subscription.end).toISOString();
   return {
     object: 'gateway.usage',
     plan: plan === null ? null : { name: plan.name, tier: plan.tier, periodEnd },
-    windows: plan === null ? [] : usage.windows.map(windowOf),
+    windows: plan === null ? [] : usage.windows.map(toWindow),
     wallet: usage.walletNanoUsd === null ? null : { balanceUsd: usd(usage.walletNanoUsd) },
     key: {
       monthlySpendCapUsd: usage.keyCapNanoUsd === null ? null : usd(usage.keyCapNanoUsd),
@@ -50,7 +50,7 @@ function usageObjectOf(usage: Usage): UsageObject {
   };
 }
 
-function windowOf({ type, unit, limit, used, label, resetsAt }: Usage['windows'][number]): UsageWindow {
+function toWindow({ type, unit, limit, used, label, resetsAt }: Usage['windows'][number]): UsageWindow {
   const view = windowView(BigInt(limit), BigInt(used));
   const shown = (value: bigint): number => (unit === 'usd' ? usd(value) : Number(value));
   return {

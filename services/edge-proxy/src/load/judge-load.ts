@@ -34,18 +34,18 @@ export const RECOVERED: LoadState = { shedding: null, streak: 0 };
 /** Returns the state after this reading. */
 export function judgeLoad(state: LoadState, reading: LoadReading, limits: LoadLimits): LoadState {
   if (state.shedding === null) {
-    const reason = reasonOf(reading, limits);
+    const reason = findReason(reading, limits);
     if (reason === null) return RECOVERED;
     const streak = state.streak + 1;
     return streak >= limits.readingsToBegin ? { shedding: reason, streak: 0 } : { shedding: null, streak };
   }
   const hasRecovered = reading.delayMs < limits.delayMsRecovered && reading.memoryShare < limits.memoryShareRecovered;
-  if (!hasRecovered) return { shedding: reasonOf(reading, limits) ?? state.shedding, streak: 0 };
+  if (!hasRecovered) return { shedding: findReason(reading, limits) ?? state.shedding, streak: 0 };
   const streak = state.streak + 1;
   return streak >= limits.readingsToEnd ? RECOVERED : { shedding: state.shedding, streak };
 }
 
-function reasonOf(reading: LoadReading, limits: LoadLimits): LoadReason | null {
+function findReason(reading: LoadReading, limits: LoadLimits): LoadReason | null {
   if (reading.memoryShare >= limits.memoryShareMax) return 'memory';
   return reading.delayMs >= limits.delayMsMax ? 'delay' : null;
 }
@@ -74,7 +74,7 @@ const DELAY_PART_RECOVERED = 0.25;
 const READINGS_TO_BEGIN = 3;
 const READINGS_TO_END = 10;
 
-export function loadLimitsOf(config: Pick<ConfigOf<typeof LOAD_FIELDS>, 'GATEWAY_SHED_DELAY_MS'>): LoadLimits {
+export function readLoadLimits(config: Pick<ConfigOf<typeof LOAD_FIELDS>, 'GATEWAY_SHED_DELAY_MS'>): LoadLimits {
   return {
     delayMsMax: config.GATEWAY_SHED_DELAY_MS,
     delayMsRecovered: config.GATEWAY_SHED_DELAY_MS * DELAY_PART_RECOVERED,

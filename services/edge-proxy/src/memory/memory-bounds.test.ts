@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals';
 import { readConfig } from '@gateway/service-kit';
-import { MEMORY_FIELDS, memoryBoundsOf } from './memory-bounds.js';
+import { MEMORY_FIELDS, computeMemoryBounds } from './memory-bounds.js';
 
 const MIB = 1024 * 1024;
 const boundsIn = (container: number | undefined, env: Record<string, string> = {}) =>
-  memoryBoundsOf(readConfig(MEMORY_FIELDS, env), container);
+  computeMemoryBounds(readConfig(MEMORY_FIELDS, env), container);
 const sum = (bounds: object): number =>
   Object.values(bounds).reduce((total: number, bytes: number) => total + bytes, 0);
 

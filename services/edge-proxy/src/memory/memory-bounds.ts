@@ -5,7 +5,7 @@ const MEBIBYTE = 1024 * 1024;
 
 /**
  * Defines a byte limit, and its part of a container with too little memory for all limits; see
- * {@link memoryBoundsOf}.
+ * {@link computeMemoryBounds}.
  */
 function bytesField(what: string, mebibytes: number, part: number) {
   return field.integer({
@@ -47,7 +47,10 @@ export const MEMORY_FIELDS = {
 export type MemoryBounds = Readonly<Record<Kind, number>>;
 
 /** @param container memory of the container in bytes; undefined if it has no limit */
-export function memoryBoundsOf(config: ConfigOf<typeof MEMORY_FIELDS>, container: number | undefined): MemoryBounds {
+export function computeMemoryBounds(
+  config: ConfigOf<typeof MEMORY_FIELDS>,
+  container: number | undefined,
+): MemoryBounds {
   const boundOf = (said: number | null, kind: Kind): number => {
     const { mebibytes, part } = KINDS[kind];
     return said ?? memoryBound(mebibytes * MEBIBYTE, part, container);
@@ -62,7 +65,7 @@ export function memoryBoundsOf(config: ConfigOf<typeof MEMORY_FIELDS>, container
 }
 
 /** Sets the limits of this process. */
-export function boundMemory({ bodies, unopened, answers, beginnings }: MemoryBounds): void {
+export function setMemoryBounds({ bodies, unopened, answers, beginnings }: MemoryBounds): void {
   REQUEST_BODIES.bytesMax = bodies;
   UNOPENED_BODIES.bytesMax = unopened;
   HELD_ANSWERS.bytesMax = answers;

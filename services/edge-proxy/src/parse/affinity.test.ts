@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import type { Endpoint } from '@gateway/contracts/messages';
-import { affinityDraw, affinityKey, AFFINITY_BYTES_MAX, sessionIn, type AffinityKey } from './affinity.js';
+import { drawForSource, affinityKey, AFFINITY_BYTES_MAX, findSessionId, type AffinityKey } from './affinity.js';
 import { ENDPOINT_TABLE } from '../formats/endpoints.js';
-import type { EndpointRow } from '../formats/endpoints.js';
+import type { EndpointSpec } from '../formats/endpoints.js';
 import { parseCall } from './parse-call.js';
 
 const HEADERS = { contentType: 'application/json', contentEncoding: undefined };
@@ -11,7 +11,7 @@ const LONG = 'x'.repeat(AFFINITY_BYTES_MAX);
 /** Computes the affinity key of a body, after adding a model. */
 function keyOf(path: Endpoint, body: object, account = 'acc-1'): AffinityKey {
   const bytes = Buffer.from(JSON.stringify({ model: 'lab/one', ...body }));
-  const result = parseCall(ENDPOINT_TABLE.get(path) as EndpointRow, HEADERS, bytes);
+  const result = parseCall(ENDPOINT_TABLE.get(path) as EndpointSpec, HEADERS, bytes);
   if (!result.ok) throw new Error(result.finding.message);
   return affinityKey(account, bytes, result.call.affinity.spans);
 }
@@ -148,7 +148,7 @@ test.each([
   [['session_id', ''], null],
   [['authorization', 'session_id'], null],
 ])('sessionIn(%j) returns %p', (rawHeaders, session) => {
-  expect(sessionIn(rawHeaders)).toBe(session);
+  expect(findSessionId(rawHeaders)).toBe(session);
 });
 
 test('affinityKey() differs by account for the same prompt', () => {
@@ -167,7 +167,7 @@ test('affinityDraw() is uniform between 0 and 1 and independent per source', () 
   let together = 0;
   for (let at = 0; at < keys; at += 1) {
     const key = keyOf('/v1/embeddings', { input: String(at) });
-    const [one, other] = [affinityDraw(key, 'src-1'), affinityDraw(key, 'src-2')];
+    const [one, other] = [drawForSource(key, 'src-1'), drawForSource(key, 'src-2')];
     expect(one > 0 && one < 1).toBe(true);
     tenths[Math.floor(one * 10)] = (tenths[Math.floor(one * 10)] ?? 0) + 1;
     if (one < 0.5 === other < 0.5) together += 1;

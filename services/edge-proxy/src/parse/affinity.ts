@@ -1,4 +1,4 @@
-import type { EndpointRow } from '../formats/endpoints.js';
+import type { EndpointSpec } from '../formats/endpoints.js';
 import type { Member, Span } from '../json/json-scanner.js';
 import { QUOTE, JsonText } from '../json/json-text.js';
 
@@ -30,16 +30,16 @@ const BEFORE_PROMPT = ['system', 'instructions'];
  * `prompt_cache_key`, else `metadata.user_id` on messages endpoints, else the beginning of the
  * prompt.
  */
-export function bodyAffinity(row: EndpointRow, body: Buffer, members: readonly Member[]): BodyAffinity {
+export function findBodyAffinity(row: EndpointSpec, body: Buffer, members: readonly Member[]): BodyAffinity {
   const cacheKey = members.find(({ name }) => name === 'prompt_cache_key');
-  if (cacheKey !== undefined && isText(body, cacheKey)) return { kind: 'cache_key', spans: [beginningOf(cacheKey)] };
-  const user = row.style === 'messages' ? userOf(body, members) : null;
-  if (user !== null) return { kind: 'user', spans: [beginningOf(user)] };
+  if (cacheKey !== undefined && isText(body, cacheKey)) return { kind: 'cache_key', spans: [limitSpan(cacheKey)] };
+  const user = row.style === 'messages' ? findUserId(body, members) : null;
+  if (user !== null) return { kind: 'user', spans: [limitSpan(user)] };
   const spans: Span[] = [];
   let left = AFFINITY_BYTES_MAX;
   for (const name of [...BEFORE_PROMPT, row.prompt.name]) {
     const member = members.find((each) => each.name === name);
-    if (member !== undefined) left = addStable(spans, body, member, left);
+    if (member !== undefined) left = addStableSpans(spans, body, member, left);
   }
   return { kind: 'prompt', spans };
 }
@@ -49,11 +49,11 @@ function isText(body: Buffer, { start, end }: Span): boolean {
   return body[start] === QUOTE && end - start > EMPTY_TEXT_BYTES;
 }
 
-function beginningOf({ start, end }: Span): Span {
+function limitSpan({ start, end }: Span): Span {
   return { start, end: Math.min(end, start + AFFINITY_BYTES_MAX) };
 }
 
-function userOf(body: Buffer, members: readonly Member[]): Span | null {
+function findUserId(body: Buffer, members: readonly Member[]): Span | null {
   const metadata = members.find(({ name, kind }) => name === 'metadata' && kind === 'object');
   if (metadata === undefined) return null;
   const text = new JsonText(body);
@@ -71,11 +71,11 @@ function userOf(body: Buffer, members: readonly Member[]): Span | null {
  * Adds the first `left` bytes of a member, without texts that change with each request. Returns the
  * number of bytes left.
  */
-function addStable(spans: Span[], body: Buffer, { start: first, end: last }: Span, left: number): number {
+function addStableSpans(spans: Span[], body: Buffer, { start: first, end: last }: Span, left: number): number {
   let start = first;
   while (left > 0 && start >= first && start < last) {
     const end = Math.min(last, start + left);
-    const found = body.subarray(start, end).indexOf(CHANGING_TEXT);
+    const found = body.subarray(start, end).indexOf(BILLING_HEADER_START);
     const stableEnd = found < 0 ? end : start + found;
     if (stableEnd > start) spans.push({ start, end: stableEnd });
     left -= stableEnd - start;
@@ -86,7 +86,7 @@ function addStable(spans: Span[], body: Buffer, { start: first, end: last }: Spa
 }
 
 /** Start of a system block that Claude Code adds with a different checksum in each request. */
-const CHANGING_TEXT = Buffer.from('"x-anthropic-billing-header:');
+const BILLING_HEADER_START = Buffer.from('"x-anthropic-billing-header:');
 const EMPTY_TEXT_BYTES = 2;
 const NAME_BYTES_MAX = 64;
 
@@ -108,7 +108,7 @@ const SESSION = /^[A-Za-z0-9._:@/-]{1,128}$/;
  * Returns the client's session ID from its headers (name, value, name, value); null if there is
  * none.
  */
-export function sessionIn(rawHeaders: readonly string[]): string | null {
+export function findSessionId(rawHeaders: readonly string[]): string | null {
   for (const name of SESSION_HEADERS) {
     for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
       const sent = rawHeaders[at] as string;
@@ -149,24 +149,24 @@ export function affinityKey(account: string, body: Uint8Array, spans: readonly S
       low ^= high >>> 15;
     }
   }
-  return { high: mixed(high ^ (low >>> 7)), low: mixed(low ^ high) };
+  return { high: mixBits(high ^ (low >>> 7)), low: mixBits(low ^ high) };
 }
 
 /**
  * Returns a number strictly between 0 and 1 that depends only on the key and the source. Over many
  * keys the numbers of a source are uniform, and independent of the numbers of other sources.
  */
-export function affinityDraw({ high, low }: AffinityKey, source: string): number {
+export function drawForSource({ high, low }: AffinityKey, source: string): number {
   let name = FIRST_HIGH;
   for (let at = 0; at < source.length; at += 1) name = Math.imul(name ^ source.charCodeAt(at), FACTOR_LOW);
-  const one = mixed(high ^ mixed(name));
-  const other = mixed(low ^ one ^ Math.imul(name, FACTOR_HIGH));
+  const one = mixBits(high ^ mixBits(name));
+  const other = mixBits(low ^ one ^ Math.imul(name, FACTOR_HIGH));
   // With 52 bits every sum is exact, so that none is rounded to 1.
-  return ((other >>> 0) * 2 ** 20 + (mixed(one ^ other) >>> 12) + 0.5) / 2 ** 52;
+  return ((other >>> 0) * 2 ** 20 + (mixBits(one ^ other) >>> 12) + 0.5) / 2 ** 52;
 }
 
 /** Mixes the bits of a 32-bit integer: each input bit changes about half of the output bits. */
-function mixed(value: number): number {
+function mixBits(value: number): number {
   let bits = value;
   bits = Math.imul(bits ^ (bits >>> 16), FACTOR_HIGH);
   bits = Math.imul(bits ^ (bits >>> 13), FACTOR_LOW);

@@ -50,7 +50,7 @@ const EXTENSIONS: readonly (readonly [Kind, RegExp])[] = [
  * Nesting levels of an array that can hold parts: `messages` → message → `content` → part, or
  * `input` → item → `output`.
  */
-const LEVELS_WITH_PARTS: Readonly<Record<Holder, number>> = { messages: 4, items: 3 };
+const LEVELS_WITH_PARTS: Readonly<Record<AttachmentPromptForm, number>> = { messages: 4, items: 3 };
 /** Maximum depth of parts within parts: a tool result holds documents, and documents hold parts. */
 const NESTED_PARTS_MAX = 4;
 
@@ -60,7 +60,7 @@ const NESTED_PARTS_MAX = 4;
  */
 const REFERENCED_BYTES_MAX = 50_000_000;
 
-type Holder = Exclude<PromptForm, 'texts'>;
+type AttachmentPromptForm = Exclude<PromptForm, 'texts'>;
 
 /** Attachments of a prompt. Text in base64 does not count. */
 export interface Attachments {
@@ -75,7 +75,11 @@ export interface Attachments {
  * Finds the attachments in an array of messages or items. Returns null if the array has too few
  * levels to hold one.
  */
-export function attachmentsIn(body: Buffer, holder: Holder, array: Span & { levels: number }): Attachments | null {
+export function findAttachments(
+  body: Buffer,
+  holder: AttachmentPromptForm,
+  array: Span & { levels: number },
+): Attachments | null {
   if (array.levels < LEVELS_WITH_PARTS[holder]) return null;
   const search = new AttachmentSearch(body, holder);
   search.elements(array.start);
@@ -104,7 +108,7 @@ class AttachmentSearch implements Attachments {
   readonly #text: JsonText;
   readonly #partNames: ReadonlySet<string>;
 
-  constructor(body: Buffer, holder: Holder) {
+  constructor(body: Buffer, holder: AttachmentPromptForm) {
     this.#text = new JsonText(body);
     this.#partNames = holder === 'items' ? ITEM_PARTS : MESSAGE_PARTS;
   }
@@ -141,7 +145,8 @@ class AttachmentSearch implements Attachments {
       }
       const valueEnd = text.valueEnd(value);
       if (first !== QUOTE) return valueEnd;
-      if (name === 'type') part.kind = dearer(part.kind, ATTACHMENT_PARTS.get(text.text(value, valueEnd)) ?? null);
+      if (name === 'type')
+        part.kind = moreExpensiveKind(part.kind, ATTACHMENT_PARTS.get(text.text(value, valueEnd)) ?? null);
       else this.#string(part, name, value, valueEnd);
       return valueEnd;
     });
@@ -174,15 +179,15 @@ class AttachmentSearch implements Attachments {
   #string(part: Part, name: string, start: number, end: number): void {
     const text = this.#text;
     if (TEXTS.has(name)) return;
-    const mediaType = mediaTypeOfDataUrl(text, start, end);
+    const mediaType = readDataUrlMediaType(text, start, end);
     if (mediaType !== null || DATA.has(name)) {
       part.base64Bytes += end - start - 2;
-      if (mediaType !== null) part.hint = dearer(part.hint, kindOfMediaType(mediaType));
+      if (mediaType !== null) part.hint = moreExpensiveKind(part.hint, toKindByMediaType(mediaType));
     } else if (REFERENCES.has(name)) part.isReference = true;
     else if (name === 'media_type' || name === 'mime_type') {
-      part.hint = dearer(part.hint, kindOfMediaType(text.text(start, end)));
+      part.hint = moreExpensiveKind(part.hint, toKindByMediaType(text.text(start, end)));
     } else if (name === 'format' || name === 'filename') {
-      part.hint = dearer(part.hint, kindOfExtension(text.text(start, end)));
+      part.hint = moreExpensiveKind(part.hint, findKindByExtension(text.text(start, end)));
     }
   }
 
@@ -202,26 +207,26 @@ class AttachmentSearch implements Attachments {
   }
 }
 
-function dearer(one: Kind | null, other: Kind | null): Kind | null {
+function moreExpensiveKind(one: Kind | null, other: Kind | null): Kind | null {
   if (one === null || other === null) return one ?? other;
   return KINDS.indexOf(other) > KINDS.indexOf(one) ? other : one;
 }
 
 /** An unknown media type counts as a document. */
-function kindOfMediaType(mediaType: string): Kind {
+function toKindByMediaType(mediaType: string): Kind {
   if (TEXT_MEDIA_TYPE.test(mediaType)) return 'text';
   const [family] = mediaType.toLowerCase().split('/', 1);
   return family === 'image' || family === 'audio' || family === 'video' ? family : 'document';
 }
 
 /** Returns the kind for a file name or format; null if the extension is unknown. */
-function kindOfExtension(name: string): Kind | null {
+function findKindByExtension(name: string): Kind | null {
   const extension = name.slice(name.lastIndexOf('.') + 1);
   return EXTENSIONS.find(([, pattern]) => pattern.test(extension))?.[0] ?? null;
 }
 
 /** Returns the media type of a base64 data URL; null for any other string. */
-function mediaTypeOfDataUrl(text: JsonText, start: number, end: number): string | null {
+function readDataUrlMediaType(text: JsonText, start: number, end: number): string | null {
   const head = text.bytes.toString('latin1', start + 1, Math.min(end - 1, start + 1 + DATA_URL_HEAD_BYTES));
   return DATA_URL.exec(head)?.[1] ?? null;
 }

@@ -1,10 +1,10 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { PARSE_THREAD_URL } from '../../test/edge-world.js';
-import { ENDPOINT_TABLE, type EndpointRow } from '../formats/endpoints.js';
+import { ENDPOINT_TABLE, type EndpointSpec } from '../formats/endpoints.js';
 import { parseCall } from './parse-call.js';
 import { INLINE_BYTES_MAX, ThreadedBodyParser } from './body-parser.js';
 
-const ROW = ENDPOINT_TABLE.get('/v1/messages/count_tokens') as EndpointRow;
+const ROW = ENDPOINT_TABLE.get('/v1/messages/count_tokens') as EndpointSpec;
 const HEADERS = { contentType: 'application/json', contentEncoding: undefined };
 
 const failures: Error[] = [];

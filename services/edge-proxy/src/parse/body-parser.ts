@@ -1,8 +1,8 @@
 import { Worker } from 'node:worker_threads';
-import type { EndpointRow } from '../formats/endpoints.js';
+import type { EndpointSpec } from '../formats/endpoints.js';
 import { parseCall, type ParseResult, type RequestContentHeaders } from './parse-call.js';
 import type { BodyParser, RequestBody } from '../ports.js';
-import type { ParseAnswer, ParseQuestion } from './parse-thread.js';
+import type { ParseResponse, ParseRequest } from './parse-thread.js';
 
 /**
  * Largest body that is parsed on the event loop, in bytes. The slowest JSON (tiny objects) takes 40
@@ -11,8 +11,8 @@ import type { ParseAnswer, ParseQuestion } from './parse-thread.js';
 export const INLINE_BYTES_MAX = 512 * 1024;
 const THREAD_HEAP_MIB_MAX = 512;
 
-interface Asked {
-  readonly row: EndpointRow;
+interface PendingBody {
+  readonly row: EndpointSpec;
   readonly body: Pick<RequestBody, 'bytes'>;
   readonly resolve: (result: ParseResult) => void;
   readonly fail: (error: Error) => void;
@@ -32,7 +32,7 @@ export interface BodyParserOptions {
 export class ThreadedBodyParser implements BodyParser {
   readonly #options: BodyParserOptions;
   #thread: Worker | null = null;
-  readonly #asked = new Map<number, Asked>();
+  readonly #asked = new Map<number, PendingBody>();
   #number = 0;
 
   constructor(options: BodyParserOptions) {
@@ -45,7 +45,7 @@ export class ThreadedBodyParser implements BodyParser {
   }
 
   parse(
-    row: EndpointRow,
+    row: EndpointSpec,
     headers: RequestContentHeaders,
     body: Pick<RequestBody, 'bytes'>,
   ): ParseResult | Promise<ParseResult> {
@@ -53,9 +53,9 @@ export class ThreadedBodyParser implements BodyParser {
     return new Promise((resolve, fail) => {
       this.#thread ??= this.#start();
       this.#number += 1;
-      const bytes = ownBytes(body.bytes);
+      const bytes = toTransferableBytes(body.bytes);
       const { contentType, contentEncoding } = headers;
-      const question: ParseQuestion = { number: this.#number, path: row.path, contentType, contentEncoding, bytes };
+      const question: ParseRequest = { number: this.#number, path: row.path, contentType, contentEncoding, bytes };
       this.#asked.set(this.#number, { row, body, resolve, fail });
       this.#thread.postMessage(question, [bytes.buffer]);
     });
@@ -76,7 +76,7 @@ export class ThreadedBodyParser implements BodyParser {
       stdin: false,
     });
     thread.unref();
-    thread.on('message', (answer: ParseAnswer) => this.#answered(answer));
+    thread.on('message', (answer: ParseResponse) => this.#answered(answer));
     const failed = (error: Error): void => {
       if (this.#thread !== thread) return;
       this.#thread = null;
@@ -88,7 +88,7 @@ export class ThreadedBodyParser implements BodyParser {
     return thread;
   }
 
-  #answered({ number, bytes, result }: ParseAnswer): void {
+  #answered({ number, bytes, result }: ParseResponse): void {
     const asked = this.#asked.get(number);
     if (asked === undefined) return;
     this.#asked.delete(number);
@@ -104,7 +104,7 @@ export class ThreadedBodyParser implements BodyParser {
 }
 
 /** Returns the bytes in a buffer that holds nothing else: only such a buffer can be transferred. */
-function ownBytes(bytes: Buffer): Uint8Array<ArrayBuffer> {
+function toTransferableBytes(bytes: Buffer): Uint8Array<ArrayBuffer> {
   const { buffer, byteOffset, length } = bytes;
   const isOwn = buffer instanceof ArrayBuffer && byteOffset === 0 && buffer.byteLength === length;
   return isOwn ? new Uint8Array(buffer) : new Uint8Array(bytes);

@@ -1,12 +1,12 @@
 import { expect, test } from '@jest/globals';
 import type { BodyRule } from '@gateway/contracts/operator';
 import fc from 'fast-check';
-import { ENDPOINT_TABLE, type EndpointRow } from '../formats/endpoints.js';
-import { forwardBody } from './forward-body.js';
+import { ENDPOINT_TABLE, type EndpointSpec } from '../formats/endpoints.js';
+import { buildForwardBody } from './forward-body.js';
 import { parseCall } from './parse-call.js';
 
-const CHAT = ENDPOINT_TABLE.get('/v1/chat/completions') as EndpointRow;
-const COUNT = ENDPOINT_TABLE.get('/v1/messages/count_tokens') as EndpointRow;
+const CHAT = ENDPOINT_TABLE.get('/v1/chat/completions') as EndpointSpec;
+const COUNT = ENDPOINT_TABLE.get('/v1/messages/count_tokens') as EndpointSpec;
 /**
  * Timeout of a property test. It takes up to 1 s on an idle machine; a busy one must not fail it.
  */
@@ -16,7 +16,7 @@ function sent(text: string, rule: BodyRule, row = CHAT, addStreamUsage = false):
   const body = Buffer.from(text);
   const parsed = parseCall(row, { contentType: 'application/json', contentEncoding: undefined }, body);
   if (!parsed.ok) throw new Error(parsed.finding.message);
-  return Buffer.concat(forwardBody(parsed.call, body, { upstreamModel: 'up', addStreamUsage, rule })).toString();
+  return Buffer.concat(buildForwardBody(parsed.call, body, { upstreamModel: 'up', addStreamUsage, rule })).toString();
 }
 
 test.each<[string, BodyRule, string, string]>([

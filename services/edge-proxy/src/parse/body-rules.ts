@@ -1,5 +1,5 @@
 import type { BodyRule } from '@gateway/contracts/operator';
-import { cutSpans, type Splice } from './body-splices.js';
+import { findCutSpans, type Splice } from './body-splices.js';
 import { scanObject, type Member } from '../json/json-scanner.js';
 
 /**
@@ -9,7 +9,7 @@ import { scanObject, type Member } from '../json/json-scanner.js';
  * @param body a body that was parsed before
  * @param cut members that the endpoint always removes
  */
-export function ruleSplices(
+export function buildRuleSplices(
   body: Buffer,
   rule: BodyRule,
   cut: ReadonlySet<string>,
@@ -23,15 +23,15 @@ export function ruleSplices(
   const twice = Object.keys(rename).filter((name) => names.has(rename[name] ?? ''));
   const left = new Set([...cut, ...(rule.remove ?? []), ...twice]);
   const own = [
-    ...cutSpans(left, members).map((span) => ({ ...span, text: '' })),
-    ...members.flatMap((member) => (left.has(member.name) ? [] : changesOf(member, set, rename))),
+    ...findCutSpans(left, members).map((span) => ({ ...span, text: '' })),
+    ...members.flatMap((member) => (left.has(member.name) ? [] : buildMemberChanges(member, set, rename))),
   ];
   const added = Object.keys(set).filter((name) => !names.has(name) || left.has(name));
   const kept = others.filter((other) => !own.some(({ start, end }) => other.start >= start && other.end <= end));
-  return [...additions(members, added, set, left), ...own, ...kept];
+  return [...buildAdditions(members, added, set, left), ...own, ...kept];
 }
 
-function changesOf(
+function buildMemberChanges(
   member: Member,
   set: NonNullable<BodyRule['set']>,
   rename: Readonly<Record<string, string>>,
@@ -48,7 +48,7 @@ function changesOf(
 }
 
 /** Inserts new members before the first one. */
-function additions(
+function buildAdditions(
   members: readonly Member[],
   names: readonly string[],
   set: NonNullable<BodyRule['set']>,

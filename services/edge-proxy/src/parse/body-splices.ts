@@ -9,7 +9,7 @@ export interface Splice extends Span {
  * Returns the spans of the named members. Each span includes the comma before its member, or the
  * comma after it at the beginning of the object.
  */
-export function cutSpans(names: ReadonlySet<string>, members: readonly Member[]): readonly Span[] {
+export function findCutSpans(names: ReadonlySet<string>, members: readonly Member[]): readonly Span[] {
   if (names.size === 0) return NO_SPANS;
   const spans: Span[] = [];
   let kept: Member | null = null;
@@ -27,7 +27,7 @@ const NO_SPANS: readonly Span[] = [];
  * Returns the chunks of the body with the splices applied. Splices must not overlap. An insertion
  * comes before a replacement at the same position.
  */
-export function spliced(body: Buffer, splices: readonly Splice[]): Buffer[] {
+export function applySplices(body: Buffer, splices: readonly Splice[]): Buffer[] {
   const pieces: Buffer[] = [];
   let kept = 0;
   for (const { start, end, text } of [...splices].sort(

@@ -1,12 +1,12 @@
 import { expect, test } from '@jest/globals';
-import { ENDPOINT_TABLE, type EndpointRow } from '../formats/endpoints.js';
+import { ENDPOINT_TABLE, type EndpointSpec } from '../formats/endpoints.js';
 import { parseCall } from './parse-call.js';
 
 const HOUR = { type: 'ephemeral', ttl: '1h' };
 
 function asks(fields: object, path = '/v1/messages', text = JSON.stringify(fields)): boolean {
   const body = Buffer.from(`{"model":"m","max_tokens":5,"stream":true,${text.slice(1)}`);
-  const parsed = parseCall(ENDPOINT_TABLE.get(path as '/v1/messages') as EndpointRow, headers, body);
+  const parsed = parseCall(ENDPOINT_TABLE.get(path as '/v1/messages') as EndpointSpec, headers, body);
   if (!parsed.ok) throw new Error(parsed.finding.message);
   return parsed.call.cacheWriteTtl1h;
 }

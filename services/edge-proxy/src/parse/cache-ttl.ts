@@ -1,4 +1,4 @@
-import type { EndpointRow } from '../formats/endpoints.js';
+import type { EndpointSpec } from '../formats/endpoints.js';
 import type { Member } from '../json/json-scanner.js';
 import { BACKSLASH, OPEN_BRACE, OPEN_BRACKET, JsonText } from '../json/json-text.js';
 
@@ -11,7 +11,7 @@ const ASCII_ESCAPE = '\\u00';
  * Returns whether a request asks for 1-hour cache writes (`cache_control` with `ttl: "1h"`) at any
  * depth of its prompt. Bodies without the name `ttl`, which are most, are not searched.
  */
-export function asksWrites1h({ generates }: EndpointRow, body: Buffer, members: readonly Member[]): boolean {
+export function hasCacheWrites1h({ generates }: EndpointSpec, body: Buffer, members: readonly Member[]): boolean {
   if (!generates || !(body.includes('"ttl"') || body.includes(ASCII_ESCAPE))) return false;
   const search = new TtlSearch(body);
   for (const { name, start } of members) if (HOLDERS.has(name)) search.value(start, name === 'cache_control');

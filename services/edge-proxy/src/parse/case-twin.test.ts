@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { REFUSAL } from '@gateway/contracts/errors';
 import type { Endpoint } from '@gateway/contracts/messages';
-import { ENDPOINT_TABLE, type EndpointRow } from '../formats/endpoints.js';
+import { ENDPOINT_TABLE, type EndpointSpec } from '../formats/endpoints.js';
 import { parseCall, type ParseResult } from './parse-call.js';
 
 const HEADERS = { contentType: 'application/json', contentEncoding: undefined };
@@ -14,7 +14,7 @@ const BODIES: [Endpoint, string][] = [
   ['/v1/responses', '"model":"a/b","input":"x"'],
 ];
 
-const rowOf = (path: Endpoint): EndpointRow => ENDPOINT_TABLE.get(path) as EndpointRow;
+const rowOf = (path: Endpoint): EndpointSpec => ENDPOINT_TABLE.get(path) as EndpointSpec;
 const parse = (path: Endpoint, members: string): ParseResult =>
   parseCall(rowOf(path), HEADERS, Buffer.from(`{${members}}`));
 const upperFirst = (name: string): string => (name[0] ?? '').toUpperCase() + name.slice(1);

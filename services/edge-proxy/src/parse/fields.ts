@@ -1,5 +1,5 @@
-import { CHOICES_MAX, type EndpointRow, type FieldRule } from '../formats/endpoints.js';
-import { type Member, type Span, kindOf } from '../json/json-scanner.js';
+import { CHOICES_MAX, type EndpointSpec, type FieldRule } from '../formats/endpoints.js';
+import { type Member, type Span, toJsonKind } from '../json/json-scanner.js';
 import { JsonText } from '../json/json-text.js';
 
 /** Maximum length of a model name, in UTF-16 units. The bus carries no longer names. */
@@ -16,7 +16,7 @@ export interface StreamOptions extends Span {
 }
 
 /** A limit below zero. Only providers that read this value as "no limit" accept it. */
-export interface EndlessLimit {
+export interface NegativeLimit {
   readonly name: string;
   readonly value: number;
 }
@@ -37,7 +37,7 @@ export interface Fields {
    * A listed limit below zero, which is also in `unread`. The sources decide whether it is
    * accepted.
    */
-  readonly endlessLimit: EndlessLimit | null;
+  readonly endlessLimit: NegativeLimit | null;
   /**
    * Fields whose value cannot be used: fields that the endpoint does not list, and listed limits
    * below zero.
@@ -50,12 +50,12 @@ export type FieldsResult =
   | { readonly ok: false; readonly message: string; readonly param: string };
 
 /** Checks the members by the endpoint's rules, in their order, and reads the fields. */
-export function readFields(row: EndpointRow, body: Buffer, members: readonly Member[]): FieldsResult {
+export function readFields(row: EndpointSpec, body: Buffer, members: readonly Member[]): FieldsResult {
   const present = new Map<string, Member>();
   const counts = new Map<string, number>();
   const unread = new Set<string>();
-  let endlessLimit: EndlessLimit | null = null;
-  const twin = caseTwin(row, members);
+  let endlessLimit: NegativeLimit | null = null;
+  const twin = findCaseVariant(row, members);
   if (twin !== null)
     return refuse(twin.sent, `"${twin.sent}" differs from "${twin.read}" only in case: send "${twin.read}".`);
   for (const rule of row.fields) {
@@ -64,13 +64,13 @@ export function readFields(row: EndpointRow, body: Buffer, members: readonly Mem
       return refuse(rule.name, `"${rule.name}" occurs more than once.`);
     }
     const isUnset = member === undefined || (member.kind === 'null' && !rule.required);
-    if (isUnset && rule.required) return refuse(rule.name, `"${rule.name}" is required: ${demandOf(rule)}.`);
+    if (isUnset && rule.required) return refuse(rule.name, `"${rule.name}" is required: ${describeRule(rule)}.`);
     if (!isUnset && !isAcceptable(rule, body, member)) {
-      return refuse(rule.name, `"${rule.name}" must be ${demandOf(rule)}.`);
+      return refuse(rule.name, `"${rule.name}" must be ${describeRule(rule)}.`);
     }
     if (member !== undefined) present.set(rule.name, member);
     if (isUnset || !isCount(rule)) continue;
-    const count = rule.type === 'unlisted' ? looseCount(body, member) : numberOf(body, member);
+    const count = rule.type === 'unlisted' ? readLenientCount(body, member) : readNumber(body, member);
     if (rule.type === 'limit' && count !== null && count < 0) endlessLimit = { name: rule.name, value: count };
     if (count === null || count < 0) unread.add(rule.name);
     else counts.set(rule.name, count);
@@ -88,7 +88,7 @@ export function readFields(row: EndpointRow, body: Buffer, members: readonly Mem
   return {
     ok: true,
     fields: {
-      model: textOf(body, model),
+      model: readString(body, model),
       modelSpan: { start: model.start, end: model.end },
       stream: stream !== undefined && isTrue(body, stream),
       streamOptions: typeof streamOptions === 'string' ? null : streamOptions,
@@ -106,7 +106,7 @@ function refuse(param: string, message: string): FieldsResult {
 function isAcceptable(rule: FieldRule, body: Buffer, member: Member): boolean {
   switch (rule.type) {
     case 'model': {
-      const text = member.kind === 'string' ? textOf(body, member) : '';
+      const text = member.kind === 'string' ? readString(body, member) : '';
       return text !== '' && text.length <= MODEL_NAME_LENGTH_MAX;
     }
     case 'objects':
@@ -124,14 +124,14 @@ function isAcceptable(rule: FieldRule, body: Buffer, member: Member): boolean {
       return true;
     case 'choices':
     case 'limit': {
-      const value = member.kind === 'number' ? numberOf(body, member) : Number.NaN;
+      const value = member.kind === 'number' ? readNumber(body, member) : Number.NaN;
       if (!Number.isInteger(value)) return false;
       return rule.type === 'limit' || (value >= 1 && value <= CHOICES_MAX);
     }
   }
 }
 
-function demandOf(rule: FieldRule): string {
+function describeRule(rule: FieldRule): string {
   switch (rule.type) {
     case 'model':
       return 'the id of a model, a string of 1 to 512 characters';
@@ -164,12 +164,12 @@ function isCount(rule: FieldRule): boolean {
  * Reads a count as a lenient provider might, also from a string. Returns null if the value bounds
  * nothing, such as -1 for "no limit".
  */
-function looseCount(body: Buffer, member: Member): number | null {
+function readLenientCount(body: Buffer, member: Member): number | null {
   if (member.kind === 'string') {
-    const text = member.end - member.start <= COUNT_BYTES_MAX ? textOf(body, member).trim() : '';
+    const text = member.end - member.start <= COUNT_BYTES_MAX ? readString(body, member).trim() : '';
     return /^\+?\d+(\.\d+)?$/.test(text) ? Number(text) : null;
   }
-  const value = member.kind === 'number' ? numberOf(body, member) : -1;
+  const value = member.kind === 'number' ? readNumber(body, member) : -1;
   return value >= 0 ? value : null;
 }
 
@@ -202,7 +202,7 @@ function readStreamOptions(body: Buffer, options: Member): StreamOptions | strin
   const [span = null] = found;
   if (twin !== null) return `"${String(twin)}" differs from "include_usage" only in case: send "include_usage".`;
   if (found.length > 1) return '"stream_options.include_usage" occurs more than once.';
-  const kind = span === null ? 'null' : kindOf(body[span.start]);
+  const kind = span === null ? 'null' : toJsonKind(body[span.start]);
   if (kind !== 'boolean' && kind !== 'null') return '"stream_options.include_usage" must be true or false.';
   return {
     start,
@@ -214,11 +214,11 @@ function readStreamOptions(body: Buffer, options: Member): StreamOptions | strin
   };
 }
 
-function textOf(body: Buffer, span: Span): string {
+function readString(body: Buffer, span: Span): string {
   return new JsonText(body).text(span.start, span.end);
 }
 
-function numberOf(body: Buffer, span: Span): number {
+function readNumber(body: Buffer, span: Span): number {
   return Number(body.toString('latin1', span.start, span.end));
 }
 
@@ -237,7 +237,7 @@ const NAME_LENGTH_MAX = 64;
  * provider that ignores case would otherwise use a value that the gateway has not seen, such as
  * another model or another output limit.
  */
-export function caseTwin(row: EndpointRow, members: readonly Member[]): { sent: string; read: string } | null {
+export function findCaseVariant(row: EndpointSpec, members: readonly Member[]): { sent: string; read: string } | null {
   for (const { name } of members) {
     if (name.length > NAME_LENGTH_MAX || row.fields.some((rule) => rule.name === name)) continue;
     const folded = foldCase(name);

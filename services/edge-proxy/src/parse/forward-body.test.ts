@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { ENDPOINT_TABLE } from '../formats/endpoints.js';
-import type { EndpointRow } from '../formats/endpoints.js';
-import { addsStreamUsage, forwardBody } from './forward-body.js';
+import type { EndpointSpec } from '../formats/endpoints.js';
+import { shouldRequestUsage, buildForwardBody } from './forward-body.js';
 import { parseCall } from './parse-call.js';
 import type { ParsedCall } from './parse-call.js';
 
@@ -11,7 +11,7 @@ import type { ParsedCall } from './parse-call.js';
  */
 const PROPERTY_MS_MAX = 60_000;
 
-const CHAT = ENDPOINT_TABLE.get('/v1/chat/completions') as EndpointRow;
+const CHAT = ENDPOINT_TABLE.get('/v1/chat/completions') as EndpointSpec;
 
 test.each([
   ['absent', '"n":1', '"n":1', ',"stream_options":{"include_usage":true}'],
@@ -56,7 +56,7 @@ test.each([
   [{}, true, false],
 ])('addsStreamUsage() for %j with source support %p is %p', (fields, sourceCan, asks) => {
   const body = Buffer.from(JSON.stringify({ model: 'a/b', messages: [], ...fields }));
-  expect(addsStreamUsage(parse(body), sourceCan)).toBe(asks);
+  expect(shouldRequestUsage(parse(body), sourceCan)).toBe(asks);
 });
 
 const value = fc.jsonValue({ stringUnit: 'binary', maxDepth: 3 });
@@ -107,7 +107,7 @@ test(
         const source = JSON.stringify({ ...rest, model: 'lab/one', messages: [] }, null, 1);
         const body = Buffer.from(source);
         const call = parse(body);
-        const forwarded = Buffer.concat(forwardBody(call, body, { upstreamModel: 'up', addStreamUsage: add }));
+        const forwarded = Buffer.concat(buildForwardBody(call, body, { upstreamModel: 'up', addStreamUsage: add }));
         const { model, streamOptions: options } = call.spans;
         const changed = [{ start: model.start, end: model.end }, ...(add && options !== null ? [options] : [])];
         changed.sort((one, other) => one.start - other.start);
@@ -130,7 +130,7 @@ test(
 
 function forward(source: string, options: { upstreamModel?: string; addStreamUsage?: boolean } = {}): Buffer {
   const body = Buffer.from(source);
-  return Buffer.concat(forwardBody(parse(body), body, { upstreamModel: 'up', addStreamUsage: false, ...options }));
+  return Buffer.concat(buildForwardBody(parse(body), body, { upstreamModel: 'up', addStreamUsage: false, ...options }));
 }
 
 function parse(body: Buffer): ParsedCall {

@@ -1,14 +1,14 @@
 import { REFUSAL } from '@gateway/contracts/errors';
 import type { CatalogSource } from '@gateway/contracts/messages';
 import type { BodyRule } from '@gateway/contracts/operator';
-import { ruleSplices } from './body-rules.js';
-import { type Splice, spliced } from './body-splices.js';
-import type { EndlessLimit } from './fields.js';
+import { buildRuleSplices } from './body-rules.js';
+import { type Splice, applySplices } from './body-splices.js';
+import type { NegativeLimit } from './fields.js';
 import type { ParseResult, ParsedCall } from './parse-call.js';
 
 export interface ForwardOptions {
   readonly upstreamModel: string;
-  /** Request usage in the stream: the result of {@link addsStreamUsage}. */
+  /** Request usage in the stream: the result of {@link shouldRequestUsage}. */
   readonly addStreamUsage: boolean;
   /** The source's rule for bodies of this endpoint; absent if it has none. */
   readonly rule?: BodyRule | undefined;
@@ -19,7 +19,7 @@ export interface ForwardOptions {
  * stream (`dropUsageChunk`).
  * @param sourceCan the source's `streamUsage`
  */
-export function addsStreamUsage(call: ParsedCall, sourceCan: boolean): boolean {
+export function shouldRequestUsage(call: ParsedCall, sourceCan: boolean): boolean {
   return sourceCan && call.stream && !call.includeUsage && call.row.streamUsageOption;
 }
 
@@ -28,7 +28,7 @@ export function addsStreamUsage(call: ParsedCall, sourceCan: boolean): boolean {
  * sources that do not support the option, unless the provider's events report the usage anyway.
  * @param sourceCan the source's `streamUsage`
  */
-export function makesUsageEvent({ stream, row, spans }: ParsedCall, sourceCan: boolean): boolean {
+export function shouldCreateUsageEvent({ stream, row, spans }: ParsedCall, sourceCan: boolean): boolean {
   return !sourceCan && stream && row.streamUsageOption && spans.streamOptions?.includeUsage === true;
 }
 
@@ -36,7 +36,7 @@ export function makesUsageEvent({ stream, row, spans }: ParsedCall, sourceCan: b
  * Returns the source's changes to this body. Removes `stream_options` if the source does not
  * support them.
  */
-export function ruleFor(
+export function withStreamUsageRule(
   { row, spans }: ParsedCall,
   { streamUsage, body }: Pick<CatalogSource, 'streamUsage' | 'body'>,
 ): BodyRule | undefined {
@@ -52,22 +52,23 @@ export function ruleFor(
  * twice.
  * @param body the bytes of the parsed request
  */
-export function forwardBody(call: ParsedCall, body: Buffer, options: ForwardOptions): Buffer[] {
+export function buildForwardBody(call: ParsedCall, body: Buffer, options: ForwardOptions): Buffer[] {
   const { rule } = options;
   const { cuts } = call.spans;
-  if (rule !== undefined) return spliced(body, ruleSplices(body, rule, call.row.cut, splicesOf(call, options)));
-  return spliced(body, [...splicesOf(call, options), ...cuts.map((cut) => ({ ...cut, text: '' }))]);
+  if (rule !== undefined)
+    return applySplices(body, buildRuleSplices(body, rule, call.row.cut, buildSplices(call, options)));
+  return applySplices(body, [...buildSplices(call, options), ...cuts.map((cut) => ({ ...cut, text: '' }))]);
 }
 
-function splicesOf(call: ParsedCall, { upstreamModel, addStreamUsage }: ForwardOptions): Splice[] {
+function buildSplices(call: ParsedCall, { upstreamModel, addStreamUsage }: ForwardOptions): Splice[] {
   const { model, streamOptions } = call.spans;
   const modelText = JSON.stringify(upstreamModel);
   if (!addStreamUsage) return [{ ...model, text: modelText }];
   if (streamOptions === null) return [{ ...model, text: `${modelText},"stream_options":{"include_usage":true}` }];
-  return [{ start: model.start, end: model.end, text: modelText }, streamOptionsSplice(streamOptions)];
+  return [{ start: model.start, end: model.end, text: modelText }, buildStreamOptionsSplice(streamOptions)];
 }
 
-function streamOptionsSplice(options: NonNullable<ParsedCall['spans']['streamOptions']>): Splice {
+function buildStreamOptionsSplice(options: NonNullable<ParsedCall['spans']['streamOptions']>): Splice {
   const { start, end, isNull, isEmpty, includeUsageSpan } = options;
   if (isNull) return { start, end, text: '{"include_usage":true}' };
   if (includeUsageSpan !== null) return { ...includeUsageSpan, text: 'true' };
@@ -75,15 +76,15 @@ function streamOptionsSplice(options: NonNullable<ParsedCall['spans']['streamOpt
 }
 
 /** Returns whether a source accepts a call with this limit; null means no limit. */
-export function takesLimit(
-  limit: EndlessLimit | null,
+export function acceptsLimit(
+  limit: NegativeLimit | null,
   { unlimitedMaxTokens = [] }: Pick<CatalogSource, 'unlimitedMaxTokens'>,
 ): boolean {
   return limit === null || unlimitedMaxTokens.includes(limit.value);
 }
 
 /** Builds the refusal of a limit that none of the call's sources accepts. */
-export function refusedLimit({ name }: EndlessLimit): Extract<ParseResult, { ok: false }> {
+export function refuseLimit({ name }: NegativeLimit): Extract<ParseResult, { ok: false }> {
   const message = `"${name}" must be an integer of at least 0.`;
   return { ok: false, finding: { rank: REFUSAL.invalid_request, message, param: name } };
 }

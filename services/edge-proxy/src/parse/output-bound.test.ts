@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { Endpoint } from '@gateway/contracts/messages';
-import { CHOICES_MAX, ENDPOINT_TABLE, type EndpointRow } from '../formats/endpoints.js';
-import { boundByModel, OUTPUT_TOKENS_UNKNOWN } from './output-bound.js';
+import { CHOICES_MAX, ENDPOINT_TABLE, type EndpointSpec } from '../formats/endpoints.js';
+import { applyModelMaximum, OUTPUT_TOKENS_UNKNOWN } from './output-bound.js';
 import { parseCall, type ParsedCall } from './parse-call.js';
 
 const HEADERS = { contentType: 'application/json', contentEncoding: undefined };
@@ -15,12 +15,12 @@ const MODEL = { maxOutputTokens: 30_000, contextLength: 200_000 };
 
 function call(path: Endpoint, fields: object): ParsedCall {
   const body = Buffer.from(JSON.stringify({ model: 'a/b', ...REQUIRED[path], ...fields }));
-  const result = parseCall(ENDPOINT_TABLE.get(path) as EndpointRow, HEADERS, body);
+  const result = parseCall(ENDPOINT_TABLE.get(path) as EndpointSpec, HEADERS, body);
   if (!result.ok) throw new Error(result.finding.message);
   return result.call;
 }
-const bound = (path: Endpoint, fields: object, model: Parameters<typeof boundByModel>[1] = MODEL): number =>
-  boundByModel(call(path, fields), model).bounds.outputTokensMax;
+const bound = (path: Endpoint, fields: object, model: Parameters<typeof applyModelMaximum>[1] = MODEL): number =>
+  applyModelMaximum(call(path, fields), model).bounds.outputTokensMax;
 
 test.each<[Endpoint, object, number]>([
   ['/v1/messages', { max_tokens: 0 }, 8_192],
@@ -87,7 +87,7 @@ test.each([
   [undefined, OUTPUT_TOKENS_UNKNOWN],
 ])('a model with %j in the catalog has an output bound of %d tokens', (model, tokens) => {
   const parsed = call('/v1/responses', { max_output_tokens: -1 });
-  expect(boundByModel(parsed, model).bounds.outputTokensMax).toBe(tokens);
+  expect(applyModelMaximum(parsed, model).bounds.outputTokensMax).toBe(tokens);
 });
 
 test('null counts as unset on every endpoint', () => {

@@ -1,5 +1,5 @@
 import { outputTokensMax, type CallBounds } from '@gateway/metering';
-import { CHOICES_MAX, TOKEN_LIMITS, type EndpointRow } from '../formats/endpoints.js';
+import { CHOICES_MAX, TOKEN_LIMITS, type EndpointSpec } from '../formats/endpoints.js';
 import type { Fields } from './fields.js';
 
 /**
@@ -22,8 +22,8 @@ export interface OutputBound {
  * @param prompts number of prompts in the body, before `n` multiplies them; 0 if the endpoint
  * generates no text
  */
-export function outputBound(
-  { outputLimits }: Pick<EndpointRow, 'outputLimits'>,
+export function computeOutputBound(
+  { outputLimits }: Pick<EndpointSpec, 'outputLimits'>,
   { counts, unread }: Pick<Fields, 'counts' | 'unread'>,
   prompts: number,
 ): OutputBound {
@@ -52,7 +52,7 @@ export interface ModelMaximum {
 }
 
 /** The parts of a call that bound its output. */
-interface Bounded {
+interface BoundedCall {
   readonly bounds: CallBounds;
   readonly unboundedAnswers: number;
 }
@@ -60,7 +60,7 @@ interface Bounded {
 /**
  * Raises the call's output bound to the model's maximum for each response without a readable limit.
  */
-export function boundByModel<Call extends Bounded>(call: Call, model: ModelMaximum | undefined): Call {
+export function applyModelMaximum<Call extends BoundedCall>(call: Call, model: ModelMaximum | undefined): Call {
   const { bounds, unboundedAnswers } = call;
   if (unboundedAnswers === 0) return call;
   const tokens = model?.maxOutputTokens ?? model?.contextLength ?? OUTPUT_TOKENS_UNKNOWN;

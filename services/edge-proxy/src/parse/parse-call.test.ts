@@ -4,7 +4,7 @@ import { ENDPOINTS } from '@gateway/contracts/messages';
 import type { FileBounds } from '@gateway/metering';
 import fc from 'fast-check';
 import { ENDPOINT_TABLE } from '../formats/endpoints.js';
-import type { EndpointRow } from '../formats/endpoints.js';
+import type { EndpointSpec } from '../formats/endpoints.js';
 import { BODY_BYTES_MAX, parseCall } from './parse-call.js';
 import type { BodyFinding, ParsedCall, RequestContentHeaders } from './parse-call.js';
 
@@ -13,7 +13,7 @@ import type { BodyFinding, ParsedCall, RequestContentHeaders } from './parse-cal
  */
 const PROPERTY_MS_MAX = 60_000;
 
-const CHAT = ENDPOINT_TABLE.get('/v1/chat/completions') as EndpointRow;
+const CHAT = ENDPOINT_TABLE.get('/v1/chat/completions') as EndpointSpec;
 const JSON_HEADERS: RequestContentHeaders = { contentType: 'application/json', contentEncoding: undefined };
 const BASE = { model: 'lab/one', messages: [{ role: 'user', content: 'hi' }] };
 
@@ -306,7 +306,7 @@ test('parseCall() counts files in the messages and results of response items', (
     { type: 'function_call_output', call_id: 'c', output: [file] },
     { type: 'computer_call_output', call_id: 'c', output: { type: 'computer_screenshot', file_id: 'f' } },
   ];
-  const row = ENDPOINT_TABLE.get('/v1/responses') as EndpointRow;
+  const row = ENDPOINT_TABLE.get('/v1/responses') as EndpointSpec;
   const result = parseCall(row, JSON_HEADERS, Buffer.from(JSON.stringify({ model: 'a/b', input })));
   expect(result.ok && result.call.bounds).toMatchObject({
     attachments: 4,

@@ -1,18 +1,18 @@
 import { REFUSAL } from '@gateway/contracts/errors';
 import type { CallBounds } from '@gateway/metering';
-import { bodyAffinity, type BodyAffinity } from './affinity.js';
-import { asksWrites1h } from './cache-ttl.js';
-import { answerNames, type AnswerNames } from '../stored-ids/answer-names.js';
-import { cutSpans } from './body-splices.js';
-import type { EndpointRow } from '../formats/endpoints.js';
+import { findBodyAffinity, type BodyAffinity } from './affinity.js';
+import { hasCacheWrites1h } from './cache-ttl.js';
+import { findStoredIds, type StoredIdReferences } from '../stored-ids/answer-names.js';
+import { findCutSpans } from './body-splices.js';
+import type { EndpointSpec } from '../formats/endpoints.js';
 import { readFields } from './fields.js';
-import type { EndlessLimit, StreamOptions } from './fields.js';
+import type { NegativeLimit, StreamOptions } from './fields.js';
 import { scanObject } from '../json/json-scanner.js';
 import type { ScanProblem, Span } from '../json/json-scanner.js';
-import { outputBound } from './output-bound.js';
-import { priceFacts } from '../pricing/price-facts.js';
-import type { PriceFacts } from '../pricing/price-facts.js';
-import { promptBounds } from './prompt-bounds.js';
+import { computeOutputBound } from './output-bound.js';
+import { findPricedParts } from '../pricing/price-facts.js';
+import type { PricedParts } from '../pricing/price-facts.js';
+import { computePromptBounds } from './prompt-bounds.js';
 
 /** Largest request body (libs/contracts/specification/model-gateway-api.md#limits): 10 MB. */
 export const BODY_BYTES_MAX = 10_485_760;
@@ -49,7 +49,7 @@ export interface SpliceSpans {
  * bytes.
  */
 export interface ParsedCall {
-  readonly row: EndpointRow;
+  readonly row: EndpointSpec;
   readonly model: string;
   readonly stream: boolean;
   /** The client set `include_usage`. */
@@ -57,16 +57,16 @@ export interface ParsedCall {
   /** Number of choices requested: `n` (default 1) for each prompt. */
   readonly choices: number;
   readonly bounds: CallBounds;
-  /** Number of responses bounded only by the model: see `boundByModel`. 0 if `bounds` apply. */
+  /** Number of responses bounded only by the model (`applyModelMaximum`). 0 if `bounds` apply. */
   readonly unboundedAnswers: number;
   /**
-   * A limit below zero, which only some sources accept (see `takesLimit`); null if there is none.
+   * A limit below zero, which only some sources accept (see `acceptsLimit`); null if there is none.
    */
-  readonly endlessLimit: EndlessLimit | null;
-  readonly priceFacts: PriceFacts;
+  readonly endlessLimit: NegativeLimit | null;
+  readonly priceFacts: PricedParts;
   readonly spans: SpliceSpans;
   readonly affinity: BodyAffinity;
-  readonly answers: AnswerNames;
+  readonly answers: StoredIdReferences;
   /** The request asks for 1-hour cache writes: see `Counting`. */
   readonly cacheWriteTtl1h: boolean;
 }
@@ -78,17 +78,17 @@ export type ParseResult =
  * Parses a request (docs/behaviour.md#fields). Returns the first broken rule as the finding. Fields
  * that the gateway does not know are neither checked nor removed.
  */
-export function parseCall(row: EndpointRow, headers: RequestContentHeaders, body: Buffer): ParseResult {
-  if (body.length > BODY_BYTES_MAX) return { ok: false, finding: bodyTooLarge() };
-  const headerProblem = contentProblem(headers);
+export function parseCall(row: EndpointSpec, headers: RequestContentHeaders, body: Buffer): ParseResult {
+  if (body.length > BODY_BYTES_MAX) return { ok: false, finding: buildTooLargeFinding() };
+  const headerProblem = checkContentHeaders(headers);
   if (headerProblem !== null) return refuse(headerProblem);
   const scanned = scanObject(body);
-  if (!scanned.ok) return refuse(scanText(scanned.problem, scanned.at));
+  if (!scanned.ok) return refuse(formatScanProblem(scanned.problem, scanned.at));
   const read = readFields(row, body, scanned.members);
   if (!read.ok) return refuse(read.message, read.param);
   const { fields } = read;
-  const { prompts, files, ...size } = promptBounds(row, body, scanned.members);
-  const output = outputBound(row, fields, row.generates ? prompts : 0);
+  const { prompts, files, ...size } = computePromptBounds(row, body, scanned.members);
+  const output = computeOutputBound(row, fields, row.generates ? prompts : 0);
   return {
     ok: true,
     call: {
@@ -101,11 +101,15 @@ export function parseCall(row: EndpointRow, headers: RequestContentHeaders, body
       bounds: { ...size, outputTokensMax: output.tokens, ...(files === undefined ? {} : { files }) },
       unboundedAnswers: output.unboundedAnswers,
       endlessLimit: fields.endlessLimit,
-      priceFacts: priceFacts(row, body, scanned.members),
-      spans: { model: fields.modelSpan, streamOptions: fields.streamOptions, cuts: cutSpans(row.cut, scanned.members) },
-      affinity: bodyAffinity(row, body, scanned.members),
-      answers: answerNames(row, body, scanned.members),
-      cacheWriteTtl1h: asksWrites1h(row, body, scanned.members),
+      priceFacts: findPricedParts(row, body, scanned.members),
+      spans: {
+        model: fields.modelSpan,
+        streamOptions: fields.streamOptions,
+        cuts: findCutSpans(row.cut, scanned.members),
+      },
+      affinity: findBodyAffinity(row, body, scanned.members),
+      answers: findStoredIds(row, body, scanned.members),
+      cacheWriteTtl1h: hasCacheWrites1h(row, body, scanned.members),
     },
   };
 }
@@ -114,7 +118,7 @@ export function parseCall(row: EndpointRow, headers: RequestContentHeaders, body
  * Returns the finding for a body above {@link BODY_BYTES_MAX}, by its Content-Length or as
  * received.
  */
-export function bodyTooLarge(): BodyFinding {
+export function buildTooLargeFinding(): BodyFinding {
   return { rank: REFUSAL.request_entity_too_large, message: 'The request body is larger than 10 MB.', param: null };
 }
 
@@ -122,14 +126,14 @@ function refuse(message: string, param: string | null = null): ParseResult {
   return { ok: false, finding: { rank: REFUSAL.invalid_request, message, param } };
 }
 
-function contentProblem({ contentType, contentEncoding }: RequestContentHeaders): string | null {
+function checkContentHeaders({ contentType, contentEncoding }: RequestContentHeaders): string | null {
   const mediaType = contentType?.split(';', 1)[0]?.trim().toLowerCase();
   if (mediaType !== 'application/json') return 'The Content-Type must be application/json.';
   const encoding = contentEncoding?.trim().toLowerCase() ?? '';
   return encoding === '' || encoding === 'identity' ? null : 'A request body with a Content-Encoding is not accepted.';
 }
 
-function scanText(problem: ScanProblem, at: number): string {
+function formatScanProblem(problem: ScanProblem, at: number): string {
   switch (problem) {
     case 'bom':
       return 'The request body must not begin with a byte order mark.';

@@ -1,11 +1,11 @@
 import { isMainThread, parentPort } from 'node:worker_threads';
-import { ENDPOINT_TABLE, type EndpointRow } from '../formats/endpoints.js';
+import { ENDPOINT_TABLE, type EndpointSpec } from '../formats/endpoints.js';
 import { parseCall, type BodyFinding, type ParsedCall } from './parse-call.js';
 
 /** Request to the thread. The bytes are transferred. */
-export interface ParseQuestion {
+export interface ParseRequest {
   readonly number: number;
-  readonly path: EndpointRow['path'];
+  readonly path: EndpointSpec['path'];
   readonly contentType: string | undefined;
   readonly contentEncoding: string | undefined;
   readonly bytes: Uint8Array<ArrayBuffer>;
@@ -15,7 +15,7 @@ export interface ParseQuestion {
  * Response of the thread, which transfers the bytes back. The call has no endpoint row: the parser
  * adds it again.
  */
-export interface ParseAnswer {
+export interface ParseResponse {
   readonly number: number;
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly result:
@@ -23,7 +23,7 @@ export interface ParseAnswer {
     | { readonly ok: false; readonly finding: BodyFinding };
 }
 
-function answer({ number, path, contentType, contentEncoding, bytes }: ParseQuestion): ParseAnswer {
+function handleRequest({ number, path, contentType, contentEncoding, bytes }: ParseRequest): ParseResponse {
   const row = ENDPOINT_TABLE.get(path);
   if (row === undefined) throw new Error(`${path} is not an endpoint`);
   const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
@@ -34,7 +34,7 @@ function answer({ number, path, contentType, contentEncoding, bytes }: ParseQues
 }
 
 if (!isMainThread) {
-  parentPort?.on('message', (question: ParseQuestion) => {
-    parentPort?.postMessage(answer(question), [question.bytes.buffer]);
+  parentPort?.on('message', (question: ParseRequest) => {
+    parentPort?.postMessage(handleRequest(question), [question.bytes.buffer]);
   });
 }

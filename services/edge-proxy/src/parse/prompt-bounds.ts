@@ -1,7 +1,7 @@
 import type { CallBounds } from '@gateway/metering';
-import { attachmentsIn } from './attachments.js';
-import type { EndpointRow, PromptForm } from '../formats/endpoints.js';
-import { kindOf, type Member } from '../json/json-scanner.js';
+import { findAttachments } from './attachments.js';
+import type { EndpointSpec, PromptForm } from '../formats/endpoints.js';
+import { toJsonKind, type Member } from '../json/json-scanner.js';
 import { JsonText } from '../json/json-text.js';
 
 export interface PromptBounds extends Omit<CallBounds, 'outputTokensMax'> {
@@ -31,7 +31,7 @@ type PromptSize = Pick<PromptBounds, 'promptBytes' | 'arrayElements' | 'attachme
  * and integer tokens are left out of the bytes and counted separately. The result is an upper bound
  * of the text's bytes.
  */
-export function promptBounds({ prompt }: EndpointRow, body: Buffer, members: readonly Member[]): PromptBounds {
+export function computePromptBounds({ prompt }: EndpointSpec, body: Buffer, members: readonly Member[]): PromptBounds {
   let promptBytes = 0;
   let arrayElements = 0;
   let attachments = 0;
@@ -40,7 +40,7 @@ export function promptBounds({ prompt }: EndpointRow, body: Buffer, members: rea
   for (const member of members) {
     const holdsText = member.kind === 'string' || member.kind === 'array' || member.kind === 'object';
     if (!holdsText || NOT_PROMPT.has(member.name)) continue;
-    const size = member.name === prompt.name ? promptSize(prompt.holds, body, member) : null;
+    const size = member.name === prompt.name ? measurePrompt(prompt.holds, body, member) : null;
     promptBytes += size?.promptBytes ?? member.end - member.start;
     if (size === null) continue;
     arrayElements = size.arrayElements;
@@ -52,10 +52,10 @@ export function promptBounds({ prompt }: EndpointRow, body: Buffer, members: rea
 }
 
 /** Returns null if only the member's bytes count and it is one prompt. */
-function promptSize(holds: PromptForm, body: Buffer, member: Member): PromptSize | null {
+function measurePrompt(holds: PromptForm, body: Buffer, member: Member): PromptSize | null {
   if (member.kind !== 'array') return null;
-  if (holds === 'texts') return sizeOfTexts(new JsonText(body), member);
-  const found = attachmentsIn(body, holds, member);
+  if (holds === 'texts') return measureTexts(new JsonText(body), member);
+  const found = findAttachments(body, holds, member);
   if (found === null) return null;
   const promptBytes = member.end - member.start - found.base64Bytes;
   return { promptBytes, arrayElements: 0, attachments: found.count, prompts: 1, files: found.files ?? undefined };
@@ -65,20 +65,20 @@ function promptSize(holds: PromptForm, body: Buffer, member: Member): PromptSize
  * Measures an array of texts and token arrays, each of which is one prompt. Integers directly in
  * the array are together the tokens of one more prompt.
  */
-function sizeOfTexts(text: JsonText, member: Member): PromptSize {
+function measureTexts(text: JsonText, member: Member): PromptSize {
   let promptBytes = 0;
   let tokens = 0;
   let arrays = 0;
   let arrayTokens = 0;
   let texts = 0;
   text.eachElement(member.start, (start) => {
-    const kind = kindOf(text.bytes[start]);
+    const kind = toJsonKind(text.bytes[start]);
     const end = text.valueEnd(start);
     if (kind === 'number') tokens += 1;
     else if (kind === 'array' && text.levels === 1) {
       arrays += 1;
       arrayTokens += text.elements;
-      if (!isNumbers(text, start)) promptBytes += end - start;
+      if (!hasOnlyNumbers(text, start)) promptBytes += end - start;
     } else {
       texts += 1;
       promptBytes += end - start;
@@ -90,10 +90,10 @@ function sizeOfTexts(text: JsonText, member: Member): PromptSize {
 }
 
 /** Returns whether the array at `start` holds only numbers. */
-function isNumbers(text: JsonText, start: number): boolean {
+function hasOnlyNumbers(text: JsonText, start: number): boolean {
   let onlyNumbers = true;
   text.eachElement(start, (element) => {
-    if (kindOf(text.bytes[element]) !== 'number') onlyNumbers = false;
+    if (toJsonKind(text.bytes[element]) !== 'number') onlyNumbers = false;
     return text.valueEnd(element);
   });
   return onlyNumbers;

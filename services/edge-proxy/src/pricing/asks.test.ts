@@ -1,15 +1,15 @@
 import { expect, test } from '@jest/globals';
 import { RULES } from '../../test/pricing-rules.js';
-import { asksOfSources, readAsks, readFor } from './asks.js';
+import { collectReadings, readPricing, readPricingForSource } from './asks.js';
 import { ENDPOINT_TABLE } from '../formats/endpoints.js';
-import type { EndpointRow } from '../formats/endpoints.js';
+import type { EndpointSpec } from '../formats/endpoints.js';
 import { parseCall } from '../parse/parse-call.js';
-import { withClassHeaders, type PriceFacts } from './price-facts.js';
+import { withClassHeaders, type PricedParts } from './price-facts.js';
 
-const CHAT = ENDPOINT_TABLE.get('/v1/chat/completions') as EndpointRow;
+const CHAT = ENDPOINT_TABLE.get('/v1/chat/completions') as EndpointSpec;
 const JSON_HEADERS = { contentType: 'application/json', contentEncoding: undefined };
 
-function factsOf(fields: object | string): PriceFacts {
+function factsOf(fields: object | string): PricedParts {
   const more = typeof fields === 'string' ? fields : JSON.stringify(fields).slice(1, -1);
   const body = Buffer.from(`{"model":"lab/one","messages":[]${more === '' ? '' : `,${more}`}}`);
   const result = parseCall(CHAT, JSON_HEADERS, body);
@@ -72,7 +72,7 @@ test.each<[string, object | string, object]>([
     { class: 'flex', units: { web_search: 1, file_search: 5 }, field: 'service_tier' },
   ],
 ])('readAsks() reads %s', (_what, fields, asked) => {
-  expect(readAsks(factsOf(fields), RULES)).toMatchObject({
+  expect(readPricing(factsOf(fields), RULES)).toMatchObject({
     kind: 'priced',
     asked: { class: 'standard', units: {}, field: '', ...asked },
   });
@@ -110,16 +110,16 @@ test.each<[string, object | string, string]>([
     'max_tool_calls',
   ],
 ])('readAsks() has no price for %s', (_what, fields, field) => {
-  expect(readAsks(factsOf(fields), RULES)).toMatchObject({ kind: 'unpriced', field });
+  expect(readPricing(factsOf(fields), RULES)).toMatchObject({ kind: 'unpriced', field });
 });
 
 test('a source without rules accepts everything', () => {
   const facts = factsOf({ service_tier: 'turbo', tools: [{ type: 'shell' }], container: 'c1' });
-  expect(readAsks(facts, undefined)).toMatchObject({ kind: 'priced', asked: { class: 'standard', units: {} } });
+  expect(readPricing(facts, undefined)).toMatchObject({ kind: 'priced', asked: { class: 'standard', units: {} } });
 });
 
 test('priceFacts() does not read the tools of an unbilled request', () => {
-  const row = ENDPOINT_TABLE.get('/v1/messages/count_tokens') as EndpointRow;
+  const row = ENDPOINT_TABLE.get('/v1/messages/count_tokens') as EndpointSpec;
   const body = Buffer.from('{"model":"lab/one","messages":[],"tools":[{"type":"shell"}]}');
   const result = parseCall(row, JSON_HEADERS, body);
   expect(result.ok && result.call.priceFacts).toEqual({ members: [], tools: [], hasOddTools: false });
@@ -157,7 +157,7 @@ test.each<[string, object, readonly (typeof RULES | undefined)[], object]>([
   ],
 ])('asksOfSources() for %s', (_what, fields, rules, question) => {
   const sources = rules.map((pricing) => (pricing === undefined ? {} : { pricing }));
-  expect(asksOfSources(factsOf(fields), sources)).toEqual(question);
+  expect(collectReadings(factsOf(fields), sources)).toEqual(question);
 });
 
 test.each<[string, object, string[]]>([
@@ -167,8 +167,8 @@ test.each<[string, object, string[]]>([
   ['a tool of an unknown type', { tools: [{ type: 'shell' }] }, ['shell']],
 ])('a source that forwards unpriced requests accepts %s at the standard price', (_what, fields, unbilled) => {
   const source = { pricing: RULES, unpriced: 'forward' } as const;
-  expect(readFor(source, factsOf(fields))).toMatchObject({ kind: 'priced', unbilled });
-  expect(asksOfSources(factsOf(fields), [source])).toEqual({});
+  expect(readPricingForSource(source, factsOf(fields))).toMatchObject({ kind: 'priced', unbilled });
+  expect(collectReadings(factsOf(fields), [source])).toEqual({});
 });
 
 const TIER = 'x-ms-service-tier';
@@ -202,11 +202,11 @@ test.each<[string, object, [string, string][], object]>([
   ['another class than the body', { service_tier: 'priority' }, [[TIER, 'flex']], { kind: 'unpriced', field: TIER }],
   ['nothing if only the body has its name', { [TIER]: 'flex' }, [], { asked: { class: 'standard' } }],
 ])('a header requests %s', (_name, fields, headers, reading) => {
-  expect(readAsks(withClassHeaders(factsOf(fields), headers), BY_HEADER)).toMatchObject(reading);
+  expect(readPricing(withClassHeaders(factsOf(fields), headers), BY_HEADER)).toMatchObject(reading);
 });
 
 test('a header that no rule of a source names requests nothing there', () => {
-  expect(readAsks(withClassHeaders(factsOf({}), [[TIER, 'turbo']]), RULES)).toMatchObject({
+  expect(readPricing(withClassHeaders(factsOf({}), [[TIER, 'turbo']]), RULES)).toMatchObject({
     asked: { class: 'standard' },
   });
 });

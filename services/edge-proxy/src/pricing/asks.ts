@@ -1,8 +1,8 @@
-import { ASKS_MAX, UNIT_USES_MAX, type AskedExtras, type CatalogSource } from '@gateway/contracts/messages';
+import { ASKS_MAX, UNIT_USES_MAX, type RequestedExtras, type CatalogSource } from '@gateway/contracts/messages';
 import type { ToolType } from '@gateway/contracts/operator';
 import { isPriced, unitPrice, unpricedName, type PriceClass, type PriceExtras } from '@gateway/metering';
 import { foldCase } from '../parse/fields.js';
-import type { AskedMember, AskedTools, PriceFacts } from './price-facts.js';
+import type { RequestedMember, RequestedTools, PricedParts } from './price-facts.js';
 
 /** Absent: the source accepts all requests at the standard price. */
 export type PricingRules = NonNullable<CatalogSource['pricing']>;
@@ -11,9 +11,9 @@ type ToolRule = PricingRules['tools'][number];
 /** A request that a source can price. */
 export interface PricedReading {
   readonly kind: 'priced';
-  readonly asked: AskedExtras;
+  readonly asked: RequestedExtras;
   /** The same with units of other sizes, if the request does not show which size it uses. */
-  readonly otherSizes: readonly AskedExtras[];
+  readonly otherSizes: readonly RequestedExtras[];
   /** Units of requested tools that no response counts. */
   readonly once: readonly string[];
   /**
@@ -27,7 +27,7 @@ export interface PricedReading {
 export type SourceRules = Pick<CatalogSource, 'pricing' | 'unpriced'>;
 
 /** The part of a request that has no price. */
-export interface UnpricedAsk {
+export interface UnpricedPart {
   /** The member of the request. */
   readonly field: string;
   /** The class, unit, type of tool or value; the field if it has no name. */
@@ -35,30 +35,30 @@ export interface UnpricedAsk {
 }
 
 /** A request as read by a source's rules. */
-export type Reading = PricedReading | ({ readonly kind: 'unpriced' } & UnpricedAsk);
+export type PriceReading = PricedReading | ({ readonly kind: 'unpriced' } & UnpricedPart);
 
-const NOTHING_ASKED: AskedExtras = { class: 'standard', units: {}, field: '' };
+const NOTHING_ASKED: RequestedExtras = { class: 'standard', units: {}, field: '' };
 const PLAIN: PricedReading = { kind: 'priced', asked: NOTHING_ASKED, otherSizes: [], once: [] };
 
 /**
  * Reads the requested class and units by a source's rules (docs/behaviour.md#classes-and-units).
  */
-export function readAsks(facts: PriceFacts, rules: PricingRules | undefined): Reading {
-  if (rules === undefined || !touches(facts, rules)) return PLAIN;
-  const unpriced = unpricedAsk(facts, rules);
+export function readPricing(facts: PricedParts, rules: PricingRules | undefined): PriceReading {
+  if (rules === undefined || !hasPricedParts(facts, rules)) return PLAIN;
+  const unpriced = findUnpricedPart(facts, rules);
   if (unpriced !== null) return { kind: 'unpriced', ...unpriced };
-  const asked = askedClass(facts, rules);
+  const asked = readRequestedClass(facts, rules);
   if (asked.unpriced !== null) return { kind: 'unpriced', ...asked.unpriced };
-  const tools = askedTools(facts, rules);
+  const tools = readRequestedUnits(facts, rules);
   if (asked.class === 'standard' && tools.field === null) return PLAIN;
   const field = asked.field ?? tools.field ?? '';
   const [units = {}, ...otherSizes] = tools.units.map((each) => ({ class: asked.class, units: each, field }));
-  return { kind: 'priced', asked: units as AskedExtras, otherSizes, once: tools.once };
+  return { kind: 'priced', asked: units as RequestedExtras, otherSizes, once: tools.once };
 }
 
 /** Reads a request for a source, which may accept parts without a price. */
-export function readFor({ pricing, unpriced }: SourceRules, facts: PriceFacts): Reading {
-  const reading = readAsks(facts, pricing);
+export function readPricingForSource({ pricing, unpriced }: SourceRules, facts: PricedParts): PriceReading {
+  const reading = readPricing(facts, pricing);
   if (unpriced !== 'forward') return reading;
   if (reading.kind === 'unpriced') return { ...PLAIN, unbilled: [reading.name] };
   return { ...reading, otherSizes: [], unbilled: [] };
@@ -68,35 +68,35 @@ export function readFor({ pricing, unpriced }: SourceRules, facts: PriceFacts): 
  * Applies a price to a reading. Returns the first part without a price, if there is one. Of several
  * sizes, uses the most expensive one that has a price.
  */
-export function atPrice(reading: PricedReading, extras: PriceExtras | null): PricedReading | UnpricedAsk {
+export function applyPrice(reading: PricedReading, extras: PriceExtras | null): PricedReading | UnpricedPart {
   const { asked, otherSizes } = reading;
   if (reading.unbilled !== undefined) return reading;
   const sold = [asked, ...otherSizes].filter((each) => isPriced(each, extras));
   const [first, ...others] = sold;
   if (first === undefined) return { field: asked.field, name: unpricedName(asked, extras) ?? asked.field };
-  const most = others.reduce((a, b) => (costOfUnits(b, extras) > costOfUnits(a, extras) ? b : a), first);
+  const most = others.reduce((a, b) => (computeUnitCost(b, extras) > computeUnitCost(a, extras) ? b : a), first);
   return most === asked ? reading : { ...reading, asked: most };
 }
 
-function costOfUnits({ units }: AskedExtras, extras: PriceExtras | null): bigint {
+function computeUnitCost({ units }: RequestedExtras, extras: PriceExtras | null): bigint {
   return Object.entries(units).reduce((sum, [unit, uses]) => sum + BigInt(uses) * (unitPrice(unit, extras) ?? 0n), 0n);
 }
 
 /** The readings of a request by its model's sources, for admission. */
-export type SourcesAsk = {
-  readonly asks?: AskedExtras[];
+export type AdmissionPricing = {
+  readonly asks?: RequestedExtras[];
   readonly unpricedField?: string;
   readonly unpricedName?: string;
 };
 
-const NOTHING: SourcesAsk = {};
+const NOTHING: AdmissionPricing = {};
 
 /** Collects the different readings of a request by its sources. */
-export function asksOfSources(facts: PriceFacts, sources: readonly SourceRules[]): SourcesAsk {
-  const asks = new Map<string, AskedExtras>();
-  let unpriced: UnpricedAsk | null = null;
+export function collectReadings(facts: PricedParts, sources: readonly SourceRules[]): AdmissionPricing {
+  const asks = new Map<string, RequestedExtras>();
+  let unpriced: UnpricedPart | null = null;
   for (const source of sources) {
-    const reading = readFor(source, facts);
+    const reading = readPricingForSource(source, facts);
     if (reading.kind === 'unpriced') unpriced ??= reading;
     else {
       const billed = reading.unbilled === undefined ? [reading.asked, ...reading.otherSizes] : [NOTHING_ASKED];
@@ -118,7 +118,7 @@ const namedBy = new WeakMap<PricingRules, ReadonlySet<string>>();
  * Returns whether the request has tools, or a member that the rules name. Most requests have
  * neither.
  */
-function touches({ members, tools, hasOddTools }: PriceFacts, rules: PricingRules): boolean {
+function hasPricedParts({ members, tools, hasOddTools }: PricedParts, rules: PricingRules): boolean {
   if (tools.length > 0 || hasOddTools) return true;
   let names = namedBy.get(rules);
   if (names === undefined) {
@@ -133,10 +133,10 @@ function touches({ members, tools, hasOddTools }: PriceFacts, rules: PricingRule
 }
 
 /** Returns the first part of a request that changes its price and has no price itself. */
-function unpricedAsk(facts: PriceFacts, rules: PricingRules): UnpricedAsk | null {
+function findUnpricedPart(facts: PricedParts, rules: PricingRules): UnpricedPart | null {
   const { classes, tools, freeTools, unpricedFields } = rules;
   for (const [field, values] of Object.entries(unpricedFields)) {
-    const found = membersOf(facts, field);
+    const found = findMembers(facts, field);
     if (isAmbiguous(found, field)) return { field, name: field };
     const [member] = found;
     if (member?.isSet !== true) continue;
@@ -145,40 +145,40 @@ function unpricedAsk(facts: PriceFacts, rules: PricingRules): UnpricedAsk | null
   }
   const bounds = tools.flatMap(({ boundedBy }) => (boundedBy === null ? [] : [boundedBy]));
   const read = [...classes.map(({ field }) => field), ...tools.flatMap(({ fields }) => fields), ...bounds];
-  const ambiguous = read.find((field) => isAmbiguous(membersOf(facts, field), field));
+  const ambiguous = read.find((field) => isAmbiguous(findMembers(facts, field), field));
   if (ambiguous !== undefined) return { field: ambiguous, name: ambiguous };
-  const isKnown = (tool: AskedTools): boolean =>
+  const isKnown = (tool: RequestedTools): boolean =>
     tool.type === 'function' || isOneOf(tool, freeTools) || tools.some(({ types }) => isOneOf(tool, types));
   const unknown = facts.tools.find((tool) => !isKnown(tool));
-  if (unknown !== undefined) return { field: 'tools', name: shortName(unknown.type) };
-  const isOdd = facts.hasOddTools || isAmbiguous(membersOf(facts, 'tools'), 'tools');
+  if (unknown !== undefined) return { field: 'tools', name: shortenName(unknown.type) };
+  const isOdd = facts.hasOddTools || isAmbiguous(findMembers(facts, 'tools'), 'tools');
   return isOdd ? { field: 'tools', name: 'tools' } : null;
 }
 
 /** Maximum length of a name from a client in an error message. Longer names are cut. */
 const ASKED_NAME_CHARS_MAX = 64;
 
-function shortName(name: string): string {
+function shortenName(name: string): string {
   return name.slice(0, ASKED_NAME_CHARS_MAX);
 }
 
-interface AskedClass {
+interface RequestedClass {
   readonly class: PriceClass;
   readonly field: string | null;
-  readonly unpriced: UnpricedAsk | null;
+  readonly unpriced: UnpricedPart | null;
 }
 
 /**
  * Reads the requested class. Two fields that request different classes, neither of them standard,
  * have no price together.
  */
-function askedClass(facts: PriceFacts, { classes }: PricingRules): AskedClass {
-  let asked: AskedClass = { class: 'standard', field: null, unpriced: null };
+function readRequestedClass(facts: PricedParts, { classes }: PricingRules): RequestedClass {
+  let asked: RequestedClass = { class: 'standard', field: null, unpriced: null };
   for (const { field, asks } of classes) {
-    const [member] = membersOf(facts, field);
+    const [member] = findMembers(facts, field);
     if (member?.isSet !== true) continue;
     const name = member.value !== null && Object.hasOwn(asks, member.value) ? asks[member.value] : undefined;
-    const unpriced = { field, name: shortName(member.value ?? field) };
+    const unpriced = { field, name: shortenName(member.value ?? field) };
     if (name === undefined) return { ...asked, unpriced };
     if (name === 'standard' || name === asked.class) continue;
     if (asked.class !== 'standard') return { ...asked, unpriced };
@@ -187,23 +187,23 @@ function askedClass(facts: PriceFacts, { classes }: PricingRules): AskedClass {
   return asked;
 }
 
-interface AskedUnits {
+interface RequestedUnits {
   /** The maximum uses of each unit. There are several entries if a tool has several sizes. */
   readonly units: readonly Readonly<Record<string, number>>[];
   readonly field: string | null;
   readonly once: readonly string[];
 }
 
-function askedTools(facts: PriceFacts, { tools }: PricingRules): AskedUnits {
+function readRequestedUnits(facts: PricedParts, { tools }: PricingRules): RequestedUnits {
   let units: Record<string, number>[] = [{}];
   const once: string[] = [];
   let field: string | null = null;
   for (const rule of tools) {
     const asking = facts.tools.filter((tool) => isOneOf(tool, rule.types));
-    const byField = rule.fields.find((name) => membersOf(facts, name)[0]?.isSet === true);
+    const byField = rule.fields.find((name) => findMembers(facts, name)[0]?.isSet === true);
     if (asking.length === 0 && byField === undefined) continue;
     field ??= asking.length > 0 ? 'tools' : (byField ?? null);
-    const uses = usesMax(facts, rule, asking);
+    const uses = computeMaxUses(facts, rule, asking);
     units = [rule.unit, ...(rule.otherSizes ?? [])].flatMap((unit) =>
       units.map((each) => ({ ...each, [unit]: Math.min((each[unit] ?? 0) + uses, UNIT_USES_MAX) })),
     );
@@ -216,14 +216,14 @@ function askedTools(facts: PriceFacts, { tools }: PricingRules): AskedUnits {
  * Returns the maximum uses of a unit: the profile's bound, or the request's if it is lower; 1 if no
  * response counts the uses.
  */
-function usesMax(
-  facts: PriceFacts,
+function computeMaxUses(
+  facts: PricedParts,
   { usesMax: most, boundedBy, reportedAt }: ToolRule,
-  asking: readonly AskedTools[],
+  asking: readonly RequestedTools[],
 ): number {
   if (reportedAt === null) return 1;
   if (boundedBy === null) return most;
-  const [ofRequest] = membersOf(facts, boundedBy);
+  const [ofRequest] = findMembers(facts, boundedBy);
   const bounds = [most];
   if (ofRequest?.value != null && /^\d{1,9}$/.test(ofRequest.value)) bounds.push(Number(ofRequest.value));
   const ofTools = asking.map(({ count, bounds: known }) => {
@@ -234,12 +234,12 @@ function usesMax(
   return Math.min(...bounds);
 }
 
-const NO_MEMBERS: readonly AskedMember[] = [];
+const NO_MEMBERS: readonly RequestedMember[] = [];
 /** Most fields of rules are in lower case already. */
 const FOLDED = /^[a-z0-9_.-]*$/;
 
 /** Finds the members with this name, ignoring case. */
-function membersOf({ members }: PriceFacts, field: string): readonly AskedMember[] {
+function findMembers({ members }: PricedParts, field: string): readonly RequestedMember[] {
   const name = FOLDED.test(field) ? field : foldCase(field);
   return members.some(({ folded }) => folded === name) ? members.filter(({ folded }) => folded === name) : NO_MEMBERS;
 }
@@ -247,11 +247,11 @@ function membersOf({ members }: PriceFacts, field: string): readonly AskedMember
 /**
  * Returns whether a member occurs twice, or in another case: a provider might read the other one.
  */
-function isAmbiguous(members: readonly AskedMember[], field: string): boolean {
+function isAmbiguous(members: readonly RequestedMember[], field: string): boolean {
   return members.length > 1 || members.some(({ name }) => name !== field);
 }
 
-function isOneOf(tool: AskedTools, types: readonly ToolType[]): boolean {
+function isOneOf(tool: RequestedTools, types: readonly ToolType[]): boolean {
   return types.some((each) =>
     typeof each === 'string'
       ? fitsPattern(tool.type, each)
@@ -267,7 +267,7 @@ function fitsPattern(text: string, pattern: string): boolean {
 /**
  * Returns whether a tool has the options of a rule, and no other options below the same members.
  */
-function hasOptions({ options }: AskedTools, where: Readonly<Record<string, readonly (string | null)[]>>): boolean {
+function hasOptions({ options }: RequestedTools, where: Readonly<Record<string, readonly (string | null)[]>>): boolean {
   const named = Object.entries(where);
   const holds = named.every(([path, values]) => {
     const value = options.get(path);

@@ -2,8 +2,8 @@ import { expect, test } from '@jest/globals';
 import { rate, worstCase } from '@gateway/metering';
 import type { BoundFigures, CallBounds, PriceExtras, PriceFigures, Served, TokenUsage } from '@gateway/metering';
 import fc from 'fast-check';
-import { chargeOf } from './charge.js';
-import type { CallEnd, ChargeFacts } from './charge.js';
+import { computeCharge } from './charge.js';
+import type { CallEnd, ChargeInput } from './charge.js';
 import type { MeterResult } from '../formats/meter.js';
 
 /**
@@ -47,26 +47,26 @@ test.each<[CallEnd, string, MeterResult | null, string, string, bigint, TokenUsa
   ['failed', 'no response', null, 'voided', 'none', 0n, null],
   ['failed', 'reported', reported(USAGE), 'voided', 'none', 0n, null],
 ])('a call that ended %s, with usage %s', (ended, _name, meter, outcome, evidence, amountNanoUsd, usage) => {
-  expect(chargeOf(facts({ ended, meter }))).toMatchObject({ outcome, evidence, amountNanoUsd, usage });
+  expect(computeCharge(facts({ ended, meter }))).toMatchObject({ outcome, evidence, amountNanoUsd, usage });
 });
 
 test('a voided call has the usage that the provider probably counted', () => {
-  expect(chargeOf(facts({ ended: 'cut', meter: reported(USAGE) })).probableUsage).toEqual(USAGE);
-  expect(chargeOf(facts({ ended: 'cut', meter: silent })).probableUsage).toEqual(ESTIMATE);
-  expect(chargeOf(facts({ ended: 'failed', meter: null })).probableUsage).toBeNull();
+  expect(computeCharge(facts({ ended: 'cut', meter: reported(USAGE) })).probableUsage).toEqual(USAGE);
+  expect(computeCharge(facts({ ended: 'cut', meter: silent })).probableUsage).toEqual(ESTIMATE);
+  expect(computeCharge(facts({ ended: 'failed', meter: null })).probableUsage).toBeNull();
 });
 
 test('input counted before the client left is kept, and output is estimated', () => {
   const begun = { ...NO_PARTS, input: 1_000, cachedInput: 990, output: null, outputAtLeast: 1 };
   const left = facts({ ended: 'client_left', meter: { ...silent, begun } });
   const hold = { worstNanoUsd: 1_000_000n };
-  expect(chargeOf({ ...left, hold })).toMatchObject({
+  expect(computeCharge({ ...left, hold })).toMatchObject({
     evidence: 'estimated',
     usage: { ...ZERO, input: 1_000, cachedInput: 990, output: 20 },
     amountNanoUsd: 10n + 99n + 40n + 7n,
   });
   const more = { ...silent, begun: { ...begun, outputAtLeast: 77 } };
-  expect(chargeOf({ ...left, meter: more, hold }).usage).toMatchObject({ input: 1_000, output: 77 });
+  expect(computeCharge({ ...left, meter: more, hold }).usage).toMatchObject({ input: 1_000, output: 77 });
 });
 
 test.each([
@@ -75,18 +75,21 @@ test.each([
 ])('a missing %s is estimated, and the reported count is kept', (_name, counts, usage) => {
   const meter = { ...broken, begun: { ...NO_PARTS, outputAtLeast: 0, ...counts } };
   const hold = { worstNanoUsd: 10_000n };
-  expect(chargeOf({ ...facts({ ended: 'complete', meter }), hold })).toMatchObject({ evidence: 'estimated', usage });
+  expect(computeCharge({ ...facts({ ended: 'complete', meter }), hold })).toMatchObject({
+    evidence: 'estimated',
+    usage,
+  });
 });
 
 test('a reported count is charged above the hold, an estimated one within it', () => {
   const begun = { ...NO_PARTS, input: 1_000, output: null, outputAtLeast: 0 };
   const meter = { ...broken, begun };
-  expect(chargeOf(facts({ ended: 'complete', meter }))).toMatchObject({
+  expect(computeCharge(facts({ ended: 'complete', meter }))).toMatchObject({
     usage: { ...ZERO, input: 1_000 },
     amountNanoUsd: 1_007n,
   });
   const hold = { worstNanoUsd: 1_017n };
-  expect(chargeOf({ ...facts({ ended: 'complete', meter }), hold }).usage).toEqual({
+  expect(computeCharge({ ...facts({ ended: 'complete', meter }), hold }).usage).toEqual({
     ...ZERO,
     input: 1_000,
     output: 5,
@@ -97,7 +100,7 @@ test('reported samplings are charged in addition to the estimate', () => {
   const begun = { ...NO_PARTS, input: 5, output: null, outputAtLeast: 0, others: [{ ...ZERO, input: 60, output: 7 }] };
   const meter = { ...broken, begun };
   const hold = { worstNanoUsd: 10_000n };
-  const { usage } = chargeOf({ ...facts({ ended: 'complete', meter }), hold });
+  const { usage } = computeCharge({ ...facts({ ended: 'complete', meter }), hold });
   expect(usage).toMatchObject({
     input: 65,
     output: 27,
@@ -109,13 +112,13 @@ test('reported samplings are charged in addition to the estimate', () => {
 });
 
 test('a reported usage is charged in full, above the hold too', () => {
-  const { amountNanoUsd } = chargeOf(facts({ ended: 'complete', meter: reported(USAGE) }));
+  const { amountNanoUsd } = computeCharge(facts({ ended: 'complete', meter: reported(USAGE) }));
   expect(amountNanoUsd).toBeGreaterThan(WORST);
 });
 
 test('an estimate is at most the output bound', () => {
   const meter = { ...silent, deliveredBytes: 1_000_000 };
-  expect(chargeOf(facts({ ended: 'complete', meter })).usage?.output).toBe(100);
+  expect(computeCharge(facts({ ended: 'complete', meter })).usage?.output).toBe(100);
 });
 
 const price = fc
@@ -153,7 +156,7 @@ test(
       fc.property(bounds, figures, figures, price, fc.nat(100_000), (size, ours, theirs, prices, deliveredBytes) => {
         const hold = { worstNanoUsd: worstCase(size, theirs, prices) };
         const meter = { ...silent, deliveredBytes };
-        const charge = chargeOf({ ended: 'complete', meter, bounds: size, figures: ours, price: prices, hold });
+        const charge = computeCharge({ ended: 'complete', meter, bounds: size, figures: ours, price: prices, hold });
         expect(charge.amountNanoUsd).toBeLessThanOrEqual(hold.worstNanoUsd);
         expect(charge.amountNanoUsd).toBe(rate(charge.usage ?? ZERO, prices));
       }),
@@ -172,7 +175,7 @@ const searched = (name: Served['class'], uses: number): Served => ({ class: name
 
 test('the served class and units are charged, above the hold too', () => {
   const price = { ...PRICE, extras: EXTRAS };
-  const charge = chargeOf({
+  const charge = computeCharge({
     ...facts({ ended: 'complete', meter: reported(USAGE) }),
     price,
     served: searched('priority', 1_000),
@@ -198,7 +201,15 @@ test('an estimate with class and units fits the hold by dropping what exceeds it
         const hold = { worstNanoUsd: worstCase(size, ours, sold, searched(name, most)) };
         const meter = { ...silent, deliveredBytes: bytes };
         const served = searched(name, used);
-        const charge = chargeOf({ ended: 'complete', meter, bounds: size, figures: ours, price: sold, hold, served });
+        const charge = computeCharge({
+          ended: 'complete',
+          meter,
+          bounds: size,
+          figures: ours,
+          price: sold,
+          hold,
+          served,
+        });
         expect(charge.amountNanoUsd).toBeLessThanOrEqual(hold.worstNanoUsd);
         expect(charge.amountNanoUsd).toBe(rate(charge.usage ?? ZERO, sold, charge.served));
         if (used <= most) expect(charge.served).toEqual(served);
@@ -210,10 +221,14 @@ test('an estimate with class and units fits the hold by dropping what exceeds it
 
 test('a voided call is not charged, but its record has the probable usage', () => {
   const price = { ...PRICE, extras: EXTRAS };
-  const cut = chargeOf({ ...facts({ ended: 'cut', meter: reported(USAGE) }), price, served: searched('priority', 1) });
+  const cut = computeCharge({
+    ...facts({ ended: 'cut', meter: reported(USAGE) }),
+    price,
+    served: searched('priority', 1),
+  });
   expect(cut).toMatchObject({ amountNanoUsd: 0n, usage: null, probableUsage: USAGE, served: { class: 'priority' } });
 });
 
-function facts(given: Pick<ChargeFacts, 'ended' | 'meter'>): ChargeFacts {
+function facts(given: Pick<ChargeInput, 'ended' | 'meter'>): ChargeInput {
   return { bounds: BOUNDS, figures: FIGURES, price: PRICE, hold: { worstNanoUsd: WORST }, ...given };
 }

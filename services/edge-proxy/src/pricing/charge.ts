@@ -8,7 +8,7 @@ import type { MeterResult, PartialUsage } from '../formats/meter.js';
  */
 export type CallEnd = 'complete' | 'client_left' | 'cut' | 'failed';
 
-export interface ChargeFacts {
+export interface ChargeInput {
   readonly ended: CallEnd;
   /**
    * Null if no usable response head arrived, except for a sent call whose client disconnected
@@ -48,7 +48,7 @@ export interface Charge {
  * response that the provider or the network ended costs nothing. A call whose client disconnected
  * before it was sent costs nothing either.
  */
-export function chargeOf(facts: ChargeFacts): Charge {
+export function computeCharge(facts: ChargeInput): Charge {
   const { ended, meter, price, served: answered = STANDARD } = facts;
   if (meter === null) return { ...VOIDED, served: STANDARD, probableUsage: null };
   const estimate = meter.usage === null ? estimateWithinHold(facts, meter, answered) : null;
@@ -78,15 +78,15 @@ interface Estimate {
  * usage is reduced, not only the amount, so that rating it again gives the same amount.
  */
 function estimateWithinHold(
-  { bounds, figures, price, hold }: ChargeFacts,
+  { bounds, figures, price, hold }: ChargeInput,
   meter: MeterResult,
   served: Served,
 ): Estimate {
-  const range = rangeOf(estimateUsage(bounds, figures, meter.deliveredBytes), meter.begun ?? null);
-  const usage = fittedUsage(range, (each) => rate(each, price, served) <= hold.worstNanoUsd);
+  const range = toUsageRange(estimateUsage(bounds, figures, meter.deliveredBytes), meter.begun ?? null);
+  const usage = fitUsage(range, (each) => rate(each, price, served) <= hold.worstNanoUsd);
   if (usage !== null) return { usage, served };
   if (range.least.input + range.least.output > 0) return { usage: range.usageOf(range.least), served };
-  const plain = fittedUsage(range, (each) => rate(each, price) <= hold.worstNanoUsd);
+  const plain = fitUsage(range, (each) => rate(each, price) <= hold.worstNanoUsd);
   return { usage: plain ?? range.usageOf(range.least), served: STANDARD };
 }
 
@@ -102,7 +102,7 @@ interface UsageRange {
   usageOf(counts: InOut): TokenUsage;
 }
 
-function rangeOf(estimate: TokenUsage, begun: PartialUsage | null): UsageRange {
+function toUsageRange(estimate: TokenUsage, begun: PartialUsage | null): UsageRange {
   if (begun === null) return { least: NOTHING, most: estimate, usageOf: (counts) => ({ ...estimate, ...counts }) };
   const { input, output, outputAtLeast, others, ...parts } = begun;
   const inputAtLeast = parts.cachedInput + parts.cacheWrite + parts.cacheWrite1h;
@@ -119,11 +119,11 @@ function rangeOf(estimate: TokenUsage, begun: PartialUsage | null): UsageRange {
 const NOTHING: InOut = { input: 0, output: 0 };
 
 /** Reduces the output first, then the input; null if nothing fits. */
-function fittedUsage({ least, most, usageOf }: UsageRange, fits: (usage: TokenUsage) => boolean): TokenUsage | null {
+function fitUsage({ least, most, usageOf }: UsageRange, fits: (usage: TokenUsage) => boolean): TokenUsage | null {
   if (fits(usageOf(most))) return usageOf(most);
-  const output = largest(least.output, most.output, (tokens) => fits(usageOf({ ...most, output: tokens })));
+  const output = findLargestFit(least.output, most.output, (tokens) => fits(usageOf({ ...most, output: tokens })));
   if (output !== null) return usageOf({ ...most, output });
-  const input = largest(least.input, most.input, (tokens) => fits(usageOf({ ...least, input: tokens })));
+  const input = findLargestFit(least.input, most.input, (tokens) => fits(usageOf({ ...least, input: tokens })));
   return input === null ? null : usageOf({ ...least, input });
 }
 
@@ -131,7 +131,7 @@ function fittedUsage({ least, most, usageOf }: UsageRange, fits: (usage: TokenUs
  * Returns the largest count from `least` to `most` that fits, if all smaller counts fit too; null
  * if `least` does not fit.
  */
-function largest(least: number, most: number, fits: (count: number) => boolean): number | null {
+function findLargestFit(least: number, most: number, fits: (count: number) => boolean): number | null {
   if (!fits(least)) return null;
   let low = least;
   let high = most;

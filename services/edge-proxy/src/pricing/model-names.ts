@@ -14,14 +14,14 @@ const BEDROCK_VERSION = /-v\d+(?::\d+)?$/;
 export function isSameModel(asked: string, answered: string): boolean {
   if (asked === answered) return true;
   if (/(?:^|-)latest$/.test(asked) && !/\d/.test(asked)) return true;
-  return wordsOf(asked) === wordsOf(answered);
+  return toWords(asked) === toWords(answered);
 }
 
 const known = new Map<string, string>();
 /** Maximum number of cached names. Providers may send any number of different names. */
 const KNOWN_NAMES_MAX = 10_000;
 
-function wordsOf(name: string): string {
+function toWords(name: string): string {
   let words = known.get(name);
   if (words === undefined) {
     if (known.size >= KNOWN_NAMES_MAX) known.clear();

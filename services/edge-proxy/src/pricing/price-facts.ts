@@ -1,6 +1,6 @@
 import { CLASS_HEADERS } from '@gateway/contracts/operator';
-import type { EndpointRow } from '../formats/endpoints.js';
-import { type Member, kindOf } from '../json/json-scanner.js';
+import type { EndpointSpec } from '../formats/endpoints.js';
+import { type Member, toJsonKind } from '../json/json-scanner.js';
 import { CLOSE_BRACE, CLOSE_BRACKET, JsonText, QUOTE } from '../json/json-text.js';
 import { foldCase } from '../parse/fields.js';
 
@@ -23,7 +23,7 @@ const TOOL_LEVELS_MAX = 3;
 const NAMESPACE_LEVELS_MAX = 3;
 
 /** A top-level member of a request that may affect the price. */
-export interface AskedMember {
+export interface RequestedMember {
   readonly name: string;
   /** The name with folded case. */
   readonly folded: string;
@@ -34,7 +34,7 @@ export interface AskedMember {
 }
 
 /** Tools of one type with the same options. */
-export interface AskedTools {
+export interface RequestedTools {
   readonly type: string;
   readonly count: number;
   /**
@@ -47,9 +47,9 @@ export interface AskedTools {
 }
 
 /** The parts of a request that its price may depend on, for any rules of its sources. */
-export interface PriceFacts {
-  readonly members: readonly AskedMember[];
-  readonly tools: readonly AskedTools[];
+export interface PricedParts {
+  readonly members: readonly RequestedMember[];
+  readonly tools: readonly RequestedTools[];
   /** Some tools cannot be identified, so that they have no price. */
   readonly hasOddTools: boolean;
 }
@@ -65,19 +65,19 @@ const ASCII_ESCAPE = '\\u00';
  * Collects the facts in one pass over scanned members. The prompt, `model` and `stream` are in no
  * rule.
  */
-export function priceFacts(row: EndpointRow, body: Buffer, members: readonly Member[]): PriceFacts {
+export function findPricedParts(row: EndpointSpec, body: Buffer, members: readonly Member[]): PricedParts {
   if (!row.billed) return NOTHING;
-  const asked: AskedMember[] = [];
+  const asked: RequestedMember[] = [];
   const text = new JsonText(body);
-  const tools = new ToolFacts(text);
+  const tools = new ToolReader(text);
   for (const member of members) {
     const { name } = member;
     if (name === row.prompt.name) {
-      if (row.prompt.holds === 'items' && mayName(body, TOOL_ITEMS)) tools.seeItems(member);
-      else if (row.style === 'messages' && mayName(body, [TOOL_BLOCK])) tools.seeMessages(member);
+      if (row.prompt.holds === 'items' && mayContainType(body, TOOL_ITEMS)) tools.seeItems(member);
+      else if (row.style === 'messages' && mayContainType(body, [TOOL_BLOCK])) tools.seeMessages(member);
     }
     if (name === row.prompt.name || name === 'model' || name === 'stream' || name.length > NAME_LENGTH_MAX) continue;
-    const read = askedMember(text, member);
+    const read = readMember(text, member);
     if (!CLASS_HEADERS.includes(read.folded)) asked.push(read);
     if (name === 'tools') tools.see(member);
   }
@@ -87,28 +87,28 @@ export function priceFacts(row: EndpointRow, body: Buffer, members: readonly Mem
 /**
  * Returns whether a body may contain one of these types. Most bodies do not, and are not searched.
  */
-function mayName(body: Buffer, types: readonly string[]): boolean {
+function mayContainType(body: Buffer, types: readonly string[]): boolean {
   return types.some((type) => body.includes(type)) || body.includes(ASCII_ESCAPE);
 }
 
 /** Adds the requested values of headers to the facts, as members with the headers' names. */
 export function withClassHeaders(
-  facts: PriceFacts,
+  facts: PricedParts,
   headers: readonly (readonly [name: string, value: string])[],
-): PriceFacts {
-  const asked = headers.map(([name, value]): AskedMember => ({ name, folded: name, isSet: true, value }));
+): PricedParts {
+  const asked = headers.map(([name, value]): RequestedMember => ({ name, folded: name, isSet: true, value }));
   return { ...facts, members: [...facts.members, ...asked] };
 }
 
-const NOTHING: PriceFacts = { members: [], tools: [], hasOddTools: false };
+const NOTHING: PricedParts = { members: [], tools: [], hasOddTools: false };
 
-function askedMember(text: JsonText, { name, kind, start, end }: Member): AskedMember {
-  const value = kind === 'object' || kind === 'array' ? null : scalarText(text, start, end);
+function readMember(text: JsonText, { name, kind, start, end }: Member): RequestedMember {
+  const value = kind === 'object' || kind === 'array' ? null : readScalar(text, start, end);
   const isSet = kind !== 'null' && !(kind === 'boolean' && value === 'false');
   return { name, folded: foldCase(name), isSet, value };
 }
 
-function scalarText(text: JsonText, start: number, end: number): string | null {
+function readScalar(text: JsonText, start: number, end: number): string | null {
   if (end - start > VALUE_BYTES_MAX) return null;
   return text.bytes[start] === QUOTE ? text.text(start, end) : text.bytes.toString('latin1', start, end);
 }
@@ -118,10 +118,10 @@ type Numbers = readonly (readonly [name: string, value: number])[];
 type ToolMember = readonly [name: string, start: number, end: number];
 
 /** Reads the type, options and whole numbers of a request's tools. */
-class ToolFacts {
+class ToolReader {
   isOdd = false;
   readonly #text: JsonText;
-  readonly #byKey = new Map<string, AskedTools & { count: number; bounds: Map<string, ToolBound> }>();
+  readonly #byKey = new Map<string, RequestedTools & { count: number; bounds: Map<string, ToolBound> }>();
 
   constructor(text: JsonText) {
     this.#text = text;
@@ -143,11 +143,11 @@ class ToolFacts {
     const text = this.#text;
     if (kind !== 'array') return;
     text.eachElement(start, (message) => {
-      if (kindOf(text.bytes[message]) !== 'object') return text.valueEnd(message);
+      if (toJsonKind(text.bytes[message]) !== 'object') return text.valueEnd(message);
       const members: ToolMember[] = [];
       const end = this.#members(message, members);
-      for (const [, content] of valuesOf(members, 'content')) {
-        if (kindOf(text.bytes[content]) === 'array') {
+      for (const [, content] of findMembers(members, 'content')) {
+        if (toJsonKind(text.bytes[content]) === 'array') {
           this.#eachTyped(content, [TOOL_BLOCK], (block) => this.#addition(block));
         }
       }
@@ -159,13 +159,13 @@ class ToolFacts {
    * Reads one block. A reference names a tool that is defined elsewhere; anything else is a tool.
    */
   #addition(block: readonly ToolMember[]): void {
-    for (const [, tool] of valuesOf(block, 'tool')) {
+    for (const [, tool] of findMembers(block, 'tool')) {
       const members: ToolMember[] = [];
-      if (kindOf(this.#text.bytes[tool]) === 'object') this.#members(tool, members);
-      const definitions = valuesOf(members, 'definition').map(([, start]) => start);
+      if (toJsonKind(this.#text.bytes[tool]) === 'object') this.#members(tool, members);
+      const definitions = findMembers(members, 'definition').map(([, start]) => start);
       if (definitions.length === 0 && this.#isTyped(members, isReference)) continue;
       for (const start of definitions.length === 0 ? [tool] : definitions) {
-        if (kindOf(this.#text.bytes[start]) === 'object') this.#tool(start, 0);
+        if (toJsonKind(this.#text.bytes[start]) === 'object') this.#tool(start, 0);
         else this.isOdd = true;
       }
     }
@@ -175,7 +175,7 @@ class ToolFacts {
   #eachTyped(start: number, types: readonly string[], see: (members: readonly ToolMember[]) => void): void {
     const text = this.#text;
     text.eachElement(start, (item) => {
-      if (kindOf(text.bytes[item]) !== 'object') return text.valueEnd(item);
+      if (toJsonKind(text.bytes[item]) !== 'object') return text.valueEnd(item);
       const members: ToolMember[] = [];
       const end = this.#members(item, members);
       if (this.#isTyped(members, (type) => types.includes(type))) see(members);
@@ -185,8 +185,8 @@ class ToolFacts {
 
   #isTyped(members: readonly ToolMember[], fits: (type: string) => boolean): boolean {
     const text = this.#text;
-    return valuesOf(members, 'type').some(
-      ([, from, to]) => text.bytes[from] === QUOTE && fits(scalarText(text, from, to) ?? ''),
+    return findMembers(members, 'type').some(
+      ([, from, to]) => text.bytes[from] === QUOTE && fits(readScalar(text, from, to) ?? ''),
     );
   }
 
@@ -200,7 +200,7 @@ class ToolFacts {
     });
   }
 
-  all(): AskedTools[] {
+  all(): RequestedTools[] {
     return [...this.#byKey.values()];
   }
 
@@ -216,11 +216,11 @@ class ToolFacts {
       const name = nameEnd - nameStart > NAME_LENGTH_MAX ? '' : text.text(nameStart, nameEnd);
       const isType = foldCase(name) === 'type';
       if (isType && (type !== null || name !== 'type' || text.bytes[value] !== QUOTE)) this.isOdd = true;
-      if (isType && valueEnd - value <= VALUE_BYTES_MAX) type = scalarText(text, value, valueEnd);
+      if (isType && valueEnd - value <= VALUE_BYTES_MAX) type = readScalar(text, value, valueEnd);
       else if (isType) this.isOdd = true;
       else members.push([name, value, valueEnd]);
       if (name === 'name' || name === 'function') isNamed = true;
-      const count = wholeNumber(text.bytes, value, valueEnd);
+      const count = readWholeNumber(text.bytes, value, valueEnd);
       if (count !== null) numbers.push([name, count]);
       return valueEnd;
     });
@@ -237,7 +237,7 @@ class ToolFacts {
     const lists = members.filter(([name]) => foldCase(name) === 'tools');
     if (lists.length > 1 || level >= NAMESPACE_LEVELS_MAX) this.isOdd = true;
     for (const [name, start] of lists) {
-      if (kindOf(this.#text.bytes[start]) === 'null') continue;
+      if (toJsonKind(this.#text.bytes[start]) === 'null') continue;
       this.#text.valueEnd(start);
       if (name !== 'tools' || !this.#text.onlyObjects) this.isOdd = true;
       else if (level < NAMESPACE_LEVELS_MAX) this.#text.eachElement(start, (tool) => this.#tool(tool, level + 1));
@@ -248,10 +248,10 @@ class ToolFacts {
     const text = this.#text;
     for (const [name, start, end] of members) {
       const path = `${before}${name}`;
-      const kind = kindOf(text.bytes[start]);
+      const kind = toJsonKind(text.bytes[start]);
       if (options.has(path) || options.size >= TOOL_OPTIONS_MAX) this.isOdd = true;
       if (kind === 'null' || isEmpty(text, kind, start)) continue;
-      const value = kind === 'object' || kind === 'array' ? null : scalarText(text, start, end);
+      const value = kind === 'object' || kind === 'array' ? null : readScalar(text, start, end);
       if (kind === 'boolean' && value === 'false') continue;
       if (!DESCRIPTIONS.has(path)) options.set(path, value);
       if (kind !== 'object' || level >= TOOL_LEVELS_MAX) continue;
@@ -274,7 +274,7 @@ class ToolFacts {
     }
     known.count += 1;
     if (numbers.length === 0) return;
-    for (const [name, most] of new Map(sortedByNumber(numbers))) {
+    for (const [name, most] of new Map(sortByNumber(numbers))) {
       const bound = known.bounds.get(name) ?? { count: 0, sum: 0 };
       if (bound.count === 0 && known.bounds.size >= BOUNDS_MAX) continue;
       known.bounds.set(name, { count: bound.count + 1, sum: bound.sum + most });
@@ -287,7 +287,7 @@ const isReference = (type: string): boolean => type.endsWith('_reference');
 /**
  * Finds all members with a name, ignoring case, since providers differ in the one that they read.
  */
-function valuesOf(members: readonly ToolMember[], name: string): readonly ToolMember[] {
+function findMembers(members: readonly ToolMember[], name: string): readonly ToolMember[] {
   return members.filter((member) => foldCase(member[0]) === name);
 }
 
@@ -319,13 +319,13 @@ const BOUNDS_MAX = 16;
 const NUMBER_BYTES_MAX = 9;
 
 /** Sorts by number, so that the larger of two numbers with the same name comes last. */
-function sortedByNumber(numbers: Numbers): Numbers {
+function sortByNumber(numbers: Numbers): Numbers {
   return numbers.length < 2 ? numbers : [...numbers].sort((one, other) => one[1] - other[1]);
 }
 
 /** Returns null if the value does not bound anything. */
-function wholeNumber(body: Buffer, start: number, end: number): number | null {
-  if (kindOf(body[start]) !== 'number' || end - start > NUMBER_BYTES_MAX) return null;
+function readWholeNumber(body: Buffer, start: number, end: number): number | null {
+  if (toJsonKind(body[start]) !== 'number' || end - start > NUMBER_BYTES_MAX) return null;
   const value = Number(body.toString('latin1', start, end));
   return Number.isInteger(value) && value >= 0 ? value : null;
 }

@@ -5,7 +5,7 @@ import type { PricingRules } from './asks.js';
 import { isRecord, isSet, type JsonRecord } from '../formats/answer-json.js';
 
 /** The reported values that a response's price depends on. */
-export interface SaidExtras {
+export interface ReportedExtras {
   /** Reported classes by the index of their rule. */
   readonly classes: ReadonlyMap<number, string>;
   /** Uses by the path of the rules that count them. */
@@ -33,10 +33,10 @@ const VALUE_CHARS_MAX = 128;
 const KEPT_NAMES_MAX = 1_024;
 
 /** Collects the reported values of a whole response, or of the events of a stream. */
-export class SaidReader {
-  readonly #places: Places;
+export class ReportedExtrasReader {
+  readonly #places: ParsedPaths;
   readonly #classes = new Map<number, string>();
-  readonly #counters = new Map<UsesPlace, Counter>();
+  readonly #counters = new Map<UsesPath, Counter>();
   readonly #unpriced = new Set<string>();
   readonly #items = new Set<string>();
   #model: string | null = null;
@@ -44,7 +44,7 @@ export class SaidReader {
   #costNanoUsd: number | null = null;
 
   constructor(rules: PricingRules) {
-    this.#places = placesOf(rules);
+    this.#places = parsePaths(rules);
     this.#costAt = rules.reportedCostAt;
   }
 
@@ -56,17 +56,17 @@ export class SaidReader {
     if (this.#costAt !== undefined) this.#costNanoUsd = readReportedCost(answer, this.#costAt) ?? this.#costNanoUsd;
     const { classes, uses, unpriced, model } = this.#places;
     for (const { index, steps } of classes) {
-      const [value] = valuesAt(answer, steps);
+      const [value] = findValues(answer, steps);
       if (typeof value === 'string' && value.length <= VALUE_CHARS_MAX) this.#classes.set(index, value);
     }
     for (const place of uses) this.#count(place, answer, false);
     for (const { name, steps, values } of unpriced) {
-      for (const value of valuesAt(answer, steps)) {
-        if (changesPrice(value, values)) this.#unpriced.add(nameOf(name, value));
+      for (const value of findValues(answer, steps)) {
+        if (changesPrice(value, values)) this.#unpriced.add(formatUnpricedName(name, value));
       }
     }
     if (model !== null) {
-      const [value] = valuesAt(answer, model);
+      const [value] = findValues(answer, model);
       if (typeof value === 'string' && value !== '') this.#model = value.slice(0, VALUE_CHARS_MAX);
     }
   }
@@ -88,7 +88,7 @@ export class SaidReader {
     }
   }
 
-  said(): SaidExtras | null {
+  said(): ReportedExtras | null {
     const uses = new Map<string, ReportedUses>();
     for (const [{ path, distinct }, counter] of this.#counters) {
       const { total, names, hasUnnamed, most, sum } = counter;
@@ -102,9 +102,9 @@ export class SaidReader {
     return { classes: this.#classes, uses, unpriced: [...this.#unpriced], model: this.#model, ...cost };
   }
 
-  #count(place: UsesPlace, answer: JsonRecord, isPart: boolean): void {
-    const [total] = place.total === null ? NOWHERE : valuesAt(answer, place.total);
-    const values = valuesAt(answer, place.steps);
+  #count(place: UsesPath, answer: JsonRecord, isPart: boolean): void {
+    const [total] = place.total === null ? NOWHERE : findValues(answer, place.total);
+    const values = findValues(answer, place.steps);
     const isTotal = Number.isSafeInteger(total) && (total as number) >= 0;
     if (values.length === 0 && !isTotal) return;
     let counter = this.#counters.get(place);
@@ -114,8 +114,8 @@ export class SaidReader {
     }
     if (isTotal) counter.total = Math.max(total as number, counter.total ?? 0);
     if (place.distinct !== null) addNames(counter, values, place.distinct);
-    else if (isPart) counter.sum += usesOf(values);
-    else counter.most = Math.max(counter.most, usesOf(values));
+    else if (isPart) counter.sum += countUses(values);
+    else counter.most = Math.max(counter.most, countUses(values));
   }
 }
 
@@ -131,7 +131,7 @@ interface Counter {
 
 function addNames(counter: Counter, values: readonly unknown[], distinct: readonly (readonly string[])[]): void {
   for (const value of values) {
-    const name = distinct.map((member) => memberOf(value, member)).find(isSet);
+    const name = distinct.map((member) => findMember(value, member)).find(isSet);
     if (typeof name !== 'string' && typeof name !== 'number') counter.hasUnnamed = true;
     else if (counter.names.size < KEPT_NAMES_MAX) counter.names.add(String(name).slice(0, VALUE_CHARS_MAX));
   }
@@ -142,14 +142,14 @@ function changesPrice(value: unknown, values: readonly string[]): boolean {
   return typeof value === 'string' && values.includes(value.toLowerCase());
 }
 
-function nameOf(name: string, value: unknown): string {
+function formatUnpricedName(name: string, value: unknown): string {
   return (typeof value === 'string' ? `${name}:${value}` : name).slice(0, UNPRICED_NAME_LENGTH_MAX);
 }
 
 /** The paths of a source's rules, parsed. */
-interface Places {
+interface ParsedPaths {
   readonly classes: readonly { readonly index: number; readonly steps: readonly Step[] }[];
-  readonly uses: readonly UsesPlace[];
+  readonly uses: readonly UsesPath[];
   readonly unpriced: readonly {
     readonly name: string;
     readonly steps: readonly Step[];
@@ -158,7 +158,7 @@ interface Places {
   readonly model: readonly Step[] | null;
 }
 
-interface UsesPlace {
+interface UsesPath {
   readonly path: string;
   readonly steps: readonly Step[];
   readonly total: readonly Step[] | null;
@@ -180,32 +180,32 @@ interface Condition {
   readonly values: ReadonlySet<string>;
 }
 
-const knownPlaces = new WeakMap<PricingRules, Places>();
+const knownPlaces = new WeakMap<PricingRules, ParsedPaths>();
 
 /** Parses the paths of rules once, since they are applied to every event of every stream. */
-function placesOf(rules: PricingRules): Places {
+function parsePaths(rules: PricingRules): ParsedPaths {
   const known = knownPlaces.get(rules);
   if (known !== undefined) return known;
-  const uses = new Map<string, UsesPlace>();
+  const uses = new Map<string, UsesPath>();
   for (const { reportedAt: path, totalAt, distinct } of rules.tools) {
     if (path === null || uses.has(path)) continue;
     uses.set(path, {
       path,
-      steps: stepsOf(path),
-      total: totalAt === undefined ? null : stepsOf(totalAt),
+      steps: parsePath(path),
+      total: totalAt === undefined ? null : parsePath(totalAt),
       distinct: distinct?.map((member) => member.split('.')) ?? null,
     });
   }
-  const places: Places = {
+  const places: ParsedPaths = {
     classes: rules.classes.flatMap(({ answersAt }, index) =>
-      answersAt === null ? [] : [{ index, steps: stepsOf(answersAt) }],
+      answersAt === null ? [] : [{ index, steps: parsePath(answersAt) }],
     ),
     uses: [...uses.values()],
     unpriced: Object.entries(rules.unpricedAnswers ?? {}).map(([path, values]) => {
-      const steps = stepsOf(path);
+      const steps = parsePath(path);
       return { name: steps.at(-1)?.names[0] ?? '', steps, values: values.map((value) => value.toLowerCase()) };
     }),
-    model: rules.modelAt === undefined ? null : stepsOf(rules.modelAt),
+    model: rules.modelAt === undefined ? null : parsePath(rules.modelAt),
   };
   knownPlaces.set(rules, places);
   return places;
@@ -214,15 +214,15 @@ function placesOf(rules: PricingRules): Places {
 const STEP = /([a-z0-9_|]+)(\[[^\]]*\])?(?:\.|$)/g;
 
 /** Parses a path in the form of the contract (`answerPath`). */
-function stepsOf(path: string): Step[] {
+function parsePath(path: string): Step[] {
   return Array.from(path.matchAll(STEP), ([, names = '', list]) => ({
     names: names.split('|'),
     isList: list !== undefined,
-    conditions: (list ?? '[]').slice(1, -1).split(',').filter(Boolean).map(conditionOf),
+    conditions: (list ?? '[]').slice(1, -1).split(',').filter(Boolean).map(parseCondition),
   }));
 }
 
-function conditionOf(text: string): Condition {
+function parseCondition(text: string): Condition {
   const [left = '', values = ''] = text.split('=', 2);
   const isNegated = left.endsWith('!');
   const member = (isNegated ? left.slice(0, -1) : left).split('.');
@@ -244,15 +244,15 @@ function readReportedCost(answer: JsonRecord, { path, unit }: ReportedCostAt): n
 }
 
 /** Reads a complete response. */
-export function saidIn(answer: JsonRecord, rules: PricingRules | undefined): SaidReader | null {
+export function readReportedExtras(answer: JsonRecord, rules: PricingRules | undefined): ReportedExtrasReader | null {
   if (rules === undefined) return null;
-  const reader = new SaidReader(rules);
+  const reader = new ReportedExtrasReader(rules);
   reader.see(answer);
   return reader;
 }
 
 /** Adds numbers, and counts other values. */
-function usesOf(values: readonly unknown[]): number {
+function countUses(values: readonly unknown[]): number {
   let uses = 0;
   for (const value of values) {
     if (Array.isArray(value)) uses += value.length;
@@ -267,7 +267,7 @@ const NOWHERE: readonly unknown[] = [];
 /**
  * Returns the values at a path, without null. Most events do not have the first name of the path.
  */
-function valuesAt(answer: JsonRecord, steps: readonly Step[]): readonly unknown[] {
+function findValues(answer: JsonRecord, steps: readonly Step[]): readonly unknown[] {
   const [first] = steps;
   if (first === undefined || !first.names.some((name) => isSet(answer[name]))) return NOWHERE;
   const [name = ''] = first.names;
@@ -280,19 +280,19 @@ function valuesAt(answer: JsonRecord, steps: readonly Step[]): readonly unknown[
     if (!isList) found = values.filter(isSet);
     else {
       const items = values.flatMap((each) => (Array.isArray(each) ? (each as unknown[]) : []));
-      found = items.filter((item) => conditions.every((condition) => holds(item, condition)));
+      found = items.filter((item) => conditions.every((condition) => matchesCondition(item, condition)));
     }
   }
   return found;
 }
 
-function holds(item: unknown, { member, isNegated, values }: Condition): boolean {
-  const value = memberOf(item, member);
+function matchesCondition(item: unknown, { member, isNegated, values }: Condition): boolean {
+  const value = findMember(item, member);
   const text = typeof value === 'object' ? (value === null ? '' : 'object') : String(value ?? '');
   return values.has(text) !== isNegated;
 }
 
-function memberOf(item: unknown, member: readonly string[]): unknown {
+function findMember(item: unknown, member: readonly string[]): unknown {
   let value = item;
   for (const name of member) {
     if (!isRecord(value) || !Object.hasOwn(value, name)) return undefined;

@@ -1,17 +1,17 @@
 import { expect, test } from '@jest/globals';
-import { figuresOfVersion, UNIT_USES_MAX } from '@gateway/contracts/messages';
+import { toPriceFigures, UNIT_USES_MAX } from '@gateway/contracts/messages';
 import { STANDARD, type PriceClass, type PriceExtras } from '@gateway/metering';
 import { PRICE_WITH_EXTRAS, RULES } from '../../test/pricing-rules.js';
-import { saidIn } from './said-extras.js';
-import { servedOf } from './served.js';
+import { readReportedExtras } from './said-extras.js';
+import { computeBilledExtras } from './served.js';
 
-const EXTRAS = figuresOfVersion(PRICE_WITH_EXTRAS).extras as PriceExtras;
+const EXTRAS = toPriceFigures(PRICE_WITH_EXTRAS).extras as PriceExtras;
 const asking = (name: PriceClass = 'standard', field = '', once: readonly string[] = []) => ({
   asked: { class: name, units: {}, field },
   once,
   models: ['lab/one'],
 });
-const said = (answer: object) => saidIn({ ...answer }, RULES)?.said() ?? null;
+const said = (answer: object) => readReportedExtras({ ...answer }, RULES)?.said() ?? null;
 
 test.each<[string, ReturnType<typeof asking>, object, object, string[]]>([
   ['nothing', asking(), {}, STANDARD, []],
@@ -54,7 +54,7 @@ test.each<[string, ReturnType<typeof asking>, object, object, string[]]>([
     [],
   ],
 ])('servedOf() for a response with %s', (_what, asked, answer, served, unpriced) => {
-  expect(servedOf(RULES, asked, said(answer), EXTRAS)).toEqual({ served, unpriced });
+  expect(computeBilledExtras(RULES, asked, said(answer), EXTRAS)).toEqual({ served, unpriced });
 });
 
 test('uses at a path of two units count once for the requested unit', () => {
@@ -62,10 +62,15 @@ test('uses at a path of two units count once for the requested unit', () => {
   const reportedAt = 'output[type=web_search_call]';
   const tool = (unit: string) => ({ ...(search as (typeof RULES.tools)[number]), unit, reportedAt });
   const rules = { ...RULES, tools: [tool('web_search'), tool('other'), tool('other'), ...others] };
-  const answer = saidIn({ output: [{ type: 'web_search_call' }, { type: 'web_search_call' }] }, rules)?.said() ?? null;
+  const answer =
+    readReportedExtras({ output: [{ type: 'web_search_call' }, { type: 'web_search_call' }] }, rules)?.said() ?? null;
   const unitsOf = (units: Record<string, number>) =>
-    servedOf(rules, { asked: { class: 'standard', units, field: 'tools' }, once: [], models: [] }, answer, EXTRAS)
-      .served.units;
+    computeBilledExtras(
+      rules,
+      { asked: { class: 'standard', units, field: 'tools' }, once: [], models: [] },
+      answer,
+      EXTRAS,
+    ).served.units;
   expect(unitsOf({ other: 5 })).toEqual({ other: 2 });
   expect(unitsOf({ web_search: 5, other: 5 })).toEqual({ web_search: 2 });
   expect(unitsOf({})).toEqual({ web_search: 2 });
@@ -73,21 +78,21 @@ test('uses at a path of two units count once for the requested unit', () => {
 
 test('uses of a unit that is also requested once have the same bound', () => {
   const answer = said({ usage: { server_tool_use: { web_search_requests: UNIT_USES_MAX } } });
-  const { served } = servedOf(RULES, asking('standard', 'tools', ['web_search']), answer, EXTRAS);
+  const { served } = computeBilledExtras(RULES, asking('standard', 'tools', ['web_search']), answer, EXTRAS);
   expect(served.units).toEqual({ web_search: UNIT_USES_MAX });
 });
 
 test('uses without a price are recorded and named', () => {
   const answer = said({ usage: { server_tool_use: { web_search_requests: 3 } } });
-  expect(servedOf(RULES, asking(), answer, null)).toEqual({
+  expect(computeBilledExtras(RULES, asking(), answer, null)).toEqual({
     served: { class: 'standard', units: { web_search: 3 } },
     unpriced: ['web_search'],
   });
 });
 
 test('servedOf() reads nothing for a source without rules', () => {
-  expect(saidIn({ service_tier: 'priority' }, undefined)).toBeNull();
-  expect(servedOf(undefined, asking(), null, EXTRAS)).toEqual({ served: STANDARD, unpriced: [] });
+  expect(readReportedExtras({ service_tier: 'priority' }, undefined)).toBeNull();
+  expect(computeBilledExtras(undefined, asking(), null, EXTRAS)).toEqual({ served: STANDARD, unpriced: [] });
 });
 
 const USD = { path: 'usage.cost', unit: 'usd' } as const;
@@ -113,7 +118,9 @@ test.each([
   ['an amount above the maximum', USD, { usage: { cost: 1e30 } }, null],
   ['a name that every object has', { path: 'constructor.name', unit: 'usd' } as const, {}, null],
 ])('a reported cost is read from %s', (_name, at, answer, expected) => {
-  expect(saidIn({ ...answer }, { ...RULES, reportedCostAt: at })?.said()?.costNanoUsd ?? null).toBe(expected);
+  expect(readReportedExtras({ ...answer }, { ...RULES, reportedCostAt: at })?.said()?.costNanoUsd ?? null).toBe(
+    expected,
+  );
 });
 
 test.each<[string, ReturnType<typeof asking>, object, string[]]>([
@@ -127,11 +134,11 @@ test.each<[string, ReturnType<typeof asking>, object, string[]]>([
   'a source that forwards unpriced requests bills the standard class and names %s',
   (_what, asked, answer, unpriced) => {
     const sent = { ...asked, unbilled: [] };
-    expect(servedOf(RULES, sent, said(answer), EXTRAS)).toEqual({ served: STANDARD, unpriced });
+    expect(computeBilledExtras(RULES, sent, said(answer), EXTRAS)).toEqual({ served: STANDARD, unpriced });
   },
 );
 
 test('a source that forwards unpriced requests names values without a price', () => {
   const sent = { ...asking(), unbilled: ['inference_geo'] };
-  expect(servedOf(RULES, sent, null, EXTRAS)).toEqual({ served: STANDARD, unpriced: ['inference_geo'] });
+  expect(computeBilledExtras(RULES, sent, null, EXTRAS)).toEqual({ served: STANDARD, unpriced: ['inference_geo'] });
 });

@@ -2,15 +2,15 @@ import {
   UNIT_USES_MAX,
   UNPRICED_NAME_LENGTH_MAX,
   UNPRICED_NAMES_MAX,
-  type AskedExtras,
+  type RequestedExtras,
 } from '@gateway/contracts/messages';
 import { classPrices, STANDARD, unitPrice, type PriceClass, type PriceExtras, type Served } from '@gateway/metering';
 import type { PricedReading, PricingRules } from './asks.js';
 import { isSameModel } from './model-names.js';
-import type { ReportedUses, SaidExtras } from './said-extras.js';
+import type { ReportedUses, ReportedExtras } from './said-extras.js';
 
 /** The billed class and units, and the names without a price, for the operator. */
-export interface ServedFinding {
+export interface BilledExtras {
   readonly served: Served;
   /**
    * Names of served features without a price, in the form of a usage event: a class, a unit, a unit
@@ -22,7 +22,7 @@ export interface ServedFinding {
 
 /** The request as it was sent to a source. */
 export interface SentCall {
-  readonly asked: AskedExtras;
+  readonly asked: RequestedExtras;
   /** Units of requested tools that no response counts. */
   readonly once: readonly string[];
   /** See {@link PricedReading.unbilled}. */
@@ -31,7 +31,7 @@ export interface SentCall {
   readonly models: readonly string[];
 }
 
-const PLAIN: ServedFinding = { served: STANDARD, unpriced: [] };
+const PLAIN: BilledExtras = { served: STANDARD, unpriced: [] };
 
 /**
  * Computes the billed class and units (docs/behaviour.md#classes-and-units): the reported ones,
@@ -39,19 +39,19 @@ const PLAIN: ServedFinding = { served: STANDARD, unpriced: [] };
  * recorded, but costs nothing. A source that accepts everything is billed as standard, and all
  * other served features are listed in `unpriced`.
  */
-export function servedOf(
+export function computeBilledExtras(
   rules: PricingRules | undefined,
   { asked, once, unbilled, models }: SentCall,
-  said: SaidExtras | null,
+  said: ReportedExtras | null,
   extras: PriceExtras | null,
-): ServedFinding {
+): BilledExtras {
   const isPlain = asked.class === 'standard' && once.length === 0 && said === null;
   if (rules === undefined || (isPlain && !unbilled?.length)) return PLAIN;
   const unpriced = new Set([...(said?.unpriced ?? []), ...(unbilled ?? [])]);
-  const name = servedClass(rules, asked, said, unpriced);
+  const name = findServedClass(rules, asked, said, unpriced);
   const isSold = name === 'standard' || (unbilled === undefined && classPrices(name, extras) !== undefined);
   if (!isSold) unpriced.add(name);
-  const used = usedUnits(rules, asked, said, extras);
+  const used = countUsedUnits(rules, asked, said, extras);
   for (const unit of once) addUses(used, unit, 1);
   const units: Record<string, number> = {};
   for (const [unit, uses] of used) {
@@ -71,38 +71,38 @@ export function servedOf(
  * Counts the uses of each unit. Tools of several units may be counted at one path. Their uses count
  * for the most expensive requested unit, else for the unit of the first rule.
  */
-function usedUnits(
+function countUsedUnits(
   { tools }: PricingRules,
-  asked: AskedExtras,
-  said: SaidExtras | null,
+  asked: RequestedExtras,
+  said: ReportedExtras | null,
   extras: PriceExtras | null,
 ): Map<string, number> {
   const units = new Map<string, number>();
   for (const [path, uses] of said?.uses ?? []) {
     const counted = tools.filter(({ reportedAt }) => reportedAt === path);
-    const unit = usedUnit(counted, asked, uses, extras);
+    const unit = findUsedUnit(counted, asked, uses, extras);
     if (unit !== undefined && uses.count > 0) addUses(units, unit, uses.count);
   }
   return units;
 }
 
-function usedUnit(
+function findUsedUnit(
   counted: PricingRules['tools'],
-  asked: AskedExtras,
+  asked: RequestedExtras,
   { isUnnamed }: ReportedUses,
   extras: PriceExtras | null,
 ): string | undefined {
   const sizes = counted.flatMap(({ unit, otherSizes = [] }) => [unit, ...otherSizes]);
   const known = sizes.filter((unit) => Object.hasOwn(asked.units, unit));
-  if (known.length > 0) return mostExpensive(known, extras);
+  if (known.length > 0) return findMostExpensive(known, extras);
   const [first] = counted;
   return isUnnamed || first === undefined
     ? undefined
-    : mostExpensive([first.unit, ...(first.otherSizes ?? [])], extras);
+    : findMostExpensive([first.unit, ...(first.otherSizes ?? [])], extras);
 }
 
 /** Returns the most expensive unit that has a price; the first unit if none has one. */
-function mostExpensive(units: readonly string[], extras: PriceExtras | null): string | undefined {
+function findMostExpensive(units: readonly string[], extras: PriceExtras | null): string | undefined {
   const price = (unit: string): bigint => unitPrice(unit, extras) ?? -1n;
   return units.reduce<string | undefined>(
     (most, unit) => (most === undefined || price(unit) > price(most) ? unit : most),
@@ -114,10 +114,10 @@ function addUses(units: Map<string, number>, unit: string, uses: number): void {
   units.set(unit, (units.get(unit) ?? 0) + uses);
 }
 
-function servedClass(
+function findServedClass(
   { classes }: PricingRules,
-  asked: AskedExtras,
-  said: SaidExtras | null,
+  asked: RequestedExtras,
+  said: ReportedExtras | null,
   unpriced: Set<string>,
 ): PriceClass {
   let served: PriceClass = 'standard';

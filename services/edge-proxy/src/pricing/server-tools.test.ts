@@ -6,10 +6,10 @@ import { ENDPOINT_TABLE } from '../formats/endpoints.js';
 import { EventSplitter } from '../formats/event-stream.js';
 import { READERS } from '../formats/readers.js';
 import { parseCall } from '../parse/parse-call.js';
-import { atPrice, readAsks, type PricingRules, type Reading, type UnpricedAsk } from './asks.js';
+import { applyPrice, readPricing, type PricingRules, type PriceReading, type UnpricedPart } from './asks.js';
 import { isSameModel } from './model-names.js';
-import type { SaidExtras } from './said-extras.js';
-import { servedOf } from './served.js';
+import type { ReportedExtras } from './said-extras.js';
+import { computeBilledExtras } from './served.js';
 
 type Json = Record<string, unknown>;
 
@@ -27,7 +27,7 @@ function rowOf(endpoint: Endpoint) {
   return row;
 }
 
-function readingOf(rules: PricingRules, endpoint: Endpoint, request: Json | string): Reading {
+function readingOf(rules: PricingRules, endpoint: Endpoint, request: Json | string): PriceReading {
   const more = typeof request === 'string' ? request : JSON.stringify(request).slice(1, -1);
   const input = more.includes('"input"') ? '"store":true' : '"input":"x"';
   const messages = more.includes('"messages"') ? '"max_tokens":9' : '"messages":[],"max_tokens":9';
@@ -35,18 +35,18 @@ function readingOf(rules: PricingRules, endpoint: Endpoint, request: Json | stri
   const body = Buffer.from(`{"model":"lab/one",${prompt}${more === '' ? '' : `,${more}`}}`);
   const parsed = parseCall(rowOf(endpoint), { contentType: 'application/json', contentEncoding: undefined }, body);
   if (!parsed.ok) throw new Error(parsed.finding.message);
-  return readAsks(parsed.call.priceFacts, rules);
+  return readPricing(parsed.call.priceFacts, rules);
 }
 
 const events = (all: readonly Json[]): Buffer =>
   Buffer.from(all.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''));
 
-function saidOfPlain(rules: PricingRules, endpoint: Endpoint, answer: Json): SaidExtras | null {
+function saidOfPlain(rules: PricingRules, endpoint: Endpoint, answer: Json): ReportedExtras | null {
   const { readPlain } = READERS[rowOf(endpoint).format];
   return readPlain(Buffer.from(JSON.stringify(answer)), { pricing: rules }).said ?? null;
 }
 
-function saidOfStream(rules: PricingRules, endpoint: Endpoint, all: readonly Json[]): SaidExtras | null {
+function saidOfStream(rules: PricingRules, endpoint: Endpoint, all: readonly Json[]): ReportedExtras | null {
   const meter = READERS[rowOf(endpoint).format].streamMeter({ dropUsageChunk: false, choices: 1, pricing: rules });
   const splitter = new EventSplitter();
   for (const event of [...splitter.push(events(all)), splitter.end()]) if (event !== null) meter.see(event);
@@ -64,13 +64,13 @@ const priced = (...units: string[]): PriceExtras => ({
 function billed(
   profile: string,
   { endpoint = '/v1/responses' as Endpoint, request, extras, said, models = ['one'] }: Billed,
-): { units: Record<string, number>; unpriced: readonly string[] } | UnpricedAsk {
+): { units: Record<string, number>; unpriced: readonly string[] } | UnpricedPart {
   const rules = rulesOf(profile);
   const reading = readingOf(rules, endpoint, request);
   if (reading.kind === 'unpriced') return { field: reading.field, name: reading.name };
-  const read = atPrice(reading, extras);
+  const read = applyPrice(reading, extras);
   if (!('once' in read)) return read;
-  const { served, unpriced } = servedOf(rules, { ...read, models }, said(rules), extras);
+  const { served, unpriced } = computeBilledExtras(rules, { ...read, models }, said(rules), extras);
   return { units: { ...served.units }, unpriced };
 }
 
@@ -78,7 +78,7 @@ interface Billed {
   readonly endpoint?: Endpoint;
   readonly request: Json | string;
   readonly extras: PriceExtras;
-  readonly said: (rules: PricingRules) => SaidExtras | null;
+  readonly said: (rules: PricingRules) => ReportedExtras | null;
   readonly models?: readonly string[];
 }
 

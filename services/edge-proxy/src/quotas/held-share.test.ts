@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { SourceQuota } from '@gateway/contracts/operator';
-import { HeldShare, IDLE_MS, type Lack } from './held-share.js';
+import { HeldShare, IDLE_MS, type MissingQuota } from './held-share.js';
 import { SHARE_MS, type SharePlan } from './share-rules.js';
 
 const QUOTA: SourceQuota = { requestsPerMinute: 100, callsAtOnce: 10, tokensPerMinute: 1_000 };
@@ -32,7 +32,7 @@ function store(share: HeldShare, made: SharePlan, nowMs = NOW, leaves = false): 
 }
 
 /** Starts calls until the share is used up. Returns their number and the missing quota. */
-function sendAll(share: HeldShare, tokens = 0): [sent: number, lack: Lack | null] {
+function sendAll(share: HeldShare, tokens = 0): [sent: number, lack: MissingQuota | null] {
   for (let sent = 0; sent < 1_000; sent += 1) {
     const lack = share.lack(NOW);
     if (lack !== null) return [sent, lack];
@@ -85,7 +85,7 @@ test('mayGetMore() is false for a full source and for tokens', () => {
   const share = held(QUOTA);
   expect(share.mayGetMore('unknown')).toBe(true);
   store(share, plan(1, 1, { more: { requests: false, calls: true } }));
-  const lacks: Lack[] = ['requests', 'calls', 'tokens'];
+  const lacks: MissingQuota[] = ['requests', 'calls', 'tokens'];
   expect(lacks.map((lack) => share.mayGetMore(lack))).toEqual([false, true, false]);
 });
 

@@ -10,7 +10,7 @@ export const IDLE_MS = 10_000;
 
 /** The quota that has no share left; `unknown` if the edge holds no share at all. */
 export const LACKS = ['requests', 'calls', 'tokens', 'unknown'] as const;
-export type Lack = (typeof LACKS)[number];
+export type MissingQuota = (typeof LACKS)[number];
 
 /**
  * The share that an edge holds of one source's quotas, and its use. The usable amount grows only
@@ -78,7 +78,7 @@ export class HeldShare {
   }
 
   /** Returns the quota that is used up, or null if a call may be sent. */
-  lack(nowMs: number): Lack | null {
+  lack(nowMs: number): MissingQuota | null {
     const { requestsPerMinute, callsAtOnce, tokensPerMinute } = this.quota;
     if (nowMs >= this.#endsAtMs) return 'unknown';
     if (requestsPerMinute !== null && this.#sent >= this.#granted) return 'requests';
@@ -88,7 +88,7 @@ export class HeldShare {
   }
 
   /** Whether a larger share may be available: the source is not known to be full. */
-  mayGetMore(lack: Lack): boolean {
+  mayGetMore(lack: MissingQuota): boolean {
     return lack === 'unknown' || (lack !== 'tokens' && this.#more[lack]);
   }
 

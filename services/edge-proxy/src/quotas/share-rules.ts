@@ -126,14 +126,14 @@ function withSpent(before: Spent, more: Omit<Spent[number], 'until'>, nowMs: num
   return spent;
 }
 
-interface Granting {
+interface GrantContext {
   readonly own: OwnUse;
   readonly holders: readonly QuotaShare[];
   /** Whether another edge had no share for a call. */
   readonly isLonger: boolean;
 }
 
-interface Asked {
+interface GrantInput {
   /** The amount that is used, or held by other edges. */
   readonly held: number;
   readonly wanted: number;
@@ -147,9 +147,9 @@ interface Asked {
  * has too few.
  */
 function grant(
-  { own, holders, isLonger }: Granting,
+  { own, holders, isLonger }: GrantContext,
   quota: number | null,
-  { held, wanted, isRate }: Asked,
+  { held, wanted, isRate }: GrantInput,
 ): { part: number; isMore: boolean } {
   if (quota === null || own.leaves) return { part: 0, isMore: false };
   const edges = holders.length + 1;

@@ -7,7 +7,7 @@ import { makeBusClient } from '../bus/bus-client.js';
 import type { BusClient } from '../ports.js';
 import { IDLE_MS } from './held-share.js';
 import { CLOCKS_DIFFER_MS_MAX, SHARE_MS } from './share-rules.js';
-import { NO_SEAT, QUOTA_SOURCES_MAX, RENEW_MS, SHARE_WAIT_MS, SourceQuotas, type Seat } from './source-quotas.js';
+import { NO_SEAT, QUOTA_SOURCES_MAX, RENEW_MS, SHARE_WAIT_MS, SourceQuotas, type Permit } from './source-quotas.js';
 
 type Store = Pick<BusClient, 'readQuota' | 'replaceQuota'>;
 const NONE = { requestsPerMinute: null, callsAtOnce: null, tokensPerMinute: null };
@@ -44,8 +44,8 @@ function edgeOn(store: Store, edge = 'e1', time = { ms: 1_000_000_000 }) {
     onOverQuota: (source, lack) => beyond.push([source, lack]),
   });
   stops.push(() => quotas.stop());
-  const seats = async (source: CatalogSource, times: number): Promise<Seat[]> => {
-    const got: Seat[] = [];
+  const seats = async (source: CatalogSource, times: number): Promise<Permit[]> => {
+    const got: Permit[] = [];
     for (let time = 0; time < times; time += 1) {
       const { at, seat } = await quotas.next([source, OTHER], () => 0);
       if (at === 0) got.push(seat);

@@ -3,7 +3,7 @@ import type { QuotaUse, SourceQuota } from '@gateway/contracts/operator';
 import { OnDemandTimer, type Clock } from '@gateway/service-kit';
 import type { Deadlines } from '../call/deadlines.js';
 import type { BusClient } from '../ports.js';
-import { HeldShare, type Lack } from './held-share.js';
+import { HeldShare, type MissingQuota } from './held-share.js';
 import { planShare } from './share-rules.js';
 
 /** An edge holds shares of at most this many sources at one time. Further sources count as full. */
@@ -37,11 +37,11 @@ export interface SourceQuotasParts {
   readonly random: () => number;
   /** @param reason `late`, `contended`, or the code of the fault */
   readonly onFailed: (reason: string) => void;
-  readonly onOverQuota: (source: string, lack: Lack) => void;
+  readonly onOverQuota: (source: string, lack: MissingQuota) => void;
 }
 
 /** One call at a source. Both functions are called once per call. */
-export interface Seat {
+export interface Permit {
   /** Whether the call was sent without a share because no other source was left. */
   readonly isOverQuota: boolean;
   /** @param tokens input and output tokens, reported or estimated */
@@ -50,12 +50,12 @@ export interface Seat {
   readonly ended: () => void;
 }
 
-export const NO_SEAT: Seat = { isOverQuota: false, counted: () => undefined, ended: () => undefined };
+export const NO_SEAT: Permit = { isOverQuota: false, counted: () => undefined, ended: () => undefined };
 
 /** The source to try next. */
-export interface Turn {
+export interface SourceChoice {
   readonly at: number;
-  readonly seat: Seat;
+  readonly seat: Permit;
 }
 
 interface Held {
@@ -106,7 +106,7 @@ export class SourceQuotas {
    * @param sources at least one, in the order of attempts
    * @param tokensOf returns the estimated input tokens, for a source with a token quota
    */
-  async next(sources: readonly CatalogSource[], tokensOf: () => number): Promise<Turn> {
+  async next(sources: readonly CatalogSource[], tokensOf: () => number): Promise<SourceChoice> {
     for (const [at, source] of sources.entries()) {
       if (source.quota === undefined) return { at, seat: NO_SEAT };
       const seat = await this.#seatOf(source.id, source.quota, tokensOf);
@@ -150,7 +150,7 @@ export class SourceQuotas {
   }
 
   /** Returns null if there is no share for the call. Checks and takes a permit in the same tick. */
-  async #seatOf(source: string, quota: SourceQuota, tokensOf: () => number): Promise<Seat | null> {
+  async #seatOf(source: string, quota: SourceQuota, tokensOf: () => number): Promise<Permit | null> {
     for (let wait = 0; ; wait += 1) {
       const held = this.#of(source, quota);
       const lack = held?.share.lack(this.#nowMs());
@@ -163,14 +163,14 @@ export class SourceQuotas {
     }
   }
 
-  #seatOverQuota(source: CatalogSource | undefined, tokensOf: () => number): Seat {
+  #seatOverQuota(source: CatalogSource | undefined, tokensOf: () => number): Permit {
     if (source?.quota === undefined) return NO_SEAT;
     const held = this.#of(source.id, source.quota);
     this.#parts.onOverQuota(source.id, held?.share.lack(this.#nowMs()) ?? 'unknown');
     return held === null ? { ...NO_SEAT, isOverQuota: true } : this.#seat(held, tokensOf, true);
   }
 
-  #seat({ share }: Held, tokensOf: () => number, isOverQuota: boolean): Seat {
+  #seat({ share }: Held, tokensOf: () => number, isOverQuota: boolean): Permit {
     const estimated = share.quota.tokensPerMinute === null ? 0 : tokensOf();
     share.begun(estimated, this.#nowMs());
     return {

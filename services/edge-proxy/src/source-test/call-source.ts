@@ -1,24 +1,24 @@
 import { gatewayError } from '@gateway/contracts/errors';
 import { makeUuidV7 } from '@gateway/contracts/ids';
-import { type PricedVersion, figuresOfVersion } from '@gateway/contracts/messages';
+import { type PricedVersion, toPriceFigures } from '@gateway/contracts/messages';
 import type { SourceTestCall } from '@gateway/contracts/operator';
 import { formatUsd, rate } from '@gateway/metering';
 import { NO_SPAN } from '@gateway/service-kit';
-import { type Tried, attemptSource } from '../call/attempt-source.js';
+import { type AttemptOutcome, attemptSource } from '../call/attempt-source.js';
 import type { AdmittedCall, Edge } from '../call/call.js';
-import { nextTurn, tokensOf, versionAt } from '../call/source-turns.js';
+import { selectNextSource, countTokens, findVersionAt } from '../call/source-turns.js';
 import { ENDPOINT_TABLE } from '../formats/endpoints.js';
 import type { MeterResult } from '../formats/meter.js';
-import { readFor } from '../pricing/asks.js';
-import { servedOf } from '../pricing/served.js';
+import { readPricingForSource } from '../pricing/asks.js';
+import { computeBilledExtras } from '../pricing/served.js';
 import { type ParsedCall, parseCall } from '../parse/parse-call.js';
-import type { Authorizer, ClientHeaders, OpenedSource, SourceFailure, SourceSender } from '../ports.js';
-import { type TestTarget, findingOf, shownText } from './test-findings.js';
-import { type LimitField, type TestRequest, testBody, wantsOtherLimit } from './test-requests.js';
-import { UnreadAnswer } from './unread-answer.js';
+import type { Authorizer, ClientHeaders, DecryptedSource, SourceFailure, SourceSender } from '../ports.js';
+import { type TestTarget, classifyResult, cleanProviderText } from './test-findings.js';
+import { type LimitField, type TestRequest, makeTestBody, wantsOtherLimit } from './test-requests.js';
+import { DiscardedResponse } from './unread-answer.js';
 
 /** Results of a test call that are not part of its judgement. */
-interface Noted {
+interface CallNotes {
   failure: SourceFailure | null;
   noCredential: string | null;
   isLate: boolean;
@@ -33,51 +33,52 @@ interface Noted {
  */
 export async function callSource(
   edge: Edge,
-  opened: OpenedSource,
+  opened: DecryptedSource,
   request: TestRequest,
   untilMs: number,
 ): Promise<SourceTestCall> {
   const startedAtMs = edge.deadlines.nowMs();
-  const noted: Noted = { failure: null, noCredential: null, isLate: false, sent: secretsOf(opened.headers) };
-  const testing = quietEdge(edge, noted);
-  const target = { ...opened, authorizer: opened.authorizer && quietAuthorizer(opened.authorizer, noted) };
-  const tryWith = (limit: LimitField): Promise<TriedCall> => tryTwice(testing, target, request, limit, untilMs, noted);
+  const noted: CallNotes = { failure: null, noCredential: null, isLate: false, sent: secretsOf(opened.headers) };
+  const testing = makeTestEdge(edge, noted);
+  const target = { ...opened, authorizer: opened.authorizer && makeTestAuthorizer(opened.authorizer, noted) };
+  const tryWith = (limit: LimitField): Promise<TestAttempt> =>
+    attemptWithRetry(testing, target, request, limit, untilMs, noted);
   let done = await tryWith('max_tokens');
   if (wantsOtherLimit(done.tried.judged)) done = await tryWith('max_completion_tokens');
   const { tried, call } = done;
   const { judged, delivery, firstByteMs } = tried;
   delivery?.over?.();
   const meter = judged.outcome === 'completed' ? (delivery?.meter ?? null) : null;
-  const found = findingOf({ judged, meter, ...noted, target: targetOf(opened, call) });
-  const amount = (version: PricedVersion | null): string | null => amountOf(opened, call.parsed, meter, version);
+  const found = classifyResult({ judged, meter, ...noted, target: describeTarget(opened, call) });
+  const amount = (version: PricedVersion | null): string | null => computeAmount(opened, call.parsed, meter, version);
   const nowMs = edge.clock.nowMs();
   return {
     ...request,
     ...found,
-    providerText: shownText(judged.said, noted.sent),
+    providerText: cleanProviderText(judged.said, noted.sent),
     status: judged.status,
     usage: meter?.usage ?? null,
-    costUsd: amount(versionAt(opened.source.costs, nowMs)),
-    priceUsd: amount(versionAt(edge.catalog.model(opened.source.model)?.prices ?? [], nowMs)),
+    costUsd: amount(findVersionAt(opened.source.costs, nowMs)),
+    priceUsd: amount(findVersionAt(edge.catalog.model(opened.source.model)?.prices ?? [], nowMs)),
     firstByteMs: firstByteMs === null ? null : Math.round(firstByteMs),
     totalMs: Math.round(edge.deadlines.nowMs() - startedAtMs),
   };
 }
 
-interface TriedCall {
-  readonly tried: Tried;
+interface TestAttempt {
+  readonly tried: AttemptOutcome;
   readonly call: AdmittedCall;
 }
 
 /** Attempts the call, and once more if a client's call would be repeated at the same source. */
-async function tryTwice(
+async function attemptWithRetry(
   edge: Edge,
-  opened: OpenedSource,
+  opened: DecryptedSource,
   request: TestRequest,
   limit: LimitField,
   untilMs: number,
-  noted: Noted,
-): Promise<TriedCall> {
+  noted: CallNotes,
+): Promise<TestAttempt> {
   const first = await tryOnce(edge, opened, request, limit, untilMs, noted, false);
   const { step } = first.tried.judged;
   const isRepeated = step === 'fresh_connection' || step === 'fresh_credential';
@@ -86,13 +87,13 @@ async function tryTwice(
 
 async function tryOnce(
   edge: Edge,
-  opened: OpenedSource,
+  opened: DecryptedSource,
   request: TestRequest,
   limit: LimitField,
   untilMs: number,
-  noted: Noted,
+  noted: CallNotes,
   freshConnection: boolean,
-): Promise<TriedCall> {
+): Promise<TestAttempt> {
   noted.failure = null;
   const call = callOf(edge, opened, request, limit);
   const deadline = edge.deadlines.at(untilMs, () => {
@@ -100,27 +101,27 @@ async function tryOnce(
     call.onEnded?.(gatewayError('upstream_timeout'));
   });
   // Counts toward the quotas, but is sent even if they are used up: there is no other source.
-  const { seat } = await nextTurn(edge, call, [{ opened }]);
+  const { seat } = await selectNextSource(edge, call, [{ opened }]);
   const tried = await attemptSource(edge, call, opened, {
     freshConnection,
     isLastSource: false,
     keepsBody: false,
     over: seat.ended,
   });
-  seat.counted(tokensOf(edge, call, tried));
+  seat.counted(countTokens(edge, call, tried));
   deadline.cancel();
   return { tried, call };
 }
 
 /** Creates a call without a client, key, account and hold. */
-function callOf(edge: Edge, { source }: OpenedSource, request: TestRequest, limit: LimitField): AdmittedCall {
+function callOf(edge: Edge, { source }: DecryptedSource, request: TestRequest, limit: LimitField): AdmittedCall {
   const row = ENDPOINT_TABLE.get(request.endpoint);
   if (row === undefined) throw new Error(`unknown endpoint ${request.endpoint}`);
-  const bytes = testBody(request, source.model, limit);
+  const bytes = makeTestBody(request, source.model, limit);
   const parsed = parseCall(row, JSON_BODY, bytes);
   if (!parsed.ok) throw new Error(`the test request is invalid: ${parsed.finding.message}`);
   const id = makeUuidV7(edge.clock.nowMs());
-  const answer = new UnreadAnswer();
+  const answer = new DiscardedResponse();
   const readBody = (): never => {
     throw new Error('a test request already has its body');
   };
@@ -171,7 +172,7 @@ const NO_HEADERS: ClientHeaders = {
 };
 
 /** Returns an edge for tests: it records failures and leaves the metrics of calls unchanged. */
-function quietEdge(edge: Edge, noted: Noted): Edge {
+function makeTestEdge(edge: Edge, noted: CallNotes): Edge {
   const sources: SourceSender = {
     send: (request, reader) =>
       edge.sources.send(request, {
@@ -193,7 +194,7 @@ function quietEdge(edge: Edge, noted: Noted): Edge {
  * Returns an authorizer for tests. A refused token is replaced, as for a client. Of several keys
  * one is tried, and its cooldown does not change.
  */
-function quietAuthorizer(authorizer: Authorizer, noted: Noted): Authorizer {
+function makeTestAuthorizer(authorizer: Authorizer, noted: CallNotes): Authorizer {
   const isToken = authorizer.kind === 'token';
   return {
     kind: authorizer.kind,
@@ -229,8 +230,8 @@ function secretsOf(headers: readonly string[]): string[] {
   return values.flatMap((value) => [value.replace(/^Bearer /, ''), value]);
 }
 
-function targetOf(
-  { source, origin, basePath, headers, authorizer }: OpenedSource,
+function describeTarget(
+  { source, origin, basePath, headers, authorizer }: DecryptedSource,
   { row, parsed }: AdmittedCall,
 ): TestTarget {
   const streamed = parsed.stream ? source.streamedPaths?.[row.path] : undefined;
@@ -244,23 +245,23 @@ function targetOf(
 }
 
 /** Returns the header that carries the key. Empty if requests are signed or have a token. */
-function headerOf(auth: OpenedSource['source']['auth']): string {
+function headerOf(auth: DecryptedSource['source']['auth']): string {
   if (auth.type === 'bearer') return 'authorization';
   return auth.type === 'header' ? auth.header.toLowerCase() : '';
 }
 
 /** Returns the cost of the reported usage at a price version, in the class of the response. */
-function amountOf(
-  { source }: OpenedSource,
+function computeAmount(
+  { source }: DecryptedSource,
   { priceFacts, model }: ParsedCall,
   meter: MeterResult | null,
   version: PricedVersion | null,
 ): string | null {
   if (version === null || meter === null || meter.usage === null) return null;
-  const figures = figuresOfVersion(version);
-  const read = readFor(source, priceFacts);
+  const figures = toPriceFigures(version);
+  const read = readPricingForSource(source, priceFacts);
   if (read.kind === 'unpriced') return null;
   const sent = { ...read, models: [model, source.upstreamModel] };
-  const { served } = servedOf(source.pricing, sent, meter.said ?? null, figures.extras);
+  const { served } = computeBilledExtras(source.pricing, sent, meter.said ?? null, figures.extras);
   return formatUsd(rate(meter.usage, figures, served));
 }

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { judgeAttempt, type AttemptResult } from '../errors/judge-attempt.js';
-import { findingOf, shownText, type TestFacts } from './test-findings.js';
+import { classifyResult, cleanProviderText, type TestResult } from './test-findings.js';
 
 const TARGET = {
   host: 'api.acme.example',
@@ -19,7 +19,7 @@ const answered = (status: number, error: object | string, contentType = 'applica
   contentEncoding: undefined,
   bodyStart: Buffer.from(typeof error === 'string' ? error : JSON.stringify({ error })),
 });
-const facts = (result: AttemptResult, more: Partial<TestFacts> = {}): TestFacts => ({
+const facts = (result: AttemptResult, more: Partial<TestResult> = {}): TestResult => ({
   judged: judgeAttempt(result, FACTS),
   meter: null,
   failure: null,
@@ -28,12 +28,12 @@ const facts = (result: AttemptResult, more: Partial<TestFacts> = {}): TestFacts 
   target: TARGET,
   ...more,
 });
-const unreached = (reason: string, kind: 'unreachable' | 'private' = 'unreachable'): TestFacts =>
+const unreached = (reason: string, kind: 'unreachable' | 'private' = 'unreachable'): TestResult =>
   facts({ kind: 'unreachable' }, { failure: { kind, reason } });
 const USAGE = { input: 3, cachedInput: 0, cacheWrite: 0, cacheWrite1h: 0, output: 2 };
 const OK = answered(200, {});
 
-test.each<[string, TestFacts, string, RegExp]>([
+test.each<[string, TestResult, string, RegExp]>([
   ['a response with usage', facts(OK, { meter: { usage: USAGE, problem: null } }), 'works', /^It works\.$/],
   ['a response without usage', facts(OK, { meter: { usage: null, problem: 'absent' } }), 'works', /reports no usage/],
   ['unreadable usage', facts(OK, { meter: { usage: null, problem: 'malformed' } }), 'works', /cannot be read/],
@@ -115,15 +115,15 @@ test.each<[string, TestFacts, string, RegExp]>([
   ],
   ['an unusable body', facts({ kind: 'unusable_body' }), 'answer', /check baseUrl/],
 ])('findingOf() classifies %s', (_name, given, finding, text) => {
-  expect(findingOf(given)).toEqual({ finding, text: expect.stringMatching(text) });
+  expect(classifyResult(given)).toEqual({ finding, text: expect.stringMatching(text) });
 });
 
 test('shownText() removes secrets, addresses and IDs, and limits the length', () => {
   const said = (message: string) => ({ message, codes: [], status: null, moderated: false });
-  expect(shownText(said('No right with plain-secret at https://inner.example/x'), ['plain-secret'])).toBe(
+  expect(cleanProviderText(said('No right with plain-secret at https://inner.example/x'), ['plain-secret'])).toBe(
     'No right with [removed] at [removed]',
   );
-  expect(shownText(said('x '.repeat(2_000)), [])).toHaveLength(500);
-  expect(shownText(said(''), [])).toBeNull();
-  expect(shownText(null, [])).toBeNull();
+  expect(cleanProviderText(said('x '.repeat(2_000)), [])).toHaveLength(500);
+  expect(cleanProviderText(said(''), [])).toBeNull();
+  expect(cleanProviderText(null, [])).toBeNull();
 });

@@ -1,15 +1,15 @@
 import type { SourceTestCall } from '@gateway/contracts/operator';
 import type { MeterResult } from '../formats/meter.js';
 import type { ErrorClass } from '../errors/error-class.js';
-import type { JudgedAttempt } from '../errors/judge-attempt.js';
+import type { AttemptJudgment } from '../errors/judge-attempt.js';
 import { cleanMessage } from '../errors/provider-message.js';
 import type { SourceFailure } from '../ports.js';
 
 export type TestFinding = SourceTestCall['finding'];
 
 /** The result of one test call. */
-export interface TestFacts {
-  readonly judged: Pick<JudgedAttempt, 'outcome' | 'errorClass' | 'status' | 'said'>;
+export interface TestResult {
+  readonly judged: Pick<AttemptJudgment, 'outcome' | 'errorClass' | 'status' | 'said'>;
   /** The usage that the response reported; null if there was no response. */
   readonly meter: Pick<MeterResult, 'usage' | 'problem'> | null;
   /** Why the connection failed or was not made; null if it did not fail. */
@@ -32,13 +32,13 @@ export interface TestTarget {
   readonly isBilled: boolean;
 }
 
-export interface FoundInWords {
+export interface FindingText {
   readonly finding: TestFinding;
   readonly text: string;
 }
 
 /** Returns the finding of a test call, with a text that says what to do. */
-export function findingOf(facts: TestFacts): FoundInWords {
+export function classifyResult(facts: TestResult): FindingText {
   if (isOutOfTokens(facts.judged)) return { finding: 'works', text: 'It works: its reasoning used the output limit.' };
   const finding = kindOf(facts);
   return { finding, text: finding === 'works' ? worksInWords(facts) : WORDS[finding](facts) };
@@ -48,11 +48,11 @@ export function findingOf(facts: TestFacts): FoundInWords {
 const OUT_OF_TOKENS =
   /could not finish\b.{0,80}\b(?:max_(?:completion_|output_)?tokens|output limit)|\b(?:max_(?:completion_|output_)?tokens|output limit)\b.{0,40}\bwas reached/i;
 
-function isOutOfTokens({ errorClass, status, said }: TestFacts['judged']): boolean {
+function isOutOfTokens({ errorClass, status, said }: TestResult['judged']): boolean {
   return errorClass !== null && status === 400 && OUT_OF_TOKENS.test((said?.message ?? '').slice(0, 500));
 }
 
-function kindOf({ judged, failure, noCredential, isLate }: TestFacts): TestFinding {
+function kindOf({ judged, failure, noCredential, isLate }: TestResult): TestFinding {
   const { outcome, errorClass, said } = judged;
   if (outcome === 'completed') return 'works';
   if (noCredential !== null) return 'credential';
@@ -95,19 +95,19 @@ const PLACE_CODES: ReadonlySet<string> = new Set(['unsupportedcountryregionterri
 const PLACE_TEXT =
   /\b(?:country|region|territory|location)\b.{0,60}\b(?:not (?:supported|available|allowed)|unsupported|unavailable)\b|(?:\bnot|n't) (?:supported|available|allowed) (?:in|from|for) (?:your|this|the)\b.{0,20}\b(?:country|region|territory|location)\b/i;
 
-function isOfPlace(errorClass: ErrorClass, said: JudgedAttempt['said']): boolean {
+function isOfPlace(errorClass: ErrorClass, said: AttemptJudgment['said']): boolean {
   if (said === null || !MAY_BE_PLACE.has(errorClass)) return false;
   return said.codes.some((code) => PLACE_CODES.has(code)) || PLACE_TEXT.test((said.message ?? '').slice(0, 500));
 }
 
-function worksInWords({ meter, target: { isBilled } }: TestFacts): string {
+function worksInWords({ meter, target: { isBilled } }: TestResult): string {
   if (!isBilled || (meter !== null && meter.usage !== null)) return 'It works.';
   return meter?.problem === 'malformed'
     ? 'It works, but the usage that it reports cannot be read: calls would be charged by an estimate.'
     : 'It works, but it reports no usage: calls would be charged by an estimate.';
 }
 
-const WORDS: Readonly<Record<Exclude<TestFinding, 'works'>, (facts: TestFacts) => string>> = {
+const WORDS: Readonly<Record<Exclude<TestFinding, 'works'>, (facts: TestResult) => string>> = {
   credential: ({ noCredential, target }) => {
     if (noCredential !== null) return `No credential is available for the call: ${noCredential}`;
     return target.hasCredential
@@ -153,7 +153,7 @@ const SECRET_LENGTH_MIN = 6;
  * none.
  * @param sent secrets of the request, which are removed from the text
  */
-export function shownText(said: JudgedAttempt['said'], sent: readonly string[]): string | null {
+export function cleanProviderText(said: AttemptJudgment['said'], sent: readonly string[]): string | null {
   let text = said?.message ?? '';
   for (const secret of sent) if (secret.length >= SECRET_LENGTH_MIN) text = text.replaceAll(secret, '[removed]');
   const cleaned = Array.from(cleanMessage(text)).slice(0, SHOWN_LENGTH_MAX).join('');

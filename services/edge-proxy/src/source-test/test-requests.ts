@@ -1,6 +1,6 @@
 import { ENDPOINTS, type Endpoint } from '@gateway/contracts/messages';
 import { ENDPOINT_TABLE } from '../formats/endpoints.js';
-import type { JudgedAttempt } from '../errors/judge-attempt.js';
+import type { AttemptJudgment } from '../errors/judge-attempt.js';
 
 /** One call of a test. */
 export interface TestRequest {
@@ -17,7 +17,7 @@ const COMPLETION_TOKENS_MAX = 16;
  * Returns a plain call of each endpoint, in their usual order, and a streamed call of the first
  * endpoint that can stream.
  */
-export function testRequests(endpoints: readonly Endpoint[]): TestRequest[] {
+export function makeTestRequests(endpoints: readonly Endpoint[]): TestRequest[] {
   const served = ENDPOINTS.filter((endpoint) => endpoints.includes(endpoint));
   const main = served.find((endpoint) => ENDPOINT_TABLE.get(endpoint)?.generates);
   return served.flatMap((endpoint) => [
@@ -30,7 +30,7 @@ export function testRequests(endpoints: readonly Endpoint[]): TestRequest[] {
 export type LimitField = 'max_tokens' | 'max_completion_tokens';
 
 /** Returns the smallest valid request of an endpoint. */
-export function testBody({ endpoint, streamed }: TestRequest, model: string, limit: LimitField): Buffer {
+export function makeTestBody({ endpoint, streamed }: TestRequest, model: string, limit: LimitField): Buffer {
   const body = { model, ...ASKED[endpoint](limit), ...(streamed ? { stream: true } : {}) };
   return Buffer.from(JSON.stringify(body));
 }
@@ -48,6 +48,6 @@ const ASKED: Readonly<Record<Endpoint, (limit: LimitField) => object>> = {
 };
 
 /** Whether only the field's name was rejected. Reasoning models require the other name. */
-export function wantsOtherLimit({ errorClass, said }: JudgedAttempt): boolean {
+export function wantsOtherLimit({ errorClass, said }: AttemptJudgment): boolean {
   return errorClass === 'body' && said?.message?.includes('max_completion_tokens') === true;
 }

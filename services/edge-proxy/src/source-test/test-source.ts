@@ -2,9 +2,9 @@ import { SOURCE_TEST_MS_MAX } from '@gateway/contracts/messages';
 import { refuse, type ManagementRefusal, type SourceTestCall, type SourceTestView } from '@gateway/contracts/operator';
 import { RateByClient } from '@gateway/service-kit';
 import type { Edge } from '../call/call.js';
-import type { OpenedSource } from '../ports.js';
+import type { DecryptedSource } from '../ports.js';
 import { callSource } from './call-source.js';
-import { testRequests, type TestRequest } from './test-requests.js';
+import { makeTestRequests, type TestRequest } from './test-requests.js';
 
 /** Timeout for one test call. Local servers may load a model first. */
 const CALL_MS_MAX = 20_000;
@@ -55,12 +55,12 @@ export class SourceTests {
     }
   }
 
-  async #call(opened: OpenedSource): Promise<SourceTestView> {
+  async #call(opened: DecryptedSource): Promise<SourceTestView> {
     const { edge, edgeId } = this.#parts;
     const { id } = opened.source;
     const untilMs = edge.deadlines.nowMs() + SOURCE_TEST_MS_MAX;
     const calls: SourceTestCall[] = [];
-    for (const request of testRequests(opened.source.endpoints)) {
+    for (const request of makeTestRequests(opened.source.endpoints)) {
       const unreached = calls.find(({ finding }) => OF_ADDRESS.has(finding));
       const leftMs = untilMs - edge.deadlines.nowMs();
       if (unreached !== undefined)

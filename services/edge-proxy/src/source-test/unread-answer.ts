@@ -1,7 +1,7 @@
-import type { ClientAnswer } from '../ports.js';
+import type { ClientResponse } from '../ports.js';
 
 /** A response without a client. Accepts all writes and discards them. */
-export class UnreadAnswer implements ClientAnswer {
+export class DiscardedResponse implements ClientResponse {
   readonly isGone = false;
   hasBegun = false;
 

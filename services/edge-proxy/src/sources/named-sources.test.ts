@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
-import { NAMED_IDS_MAX, type NamedId } from '../stored-ids/answer-names.js';
-import { allowSources, idsToLookUp, notFoundText } from './named-sources.js';
+import { NAMED_IDS_MAX, type StoredIdReference } from '../stored-ids/answer-names.js';
+import { allowSources, listIdsToLookUp, formatNotFound } from './named-sources.js';
 
-const named = (id: string, more: Partial<NamedId> = {}): NamedId => ({
+const named = (id: string, more: Partial<StoredIdReference> = {}): StoredIdReference => ({
   kind: 'response',
   id,
   isUnusable: false,
@@ -39,7 +39,7 @@ test.each<[string, Parameters<typeof allowSources>[0], string[], string[] | null
 
 test('allowSources() treats conversations and unusable IDs as foreign', () => {
   const all = [named('of-a'), named('of-b', { kind: 'conversation' }), named('of-f')];
-  expect(idsToLookUp(all)).toEqual(['of-a']);
+  expect(listIdsToLookUp(all)).toEqual(['of-a']);
   expect(allowSources([CHECKS], all, GOT)).toMatchObject({ foreign: { kind: 'conversation' } });
   expect(allowSources([CHECKS], [named('of-a', { isUnusable: true })], GOT)).toMatchObject({ kind: 'refused' });
 });
@@ -50,5 +50,5 @@ test('allowSources() refuses more IDs than the bound without naming one', () => 
 });
 
 test('notFoundText() has the words that clients search for', () => {
-  expect(notFoundText(named('resp_1'))).toBe("Previous response with id 'resp_1' not found.");
+  expect(formatNotFound(named('resp_1'))).toBe("Previous response with id 'resp_1' not found.");
 });

@@ -1,34 +1,34 @@
 import type { CatalogSource } from '@gateway/contracts/messages';
-import { NAMED_IDS_MAX, type NamedId } from '../stored-ids/answer-names.js';
+import { NAMED_IDS_MAX, type StoredIdReference } from '../stored-ids/answer-names.js';
 
 /** A source's settings for stored objects. */
-type Keeping = Pick<CatalogSource, 'id' | 'keepsState' | 'foreignIds'>;
+type StorageSettings = Pick<CatalogSource, 'id' | 'keepsState' | 'foreignIds'>;
 
 /** Returns whether the source accepts only IDs that the account received from the gateway. */
-export function checksIds({ keepsState, foreignIds }: Keeping): boolean {
+export function checksIds({ keepsState, foreignIds }: StorageSettings): boolean {
   return keepsState !== false && foreignIds !== 'forward';
 }
 
 /** The sources that a request with IDs of stored objects may use. */
-export type NamedSources =
+export type AllowedSources =
   | { readonly kind: 'allowed'; readonly ids: ReadonlySet<string> }
   /**
    * No source may be used. `foreign`: the first ID that the account did not receive; null if there
    * are too many IDs.
    */
-  | { readonly kind: 'refused'; readonly foreign: NamedId | null };
+  | { readonly kind: 'refused'; readonly foreign: StoredIdReference | null };
 
 /**
  * Returns the IDs to look up in the order of the request, up to the first ID that no account can
  * have received.
  */
-export function idsToLookUp(named: readonly NamedId[]): string[] {
+export function listIdsToLookUp(named: readonly StoredIdReference[]): string[] {
   const end = named.findIndex((each) => isForeign(each));
   return (end < 0 ? named : named.slice(0, end)).map(({ id }) => id);
 }
 
 /** Returns whether no account can have received the ID. Nothing here creates conversations. */
-function isForeign({ kind, isUnusable }: NamedId): boolean {
+function isForeign({ kind, isUnusable }: StoredIdReference): boolean {
   return kind === 'conversation' || isUnusable;
 }
 
@@ -40,25 +40,25 @@ function isForeign({ kind, isUnusable }: NamedId): boolean {
  * @param sourceOf the source of each ID that the account received
  */
 export function allowSources(
-  sources: readonly Keeping[],
-  named: readonly NamedId[],
+  sources: readonly StorageSettings[],
+  named: readonly StoredIdReference[],
   sourceOf: ReadonlyMap<string, string>,
-): NamedSources {
+): AllowedSources {
   const foreign = named.find((each) => isForeign(each) || !sourceOf.has(each.id)) ?? null;
   if (foreign !== null || named.length > NAMED_IDS_MAX) {
     const unchecked = sources.filter((source) => !checksIds(source));
-    return unchecked.length === 0 ? { kind: 'refused', foreign } : allowed(unchecked);
+    return unchecked.length === 0 ? { kind: 'refused', foreign } : allow(unchecked);
   }
   const givers = new Set(named.map(({ id }) => sourceOf.get(id)));
   const giving = sources.filter(({ id }) => givers.has(id));
-  return allowed(giving.length === 0 ? sources : giving);
+  return allow(giving.length === 0 ? sources : giving);
 }
 
-function allowed(sources: readonly Keeping[]): NamedSources {
+function allow(sources: readonly StorageSettings[]): AllowedSources {
   return { kind: 'allowed', ids: new Set(sources.map(({ id }) => id)) };
 }
 
-const NOUNS: Readonly<Record<NamedId['kind'], string>> = {
+const NOUNS: Readonly<Record<StoredIdReference['kind'], string>> = {
   response: 'Previous response',
   conversation: 'Conversation',
   item: 'Item',
@@ -66,6 +66,6 @@ const NOUNS: Readonly<Record<NamedId['kind'], string>> = {
 };
 
 /** Builds the error text. Clients search for these words and then send the whole conversation. */
-export function notFoundText({ kind, id }: Pick<NamedId, 'kind' | 'id'>): string {
+export function formatNotFound({ kind, id }: Pick<StoredIdReference, 'kind' | 'id'>): string {
   return `${NOUNS[kind]} with id '${id}' not found.`;
 }

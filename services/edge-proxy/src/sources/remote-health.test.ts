@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { NEWS_COUNT_MS, restRank, type OwnHealth, type SourceNews } from './remote-health.js';
+import { REMOTE_HEALTH_TTL_MS, computeHealthRank, type OwnHealth, type RemoteHealth } from './remote-health.js';
 
 const NOW = 1_000_000;
 const WELL = {
@@ -11,7 +11,7 @@ const WELL = {
   doubts: [],
   probing: false,
 };
-const NEWS: SourceNews = {
+const NEWS: RemoteHealth = {
   edge: 'e1',
   heardAtMs: NOW - 1_000,
   coolUntilMs: 0,
@@ -20,17 +20,17 @@ const NEWS: SourceNews = {
   lastAtMs: NOW - 2_000,
   answeredElsewhere: false,
 };
-const COOLING: SourceNews = { ...NEWS, coolUntilMs: NOW + 1 };
-const OPEN: SourceNews = { ...NEWS, openUntilMs: NOW + 1 };
-const PROVEN: SourceNews = { ...OPEN, answeredElsewhere: true };
-const PROBING: SourceNews = { ...NEWS, probing: true };
+const COOLING: RemoteHealth = { ...NEWS, coolUntilMs: NOW + 1 };
+const OPEN: RemoteHealth = { ...NEWS, openUntilMs: NOW + 1 };
+const PROVEN: RemoteHealth = { ...OPEN, answeredElsewhere: true };
+const PROBING: RemoteHealth = { ...NEWS, probing: true };
 const tried = (lastAt: number | null, health: Partial<OwnHealth['health']> = {}): OwnHealth => ({
   lastAt,
   health: { ...WELL, ...health },
 });
 const OVER = { failures: 5, openUntilMs: NOW };
 
-test.each<[string, OwnHealth | undefined, SourceNews[], number]>([
+test.each<[string, OwnHealth | undefined, RemoteHealth[], number]>([
   ['there are no news', undefined, [], 0],
   ['another edge reports no problem', undefined, [NEWS], 0],
   ['another edge reports a cooldown', undefined, [COOLING], 1],
@@ -41,7 +41,12 @@ test.each<[string, OwnHealth | undefined, SourceNews[], number]>([
   ['one of two edges closed its breaker', undefined, [OPEN, { ...NEWS, edge: 'e2' }], 0],
   ['one of two edges has been silent', undefined, [OPEN, silent({ ...OPEN, edge: 'e2' })], 0],
   ['the reporting edge has been silent for three intervals', undefined, [silent(COOLING)], 0],
-  ['the reporting edge has been silent for less', undefined, [{ ...COOLING, heardAtMs: NOW - NEWS_COUNT_MS + 1 }], 1],
+  [
+    'the reporting edge has been silent for less',
+    undefined,
+    [{ ...COOLING, heardAtMs: NOW - REMOTE_HEALTH_TTL_MS + 1 }],
+    1,
+  ],
   ['the own attempt is older than the news', tried(NOW - 2_001), [COOLING], 1],
   ['the own attempt is as new as the news', tried(NOW - 2_000), [COOLING], 0],
   ['the own attempt is newer than the news', tried(NOW - 1), [COOLING, PROVEN], 0],
@@ -58,9 +63,9 @@ test.each<[string, OwnHealth | undefined, SourceNews[], number]>([
   ['the probing edge has been silent', tried(NOW, OVER), [silent(PROBING)], 0],
   ['another edge probes a source that is healthy here', tried(NOW), [PROBING], 0],
 ])('restRank() if %s: %s', (_name, own, news, rank) => {
-  expect(restRank(own, news, NOW)).toBe(rank);
+  expect(computeHealthRank(own, news, NOW)).toBe(rank);
 });
 
-function silent(news: SourceNews): SourceNews {
-  return { ...news, heardAtMs: NOW - NEWS_COUNT_MS };
+function silent(news: RemoteHealth): RemoteHealth {
+  return { ...news, heardAtMs: NOW - REMOTE_HEALTH_TTL_MS };
 }

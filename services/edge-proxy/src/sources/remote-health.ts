@@ -1,11 +1,11 @@
 import { SOURCE_HEALTH_EVERY_MS } from '@gateway/contracts/messages';
-import { isResting, type SourceHealth } from './source-order.js';
+import { isCoolingDown, type SourceHealth } from './source-order.js';
 
 /** News of an edge expire this long after its last message: three of its intervals. */
-export const NEWS_COUNT_MS = 3 * SOURCE_HEALTH_EVERY_MS;
+export const REMOTE_HEALTH_TTL_MS = 3 * SOURCE_HEALTH_EVERY_MS;
 
 /** The last news of another edge about a source. All times are admission's. */
-export interface SourceNews {
+export interface RemoteHealth {
   readonly edge: string;
   readonly heardAtMs: number;
   /** End of a cooldown that the provider requested or that follows a refused credential, else 0. */
@@ -35,19 +35,23 @@ export interface OwnHealth {
  * cooldown or an open breaker. 2: the source is in a cooldown or its breaker is open here, or
  * another edge probes it.
  */
-export type RestRank = 0 | 1 | 2;
+export type HealthRank = 0 | 1 | 2;
 
 /**
  * Computes a source's group. Own attempts decide; news of other edges have a lower priority and
  * only change the order (docs/decisions/0093-health-of-sources-is-shared.md).
  */
-export function restRank(own: OwnHealth | undefined, news: readonly SourceNews[], nowMs: number): RestRank {
-  if (isResting(own?.health, nowMs)) return 2;
+export function computeHealthRank(
+  own: OwnHealth | undefined,
+  news: readonly RemoteHealth[],
+  nowMs: number,
+): HealthRank {
+  if (isCoolingDown(own?.health, nowMs)) return 2;
   if (news.length === 0) return 0;
-  const heard = news.filter(({ heardAtMs }) => nowMs - heardAtMs < NEWS_COUNT_MS);
+  const heard = news.filter(({ heardAtMs }) => nowMs - heardAtMs < REMOTE_HEALTH_TTL_MS);
   const wouldProbe = own !== undefined && own.health.openUntilMs > 0;
   if (wouldProbe && heard.some(({ probing }) => probing)) return 2;
-  return restsElsewhere(heard, own?.lastAt ?? -Infinity, nowMs) ? 1 : 0;
+  return isUnhealthyElsewhere(heard, own?.lastAt ?? -Infinity, nowMs) ? 1 : 0;
 }
 
 /**
@@ -55,7 +59,7 @@ export function restRank(own: OwnHealth | undefined, news: readonly SourceNews[]
  * counts at once. An open breaker counts only if the other edge's network cannot be the cause: the
  * edge has completed a call elsewhere since, or a second edge reports the same.
  */
-function restsElsewhere(heard: readonly SourceNews[], ownLastAtMs: number, nowMs: number): boolean {
+function isUnhealthyElsewhere(heard: readonly RemoteHealth[], ownLastAtMs: number, nowMs: number): boolean {
   const newer = heard.filter(({ lastAtMs }) => (lastAtMs ?? 0) > ownLastAtMs);
   if (newer.some(({ coolUntilMs }) => coolUntilMs > nowMs)) return true;
   const open = newer.filter(({ openUntilMs }) => openUntilMs > nowMs);
@@ -63,6 +67,6 @@ function restsElsewhere(heard: readonly SourceNews[], ownLastAtMs: number, nowMs
 }
 
 /** Returns whether the news are worth keeping: they affect the order now, or may later. */
-export function saysSomething({ coolUntilMs, openUntilMs, probing }: SourceNews, nowMs: number): boolean {
+export function affectsOrder({ coolUntilMs, openUntilMs, probing }: RemoteHealth, nowMs: number): boolean {
   return coolUntilMs > nowMs || openUntilMs > nowMs || probing;
 }

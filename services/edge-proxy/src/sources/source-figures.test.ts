@@ -1,16 +1,16 @@
 import { expect, test } from '@jest/globals';
 import {
-  figuresAt,
+  toFiguresAt,
   FIGURES_HALF_MS,
-  noteAttempt,
+  recordAttempt,
   NO_FIGURES,
   type AttemptFigures,
-  type SourceFigures,
+  type SourceStats,
 } from './source-figures.js';
 
 const NOW = 10_000_000;
-const counts = (figures: SourceFigures, nowMs: number): number[] => {
-  const { attempts, errors, overQuota, attemptsBefore, errorsBefore, overQuotaBefore } = figuresAt(figures, nowMs);
+const counts = (figures: SourceStats, nowMs: number): number[] => {
+  const { attempts, errors, overQuota, attemptsBefore, errorsBefore, overQuotaBefore } = toFiguresAt(figures, nowMs);
   return [attempts + attemptsBefore, errors + errorsBefore, overQuota + overQuotaBefore];
 };
 const FAILED: AttemptFigures = { isError: true, isOverQuota: false, firstByteMs: null };
@@ -19,28 +19,28 @@ const answered = (firstByteMs: number): AttemptFigures => ({ ...FAILED, isError:
 test('attempts and errors count for one to two halves', () => {
   let figures = NO_FIGURES;
   for (let at = 0; at < 10; at += 1)
-    figures = noteAttempt(figures, { ...FAILED, isError: at < 4, isOverQuota: at < 3 }, NOW);
+    figures = recordAttempt(figures, { ...FAILED, isError: at < 4, isOverQuota: at < 3 }, NOW);
   expect(counts(figures, NOW)).toEqual([10, 4, 3]);
   expect(counts(figures, NOW + FIGURES_HALF_MS - 1)).toEqual([10, 4, 3]);
   expect(counts(figures, NOW + FIGURES_HALF_MS)).toEqual([10, 4, 3]);
-  const later = noteAttempt(figures, FAILED, NOW + FIGURES_HALF_MS);
+  const later = recordAttempt(figures, FAILED, NOW + FIGURES_HALF_MS);
   expect(counts(later, NOW + FIGURES_HALF_MS)).toEqual([11, 5, 3]);
   expect(counts(later, NOW + 2 * FIGURES_HALF_MS)).toEqual([1, 1, 0]);
   expect(counts(later, NOW + 3 * FIGURES_HALF_MS)).toEqual([0, 0, 0]);
 });
 
 test('a clock that goes back does not renew old figures', () => {
-  const figures = noteAttempt(NO_FIGURES, FAILED, NOW);
+  const figures = recordAttempt(NO_FIGURES, FAILED, NOW);
   expect(counts(figures, NOW - 1)).toEqual([0, 0, 0]);
 });
 
 test('the time to the first byte is a moving average of attempts that have one', () => {
-  let figures = noteAttempt(NO_FIGURES, answered(80), NOW);
+  let figures = recordAttempt(NO_FIGURES, answered(80), NOW);
   expect(figures.firstByteMs).toBe(80);
-  figures = noteAttempt(figures, FAILED, NOW);
+  figures = recordAttempt(figures, FAILED, NOW);
   expect(figures.firstByteMs).toBe(80);
-  figures = noteAttempt(figures, answered(160), NOW);
+  figures = recordAttempt(figures, answered(160), NOW);
   expect(figures.firstByteMs).toBe(90);
-  for (let at = 0; at < 100; at += 1) figures = noteAttempt(figures, answered(160), NOW);
+  for (let at = 0; at < 100; at += 1) figures = recordAttempt(figures, answered(160), NOW);
   expect(figures.firstByteMs).toBeCloseTo(160, 0);
 });

@@ -4,7 +4,7 @@ export const FIGURES_HALF_MS = 150_000;
 const FIRST_BYTE_SHARE = 1 / 8;
 
 /** Results of the latest attempts at a source. */
-export interface SourceFigures {
+export interface SourceStats {
   /** Start of the current half. */
   readonly sinceMs: number;
   readonly attempts: number;
@@ -23,7 +23,7 @@ export interface SourceFigures {
   readonly firstByteMs: number | null;
 }
 
-export const NO_FIGURES: SourceFigures = {
+export const NO_FIGURES: SourceStats = {
   sinceMs: 0,
   attempts: 0,
   errors: 0,
@@ -42,12 +42,12 @@ export interface AttemptFigures {
 }
 
 /** Returns the figures with one more attempt. */
-export function noteAttempt(
-  before: SourceFigures,
+export function recordAttempt(
+  before: SourceStats,
   { isError, isOverQuota, firstByteMs }: AttemptFigures,
   nowMs: number,
-): SourceFigures {
-  const half = figuresAt(before, nowMs);
+): SourceStats {
+  const half = toFiguresAt(before, nowMs);
   const average = half.firstByteMs ?? firstByteMs;
   return {
     ...half,
@@ -60,7 +60,7 @@ export function noteAttempt(
 }
 
 /** Returns the figures at a time, without halves that are too old. */
-export function figuresAt(figures: SourceFigures, nowMs: number): SourceFigures {
+export function toFiguresAt(figures: SourceStats, nowMs: number): SourceStats {
   const ageMs = nowMs - figures.sinceMs;
   if (ageMs >= 0 && ageMs < FIGURES_HALF_MS) return figures;
   const isNext = ageMs >= 0 && ageMs < 2 * FIGURES_HALF_MS;

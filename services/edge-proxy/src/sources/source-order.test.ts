@@ -2,7 +2,14 @@ import { expect, test } from '@jest/globals';
 import type { CatalogSource } from '@gateway/contracts/messages';
 import fc from 'fast-check';
 import { affinityKey, type AffinityKey } from '../parse/affinity.js';
-import { BREAKER_FAILURES, BREAKER_OPEN_MS, isResting, noteOutcome, noteStart, orderSources } from './source-order.js';
+import {
+  BREAKER_FAILURES,
+  BREAKER_OPEN_MS,
+  isCoolingDown,
+  recordOutcome,
+  recordStart,
+  orderSources,
+} from './source-order.js';
 import type { SourceHealth } from './source-order.js';
 
 /**
@@ -188,11 +195,11 @@ test(
 test('five consecutive failures open the breaker for 30 s', () => {
   expect([BREAKER_FAILURES, BREAKER_OPEN_MS]).toEqual([5, 30_000]);
   const four = fold([FAILURE, FAILURE, FAILURE, FAILURE]);
-  expect(isResting(four, NOW)).toBe(false);
-  const five = noteOutcome(four, FAILURE, NOW);
+  expect(isCoolingDown(four, NOW)).toBe(false);
+  const five = recordOutcome(four, FAILURE, NOW);
   expect(five).toEqual({ ...WELL, failures: 5, openUntilMs: NOW + 30_000 });
-  expect(isResting(five, NOW + 29_999)).toBe(true);
-  expect(isResting(five, NOW + 30_000)).toBe(false);
+  expect(isCoolingDown(five, NOW + 29_999)).toBe(true);
+  expect(isCoolingDown(five, NOW + 30_000)).toBe(false);
 });
 
 test('only a response resets the failures, not a 429, a disconnect or a retry', () => {
@@ -204,31 +211,31 @@ test('only a response resets the failures, not a 429, a disconnect or a retry', 
 test('one probe follows an open breaker and closes or reopens it', () => {
   const open = fold([FAILURE, FAILURE, FAILURE, FAILURE, FAILURE]);
   const later = NOW + BREAKER_OPEN_MS;
-  expect(isResting(open, later)).toBe(false);
-  const probing = noteStart(open, later);
-  expect(isResting(probing, later)).toBe(true);
-  expect(noteStart(probing, later)).toEqual(probing);
-  expect(isResting(noteOutcome(probing, SUCCESS, later + 10), later + 10)).toBe(false);
-  expect(noteOutcome(probing, FAILURE, later + 10).openUntilMs).toBe(later + 10 + BREAKER_OPEN_MS);
-  expect(isResting(probing, later + BREAKER_OPEN_MS)).toBe(false);
+  expect(isCoolingDown(open, later)).toBe(false);
+  const probing = recordStart(open, later);
+  expect(isCoolingDown(probing, later)).toBe(true);
+  expect(recordStart(probing, later)).toEqual(probing);
+  expect(isCoolingDown(recordOutcome(probing, SUCCESS, later + 10), later + 10)).toBe(false);
+  expect(recordOutcome(probing, FAILURE, later + 10).openUntilMs).toBe(later + 10 + BREAKER_OPEN_MS);
+  expect(isCoolingDown(probing, later + BREAKER_OPEN_MS)).toBe(false);
 });
 
 test('noteStart() does not change a healthy source', () => {
-  expect(isResting(noteStart(undefined, NOW), NOW)).toBe(false);
-  expect(noteStart(RESTING, NOW)).toEqual(RESTING);
+  expect(isCoolingDown(recordStart(undefined, NOW), NOW)).toBe(false);
+  expect(recordStart(RESTING, NOW)).toEqual(RESTING);
 });
 
 test('a cooldown lasts for the stated time, and a shorter one does not shorten it', () => {
-  const long = noteOutcome(undefined, { ...LIMITED, coolDownMs: 60_000 }, NOW);
+  const long = recordOutcome(undefined, { ...LIMITED, coolDownMs: 60_000 }, NOW);
   expect(long).toEqual({ ...WELL, coolUntilMs: NOW + 60_000 });
-  expect(noteOutcome(long, LIMITED, NOW).coolUntilMs).toBe(NOW + 60_000);
+  expect(recordOutcome(long, LIMITED, NOW).coolUntilMs).toBe(NOW + 60_000);
 });
 
 test('a response that began before a cooldown only closes the breaker', () => {
-  const cooling = noteOutcome(undefined, { ...LIMITED, coolDownMs: 60_000 }, NOW);
-  expect(noteOutcome(cooling, SUCCESS, NOW + 1)).toEqual(cooling);
+  const cooling = recordOutcome(undefined, { ...LIMITED, coolDownMs: 60_000 }, NOW);
+  expect(recordOutcome(cooling, SUCCESS, NOW + 1)).toEqual(cooling);
   const open = fold([FAILURE, FAILURE, FAILURE, FAILURE, FAILURE]);
-  expect(noteOutcome(open, SUCCESS, NOW + 1)).toEqual(WELL);
+  expect(recordOutcome(open, SUCCESS, NOW + 1)).toEqual(WELL);
 });
 
 test('refusals cool a source down for 30 s, doubled up to ten minutes', () => {
@@ -236,35 +243,38 @@ test('refusals cool a source down for 30 s, doubled up to ten minutes', () => {
   let nowMs = NOW;
   const rests: number[] = [];
   for (let times = 0; times < 7; times += 1) {
-    health = noteOutcome(health, REFUSED, nowMs, 'account-1');
+    health = recordOutcome(health, REFUSED, nowMs, 'account-1');
     rests.push((health.refusedUntilMs - nowMs) / 1_000);
     // Calls that were in progress do not change the cooldown.
-    expect(noteOutcome(health, REFUSED, nowMs + 1, 'account-2')).toEqual(health);
-    expect(isResting(health, health.refusedUntilMs - 1)).toBe(true);
-    expect(isResting(health, health.refusedUntilMs)).toBe(false);
+    expect(recordOutcome(health, REFUSED, nowMs + 1, 'account-2')).toEqual(health);
+    expect(isCoolingDown(health, health.refusedUntilMs - 1)).toBe(true);
+    expect(isCoolingDown(health, health.refusedUntilMs)).toBe(false);
     nowMs = health.refusedUntilMs;
   }
   expect(rests).toEqual([30, 60, 120, 240, 480, 600, 600]);
-  const well = noteOutcome(health, SUCCESS, nowMs);
-  expect(noteOutcome(well, REFUSED, nowMs).refusedUntilMs - nowMs).toBe(30_000);
+  const well = recordOutcome(health, SUCCESS, nowMs);
+  expect(recordOutcome(well, REFUSED, nowMs).refusedUntilMs - nowMs).toBe(30_000);
 });
 
 test('a refusal that an account can cause counts after three accounts met it', () => {
   const met = (accounts: readonly (string | null)[], before?: SourceHealth) =>
-    accounts.reduce<SourceHealth | undefined>((health, account) => noteOutcome(health, DOUBTFUL, NOW, account), before);
+    accounts.reduce<SourceHealth | undefined>(
+      (health, account) => recordOutcome(health, DOUBTFUL, NOW, account),
+      before,
+    );
   const one = met(Array.from({ length: 100 }, () => 'a'));
   expect(one).toEqual({ ...WELL, doubts: ['a'] });
-  expect(isResting(met(['a', 'b', null, null, 'a', 'b']), NOW)).toBe(false);
+  expect(isCoolingDown(met(['a', 'b', null, null, 'a', 'b']), NOW)).toBe(false);
   const three = met(['b', 'c'], one);
   expect(three).toEqual({ ...WELL, refusedUntilMs: NOW + 30_000, refusals: 1, doubts: [] });
-  const answered = noteOutcome(met(['a', 'b']), SUCCESS, NOW);
-  expect(isResting(met(['c'], answered), NOW)).toBe(false);
+  const answered = recordOutcome(met(['a', 'b']), SUCCESS, NOW);
+  expect(isCoolingDown(met(['c'], answered), NOW)).toBe(false);
 });
 
 test('a refusal neither counts as a failure nor closes a breaker', () => {
   const open = fold([FAILURE, FAILURE, FAILURE, FAILURE, FAILURE]);
-  expect(noteOutcome(open, REFUSED, NOW)).toMatchObject({ failures: 5, openUntilMs: NOW + BREAKER_OPEN_MS });
-  expect(noteOutcome(open, DOUBTFUL, NOW, 'a')).toMatchObject({ failures: 5, openUntilMs: NOW + BREAKER_OPEN_MS });
+  expect(recordOutcome(open, REFUSED, NOW)).toMatchObject({ failures: 5, openUntilMs: NOW + BREAKER_OPEN_MS });
+  expect(recordOutcome(open, DOUBTFUL, NOW, 'a')).toMatchObject({ failures: 5, openUntilMs: NOW + BREAKER_OPEN_MS });
 });
 
 function source(id: string, priority: number, weight = 1): CatalogSource {
@@ -295,7 +305,7 @@ const NO_HEALTH: ReadonlyMap<string, SourceHealth> = new Map();
 
 /** Ranks by own attempts only. */
 function ranks(health: ReadonlyMap<string, SourceHealth>, nowMs: number): (source: string) => number {
-  return (source) => Number(isResting(health.get(source), nowMs));
+  return (source) => Number(isCoolingDown(health.get(source), nowMs));
 }
 
 function order(sources: CatalogSource[], health = NO_HEALTH): string[] {
@@ -312,8 +322,8 @@ function sigmas(count: number, times: number, share: number): number {
   return count * Math.sqrt(times * share * (1 - share));
 }
 
-type Judged = Parameters<typeof noteOutcome>[1];
+type Judged = Parameters<typeof recordOutcome>[1];
 
 function fold(outcomes: readonly Judged[]): SourceHealth | undefined {
-  return outcomes.reduce<SourceHealth | undefined>((health, judged) => noteOutcome(health, judged, NOW), undefined);
+  return outcomes.reduce<SourceHealth | undefined>((health, judged) => recordOutcome(health, judged, NOW), undefined);
 }

@@ -1,7 +1,7 @@
 import { SOURCES_PER_MODEL_MAX } from '@gateway/contracts/messages';
 import type { CatalogSource } from '@gateway/contracts/messages';
-import { affinityDraw, type AffinityKey } from '../parse/affinity.js';
-import type { JudgedAttempt } from '../errors/judge-attempt.js';
+import { drawForSource, type AffinityKey } from '../parse/affinity.js';
+import type { AttemptJudgment } from '../errors/judge-attempt.js';
 
 /**
  * Consecutive failures that open a source's breaker, and the time that it stays open
@@ -71,7 +71,7 @@ export function orderSources(
   const drawn = sources.map((source) => ({
     source,
     rank: rankOf(source.id),
-    draw: ofKey === null ? 0 : -Math.log(affinityDraw(ofKey, source.id)) / source.weight,
+    draw: ofKey === null ? 0 : -Math.log(drawForSource(ofKey, source.id)) / source.weight,
   }));
   drawn.sort(
     (one, other) => one.rank - other.rank || one.source.priority - other.source.priority || one.draw - other.draw,
@@ -80,7 +80,7 @@ export function orderSources(
 }
 
 /** Returns whether a source is in a cooldown or its breaker is open, so that it is tried last. */
-export function isResting(health: SourceHealth | undefined, nowMs: number): boolean {
+export function isCoolingDown(health: SourceHealth | undefined, nowMs: number): boolean {
   if (health === undefined) return false;
   return health.coolUntilMs > nowMs || health.openUntilMs > nowMs || health.refusedUntilMs > nowMs;
 }
@@ -90,7 +90,7 @@ export function isResting(health: SourceHealth | undefined, nowMs: number): bool
  * probe. It keeps the breaker open for the same time again, so that no second call probes
  * concurrently. Its success closes the breaker.
  */
-export function noteStart(health: SourceHealth | undefined, nowMs: number): SourceHealth {
+export function recordStart(health: SourceHealth | undefined, nowMs: number): SourceHealth {
   if (health === undefined) return HEALTHY;
   const isProbe = health.openUntilMs > 0 && health.openUntilMs <= nowMs;
   return isProbe ? { ...health, openUntilMs: nowMs + BREAKER_OPEN_MS, probing: true } : health;
@@ -103,9 +103,9 @@ export function noteStart(health: SourceHealth | undefined, nowMs: number): Sour
  * begun before it.
  * @param account the call's account; null if unknown
  */
-export function noteOutcome(
+export function recordOutcome(
   health: SourceHealth | undefined,
-  judged: Pick<JudgedAttempt, 'step' | 'outcome' | 'coolDownMs' | 'countsAsFailure' | 'refusal'>,
+  judged: Pick<AttemptJudgment, 'step' | 'outcome' | 'coolDownMs' | 'countsAsFailure' | 'refusal'>,
   nowMs: number,
   account: string | null = null,
 ): SourceHealth {
@@ -118,8 +118,8 @@ export function noteOutcome(
   if (judged.coolDownMs !== null) {
     return { ...before, coolUntilMs: Math.max(before.coolUntilMs, nowMs + judged.coolDownMs) };
   }
-  if (judged.refusal === 'certain') return refused(before, nowMs);
-  if (judged.refusal === 'unclear') return doubted(before, nowMs, account);
+  if (judged.refusal === 'certain') return recordRefusal(before, nowMs);
+  if (judged.refusal === 'unclear') return recordUnclearRefusal(before, nowMs, account);
   const isRepeated = judged.step === 'fresh_connection' || judged.step === 'fresh_credential';
   if (judged.outcome === 'abandoned' || isRepeated) return before;
   const { coolUntilMs, refusedUntilMs, refusals, doubts } = before;
@@ -129,19 +129,19 @@ export function noteOutcome(
 }
 
 /** Resets refusals, since they do not apply to a changed entry of the source. */
-export function noteNewEntry(health: SourceHealth): SourceHealth {
+export function resetRefusals(health: SourceHealth): SourceHealth {
   return { ...health, refusedUntilMs: 0, refusals: 0, doubts: [] };
 }
 
 /** Starts a cooldown. Calls that were in progress when it began do not extend it. */
-function refused(before: SourceHealth, nowMs: number): SourceHealth {
+function recordRefusal(before: SourceHealth, nowMs: number): SourceHealth {
   if (before.refusedUntilMs > nowMs) return before;
   const restMs = Math.min(REFUSED_MS * 2 ** before.refusals, REFUSED_MS_MAX);
   return { ...before, refusedUntilMs: nowMs + restMs, refusals: before.refusals + 1, doubts: [] };
 }
 
-function doubted(before: SourceHealth, nowMs: number, account: string | null): SourceHealth {
+function recordUnclearRefusal(before: SourceHealth, nowMs: number, account: string | null): SourceHealth {
   if (account === null || before.doubts.includes(account)) return before;
   const doubts = [...before.doubts, account];
-  return doubts.length < REFUSED_ACCOUNTS ? { ...before, doubts } : refused({ ...before, doubts }, nowMs);
+  return doubts.length < REFUSED_ACCOUNTS ? { ...before, doubts } : recordRefusal({ ...before, doubts }, nowMs);
 }

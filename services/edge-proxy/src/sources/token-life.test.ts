@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { tokenLife } from '../credentials/expiring-credential.js';
+import { computeTokenLife } from '../credentials/expiring-credential.js';
 
 const MINUTE_MS = 60_000;
 
@@ -8,9 +8,9 @@ test.each([
   { life: 10 * MINUTE_MS, refresh: 8 * MINUTE_MS, end: 10 * MINUTE_MS - 10_000 },
   { life: 1_000, refresh: 800, end: 900 },
 ])('a token of $life ms is replaced after $refresh ms and sent for $end ms', ({ life, refresh, end }) => {
-  expect(tokenLife(7, 7 + life)).toEqual({ refreshAtMs: 7 + refresh, endsAtMs: 7 + end });
+  expect(computeTokenLife(7, 7 + life)).toEqual({ refreshAtMs: 7 + refresh, endsAtMs: 7 + end });
 });
 
 test('a token without an end is never replaced', () => {
-  expect(tokenLife(7, null)).toEqual({ refreshAtMs: Infinity, endsAtMs: Infinity });
+  expect(computeTokenLife(7, null)).toEqual({ refreshAtMs: Infinity, endsAtMs: Infinity });
 });

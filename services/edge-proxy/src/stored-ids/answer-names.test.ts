@@ -1,17 +1,17 @@
 import { expect, test } from '@jest/globals';
-import { NAMED_IDS_MAX, answerNames, type NamedId } from './answer-names.js';
-import { ENDPOINT_TABLE, type EndpointRow } from '../formats/endpoints.js';
+import { NAMED_IDS_MAX, findStoredIds, type StoredIdReference } from './answer-names.js';
+import { ENDPOINT_TABLE, type EndpointSpec } from '../formats/endpoints.js';
 import { scanObject } from '../json/json-scanner.js';
 
-function namesIn(path: string, body: string): ReturnType<typeof answerNames> {
+function namesIn(path: string, body: string): ReturnType<typeof findStoredIds> {
   const bytes = Buffer.from(body);
   const scanned = scanObject(bytes);
   if (!scanned.ok) throw new Error(`${scanned.problem} at ${scanned.at}`);
-  return answerNames(ENDPOINT_TABLE.get(path) as EndpointRow, bytes, scanned.members);
+  return findStoredIds(ENDPOINT_TABLE.get(path) as EndpointSpec, bytes, scanned.members);
 }
 
 /** Formats kind, ID and field of each ID. */
-function shortOf(named: readonly NamedId[]): string[] {
+function shortOf(named: readonly StoredIdReference[]): string[] {
   return named.map(({ kind, id, param }) => `${kind} ${id} ${param}`);
 }
 

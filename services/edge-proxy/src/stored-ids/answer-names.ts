@@ -1,19 +1,19 @@
-import type { EndpointRow } from '../formats/endpoints.js';
+import type { EndpointSpec } from '../formats/endpoints.js';
 import { type JsonRecord, isRecord } from '../formats/answer-json.js';
-import { type Member, type Span, kindOf } from '../json/json-scanner.js';
+import { type Member, type Span, toJsonKind } from '../json/json-scanner.js';
 import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, JsonText, OPEN_BRACE, OPEN_BRACKET, QUOTE } from '../json/json-text.js';
 import { foldCase } from '../parse/fields.js';
 
 /** Maximum bytes of an ID that is stored. A longer ID is never found. */
-export const ANSWER_ID_BYTES_MAX = 256;
+export const STORED_ID_BYTES_MAX = 256;
 /** Maximum number of different IDs in one request to a source that checks them. */
 export const NAMED_IDS_MAX = 2_048;
 
 /** A stored object that a request names. */
-export interface NamedId {
+export interface StoredIdReference {
   readonly kind: 'response' | 'conversation' | 'item' | 'container';
   /**
-   * The ID as sent, cut to {@link ANSWER_ID_BYTES_MAX}; the JSON of a value that is not a string.
+   * The ID as sent, cut to {@link STORED_ID_BYTES_MAX}; the JSON of a value that is not a string.
    */
   readonly id: string;
   /** No response can have returned the ID: it is too long, or not a string. */
@@ -23,23 +23,27 @@ export interface NamedId {
 }
 
 /** A request's references to stored responses. */
-export interface AnswerNames {
+export interface StoredIdReferences {
   /** Unique IDs in the order of the body; at most one more than {@link NAMED_IDS_MAX}. */
-  readonly named: readonly NamedId[];
+  readonly named: readonly StoredIdReference[];
   /**
    * Whether a provider that keeps state stores the response, so that later requests may name it.
    */
   readonly isStored: boolean;
 }
 
-const NO_ANSWERS: AnswerNames = { named: [], isStored: false };
+const NO_ANSWERS: StoredIdReferences = { named: [], isStored: false };
 
 /**
  * Finds the IDs of stored objects in a body (docs/behaviour.md#stored-objects). Names are compared
  * without case, and every occurrence of a repeated name counts, since providers differ in the one
  * that they read.
  */
-export function answerNames({ format, style }: EndpointRow, body: Buffer, members: readonly Member[]): AnswerNames {
+export function findStoredIds(
+  { format, style }: EndpointSpec,
+  body: Buffer,
+  members: readonly Member[],
+): StoredIdReferences {
   const isResponse = format === 'response';
   if (!isResponse && style !== 'messages') return NO_ANSWERS;
   const search = new IdSearch(new JsonText(body));
@@ -84,7 +88,7 @@ const IDENTITY: ReadonlySet<string> = new Set([
 ]);
 
 class IdSearch {
-  readonly named: NamedId[] = [];
+  readonly named: StoredIdReference[] = [];
   readonly #seen = new Set<string>();
   readonly #text: JsonText;
 
@@ -152,7 +156,7 @@ class IdSearch {
       if (name === 'tools' && text.bytes[value] === OPEN_BRACKET)
         return text.eachElement(value, (tool) => this.#tool(tool, 'input', 0));
       const valueEnd = text.valueEnd(value);
-      if (name === 'id' && kindOf(text.bytes[value]) !== 'null') ids.push({ start: value, end: valueEnd });
+      if (name === 'id' && toJsonKind(text.bytes[value]) !== 'null') ids.push({ start: value, end: valueEnd });
       return valueEnd;
     });
     if (ids.length > 0 && !this.#hasContent(start)) for (const id of ids) this.#add('item', 'input', id.start, id.end);
@@ -181,7 +185,8 @@ class IdSearch {
       const name = foldCase(sent);
       const end = text.valueEnd(value);
       if (name === 'type') {
-        if (kindOf(text.bytes[value]) !== 'null') types.push(text.bytes[value] === QUOTE ? text.text(value, end) : '');
+        if (toJsonKind(text.bytes[value]) !== 'null')
+          types.push(text.bytes[value] === QUOTE ? text.text(value, end) : '');
       } else if (!IDENTITY.has(name)) {
         // Content under a name in another case does not count, since the provider may not read it.
         (this.#isEmpty(value) || sent !== name ? empty : filled).push(name);
@@ -213,7 +218,7 @@ class IdSearch {
   /** Returns whether a value is null, or an empty string, array or object. */
   #isEmpty(start: number): boolean {
     const text = this.#text;
-    switch (kindOf(text.bytes[start])) {
+    switch (toJsonKind(text.bytes[start])) {
       case 'null':
         return true;
       case 'string':
@@ -227,14 +232,14 @@ class IdSearch {
     }
   }
 
-  #add(kind: NamedId['kind'], param: string, start: number, end: number): void {
+  #add(kind: StoredIdReference['kind'], param: string, start: number, end: number): void {
     const { bytes } = this.#text;
-    const first = kindOf(bytes[start]);
+    const first = toJsonKind(bytes[start]);
     if (first === 'null' || this.named.length > NAMED_IDS_MAX) return;
-    const isLong = end - start - 2 > ANSWER_ID_BYTES_MAX;
+    const isLong = end - start - 2 > STORED_ID_BYTES_MAX;
     const isUnusable = isLong || first !== 'string';
     const id = isUnusable
-      ? bytes.toString('utf8', first === 'string' ? start + 1 : start, Math.min(end, start + ANSWER_ID_BYTES_MAX))
+      ? bytes.toString('utf8', first === 'string' ? start + 1 : start, Math.min(end, start + STORED_ID_BYTES_MAX))
       : this.#text.text(start, end);
     const key = `${kind} ${id}`;
     if (this.#seen.has(key)) return;
@@ -244,7 +249,7 @@ class IdSearch {
 }
 
 /** Maximum number of IDs kept of one response: the first ones. */
-export const IDS_PER_ANSWER_MAX = 1_024;
+export const IDS_PER_RESPONSE_MAX = 1_024;
 
 /** IDs in a response that later requests may name. */
 export interface StoredIds {
@@ -255,7 +260,7 @@ export interface StoredIds {
   readonly stored: readonly string[];
   /** Containers exist even if the response is not stored. */
   readonly containers: readonly string[];
-  /** The response had more than {@link IDS_PER_ANSWER_MAX} IDs. */
+  /** The response had more than {@link IDS_PER_RESPONSE_MAX} IDs. */
   readonly isCut: boolean;
 }
 
@@ -292,8 +297,8 @@ export class StoredIdReader {
   }
 
   #add(ids: Set<string>, id: unknown): void {
-    if (typeof id !== 'string' || id === '' || ids.has(id) || Buffer.byteLength(id) > ANSWER_ID_BYTES_MAX) return;
-    if (this.#stored.size + this.#containers.size >= IDS_PER_ANSWER_MAX) this.#isCut = true;
+    if (typeof id !== 'string' || id === '' || ids.has(id) || Buffer.byteLength(id) > STORED_ID_BYTES_MAX) return;
+    if (this.#stored.size + this.#containers.size >= IDS_PER_RESPONSE_MAX) this.#isCut = true;
     else ids.add(id);
   }
 }

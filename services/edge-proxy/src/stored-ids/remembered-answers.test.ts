@@ -8,14 +8,14 @@ import { Deadlines } from '../call/deadlines.js';
 import {
   LOOK_UP_MS,
   REMEMBER_MS,
-  RememberedAnswers,
+  StoredIdCache,
   RETRY_MS,
   UNSTORED_IDS_MAX,
   WRITE_MS_MAX,
-  type RememberedAnswersParts,
+  type StoredIdCacheOptions,
 } from './remembered-answers.js';
 
-type Store = RememberedAnswersParts['store'];
+type Store = StoredIdCacheOptions['store'];
 
 const stops: (() => unknown)[] = [];
 afterEach(async () => {
@@ -27,7 +27,7 @@ function memory(store: Partial<Store>) {
   let nowMs = 0;
   const waits: { ms: number; expired: () => void; isCancelled: boolean }[] = [];
   const failures: string[] = [];
-  const answers = new RememberedAnswers({
+  const answers = new StoredIdCache({
     store: Object.assign(new FakeBusClient(), store),
     deadlines: {
       nowMs: () => nowMs,
@@ -56,7 +56,7 @@ function memory(store: Partial<Store>) {
 const settle = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 const fault = (code: string): Error => Object.assign(new Error(code), { code });
 const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
-const found = async (answers: RememberedAnswers, account: string, ...ids: string[]): Promise<unknown> => [
+const found = async (answers: StoredIdCache, account: string, ...ids: string[]): Promise<unknown> => [
   ...((await answers.sourcesOf(account, ids)) ?? [['unreadable']]),
 ];
 
@@ -67,7 +67,7 @@ test('another edge finds all IDs of a response, but another account finds none',
   stops.push(() => deadlines.stop());
   const edge = async (name: string) => {
     const store = makeBusClient(await bus.connect('edge-proxy', name));
-    return new RememberedAnswers({ store, deadlines, onFailed: (what, reason) => fail(`${what}: ${reason}`) });
+    return new StoredIdCache({ store, deadlines, onFailed: (what, reason) => fail(`${what}: ${reason}`) });
   };
   const [one, other] = [await edge('e0'), await edge('e1')];
   const ids = ['resp_1', ...Array.from({ length: 50 }, (_, at) => `msg_${at}`), 'cntr_1'];

@@ -27,13 +27,13 @@ const FINAL_CODES: ReadonlySet<string> = new Set(['stream_full', 'too_large']);
  * `look_up`: a request was refused. `remember`: a last chunk waited in vain. `lost`: the ID was not
  * stored.
  */
-export type MemoryFailure = 'look_up' | 'remember' | 'lost';
+export type StoredIdFailure = 'look_up' | 'remember' | 'lost';
 
-export interface RememberedAnswersParts {
+export interface StoredIdCacheOptions {
   readonly store: Pick<BusClient, 'putAnswer' | 'getAnswer' | 'confirmAnswer' | 'countAnswers'>;
   readonly deadlines: Pick<Deadlines, 'in' | 'nowMs'>;
   /** @param reason `late`, or the short code of the bus error */
-  readonly onFailed: (what: MemoryFailure, reason: string) => void;
+  readonly onFailed: (what: StoredIdFailure, reason: string) => void;
 }
 
 /**
@@ -41,16 +41,16 @@ export interface RememberedAnswersParts {
  * in a store that the edges share; the latest are also in memory. They are stored as hashes that
  * include the account, so that no account finds the IDs of another.
  */
-export class RememberedAnswers {
+export class StoredIdCache {
   /** Number of IDs in the store at the last count; 0 before the first count. */
   idsStored = 0;
-  readonly #parts: RememberedAnswersParts;
+  readonly #parts: StoredIdCacheOptions;
   #recent = new Map<string, string>();
   #before = new Map<string, string>();
   #unstored = 0;
   #countedAtMs = -Infinity;
 
-  constructor(parts: RememberedAnswersParts) {
+  constructor(parts: StoredIdCacheOptions) {
     this.#parts = parts;
   }
 
@@ -66,7 +66,7 @@ export class RememberedAnswers {
     const { store } = this.#parts;
     const read = await Promise.all(
       ids.map(async (id) => {
-        const key = keyOf(account, id);
+        const key = hashKey(account, id);
         const known = this.#recent.get(key) ?? this.#before.get(key);
         return { id, key, source: known ?? (await store.getAnswer(key)) };
       }),
@@ -88,7 +88,7 @@ export class RememberedAnswers {
    * writes are retried for {@link WRITE_MS_MAX}.
    */
   async remember(account: string, ids: readonly string[], source: string): Promise<void> {
-    const keys = ids.map((id) => keyOf(account, id));
+    const keys = ids.map((id) => hashKey(account, id));
     for (const key of keys) this.#keep(key, source);
     const untilMs = this.#parts.deadlines.nowMs() + WRITE_MS_MAX;
     await this.#within(REMEMBER_MS, 'remember', Promise.all(keys.map((key) => this.#write(key, source, untilMs))));
@@ -99,7 +99,7 @@ export class RememberedAnswers {
   async #write(key: string, source: string, untilMs: number): Promise<void> {
     const { store, deadlines, onFailed } = this.#parts;
     for (;;) {
-      const code = await store.putAnswer(key, source).then(() => null, codeOf);
+      const code = await store.putAnswer(key, source).then(() => null, readErrorCode);
       if (code === null) return;
       const isLate = deadlines.nowMs() + RETRY_MS > untilMs;
       if (isLate || FINAL_CODES.has(code) || this.#unstored >= UNSTORED_IDS_MAX) return onFailed('lost', code);
@@ -126,7 +126,7 @@ export class RememberedAnswers {
   }
 
   /** Returns null if the promise rejects or takes longer. */
-  #within<T>(ms: number, what: MemoryFailure, asked: Promise<T>): Promise<T | null> {
+  #within<T>(ms: number, what: StoredIdFailure, asked: Promise<T>): Promise<T | null> {
     const { deadlines, onFailed } = this.#parts;
     return new Promise((resolve) => {
       let isOver = false;
@@ -140,16 +140,16 @@ export class RememberedAnswers {
       const deadline = deadlines.in(ms, () => end(null, 'late'));
       asked.then(
         (value) => end(value, null),
-        (error: unknown) => end(null, codeOf(error)),
+        (error: unknown) => end(null, readErrorCode(error)),
       );
     });
   }
 }
 
-function codeOf(error: unknown): string {
+function readErrorCode(error: unknown): string {
   return (error as { readonly code?: string }).code ?? 'fault';
 }
 
-function keyOf(account: string, id: string): string {
+function hashKey(account: string, id: string): string {
   return createHash('sha256').update(`${account}\n${id}`).digest('base64url').slice(0, KEY_CHARS);
 }

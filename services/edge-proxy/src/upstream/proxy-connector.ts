@@ -16,7 +16,7 @@ export interface UpstreamProxy {
 }
 
 /** Returns whether a provider's host is reached through the proxy. */
-export function goesThrough(proxy: UpstreamProxy, hostname: string): boolean {
+export function usesProxy(proxy: UpstreamProxy, hostname: string): boolean {
   const host = hostname.toLowerCase();
   return !proxy.exceptions.some((one) =>
     one.startsWith('.') ? host === one.slice(1) || host.endsWith(one) : host === one,
@@ -38,13 +38,13 @@ export function proxyConnector(proxy: UpstreamProxy, secure: buildConnector.conn
         if (isSecure) secure({ ...options, httpSocket: socket }, callback);
         else callback(null, socket);
       },
-      (error: Error) => callback(asFailedDial(error), null),
+      (error: Error) => callback(toConnectError(error), null),
     );
   };
 }
 
 /** Changes errors with undici's codes, after which the client would reconnect without end. */
-function asFailedDial(error: Error): Error {
+function toConnectError(error: Error): Error {
   const isOfClient = 'code' in error && String(error.code).startsWith('UND_ERR_');
   return isOfClient ? new Error(error.message, { cause: error }) : error;
 }

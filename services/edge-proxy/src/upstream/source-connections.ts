@@ -1,7 +1,7 @@
 import { PrivateAddressError } from '@gateway/service-kit';
 import { Client, type buildConnector } from 'undici';
-import type { SourceExchange, SourceFailure, SourceReader, SourceRequest, SourceSender } from '../ports.js';
-import { connectorTo, refusedHost, type ConnectionRules } from './source-connector.js';
+import type { SourceAttempt, SourceFailure, SourceReader, SourceRequest, SourceSender } from '../ports.js';
+import { makeConnector, findPrivateHost, type ConnectionRules } from './source-connector.js';
 import { Exchange, type SourceConnection, type ConnectionOwner } from './source-exchange.js';
 
 /** Most connections to one origin, idle ones included. Above, the source is unreachable. */
@@ -32,14 +32,14 @@ export class SourceConnections implements SourceSender {
     this.#options = options;
   }
 
-  send(request: SourceRequest, reader: SourceReader): SourceExchange {
+  send(request: SourceRequest, reader: SourceReader): SourceAttempt {
     const connections = this.#connectionsOf(request.origin);
     if (connections.privateHost !== null) {
-      return failSoon(reader, { kind: 'private', reason: new PrivateAddressError(connections.privateHost).message });
+      return failLater(reader, { kind: 'private', reason: new PrivateAddressError(connections.privateHost).message });
     }
     const connection = connections.take(request.freshConnection);
     if (connection !== null) return new Exchange(connections, connection, request, reader);
-    return failSoon(reader, { kind: 'unreachable', reason: `${CONNECTIONS_PER_ORIGIN_MAX} connections are in use` });
+    return failLater(reader, { kind: 'unreachable', reason: `${CONNECTIONS_PER_ORIGIN_MAX} connections are in use` });
   }
 
   async close(): Promise<void> {
@@ -57,7 +57,7 @@ export class SourceConnections implements SourceSender {
 }
 
 /** Reports the failure after send() has returned, as a real connection would. */
-function failSoon(reader: SourceReader, failure: Pick<SourceFailure, 'kind' | 'reason'>): SourceExchange {
+function failLater(reader: SourceReader, failure: Pick<SourceFailure, 'kind' | 'reason'>): SourceAttempt {
   let isAborted = false;
   queueMicrotask(() => {
     if (!isAborted) reader.failed({ ...failure, reused: false });
@@ -72,7 +72,7 @@ const nothing = (): void => undefined;
  * as a normal end; if the response is paused, that fails an assertion which ends the process. An
  * error with another code is reported as an error.
  */
-function noteReset(connection: SourceConnection, error: Error): void {
+function markReset(connection: SourceConnection, error: Error): void {
   connection.wasReset = true;
   if ('code' in error && error.code === 'ECONNRESET') error.code = 'connection reset';
 }
@@ -88,9 +88,9 @@ class OriginConnections implements ConnectionOwner {
 
   constructor(origin: string, rules: ConnectionRules) {
     const { hostname } = new URL(origin);
-    this.privateHost = refusedHost(hostname, rules);
+    this.privateHost = findPrivateHost(hostname, rules);
     this.#origin = origin;
-    this.#connect = connectorTo(hostname, rules);
+    this.#connect = makeConnector(hostname, rules);
   }
 
   take(fresh: boolean): SourceConnection | null {
@@ -128,7 +128,7 @@ class OriginConnections implements ConnectionOwner {
       connect: (options, callback) =>
         this.#connect(options, (...result) => {
           // These listeners run before those of the client.
-          result[1]?.once('error', (error) => noteReset(connection, error));
+          result[1]?.once('error', (error) => markReset(connection, error));
           result[1]?.once('end', () => connection.onEnd());
           callback(...result);
         }),

@@ -2,7 +2,7 @@ import { ADDRESS_ATTEMPT_MS, isPrivateHost, publicLookup } from '@gateway/servic
 import { lookup as systemLookup } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import { buildConnector } from 'undici';
-import { goesThrough, proxyConnector, type UpstreamProxy } from './proxy-connector.js';
+import { usesProxy, proxyConnector, type UpstreamProxy } from './proxy-connector.js';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const TLS_SESSIONS_MAX = 100;
@@ -21,12 +21,12 @@ export interface ConnectionRules {
 }
 
 /** Returns the host if it is a private address literal, which is never resolved, or null. */
-export function refusedHost(hostname: string, { privateAllowed }: ConnectionRules): string | null {
+export function findPrivateHost(hostname: string, { privateAllowed }: ConnectionRules): string | null {
   return !privateAllowed && isPrivateHost(hostname) ? hostname : null;
 }
 
 /** Returns a connector to one host. The connector checks a name when it resolves it. */
-export function connectorTo(
+export function makeConnector(
   hostname: string,
   { privateAllowed, lookup = systemLookup, proxy = null }: ConnectionRules,
 ): buildConnector.connector {
@@ -40,5 +40,5 @@ export function connectorTo(
     autoSelectFamilyAttemptTimeout: ADDRESS_ATTEMPT_MS,
     lookup: privateAllowed ? lookup : publicLookup(lookup),
   });
-  return proxy !== null && goesThrough(proxy, hostname) ? proxyConnector(proxy, connect) : connect;
+  return proxy !== null && usesProxy(proxy, hostname) ? proxyConnector(proxy, connect) : connect;
 }

@@ -6,7 +6,7 @@ import {
   type CatalogSource,
 } from '@gateway/contracts/messages';
 import { hasKeyOf, isSealedToCurrent, openSealed, SealError, type OpeningKeys } from '@gateway/service-kit';
-import { CredentialError, type Authorizer, type Authorizers, type OpenedSource } from '../ports.js';
+import { CredentialError, type Authorizer, type Authorizers, type DecryptedSource } from '../ports.js';
 
 export interface SourceEntriesParts {
   readonly keys: OpeningKeys;
@@ -46,7 +46,7 @@ export class SourceEntries {
   readonly #read = new Map<string, CatalogSource>();
   readonly #entries = new Map<string, CatalogSource>();
   readonly #shared = new Map<string, SharedCredential>();
-  readonly #opened = new Map<string, OpenedSource>();
+  readonly #opened = new Map<string, DecryptedSource>();
   readonly #credentials = new Map<string, Credential>();
   readonly #unreadable = new Set<string>();
   readonly #outdated = new Set<string>();
@@ -75,7 +75,7 @@ export class SourceEntries {
     try {
       this.#take(id, text);
     } catch (err) {
-      this.#problems.set(id, problemInWords(err));
+      this.#problems.set(id, formatProblem(err));
       throw err;
     }
   }
@@ -122,7 +122,7 @@ export class SourceEntries {
       try {
         this.#put({ ...source });
       } catch (err) {
-        this.#problems.set(source.id, problemInWords(err));
+        this.#problems.set(source.id, formatProblem(err));
         this.#parts.onUnusable(source.id, err);
       }
     }
@@ -155,19 +155,19 @@ export class SourceEntries {
    * Returns the source, and opens its credential at the first use. Returns undefined if the source
    * does not exist or is unusable.
    */
-  opened(id: string): OpenedSource | undefined {
+  opened(id: string): DecryptedSource | undefined {
     const known = this.#opened.get(id);
     const source = this.#entries.get(id);
     if (known !== undefined || source === undefined) return known;
     try {
       const { plaintext, authorizer } = this.#credentialOf(id, source);
-      const opened = openedSource(source, plaintext, authorizer);
+      const opened = openSource(source, plaintext, authorizer);
       this.#opened.set(id, opened);
       return opened;
     } catch (err) {
       this.#leaveOut(id);
       if (err instanceof SealError) this.#unreadable.add(id);
-      this.#problems.set(id, problemInWords(err));
+      this.#problems.set(id, formatProblem(err));
       this.#parts.onUnusable(id, err);
       return undefined;
     }
@@ -207,7 +207,7 @@ export class SourceEntries {
 }
 
 /** The texts of these two errors contain no secret. A parser's error may quote one. */
-function problemInWords(err: unknown): string {
+function formatProblem(err: unknown): string {
   if (err instanceof CredentialError) return err.message;
   if (err instanceof SealError) return `its credential cannot be opened (${err.message}): enter it again`;
   return 'its catalog entry cannot be read: the edges may run an earlier release than the catalog';
@@ -218,11 +218,11 @@ function problemInWords(err: unknown): string {
  * @param credential sent as it is; null if there is none
  * @param authorizer signs or fetches a token; null if the source needs none
  */
-export function openedSource(
+export function openSource(
   source: CatalogSource,
   credential: string | null,
   authorizer: Authorizer | null = null,
-): OpenedSource {
+): DecryptedSource {
   const base = new URL(source.baseUrl);
   const headers: string[] = [];
   if (credential !== null) {

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { PrivateAddressError } from '@gateway/service-kit';
 import type { Client, Dispatcher } from 'undici';
-import type { SourceExchange, SourceFailure, SourceReader, SourceRequest } from '../ports.js';
+import type { SourceAttempt, SourceFailure, SourceReader, SourceRequest } from '../ports.js';
 
 /**
  * Largest body that is sent in one write. This is cheaper, but undici keeps the body until the
@@ -32,7 +32,7 @@ export interface ConnectionOwner {
 }
 
 /** One request on one connection, and its response. */
-export class Exchange implements SourceExchange, Dispatcher.DispatchHandler {
+export class Exchange implements SourceAttempt, Dispatcher.DispatchHandler {
   readonly #owner: ConnectionOwner;
   readonly #connection: SourceConnection;
   readonly #reader: SourceReader;

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { type BenchContext, PLACES } from '../bench-context.js';
+import { type BenchContext, DIRECTORIES } from '../bench-context.js';
 
 const run = promisify(execFile);
 
@@ -30,32 +30,32 @@ const LINES_SHOWN = 20;
  */
 export async function buildCommit(name: string, { log, signal }: BenchContext): Promise<BuiltCommit> {
   const full = await run('git', ['rev-parse', '--verify', '--end-of-options', `${name}^{commit}`], {
-    cwd: PLACES.checkout,
+    cwd: DIRECTORIES.checkout,
   }).catch(() => {
     throw new Error(`--against: this repository has no commit "${name}"`);
   });
   const id = full.stdout.trim();
   const commit = id.slice(0, COMMIT_DIGITS);
-  const directory = `${PLACES.commits}/${commit}`;
+  const directory = `${DIRECTORIES.commits}/${commit}`;
   const mark = `${directory}.built`;
   if (existsSync(mark) && existsSync(directory)) return { commit, directory };
   log(`building ${commit}, once: this takes minutes`);
   await rm(mark, { force: true });
   await rm(directory, { recursive: true, force: true });
-  await mkdir(PLACES.commits, { recursive: true });
+  await mkdir(DIRECTORIES.commits, { recursive: true });
   for (const [command, ...args] of STEPS) {
     const options = { env: ownEnvironment(), signal, maxBuffer: OUTPUT_BYTES_MAX };
     const isGit = command === 'git';
     const all = args[1] === 'add' ? [...args, directory, id] : args;
-    await run(command, all, { ...options, cwd: isGit ? PLACES.checkout : directory }).catch((error: unknown) => {
+    await run(command, all, { ...options, cwd: isGit ? DIRECTORIES.checkout : directory }).catch((error: unknown) => {
       signal.throwIfAborted();
       throw new Error(`${commit} cannot be built: "${command} ${args.join(' ')}" failed:\n${lastLines(error)}`);
     });
   }
   // Shares the downloaded servers of this checkout, so that both run the same programs and nothing
   // is downloaded during a run.
-  await mkdir(PLACES.debian, { recursive: true });
-  await symlink(PLACES.debian, `${directory}/.infra`);
+  await mkdir(DIRECTORIES.debian, { recursive: true });
+  await symlink(DIRECTORIES.debian, `${directory}/.infra`);
   await writeFile(mark, '');
   return { commit, directory };
 }

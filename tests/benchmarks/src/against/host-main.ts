@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { withNats } from '../counts/nats-monitor.js';
-import { Ending } from '../bench-context.js';
+import { Cleanup } from '../bench-context.js';
 import type { GatewayPeer, startGateway } from '../gateway/start-gateway.js';
 import { answerParent } from '../machine/child-program.js';
 import type { Provider } from '../peers/start-provider.js';
@@ -12,7 +12,7 @@ const STARTERS = ['tests/benchmarks', 'deploy/verify/bench', 'deploy/bench'].map
   (room) => `${room}/dist/gateway/start-gateway.js`,
 );
 
-const ending = new Ending();
+const ending = new Cleanup();
 const log = (line: string) => void process.send?.({ log: line });
 let gateway: GatewayPeer | undefined;
 

@@ -1,4 +1,4 @@
-import type { Ending } from '../bench-context.js';
+import type { Cleanup } from '../bench-context.js';
 import { GATEWAY_MODELS } from '../gateway/prepare-catalog.js';
 import type { GatewayPeer } from '../gateway/start-gateway.js';
 import { ChildProgram } from '../machine/child-program.js';
@@ -33,7 +33,7 @@ export async function startAgainst(
   runDirectory: string,
   accounts: number,
   nats: string | null,
-  ending: Ending,
+  ending: Cleanup,
   log: (line: string) => void,
 ): Promise<GatewayPeer> {
   const title = `the gateway at ${commit}`;

@@ -8,10 +8,10 @@ import type { Bench } from '../measure.js';
 import type { PeerId } from '../peers/peer.js';
 import { AT_A_RATE, FULL_LOAD, ONE_AT_A_TIME, SCENARIOS } from '../scenarios.js';
 import { GatewayCounter } from './gateway-counter.js';
-import type { Counted } from './gateway-counter.js';
+import type { WorkCounts } from './gateway-counter.js';
 
 /** Work of a gateway for the calls of one scenario, or its idle work if no call ran. */
-export interface CallCounts extends Counted {
+export interface CallCounts extends WorkCounts {
   readonly peer: PeerId;
   /** Null if no call ran. */
   readonly scenario: string | null;

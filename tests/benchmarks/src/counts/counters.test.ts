@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { differenceOf } from './counters.js';
+import { subtractCounters } from './counters.js';
 
 test('differenceOf() leaves out a counter that only one reading has', () => {
-  expect(differenceOf({ walBytes: 10, redisScripts: 3 }, { walBytes: 4, busBytesIn: 1 })).toEqual({ walBytes: 6 });
+  expect(subtractCounters({ walBytes: 10, redisScripts: 3 }, { walBytes: 4, busBytesIn: 1 })).toEqual({ walBytes: 6 });
 });

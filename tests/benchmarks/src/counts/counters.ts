@@ -24,7 +24,7 @@ export type CounterName =
 export type Counters = Readonly<Partial<Record<CounterName, number>>>;
 
 /** Returns after minus before, for the counters in both readings. */
-export function differenceOf(after: Counters, before: Counters): Counters {
+export function subtractCounters(after: Counters, before: Counters): Counters {
   const names = Object.keys(after) as CounterName[];
   return Object.fromEntries(
     names.flatMap((name) => {

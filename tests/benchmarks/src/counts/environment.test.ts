@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { variableOf } from './gateway-counter.js';
+import { readVariable } from './gateway-counter.js';
 
 test('variableOf() reads a variable of a running process, or returns null', async () => {
   const env = { GATEWAY_ADMIN_PORT: '1234', GATEWAY_ADMIN_PORT_OTHER: '5' };
@@ -12,9 +12,9 @@ test('variableOf() reads a variable of a running process, or returns null', asyn
   try {
     await once(child, 'message');
     const groups = { billing: [child.pid ?? 0] };
-    expect(variableOf(groups, 'billing', 'GATEWAY_ADMIN_PORT')).toBe('1234');
-    expect(variableOf(groups, 'billing', 'GATEWAY_ADMIN')).toBeNull();
-    expect(variableOf(groups, 'redis', 'GATEWAY_ADMIN_PORT')).toBeNull();
+    expect(readVariable(groups, 'billing', 'GATEWAY_ADMIN_PORT')).toBe('1234');
+    expect(readVariable(groups, 'billing', 'GATEWAY_ADMIN')).toBeNull();
+    expect(readVariable(groups, 'redis', 'GATEWAY_ADMIN_PORT')).toBeNull();
   } finally {
     child.kill('SIGKILL');
   }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { sumOfMetric } from '@gateway/testkit';
 import type { GatewayPeer } from '../gateway/start-gateway.js';
 import type { ProcessGroups } from '../machine/read-cpu.js';
-import { type Counters, differenceOf } from './counters.js';
+import { type Counters, subtractCounters } from './counters.js';
 import { readBus } from './read-bus.js';
 import { LedgerCounter } from './read-ledger.js';
 import { readRedis } from './read-redis.js';
@@ -21,7 +21,7 @@ interface Reading {
 }
 
 /** Work of a gateway between two readings. */
-export interface Counted {
+export interface WorkCounts {
   readonly counters: Counters;
   /** Growth by table, including its indexes. */
   readonly tableBytes: Readonly<Record<string, number>>;
@@ -44,18 +44,18 @@ export class GatewayCounter {
 
   /** @param monitorUrl monitoring port of its NATS, or null */
   static async open(gateway: GatewayPeer, monitorUrl: string | null): Promise<GatewayCounter> {
-    const address = variableOf(gateway.processes, 'billing', 'GATEWAY_POSTGRES_URL');
+    const address = readVariable(gateway.processes, 'billing', 'GATEWAY_POSTGRES_URL');
     return new GatewayCounter(gateway, monitorUrl, address === null ? null : await LedgerCounter.open(address));
   }
 
   /** Returns the work done while `work` runs. */
-  async during(work: () => Promise<void>): Promise<Counted> {
+  async during(work: () => Promise<void>): Promise<WorkCounts> {
     const before = await this.#read();
     await work();
     const after = await this.#read();
     const tables = Object.entries(after.tableBytes);
     return {
-      counters: differenceOf(after.counters, before.counters),
+      counters: subtractCounters(after.counters, before.counters),
       tableBytes: Object.fromEntries(tables.map(([name, bytes]) => [name, bytes - (before.tableBytes[name] ?? 0)])),
       wakeUps: wakeUpsOf(after.waits, before.waits),
     };
@@ -68,7 +68,7 @@ export class GatewayCounter {
   async #read(): Promise<Reading> {
     const { processes, except } = this.gateway;
     const { monitorUrl } = this;
-    const redisUrl = variableOf(processes, 'admission', 'GATEWAY_REDIS_URL');
+    const redisUrl = readVariable(processes, 'admission', 'GATEWAY_REDIS_URL');
     const ledger = await this.#try('the ledger', async () => (this.ledger === null ? null : this.ledger.read()));
     const counters = [
       await this.#try('NATS', async () => (monitorUrl === null ? null : readBus(monitorUrl))),
@@ -85,7 +85,7 @@ export class GatewayCounter {
   async #metrics(): Promise<Counters> {
     const counters: Record<string, number> = {};
     for (const [service, metric, observations, sum] of SUMS) {
-      const port = variableOf(this.gateway.processes, service, 'GATEWAY_ADMIN_PORT');
+      const port = readVariable(this.gateway.processes, service, 'GATEWAY_ADMIN_PORT');
       const signal = AbortSignal.timeout(METRICS_MS_MAX);
       const text = await (await fetch(`http://127.0.0.1:${port ?? 0}/metrics`, { signal })).text();
       const [count, total] = [sumOfMetric(text, `${metric}_count`), sumOfMetric(text, `${metric}_sum`)];
@@ -111,7 +111,7 @@ export class GatewayCounter {
  * variable or the process does not exist. Addresses are found this way at every commit, even if its
  * code does not return them. @throws Error if the process has ended
  */
-export function variableOf(groups: ProcessGroups, process: string, variable: string): string | null {
+export function readVariable(groups: ProcessGroups, process: string, variable: string): string | null {
   const pid = groups[process]?.[0];
   if (pid === undefined) return null;
   const prefix = `${variable}=`;

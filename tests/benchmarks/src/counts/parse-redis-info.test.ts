@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { readRedisInfo } from './read-redis.js';
+import { parseRedisInfo } from './read-redis.js';
 
 const INFO = [
   '# Stats',
@@ -17,7 +17,7 @@ const INFO = [
 ].join('\r\n');
 
 test('counts scripts and commands separately, without the commands of the bench', () => {
-  expect(readRedisInfo(INFO)).toEqual({
+  expect(parseRedisInfo(INFO)).toEqual({
     redisScripts: 5,
     redisCommands: 9,
     redisBytesIn: 1_551,
@@ -26,7 +26,7 @@ test('counts scripts and commands separately, without the commands of the bench'
 });
 
 test('leaves out the append-only file if there is none', () => {
-  expect(readRedisInfo('# Stats\r\ntotal_net_input_bytes:1\r\n')).toEqual({
+  expect(parseRedisInfo('# Stats\r\ntotal_net_input_bytes:1\r\n')).toEqual({
     redisScripts: 0,
     redisCommands: 0,
     redisBytesIn: 1,

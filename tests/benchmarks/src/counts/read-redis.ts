@@ -19,14 +19,14 @@ export async function readRedis(address: string): Promise<Counters> {
     await once(socket, 'connect');
     const login = ['AUTH', ...[username, password].filter((word) => word !== '').map(decodeURIComponent)];
     socket.write(`${login.length === 1 ? '' : encode(login)}${encode(['INFO', 'everything'])}`);
-    return readRedisInfo(await bulkOf(socket));
+    return parseRedisInfo(await readBulkString(socket));
   } finally {
     socket.destroy();
   }
 }
 
 /** Returns the first bulk string that arrives. */
-async function bulkOf(socket: AsyncIterable<string>): Promise<string> {
+async function readBulkString(socket: AsyncIterable<string>): Promise<string> {
   let received = '';
   for await (const piece of socket) {
     received += piece;
@@ -47,7 +47,7 @@ const SCRIPTS = ['evalsha', 'eval', 'fcall', 'evalsha_ro', 'fcall_ro'];
 const OWN = ['info', 'auth', 'hello', 'client|setname', 'quit'];
 
 /** Reads the counters from the response to `INFO everything`. */
-export function readRedisInfo(info: string): Counters {
+export function parseRedisInfo(info: string): Counters {
   const field = (name: string): number | null => {
     const value = new RegExp(`^${name}:(\\d+)\\r?$`, 'm').exec(info)?.[1];
     return value === undefined ? null : Number(value);

@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals';
-import { problemsOf } from './books.js';
+import { findProblems } from './books.js';
 
 const right = { records: 7, charged: 7, deadLetters: 0, wrongWallets: 0, trialBalance: 0n };
 
 test('problemsOf() is empty for one charged record per call and exact wallets', () => {
-  expect(problemsOf(right, 7)).toEqual([]);
+  expect(findProblems(right, 7)).toEqual([]);
 });
 
 test.each([
@@ -15,12 +15,12 @@ test.each([
   ['a wrong wallet', { wrongWallets: 1 }],
   ['unbalanced entries', { trialBalance: -1n }],
 ])('problemsOf() reports %s', (_title, wrong) => {
-  expect(problemsOf({ ...right, ...wrong }, 7)).not.toEqual([]);
+  expect(findProblems({ ...right, ...wrong }, 7)).not.toEqual([]);
 });
 
 test('problemsOf() allows at most one record per failed call', () => {
-  expect(problemsOf(right, 7, 2)).toEqual([]);
-  expect(problemsOf({ ...right, records: 9, charged: 8 }, 7, 2)).toEqual([]);
-  expect(problemsOf({ ...right, records: 10 }, 7, 2)).toEqual(['10 usage records for 7 answered calls and 2 others']);
-  expect(problemsOf({ ...right, charged: 6 }, 7, 2)).not.toEqual([]);
+  expect(findProblems(right, 7, 2)).toEqual([]);
+  expect(findProblems({ ...right, records: 9, charged: 8 }, 7, 2)).toEqual([]);
+  expect(findProblems({ ...right, records: 10 }, 7, 2)).toEqual(['10 usage records for 7 answered calls and 2 others']);
+  expect(findProblems({ ...right, charged: 6 }, 7, 2)).not.toEqual([]);
 });

@@ -1,7 +1,7 @@
 import pg from 'pg';
 
 /** State of the ledger after all calls so far. */
-export interface BookFacts {
+export interface LedgerState {
   readonly records: number;
   /** Records charged by the provider's reported usage. Every call must have one. */
   readonly charged: number;
@@ -73,7 +73,7 @@ export class Books {
     return rows[0]?.records ?? 0;
   }
 
-  async facts(accounts: readonly string[], creditNanoUsd: bigint): Promise<BookFacts> {
+  async facts(accounts: readonly string[], creditNanoUsd: bigint): Promise<LedgerState> {
     const { rows } = await this.#client.query<FactsRow>(FACTS, [accounts, creditNanoUsd.toString()]);
     const row = rows[0];
     if (row === undefined) throw new Error('the query of the books returned no row');
@@ -105,7 +105,7 @@ interface FactsRow {
  * @param unanswered calls without a complete response, each of which may have left one record or
  * none
  */
-export function problemsOf(facts: BookFacts, answered: number, unanswered = 0): string[] {
+export function findProblems(facts: LedgerState, answered: number, unanswered = 0): string[] {
   const problems: string[] = [];
   const isWrong = (records: number): boolean => records < answered || records > answered + unanswered;
   const calls = `${answered} answered calls${unanswered === 0 ? '' : ` and ${unanswered} others`}`;

@@ -1,18 +1,18 @@
-import { variableOf } from '../counts/gateway-counter.js';
+import { readVariable } from '../counts/gateway-counter.js';
 import type { ProcessGroups } from '../machine/read-cpu.js';
 
 const ANSWER_MS_MAX = 30_000;
 
 /** Sends a request to the operator API. @throws Error with the response if it fails */
-export type AskOperator = <T>(method: 'POST' | 'PUT', path: string, body: object) => Promise<T>;
+export type OperatorClient = <T>(method: 'POST' | 'PUT', path: string, body: object) => Promise<T>;
 
 /**
  * Returns a client of the operator API of a running gateway of any commit. Address and token come
  * from the environment of its dashboard process.
  */
-export function operatorOf(processes: ProcessGroups): AskOperator {
+export function createOperatorClient(processes: ProcessGroups): OperatorClient {
   const read = (variable: string): string => {
-    const value = variableOf(processes, 'dashboard', variable);
+    const value = readVariable(processes, 'dashboard', variable);
     if (value === null) throw new Error(`the dashboard process has no ${variable}`);
     return value;
   };

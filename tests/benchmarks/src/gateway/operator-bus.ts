@@ -20,7 +20,7 @@ export function connectOperator(system: LocalSystem): Promise<Bus> {
 }
 
 /** Returns the response, or throws an error with the reason of the refusal. */
-export function accepted<T extends object>(answer: T): Exclude<T, { refused: unknown }> {
+export function requireAccepted<T extends object>(answer: T): Exclude<T, { refused: unknown }> {
   if ('refused' in answer) throw new Error(`preparing the benchmark was refused: ${JSON.stringify(answer.refused)}`);
   return answer as Exclude<T, { refused: unknown }>;
 }

@@ -1,7 +1,7 @@
 import type { Bus } from '@gateway/bus';
 import { DEFAULT_KEY_PREFIX, digestOfSecret, makeSecret, maskSecret } from '@gateway/contracts/ids';
 import { accountsCreateAccount, accountsCreateKey, billingAddWalletEntry } from '@gateway/contracts/messages';
-import { AUTHOR, accepted } from './operator-bus.js';
+import { AUTHOR, requireAccepted } from './operator-bus.js';
 
 /** Accounts prepared concurrently. With more, requests time out on a busy machine. */
 const PARALLEL = 6;
@@ -28,13 +28,13 @@ export async function prepareAccounts(bus: Bus, keyPepper: string, total: number
 }
 
 async function prepareAccount(bus: Bus, keyPepper: string, n: number): Promise<PreparedAccount> {
-  const { account } = accepted(
+  const { account } = requireAccepted(
     await bus.request(accountsCreateAccount, {
       spec: { name: `Bench ${n}`, email: `bench-${n}@example.com`, emailVerified: true, type: 'personal' },
       author: AUTHOR,
     }),
   );
-  accepted(
+  requireAccepted(
     await bus.request(billingAddWalletEntry, {
       account: account.id,
       spec: { amountUsd: CREDIT_USD, kind: 'credit', reason: 'Benchmark', reference: `bench-${account.id}` },
@@ -42,7 +42,7 @@ async function prepareAccount(bus: Bus, keyPepper: string, n: number): Promise<P
     }),
   );
   const secret = makeSecret(DEFAULT_KEY_PREFIX);
-  accepted(
+  requireAccepted(
     await bus.request(accountsCreateKey, {
       account: account.id,
       spec: { name: 'Bench' },

@@ -4,7 +4,7 @@ import { publicHalfOf, Secret, sealTo } from '@gateway/service-kit';
 import type { LocalSystem } from '@gateway/local';
 import { PROVIDER_MODELS } from '../peers/peer.js';
 import type { CallKind } from '../peers/peer.js';
-import { AUTHOR, accepted } from './operator-bus.js';
+import { AUTHOR, requireAccepted } from './operator-bus.js';
 
 export const PROVIDER = 'bench';
 export const PRICES = { inputPerMillion: '0.15', outputPerMillion: '0.60' };
@@ -21,14 +21,14 @@ export const GATEWAY_MODELS: Readonly<Record<CallKind, string>> = {
 /** Creates priced models with one source each: the simulator that all peers use. */
 export async function prepareCatalog(bus: Bus, system: LocalSystem, providerUrl: string): Promise<void> {
   const provider = { id: PROVIDER, spec: { name: 'Simulated provider', format: 'openai' }, author: AUTHOR } as const;
-  accepted(await bus.request(catalogPutProvider, provider));
+  requireAccepted(await bus.request(catalogPutProvider, provider));
   const key = publicHalfOf(new Secret(Buffer.from(system.secrets.sourcePrivateKey, 'hex')));
   for (const kind of ['plain', 'streamed', 'open'] as const) {
     const model = GATEWAY_MODELS[kind];
     const spec = { displayName: model, kind: 'chat', contextLength: 128_000, prices: PRICES } as const;
-    accepted(await bus.request(catalogPutModel, { id: model, spec, author: AUTHOR }));
+    requireAccepted(await bus.request(catalogPutModel, { id: model, spec, author: AUTHOR }));
     const id = `bench-${kind}`;
-    accepted(
+    requireAccepted(
       await bus.request(catalogPutSource, {
         id,
         spec: {

@@ -1,8 +1,8 @@
 import type { ProcessGroups } from '../machine/read-cpu.js';
 import { PROVIDER_MODELS } from '../peers/peer.js';
 import { HOT_ACCOUNTS } from '../scenarios.js';
-import { operatorOf } from './operator-api.js';
-import type { AskOperator } from './operator-api.js';
+import { createOperatorClient } from './operator-api.js';
+import type { OperatorClient } from './operator-api.js';
 import { CREDIT_USD } from './prepare-accounts.js';
 import { GATEWAY_MODELS, PRICES, PROVIDER } from './prepare-catalog.js';
 
@@ -17,7 +17,7 @@ const HOT_CALLS_AT_A_TIME_MAX = 1_000;
  * @throws Error if the API refuses
  */
 export async function prepareExtras(processes: ProcessGroups, providerUrl: string): Promise<string[]> {
-  const ask = operatorOf(processes);
+  const ask = createOperatorClient(processes);
   await ask('PUT', `/models/${GATEWAY_MODELS.long}`, {
     displayName: GATEWAY_MODELS.long,
     kind: 'chat',
@@ -38,7 +38,7 @@ export async function prepareExtras(processes: ProcessGroups, providerUrl: strin
   return hotSecrets;
 }
 
-async function prepareHot(ask: AskOperator, n: number): Promise<string> {
+async function prepareHot(ask: OperatorClient, n: number): Promise<string> {
   const { id } = await ask<{ id: string }>('POST', '/accounts', {
     name: `Bench hot ${n}`,
     email: `bench-hot-${n}@example.com`,

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type LocalSystem, startSystem } from '@gateway/local';
-import type { Ending } from '../bench-context.js';
+import type { Cleanup } from '../bench-context.js';
 import type { ProcessGroups } from '../machine/read-cpu.js';
 import type { Peer } from '../peers/peer.js';
 import type { Provider } from '../peers/start-provider.js';
-import { Books, problemsOf } from './books.js';
+import { Books, findProblems } from './books.js';
 import { connectOperator } from './operator-bus.js';
 import { CREDIT_NANO_USD, prepareAccounts } from './prepare-accounts.js';
 import { GATEWAY_MODELS, prepareCatalog } from './prepare-catalog.js';
@@ -36,7 +36,7 @@ export async function startGateway(
   provider: Provider,
   directory: string,
   accountsTotal: number,
-  ending: Ending,
+  ending: Cleanup,
   log: (line: string) => void,
   env: Readonly<Record<string, string>> = {},
 ): Promise<GatewayPeer> {
@@ -90,7 +90,7 @@ export async function startGateway(
       const until = Date.now() + SETTLE_MS_MAX;
       for (;;) {
         const facts = await books.facts(accounts, CREDIT_NANO_USD);
-        const problems = problemsOf(facts, answeredTotal, unansweredTotal);
+        const problems = findProblems(facts, answeredTotal, unansweredTotal);
         if (problems.length === 0) return;
         // The outcome of a failed call may be known later than the responses.
         if (unansweredTotal === 0 || Date.now() > until) throw new Error(`the books are wrong: ${problems.join('; ')}`);

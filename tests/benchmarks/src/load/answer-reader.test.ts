@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { gzipSync } from 'node:zlib';
-import { AnswerReader } from './answer-reader.js';
+import { ResponseReader } from './answer-reader.js';
 
 const sized = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 11\r\n\r\n{"a":"b\\n"}';
 const chunked =
@@ -13,7 +13,7 @@ test.each([
   const bytes = Buffer.from(answer);
   for (let first = 1; first < bytes.length - 1; first += 1) {
     for (let second = first + 1; second < bytes.length; second += 7) {
-      const reader = new AnswerReader();
+      const reader = new ResponseReader();
       reader.begin();
       expect(reader.push(bytes.subarray(0, first))).toBe(false);
       expect(reader.push(bytes.subarray(first, second))).toBe(false);
@@ -24,7 +24,7 @@ test.each([
 });
 
 test('reads several responses with one reader', () => {
-  const reader = new AnswerReader();
+  const reader = new ResponseReader();
   for (const [answer, status] of [
     ['HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nConnection: close\r\n\r\n', 503],
     [chunked, 200],
@@ -41,7 +41,7 @@ test('reads an encoded response however its bytes are split', () => {
   const body = gzipSync(`{"a":"${'b'.repeat(2_000)}"}`);
   const head = `HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: ${body.length}\r\n\r\n`;
   const bytes = Buffer.concat([Buffer.from(head), body]);
-  const reader = new AnswerReader();
+  const reader = new ResponseReader();
   for (let cut = 1; cut < bytes.length; cut += 1) {
     reader.begin();
     expect(reader.push(bytes.subarray(0, cut))).toBe(false);
@@ -56,7 +56,7 @@ test('reads an encoded response however its bytes are split', () => {
 
 test('does not complete a response without its last byte', () => {
   for (const answer of [sized, chunked]) {
-    const reader = new AnswerReader();
+    const reader = new ResponseReader();
     reader.begin();
     expect(reader.push(Buffer.from(answer.slice(0, -1)))).toBe(false);
   }
@@ -70,7 +70,7 @@ test.each([
   ['invalid gzip', sized.replace('Content-Type: application/json', 'Content-Encoding: gzip')],
   ['a head without end', `HTTP/1.1 200 OK\r\nx: ${'y'.repeat(70_000)}`],
 ])('throws for a response with %s', (_title, answer) => {
-  const reader = new AnswerReader();
+  const reader = new ResponseReader();
   reader.begin();
   expect(() => reader.push(Buffer.from(answer))).toThrow();
 });

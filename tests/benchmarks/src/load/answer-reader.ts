@@ -17,7 +17,7 @@ type State = 'head' | 'sized' | 'size-line' | 'chunk' | 'chunk-end' | 'trailer' 
  * for the load: a client library would cost more CPU than some of the measured programs. @throws
  * Error if the bytes are not a valid response
  */
-export class AnswerReader {
+export class ResponseReader {
   status = 0;
   /** Size after decompression. */
   bodyBytes = 0;

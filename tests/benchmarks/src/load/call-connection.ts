@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
-import { AnswerReader } from './answer-reader.js';
-import type { Expected } from './load-job.js';
+import { ResponseReader } from './answer-reader.js';
+import type { ExpectedResponse } from './load-job.js';
 
 /** Result of one call at its client. Times are milliseconds of `performance.now()`. */
 export interface CallOutcome {
@@ -15,8 +15,8 @@ export interface CallOutcome {
 /** A keep-alive connection with one call at a time. Reconnects after a failure or close. */
 export class CallConnection {
   readonly #port: number;
-  #expected: Expected = { bytesMin: 0, endsWith: '' };
-  readonly #reader = new AnswerReader();
+  #expected: ExpectedResponse = { bytesMin: 0, endsWith: '' };
+  readonly #reader = new ResponseReader();
   #socket: Socket | null = null;
   #done: ((outcome: CallOutcome) => void) | null = null;
   #startedAt = 0;
@@ -27,7 +27,7 @@ export class CallConnection {
   }
 
   /** Sends the bytes of a request. `done` is called exactly once. */
-  call(request: Buffer, expected: Expected, done: (outcome: CallOutcome) => void): void {
+  call(request: Buffer, expected: ExpectedResponse, done: (outcome: CallOutcome) => void): void {
     this.#done = done;
     this.#expected = expected;
     this.#reader.begin();

@@ -5,7 +5,7 @@ const MINUTE_MS = 60_000;
  * minute than the gateway admits. A call that ends in another minute than it began counts in both,
  * because the gateway may have counted it in either.
  */
-export class KeyTurns {
+export class KeyRotation {
   readonly #keysTotal: number;
   readonly #perMinuteMax: number;
   readonly #minutes: Int32Array;

@@ -1,22 +1,22 @@
 /** Criteria of a complete response. Any other response is a failure. */
-export interface Expected {
+export interface ExpectedResponse {
   readonly bytesMin: number;
   /** Trailing white space is ignored. */
   readonly endsWith: string;
 }
 
 /** The request body of a call, and its expected response. */
-export interface Question {
+export interface LoadRequest {
   readonly body: string;
-  readonly expected: Expected;
+  readonly expected: ExpectedResponse;
 }
 
 /** One run of the load: `connections` connections, each with one call after the other. */
-export interface LoadJob extends Question {
+export interface LoadJob extends LoadRequest {
   readonly port: number;
   readonly headers: readonly (readonly [string, string])[];
   /** Replaces this share of the calls, evenly spread. Absent: none. */
-  readonly among?: Question & { readonly share: number };
+  readonly among?: LoadRequest & { readonly share: number };
   /** Name of the keys that calls use in turn. Null: all calls use the same made-up key. */
   readonly keysOf: string | null;
   readonly connections: number;

@@ -3,9 +3,9 @@ import { DEFAULT_KEY_PREFIX, makeSecret } from '@gateway/contracts/ids';
 import { percentile } from '../results/statistics.js';
 import { CallConnection } from './call-connection.js';
 import type { CallOutcome } from './call-connection.js';
-import type { KeyTurns } from './key-turns.js';
+import type { KeyRotation } from './key-turns.js';
 import { runPaced } from './run-paced.js';
-import type { Expected, LoadJob, LoadResult, Question, Spread } from './load-job.js';
+import type { ExpectedResponse, LoadJob, LoadResult, LoadRequest, Spread } from './load-job.js';
 
 /** Timeout for one call. */
 const CALL_MS_MAX = 30_000;
@@ -19,7 +19,7 @@ const NO_KEY = makeSecret(DEFAULT_KEY_PREFIX);
 /** Keys of the load, with the state of their rotation. */
 export interface LoadKeys {
   readonly secrets: readonly string[];
-  readonly turns: KeyTurns;
+  readonly turns: KeyRotation;
 }
 
 /**
@@ -30,7 +30,7 @@ export async function runLoad(job: LoadJob, keys: LoadKeys | null): Promise<Load
   if (job.keysOf !== null && keys === null) throw new Error('the load has no keys');
   const used = job.keysOf === null ? null : keys;
   const secrets = used?.secrets ?? [NO_KEY];
-  const requestsOf = (question: Question): Requests => ({
+  const requestsOf = (question: LoadRequest): Requests => ({
     bytes: secrets.map((secret) => requestOf(job, question.body, secret)),
     expected: question.expected,
   });
@@ -78,7 +78,7 @@ async function runConnection(caller: Caller, index: number, job: LoadJob, endAt:
 /** One request body with each of the keys. */
 interface Requests {
   readonly bytes: readonly Buffer[];
-  readonly expected: Expected;
+  readonly expected: ExpectedResponse;
 }
 
 /** Returns `usual`, or `among` for `share` of the calls, spread evenly. */

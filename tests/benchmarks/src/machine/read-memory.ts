@@ -14,7 +14,7 @@ export function readMemory(groups: ProcessGroups): Record<string, number> {
 /** Returns 0 for a process that has ended in the meantime. */
 function bytesOf(pid: number): number {
   try {
-    return proportionalBytes(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'));
+    return parseProportionalBytes(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'));
   } catch (error) {
     if (error instanceof RangeError) throw error;
     return 0;
@@ -22,7 +22,7 @@ function bytesOf(pid: number): number {
 }
 
 /** Parses `/proc/<pid>/smaps_rollup`. @throws RangeError if the text is invalid */
-export function proportionalBytes(rollup: string): number {
+export function parseProportionalBytes(rollup: string): number {
   const kib = /^Pss:\s+(\d+) kB$/m.exec(rollup)?.[1];
   // Kernel threads and ending processes have no memory.
   if (kib === undefined && rollup !== '') throw new RangeError('no proportional set size in smaps_rollup');

@@ -1,6 +1,6 @@
 import { access, readFile, readdir } from 'node:fs/promises';
 import { fetchDebianPackages } from '@gateway/servers';
-import { PLACES } from '../bench-context.js';
+import { DIRECTORIES } from '../bench-context.js';
 
 export interface NginxProgram {
   readonly path: string;
@@ -16,7 +16,7 @@ const SYSTEM_PATH = '/usr/sbin/nginx';
  */
 export async function findNginx(log: (line: string) => void): Promise<NginxProgram> {
   if (await exists(SYSTEM_PATH)) return { path: SYSTEM_PATH, env: {} };
-  const place = `${PLACES.debian}/${await systemName()}-${process.arch}/nginx`;
+  const place = `${DIRECTORIES.debian}/${await systemName()}-${process.arch}/nginx`;
   if (!(await exists(place))) {
     await fetchDebianPackages(['nginx'], place, log, () => Promise.resolve(null));
   }

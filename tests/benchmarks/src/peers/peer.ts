@@ -49,4 +49,4 @@ export const LONG_STREAM_CHUNKS = 150;
 export const OPEN_STREAM_CHUNKS = 16;
 
 /** For peers whose work ends with the response. */
-export const settlesAtOnce = (): Promise<void> => Promise.resolve();
+export const settleAtOnce = (): Promise<void> => Promise.resolve();

@@ -3,9 +3,9 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { freePort } from '@gateway/servers';
-import { type Ending, PLACES } from '../bench-context.js';
+import { type Cleanup, DIRECTORIES } from '../bench-context.js';
 import { startProcess } from '../machine/process.js';
-import { PROVIDER_MODELS, type Peer, settlesAtOnce } from './peer.js';
+import { PROVIDER_MODELS, type Peer, settleAtOnce } from './peer.js';
 import type { Provider } from './start-provider.js';
 
 const PACKAGE = 'litellm[proxy]';
@@ -27,7 +27,7 @@ const run = promisify(execFile);
 export async function startLitellm(
   provider: Provider,
   directory: string,
-  ending: Ending,
+  ending: Cleanup,
   log: (line: string) => void,
 ): Promise<Peer | string> {
   let place: string;
@@ -39,7 +39,7 @@ export async function startLitellm(
   }
   const port = await freePort();
   const config = `${directory}/litellm.yaml`;
-  writeFileSync(config, litellmConfig(provider.url));
+  writeFileSync(config, renderLitellmConfig(provider.url));
   const options = ['--config', config, '--host', '127.0.0.1', '--port', String(port), '--num_workers', '1'];
   const litellm = startProcess({
     name: 'LiteLLM',
@@ -68,7 +68,7 @@ export async function startLitellm(
     keyed: false,
     processes: { litellm: [litellm.pid] },
     except: [],
-    settle: settlesAtOnce,
+    settle: settleAtOnce,
   };
 }
 
@@ -84,13 +84,13 @@ async function untilHealthy(url: string): Promise<void> {
 
 /** Installs outside the project. The directory is renamed when it is complete. */
 async function installOnce(log: (line: string) => void): Promise<string> {
-  const place = `${PLACES.peers}/litellm-${VERSION}`;
+  const place = `${DIRECTORIES.peers}/litellm-${VERSION}`;
   if (existsSync(place)) return place;
   log(`installing ${PACKAGE} ${VERSION}: this takes minutes`);
   const draft = `${place}.draft-${process.pid}`;
   const options = { timeout: INSTALL_TIMEOUT_MS };
   try {
-    await mkdir(PLACES.peers, { recursive: true });
+    await mkdir(DIRECTORIES.peers, { recursive: true });
     await run('python3', ['-m', 'venv', draft], options);
     const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', `${PACKAGE}==${VERSION}`];
     await run(`${draft}/bin/python`, pip, options);
@@ -102,7 +102,7 @@ async function installOnce(log: (line: string) => void): Promise<string> {
 }
 
 /** Returns the configuration of LiteLLM's proxy, without a key or database. */
-export function litellmConfig(providerUrl: string): string {
+export function renderLitellmConfig(providerUrl: string): string {
   const models = [...new Set(Object.values(PROVIDER_MODELS))].map((model) => [
     `  - model_name: ${model}`,
     '    litellm_params:',

@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { freePort } from '@gateway/servers';
-import type { Ending } from '../bench-context.js';
+import type { Cleanup } from '../bench-context.js';
 import { startProcess } from '../machine/process.js';
 import { findNginx } from './find-nginx.js';
-import { PROVIDER_MODELS, type Peer, settlesAtOnce } from './peer.js';
+import { PROVIDER_MODELS, type Peer, settleAtOnce } from './peer.js';
 import type { Provider } from './start-provider.js';
 
 const VERSION_TIMEOUT_MS = 5_000;
@@ -15,7 +15,7 @@ const CONNECTIONS_MAX = 16_384;
 export async function startNginx(
   provider: Provider,
   directory: string,
-  ending: Ending,
+  ending: Cleanup,
   log: (line: string) => void,
 ): Promise<Peer> {
   const { path, env } = await findNginx(log);
@@ -44,7 +44,7 @@ export async function startNginx(
     keyed: false,
     processes: { nginx: [nginx.pid] },
     except: [],
-    settle: settlesAtOnce,
+    settle: settleAtOnce,
   };
 }
 

@@ -3,9 +3,9 @@ import { existsSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { freePort } from '@gateway/servers';
-import { type Ending, PLACES } from '../bench-context.js';
+import { type Cleanup, DIRECTORIES } from '../bench-context.js';
 import { startProcess } from '../machine/process.js';
-import { PROVIDER_MODELS, type Peer, settlesAtOnce } from './peer.js';
+import { PROVIDER_MODELS, type Peer, settleAtOnce } from './peer.js';
 import type { Provider } from './start-provider.js';
 
 const PACKAGE = '@portkey-ai/gateway';
@@ -16,7 +16,7 @@ const INSTALL_TIMEOUT_MS = 180_000;
 export async function startPortkey(
   provider: Provider,
   directory: string,
-  ending: Ending,
+  ending: Cleanup,
   log: (line: string) => void,
 ): Promise<Peer> {
   const place = await installOnce(log);
@@ -44,13 +44,13 @@ export async function startPortkey(
     keyed: false,
     processes: { portkey: [portkey.pid] },
     except: [],
-    settle: settlesAtOnce,
+    settle: settleAtOnce,
   };
 }
 
 /** Installs outside the project. The directory is renamed when it is complete. */
 async function installOnce(log: (line: string) => void): Promise<string> {
-  const place = `${PLACES.peers}/portkey-${VERSION}`;
+  const place = `${DIRECTORIES.peers}/portkey-${VERSION}`;
   if (existsSync(place)) return place;
   log(`installing ${PACKAGE} ${VERSION}`);
   const draft = `${place}.draft-${process.pid}`;

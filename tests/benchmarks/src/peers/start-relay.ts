@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '@gateway/servers';
-import type { Ending } from '../bench-context.js';
+import type { Cleanup } from '../bench-context.js';
 import { startProcess } from '../machine/process.js';
-import { PROVIDER_MODELS, type Peer, settlesAtOnce } from './peer.js';
+import { PROVIDER_MODELS, type Peer, settleAtOnce } from './peer.js';
 import type { Provider } from './start-provider.js';
 
 /** Starts the bare relay of `relay-main.ts`, which shows the cost of Node without a gateway. */
-export async function startRelay(provider: Provider, directory: string, ending: Ending): Promise<Peer> {
+export async function startRelay(provider: Provider, directory: string, ending: Cleanup): Promise<Peer> {
   const port = await freePort();
   const relay = startProcess({
     name: 'the bare relay',
@@ -32,6 +32,6 @@ export async function startRelay(provider: Provider, directory: string, ending: 
     keyed: false,
     processes: { relay: [relay.pid] },
     except: [],
-    settle: settlesAtOnce,
+    settle: settleAtOnce,
   };
 }

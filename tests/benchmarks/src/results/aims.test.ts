@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
-import { reached } from './factors.js';
+import { findReached } from './factors.js';
 
 test('reached() accepts values up to the aim or the first step', () => {
   const aims = { firstStep: 3, aim: 2 };
-  expect([2, 2.1, 3, 3.1].map((measured) => reached(measured, aims))).toEqual([
+  expect([2, 2.1, 3, 3.1].map((measured) => findReached(measured, aims))).toEqual([
     'aim',
     'first step',
     'first step',

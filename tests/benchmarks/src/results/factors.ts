@@ -125,7 +125,7 @@ export interface Aims {
 }
 
 /** Returns whether a value has reached the aim, only the first step, or neither. */
-export function reached(measured: number, { firstStep, aim }: Aims): 'aim' | 'first step' | 'no' {
+export function findReached(measured: number, { firstStep, aim }: Aims): 'aim' | 'first step' | 'no' {
   if (measured <= aim) return 'aim';
   return measured <= firstStep ? 'first step' : 'no';
 }

@@ -20,7 +20,7 @@ export interface OwnUnit {
 const KB = 1_000;
 
 /** Returns the rows that this build has a value for. Bytes per call are those at full load. */
-export function ownUnitsOf(counts: readonly CallCounts[], openStreams: readonly OpenStreams[]): OwnUnit[] {
+export function listOwnUnits(counts: readonly CallCounts[], openStreams: readonly OpenStreams[]): OwnUnit[] {
   const counted =
     (value: (one: CallCounts) => number) =>
     (of: PeerId): number => {

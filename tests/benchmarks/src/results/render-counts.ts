@@ -2,7 +2,7 @@ import { renderTable } from '@gateway/testkit';
 import type { CallCounts } from '../counts/count-calls.js';
 import { SCENARIOS } from '../scenarios.js';
 import { countRows } from './count-rows.js';
-import { figure } from './statistics.js';
+import { formatNumber } from './statistics.js';
 import type { Report } from './report.js';
 
 const UNKNOWN = '–';
@@ -16,7 +16,7 @@ export function renderCounts({ counts, peers }: Pick<Report, 'counts' | 'peers'>
     if (columns.length === 0) return [];
     const rows = countRows(columns).map(({ what, values }) => [
       what,
-      ...values.map((value) => (Number.isFinite(value) ? figure(value) : UNKNOWN)),
+      ...values.map((value) => (Number.isFinite(value) ? formatNumber(value) : UNKNOWN)),
     ]);
     return [`## Counts per call: ${title}`, renderTable(['', ...columns.map(titleOf)], rows)];
   });

@@ -1,6 +1,6 @@
 import { renderTable } from '@gateway/testkit';
-import { BASE_COMMIT, type Factor, ROUNDS_MIN, SPAN_MAX, reached } from './factors.js';
-import { figure } from './statistics.js';
+import { BASE_COMMIT, type Factor, ROUNDS_MIN, SPAN_MAX, findReached } from './factors.js';
+import { formatNumber } from './statistics.js';
 
 const NOISY_MARK = ' ‡';
 
@@ -12,12 +12,12 @@ export function renderFactors(commit: string, factors: readonly Factor[]): strin
   const wanted = isBase ? ['first step', 'aim', 'reached'] : [];
   const rows = factors.map(({ what, aims, ours, theirs, factor, rounds, isNoisy }) => [
     what,
-    figure(ours),
-    figure(theirs),
-    figure(factor.median) + (isNoisy ? NOISY_MARK : ''),
-    `${figure(factor.min)} to ${figure(factor.max)}`,
+    formatNumber(ours),
+    formatNumber(theirs),
+    formatNumber(factor.median) + (isNoisy ? NOISY_MARK : ''),
+    `${formatNumber(factor.min)} to ${formatNumber(factor.max)}`,
     String(rounds),
-    ...(isBase ? [figure(aims.firstStep), figure(aims.aim), reached(factor.median, aims)] : []),
+    ...(isBase ? [formatNumber(aims.firstStep), formatNumber(aims.aim), findReached(factor.median, aims)] : []),
   ]);
   const noisy = factors.filter(({ isNoisy }) => isNoisy).length;
   return [

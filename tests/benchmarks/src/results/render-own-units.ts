@@ -1,6 +1,6 @@
 import { renderTable } from '@gateway/testkit';
-import { BASE_COMMIT, reached } from './factors.js';
-import { figure } from './statistics.js';
+import { BASE_COMMIT, findReached } from './factors.js';
+import { formatNumber } from './statistics.js';
 import type { OwnUnit } from './own-units.js';
 
 const UNKNOWN = '–';
@@ -22,7 +22,7 @@ export function renderOwnUnits(rows: readonly OwnUnit[], commit: string | null):
         atFirst,
         whole(aims.firstStep),
         whole(aims.aim),
-        reached(ours, aims),
+        findReached(ours, aims),
       ]),
     ),
   ].join('\n\n');
@@ -30,5 +30,5 @@ export function renderOwnUnits(rows: readonly OwnUnit[], commit: string | null):
 
 /** Formats integers without digits after the point. */
 function whole(value: number): string {
-  return Number.isInteger(value) ? value.toLocaleString('en-US') : figure(value);
+  return Number.isInteger(value) ? value.toLocaleString('en-US') : formatNumber(value);
 }

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { sample } from '../../test/samples.js';
 import { factorsOf } from './factors.js';
-import { ownUnitsOf } from './own-units.js';
+import { listOwnUnits } from './own-units.js';
 import { memoryRatios, ratiosOf } from './ratios.js';
 import { renderReport } from './render-report.js';
 import type { Report } from './report.js';
@@ -32,7 +32,7 @@ function report(samples: readonly ReturnType<typeof sample>[]): Report {
     summaries,
     openStreams: OPEN,
     counts: [],
-    ownUnits: ownUnitsOf([], OPEN),
+    ownUnits: listOwnUnits([], OPEN),
     ratios: [...ratiosOf(summaries), ...memoryRatios(OPEN)],
     against: { commit: '0123456789ab', factors: factorsOf(samples, []) },
     brokenOff: 'round 2 of 5 failed',

@@ -7,7 +7,7 @@ import { READING_COUNTS, renderCounts } from './render-counts.js';
 import { renderFactors } from './render-factors.js';
 import { renderOwnUnits } from './render-own-units.js';
 import type { Report } from './report.js';
-import { figure, median } from './statistics.js';
+import { formatNumber, median } from './statistics.js';
 import type { Summary } from './summarise.js';
 
 /** From this share of a core, load and provider count as the bottleneck. */
@@ -80,7 +80,7 @@ function plainTable(report: Report, summaries: readonly Summary[]): string {
     summaries.map((summary) => [
       titleOf(report, summary),
       cpu(summary, 1),
-      figure(summary.callsPerSecond) + (summary.loadShare >= LOAD_BOUND_SHARE ? LOAD_BOUND_MARK : ''),
+      formatNumber(summary.callsPerSecond) + (summary.loadShare >= LOAD_BOUND_SHARE ? LOAD_BOUND_MARK : ''),
       pair(summary.firstByteMs),
       pair(summary.completeMs),
       summary.peer === 'direct' ? '' : pair(summary.addedCompleteMs),
@@ -106,8 +106,9 @@ function streamTable(report: Report, summaries: readonly Summary[]): string {
       return [
         titleOf(report, summary),
         cpu(summary, STREAM_CHUNKS),
-        edge === undefined ? '' : figure(edge / STREAM_CHUNKS),
-        figure(summary.callsPerSecond * STREAM_CHUNKS) + (summary.loadShare >= LOAD_BOUND_SHARE ? LOAD_BOUND_MARK : ''),
+        edge === undefined ? '' : formatNumber(edge / STREAM_CHUNKS),
+        formatNumber(summary.callsPerSecond * STREAM_CHUNKS) +
+          (summary.loadShare >= LOAD_BOUND_SHARE ? LOAD_BOUND_MARK : ''),
         summary.peer === 'direct' ? '' : pair(summary.addedFirstByteMs),
         summary.peer === 'direct' ? '' : pair(summary.addedCompleteMs),
         summary.failed === 0 ? '' : String(summary.failed),
@@ -126,7 +127,7 @@ function openTable(report: Report): string {
       label,
       ...counts.map((count) => {
         const one = own.find(({ streams }) => streams === count);
-        return one === undefined ? '' : figure(bytes(one) / KB) + (one.spoiled === null ? '' : SPOILED_MARK);
+        return one === undefined ? '' : formatNumber(bytes(one) / KB) + (one.spoiled === null ? '' : SPOILED_MARK);
       }),
     ];
     // A process that has become smaller since its start counts as 0.
@@ -161,10 +162,10 @@ function processTable(report: Report): string {
     [
       ...names.map((name) => [
         name,
-        ...ours.map((summary) => figure(summary.cpuByProcess[name] ?? 0)),
-        figure(idle[name] ?? 0),
+        ...ours.map((summary) => formatNumber(summary.cpuByProcess[name] ?? 0)),
+        formatNumber(idle[name] ?? 0),
       ]),
-      ['all', ...ours.map((summary) => figure(summary.cpuPerCall?.median ?? NaN)), figure(idleTotal)],
+      ['all', ...ours.map((summary) => formatNumber(summary.cpuPerCall?.median ?? NaN)), formatNumber(idleTotal)],
     ],
   );
 }
@@ -172,7 +173,7 @@ function processTable(report: Report): string {
 function ratioTable(ratios: readonly Ratio[]): string {
   return renderTable(
     ['', 'measured'],
-    ratios.map(({ what, measured }) => [what, figure(measured)]),
+    ratios.map(({ what, measured }) => [what, formatNumber(measured)]),
   );
 }
 
@@ -182,9 +183,9 @@ function titleOf(report: Report, summary: Summary): string {
 
 function cpu({ cpuPerCall }: Summary, per: number): string {
   if (cpuPerCall === null) return '';
-  return `${figure(cpuPerCall.median / per)} (${figure(cpuPerCall.min / per)} to ${figure(cpuPerCall.max / per)})`;
+  return `${formatNumber(cpuPerCall.median / per)} (${formatNumber(cpuPerCall.min / per)} to ${formatNumber(cpuPerCall.max / per)})`;
 }
 
 function pair({ p50, p99 }: { p50: number; p99: number }): string {
-  return `${figure(p50)} / ${figure(p99)}`;
+  return `${formatNumber(p50)} / ${formatNumber(p99)}`;
 }

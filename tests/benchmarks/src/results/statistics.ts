@@ -24,7 +24,7 @@ export function percentile(sorted: ArrayLike<number>, percent: number): number {
 }
 
 /** Formats a number with thousands separators: 0.213, 4.7, 163, 12,400. */
-export function figure(value: number): string {
+export function formatNumber(value: number): string {
   if (!Number.isFinite(value)) return '';
   const size = Math.abs(value);
   if (size >= 10_000) return (Math.round(value / 100) * 100).toLocaleString('en-US');

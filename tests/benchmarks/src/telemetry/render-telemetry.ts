@@ -1,8 +1,8 @@
 import { renderTable } from '@gateway/testkit';
-import { figure, median } from '../results/statistics.js';
+import { formatNumber, median } from '../results/statistics.js';
 import { SCENARIOS } from '../scenarios.js';
 import type { TelemetryReport, TelemetrySample } from './run-telemetry.js';
-import { AIM, SHARES, type Share, percentOf } from './shares.js';
+import { AIM, SHARES, type Share, formatPercent } from './shares.js';
 
 type Side = 'edgeMicros' | 'allMicros';
 
@@ -12,11 +12,11 @@ export function renderTelemetry({ facts, samples }: TelemetryReport): string {
   const rows = scenarios.flatMap(({ id, title, kind }) =>
     SHARES.map((share) => [
       `${kind}, ${title}`,
-      percentOf(share),
-      figure(median(ofSide(samples, id, share, 'edgeMicros'))),
-      figure(ratio(samples, id, share, 'edgeMicros')),
-      figure(median(ofSide(samples, id, share, 'allMicros'))),
-      figure(ratio(samples, id, share, 'allMicros')),
+      formatPercent(share),
+      formatNumber(median(ofSide(samples, id, share, 'edgeMicros'))),
+      formatNumber(ratio(samples, id, share, 'edgeMicros')),
+      formatNumber(median(ofSide(samples, id, share, 'allMicros'))),
+      formatNumber(ratio(samples, id, share, 'allMicros')),
     ]),
   );
   const worst = Math.max(...scenarios.map(({ id }) => ratio(samples, id, AIM.share, 'allMicros')));
@@ -25,7 +25,7 @@ export function renderTelemetry({ facts, samples }: TelemetryReport): string {
     '# Telemetry: cost of tracing',
     'One gateway for each share of traced calls, otherwise identical, with a collector that accepts every span. CPU in microseconds per call; medians over the rounds, ratios within each round.',
     renderTable(['Calls', 'Traced', 'Edge', '× 0 %', 'All processes', '× 0 %'], rows),
-    `Aim: at most ${figure(AIM.ratioMax)} × at ${percentOf(AIM.share)} over all processes: ${outcome} (${figure(worst)}).`,
+    `Aim: at most ${formatNumber(AIM.ratioMax)} × at ${formatPercent(AIM.share)} over all processes: ${outcome} (${formatNumber(worst)}).`,
     '## Run',
     renderTable(['What', 'Value'], facts),
   ].join('\n\n')}\n`;

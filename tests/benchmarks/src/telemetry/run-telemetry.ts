@@ -6,10 +6,10 @@ import { startLoad } from '../load/load-process.js';
 import { examinePinning, pin, pinAlone } from '../machine/pin.js';
 import { type Bench, measure } from '../measure.js';
 import { startProvider } from '../peers/start-provider.js';
-import { CALLS_PER_MINUTE_MAX, machineFacts, makeRunDirectory } from '../run-bench.js';
+import { CALLS_PER_MINUTE_MAX, readMachineFacts, makeRunDirectory } from '../run-bench.js';
 import { FULL_LOAD, SCENARIOS, STREAMS } from '../scenarios.js';
-import { findUnable, kindsOfAll, warmUp } from '../warm-up.js';
-import { SHARES, type Share, percentOf } from './shares.js';
+import { findUnable, listAllKinds, warmUp } from '../warm-up.js';
+import { SHARES, type Share, formatPercent } from './shares.js';
 import { type SilentCollector, startCollector } from './start-collector.js';
 
 /** CPU microseconds per call of one measurement. */
@@ -49,7 +49,7 @@ export async function runTelemetry(
 ): Promise<TelemetryReport> {
   const startedAt = new Date().toISOString();
   const pinning = examinePinning();
-  const facts = machineFacts(pinning);
+  const facts = readMachineFacts(pinning);
   pinAlone(pinning, process.pid, 'measured');
   const legs = await startLegs(options, context);
   for (const { gateway, bench } of legs) {
@@ -59,11 +59,13 @@ export async function runTelemetry(
   pinAlone(pinning, process.pid, 'load');
   for (const { gateway, bench } of legs) {
     const peers = { all: [gateway], gateways: [gateway] };
-    const kinds = kindsOfAll(MEASURED);
+    const kinds = listAllKinds(MEASURED);
     await warmUp(bench, peers, kinds, await findUnable(bench, peers, kinds, context), context);
   }
   const samples = await runRounds(legs, options, context);
-  const sent = legs.map(({ share, collector }) => `${percentOf(share)}: ${collector.bytes().toLocaleString('en-US')}`);
+  const sent = legs.map(
+    ({ share, collector }) => `${formatPercent(share)}: ${collector.bytes().toLocaleString('en-US')}`,
+  );
   return {
     facts: [
       ...facts,

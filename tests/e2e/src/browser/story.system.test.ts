@@ -14,7 +14,7 @@ import { startProviderSimulator } from '@gateway/provider-simulator';
 import type { ProviderSimulator } from '@gateway/provider-simulator';
 import { until } from '@gateway/testkit';
 import { chat, get } from '../../test/call.js';
-import { mailedLink } from '../../test/mailed-link.js';
+import { readEmailedLink } from '../../test/mailed-link.js';
 import type { TestModel } from '../../test/operator.js';
 import { sharedSystem } from '../../test/system.js';
 import type { SharedSystem } from '../../test/system.js';
@@ -125,7 +125,7 @@ test('a user signs up, verifies the email, signs in, and needs funds to create a
   await page.getByLabel('Email address').fill(email);
   await button('Create account').click();
   await see('Check your email');
-  const link = await mailedLink(email, '/verify');
+  const link = await readEmailedLink(email, '/verify');
   await page.goto(link);
   await page.getByLabel('New password').fill(PASSWORD);
   await button('Verify and sign in').click();

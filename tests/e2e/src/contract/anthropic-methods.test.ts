@@ -14,12 +14,12 @@ import Anthropic, {
 import { ONE_OF_EACH_STATUS, titleOf } from '../../test/contract-error-cases.js';
 import { REFUSALS } from '../../test/contract-refusals.js';
 import { startContractWorld } from '../../test/contract-world.js';
-import type { ContractWorld } from '../../test/contract-world.js';
+import type { ContractSystem } from '../../test/contract-world.js';
 
 const messages = [{ role: 'user' as const, content: 'Say hello.' }];
 const tools = [{ name: 'weather', input_schema: { type: 'object' as const } }];
 
-let world: ContractWorld;
+let world: ContractSystem;
 let client: Anthropic;
 let model: string;
 beforeAll(async () => {

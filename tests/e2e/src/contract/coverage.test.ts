@@ -14,7 +14,7 @@ import { LIMIT_CASES } from '../../test/contract-limit-cases.js';
 import { LIST_CASES } from '../../test/contract-list-cases.js';
 import { PATH_CASES } from '../../test/contract-path-cases.js';
 import { REQUEST_CASES } from '../../test/contract-request-cases.js';
-import { parseSpecification, specificationRows } from '../../test/contract-specification.js';
+import { parseSpecification, readSpecificationRows } from '../../test/contract-specification.js';
 import { readCoverComments } from '../../test/covered-rules.js';
 import { NOTHING_TO_TEST, proofsPage, protocolRules } from '../../test/proofs-page.js';
 
@@ -34,7 +34,7 @@ const CASES_OF = {
   request: REQUEST_CASES,
 };
 const CASES = Object.values(CASES_OF).flat();
-const ROWS = specificationRows();
+const ROWS = readSpecificationRows();
 const RULES = protocolRules().map(({ id }) => id);
 const COMMENTS = readCoverComments(trackedFiles(fileURLToPath(ROOT).replace(/\/$/, '')).files);
 const covered = new Set([...CASES.flatMap(({ covers }) => covers), ...COMMENTS.flatMap(({ ids }) => ids)]);

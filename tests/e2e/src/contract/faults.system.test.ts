@@ -4,7 +4,7 @@ import type { ProviderSimulator } from '@gateway/provider-simulator';
 import { closeConnections } from '../../test/contract-call.js';
 import { DEADLINE_MS, FAULT_CASES } from '../../test/contract-fault-cases.js';
 import type { FaultWorld } from '../../test/contract-fault-cases.js';
-import { specificationRows } from '../../test/contract-specification.js';
+import { readSpecificationRows } from '../../test/contract-specification.js';
 import { startOwnSystem } from '../../test/own-system.js';
 import type { OwnSystem } from '../../test/own-system.js';
 
@@ -36,7 +36,7 @@ afterAll(async () => {
 test.each(FAULT_CASES.map((each) => [each.title, each] as const))(
   '%s',
   async (_title, { covers, run }) => {
-    expect(covers.filter((row) => !specificationRows().includes(row))).toEqual([]);
+    expect(covers.filter((row) => !readSpecificationRows().includes(row))).toEqual([]);
     await run(world);
   },
   60_000,

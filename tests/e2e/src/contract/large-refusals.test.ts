@@ -4,12 +4,12 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { DEFAULT_KEY_PREFIX, makeSecret } from '@gateway/contracts/ids';
 import OpenAI from 'openai';
 import { startContractWorld } from '../../test/contract-world.js';
-import type { ContractWorld } from '../../test/contract-world.js';
+import type { ContractSystem } from '../../test/contract-world.js';
 
 const MIB = 1024 * 1024;
 const TRIES = 6;
 
-let world: ContractWorld;
+let world: ContractSystem;
 beforeAll(async () => {
   world = await startContractWorld();
 });

@@ -15,12 +15,12 @@ import OpenAI, {
 import { ONE_OF_EACH_STATUS, titleOf } from '../../test/contract-error-cases.js';
 import { REFUSALS } from '../../test/contract-refusals.js';
 import { startContractWorld } from '../../test/contract-world.js';
-import type { ContractWorld } from '../../test/contract-world.js';
+import type { ContractSystem } from '../../test/contract-world.js';
 
 const messages = [{ role: 'user' as const, content: 'Say hello.' }];
 const STREAM_HEAD = { status: 200, headers: { 'content-type': 'text/event-stream' } };
 
-let world: ContractWorld;
+let world: ContractSystem;
 let client: OpenAI;
 let model: string;
 beforeAll(async () => {

@@ -3,12 +3,12 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import OpenAI from 'openai';
 import { startContractWorld } from '../../test/contract-world.js';
-import type { ContractWorld } from '../../test/contract-world.js';
+import type { ContractSystem } from '../../test/contract-world.js';
 
 const messages = [{ role: 'user' as const, content: 'Say hello.' }];
 const tools = [{ type: 'function' as const, function: { name: 'weather', parameters: { type: 'object' } } }];
 
-let world: ContractWorld;
+let world: ContractSystem;
 let client: OpenAI;
 let model: string;
 beforeAll(async () => {

@@ -7,14 +7,14 @@ import { jsonOf } from '../../test/contract-call.js';
 import { arrangeOrder } from '../../test/contract-order.js';
 import type { OrderScene } from '../../test/contract-order.js';
 import { startContractWorld } from '../../test/contract-world.js';
-import type { ContractWorld } from '../../test/contract-world.js';
+import type { ContractSystem } from '../../test/contract-world.js';
 
 /** A minute may end between two calls. At least two of three calls are in one minute. */
 const CALLS_IN_A_MINUTE = 3;
 /** The last rank that applies to count_tokens too. */
 const LAST_RANK_OF_COUNT_TOKENS = REFUSAL.tier_permission_denied;
 
-let world: ContractWorld;
+let world: ContractSystem;
 beforeAll(async () => {
   world = await startContractWorld();
 });

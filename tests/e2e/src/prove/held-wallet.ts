@@ -1,8 +1,8 @@
 import type { ProviderSimulator } from '@gateway/provider-simulator';
 import { HELLO, chat } from '../../test/call.js';
-import { decided } from '../../test/decided.js';
+import { sendUntilDecided } from '../../test/decided.js';
 import { startLoad } from '../../test/load.js';
-import type { Caller, Load, Seen } from '../../test/load.js';
+import type { Caller, Load, ClientResult } from '../../test/load.js';
 import type { TestModel } from '../../test/operator.js';
 import type { OwnSystem } from '../../test/own-system.js';
 import { openStreams, scriptHeldStreams } from '../../test/streams.js';
@@ -61,7 +61,7 @@ export class HeldWallet {
    * Lets the streams end, and expects that the wallet is then empty. Returns one sentence per
    * difference.
    */
-  async end(spent: readonly Seen[]): Promise<string[]> {
+  async end(spent: readonly ClientResult[]): Promise<string[]> {
     this.simulator.release(upstreamOf(this.model), this.streams.length);
     const differences = wrongAnswers(spent, ['402 insufficient_credits']);
     for (const { requestId, ended } of this.streams) {
@@ -69,14 +69,16 @@ export class HeldWallet {
     }
     for (const url of this.system.local.running().edgeUrls) {
       const body = { model: this.model.id, messages: HELLO };
-      const { status, text } = await decided(() => chat(`${url}/v1/chat/completions`, this.caller.secret, body));
+      const { status, text } = await sendUntilDecided(() =>
+        chat(`${url}/v1/chat/completions`, this.caller.secret, body),
+      );
       if (status !== 402) differences.push(`the empty wallet got a ${status}: ${text}`);
     }
     return differences;
   }
 
   /** Compares the ledger: each stream was charged one cent, and no other call was charged. */
-  compare(spent: readonly Seen[]): Promise<Comparison> {
+  compare(spent: readonly ClientResult[]): Promise<Comparison> {
     const calls = [
       ...this.streams.map(({ requestId }) => ({ requestId, chargeNanoUsd: CENT_NANO_USD })),
       ...spent.flatMap(({ requestId }) => (requestId === null ? [] : [{ requestId, chargeNanoUsd: null }])),

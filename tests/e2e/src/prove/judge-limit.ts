@@ -4,7 +4,7 @@ import type { UsageRecordView } from '@gateway/contracts/operator';
 import { formatUsd, parseUsd } from '@gateway/metering';
 import { until } from '@gateway/testkit';
 import { get } from '../../test/call.js';
-import { decided } from '../../test/decided.js';
+import { sendUntilDecided } from '../../test/decided.js';
 import type { ProviderCount } from '../../test/counting-provider.js';
 import type { TestOperator } from '../../test/operator.js';
 import { CENT_NANO_USD } from './limit-cases.js';
@@ -208,7 +208,7 @@ async function judgeUsage(pressed: PressedLimit, edgeUrl: string): Promise<strin
 
 /** Reads GET /v1/gateway/usage and validates it against its schema. */
 export async function readUsage(edgeUrl: string, secret: string): Promise<UsageObject> {
-  const { status, text } = await decided(() => get(`${edgeUrl}/v1/gateway/usage`, secret));
+  const { status, text } = await sendUntilDecided(() => get(`${edgeUrl}/v1/gateway/usage`, secret));
   if (status !== 200) throw new Error(`the usage endpoint returned ${status}: ${text}`);
   return usageObject.parse(JSON.parse(text));
 }

@@ -3,10 +3,10 @@ import { startProviderSimulator } from '@gateway/provider-simulator';
 import type { ProviderSimulator } from '@gateway/provider-simulator';
 import { connectRedis, isEmpty, readLimitStore } from '../../test/limit-store.js';
 import { startLoad } from '../../test/load.js';
-import type { Caller, Seen } from '../../test/load.js';
+import type { Caller, ClientResult } from '../../test/load.js';
 import type { TestModel } from '../../test/operator.js';
 import type { OwnSystem } from '../../test/own-system.js';
-import { PRICES, chargeOf } from '../../test/prices.js';
+import { PRICES, computeCharge } from '../../test/prices.js';
 import { compareLedger } from './compare-ledger.js';
 import type { ClientCall, Comparison } from './compare-ledger.js';
 import { CENT, HELD_CREDIT_USD, HELD_STREAMS, HeldWallet } from './held-wallet.js';
@@ -63,7 +63,7 @@ const ANSWERED_WITHIN_MS = 30_000;
 
 /** A running system under load that loses its limit store repeatedly and recovers without help. */
 export class LimitStoreLoss {
-  readonly #seen: Seen[] = [];
+  readonly #seen: ClientResult[] = [];
   /** Earlier results of the accounts under load, which are kept from loss to loss. */
   #kept: readonly Comparison[] = [];
 
@@ -111,7 +111,7 @@ export class LimitStoreLoss {
     }
   }
 
-  async #noticed(seen: readonly Seen[], lostAt: number): Promise<void> {
+  async #noticed(seen: readonly ClientResult[], lostAt: number): Promise<void> {
     await until('clients get a 500', () => faultsOf(seen, lostAt).length > 0, ANSWERED_WITHIN_MS);
   }
 
@@ -119,7 +119,7 @@ export class LimitStoreLoss {
    * Returns the time when the last account was served again. The account with the held wallet
    * counts as served when it is refused.
    */
-  #served(seen: readonly Seen[], spent: readonly Seen[], backAt: number): Promise<number> {
+  #served(seen: readonly ClientResult[], spent: readonly ClientResult[], backAt: number): Promise<number> {
     return until(
       'every account is served again',
       () => {
@@ -138,8 +138,8 @@ export class LimitStoreLoss {
   async #figures(
     { loss, lostAt, backAt, servedAt }: { loss: Loss; lostAt: number; backAt: number; servedAt: number },
     wallet: HeldWallet,
-    seen: readonly Seen[],
-    spent: readonly Seen[],
+    seen: readonly ClientResult[],
+    spent: readonly ClientResult[],
   ): Promise<LossFigures> {
     this.#seen.push(...seen);
     const wrong = [...wrongAnswers(seen, ['200']), ...(await wallet.end(spent))];
@@ -176,7 +176,7 @@ export class LimitStoreLoss {
    * Compares the ledger of all accounts with the calls as clients saw them. Counts start at the
    * previous loss.
    */
-  async #compare(wallet: HeldWallet, spent: readonly Seen[]): Promise<Comparison> {
+  async #compare(wallet: HeldWallet, spent: readonly ClientResult[]): Promise<Comparison> {
     const { operator } = this.system;
     const own = await wallet.compare(spent);
     const kept = await Promise.all(
@@ -194,7 +194,7 @@ export class LimitStoreLoss {
   #callsOf(account: string): ClientCall[] {
     return this.#seen.flatMap((call) => {
       if (call.account !== account || call.requestId === null) return [];
-      const chargeNanoUsd = call.status === 200 && call.usage !== null ? chargeOf(call.usage) : null;
+      const chargeNanoUsd = call.status === 200 && call.usage !== null ? computeCharge(call.usage) : null;
       return [{ requestId: call.requestId, chargeNanoUsd }];
     });
   }

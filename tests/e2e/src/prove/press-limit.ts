@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Pool } from 'undici';
 import { HELLO } from '../../test/call.js';
-import { decided } from '../../test/decided.js';
-import type { Decidable } from '../../test/decided.js';
+import { sendUntilDecided } from '../../test/decided.js';
+import type { DecidableResponse } from '../../test/decided.js';
 
 /** One call as its client saw it. */
 export interface PressedCall {
@@ -64,7 +64,7 @@ export class Clients {
       while (begun < calls) {
         begun += 1;
         for (;;) {
-          const { call } = await decided(async () => {
+          const { call } = await sendUntilDecided(async () => {
             const made = await this.#call(secret, body);
             seen.push(made.call);
             return made;
@@ -87,7 +87,7 @@ export class Clients {
     await Promise.all(this.#pools.map((pool) => pool.close()));
   }
 
-  async #call(secret: string, body: string): Promise<Decidable & { readonly call: PressedCall }> {
+  async #call(secret: string, body: string): Promise<DecidableResponse & { readonly call: PressedCall }> {
     const pool = this.#pools[(this.#next += 1) % this.#pools.length];
     if (pool === undefined) throw new Error('there is no edge');
     const begunAtMs = this.nowMs();

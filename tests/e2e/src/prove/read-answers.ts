@@ -1,4 +1,4 @@
-import type { Seen } from '../../test/load.js';
+import type { ClientResult } from '../../test/load.js';
 
 /**
  * Codes that clients may read while the limit store is down and shortly after
@@ -7,7 +7,7 @@ import type { Seen } from '../../test/load.js';
 const FAULT_CODES: readonly string[] = ['admission_error', 'lookup_failed'];
 
 /** Returns the times of all 500s of calls that ended after `sinceMs`, epoch milliseconds. */
-export function faultsOf(seen: readonly Seen[], sinceMs: number): number[] {
+export function faultsOf(seen: readonly ClientResult[], sinceMs: number): number[] {
   return seen.flatMap(({ status, endedAt }) => {
     const at = Date.parse(endedAt);
     return status !== null && status >= 500 && at >= sinceMs ? [at] : [];
@@ -17,7 +17,7 @@ export function faultsOf(seen: readonly Seen[], sinceMs: number): number[] {
 /**
  * Describes the responses that are neither expected nor a fault that a lost limit store may cause.
  */
-export function wrongAnswers(seen: readonly Seen[], expected: readonly string[]): string[] {
+export function wrongAnswers(seen: readonly ClientResult[], expected: readonly string[]): string[] {
   const faults = FAULT_CODES.map((code) => `500 ${code}`);
   return seen.flatMap((call) => {
     const answer = answerOf(call);
@@ -26,7 +26,7 @@ export function wrongAnswers(seen: readonly Seen[], expected: readonly string[])
   });
 }
 
-function answerOf({ status, complete, body }: Seen): string {
+function answerOf({ status, complete, body }: ClientResult): string {
   if (status === null) return 'no response';
   if (status === 200) return complete ? '200' : '200 cut';
   return `${status} ${codeOf(body)}`;

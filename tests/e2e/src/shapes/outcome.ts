@@ -1,6 +1,6 @@
 import type { UsageRecordView } from '@gateway/contracts/operator';
 import { parseUsd } from '@gateway/metering';
-import type { Answer } from '../../test/call.js';
+import type { TestResponse } from '../../test/call.js';
 import { hasRested } from '../failover/health-watch.js';
 import type { ReadHealth } from '../failover/health-watch.js';
 import { expectedOfError, retryAfterOf } from './expected-of-error.js';
@@ -27,7 +27,7 @@ interface ShownHealth {
 }
 
 export interface Seen {
-  readonly answer: Answer;
+  readonly answer: TestResponse;
   readonly record: UsageRecordView | undefined;
   readonly health: ReadHealth | undefined;
   /** The log line about a refused request. */
@@ -139,7 +139,7 @@ function seenRecord({ outcome, evidence, tokens, chargedUsd, ...extras }: UsageR
   return { ...settled, tokens: null, charge: charge === asRated && input > 0 ? 'by tokens' : charge };
 }
 
-function clientOf({ text, isStream }: Shape, { status, text: seen, cut }: Answer): string {
+function clientOf({ text, isStream }: Shape, { status, text: seen, cut }: TestResponse): string {
   if (status !== 200) {
     const { code, message } = (JSON.parse(seen) as { error: { code: string; message: string } }).error;
     return `${status} ${code}, ${quotes(text, message) ? "the provider's words" : 'our words'}`;

@@ -1,4 +1,4 @@
-import type { BodyRead, ClientAnswer, ClientHeaders, ClientRequest } from '@gateway/edge-proxy/ports.js';
+import type { BodyRead, ClientResponse, ClientHeaders, ClientRequest } from '@gateway/edge-proxy/ports.js';
 import type { Host } from '../time/host.js';
 import type { Random } from '../time/random.js';
 import type { VirtualTime } from '../time/virtual-time.js';
@@ -6,7 +6,7 @@ import type { VirtualTime } from '../time/virtual-time.js';
 const ID_HEX = 16;
 
 /** A response as its client sees it. */
-export interface Seen {
+export interface ClientView {
   status: number | null;
   /** True when the last byte has arrived. */
   isComplete: boolean;
@@ -22,10 +22,10 @@ export class Client implements ClientRequest {
   readonly client = '203.0.113.7';
   readonly query = '';
   readonly headers: ClientHeaders;
-  readonly answer: ClientAnswer;
+  readonly answer: ClientResponse;
   /** Virtual time, like `seen.endedAt`. */
   readonly begunAt: number;
-  readonly seen: Seen = { status: null, isComplete: false, hasLeft: false, endedAt: null };
+  readonly seen: ClientView = { status: null, isComplete: false, hasLeft: false, endedAt: null };
   /** Called once when the response has ended. */
   onEnded: () => void = () => undefined;
   readonly #body: Buffer;
@@ -42,7 +42,7 @@ export class Client implements ClientRequest {
     this.begunAt = world.time.now;
     this.#body = Buffer.from(JSON.stringify(body));
     this.id = this.#newId();
-    this.headers = headersOf(secret, this.#body.length);
+    this.headers = makeHeaders(secret, this.#body.length);
     this.answer = this.#makeAnswer();
   }
 
@@ -75,7 +75,7 @@ export class Client implements ClientRequest {
     this.onEnded();
   }
 
-  #makeAnswer(): ClientAnswer {
+  #makeAnswer(): ClientResponse {
     const { seen } = this;
     const close = (): void => this.#close();
     const ended = (): void => this.#ended();
@@ -111,7 +111,7 @@ export class Client implements ClientRequest {
   }
 }
 
-function headersOf(secret: string, contentLength: number): ClientHeaders {
+function makeHeaders(secret: string, contentLength: number): ClientHeaders {
   return {
     authorization: `Bearer ${secret}`,
     hasTwoAuthorizations: false,

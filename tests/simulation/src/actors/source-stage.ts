@@ -1,4 +1,4 @@
-import type { SourceExchange, SourceReader, SourceRequest, SourceSender } from '@gateway/edge-proxy/ports.js';
+import type { SourceAttempt, SourceReader, SourceRequest, SourceSender } from '@gateway/edge-proxy/ports.js';
 import type { RunParts } from '../hosts/run-parts.js';
 import type { ProviderPlan } from '../scenario/scenario.js';
 import type { Host } from '../time/host.js';
@@ -6,30 +6,30 @@ import type { Host } from '../time/host.js';
 const HEADERS_PLAIN = { 'content-type': 'application/json' };
 const HEADERS_STREAM = { 'content-type': 'text/event-stream' };
 /** One chunk of generated text. */
-const PIECE = 'word ';
+const CHUNK_TEXT = 'word ';
 
-type Answering = Extract<ProviderPlan, { kind: 'answer' }>;
+type AnswerPlan = Extract<ProviderPlan, { kind: 'answer' }>;
 
 /** The providers as one edge sees them. Each attempt follows the scenario's plan. */
-export class SourceStage implements SourceSender {
+export class SimulatedSources implements SourceSender {
   constructor(
     private readonly world: RunParts,
     private readonly host: Host,
   ) {}
 
-  send({ body }: SourceRequest, reader: SourceReader): SourceExchange {
+  send({ body }: SourceRequest, reader: SourceReader): SourceAttempt {
     const sent = JSON.parse(Buffer.concat([...body]).toString()) as {
       stream?: boolean;
       messages: { content: string }[];
     };
     const call = Number(sent.messages[0]?.content);
     const plan = this.world.truth.dispatched(call);
-    return new Playing(this.world, this.host, call, sent.stream === true, plan, reader);
+    return new SourceExchangePlay(this.world, this.host, call, sent.stream === true, plan, reader);
   }
 }
 
 /** Plays one request to a source and its response, chunk by chunk. */
-class Playing implements SourceExchange {
+class SourceExchangePlay implements SourceAttempt {
   #isOver = false;
   #isPaused = false;
   readonly #waiting: (() => void)[] = [];
@@ -70,7 +70,7 @@ class Playing implements SourceExchange {
     this.#in(2, () => this.#end());
   }
 
-  #begin(plan: Answering): void {
+  #begin(plan: AnswerPlan): void {
     this.reader.head(200, this.streamed ? HEADERS_STREAM : HEADERS_PLAIN);
     const pieces = this.streamed ? streamPieces(plan) : plainPieces(plan);
     let at = 1;
@@ -112,25 +112,25 @@ class Playing implements SourceExchange {
   }
 }
 
-function plainPieces({ chunks, usage }: Answering): string[] {
-  const content = PIECE.repeat(chunks);
+function plainPieces({ chunks, usage }: AnswerPlan): string[] {
+  const content = CHUNK_TEXT.repeat(chunks);
   const choice = { index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' };
-  const text = JSON.stringify({ id: 'c', choices: [choice], ...(usage && { usage: usageOf(usage) }) });
+  const text = JSON.stringify({ id: 'c', choices: [choice], ...(usage && { usage: toUsage(usage) }) });
   const half = text.length >> 1;
   return [text.slice(0, half), text.slice(half)];
 }
 
-function streamPieces({ chunks, usage }: Answering): string[] {
+function streamPieces({ chunks, usage }: AnswerPlan): string[] {
   const pieces: string[] = [];
   for (let chunk = 0; chunk < chunks; chunk += 1)
-    pieces.push(frame({ choices: [{ index: 0, delta: { content: PIECE } }] }));
+    pieces.push(frame({ choices: [{ index: 0, delta: { content: CHUNK_TEXT } }] }));
   pieces.push(frame({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }));
-  if (usage !== null) pieces.push(frame({ choices: [], usage: usageOf(usage) }));
+  if (usage !== null) pieces.push(frame({ choices: [], usage: toUsage(usage) }));
   pieces.push('data: [DONE]\n\n');
   return pieces;
 }
 
-function usageOf({ input, output }: { readonly input: number; readonly output: number }) {
+function toUsage({ input, output }: { readonly input: number; readonly output: number }) {
   return { prompt_tokens: input, completion_tokens: output, total_tokens: input + output };
 }
 

@@ -13,8 +13,8 @@ const RESTORING_MS = 12_000;
  * and after the restore of a limit store that was emptied while no replica ran. Applies only if
  * nothing else goes wrong, or the bus is away once before that.
  */
-export function faultsAfterFailover({ truth, time, scenario }: World): void {
-  const endsAt = endOf(scenario.faults);
+export function checkAnsweredAfterFailover({ truth, time, scenario }: World): void {
+  const endsAt = findFaultEnd(scenario.faults);
   if (endsAt === null) return;
   const calmFrom = time.startedAt + endsAt + CALM_MS;
   for (const { client } of truth.calls) {
@@ -24,7 +24,7 @@ export function faultsAfterFailover({ truth, time, scenario }: World): void {
 }
 
 /** Time when the fault of the limit store ended, ms from the start. Null if it is unknown. */
-function endOf([first, ...others]: readonly Fault[]): number | null {
+function findFaultEnd([first, ...others]: readonly Fault[]): number | null {
   if (first?.kind === 'away' && others.every((fault) => fault.kind === 'limit-store' && fault.how === 'flush'))
     return first.at + first.ms + RESTORING_MS;
   if (first?.kind !== 'failover') return null;

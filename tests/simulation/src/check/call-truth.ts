@@ -39,7 +39,7 @@ export interface CallTruth {
 }
 
 /** The limits that the limit store used for an admission. */
-export interface LimitsSeen {
+export interface UsedLimits {
   readonly slots: number;
   /** Limits of windows in requests, by row name. */
   readonly rows: ReadonlyMap<string, number>;

@@ -1,4 +1,4 @@
-import { runOf } from '@gateway/admission/limit-store/epoch-rules.js';
+import { parseEpochRun } from '@gateway/admission/limit-store/epoch-rules.js';
 import type { UsageRecord } from '@gateway/billing/records/rules.js';
 import { rate, type PriceFigures } from '@gateway/metering';
 import type { World } from '../hosts/world.js';
@@ -94,7 +94,7 @@ function isEarlyEnd(record: UsageRecord): boolean {
  */
 function mayBeLost({ server, streams }: World, { id, edge, hold, epoch, isStored }: CallTruth): boolean {
   if (isStored || edge.host.isAlive || id === null) return false;
-  const isLost = server.lostAt >= (hold?.admittedAt ?? 0) || (epoch !== null && runOf(epoch) !== server.runId);
+  const isLost = server.lostAt >= (hold?.admittedAt ?? 0) || (epoch !== null && parseEpochRun(epoch) !== server.runId);
   return isLost && !streams.listed.has(id);
 }
 

@@ -1,16 +1,16 @@
-import { accountOfKey } from '@gateway/admission/limit-store/key-rules.js';
+import { parseAccount } from '@gateway/admission/limit-store/key-rules.js';
 import {
-  argumentOf,
+  readArgument,
   POSITIONS,
   type ScriptCall,
   type ScriptReply,
 } from '@gateway/admission/limit-store/script-rules.js';
 import type { World } from '../hosts/world.js';
-import { isBelieved, versionIn } from './in-force.js';
+import { isInUse, parseVersion } from './in-force.js';
 
 /** Compares accounts that have just been confirmed with their owners' data. */
 export function checkConfirmed(world: World, { keys, args }: ScriptCall, reply: ScriptReply): void {
-  const begunAt = Number(argumentOf('CONFIRM', 'loadStart', args));
+  const begunAt = Number(readArgument('CONFIRM', 'loadStart', args));
   const accounts = keys.slice(POSITIONS.KEY.indexOf('account'));
   for (const [index, key] of accounts.entries()) if (reply[2 + index] === 'confirmed') checkOne(world, key, begunAt);
 }
@@ -24,7 +24,7 @@ export function checkConfirmed(world: World, { keys, args }: ScriptCall, reply: 
 function checkOne({ server, ledger, streams, truth, scenario }: World, key: string, begunAt: number): void {
   truth.counts.confirmed += 1;
   if (scenario.faults.some(({ kind }) => kind === 'promotion')) return;
-  const [account, fields] = [accountOfKey(key), server.hash(key)];
+  const [account, fields] = [parseAccount(key), server.hash(key)];
   const broke = (what: string): void => truth.broke('confirmed accounts match their owners', `${account} ${what}`);
   for (const [name, row] of ledger.rows.get(account) ?? []) {
     const known = fields[`u:${name}`];
@@ -34,7 +34,7 @@ function checkOne({ server, ledger, streams, truth, scenario }: World, key: stri
   }
   for (const [told, version] of truth.told) {
     const [of, field = ''] = told.split(' ');
-    if (of === account && isBelieved(fields, field) && versionIn(fields[field]) < version)
+    if (of === account && isInUse(fields, field) && parseVersion(fields[field]) < version)
       broke(`${field}: ${fields[field]}, ${version} is in force`);
   }
   const stored = streams.usage.filter(({ storedAtMs }) => storedAtMs < begunAt).length;

@@ -1,30 +1,30 @@
-import { bucketKeys } from '@gateway/admission/limit-store/key-rules.js';
+import { findBucketKeys } from '@gateway/admission/limit-store/key-rules.js';
 import { REFUSAL } from '@gateway/contracts/errors';
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import { monthStart, parseRowName } from '@gateway/metering';
 import type { World } from '../hosts/world.js';
 import { GONE_MS } from '../scenario/make-gone.js';
-import { faultsAfterFailover } from './after-failover.js';
+import { checkAnsweredAfterFailover } from './after-failover.js';
 import type { CallTruth } from './call-truth.js';
 import { checkLedger, checkReplay } from './check-ledger.js';
 import { checkRecords } from './check-records.js';
-import { expiredInSilence } from './held-in-silence.js';
-import type { Refused } from './truth.js';
+import { checkNotExpiredInSilence } from './held-in-silence.js';
+import type { Refusal } from './truth.js';
 
 /** Runs the checks that apply when all work is finished. */
-export async function finalChecks(world: World): Promise<void> {
+export async function runFinalChecks(world: World): Promise<void> {
   checkLedger(world);
   checkRecords(world);
   checkMirrors(world);
-  expiredInSilence(world);
-  faultsAfterFailover(world);
+  checkNotExpiredInSilence(world);
+  checkAnsweredAfterFailover(world);
   await checkReplay(world);
 }
 
 /** Compares the money rows of the limit store with the ledger. */
 function checkMirrors({ server, scenario, ledger, truth }: World): void {
   for (const { name } of scenario.accounts) {
-    const keys = bucketKeys(bucketOfAccount(name));
+    const keys = findBucketKeys(bucketOfAccount(name));
     const fields = server.hash(keys.accounts + name);
     // An account that was not used since the limit store was lost is not loaded yet.
     if (!server.isLoaded(keys.token, fields['t'])) continue;
@@ -57,7 +57,7 @@ function startOf(name: string): number {
  * limit store (docs/protocol.md#r12). Applies only to runs with an `edge-killed` fault: nothing
  * else there uses the account's slots.
  */
-export function refusedByGone({ truth, time, scenario }: World, call: CallTruth, { row }: Refused): void {
+export function checkGoneEdge({ truth, time, scenario }: World, call: CallTruth, { row }: Refusal): void {
   const killed = scenario.faults.find(({ kind }) => kind === 'edge-killed');
   if (killed === undefined || !('at' in killed)) return;
   if (time.now - time.startedAt > killed.at + GONE_MS)
@@ -71,7 +71,7 @@ export function refusedByGone({ truth, time, scenario }: World, call: CallTruth,
  * only if clients call one at a time and nothing goes wrong: a lost release keeps its slot for a
  * while.
  */
-export function ownHold(world: World, call: CallTruth, { row, facts }: Refused): void {
+export function checkOwnHold(world: World, call: CallTruth, { row, facts }: Refusal): void {
   const { truth, scenario } = world;
   if (scenario.faults.length > 0 || scenario.acts.some(({ kind }) => kind !== 'series')) return;
   const others = truth.calls.filter((other) => other !== call && other.account === call.account);

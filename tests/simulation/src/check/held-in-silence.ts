@@ -1,5 +1,5 @@
 import { readHold } from '@gateway/admission/limit-store/hold-rules.js';
-import { bucketKeys } from '@gateway/admission/limit-store/key-rules.js';
+import { findBucketKeys } from '@gateway/admission/limit-store/key-rules.js';
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import type { World } from '../hosts/world.js';
 import type { Fault, Scenario } from '../scenario/scenario.js';
@@ -12,12 +12,12 @@ const LISTENING: ReadonlySet<string> = new Set(['redis', 'bus', 'heartbeats']);
  * processed and nothing else goes wrong (docs/protocol.md#r9). Not checked if only heartbeats are
  * not received: then a call may lose its slot.
  */
-export function heldInSilence({ truth, scenario, server }: World): void {
+export function checkHeldInSilence({ truth, scenario, server }: World): void {
   if (!isSilence(scenario) || scenario.faults.some(isDeafness)) return;
   for (const { id, account, hold, dispatchedAt, released, event, edge } of truth.calls) {
     const runs = dispatchedAt !== null && released === null && event === null && edge.host.isAlive;
     if (!runs || id === null || hold === null) continue;
-    const text = server.hash(bucketKeys(bucketOfAccount(account)).holds + account)[id];
+    const text = server.hash(findBucketKeys(bucketOfAccount(account)).holds + account)[id];
     const kept = text === undefined ? null : readHold(text);
     if (kept?.state !== 'open' || !kept.slot)
       truth.broke('running calls keep hold and slot during silence', `${id} has ${text}`);
@@ -25,7 +25,7 @@ export function heldInSilence({ truth, scenario, server }: World): void {
 }
 
 /** Checks that no running call was recorded as expired. */
-export function expiredInSilence({ truth, scenario }: World): void {
+export function checkNotExpiredInSilence({ truth, scenario }: World): void {
   if (!isSilence(scenario)) return;
   for (const { id, settledLate } of truth.calls)
     if (settledLate) truth.broke('running calls keep hold and slot during silence', `${id} expired while it ran`);

@@ -1,4 +1,4 @@
-import { bucketKeys } from '@gateway/admission/limit-store/key-rules.js';
+import { findBucketKeys } from '@gateway/admission/limit-store/key-rules.js';
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import type { AccountRecord, BalanceSnapshot, KeyRecord } from '@gateway/contracts/messages';
 import type { RunParts } from '../hosts/run-parts.js';
@@ -11,7 +11,7 @@ import type { RunParts } from '../hosts/run-parts.js';
 const HEARD_MS = 2_500;
 
 /** A change that was confirmed to its sender, with the versions of its parts. */
-interface Told {
+interface ConfirmedChange {
   readonly account: string;
   /** The account's field in the limit store that has the version, and the version. */
   readonly versions: readonly (readonly [field: string, version: number])[];
@@ -21,16 +21,16 @@ interface Told {
  * Checks that a confirmed change is in force in the limit store that admits calls, if the account
  * is loaded there (docs/protocol.md#r10).
  */
-export function inForce(parts: RunParts, { account, versions }: Told): void {
+export function checkInForce(parts: RunParts, { account, versions }: ConfirmedChange): void {
   const { server, truth } = parts;
-  const keys = bucketKeys(bucketOfAccount(account));
+  const keys = findBucketKeys(bucketOfAccount(account));
   const fields = server.hash(keys.accounts + account);
   for (const [field, version] of versions) truth.told.set(`${account} ${field}`, version);
   if (!server.isOpen(keys.token) || !server.isLoaded(keys.token, fields['t'])) return;
   if (server.hasSuperseded && isElsewhere(parts, keys.token)) return;
   for (const [field, version] of versions) {
-    if (!isBelieved(fields, field)) continue;
-    const known = versionIn(fields[field]);
+    if (!isInUse(fields, field)) continue;
+    const known = parseVersion(fields[field]);
     if (known < version) truth.broke('confirmed changes are in force', `${account} ${field}: ${known}, not ${version}`);
   }
 }
@@ -47,24 +47,24 @@ function isElsewhere({ server, scenario, truth, admissions, time }: RunParts, to
  * Whether a field of a loaded account counts. A key without the account's epoch suffix is loaded at
  * its next call.
  */
-export function isBelieved(fields: Readonly<Record<string, string>>, field: string): boolean {
+export function isInUse(fields: Readonly<Record<string, string>>, field: string): boolean {
   return !field.startsWith('k:') || fields[field]?.startsWith(`${fields['t']} `) === true;
 }
 
 /** Returns the version in a field. A key's field has its epoch suffix before the version. */
-export function versionIn(text = '0'): number {
+export function parseVersion(text = '0'): number {
   return Number(text.split(' ').at(-1));
 }
 
-export function toldOfKey({ account, key, version }: KeyRecord): Told {
+export function toldOfKey({ account, key, version }: KeyRecord): ConfirmedChange {
   return { account, versions: [[`k:${key}`, version]] };
 }
 
-export function toldOfAccount({ account, version }: AccountRecord): Told {
+export function toldOfAccount({ account, version }: AccountRecord): ConfirmedChange {
   return { account, versions: [['sv', version]] };
 }
 
-export function toldOfSnapshot({ account, rows, terms }: BalanceSnapshot): Told {
+export function toldOfSnapshot({ account, rows, terms }: BalanceSnapshot): ConfirmedChange {
   const ofRows = rows.filter(({ name }) => name === 'wallet').map(({ version }) => ['u:wallet', version] as const);
   return { account, versions: terms ? [...ofRows, ['tv', terms.version]] : ofRows };
 }

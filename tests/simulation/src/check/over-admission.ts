@@ -4,13 +4,13 @@ import type { World } from '../hosts/world.js';
 import type { CallTruth } from './call-truth.js';
 
 /** The most that one call uses of its account's limits. */
-interface Taken {
+interface CallUse {
   readonly walletNanoUsd: number;
   readonly chargedNanoUsd: number;
   readonly requests: 0 | 1;
 }
 
-const NOTHING: Taken = { walletNanoUsd: 0, chargedNanoUsd: 0, requests: 0 };
+const NOTHING: CallUse = { walletNanoUsd: 0, chargedNanoUsd: 0, requests: 0 };
 
 /**
  * Checks that a call that is sent to a source stays within every limit of its account, by the true
@@ -18,21 +18,21 @@ const NOTHING: Taken = { walletNanoUsd: 0, chargedNanoUsd: 0, requests: 0 };
  * cover: calls that expired while they ran and were settled late, and calls of an edge that was cut
  * off while the limit store was lost.
  */
-export function overAdmission(world: World, call: CallTruth): void {
+export function checkOverAdmission(world: World, call: CallTruth): void {
   const { truth } = world;
   const { hold } = call;
   if (hold === null) return truth.broke('every dispatched call was admitted', String(call.id));
   const own = truth.calls.filter(
     (other) => other.account === call.account && other.hold !== null && !other.settledLate && !other.isUnguarded,
   );
-  const all = own.map((other) => ({ hold: other.hold as HoldFields, taken: takenBy(world, other) }));
+  const all = own.map((other) => ({ hold: other.hold as HoldFields, taken: computeCallUse(world, other) }));
   checkWallet(world, call, all);
   checkCap(world, call, all);
   checkRequests(world, call, all);
   checkSlots(world, call, own);
 }
 
-type Counted = readonly { readonly hold: HoldFields; readonly taken: Taken }[];
+type Counted = readonly { readonly hold: HoldFields; readonly taken: CallUse }[];
 
 function checkWallet({ truth }: World, { account, hold, ...call }: CallTruth, all: Counted): void {
   if (hold === null || (hold.walletMaxNanoUsd ?? hold.worstNanoUsd) === 0) return;
@@ -85,7 +85,7 @@ function checkSlots({ truth, time }: World, call: CallTruth, own: readonly CallT
 }
 
 /** Uses the ledger's record, otherwise the edge's report, otherwise the worst case. */
-function takenBy({ ledger }: World, { id, hold, event, released, edge, dispatchedAt }: CallTruth): Taken {
+function computeCallUse({ ledger }: World, { id, hold, event, released, edge, dispatchedAt }: CallTruth): CallUse {
   if (id === null || hold === null) return NOTHING;
   const record = ledger.records.get(id);
   if (record !== undefined) {
@@ -102,7 +102,7 @@ function takenBy({ ledger }: World, { id, hold, event, released, edge, dispatche
   return { walletNanoUsd, chargedNanoUsd: hold.worstNanoUsd, requests: 1 };
 }
 
-function costOf(hold: HoldFields, amountNanoUsd: number): Pick<Taken, 'walletNanoUsd' | 'chargedNanoUsd'> {
+function costOf(hold: HoldFields, amountNanoUsd: number): Pick<CallUse, 'walletNanoUsd' | 'chargedNanoUsd'> {
   const { planMaxNanoUsd, walletMaxNanoUsd } = hold;
   const walletMax = walletMaxNanoUsd === null ? null : BigInt(walletMaxNanoUsd);
   const { wallet } = splitFunding(BigInt(amountNanoUsd), BigInt(planMaxNanoUsd), walletMax);

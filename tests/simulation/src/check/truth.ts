@@ -3,9 +3,9 @@ import { type BatchAnswer, type ReleaseEntry, unpackEvent, type UsageEvent } fro
 import type { Client } from '../actors/client.js';
 import type { Network } from '../network/network.js';
 import type { CallAct, Fault, ProviderPlan } from '../scenario/scenario.js';
-import type { CallTruth, LimitsSeen, Tokens, Violation, WalletEntryTruth } from './call-truth.js';
+import type { CallTruth, UsedLimits, Tokens, Violation, WalletEntryTruth } from './call-truth.js';
 
-export type Refused = Extract<BatchAnswer, { kind: 'refused' }>;
+export type Refusal = Extract<BatchAnswer, { kind: 'refused' }>;
 
 /** Initial counters of a run. */
 export const NO_COUNTS = {
@@ -27,7 +27,7 @@ export class Truth {
   readonly entries: WalletEntryTruth[] = [];
   readonly violations: Violation[] = [];
   /** Limits by the IDs of admitted calls. */
-  readonly limits = new Map<string, LimitsSeen>();
+  readonly limits = new Map<string, UsedLimits>();
   /** Time until which a call owns its slot, in Redis time. */
   readonly leases = new Map<string, number>();
   readonly takenBack = new Set<string>();
@@ -45,7 +45,7 @@ export class Truth {
     /** Called when a call is first sent to a source. */
     private readonly onDispatched: (call: CallTruth) => void,
     /** Called when a call is refused. */
-    private readonly onRefused: (call: CallTruth, refusal: Refused) => void,
+    private readonly onRefused: (call: CallTruth, refusal: Refusal) => void,
   ) {
     for (const fault of faults) if (fault.kind === 'database') this.#databaseFaults.set(fault.n, fault.how);
   }

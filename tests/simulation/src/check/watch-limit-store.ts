@@ -1,7 +1,7 @@
 import { isHoldId, readHold, type StoredHold } from '@gateway/admission/limit-store/hold-rules.js';
 import { readTemplate, type HoldTemplate } from '@gateway/admission/limit-store/hold-template-rules.js';
-import { bucketKeys } from '@gateway/admission/limit-store/key-rules.js';
-import { POSITIONS, argumentOf, type ScriptArgument } from '@gateway/admission/limit-store/script-rules.js';
+import { findBucketKeys } from '@gateway/admission/limit-store/key-rules.js';
+import { POSITIONS, readArgument, type ScriptArgument } from '@gateway/admission/limit-store/script-rules.js';
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import {
   allotmentRow,
@@ -14,7 +14,7 @@ import {
 import type { ScriptRun } from '../limit-store/server.js';
 import { LEASE_MS } from '../hosts/admission-host.js';
 import type { World } from '../hosts/world.js';
-import { heldInSilence } from './held-in-silence.js';
+import { checkHeldInSilence } from './held-in-silence.js';
 import { checkConfirmed } from './confirmed.js';
 import { checkNearEnd } from './near-end.js';
 
@@ -45,17 +45,17 @@ export class LimitStoreWatch {
           if (id !== null && args.includes(id) && hasSlot(world, account, id)) this.#leased(id, LEASE_MS);
         break;
       case 'create':
-        this.#leased(String(argumentOf('CREATE', 'id', args)), LEASE_MS);
+        this.#leased(String(readArgument('CREATE', 'id', args)), LEASE_MS);
         break;
       case 'take':
-        if (outcome === 'taken') world.truth.takenBack.add(String(argumentOf('TAKE', 'id', args)));
+        if (outcome === 'taken') world.truth.takenBack.add(String(readArgument('TAKE', 'id', args)));
         break;
       case 'token':
-        if (argumentOf('TOKEN', 'action', args) === 'open' && outcome === 'open') markUnguarded(world);
+        if (readArgument('TOKEN', 'action', args) === 'open' && outcome === 'open') markUnguarded(world);
         return;
       case 'sweep':
         if (reply[4] === '0') return;
-        heldInSilence(world);
+        checkHeldInSilence(world);
         break;
       case 'release':
       case 'apply':
@@ -79,24 +79,24 @@ export class LimitStoreWatch {
     if (this.#changed.size === 0) return;
     const world = this.world();
     for (const { name } of world.scenario.accounts) {
-      if (this.#changed.has(bucketKeys(bucketOfAccount(name)).token)) compareSums(world, name);
+      if (this.#changed.has(findBucketKeys(bucketOfAccount(name)).token)) compareSums(world, name);
     }
     this.#changed.clear();
   }
 
   #admitted(world: World, args: readonly ScriptArgument[], reply: readonly string[]): void {
-    const id = String(argumentOf('ADMIT', 'id', args));
-    const account = String(argumentOf('ADMIT', 'account', args));
-    const concurrency = Number(argumentOf('ADMIT', 'concurrency', args));
+    const id = String(readArgument('ADMIT', 'id', args));
+    const account = String(readArgument('ADMIT', 'account', args));
+    const concurrency = Number(readArgument('ADMIT', 'concurrency', args));
     const windowsAt = POSITIONS.ADMIT.length;
     const rows = new Map<string, number>();
-    for (const text of args.slice(windowsAt, windowsAt + Number(argumentOf('ADMIT', 'windows', args)))) {
+    for (const text of args.slice(windowsAt, windowsAt + Number(readArgument('ADMIT', 'windows', args)))) {
       const [unit, limit, , , row] = String(text).split(' ');
       if (unit === 'requests' && row !== undefined) rows.set(row, Number(limit));
     }
     world.truth.limits.set(id, { slots: concurrency, rows });
     this.#leased(id, FIRST_LEASE_MS);
-    const fields = world.server.hash(bucketKeys(bucketOfAccount(account)).accounts + account);
+    const fields = world.server.hash(findBucketKeys(bucketOfAccount(account)).accounts + account);
     const wallet = Number(fields['v:wallet'] ?? 0) - Number(fields['h:wallet'] ?? 0);
     if (reply[5] === '-1' && wallet < 0) world.truth.broke('the wallet covers every hold', `${id} leaves ${wallet}`);
     if (reply[5] !== '-1') checkNearEnd(world, args, Number(reply[6]));
@@ -113,7 +113,7 @@ export class LimitStoreWatch {
 
 /** False if the slot's lease has ended: a heartbeat does not take the slot again. */
 function hasSlot({ server }: World, account: string, id: string): boolean {
-  const text = server.hash(bucketKeys(bucketOfAccount(account)).holds + account)[id];
+  const text = server.hash(findBucketKeys(bucketOfAccount(account)).holds + account)[id];
   return text !== undefined && readHold(text).slot;
 }
 
@@ -128,7 +128,7 @@ function markUnguarded({ truth, streams, time, server }: World): void {
 
 /** Recounts slots and held sums from the holds. */
 function compareSums({ server, truth }: World, account: string): void {
-  const keys = bucketKeys(bucketOfAccount(account));
+  const keys = findBucketKeys(bucketOfAccount(account));
   const fields = server.hash(keys.accounts + account);
   const stored = server.hash(keys.holds + account);
   const sums = new Map<string, number>();

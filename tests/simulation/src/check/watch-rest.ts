@@ -1,11 +1,11 @@
 import { isHoldId, readHold } from '@gateway/admission/limit-store/hold-rules.js';
-import { bucketKeys } from '@gateway/admission/limit-store/key-rules.js';
+import { findBucketKeys } from '@gateway/admission/limit-store/key-rules.js';
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import type { World } from '../hosts/world.js';
 import type { Host } from '../time/host.js';
 
 /** Interval between checks whether a quiet run is over. */
-const LOOK_MS = 250;
+const CHECK_INTERVAL_MS = 250;
 const REST_MS = 60_000;
 const REST_AFTER_CRASH_MS = 180_000;
 /** Longest time after which a hold with an unknown outcome is queried again. */
@@ -16,7 +16,7 @@ const LONGEST_CALL_MS = 45_000;
 const UNOWNED_MS = 20_000;
 
 /** Checks that a run finishes all work in time (docs/protocol.md#i7). */
-export class RestWatch {
+export class CompletionWatch {
   #lookAt = 0;
   #quietSince: number | null = null;
   /** Time since which no call runs and no message is in flight. */
@@ -39,7 +39,7 @@ export class RestWatch {
   isOver(): boolean {
     const { now } = this.world.time;
     if (this.#quietSince === null || now < this.#lookAt) return false;
-    this.#lookAt = now + LOOK_MS;
+    this.#lookAt = now + CHECK_INTERVAL_MS;
     const busy = busyWith(this.world);
     if (busy !== null) this.#idleSince = null;
     else this.#idleSince ??= now;
@@ -60,7 +60,7 @@ export class RestWatch {
   }
 
   /** If only messages went wrong, every call must be ended without waiting for its expiry. */
-  #requireOwner(held: Held | null): void {
+  #requireOwner(held: RemainingHold | null): void {
     const { truth, time, scenario } = this.world;
     if (held === null || !held.isUnended || this.#idleSince === null) return;
     // The edge does not know of a duplicate that is decided later. The bus creates none.
@@ -96,15 +96,15 @@ function busyWith(world: World): string | null {
   return open ? 'a client waits' : null;
 }
 
-interface Held {
+interface RemainingHold {
   readonly what: string;
   /** True if the outcome of the call is unknown. */
   readonly isUnended: boolean;
 }
 
-function heldSomewhere({ server, scenario }: World): Held | null {
+function heldSomewhere({ server, scenario }: World): RemainingHold | null {
   for (const { name } of scenario.accounts) {
-    const keys = bucketKeys(bucketOfAccount(name));
+    const keys = findBucketKeys(bucketOfAccount(name));
     if (!server.isOpen(keys.token)) return { what: `the bucket of ${name} is not open`, isUnended: false };
     const holds = Object.entries(server.hash(keys.holds + name)).filter(([id]) => isHoldId(id));
     const held = holds.map(([id, text]) => ({ id, ...readHold(text) })).filter(({ state }) => state !== 'gone');

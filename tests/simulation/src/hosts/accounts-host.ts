@@ -1,7 +1,7 @@
 import type { Owners } from '@gateway/admission/ports.js';
 import { digestOfSecret, SECRET_BODY_CHARS, secretFrom } from '@gateway/contracts/ids';
 import type { AccountRecord, KeyRecord, MemberRecord } from '@gateway/contracts/messages';
-import { inForce, toldOfAccount, toldOfKey } from '../check/in-force.js';
+import { checkInForce, toldOfAccount, toldOfKey } from '../check/in-force.js';
 import { request } from '../network/request.js';
 import { Host } from '../time/host.js';
 import { anyOf, type RunParts } from './run-parts.js';
@@ -116,7 +116,7 @@ export class AccountsHost {
         () => {
           this.waiting -= 1;
           const told = 'accounts' in change ? change.accounts.map(toldOfAccount) : change.keys.map(toldOfKey);
-          for (const one of told) inForce(world, one);
+          for (const one of told) checkInForce(world, one);
         },
         () => void world.time.in(this.host, REPEAT_MS, tell),
       );

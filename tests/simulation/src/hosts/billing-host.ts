@@ -3,7 +3,7 @@ import { loadAccount } from '@gateway/billing/accounts/load-account.js';
 import { createMonths } from '@gateway/billing/ledger/months.js';
 import { LedgerGuard } from '@gateway/billing/usage/ledger-guard.js';
 import { settleLost } from '@gateway/billing/usage/settle-deliveries.js';
-import { correctionSnapshots } from '@gateway/billing/usage/snapshot-rules.js';
+import { buildCorrectionSnapshots } from '@gateway/billing/usage/snapshot-rules.js';
 import { startUsageWorker } from '@gateway/billing/usage/worker.js';
 import type { KeptPosition } from '@gateway/billing/usage/lost-commits-rules.js';
 import type { UsageDelivery } from '@gateway/billing/usage/read-chunks.js';
@@ -15,7 +15,7 @@ import { request } from '../network/request.js';
 import type { StoredUsage } from '../network/streams.js';
 import { Host } from '../time/host.js';
 import type { Outbox } from './outbox.js';
-import { anyOf, logOf, type Hosted, type RunParts } from './run-parts.js';
+import { anyOf, logOf, type HostedProcess, type RunParts } from './run-parts.js';
 
 const FACTS_MS = 1_000;
 const COMMIT_MS_MAX = 12;
@@ -34,7 +34,7 @@ interface BillingWorld extends RunParts {
 }
 
 /** One billing worker: the service's code with the tables of this run. */
-export class BillingHost implements Hosted {
+export class BillingHost implements HostedProcess {
   readonly host: Host;
   readonly #unsubscribe: (() => void)[] = [];
   readonly #guard: LedgerGuard;
@@ -130,7 +130,7 @@ export class BillingHost implements Hosted {
         world.standby.beforeUsage();
         const decision = ledger.settle(asked);
         truth.committed(decision);
-        world.outbox.correct(correctionSnapshots(decision));
+        world.outbox.correct(buildCorrectionSnapshots(decision));
         await world.network.step(host, 'committed');
         await wait();
         if (fault === 'after' || ledger.isAway(time.now)) throw new DatabaseDown('after');

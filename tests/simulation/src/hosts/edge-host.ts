@@ -3,15 +3,15 @@ import { handleModelCall } from '@gateway/edge-proxy/call/handle-model-call.js';
 import { EDGE_FIELDS } from '@gateway/edge-proxy/config.js';
 import { ENDPOINT_TABLE } from '@gateway/edge-proxy/formats/endpoints.js';
 import { parseCall } from '@gateway/edge-proxy/parse/parse-call.js';
-import { joinVerbs, type EdgeAdapters, type JoinedVerbs } from '@gateway/edge-proxy/edge.js';
+import { createEdgeComponents, type EdgeAdapters, type EdgeComponents } from '@gateway/edge-proxy/edge.js';
 import type { BusClient, ClientRequest } from '@gateway/edge-proxy/ports.js';
-import { SourceStage } from '../actors/source-stage.js';
+import { SimulatedSources } from '../actors/source-stage.js';
 import { onWire } from '../network/network.js';
 import { request } from '../network/request.js';
 import { Host } from '../time/host.js';
 import { requestAdmission } from './request-admission.js';
 import { PEPPER } from './accounts-host.js';
-import { anyOf, logOf, type Hosted, type RunParts } from './run-parts.js';
+import { anyOf, logOf, type HostedProcess, type RunParts } from './run-parts.js';
 
 const STORE_USAGE_MS = 2_000;
 const STORE_HEARTBEAT_MS = 1_500;
@@ -35,10 +35,10 @@ export interface EdgeSubscriptions {
 }
 
 /** One edge process: the service's code with the bus, sources and clients of this run. */
-export class EdgeHost implements Hosted {
+export class EdgeHost implements HostedProcess {
   readonly host: Host;
   readonly id: string;
-  readonly verbs: JoinedVerbs;
+  readonly verbs: EdgeComponents;
   readonly deliver: EdgeSubscriptions;
   readonly #reconnected: (() => void)[] = [];
 
@@ -59,7 +59,7 @@ export class EdgeHost implements Hosted {
     };
     // Timers that are created now belong to this host.
     time.current = host;
-    this.verbs = joinVerbs(
+    this.verbs = createEdgeComponents(
       {
         config,
         log: logOf(world),
@@ -127,7 +127,7 @@ export class EdgeHost implements Hosted {
         sourcesOf: (model) => catalog.sources.filter((source) => source.model === model),
         onChange: () => undefined,
       },
-      sources: new SourceStage(this.world, this.host),
+      sources: new SimulatedSources(this.world, this.host),
       bodies: { parse: (row, headers, { bytes }) => parseCall(row, headers, bytes) },
     };
   }

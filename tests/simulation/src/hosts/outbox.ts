@@ -1,17 +1,17 @@
-import { tellChange } from '@gateway/billing/ledger/tell-change.js';
+import { publishChange } from '@gateway/billing/ledger/tell-change.js';
 import { composeTerms, NO_OVERRIDES, type Subscription } from '@gateway/billing/subscriptions/terms-rules.js';
 import type { BalanceSnapshot } from '@gateway/contracts/messages';
-import { inForce, toldOfSnapshot } from '../check/in-force.js';
+import { checkInForce, toldOfSnapshot } from '../check/in-force.js';
 import { onWire } from '../network/network.js';
 import { request } from '../network/request.js';
 import { Host } from '../time/host.js';
-import { anyOf, type AdmissionReplica, type Hosted, type RunParts } from './run-parts.js';
+import { anyOf, type AdmissionReplica, type HostedProcess, type RunParts } from './run-parts.js';
 
 const APPLY_MS = 2_000;
 const REPEAT_MS = 500;
 
 interface OutboxWorld extends RunParts {
-  readonly billings: readonly ((Hosted & { isLedger(database: string): boolean }) | null)[];
+  readonly billings: readonly ((HostedProcess & { isLedger(database: string): boolean }) | null)[];
 }
 
 /**
@@ -92,7 +92,7 @@ export class Outbox {
         return request(world, this.host, to?.host ?? null, APPLY_MS, async () => to?.admission.apply(body));
       },
     };
-    const told = tellChange(telling, { change: '', standing: row.snapshot });
+    const told = publishChange(telling, { change: '', standing: row.snapshot });
     // The row stays while the database cannot be reached, and is sent again.
     const taken = told.then(() => ledger.reached(time.now));
     taken.then(
@@ -100,7 +100,7 @@ export class Outbox {
         // A promotion may have restored other rows in the meantime.
         this.#rows = this.#rows.filter((one) => one !== row);
         row.taken();
-        inForce(world, toldOfSnapshot(row.snapshot));
+        checkInForce(world, toldOfSnapshot(row.snapshot));
         this.#tellNext();
       },
       () => void time.in(this.host, REPEAT_MS, () => this.#tellNext()),

@@ -1,4 +1,4 @@
-import type { AdmissionBatch, AdmissionBatchAnswer, BusClient } from '@gateway/edge-proxy/ports.js';
+import type { AdmissionBatch, AdmissionBatchReply, BusClient } from '@gateway/edge-proxy/ports.js';
 import { onWire } from '../network/network.js';
 import type { Host } from '../time/host.js';
 import { anyOf, type RunParts } from './run-parts.js';
@@ -32,7 +32,7 @@ export function requestAdmission(
   else if (asked === null) time.in(host, 0, () => fault('no_responders'));
   else {
     network.post(host, asked.host, () => {
-      const answer = (said: AdmissionBatchAnswer): void => {
+      const answer = (said: AdmissionBatchReply): void => {
         const sent = onWire(said);
         network.post(asked.host, host, () => {
           if (!isOpen) return;

@@ -13,14 +13,14 @@ import type { Random } from '../time/random.js';
 import type { VirtualTime } from '../time/virtual-time.js';
 
 /** The interface that every host of a run has. */
-export interface Hosted {
+export interface HostedProcess {
   readonly host: Host;
   /** Ends resources that are not events of the host. */
   close(): void;
 }
 
 /** A replica of admission, as other hosts see it. */
-export interface AdmissionReplica extends Hosted {
+export interface AdmissionReplica extends HostedProcess {
   /** The address of requests for this replica. */
   readonly name: string;
   readonly admission: Admission;
@@ -48,7 +48,10 @@ export interface RunParts {
 }
 
 /** Returns one of the live hosts, or null if none is alive. */
-export function anyOf<H extends Hosted>({ random }: Pick<RunParts, 'random'>, hosts: readonly (H | null)[]): H | null {
+export function anyOf<H extends HostedProcess>(
+  { random }: Pick<RunParts, 'random'>,
+  hosts: readonly (H | null)[],
+): H | null {
   const alive = hosts.filter((one): one is H => one !== null && one.host.isAlive);
   return alive.length === 0 ? null : random.pick(alive);
 }

@@ -5,7 +5,7 @@ import type { AccountSnapshot, LoadStore } from '@gateway/billing/accounts/load-
 import type { UnchangedStore } from '@gateway/billing/accounts/unchanged-store.js';
 import type { UsageRecord } from '@gateway/billing/records/rules.js';
 import type { BatchDecision } from '@gateway/billing/usage/batch-ledger-rules.js';
-import type { LedgerLook } from '@gateway/billing/usage/lost-commits-rules.js';
+import type { LedgerSnapshotState } from '@gateway/billing/usage/lost-commits-rules.js';
 import type { SettledPosition } from '@gateway/billing/usage/progress-rules.js';
 import type { DeadLetter } from '@gateway/billing/usage/rules.js';
 import type { SettleStore } from '@gateway/billing/usage/settle-store.js';
@@ -104,7 +104,7 @@ export class MemoryLedger {
     return `database-${this.timeline} ${this.epoch}`;
   }
 
-  look(upTo: number): LedgerLook {
+  look(upTo: number): LedgerSnapshotState {
     const missing: { from: number; to: number }[] = [];
     for (let at = this.#floor.sequence + 1; at <= upTo; at += 1)
       if (!this.#applied.has(at)) missing.push({ from: at, to: at });

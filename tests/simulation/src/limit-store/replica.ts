@@ -1,4 +1,4 @@
-import { makeEpoch, type RunOfRedis } from '@gateway/admission/limit-store/epoch-rules.js';
+import { makeEpoch, type ReplicaRun } from '@gateway/admission/limit-store/epoch-rules.js';
 import { RunAgreement, type OtherReplicas } from '@gateway/admission/limit-store/run-agreement-rules.js';
 import { replaceCall } from '@gateway/admission/limit-store/token-script.js';
 import { AdmissionFault, type LimitStore } from '@gateway/admission/ports.js';
@@ -120,7 +120,7 @@ export class ReplicaLimitStore implements LimitStore {
     if (this.#runs.hear(epochs, run)) this.#giveUp();
   }
 
-  hearRun(run: RunOfRedis): void {
+  hearRun(run: ReplicaRun): void {
     if (this.#runs.hearRun(run)) this.#giveUp();
   }
 

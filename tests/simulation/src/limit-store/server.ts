@@ -1,5 +1,5 @@
-import { runOf, setAtOf } from '@gateway/admission/limit-store/epoch-rules.js';
-import { accountOfKey } from '@gateway/admission/limit-store/key-rules.js';
+import { parseEpochRun, parseEpochTime } from '@gateway/admission/limit-store/epoch-rules.js';
+import { parseAccount } from '@gateway/admission/limit-store/key-rules.js';
 import type { ScriptCall, ScriptReply } from '@gateway/admission/limit-store/script-rules.js';
 import type { Failover, LimitStoreLoss } from '../scenario/scenario.js';
 import { Host } from '../time/host.js';
@@ -110,7 +110,7 @@ export class LimitStoreServer {
 
   /** Returns all accounts, loaded or not. */
   accounts(): string[] {
-    return this.redis.accountKeys().map(accountOfKey);
+    return this.redis.accountKeys().map(parseAccount);
   }
 
   hash(key: string): Record<string, string> {
@@ -189,7 +189,10 @@ export class LimitStoreServer {
 
   /** Returns the newest time of the epochs that this run has set, or 0. */
   #newest(runId: string): number {
-    return Math.max(0, ...this.epochs(runId).map((epoch) => (runOf(epoch) === runId ? setAtOf(epoch) : 0)));
+    return Math.max(
+      0,
+      ...this.epochs(runId).map((epoch) => (parseEpochRun(epoch) === runId ? parseEpochTime(epoch) : 0)),
+    );
   }
 
   #end(connections: readonly (() => void)[]): void {

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import type { Hunted } from './hunt-main.js';
+import type { SearchResult } from './hunt-main.js';
 import { MUTATIONS, SEEDS_MAX, type Mutation } from './mutations.js';
 
 const HUNT = fileURLToPath(new URL('./hunt-main.js', import.meta.url));
@@ -30,7 +30,7 @@ export async function findMutations(): Promise<boolean> {
   return isAsSaid;
 }
 
-function rowOf({ name, unseen }: Mutation, { seeds, rule }: Hunted): string {
+function rowOf({ name, unseen }: Mutation, { seeds, rule }: SearchResult): string {
   const found = rule === null ? `not in ${seeds}` : seeds;
   return linked(`| ${name} | ${found} | ${rule ?? unseen ?? ''} |`);
 }
@@ -40,7 +40,7 @@ function linked(row: string): string {
   return row.replaceAll(/docs\/protocol\.md#(r\d+)/g, '[$1](../../$&)');
 }
 
-async function hunt({ name, seedsMax = SEEDS_MAX }: Mutation): Promise<Hunted> {
+async function hunt({ name, seedsMax = SEEDS_MAX }: Mutation): Promise<SearchResult> {
   const { stdout } = await promisify(execFile)(process.execPath, ['--no-warnings', HUNT, name, String(seedsMax)]);
-  return JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Hunted;
+  return JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as SearchResult;
 }

@@ -1,11 +1,11 @@
 import { register } from 'node:module';
 import type { Failure } from '../run/run-seeds.js';
 import { plant } from './mutating-loader.js';
-import { MUTATIONS, type Stage } from './mutations.js';
+import { MUTATIONS, type RunKind } from './mutations.js';
 import type { Scenario } from '../scenario/scenario.js';
 
 /** The last line that a search prints. */
-export interface Hunted {
+export interface SearchResult {
   readonly seeds: number;
   readonly rule: string | null;
 }
@@ -49,7 +49,7 @@ while (found === null && seed < Number(seedsMax)) {
   if (first !== undefined) found = { seed, text: first.rule };
 }
 
-function scenarioOf(ofSeed: number, stage: Stage | undefined): Scenario {
+function scenarioOf(ofSeed: number, stage: RunKind | undefined): Scenario {
   switch (stage) {
     case undefined:
       return makeScenario(ofSeed);
@@ -74,5 +74,5 @@ function scenarioOf(ofSeed: number, stage: Stage | undefined): Scenario {
   }
 }
 
-const hunted: Hunted = { seeds: seed, rule: found?.text ?? null };
+const hunted: SearchResult = { seeds: seed, rule: found?.text ?? null };
 console.log(JSON.stringify(hunted));

@@ -18,13 +18,13 @@ export async function load(
   context: LoadHookContext,
   next: (url: string, context: LoadHookContext) => Promise<Loaded>,
 ): Promise<Loaded> {
-  const replacement = mutation === null ? undefined : partsOf(mutation).find(({ file }) => url.endsWith(file));
+  const replacement = mutation === null ? undefined : listReplacements(mutation).find(({ file }) => url.endsWith(file));
   if (replacement === undefined) return next(url, context);
   return { format: 'module', source: plant(replacement, readFileSync(fileURLToPath(url), 'utf8')), shortCircuit: true };
 }
 
 /** Returns the replacements of a mutation, which are in different files. */
-export function partsOf({ also, ...mutation }: Mutation): Replacement[] {
+export function listReplacements({ also, ...mutation }: Mutation): Replacement[] {
   return also === undefined ? [mutation] : [mutation, also];
 }
 

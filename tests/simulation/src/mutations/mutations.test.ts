@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
-import { partsOf, plant } from './mutating-loader.js';
+import { listReplacements, plant } from './mutating-loader.js';
 import { MUTATIONS } from './mutations.js';
 
 /** Files that mistakes are planted into: scripts and compiled modules. */
@@ -19,7 +19,7 @@ function filesOf(folder: string): string[] {
 }
 
 test.each(MUTATIONS.map((mutation) => [mutation.name, mutation] as const))('%s: can be planted', (_name, mutation) => {
-  const parts = partsOf(mutation);
+  const parts = listReplacements(mutation);
   const planted = new Set(parts.map(({ file }) => file));
   expect([planted.size, mutation.also?.file.endsWith('.lua') ?? false]).toEqual([parts.length, false]);
   for (const part of parts) {

@@ -1,7 +1,8 @@
-import type { Company } from '../scenario/make-series.js';
+import type { SeriesKind } from '../scenario/make-series.js';
 
 /** Kind of run that is searched for a mistake if ordinary runs do not find it. */
-export type Stage = Company | 'gone' | 'silence' | 'failover' | 'kept' | 'windows' | 'promoted' | 'outage' | 'late';
+export type RunKind =
+  SeriesKind | 'gone' | 'silence' | 'failover' | 'kept' | 'windows' | 'promoted' | 'outage' | 'late';
 
 export interface Replacement {
   /** End of the file's path. A script has only its file name. */
@@ -16,7 +17,7 @@ export interface Mutation extends Replacement {
   /** A second replacement, of the code that would compensate for the mistake. */
   readonly also?: Replacement;
   /** The kind of run that is searched for it. */
-  readonly stage?: Stage;
+  readonly stage?: RunKind;
   /** Number of seeds within which it has to be found, if not {@link SEEDS_MAX}. */
   readonly seedsMax?: number;
   /** Why it is not found: another rule compensates, or scenarios rarely meet it. */

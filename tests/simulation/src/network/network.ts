@@ -1,5 +1,5 @@
 import type { Fault, Step } from '../scenario/scenario.js';
-import { hashOf } from '../time/random.js';
+import { hash } from '../time/random.js';
 import { Host } from '../time/host.js';
 import type { VirtualTime } from '../time/virtual-time.js';
 
@@ -79,7 +79,7 @@ export class Network {
   }
 
   latencyMs(n: number): number {
-    const chance = hashOf(this.#parts.seed, n);
+    const chance = hash(this.#parts.seed, n);
     const slow = chance % SLOW_ONE_OF === 0 ? (chance >>> 8) % SLOW_MS_MAX : 0;
     return ((chance >>> 16) % LATENCY_MS_MAX) + slow;
   }

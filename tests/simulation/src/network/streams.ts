@@ -1,7 +1,7 @@
 import {
-  runningCalls,
-  type HeartbeatMark,
-  type KeptHeartbeat,
+  listRunningCalls,
+  type HeartbeatPosition,
+  type StoredHeartbeat,
 } from '@gateway/admission/heartbeats/last-heartbeats-rules.js';
 import type { Heartbeat } from '@gateway/admission/ports.js';
 import type { KeptPosition } from '@gateway/billing/usage/lost-commits-rules.js';
@@ -39,7 +39,7 @@ export class Streams {
   readonly usage: StoredUsage[] = [];
   /** The position that billing stores outside the ledger's database. */
   kept: KeptPosition | null = null;
-  readonly #heartbeats = new Map<string, KeptHeartbeat>();
+  readonly #heartbeats = new Map<string, StoredHeartbeat>();
   readonly #listeners = new Set<() => void>();
   readonly traffic: HeartbeatTraffic = { stored: 0, storedBytes: 0, read: 0, readBytes: 0, requests: 0 };
   /** Calls that a stored heartbeat has named. */
@@ -104,20 +104,20 @@ export class Streams {
     this.traffic.stored += 1;
     if ((this.#heartbeats.get(part)?.heartbeat.n ?? 0) < heartbeat.n)
       this.#heartbeats.set(part, { heartbeat, storedAtMs: this.time.now, sequence: this.traffic.stored });
-    for (const { id } of runningCalls(heartbeat)) this.listed.add(id);
+    for (const { id } of listRunningCalls(heartbeat)) this.listed.add(id);
   }
 
   /** @param edge returns only the heartbeats of this edge */
-  lastHeartbeats(edge?: string): KeptHeartbeat[] {
+  lastHeartbeats(edge?: string): StoredHeartbeat[] {
     const all = [...this.#heartbeats.values()];
     const kept = all.filter(({ heartbeat }) => edge === undefined || heartbeat.edge === edge);
     const text = JSON.stringify(kept);
     this.traffic.read += kept.length;
     this.traffic.readBytes += text.length;
-    return JSON.parse(text) as KeptHeartbeat[];
+    return JSON.parse(text) as StoredHeartbeat[];
   }
 
-  heartbeatMarks(): HeartbeatMark[] {
+  heartbeatMarks(): HeartbeatPosition[] {
     return [...this.#heartbeats.values()].map(({ heartbeat: { edge }, storedAtMs, sequence }) => {
       return { edge, storedAtMs, sequence };
     });

@@ -1,7 +1,7 @@
 import { AdmissionHost } from '../hosts/admission-host.js';
 import { BillingHost } from '../hosts/billing-host.js';
 import { EdgeHost } from '../hosts/edge-host.js';
-import type { Hosted } from '../hosts/run-parts.js';
+import type { HostedProcess } from '../hosts/run-parts.js';
 import type { World } from '../hosts/world.js';
 import type { Host } from '../time/host.js';
 
@@ -34,7 +34,7 @@ export class Places {
   /** Kills a process and starts another one in its place after `restartMs`. */
   kill(host: Host, restartMs: number): void {
     const { admissions, billings, edges, truth, time } = this.world;
-    for (const hosts of [admissions, billings, edges] as (Hosted | null)[][]) {
+    for (const hosts of [admissions, billings, edges] as (HostedProcess | null)[][]) {
       const place = hosts.findIndex((one) => one?.host === host);
       const killed = hosts[place];
       if (!killed || !host.isAlive) continue;

@@ -1,11 +1,11 @@
-import { bucketKeys } from '@gateway/admission/limit-store/key-rules.js';
+import { findBucketKeys } from '@gateway/admission/limit-store/key-rules.js';
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import type { Violation } from '../check/call-truth.js';
-import { finalChecks, ownHold, refusedByGone } from '../check/final-checks.js';
-import { overAdmission } from '../check/over-admission.js';
+import { runFinalChecks, checkOwnHold, checkGoneEdge } from '../check/final-checks.js';
+import { checkOverAdmission } from '../check/over-admission.js';
 import { Truth } from '../check/truth.js';
 import { LimitStoreWatch } from '../check/watch-limit-store.js';
-import { RestWatch } from '../check/watch-rest.js';
+import { CompletionWatch } from '../check/watch-rest.js';
 import { AccountsHost } from '../hosts/accounts-host.js';
 import { Outbox } from '../hosts/outbox.js';
 import type { World } from '../hosts/world.js';
@@ -19,7 +19,7 @@ import { RUN_CATALOG } from '../scenario/run-catalog.js';
 import type { Fault, Scenario } from '../scenario/scenario.js';
 import { Host } from '../time/host.js';
 import { installTime } from '../time/install-time.js';
-import { Random, hashOf } from '../time/random.js';
+import { Random, hash } from '../time/random.js';
 import { VirtualTime } from '../time/virtual-time.js';
 import { perform, subscriptionOf } from './perform.js';
 import { PLACES, Places } from './places.js';
@@ -66,7 +66,7 @@ class Play {
   readonly #world: World;
   readonly #watch: LimitStoreWatch;
   readonly #places: Places;
-  readonly #rest: RestWatch;
+  readonly #rest: CompletionWatch;
   #fingerprint = 0;
 
   constructor(scenario: Scenario, redis: LuaRedis, time: VirtualTime) {
@@ -77,7 +77,7 @@ class Play {
     const random = new Random(scenario.seed ^ 0x77aa);
     const { seed, faults, hosts } = scenario;
     const network = new Network({ time, seed, faults, kill: (host, ms) => this.#places.kill(host, ms) });
-    const buckets = new Set(scenario.accounts.map(({ name }) => bucketKeys(bucketOfAccount(name)).token));
+    const buckets = new Set(scenario.accounts.map(({ name }) => findBucketKeys(bucketOfAccount(name)).token));
     const [ledger, outbox] = [new MemoryLedger(), new Outbox(world)];
     this.#world = {
       scenario,
@@ -93,10 +93,10 @@ class Play {
       truth: new Truth(
         faults,
         () => time.now - time.startedAt,
-        (call) => overAdmission(world(), call),
+        (call) => checkOverAdmission(world(), call),
         (call, refusal) => {
-          ownHold(world(), call, refusal);
-          refusedByGone(world(), call, refusal);
+          checkOwnHold(world(), call, refusal);
+          checkGoneEdge(world(), call, refusal);
         },
       ),
       accounts: new AccountsHost(world),
@@ -106,7 +106,7 @@ class Play {
       edges: Array.from({ length: hosts?.edges ?? PLACES }, () => null),
     };
     this.#places = new Places(this.#world);
-    this.#rest = new RestWatch(this.#world, () => this.#places.hosts());
+    this.#rest = new CompletionWatch(this.#world, () => this.#places.hosts());
     this.#begin();
   }
 
@@ -114,11 +114,11 @@ class Play {
     const { time: clock, truth, server, network, streams } = this.#world;
     const after = (): void => {
       this.#watch.look();
-      this.#fingerprint = hashOf(this.#fingerprint, clock.now + network.sent);
+      this.#fingerprint = hash(this.#fingerprint, clock.now + network.sent);
     };
     try {
       await clock.run(() => truth.violations.length > 0 || this.#rest.isOver(), after);
-      if (truth.violations.length === 0) await finalChecks(this.#world);
+      if (truth.violations.length === 0) await runFinalChecks(this.#world);
     } catch (error) {
       truth.unforeseen('the run failed', error);
     }

@@ -39,19 +39,20 @@ export async function runSeeds(
   let totals = NO_TOTALS;
   for (const seed of seeds) {
     const outcome = await play(make(seed), redis);
-    totals = together(totals, { ...outcome.counts, ...numbersOf(outcome), seeds: 1 });
+    totals = addTotals(totals, { ...outcome.counts, ...numbersOf(outcome), seeds: 1 });
     const [first] = outcome.violations;
-    if (first !== undefined) return { totals, failure: { seed, text: await describe(redis, make(seed), first.rule) } };
+    if (first !== undefined)
+      return { totals, failure: { seed, text: await describeFailure(redis, make(seed), first.rule) } };
   }
   return { totals, failure: null };
 }
 
-export function together(one: Totals, other: Totals): Totals {
+export function addTotals(one: Totals, other: Totals): Totals {
   const names = Object.keys(one) as (keyof Totals)[];
   return Object.fromEntries(names.map((name) => [name, one[name] + other[name]])) as unknown as Totals;
 }
 
-async function describe(redis: LuaRedis, scenario: Scenario, rule: string): Promise<string> {
+async function describeFailure(redis: LuaRedis, scenario: Scenario, rule: string): Promise<string> {
   const smallest = await shrink(scenario, rule, redis);
   const { violations } = await play(smallest, redis);
   const broken = violations.map(({ at, rule: name, detail }) => `  at ${at} ms: ${name}: ${detail}`);

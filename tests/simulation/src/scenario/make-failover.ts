@@ -1,5 +1,5 @@
 import { Random } from '../time/random.js';
-import { PLAIN_CALL, PLAIN_SCENARIO, PLENTY } from './plain-scenario.js';
+import { PLAIN_CALL, PLAIN_SCENARIO, UNREACHED_LIMIT } from './plain-scenario.js';
 import type { Act, Fault, Scenario } from './scenario.js';
 
 /** Each account has its own bucket. */
@@ -69,7 +69,7 @@ export function makeFailover(seed: number): Scenario {
     seed,
     skewsMs: { admission0: random.below(skewMsMax), admission1: random.below(skewMsMax) },
     accounts: ACCOUNTS.map((name) => ({ name, walletNanoUsd: 30 * UNIT_NANO_USD, plan: null, capNanoUsd: null })),
-    plans: [{ concurrency: 5, windowUsdNanoUsd: PLENTY, windowRequests: PLENTY }],
+    plans: [{ concurrency: 5, windowUsdNanoUsd: UNREACHED_LIMIT, windowRequests: UNREACHED_LIMIT }],
     acts: [...calls, ...callsThen, ...entries].sort((one, other) => one.at - other.at),
     faults: kinds[seed % kinds.length] ?? [],
     quietAt: LENGTH_MS,

@@ -1,6 +1,6 @@
 import { EXPIRY_MS } from '../hosts/admission-host.js';
 import { Random } from '../time/random.js';
-import { PLAIN_CALL, PLAIN_SCENARIO, PLENTY } from './plain-scenario.js';
+import { PLAIN_CALL, PLAIN_SCENARIO, UNREACHED_LIMIT } from './plain-scenario.js';
 import type { CallAct, Fault, Scenario } from './scenario.js';
 
 /** All buckets are open by this time. */
@@ -27,8 +27,8 @@ export function makeGone(seed: number): Scenario {
   return {
     ...PLAIN_SCENARIO,
     seed,
-    accounts: [{ name: 'acc-alpha', walletNanoUsd: PLENTY, plan: 0, capNanoUsd: null }],
-    plans: [{ concurrency: SLOTS, windowUsdNanoUsd: PLENTY, windowRequests: PLENTY }],
+    accounts: [{ name: 'acc-alpha', walletNanoUsd: UNREACHED_LIMIT, plan: 0, capNanoUsd: null }],
+    plans: [{ concurrency: SLOTS, windowUsdNanoUsd: UNREACHED_LIMIT, windowRequests: UNREACHED_LIMIT }],
     acts: [...before, ...after],
     faults: [{ kind: 'edge-killed', host: 'edge0', at: KILLED_MS, ms: 500 }, lossAt(random, backAt)],
     quietAt: backAt + CALLS_WITHIN_MS + 1_000,

@@ -1,5 +1,5 @@
 import { Random } from '../time/random.js';
-import { PLAIN_CALL, PLAIN_SCENARIO, PLENTY } from './plain-scenario.js';
+import { PLAIN_CALL, PLAIN_SCENARIO, UNREACHED_LIMIT } from './plain-scenario.js';
 import type { Act, CallAct, Fault, Scenario } from './scenario.js';
 
 /** Time of each account's first calls, so that the server's files contain the accounts. */
@@ -39,7 +39,7 @@ export function makeKept(seed: number): Scenario {
       plan: index === 0 ? 0 : null,
       capNanoUsd: index === 1 ? 20 * UNIT_NANO_USD : null,
     })),
-    plans: [{ concurrency: 5, windowUsdNanoUsd: PLENTY, windowRequests: PLENTY }],
+    plans: [{ concurrency: 5, windowUsdNanoUsd: UNREACHED_LIMIT, windowRequests: UNREACHED_LIMIT }],
     acts: [...first, ...changes, ...meanwhile, ...after].sort((one, other) => one.at - other.at),
     faults: faultsOf(random),
     quietAt: LENGTH_MS,

@@ -1,5 +1,5 @@
 import { Random } from '../time/random.js';
-import { PLAIN_CALL, PLAIN_SCENARIO, PLENTY } from './plain-scenario.js';
+import { PLAIN_CALL, PLAIN_SCENARIO, UNREACHED_LIMIT } from './plain-scenario.js';
 import type { CallAct, Scenario } from './scenario.js';
 
 /** All buckets are open by this time. */
@@ -30,7 +30,7 @@ export function makeLate(seed: number): Scenario {
   return {
     ...PLAIN_SCENARIO,
     seed,
-    accounts: [{ name: 'acc-alpha', walletNanoUsd: PLENTY, plan: null, capNanoUsd: PLENTY }],
+    accounts: [{ name: 'acc-alpha', walletNanoUsd: UNREACHED_LIMIT, plan: null, capNanoUsd: UNREACHED_LIMIT }],
     plans: [],
     acts: [...before, ...after].sort((one, other) => one.at - other.at),
     faults: [

@@ -1,4 +1,4 @@
-import { PLAIN_CALL, PLAIN_SCENARIO, PLENTY } from './plain-scenario.js';
+import { PLAIN_CALL, PLAIN_SCENARIO, UNREACHED_LIMIT } from './plain-scenario.js';
 import type { CallAct, Scenario } from './scenario.js';
 
 const FIRST_CALL_MS = 3_000;
@@ -27,8 +27,8 @@ export function makeLoss({ admissions, edges, calls }: LossSize, isLost: boolean
   return {
     ...PLAIN_SCENARIO,
     seed,
-    accounts: [{ name: 'acc-alpha', walletNanoUsd: PLENTY, plan: 0, capNanoUsd: null }],
-    plans: [{ concurrency: 1_000_000, windowUsdNanoUsd: PLENTY, windowRequests: PLENTY }],
+    accounts: [{ name: 'acc-alpha', walletNanoUsd: UNREACHED_LIMIT, plan: 0, capNanoUsd: null }],
+    plans: [{ concurrency: 1_000_000, windowUsdNanoUsd: UNREACHED_LIMIT, windowRequests: UNREACHED_LIMIT }],
     acts,
     faults: [
       { kind: 'hang', host: 'edge0', at: LOSS_MS - 1, ms: HANG_MS },

@@ -1,5 +1,5 @@
 import { Random } from '../time/random.js';
-import { PLAIN_CALL, PLAIN_SCENARIO, PLENTY } from './plain-scenario.js';
+import { PLAIN_CALL, PLAIN_SCENARIO, UNREACHED_LIMIT } from './plain-scenario.js';
 import type { CallAct, Scenario } from './scenario.js';
 
 const FIRST_CALL_MS = 3_000;
@@ -18,7 +18,7 @@ export function makeNearEnd(seed: number): Scenario {
     ...PLAIN_SCENARIO,
     seed,
     accounts: [{ name: 'acc-alpha', walletNanoUsd: 0, plan: 0, capNanoUsd: null }],
-    plans: [{ concurrency: 6, windowUsdNanoUsd: WINDOW_NANO_USD, windowRequests: PLENTY }],
+    plans: [{ concurrency: 6, windowUsdNanoUsd: WINDOW_NANO_USD, windowRequests: UNREACHED_LIMIT }],
     acts: Array.from({ length: CALLS }, () => callOf(random)).sort((one, other) => one.at - other.at),
     faults: [],
     quietAt: FIRST_CALL_MS + LENGTH_MS,

@@ -1,5 +1,5 @@
 import { Random } from '../time/random.js';
-import { PLAIN_CALL, PLAIN_SCENARIO, PLENTY } from './plain-scenario.js';
+import { PLAIN_CALL, PLAIN_SCENARIO, UNREACHED_LIMIT } from './plain-scenario.js';
 import type { AccountSeed, CallAct, Fault, Scenario } from './scenario.js';
 
 const ACCOUNTS = 2;
@@ -24,7 +24,7 @@ const BURST_WITHIN_MS = 200;
 export function makeOutage(seed: number): Scenario {
   const random = new Random(seed);
   const accounts = Array.from({ length: ACCOUNTS }, (_unused, index): AccountSeed => {
-    return { name: `acc-${index}`, walletNanoUsd: PLENTY, plan: null, capNanoUsd: null };
+    return { name: `acc-${index}`, walletNanoUsd: UNREACHED_LIMIT, plan: null, capNanoUsd: null };
   });
   const first = accounts.map((_account, account) => callOf(random, random.below(OUTAGE_AT_MS / 2), account));
   const ms = random.pick(OUTAGES_MS);

@@ -1,6 +1,6 @@
 import { Random } from '../time/random.js';
 import { makeFaults } from './make-faults.js';
-import { lastingFaults, makePromotions, makeStepKills } from './plain-scenario.js';
+import { makeLastingFaults, makePromotions, makeStepKills } from './plain-scenario.js';
 import type { AccountSeed, Act, PlanSeed, ProviderPlan, Scenario } from './scenario.js';
 
 /** In the middle of a period, near the end of a month, and near the end of a week and day. */
@@ -38,7 +38,7 @@ export function makeScenario(seed: number): Scenario {
       ...makeFaults(random, quietAt),
       ...makePromotions(seed, quietAt),
       ...makeStepKills(seed),
-      ...lastingFaults(new Random(seed ^ LASTING), quietAt),
+      ...makeLastingFaults(new Random(seed ^ LASTING), quietAt),
     ],
     quietAt,
   };

@@ -1,5 +1,5 @@
 import { Random } from '../time/random.js';
-import { PLAIN_CALL, PLAIN_SCENARIO, PLENTY } from './plain-scenario.js';
+import { PLAIN_CALL, PLAIN_SCENARIO, UNREACHED_LIMIT } from './plain-scenario.js';
 import type { CallAct, ProviderPlan, Scenario } from './scenario.js';
 
 /** By this time all buckets are open and all processes know each other. */
@@ -15,17 +15,17 @@ const CALL_MS = 700;
  * clients as slots, at one edge. `poor`: one client at one edge with enough slots, whose wallet
  * soon does not cover a second worst case.
  */
-export type Company = 'alone' | 'together' | 'poor';
+export type SeriesKind = 'alone' | 'together' | 'poor';
 
 /**
  * Makes clients that call one request after the other without a pause, while nothing goes wrong.
  * @param calls total number of calls of the run
  */
-export function makeSeries(seed: number, calls: number, company: Company): Scenario {
+export function makeSeries(seed: number, calls: number, company: SeriesKind): Scenario {
   const random = new Random(seed);
   const concurrency = company === 'alone' ? 1 : random.between(2, SLOTS_MAX);
   const clients = company === 'together' ? random.between(2, concurrency) : 1;
-  const walletNanoUsd = company === 'poor' ? random.between(3, 12) * WORST_NANO_USD : PLENTY;
+  const walletNanoUsd = company === 'poor' ? random.between(3, 12) * WORST_NANO_USD : UNREACHED_LIMIT;
   const edge = random.below(2);
   const callOfSeries = (): CallAct => ({
     ...callOf(random, company === 'alone' ? random.below(2) : edge),
@@ -36,7 +36,7 @@ export function makeSeries(seed: number, calls: number, company: Company): Scena
     ...PLAIN_SCENARIO,
     seed,
     accounts: [{ name: 'acc-alpha', walletNanoUsd, plan: 0, capNanoUsd: null }],
-    plans: [{ concurrency, windowUsdNanoUsd: PLENTY, windowRequests: PLENTY }],
+    plans: [{ concurrency, windowUsdNanoUsd: UNREACHED_LIMIT, windowRequests: UNREACHED_LIMIT }],
     acts: Array.from({ length: clients }, () => ({
       kind: 'series' as const,
       at: FIRST_CALL_MS,

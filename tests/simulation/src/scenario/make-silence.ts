@@ -1,5 +1,5 @@
 import { Random } from '../time/random.js';
-import { PLAIN_CALL, PLAIN_SCENARIO, PLENTY } from './plain-scenario.js';
+import { PLAIN_CALL, PLAIN_SCENARIO, UNREACHED_LIMIT } from './plain-scenario.js';
 import type { AccountSeed, CallAct, Fault, Scenario } from './scenario.js';
 
 /** Time of the first calls. All buckets are open by then. */
@@ -25,7 +25,7 @@ export function makeSilence(seed: number): Scenario {
   const at = FIRST_CALL_MS + random.between(100, 2 * CALLS_WITHIN_MS);
   const ms = random.pick(SILENCES_MS);
   const accounts = Array.from({ length: 2 }, (_unused, index): AccountSeed => {
-    return { name: `acc-${index}`, walletNanoUsd: PLENTY, plan: 0, capNanoUsd: null };
+    return { name: `acc-${index}`, walletNanoUsd: UNREACHED_LIMIT, plan: 0, capNanoUsd: null };
   });
   const before = Array.from({ length: 6 }, () => callOf(random, FIRST_CALL_MS + random.below(CALLS_WITHIN_MS)));
   const after = Array.from({ length: 6 }, () => callOf(random, at + ms + random.below(AFTERWARDS_MS)));
@@ -33,7 +33,7 @@ export function makeSilence(seed: number): Scenario {
     ...PLAIN_SCENARIO,
     seed,
     accounts,
-    plans: [{ concurrency: 3, windowUsdNanoUsd: PLENTY, windowRequests: PLENTY }],
+    plans: [{ concurrency: 3, windowUsdNanoUsd: UNREACHED_LIMIT, windowRequests: UNREACHED_LIMIT }],
     acts: [...before, ...after].sort((one, other) => one.at - other.at),
     faults: [silence(random, at, ms)],
     quietAt: at + ms + AFTERWARDS_MS,

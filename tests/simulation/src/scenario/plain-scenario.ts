@@ -2,7 +2,7 @@ import { Random } from '../time/random.js';
 import { type CallAct, type Fault, STEPS, type Scenario } from './scenario.js';
 
 /** A limit that is never reached, in nano-USD and in requests. */
-export const PLENTY = 1_000_000_000_000;
+export const UNREACHED_LIMIT = 1_000_000_000_000;
 
 /** Defaults of scenarios without clock skew and shared subjects. */
 export const PLAIN_SCENARIO = {
@@ -32,7 +32,7 @@ const SUPERSEDED_MS = [3_000, 15_000, 40_000];
  * Returns faults that last longer than the leases of a run, in addition to other faults. Only few
  * runs have them, because they take most of the time.
  */
-export function lastingFaults(random: Random, lengthMs: number): Fault[] {
+export function makeLastingFaults(random: Random, lengthMs: number): Fault[] {
   if (!random.chance(LASTING_SHARE)) return [];
   const at = random.below(lengthMs);
   if (random.chance(0.5)) {

@@ -40,7 +40,7 @@ export class Random {
 }
 
 /** Returns a pseudo-random number in [0, 2^32) that depends only on both arguments. */
-export function hashOf(seed: number, ordinal: number): number {
+export function hash(seed: number, ordinal: number): number {
   return mix((seed ^ Math.imul(ordinal + 1, 0x9e37_79b1)) | 0);
 }
 

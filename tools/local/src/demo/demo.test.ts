@@ -2,19 +2,19 @@ import { expect, test } from '@jest/globals';
 import { pricesSpec } from '@gateway/contracts/operator';
 import { parseUsd } from '@gateway/metering';
 import { DEMO_MODELS, costsOf, demoSource } from './demo-catalog.js';
-import { firstModel, type DemoModelNow } from './seed-demo.js';
+import { firstModel, type DemoModelState } from './seed-demo.js';
 
 const RUNNING = 'http://127.0.0.1:9001';
 const PRICES = { inputPerMillion: '1', outputPerMillion: '2' };
 
-function now(id: string, model: object = {}, source: object = {}): DemoModelNow {
+function now(id: string, model: object = {}, source: object = {}): DemoModelState {
   return {
     model: { id, kind: 'chat', active: true, available: true, prices: PRICES, ...model },
     sources: [{ enabled: true, hasCredential: true, baseUrl: RUNNING, ...source }],
   };
 }
 
-test.each<[string, DemoModelNow]>([
+test.each<[string, DemoModelState]>([
   ['was deleted', { model: null, sources: [] }],
   ['is no chat model', now('a', { kind: 'embedding' })],
   ['is hidden', now('a', { active: false })],

@@ -45,12 +45,12 @@ export interface DemoData {
  */
 export async function seedDemo(system: LocalSystem, stateDirectory: string, force: boolean): Promise<DemoData> {
   return withBus(system, async (bus) => {
-    const { total } = accepted(await bus.request(accountsListAccounts, { cursor: null, limit: 1 }));
+    const { total } = requireAccepted(await bus.request(accountsListAccounts, { cursor: null, limit: 1 }));
     const given = Object.values(system.servers).some((server) => server.resolver === 'url');
-    if (total > 0 && system.secrets.demoApiKey !== null) await pointSources(bus, system, stateDirectory);
+    if (total > 0 && system.secrets.demoApiKey !== null) await updateSourceAddresses(bus, system, stateDirectory);
     const { demoApiKey, demoPassword } = system.secrets;
     if (total > 0 || (given && !force)) {
-      const model = demoApiKey === null ? null : await reachable(bus, system);
+      const model = demoApiKey === null ? null : await findReachableModel(bus, system);
       return { seeded: false, apiKey: demoApiKey, password: demoPassword, model };
     }
     await seedCatalog(bus, system);
@@ -58,13 +58,13 @@ export async function seedDemo(system: LocalSystem, stateDirectory: string, forc
     const apiKey = await seedAccount(bus, system.secrets.keyPepper);
     const demoProviderUrls = system.running().providerUrls;
     saveSecrets(stateDirectory, { ...system.secrets, demoApiKey: apiKey, demoPassword: password, demoProviderUrls });
-    return { seeded: true, apiKey, password, model: await reachable(bus, system) };
+    return { seeded: true, apiKey, password, model: await findReachableModel(bus, system) };
   });
 }
 
 /** Returns a demo model that the simulated provider currently serves; null if there is none. */
 export function findDemoModel(system: LocalSystem): Promise<string | null> {
-  return withBus(system, (bus) => reachable(bus, system));
+  return withBus(system, (bus) => findReachableModel(bus, system));
 }
 
 async function withBus<T>(system: LocalSystem, use: (bus: Bus) => Promise<T>): Promise<T> {
@@ -93,29 +93,29 @@ async function seedCatalog(bus: Bus, system: LocalSystem): Promise<void> {
     ...DEMO_MODELS.map(({ id, spec }) => ({ kind: 'model' as const, id, spec })),
     ...sources,
   ];
-  accepted(await bus.request(catalogApply, { objects, prune: false, dryRun: false, author: AUTHOR }));
+  requireAccepted(await bus.request(catalogApply, { objects, prune: false, dryRun: false, author: AUTHOR }));
 }
 
 /**
  * Updates the demo's sources if the simulator's ports have changed, because its usual ports were
  * taken. Leaves out sources that an operator deleted or changed.
  */
-async function pointSources(bus: Bus, system: LocalSystem, stateDirectory: string): Promise<void> {
+async function updateSourceAddresses(bus: Bus, system: LocalSystem, stateDirectory: string): Promise<void> {
   const { providerUrls } = system.running();
   const last = system.secrets.demoProviderUrls ?? [];
   if (providerUrls.every((url, index) => url === last[index])) return;
   for (const { id, spec } of demoSources(system)) {
     const answer = await bus.request(catalogGetSource, { id });
     if ('refused' in answer || !last.includes(answer.source.baseUrl)) continue;
-    accepted(await bus.request(catalogPutSource, { id, spec, author: AUTHOR }));
+    requireAccepted(await bus.request(catalogPutSource, { id, spec, author: AUTHOR }));
   }
   saveSecrets(stateDirectory, { ...system.secrets, demoProviderUrls: providerUrls });
 }
 
 /** Returns a model for the printed commands. */
-async function reachable(bus: Bus, system: LocalSystem): Promise<string | null> {
+async function findReachableModel(bus: Bus, system: LocalSystem): Promise<string | null> {
   const sourceIds = demoSources(system).map(({ id, spec }) => ({ id, modelId: spec.modelId }));
-  const models = DEMO_MODELS.map(async ({ id }): Promise<DemoModelNow> => {
+  const models = DEMO_MODELS.map(async ({ id }): Promise<DemoModelState> => {
     const answer = await bus.request(catalogGetModel, { id });
     if ('refused' in answer) return { model: null, sources: [] };
     const wanted = sourceIds.filter(({ modelId }) => modelId === id);
@@ -127,7 +127,7 @@ async function reachable(bus: Bus, system: LocalSystem): Promise<string | null> 
 }
 
 /** Prefers the model that the README uses. */
-function placeOf({ model }: DemoModelNow): number {
+function placeOf({ model }: DemoModelState): number {
   return model?.id === USUAL_MODEL ? 0 : 1;
 }
 
@@ -174,10 +174,10 @@ async function verifyingToken(mailbox: Mailbox): Promise<string> {
 }
 
 async function seedAccount(bus: Bus, pepper: string): Promise<string> {
-  const { accounts } = accepted(await bus.request(accountsListAccounts, { cursor: null, limit: 1 }));
+  const { accounts } = requireAccepted(await bus.request(accountsListAccounts, { cursor: null, limit: 1 }));
   const [account] = accounts;
   if (account === undefined) throw new Error('the demo account is missing');
-  accepted(
+  requireAccepted(
     await bus.request(billingAddWalletEntry, {
       account: account.id,
       spec: {
@@ -190,7 +190,7 @@ async function seedAccount(bus: Bus, pepper: string): Promise<string> {
     }),
   );
   const secret = makeSecret(DEFAULT_KEY_PREFIX);
-  accepted(
+  requireAccepted(
     await bus.request(accountsCreateKey, {
       account: account.id,
       spec: { name: 'Demo key' },
@@ -202,13 +202,13 @@ async function seedAccount(bus: Bus, pepper: string): Promise<string> {
   return secret;
 }
 
-function accepted<T extends object>(answer: T): Exclude<T, { refused: unknown }> {
+function requireAccepted<T extends object>(answer: T): Exclude<T, { refused: unknown }> {
   if ('refused' in answer) throw new Error(`the demo data was refused: ${JSON.stringify(answer.refused)}`);
   return answer as Exclude<T, { refused: unknown }>;
 }
 
 /** Catalog data of one demo model; null if an operator deleted it. */
-export interface DemoModelNow {
+export interface DemoModelState {
   readonly model: Pick<ModelView, 'id' | 'kind' | 'active' | 'available' | 'prices'> | null;
   readonly sources: readonly Pick<SourceView, 'enabled' | 'baseUrl' | 'hasCredential'>[];
 }
@@ -218,7 +218,7 @@ export interface DemoModelNow {
  * a running simulator.
  * @returns null if there is none
  */
-export function firstModel(models: readonly DemoModelNow[], providerUrls: readonly string[]): string | null {
+export function firstModel(models: readonly DemoModelState[], providerUrls: readonly string[]): string | null {
   const found = models.find(
     ({ model, sources }) =>
       model !== null &&

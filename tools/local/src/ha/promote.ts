@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { conninfo } from '@gateway/servers';
 import { isBehind, readServerState, withServer, type ServerState } from '@gateway/postgres';
 import { pause } from '@gateway/service-kit';
-import { readRecord, SYNCHRONOUS, writeRecord, type PostgresRecord } from './topology.js';
+import { readRecord, SYNCHRONOUS, writeRecord, type PrimaryRecord } from './topology.js';
 
 export interface PromoteOptions {
   readonly stateDirectory: string;
@@ -78,29 +78,29 @@ export async function promote(options: PromoteOptions): Promise<Promotion> {
   writeRecord(stateDirectory, { ...record, primary: chosen.name });
   log(`${record.primary} is killed and restarts as a standby`);
   options.kill(record.primary);
-  const state = await raise(chosen.url, options.synchronous ?? SYNCHRONOUS);
+  const state = await promoteStandby(chosen.url, options.synchronous ?? SYNCHRONOUS);
   for (const other of ordered.filter((one) => one !== chosen)) {
     // A standby ahead of the primary cannot follow it and restarts on a copy.
-    if (isBehind(chosen.position, other.position)) await beginAnew(options, other.name);
+    if (isBehind(chosen.position, other.position)) await resetStandby(options, other.name);
     else await follow(other.url, record.peerUrls[chosen.name] ?? '', other.name);
   }
   // The same may be true for a standby that does not respond.
-  for (const name of silent) await beginAnew(options, name);
+  for (const name of silent) await resetStandby(options, name);
   log(`${chosen.name} is the primary, on timeline ${state.timeline}`);
   return { primary: chosen.name, timeline: state.timeline ?? 0, position: chosen.position };
 }
 
 /** Repeats the search for a while, because a server may be slow on a busy machine. */
-async function findStandbys(record: PostgresRecord) {
+async function findStandbys(record: PrimaryRecord) {
   const untilMs = performance.now() + FIND_MS;
   for (;;) {
-    const found = await askStandbys(record);
+    const found = await readStandbys(record);
     if (found.silent.length === 0 || performance.now() > untilMs) return found;
     await pause(LOOK_MS);
   }
 }
 
-async function askStandbys(record: PostgresRecord) {
+async function readStandbys(record: PrimaryRecord) {
   const standbys: { name: string; url: string }[] = [];
   const silent: string[] = [];
   const others = Object.entries(record.urls).filter(([name]) => name !== record.primary);
@@ -138,7 +138,7 @@ async function follow(url: string, primaryUrl: string, name: string): Promise<vo
   });
 }
 
-async function raise(url: string, synchronous: string): Promise<ServerState> {
+async function promoteStandby(url: string, synchronous: string): Promise<ServerState> {
   return withServer(url, async (server) => {
     await server.query(`ALTER SYSTEM SET synchronous_standby_names = '${synchronous}'`);
     await server.query('SELECT pg_reload_conf()');
@@ -150,7 +150,7 @@ async function raise(url: string, synchronous: string): Promise<ServerState> {
 }
 
 /** Without its standby file, the next start replaces its data by a copy. */
-async function beginAnew({ stateDirectory, kill }: PromoteOptions, name: string): Promise<void> {
+async function resetStandby({ stateDirectory, kill }: PromoteOptions, name: string): Promise<void> {
   await rm(`${stateDirectory}/servers/${name}/postgres/data/standby.signal`, { force: true });
   kill(name);
 }

@@ -45,14 +45,14 @@ export async function startNats(secrets: Secrets, start: Start, between: Between
   );
   const hosts = names.map((name) => `127.0.0.1:${ports[name]}`).join(',');
   const url = `nats://${credentials.user}:${credentials.password}@${hosts}`;
-  await streamsReady(
+  await waitForStreams(
     changeUrl(url, (own) => Object.assign(own, { username: 'billing', password: secrets.busPasswords.billing })),
   );
   return { url };
 }
 
 /** Waits until a bucket can have a replica on each server: the cluster is then complete. */
-async function streamsReady(url: string): Promise<void> {
+async function waitForStreams(url: string): Promise<void> {
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
   const bucketReplicas = topology.NATS_MEMBERS.length;
   const bus = await connectBus({ url, service: 'billing', replica: 'start', log, bucketReplicas });

@@ -44,7 +44,7 @@ export async function startPostgres(
             return null;
           }
           primaries.delete(name);
-          await isPrimary(() => urlOf(leader()));
+          await waitForPrimary(() => urlOf(leader()));
           return { url: urlOf(leader(), peerPorts), name };
         },
       },
@@ -66,7 +66,7 @@ export async function startPostgres(
 }
 
 /** Resolves when the server is a primary, which a standby needs before it can follow. */
-async function isPrimary(urlOf: () => string): Promise<void> {
+async function waitForPrimary(urlOf: () => string): Promise<void> {
   const untilMs = performance.now() + PRIMARY_WAIT_MS;
   for (;;) {
     const state = await withServer(urlOf(), readServerState).catch(() => null);

@@ -22,7 +22,7 @@ export const SENTINEL_QUORUM = 2;
 export const SYNCHRONOUS = `ANY 1 (${POSTGRES_MEMBERS.map((name) => `"${name}"`).join(', ')})`;
 
 /** Records which PostgreSQL server may start as primary. It is written before a promotion. */
-export interface PostgresRecord {
+export interface PrimaryRecord {
   readonly primary: string;
   /** URLs of an administrator. */
   readonly urls: Readonly<Record<string, string>>;
@@ -30,13 +30,13 @@ export interface PostgresRecord {
   readonly peerUrls: Readonly<Record<string, string>>;
 }
 
-export function readRecord(stateDirectory: string): PostgresRecord | null {
+export function readRecord(stateDirectory: string): PrimaryRecord | null {
   const file = fileOf(stateDirectory);
-  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as PostgresRecord) : null;
+  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as PrimaryRecord) : null;
 }
 
 /** Replaces the file by a rename, so that a crash leaves the old or the new one. */
-export function writeRecord(stateDirectory: string, record: PostgresRecord): void {
+export function writeRecord(stateDirectory: string, record: PrimaryRecord): void {
   const file = fileOf(stateDirectory);
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(`${file}.new`, JSON.stringify(record), { mode: 0o600 });

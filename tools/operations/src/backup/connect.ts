@@ -2,7 +2,7 @@ import pg from 'pg';
 import { findPostgresTools } from './find-postgres-tools.js';
 import type { PostgresTools } from './find-postgres-tools.js';
 
-export interface AdministratedDatabase {
+export interface AdministratorSession {
   readonly client: pg.Client;
   readonly major: number;
   readonly tools: PostgresTools;
@@ -12,7 +12,7 @@ const CONNECT_MS = 10_000;
 const VERSION_UNIT = 10_000;
 
 /** Opens an administrator's session and finds tools that fit the server. Throws without. */
-export async function connectDatabase(migrationUrl: string): Promise<AdministratedDatabase> {
+export async function connectDatabase(migrationUrl: string): Promise<AdministratorSession> {
   const client = new pg.Client({
     connectionString: migrationUrl,
     application_name: 'backup',

@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 const TO = { to: { type: 'string' } } as const;
 const FROM = { from: { type: 'string' }, 'accept-loss': { type: 'boolean' } } as const;
 const USAGE = { to: '--to DIR', from: '--from DIR [--accept-loss]' } as const;
-interface Given {
+interface DirectoryOptions {
   readonly to?: string;
   readonly from?: string;
   readonly 'accept-loss'?: boolean;
@@ -17,10 +17,10 @@ export function directoryFrom(option: 'to' | 'from'): { readonly directory: stri
   return { directory, acceptLoss: acceptLoss === true };
 }
 
-function given(option: 'to' | 'from'): Given {
+function given(option: 'to' | 'from'): DirectoryOptions {
   const options = option === 'to' ? TO : FROM;
   try {
-    return parseArgs({ options, strict: true, allowPositionals: false }).values as Given;
+    return parseArgs({ options, strict: true, allowPositionals: false }).values as DirectoryOptions;
   } catch (error) {
     throw new Error(`${(error as Error).message}. Usage: ${USAGE[option]}`, { cause: error });
   }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, createReadStream, fchmodSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import type { Figures } from './read-figures.js';
+import type { BackupTotals } from './read-figures.js';
 
 /** The content of `backup.json`, which is next to the dump. */
 export interface Manifest {
@@ -13,7 +13,7 @@ export interface Manifest {
   readonly postgresMajor: number;
   /** SHA-256 of the dump, hexadecimal. */
   readonly sha256: string;
-  readonly figures: Figures;
+  readonly figures: BackupTotals;
 }
 
 export const SCHEMAS = ['billing', 'accounts', 'catalog', 'finance'] as const;

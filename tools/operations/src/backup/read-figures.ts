@@ -1,10 +1,10 @@
 import type pg from 'pg';
 
 /** Totals for comparing a backup with a restored ledger: whole numbers as texts, by name. */
-export type Figures = Readonly<Record<string, string>>;
+export type BackupTotals = Readonly<Record<string, string>>;
 
 /** Reads all totals in the open transaction, so that they belong to the same snapshot. */
-export async function readFigures(client: pg.ClientBase): Promise<Figures> {
+export async function readFigures(client: pg.ClientBase): Promise<BackupTotals> {
   const { rows } = await client.query<Record<string, string>>(
     `SELECT (SELECT count(*) FROM billing.accounts)::text AS "ledger accounts",
             (SELECT count(*) FROM billing.ledger_transactions)::text AS "ledger transactions",
@@ -25,7 +25,7 @@ export async function readFigures(client: pg.ClientBase): Promise<Figures> {
 }
 
 /** Returns one sentence for each difference. */
-export function compareFigures(expected: Figures, found: Figures): string[] {
+export function compareFigures(expected: BackupTotals, found: BackupTotals): string[] {
   return Object.keys(expected)
     .filter((name) => expected[name] !== found[name])
     .map((name) => `${name}: ${expected[name]} in the backup, ${found[name] ?? 'nothing'} after the restore`);

@@ -46,7 +46,7 @@ export function writeAnswerText(model: string, request: AnswerRequest, words: nu
  * Returns the milliseconds between the events of a stream for a model name that ends in `-every<N>`
  * after its size; null for others.
  */
-export function paceOf(model: string): number | null {
+export function parsePace(model: string): number | null {
   const pace = SIZE_SUFFIX.exec(model)?.[3];
   return pace === undefined ? null : Number(pace);
 }

@@ -58,7 +58,7 @@ export interface Endpoint {
  * Returns the scripted usage, or the usage derived from the tokens; undefined (omitted in JSON) if
  * there is none.
  */
-export function usageOf(answer: Answer, make: (tokens: TokenCounts) => JsonObject): JsonObject | undefined {
+export function createUsage(answer: Answer, make: (tokens: TokenCounts) => JsonObject): JsonObject | undefined {
   if (answer.usage === null) return undefined;
   return answer.usage ?? make(answer.tokens);
 }

@@ -1,7 +1,7 @@
 import type { TokenCounts } from '../scripts/script.js';
-import { usageOf } from './answer.js';
+import { createUsage } from './answer.js';
 import type { Answer, AnswerRequest, Endpoint, JsonObject, Problem } from './answer.js';
-import { demandedTool } from './demanded-tool.js';
+import { findRequiredTool } from './demanded-tool.js';
 import { measureMessages, positiveInteger } from './prompt-text.js';
 
 /** Most choices of one request, as at the provider. The gateway's own limit is lower. */
@@ -23,7 +23,7 @@ function read(body: JsonObject): AnswerRequest | Problem {
   if (limits.includes('wrong')) return { message: "Invalid 'max_tokens': an integer from 1.", param: 'max_tokens' };
   const numbers = limits.filter((limit) => typeof limit === 'number');
   const outputTokensMax = numbers.length === 0 ? undefined : Math.min(...numbers);
-  return { ...measureMessages(messages), choices, outputTokensMax, toolName: demandedTool(body) };
+  return { ...measureMessages(messages), choices, outputTokensMax, toolName: findRequiredTool(body) };
 }
 
 function plain(answer: Answer): string {
@@ -38,7 +38,7 @@ function plain(answer: Answer): string {
   return JSON.stringify({
     ...head(answer, 'chat.completion'),
     choices,
-    usage: usageOf(answer, completionUsage),
+    usage: createUsage(answer, completionUsage),
   });
 }
 
@@ -61,7 +61,7 @@ function* events(answer: Answer): Generator<string> {
     yield* everyChoice('{"tool_calls":[{"index":0,"function":{"arguments":"{}"}}]}', 'null');
   }
   yield* everyChoice('{}', JSON.stringify(finishReason(answer)));
-  const usage = isUsageRequested ? usageOf(answer, completionUsage) : undefined;
+  const usage = isUsageRequested ? createUsage(answer, completionUsage) : undefined;
   if (usage !== undefined) yield usageEvent(head(answer, 'chat.completion.chunk'), usage);
   yield 'data: [DONE]\n\n';
 }

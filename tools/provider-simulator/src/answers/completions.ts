@@ -1,4 +1,4 @@
-import { usageOf } from './answer.js';
+import { createUsage } from './answer.js';
 import type { Answer, AnswerRequest, Endpoint, JsonObject, Problem } from './answer.js';
 import { requestsUsage, CHOICES_MAX, completionUsage, usageEvent } from './chat.js';
 import { positiveInteger } from './prompt-text.js';
@@ -52,7 +52,7 @@ function plain(answer: Answer): string {
   for (let index = 0; index < answer.choices; index += 1) {
     choices.push({ text, index, logprobs: null, finish_reason: 'stop' });
   }
-  return JSON.stringify({ ...head(answer), choices, usage: usageOf(answer, completionUsage) });
+  return JSON.stringify({ ...head(answer), choices, usage: createUsage(answer, completionUsage) });
 }
 
 function* events(answer: Answer): Generator<string> {
@@ -66,7 +66,7 @@ function* events(answer: Answer): Generator<string> {
   };
   for (const piece of answer.pieces) yield* everyChoice(piece, 'null');
   yield* everyChoice('', '"stop"');
-  const usage = isUsageRequested ? usageOf(answer, completionUsage) : undefined;
+  const usage = isUsageRequested ? createUsage(answer, completionUsage) : undefined;
   if (usage !== undefined) yield usageEvent(head(answer), usage);
   yield 'data: [DONE]\n\n';
 }

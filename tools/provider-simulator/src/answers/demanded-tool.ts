@@ -8,7 +8,7 @@ const NAMELESS_TOOL = 'tool';
  * (chat, responses) and `any` (messages). Undefined if no tool is required; the response is then
  * text.
  */
-export function demandedTool(body: JsonObject): string | undefined {
+export function findRequiredTool(body: JsonObject): string | undefined {
   const choice = body['tool_choice'];
   if (choice === 'required') return firstTool(body['tools']);
   if (typeof choice !== 'object' || choice === null) return undefined;

@@ -1,4 +1,4 @@
-import { usageOf } from './answer.js';
+import { createUsage } from './answer.js';
 import type { Answer, AnswerRequest, Endpoint, JsonObject, Problem } from './answer.js';
 import { lengthOf, promptsOf } from './completions.js';
 import { positiveInteger } from './prompt-text.js';
@@ -34,7 +34,7 @@ function plain(answer: Answer): string {
     const embedding = body['encoding_format'] === 'base64' ? base64Of(vector) : vector;
     return { object: 'embedding', index, embedding };
   });
-  const usage = usageOf(answer, () => ({ prompt_tokens: tokens.input, total_tokens: tokens.input }));
+  const usage = createUsage(answer, () => ({ prompt_tokens: tokens.input, total_tokens: tokens.input }));
   return JSON.stringify({ object: 'list', data, model: answer.model, usage });
 }
 

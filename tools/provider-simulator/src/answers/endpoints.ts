@@ -22,6 +22,6 @@ const endpoints = new Map(
 );
 
 /** Returns the endpoint of a path without query, with or without `/v1`. */
-export function endpointOf(path: string): Endpoint | undefined {
+export function findEndpoint(path: string): Endpoint | undefined {
   return endpoints.get(path);
 }

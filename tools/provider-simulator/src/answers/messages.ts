@@ -1,7 +1,7 @@
 import type { TokenCounts } from '../scripts/script.js';
-import { usageOf } from './answer.js';
+import { createUsage } from './answer.js';
 import type { Answer, AnswerRequest, Endpoint, JsonObject, Problem } from './answer.js';
-import { demandedTool } from './demanded-tool.js';
+import { findRequiredTool } from './demanded-tool.js';
 import { contentCharacters, measureMessages, positiveInteger } from './prompt-text.js';
 
 /** `POST /v1/messages`. */
@@ -15,7 +15,7 @@ function read(body: JsonObject): AnswerRequest | Problem {
   if (outputTokensMax === undefined) return { message: 'max_tokens: Field required', param: null };
   if (outputTokensMax === 'wrong') return { message: 'max_tokens: Input should be an integer from 1', param: null };
   const request = readPrompt(body);
-  return 'message' in request ? request : { ...request, outputTokensMax, toolName: demandedTool(body) };
+  return 'message' in request ? request : { ...request, outputTokensMax, toolName: findRequiredTool(body) };
 }
 
 function readPrompt(body: JsonObject): AnswerRequest | Problem {
@@ -41,12 +41,12 @@ function plain(answer: Answer): string {
     content,
     stop_reason: stopReason(answer),
     stop_sequence: null,
-    usage: usageOf(answer, messagesUsage),
+    usage: createUsage(answer, messagesUsage),
   });
 }
 
 function* events(answer: Answer): Generator<string> {
-  const usage = usageOf(answer, messagesUsage);
+  const usage = createUsage(answer, messagesUsage);
   // Output counts are cumulative: the first event counts only the first token.
   const first = usage === undefined || usage['output_tokens'] === undefined ? usage : { ...usage, output_tokens: 1 };
   const message = { ...head(answer), content: [], stop_reason: null, stop_sequence: null, usage: first };

@@ -1,7 +1,7 @@
 import type { TokenCounts } from '../scripts/script.js';
-import { usageOf } from './answer.js';
+import { createUsage } from './answer.js';
 import type { Answer, AnswerRequest, Endpoint, JsonObject, Problem } from './answer.js';
-import { demandedTool } from './demanded-tool.js';
+import { findRequiredTool } from './demanded-tool.js';
 import { contentCharacters, measureMessages, positiveInteger } from './prompt-text.js';
 
 /** `POST /v1/responses`. */
@@ -23,7 +23,7 @@ function read(body: JsonObject): AnswerRequest | Problem {
     promptCharacters: measured.promptCharacters + contentCharacters(body['instructions']),
     choices: 1,
     outputTokensMax,
-    toolName: demandedTool(body),
+    toolName: findRequiredTool(body),
   };
 }
 
@@ -85,7 +85,7 @@ function responseObject(answer: Answer, status: string, output: JsonObject[]): J
     tool_choice: body['tool_choice'] ?? 'auto',
     tools: body['tools'] ?? [],
     top_p: 1,
-    usage: status === 'completed' ? usageOf(answer, responsesUsage) : null,
+    usage: status === 'completed' ? createUsage(answer, responsesUsage) : null,
   };
 }
 

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Endpoint, ProviderFormat } from '../answers/answer.js';
-import { paceOf } from '../answers/answer-text.js';
+import { parsePace } from '../answers/answer-text.js';
 import { providerError } from '../answers/provider-error.js';
 import { isStreamRequested, prepareAnswer } from './parse-call.js';
 import type { ParsedBody } from './parse-call.js';
@@ -32,7 +32,7 @@ export function answerCall(call: ModelCall, settings: AnswerSettings, nowMs: num
     return sendJson(response, endpoint.format, 200, id, endpoint.plain(answer));
   }
   response.writeHead(200, [...idHeader(endpoint.format, id), 'content-type', STREAM_TYPE, 'cache-control', 'no-cache']);
-  const delayMs = paceOf(body?.model ?? '') ?? settings.chunkDelayMs;
+  const delayMs = parsePace(body?.model ?? '') ?? settings.chunkDelayMs;
   void writeEvents(response, endpoint.events(answer), delayMs).then(() => response.end());
 }
 

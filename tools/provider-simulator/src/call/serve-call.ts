@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ProviderFormat } from '../answers/answer.js';
-import { endpointOf } from '../answers/endpoints.js';
+import { findEndpoint } from '../answers/endpoints.js';
 import type { Listener } from '../listen/listener.js';
 import type { SimulatorState } from '../simulator-state.js';
 import { playScript } from '../scripts/play-script.js';
@@ -81,7 +81,7 @@ function answer(
 ): void {
   const { body, outcome, callState } = call;
   const id = `sim${callState.seq}`;
-  const endpoint = endpointOf(path);
+  const endpoint = findEndpoint(path);
   const format: ProviderFormat = endpoint?.format ?? 'openai';
   if (outcome === 'too large') {
     response.setHeader('connection', 'close');

@@ -5,10 +5,10 @@ import {
   accountsListAccounts,
   accountsSetAccountState,
 } from '@gateway/contracts/messages';
-import { accountCreate, accountView, pageOf } from '@gateway/contracts/operator';
-import { refuseRight } from '../access.js';
-import { answerPage, answerWith, defineRoute } from '../route.js';
-import { byId, pageOfQuery, pageQuery } from '../parameters.js';
+import { accountCreate, accountView, createPageSchema } from '@gateway/contracts/operator';
+import { refusePermission } from '../access.js';
+import { respondPage, respondWith, defineRoute } from '../route.js';
+import { byId, toPage, pageQuery } from '../parameters.js';
 
 const stateRoute = (verb: 'suspend' | 'reinstate', summary: string) =>
   defineRoute({
@@ -22,7 +22,7 @@ const stateRoute = (verb: 'suspend' | 'reinstate', summary: string) =>
     refusals: ['state_conflict', 'not_in_force'],
     async handle({ services, params, author }) {
       const answer = await services.request(accountsSetAccountState, { account: params.id, verb, author });
-      return answerWith(200, answer, ({ account }) => account);
+      return respondWith(200, answer, ({ account }) => account);
     },
   });
 
@@ -38,9 +38,9 @@ export const ACCOUNT_ROUTES = [
     refusals: ['state_conflict'],
     async handle({ services, body, author, command, may }) {
       // The address may belong to a member of other accounts, who could then create keys there.
-      if (body.emailVerified && !may('keys')) return refuseRight('keys', 'emailVerified: true', 'emailVerified');
+      if (body.emailVerified && !may('keys')) return refusePermission('keys', 'emailVerified: true', 'emailVerified');
       const answer = await services.request(accountsCreateAccount, { spec: body, author, command });
-      return answerWith(201, answer, ({ account }) => account);
+      return respondWith(201, answer, ({ account }) => account);
     },
   }),
   defineRoute({
@@ -50,9 +50,9 @@ export const ACCOUNT_ROUTES = [
     summary: 'Lists accounts',
     access: 'read',
     query: pageQuery,
-    answers: { 200: pageOf(accountView) },
+    answers: { 200: createPageSchema(accountView) },
     handle: async ({ services, query }) =>
-      answerPage(await services.request(accountsListAccounts, pageOfQuery(query)), (page) => page.accounts),
+      respondPage(await services.request(accountsListAccounts, toPage(query)), (page) => page.accounts),
   }),
   defineRoute({
     id: 'getAccount',
@@ -64,7 +64,7 @@ export const ACCOUNT_ROUTES = [
     answers: { 200: accountView },
     async handle({ services, params }) {
       const answer = await services.request(accountsGetAccount, { account: params.id });
-      return answerWith(200, answer, ({ account }) => account);
+      return respondWith(200, answer, ({ account }) => account);
     },
   }),
   stateRoute('suspend', 'Suspends an account: refuses all its keys and ends its running requests'),
@@ -81,7 +81,7 @@ export const ACCOUNT_ROUTES = [
     refusals: ['state_conflict', 'not_in_force'],
     async handle({ services, params, author }) {
       const answer = await services.request(accountsCloseAccount, { account: params.id, author });
-      return answerWith(200, answer, ({ account }) => account);
+      return respondWith(200, answer, ({ account }) => account);
     },
   }),
 ];

@@ -9,14 +9,14 @@ import {
 import {
   alertView,
   isRefusal,
-  pageOf,
+  createPageSchema,
   webhookDeliveryView,
   webhookSpec,
   webhookView,
   webhookWithSecret,
 } from '@gateway/contracts/operator';
-import { answerGone, answerPage, answerWith, defineRoute, ofAccount } from '../route.js';
-import { byId, pageOfQuery, pageQuery } from '../parameters.js';
+import { respondDeleted, respondPage, respondWith, defineRoute, withAccount } from '../route.js';
+import { byId, toPage, pageQuery } from '../parameters.js';
 
 export const ALERT_ROUTES = [
   defineRoute({
@@ -27,11 +27,11 @@ export const ALERT_ROUTES = [
     access: 'read',
     params: byId,
     query: pageQuery,
-    answers: { 200: pageOf(alertView) },
+    answers: { 200: createPageSchema(alertView) },
     handle: ({ services, params, query }) =>
-      ofAccount(services, params.id, async () => {
-        const question = { account: params.id, ...pageOfQuery(query) };
-        return answerPage(await services.request(billingAlerts, question), (page) => page.alerts);
+      withAccount(services, params.id, async () => {
+        const question = { account: params.id, ...toPage(query) };
+        return respondPage(await services.request(billingAlerts, question), (page) => page.alerts);
       }),
   }),
 ];
@@ -49,7 +49,7 @@ export const WEBHOOK_ROUTES = [
     answers: { 200: webhookWithSecret, 201: webhookWithSecret },
     refusals: ['state_conflict'],
     handle: ({ services, secrets, params, body, author }) =>
-      ofAccount(services, params.id, async () => {
+      withAccount(services, params.id, async () => {
         const { secret, sealedSecret } = secrets.makeWebhookSecret(params.id);
         const question = { account: params.id, spec: body, sealedSecret, author };
         const answer = await services.request(billingPutWebhook, question);
@@ -67,9 +67,9 @@ export const WEBHOOK_ROUTES = [
     params: byId,
     answers: { 200: webhookView },
     handle: ({ services, params }) =>
-      ofAccount(services, params.id, async () => {
+      withAccount(services, params.id, async () => {
         const answer = await services.request(billingGetWebhook, { account: params.id });
-        return answerWith(200, answer, ({ webhook }) => webhook);
+        return respondWith(200, answer, ({ webhook }) => webhook);
       }),
   }),
   defineRoute({
@@ -81,8 +81,8 @@ export const WEBHOOK_ROUTES = [
     params: byId,
     answers: { 204: null },
     handle: ({ services, params, author }) =>
-      ofAccount(services, params.id, async () =>
-        answerGone(await services.request(billingDeleteWebhook, { account: params.id, author })),
+      withAccount(services, params.id, async () =>
+        respondDeleted(await services.request(billingDeleteWebhook, { account: params.id, author })),
       ),
   }),
   defineRoute({
@@ -94,11 +94,11 @@ export const WEBHOOK_ROUTES = [
     params: byId,
     answers: { 200: webhookWithSecret },
     handle: ({ services, secrets, params, author, command }) =>
-      ofAccount(services, params.id, async () => {
+      withAccount(services, params.id, async () => {
         const { secret, sealedSecret } = secrets.makeWebhookSecret(params.id);
         const question = { account: params.id, sealedSecret, author, command };
         const answer = await services.request(billingRotateWebhookSecret, question);
-        return answerWith(200, answer, ({ webhook, repeated }) => ({ ...webhook, secret: repeated ? null : secret }));
+        return respondWith(200, answer, ({ webhook, repeated }) => ({ ...webhook, secret: repeated ? null : secret }));
       }),
   }),
   defineRoute({
@@ -109,11 +109,11 @@ export const WEBHOOK_ROUTES = [
     access: 'read',
     params: byId,
     query: pageQuery,
-    answers: { 200: pageOf(webhookDeliveryView) },
+    answers: { 200: createPageSchema(webhookDeliveryView) },
     handle: ({ services, params, query }) =>
-      ofAccount(services, params.id, async () => {
-        const question = { account: params.id, ...pageOfQuery(query) };
-        return answerPage(await services.request(billingWebhookDeliveries, question), (page) => page.deliveries);
+      withAccount(services, params.id, async () => {
+        const question = { account: params.id, ...toPage(query) };
+        return respondPage(await services.request(billingWebhookDeliveries, question), (page) => page.deliveries);
       }),
   }),
 ];

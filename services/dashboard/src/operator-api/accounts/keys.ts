@@ -8,15 +8,15 @@ import {
 import {
   isRefusal,
   keyCreate,
-  keyCreated,
+  createdKeyView,
   keyView,
   type ManagementRefusal,
-  pageOf,
+  createPageSchema,
   refuse,
 } from '@gateway/contracts/operator';
-import { answerPage, answerWith, defineRoute, ofAccount } from '../route.js';
+import { respondPage, respondWith, defineRoute, withAccount } from '../route.js';
 import { z } from 'zod';
-import { byId, pageOfQuery, pageQuery } from '../parameters.js';
+import { byId, toPage, pageQuery } from '../parameters.js';
 
 const stateRoute = (verb: 'revoke' | 'suspend' | 'reinstate', summary: string) =>
   defineRoute({
@@ -37,7 +37,7 @@ const stateRoute = (verb: 'revoke' | 'suspend' | 'reinstate', summary: string) =
     ],
     async handle({ services, params, author }) {
       const answer = await services.request(accountsSetKeyState, { key: params.id, verb, author });
-      return answerWith(200, answer, ({ key }) => key);
+      return respondWith(200, answer, ({ key }) => key);
     },
   });
 
@@ -50,13 +50,13 @@ export const KEY_ROUTES = [
     access: 'keys',
     params: byId,
     body: keyCreate,
-    answers: { 201: keyCreated },
+    answers: { 201: createdKeyView },
     refusals: ['no_funding', 'email_not_verified', 'key_limit_reached', 'state_conflict'],
     async handle({ services, secrets, params, body, author, command }) {
       const { secret, ...stored } = secrets.makeKey();
       const question = { account: params.id, spec: body, ...stored, author, command };
       const answer = await services.request(accountsCreateKey, question);
-      return answerWith(201, answer, ({ key, repeated }) => ({ ...key, secret: repeated ? null : secret }));
+      return respondWith(201, answer, ({ key, repeated }) => ({ ...key, secret: repeated ? null : secret }));
     },
   }),
   defineRoute({
@@ -67,11 +67,11 @@ export const KEY_ROUTES = [
     access: 'read',
     params: byId,
     query: pageQuery,
-    answers: { 200: pageOf(keyView) },
+    answers: { 200: createPageSchema(keyView) },
     handle: ({ services, params, query }) =>
-      ofAccount(services, params.id, async () => {
-        const question = { account: params.id, ...pageOfQuery(query) };
-        return answerPage(await services.request(accountsListKeys, question), (page) => page.keys);
+      withAccount(services, params.id, async () => {
+        const question = { account: params.id, ...toPage(query) };
+        return respondPage(await services.request(accountsListKeys, question), (page) => page.keys);
       }),
   }),
   defineRoute({
@@ -83,7 +83,7 @@ export const KEY_ROUTES = [
     params: byId,
     answers: { 200: keyView },
     async handle({ services, params }) {
-      return answerWith(200, await services.request(accountsGetKey, { key: params.id }), ({ key }) => key);
+      return respondWith(200, await services.request(accountsGetKey, { key: params.id }), ({ key }) => key);
     },
   }),
   defineRoute({
@@ -95,9 +95,9 @@ export const KEY_ROUTES = [
       '`key` has the new secret, but the old one may be accepted until admission responds',
     access: 'keys',
     params: byId,
-    answers: { 200: keyCreated },
+    answers: { 200: createdKeyView },
     refusals: ['no_funding', 'email_not_verified', 'key_not_active', 'state_conflict', 'not_in_force'],
-    refusedWith: { not_in_force: z.object({ key: keyCreated }) },
+    refusedWith: { not_in_force: z.object({ key: createdKeyView }) },
     async handle({ services, secrets, params, author, command }) {
       const { secret, ...stored } = secrets.makeKey();
       const answer = await services.request(accountsRotateKey, { key: params.id, ...stored, author, command });

@@ -5,9 +5,9 @@ import {
   accountsPutMember,
   MEMBER_RIGHTS,
 } from '@gateway/contracts/messages';
-import { memberCreate, memberPut, memberView, pageOf } from '@gateway/contracts/operator';
-import { answerGone, answerPage, answerWith, defineRoute, ofAccount } from '../route.js';
-import { byId, byMember, pageOfQuery, pageQuery } from '../parameters.js';
+import { memberCreate, memberPut, memberView, createPageSchema } from '@gateway/contracts/operator';
+import { respondDeleted, respondPage, respondWith, defineRoute, withAccount } from '../route.js';
+import { byId, byMember, toPage, pageQuery } from '../parameters.js';
 
 export const MEMBER_ROUTES = [
   defineRoute({
@@ -22,7 +22,7 @@ export const MEMBER_ROUTES = [
     refusals: ['state_conflict'],
     async handle({ services, params, body, author, command }) {
       const question = { account: params.id, spec: body, author, command };
-      return answerWith(201, await services.request(accountsCreateMember, question), ({ member }) => member);
+      return respondWith(201, await services.request(accountsCreateMember, question), ({ member }) => member);
     },
   }),
   defineRoute({
@@ -33,11 +33,11 @@ export const MEMBER_ROUTES = [
     access: 'read',
     params: byId,
     query: pageQuery,
-    answers: { 200: pageOf(memberView) },
+    answers: { 200: createPageSchema(memberView) },
     handle: ({ services, params, query }) =>
-      ofAccount(services, params.id, async () => {
-        const question = { account: params.id, ...pageOfQuery(query) };
-        return answerPage(await services.request(accountsListMembers, question), (page) => page.members);
+      withAccount(services, params.id, async () => {
+        const question = { account: params.id, ...toPage(query) };
+        return respondPage(await services.request(accountsListMembers, question), (page) => page.members);
       }),
   }),
   defineRoute({
@@ -54,7 +54,7 @@ export const MEMBER_ROUTES = [
     async handle({ services, params, body, author, may }) {
       const lacks = MEMBER_RIGHTS.filter((right) => !may(right));
       const question = { account: params.id, member: params.memberId, spec: body, author, lacks };
-      return answerWith(200, await services.request(accountsPutMember, question), ({ member }) => member);
+      return respondWith(200, await services.request(accountsPutMember, question), ({ member }) => member);
     },
   }),
   defineRoute({
@@ -68,7 +68,7 @@ export const MEMBER_ROUTES = [
     refusals: ['in_use', 'state_conflict'],
     async handle({ services, params, author }) {
       const question = { account: params.id, member: params.memberId, author };
-      return answerGone(await services.request(accountsDeleteMember, question));
+      return respondDeleted(await services.request(accountsDeleteMember, question));
     },
   }),
 ];

@@ -7,12 +7,12 @@ import {
   type ManagementRefusal,
 } from '@gateway/contracts/operator';
 import { z } from 'zod';
-import type { May } from '../access.js';
-import type { Handled } from '../../http/route.js';
+import type { PermissionCheck } from '../access.js';
+import type { RouteResult } from '../../http/route.js';
 import { flag } from '../parameters.js';
 import { defineRoute, type Context, type Services } from '../route.js';
-import { judgeChanges } from './judge-changes.js';
-import { placed, splitObjects, type SplitObjects } from './split-objects.js';
+import { checkChanges } from './judge-changes.js';
+import { toDocumentPath, splitObjects, type SplitObjects } from './split-objects.js';
 
 export const APPLY_ROUTES = [
   defineRoute({
@@ -41,7 +41,7 @@ interface ApplyOptions {
   readonly dryRun: boolean;
   readonly prune: boolean;
   readonly author: CommandAuthor;
-  readonly may: May;
+  readonly may: PermissionCheck;
 }
 
 type CatalogAnswer = Exclude<AnswerOf<typeof catalogApply>, ManagementRefusal>;
@@ -59,25 +59,25 @@ async function applyObjects(
   { services, secrets }: Pick<Context, 'services' | 'secrets'>,
   document: ApplyDocument,
   options: ApplyOptions,
-): Promise<Handled> {
+): Promise<RouteResult> {
   const { dryRun, prune, author, may } = options;
   const split = splitObjects(secrets, document, may);
   if (isRefusal(split)) return split;
   const wanted = { dryRun, prune, author };
   const tried = { ...wanted, dryRun: true };
   const [catalogTried, plansTried] = await Promise.all([
-    askCatalog(services, split, tried),
-    askPlans(services, split, tried),
+    applyToCatalog(services, split, tried),
+    applyPlans(services, split, tried),
   ]);
   if (isRefusal(catalogTried)) return catalogTried;
   if (isRefusal(plansTried)) return plansTried;
-  const forbidden = judgeChanges([...catalogTried.changes, ...plansTried.changes], may);
+  const forbidden = checkChanges([...catalogTried.changes, ...plansTried.changes], may);
   if (forbidden !== null) return forbidden;
   if (dryRun) return answer(true, catalogTried, plansTried);
 
-  const catalog = await askCatalog(services, split, wanted);
+  const catalog = await applyToCatalog(services, split, wanted);
   if (isRefusal(catalog)) return catalog;
-  const plans = await askPlans(services, split, wanted);
+  const plans = await applyPlans(services, split, wanted);
   if (!isRefusal(plans)) return answer(false, catalog, plans);
   const { refused } = plans;
   return {
@@ -85,28 +85,28 @@ async function applyObjects(
   };
 }
 
-function answer(dryRun: boolean, catalog: CatalogAnswer, plans: PlansAnswer): Handled {
+function answer(dryRun: boolean, catalog: CatalogAnswer, plans: PlansAnswer): RouteResult {
   const changes = [...catalog.changes, ...plans.changes];
   const unchanged = catalog.unchanged + plans.unchanged;
   return { status: 200, body: { dryRun, changes, unchanged, inForce: !dryRun && catalog.inForce } };
 }
 
-async function askCatalog(
+async function applyToCatalog(
   services: Services,
   { catalog, catalogPlaces }: SplitObjects,
   options: Omit<ApplyOptions, 'may'>,
 ): Promise<CatalogAnswer | ManagementRefusal> {
   if (catalog.length === 0 && !options.prune) return NO_CATALOG;
   const answered = await services.request(catalogApply, { objects: catalog, ...options });
-  return isRefusal(answered) ? placed(answered, catalogPlaces) : answered;
+  return isRefusal(answered) ? toDocumentPath(answered, catalogPlaces) : answered;
 }
 
-async function askPlans(
+async function applyPlans(
   services: Services,
   { plans, planPlaces }: SplitObjects,
   options: Omit<ApplyOptions, 'may'>,
 ): Promise<PlansAnswer | ManagementRefusal> {
   if (plans.length === 0 && !options.prune) return NO_PLANS;
   const answered = await services.request(billingApplyPlans, { plans, ...options });
-  return isRefusal(answered) ? placed(answered, planPlaces) : answered;
+  return isRefusal(answered) ? toDocumentPath(answered, planPlaces) : answered;
 }

@@ -35,7 +35,7 @@ import {
   priceProposalPut,
   priceProposalSaved,
   priceProposalView,
-  pageOf,
+  createPageSchema,
   providerProfile,
   providerPut,
   providerSaved,
@@ -49,12 +49,12 @@ import {
   sourceView,
 } from '@gateway/contracts/operator';
 import { z } from 'zod';
-import { judgeChanges } from './judge-changes.js';
+import { checkChanges } from './judge-changes.js';
 import { sealCredential } from './seal-credential.js';
-import type { Handled } from '../../http/route.js';
-import { answerPage, answerWith, defineRoute, type Services } from '../route.js';
-import type { May } from '../access.js';
-import { byAlias, byId, byModelId, modelId, pageOfQuery, pageQuery, specOf } from '../parameters.js';
+import type { RouteResult } from '../../http/route.js';
+import { respondPage, respondWith, defineRoute, type Services } from '../route.js';
+import type { PermissionCheck } from '../access.js';
+import { byAlias, byId, byModelId, modelId, toPage, pageQuery, toSpec } from '../parameters.js';
 
 const MODEL_PATH = '/models/{publisher}/{model}';
 const statusOf = (change: 'created' | 'changed' | 'unchanged'): 200 | 201 => (change === 'created' ? 201 : 200);
@@ -67,9 +67,9 @@ export const PROVIDER_ROUTES = [
     summary: 'Lists providers',
     access: 'read',
     query: pageQuery,
-    answers: { 200: pageOf(providerView) },
+    answers: { 200: createPageSchema(providerView) },
     handle: async ({ services, query }) =>
-      answerPage(await services.request(catalogListProviders, pageOfQuery(query)), (page) => page.providers),
+      respondPage(await services.request(catalogListProviders, toPage(query)), (page) => page.providers),
   }),
   defineRoute({
     id: 'putProvider',
@@ -84,7 +84,7 @@ export const PROVIDER_ROUTES = [
     async handle({ services, secrets, params, body, author, may }) {
       const sealed = sealCredential(secrets, providerCredentialPlace(params.id), body.credential, 'credential', may);
       if (isRefusal(sealed)) return sealed;
-      const spec = specOf(providerSpec, body);
+      const spec = toSpec(providerSpec, body);
       const answer = await services.request(catalogPutProvider, { id: params.id, spec, ...sealed, author });
       if (isRefusal(answer)) return answer;
       return { status: statusOf(answer.change), body: { ...answer.provider, inForce: answer.inForce } };
@@ -99,7 +99,7 @@ export const PROVIDER_ROUTES = [
     params: byId,
     answers: { 200: providerView },
     handle: async ({ services, params }) =>
-      answerWith(200, await services.request(catalogGetProvider, params), (answer) => answer.provider),
+      respondWith(200, await services.request(catalogGetProvider, params), (answer) => answer.provider),
   }),
   defineRoute({
     id: 'deleteProvider',
@@ -110,7 +110,7 @@ export const PROVIDER_ROUTES = [
     params: byId,
     answers: { 204: null },
     refusals: ['in_use', 'not_in_force'],
-    handle: ({ services, params, author }) => removed(services, 'provider', params.id, author),
+    handle: ({ services, params, author }) => deleteObject(services, 'provider', params.id, author),
   }),
 ];
 
@@ -123,7 +123,7 @@ export const PROFILE_ROUTES = [
     access: 'read',
     answers: { 200: z.object({ data: z.array(providerProfile) }) },
     handle: async ({ services }) =>
-      answerWith(200, await services.request(catalogListProfiles, {}), ({ profiles }) => ({ data: profiles })),
+      respondWith(200, await services.request(catalogListProfiles, {}), ({ profiles }) => ({ data: profiles })),
   }),
 ];
 
@@ -135,9 +135,9 @@ export const MODEL_ROUTES = [
     summary: 'Lists models with current and upcoming prices',
     access: 'read',
     query: pageQuery,
-    answers: { 200: pageOf(modelView) },
+    answers: { 200: createPageSchema(modelView) },
     handle: async ({ services, query }) =>
-      answerPage(await services.request(catalogListModels, pageOfQuery(query)), (page) => page.models),
+      respondPage(await services.request(catalogListModels, toPage(query)), (page) => page.models),
   }),
   defineRoute({
     id: 'putModel',
@@ -150,9 +150,9 @@ export const MODEL_ROUTES = [
     answers: { 200: modelSaved, 201: modelSaved },
     refusals: ['in_use', 'state_conflict', 'not_in_force'],
     async handle({ services, params, body, author, may }) {
-      const spec = specOf(modelSpec, body);
+      const spec = toSpec(modelSpec, body);
       if (!may('write') || !(may('money') || body.prices === undefined)) {
-        const refusal = await judged(services, { kind: 'model', id: params.modelId, spec }, author, may);
+        const refusal = await checkChange(services, { kind: 'model', id: params.modelId, spec }, author, may);
         if (refusal !== null) return refusal;
       }
       const answer = await services.request(catalogPutModel, { id: params.modelId, spec, author });
@@ -169,7 +169,7 @@ export const MODEL_ROUTES = [
     params: byModelId,
     answers: { 200: modelView },
     handle: async ({ services, params }) =>
-      answerWith(200, await services.request(catalogGetModel, { id: params.modelId }), (answer) => answer.model),
+      respondWith(200, await services.request(catalogGetModel, { id: params.modelId }), (answer) => answer.model),
   }),
   defineRoute({
     id: 'deleteModel',
@@ -180,7 +180,7 @@ export const MODEL_ROUTES = [
     params: byModelId,
     answers: { 204: null },
     refusals: ['in_use', 'not_in_force'],
-    handle: ({ services, params, author }) => removed(services, 'model', params.modelId, author),
+    handle: ({ services, params, author }) => deleteObject(services, 'model', params.modelId, author),
   }),
 ];
 
@@ -192,9 +192,9 @@ export const ALIAS_ROUTES = [
     summary: 'Lists aliases: names that clients may send instead of a catalog ID',
     access: 'read',
     query: pageQuery,
-    answers: { 200: pageOf(aliasView) },
+    answers: { 200: createPageSchema(aliasView) },
     handle: async ({ services, query }) =>
-      answerPage(await services.request(catalogListAliases, pageOfQuery(query)), (page) => page.aliases),
+      respondPage(await services.request(catalogListAliases, toPage(query)), (page) => page.aliases),
   }),
   defineRoute({
     id: 'putAlias',
@@ -207,7 +207,7 @@ export const ALIAS_ROUTES = [
     answers: { 200: aliasSaved, 201: aliasSaved },
     refusals: ['in_use', 'state_conflict', 'not_in_force'],
     async handle({ services, params, body, author }) {
-      const spec = specOf(aliasSpec, body);
+      const spec = toSpec(aliasSpec, body);
       const answer = await services.request(catalogPutAlias, { id: params.alias, spec, author });
       if (isRefusal(answer)) return answer;
       return { status: statusOf(answer.change), body: { ...answer.alias, inForce: answer.inForce } };
@@ -222,7 +222,7 @@ export const ALIAS_ROUTES = [
     params: byAlias,
     answers: { 200: aliasView },
     handle: async ({ services, params }) =>
-      answerWith(200, await services.request(catalogGetAlias, { id: params.alias }), (answer) => answer.alias),
+      respondWith(200, await services.request(catalogGetAlias, { id: params.alias }), (answer) => answer.alias),
   }),
   defineRoute({
     id: 'deleteAlias',
@@ -233,7 +233,7 @@ export const ALIAS_ROUTES = [
     params: byAlias,
     answers: { 204: null },
     refusals: ['in_use', 'not_in_force'],
-    handle: ({ services, params, author }) => removed(services, 'alias', params.alias, author),
+    handle: ({ services, params, author }) => deleteObject(services, 'alias', params.alias, author),
   }),
 ];
 
@@ -247,7 +247,7 @@ export const PRICE_PROPOSAL_ROUTES = [
     answers: { 200: priceProposalView },
     refusals: ['not_found'],
     handle: async ({ services }) =>
-      answerWith(200, await services.request(catalogGetPriceProposal, {}), (answer) => answer.proposal),
+      respondWith(200, await services.request(catalogGetPriceProposal, {}), (answer) => answer.proposal),
   }),
   defineRoute({
     id: 'putPriceProposal',
@@ -258,7 +258,7 @@ export const PRICE_PROPOSAL_ROUTES = [
     body: priceProposalPut,
     answers: { 200: priceProposalSaved },
     handle: async ({ services, body: proposal, author }) =>
-      answerWith(200, await services.request(catalogProposePrices, { proposal, author }), (answer) => answer.proposal),
+      respondWith(200, await services.request(catalogProposePrices, { proposal, author }), (answer) => answer.proposal),
   }),
 ];
 
@@ -270,10 +270,10 @@ export const SOURCE_ROUTES = [
     summary: 'Lists upstream sources of all models, or of one',
     access: 'read',
     query: pageQuery.extend({ modelId: modelId.optional() }),
-    answers: { 200: pageOf(sourceView) },
+    answers: { 200: createPageSchema(sourceView) },
     async handle({ services, query }) {
-      const body = { model: query.modelId ?? null, ...pageOfQuery(query) };
-      return answerPage(await services.request(catalogListSources, body), (page) => page.sources);
+      const body = { model: query.modelId ?? null, ...toPage(query) };
+      return respondPage(await services.request(catalogListSources, body), (page) => page.sources);
     },
   }),
   defineRoute({
@@ -289,10 +289,10 @@ export const SOURCE_ROUTES = [
     async handle({ services, secrets, params, body, author, may }) {
       const sealed = sealCredential(secrets, params.id, body.credential, 'credential', may);
       if (isRefusal(sealed)) return sealed;
-      const spec = specOf(sourceSpec, body);
+      const spec = toSpec(sourceSpec, body);
       // An operator who sends a credential already knows it.
       if (!may('credentials') && (body.credential ?? null) === null) {
-        const refusal = await judged(services, { kind: 'source', id: params.id, spec, ...sealed }, author, may);
+        const refusal = await checkChange(services, { kind: 'source', id: params.id, spec, ...sealed }, author, may);
         if (refusal !== null) return refusal;
       }
       const answer = await services.request(catalogPutSource, { id: params.id, spec, ...sealed, author });
@@ -309,7 +309,7 @@ export const SOURCE_ROUTES = [
     params: byId,
     answers: { 200: sourceView },
     handle: async ({ services, params }) =>
-      answerWith(200, await services.request(catalogGetSource, params), (answer) => answer.source),
+      respondWith(200, await services.request(catalogGetSource, params), (answer) => answer.source),
   }),
   defineRoute({
     id: 'deleteSource',
@@ -320,7 +320,7 @@ export const SOURCE_ROUTES = [
     params: byId,
     answers: { 204: null },
     refusals: ['in_use', 'not_in_force'],
-    handle: ({ services, params, author }) => removed(services, 'source', params.id, author),
+    handle: ({ services, params, author }) => deleteObject(services, 'source', params.id, author),
   }),
   defineRoute({
     id: 'testSource',
@@ -339,7 +339,7 @@ export const SOURCE_ROUTES = [
       const answer = await services.request(edgeTestSource, { source: params.id });
       if (isRefusal(answer) && answer.refused.code === 'too_many_attempts')
         return { ...answer, retryAfterSeconds: TESTED_AGAIN_S };
-      return answerWith(200, answer, ({ test }) => test);
+      return respondWith(200, answer, ({ test }) => test);
     },
   }),
 ];
@@ -348,23 +348,23 @@ export const SOURCE_ROUTES = [
 const TESTED_AGAIN_S = 2;
 
 /** Runs a dry run of a PUT and returns the refusal if the role may not make the change. */
-async function judged(
+async function checkChange(
   services: Services,
   object: CatalogObject,
   author: CommandAuthor,
-  may: May,
+  may: PermissionCheck,
 ): Promise<ManagementRefusal | null> {
   const tried = await services.request(catalogApply, { objects: [object], prune: false, dryRun: true, author });
   // The PUT itself reports faults of the object.
-  return isRefusal(tried) ? null : judgeChanges(tried.changes, may);
+  return isRefusal(tried) ? null : checkChanges(tried.changes, may);
 }
 
-async function removed(
+async function deleteObject(
   services: Services,
   kind: 'provider' | 'model' | 'source' | 'alias',
   id: string,
   author: CommandAuthor,
-): Promise<Handled> {
+): Promise<RouteResult> {
   const answer = await services.request(catalogDelete, { kind, id, author });
   if (isRefusal(answer)) return answer;
   if (answer.inForce) return { status: 204 };

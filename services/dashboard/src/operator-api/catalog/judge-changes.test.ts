@@ -1,7 +1,7 @@
 import type { ApplyChange, OperatorRole } from '@gateway/contracts/operator';
 import { expect, test } from '@jest/globals';
-import { rightsOf } from '../access.js';
-import { judgeChanges } from './judge-changes.js';
+import { createPermissionCheck } from '../access.js';
+import { checkChanges } from './judge-changes.js';
 
 const change = (more: Partial<ApplyChange>): ApplyChange => ({
   kind: 'model',
@@ -16,7 +16,8 @@ const MODEL = { displayName: 'Model', prices: { inputPerMillion: '1.00' }, price
 const SOURCE = { baseUrl: 'https://api.example.com/a', hasCredential: true, priority: 0 };
 const SHARES = { ...SOURCE, hasCredential: false, credentialOf: 'provider', providerId: 'p' };
 const ROLES: readonly OperatorRole[] = ['admin', 'operator', 'finance', 'readonly'];
-const allowed = (one: ApplyChange) => ROLES.filter((role) => judgeChanges([one], rightsOf({ role })) === null);
+const allowed = (one: ApplyChange) =>
+  ROLES.filter((role) => checkChanges([one], createPermissionCheck({ role })) === null);
 const model = (before: object | null, after: object | null) => change({ before, after } as Partial<ApplyChange>);
 const source = (before: object | null, after: object, credentialChanged = false) =>
   change({ kind: 'source', id: 'src', before, after, credentialChanged } as Partial<ApplyChange>);
@@ -65,18 +66,18 @@ test.each([
 
 test('the refusal names the object and the role that it needs', () => {
   const moved = source(SOURCE, { ...SOURCE, baseUrl: 'https://evil.example' });
-  const refusal = judgeChanges([change({ change: 'unchanged' }), moved], rightsOf({ role: 'operator' }));
+  const refusal = checkChanges([change({ change: 'unchanged' }), moved], createPermissionCheck({ role: 'operator' }));
   expect(refusal?.refused).toMatchObject({ code: 'operator_forbidden', param: null });
   expect(refusal?.refused.message).toMatch(/^source src: another host .*give the credential again.* admin$/);
 });
 
 test("an operator who sends a provider's credential may send it to any host", () => {
-  const may = rightsOf({ role: 'operator' });
+  const may = createPermissionCheck({ role: 'operator' });
   const given = change({ kind: 'provider', id: 'p', after: { name: 'P' }, credentialChanged: true });
   const shares = source(null, SHARES);
-  expect(judgeChanges([given, shares], may)).toBeNull();
-  expect(judgeChanges([{ ...given, id: 'q' }, shares], may)).not.toBeNull();
-  expect(judgeChanges([{ ...given, credentialChanged: false }, shares], may)?.refused.message).toMatch(
+  expect(checkChanges([given, shares], may)).toBeNull();
+  expect(checkChanges([{ ...given, id: 'q' }, shares], may)).not.toBeNull();
+  expect(checkChanges([{ ...given, credentialChanged: false }, shares], may)?.refused.message).toMatch(
     /^source src: another host with the provider's credential .* admin$/,
   );
 });

@@ -1,12 +1,12 @@
 import type { ApplyChange, ManagementRefusal } from '@gateway/contracts/operator';
 import { canonicalJson } from '../../http/idempotency.js';
-import { refuseRight, type Access, type May } from '../access.js';
+import { refusePermission, type Permission, type PermissionCheck } from '../access.js';
 
 /** Fields of a model with prices. */
 const PRICES = ['prices', 'upcomingPrices'];
 
 /** Refuses the first change without permission in a dry run. Null: all are permitted. */
-export function judgeChanges(changes: readonly ApplyChange[], may: May): ManagementRefusal | null {
+export function checkChanges(changes: readonly ApplyChange[], may: PermissionCheck): ManagementRefusal | null {
   const given = new Set(
     changes.flatMap(({ kind, id, credentialChanged }) => (kind === 'provider' && credentialChanged ? [id] : [])),
   );
@@ -14,12 +14,12 @@ export function judgeChanges(changes: readonly ApplyChange[], may: May): Managem
     const missing = rightsFor(change, given).find(([right]) => !may(right));
     if (missing === undefined) continue;
     const [right, what] = missing;
-    return refuseRight(right, `${change.kind} ${change.id}: ${what}`);
+    return refusePermission(right, `${change.kind} ${change.id}: ${what}`);
   }
   return null;
 }
 
-type Needed = readonly [right: Access, what: string];
+type Needed = readonly [right: Permission, what: string];
 
 /** @param given providers whose credential is part of the changes */
 function rightsFor(
@@ -45,7 +45,7 @@ function rightsFor(
       ['credentials', 'another host with the stored credential (give the credential again)'],
     ];
   }
-  if (kind === 'source' && sharesAnew(before, after) && !given.has(String(after?.['providerId']))) {
+  if (kind === 'source' && sharesWithNewHost(before, after) && !given.has(String(after?.['providerId']))) {
     return [
       ['write', 'this change'],
       ['credentials', "another host with the provider's credential (give the source one, or the provider's again)"],
@@ -57,7 +57,7 @@ function rightsFor(
 type View = ApplyChange['before'];
 
 /** Returns whether a source would send a provider's credential to a new host. */
-function sharesAnew(before: View, after: View): boolean {
+function sharesWithNewHost(before: View, after: View): boolean {
   if (after?.['credentialOf'] !== 'provider') return false;
   const shared = before?.['credentialOf'] === 'provider' && before['providerId'] === after['providerId'];
   return !shared || hostOf(before) !== hostOf(after);

@@ -1,6 +1,6 @@
 import { refuse, type CredentialInput, type ManagementRefusal } from '@gateway/contracts/operator';
 import type { Secrets } from '../../secrets.js';
-import { refuseRight, type May } from '../access.js';
+import { refusePermission, type PermissionCheck } from '../access.js';
 
 const CREDENTIAL_CHARS_MAX = 4_096;
 
@@ -17,7 +17,7 @@ export function sealCredential(
   sealedFor: string,
   credential: CredentialInput | null | undefined,
   param: string,
-  may: May,
+  may: PermissionCheck,
 ): SealedCredential | ManagementRefusal {
   if (credential === undefined) return {};
   if (credential === null) return { sealedCredential: null };
@@ -25,7 +25,7 @@ export function sealCredential(
   const name = credential.fromEnv;
   const place = `${param}.fromEnv`;
   // A role that chooses hosts could otherwise send the variable to its own host.
-  if (!may('credentials')) return refuseRight('credentials', `${place}: a credential of the environment`, place);
+  if (!may('credentials')) return refusePermission('credentials', `${place}: a credential of the environment`, place);
   const found = secrets.fromEnvironment(name);
   if (found === 'not_allowed') {
     const remedy = 'the name must match GATEWAY_CREDENTIAL_ENV of the dashboard and must not begin with GATEWAY_';

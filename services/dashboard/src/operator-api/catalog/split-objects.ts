@@ -2,8 +2,8 @@ import { providerCredentialPlace } from '@gateway/contracts/messages';
 import { aliasSpec, isRefusal, modelSpec, planSpec, providerSpec, sourceSpec } from '@gateway/contracts/operator';
 import type { ApplyDocument, CatalogObject, ManagementRefusal, PlanSpec } from '@gateway/contracts/operator';
 import type { Secrets } from '../../secrets.js';
-import type { May } from '../access.js';
-import { specOf } from '../parameters.js';
+import type { PermissionCheck } from '../access.js';
+import { toSpec } from '../parameters.js';
 import { sealCredential } from './seal-credential.js';
 
 /** The objects of a document by the service that stores them, each with its index. */
@@ -15,15 +15,19 @@ export interface SplitObjects {
 }
 
 /** Splits a document and seals its credentials. Refuses an unreadable credential. */
-export function splitObjects(secrets: Secrets, { objects }: ApplyDocument, may: May): SplitObjects | ManagementRefusal {
+export function splitObjects(
+  secrets: Secrets,
+  { objects }: ApplyDocument,
+  may: PermissionCheck,
+): SplitObjects | ManagementRefusal {
   const split: SplitObjects = { catalog: [], catalogPlaces: [], plans: [], planPlaces: [] };
   for (const [place, object] of objects.entries()) {
     if (object.kind === 'plan') {
-      split.plans.push({ id: object.id, spec: specOf(planSpec, object.spec) });
+      split.plans.push({ id: object.id, spec: toSpec(planSpec, object.spec) });
       split.planPlaces.push(place);
       continue;
     }
-    const travelling = travellingForm(secrets, object, place, may);
+    const travelling = toCatalogObject(secrets, object, place, may);
     if (isRefusal(travelling)) return travelling;
     split.catalog.push(travelling);
     split.catalogPlaces.push(place);
@@ -32,7 +36,7 @@ export function splitObjects(secrets: Secrets, { objects }: ApplyDocument, may: 
 }
 
 /** Converts the path in a service's refusal to the path in the document. */
-export function placed({ refused }: ManagementRefusal, places: readonly number[]): ManagementRefusal {
+export function toDocumentPath({ refused }: ManagementRefusal, places: readonly number[]): ManagementRefusal {
   const [, index = '', rest = ''] = /^(?:objects|plans)\[(\d+)\](.*)$/.exec(refused.param ?? '') ?? [];
   const place = places[Number(index)];
   if (index === '' || place === undefined) return { refused };
@@ -41,11 +45,11 @@ export function placed({ refused }: ManagementRefusal, places: readonly number[]
 
 type GivenObject = Exclude<ApplyDocument['objects'][number], { kind: 'plan' }>;
 
-function travellingForm(
+function toCatalogObject(
   secrets: Secrets,
   object: GivenObject,
   place: number,
-  may: May,
+  may: PermissionCheck,
 ): CatalogObject | ManagementRefusal {
   const { id } = object;
   const param = `objects[${place}].spec.credential`;
@@ -54,16 +58,16 @@ function travellingForm(
       const sealedFor = providerCredentialPlace(id);
       const sealed = sealCredential(secrets, sealedFor, object.spec.credential, param, may);
       if (isRefusal(sealed)) return sealed;
-      return { kind: 'provider', id, spec: specOf(providerSpec, object.spec), ...sealed };
+      return { kind: 'provider', id, spec: toSpec(providerSpec, object.spec), ...sealed };
     }
     case 'model':
-      return { kind: 'model', id, spec: specOf(modelSpec, object.spec) };
+      return { kind: 'model', id, spec: toSpec(modelSpec, object.spec) };
     case 'alias':
-      return { kind: 'alias', id, spec: specOf(aliasSpec, object.spec) };
+      return { kind: 'alias', id, spec: toSpec(aliasSpec, object.spec) };
     case 'source': {
       const sealed = sealCredential(secrets, id, object.spec.credential, param, may);
       if (isRefusal(sealed)) return sealed;
-      return { kind: 'source', id, spec: specOf(sourceSpec, object.spec), ...sealed };
+      return { kind: 'source', id, spec: toSpec(sourceSpec, object.spec), ...sealed };
     }
   }
 }

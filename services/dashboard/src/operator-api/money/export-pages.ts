@@ -15,7 +15,7 @@ export interface ExportPage {
  * be an error response. The iteration rejects if a later page is unavailable or damaged; the file
  * must then be aborted.
  */
-export async function exportPages(
+export async function readExportPages(
   ask: (after: string | null) => Promise<ExportPage | ManagementRefusal>,
   after: string | null,
 ): Promise<AsyncIterable<string> | ManagementRefusal> {

@@ -1,14 +1,14 @@
 import { billingExportLedgerEntries, billingExportUsageRecords, entryId, requestId } from '@gateway/contracts/messages';
 import { exportFormat, isRefusal, type ExportFormat, type ManagementRefusal } from '@gateway/contracts/operator';
 import { z } from 'zod';
-import { exportPages, type ExportPage } from './export-pages.js';
-import type { Handled } from '../../http/route.js';
+import { readExportPages, type ExportPage } from './export-pages.js';
+import type { RouteResult } from '../../http/route.js';
 import { defineRoute } from '../route.js';
-import { epochOf, instant, objectId } from '../parameters.js';
+import { toEpochMs, instant, objectId } from '../parameters.js';
 
 const MEDIA_TYPES = ['text/csv', 'application/x-ndjson'];
 /** Returns the media type. Only a file without a cursor begins with the CSV header. */
-export function contentTypeOf(format: ExportFormat, isWhole: boolean): string {
+export function formatContentType(format: ExportFormat, isWhole: boolean): string {
   if (format === 'jsonl') return 'application/x-ndjson; charset=utf-8';
   return `text/csv; charset=utf-8; header=${isWhole ? 'present' : 'absent'}`;
 }
@@ -31,19 +31,19 @@ interface Query {
 }
 
 function questionOf({ format, accountId, from, to }: Query) {
-  return { format, account: accountId ?? null, from: epochOf(from), to: epochOf(to) };
+  return { format, account: accountId ?? null, from: toEpochMs(from), to: toEpochMs(to) };
 }
 
 async function answerFile(
   name: string,
   { format, cursor }: Query,
   ask: (after: string | null) => Promise<ExportPage | ManagementRefusal>,
-): Promise<Handled> {
-  const pages = await exportPages(ask, cursor ?? null);
+): Promise<RouteResult> {
+  const pages = await readExportPages(ask, cursor ?? null);
   if (isRefusal(pages)) return pages;
   return {
     status: 200,
-    file: { contentType: contentTypeOf(format, cursor === undefined), name: `${name}.${format}`, pages },
+    file: { contentType: formatContentType(format, cursor === undefined), name: `${name}.${format}`, pages },
   };
 }
 

@@ -11,7 +11,7 @@ import {
 } from '@gateway/contracts/messages';
 import {
   ledgerTransactionView,
-  pageOf,
+  createPageSchema,
   statementBy,
   statementLineView,
   statementView,
@@ -19,8 +19,8 @@ import {
   usageRecordView,
 } from '@gateway/contracts/operator';
 import { z } from 'zod';
-import { answerPage, answerWith, defineRoute, ofAccount } from '../route.js';
-import { byId, byRequestId, epochOf, flag, instant, objectId, pageOfQuery, pageQuery } from '../parameters.js';
+import { respondPage, respondWith, defineRoute, withAccount } from '../route.js';
+import { byId, byRequestId, toEpochMs, flag, instant, objectId, toPage, pageQuery } from '../parameters.js';
 
 export const USAGE_ROUTES = [
   defineRoute({
@@ -36,16 +36,16 @@ export const USAGE_ROUTES = [
       to: instant.optional(),
       reportsCost: flag,
     }),
-    answers: { 200: pageOf(usageRecordView) },
+    answers: { 200: createPageSchema(usageRecordView) },
     async handle({ services, query }) {
       const question = {
         account: query.accountId ?? null,
-        from: epochOf(query.from),
-        to: epochOf(query.to),
+        from: toEpochMs(query.from),
+        to: toEpochMs(query.to),
         ...(query.reportsCost === 'true' ? { reportsCost: true } : {}),
-        ...pageOfQuery(query),
+        ...toPage(query),
       };
-      return answerPage(await services.request(billingUsageRecords, question), (page) => page.records);
+      return respondPage(await services.request(billingUsageRecords, question), (page) => page.records);
     },
   }),
   defineRoute({
@@ -58,7 +58,7 @@ export const USAGE_ROUTES = [
     answers: { 200: usageRecordView.extend({ transactions: z.array(ledgerTransactionView) }) },
     async handle({ services, params }) {
       const answer = await services.request(billingUsageRecord, params);
-      return answerWith(200, answer, ({ record, transactions }) => ({ ...record, transactions }));
+      return respondWith(200, answer, ({ record, transactions }) => ({ ...record, transactions }));
     },
   }),
 ];
@@ -72,12 +72,12 @@ export const LEDGER_ROUTES = [
     access: 'read',
     params: byId,
     query: pageQuery.extend({ month: month.optional(), calls: z.enum(['with', 'without']).default('with') }),
-    answers: { 200: pageOf(ledgerTransactionView) },
+    answers: { 200: createPageSchema(ledgerTransactionView) },
     handle: ({ services, params, query }) =>
-      ofAccount(services, params.id, async () => {
+      withAccount(services, params.id, async () => {
         const withoutCalls = query.calls === 'without';
-        const question = { account: params.id, month: query.month ?? null, withoutCalls, ...pageOfQuery(query) };
-        return answerPage(await services.request(billingLedger, question), (page) => page.transactions);
+        const question = { account: params.id, month: query.month ?? null, withoutCalls, ...toPage(query) };
+        return respondPage(await services.request(billingLedger, question), (page) => page.transactions);
       }),
   }),
   defineRoute({
@@ -90,9 +90,9 @@ export const LEDGER_ROUTES = [
     query: z.object({ month }),
     answers: { 200: statementView },
     handle: ({ services, params, query }) =>
-      ofAccount(services, params.id, async () => {
+      withAccount(services, params.id, async () => {
         const answer = await services.request(billingStatement, { account: params.id, month: query.month });
-        return answerWith(200, answer, ({ statement }) => statement);
+        return respondWith(200, answer, ({ statement }) => statement);
       }),
   }),
   defineRoute({
@@ -103,12 +103,12 @@ export const LEDGER_ROUTES = [
     access: 'read',
     params: byId,
     query: pageQuery.extend({ month, by: statementBy, keyId: objectId.optional(), memberId: objectId.optional() }),
-    answers: { 200: pageOf(statementLineView) },
+    answers: { 200: createPageSchema(statementLineView) },
     handle: ({ services, params, query }) =>
-      ofAccount(services, params.id, async () => {
+      withAccount(services, params.id, async () => {
         const { month: of, by, keyId = null, memberId = null } = query;
-        const question = { account: params.id, month: of, by, key: keyId, member: memberId, ...pageOfQuery(query) };
-        return answerPage(await services.request(billingStatementLines, question), (page) => page.lines);
+        const question = { account: params.id, month: of, by, key: keyId, member: memberId, ...toPage(query) };
+        return respondPage(await services.request(billingStatementLines, question), (page) => page.lines);
       }),
   }),
   defineRoute({
@@ -121,7 +121,7 @@ export const LEDGER_ROUTES = [
     answers: { 200: ledgerTransactionView },
     async handle({ services, params }) {
       const answer = await services.request(billingLedgerTransaction, params);
-      return answerWith(200, answer, ({ transaction }) => transaction);
+      return respondWith(200, answer, ({ transaction }) => transaction);
     },
   }),
   defineRoute({
@@ -133,8 +133,8 @@ export const LEDGER_ROUTES = [
     query: z.object({ asOf: instant.optional() }),
     answers: { 200: trialBalanceView },
     async handle({ services, query }) {
-      const answer = await services.request(billingTrialBalance, { asOf: epochOf(query.asOf) });
-      return answerWith(200, answer, ({ trialBalance }) => trialBalance);
+      const answer = await services.request(billingTrialBalance, { asOf: toEpochMs(query.asOf) });
+      return respondWith(200, answer, ({ trialBalance }) => trialBalance);
     },
   }),
 ];

@@ -12,15 +12,15 @@ import {
 import {
   isRefusal,
   limitsSpec,
-  pageOf,
+  createPageSchema,
   planPut,
   planSpec,
   planView,
   subscriptionSpec,
   subscriptionView,
 } from '@gateway/contracts/operator';
-import { answerGone, answerPage, answerWith, defineRoute, ofAccount } from '../route.js';
-import { byId, pageOfQuery, pageQuery, specOf } from '../parameters.js';
+import { respondDeleted, respondPage, respondWith, defineRoute, withAccount } from '../route.js';
+import { byId, toPage, pageQuery, toSpec } from '../parameters.js';
 
 export const PLAN_ROUTES = [
   defineRoute({
@@ -30,9 +30,9 @@ export const PLAN_ROUTES = [
     summary: 'Lists plans in their newest versions',
     access: 'read',
     query: pageQuery,
-    answers: { 200: pageOf(planView) },
+    answers: { 200: createPageSchema(planView) },
     handle: async ({ services, query }) =>
-      answerPage(await services.request(billingListPlans, pageOfQuery(query)), (page) => page.plans),
+      respondPage(await services.request(billingListPlans, toPage(query)), (page) => page.plans),
   }),
   defineRoute({
     id: 'putPlan',
@@ -45,7 +45,7 @@ export const PLAN_ROUTES = [
     answers: { 200: planView, 201: planView },
     refusals: ['state_conflict', 'not_in_force'],
     async handle({ services, params, body, author }) {
-      const spec = specOf(planSpec, body);
+      const spec = toSpec(planSpec, body);
       const answer = await services.request(billingPutPlan, { id: params.id, spec, author });
       if (isRefusal(answer)) return answer;
       return { status: answer.change === 'created' ? 201 : 200, body: answer.plan };
@@ -60,7 +60,7 @@ export const PLAN_ROUTES = [
     params: byId,
     answers: { 200: planView },
     handle: async ({ services, params }) =>
-      answerWith(200, await services.request(billingGetPlan, params), (answer) => answer.plan),
+      respondWith(200, await services.request(billingGetPlan, params), (answer) => answer.plan),
   }),
   defineRoute({
     id: 'deletePlan',
@@ -72,7 +72,7 @@ export const PLAN_ROUTES = [
     answers: { 204: null },
     refusals: ['in_use'],
     handle: async ({ services, params, author }) =>
-      answerGone(await services.request(billingDeletePlan, { id: params.id, author })),
+      respondDeleted(await services.request(billingDeletePlan, { id: params.id, author })),
   }),
 ];
 
@@ -86,8 +86,8 @@ export const LIMIT_ROUTES = [
     params: byId,
     answers: { 200: limitsSpec },
     handle: ({ services, params }) =>
-      ofAccount(services, params.id, async () =>
-        answerWith(200, await services.request(billingGetLimits, { account: params.id }), (answer) => answer.limits),
+      withAccount(services, params.id, async () =>
+        respondWith(200, await services.request(billingGetLimits, { account: params.id }), (answer) => answer.limits),
       ),
   }),
   defineRoute({
@@ -101,9 +101,9 @@ export const LIMIT_ROUTES = [
     answers: { 200: limitsSpec },
     refusals: ['state_conflict', 'not_in_force'],
     handle: ({ services, params, body, author }) =>
-      ofAccount(services, params.id, async () => {
+      withAccount(services, params.id, async () => {
         const answer = await services.request(billingPutLimits, { account: params.id, spec: body, author });
-        return answerWith(200, answer, ({ limits }) => limits);
+        return respondWith(200, answer, ({ limits }) => limits);
       }),
   }),
 ];
@@ -120,7 +120,7 @@ export const SUBSCRIPTION_ROUTES = [
     answers: { 200: subscriptionView, 201: subscriptionView },
     refusals: ['state_conflict', 'not_in_force'],
     handle: ({ services, params, body, author }) =>
-      ofAccount(services, params.id, async () => {
+      withAccount(services, params.id, async () => {
         const answer = await services.request(billingPutSubscription, { account: params.id, spec: body, author });
         if (isRefusal(answer)) return answer;
         return { status: answer.change === 'created' ? 201 : 200, body: answer.subscription };
@@ -135,9 +135,9 @@ export const SUBSCRIPTION_ROUTES = [
     params: byId,
     answers: { 200: subscriptionView },
     handle: ({ services, params }) =>
-      ofAccount(services, params.id, async () => {
+      withAccount(services, params.id, async () => {
         const answer = await services.request(billingGetSubscription, { account: params.id });
-        return answerWith(200, answer, ({ subscription }) => subscription);
+        return respondWith(200, answer, ({ subscription }) => subscription);
       }),
   }),
   defineRoute({
@@ -150,8 +150,8 @@ export const SUBSCRIPTION_ROUTES = [
     answers: { 204: null },
     refusals: ['state_conflict', 'not_in_force'],
     handle: ({ services, params, author }) =>
-      ofAccount(services, params.id, async () =>
-        answerGone(await services.request(billingDeleteSubscription, { account: params.id, author })),
+      withAccount(services, params.id, async () =>
+        respondDeleted(await services.request(billingDeleteSubscription, { account: params.id, author })),
       ),
   }),
 ];

@@ -1,7 +1,7 @@
 import { accountsGetAccount, admissionHeld, billingAddWalletEntry, billingWallet } from '@gateway/contracts/messages';
 import { isRefusal, walletEntryCreate, walletEntryCreated, walletView } from '@gateway/contracts/operator';
 import { formatUsd } from '@gateway/metering';
-import { answerWith, defineRoute, ofAccount } from '../route.js';
+import { respondWith, defineRoute, withAccount } from '../route.js';
 import { byId } from '../parameters.js';
 
 export const WALLET_ROUTES = [
@@ -36,9 +36,9 @@ export const WALLET_ROUTES = [
     answers: { 201: walletEntryCreated },
     refusals: ['state_conflict', 'not_in_force'],
     handle: ({ services, params, body, author }) =>
-      ofAccount(services, params.id, async () => {
+      withAccount(services, params.id, async () => {
         const answer = await services.request(billingAddWalletEntry, { account: params.id, spec: body, author });
-        return answerWith(201, answer, (entry) => entry);
+        return respondWith(201, answer, (entry) => entry);
       }),
   }),
 ];

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { SeededRandom } from '@gateway/testkit/random';
 import { testSeed } from '@gateway/testkit/seed';
-import { isRefused } from '../../http/refusals.js';
+import { isRouteRefusal } from '../../http/refusals.js';
 import type { Services } from '../route.js';
 import { listAudit, type AuditQuestion } from './list-audit.js';
 
@@ -55,7 +55,7 @@ const question: AuditQuestion = { account: null, object: null, kind: null, curso
 
 async function page(services: Services, asked: AuditQuestion): Promise<{ ids: string[]; next: string | null }> {
   const answer = await listAudit(services, asked);
-  if (isRefused(answer)) throw new Error(answer.refused.message);
+  if (isRouteRefusal(answer)) throw new Error(answer.refused.message);
   const { data, next_cursor: next } = answer.body as { data: Entry[]; next_cursor: string | null };
   return { ids: data.map(({ id }) => id), next };
 }

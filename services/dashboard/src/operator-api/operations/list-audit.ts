@@ -6,7 +6,7 @@ import {
   type AuditKind,
   type ManagementRefusal,
 } from '@gateway/contracts/operator';
-import type { Handled } from '../../http/route.js';
+import type { RouteResult } from '../../http/route.js';
 import type { Services } from '../route.js';
 import {
   AUDIT_START,
@@ -33,7 +33,7 @@ interface Page {
 }
 
 /** Entries of one service that may be shown next, each with its page. */
-interface Ahead {
+interface PendingEntries {
   readonly entries: { readonly entry: AuditEntryView; readonly page: string | null }[];
   /** True if no entries follow. */
   readonly exhausted: boolean;
@@ -51,18 +51,18 @@ const PAGES_MAX = 20;
  * Merges the audit logs of all services into one list, newest first. Catalog entries belong to no
  * account, so a list for one account omits them.
  */
-export async function listAudit(services: Services, question: AuditQuestion): Promise<Handled> {
+export async function listAudit(services: Services, question: AuditQuestion): Promise<RouteResult> {
   const start = { accounts: AUDIT_START, catalog: AUDIT_START, billing: AUDIT_START };
   const from = question.cursor === null ? start : readAuditCursor(question.cursor);
   if (from === null) return refuseCursor();
   const read = await Promise.all(AUDITED.map((service) => readAhead(services, service, from[service], question)));
   const refused = read.find(isRefusal);
   if (refused !== undefined) return refused;
-  const [accounts, catalog, billing] = read as [Ahead, Ahead, Ahead];
+  const [accounts, catalog, billing] = read as [PendingEntries, PendingEntries, PendingEntries];
   return merge({ accounts, catalog, billing }, from, question.limit);
 }
 
-function merge(ahead: Record<Audited, Ahead>, from: AuditPositions, limit: number): Handled {
+function merge(ahead: Record<Audited, PendingEntries>, from: AuditPositions, limit: number): RouteResult {
   const taken: Record<Audited, number> = { accounts: 0, catalog: 0, billing: 0 };
   const data: AuditEntryView[] = [];
   while (data.length < limit) {
@@ -82,14 +82,18 @@ function merge(ahead: Record<Audited, Ahead>, from: AuditPositions, limit: numbe
     taken[newest.service] += 1;
   }
   const next = Object.fromEntries(
-    AUDITED.map((service) => [service, after(ahead[service], taken[service], from[service])]),
+    AUDITED.map((service) => [service, advancePosition(ahead[service], taken[service], from[service])]),
   ) as Record<Audited, AuditPosition>;
   const isEnd = AUDITED.every((service) => next[service].done);
   return { status: 200, body: { data, next_cursor: isEnd ? null : writeAuditCursor(next) } };
 }
 
 /** Returns a service's position after `taken` of its entries were shown. */
-function after({ entries, exhausted, at }: Ahead, taken: number, from: AuditPosition): AuditPosition {
+function advancePosition(
+  { entries, exhausted, at }: PendingEntries,
+  taken: number,
+  from: AuditPosition,
+): AuditPosition {
   if (taken === entries.length && exhausted) return { page: null, shown: null, done: true };
   const last = entries[taken - 1];
   if (last !== undefined) return { page: last.page, shown: numberOf(last.entry), done: false };
@@ -104,7 +108,7 @@ async function readAhead(
   service: Audited,
   from: AuditPosition,
   question: AuditQuestion,
-): Promise<Ahead | ManagementRefusal> {
+): Promise<PendingEntries | ManagementRefusal> {
   // Only accounts records other kinds than changes. Catalog changes belong to no account.
   const isSilent =
     from.done ||

@@ -3,7 +3,7 @@ import {
   auditEntryView,
   auditKind,
   isRefusal,
-  pageOf,
+  createPageSchema,
   refuse,
   slotView,
   sourceHealthView,
@@ -13,8 +13,8 @@ import {
 import { z } from 'zod';
 import { listAudit } from './list-audit.js';
 import { AUDIT_CURSOR_CHARS_MAX } from './audit-cursor.js';
-import { answerGone, answerPage, defineRoute, type Services } from '../route.js';
-import { byRequestId, objectId, pageOfQuery, pageQuery } from '../parameters.js';
+import { respondDeleted, respondPage, defineRoute, type Services } from '../route.js';
+import { byRequestId, objectId, toPage, pageQuery } from '../parameters.js';
 
 const OBJECT_ID_CHARS_MAX = 200;
 
@@ -26,10 +26,10 @@ export const OPERATION_ROUTES = [
     summary: 'Lists running requests, from the limit store',
     access: 'read',
     query: pageQuery.extend({ accountId: objectId.optional() }),
-    answers: { 200: pageOf(slotView) },
+    answers: { 200: createPageSchema(slotView) },
     async handle({ services, query }) {
-      const question = { account: query.accountId ?? null, ...pageOfQuery(query) };
-      return answerPage(await services.request(admissionSlots, question), (page) => page.slots);
+      const question = { account: query.accountId ?? null, ...toPage(query) };
+      return respondPage(await services.request(admissionSlots, question), (page) => page.slots);
     },
   }),
   defineRoute({
@@ -45,7 +45,7 @@ export const OPERATION_ROUTES = [
       const call = await findCall(services, requestId);
       if (isRefusal(call)) return call;
       await access.changing({ action: 'end_call', ...author, account: call.accountId, objectId: requestId });
-      return answerGone(await services.request(admissionReleaseSlot, { requestId, author }));
+      return respondDeleted(await services.request(admissionReleaseSlot, { requestId, author }));
     },
   }),
   defineRoute({
@@ -55,9 +55,9 @@ export const OPERATION_ROUTES = [
     summary: 'Lists the health of sources, as the running edges report it',
     access: 'read',
     query: pageQuery,
-    answers: { 200: pageOf(sourceHealthView) },
+    answers: { 200: createPageSchema(sourceHealthView) },
     handle: async ({ services, query }) =>
-      answerPage(await services.request(catalogSourceHealth, pageOfQuery(query)), (page) => page.sources),
+      respondPage(await services.request(catalogSourceHealth, toPage(query)), (page) => page.sources),
   }),
   defineRoute({
     id: 'listAudit',
@@ -71,13 +71,13 @@ export const OPERATION_ROUTES = [
       objectId: z.string().min(1).max(OBJECT_ID_CHARS_MAX).optional(),
       kind: auditKind.optional(),
     }),
-    answers: { 200: pageOf(auditEntryView) },
+    answers: { 200: createPageSchema(auditEntryView) },
     handle: ({ services, query }) =>
       listAudit(services, {
         account: query.accountId ?? null,
         object: query.objectId ?? null,
         kind: query.kind ?? null,
-        ...pageOfQuery(query),
+        ...toPage(query),
       }),
   }),
 ];

@@ -1,7 +1,7 @@
 import { accountsCreateOperator, accountsDeleteOperator, accountsListOperators } from '@gateway/contracts/messages';
-import { operatorCreate, operatorCreated, operatorView, pageOf } from '@gateway/contracts/operator';
-import { answerGone, answerPage, answerWith, defineRoute } from '../route.js';
-import { byId, pageOfQuery, pageQuery } from '../parameters.js';
+import { operatorCreate, operatorCreated, operatorView, createPageSchema } from '@gateway/contracts/operator';
+import { respondDeleted, respondPage, respondWith, defineRoute } from '../route.js';
+import { byId, toPage, pageQuery } from '../parameters.js';
 
 export const OPERATOR_ROUTES = [
   defineRoute({
@@ -16,7 +16,7 @@ export const OPERATOR_ROUTES = [
     async handle({ services, secrets, body, author, command }) {
       const { token, digest } = secrets.makeOperatorToken();
       const answer = await services.request(accountsCreateOperator, { spec: body, digest, author, command });
-      return answerWith(201, answer, ({ operator, repeated }) => ({ ...operator, token: repeated ? null : token }));
+      return respondWith(201, answer, ({ operator, repeated }) => ({ ...operator, token: repeated ? null : token }));
     },
   }),
   defineRoute({
@@ -26,9 +26,9 @@ export const OPERATOR_ROUTES = [
     summary: 'Lists named operators, without root',
     access: 'operators',
     query: pageQuery,
-    answers: { 200: pageOf(operatorView) },
+    answers: { 200: createPageSchema(operatorView) },
     handle: async ({ services, query }) =>
-      answerPage(await services.request(accountsListOperators, pageOfQuery(query)), (page) => page.operators),
+      respondPage(await services.request(accountsListOperators, toPage(query)), (page) => page.operators),
   }),
   defineRoute({
     id: 'deleteOperator',
@@ -39,6 +39,6 @@ export const OPERATOR_ROUTES = [
     params: byId,
     answers: { 204: null },
     handle: async ({ services, params, author }) =>
-      answerGone(await services.request(accountsDeleteOperator, { operator: params.id, author })),
+      respondDeleted(await services.request(accountsDeleteOperator, { operator: params.id, author })),
   }),
 ];

@@ -13,7 +13,7 @@ import {
 import { type KeyView, isRefusal, pageQuery } from '@gateway/contracts/operator';
 import {
   type KeyCreation,
-  type PageKeyCreated,
+  type CreatedPageKey,
   type PageKeys,
   keyCreation,
   pageKeyCreate,
@@ -21,10 +21,10 @@ import {
 import { formatUsd, monthOf } from '@gateway/metering';
 import { IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_RULE, canonicalJson, isIdempotencyKey } from '../../http/idempotency.js';
 import type { Refusal } from '../../http/refusals.js';
-import type { Handled } from '../../http/route.js';
-import { pageOfQuery } from '../../operator-api/parameters.js';
+import type { RouteResult } from '../../http/route.js';
+import { toPage } from '../../operator-api/parameters.js';
 import { type AccountRequest, type UserRequest, defineRoute, refusePage } from '../route.js';
-import { namesOf } from './names.js';
+import { readNames } from './names.js';
 
 const byKey = z.object({ key: objectId });
 
@@ -43,7 +43,7 @@ export const KEY_PAGE_ROUTES = [
     method: 'POST',
     path: '/accounts/{account}/keys',
     body: pageKeyCreate,
-    async handle(request): Promise<Handled> {
+    async handle(request): Promise<RouteResult> {
       const { services, secrets, account, author, body } = request;
       const memberId = body.memberId ?? account.memberId;
       if (account.role === 'member' && memberId !== account.memberId) {
@@ -58,7 +58,7 @@ export const KEY_PAGE_ROUTES = [
       if (isRefusal(answer)) return answer;
       // Admission loads a new key on its first use, so no confirmation is needed.
       const made = { ...answer.key, secret: answer.repeated ? null : secret, inForce: true };
-      return { status: 201, body: made satisfies PageKeyCreated };
+      return { status: 201, body: made satisfies CreatedPageKey };
     },
   }),
   defineRoute({
@@ -76,7 +76,7 @@ export const KEY_PAGE_ROUTES = [
         // The old secret no longer exists, so the new one is shown even if admission does not have
         // it yet.
         const body = { ...answer.key, secret, inForce: answer.inForce };
-        return { status: 200, body: body satisfies PageKeyCreated };
+        return { status: 200, body: body satisfies CreatedPageKey };
       }),
   }),
   defineRoute({
@@ -94,17 +94,19 @@ export const KEY_PAGE_ROUTES = [
   }),
 ];
 
-async function listKeys(request: AccountRequest & { readonly query: z.output<typeof pageQuery> }): Promise<Handled> {
+async function listKeys(
+  request: AccountRequest & { readonly query: z.output<typeof pageQuery> },
+): Promise<RouteResult> {
   const { services, account, query } = request;
   const own = account.role === 'member' ? { member: account.memberId } : {};
   const [page, creation] = await Promise.all([
-    services.request(accountsListKeys, { account: account.id, ...own, ...pageOfQuery(query) }),
+    services.request(accountsListKeys, { account: account.id, ...own, ...toPage(query) }),
     creationOf(request),
   ]);
   if (isRefusal(page)) return page;
   if ('refused' in creation) return creation;
   const [names, spend] = await Promise.all([
-    namesOf(services, account.id, { keys: [], members: page.keys.map(({ memberId }) => memberId) }),
+    readNames(services, account.id, { keys: [], members: page.keys.map(({ memberId }) => memberId) }),
     monthSpendOf(
       request,
       page.keys.map(({ id }) => id),
@@ -138,8 +140,8 @@ async function creationOf({ services, account }: AccountRequest): Promise<KeyCre
 /** Calls `work` with a key of the account; members reach only their own keys. */
 async function ofOwnKey(
   { services, account, params }: AccountRequest & { readonly params: { readonly key: string } },
-  work: (key: KeyView) => Promise<Handled>,
-): Promise<Handled> {
+  work: (key: KeyView) => Promise<RouteResult>,
+): Promise<RouteResult> {
   const found = await services.request(accountsGetKey, { key: params.key });
   if (isRefusal(found)) return found;
   if (found.key.accountId !== account.id) return refusePage('not_found', 'there is no such key');

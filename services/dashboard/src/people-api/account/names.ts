@@ -15,7 +15,7 @@ export interface AccountNames {
 }
 
 /** Looks up names of the account's keys and members, including revoked and removed ones. */
-export async function namesOf(
+export async function readNames(
   services: Services,
   account: string,
   ids: { readonly keys: readonly string[]; readonly members: readonly string[] },

@@ -9,7 +9,7 @@ import { isRefusal, type ManagementRefusal, type SubscriptionView } from '@gatew
 import type { OverviewView } from '@gateway/contracts/pages';
 import { formatUsd, windowView } from '@gateway/metering';
 import type { Services } from '../../operator-api/route.js';
-import type { Handled } from '../../http/route.js';
+import type { RouteResult } from '../../http/route.js';
 import { defineRoute, type AccountRequest } from '../route.js';
 import { decidingState, type DecidingState } from '../models/deciding-state.js';
 
@@ -23,7 +23,7 @@ export const OVERVIEW_ROUTES = [
   }),
 ];
 
-async function overview(request: AccountRequest): Promise<Handled> {
+async function overview(request: AccountRequest): Promise<RouteResult> {
   const { services } = request;
   const of = { account: request.account.id };
   const [account, subscription, wallet, held, state] = await Promise.all([

@@ -1,15 +1,15 @@
 import type { LedgerTransactionView, MemberView } from '@gateway/contracts/operator';
 import { z } from 'zod';
-import { customersTransaction } from '../usage/customer-lines.js';
+import { toCustomerTransaction } from '../usage/customer-lines.js';
 import { defineRoute, type PageRoute } from '../route.js';
-import { isRefused } from '../../http/refusals.js';
-import type { Handled } from '../../http/route.js';
+import { isRouteRefusal } from '../../http/refusals.js';
+import type { RouteResult } from '../../http/route.js';
 import type { OperatorRoute } from '../../operator-api/route.js';
 import { ALERT_ROUTES, WEBHOOK_ROUTES } from '../../operator-api/accounts/alerts.js';
 import { LEDGER_ROUTES } from '../../operator-api/money/ledger.js';
 import { MEMBER_ROUTES } from '../../operator-api/accounts/members.js';
 import { WALLET_ROUTES } from '../../operator-api/money/wallets.js';
-import { memberOf } from './team.js';
+import { toPageMember } from './team.js';
 
 /** Operator API routes about one account that its owner and admins use unchanged. */
 const SHARED = [
@@ -43,14 +43,14 @@ function ofAccount(shared: OperatorRoute): PageRoute {
   });
 }
 
-function withoutVerified(handled: Handled): Handled {
-  if (isRefused(handled)) return handled;
+function withoutVerified(handled: RouteResult): RouteResult {
+  if (isRouteRefusal(handled)) return handled;
   const { data, ...page } = handled.body as { data: MemberView[] };
-  return { ...handled, body: { ...page, data: data.map(memberOf) } };
+  return { ...handled, body: { ...page, data: data.map(toPageMember) } };
 }
 
-function withoutCosts(handled: Handled): Handled {
-  if (isRefused(handled)) return handled;
+function withoutCosts(handled: RouteResult): RouteResult {
+  if (isRouteRefusal(handled)) return handled;
   const { data, ...page } = handled.body as { data: LedgerTransactionView[] };
-  return { ...handled, body: { ...page, data: data.map(customersTransaction) } };
+  return { ...handled, body: { ...page, data: data.map(toCustomerTransaction) } };
 }

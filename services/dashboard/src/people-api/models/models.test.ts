@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { SourceHealthView } from '@gateway/contracts/operator';
-import { failingModelsOf } from './models.js';
+import { findFailingModels } from './models.js';
 
 function health(sourceId: string, modelId: string, changes: Partial<SourceHealthView> = {}): SourceHealthView {
   return {
@@ -40,5 +40,5 @@ test.each<[string, SourceHealthView[], string[]]>([
   ],
   ['another model works', [health('a', 'm/one', FAILED), health('b', 'm/two')], ['m/one']],
 ])('failingModelsOf() when %s', (_, entries, models) => {
-  expect([...failingModelsOf(entries)]).toEqual(models);
+  expect([...findFailingModels(entries)]).toEqual(models);
 });

@@ -11,7 +11,7 @@ import {
 import { formatUsd, resolvePrices, withHourWrites, type ResolvedPrices } from '@gateway/metering';
 import type { PageModel, PageModels } from '@gateway/contracts/pages';
 import type { Services } from '../../operator-api/route.js';
-import type { Handled } from '../../http/route.js';
+import type { RouteResult } from '../../http/route.js';
 import { defineRoute } from '../route.js';
 import { decidingState, type DecidingState } from './deciding-state.js';
 
@@ -24,7 +24,7 @@ export const MODEL_PAGE_ROUTES = [
     access: 'member',
     method: 'GET',
     path: '/accounts/{account}/models',
-    async handle(request): Promise<Handled> {
+    async handle(request): Promise<RouteResult> {
       const { services } = request;
       const [catalog, state, failing] = await Promise.all([
         allModels(services),
@@ -60,7 +60,7 @@ async function failingModels(services: Services): Promise<ReadonlySet<string>> {
   const pages = await allPages((cursor) =>
     services.request(catalogSourceHealth, { cursor, limit: PAGE_LIMIT_MAX }),
   ).catch(() => []);
-  return failingModelsOf(isRefusal(pages) ? [] : pages.flatMap(({ sources }) => sources));
+  return findFailingModels(isRefusal(pages) ? [] : pages.flatMap(({ sources }) => sources));
 }
 
 /**
@@ -68,7 +68,7 @@ async function failingModels(services: Services): Promise<ReadonlySet<string>> {
  * request tries all sources before it fails, so a model with one working source is not included
  * after its first request.
  */
-export function failingModelsOf(entries: readonly SourceHealthView[]): ReadonlySet<string> {
+export function findFailingModels(entries: readonly SourceHealthView[]): ReadonlySet<string> {
   const newest = new Map<string, SourceHealthView>();
   for (const entry of entries) {
     const known = newest.get(entry.sourceId);

@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import type { z } from 'zod';
 import { PAGE_ERRORS, type PageError, playgroundRequest } from '@gateway/contracts/pages';
 import { REQUEST_ID_HEADER } from '../../http/refusals.js';
-import type { Handled } from '../../http/route.js';
+import type { RouteResult } from '../../http/route.js';
 import { type AccountRequest, defineRoute, refusePage } from '../route.js';
 import { ensurePlaygroundKey, playgroundOwner } from './deciding-state.js';
 import type { EdgeAnswer } from './edge-client.js';
@@ -27,7 +27,7 @@ export const PLAYGROUND_ROUTES = [
     path: '/accounts/{account}/playground',
     body: playgroundRequest,
     bodyBytesMax: BODY_BYTES_MAX,
-    handle: (request): Promise<Handled> =>
+    handle: (request): Promise<RouteResult> =>
       Promise.resolve({ status: 200, stream: (response) => streamAnswer(request, response) }),
   }),
 ];
@@ -68,11 +68,11 @@ async function callEdge(request: Request, signal: AbortSignal) {
   const owner = playgroundOwner(account);
   const { secret } = sessions.playgroundKey(owner);
   const call = { ...body, stream: true, stream_options: { include_usage: true } };
-  const first = await knownAnswer(await edge.chat(secret, call, signal));
+  const first = await readKnownResponse(await edge.chat(secret, call, signal));
   if (first !== null) return first;
   const refusal = await ensurePlaygroundKey(request, owner, author);
   if (refusal !== null) return refusal;
-  const second = await knownAnswer(await edge.chat(secret, call, signal));
+  const second = await readKnownResponse(await edge.chat(secret, call, signal));
   return second ?? refusePage('dependency_unavailable', 'the key of the playground is not in force yet; try again');
 }
 
@@ -80,7 +80,7 @@ async function callEdge(request: Request, signal: AbortSignal) {
  * Returns the response, or null if the edge does not know the key. A 401 may also mean that a
  * provider refused the gateway's credential, and a new key would not help then.
  */
-async function knownAnswer(answer: EdgeAnswer): Promise<EdgeAnswer | null> {
+async function readKnownResponse(answer: EdgeAnswer): Promise<EdgeAnswer | null> {
   if (answer.status !== UNAUTHORIZED) return answer;
   const read: Buffer[] = [];
   let bytes = 0;
@@ -90,7 +90,7 @@ async function knownAnswer(answer: EdgeAnswer): Promise<EdgeAnswer | null> {
     if (bytes > REFUSAL_BYTES_MAX) break;
   }
   if (isUnknownKey(Buffer.concat(read).toString())) return null;
-  return { ...answer, body: Readable.from(again(read, answer.body)) };
+  return { ...answer, body: Readable.from(prependRead(read, answer.body)) };
 }
 
 function isUnknownKey(text: string): boolean {
@@ -102,7 +102,7 @@ function isUnknownKey(text: string): boolean {
 }
 
 /** Yields the part of a body that was already read, then the rest. */
-async function* again(read: readonly Buffer[], rest: Readable): AsyncGenerator<Buffer> {
+async function* prependRead(read: readonly Buffer[], rest: Readable): AsyncGenerator<Buffer> {
   yield* read;
   yield* rest as AsyncIterable<Buffer>;
 }

@@ -16,7 +16,7 @@ const CSRF_HEADER = 'x-csrf-token';
 /** Form of a session cookie's value. Other values are refused without a query. */
 const SESSION_FORM = /^[A-Za-z0-9_-]{43}$/;
 
-export interface Identified {
+export interface CallerIdentity {
   readonly session: PeopleSession;
   readonly author: CommandAuthor;
   readonly account: SessionAccount;
@@ -61,7 +61,7 @@ export async function identify(
   asked: PageRequest,
   route: PageRoute,
   request: Request,
-): Promise<Partial<Identified> | Refusal> {
+): Promise<Partial<CallerIdentity> | Refusal> {
   const { access, cookies, origin } = asked;
   const foreign = route.method === 'GET' ? null : refuseForeign(asked, request);
   if (foreign !== null || route.access === 'anyone') return foreign ?? {};

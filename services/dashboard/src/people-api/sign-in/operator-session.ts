@@ -1,14 +1,14 @@
 import { accountsCreateOperatorSession, accountsEndOperatorSession } from '@gateway/contracts/messages';
 import { operatorSignIn } from '@gateway/contracts/pages';
-import { STRANGER, UNKNOWN } from '../../access-log.js';
-import { isRefused } from '../../http/refusals.js';
-import type { Handled } from '../../http/route.js';
-import { ROOT, actorOf } from '../../operator-api/access.js';
+import { UNAUTHENTICATED, UNKNOWN } from '../../access-log.js';
+import { isRouteRefusal } from '../../http/refusals.js';
+import type { RouteResult } from '../../http/route.js';
+import { ROOT, formatActor } from '../../operator-api/access.js';
 import { authenticate } from '../../operator-api/authenticate.js';
 import { type PageRequest, defineRoute, refusePage } from '../route.js';
 import { setCookie } from './cookies.js';
 import { findSession } from './identify.js';
-import { viewOf } from './session.js';
+import { buildSession } from './session.js';
 
 /** The longest duration of a session. */
 const COOKIE_SECONDS = 8 * 3_600;
@@ -21,11 +21,11 @@ export const OPERATOR_SESSION_ROUTES = [
     method: 'POST',
     path: '/operator/sign-in',
     body: operatorSignIn,
-    async handle(request): Promise<Handled> {
+    async handle(request): Promise<RouteResult> {
       const { services, secrets, access, sessions, settings, client, cookies, origin, body } = request;
       const operator = await authenticate(request, `Bearer ${body.token}`, client);
-      if (isRefused(operator)) {
-        access.refused({ action: 'operator_token_refused', actor: STRANGER, objectId: UNKNOWN, origin });
+      if (isRouteRefusal(operator)) {
+        access.refused({ action: 'operator_token_refused', actor: UNAUTHENTICATED, objectId: UNKNOWN, origin });
         return operator;
       }
       const [rootDigest = ''] = secrets.digestsOf(body.token);
@@ -35,12 +35,12 @@ export const OPERATOR_SESSION_ROUTES = [
         holder: operator === ROOT ? { kind: 'root', rootDigest } : { kind: 'named', operator: operator.id },
       });
       if (!created) return refusePage('invalid_operator_token', 'the operator token is invalid');
-      await access.noted({ action: 'operator_sign_in', actor: actorOf(operator), objectId: operator.id, origin });
+      await access.noted({ action: 'operator_sign_in', actor: formatActor(operator), objectId: operator.id, origin });
       // End an existing session, so that one planted by another person cannot continue.
       await endSession(request);
       const session = await findSession(request, cookies.session);
       const bound = session === null ? cookie : (cookies.session ?? cookie);
-      const view = viewOf(request, session, { name: operator.name, role: operator.role }, bound);
+      const view = buildSession(request, session, { name: operator.name, role: operator.role }, bound);
       return { status: 200, body: view, cookies: [setCookie('operator', cookie, COOKIE_SECONDS, settings)] };
     },
   }),
@@ -51,7 +51,7 @@ export const OPERATOR_SESSION_ROUTES = [
     path: '/operator/sign-out',
     async handle(request) {
       const { access, settings, operator, origin } = request;
-      await access.noted({ action: 'operator_sign_out', actor: actorOf(operator), objectId: operator.id, origin });
+      await access.noted({ action: 'operator_sign_out', actor: formatActor(operator), objectId: operator.id, origin });
       await endSession(request);
       return { status: 204, cookies: [setCookie('operator', '', 0, settings)] };
     },

@@ -18,11 +18,11 @@ import {
   signUp,
   verifyEmail,
 } from '@gateway/contracts/pages';
-import { type Refusal, isRefused } from '../../http/refusals.js';
-import type { Handled } from '../../http/route.js';
+import { type Refusal, isRouteRefusal } from '../../http/refusals.js';
+import type { RouteResult } from '../../http/route.js';
 import { type PageRequest, busy, defineRoute, refusePage, tooManyAttempts } from '../route.js';
 import { findSession } from './identify.js';
-import { enter } from './session.js';
+import { respondWithSession } from './session.js';
 
 const ACCEPTED = { status: 202, body: {} } as const;
 const TOKEN_INVALID = refusePage('token_invalid', 'the link is no longer valid; request another email', 'token');
@@ -41,7 +41,7 @@ export const PEOPLE_ROUTES = [
     method: 'POST',
     path: '/sign-up',
     body: signUp,
-    async handle({ services, settings, origin, body }): Promise<Handled> {
+    async handle({ services, settings, origin, body }): Promise<RouteResult> {
       if (!settings.config.signUpEnabled)
         return refusePage('forbidden', 'sign-up is disabled on this deployment; ask the operator for an account');
       return answerAccepted(await services.request(accountsSignUp, { ...body, origin }));
@@ -79,9 +79,9 @@ export const PEOPLE_ROUTES = [
     method: 'POST',
     path: '/reset-password',
     body: resetPassword,
-    async handle(request): Promise<Handled> {
+    async handle(request): Promise<RouteResult> {
       const used = await setPassword(request, 'reset', request.body);
-      return isRefused(used) ? used : { status: 200, body: { email: used.email } };
+      return isRouteRefusal(used) ? used : { status: 200, body: { email: used.email } };
     },
   }),
   defineRoute({
@@ -98,7 +98,7 @@ export const PEOPLE_ROUTES = [
     method: 'POST',
     path: '/change-password',
     body: changePassword,
-    async handle(request): Promise<Handled> {
+    async handle(request): Promise<RouteResult> {
       const { services, access, sessions, passwords, client, origin, cookies, session, author, body } = request;
       // Counted like a sign-in, so that a person who finds an open session cannot guess the
       // password.
@@ -153,16 +153,18 @@ async function setFirstPassword(
   request: PageRequest,
   kind: Exclude<MailTokenKind, 'reset'>,
   body: { readonly token: string; readonly password: string },
-): Promise<Handled> {
+): Promise<RouteResult> {
   const cookie = request.sessions.makeSession();
   const used = await setPassword(request, kind, body, request.sessions.digestsOf(cookie)[0]);
-  if (isRefused(used)) return used;
+  if (isRouteRefusal(used)) return used;
   const people = await findSession(request, cookie);
-  return people === null ? refusePage('not_signed_in', 'the password is set; sign in') : enter(request, people, cookie);
+  return people === null
+    ? refusePage('not_signed_in', 'the password is set; sign in')
+    : respondWithSession(request, people, cookie);
 }
 
 function answerAccepted(
   answer: { readonly kind: 'accepted' } | { readonly kind: 'throttled'; readonly retryAfterSeconds: number },
-): Handled {
+): RouteResult {
   return answer.kind === 'throttled' ? tooManyAttempts(answer.retryAfterSeconds) : ACCEPTED;
 }

@@ -5,8 +5,8 @@ import {
   accountsEndSession,
 } from '@gateway/contracts/messages';
 import { type OperatorSession, type PageSession, signIn } from '@gateway/contracts/pages';
-import { STRANGER, UNKNOWN } from '../../access-log.js';
-import type { Handled } from '../../http/route.js';
+import { UNAUTHENTICATED, UNKNOWN } from '../../access-log.js';
+import type { RouteResult } from '../../http/route.js';
 import { type PageRequest, busy, defineRoute, refusePage, tooManyAttempts } from '../route.js';
 import { setCookie } from './cookies.js';
 import { findOperator, findSession } from './identify.js';
@@ -14,7 +14,7 @@ import { findOperator, findSession } from './identify.js';
 const SESSION_COOKIE_SECONDS = 30 * 86_400;
 
 /** Builds the session for the pages. Without a `user`, an operator may be signed in. */
-export function viewOf(
+export function buildSession(
   { sessions }: PageRequest,
   session: PeopleSession | null,
   operator: OperatorSession | null,
@@ -46,7 +46,7 @@ export const SESSION_ROUTES = [
       if (cookie === null || (session === null && operator === null)) {
         return refusePage('not_signed_in', 'sign in to continue');
       }
-      return { status: 200, body: viewOf(request, session, operator, cookie) };
+      return { status: 200, body: buildSession(request, session, operator, cookie) };
     },
   }),
   defineRoute({
@@ -55,7 +55,7 @@ export const SESSION_ROUTES = [
     method: 'POST',
     path: '/sign-in',
     body: signIn,
-    async handle(request): Promise<Handled> {
+    async handle(request): Promise<RouteResult> {
       const { services, access, passwords, client, origin, body } = request;
       const begun = await services.request(accountsBeginSignIn, { email: body.email, client });
       if (begun.kind === 'throttled') return tooManyAttempts(begun.retryAfterSeconds);
@@ -64,10 +64,10 @@ export const SESSION_ROUTES = [
       const session = begun.user && isRight ? await createSession(request, begun.user, body.password) : null;
       if (session === null) {
         const about = begun.user === null ? UNKNOWN : begun.user.id;
-        access.refused({ action: 'sign_in_refused', actor: STRANGER, objectId: about, origin });
+        access.refused({ action: 'sign_in_refused', actor: UNAUTHENTICATED, objectId: about, origin });
         return refusePage('invalid_credentials', 'email or password is incorrect');
       }
-      return enter(request, session.people, session.cookie);
+      return respondWithSession(request, session.people, session.cookie);
     },
   }),
   signOutRoute('signOut', '/sign-out', false),
@@ -80,7 +80,7 @@ function signOutRoute(id: string, path: string, everywhere: boolean) {
     access: 'user',
     method: 'POST',
     path,
-    async handle(request): Promise<Handled> {
+    async handle(request): Promise<RouteResult> {
       await endSession(request, everywhere);
       return { status: 204, cookies: [setCookie('session', '', 0, request.settings)] };
     },
@@ -88,11 +88,15 @@ function signOutRoute(id: string, path: string, everywhere: boolean) {
 }
 
 /** Responds with a new session and ends an existing one, which could have been planted. */
-export async function enter(request: PageRequest, people: PeopleSession, value: string): Promise<Handled> {
+export async function respondWithSession(
+  request: PageRequest,
+  people: PeopleSession,
+  value: string,
+): Promise<RouteResult> {
   if (request.cookies.session !== null) await endSession(request, false);
   const operator = await operatorOf(request);
   const cookie = setCookie('session', value, SESSION_COOKIE_SECONDS, request.settings);
-  return { status: 200, body: viewOf(request, people, operator, value), cookies: [cookie] };
+  return { status: 200, body: buildSession(request, people, operator, value), cookies: [cookie] };
 }
 
 async function endSession({ services, sessions, cookies, origin }: PageRequest, everywhere: boolean): Promise<void> {

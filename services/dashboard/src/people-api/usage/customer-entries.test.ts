@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { customersTransaction } from './customer-lines.js';
+import { toCustomerTransaction } from './customer-lines.js';
 
 test('customersTransaction() keeps charges and drops provider costs', () => {
   const charged = [
@@ -10,7 +10,7 @@ test('customersTransaction() keeps charges and drops provider costs', () => {
     { ledgerAccount: 'cost', amountUsd: '-0.005' },
     { ledgerAccount: 'provider-cost:acme', amountUsd: '0.005' },
   ];
-  expect(customersTransaction({ id: 'txn_1', entries: [...charged, ...costs] })).toEqual({
+  expect(toCustomerTransaction({ id: 'txn_1', entries: [...charged, ...costs] })).toEqual({
     id: 'txn_1',
     entries: charged,
   });

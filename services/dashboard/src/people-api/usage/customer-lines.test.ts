@@ -1,13 +1,13 @@
 import { expect, test } from '@jest/globals';
 import { isRefusal } from '@gateway/contracts/operator';
 import { AT, RECORD } from '../../../test/examples.js';
-import { customerPages } from './customer-lines.js';
+import { convertPages } from './customer-lines.js';
 
 async function fileOf(format: 'csv' | 'jsonl', ...records: object[]): Promise<string> {
   async function* lines() {
     yield records.map((record) => `${JSON.stringify(record)}\n`).join('');
   }
-  const pages = customerPages(lines(), 'usage-records', format, true);
+  const pages = convertPages(lines(), 'usage-records', format, true);
   if (isRefusal(pages)) throw new Error('refused');
   let text = '';
   for await (const page of pages) text += page;

@@ -1,10 +1,10 @@
 import { type ExportFormat, type LedgerEntryLine, type UsageRecordLine, isRefusal } from '@gateway/contracts/operator';
 import { CSV_LINE_END, type CsvValue, csvCell } from '@gateway/service-kit';
-import type { exportPages } from '../../operator-api/money/export-pages.js';
+import type { readExportPages } from '../../operator-api/money/export-pages.js';
 
 /** A column of a customer's file: its name and its value in a line. */
 type Column<T> = readonly [name: string, value: (line: T) => CsvValue];
-type Pages = Awaited<ReturnType<typeof exportPages>>;
+type Pages = Awaited<ReturnType<typeof readExportPages>>;
 
 /** Columns of usage records, without provider costs. New columns are added at the end. */
 const USAGE_COLUMNS: readonly Column<UsageRecordLine>[] = [
@@ -58,7 +58,7 @@ export type CustomerFile = keyof typeof CUSTOMER_FILES;
  * Converts the pages of a JSON lines export to a customer's file, with only the columns above.
  * `whole`: a CSV file begins with its header.
  */
-export function customerPages(pages: Pages, file: CustomerFile, format: ExportFormat, whole: boolean): Pages {
+export function convertPages(pages: Pages, file: CustomerFile, format: ExportFormat, whole: boolean): Pages {
   if (isRefusal(pages)) return pages;
   const isShown = file === 'ledger-entries' ? isCustomersEntry : () => true;
   return transformed(pages, CUSTOMER_FILES[file] as readonly Column<never>[], isShown, format, whole);
@@ -107,7 +107,7 @@ export function isCustomersEntry({ ledgerAccount }: { readonly ledgerAccount: st
  * Returns a ledger transaction without cost entries. Cost entries balance each other, so the rest
  * still sums to zero.
  */
-export function customersTransaction<T extends { readonly entries: readonly { readonly ledgerAccount: string }[] }>(
+export function toCustomerTransaction<T extends { readonly entries: readonly { readonly ledgerAccount: string }[] }>(
   transaction: T,
 ): T {
   return { ...transaction, entries: transaction.entries.filter(isCustomersEntry) };

@@ -16,12 +16,12 @@ import {
   pageUsageRecord,
   usageRecordsQuery,
 } from '@gateway/contracts/pages';
-import type { Handled } from '../../http/route.js';
-import { epochOf, pageOfQuery } from '../../operator-api/parameters.js';
-import { type AccountNames, namesOf } from '../account/names.js';
+import type { RouteResult } from '../../http/route.js';
+import { toEpochMs, toPage } from '../../operator-api/parameters.js';
+import { type AccountNames, readNames } from '../account/names.js';
 import { type AccountRequest, defineRoute, refusePage } from '../route.js';
-import { customersTransaction } from './customer-lines.js';
-import { ownKeys } from './series.js';
+import { toCustomerTransaction } from './customer-lines.js';
+import { findOwnKeys } from './series.js';
 
 const NOT_FOUND = refusePage('not_found', 'no request with this ID was found in the account');
 
@@ -32,7 +32,7 @@ export const USAGE_PAGE_ROUTES = [
     method: 'GET',
     path: '/accounts/{account}/usage-records',
     query: usageRecordsQuery,
-    async handle({ services, account, query }): Promise<Handled> {
+    async handle({ services, account, query }): Promise<RouteResult> {
       const own = account.role === 'member' ? account.memberId : query.memberId;
       if (query.memberId !== undefined && query.memberId !== own) {
         return refusePage('forbidden', 'a member can see only their own usage', 'memberId');
@@ -40,16 +40,16 @@ export const USAGE_PAGE_ROUTES = [
       const { keyId, modelId, outcome } = query;
       const answer = await services.request(billingUsageRecords, {
         account: account.id,
-        from: epochOf(query.from),
-        to: epochOf(query.to),
+        from: toEpochMs(query.from),
+        to: toEpochMs(query.to),
         ...(keyId === undefined ? {} : { key: keyId }),
         ...(own === undefined ? {} : { member: own }),
         ...(modelId === undefined ? {} : { model: modelId }),
         ...(outcome === undefined ? {} : { outcome }),
-        ...pageOfQuery(query),
+        ...toPage(query),
       });
       if (isRefusal(answer)) return answer;
-      const names = await namesOf(services, account.id, idsOf(answer.records));
+      const names = await readNames(services, account.id, idsOf(answer.records));
       const data = answer.records.map((record) => viewOf(record, names));
       return { status: 200, body: { data, next_cursor: answer.nextCursor } satisfies PageUsageRecords };
     },
@@ -60,19 +60,19 @@ export const USAGE_PAGE_ROUTES = [
     method: 'GET',
     path: '/accounts/{account}/usage-records/{requestId}',
     params: z.object({ requestId }),
-    async handle(request): Promise<Handled> {
+    async handle(request): Promise<RouteResult> {
       const { services, account, params } = request;
       const answer = await services.request(billingUsageRecord, params);
-      if (isRefusal(answer)) return refusedCall(request);
+      if (isRefusal(answer)) return findRefusedCall(request);
       const { record, transactions } = answer;
       if (record.accountId !== account.id) return NOT_FOUND;
       if (account.role === 'member' && record.memberId !== account.memberId) {
         return refusePage('forbidden', 'the request belongs to another member');
       }
-      const names = await namesOf(services, account.id, idsOf([record]));
+      const names = await readNames(services, account.id, idsOf([record]));
       return {
         status: 200,
-        body: { ...viewOf(record, names), transactions: transactions.map(customersTransaction) } satisfies UsageLookup,
+        body: { ...viewOf(record, names), transactions: transactions.map(toCustomerTransaction) } satisfies UsageLookup,
       };
     },
   }),
@@ -85,11 +85,11 @@ export const STATEMENT_ROUTES = [
     method: 'GET',
     path: '/accounts/{account}/statement',
     query: pageStatementQuery,
-    async handle({ services, account, query }): Promise<Handled> {
+    async handle({ services, account, query }): Promise<RouteResult> {
       const answer = await services.request(billingStatement, { account: account.id, month: query.month });
       if (isRefusal(answer)) return answer;
       const { byKey, byMember, ...statement } = answer.statement;
-      const names = await namesOf(services, account.id, {
+      const names = await readNames(services, account.id, {
         keys: byKey.map(({ keyId }) => keyId),
         members: byMember.map(({ memberId }) => memberId),
       });
@@ -104,14 +104,14 @@ export const STATEMENT_ROUTES = [
 ];
 
 /** Looks up a refused request, because it has no usage record. Refusals are kept for some time. */
-async function refusedCall(
+async function findRefusedCall(
   request: AccountRequest & { readonly params: { readonly requestId: string } },
-): Promise<Handled> {
+): Promise<RouteResult> {
   const { services, account, params } = request;
   const answer = await services.request(billingRefusedCall, params);
   if (isRefusal(answer) || answer.account !== account.id) return NOT_FOUND;
   const { code, key, minute } = answer.row;
-  if (account.role === 'member' && (key === null || !(await ownKeys(request, [key])).has(key))) return NOT_FOUND;
+  if (account.role === 'member' && (key === null || !(await findOwnKeys(request, [key])).has(key))) return NOT_FOUND;
   const body: UsageLookup = { ...params, refused: { code, at: new Date(minute).toISOString() } };
   return { status: 200, body };
 }

@@ -11,8 +11,8 @@ import {
 } from '@gateway/contracts/pages';
 import { formatUsd } from '@gateway/metering';
 import type { Refusal } from '../../http/refusals.js';
-import type { Handled } from '../../http/route.js';
-import { type AccountNames, namesOf } from '../account/names.js';
+import type { RouteResult } from '../../http/route.js';
+import { type AccountNames, readNames } from '../account/names.js';
 import { type AccountRequest, defineRoute, refusePage } from '../route.js';
 
 const DAY_MS = 86_400_000;
@@ -31,7 +31,7 @@ export const SERIES_ROUTES = [
     method: 'GET',
     path: '/accounts/{account}/usage-series',
     query: usageSeriesQuery,
-    async handle({ services, account, query }): Promise<Handled> {
+    async handle({ services, account, query }): Promise<RouteResult> {
       const { by, groupBy } = query;
       const span = spanOf(query, by === 'day' ? SERIES_DAYS_MAX : HOURLY_DAYS_MAX);
       if ('refused' in span) return span;
@@ -41,7 +41,7 @@ export const SERIES_ROUTES = [
       if (isRefusal(answer)) return answer;
       const groups = answer.rows.flatMap(({ group }) => (group === null || group === OTHER_GROUP ? [] : [group]));
       const ids = { keys: groupBy === 'key' ? groups : [], members: groupBy === 'member' ? groups : [] };
-      const names = await namesOf(services, account.id, ids);
+      const names = await readNames(services, account.id, ids);
       const data = answer.rows.map((row) => pointOf(row, groupBy, names));
       const body: UsageSeries = { data, unbilled: answer.unbilled };
       return { status: 200, body };
@@ -53,7 +53,7 @@ export const SERIES_ROUTES = [
     method: 'GET',
     path: '/accounts/{account}/refusals',
     query: refusalsQuery,
-    async handle(request): Promise<Handled> {
+    async handle(request): Promise<RouteResult> {
       const { services, account, query } = request;
       const span = spanOf(query, HOURLY_DAYS_MAX);
       if ('refused' in span) return span;
@@ -63,7 +63,7 @@ export const SERIES_ROUTES = [
         const { rows, totals, more } = answer;
         return { status: 200, body: { data: pointsOf(rows), totals, more } satisfies Refusals };
       }
-      const own = await ownKeys(
+      const own = await findOwnKeys(
         request,
         answer.rows.flatMap(({ key }) => key ?? []),
       );
@@ -131,10 +131,10 @@ function totalsOf(points: readonly RefusalsPoint[]): Refusals['totals'] {
 }
 
 /** Returns those keys that belong to the member, including the playground key. */
-export async function ownKeys(
+export async function findOwnKeys(
   { services, account }: AccountRequest,
   keys: readonly string[],
 ): Promise<ReadonlySet<string>> {
-  const names = await namesOf(services, account.id, { keys, members: [] });
+  const names = await readNames(services, account.id, { keys, members: [] });
   return new Set(keys.filter((key) => names.keyMember(key) === account.memberId));
 }

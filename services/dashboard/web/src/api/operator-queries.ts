@@ -11,7 +11,7 @@ import type {
   SourceView,
   SubscriptionView,
 } from '@gateway/contracts/pages';
-import { orNull, request } from './request.js';
+import { readOrNull, request } from './request.js';
 import { useList } from './queries.js';
 import { readAll, type Page } from './read-all.js';
 
@@ -65,7 +65,7 @@ export const useAccountWallet = (id: string) =>
 export const useSubscription = (id: string) =>
   useQuery({
     queryKey: ['operator', 'account', id, 'subscription'],
-    queryFn: () => orNull(request<SubscriptionView>(path(`/accounts/${encodeURIComponent(id)}/subscription`))),
+    queryFn: () => readOrNull(request<SubscriptionView>(path(`/accounts/${encodeURIComponent(id)}/subscription`))),
   });
 
 export const useAccountKeys = (id: string) =>
@@ -100,5 +100,5 @@ export const useSlots = () =>
   });
 
 async function accountOrNull(id: string): Promise<AccountView | null> {
-  return orNull(request<AccountView>(path(`/accounts/${encodeURIComponent(id)}`)));
+  return readOrNull(request<AccountView>(path(`/accounts/${encodeURIComponent(id)}`)));
 }

@@ -17,7 +17,7 @@ import type {
   WebhookView,
 } from '@gateway/contracts/pages';
 import type { Span } from '../format/range.js';
-import { ApiError, keepCsrfToken, orNull, request } from './request.js';
+import { ApiError, setCsrfToken, readOrNull, request } from './request.js';
 import type { Query } from './request.js';
 import { readAll, type Page } from './read-all.js';
 
@@ -32,7 +32,7 @@ export const SESSION_KEY = ['session'] as const;
 export async function readSession(): Promise<PageSession | null> {
   try {
     const session = await request<PageSession>('/session');
-    keepCsrfToken(session.csrfToken);
+    setCsrfToken(session.csrfToken);
     return session;
   } catch (fault) {
     if (fault instanceof ApiError && fault.status === 401) return null;
@@ -162,7 +162,7 @@ export const useAlerts = (account: string) =>
 export const useWebhook = (account: string) =>
   useQuery({
     queryKey: ['account', account, 'webhook'],
-    queryFn: () => orNull(request<WebhookView>(`/accounts/${account}/webhook`)),
+    queryFn: () => readOrNull(request<WebhookView>(`/accounts/${account}/webhook`)),
     staleTime: FRESH_MS,
   });
 

@@ -9,14 +9,14 @@ export interface Page<T> {
 const PAGE_LIMIT_MAX = 200;
 
 /** A list that was read to its end, or up to the given number of pages. */
-export interface Whole<T> {
+export interface FullList<T> {
   readonly data: readonly T[];
   /** False if more entries exist. */
   readonly isWhole: boolean;
 }
 
 /** Reads a list page by page, for pages that need all entries. */
-export async function readAll<T>(path: string, pagesMax: number, signal: AbortSignal): Promise<Whole<T>> {
+export async function readAll<T>(path: string, pagesMax: number, signal: AbortSignal): Promise<FullList<T>> {
   const data: T[] = [];
   let cursor: string | null = null;
   for (let page = 0; page < pagesMax; page += 1) {

@@ -37,7 +37,7 @@ const ANSWER_MS_MAX = 30_000;
 let csrfToken: string | null = null;
 
 /** Sets the session's token, which is sent with every change. */
-export function keepCsrfToken(token: string | null): void {
+export function setCsrfToken(token: string | null): void {
   csrfToken = token;
 }
 
@@ -91,7 +91,7 @@ function queryText(query: Query = {}): string {
 }
 
 /** Returns the response, or null for a 404. */
-export async function orNull<T>(answer: Promise<T>): Promise<T | null> {
+export async function readOrNull<T>(answer: Promise<T>): Promise<T | null> {
   try {
     return await answer;
   } catch (fault) {

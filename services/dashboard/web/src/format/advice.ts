@@ -196,12 +196,12 @@ const OF_CALLS: Readonly<Record<ErrorCode, Advice>> = {
 };
 
 /** Returns the advice for an error of a page, or of a request in the playground. */
-export function adviceOf(code: string): Advice | null {
+export function findAdvice(code: string): Advice | null {
   return OF_PAGES[code] ?? (isOfCalls(code) ? OF_CALLS[code] : null);
 }
 
 /** Returns the advice for a refused request. */
-export function callAdvice(code: string): Advice {
+export function findCallAdvice(code: string): Advice {
   if (isOfCalls(code)) return OF_CALLS[code];
   return { title: code.replaceAll('_', ' '), next: 'Look up the code in the API documentation.' };
 }

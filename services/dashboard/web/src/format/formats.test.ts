@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals';
 import type { PageModel } from '@gateway/contracts/pages';
 import { chooseModels } from '../pages/quick-start/choose-models.js';
-import { callAdvice } from './advice.js';
-import { formatShare, servedWords } from './number.js';
-import { PICKED_MAX, pick } from './pick.js';
-import { spanOf, startsOf } from './range.js';
+import { findCallAdvice } from './advice.js';
+import { formatShare, formatServed } from './number.js';
+import { PICKED_MAX, filterOptions } from './pick.js';
+import { computeSpan, listStarts } from './range.js';
 import { codeSnippets, toolSnippets } from './snippets.js';
 import { formatAgo, formatCountDown, formatDuration, formatShortUtc, formatUtc, recentMonths } from './time.js';
 import { formatUsd, formatUsdExact, nanoToText, parseNano } from './usd.js';
@@ -35,8 +35,8 @@ test('formatShare() shows the relevant digits', () => {
 });
 
 test('servedWords() names class and tools and omits the standard', () => {
-  expect(servedWords({ class: 'standard', units: {} })).toBe('');
-  expect(servedWords({ class: 'flex', units: { web_search: 1_200 } })).toBe('flex, 1,200 × web search');
+  expect(formatServed({ class: 'standard', units: {} })).toBe('');
+  expect(formatServed({ class: 'flex', units: { web_search: 1_200 } })).toBe('flex, 1,200 × web search');
 });
 
 test('parseNano() throws for malformed amounts', () => {
@@ -66,9 +66,13 @@ test('times are UTC, and a countdown has two parts and ends with now', () => {
 
 test('spanOf() has whole steps including the current one', () => {
   const now = Date.UTC(2026, 10, 20, 17, 19);
-  expect(spanOf('24h', now)).toEqual({ from: '2026-11-19T18:00:00.000Z', to: '2026-11-20T18:00:00.000Z', by: 'hour' });
-  expect(startsOf(spanOf('7d', now))).toHaveLength(7);
-  expect(startsOf(spanOf('7d', now)).at(-1)).toBe('2026-11-20T00:00:00.000Z');
+  expect(computeSpan('24h', now)).toEqual({
+    from: '2026-11-19T18:00:00.000Z',
+    to: '2026-11-20T18:00:00.000Z',
+    by: 'hour',
+  });
+  expect(listStarts(computeSpan('7d', now))).toHaveLength(7);
+  expect(listStarts(computeSpan('7d', now)).at(-1)).toBe('2026-11-20T00:00:00.000Z');
 });
 
 test("snippets have the deployment's URLs and omit a disabled messages protocol", () => {
@@ -83,7 +87,7 @@ test("snippets have the deployment's URLs and omit a disabled messages protocol"
 });
 
 test("callAdvice('upstream_auth_error') asks to inform the operator", () => {
-  const { title, next } = callAdvice('upstream_auth_error');
+  const { title, next } = findCallAdvice('upstream_auth_error');
   expect(`${title}. ${next}`).toBe(
     'Provider refused the gateway. Your key is fine, but the credential of the gateway is not. Send the operator the request ID.',
   );
@@ -94,11 +98,11 @@ test('pick() searches a long list and counts the omitted entries', () => {
     value: `${index}`,
     label: `Model ${index}`,
   }));
-  const shown = pick(options, '');
+  const shown = filterOptions(options, '');
   expect(shown).toHaveLength(PICKED_MAX + 1);
   expect(shown.at(-1)).toEqual({ value: '…more', label: '11 more: type to search', disabled: true });
-  expect(pick(options, ' model 6').map(({ label }) => label)).toEqual(['Model 6', 'Model 60']);
-  expect(pick(options, 'none')).toEqual([]);
+  expect(filterOptions(options, ' model 6').map(({ label }) => label)).toEqual(['Model 6', 'Model 60']);
+  expect(filterOptions(options, 'none')).toEqual([]);
 });
 
 test('chooseModels() suggests the cheapest model that is usable and not failing', () => {

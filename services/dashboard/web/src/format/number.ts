@@ -29,7 +29,7 @@ export function formatBytes(bytes: number): string {
 }
 
 /** Describes billing apart from tokens: "flex, 3 × web search"; empty if there is none. */
-export function servedWords({ class: name, units }: Pick<PageUsageRecord, 'class' | 'units'>): string {
+export function formatServed({ class: name, units }: Pick<PageUsageRecord, 'class' | 'units'>): string {
   const uses = Object.entries(units).map(([unit, count]) => usesOf(unit, count));
   return [...(name === 'standard' ? [] : [name]), ...uses].join(', ');
 }

@@ -7,7 +7,10 @@ export interface Choice {
 }
 
 /** Returns the first matching options, and a disabled one that counts the others. */
-export function pick<T extends Choice>(options: readonly T[], text: string): (T | (Choice & { disabled: true }))[] {
+export function filterOptions<T extends Choice>(
+  options: readonly T[],
+  text: string,
+): (T | (Choice & { disabled: true }))[] {
   const wanted = text.trim().toLowerCase();
   const found = options.filter(({ label }) => label.toLowerCase().includes(wanted));
   const rest = found.length - PICKED_MAX;

@@ -17,7 +17,7 @@ export interface Span {
 }
 
 /** Returns the span of a range. Queries within one step are equal. */
-export function spanOf(range: RangeName, nowMs: number): Span {
+export function computeSpan(range: RangeName, nowMs: number): Span {
   const by = range === '24h' ? 'hour' : 'day';
   const step = by === 'hour' ? HOUR_MS : DAY_MS;
   const steps = { '24h': 24, '7d': 7, '30d': 30, '90d': 90 }[range];
@@ -26,7 +26,7 @@ export function spanOf(range: RangeName, nowMs: number): Span {
 }
 
 /** Returns every start of a step, oldest first, including steps without requests. */
-export function startsOf({ from, to, by }: Span): string[] {
+export function listStarts({ from, to, by }: Span): string[] {
   const step = by === 'hour' ? HOUR_MS : DAY_MS;
   const starts: string[] = [];
   for (let at = Date.parse(from); at < Date.parse(to); at += step) starts.push(new Date(at).toISOString());

@@ -23,7 +23,7 @@ export function Empty({ icon, title, children, actions }: EmptyProps) {
 }
 
 /** Shown while data is loading. */
-export function Bones({ lines = 4 }: { readonly lines?: number }) {
+export function Skeleton({ lines = 4 }: { readonly lines?: number }) {
   return (
     <div className="bones" aria-busy="true">
       <span className="hidden-text">Loading</span>

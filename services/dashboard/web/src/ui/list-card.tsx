@@ -1,7 +1,7 @@
 import type { InfiniteData, UseInfiniteQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import type { Page } from '../api/read-all.js';
-import { Bones } from './empty.js';
+import { Skeleton } from './empty.js';
 import { ErrorNotice } from './notice.js';
 import { Card } from './page.js';
 import { Table, TableFoot } from './table.js';
@@ -29,7 +29,7 @@ export function ListCard<T>({ title, about, actions, list, columns, nouns, empty
           <ErrorNotice error={list.error} retry={() => void list.refetch()} />
         </div>
       )}
-      {list.data === undefined && !list.isError && <Bones lines={6} />}
+      {list.data === undefined && !list.isError && <Skeleton lines={6} />}
       {list.data !== undefined && rows.length === 0 && empty}
       {rows.length > 0 && (
         <>

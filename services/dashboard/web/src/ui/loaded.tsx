@@ -1,6 +1,6 @@
 import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { Bones } from './empty.js';
+import { Skeleton } from './empty.js';
 import { ErrorNotice } from './notice.js';
 
 interface LoadedProps<T> {
@@ -22,5 +22,5 @@ export function Loaded<T>({ query, lines, children }: LoadedProps<T>) {
       </div>
     );
   }
-  return <Bones lines={lines} />;
+  return <Skeleton lines={lines} />;
 }

@@ -27,7 +27,7 @@ export function Meter({ label, percent }: MeterProps) {
 export type Tone = 'good' | 'warn' | 'bad' | 'accent' | 'quiet';
 
 /** A state in one or two words. The colour only supports the text. */
-export function Mark({
+export function StateBadge({
   tone = 'quiet',
   plain = false,
   children,

@@ -2,7 +2,7 @@ import { Button } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import { ApiError } from '../api/request.js';
-import { type Advice, adviceOf } from '../format/advice.js';
+import { type Advice, findAdvice } from '../format/advice.js';
 import { CopyText } from './copy.js';
 import { Icon } from './icons.js';
 
@@ -43,7 +43,7 @@ interface ErrorNoticeProps {
 /** A failed request: the error, the next step, and the request ID for support. */
 export function ErrorNotice({ error, retry, advice: own }: ErrorNoticeProps) {
   const fault = error instanceof ApiError ? error : new ApiError('unexpected_answer', messageOf(error), 0, null);
-  const advice = own ?? adviceOf(fault.code);
+  const advice = own ?? findAdvice(fault.code);
   return (
     <Notice
       tone="bad"

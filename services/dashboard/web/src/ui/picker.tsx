@@ -1,6 +1,6 @@
 import { MultiSelect, Select } from '@mantine/core';
 import type { ComboboxItem, ComboboxParsedItem, MultiSelectProps, OptionsFilter, SelectProps } from '@mantine/core';
-import { pick } from '../format/pick.js';
+import { filterOptions } from '../format/pick.js';
 import type { Choice } from '../format/pick.js';
 
 type PickerProps = Omit<SelectProps, 'data' | 'filter' | 'limit' | 'searchable'> & { readonly data: readonly Choice[] };
@@ -34,7 +34,7 @@ export function PickMany({ data, ...props }: ManyProps) {
 /** @param chosen the field's text before typing; while it is unchanged, all options are shown */
 function searching(chosen: string | undefined): OptionsFilter {
   return ({ options, search }) => {
-    const found = pick(
+    const found = filterOptions(
       options.filter((option): option is ComboboxItem => 'value' in option),
       search === chosen ? '' : search,
     );

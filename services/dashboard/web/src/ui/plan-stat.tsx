@@ -1,6 +1,6 @@
 import type { OverviewView } from '@gateway/contracts/pages';
 import type { ReactNode } from 'react';
-import { Mark } from './meter.js';
+import { StateBadge } from './meter.js';
 import { Stat } from './page.js';
 
 interface PlanStatProps {
@@ -16,9 +16,9 @@ export function PlanStat({ plan, note }: PlanStatProps) {
         <>
           Plan
           {plan !== null && (
-            <Mark tone="accent" plain>
+            <StateBadge tone="accent" plain>
               {plan.tier}
-            </Mark>
+            </StateBadge>
           )}
         </>
       }

@@ -1,8 +1,8 @@
 import type { AlertView } from '@gateway/contracts/pages';
 import { useAlerts, useKeys } from '../../api/queries.js';
 import { useCurrent } from '../../layout/current-account.js';
-import { Bones, Empty } from '../../ui/empty.js';
-import { Mark } from '../../ui/meter.js';
+import { Skeleton, Empty } from '../../ui/empty.js';
+import { StateBadge } from '../../ui/meter.js';
 import { ErrorNotice } from '../../ui/notice.js';
 import { Card } from '../../ui/page.js';
 import { Table, TableFoot } from '../../ui/table.js';
@@ -33,7 +33,7 @@ export function AlertsAndWebhook() {
               <ErrorNotice error={alerts.error} retry={() => void alerts.refetch()} />
             </div>
           ) : (
-            <Bones />
+            <Skeleton />
           )
         ) : rows.length === 0 ? (
           <Empty icon="bell" title="No alerts yet">
@@ -84,9 +84,9 @@ function AlertRow({ alert, nameOf }: { readonly alert: AlertView; readonly nameO
         {subject.kind === 'member_cap' && 'Cap of a member'}
       </th>
       <td>
-        <Mark tone={thresholdPercent >= 90 ? 'bad' : thresholdPercent >= 75 ? 'warn' : 'quiet'}>
+        <StateBadge tone={thresholdPercent >= 90 ? 'bad' : thresholdPercent >= 75 ? 'warn' : 'quiet'}>
           {thresholdPercent} %
-        </Mark>
+        </StateBadge>
       </td>
       <td className="right">{inUnit(used, unit)}</td>
       <td className="right">{inUnit(limit, unit)}</td>

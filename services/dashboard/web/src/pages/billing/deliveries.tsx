@@ -2,8 +2,8 @@ import type { WebhookDeliveryView } from '@gateway/contracts/pages';
 import { useDeliveries } from '../../api/queries.js';
 import { countOf } from '../../format/number.js';
 import { useCurrent } from '../../layout/current-account.js';
-import { Bones, Empty } from '../../ui/empty.js';
-import { Mark } from '../../ui/meter.js';
+import { Skeleton, Empty } from '../../ui/empty.js';
+import { StateBadge } from '../../ui/meter.js';
 import { ErrorNotice } from '../../ui/notice.js';
 import { Card } from '../../ui/page.js';
 import { Table, TableFoot } from '../../ui/table.js';
@@ -36,7 +36,7 @@ export function Deliveries() {
             <ErrorNotice error={deliveries.error} retry={() => void deliveries.refetch()} />
           </div>
         ) : (
-          <Bones />
+          <Skeleton />
         )
       ) : rows.length === 0 ? (
         <Empty icon="send" title="No deliveries yet">
@@ -60,7 +60,7 @@ export function Deliveries() {
                   {delivery.eventId}
                 </th>
                 <td>
-                  <Mark tone={STATES[delivery.state].tone}>{STATES[delivery.state].word}</Mark>
+                  <StateBadge tone={STATES[delivery.state].tone}>{STATES[delivery.state].word}</StateBadge>
                 </td>
                 <td>
                   <Time at={delivery.createdAt} />

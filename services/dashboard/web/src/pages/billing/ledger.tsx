@@ -6,7 +6,7 @@ import { useLedger } from '../../api/queries.js';
 import { nanoToText, parseNano, placesOf } from '../../format/usd.js';
 import { useCurrent } from '../../layout/current-account.js';
 import { ShortId, shortId } from '../../ui/copy.js';
-import { Bones, Empty } from '../../ui/empty.js';
+import { Skeleton, Empty } from '../../ui/empty.js';
 import { ErrorNotice } from '../../ui/notice.js';
 import { Card } from '../../ui/page.js';
 import { Table, TableFoot } from '../../ui/table.js';
@@ -46,7 +46,7 @@ export function Ledger() {
             <ErrorNotice error={ledger.error} retry={() => void ledger.refetch()} />
           </div>
         ) : (
-          <Bones lines={6} />
+          <Skeleton lines={6} />
         )
       ) : (
         <>

@@ -1,7 +1,7 @@
 import { Button, Modal, SegmentedControl, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
-import type { KeyCreation, PageKeyCreate, PageKeyCreated } from '@gateway/contracts/pages';
+import type { KeyCreation, PageKeyCreate, CreatedPageKey } from '@gateway/contracts/pages';
 import { useMembers, useModels } from '../../api/queries.js';
 import { request } from '../../api/request.js';
 import { formatUsd } from '../../format/usd.js';
@@ -14,7 +14,7 @@ interface CreateKeyProps {
   readonly opened: boolean;
   readonly creation: KeyCreation;
   readonly onClose: () => void;
-  readonly onCreated: (key: PageKeyCreated) => void;
+  readonly onCreated: (key: CreatedPageKey) => void;
 }
 
 /** The form for a new key. Explains blank fields and settings that cannot be changed later. */
@@ -47,7 +47,7 @@ function Form({ creation, onClose, onCreated }: FormProps) {
         ...(scope === 'all' ? {} : { allowedModels: allowed }),
         ...(forOthers ? { memberId: member } : {}),
       };
-      return request<PageKeyCreated>(`/accounts/${account.id}/keys`, {
+      return request<CreatedPageKey>(`/accounts/${account.id}/keys`, {
         method: 'POST',
         body,
         idempotencyKey: idempotencyKeyOf(body),

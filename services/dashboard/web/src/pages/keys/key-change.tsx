@@ -1,5 +1,5 @@
 import { Button, Modal, TextInput } from '@mantine/core';
-import type { KeyView, PageKey, PageKeyCreated } from '@gateway/contracts/pages';
+import type { KeyView, PageKey, CreatedPageKey } from '@gateway/contracts/pages';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { request } from '../../api/request.js';
@@ -16,7 +16,7 @@ export interface Change {
 interface KeyChangeProps {
   readonly change: Change | null;
   readonly onClose: () => void;
-  readonly onRotated: (key: PageKeyCreated) => void;
+  readonly onRotated: (key: CreatedPageKey) => void;
   readonly onRevoked: () => void;
 }
 
@@ -32,13 +32,13 @@ export function KeyChange({ change, onClose, onRotated, onRevoked }: KeyChangePr
 interface RotateProps {
   readonly keyView: PageKey;
   readonly onClose: () => void;
-  readonly onRotated: (key: PageKeyCreated) => void;
+  readonly onRotated: (key: CreatedPageKey) => void;
 }
 
 function Rotate({ keyView: key, onClose, onRotated }: RotateProps) {
   const { account } = useCurrent();
   const rotate = useMutation({
-    mutationFn: () => request<PageKeyCreated>(`/accounts/${account.id}/keys/${key.id}/rotate`, { method: 'POST' }),
+    mutationFn: () => request<CreatedPageKey>(`/accounts/${account.id}/keys/${key.id}/rotate`, { method: 'POST' }),
     onSuccess: onRotated,
   });
   return (

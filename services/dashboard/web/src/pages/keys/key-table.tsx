@@ -4,7 +4,7 @@ import type { PageKey } from '@gateway/contracts/pages';
 import { formatUsd, parseNano } from '../../format/usd.js';
 import { useCurrent } from '../../layout/current-account.js';
 import { Icon } from '../../ui/icons.js';
-import { Mark, Meter, type Tone } from '../../ui/meter.js';
+import { StateBadge, Meter, type Tone } from '../../ui/meter.js';
 import { type Column, Table } from '../../ui/table.js';
 import { Ago, Amount, Time } from '../../ui/time.js';
 import type { Change } from './key-change.js';
@@ -158,5 +158,5 @@ const STATES: Readonly<Record<PageKey['state'], { readonly tone: Tone; readonly 
 
 /** The state of a key as a word. */
 export function KeyState({ state }: { readonly state: PageKey['state'] }) {
-  return <Mark tone={STATES[state].tone}>{STATES[state].word}</Mark>;
+  return <StateBadge tone={STATES[state].tone}>{STATES[state].word}</StateBadge>;
 }

@@ -1,9 +1,9 @@
 import { Button, Switch } from '@mantine/core';
-import type { PageKey, PageKeyCreated, PageKeys } from '@gateway/contracts/pages';
+import type { PageKey, CreatedPageKey, PageKeys } from '@gateway/contracts/pages';
 import { useState } from 'react';
 import { Link, useSearchParams } from 'react-router';
 import { useKeys, useRefreshAccount } from '../../api/queries.js';
-import { adviceOf } from '../../format/advice.js';
+import { findAdvice } from '../../format/advice.js';
 import { countOf } from '../../format/number.js';
 import { useCurrent } from '../../layout/current-account.js';
 import { Empty } from '../../ui/empty.js';
@@ -24,10 +24,10 @@ export function Component() {
   const refresh = useRefreshAccount(account.id);
   const [query, setQuery] = useSearchParams();
   const [change, setChange] = useState<Change | null>(null);
-  const [shown, setShown] = useState<{ key: PageKeyCreated; isNew: boolean } | null>(null);
+  const [shown, setShown] = useState<{ key: CreatedPageKey; isNew: boolean } | null>(null);
   const creation = keys.data?.creation;
   const setCreating = (creating: boolean) => setQuery(creating ? { create: '' } : {}, { replace: true });
-  const show = (key: PageKeyCreated, isNew: boolean) => {
+  const show = (key: CreatedPageKey, isNew: boolean) => {
     setCreating(false);
     setChange(null);
     setShown({ key, isNew });
@@ -115,7 +115,7 @@ function Keys({ keys: { data, creation }, onChange, onCreate }: KeysProps) {
 }
 
 function NotAllowed({ creation: { code, message } }: { readonly creation: PageKeys['creation'] }) {
-  const advice = code === null ? null : adviceOf(code);
+  const advice = code === null ? null : findAdvice(code);
   const isHere = advice?.link?.to === '/keys';
   return (
     <Notice

@@ -1,5 +1,5 @@
 import { Button, Checkbox, Modal, Tabs } from '@mantine/core';
-import type { PageKeyCreated } from '@gateway/contracts/pages';
+import type { CreatedPageKey } from '@gateway/contracts/pages';
 import { useState } from 'react';
 import { useModels } from '../../api/queries.js';
 import { codeSnippets, exportKey } from '../../format/snippets.js';
@@ -10,7 +10,7 @@ import { Notice } from '../../ui/notice.js';
 import { chooseModels } from '../quick-start/choose-models.js';
 
 interface SecretShownProps {
-  readonly shown: { readonly key: PageKeyCreated; readonly isNew: boolean } | null;
+  readonly shown: { readonly key: CreatedPageKey; readonly isNew: boolean } | null;
   readonly onClose: () => void;
 }
 
@@ -32,7 +32,7 @@ export function SecretShown({ shown, onClose }: SecretShownProps) {
 }
 
 interface SecretProps {
-  readonly keyView: PageKeyCreated;
+  readonly keyView: CreatedPageKey;
   readonly isNew: boolean;
   readonly onClose: () => void;
 }

@@ -10,7 +10,7 @@ import { CopyButton } from '../../ui/copy.js';
 import { Empty } from '../../ui/empty.js';
 import { Icon } from '../../ui/icons.js';
 import { Loaded } from '../../ui/loaded.js';
-import { Mark } from '../../ui/meter.js';
+import { StateBadge } from '../../ui/meter.js';
 import { Card, Page } from '../../ui/page.js';
 import { Table } from '../../ui/table.js';
 
@@ -117,15 +117,15 @@ function ModelRow({
             <NotUsable isPriced={prices !== null} isAvailable={available} />
           ) : failing ? (
             <span title="The last request failed at its provider">
-              <Mark tone="bad">Failing now</Mark>
+              <StateBadge tone="bad">Failing now</StateBadge>
             </span>
           ) : (
-            <Mark tone="good">Yes</Mark>
+            <StateBadge tone="good">Yes</StateBadge>
           )}
           {kind === 'embedding' && (
             <>
               {' '}
-              <Mark plain>Embedding</Mark>
+              <StateBadge plain>Embedding</StateBadge>
             </>
           )}
         </td>
@@ -177,11 +177,11 @@ function Prices({ prices, isEmbedding }: { readonly prices: Figures; readonly is
 }
 
 function NotUsable({ isPriced, isAvailable }: { readonly isPriced: boolean; readonly isAvailable: boolean }) {
-  if (!isAvailable) return <Mark>Not available</Mark>;
-  if (!isPriced) return <Mark tone="warn">Not priced</Mark>;
+  if (!isAvailable) return <StateBadge>Not available</StateBadge>;
+  if (!isPriced) return <StateBadge tone="warn">Not priced</StateBadge>;
   return (
     <span className="row" title="Your plan does not include the model and the wallet is empty">
-      <Mark>Needs funds</Mark>
+      <StateBadge>Needs funds</StateBadge>
       <Link to="/billing" className="tiny">
         Add funds
       </Link>

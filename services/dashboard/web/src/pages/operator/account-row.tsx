@@ -1,6 +1,6 @@
 import type { AccountView } from '@gateway/contracts/pages';
 import { Link } from 'react-router';
-import { Mark } from '../../ui/meter.js';
+import { StateBadge } from '../../ui/meter.js';
 import type { Column } from '../../ui/table.js';
 import { ShortId } from '../../ui/copy.js';
 import { Time } from '../../ui/time.js';
@@ -17,7 +17,7 @@ const TONES = { active: 'good', suspended: 'bad', closed: 'quiet' } as const;
 
 /** The state of an account as a word. */
 export function AccountState({ state }: { readonly state: AccountView['state'] }) {
-  return <Mark tone={TONES[state]}>{state.charAt(0).toUpperCase() + state.slice(1)}</Mark>;
+  return <StateBadge tone={TONES[state]}>{state.charAt(0).toUpperCase() + state.slice(1)}</StateBadge>;
 }
 
 /** One account of a list. */

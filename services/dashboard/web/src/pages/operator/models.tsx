@@ -3,7 +3,7 @@ import { formatShort } from '../../format/number.js';
 import { formatUsdExact } from '../../format/usd.js';
 import { Empty } from '../../ui/empty.js';
 import { ListCard } from '../../ui/list-card.js';
-import { Mark } from '../../ui/meter.js';
+import { StateBadge } from '../../ui/meter.js';
 import { Page } from '../../ui/page.js';
 import { ShortId } from '../../ui/copy.js';
 import { Aliases } from './aliases.js';
@@ -69,7 +69,7 @@ interface ModelStateProps {
 
 /** Whether customers can use the model, and why not. */
 function ModelState({ isActive, isAvailable, isPriced }: ModelStateProps) {
-  if (!isActive) return <Mark>Hidden</Mark>;
-  if (!isAvailable) return <Mark tone="warn">Switched off</Mark>;
-  return isPriced ? <Mark tone="good">Available</Mark> : <Mark tone="warn">No price</Mark>;
+  if (!isActive) return <StateBadge>Hidden</StateBadge>;
+  if (!isAvailable) return <StateBadge tone="warn">Switched off</StateBadge>;
+  return isPriced ? <StateBadge tone="good">Available</StateBadge> : <StateBadge tone="warn">No price</StateBadge>;
 }

@@ -4,7 +4,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link, useNavigate } from 'react-router';
 import { SESSION_KEY, useConfig } from '../../api/queries.js';
-import { keepCsrfToken, request } from '../../api/request.js';
+import { setCsrfToken, request } from '../../api/request.js';
 import { SignInPage } from '../../layout/sign-in-page.js';
 import { ErrorNotice } from '../../ui/notice.js';
 
@@ -17,7 +17,7 @@ export function Component() {
   const signIn = useMutation({
     mutationFn: () => request<PageSession>('/operator/sign-in', { method: 'POST', body: { token: token.trim() } }),
     onSuccess(session) {
-      keepCsrfToken(session.csrfToken);
+      setCsrfToken(session.csrfToken);
       client.setQueryData(SESSION_KEY, session);
       void navigate('/operator', { replace: true });
     },

@@ -11,7 +11,7 @@ import { Confirm } from '../../ui/confirm.js';
 import { ShortId } from '../../ui/copy.js';
 import { Empty } from '../../ui/empty.js';
 import { Loaded } from '../../ui/loaded.js';
-import { Mark } from '../../ui/meter.js';
+import { StateBadge } from '../../ui/meter.js';
 import { Card, Page } from '../../ui/page.js';
 import { Table } from '../../ui/table.js';
 import { Ago, Amount } from '../../ui/time.js';
@@ -107,6 +107,10 @@ export function Component() {
 }
 
 function StateMark({ slot }: { readonly slot: SlotView }) {
-  if (slot.state === 'expiring') return <Mark tone="warn">No heartbeat</Mark>;
-  return slot.takesSlot ? <Mark tone="good">Running</Mark> : <Mark tone="warn">Without a slot</Mark>;
+  if (slot.state === 'expiring') return <StateBadge tone="warn">No heartbeat</StateBadge>;
+  return slot.takesSlot ? (
+    <StateBadge tone="good">Running</StateBadge>
+  ) : (
+    <StateBadge tone="warn">Without a slot</StateBadge>
+  );
 }

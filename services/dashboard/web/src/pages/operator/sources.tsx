@@ -4,7 +4,7 @@ import { formatCount, formatShare, formatShort } from '../../format/number.js';
 import { formatDuration } from '../../format/time.js';
 import { Empty } from '../../ui/empty.js';
 import { ListCard } from '../../ui/list-card.js';
-import { Mark } from '../../ui/meter.js';
+import { StateBadge } from '../../ui/meter.js';
 import { ErrorNotice } from '../../ui/notice.js';
 import { Page } from '../../ui/page.js';
 import { Ago, CountDown } from '../../ui/time.js';
@@ -51,11 +51,11 @@ export function Component() {
                 {source.enabled ? (
                   <Health entries={entries} isKnown={health.data?.isWhole === true} />
                 ) : (
-                  <Mark>Disabled</Mark>
+                  <StateBadge>Disabled</StateBadge>
                 )}
                 {source.credentialOf === null && (
                   <div>
-                    <Mark tone="warn">No credential</Mark>
+                    <StateBadge tone="warn">No credential</StateBadge>
                   </div>
                 )}
               </td>
@@ -141,7 +141,7 @@ function Quotas({ entries }: Pick<HealthProps, 'entries'>) {
           {use}
         </div>
       ))}
-      {beyond > 0 && <Mark tone="warn">{`${formatCount(beyond)} over quota`}</Mark>}
+      {beyond > 0 && <StateBadge tone="warn">{`${formatCount(beyond)} over quota`}</StateBadge>}
     </>
   );
 }
@@ -158,9 +158,9 @@ function Health({ entries, isKnown }: HealthProps) {
   return (
     <>
       {worst.state === 'healthy' && failing.length > 0 ? (
-        <Mark tone="bad">Failing</Mark>
+        <StateBadge tone="bad">Failing</StateBadge>
       ) : (
-        <Mark tone={STATES[worst.state].tone}>{STATES[worst.state].word}</Mark>
+        <StateBadge tone={STATES[worst.state].tone}>{STATES[worst.state].word}</StateBadge>
       )}
       <div className="cell-sub">
         {rests > 0 && `${rests} of ${entries.length} edges`}

@@ -1,10 +1,10 @@
 import { Bar, BarChart, CartesianGrid, ResponsiveContainer, Tooltip, XAxis, YAxis } from 'recharts';
 import { formatCount, formatShort } from '../../format/number.js';
 import { formatDay, formatTick, formatUtc } from '../../format/time.js';
-import type { Arranged, Measure } from './series.js';
+import type { ChartData, Measure } from './series.js';
 
 interface BarsProps {
-  readonly arranged: Arranged;
+  readonly arranged: ChartData;
   readonly by: 'day' | 'hour';
   readonly measure: Measure;
 }

@@ -4,14 +4,14 @@ import { formatCount, formatShort } from '../../format/number.js';
 import { formatNano } from '../../format/usd.js';
 import type { SeriesGroup } from '../../api/queries.js';
 import { Table } from '../../ui/table.js';
-import { measured } from './series.js';
-import type { Arranged, Measure } from './series.js';
+import { readMeasure } from './series.js';
+import type { ChartData, Measure } from './series.js';
 
 const SHOWN_FIRST = 8;
 const NAMES = { none: 'All', model: 'Model', key: 'Key', member: 'Member' } as const;
 
 interface GroupTableProps {
-  readonly arranged: Arranged;
+  readonly arranged: ChartData;
   readonly groupBy: SeriesGroup;
   /** The measure of the chart, by which shares are computed. */
   readonly measure: Measure;
@@ -21,7 +21,7 @@ interface GroupTableProps {
 export function GroupTable({ arranged, groupBy, measure }: GroupTableProps) {
   const [all, setAll] = useState(false);
   const shown = all ? arranged.groups : arranged.groups.slice(0, SHOWN_FIRST);
-  const total = measured(arranged.totals, measure);
+  const total = readMeasure(arranged.totals, measure);
   return (
     <div style={{ margin: '16px -18px -18px', borderTop: '1px solid var(--line)' }}>
       <Table
@@ -36,7 +36,7 @@ export function GroupTable({ arranged, groupBy, measure }: GroupTableProps) {
         ]}
       >
         {shown.map(({ id, label, color, sums }) => {
-          const share = total === 0 ? 0 : (measured(sums, measure) / total) * 100;
+          const share = total === 0 ? 0 : (readMeasure(sums, measure) / total) * 100;
           return (
             <tr key={id}>
               <th scope="row">

@@ -7,7 +7,7 @@ import { formatUsd, parseNano } from '../../format/usd.js';
 import { RANGES } from '../../format/range.js';
 import type { RangeName } from '../../format/range.js';
 import { useCurrent } from '../../layout/current-account.js';
-import { Bones } from '../../ui/empty.js';
+import { Skeleton } from '../../ui/empty.js';
 import { ErrorNotice, Notice } from '../../ui/notice.js';
 import { Page } from '../../ui/page.js';
 import { Allotments } from './allotments.js';
@@ -49,7 +49,7 @@ function Balances({ accountId }: { readonly accountId: string }) {
     if (overview.isError) return <ErrorNotice error={overview.error} retry={() => void overview.refetch()} />;
     return (
       <div className="card">
-        <Bones />
+        <Skeleton />
       </div>
     );
   }

@@ -2,9 +2,9 @@ import type { Refusals as RefusalsView } from '@gateway/contracts/pages';
 import { Fragment, useMemo } from 'react';
 import { Link } from 'react-router';
 import { useRefusals } from '../../api/queries.js';
-import { callAdvice } from '../../format/advice.js';
+import { findCallAdvice } from '../../format/advice.js';
 import { formatCount } from '../../format/number.js';
-import { spanOf } from '../../format/range.js';
+import { computeSpan } from '../../format/range.js';
 import type { RangeName } from '../../format/range.js';
 import { useCurrent } from '../../layout/current-account.js';
 import { Empty } from '../../ui/empty.js';
@@ -28,7 +28,7 @@ interface Refused {
 export function Refusals({ range }: { readonly range: RangeName }) {
   const { account } = useCurrent();
   const now = useNow(SPAN_MS);
-  const span = useMemo(() => spanOf(range, now), [range, now]);
+  const span = useMemo(() => computeSpan(range, now), [range, now]);
   const refusals = useRefusals(account.id, span);
   return (
     <Card title="Refused requests" about="Requests that the gateway did not accept; they cost nothing" flush>
@@ -61,7 +61,7 @@ export function Refusals({ range }: { readonly range: RangeName }) {
 }
 
 function RefusedRow({ refused: { code, count, last, ids } }: { readonly refused: Refused }) {
-  const advice = callAdvice(code);
+  const advice = findCallAdvice(code);
   return (
     <tr>
       <th scope="row">

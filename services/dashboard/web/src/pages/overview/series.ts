@@ -1,5 +1,5 @@
 import type { UsageSeries, UsageSeriesPoint } from '@gateway/contracts/pages';
-import { startsOf } from '../../format/range.js';
+import { listStarts } from '../../format/range.js';
 import type { Span } from '../../format/range.js';
 import { parseNano } from '../../format/usd.js';
 
@@ -25,7 +25,7 @@ export interface Group {
 }
 
 /** Points arranged for the chart: one row per step, one column per shown group. */
-export interface Arranged {
+export interface ChartData {
   readonly rows: readonly { readonly start: string; readonly values: Readonly<Record<string, number>> }[];
   /** The groups with a separate colour, largest first; the others are combined in `rest`. */
   readonly drawn: readonly Group[];
@@ -42,7 +42,7 @@ const REST_COLOR = 'var(--chart-8)';
 export const REST_ID = 'rest';
 
 /** Arranges points of the API in rows and groups. */
-export function arrange({ data: points, unbilled }: UsageSeries, span: Span, measure: Measure): Arranged {
+export function arrange({ data: points, unbilled }: UsageSeries, span: Span, measure: Measure): ChartData {
   const totals = noSums();
   const byGroup = new Map<string, { label: string; sums: Sums }>();
   for (const point of points) {
@@ -68,7 +68,7 @@ export function arrange({ data: points, unbilled }: UsageSeries, span: Span, mea
 }
 
 /** Returns the value of sums in the measure. */
-export function measured(sums: Sums, measure: Measure): number {
+export function readMeasure(sums: Sums, measure: Measure): number {
   if (measure === 'spend') return Number(sums.chargedNano) / 1e9;
   return measure === 'requests' ? sums.calls : sums.inputTokens + sums.outputTokens;
 }
@@ -78,9 +78,9 @@ function rowsOf(
   span: Span,
   measure: Measure,
   drawnIds: ReadonlySet<string>,
-): Arranged['rows'] {
+): ChartData['rows'] {
   const rows = new Map(
-    startsOf(span).map((start) => [Date.parse(start), { start, values: {} as Record<string, number> }]),
+    listStarts(span).map((start) => [Date.parse(start), { start, values: {} as Record<string, number> }]),
   );
   for (const point of points) {
     const row = rows.get(Date.parse(point.start));
@@ -89,7 +89,7 @@ function rowsOf(
     const column = drawnIds.has(id) ? id : REST_ID;
     const sums = noSums();
     add(sums, point);
-    row.values[column] = (row.values[column] ?? 0) + measured(sums, measure);
+    row.values[column] = (row.values[column] ?? 0) + readMeasure(sums, measure);
   }
   return [...rows.values()];
 }

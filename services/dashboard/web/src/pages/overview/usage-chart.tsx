@@ -4,17 +4,17 @@ import { Link } from 'react-router';
 import { useSeries } from '../../api/queries.js';
 import type { SeriesGroup } from '../../api/queries.js';
 import { formatCount, formatShort } from '../../format/number.js';
-import { spanOf } from '../../format/range.js';
+import { computeSpan } from '../../format/range.js';
 import type { RangeName } from '../../format/range.js';
 import { formatNano } from '../../format/usd.js';
 import { useCurrent } from '../../layout/current-account.js';
-import { Bones, Empty } from '../../ui/empty.js';
+import { Skeleton, Empty } from '../../ui/empty.js';
 import { ErrorNotice } from '../../ui/notice.js';
 import { Card } from '../../ui/page.js';
 import { useNow } from '../../ui/time.js';
 import { GroupTable } from './group-table.js';
 import { arrange } from './series.js';
-import type { Arranged, Measure } from './series.js';
+import type { ChartData, Measure } from './series.js';
 
 const Bars = lazy(async () => ({ default: (await import('./bars.js')).Bars }));
 
@@ -32,7 +32,7 @@ export function UsageChart({ range }: { readonly range: RangeName }) {
   const [measure, setMeasure] = useState<Measure>('spend');
   const [groupBy, setGroupBy] = useState<SeriesGroup>('model');
   const now = useNow(SPAN_MS);
-  const span = useMemo(() => spanOf(range, now), [range, now]);
+  const span = useMemo(() => computeSpan(range, now), [range, now]);
   const series = useSeries(account.id, span, groupBy);
   const arranged = useMemo(
     () => (series.data === undefined ? null : arrange(series.data, span, measure)),
@@ -73,7 +73,7 @@ export function UsageChart({ range }: { readonly range: RangeName }) {
         series.isError ? (
           <ErrorNotice error={series.error} retry={() => void series.refetch()} />
         ) : (
-          <Bones lines={6} />
+          <Skeleton lines={6} />
         )
       ) : arranged.totals.calls + arranged.unbilled.voided + arranged.unbilled.expired === 0 ? (
         <Empty icon="usage" title="No requests in this time">
@@ -95,7 +95,7 @@ export function UsageChart({ range }: { readonly range: RangeName }) {
   );
 }
 
-function Totals({ arranged: { totals, unbilled } }: { readonly arranged: Arranged }) {
+function Totals({ arranged: { totals, unbilled } }: { readonly arranged: ChartData }) {
   const cached = totals.inputTokens === 0 ? 0 : Math.floor((totals.cachedInputTokens / totals.inputTokens) * 100);
   return (
     <dl className="totals">

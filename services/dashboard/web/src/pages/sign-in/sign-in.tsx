@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { Link, useNavigate, useSearchParams } from 'react-router';
 import type { PageSession } from '@gateway/contracts/pages';
 import { SESSION_KEY, useConfig } from '../../api/queries.js';
-import { keepCsrfToken, request } from '../../api/request.js';
+import { setCsrfToken, request } from '../../api/request.js';
 import { SignInPage } from '../../layout/sign-in-page.js';
 import { EmailInput } from '../../ui/new-password.js';
 import { ErrorNotice } from '../../ui/notice.js';
@@ -65,7 +65,7 @@ export function useEnter(): (session: PageSession) => void {
   const navigate = useNavigate();
   const [query] = useSearchParams();
   return (session) => {
-    keepCsrfToken(session.csrfToken);
+    setCsrfToken(session.csrfToken);
     client.clear();
     client.setQueryData(SESSION_KEY, session);
     void navigate(ownPath(query.get('next')), { replace: true });

@@ -8,7 +8,7 @@ import { useCurrent } from '../../layout/current-account.js';
 import { Empty } from '../../ui/empty.js';
 import { Icon } from '../../ui/icons.js';
 import { Loaded } from '../../ui/loaded.js';
-import { Mark } from '../../ui/meter.js';
+import { StateBadge } from '../../ui/meter.js';
 import { Card, Page } from '../../ui/page.js';
 import { Table } from '../../ui/table.js';
 import { Amount, Time } from '../../ui/time.js';
@@ -81,9 +81,9 @@ function Members({ onEdit }: { readonly onEdit: (member: PageMember) => void }) 
                     {member.id === account.memberId && <span className="muted"> (you)</span>}
                   </th>
                   <td>
-                    <Mark plain tone={member.role === 'owner' ? 'accent' : 'quiet'}>
+                    <StateBadge plain tone={member.role === 'owner' ? 'accent' : 'quiet'}>
                       {ROLE_WORDS[member.role]}
-                    </Mark>
+                    </StateBadge>
                   </td>
                   <td className="right">
                     {member.monthlySpendCapUsd === null ? (

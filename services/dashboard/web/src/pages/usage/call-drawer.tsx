@@ -2,13 +2,13 @@ import { Drawer } from '@mantine/core';
 import type { UsageLookup } from '@gateway/contracts/pages';
 import { Link } from 'react-router';
 import { useUsageLookup } from '../../api/queries.js';
-import { callAdvice } from '../../format/advice.js';
+import { findCallAdvice } from '../../format/advice.js';
 import { useCurrent } from '../../layout/current-account.js';
 import { CopyText } from '../../ui/copy.js';
 import { Loaded } from '../../ui/loaded.js';
 import { Notice } from '../../ui/notice.js';
 import { Time } from '../../ui/time.js';
-import { CallRecord } from './call-record.js';
+import { RequestRecord } from './call-record.js';
 
 interface CallDrawerProps {
   readonly requestId: string | null;
@@ -16,7 +16,7 @@ interface CallDrawerProps {
 }
 
 /** All details of one request. */
-export function CallDrawer({ requestId, onClose }: CallDrawerProps) {
+export function RequestDrawer({ requestId, onClose }: CallDrawerProps) {
   const { account } = useCurrent();
   const lookup = useUsageLookup(account.id, requestId);
   return (
@@ -25,7 +25,7 @@ export function CallDrawer({ requestId, onClose }: CallDrawerProps) {
         <div className="stack loose">
           <CopyText text={requestId} label="Copy the request ID" />
           <Loaded query={lookup} lines={8}>
-            {(found) => (isRefused(found) ? <Refused call={found} /> : <CallRecord record={found} />)}
+            {(found) => (isRefused(found) ? <Refused call={found} /> : <RequestRecord record={found} />)}
           </Loaded>
         </div>
       )}
@@ -40,7 +40,7 @@ function isRefused(found: UsageLookup): found is RefusedCall {
 }
 
 function Refused({ call: { refused } }: { readonly call: RefusedCall }) {
-  const advice = callAdvice(refused.code);
+  const advice = findCallAdvice(refused.code);
   return (
     <>
       <Notice

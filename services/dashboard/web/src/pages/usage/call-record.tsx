@@ -2,7 +2,7 @@ import { Fragment, type ReactNode } from 'react';
 import type { UsageLookup } from '@gateway/contracts/pages';
 import { formatCount, usesOf } from '../../format/number.js';
 import { formatDuration } from '../../format/time.js';
-import { Mark } from '../../ui/meter.js';
+import { StateBadge } from '../../ui/meter.js';
 import { Amount, Time } from '../../ui/time.js';
 import { kindWords } from '../billing/ledger.js';
 import { Outcome, outcomeAbout } from './outcome.js';
@@ -32,7 +32,7 @@ const KINDS = [
 const EXACT_PLACES = 2;
 
 /** Tokens, price, payment, evidence, attempts, timing. */
-export function CallRecord({ record }: { readonly record: Found }) {
+export function RequestRecord({ record }: { readonly record: Found }) {
   return (
     <>
       <div className="row apart">
@@ -124,7 +124,7 @@ export function CallRecord({ record }: { readonly record: Found }) {
               <span className="code small">{attempt.sourceId}</span>
               <span className="row">
                 {attempt.status !== null && <span className="num muted small">{attempt.status}</span>}
-                <Mark tone={ATTEMPTS[attempt.outcome].tone}>{ATTEMPTS[attempt.outcome].word}</Mark>
+                <StateBadge tone={ATTEMPTS[attempt.outcome].tone}>{ATTEMPTS[attempt.outcome].word}</StateBadge>
               </span>
             </li>
           ))}

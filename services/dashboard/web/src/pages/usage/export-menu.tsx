@@ -4,7 +4,7 @@ import { useRef, useState } from 'react';
 import { download } from '../../api/download.js';
 import type { Progress } from '../../api/download.js';
 import { countOf, formatBytes } from '../../format/number.js';
-import { RANGES, spanOf } from '../../format/range.js';
+import { RANGES, computeSpan } from '../../format/range.js';
 import type { RangeName } from '../../format/range.js';
 import { useCurrent } from '../../layout/current-account.js';
 import { Icon } from '../../ui/icons.js';
@@ -58,7 +58,7 @@ function ExportForm(props: ExportFormProps) {
     mutationFn: async () => {
       const controller = new AbortController();
       stop.current = controller;
-      const span = range === '' ? null : spanOf(range as RangeName, Date.now());
+      const span = range === '' ? null : computeSpan(range as RangeName, Date.now());
       const query = { format, ...(span === null ? {} : { from: span.from, to: span.to }) };
       const day = new Date().toISOString().slice(0, 10);
       const path = `/accounts/${account.id}/export/${what}`;

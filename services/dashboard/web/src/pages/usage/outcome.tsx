@@ -1,5 +1,5 @@
 import type { PageUsageRecord } from '@gateway/contracts/pages';
-import { Mark } from '../../ui/meter.js';
+import { StateBadge } from '../../ui/meter.js';
 
 const OUTCOMES = {
   settled: { tone: 'quiet', word: 'Billed', about: 'The response was complete, or the client disconnected.' },
@@ -16,7 +16,7 @@ export function Outcome({ outcome }: { readonly outcome: PageUsageRecord['outcom
   const { tone, word, about } = OUTCOMES[outcome];
   return (
     <span title={about}>
-      <Mark tone={tone}>{word}</Mark>
+      <StateBadge tone={tone}>{word}</StateBadge>
     </span>
   );
 }

@@ -1,5 +1,5 @@
 import type { PageUsageRecord } from '@gateway/contracts/pages';
-import { formatCount, servedWords } from '../../format/number.js';
+import { formatCount, formatServed } from '../../format/number.js';
 import { formatDuration } from '../../format/time.js';
 import { placesOf } from '../../format/usd.js';
 import { useCurrent } from '../../layout/current-account.js';
@@ -49,7 +49,7 @@ export function UsageTable({ records, onChoose }: UsageTableProps) {
           </td>
           <td className="code breakable">
             {record.modelId}
-            {servedWords(record) !== '' && <div className="cell-sub">{servedWords(record)}</div>}
+            {formatServed(record) !== '' && <div className="cell-sub">{formatServed(record)}</div>}
           </td>
           <td>
             <div className="clip" style={{ maxWidth: 160 }}>

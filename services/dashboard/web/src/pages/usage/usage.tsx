@@ -2,16 +2,16 @@ import { Button } from '@mantine/core';
 import { useMemo } from 'react';
 import { Link, useSearchParams } from 'react-router';
 import { useUsageRecords } from '../../api/queries.js';
-import { spanOf } from '../../format/range.js';
+import { computeSpan } from '../../format/range.js';
 import type { RangeName } from '../../format/range.js';
 import { useCurrent } from '../../layout/current-account.js';
-import { Bones, Empty } from '../../ui/empty.js';
+import { Skeleton, Empty } from '../../ui/empty.js';
 import { ErrorNotice } from '../../ui/notice.js';
 import { Card, Page } from '../../ui/page.js';
 import { TableFoot } from '../../ui/table.js';
 import { ExportMenu } from './export-menu.js';
 import { Lookup } from './lookup.js';
-import { CallDrawer } from './call-drawer.js';
+import { RequestDrawer } from './call-drawer.js';
 import { FILTERS, UsageFilters, type FilterName } from './usage-filters.js';
 import { UsageTable } from './usage-table.js';
 
@@ -30,7 +30,7 @@ export function Component() {
       { replace: true },
     );
   const range = (query.get('range') ?? '') as RangeName | '';
-  const span = useMemo(() => (range === '' ? null : spanOf(range, Date.now())), [range]);
+  const span = useMemo(() => (range === '' ? null : computeSpan(range, Date.now())), [range]);
   const records = useUsageRecords(account.id, {
     ...(span === null ? {} : { from: span.from, to: span.to }),
     keyId: query.get('key') ?? undefined,
@@ -54,7 +54,7 @@ export function Component() {
               <ErrorNotice error={records.error} retry={() => void records.refetch()} />
             </div>
           ) : (
-            <Bones lines={8} />
+            <Skeleton lines={8} />
           )
         ) : rows.length === 0 ? (
           <NoCalls isFiltered={isFiltered} clear={() => setQuery({}, { replace: true })} />
@@ -71,7 +71,7 @@ export function Component() {
           </>
         )}
       </Card>
-      <CallDrawer requestId={query.get('request')} onClose={() => set('request', null)} />
+      <RequestDrawer requestId={query.get('request')} onClose={() => set('request', null)} />
     </Page>
   );
 }
