@@ -125,7 +125,7 @@ async function fitOf(name: string, account: LimitedAccount, begunAt: number): Pr
 }
 
 // Covers a replica of admission is killed or hangs
-test(`${CALLS_UNDER_KILLS} calls use a wallet exactly while admissions die (seed ${SEED})`, async () => {
+test(`${CALLS_UNDER_KILLS} calls use a wallet exactly under kills (seed ${SEED})`, async () => {
   const figures = await verification.press(
     limitCalled('wallet'),
     CALLS_UNDER_KILLS,

@@ -15,8 +15,7 @@ export interface ParsedEmail {
  */
 export async function readMail(mail: string): Promise<ParsedEmail> {
   const { headers, text, html } = await PostalMime.parse(mail).catch((): Email => unreadable(mail));
-  // Uses raw headers instead of the library's addresses and dates, because a reader wants to see
-  // what was sent.
+  // Uses raw headers instead of the library's addresses and dates, so that nothing is normalized.
   const header = (name: string): string => decodeWords(headers.find(({ key }) => key === name)?.value ?? '');
   return {
     from: header('from'),

@@ -49,7 +49,7 @@ function environmentTable(): string {
       ].join('|'),
     ),
     '',
-    'Read without a schema, by what is beside the services. What only tests, proofs and measurements read stands with them.',
+    'Variables that tools and scripts read without a schema. Those of tests and benchmarks are listed with them.',
     '',
     '| Variable | Default | What it is | Read by |',
     '| --- | --- | --- | --- |',

@@ -26,7 +26,7 @@ afterAll(async () => {
 });
 
 test(
-  `all scripts run in a cluster of three servers, each in the slot of its bucket, seed ${REPLAY.seed}`,
+  `scripts run on three cluster servers by bucket slot, seed ${REPLAY.seed}`,
   async () => {
     await playSequences(redis, SEQUENCES, REPLAY);
     const runs = await servers.scriptsRun();

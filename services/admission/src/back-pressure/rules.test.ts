@@ -12,7 +12,7 @@ test('admission stops above 85 percent of Redis, and never without a limit', () 
 });
 
 // Covers r15
-test('admission stops above 90 percent of the stream and at events older than seven days', () => {
+test('admission stops above 90 % of the stream and at events older than 7 days', () => {
   const usage = (bytes: number, ageMs: number | null) => ({
     redis: null,
     usage: { bytes, bytesMax: 1_000, firstAt: ageMs === null ? null : NOW - ageMs },

@@ -74,7 +74,7 @@ function listBalances(limited: WindowUnit, template: HoldTemplate): string[] {
   return [...rows];
 }
 
-/** Makes the text of equal templates equal, in whatever order a sender wrote the fields. */
+/** Sorts the fields of a template, so that equal templates have equal texts. */
 function orderFields(template: HoldTemplate): HoldTemplate {
   const { key, member, model, priceVersion, month, weekly, allotment, endpoint } = template;
   const subscription = template.subscription && {
