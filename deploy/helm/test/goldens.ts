@@ -41,7 +41,7 @@ export interface Manifest {
     readonly labels: Labels;
     readonly annotations?: Labels;
   };
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- each test says by its kind what it is
+  // oxlint-disable-next-line typescript/no-explicit-any -- each test says by its kind what it is
   readonly spec: any;
 }
 

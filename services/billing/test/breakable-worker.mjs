@@ -123,8 +123,10 @@ const worker = startUsageWorker(
   },
   groups,
 );
-process.on('SIGTERM', async () => {
+async function stop() {
   await worker.stop();
   await bus.drain(1_000);
   process.exit(0);
-});
+}
+
+process.on('SIGTERM', () => void stop());

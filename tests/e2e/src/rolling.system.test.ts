@@ -81,9 +81,8 @@ withTools(
     try {
       const { system } = run;
       const load = await run.load();
-      const restored = await loseDatabase(run, join(directory.path, 'made'), CALLS_AFTER_BACKUP).finally(() =>
-        load.stop(),
-      );
+      const restored = await loseDatabase(run, join(directory.path, 'made'), CALLS_AFTER_BACKUP);
+      await load.stop();
       expect(restored.settledAgain).toBeGreaterThanOrEqual(CALLS_AFTER_BACKUP);
       const { code, output } = await runProgram('restore', ['--from', join(directory.path, 'made')], system);
       expect([code, output]).toEqual([2, expect.stringContaining('stop billing, accounts and catalog first')]);

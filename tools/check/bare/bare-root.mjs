@@ -76,7 +76,7 @@ export class BareRoot {
       stream.setEncoding('utf8').on('data', (text) => (output += text));
     const timer = setTimeout(() => {
       output += `\n(ended after ${limitMs / 1000} s)`;
-      process.kill(-child.pid, 'SIGKILL');
+      process.kill(-Number(child.pid), 'SIGKILL');
     }, limitMs);
     const code = await new Promise((resolve) => child.once('close', (status, signal) => resolve(status ?? signal)));
     clearTimeout(timer);

@@ -34,7 +34,7 @@ test("the project's packages pin every dependency exactly", () => {
     .filter(([path]) => path === '' || !path.includes('node_modules'))
     .flatMap(([path, { dependencies = {}, devDependencies = {}, optionalDependencies = {} }]) =>
       Object.entries({ ...dependencies, ...devDependencies, ...optionalDependencies })
-        .filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))
+        .filter(([, version]) => !/^(npm:[@\w./-]+@)?\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))
         .map(([name, version]) => `${path}: ${name}@${version}`),
     );
   expect(loose).toEqual([]);

@@ -135,7 +135,7 @@ async function hold(
   const child = spawn(process.execPath, [script, directory, 'project', names], {
     stdio: ['pipe', 'pipe', 'inherit'],
     env: { PATH: process.env['PATH'] },
-    ...(as ?? {}),
+    ...as,
   });
   children.push(child);
   for await (const line of createInterface({ input: child.stdout }))

@@ -42,7 +42,11 @@ async function whileRefused(work: () => Promise<void>): Promise<void> {
   await ledger.admin.query(
     `ALTER TABLE billing.call_records ADD CONSTRAINT broken CHECK (charged_nano_usd <> 70) NOT VALID`,
   );
-  await work().finally(() => ledger.admin.query('ALTER TABLE billing.call_records DROP CONSTRAINT broken'));
+  try {
+    await work();
+  } finally {
+    await ledger.admin.query('ALTER TABLE billing.call_records DROP CONSTRAINT broken');
+  }
 }
 
 async function refusedByDatabase(): Promise<string> {

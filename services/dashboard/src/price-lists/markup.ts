@@ -18,9 +18,8 @@ const STANDARD_TIERS_MAX = 8;
 const CLASS_TIERS_MAX = 2;
 
 type TierKind = (typeof TIER_KINDS)[number];
-type MediaKind = (typeof MEDIA_KINDS)[number][1];
 /** Prices above an input size that a document must cover. */
-type Amounts = { readonly [Kind in TierKind | MediaKind]: bigint };
+type Amounts = { readonly [Kind in TierKind]: bigint };
 interface SizedAmounts extends Amounts {
   readonly aboveInputTokens: number;
 }
@@ -140,7 +139,7 @@ function statedClass(
   media: readonly (typeof MEDIA_KINDS)[number][],
 ): TieredPrices {
   const tiers: SizedAmounts[] = [];
-  const own = new Map<MediaKind, bigint>(media.map(([, kind]) => [kind, base[kind]]));
+  const own = new Map<TierKind, bigint>(media.map(([, kind]) => [kind, base[kind]]));
   for (const tier of given) {
     let amounts = tier;
     for (const [, kind, text] of media) {

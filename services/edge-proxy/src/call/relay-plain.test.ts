@@ -33,7 +33,10 @@ function relayWith(sendsEarly: boolean, contentLength: number | null = null) {
       firstToken: () => undefined,
       ended: (delivery) => void told.deliveries.push(delivery),
       incomplete: ({ kind }) => void (told.unusable += kind === 'unusable_body' ? 1 : 0),
-      providerFailed: () => void (told.unusable += 1) === null,
+      providerFailed: () => {
+        told.unusable += 1;
+        return false;
+      },
       pause: () => void (told.pauses += 1),
     },
   });

@@ -35,7 +35,8 @@ async function prove({ streams, calls }: { streams: number; calls: number }): Pr
     const load = await run.load();
     await run.ended(calls);
     const backup = join(directory.path, 'made');
-    const restored = await loseDatabase(run, backup, calls).finally(() => load.stop());
+    const restored = await loseDatabase(run, backup, calls);
+    await load.stop();
     log(`restored after ${restored.outageMs.toFixed(0)} ms; ${run.seen.length} calls have ended`);
     const evidence = await run.evidence();
     const { violations, counterExample } = checkEvidence(evidence);

@@ -50,6 +50,7 @@ const REPLICAS = { 'edge-proxy': 2, admission: 2, billing: 1, accounts: 1, catal
 export class RollingRun {
   readonly #replaced: Replaced[] = [];
   readonly #seen: ClientCall[] = [];
+  #load?: SteadyLoad;
   #edges: readonly EdgeTarget[];
   #edgesMade: number;
 
@@ -110,6 +111,7 @@ export class RollingRun {
       seen: this.#seen,
       edges: () => this.#edges,
     });
+    this.#load = load;
     await this.#allOpen();
     return load;
   }
@@ -148,6 +150,7 @@ export class RollingRun {
   }
 
   async end(): Promise<void> {
+    await this.#load?.stop();
     await this.system.stop();
     await this.provider.close();
   }

@@ -28,7 +28,7 @@ const USAGE_COLUMNS: readonly Column<UsageRecordLine>[] = [
   ['endedAt', (line) => line.endedAt],
   ['recordedAt', (line) => line.recordedAt],
   ['class', (line) => line.class],
-  ['units', ({ units = {} }) => (Object.keys(units).length === 0 ? null : JSON.stringify(units))],
+  ['units', ({ units }) => (Object.keys(units).length === 0 ? null : JSON.stringify(units))],
   ['audioInputTokens', (line) => line.kinds?.audioInput ?? null],
   ['imageInputTokens', (line) => line.kinds?.imageInput ?? null],
   ['audioOutputTokens', (line) => line.kinds?.audioOutput ?? null],

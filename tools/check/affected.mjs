@@ -1,0 +1,56 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+/** Turborepo's hashes of all packages at the last green run of all their tests. */
+const GREEN = '.cache/green.json';
+
+/** Returns Turborepo's hash of each workspace's own files and settings, by path. */
+export function hashPackages(root) {
+  const json = execFileSync('node_modules/.bin/turbo', ['run', 'test', '--dry=json'], {
+    cwd: root,
+    env: { ...process.env, TURBO_TELEMETRY_DISABLED: '1', DO_NOT_TRACK: '1', TURBO_NO_UPDATE_NOTIFIER: '1' },
+    stdio: ['ignore', 'pipe', 'ignore'],
+    maxBuffer: 256 * 1024 * 1024,
+  });
+  return Object.fromEntries(JSON.parse(json).tasks.map(({ directory, hash }) => [directory, hash]));
+}
+
+/** Stores the hashes of a green run. */
+export function keepGreen(root, hashes) {
+  mkdirSync(dirname(`${root}/${GREEN}`), { recursive: true });
+  writeFileSync(`${root}/${GREEN}`, JSON.stringify(hashes));
+}
+
+/** Returns the hashes of the last green run; none before the first. */
+export function readGreen(root) {
+  try {
+    return JSON.parse(readFileSync(`${root}/${GREEN}`, 'utf8'));
+  } catch {
+    return {};
+  }
+}
+
+/**
+ * Returns the rooms whose tests a change can affect: changed packages and all that depend on them.
+ * A room that is no package tests files of the whole repository, so each change affects it.
+ * @param {readonly string[]} rooms
+ * @param {Record<string, string>} hashes
+ * @param {Record<string, string>} green
+ * @param {(path: string) => {name: string, dependencies?: object, devDependencies?: object}} manifestOf
+ */
+export function affectedRooms(rooms, hashes, green, manifestOf) {
+  const changed = Object.keys(hashes).filter((path) => hashes[path] !== green[path]);
+  if (changed.length === 0) return [];
+  const manifests = new Map(Object.keys(hashes).map((path) => [path, manifestOf(path)]));
+  const affected = new Set(changed);
+  // Grows while it is iterated over: dependents of dependents are found too.
+  for (const path of affected) {
+    const { name } = manifests.get(path);
+    for (const [other, { dependencies, devDependencies }] of manifests) {
+      if (name in { ...dependencies, ...devDependencies }) affected.add(other);
+    }
+  }
+  const isAffected = (room) => [...affected].some((path) => path === room || path.startsWith(`${room}/`));
+  return rooms.filter((room) => isAffected(room) || !manifests.has(room));
+}
