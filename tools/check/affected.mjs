@@ -37,7 +37,7 @@ export function readGreen(root) {
  * @param {readonly string[]} rooms
  * @param {Record<string, string>} hashes
  * @param {Record<string, string>} green
- * @param {(path: string) => {name: string, dependencies?: object, devDependencies?: object}} manifestOf
+ * @param {(path: string) => any} manifestOf returns a `package.json`
  */
 export function affectedRooms(rooms, hashes, green, manifestOf) {
   const changed = Object.keys(hashes).filter((path) => hashes[path] !== green[path]);

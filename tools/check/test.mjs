@@ -1,6 +1,6 @@
-// `npm test`: compile; then lint and import rules beside one jest run without the long tests, over the
-// packages that changes since the last green run can affect (all with --force, with CI=true and if
-// nothing changed). `npm run test:system` (this program with --system): compile, then the long
+// `npm test`: compile; then lint and import rules beside one jest run without the long tests, over
+// the packages that changes since the last green run can affect (all with --force, with CI=true and
+// if nothing changed). `npm run test:system` (this program with --system): compile, then the long
 // tests, `*.system.test.ts`. Names of packages or test files restrict either. Ends with the counts
 // of the jest run on one line.
 import { spawn, spawnSync } from 'node:child_process';
@@ -59,7 +59,7 @@ function roomsToTest() {
   return affected;
 }
 
-/** Runs the checks of the code beside the tests. A check that fails prints its output when it ends. */
+/** Runs the checks of the code beside the tests. A failing check prints its output at its end. */
 async function beside() {
   const checks = isSystem ? [] : checksOf();
   const tests = start('npm', jestArguments(), jestEnvironment(), 'inherit');
