@@ -176,7 +176,7 @@ function refuse(edge: Edge, row: EndpointSpec, request: ClientRequest, error: Ga
 
 /**
  * Decides whether the call is traced. An untraced call has no spans
- * (docs/decisions/0029-a-call-is-traced-or-nothing-is-made.md).
+ * (docs/decisions/0029-unsampled-requests-create-no-trace-objects.md).
  */
 function startCallSpan(edge: Edge, row: EndpointSpec, request: ClientRequest): Span {
   const { tracesClients, traceRatio } = edge.settings;

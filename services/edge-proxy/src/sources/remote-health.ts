@@ -39,7 +39,7 @@ export type HealthRank = 0 | 1 | 2;
 
 /**
  * Computes a source's group. Own attempts decide; news of other edges have a lower priority and
- * only change the order (docs/decisions/0093-health-of-sources-is-shared.md).
+ * only change the order (docs/decisions/0093-edges-share-source-health.md).
  */
 export function computeHealthRank(
   own: OwnHealth | undefined,
