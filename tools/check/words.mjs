@@ -29,7 +29,7 @@ const PUBLIC = [
   // Environment variables and metrics.
   /\bGATEWAY_[A-Z0-9_]+\b|\bgateway_[a-z0-9_]+\b/g,
   // Alerts, their runbooks and dashboards.
-  /\bGateway[A-Z][A-Za-z]+\b|\bgateway-gate\b/g,
+  /\bGateway[A-Z][A-Za-z]+\b/g,
   // Tables and functions of SQL, and fields of messages.
   /\b(?:standing_rows|begin_incarnation|set_aside\w*)\b|(?<!\w)(?:incarnation|standing)(?=[:,]|\b\s*[})\]=?!&|;.])/g,
   // Lua, npm scripts and files that carry a public name.
