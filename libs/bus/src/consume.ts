@@ -1,3 +1,4 @@
+import type { Timer } from '@gateway/service-kit';
 import type { Bus, ConsumeOptions } from './bus.js';
 import type { Link } from './connection.js';
 import { openDelivery, type PendingDelivery } from './delivery.js';
@@ -17,11 +18,12 @@ interface HeldDelivery extends PendingDelivery {
 
 /** Starts a durable pull consumer and creates it if it does not exist. */
 export function startConsumer(link: Link, inbox: ReplyInbox, options: ConsumeOptions): ReturnType<Bus['consume']> {
+  const { clock } = link;
   const { stream, durable, batchMax } = options;
   let waiting: HeldDelivery[] = [];
   let inHand: HeldDelivery[] = [];
   let handling: Promise<void> | undefined;
-  let collecting: NodeJS.Timeout | undefined;
+  let collecting: Timer | undefined;
   let scheduled = false;
   let stopping: Promise<void> | undefined;
   const { collectMs = 0 } = options;
@@ -37,8 +39,8 @@ export function startConsumer(link: Link, inbox: ReplyInbox, options: ConsumeOpt
     },
     room: () => batchMax - waiting.length,
     deliver: (message) => {
-      waiting.push({ ...openDelivery(link, message), heardAt: performance.now() });
-      extending ??= setTimeout(extend, extendMs);
+      waiting.push({ ...openDelivery(link, message), heardAt: clock.monotonicMs() });
+      extending ??= clock.setTimer(extendMs, extend);
       if (collectMs === 0) schedule();
     },
     ...(collectMs > 0 && { answered: () => (waiting.length > 0 ? next() : ask()) }),
@@ -71,9 +73,9 @@ export function startConsumer(link: Link, inbox: ReplyInbox, options: ConsumeOpt
 
   const next = (): void => {
     if (stopping !== undefined || handling !== undefined || waiting.length === 0) return;
-    clearTimeout(collecting);
+    collecting?.cancel();
     // Messages of the collect interval wait at the server and do not wake this process.
-    collecting = collectMs > 0 && !isFull() ? setTimeout(collected, collectMs) : undefined;
+    collecting = collectMs > 0 && !isFull() ? clock.setTimer(collectMs, collected) : undefined;
     inHand = waiting.slice(0, batchMax);
     waiting = waiting.slice(batchMax);
     ask();
@@ -89,16 +91,16 @@ export function startConsumer(link: Link, inbox: ReplyInbox, options: ConsumeOpt
    * replica. New deliveries need no extension yet.
    */
   const extendMs = options.ackWaitMs / EXTENSIONS_PER_ACK_WAIT;
-  let extending: NodeJS.Timeout | undefined;
+  let extending: Timer | undefined;
   const extend = (): void => {
-    const now = performance.now();
+    const now = clock.monotonicMs();
     const held = [...inHand, ...waiting];
     for (const each of held) {
       if (now - each.heardAt < extendMs) continue;
       each.heardAt = now;
       each.extend();
     }
-    extending = held.length > 0 ? setTimeout(extend, extendMs) : undefined;
+    extending = held.length > 0 ? clock.setTimer(extendMs, extend) : undefined;
   };
 
   const handle = async (batch: HeldDelivery[]): Promise<void> => {
@@ -111,12 +113,12 @@ export function startConsumer(link: Link, inbox: ReplyInbox, options: ConsumeOpt
   };
 
   const stop = async (): Promise<void> => {
-    clearTimeout(collecting);
+    collecting?.cancel();
     await pull.stop();
     // Lets another replica receive these now instead of after the ack wait.
     for (const { delivery } of waiting.splice(0)) delivery.retryAfter(0);
     await handling;
-    clearTimeout(extending);
+    extending?.cancel();
   };
 
   return {

@@ -25,17 +25,8 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-/**
- * Stores the message and repeats it until the server acknowledges it, which a busy server may not
- * do in time.
- */
 function stored(name: string, n: number): Promise<unknown> {
-  return until(`${name} is stored`, () =>
-    edge.store(pulse, { edge: name }, { n }).then(
-      () => true,
-      () => false,
-    ),
-  );
+  return edge.store(pulse, { edge: name }, { n });
 }
 
 test('lastPerSubject() reads the last message of each subject over several batches', async () => {
@@ -97,15 +88,15 @@ test('lastPerSubject() ends when the bus is closed', async () => {
   await admission.ensureStream(HEARTBEATS_SETTINGS);
   await Promise.all(Array.from({ length: 600 }, (_, n) => stored(`c${n}`, n)));
   const closing = await world.connect('admission');
-  const begun = performance.now();
   const reading = Promise.all(
     Array.from({ length: 20 }, () => faultCode(closing.lastPerSubject('BEATS', 'test.pulse.*'))),
   );
   await setImmediate();
   await closing.drain(100);
-  await reading;
-  // The limit of the reading itself is 15 s.
-  expect(performance.now() - begun).toBeLessThan(10_000);
+  // The reading itself has a longer timeout than this wait.
+  let hasEnded = false;
+  void reading.then(() => (hasEnded = true));
+  await until('the reading has ended', () => hasEnded);
 });
 
 test('lastPerSubject() returns every subject while messages are being replaced', async () => {

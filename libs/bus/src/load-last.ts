@@ -67,11 +67,12 @@ export async function loadLast(
   filterSubject: string,
   headersOnly = false,
 ): Promise<Msg[]> {
-  const stopAt = performance.now() + LOAD_MAX_MS;
+  const { clock } = link;
+  const stopAt = clock.monotonicMs() + clock.timeoutMs(LOAD_MAX_MS);
   for (;;) {
     const consumer = await createLastConsumer(inbox, stream, filterSubject, headersOnly);
     if (consumer.pending === 0) return [];
-    const loaded = await readToEnd(link, stream, consumer.name, stopAt - performance.now());
+    const loaded = await readToEnd(link, stream, consumer.name, stopAt - clock.monotonicMs());
     if (new Set(loaded.map(({ subject }) => subject)).size >= consumer.pending) return loaded;
   }
 }
@@ -96,13 +97,13 @@ async function readToEnd(link: Link, stream: string, consumer: string, maxMs: nu
       else if (loaded.length % BATCH === 0) ask();
     },
   });
-  const timer = setTimeout(() => end(new BusFault('timeout', `${stream} was not read in time`)), maxMs);
+  const timer = link.clock.setTimer(maxMs, () => end(new BusFault('timeout', `${stream} was not read in time`)));
   const unlisten = link.onDisconnect(() => end(new BusFault('disconnected', 'the bus was disconnected')));
   try {
     ask();
     await finished;
   } finally {
-    clearTimeout(timer);
+    timer.cancel();
     unlisten();
     if (!link.nats.isClosed()) subscription.unsubscribe();
   }

@@ -1,3 +1,4 @@
+import type { Timer } from '@gateway/service-kit';
 import type { BucketHead, BucketMirror, BucketSwap } from './bus.js';
 import { applyMessage, bucketStream, bucketSubjects, emptyContent, isComplete } from './bucket.js';
 import type { Link } from './connection.js';
@@ -36,25 +37,25 @@ export function startMirror(link: Link, inbox: ReplyInbox, bucket: string, onSwa
    */
   let unread = 0;
   let rereadMs = REREAD_FIRST_MS;
-  let rereadTimer: NodeJS.Timeout | undefined;
+  let rereadTimer: Timer | undefined;
 
   const confirm = (): void => {
-    if (current) confirmedAt = Date.now();
+    if (current) confirmedAt = link.clock.nowMs();
   };
 
   const compare = (): void => {
     if (staged.head === null) return;
     if (isComplete(staged)) {
       rereadMs = REREAD_FIRST_MS;
-      clearTimeout(rereadTimer);
+      rereadTimer?.cancel();
       current = true;
       confirm();
       swap(staged.head);
       return;
     }
     current = false;
-    clearTimeout(rereadTimer);
-    rereadTimer = setTimeout(() => pull.restart(), rereadMs).unref();
+    rereadTimer?.cancel();
+    rereadTimer = link.clock.setTimer(rereadMs, () => pull.restart()).unref();
     rereadMs = Math.min(rereadMs * 2, REREAD_MAX_MS);
   };
 
@@ -111,7 +112,7 @@ export function startMirror(link: Link, inbox: ReplyInbox, bucket: string, onSwa
     ageMs: (now) => (confirmedAt === undefined ? Infinity : Math.max(0, now - confirmedAt)),
     stop: async () => {
       await pull.stop();
-      clearTimeout(rereadTimer);
+      rereadTimer?.cancel();
     },
   };
 }

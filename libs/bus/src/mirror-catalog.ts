@@ -1,5 +1,5 @@
 import { CATALOG_MIRRORED_EVERY_MS, catalogRevisionUsed } from '@gateway/contracts/messages';
-import { every } from '@gateway/service-kit';
+import { every, systemClock } from '@gateway/service-kit';
 import { randomBytes } from 'node:crypto';
 import type { BucketMirror, BucketSwap, Bus } from './bus.js';
 
@@ -14,6 +14,7 @@ const NAME_BYTES = 4;
 export function mirrorCatalog(
   bus: Pick<Bus, 'service' | 'replica' | 'mirrorBucket' | 'publish' | 'onReconnect'>,
   onSwap: BucketSwap,
+  clock = systemClock,
 ): BucketMirror {
   const replica = `${bus.service}.${bus.replica}.${randomBytes(NAME_BYTES).toString('hex')}`;
   let revision: number | null = null;
@@ -25,7 +26,7 @@ export function mirrorCatalog(
     revision = head.revision;
     tell();
   });
-  const telling = every(CATALOG_MIRRORED_EVERY_MS, async () => tell());
+  const telling = every(CATALOG_MIRRORED_EVERY_MS, async () => tell(), { clock });
   const unlisten = bus.onReconnect(() => tell());
   return {
     ...mirror,

@@ -1,3 +1,4 @@
+import type { Timer, TimerClock } from '@gateway/service-kit';
 import { createInbox, type Msg, type Subscription } from 'nats';
 import { toBusFault } from './bus-fault.js';
 import { inboxPrefix, type Link } from './connection.js';
@@ -35,11 +36,10 @@ export interface PullSource {
 }
 
 /**
- * All pulls of this process. One timer checks them together, because each check wakes an idle
+ * The pulls of each connection. One timer checks them together, because each check wakes an idle
  * process.
  */
-const pulls = new Set<Pull>();
-let looking: NodeJS.Timeout | undefined;
+const checked = new WeakMap<Link, { readonly pulls: Set<Pull>; readonly timer: Timer }>();
 
 /**
  * Polls a pull consumer with one request at a time. Each request has its own inbox, so that a late
@@ -49,6 +49,7 @@ let looking: NodeJS.Timeout | undefined;
  */
 export class Pull {
   readonly #link: Link;
+  readonly #clock: TimerClock;
   readonly #source: PullSource;
   readonly #inbox: string;
   readonly #subscription: Subscription;
@@ -60,13 +61,14 @@ export class Pull {
   #heardAt = 0;
   #preparation = 0;
   #retryMs = RETRY_FIRST_MS;
-  #retryTimer: NodeJS.Timeout | undefined;
+  #retryTimer: Timer | undefined;
   /** Code of the last logged error. Prevents repeated lines while a stream is missing. */
   #told = '';
   #stopped = false;
 
   constructor(link: Link, source: PullSource) {
     this.#link = link;
+    this.#clock = link.clock;
     this.#source = source;
     this.#inbox = createInbox(inboxPrefix(link.service));
     this.#subscription = link.nats.subscribe(`${this.#inbox}.*`, {
@@ -76,14 +78,14 @@ export class Pull {
       },
     });
     this.#unlisten = link.onReconnect(() => this.restart());
-    pulls.add(this);
-    looking ??= setInterval(() => pulls.forEach((pull) => pull.look()), CHECK_INTERVAL_MS).unref();
+    checkWithOthers(link, this);
     this.restart();
   }
 
   /** Restarts if the server has been silent for too long. */
   look(): void {
-    if (this.#wanted > 0 && performance.now() - this.#heardAt > SILENCE_MAX_MS) this.restart();
+    if (this.#wanted > 0 && this.#clock.monotonicMs() - this.#heardAt > this.#clock.timeoutMs(SILENCE_MAX_MS))
+      this.restart();
   }
 
   /** Sends a request if there is room and no request is open. */
@@ -93,7 +95,7 @@ export class Pull {
     if (room < 1) return;
     this.#wanted = room;
     this.#question += 1;
-    this.#heardAt = performance.now();
+    this.#heardAt = this.#clock.monotonicMs();
     const body = JSON.stringify({
       batch: room,
       expires: PULL_EXPIRES_MS * NANOSECONDS_PER_MS,
@@ -109,7 +111,7 @@ export class Pull {
 
   /** Prepares the consumer again. */
   restart(): void {
-    clearTimeout(this.#retryTimer);
+    this.#retryTimer?.cancel();
     this.#forgetQuestion();
     const preparation = ++this.#preparation;
     if (!this.#stopped && this.#link.connected()) void this.#prepare(preparation);
@@ -118,12 +120,8 @@ export class Pull {
   /** Sends no further requests. Resolves after the last message of the server is delivered. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    clearTimeout(this.#retryTimer);
-    pulls.delete(this);
-    if (pulls.size === 0) {
-      clearInterval(looking);
-      looking = undefined;
-    }
+    this.#retryTimer?.cancel();
+    stopChecking(this.#link, this);
     this.#unlisten();
     // When the inbox has no subscriber, the server drops the open request. While disconnected there
     // is nothing to await.
@@ -154,7 +152,7 @@ export class Pull {
   }
 
   #receive(message: Msg): void {
-    this.#heardAt = performance.now();
+    this.#heardAt = this.#clock.monotonicMs();
     if (message.subject.startsWith(`${this.#inbox}.`)) {
       this.#receiveStatus(message);
       return;
@@ -196,8 +194,24 @@ export class Pull {
   }
 
   #restartLater(): void {
-    clearTimeout(this.#retryTimer);
-    this.#retryTimer = setTimeout(() => this.restart(), this.#retryMs);
+    this.#retryTimer?.cancel();
+    this.#retryTimer = this.#clock.setTimer(this.#retryMs, () => this.restart());
     this.#retryMs = Math.min(this.#retryMs * 2, RETRY_MAX_MS);
   }
+}
+
+function checkWithOthers(link: Link, pull: Pull): void {
+  const known = checked.get(link);
+  if (known !== undefined) return void known.pulls.add(pull);
+  const pulls = new Set([pull]);
+  const check = (): void => pulls.forEach((each) => each.look());
+  checked.set(link, { pulls, timer: link.clock.setTicker(CHECK_INTERVAL_MS, check).unref() });
+}
+
+function stopChecking(link: Link, pull: Pull): void {
+  const known = checked.get(link);
+  known?.pulls.delete(pull);
+  if (known?.pulls.size !== 0) return;
+  known.timer.cancel();
+  checked.delete(link);
 }

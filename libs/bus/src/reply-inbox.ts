@@ -1,5 +1,5 @@
 import type { ServiceName } from '@gateway/contracts/messages';
-import { OnDemandTimer } from '@gateway/service-kit';
+import { OnDemandTimer, type TimerClock } from '@gateway/service-kit';
 import { createInbox, type Msg, type MsgHdrs } from 'nats';
 import { toBusFault, BusFault } from './bus-fault.js';
 import { inboxPrefix, type Link } from './connection.js';
@@ -51,18 +51,22 @@ export function replySubjects(asker: ServiceName, requestSubject: string): strin
  * of the reply subject (number and ending) identifies the request.
  */
 export class ReplyInbox {
+  readonly clock: TimerClock;
   readonly #link: Link;
   readonly #prefix: string;
   readonly #entries = new Map<string, PendingEntry>();
-  readonly #timer = new OnDemandTimer(
-    SWEEP_MS,
-    () => this.#entries.size > 0,
-    () => this.#sweep(),
-  );
+  readonly #timer: OnDemandTimer;
   #lastNumber = 0;
 
   constructor(link: Link) {
     this.#link = link;
+    this.clock = link.clock;
+    this.#timer = new OnDemandTimer(
+      SWEEP_MS,
+      () => this.#entries.size > 0,
+      () => this.#sweep(),
+      this.clock,
+    );
     this.#prefix = `${createInbox(inboxPrefix(link.service))}.`;
     link.nats.subscribe(`${this.#prefix}>`, {
       callback: (error, message) => {
@@ -92,7 +96,8 @@ export class ReplyInbox {
     } catch (error) {
       throw toBusFault(error);
     }
-    this.#entries.set(token, { waiting, deadline: performance.now() + waiting.timeoutMs });
+    const deadline = this.clock.monotonicMs() + this.clock.timeoutMs(waiting.timeoutMs);
+    this.#entries.set(token, { waiting, deadline });
     this.#timer.begin();
     return token;
   }
@@ -135,7 +140,7 @@ export class ReplyInbox {
   }
 
   #sweep(): void {
-    const now = performance.now();
+    const now = this.clock.monotonicMs();
     for (const [token, { waiting, deadline }] of this.#entries) {
       if (waiting === null || deadline > now) continue;
       this.#fail(token, new BusFault('timeout', `no reply to ${waiting.subject} within ${waiting.timeoutMs} ms`));

@@ -121,7 +121,7 @@ const CREATE_RETRY: RetryOptions = {
  * @throws JetStreamFault if it cannot be created and does not exist, or cannot be updated
  */
 export async function ensureConfiguration(inbox: ReplyInbox, configuration: { name: string }): Promise<void> {
-  await retry(() => createOrUpdate(inbox, configuration), CREATE_RETRY);
+  await retry(() => createOrUpdate(inbox, configuration), { ...CREATE_RETRY, clock: inbox.clock });
 }
 
 async function createOrUpdate(inbox: ReplyInbox, configuration: { name: string }): Promise<void> {

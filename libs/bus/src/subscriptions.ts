@@ -18,7 +18,10 @@ export class Subscriptions {
 
   constructor(link: Link) {
     this.#link = link;
-    this.#refused = new ThrottledLog(link.log, 'a message was refused', { everyMs: REFUSED_LOG_MS });
+    this.#refused = new ThrottledLog(link.log, 'a message was refused', {
+      everyMs: REFUSED_LOG_MS,
+      nowMs: () => link.clock.monotonicMs(),
+    });
   }
 
   /** `receive` must not throw: it runs inside the library's read loop. */

@@ -1,5 +1,6 @@
 import { SERVICE_NAMES, type ServiceName } from '@gateway/contracts/messages';
 import { startServers, type RestartOptions } from '@gateway/servers';
+import { patientClock } from '@gateway/testkit/clocks';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,10 +9,13 @@ import { connectBus, natsAuthorization, type Bus, type BusOptions, type StreamSe
 import { TEST_BUCKETS, TEST_MESSAGES } from './messages.js';
 
 /** Longer than any wait inside a test, so that the wait fails with its own message first. */
-export const TEST_TIMEOUT_MS = 60_000;
-const DEADLINE_MS = 15_000;
+export const TEST_TIMEOUT_MS = 120_000;
+const DEADLINE_MS = 45_000;
 const STEP_MS = 5;
 const DRAIN_MS = 5_000;
+/** No slow process is disconnected. A repeated setting of the server replaces the one before. */
+const OWNER = '{ user: "owner", password: "for tests" }';
+const PATIENT_PINGS = 'ping_interval: "60s"\n';
 const PASSWORDS = Object.fromEntries(SERVICE_NAMES.map((name) => [name, `pass-${name}-$2 "x`])) as Record<
   ServiceName,
   string
@@ -27,12 +31,19 @@ export interface LogLine {
 export interface BusWorld {
   readonly log: LogLine[];
   urlFor(service: ServiceName): string;
+  /** Options of the library for a user with all permissions. */
+  readonly owner: { readonly servers: string; readonly user: string; readonly pass: string };
   connect(service: ServiceName, options?: Partial<BusOptions>): Promise<Bus>;
   restart(options: RestartOptions): Promise<void>;
   stop(): Promise<void>;
 }
 
-export async function startBusWorld(): Promise<BusWorld> {
+/**
+ * The buses wait at least a minute for the server and for replies, which is longer than any wait of
+ * a test. Pass another clock to `connect` for a test of a timeout.
+ * @param config further settings of the server. Default: it waits as long for its clients.
+ */
+export async function startBusWorld(config = PATIENT_PINGS): Promise<BusWorld> {
   const stateDirectory = await mkdtemp(join(tmpdir(), 'bus-test-'));
   const { nats } = await startServers(['nats'], {
     stateDirectory,
@@ -40,7 +51,8 @@ export async function startBusWorld(): Promise<BusWorld> {
     env: { ...process.env, GATEWAY_NATS_URL: '' },
     durable: false,
     nats: {
-      config: natsAuthorization(PASSWORDS, TEST_MESSAGES, TEST_BUCKETS),
+      config:
+        config + natsAuthorization(PASSWORDS, TEST_MESSAGES, TEST_BUCKETS).replace('users = [', `users = [ ${OWNER}`),
       credentials: { user: 'catalog', password: PASSWORDS.catalog },
     },
   });
@@ -53,12 +65,14 @@ export async function startBusWorld(): Promise<BusWorld> {
   return {
     log,
     urlFor,
+    owner: { servers: `127.0.0.1:${port}`, user: 'owner', pass: 'for tests' },
     connect: async (service, options) => {
       const bus = await connectBus({
         url: urlFor(service),
         service,
         replica: `r${buses.length}`,
         log: { info: write('info'), warn: write('warn'), error: write('error') },
+        clock: patientClock,
         ...options,
       });
       buses.push(bus);
@@ -77,7 +91,7 @@ export async function startBusWorld(): Promise<BusWorld> {
 }
 
 /**
- * Repeats the check until it is true, for at most 15 s. The bus cannot use the test kit's `until`,
+ * Repeats the check until it is true, for at most 45 s. The bus cannot use the test kit's `until`,
  * because the test kit depends on the bus.
  */
 export async function until(what: string, ask: () => boolean | Promise<boolean>): Promise<void> {

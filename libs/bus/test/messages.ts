@@ -12,7 +12,7 @@ export const echo = request({
   answers: 'one',
   timeoutMs: 20_000,
   perReplica: true,
-  body: z.object({ text: z.string(), wait: z.int().optional() }),
+  body: z.object({ text: z.string() }),
   answer: z.object({ text: z.string(), replica: z.string() }),
 });
 

@@ -1,4 +1,4 @@
-import { SingleFlight, urlsOf } from '@gateway/service-kit';
+import { pause, SingleFlight, systemClock, urlsOf } from '@gateway/service-kit';
 import pg from 'pg';
 import { readServerState, type ServerState } from './server-state.js';
 import { Timelines } from './timelines.js';
@@ -30,6 +30,7 @@ export class PrimaryChoice {
   constructor(
     url: string,
     private readonly timelines: Timelines,
+    private readonly clock = systemClock,
   ) {
     this.#urls = urlsOf(url).map(withoutAttributes);
     this.#known = this.#urls.length === 1 ? (this.#urls[0] ?? '') : null;
@@ -95,9 +96,9 @@ export class PrimaryChoice {
     });
     const all = Promise.allSettled(asked.map((one) => one.catch((error: Error) => void reasons.push(error.message))));
     await Promise.any(asked).catch(() => undefined);
-    let timer: NodeJS.Timeout | undefined;
-    await Promise.race([all, new Promise((resolve) => (timer = setTimeout(resolve, OTHERS_MS)))]);
-    clearTimeout(timer);
+    const ended = new AbortController();
+    await Promise.race([all, pause(OTHERS_MS, ended.signal, this.clock)]);
+    ended.abort();
     const primary = found.find(({ state }) => state.timeline === this.timelines.highest(state.system));
     if (primary === undefined)
       throw new NotPrimary(`none of the database servers is the primary: ${reasons.join('; ')}`);

@@ -1,10 +1,11 @@
-import { nextDelayMs, within } from '@gateway/service-kit';
+import { nextDelayMs, within, type TimerClock } from '@gateway/service-kit';
 import type { Log } from './log.js';
 import type { ClaimedBatch, OutboxRow, RunResult } from './outbox-rows.js';
 
 export interface DeliverOptions {
   readonly deliver: (row: OutboxRow) => Promise<void>;
   readonly log: Log;
+  readonly clock: TimerClock;
   /** Timeout of one delivery. */
   readonly deliverMs: number;
   readonly retryBaseMs: number;
@@ -15,13 +16,13 @@ export interface DeliverOptions {
 export async function deliverInOrder(
   { rows }: ClaimedBatch,
   lastBeginMs: number,
-  { deliver, log, deliverMs, retryBaseMs, retryMaxMs }: DeliverOptions,
+  { deliver, log, clock, deliverMs, retryBaseMs, retryMaxMs }: DeliverOptions,
 ): Promise<RunResult> {
   const delivered: bigint[] = [];
   for (const row of rows) {
-    if (performance.now() > lastBeginMs) break;
+    if (clock.monotonicMs() > lastBeginMs) break;
     try {
-      await within(deliver(row), deliverMs);
+      await within(deliver(row), deliverMs, undefined, clock);
       delivered.push(row.id);
     } catch (err) {
       const retryInMs = nextDelayMs(row.attempts, {

@@ -1,3 +1,4 @@
+import { patientClock } from '@gateway/testkit/clocks';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { recordingLog, startDatabase, testPool, until } from '../test/database.js';
 import { enqueue, inTransaction, IN_FORCE_MS, onPool, outboxTableSql, startOutbox } from './index.js';
@@ -26,7 +27,14 @@ afterAll(async () => {
 
 /** Starts an outbox that polls the table only after a nudge. */
 function start(deliver: OutboxOptions['deliver'], more: Partial<OutboxOptions> = {}): Outbox {
-  const outbox = startOutbox({ pool, log: recordingLog(), pollMs: 3_600_000, deliver, ...more });
+  const outbox = startOutbox({
+    pool,
+    log: recordingLog(),
+    clock: patientClock,
+    pollMs: 3_600_000,
+    deliver,
+    ...more,
+  });
   started.push(outbox);
   return outbox;
 }
@@ -109,12 +117,11 @@ test('an awaited row is delivered before all rows that were queued earlier', asy
     await enqueue(tx, { topic: 'changed', key: 'queued-99', body: { change: 'c1' } });
   });
   const got: string[] = [];
-  const outbox = startOutbox({ pool, log: recordingLog(), keysMax: 2, deliver: async ({ key }) => void got.push(key) });
+  const outbox = start(async ({ key }) => void got.push(key), { keysMax: 2 });
   expect(await outbox.awaitDelivered('queued-99', 'c1')).toBe(true);
   // The earlier row of its key is delivered first, and rows already claimed come before both.
   expect(got.length).toBeLessThan(50);
   await until('all is delivered', () => got.length === queued.length + 1);
-  await outbox.stop();
 });
 
 test('awaitDelivered() is false while the receiver is down and true soon after', async () => {

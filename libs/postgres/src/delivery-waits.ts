@@ -1,4 +1,4 @@
-import { pause } from '@gateway/service-kit';
+import { pause, type TimerClock } from '@gateway/service-kit';
 import { qualifiedIdentifier } from './identifier.js';
 import type { OutboxRow } from './outbox-rows.js';
 import type { Pool } from './pool.js';
@@ -23,7 +23,7 @@ export interface DeliveryWaits {
 }
 
 /** Creates the waits for the rows of one outbox table. */
-export function deliveryWaits(pool: Pool, table: string): DeliveryWaits {
+export function deliveryWaits(pool: Pool, table: string, clock: TimerClock): DeliveryWaits {
   const text = `SELECT EXISTS (SELECT FROM ${qualifiedIdentifier(table, 'the name of an outbox table')}
     WHERE key = $1 AND body ->> 'change' = $2) AS waiting`;
   const queries = onPool(pool);
@@ -49,14 +49,15 @@ export function deliveryWaits(pool: Pool, table: string): DeliveryWaits {
         delivered = true;
         end.abort();
       });
-      const overdue = setTimeout(() => end.abort(), waitMs);
+      const overdue = clock.setTimer(waitMs, () => end.abort());
       try {
         for (let lookMs = LOOK_FIRST_MS; !end.signal.aborted; lookMs = Math.min(LOOK_MAX_MS, lookMs * 2)) {
-          if ((await pause(lookMs, end.signal)) && (await Promise.race([isGone(key, change), ended]))) return true;
+          if ((await pause(lookMs, end.signal, clock)) && (await Promise.race([isGone(key, change), ended])))
+            return true;
         }
         return delivered;
       } finally {
-        clearTimeout(overdue);
+        overdue.cancel();
         forget();
       }
     },

@@ -1,3 +1,4 @@
+import { ManualClock } from '@gateway/testkit/clocks';
 import { afterEach, expect, test } from '@jest/globals';
 import { recordingLog, until } from '../test/database.js';
 import { clearTimelines, syncTimelines } from './keep-timelines.js';
@@ -20,8 +21,10 @@ function storeOf(value: string | null) {
   return store;
 }
 
+const clock = new ManualClock();
+
 async function keep(store: ReturnType<typeof storeOf>, log = recordingLog()) {
-  const keeping = await syncTimelines(store, log);
+  const keeping = await syncTimelines(store, log, clock);
   stops.push(() => keeping.stop());
   return keeping;
 }
@@ -44,7 +47,10 @@ test('keepTimelines() learns a higher timeline of another process in a second', 
   const store = storeOf(kept(2));
   const { timelines } = await keep(store);
   store.value = kept(5);
-  await until('it is heard of', () => timelines.highest(SYSTEM) === 5);
+  await clock.advance(999);
+  expect(timelines.highest(SYSTEM)).toBe(2);
+  await clock.advance(1);
+  expect(timelines.highest(SYSTEM)).toBe(5);
 });
 
 test('keepTimelines() continues without its store and compares after its return', async () => {

@@ -1,4 +1,4 @@
-import { every, type Background } from '@gateway/service-kit';
+import { every, systemClock, type Background } from '@gateway/service-kit';
 import type { Log } from './log.js';
 import { Timelines } from './timelines.js';
 
@@ -23,7 +23,7 @@ const TIMEOUT_MS = 2_000;
  * after the first comparison, also if it failed. A writer may lower the stored value only briefly:
  * each process with a higher one writes it again.
  */
-export async function syncTimelines(store: TimelineStore, log: Log): Promise<SyncedTimelines> {
+export async function syncTimelines(store: TimelineStore, log: Log, clock = systemClock): Promise<SyncedTimelines> {
   const timelines = new Timelines();
   const compare = async (): Promise<void> => {
     const kept = readKept(await store.get(KEY, TIMEOUT_MS));
@@ -35,7 +35,7 @@ export async function syncTimelines(store: TimelineStore, log: Log): Promise<Syn
   };
   const failed = (err: unknown): void => log.warn({ err }, 'the timeline of the database cannot be compared');
   await compare().catch(failed);
-  const comparing = every(COMPARE_MS, compare, { failed });
+  const comparing = every(COMPARE_MS, compare, { failed, clock });
   timelines.onRise(() => comparing.wake());
   return { timelines, ...comparing };
 }

@@ -1,4 +1,4 @@
-import { every } from '@gateway/service-kit';
+import { every, systemClock, type TimerClock } from '@gateway/service-kit';
 import { deliverInOrder } from './deliver-run.js';
 import { DELIVERY_WAIT_MS, deliveryWaits } from './delivery-waits.js';
 import { qualifiedIdentifier } from './identifier.js';
@@ -18,6 +18,8 @@ export interface OutboxOptions {
    */
   readonly deliver: (row: OutboxRow) => Promise<void>;
   readonly log: Log;
+  /** Default: the system's clock. */
+  readonly clock?: TimerClock;
   /** While it returns false, no rows are claimed. Default: always true. */
   readonly mayClaim?: () => boolean;
   /** Keys that this replica delivers concurrently. Default: KEYS_MAX. */
@@ -46,7 +48,7 @@ export interface Outbox {
    * others and waits for the row of this key whose body has this `change` (a text that identifies
    * one change of the key). Any replica may deliver it. Call it after the commit. Returns true at
    * once if the row no longer exists, so that a repeated command can wait again; returns false
-   * after `waitMs` (default: IN_FORCE_MS), and the row is still retried. Never throws.
+   * after `waitMs` (default: DELIVERY_WAIT_MS), and the row is still retried. Never throws.
    */
   awaitDelivered(key: string, change: string, waitMs?: number): Promise<boolean>;
   /** Claims no more rows and waits for the running deliveries, each within its timeout. */
@@ -71,15 +73,16 @@ const RETRY_LATER_MS = 5;
  * Another replica delivers the rows of a killed replica after its lease ends.
  */
 export function startOutbox(options: OutboxOptions): Outbox {
+  const { clock = systemClock } = options;
   const settings = settingsOf(options);
   const rows = outboxRows(options.pool, options.table ?? OUTBOX_TABLE);
-  const waits = deliveryWaits(options.pool, options.table ?? OUTBOX_TABLE);
+  const waits = deliveryWaits(options.pool, options.table ?? OUTBOX_TABLE, clock);
   const underWay = new Set<Promise<void>>();
 
   const poll = async (): Promise<void> => {
     const keys = settings.keysMax - underWay.size;
     if (keys <= 0 || options.mayClaim?.() === false) return;
-    const begunMs = performance.now();
+    const begunMs = clock.monotonicMs();
     const take = async (keysMax: number, ofKeys: readonly string[] | null): Promise<number> => {
       if (keysMax <= 0) return 0;
       const runs = await rows.claim(keysMax, settings.batchMax, settings.leaseMs, ofKeys);
@@ -102,11 +105,12 @@ export function startOutbox(options: OutboxOptions): Outbox {
       ...settings,
       deliver,
       log: options.log,
+      clock,
     });
     await rows.finish(run, result).catch((err: unknown) => {
       options.log.warn({ err }, 'delivered outbox rows could not be deleted; they will be delivered again');
     });
-    if (result.failed !== null) setTimeout(nudge, result.retryInMs + RETRY_LATER_MS).unref();
+    if (result.failed !== null) clock.setTimer(result.retryInMs + RETRY_LATER_MS, nudge).unref();
   };
 
   const follow = (delivery: Promise<void>): void => {
@@ -119,12 +123,13 @@ export function startOutbox(options: OutboxOptions): Outbox {
 
   const polling = every(settings.pollMs, poll, {
     atOnce: true,
+    clock,
     failed: (err) => options.log.warn({ err }, 'the outbox cannot be read; will retry'),
   });
   const nudge = (): void => polling.wake();
   return {
     nudge,
-    awaitDelivered(key, change, waitMs = DELIVERY_WAIT_MS) {
+    awaitDelivered(key, change, waitMs = clock.timeoutMs(DELIVERY_WAIT_MS)) {
       const delivered = waits.wait(key, change, waitMs);
       nudge();
       return delivered;

@@ -1,3 +1,4 @@
+import { systemClock, type TimerClock } from '@gateway/service-kit';
 import pg from 'pg';
 import { PrimaryChoice } from './choose-primary.js';
 import type { Log } from './log.js';
@@ -21,6 +22,8 @@ export interface PoolOptions {
    */
   readonly timelines?: Timelines;
   readonly log: Log;
+  /** Default: the system's clock. */
+  readonly clock?: TimerClock;
 }
 
 const CONNECTIONS_MAX = 10;
@@ -54,9 +57,9 @@ const LIFETIME_SECONDS = 1_800;
  * @throws TypeError for a URL that requests another server than the primary
  */
 export function createPool(url: string, options: PoolOptions): Pool {
-  const { applicationName, max, statementTimeoutMs, settings, timelines, log } = options;
+  const { applicationName, max, statementTimeoutMs, settings, timelines, log, clock = systemClock } = options;
   const statementMs = statementTimeoutMs ?? STATEMENT_MS;
-  const choice = new PrimaryChoice(url, timelines ?? new Timelines());
+  const choice = new PrimaryChoice(url, timelines ?? new Timelines(), clock);
   const first = takeOptions(choice.first);
   const pool = new pg.Pool({
     connectionString: first.url,
@@ -72,7 +75,7 @@ export function createPool(url: string, options: PoolOptions): Pool {
     application_name: applicationName,
     max: max ?? CONNECTIONS_MAX,
     min: 0,
-    connectionTimeoutMillis: CONNECT_MS,
+    connectionTimeoutMillis: clock.timeoutMs(CONNECT_MS),
     idleTimeoutMillis: IDLE_MS,
     maxLifetimeSeconds: LIFETIME_SECONDS,
     statement_timeout: statementMs,

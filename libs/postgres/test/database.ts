@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startServers, type RunningServer } from '@gateway/servers';
+import { patientClock } from '@gateway/testkit/clocks';
 import { borrowServer, SHARED_POSTGRES } from '@gateway/testkit/borrow-server';
 import { createDatabaseFromTemplate, createPool, dropDatabase, type Log, type Pool } from '../src/index.js';
 
@@ -81,7 +82,7 @@ export function recordingLog(): RecordingLog {
 }
 
 export function testPool(url: string, log: Log = recordingLog()): Pool {
-  return createPool(url, { applicationName: 'test', log });
+  return createPool(url, { applicationName: 'test', log, clock: patientClock });
 }
 
 /** Removed when a server of this test stops. */
@@ -95,11 +96,11 @@ export function migrationDirectory(files: Readonly<Record<string, string>>): str
   return directory;
 }
 
-const UNTIL_MS = 10_000;
+const UNTIL_MS = 45_000;
 const LOOK_MS = 10;
 
 /**
- * Repeats the check until it is true, for at most ten seconds. This package cannot use the test
+ * Repeats the check until it is true, for at most 45 s. This package cannot use the test
  * kit's `until`, because the test kit depends on this package.
  */
 export async function until(what: string, ask: () => boolean | Promise<boolean>): Promise<void> {

@@ -1,8 +1,11 @@
-import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
+import { ManualClock } from '@gateway/testkit/clocks';
 import { runEvery } from './background.js';
 
-beforeEach(() => void jest.useFakeTimers());
-afterEach(() => void jest.useRealTimers());
+let clock: ManualClock;
+beforeEach(() => {
+  clock = new ManualClock();
+});
 
 /** Work whose runs the test ends. */
 function heldWork() {
@@ -16,13 +19,13 @@ function heldWork() {
 
 test('every() starts a run after the pause and never two at once', async () => {
   const { runs, work } = heldWork();
-  const background = runEvery(100, work);
-  await jest.advanceTimersByTimeAsync(99);
+  const background = runEvery(100, work, { clock });
+  await clock.advance(99);
   expect(runs).toHaveLength(0);
-  await jest.advanceTimersByTimeAsync(1_000);
+  await clock.advance(1_000);
   expect(runs).toHaveLength(1);
   runs[0]?.end();
-  await jest.advanceTimersByTimeAsync(100);
+  await clock.advance(100);
   expect(runs).toHaveLength(2);
   runs[1]?.end();
   await background.stop();
@@ -30,20 +33,20 @@ test('every() starts a run after the pause and never two at once', async () => {
 
 test('work can set its pause, and wake() starts it now or once more after a run', async () => {
   const { runs, work } = heldWork();
-  const background = runEvery(100, work, { atOnce: true });
+  const background = runEvery(100, work, { atOnce: true, clock });
   expect(runs).toHaveLength(1);
   runs[0]?.end(Infinity);
-  await jest.advanceTimersByTimeAsync(10_000);
-  expect([runs.length, jest.getTimerCount()]).toEqual([1, 0]);
+  await clock.advance(10_000);
+  expect([runs.length, clock.pending]).toEqual([1, 0]);
   background.wake();
   background.wake();
   background.wake();
   expect(runs).toHaveLength(2);
   runs[1]?.end(5);
-  await jest.advanceTimersByTimeAsync(0);
+  await clock.advance(0);
   expect(runs).toHaveLength(3);
   runs[2]?.end(5);
-  await jest.advanceTimersByTimeAsync(5);
+  await clock.advance(5);
   expect(runs).toHaveLength(4);
   runs[3]?.end();
   await background.stop();
@@ -52,10 +55,10 @@ test('work can set its pause, and wake() starts it now or once more after a run'
 test('every() reports only the first failure of a series', async () => {
   const failures: unknown[] = [];
   const { runs, work } = heldWork();
-  const background = runEvery(100, work, { failed: (err) => failures.push(err) });
+  const background = runEvery(100, work, { failed: (err) => failures.push(err), clock });
   const errors = ['a', 'b', '', 'c'].map((text) => new Error(text));
   for (const [index, error] of errors.entries()) {
-    await jest.advanceTimersByTimeAsync(100);
+    await clock.advance(100);
     if (error.message === '') runs[index]?.end();
     else runs[index]?.fail(error);
   }
@@ -65,15 +68,15 @@ test('every() reports only the first failure of a series', async () => {
 
 test('stop() waits for the current run only, and no further run starts', async () => {
   const { runs, work } = heldWork();
-  const background = runEvery(100, work, { atOnce: true });
+  const background = runEvery(100, work, { atOnce: true, clock });
   background.wake();
   let stopped = false;
   const stopping = background.stop().then(() => (stopped = true));
-  await jest.advanceTimersByTimeAsync(1_000);
+  await clock.advance(1_000);
   expect([runs.length, stopped]).toEqual([1, false]);
   runs[0]?.end();
   await stopping;
   background.wake();
-  await jest.advanceTimersByTimeAsync(1_000);
-  expect([runs.length, jest.getTimerCount()]).toEqual([1, 0]);
+  await clock.advance(1_000);
+  expect([runs.length, clock.pending]).toEqual([1, 0]);
 });

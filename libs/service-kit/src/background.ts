@@ -1,3 +1,5 @@
+import { systemClock, type Timer, type TimerClock } from './clock.js';
+
 export interface BackgroundOptions {
   /** Starts the first run at once. Default: after `everyMs`. */
   readonly atOnce?: boolean;
@@ -6,6 +8,8 @@ export interface BackgroundOptions {
    * line. Default: no report.
    */
   readonly failed?: (err: unknown) => void;
+  /** Default: the system's clock. */
+  readonly clock?: TimerClock;
 }
 
 /** Work that runs repeatedly. */
@@ -19,15 +23,14 @@ export interface Background {
 /**
  * Runs `work` repeatedly until it is stopped, never twice at once. Each run starts `everyMs`
  * milliseconds after the end of the previous one, or after the milliseconds that the previous one
- * returned. After Infinity it waits for `wake`. It does not keep the process alive and uses the
- * global timers, which a test may replace.
+ * returned. After Infinity it waits for `wake`. It does not keep the process alive.
  */
 export function runEvery(
   everyMs: number,
   work: () => Promise<number | void>,
-  { atOnce = false, failed }: BackgroundOptions = {},
+  { atOnce = false, failed, clock = systemClock }: BackgroundOptions = {},
 ): Background {
-  let timer: NodeJS.Timeout | undefined;
+  let timer: Timer | undefined;
   let running: Promise<void> | null = null;
   let isWoken = false;
   let isStopped = false;
@@ -45,7 +48,7 @@ export function runEvery(
     }
   };
   const begin = (): void => {
-    clearTimeout(timer);
+    timer?.cancel();
     isWoken = false;
     running = run().then((pauseMs) => {
       running = null;
@@ -55,7 +58,7 @@ export function runEvery(
     });
   };
   const beginAfter = (ms: number): void => {
-    if (ms !== Infinity) timer = setTimeout(begin, ms).unref();
+    if (ms !== Infinity) timer = clock.setTimer(ms, begin).unref();
   };
 
   if (atOnce) begin();
@@ -68,7 +71,7 @@ export function runEvery(
     },
     async stop() {
       isStopped = true;
-      clearTimeout(timer);
+      timer?.cancel();
       await running;
     },
   };

@@ -2,7 +2,7 @@ export { BASE_FIELDS, isLoopback, type ServiceConfig } from './base-fields.js';
 export { runEvery as every, type Background, type BackgroundOptions } from './background.js';
 export { BodyBuffer } from './body-buffer.js';
 export { computeClientNetwork as clientNetwork } from './client-network.js';
-export { systemClock, type Clock } from './run-as-command.js';
+export { systemClock, type Clock, type Timer, type TimerClock } from './clock.js';
 export { COMMON_FIELDS, portField } from './common-fields.js';
 export {
   ConfigurationError,

@@ -1,31 +1,31 @@
-import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
+import { ManualClock } from '@gateway/testkit/clocks';
 import { OnDemandTimer } from './on-demand-timer.js';
 
-beforeEach(() => void jest.useFakeTimers());
-afterEach(() => void jest.useRealTimers());
-
-test('OnDemandTimer ticks while something waits and starts again on demand', () => {
+test('OnDemandTimer ticks while something waits and starts again on demand', async () => {
+  const clock = new ManualClock();
   let waiting = 0;
   let sweeps = 0;
   const sweep = new OnDemandTimer(
     25,
     () => waiting > 0,
     () => (sweeps += 1),
+    clock,
   );
-  expect(jest.getTimerCount()).toBe(0);
+  expect(clock.pending).toBe(0);
   waiting = 1;
   sweep.begin();
   sweep.begin();
-  expect(jest.getTimerCount()).toBe(1);
-  jest.advanceTimersByTime(60);
+  expect(clock.pending).toBe(1);
+  await clock.advance(60);
   expect(sweeps).toBe(2);
   waiting = 0;
-  jest.advanceTimersByTime(25);
-  expect([sweeps, jest.getTimerCount()]).toEqual([2, 0]);
+  await clock.advance(25);
+  expect([sweeps, clock.pending]).toEqual([2, 0]);
   waiting = 1;
   sweep.begin();
-  jest.advanceTimersByTime(26);
+  await clock.advance(26);
   expect(sweeps).toBe(3);
   sweep.stop();
-  expect(jest.getTimerCount()).toBe(0);
+  expect(clock.pending).toBe(0);
 });

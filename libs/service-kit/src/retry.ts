@@ -1,3 +1,5 @@
+import { systemClock, type Timer, type TimerClock } from './clock.js';
+
 export interface BackoffOptions {
   /** Maximum delay before the first retry, in milliseconds. */
   readonly baseMs: number;
@@ -21,15 +23,15 @@ export function nextDelayMs(attempt: number, { baseMs, maxMs, random }: BackoffO
 }
 
 /** Resolves with true after the time, with false when the signal is aborted. Never rejects. */
-export function pause(ms: number, signal?: AbortSignal): Promise<boolean> {
+export function pause(ms: number, signal?: AbortSignal, clock = systemClock): Promise<boolean> {
   if (signal?.aborted) return Promise.resolve(false);
   return new Promise((resolve) => {
     const end = (): void => {
-      clearTimeout(timer);
+      timer.cancel();
       signal?.removeEventListener('abort', end);
       resolve(!signal?.aborted);
     };
-    const timer = setTimeout(end, ms);
+    const timer = clock.setTimer(ms, end);
     signal?.addEventListener('abort', end);
   });
 }
@@ -43,18 +45,20 @@ export interface RetryOptions extends BackoffOptions {
   readonly mayPass?: (err: unknown) => boolean;
   /** Called before each pause with the error of the previous attempt. */
   readonly failed?: (err: unknown) => void;
+  /** Default: the system's clock. */
+  readonly clock?: TimerClock;
 }
 
 /** Repeats `work` until it resolves, with growing pauses. Rejects with the last error. */
 export async function retry<T>(work: () => Promise<T>, options: RetryOptions): Promise<T> {
-  const { attemptsMax = Infinity, signal, mayPass = () => true, failed } = options;
+  const { attemptsMax = Infinity, signal, mayPass = () => true, failed, clock } = options;
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await work();
     } catch (err) {
       if (attempt >= attemptsMax || signal?.aborted || !mayPass(err)) throw err;
       failed?.(err);
-      if (!(await pause(nextDelayMs(attempt - 1, options), signal))) throw err;
+      if (!(await pause(nextDelayMs(attempt - 1, options), signal, clock))) throw err;
     }
   }
 }
@@ -68,14 +72,15 @@ export async function withTimeout<T>(
   work: Promise<T>,
   ms: number,
   error = (): Error => new Error(`not done within ${ms} ms`),
+  clock = systemClock,
 ): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
+  let timer: Timer | undefined;
   const overdue = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => setImmediate(() => reject(error())), ms);
+    timer = clock.setTimer(ms, () => setImmediate(() => reject(error())));
   });
   try {
     return await Promise.race([work, overdue]);
   } finally {
-    clearTimeout(timer);
+    timer?.cancel();
   }
 }

@@ -2,19 +2,20 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { startAdmin } from './admin.js';
 import { BASE_FIELDS, type ServiceConfig, testControlProblems } from './base-fields.js';
+import { systemClock, type TimerClock } from './clock.js';
 import { type ConfigFields, ConfigurationError, printConfig, readConfig } from './config.js';
 import { type Logger, createLogger } from './log.js';
 import { startProcessMetrics } from './process-metrics.js';
 import { ReadyChecks } from './ready-checks.js';
 import { withTimeout } from './retry.js';
-import { type Clock, EXIT_CONFIGURATION, systemClock } from './run-as-command.js';
+import { EXIT_CONFIGURATION } from './run-as-command.js';
 import { type StopSignal, awaitStopSignal } from './stop-signal.js';
 import { startTelemetry } from './telemetry.js';
 
 export interface ServiceContext<S extends ConfigFields> {
   readonly config: ServiceConfig<S>;
   readonly log: Logger;
-  readonly clock: Clock;
+  readonly clock: TimerClock;
   readonly replica: string;
   readonly ready: ReadyChecks;
   /** Aborted by the first SIGTERM or SIGINT, so that a waiting start can end. */

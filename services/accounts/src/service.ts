@@ -85,19 +85,22 @@ export async function startAccounts(
     service: 'accounts',
     replica,
     log,
+    clock,
     bucketReplicas: config.GATEWAY_STREAM_REPLICAS,
   });
-  const kept = await keepTimelines(bus.lookUpBucket(DATABASE_BUCKET), log);
+  const kept = await keepTimelines(bus.lookUpBucket(DATABASE_BUCKET), log, clock);
   const pool = createPool(config.GATEWAY_POSTGRES_URL.reveal(), {
     applicationName: `accounts ${replica}`,
     max: POOL_CONNECTIONS_MAX,
     timelines: kept.timelines,
     log,
+    clock,
   });
   const billing = createBillingClient(bus);
   const changes = startOutbox({
     pool,
     log,
+    clock,
     retryMaxMs: OUTBOX_RETRY_MAX_MS,
     leaseMs: OUTBOX_LEASE_MS,
     deliverMs: OUTBOX_DELIVER_MS,
@@ -106,6 +109,7 @@ export async function startAccounts(
   const toBilling = startOutbox({
     pool,
     log,
+    clock,
     table: BILLING_OUTBOX,
     retryMaxMs: BILLING_RETRY_MAX_MS,
     leaseMs: BILLING_LEASE_MS,
@@ -171,6 +175,7 @@ function startMails({ config, clock, log }: ServiceContext<typeof ACCOUNTS_FIELD
   const outbox = startOutbox({
     pool,
     log,
+    clock,
     table: MAIL_OUTBOX,
     pollMs: MAIL_POLL_MS,
     keysMax: MAIL_KEYS_MAX,

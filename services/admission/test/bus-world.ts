@@ -99,7 +99,7 @@ export async function makeBusWorld(
         GATEWAY_SWEEP_MS: String(sweepMs),
         GATEWAY_USAGE_STREAM_BYTES: String(64 * MEBIBYTE),
       };
-      const context = serviceContext(ADMISSION_FIELDS, env, silentLog, replica);
+      const context = serviceContext(ADMISSION_FIELDS, env, silentLog, replica, bus.clock);
       const admission = await startAdmission(context);
       started.push(admission);
       await until('calls are served', () => isServed(edge, replica));

@@ -1,7 +1,7 @@
 import type { Bus } from '@gateway/bus';
 import { admissionApply, alertRaised, objectId, raisedAlert, balanceSnapshot } from '@gateway/contracts/messages';
 import { type Outbox, OUTBOX_TABLE, outboxAges, type Pool, startOutbox } from '@gateway/postgres';
-import { polledGauge, type Clock, type Logger, type OpeningKeys, type RunningService } from '@gateway/service-kit';
+import { polledGauge, type Logger, type OpeningKeys, type RunningService, type TimerClock } from '@gateway/service-kit';
 import { z } from 'zod';
 import { ALERT_OUTBOX } from './alerts/outbox-store.js';
 import { readStateWith } from './ledger/store.js';
@@ -68,7 +68,7 @@ export interface AlertOutboxOptions {
   readonly pool: Pool;
   readonly bus: Bus;
   readonly log: Logger;
-  readonly clock: Clock;
+  readonly clock: TimerClock;
   /** Keys that open the webhook secrets. */
   readonly webhookKeys: OpeningKeys;
   /** Allows webhooks on private and loopback addresses. */
@@ -88,6 +88,7 @@ export function startAlertOutboxes(options: AlertOutboxOptions): RunningService 
   const alerts = startOutbox({
     pool,
     log,
+    clock,
     table: ALERT_OUTBOX,
     pollMs: ALERT_POLL_MS,
     retryMaxMs: ALERT_RETRY_MAX_MS,
@@ -104,6 +105,7 @@ export function startAlertOutboxes(options: AlertOutboxOptions): RunningService 
   const webhooks = startOutbox({
     pool,
     log,
+    clock,
     table: WEBHOOK_OUTBOX,
     pollMs: ALERT_POLL_MS,
     keysMax: WEBHOOK_KEYS_MAX,

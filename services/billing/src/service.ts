@@ -11,7 +11,6 @@ import {
 } from '@gateway/postgres';
 import {
   changeUrl,
-  type Clock,
   gauge,
   type Logger,
   nextDelayMs,
@@ -20,6 +19,7 @@ import {
   retry,
   type RunningService,
   SingleFlight,
+  type TimerClock,
 } from '@gateway/service-kit';
 import { createLoadStore } from './accounts/load-store.js';
 import { createAccountStore } from './accounts/store.js';
@@ -83,7 +83,7 @@ export interface BillingOptions {
   readonly webhookRetry?: { readonly baseMs: number; readonly maxMs: number };
   readonly replica: string;
   readonly log: Logger;
-  readonly clock: Clock;
+  readonly clock: TimerClock;
   readonly ready: ReadyChecks;
   readonly stopping: AbortSignal;
 }
@@ -118,23 +118,26 @@ export async function startBilling(options: BillingOptions): Promise<RunningServ
     service: 'billing',
     replica: options.replica,
     log,
+    clock,
     bucketReplicas: options.streamReplicas,
   });
   opened.bus = true;
-  const kept = await keepTimelines(bus.lookUpBucket(DATABASE_BUCKET), log);
+  const kept = await keepTimelines(bus.lookUpBucket(DATABASE_BUCKET), log, clock);
   const { timelines } = kept;
-  const pool = createPool(postgresUrl, { applicationName: 'billing', max: CONNECTIONS_MAX, timelines, log });
+  const pool = createPool(postgresUrl, { applicationName: 'billing', max: CONNECTIONS_MAX, timelines, log, clock });
   const settlePool = createPipelinedPool(postgresUrl, {
     applicationName: 'billing',
     max: SETTLE_CONNECTIONS_MAX,
     timelines,
     log,
+    clock,
   });
   const locksPool = createPool(postgresUrl, {
     applicationName: 'billing shard locks',
     max: LOCK_CONNECTIONS_MAX,
     timelines,
     log,
+    clock,
   });
   // The database may start later than this process.
   const { ledgerEpoch, consumers } = await retry(() => readLedgerState(pool), {

@@ -1,4 +1,4 @@
-import { Secret, systemClock, type Clock } from '@gateway/service-kit';
+import { Secret, type Clock } from '@gateway/service-kit';
 import { silentLog, startServiceServers, type OwnServer } from '@gateway/testkit';
 import { type BillingOptions, startBilling } from '../src/service.js';
 import { LEDGER } from './ledger-world.js';
@@ -15,7 +15,7 @@ export async function startBillingWorld({ own }: OwnServer = {}) {
   return {
     ...servers,
     ledger,
-    start: (replica: string, clock: Clock = systemClock, changes: Partial<BillingOptions> = {}) =>
+    start: (replica: string, clock: Partial<Clock> = {}, changes: Partial<BillingOptions> = {}) =>
       servers.startReplica({}, ({ ready, stopping }) =>
         startBilling({
           natsUrl: servers.env.GATEWAY_NATS_URL,
@@ -26,7 +26,7 @@ export async function startBillingWorld({ own }: OwnServer = {}) {
           privateAllowed: false,
           replica,
           log: silentLog,
-          clock,
+          clock: { ...servers.clock, ...clock },
           ready,
           stopping,
           ...changes,

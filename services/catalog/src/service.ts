@@ -53,14 +53,16 @@ export async function startCatalog(
     service: 'catalog',
     replica,
     log,
+    clock,
     bucketReplicas: config.GATEWAY_STREAM_REPLICAS,
   });
-  const kept = await keepTimelines(bus.lookUpBucket(DATABASE_BUCKET), log);
+  const kept = await keepTimelines(bus.lookUpBucket(DATABASE_BUCKET), log, clock);
   const pool = createPool(config.GATEWAY_POSTGRES_URL.reveal(), {
     applicationName: `catalog ${replica}`,
     max: POOL_CONNECTIONS_MAX,
     timelines: kept.timelines,
     log,
+    clock,
   });
   const store = createCatalogStore(pool);
   const bucket = createCatalogBucket(bus);

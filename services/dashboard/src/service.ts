@@ -43,7 +43,7 @@ export async function startDashboard(
 ): Promise<RunningDashboard> {
   const web = loadWebFiles(webDirectory);
   if (web.index === null) log.warn({}, 'the pages are not built; only their API is served');
-  const bus = await connectBus({ url: config.GATEWAY_NATS_URL.reveal(), service: 'dashboard', replica, log });
+  const bus = await connectBus({ url: config.GATEWAY_NATS_URL.reveal(), service: 'dashboard', replica, log, clock });
   const edge = createEdgeClient(config.GATEWAY_EDGE_URL ?? config.GATEWAY_PUBLIC_URL);
   const parts = { config, services: bus, edge, web, env, clock, log, passwordLogN, tokenAttempts };
   const { context, operatorApp, pagesApp } = createApps(parts);

@@ -148,7 +148,7 @@ export async function startOperatorWorld(
         OTEL_EXPORTER_OTLP_ENDPOINT: null,
       },
       log,
-      clock: { nowMs },
+      clock: { ...bus.clock, nowMs },
       replica: 'd0',
       ready,
       stopping: new AbortController().signal,

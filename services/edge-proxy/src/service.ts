@@ -44,12 +44,13 @@ export async function startEdge(
   context: ServiceContext<typeof EDGE_FIELDS>,
   parseThreadUrl: URL = PARSE_THREAD_URL,
 ): Promise<RunningEdge> {
-  const { config, log, ready, replica } = context;
+  const { config, clock, log, ready, replica } = context;
   const bus = await connectBus({
     url: config.GATEWAY_NATS_URL.reveal(),
     service: 'edge-proxy',
     replica,
     log,
+    clock,
     bucketReplicas: config.GATEWAY_STREAM_REPLICAS,
   });
   // Each process is a new edge, even with the name of an old replica (docs/protocol.md#r5).

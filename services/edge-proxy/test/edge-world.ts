@@ -146,7 +146,7 @@ export async function startEdgeWorld(options: EdgeWorldOptions = {}): Promise<Ed
   const env = { ...DEFAULT_ENV, GATEWAY_NATS_URL: bus.urlFor('edge-proxy'), ...options.env };
   const edges: RunningEdge[] = [];
   const startAnother = async (): Promise<RunningEdge> => {
-    const context = serviceContext(EDGE_FIELDS, env, log, `e${edges.length}`);
+    const context = serviceContext(EDGE_FIELDS, env, log, `e${edges.length}`, bus.clock);
     const edge = await startEdge(context, PARSE_THREAD_URL);
     edges.push(edge);
     await until('the edge is ready', () => context.ready.report().ready);

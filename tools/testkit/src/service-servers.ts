@@ -33,6 +33,7 @@ export async function startServiceServers(options: ServiceServersOptions) {
     database,
     /** Variables with the URLs of these servers, for the environment of a replica. */
     env,
+    clock: bus.clock,
     /** Runs queries as the database's superuser. */
     sql: onPool(database.admin),
     connect: bus.connect,
@@ -46,7 +47,7 @@ export async function startServiceServers(options: ServiceServersOptions) {
       more: NodeJS.ProcessEnv = {},
       log: RecordingLog = recordingLog(),
     ): Promise<Replica> {
-      const context = serviceContext(fields, { ...env, ...more }, log);
+      const context = serviceContext(fields, { ...env, ...more }, log, undefined, bus.clock);
       const service = await start(context);
       const replica: Replica = {
         ready: context.ready,

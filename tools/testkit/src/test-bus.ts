@@ -1,8 +1,9 @@
 import { connectBus, natsPermissions, type Bus } from '@gateway/bus';
 import { MESSAGES, SERVICE_NAMES, type ServiceName } from '@gateway/contracts/messages';
 import type { RunningServer } from '@gateway/servers';
-import { changeUrl } from '@gateway/service-kit';
+import { changeUrl, systemClock, type TimerClock } from '@gateway/service-kit';
 import { borrowServer } from './borrow-server.js';
+import { patientClock } from './clocks.js';
 import { silentLog } from './logs.js';
 import { startTestServer, type TestServer } from './start-test-server.js';
 import type { OwnServer } from './test-redis.js';
@@ -12,6 +13,8 @@ const ACCOUNTS = 64;
 const PASSWORD = 'for tests';
 const OWNER = 'owner';
 const DRAIN_MS = 5_000;
+/** The shared server disconnects no slow process. A repeated setting replaces the one before. */
+const PATIENT_PINGS = 'ping_interval: "60s"';
 
 /**
  * NATS with the users and permissions of all services. A test plays the services that it does not
@@ -19,6 +22,11 @@ const DRAIN_MS = 5_000;
  */
 export interface TestBus {
   readonly nats: RunningServer;
+  /**
+   * For the services and the connections of the test. On the shared server, timeouts are at least a
+   * minute; a suite with its own server can stop it, so it has the timeouts of production.
+   */
+  readonly clock: TimerClock;
   /** Returns the NATS URL for the environment of a service. */
   urlFor(service: ServiceName): string;
   /**
@@ -41,11 +49,13 @@ export async function startTestBus({ withheld, own = withheld !== undefined }: T
   const { server: nats, place, stop } = await (own ? startOwn(withheld) : borrowAccount());
   const buses: Bus[] = [];
   const urlOf = (name: string): string => changeUrl(nats.url, (url) => (url.username = `${place}-${name}`));
+  const clock = own ? systemClock : patientClock;
   return {
     nats,
+    clock,
     urlFor: urlOf,
     async connect(service, replica = `test-${buses.length}`) {
-      const bus = await connectBus({ url: urlOf(service), service, replica, log: silentLog });
+      const bus = await connectBus({ url: urlOf(service), service, replica, log: silentLog, clock });
       buses.push(bus);
       return bus;
     },
@@ -58,7 +68,7 @@ export async function startTestBus({ withheld, own = withheld !== undefined }: T
 }
 
 function borrowAccount(): Promise<TestServer> {
-  return borrowServer({ server: 'nats', options: { nats: natsOptions(ACCOUNTS) }, places: ACCOUNTS });
+  return borrowServer({ server: 'nats', options: { nats: natsOptions(ACCOUNTS, [PATIENT_PINGS]) }, places: ACCOUNTS });
 }
 
 function startOwn(withheld: string | undefined): Promise<TestServer> {
@@ -71,7 +81,7 @@ function startOwn(withheld: string | undefined): Promise<TestServer> {
 }
 
 /** Configures accounts, each with a user for each service and an owner with all permissions. */
-function natsOptions(accounts: number) {
+function natsOptions(accounts: number, settings: readonly string[] = []) {
   const permissions = SERVICE_NAMES.map((name) => `MAY_${name}: ${natsPermissions(name, MESSAGES)}`);
   const user = (place: number, name: string, more = ''): string =>
     `{ user: "${place}-${name}", password: "${PASSWORD}"${more} }`;
@@ -79,7 +89,7 @@ function natsOptions(accounts: number) {
     const users = SERVICE_NAMES.map((name) => user(place, name, `, permissions: $MAY_${name}`));
     return `  A${place} { jetstream: enabled, users: [${[...users, user(place, OWNER)].join(', ')}] }`;
   };
-  const lines = [...permissions, 'accounts {', ...Array.from({ length: accounts }, account), '}'];
+  const lines = [...settings, ...permissions, 'accounts {', ...Array.from({ length: accounts }, account), '}'];
   return { config: lines.join('\n'), credentials: { user: `0-${OWNER}`, password: PASSWORD } };
 }
 

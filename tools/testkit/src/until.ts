@@ -1,5 +1,5 @@
 const POLL_MS = 10;
-const DEADLINE_MS = 20_000;
+const DEADLINE_MS = 60_000;
 
 /**
  * Polls until `read` returns a value other than undefined, null and false, and returns that value.

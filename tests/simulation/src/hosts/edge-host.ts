@@ -1,4 +1,4 @@
-import { BASE_FIELDS, readConfig, ReadyChecks } from '@gateway/service-kit';
+import { BASE_FIELDS, readConfig, ReadyChecks, systemClock } from '@gateway/service-kit';
 import { handleModelCall } from '@gateway/edge-proxy/call/handle-model-call.js';
 import { EDGE_FIELDS } from '@gateway/edge-proxy/config.js';
 import { ENDPOINT_TABLE } from '@gateway/edge-proxy/formats/endpoints.js';
@@ -63,7 +63,7 @@ export class EdgeHost implements HostedProcess {
       {
         config,
         log: logOf(world),
-        clock: { nowMs: () => time.now + host.skewMs },
+        clock: { ...systemClock, nowMs: () => time.now + host.skewMs },
         replica: name,
         ready: new ReadyChecks(),
         stopping: new AbortController().signal,
