@@ -16,6 +16,7 @@ import type {
   edgeHeartbeatReply,
   edgeShortHeartbeat,
 } from '@gateway/contracts/messages';
+import type { TimerClock } from '@gateway/service-kit';
 import type { CatalogView } from './admit/catalog-view-rules.js';
 import type { ReplicaRun } from './limit-store/epoch-rules.js';
 import type { HeartbeatPosition, StoredHeartbeat } from './heartbeats/last-heartbeats-rules.js';
@@ -87,6 +88,8 @@ export interface StoreClock {
   monotonic(): number;
   /** Wall-clock milliseconds in this process, for comparison with other servers' clocks. */
   wall(): number;
+  /** The timers of this process, and its timeouts for other processes. */
+  readonly timers: TimerClock;
 }
 
 /** Requests to accounts and billing. Rejects when they cannot respond. */

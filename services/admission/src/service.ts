@@ -32,15 +32,22 @@ const CALLS_LOOK_MS = 10;
  * fault that names the missing part.
  */
 export async function startAdmission(context: ServiceContext<typeof ADMISSION_FIELDS>): Promise<StartedAdmission> {
-  const { config, log, ready, replica, stopping } = context;
-  const clock = new RedisClock(config.GATEWAY_CLOCK_OFFSET_MS);
+  const { config, log, ready, replica, stopping, clock: timers } = context;
+  const clock = new RedisClock(config.GATEWAY_CLOCK_OFFSET_MS, timers);
   const limitStore = new RedisLimitStore(config.GATEWAY_REDIS_URL.reveal(), clock, log);
   limitStore.open();
-  const bus = await connectBus({ url: config.GATEWAY_NATS_URL.reveal(), service: 'admission', replica, log });
+  const bus = await connectBus({
+    url: config.GATEWAY_NATS_URL.reveal(),
+    service: 'admission',
+    replica,
+    log,
+    clock: timers,
+  });
   const makeStream = (signal: AbortSignal): Promise<void> =>
     retry(() => ensureHeartbeatStream(bus, config.GATEWAY_STREAM_REPLICAS), {
       ...RETRY,
       signal,
+      clock: timers,
       failed: (err) => log.warn({ err }, 'the heartbeat stream cannot be created yet; will retry'),
     });
   await makeStream(stopping);
@@ -51,8 +58,8 @@ export async function startAdmission(context: ServiceContext<typeof ADMISSION_FI
     limitStore.sayRun();
     void makeStream(ended.signal).catch(() => undefined);
   });
-  const catalog = startCatalogMirror(bus, log);
-  const backPressure = watchStores(limitStore, bus, config.GATEWAY_USAGE_STREAM_BYTES, log);
+  const catalog = startCatalogMirror(bus, log, timers);
+  const backPressure = watchStores(limitStore, bus, config.GATEWAY_USAGE_STREAM_BYTES, log, timers);
   const admission = new Admission({
     limitStore,
     clock,
@@ -77,19 +84,19 @@ export async function startAdmission(context: ServiceContext<typeof ADMISSION_FI
   limitStore.onUse(() => admission.redisInUse());
   admission.start();
   serveBus(bus, admission, log);
-  const beganMs = performance.now();
-  const opening = setInterval(() => {
-    if (!canDecide() && performance.now() - beganMs < CALLS_AFTER_MS_MAX) return;
-    clearInterval(opening);
+  const beganMs = timers.monotonicMs();
+  const opening = timers.setTicker(CALLS_LOOK_MS, () => {
+    if (!canDecide() && timers.monotonicMs() - beganMs < CALLS_AFTER_MS_MAX) return;
+    opening.cancel();
     serveCalls(bus, admission);
-  }, CALLS_LOOK_MS);
+  });
   await bus.listening();
   limitStore.sayRun();
   return {
     admission,
     clock,
     async stop() {
-      clearInterval(opening);
+      opening.cancel();
       ended.abort();
       publishLeaving(bus, replica);
       backPressure.stop();

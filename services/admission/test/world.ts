@@ -15,7 +15,9 @@ import type {
   UsageEvent,
 } from '@gateway/contracts/messages';
 import type { RunningServer } from '@gateway/servers';
+import { systemClock } from '@gateway/service-kit';
 import { silentLog, startTestRedis, until, type OwnServer } from '@gateway/testkit';
+import { patientClock } from '@gateway/testkit/clocks';
 import { testEpoch } from '@gateway/testkit/random';
 import { RedisClock } from '../src/limit-store/redis-clock.js';
 import { RedisLimitStore } from '../src/limit-store/redis-limit-store.js';
@@ -152,7 +154,7 @@ export async function makeWorld({ frozenAt, own }: { frozenAt?: number } & OwnSe
       world.advance(ms - offsetMs);
     },
     async replica(options = {}) {
-      const clock = frozen ? new FrozenClock(offsetMs) : new RedisClock(offsetMs);
+      const clock = frozen ? new FrozenClock(offsetMs) : new RedisClock(offsetMs, own ? systemClock : patientClock);
       const replica = await startReplica(world, `replica${replicas.length}`, clock, options);
       replicas.push(replica);
       return replica;
@@ -190,7 +192,12 @@ async function startReplica(world: World, name: string, clock: RedisClock, optio
   let passedMs = 0;
   const ports: Ports = {
     limitStore,
-    clock: { now: () => clock.now(), wall: () => clock.wall(), monotonic: () => clock.monotonic() + passedMs },
+    clock: {
+      now: () => clock.now(),
+      wall: () => clock.wall(),
+      monotonic: () => clock.monotonic() + passedMs,
+      timers: clock.timers,
+    },
     owners: ownersOf(world.owners),
     edges: {
       listens: () => world.listens,

@@ -36,7 +36,8 @@ export class BatchRun {
     entries: readonly Entry[],
     private readonly undecided: ThrottledLog,
   ) {
-    this.#deadline = ports.clock.monotonic() + (ports.durations.decideMs ?? ENTRY_DEADLINE_MS);
+    const { clock, durations } = ports;
+    this.#deadline = clock.monotonic() + clock.timers.timeoutMs(durations.decideMs ?? ENTRY_DEADLINE_MS);
     this.#spans = openSpans(entries);
   }
 
@@ -115,7 +116,7 @@ export class BatchRun {
    */
   within<T>(work: Promise<T>): Promise<T> {
     const late = () => new AdmissionFault('admission_error', 'not decided in time', { mayHold: true });
-    return within(work, this.remainingMs(), late);
+    return within(work, this.remainingMs(), late, this.ports.clock.timers);
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Bus } from '@gateway/bus';
 import { usageEvents } from '@gateway/contracts/messages';
-import { every, gauge } from '@gateway/service-kit';
+import { every, gauge, type TimerClock } from '@gateway/service-kit';
 import {
   MEMORY_SHARE_MAX,
   STREAM_SHARE_MAX,
@@ -27,6 +27,7 @@ export function watchStores(
   bus: Pick<Bus, 'streamState'>,
   usageBytesMax: number,
   log: Log,
+  clock: TimerClock,
 ): StoreWatch {
   let facts: StoreReadings = { redis: null, usage: null };
   let reason: string | null = null;
@@ -35,7 +36,7 @@ export function watchStores(
   const record = (seen: Partial<StoreReadings>): void => {
     if (stopped) return;
     facts = { ...facts, ...seen };
-    const now = Date.now();
+    const now = clock.nowMs();
     if (seen.redis) memoryLeft.seen(now, seen.redis.usedBytes);
     if (seen.usage) streamLeft.seen(now, seen.usage.bytes);
     const found = findBackPressureReason(facts, now);
@@ -44,11 +45,15 @@ export function watchStores(
     reason = found;
   };
   const polls = [
-    every(WATCH_MS, async () => record({ redis: await limitStore.memory() })),
-    every(WATCH_MS, async () => {
-      const { bytes, firstAt } = await bus.streamState(usageEvents.stream);
-      record({ usage: { bytes, bytesMax: usageBytesMax, firstAt } });
-    }),
+    every(WATCH_MS, async () => record({ redis: await limitStore.memory() }), { clock }),
+    every(
+      WATCH_MS,
+      async () => {
+        const { bytes, firstAt } = await bus.streamState(usageEvents.stream);
+        record({ usage: { bytes, bytesMax: usageBytesMax, firstAt } });
+      },
+      { clock },
+    ),
   ];
   gauge('gateway_admission_redis_used_bytes', 'Memory that Redis uses', () => facts.redis?.usedBytes ?? 0);
   gauge(

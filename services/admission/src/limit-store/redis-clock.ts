@@ -1,3 +1,4 @@
+import { systemClock, type TimerClock } from '@gateway/service-kit';
 import type { StoreClock } from '../ports.js';
 
 /**
@@ -5,24 +6,28 @@ import type { StoreClock } from '../ports.js';
  * monotonic clock. The estimate only prepares decisions. The scripts read the time themselves.
  */
 export class RedisClock implements StoreClock {
+  readonly timers: TimerClock;
   #ahead: number | null = null;
   #offsetMs: number;
 
   /** @param offsetMs offset of the test clock; 0 in production */
-  constructor(offsetMs = 0) {
+  constructor(offsetMs = 0, timers = systemClock) {
     this.#offsetMs = offsetMs;
+    this.timers = timers;
   }
 
   now(): number {
-    return this.#ahead === null ? Date.now() + this.#offsetMs : Math.floor(performance.now() + this.#ahead);
+    return this.#ahead === null
+      ? this.timers.nowMs() + this.#offsetMs
+      : Math.floor(this.timers.monotonicMs() + this.#ahead);
   }
 
   monotonic(): number {
-    return performance.now();
+    return this.timers.monotonicMs();
   }
 
   wall(): number {
-    return Date.now();
+    return this.timers.nowMs();
   }
 
   offsetMs(): number {
@@ -40,7 +45,7 @@ export class RedisClock implements StoreClock {
    * @param offsetMs the offset in the request; the test clock may have changed since
    */
   observe(redisNow: number, offsetMs: number): void {
-    this.#ahead = redisNow + this.#offsetMs - offsetMs - performance.now();
+    this.#ahead = redisNow + this.#offsetMs - offsetMs - this.timers.monotonicMs();
   }
 
   /** Another server may have a different clock. */

@@ -92,9 +92,9 @@ export class RedisLimitStore implements LimitStore {
       enableReadyCheck: true,
       autoResendUnfulfilledCommands: false,
       maxRetriesPerRequest: 0,
-      connectTimeout: CONNECT_TIMEOUT_MS,
+      connectTimeout: clock.timers.timeoutMs(CONNECT_TIMEOUT_MS),
       maxLoadingRetryTime: LOADING_RETRY_MS,
-      socketTimeout: SILENCE_MAX_MS,
+      socketTimeout: clock.timers.timeoutMs(SILENCE_MAX_MS),
       keepAlive: KEEP_ALIVE_MS,
       disconnectTimeout: DISCONNECT_MS,
       noDelay: true,
@@ -117,7 +117,7 @@ export class RedisLimitStore implements LimitStore {
   open(): void {
     this.#redis.connect().catch(() => undefined);
     this.#sweepRedis.connect().catch(() => undefined);
-    if (this.#address.moves) this.#confirming = every(CONFIRM_MS, () => this.#confirm());
+    if (this.#address.moves) this.#confirming = every(CONFIRM_MS, () => this.#confirm(), { clock: this.clock.timers });
   }
 
   /** Calls `listener` whenever a server comes into use, because its data may be lost. */

@@ -24,6 +24,7 @@ export class GoneEdgeCleanup {
 
   start(): void {
     this.#background = every(this.ports.durations.leaseMs, () => this.look(), {
+      clock: this.ports.clock.timers,
       failed: (err) => this.ports.log.warn({ err }, 'edges that are gone could not be checked'),
     });
   }

@@ -1,5 +1,5 @@
 import { bucketOfAccount } from '@gateway/contracts/ids';
-import { counter, every } from '@gateway/service-kit';
+import { type Background, counter, every } from '@gateway/service-kit';
 import { applyReleases } from '../apply/apply-releases.js';
 import {
   type LastHeartbeat,
@@ -54,16 +54,19 @@ export class Recovery {
    */
   #read: readonly LastHeartbeat[] | null = null;
   #stopped = false;
-  readonly #background = every(REPORT_MS, () => this.#work(), {
-    failed: (err) => this.ports.log.warn({ err, buckets: this.pending() }, 'buckets cannot be restored yet'),
-  });
+  readonly #background: Background;
 
   constructor(
     private readonly ports: Ports,
     private readonly cache: RecordCache,
     /** Called with the buckets that this replica has opened. */
     private readonly onOpened: (buckets: readonly number[]) => void = () => undefined,
-  ) {}
+  ) {
+    this.#background = every(REPORT_MS, () => this.#work(), {
+      clock: ports.clock.timers,
+      failed: (err) => ports.log.warn({ err, buckets: this.pending() }, 'buckets cannot be restored yet'),
+    });
+  }
 
   /**
    * Adds a bucket that was found without an epoch or restoring. Returns at once, with whether the

@@ -113,7 +113,7 @@ export class Revalidation {
   }
 
   #try<T>(work: () => Promise<T>): Promise<T> {
-    return retry(work, { ...this.tries, signal: this.#ending.signal });
+    return retry(work, { ...this.tries, signal: this.#ending.signal, clock: this.ports.clock.timers });
   }
 }
 

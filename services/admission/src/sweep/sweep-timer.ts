@@ -24,6 +24,7 @@ export class SweepTimer {
   start(): void {
     this.#background = every(this.ports.durations.sweepMs, () => this.#sweep(this.#sharing()), {
       atOnce: true,
+      clock: this.ports.clock.timers,
       failed: (err) => this.ports.log.debug({ err }, 'a sweep was not possible'),
     });
   }

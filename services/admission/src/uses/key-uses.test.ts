@@ -1,5 +1,7 @@
+import { ManualClock } from '@gateway/testkit/clocks';
 import { expect, test } from '@jest/globals';
 import { KEY_USES_MAX, keysUsed } from '@gateway/contracts/messages';
+import { RedisClock } from '../limit-store/redis-clock.js';
 import { KeyUses } from './key-uses.js';
 
 function uses() {
@@ -12,7 +14,8 @@ function uses() {
     },
     callsRefused: () => true,
   };
-  return { told, line, noted: new KeyUses({ listeners }) };
+  const clock = new ManualClock();
+  return { told, line, clock, noted: new KeyUses({ listeners, clock: new RedisClock(0, clock) }) };
 }
 
 test('the last use of each key is reported once', () => {
@@ -63,4 +66,16 @@ test('keys above the limit wait for their next use', () => {
   noted.note('key100000', 3);
   noted.tell();
   expect(told.at(-1)).toEqual([{ key: 'key100000', at: 3 }]);
+});
+
+test('uses are reported every 30 seconds from start() to stop()', async () => {
+  const { noted, told, clock } = uses();
+  noted.start();
+  noted.note('key1', 1);
+  await clock.advance(29_999);
+  expect(told).toEqual([]);
+  await clock.advance(1);
+  expect(told).toHaveLength(1);
+  noted.stop();
+  expect(clock.pending).toBe(0);
 });

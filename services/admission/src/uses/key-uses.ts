@@ -1,4 +1,5 @@
 import { KEY_USES_MAX } from '@gateway/contracts/messages';
+import type { Timer } from '@gateway/service-kit';
 import type { Ports } from '../ports.js';
 
 /**
@@ -13,17 +14,17 @@ const TELL_MS = 30_000;
 export class KeyUses {
   /** Redis time in ms by key. */
   #uses = new Map<string, number>();
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
 
-  constructor(private readonly ports: Pick<Ports, 'listeners'>) {}
+  constructor(private readonly ports: Pick<Ports, 'listeners' | 'clock'>) {}
 
   start(): void {
-    this.#timer = setInterval(() => this.tell(), TELL_MS);
+    this.#timer = this.ports.clock.timers.setTicker(TELL_MS, () => this.tell());
   }
 
   /** Stops the timer and reports the remaining uses. */
   stop(): void {
-    clearInterval(this.#timer);
+    this.#timer?.cancel();
     this.tell();
   }
 

@@ -1,6 +1,6 @@
 import { codeOfRank } from '@gateway/contracts/errors';
 import { type BatchAnswer, REFUSED_IDS_MAX, REFUSED_ROWS_MAX } from '@gateway/contracts/messages';
-import { counter } from '@gateway/service-kit';
+import { counter, type Timer } from '@gateway/service-kit';
 import type { KeyReference } from '../records/record-cache.js';
 import type { Ports, RefusalCount } from '../ports.js';
 
@@ -26,17 +26,17 @@ interface Waiting extends RefusalCount {
  */
 export class RefusedCalls {
   #rows = new Map<string, Waiting>();
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
 
   constructor(private readonly ports: Pick<Ports, 'listeners' | 'clock'>) {}
 
   start(): void {
-    this.#timer = setInterval(() => this.tell(), TELL_MS);
+    this.#timer = this.ports.clock.timers.setTicker(TELL_MS, () => this.tell());
   }
 
   /** Stops the timer and reports the remaining rows. */
   stop(): void {
-    clearInterval(this.#timer);
+    this.#timer?.cancel();
     this.tell();
   }
 

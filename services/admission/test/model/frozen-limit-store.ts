@@ -7,6 +7,7 @@ import {
   type ScriptReply,
 } from '../../src/limit-store/script-rules.js';
 import { findBucketKeys, formatReferenceKey } from '../../src/limit-store/key-rules.js';
+import { systemClock } from '@gateway/service-kit';
 import { AdmissionFault, type LimitStore, type StoreClock } from '../../src/ports.js';
 
 /** The expression that reads the server's clock. Only this is replaced in the scripts. */
@@ -111,6 +112,7 @@ function fieldsOf(reply: unknown): Record<string, string> {
 
 /** The time of one sequence in ms, which is shared by all replicas. It changes only explicitly. */
 export class FrozenClock implements StoreClock {
+  readonly timers = systemClock;
   #observed: number | null = null;
   #now: number;
 
