@@ -109,7 +109,8 @@ function makeEdge(
     },
   });
   const mayAdmit = (): boolean => journal.mayAdmit();
-  const admissionClient = new AdmissionClient({ ...toBus, tickEnd, clock, epochs, replicas, mayAdmit });
+  const { timeoutMs } = context.clock;
+  const admissionClient = new AdmissionClient({ ...toBus, tickEnd, clock, epochs, replicas, timeoutMs, mayAdmit });
   const onFailed = (): void => metrics.heartbeatFailed();
   const heartbeats = new Heartbeats({
     ...toBus,
@@ -151,6 +152,7 @@ function makeEdge(
     deadlines,
     clock,
     random: Math.random,
+    timeoutMs,
     onFailed(reason) {
       metrics.quotaShareFailed();
       quotasLog.warn({ reason }, reason);

@@ -50,6 +50,8 @@ export interface AdmissionClientParts {
   readonly replicas: KnownReplicas;
   /** Monotonic milliseconds. */
   readonly monotonicMs: () => number;
+  /** Returns the time to wait for a decision instead of the given one. Default: the same. */
+  readonly timeoutMs?: (ms: number) => number;
   /** Returns false while usage events wait too long to be stored. */
   readonly mayAdmit: () => boolean;
 }
@@ -61,6 +63,8 @@ export interface AdmissionClientParts {
  */
 export class AdmissionClient {
   readonly #parts: AdmissionClientParts;
+  readonly #waitMs: number;
+  readonly #answerAgeMs: number;
   readonly #questions = new EphemeralMap<string, PendingRequest>();
   readonly #room = new AccountRoom();
   readonly #releases = new UnansweredReleases(this.#room);
@@ -73,6 +77,8 @@ export class AdmissionClient {
 
   constructor(parts: AdmissionClientParts) {
     this.#parts = parts;
+    this.#waitMs = parts.timeoutMs?.(WAIT_MS_MAX) ?? WAIT_MS_MAX;
+    this.#answerAgeMs = parts.timeoutMs?.(ANSWER_AGE_MS_MAX) ?? ANSWER_AGE_MS_MAX;
     this.#batch = new TickBatch(parts.edge, parts.tickEnd, (batch) => this.#send(batch, undefined));
   }
 
@@ -182,7 +188,7 @@ export class AdmissionClient {
         answer: (answer) => this.#answered(message, answer),
         fault: (code) => this.#faulted(message, batch, code, replica),
       },
-      { replica, timeoutMs: WAIT_MS_MAX },
+      { replica, timeoutMs: this.#waitMs },
     );
     message.close = () => handle.close();
   }
@@ -209,7 +215,7 @@ export class AdmissionClient {
       case 'opened':
         if (!this.#parts.epochs.observe(answer.bucket, answer.token, message.sentAt)) return this.#askAgain(question);
         if (answer.kind === 'admitted' && answer.hold !== null) this.#room.taken(answer.hold, answer.roomLeft ?? 0);
-        if (now - question.askedAt > ANSWER_AGE_MS_MAX) return this.#declineLate(question, answer);
+        if (now - question.askedAt > this.#answerAgeMs) return this.#declineLate(question, answer);
         return this.#close(question, answer);
       case 'refused':
         return this.#decline(question, { kind: 'refused', row: answer.row, facts: answer.facts });
@@ -275,7 +281,7 @@ export class AdmissionClient {
     const now = this.#parts.monotonicMs();
     const retries = new Map<string | undefined, AdmissionBatch>();
     for (const question of this.#questions.values()) {
-      if (now - question.askedAt >= WAIT_MS_MAX) this.#giveUp(question);
+      if (now - question.askedAt >= this.#waitMs) this.#giveUp(question);
       else if (isSilent(question, now)) this.#collectRetry(question, retries);
     }
     for (const [replica, batch] of retries) {

@@ -16,16 +16,13 @@ let spare: CountingProvider;
 beforeAll(async () => {
   world = await startEdgeWorld();
   other = await world.startAnother();
-}, 60_000);
+});
 afterAll(() => world.stop(), 60_000);
-const begin = async (): Promise<void> => {
+beforeEach(async () => {
   [limited, spare] = await Promise.all([startCountingProvider(), startCountingProvider()]);
-};
-const end = () => Promise.all([limited.stop(), spare.stop()]);
-beforeEach(begin);
-afterEach(end);
+});
+afterEach(() => Promise.all([limited.stop(), spare.stop()]));
 
-const SHARES_FAILED = 'Renewals of quota shares that failed or were late';
 const NONE = { requestsPerMinute: null, callsAtOnce: null, tokensPerMinute: null };
 
 function publish(quota: Partial<NonNullable<CatalogSource['quota']>>, isAlone = false): Promise<OwnModel> {
@@ -48,21 +45,6 @@ async function load(model: OwnModel, clients: number, callsEach: number): Promis
   return statuses;
 }
 
-/** Runs `play`. Repeats it with new providers if a quota share was late. */
-async function undisturbed(play: () => Promise<void>): Promise<void> {
-  const failures = counter('gateway_edge_quota_share_failures_total', SHARES_FAILED);
-  for (;;) {
-    const before = failures.value;
-    try {
-      return await play();
-    } catch (error) {
-      if (failures.value === before) throw error;
-    }
-    await end();
-    await begin();
-  }
-}
-
 /** Number of attempts that both edges sent without a share. */
 function overQuota(source: string | undefined): number {
   const labels = { source: { max: 64 }, lack: LACKS } as const;
@@ -81,7 +63,7 @@ test('two edges send at most the quota of requests a minute; the rest goes elsew
   expect(statuses.filter((status) => status !== 200)).toEqual([]);
   expect(limited.requests).toBeLessThanOrEqual(60);
   expect(limited.requests + spare.requests).toBe(statuses.length);
-}, 60_000);
+});
 
 test('two edges have at most the quota of concurrent calls at a source', async () => {
   const model = await publish({ callsAtOnce: 6 });
@@ -93,52 +75,42 @@ test('two edges have at most the quota of concurrent calls at a source', async (
   });
   expect(statuses.filter((status) => status !== 200)).toEqual([]);
   expect(limited.runningMost).toBeLessThanOrEqual(6);
-}, 60_000);
+});
 
 test('response tokens count: a source without quota for this minute is tried last', async () => {
-  await undisturbed(async () => {
-    const model = await publish({ tokensPerMinute: 1_000 });
-    for (let call = 0; call < 12; call += 1) await ask(model);
-    // Each response has 120 tokens.
-    expect([limited.requests, spare.requests]).toEqual([9, 3]);
-  });
-}, 60_000);
+  const model = await publish({ tokensPerMinute: 1_000 });
+  for (let call = 0; call < 12; call += 1) await ask(model);
+  // Each response has 120 tokens.
+  expect([limited.requests, spare.requests]).toEqual([9, 3]);
+});
 
 test('a full source is tried and counted when all others have failed', async () => {
-  let source: string | undefined;
-  let before = 0;
-  await undisturbed(async () => {
-    const model = await publish({ requestsPerMinute: 2 });
-    [source] = model.ids;
-    spare.status = 503;
-    before = world.healths.length;
-    for (let call = 0; call < 3; call += 1) expect((await ask(model)).status).toBe(200);
-    expect(limited.requests).toBe(3);
-    expect(spare.requests).toBe(1);
-    expect(overQuota(source)).toBe(1);
-  });
+  const model = await publish({ requestsPerMinute: 2 });
+  const [source] = model.ids;
+  spare.status = 503;
+  const before = world.healths.length;
+  for (let call = 0; call < 3; call += 1) expect((await ask(model)).status).toBe(200);
+  expect(limited.requests).toBe(3);
+  expect(spare.requests).toBe(1);
+  expect(overQuota(source)).toBe(1);
   await until('the health of the source is reported', () =>
     world.healths
       .slice(before)
       .some(({ sources }) => sources.some((each) => each.source === source && each.overQuota === 1)),
   );
-}, 60_000);
+});
 
 test('a retry of a single source counts in its quota', async () => {
-  await undisturbed(async () => {
-    const model = await publish({ requestsPerMinute: 1 }, true);
-    limited.status = 429;
-    expect((await ask(model)).status).toBe(429);
-    expect(limited.requests).toBe(2);
-    expect(overQuota(model.ids[0])).toBe(1);
-  });
-}, 60_000);
+  const model = await publish({ requestsPerMinute: 1 }, true);
+  limited.status = 429;
+  expect((await ask(model)).status).toBe(429);
+  expect(limited.requests).toBe(2);
+  expect(overQuota(model.ids[0])).toBe(1);
+});
 
 test('a full source is used if it is the only one', async () => {
-  await undisturbed(async () => {
-    const model = await publish({ requestsPerMinute: 1 }, true);
-    for (let call = 0; call < 3; call += 1) expect((await ask(model)).status).toBe(200);
-    expect(limited.requests).toBe(3);
-    expect(overQuota(model.ids[0])).toBe(2);
-  });
-}, 60_000);
+  const model = await publish({ requestsPerMinute: 1 }, true);
+  for (let call = 0; call < 3; call += 1) expect((await ask(model)).status).toBe(200);
+  expect(limited.requests).toBe(3);
+  expect(overQuota(model.ids[0])).toBe(2);
+});

@@ -35,6 +35,8 @@ export interface SourceQuotasParts {
   /** Admission's clock, which all edges follow. */
   readonly clock: Clock;
   readonly random: () => number;
+  /** Returns the time to wait for a share instead of the given one. Default: the same. */
+  readonly timeoutMs?: (ms: number) => number;
   /** @param reason `late`, `contended`, or the code of the fault */
   readonly onFailed: (reason: string) => void;
   readonly onOverQuota: (source: string, lack: MissingQuota) => void;
@@ -159,7 +161,8 @@ export class SourceQuotas {
       if (wait === 0) held.share.denied(this.#nowMs());
       const mayWait = wait < WAITS_MAX && this.#nowMs() >= this.#pausedUntilMs;
       if (!mayWait || !held.share.mayGetMore(lack)) return null;
-      await this.#within(SHARE_WAIT_MS, this.#renew(source, held));
+      const waitMs = this.#parts.timeoutMs?.(SHARE_WAIT_MS) ?? SHARE_WAIT_MS;
+      await this.#within(waitMs, this.#renew(source, held));
     }
   }
 
