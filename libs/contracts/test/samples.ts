@@ -1,5 +1,4 @@
 import fc from 'fast-check';
-import { REFUSAL } from '../src/errors/index.js';
 import type { HoldFields, PricedVersion } from '../src/messages/index.js';
 
 const AT = Date.UTC(2026, 10, 20, 12);
@@ -136,7 +135,7 @@ export const SAMPLES: Readonly<Record<string, { bodies: readonly object[]; answe
           { ...admit, bounds, asks: [{ ...served, field: 'service_tier' }], traceparent: '00-0-0-01' },
           { ...admit, bounds, unpricedField: 'tools', unpricedName: 'web_search' },
           { ...admit, bounds: { ...bounds, attachments: 3, files } },
-          { ...admit, model: null, bounds: null, bodyRefusal: REFUSAL.request_entity_too_large },
+          { ...admit, model: null, bounds: null, bodyRefusal: 'request_entity_too_large' },
         ],
         releases,
       },
@@ -153,7 +152,7 @@ export const SAMPLES: Readonly<Record<string, { bodies: readonly object[]; answe
           {
             kind: 'refused',
             id: ID,
-            row: REFUSAL.window_exhausted,
+            code: 'window_exhausted',
             facts: { limit: -1, unit: 'usd', window: 'weekly', allowedModels: ['a'] },
           },
           { kind: 'gone', id: ID },

@@ -16,7 +16,7 @@ local record_key, texts_prefix = KEYS[KEY.key_record], KEYS[KEY.texts]
 local mode, is_counted, account, id = ARGV[ADMIT.mode], ARGV[ADMIT.is_counted] == '1', ARGV[ADMIT.account], ARGV[ADMIT.id]
 local id_time, valid_from, valid_until = tonumber(ARGV[ADMIT.id_time]), ARGV[ADMIT.valid_from], ARGV[ADMIT.valid_until]
 local key_version, known_terms_version = ARGV[ADMIT.key_version], ARGV[ADMIT.terms_version]
-local key_rank, fact_rank, funding = ARGV[ADMIT.key_rank], ARGV[ADMIT.fact_rank], ARGV[ADMIT.funding]
+local key_refusal, fact_refusal, funding = ARGV[ADMIT.key_refusal], ARGV[ADMIT.fact_refusal], ARGV[ADMIT.funding]
 local minute_prefix, requests_per_minute = ARGV[ADMIT.minute_prefix], ARGV[ADMIT.requests_per_minute]
 local concurrency, worst_text, least_text = ARGV[ADMIT.concurrency], ARGV[ADMIT.worst], ARGV[ADMIT.least]
 local shape, shape_text, edge = ARGV[ADMIT.shape], ARGV[ADMIT.shape_text], ARGV[ADMIT.edge]
@@ -161,7 +161,8 @@ if mode == 'admit' then
   end
 end
 
--- The list of refusals. Ranks from the catalog, the key's record or the request are arguments.
+-- The refusals in their order, by code. Those that follow from the catalog, the key's record or the
+-- request are arguments.
 local took_minute = false
 -- Stores the ID of a call without a hold until the ID expires, so that a retry takes no second
 -- place in a minute. There are at most as many such IDs as calls that fit into the minutes.
@@ -171,16 +172,16 @@ local function note_counted()
     redis.call('ZADD', due_key, int(id_time + ID_SKEW_MS + 1), account .. '|' .. counted_field)
   end
 end
-local function refused(row, ...)
+local function refused(code, ...)
   note_counted()
-  return { 'refused', int(now), token, int(row), ... }
+  return { 'refused', int(now), token, code, ... }
 end
 
-if key_rank ~= '0' then
-  return refused(key_rank)
+if key_refusal ~= '' then
+  return refused(key_refusal)
 end
 if account_state ~= 'active' then
-  return refused(REFUSAL.account_suspended, 'account')
+  return refused('account_suspended')
 end
 if not is_counted and not is_noted then
   local minute = minute_prefix .. int(math.floor(now / MINUTE_MS))
@@ -189,12 +190,12 @@ if not is_counted and not is_noted then
     redis.call('EXPIRE', minute, MINUTE_KEY_SECONDS)
   end
   if count > tonumber(requests_per_minute) then
-    return refused(REFUSAL.rate_limited)
+    return refused('rate_limited')
   end
   took_minute = true
 end
-if fact_rank ~= '0' then
-  return refused(fact_rank)
+if fact_refusal ~= '' then
+  return refused(fact_refusal)
 end
 if mode == 'open' then
   note_counted()
@@ -203,13 +204,13 @@ end
 
 local wallet = tonumber(wallet_text or 0) or 0
 if wallet < 0 then
-  return refused(REFUSAL.outstanding_debt, int(wallet))
+  return refused('outstanding_debt', int(wallet))
 end
 if wallet == 0 and funding == 'none' then
-  return refused(REFUSAL.no_funding, int(wallet))
+  return refused('no_funding', int(wallet))
 end
 if wallet == 0 and not plan_funded then
-  return refused(REFUSAL.tier_permission_denied, int(wallet))
+  return refused('tier_permission_denied', int(wallet))
 end
 if mode == 'count' then
   note_counted()
@@ -217,7 +218,7 @@ if mode == 'count' then
 end
 
 if slots >= tonumber(concurrency) then
-  return refused(REFUSAL.concurrency_limit, int(slots))
+  return refused('concurrency_limit', int(slots))
 end
 
 -- In requests, running calls count. In USD, the cost of unsettled ended calls counts.
@@ -229,7 +230,7 @@ for _, window in ipairs(windows) do
 end
 if used_up then
   return refused(
-    REFUSAL.window_exhausted, int(used_up.index), used_up.usd and 'usd' or 'requests', int(used_up.limit), int(used_up.used),
+    'window_exhausted', int(used_up.index), used_up.usd and 'usd' or 'requests', int(used_up.limit), int(used_up.used),
     int(used_up.running), int(used_up.resets)
   )
 end
@@ -246,13 +247,13 @@ for _, window in ipairs(windows) do
 end
 if nearly_used_up then
   return refused(
-    REFUSAL.concurrency_limit, int(slots), int(nearly_used_up.index), int(nearly_used_up.limit), int(nearly_used_up.used),
+    'concurrency_limit', int(slots), int(nearly_used_up.index), int(nearly_used_up.limit), int(nearly_used_up.used),
     int(nearly_used_up.running)
   )
 end
 if allotment and allotment.used + allotment.running >= allotment.limit then
   return refused(
-    REFUSAL.model_limit_reached, allotment.usd and 'usd' or 'requests', int(allotment.limit), int(allotment.used), int(allotment.running),
+    'model_limit_reached', allotment.usd and 'usd' or 'requests', int(allotment.limit), int(allotment.used), int(allotment.running),
     int(allotment.resets)
   )
 end
@@ -270,13 +271,13 @@ if plan_funded then
   end
   local spendable = math.max(0, available)
   if plan_max + spendable < least then
-    return refused(REFUSAL.insufficient_credits, int(available), int(held_wallet))
+    return refused('insufficient_credits', int(available), int(held_wallet))
   end
   wallet_max = math.min(math.max(0, worst - plan_max), spendable)
   wallet_hold = wallet_max
   plan_bears = worst - wallet_max
 elseif available < worst then
-  return refused(REFUSAL.insufficient_credits, int(available), int(held_wallet))
+  return refused('insufficient_credits', int(available), int(held_wallet))
 end
 
 -- Without a cap no comparison takes place, and a sum may be too large for an exact double. A cap is
@@ -284,11 +285,11 @@ end
 -- amount.
 local held_key, held_member = tonumber(key_held or 0), tonumber(member_held or 0)
 if member_cap and member_month + held_member + worst > member_cap then
-  return refused(REFUSAL.member_cap_reached, int(member_cap), int(member_month), int(math.min(held_member, AMOUNT_MAX)))
+  return refused('member_cap_reached', int(member_cap), int(member_month), int(math.min(held_member, AMOUNT_MAX)))
 end
 local key_cap = tonumber(key_cap_text)
 if key_cap and key_month + held_key + worst > key_cap then
-  return refused(REFUSAL.monthly_spend_cap_exceeded, int(key_cap), int(key_month), int(math.min(held_key, AMOUNT_MAX)))
+  return refused('monthly_spend_cap_exceeded', int(key_cap), int(key_month), int(math.min(held_key, AMOUNT_MAX)))
 end
 
 local now_text = int(now)

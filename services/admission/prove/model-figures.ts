@@ -32,7 +32,7 @@ ${table([
   ['time', `${(ms / 1_000).toFixed(0)} s`],
 ])}
 
-Refusals are listed by rank; admitted and repeated calls by payer.
+Refusals are listed by code; admitted and repeated calls by payer.
 
 ${table([['answer', 'times'], ...[...answers].sort(byName).map(([name, times]): [string, string] => [name, times.toLocaleString('en')])])}
 `;

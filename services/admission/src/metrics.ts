@@ -1,10 +1,9 @@
+import { ADMISSION_REFUSAL_CODES } from '@gateway/contracts/errors';
 import { counter, gauge, histogram } from '@gateway/service-kit';
 
-const ROWS = Array.from({ length: 20 }, (_unused, index) => String(index + 4));
-
-/** Outcomes of decisions: admitted, opened, gone, fault, or the rank of the refusal. */
-export const decisionsTotal = counter('gateway_admission_decisions_total', 'Decisions by outcome or refusal rank', {
-  outcome: ['admitted', 'repeated', 'counted', 'opened', 'gone', 'fault', ...ROWS],
+/** Outcomes of decisions: admitted, opened, gone, fault, or the code of the refusal. */
+export const decisionsTotal = counter('gateway_admission_decisions_total', 'Decisions by outcome or error code', {
+  outcome: ['admitted', 'repeated', 'counted', 'opened', 'gone', 'fault', ...ADMISSION_REFUSAL_CODES],
 });
 
 export const batchEntries = histogram(

@@ -1,3 +1,4 @@
+import type { RefusalCode } from '@gateway/contracts/errors';
 import type { Bus } from '@gateway/bus';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import {
@@ -26,7 +27,7 @@ export interface EdgeCall {
 
 type Outcome =
   | { readonly kind: 'admitted'; readonly call: EdgeCall }
-  | { readonly kind: 'refused'; readonly row: number }
+  | { readonly kind: 'refused'; readonly code: RefusalCode }
   /** The result of each attempt, for the message of a failing test. */
   | { readonly kind: 'fault'; readonly attempts: readonly string[] };
 
@@ -91,7 +92,7 @@ export class FakeEdge {
     while (attempts.length < ATTEMPTS_MAX && !this.#dead) {
       const answer = await this.#ask(entry);
       if (this.#dead) break;
-      if (answer?.kind === 'refused') return { kind: 'refused', row: answer.row };
+      if (answer?.kind === 'refused') return { kind: 'refused', code: answer.code };
       if (answer?.kind === 'admitted' && answer.hold !== null && this.#note(answer.bucket, answer.token)) {
         return { kind: 'admitted', call: this.#dispatch(answer.id, answer.bucket, answer.hold, answer.token) };
       }

@@ -1,4 +1,5 @@
 import type { Bus } from '@gateway/bus';
+import type { RefusalCode } from '@gateway/contracts/errors';
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import {
   admissionAuthorize,
@@ -168,8 +169,8 @@ function answerBatch(bus: Bus, admission: FakeAdmission, batch: Batch, reply: Re
   );
 }
 
-export function makeRefusal(id: string, row: number): BatchAnswer {
-  return { kind: 'refused', id, row, facts: {} };
+export function makeRefusal(id: string, code: RefusalCode): BatchAnswer {
+  return { kind: 'refused', id, code, facts: {} };
 }
 
 function holdOf(entry: AdmitEntry, now: number): HoldFields {

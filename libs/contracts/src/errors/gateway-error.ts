@@ -1,5 +1,9 @@
+import type { RefusalFacts } from '../messages/call.js';
 import { findCatalogueEntry } from './catalogue.js';
 import type { ErrorCode } from './catalogue.js';
+import type { ErrorContext, RefusalEntry } from './error-entry.js';
+import { REFUSALS } from './refusals.js';
+import type { RefusalCode } from './refusals.js';
 
 /** An error response without its envelope. All its fields may be sent to clients. */
 export interface GatewayError {
@@ -33,4 +37,18 @@ export function createGatewayError(code: ErrorCode, message?: string, options: G
     ...(options.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: options.retryAfterSeconds }),
     ...(entry.shouldRetry === false ? { shouldRetry: false } : {}),
   };
+}
+
+/**
+ * Creates the error of a refusal: its text, then the numbers that explain it
+ * (docs/behaviour.md#order-of-refusals).
+ */
+export function createRefusalError(code: RefusalCode, facts: RefusalFacts, context: ErrorContext): GatewayError {
+  const entry: RefusalEntry = REFUSALS[code];
+  const sentences = [entry.ownText?.(facts) ?? entry.text, ...(entry.explain?.(facts, context) ?? [])];
+  if (entry.billingLink) sentences.push(`See ${context.billingLinkUrl}`);
+  return createGatewayError(code, sentences.join(' '), {
+    param: entry.param?.(facts) ?? null,
+    retryAfterSeconds: facts.retryAfterSeconds,
+  });
 }

@@ -1,9 +1,8 @@
 export { findCatalogueEntry as catalogueEntry, ERROR_CATALOGUE } from './catalogue.js';
-export type { ChatErrorType, ErrorCode, MessagesErrorType, RetryAdvice } from './catalogue.js';
+export type { ErrorCode } from './catalogue.js';
 export { chatErrorBody, chatErrorObject, errorHeaders, messagesErrorBody } from './envelope.js';
-export { createGatewayError as gatewayError } from './gateway-error.js';
+export type { ChatErrorType, ErrorContext, MessagesErrorType, RetryAdvice } from './error-entry.js';
+export { createGatewayError as gatewayError, createRefusalError as refusalError } from './gateway-error.js';
 export type { GatewayError, GatewayErrorOptions } from './gateway-error.js';
-export { REFUSAL, REFUSAL_RANKS } from './refusal-ranks.js';
-export type { RefusalCode, RefusalRank } from './refusal-ranks.js';
-export { findCode as codeOfRank, createRefusalError as refusalError } from './refusals.js';
-export type { ErrorContext } from './refusals.js';
+export { ADMISSION_REFUSAL_CODES, REFUSAL_CODES, isBefore } from './refusals.js';
+export type { RefusalCode } from './refusals.js';

@@ -6,7 +6,7 @@ import {
   unpackAdmissionBatchAnswer,
 } from '../generated/positions.js';
 import { cursor, managementRefusal, PAGE_LIMIT_MAX, slotView } from '../operator/index.js';
-import { REFUSAL } from '../errors/refusal-ranks.js';
+import { ADMISSION_REFUSAL_CODES } from '../errors/refusals.js';
 import { accountRecord, keyRecord, memberRecord } from './records.js';
 import {
   accountTerms,
@@ -15,6 +15,7 @@ import {
   callBounds,
   holdFields,
   pricedVersion,
+  refusalFacts,
   windowType,
   windowUnit,
 } from './call.js';
@@ -49,8 +50,8 @@ const admitEntry = z.object({
   /** The model name that the client sent. Null only with a `bodyRefusal`. */
   model: z.string().max(512).nullable(),
   bounds: callBounds.nullable(),
-  /** The refusal rank if the edge found the body too large or invalid. */
-  bodyRefusal: z.union([z.literal(REFUSAL.request_entity_too_large), z.literal(REFUSAL.invalid_request)]).nullable(),
+  /** The refusal if the edge found the body too large or invalid. */
+  bodyRefusal: z.literal(['request_entity_too_large', 'invalid_request']).nullable(),
   /**
    * Whether an *open* entry has already checked the refusals up to `rate_limited`. The request is
    * then not counted again.
@@ -85,41 +86,14 @@ export const releaseEntry = z.discriminatedUnion('blind', [
 ]);
 export type ReleaseEntry = z.infer<typeof releaseEntry>;
 
-/**
- * Numbers that explain a refusal. The rank decides which are set. Amounts have the limit's unit.
- */
-export const refusalFacts = z.object({
-  limit: nanoUsd.optional(),
-  used: nanoUsd.optional(),
-  held: nanoUsd.optional(),
-  worst: nanoUsd.optional(),
-  least: nanoUsd.optional(),
-  available: nanoUsd.optional(),
-  unit: windowUnit.optional(),
-  window: windowType.optional(),
-  resetsAt: epochMs.optional(),
-  retryAfterSeconds: count.optional(),
-  allowedModels: z.array(z.string()).optional(),
-  model: z.string().optional(),
-  /** With `model_not_priced`: the request field that selects something without a price. */
-  field: z.string().optional(),
-  /** With `field`: the class, unit, tool type or value without a price. */
-  unpriced: z.string().optional(),
-  /** The code that applies, if three codes share the rank. Absent for other ranks. */
-  state: z.enum(['key_inactive', 'key_expired', 'account_suspended']).optional(),
-  /** With `rate_limited` only: the limit is the playground's and not the account's. */
-  playground: z.literal(true).optional(),
-});
-export type RefusalFacts = z.infer<typeof refusalFacts>;
-
 export const admissionFaultCode = z.enum(['lookup_failed', 'admission_error', 'catalog_error', 'usage_unavailable']);
 export type AdmissionFaultCode = z.infer<typeof admissionFaultCode>;
 
 export const refusedAnswer = z.object({
   kind: z.literal('refused'),
   id: requestId,
-  /** A refusal rank (docs/behaviour.md#order-of-refusals). */
-  row: z.int().min(REFUSAL.invalid_api_key).max(REFUSAL.monthly_spend_cap_exceeded),
+  /** Literals and no enum, so that the packed form has the code itself and no position. */
+  code: z.literal(ADMISSION_REFUSAL_CODES),
   facts: refusalFacts,
 });
 const goneAnswer = z.object({ kind: z.literal('gone'), id: requestId });

@@ -191,3 +191,28 @@ export const accountTerms = z.object({
   withoutPlan: z.object({ requestsPerMinute: count, concurrency: count }).optional(),
 });
 export type AccountTerms = z.infer<typeof accountTerms>;
+
+/**
+ * Numbers that explain a refusal. The code decides which are set. Amounts have the limit's unit.
+ */
+export const refusalFacts = z.object({
+  limit: nanoUsd.optional(),
+  used: nanoUsd.optional(),
+  held: nanoUsd.optional(),
+  worst: nanoUsd.optional(),
+  least: nanoUsd.optional(),
+  available: nanoUsd.optional(),
+  unit: windowUnit.optional(),
+  window: windowType.optional(),
+  resetsAt: epochMs.optional(),
+  retryAfterSeconds: count.optional(),
+  allowedModels: z.array(z.string()).optional(),
+  model: z.string().optional(),
+  /** With `model_not_priced`: the request field that selects something without a price. */
+  field: z.string().optional(),
+  /** With `field`: the class, unit, tool type or value without a price. */
+  unpriced: z.string().optional(),
+  /** With `rate_limited` only: the limit is the playground's and not the account's. */
+  playground: z.literal(true).optional(),
+});
+export type RefusalFacts = z.infer<typeof refusalFacts>;

@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { REFUSAL } from '@gateway/contracts/errors';
 import { startTelemetry } from '@gateway/service-kit';
 import { until } from '@gateway/testkit';
 import { testEpoch } from '@gateway/testkit/random';
@@ -48,7 +47,7 @@ test('an unknown digest gets invalid_api_key after a single query to its owner',
   for (let call = 0; call < 2; call += 1) {
     expect(await admit(one, admitEntry(one.clock, ['f'.repeat(64)]))).toMatchObject({
       kind: 'refused',
-      row: REFUSAL.invalid_api_key,
+      code: 'invalid_api_key',
     });
   }
   expect(world.owners.asked.find - before).toBe(1);

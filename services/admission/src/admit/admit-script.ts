@@ -1,4 +1,4 @@
-import { REFUSAL } from '@gateway/contracts/errors';
+import type { RefusalCode } from '@gateway/contracts/errors';
 import type { AccountTerms, HoldFields, KeyRecord, RefusalFacts } from '@gateway/contracts/messages';
 import { type WindowUnit, secondsLeftInMinute, secondsUntil } from '@gateway/metering';
 import { formatLimits } from './call-template-rules.js';
@@ -55,10 +55,10 @@ export function buildDecisionCall(target: AdmitTarget, prepared: PreparedCall): 
     validUntil: Math.min(validity.until, TIME_MAX),
     keyVersion: key.version,
     termsVersion,
-    keyRank: prepared.keyRank,
+    keyRefusal: prepared.keyRefusal ?? '',
     minutePrefix: `${minutes}${account}:`,
     requestsPerMinute: prepared.requestsPerMinute,
-    factRank: prepared.factRank,
+    factRefusal: prepared.factRefusal ?? '',
     funding: funded?.funding ?? 'none',
     concurrency: terms.concurrency,
     worst: billed?.worst ?? 0,
@@ -106,7 +106,7 @@ export type AdmitOutcome =
       readonly kind: 'refused';
       readonly now: number;
       readonly token: string;
-      readonly row: number;
+      readonly code: RefusalCode;
       readonly facts: RefusalFacts;
     }
   | { readonly kind: 'load'; readonly now: number; readonly needs: LoadNeeds }
@@ -159,14 +159,10 @@ export function readAdmitReply(
     case 'opened':
     case 'counted':
       return { kind: reply[0], now, token: text(2) };
-    case 'refused':
-      return {
-        kind: 'refused',
-        now,
-        token: text(2),
-        row: Number(text(3)),
-        facts: readRefusalFacts(reply, now, prepared),
-      };
+    case 'refused': {
+      const code = text(3) as RefusalCode;
+      return { kind: 'refused', now, token: text(2), code, facts: readRefusalFacts(code, reply, now, prepared) };
+    }
     case 'load':
       return { kind: 'load', now, needs: readLoadNeeds(reply) };
     case 'know':
@@ -225,38 +221,36 @@ function buildAdmittedHold(reply: ScriptReply, account: string, prepared: Prepar
   };
 }
 
-/** Returns the numbers that explain a refusal, by its rank. */
-function readRefusalFacts(reply: ScriptReply, now: number, prepared: PreparedCall): RefusalFacts {
-  /** Reads the numbers that follow the rank. */
+/** Returns the numbers that explain a refusal. */
+function readRefusalFacts(code: RefusalCode, reply: ScriptReply, now: number, prepared: PreparedCall): RefusalFacts {
+  /** Reads the numbers that follow the code. */
   const at = (index: number): number => Number(reply[index + 4]);
   const billed = prepared.funded?.billed ?? null;
-  switch (Number(reply[3])) {
-    case REFUSAL.key_inactive:
-      return reply[4] === 'account' ? { state: 'account_suspended' } : prepared.facts;
-    case REFUSAL.rate_limited:
+  switch (code) {
+    case 'rate_limited':
       return {
         limit: prepared.requestsPerMinute,
         retryAfterSeconds: secondsLeftInMinute(now),
         ...(prepared.known.key.kind === 'playground' && { playground: true as const }),
       };
-    case REFUSAL.outstanding_debt:
-    case REFUSAL.no_funding:
-    case REFUSAL.tier_permission_denied:
+    case 'outstanding_debt':
+    case 'no_funding':
+    case 'tier_permission_denied':
       return { available: at(0), ...findModel(prepared) };
-    case REFUSAL.concurrency_limit:
+    case 'concurrency_limit':
       return reply.length > 5
         ? readNearEndFacts(at, findWindowType(prepared, at(1)))
         : { limit: prepared.terms.concurrency, used: at(0), retryAfterSeconds: SLOT_RETRY_SECONDS };
-    case REFUSAL.window_exhausted:
+    case 'window_exhausted':
       return { ...findWindowType(prepared, at(0)), ...readLimitFacts(reply, 5, now) };
-    case REFUSAL.model_limit_reached:
+    case 'model_limit_reached':
       return { ...findModel(prepared), ...readLimitFacts(reply, 4, now) };
-    case REFUSAL.insufficient_credits: {
+    case 'insufficient_credits': {
       const cost = billed?.callTemplate.plan ? { least: billed.least } : { worst: billed?.worst ?? 0 };
       return { available: at(0), held: at(1), ...cost };
     }
-    case REFUSAL.member_cap_reached:
-    case REFUSAL.monthly_spend_cap_exceeded:
+    case 'member_cap_reached':
+    case 'monthly_spend_cap_exceeded':
       return {
         limit: at(0),
         used: at(1),
@@ -265,7 +259,7 @@ function readRefusalFacts(reply: ScriptReply, now: number, prepared: PreparedCal
         ...(billed && { resetsAt: billed.callTemplate.month.until }),
       };
     default:
-      return prepared.facts;
+      return code === prepared.factRefusal ? prepared.facts : {};
   }
 }
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { REFUSAL } from '@gateway/contracts/errors';
+import type { RefusalCode } from '@gateway/contracts/errors';
 import type { AdmitEntry, RequestedExtras } from '@gateway/contracts/messages';
 import { buildCatalogView } from './catalog-view-rules.js';
 import {
@@ -104,17 +104,17 @@ test.each<[string, string, Partial<AdmitEntry>, object]>([
   const account = makeAccount(world, { wallet: 10 * PRICE });
   expect(await admit(replica, entryOf(account.digest, name, change))).toMatchObject({
     kind: 'refused',
-    row: REFUSAL.model_not_priced,
+    code: 'model_not_priced',
     facts,
   });
 });
 
-test.each<[string, string, Partial<AdmitEntry>, number]>([
-  ['a model that is switched off', 'acme/off', { unpricedField: 'x' }, REFUSAL.model_not_available],
-  ['an unknown model', 'acme/nobody', { asks: [fast] }, REFUSAL.model_not_found],
-])('%s is refused with its own code', async (_what, name, change, row) => {
+test.each<[string, string, Partial<AdmitEntry>, RefusalCode]>([
+  ['a model that is switched off', 'acme/off', { unpricedField: 'x' }, 'model_not_available'],
+  ['an unknown model', 'acme/nobody', { asks: [fast] }, 'model_not_found'],
+])('%s is refused with its own code', async (_what, name, change, code) => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
-  expect(await admit(replica, entryOf(account.digest, name, change))).toMatchObject({ kind: 'refused', row });
+  expect(await admit(replica, entryOf(account.digest, name, change))).toMatchObject({ kind: 'refused', code });
 });
 
 test('an unbilled endpoint needs no price', async () => {

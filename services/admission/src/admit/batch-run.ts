@@ -146,7 +146,7 @@ function computeMaxBytes(answer: BatchAnswer): number {
 }
 
 function toOutcome(answer: BatchAnswer) {
-  if (answer.kind === 'refused') return String(answer.row);
+  if (answer.kind === 'refused') return answer.code;
   if (answer.kind !== 'admitted') return answer.kind;
   if (answer.repeated) return 'repeated';
   return answer.hold === null ? 'counted' : 'admitted';

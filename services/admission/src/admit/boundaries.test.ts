@@ -57,7 +57,7 @@ async function told(account: TestAccount, time: number) {
   world.setTime(time);
   const answer = await ask(account);
   if (answer.kind !== 'refused') return answer.kind;
-  const { code, retryAfterSeconds, message, shouldRetry } = refusalError(answer.row, answer.facts, CONTEXT);
+  const { code, retryAfterSeconds, message, shouldRetry } = refusalError(answer.code, answer.facts, CONTEXT);
   return { code, retryAfterSeconds, message, shouldRetry };
 }
 

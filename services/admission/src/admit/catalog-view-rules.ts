@@ -1,4 +1,4 @@
-import { REFUSAL } from '@gateway/contracts/errors';
+import type { RefusalCode } from '@gateway/contracts/errors';
 import type { CatalogModel, CatalogSource, Endpoint, PricedVersion } from '@gateway/contracts/messages';
 import { boundFigures, type BoundFigures } from '@gateway/metering';
 import { groupBy } from '@gateway/service-kit/group-by';
@@ -20,17 +20,19 @@ export interface ServedModel {
 
 export type CatalogView = ReadonlyMap<string, ServedModel>;
 
-type CatalogRank = (typeof REFUSAL)[
+type CatalogRefusal = Extract<
+  RefusalCode,
   | 'model_not_found'
   | 'endpoint_not_supported_for_model'
   | 'model_not_available'
   | 'model_not_priced'
-  | 'no_upstream_available'];
+  | 'no_upstream_available'
+>;
 
 /** The catalog's input to the decision on one call (docs/behaviour.md#order-of-refusals). */
 export interface CatalogDecisionInput {
-  /** The lowest rank that applies; 0: no rank applies. */
-  readonly rank: 0 | CatalogRank;
+  /** The first refusal that applies. */
+  readonly refusal: CatalogRefusal | null;
   /** Null on endpoints that are not billed and on unpriced models. */
   readonly price: PricedVersion | null;
   readonly figures: BoundFigures;
@@ -43,7 +45,7 @@ export interface CatalogDecisionInput {
 const FOR_EVER = 8.64e15;
 const UNKNOWN_FIGURES = boundFigures(undefined, []);
 const UNKNOWN_MODEL: CatalogDecisionInput = {
-  rank: REFUSAL.model_not_found,
+  refusal: 'model_not_found',
   price: null,
   figures: UNKNOWN_FIGURES,
   sources: [],
@@ -68,9 +70,9 @@ export function computeModelFacts(
   if (served === undefined || !served.model.active) return UNKNOWN_MODEL;
   const { price, from, until } = billed ? findPriceAt(served.model, now) : { price: null, from: 0, until: FOR_EVER };
   const sources = served.enabledSources.get(endpoint) ?? [];
-  const rank = lowestRank(served, endpoint, billed && price === null, sources.length);
+  const refusal = findFirstRefusal(served, endpoint, billed && price === null, sources.length);
   const figures = served.figures.get(endpoint) ?? UNKNOWN_FIGURES;
-  return { rank, price, figures, sources, from, until };
+  return { refusal, price, figures, sources, from, until };
 }
 
 /**
@@ -81,16 +83,16 @@ export function findPriceVersion(view: CatalogView, modelName: string, version: 
   return dated?.figures ? { version, figures: dated.figures } : null;
 }
 
-function lowestRank(
+function findFirstRefusal(
   served: ServedModel,
   endpoint: Endpoint,
   unpriced: boolean,
   enabled: number,
-): CatalogDecisionInput['rank'] {
-  if (served.hasSources && !served.endpoints.has(endpoint)) return REFUSAL.endpoint_not_supported_for_model;
-  if (!served.model.available) return REFUSAL.model_not_available;
-  if (unpriced) return REFUSAL.model_not_priced;
-  return enabled === 0 ? REFUSAL.no_upstream_available : 0;
+): CatalogDecisionInput['refusal'] {
+  if (served.hasSources && !served.endpoints.has(endpoint)) return 'endpoint_not_supported_for_model';
+  if (!served.model.available) return 'model_not_available';
+  if (unpriced) return 'model_not_priced';
+  return enabled === 0 ? 'no_upstream_available' : null;
 }
 
 function findPriceAt(model: CatalogModel, now: number): { price: PricedVersion | null; from: number; until: number } {

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { REFUSAL } from '@gateway/contracts/errors';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import { testEpoch } from '@gateway/testkit/random';
 import { PRICE, admit, admitEntry, batch, makeAccount, makeWorld, mustAdmit, release } from '../../test/world.js';
@@ -68,11 +67,11 @@ test('a replica that cached a rotated digest refuses it with invalid_api_key', a
   await two.admission.apply({ keys: [rotated] });
   expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({
     kind: 'refused',
-    row: REFUSAL.invalid_api_key,
+    code: 'invalid_api_key',
   });
   expect(await admit(two, admitEntry(two.clock, [account.digest]))).toMatchObject({
     kind: 'refused',
-    row: REFUSAL.invalid_api_key,
+    code: 'invalid_api_key',
   });
 });
 
@@ -93,7 +92,7 @@ test('a refusal has the code for the state of key or account at Redis time', asy
   barred.state.state = 'suspended';
   const stateOf = async (digest: string) => {
     const answer = await admit(one, admitEntry(one.clock, [digest]));
-    return answer.kind === 'refused' && answer.row === REFUSAL.key_inactive ? answer.facts.state : answer;
+    return answer.kind === 'refused' ? answer.code : answer;
   };
   expect(await stateOf(revoked.digest)).toBe('key_inactive');
   expect(await stateOf(suspended.digest)).toBe('key_inactive');
@@ -105,7 +104,7 @@ test('revoke, suspend, expiry and reinstatement apply to the next call', async (
   const account = makeAccount(world, { wallet: 100 * PRICE });
   const stateOf = async () => {
     const answer = await admit(one, admitEntry(one.clock, [account.digest]));
-    return answer.kind === 'refused' ? (answer.facts.state ?? answer.row) : answer.kind;
+    return answer.kind === 'refused' ? answer.code : answer.kind;
   };
   const applyAccount = (state: 'active' | 'suspended', version: number) =>
     two.admission.apply({ accounts: [{ account: account.account, state, version }] });
@@ -141,7 +140,7 @@ test('a price applies from its first millisecond of Redis time', async () => {
   world.advance(3_600_000);
   expect(await ask()).toMatchObject({ price: { version: 'after' }, hold: { worstNanoUsd: 2 * PRICE } });
   world.advance(3_600_000);
-  expect(await ask()).toMatchObject({ kind: 'refused', row: REFUSAL.model_not_priced });
+  expect(await ask()).toMatchObject({ kind: 'refused', code: 'model_not_priced' });
   world.catalog = usual;
 });
 

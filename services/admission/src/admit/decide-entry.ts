@@ -1,4 +1,3 @@
-import { REFUSAL } from '@gateway/contracts/errors';
 import type { BatchAnswer } from '@gateway/contracts/messages';
 import { type AdmitOutcome, buildDecisionCall, readAdmitReply } from './admit-script.js';
 import type { PreparedCall } from './prepare-call-rules.js';
@@ -36,7 +35,7 @@ export async function decideEntry(decider: DecisionContext, entry: Entry, batchR
     const { outcome, prepared } = await decide(decider, entry, keyReference, notBefore).finally(() => span?.end());
     // Time never goes back within an account, so the next attempts use this time or a later one.
     if (outcome.kind === 'clock') notBefore = outcome.now;
-    if (outcome.kind === 'refused' && outcome.row === REFUSAL.invalid_api_key && fresh && !renewed) {
+    if (outcome.kind === 'refused' && outcome.code === 'invalid_api_key' && fresh && !renewed) {
       // The owner has just returned this digest, but the limit store has a different one: the key
       // was rotated and its new record has not arrived yet.
       renewed = true;
@@ -86,5 +85,5 @@ async function evictKey(decider: DecisionContext, entry: Entry): Promise<BatchAn
 }
 
 function unknownKey(entry: Entry): BatchAnswer {
-  return { kind: 'refused', id: entry.body.id, row: REFUSAL.invalid_api_key, facts: {} };
+  return { kind: 'refused', id: entry.body.id, code: 'invalid_api_key', facts: {} };
 }

@@ -91,7 +91,7 @@ export function toAnswer(
     case 'opened':
       return { kind: 'opened', id, account, bucket, token: outcome.token };
     case 'refused':
-      return { kind: 'refused', id, row: outcome.row, facts: outcome.facts };
+      return { kind: 'refused', id, code: outcome.code, facts: outcome.facts };
     case 'gone':
       return { kind: 'gone', id };
     case 'late':

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { REFUSAL } from '@gateway/contracts/errors';
 import type { AccountTerms, CallBounds } from '@gateway/contracts/messages';
 import { boundFigures, inputTokensBound, rate } from '@gateway/metering';
 import { figuresFromWire } from '@gateway/contracts/messages';
@@ -170,7 +169,7 @@ test.each([
   const { answers } = await batch(one, { admits: [entry] });
   expect(answers.get(entry.id)).toMatchObject({
     kind: 'refused',
-    row: windowLimit === null ? REFUSAL.model_limit_reached : REFUSAL.window_exhausted,
+    code: windowLimit === null ? 'model_limit_reached' : 'window_exhausted',
     facts: { used: before + 4 * 5_000 },
   });
 });

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { REFUSAL, refusalError } from '@gateway/contracts/errors';
+import { refusalError } from '@gateway/contracts/errors';
 import { bucketOfAccount, makeUuidV7 } from '@gateway/contracts/ids';
 import type { AdmitEntry, BatchAnswer, ReleaseEntry } from '@gateway/contracts/messages';
 import { AMOUNT_NANO_USD_MAX, keyMonthRow, memberMonthRow, monthOf } from '@gateway/metering';
@@ -76,7 +76,7 @@ async function monthsOf({ account, key, member }: TestAccount): Promise<(string 
 
 function codeOf(answer: BatchAnswer): string {
   if (answer.kind !== 'refused') return answer.kind;
-  const { status, code } = refusalError(answer.row, answer.facts, CONTEXT);
+  const { status, code } = refusalError(answer.code, answer.facts, CONTEXT);
   return `${status} ${code}`;
 }
 
@@ -161,7 +161,7 @@ test('the largest cap covers exactly the largest worst case', async () => {
   await mustAdmit(one, call(account, GIANT_TOKENS));
   const refused = await admit(one, call(account, 1));
   expect(refused).toMatchObject({
-    row: REFUSAL.monthly_spend_cap_exceeded,
+    code: 'monthly_spend_cap_exceeded',
     facts: { limit: LARGEST, used: 0, held: LARGEST, worst: 9 },
   });
 });
@@ -173,7 +173,7 @@ test('a cap that is set later counts the running giant calls', async () => {
   const refused = await admit(one, call(account, 10));
   // The held sum exceeds the largest amount of a message.
   expect(refused).toMatchObject({
-    row: REFUSAL.monthly_spend_cap_exceeded,
+    code: 'monthly_spend_cap_exceeded',
     facts: { limit: USD, used: 0, held: LARGEST, worst: 90 },
   });
   await batch(one, { releases: running.map((ended) => release(ended, 'void')) });
@@ -205,7 +205,7 @@ test('a giant call that the wallet must pay is refused for insufficient funds', 
   const account = makeAccount(world, { wallet: 50 * PRICE });
   const refused = await admit(one, call(account, GIANT_TOKENS));
   expect(refused).toMatchObject({
-    row: REFUSAL.insufficient_credits,
+    code: 'insufficient_credits',
     facts: { available: 50 * PRICE, held: 0, worst: LARGEST },
   });
 });

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { REFUSAL } from '@gateway/contracts/errors';
 import { bucketOfAccount, makeUuidV7 } from '@gateway/contracts/ids';
 import { Redis } from 'ioredis';
 import { findBucketKeys } from '../limit-store/key-rules.js';
@@ -27,7 +26,7 @@ test('the minute is a clock minute and ends with its last millisecond', async ()
   expect(await rowOf(account)).toBe('admitted');
   expect(await rowOf(account)).toBe('admitted');
   const refused = await rowOf(account);
-  expect(refused).toMatchObject({ row: REFUSAL.rate_limited, facts: { limit: 2 } });
+  expect(refused).toMatchObject({ code: 'rate_limited', facts: { limit: 2 } });
   toMinute(world, one, 0);
   expect(await rowOf(account)).toBe('admitted');
 });
@@ -36,25 +35,25 @@ test('Retry-After is the rest of the minute in seconds, 1 to 60', async () => {
   const account = makeAccount(world, { wallet: 100 * PRICE, terms: { requestsPerMinute: 0 } });
   toMinute(world, one, 20);
   const early = await rowOf(account);
-  expect(early).toMatchObject({ row: REFUSAL.rate_limited, facts: { retryAfterSeconds: 60 } });
+  expect(early).toMatchObject({ code: 'rate_limited', facts: { retryAfterSeconds: 60 } });
   world.advance(59_000);
   const late = await rowOf(account);
-  expect(late).toMatchObject({ row: REFUSAL.rate_limited, facts: { retryAfterSeconds: 1 } });
+  expect(late).toMatchObject({ code: 'rate_limited', facts: { retryAfterSeconds: 1 } });
 });
 
 test('refused calls with an active key count toward the minute', async () => {
   const account = makeAccount(world, { wallet: 0, terms: { requestsPerMinute: 2 } });
   toMinute(world, one, 1_000);
-  expect(await rowOf(account)).toMatchObject({ row: REFUSAL.no_funding });
-  expect(await rowOf(account, { bodyRefusal: REFUSAL.invalid_request })).toMatchObject({
-    row: REFUSAL.invalid_request,
+  expect(await rowOf(account)).toMatchObject({ code: 'no_funding' });
+  expect(await rowOf(account, { bodyRefusal: 'invalid_request' })).toMatchObject({
+    code: 'invalid_request',
   });
-  expect(await rowOf(account)).toMatchObject({ row: REFUSAL.rate_limited });
+  expect(await rowOf(account)).toMatchObject({ code: 'rate_limited' });
   const barred = makeAccount(world, { wallet: 0, terms: { requestsPerMinute: 1 }, key: { state: 'suspended' } });
-  expect(await rowOf(barred)).toMatchObject({ row: REFUSAL.key_inactive });
+  expect(await rowOf(barred)).toMatchObject({ code: 'key_inactive' });
   await one.admission.apply({ keys: [barred.changeKey({ state: 'active' })] });
-  expect(await rowOf(barred)).toMatchObject({ row: REFUSAL.no_funding });
-  expect(await rowOf(barred)).toMatchObject({ row: REFUSAL.rate_limited });
+  expect(await rowOf(barred)).toMatchObject({ code: 'no_funding' });
+  expect(await rowOf(barred)).toMatchObject({ code: 'rate_limited' });
 });
 
 test('an opened call is counted once, and its admit checks the key again', async () => {
@@ -64,9 +63,9 @@ test('an opened call is counted once, and its admit checks the key again', async
   const { answers } = await batch(one, { opens: [{ id, digests: [account.digest] }] });
   expect(answers.get(id)).toMatchObject({ kind: 'opened', account: account.account });
   expect(await rowOf(account, { id, opened: true })).toBe('admitted');
-  expect(await rowOf(account)).toMatchObject({ row: REFUSAL.rate_limited });
+  expect(await rowOf(account)).toMatchObject({ code: 'rate_limited' });
   await one.admission.apply({ keys: [account.changeKey({ state: 'revoked' })] });
-  expect(await rowOf(account, { opened: true })).toMatchObject({ row: REFUSAL.key_inactive });
+  expect(await rowOf(account, { opened: true })).toMatchObject({ code: 'key_inactive' });
 });
 
 // Covers limits: rule 3 the dashboard playground has
@@ -80,9 +79,9 @@ test('the playground has its own limit of ten a minute', async () => {
   const rows: unknown[] = [];
   for (let call = 0; call < 11; call += 1) {
     const answer = await admit(one, admitEntry(one.clock, [digest]));
-    rows.push(answer.kind === 'refused' ? answer.row : answer.kind);
+    rows.push(answer.kind === 'refused' ? answer.code : answer.kind);
   }
-  expect(rows).toEqual([...Array<string>(10).fill('admitted'), REFUSAL.rate_limited]);
+  expect(rows).toEqual([...Array<string>(10).fill('admitted'), 'rate_limited']);
   expect(await admit(one, admitEntry(one.clock, [digest]))).toMatchObject({ facts: { limit: 10, playground: true } });
   expect(await rowOf(account)).toBe('admitted');
   expect(await rowOf(account)).toHaveProperty('facts', { limit: 1, retryAfterSeconds: expect.any(Number) });
@@ -91,7 +90,7 @@ test('the playground has its own limit of ten a minute', async () => {
 test('concurrency_limit has a Retry-After of 2 seconds', async () => {
   const account = makeAccount(world, { wallet: 100 * PRICE, terms: { concurrency: 0 } });
   expect(await rowOf(account)).toMatchObject({
-    row: REFUSAL.concurrency_limit,
+    code: 'concurrency_limit',
     facts: { limit: 0, used: 0, retryAfterSeconds: 2 },
   });
 });
@@ -105,12 +104,12 @@ test('a retry of a call takes no second place in a minute', async () => {
     const { answers } = await batch(one, { opens: [{ id: opened, digests: [account.digest] }] });
     expect(answers.get(opened)).toMatchObject({ kind: 'opened' });
     expect(await rowOf(account, { id: counted, endpoint: '/v1/messages/count_tokens' })).toBe('admitted');
-    expect(await rowOf(account, { id: refused, bodyRefusal: REFUSAL.invalid_request })).toMatchObject({
-      row: REFUSAL.invalid_request,
+    expect(await rowOf(account, { id: refused, bodyRefusal: 'invalid_request' })).toMatchObject({
+      code: 'invalid_request',
     });
     expect(await rowOf(account, { id: held })).toBe('admitted');
   }
-  expect(await rowOf(account)).toMatchObject({ row: REFUSAL.rate_limited });
+  expect(await rowOf(account)).toMatchObject({ code: 'rate_limited' });
 });
 
 test('a rate_limited call stores nothing; notes of other calls expire', async () => {

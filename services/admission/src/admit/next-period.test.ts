@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { REFUSAL } from '@gateway/contracts/errors';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import type { AccountTerms } from '@gateway/contracts/messages';
 import { monthlyWindowRow } from '@gateway/metering';
@@ -67,13 +66,13 @@ describe('with a frozen clock', () => {
     world.owners.billingDown = true;
     world.setTime(END - 1);
     expect(await answer(account)).toMatchObject({
-      row: REFUSAL.window_exhausted,
+      code: 'window_exhausted',
       facts: { used: 3, retryAfterSeconds: 1, resetsAt: END },
     });
     world.setTime(END);
     const other = admitEntry(one.clock, [account.digest], { model: 'acme/tokens' });
-    expect(await admit(one, other)).toMatchObject({ row: REFUSAL.tier_permission_denied });
-    expect(await answer(account)).toMatchObject({ row: REFUSAL.concurrency_limit, facts: { limit: 2, used: 3 } });
+    expect(await admit(one, other)).toMatchObject({ code: 'tier_permission_denied' });
+    expect(await answer(account)).toMatchObject({ code: 'concurrency_limit', facts: { limit: 2, used: 3 } });
     const dump = await one.admission.readAccount(account.account);
     await one.admission.applySnapshots({
       incarnation: testEpoch(1),
@@ -90,14 +89,14 @@ describe('with a frozen clock', () => {
     const { account, current, next } = renewed(world, END - 30 * DAY, END, END + 5_000);
     expect(await periodOf(account)).toBe(current);
     world.setTime(END);
-    expect(await answer(account)).toMatchObject({ row: REFUSAL.no_funding });
+    expect(await answer(account)).toMatchObject({ code: 'no_funding' });
     await one.admission.applySnapshots({
       incarnation: testEpoch(1),
       accounts: [{ account: account.account, rows: [{ name: 'wallet', value: PRICE, version: 9 }], closed: [] }],
     });
-    expect(await answer(account)).toMatchObject({ row: REFUSAL.concurrency_limit, facts: { limit: 1, used: 1 } });
+    expect(await answer(account)).toMatchObject({ code: 'concurrency_limit', facts: { limit: 1, used: 1 } });
     world.setTime(END + 4_999);
-    expect(await answer(account)).toMatchObject({ row: REFUSAL.concurrency_limit });
+    expect(await answer(account)).toMatchObject({ code: 'concurrency_limit' });
     world.setTime(END + 5_000);
     expect(await periodOf(account)).toBe(next);
   });
@@ -138,7 +137,7 @@ describe('with a frozen clock', () => {
     await periodOf(account);
     for (const [time, skew, expected] of [
       [END - 1, SKEW_MS, { kind: 'opened' }],
-      [END, -SKEW_MS, { row: REFUSAL.rate_limited, facts: { limit: 0, retryAfterSeconds: 1 } }],
+      [END, -SKEW_MS, { code: 'rate_limited', facts: { limit: 0, retryAfterSeconds: 1 } }],
     ] as const) {
       world.setTime(time);
       const id = makeUuidV7(one.clock.now());
@@ -165,7 +164,7 @@ describe('with a frozen clock', () => {
     const told = { account: account.account, rows: [], closed: [], terms: { value: alone!, version: 2 } };
     await one.admission.apply({ standing: { incarnation: testEpoch(1), accounts: [told] } });
     world.setTime(END - 1);
-    expect(await answer(account)).toMatchObject({ row: REFUSAL.no_funding });
+    expect(await answer(account)).toMatchObject({ code: 'no_funding' });
     world.setTime(END);
     expect(await periodOf(account)).toBe(next);
   });
@@ -187,7 +186,7 @@ test('each call counts in the period of its admission across a boundary', async 
         while (resetsAt <= end && replica.clock.now() < end + OVERDUE_MS) {
           const outcome = await admit(replica, admitEntry(replica.clock, [account.digest]));
           if (outcome.kind === 'refused') {
-            expect(outcome).toMatchObject({ row: REFUSAL.window_exhausted, facts: { limit: 3, used: 3 } });
+            expect(outcome).toMatchObject({ code: 'window_exhausted', facts: { limit: 3, used: 3 } });
             resetsAt = Number(outcome.facts.resetsAt);
             refusedBefore ||= resetsAt === end;
             continue;

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { REFUSAL } from '@gateway/contracts/errors';
 import type { AccountTerms } from '@gateway/contracts/messages';
 import {
   SESSION_5H_MS,
@@ -97,12 +96,12 @@ describe('a plan change within a window', () => {
     expect(third.hold).toMatchObject({ planMaxNanoUsd: 2 * PRICE, periods: { session5h: NOW } });
     // One settled call, one running call of the old plan, and one of the new plan.
     expect(await ask(account)).toMatchObject({
-      row: REFUSAL.window_exhausted,
+      code: 'window_exhausted',
       facts: { window: 'weekly', limit: 3, used: 3 },
     });
     await change(account, { windows: [usd('session_5h', PRICE), requests('weekly', 9)] });
     expect(await ask(account)).toMatchObject({
-      row: REFUSAL.window_exhausted,
+      code: 'window_exhausted',
       facts: { window: 'session_5h', limit: PRICE, used: PRICE, resetsAt: NOW + SESSION_5H_MS },
     });
     await change(account, { windows: [usd('session_5h', 9 * PRICE), requests('weekly', 9)] });
@@ -114,13 +113,13 @@ describe('a plan change within a window', () => {
     const account = planAccount([usd('weekly', 2 * PRICE)]);
     const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
     await settled(account, { [weeklyWindowRow('usd', weekStart(NOW))]: 2 * PRICE }, [call.id]);
-    expect(await ask(account)).toMatchObject({ row: REFUSAL.window_exhausted });
+    expect(await ask(account)).toMatchObject({ code: 'window_exhausted' });
     await change(account, { windows: [requests('weekly', 1), usd('session_5h', PRICE), usd('monthly', PRICE)] });
     world.setTime(NOW + 1);
     const fresh = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
     expect(fresh.hold).toMatchObject({ planMaxNanoUsd: PRICE, periods: { session5h: NOW + 1 } });
     expect(await ask(account)).toMatchObject({
-      row: REFUSAL.window_exhausted,
+      code: 'window_exhausted',
       facts: { window: 'weekly', unit: 'requests', used: 1 },
     });
   });
@@ -134,19 +133,19 @@ describe('a plan change within a window', () => {
       call.id,
     ]);
     expect(await ask(account)).toMatchObject({
-      row: REFUSAL.model_limit_reached,
+      code: 'model_limit_reached',
       facts: { limit: 1, used: 1, resetsAt: end },
     });
     const more = [{ model: 'acme/fixed', unit: 'requests' as const, limit: 2 }];
     await change(account, { windows: [usd('monthly', 3 * PRICE)], allotments: more });
     expect(await ask(account)).toMatchObject({ kind: 'admitted', hold: { planMaxNanoUsd: 2 * PRICE } });
-    expect(await ask(account)).toMatchObject({ row: REFUSAL.model_limit_reached, facts: { limit: 2, used: 2 } });
+    expect(await ask(account)).toMatchObject({ code: 'model_limit_reached', facts: { limit: 2, used: 2 } });
     // Allotments in another unit start at zero too.
     await change(account, { allotments: [{ model: 'acme/fixed', unit: 'usd', limit: PRICE }] });
     expect(await ask(account)).toMatchObject({ kind: 'admitted', hold: { allotment: 'usd' } });
     await change(account, { subscription: { ...subscription(), start: NOW }, allotments });
     expect(await ask(account)).toMatchObject({ kind: 'admitted', hold: { planMaxNanoUsd: 3 * PRICE } });
-    expect(await ask(account)).toMatchObject({ row: REFUSAL.model_limit_reached, facts: { limit: 1, used: 1 } });
+    expect(await ask(account)).toMatchObject({ code: 'model_limit_reached', facts: { limit: 1, used: 1 } });
   });
 
   test('settles late calls only in the windows of their admission', async () => {
@@ -158,7 +157,7 @@ describe('a plan change within a window', () => {
       [{ type: 'weekly', unit: 'requests' }],
       [{ type: 'monthly', unit: 'requests' }],
     ]);
-    expect(await ask(account)).toMatchObject({ row: REFUSAL.window_exhausted, facts: { window: 'monthly', used: 1 } });
+    expect(await ask(account)).toMatchObject({ code: 'window_exhausted', facts: { window: 'monthly', used: 1 } });
   });
 });
 
@@ -195,7 +194,7 @@ describe('a price change', () => {
     });
     expect((await one.admission.readAccount(account.account)).held).toMatchObject({ wallet: 8 * PRICE });
     expect(await ask(account)).toMatchObject({
-      row: REFUSAL.insufficient_credits,
+      code: 'insufficient_credits',
       facts: { available: 0, held: 8 * PRICE, worst: 7 * PRICE },
     });
   });
@@ -206,6 +205,6 @@ describe('a price change', () => {
     world.setTime(CHANGE - 1);
     expect(await ask(account)).toMatchObject({ kind: 'admitted' });
     world.setTime(CHANGE);
-    expect(await ask(account)).toMatchObject({ row: REFUSAL.model_not_priced });
+    expect(await ask(account)).toMatchObject({ code: 'model_not_priced' });
   });
 });

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { REFUSAL } from '@gateway/contracts/errors';
 import type { AccountTerms } from '@gateway/contracts/messages';
 import {
   SESSION_5H_MS,
@@ -89,7 +88,7 @@ test('the wallet is held for the part of the worst case above the tightest windo
 test('a call is refused if window and wallet do not cover its least cost', async () => {
   const account = planAccount({ wallet: PRICE / 4, windows: [usd('monthly', PRICE / 2)] });
   expect(await ask(account)).toMatchObject({
-    row: REFUSAL.insufficient_credits,
+    code: 'insufficient_credits',
     facts: { available: PRICE / 4, held: 0, least: PRICE },
   });
 });
@@ -102,7 +101,7 @@ test('a USD window is used up by settled use only and reports its reset', async 
   const { end } = account.state.terms.value.subscription!;
   const refused = await ask(account);
   expect(refused).toMatchObject({
-    row: REFUSAL.window_exhausted,
+    code: 'window_exhausted',
     facts: { window: 'monthly', unit: 'usd', limit: 2 * PRICE, used: 2 * PRICE, resetsAt: end },
   });
   if (refused.kind !== 'refused') throw new Error('not refused');
@@ -112,7 +111,7 @@ test('a USD window is used up by settled use only and reports its reset', async 
 test('a refusal by several used-up windows names the latest reset', async () => {
   const account = planAccount({ windows: [requests('monthly', 0), requests('session_5h', 0), requests('weekly', 0)] });
   expect(await ask(account)).toMatchObject({
-    row: REFUSAL.window_exhausted,
+    code: 'window_exhausted',
     facts: { window: 'monthly', unit: 'requests', limit: 0 },
   });
 });
@@ -128,14 +127,14 @@ test('the last 5 % of a USD window admit one call at a time', async () => {
   const second = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   const answer = await admit(one, admitEntry(one.clock, [account.digest]));
   expect(answer).toMatchObject({
-    row: REFUSAL.concurrency_limit,
+    code: 'concurrency_limit',
     facts: { window: 'weekly', unit: 'usd', limit: 20 * PRICE, used: 19 * PRICE, retryAfterSeconds: 2 },
   });
   expect(second.roomLeft).toBe(0);
   await batch(one, { releases: [release(second, 'void')] });
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   await batch(one, { releases: [release(first, 'ok', PRICE)] });
-  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ row: REFUSAL.window_exhausted });
+  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ code: 'window_exhausted' });
 });
 
 test('running calls do not delay others before the last 5 % of a USD window', async () => {
@@ -152,19 +151,19 @@ test('a request window counts running calls and releases failed ones', async () 
   const admitted = [...answers.values()].filter((answer) => answer.kind === 'admitted') as Admitted[];
   expect(admitted).toHaveLength(5);
   expect(await ask(account)).toMatchObject({
-    row: REFUSAL.window_exhausted,
+    code: 'window_exhausted',
     facts: { limit: 5, used: 5, resetsAt: weekStart(one.clock.now()) + WEEK_MS },
   });
   await batch(one, { releases: [release(admitted[0]!, 'void'), release(admitted[1]!, 'ok', PRICE)] });
   expect(await ask(account)).toMatchObject({ kind: 'admitted' });
-  expect(await ask(account)).toMatchObject({ row: REFUSAL.window_exhausted });
+  expect(await ask(account)).toMatchObject({ code: 'window_exhausted' });
 });
 
 test('a window type can have limits in both units with separate counts', async () => {
   const account = planAccount({ windows: [usd('weekly', 10 * PRICE), requests('weekly', 2)] });
   expect(await ask(account)).toMatchObject({ kind: 'admitted', hold: { planMaxNanoUsd: 10 * PRICE } });
   expect(await ask(account)).toMatchObject({ kind: 'admitted' });
-  expect(await ask(account)).toMatchObject({ row: REFUSAL.window_exhausted, facts: { unit: 'requests' } });
+  expect(await ask(account)).toMatchObject({ code: 'window_exhausted', facts: { unit: 'requests' } });
 });
 
 test('an allotment limits only its model and its error shows the date', async () => {
@@ -173,7 +172,7 @@ test('an allotment limits only its model and its error shows the date', async ()
   expect(await ask(account)).toMatchObject({ kind: 'admitted', hold: { allotment: 'requests' } });
   const { end } = account.state.terms.value.subscription!;
   expect(await ask(account)).toMatchObject({
-    row: REFUSAL.model_limit_reached,
+    code: 'model_limit_reached',
     facts: { model: 'acme/fixed', unit: 'requests', limit: 2, used: 2, resetsAt: end },
   });
   expect(await ask(account, 'acme/tokens')).toMatchObject({ kind: 'admitted' });
@@ -188,11 +187,11 @@ test('a session starts with its first call and ends five hours later', async () 
   const second = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   expect(second.hold.periods.session5h).toBe(start);
   expect(await ask(account)).toMatchObject({
-    row: REFUSAL.window_exhausted,
+    code: 'window_exhausted',
     facts: { window: 'session_5h', limit: 2, used: 2, resetsAt: start + SESSION_5H_MS },
   });
   await snapshot(account, { [sessionWindowRow('requests', start)]: 2 }, 2, [first.id, second.id]);
-  expect(await ask(account)).toMatchObject({ row: REFUSAL.window_exhausted });
+  expect(await ask(account)).toMatchObject({ code: 'window_exhausted' });
   world.advance(SESSION_5H_MS - 60_000);
   const third = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   expect(third.hold.periods.session5h).toBe(third.hold.admittedAt);
@@ -227,7 +226,7 @@ test('charges of a lost balance snapshot count twice until the sweep, never zero
   for (const { id } of [lost, told]) account.state.records.add(id);
   await snapshot(account, { [row]: 2 * PRICE }, 3, [told.id]);
   expect(await ask(account)).toMatchObject({
-    row: REFUSAL.window_exhausted,
+    code: 'window_exhausted',
     facts: { limit: 3 * PRICE, used: 3 * PRICE },
   });
   world.advance(5_100);
@@ -235,7 +234,7 @@ test('charges of a lost balance snapshot count twice until the sweep, never zero
   const last = await mustAdmit(one, admitEntry(one.clock, digests));
   await batch(one, { releases: [release(last, 'ok', PRICE)] });
   expect(await ask(account)).toMatchObject({
-    row: REFUSAL.window_exhausted,
+    code: 'window_exhausted',
     facts: { limit: 3 * PRICE, used: 3 * PRICE },
   });
 });
@@ -260,7 +259,7 @@ test('a plan pays only within its period and only for its models', async () => {
   const ended = planAccount({ windows: [usd('monthly', 10 * PRICE)] });
   expect(await ask(ended)).toMatchObject({ kind: 'admitted', hold: { planMaxNanoUsd: 10 * PRICE } });
   world.advance(31 * 86_400_000);
-  expect(await ask(ended)).toMatchObject({ row: REFUSAL.no_funding });
+  expect(await ask(ended)).toMatchObject({ code: 'no_funding' });
 });
 
 test('caps limit the rated worst case regardless of who pays', async () => {
@@ -268,7 +267,7 @@ test('caps limit the rated worst case regardless of who pays', async () => {
   expect(await ask(account)).toMatchObject({ kind: 'admitted' });
   expect(await ask(account)).toMatchObject({ kind: 'admitted' });
   expect(await ask(account)).toMatchObject({
-    row: REFUSAL.monthly_spend_cap_exceeded,
+    code: 'monthly_spend_cap_exceeded',
     facts: { limit: 2 * PRICE, held: 2 * PRICE, worst: PRICE },
   });
 });

@@ -1,6 +1,7 @@
-import { REFUSAL, type RefusalRank } from '@gateway/contracts/errors';
+import { type RefusalCode, isBefore } from '@gateway/contracts/errors';
 import {
   type AccountTerms,
+  type AdmitEntry,
   type RequestedExtras,
   type CallBounds,
   type Endpoint,
@@ -30,8 +31,7 @@ import {
   findTermsAt,
 } from '../limit-store/terms-rules.js';
 
-export type BodyRank = (typeof REFUSAL)['request_entity_too_large' | 'invalid_request'];
-type KeyRank = (typeof REFUSAL)['invalid_api_key' | 'key_inactive'];
+type KeyRefusal = Extract<RefusalCode, 'invalid_api_key' | 'key_inactive' | 'key_expired'>;
 
 /** A client's request, as the edge parsed it. */
 export interface CallRequest {
@@ -39,7 +39,7 @@ export interface CallRequest {
   readonly endpoint: Endpoint;
   readonly model: string | null;
   readonly bounds: CallBounds | null;
-  readonly bodyRefusal: BodyRank | null;
+  readonly bodyRefusal: AdmitEntry['bodyRefusal'];
   /** How each source's rules read the request. Absent: as a call of the standard class. */
   readonly asks?: readonly RequestedExtras[] | undefined;
   /** The field that prevents every source from pricing the request. */
@@ -62,18 +62,18 @@ export interface PreparedCall {
   /** The part of the known terms that is in effect. */
   readonly terms: RunningTerms;
   readonly requestsPerMinute: number;
-  /** The refusal that follows from the key's record; 0: no refusal. */
-  readonly keyRank: 0 | KeyRank;
-  /** The lowest rank after `rate_limited` from the request and the catalog; 0: none applies. */
-  readonly factRank: 0 | RefusalRank;
+  /** The refusal that follows from the key's record. */
+  readonly keyRefusal: KeyRefusal | null;
+  /** The first refusal after `rate_limited` that follows from the request and the catalog. */
+  readonly factRefusal: RefusalCode | null;
   readonly facts: RefusalFacts;
-  /** Null when one of the ranks above refuses the call, and for an `open` entry. */
+  /** Null when one of the refusals above applies, and for an `open` entry. */
   readonly funded: CallFunding | null;
 }
 
-/** Input for `outstanding_debt` and all ranks after it. */
+/** Input for `outstanding_debt` and all refusals after it. */
 export interface CallFunding {
-  /** Null for unbilled endpoints, where `tier_permission_denied` is the last rank. */
+  /** Null for unbilled endpoints, where `tier_permission_denied` is the last refusal. */
   readonly billed: CallBilling | null;
   /** `plan`: the plan includes the model. `wallet`: it does not. `none`: no plan is in effect. */
   readonly funding: 'plan' | 'wallet' | 'none';
@@ -95,7 +95,7 @@ const UNBILLED: Endpoint = '/v1/messages/count_tokens';
  */
 export function prepareCall(call: CallRequest, known: CachedAccount, catalog: CatalogView, now: number): PreparedCall {
   const opened = prepareOpen(call.digests, known, now);
-  if (opened.keyRank !== 0) return opened;
+  if (opened.keyRefusal !== null) return opened;
   const billed = call.endpoint !== UNBILLED;
   const facts = computeModelFacts(catalog, call.model ?? '', call.endpoint, billed, now);
   const asks = facts.price === null ? null : findPricedReadings(call.asks, facts.price);
@@ -106,7 +106,7 @@ export function prepareCall(call: CallRequest, known: CachedAccount, catalog: Ca
   const { sources, price } = facts;
   const { terms } = opened;
   const funding = terms.subscription === null ? 'none' : isModelInPlan(terms, model) ? 'plan' : 'wallet';
-  const accepted = { factRank: 0, facts: opened.facts } as const;
+  const accepted = { factRefusal: null, facts: {} } as const;
   if (price === null || asks === null || call.bounds === null) {
     return withFacts(opened, { validity, ...accepted, funded: { billed: null, funding, model, sources } });
   }
@@ -134,15 +134,14 @@ export function prepareOpen(digests: readonly string[], known: CachedAccount, no
   const { key } = known;
   const span = findTermsAt(known.terms, now);
   const { terms } = span;
-  const { keyRank, state } = refuseByKey(digests, key, now);
   return {
     validity: key.expiresAt === null ? span : intersect(span, computeExpiryValidity(key.expiresAt, now)),
     known,
     terms,
     requestsPerMinute: key.kind === 'playground' ? PLAYGROUND_REQUESTS_PER_MINUTE : terms.requestsPerMinute,
-    keyRank,
-    factRank: 0,
-    facts: state === null ? {} : { state },
+    keyRefusal: refuseByKey(digests, key, now),
+    factRefusal: null,
+    facts: {},
     funded: null,
   };
 }
@@ -152,51 +151,43 @@ export function prepareOpen(digests: readonly string[], known: CachedAccount, no
  * because a spread of all members costs a microsecond.
  */
 function withFacts(
-  { known, terms, requestsPerMinute, keyRank }: PreparedCall,
-  { validity, factRank, facts, funded }: Pick<PreparedCall, 'validity' | 'factRank' | 'facts' | 'funded'>,
+  { known, terms, requestsPerMinute, keyRefusal }: PreparedCall,
+  { validity, factRefusal, facts, funded }: Pick<PreparedCall, 'validity' | 'factRefusal' | 'facts' | 'funded'>,
 ): PreparedCall {
-  return { validity, known, terms, requestsPerMinute, keyRank, factRank, facts, funded };
+  return { validity, known, terms, requestsPerMinute, keyRefusal, factRefusal, facts, funded };
 }
 
-const KEY_HOLDS = { keyRank: 0, state: null } as const;
-
-function refuseByKey(
-  digests: readonly string[],
-  key: KeyRecord,
-  now: number,
-): { keyRank: PreparedCall['keyRank']; state: 'key_inactive' | 'key_expired' | null } {
-  if (!digests.includes(key.digest)) return { keyRank: REFUSAL.invalid_api_key, state: null };
-  if (key.state !== 'active') return { keyRank: REFUSAL.key_expired, state: 'key_inactive' };
-  if (key.expiresAt !== null && now >= key.expiresAt) return { keyRank: REFUSAL.key_expired, state: 'key_expired' };
-  return KEY_HOLDS;
+function refuseByKey(digests: readonly string[], key: KeyRecord, now: number): KeyRefusal | null {
+  if (!digests.includes(key.digest)) return 'invalid_api_key';
+  if (key.state !== 'active') return 'key_inactive';
+  return key.expiresAt !== null && now >= key.expiresAt ? 'key_expired' : null;
 }
 
 function computeExpiryValidity(expiresAt: number, now: number): Validity {
   return now >= expiresAt ? { from: expiresAt, until: Infinity } : { from: 0, until: expiresAt };
 }
 
-/** Returns the lowest rank that follows from the request and the catalog. */
+/** Returns the first refusal that follows from the request and the catalog. */
 function refuseByFacts(
   call: CallRequest,
   key: KeyRecord,
   facts: CatalogDecisionInput,
   isUnpriced: boolean,
-): { factRank: RefusalRank; facts: RefusalFacts } | null {
-  if (call.bodyRefusal !== null) return { factRank: call.bodyRefusal, facts: {} };
-  if (call.model === null || call.bounds === null) return { factRank: REFUSAL.invalid_request, facts: {} };
-  if (facts.rank === REFUSAL.model_not_found)
-    return { factRank: REFUSAL.model_not_found, facts: { model: call.model } };
+): { factRefusal: RefusalCode; facts: RefusalFacts } | null {
+  if (call.bodyRefusal !== null) return { factRefusal: call.bodyRefusal, facts: {} };
+  if (call.model === null || call.bounds === null) return { factRefusal: 'invalid_request', facts: {} };
+  if (facts.refusal === 'model_not_found') return { factRefusal: 'model_not_found', facts: { model: call.model } };
   if (key.allowedModels !== null && !key.allowedModels.includes(call.model)) {
     return {
-      factRank: REFUSAL.model_not_allowed_on_key,
+      factRefusal: 'model_not_allowed_on_key',
       facts: { model: call.model, allowedModels: key.allowedModels },
     };
   }
   const unpriced = facts.price === null ? null : buildUnpricedFacts(call, facts.price, isUnpriced);
-  if (unpriced !== null && (facts.rank === 0 || facts.rank > REFUSAL.model_not_priced)) {
-    return { factRank: REFUSAL.model_not_priced, facts: { model: call.model, ...unpriced } };
+  if (unpriced !== null && (facts.refusal === null || isBefore('model_not_priced', facts.refusal))) {
+    return { factRefusal: 'model_not_priced', facts: { model: call.model, ...unpriced } };
   }
-  return facts.rank === 0 ? null : { factRank: facts.rank, facts: { model: call.model } };
+  return facts.refusal === null ? null : { factRefusal: facts.refusal, facts: { model: call.model } };
 }
 
 /** Explains which part of the request has no price, if the model itself has one. */

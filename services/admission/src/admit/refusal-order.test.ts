@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { REFUSAL, REFUSAL_RANKS } from '@gateway/contracts/errors';
-import type { RefusalRank } from '@gateway/contracts/errors';
-import type { AccountTerms, CatalogModel, CatalogSource, KeyRecord } from '@gateway/contracts/messages';
+import { ADMISSION_REFUSAL_CODES } from '@gateway/contracts/errors';
+import type { RefusalCode } from '@gateway/contracts/errors';
+import type { AccountTerms, AdmitEntry, CatalogModel, CatalogSource, KeyRecord } from '@gateway/contracts/messages';
 import { monthlyWindowRow, allotmentRow } from '@gateway/metering';
 import { buildCatalogView } from './catalog-view-rules.js';
-import type { BodyRank } from './prepare-call-rules.js';
 import { NO_PLAN, PRICE, admit, admitEntry, makeAccount, makeWorld, model, source } from '../../test/world.js';
 import type { Replica, World } from '../../test/world.js';
 
@@ -19,7 +18,8 @@ interface Scenario {
   memberCap: number | null;
   key: Partial<KeyRecord>;
   rotated: boolean;
-  bodyRefusal: BodyRank | null;
+  suspended: boolean;
+  bodyRefusal: AdmitEntry['bodyRefusal'];
   model: Partial<CatalogModel>;
   source: Partial<CatalogSource>;
 }
@@ -34,60 +34,62 @@ const BASE: Scenario = {
   memberCap: null,
   key: {},
   rotated: false,
+  suspended: false,
   bodyRefusal: null,
   model: {},
   source: {},
 };
 
 /** The change that causes each refusal. */
-const BREAK: Record<number, (scenario: Scenario) => void> = {
-  [REFUSAL.invalid_api_key]: (scenario) => (scenario.rotated = true),
-  [REFUSAL.key_inactive]: (scenario) => (scenario.key.state = 'revoked'),
-  [REFUSAL.rate_limited]: (scenario) => (scenario.requestsPerMinute = 0),
-  [REFUSAL.request_entity_too_large]: (scenario) => (scenario.bodyRefusal = REFUSAL.request_entity_too_large),
-  [REFUSAL.invalid_request]: (scenario) => (scenario.bodyRefusal = REFUSAL.invalid_request),
-  [REFUSAL.model_not_found]: (scenario) => (scenario.model.active = false),
-  [REFUSAL.model_not_allowed_on_key]: (scenario) => (scenario.key.allowedModels = ['acme/other']),
-  [REFUSAL.endpoint_not_supported_for_model]: (scenario) => (scenario.source.endpoints = ['/v1/embeddings']),
-  [REFUSAL.model_not_available]: (scenario) => (scenario.model.available = false),
-  [REFUSAL.model_not_priced]: (scenario) => (scenario.model.prices = []),
-  [REFUSAL.no_upstream_available]: (scenario) => (scenario.source.enabled = false),
-  [REFUSAL.outstanding_debt]: (scenario) => (scenario.wallet = -1),
-  [REFUSAL.no_funding]: (scenario) => {
+const BREAK: Partial<Record<RefusalCode, (scenario: Scenario) => void>> = {
+  invalid_api_key: (scenario) => (scenario.rotated = true),
+  key_inactive: (scenario) => (scenario.key.state = 'revoked'),
+  key_expired: (scenario) => (scenario.key.expiresAt = 1),
+  account_suspended: (scenario) => (scenario.suspended = true),
+  rate_limited: (scenario) => (scenario.requestsPerMinute = 0),
+  request_entity_too_large: (scenario) => (scenario.bodyRefusal = 'request_entity_too_large'),
+  invalid_request: (scenario) => (scenario.bodyRefusal = 'invalid_request'),
+  model_not_found: (scenario) => (scenario.model.active = false),
+  model_not_allowed_on_key: (scenario) => (scenario.key.allowedModels = ['acme/other']),
+  endpoint_not_supported_for_model: (scenario) => (scenario.source.endpoints = ['/v1/embeddings']),
+  model_not_available: (scenario) => (scenario.model.available = false),
+  model_not_priced: (scenario) => (scenario.model.prices = []),
+  no_upstream_available: (scenario) => (scenario.source.enabled = false),
+  outstanding_debt: (scenario) => (scenario.wallet = -1),
+  no_funding: (scenario) => {
     scenario.plan = 'none';
     scenario.wallet = Math.min(scenario.wallet, 0);
   },
-  [REFUSAL.tier_permission_denied]: (scenario) => {
+  tier_permission_denied: (scenario) => {
     if (scenario.plan === 'with model') scenario.plan = 'without model';
     scenario.wallet = Math.min(scenario.wallet, 0);
   },
-  [REFUSAL.concurrency_limit]: (scenario) => (scenario.concurrency = 0),
-  [REFUSAL.window_exhausted]: (scenario) => (scenario.windowLeft = 0),
-  [REFUSAL.model_limit_reached]: (scenario) => (scenario.allotmentLeft = 0),
-  [REFUSAL.insufficient_credits]: (scenario) => {
+  concurrency_limit: (scenario) => (scenario.concurrency = 0),
+  window_exhausted: (scenario) => (scenario.windowLeft = 0),
+  model_limit_reached: (scenario) => (scenario.allotmentLeft = 0),
+  insufficient_credits: (scenario) => {
     scenario.windowLeft = Math.min(scenario.windowLeft, 1);
     scenario.wallet = Math.min(scenario.wallet, 0);
   },
-  [REFUSAL.member_cap_reached]: (scenario) => (scenario.memberCap = PRICE - 1),
-  [REFUSAL.monthly_spend_cap_exceeded]: (scenario) => (scenario.key.capNanoUsd = PRICE - 1),
+  member_cap_reached: (scenario) => (scenario.memberCap = PRICE - 1),
+  monthly_spend_cap_exceeded: (scenario) => (scenario.key.capNanoUsd = PRICE - 1),
 };
 
 /**
  * Rules that cannot break together: a body has one finding, and windows and allotments apply only
  * to calls that the plan pays for.
  */
-const EXCLUSIVE: readonly (readonly [RefusalRank, RefusalRank])[] = [
-  [REFUSAL.request_entity_too_large, REFUSAL.invalid_request],
-  [REFUSAL.no_funding, REFUSAL.window_exhausted],
-  [REFUSAL.no_funding, REFUSAL.model_limit_reached],
-  [REFUSAL.tier_permission_denied, REFUSAL.window_exhausted],
-  [REFUSAL.tier_permission_denied, REFUSAL.model_limit_reached],
+const EXCLUSIVE: readonly (readonly [RefusalCode, RefusalCode])[] = [
+  ['request_entity_too_large', 'invalid_request'],
+  ['no_funding', 'window_exhausted'],
+  ['no_funding', 'model_limit_reached'],
+  ['tier_permission_denied', 'window_exhausted'],
+  ['tier_permission_denied', 'model_limit_reached'],
 ];
 
-const RANKS = REFUSAL_RANKS.map(({ rank }) => rank).filter((rank) => rank >= REFUSAL.invalid_api_key);
-const PAIRS = RANKS.flatMap((low) => RANKS.filter((high) => high > low).map((high) => [low, high] as const)).filter(
-  ([low, high]) => !EXCLUSIVE.some(([one, other]) => one === low && other === high),
-);
+const PAIRS = ADMISSION_REFUSAL_CODES.flatMap((first, place) =>
+  ADMISSION_REFUSAL_CODES.slice(place + 1).map((second) => [first, second] as const),
+).filter(([first, second]) => !EXCLUSIVE.some(([one, other]) => one === first && other === second));
 
 let world: World;
 let replica: Replica;
@@ -99,31 +101,31 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-test('the scenarios cover every rank of the contracts', () => {
-  expect(Object.keys(BREAK).map(Number)).toEqual(RANKS);
+test('the scenarios cover every refusal of admission', () => {
+  expect(Object.keys(BREAK)).toEqual(ADMISSION_REFUSAL_CODES);
 });
 
 test('the base scenario is admitted and paid by the plan', async () => {
-  expect(await rankOf(BASE)).toBe(0);
+  expect(await refusalOf(BASE)).toBeNull();
 });
 
-test.each(RANKS)('rank %i refuses alone', async (rank) => {
-  expect(await rankOf(broken(rank))).toBe(rank);
+test.each(ADMISSION_REFUSAL_CODES)('%s refuses alone', async (code) => {
+  expect(await refusalOf(broken(code))).toBe(code);
 });
 
 // Covers r2
-test.each(PAIRS)('ranks %i and %i together refuse with the lower one', async (low, high) => {
-  expect(await rankOf(broken(high, low))).toBe(low);
+test.each(PAIRS)('%s comes before %s', async (first, second) => {
+  expect(await refusalOf(broken(second, first))).toBe(first);
 });
 
-function broken(...ranks: number[]): Scenario {
+function broken(...codes: RefusalCode[]): Scenario {
   const scenario: Scenario = { ...BASE, key: {}, model: {}, source: {} };
-  for (const rank of ranks) BREAK[rank]?.(scenario);
+  for (const code of codes) BREAK[code]?.(scenario);
   return scenario;
 }
 
-/** Returns the rank of the refusal, or 0 if the call is admitted. */
-async function rankOf(scenario: Scenario): Promise<number> {
+/** Returns the code of the refusal, or null if the call is admitted. */
+async function refusalOf(scenario: Scenario): Promise<RefusalCode | null> {
   models += 1;
   const id = `acme/order-${models}`;
   const now = replica.clock.now();
@@ -135,6 +137,7 @@ async function rankOf(scenario: Scenario): Promise<number> {
     key: scenario.key,
     ...(scenario.memberCap !== null && { memberCap: scenario.memberCap }),
   });
+  if (scenario.suspended) account.state.state = 'suspended';
   account.state.rows.set(monthlyWindowRow('usd', subscription.id), {
     value: 1_000 * PRICE - scenario.windowLeft,
     version: 1,
@@ -150,7 +153,7 @@ async function rankOf(scenario: Scenario): Promise<number> {
       : { bounds: null };
   if (scenario.rotated) {
     // The key reference is cached, but the key's record now has another digest.
-    await admit(replica, admitEntry(replica.clock, [account.digest], { bodyRefusal: REFUSAL.invalid_request }));
+    await admit(replica, admitEntry(replica.clock, [account.digest], { bodyRefusal: 'invalid_request' }));
     await replica.admission.apply({ keys: [account.changeKey({ digest: 'a'.repeat(64) })] });
   }
   const answer = await admit(
@@ -159,10 +162,10 @@ async function rankOf(scenario: Scenario): Promise<number> {
   );
   if (answer.kind === 'admitted') {
     expect(answer.hold?.planMaxNanoUsd).toBeGreaterThan(0);
-    return 0;
+    return null;
   }
   if (answer.kind !== 'refused') throw new Error(JSON.stringify(answer));
-  return answer.row;
+  return answer.code;
 }
 
 function termsOf(

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { REFUSAL } from '@gateway/contracts/errors';
 import type { ReleaseEntry } from '@gateway/contracts/messages';
 import { testEpoch } from '@gateway/testkit/random';
 import { PRICE, admitEntry, batch, makeAccount, makeWorld, release, toMinute } from '../../test/world.js';
@@ -17,7 +16,7 @@ afterAll(() => world.stop());
 /**
  * Sends that many calls of one key concurrently, spread over the replicas in batches of mixed size.
  */
-async function admitMany(digest: string, calls: number): Promise<{ admitted: Admitted[]; rows: number[] }> {
+async function admitMany(digest: string, calls: number): Promise<{ admitted: Admitted[]; codes: string[] }> {
   const work: Promise<Awaited<ReturnType<typeof batch>>>[] = [];
   for (let sent = 0; sent < calls;) {
     const size = Math.min(calls - sent, 1 + (sent % 23));
@@ -29,8 +28,8 @@ async function admitMany(digest: string, calls: number): Promise<{ admitted: Adm
   expect(answers).toHaveLength(calls);
   return {
     admitted: answers.filter((answer) => answer.kind === 'admitted') as Admitted[],
-    rows: answers.flatMap((answer) =>
-      answer.kind === 'refused' ? [answer.row] : answer.kind === 'admitted' ? [] : [-1],
+    codes: answers.flatMap((answer) =>
+      answer.kind === 'refused' ? [answer.code] : answer.kind === 'admitted' ? [] : [answer.kind],
     ),
   };
 }
@@ -38,9 +37,9 @@ async function admitMany(digest: string, calls: number): Promise<{ admitted: Adm
 // Covers i6
 test('three replicas admit as many of 1,000 concurrent calls as the wallet covers', async () => {
   const account = makeAccount(world, { wallet: 137 * PRICE + PRICE / 2 });
-  const { admitted, rows } = await admitMany(account.digest, 1_000);
+  const { admitted, codes } = await admitMany(account.digest, 1_000);
   expect(admitted).toHaveLength(137);
-  expect(new Set(rows)).toEqual(new Set([REFUSAL.insufficient_credits]));
+  expect(new Set(codes)).toEqual(new Set(['insufficient_credits']));
   const running = await replicas[0]!.admission.readAccount(account.account);
   expect(running.slots).toBe(137);
   expect(running.held['wallet']).toBe(137 * PRICE);
@@ -55,9 +54,9 @@ test.each([
   { wallet: 3 * PRICE, calls: 3 },
 ])('a wallet of $wallet nano-USD covers $calls calls, to the nano-USD', async ({ wallet, calls }) => {
   const account = makeAccount(world, { wallet });
-  const { admitted, rows } = await admitMany(account.digest, 5);
+  const { admitted, codes } = await admitMany(account.digest, 5);
   expect(admitted).toHaveLength(calls);
-  expect(new Set(rows)).toEqual(new Set([REFUSAL.insufficient_credits]));
+  expect(new Set(codes)).toEqual(new Set(['insufficient_credits']));
 });
 
 test.each([
@@ -69,26 +68,26 @@ test.each([
   const keyed = await admitMany(ofKey.digest, 4);
   const membered = await admitMany(ofMember.digest, 4);
   expect([keyed.admitted.length, membered.admitted.length]).toEqual([calls, calls]);
-  expect([new Set(keyed.rows), new Set(membered.rows)]).toEqual([
-    new Set([REFUSAL.monthly_spend_cap_exceeded]),
-    new Set([REFUSAL.member_cap_reached]),
+  expect([new Set(keyed.codes), new Set(membered.codes)]).toEqual([
+    new Set(['monthly_spend_cap_exceeded']),
+    new Set(['member_cap_reached']),
   ]);
 });
 
 test('exactly as many of 1,000 concurrent calls are admitted as there are slots', async () => {
   const account = makeAccount(world, { wallet: 10_000 * PRICE, terms: { concurrency: 7 } });
-  const { admitted, rows } = await admitMany(account.digest, 1_000);
+  const { admitted, codes } = await admitMany(account.digest, 1_000);
   expect(admitted).toHaveLength(7);
-  expect(new Set(rows)).toEqual(new Set([REFUSAL.concurrency_limit]));
+  expect(new Set(codes)).toEqual(new Set(['concurrency_limit']));
 });
 
 test('exactly as many of 1,000 concurrent calls are admitted as the minute allows', async () => {
   const account = makeAccount(world, { wallet: 10_000 * PRICE, terms: { requestsPerMinute: 61 } });
   // Starts at the beginning of a minute, so that no other minute begins during the test.
   toMinute(world, replicas[0]!, 1_000);
-  const { admitted, rows } = await admitMany(account.digest, 1_000);
+  const { admitted, codes } = await admitMany(account.digest, 1_000);
   expect(admitted).toHaveLength(61);
-  expect(new Set(rows)).toEqual(new Set([REFUSAL.rate_limited]));
+  expect(new Set(codes)).toEqual(new Set(['rate_limited']));
 });
 
 test('key and member caps are exact under concurrency regardless of who pays', async () => {
@@ -97,9 +96,9 @@ test('key and member caps are exact under concurrency regardless of who pays', a
     key: { capNanoUsd: 41 * PRICE },
     memberCap: 50 * PRICE,
   });
-  const { admitted, rows } = await admitMany(account.digest, 300);
+  const { admitted, codes } = await admitMany(account.digest, 300);
   expect(admitted).toHaveLength(41);
-  expect(new Set(rows)).toEqual(new Set([REFUSAL.monthly_spend_cap_exceeded]));
+  expect(new Set(codes)).toEqual(new Set(['monthly_spend_cap_exceeded']));
 });
 
 // Covers i7
@@ -141,7 +140,7 @@ test('held sums and slots return to zero after all calls end in any order', asyn
   expect(ended.held).toEqual({});
   expect(ended.templates).toEqual({});
   expect(ended.rows['wallet']).toEqual({ value: 100 * PRICE, version: 2 });
-  const { admitted: next, rows } = await admitMany(account.digest, 200);
+  const { admitted: next, codes } = await admitMany(account.digest, 200);
   expect(next).toHaveLength(100);
-  expect(new Set(rows)).toEqual(new Set([REFUSAL.insufficient_credits]));
+  expect(new Set(codes)).toEqual(new Set(['insufficient_credits']));
 });

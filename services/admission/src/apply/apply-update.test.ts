@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { REFUSAL } from '@gateway/contracts/errors';
 import { until } from '@gateway/testkit';
 import { testEpoch } from '@gateway/testkit/random';
 import { Redis } from 'ioredis';
@@ -122,7 +121,7 @@ test('new terms apply to the next call, also at a replica that cached the old on
   await one.admission.apply(terms(50, 4));
   for (const replica of [one, two]) {
     expect(await admit(replica, admitEntry(replica.clock, [account.digest]))).toMatchObject({
-      row: REFUSAL.concurrency_limit,
+      code: 'concurrency_limit',
       facts: { limit: 2, used: 2 },
     });
   }
@@ -135,7 +134,7 @@ test('a member cap applies to the next call', async () => {
   await one.admission.apply({ members: [member] });
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({
-    row: REFUSAL.member_cap_reached,
+    code: 'member_cap_reached',
     facts: { limit: 2 * PRICE, used: 0, held: 2 * PRICE, worst: PRICE },
   });
 });
@@ -145,21 +144,21 @@ test('debt refuses calls until a credit covers it', async () => {
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   await one.admission.applySnapshots(walletUpdate(account, -3, 2));
   expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({
-    row: REFUSAL.outstanding_debt,
+    code: 'outstanding_debt',
     facts: { available: -3 },
   });
   await one.admission.applySnapshots(walletUpdate(account, 0, 3));
-  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ row: REFUSAL.no_funding });
+  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ code: 'no_funding' });
   await one.admission.applySnapshots(walletUpdate(account, 1, 4));
   expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({
-    row: REFUSAL.insufficient_credits,
+    code: 'insufficient_credits',
     facts: { available: 1 - PRICE, held: PRICE, worst: PRICE },
   });
 });
 
 const keyStateOf = async (replica: Replica, account: TestAccount) => {
   const answer = await admit(replica, admitEntry(replica.clock, [account.digest]));
-  return answer.kind === 'refused' ? (answer.facts.state ?? answer.row) : answer.kind;
+  return answer.kind === 'refused' ? answer.code : answer.kind;
 };
 
 test('records of key, account and member are applied by version in any order', async () => {
@@ -184,7 +183,7 @@ test('records of key, account and member are applied by version in any order', a
   });
   await one.admission.apply(member(1, 4));
   await two.admission.apply(member(null, 3));
-  expect(await keyStateOf(one, account)).toBe(22);
+  expect(await keyStateOf(one, account)).toBe('member_cap_reached');
   await two.admission.apply(member(null, 5));
   expect(await keyStateOf(one, account)).toBe('admitted');
 });
@@ -205,7 +204,7 @@ test('a change before a load is kept if the load has read older records', async 
   await one.admission.apply({
     members: [{ account: capped.account, member: capped.member, capNanoUsd: 1, version: 2 }],
   });
-  expect(await keyStateOf(one, capped)).toBe(22);
+  expect(await keyStateOf(one, capped)).toBe('member_cap_reached');
 });
 
 test('a change during a load is kept', async () => {
@@ -251,24 +250,24 @@ test('a rotated secret gets invalid_api_key at every replica by every look-up pa
   for (const replica of [one, two, fresh]) {
     expect(await admit(replica, admitEntry(replica.clock, [old]))).toMatchObject({
       kind: 'refused',
-      row: REFUSAL.invalid_api_key,
+      code: 'invalid_api_key',
     });
     expect(await admit(replica, admitEntry(replica.clock, [next]))).toMatchObject({ kind: 'admitted' });
     // The two digests of one secret with two peppers belong to the same key. An unknown digest in
     // addition changes nothing.
     expect(await admit(replica, admitEntry(replica.clock, [next, old]))).toMatchObject({ kind: 'admitted' });
     expect(await admit(replica, admitEntry(replica.clock, [old, 'e'.repeat(64)]))).toMatchObject({
-      row: REFUSAL.invalid_api_key,
+      code: 'invalid_api_key',
     });
   }
   // The other replica rotates the key again. The digest that each replica has just cached is
   // refused.
   await one.admission.apply({ keys: [account.changeKey({ digest: 'c'.repeat(60) + '0002' })] });
   for (const replica of [one, two, fresh]) {
-    expect(await admit(replica, admitEntry(replica.clock, [next]))).toMatchObject({ row: REFUSAL.invalid_api_key });
+    expect(await admit(replica, admitEntry(replica.clock, [next]))).toMatchObject({ code: 'invalid_api_key' });
     expect(await replica.admission.authorize({ id: admitEntry(replica.clock, []).id, digests: [next] })).toMatchObject({
       kind: 'refused',
-      row: REFUSAL.invalid_api_key,
+      code: 'invalid_api_key',
     });
   }
 });
@@ -293,11 +292,11 @@ test('a look-up from before a rotation does not admit the old secret', async () 
   world.owners.digests.delete(account.digest);
   await one.admission.apply({ keys: [rotated] });
   free();
-  expect(await call).toMatchObject({ kind: 'refused', row: REFUSAL.invalid_api_key });
+  expect(await call).toMatchObject({ kind: 'refused', code: 'invalid_api_key' });
   one.ports.owners.find = find;
   expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({
     kind: 'refused',
-    row: REFUSAL.invalid_api_key,
+    code: 'invalid_api_key',
   });
 });
 

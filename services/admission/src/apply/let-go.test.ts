@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { REFUSAL } from '@gateway/contracts/errors';
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import type { VersionedBalance } from '@gateway/contracts/messages';
 import { keyMonthRow, memberMonthRow, monthOf, sessionWindowRow, weekStart, weeklyWindowRow } from '@gateway/metering';
@@ -91,7 +90,7 @@ test('a deleted balance is loaded again without loss of a late charge', async ()
   world.setTime(Date.parse('2028-01-31T23:00:00.000Z'));
   expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({
     kind: 'refused',
-    row: REFUSAL.monthly_spend_cap_exceeded,
+    code: 'monthly_spend_cap_exceeded',
   });
   expect(await field(`v:${january}`)).toBe(String(cap));
   world.setTime(Date.parse('2028-02-04T00:00:00.000Z'));

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { REFUSAL } from '@gateway/contracts/errors';
 import { BusFault } from '@gateway/bus';
 import { makeUuidV7, shardOfAccount } from '@gateway/contracts/ids';
 import {
@@ -124,7 +123,7 @@ test('long answers to one account do not delay those to others', async () => {
     Array.from({ length: count }, () => admitEntry(one.clock, [digest]));
   await ask({ admits: [...entriesOf(long, 1), ...entriesOf(other, 1)] }, 'one');
   const answers = await ask({ admits: [...entriesOf(long, 16), ...entriesOf(other, 2)] }, 'one');
-  const refused = { kind: 'refused', row: REFUSAL.model_not_allowed_on_key, facts: { allowedModels } };
+  const refused = { kind: 'refused', code: 'model_not_allowed_on_key', facts: { allowedModels } };
   expect(answers.filter(({ kind }) => kind === 'refused')).toEqual(
     Array(16).fill(expect.objectContaining({ ...refused, facts: expect.objectContaining(refused.facts) as unknown })),
   );
@@ -159,7 +158,7 @@ test('a giant call affects other calls only through a cap that is set later', as
   await world.buses.accounts.request(admissionApply, { keys });
   const held = Number(AMOUNT_NANO_USD_MAX);
   expect(await ask({ admits: [call(10)] })).toMatchObject([
-    { kind: 'refused', row: REFUSAL.monthly_spend_cap_exceeded, facts: { held, worst: 90 } },
+    { kind: 'refused', code: 'monthly_spend_cap_exceeded', facts: { held, worst: 90 } },
   ]);
 });
 
@@ -176,7 +175,7 @@ test('a change takes effect before its response', async () => {
   });
   expect(answer).toEqual({ applied: true });
   const [refused] = await ask({ admits: [admitEntry(one.clock, [account.digest])] });
-  expect(refused).toMatchObject({ kind: 'refused', row: REFUSAL.key_inactive, facts: { state: 'key_inactive' } });
+  expect(refused).toMatchObject({ kind: 'refused', code: 'key_inactive', facts: {} });
 });
 
 test('a published balance snapshot ends the holds of its closed IDs', async () => {
@@ -293,7 +292,7 @@ test('a stopping replica reports used keys and refused calls', async () => {
   await until('it is ready', () => third.ready.report().ready);
   const [admitted] = await ask({ admits: [admitEntry(third.clock, [account.digest])] }, 'three');
   const entry = admitEntry(third.clock, [unused.digest]);
-  expect(await ask({ admits: [entry] }, 'three')).toMatchObject([{ row: REFUSAL.no_funding }]);
+  expect(await ask({ admits: [entry] }, 'three')).toMatchObject([{ code: 'no_funding' }]);
   await third.stop();
   await until('both are told', () => told.has(account.key) && refused.length > 0);
   expect(told.get(account.key)).toBe((admitted as Admitted).hold.admittedAt);

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Command, type Redis } from 'ioredis';
-import { REFUSAL } from '@gateway/contracts/errors';
 import { SCRIPT_NAMES, type ScriptCall, type ScriptName, type ScriptReply } from './script-rules.js';
 
 /** Maximum scripts in one write. Further scripts go into the next write at the same time. */
@@ -91,7 +90,7 @@ const PLACE = /^ {2}(\w+) = (\d+),$/gm;
 
 /**
  * Loads all scripts. Each `-- uses:` line is replaced by the shared parts that it names, and each
- * `REFUSAL.<code>` and each argument position by its number, so that Redis needs no table look-ups.
+ * argument position by its number, so that Redis needs no table look-ups.
  * @throws RangeError for a name that is in no table
  */
 export function loadScripts(): Readonly<Record<ScriptName, Script>> {
@@ -119,7 +118,7 @@ function loadScript(name: ScriptName, tables: Tables): Script {
 }
 
 function readTables(): Tables {
-  const tables = new Map<string, ReadonlyMap<string, number>>([['REFUSAL', new Map(Object.entries(REFUSAL))]]);
+  const tables = new Map<string, ReadonlyMap<string, number>>();
   for (const [, table = '', places = ''] of readLua('generated/positions').matchAll(TABLE)) {
     tables.set(table, new Map(Array.from(places.matchAll(PLACE), ([, name = '', place]) => [name, Number(place)])));
   }

@@ -1,4 +1,4 @@
-import { REFUSAL } from '@gateway/contracts/errors';
+import type { RefusalCode } from '@gateway/contracts/errors';
 import type { AdmissionFaultCode, AnswerBodyOf, RefusalFacts, admissionAuthorize } from '@gateway/contracts/messages';
 import { WALLET_ROW } from '@gateway/metering';
 import { prepareOpen } from '../admit/prepare-call-rules.js';
@@ -20,7 +20,7 @@ export interface ReadQuestion {
 }
 
 export type Unauthorized =
-  | { readonly kind: 'refused'; readonly id: string; readonly row: number; readonly facts: RefusalFacts }
+  | { readonly kind: 'refused'; readonly id: string; readonly code: RefusalCode; readonly facts: RefusalFacts }
   | { readonly kind: 'fault'; readonly id: string; readonly code: AdmissionFaultCode };
 
 export interface Authorized {
@@ -62,7 +62,7 @@ export async function readState(
   const { id, digests } = question;
   try {
     const found = await findRoute(decider, digests);
-    if (found === null) return { kind: 'refused', id, row: REFUSAL.invalid_api_key, facts: {} };
+    if (found === null) return { kind: 'refused', id, code: 'invalid_api_key', facts: {} };
     return await readUntilLoaded(decider, question, found, rowsOf);
   } catch (error) {
     if (!(error instanceof AdmissionFault)) throw error;
@@ -83,10 +83,10 @@ async function readUntilLoaded(
     const state = await readLoaded(decider, keyReference, rows);
     if (state === null) {
       await evictKeyReference(decider.ports.limitStore, decider.cache, digests);
-      return { kind: 'refused', id, row: REFUSAL.invalid_api_key, facts: {} };
+      return { kind: 'refused', id, code: 'invalid_api_key', facts: {} };
     }
     const refusal = refuse(state, digests);
-    if (refusal?.row === REFUSAL.invalid_api_key && fresh && !renewed) {
+    if (refusal?.code === 'invalid_api_key' && fresh && !renewed) {
       renewed = true;
       await decider.loader.load(keyReference, loadNeeds(state, true, []));
       continue;
@@ -108,10 +108,10 @@ async function readUntilLoaded(
 }
 
 /** Returns the refusal that follows from the key's record or the account's state. */
-function refuse(state: ReadState, digests: readonly string[]): { row: number; facts: RefusalFacts } | null {
-  const { keyRank, facts } = prepareOpen(digests, state, state.now);
-  if (keyRank !== 0) return { row: keyRank, facts };
-  return state.suspended ? { row: REFUSAL.account_suspended, facts: { state: 'account_suspended' } } : null;
+function refuse(state: ReadState, digests: readonly string[]): { code: RefusalCode; facts: RefusalFacts } | null {
+  const { keyRefusal } = prepareOpen(digests, state, state.now);
+  const code = keyRefusal ?? (state.suspended ? 'account_suspended' : null);
+  return code === null ? null : { code, facts: {} };
 }
 
 function loadNeeds(state: ReadState, key: boolean, rows: readonly string[]) {

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { REFUSAL } from '@gateway/contracts/errors';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import { admissionAuthorize, admissionUsage } from '@gateway/contracts/messages';
 import { SESSION_5H_MS, WEEK_MS, monthlyWindowRow, weekStart, weeklyWindowRow } from '@gateway/metering';
@@ -78,11 +77,11 @@ test('key and account are checked and nothing is counted', async () => {
   for (let call = 0; call < 3; call += 1) await usageOf(account);
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   const unknown = { id: makeUuidV7(one.clock.now()), digests: ['9'.repeat(64)] };
-  expect(await one.admission.usage(unknown)).toMatchObject({ kind: 'refused', row: REFUSAL.invalid_api_key });
+  expect(await one.admission.usage(unknown)).toMatchObject({ kind: 'refused', code: 'invalid_api_key' });
   await one.admission.apply({ keys: [account.changeKey({ state: 'suspended' })] });
   expect(await one.admission.authorize(question(account))).toMatchObject({
-    row: REFUSAL.key_inactive,
-    facts: { state: 'key_inactive' },
+    code: 'key_inactive',
+    facts: {},
   });
 });
 

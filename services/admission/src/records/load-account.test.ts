@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { REFUSAL } from '@gateway/contracts/errors';
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import { keyMonthRow, monthOf } from '@gateway/metering';
 import { testEpoch } from '@gateway/testkit/random';
@@ -97,7 +96,7 @@ test('a key that its owner no longer knows gets invalid_api_key and is evicted',
   account.state.keys.clear();
   expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({
     kind: 'refused',
-    row: REFUSAL.invalid_api_key,
+    code: 'invalid_api_key',
   });
   expect(await one.limitStore.routes([account.digest])).toEqual([null]);
 });
@@ -153,7 +152,7 @@ test('a load never overwrites a newer balance that was applied during the load',
   expect((await one.admission.readAccount(account.account)).rows['wallet']).toEqual({ value: PRICE, version: 7 });
   expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({
     kind: 'refused',
-    row: REFUSAL.insufficient_credits,
+    code: 'insufficient_credits',
   });
 });
 
@@ -165,7 +164,7 @@ test('a month that began before the load is loaded, and a later one starts at 0'
   expect(asksOf(account).at(-1)?.names).toEqual([keyMonthRow(account.key, month)]);
   const refused = await admit(one, admitEntry(one.clock, [account.digest]));
   expect(refused).toMatchObject({
-    row: REFUSAL.monthly_spend_cap_exceeded,
+    code: 'monthly_spend_cap_exceeded',
     facts: { limit: 5 * PRICE, used: 4 * PRICE, held: PRICE, worst: PRICE },
   });
   const asked = asksOf(account).length;
@@ -201,7 +200,7 @@ test('lost terms are not used after their version is reused', async () => {
   await one.admission.applySnapshots({ incarnation: testEpoch(3), accounts: [snapshot] });
   for (const replica of [three, two, one]) {
     expect(await admit(replica, admitEntry(replica.clock, [account.digest]))).toMatchObject({
-      row: REFUSAL.rate_limited,
+      code: 'rate_limited',
     });
   }
 });
@@ -227,7 +226,7 @@ test('an unknown digest is queried once by all replicas until its entry expires'
   for (const replica of [one, two, one, two])
     expect(await admit(replica, admitEntry(replica.clock, [unknown]))).toMatchObject({
       kind: 'refused',
-      row: REFUSAL.invalid_api_key,
+      code: 'invalid_api_key',
     });
   expect(world.owners.asked.find - before).toBe(1);
   await one.limitStore.dropRoute(unknown);
@@ -250,7 +249,7 @@ test('a key with a digest that was unknown before works at once at every replica
   for (const replica of [one, two])
     expect(await admit(replica, admitEntry(replica.clock, [rotated]))).toMatchObject({
       kind: 'refused',
-      row: REFUSAL.invalid_api_key,
+      code: 'invalid_api_key',
     });
   world.owners.digests.delete(account.digest);
   world.owners.digests.set(rotated, { account: account.account, key: account.key });
@@ -258,7 +257,7 @@ test('a key with a digest that was unknown before works at once at every replica
   for (const replica of [one, two]) await mustAdmit(replica, admitEntry(replica.clock, [rotated]));
   expect(await admit(two, admitEntry(two.clock, [account.digest]))).toMatchObject({
     kind: 'refused',
-    row: REFUSAL.invalid_api_key,
+    code: 'invalid_api_key',
   });
 });
 

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { REFUSAL } from '@gateway/contracts/errors';
 import { admissionHeld, edgeHeartbeat } from '@gateway/contracts/messages';
 import { until } from '@gateway/testkit';
 import { Redis } from 'ioredis';
@@ -50,7 +49,7 @@ test('a lost limit store is restored from heartbeats in a new, empty NATS', asyn
   await allOpen();
   const held = await world.buses.dashboard.request(admissionHeld, { account: account.account });
   expect(held).toEqual({ walletNanoUsd: 2 * PRICE, slots: 2 });
-  expect(await edge.start(account.digest)).toEqual({ kind: 'refused', row: REFUSAL.insufficient_credits });
+  expect(await edge.start(account.digest)).toEqual({ kind: 'refused', code: 'insufficient_credits' });
 });
 
 test('no bucket opens after a loss of both until the bus has the running calls', async () => {
@@ -75,5 +74,5 @@ test('no bucket opens after a loss of both until the bus has the running calls',
     const outcome = await edge.start(account.digest);
     return outcome.kind === 'fault' ? null : outcome;
   });
-  expect(refused).toEqual({ kind: 'refused', row: REFUSAL.insufficient_credits });
+  expect(refused).toEqual({ kind: 'refused', code: 'insufficient_credits' });
 });

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { REFUSAL } from '@gateway/contracts/errors';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import type { HeartbeatCall } from '@gateway/contracts/messages';
 import { keyMonthRow, monthOf } from '@gateway/metering';
@@ -89,7 +88,7 @@ test.each(Object.keys(LOSSES))('a wallet that running calls hold is not spent tw
   const account = makeAccount(world, { wallet: 6 * PRICE });
   const calls = await admitMany(one, account, 6);
   expect(await admit(two, admitEntry(two.clock, [account.digest]))).toMatchObject({
-    row: REFUSAL.insufficient_credits,
+    code: 'insufficient_credits',
   });
   const edges = { live: calls.slice(0, 2), other: calls.slice(2, 4) };
   // One edge is dead. Another one lives and is silent until its heartbeat is too old to wait for
@@ -101,7 +100,7 @@ test.each(Object.keys(LOSSES))('a wallet that running calls hold is not spent tw
   await recovered([one, two], edges);
   for (const replica of [one, two]) {
     expect(await admit(replica, admitEntry(replica.clock, [account.digest]))).toMatchObject({
-      row: REFUSAL.insufficient_credits,
+      code: 'insufficient_credits',
       facts: { available: 0, held: 6 * PRICE },
     });
   }
@@ -163,7 +162,7 @@ test('a restart from an old file does not restore old balances or caps', async (
   await world.server.restart!({ kill: true });
   await recovered([one], {});
   expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({
-    row: REFUSAL.monthly_spend_cap_exceeded,
+    code: 'monthly_spend_cap_exceeded',
     facts: { limit: 5 * PRICE, used: 5 * PRICE },
   });
   // The hold that the file restored is queried when it is due, and closed.
@@ -192,7 +191,7 @@ test('a snapshot before the load of a restored account removes its old balances'
     wallet: { value: 95 * PRICE, version: 3 },
   });
   expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({
-    row: REFUSAL.monthly_spend_cap_exceeded,
+    code: 'monthly_spend_cap_exceeded',
   });
 });
 
@@ -259,8 +258,8 @@ test('a change gets a fault while a bucket has no epoch and is applied later', a
   expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ kind: 'fault' });
   await recovered([one], { live: [call!] });
   expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({
-    row: REFUSAL.key_inactive,
-    facts: { state: 'key_inactive' },
+    code: 'key_inactive',
+    facts: {},
   });
   expect((await one.admission.readAccount(account.account)).rows).toMatchObject({ wallet: { value: 7 } });
 });

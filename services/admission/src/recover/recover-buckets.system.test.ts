@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { REFUSAL } from '@gateway/contracts/errors';
 import { BUCKETS_TOTAL } from '@gateway/contracts/ids';
 import type { HeartbeatCall } from '@gateway/contracts/messages';
 import { until } from '@gateway/testkit';
@@ -80,7 +79,7 @@ test('nothing is admitted after a loss until every live edge has reported', asyn
   expect(dump).toMatchObject({ slots: 2, held: { wallet: 2 * PRICE } });
   expect((await mustAdmit(one, admitEntry(one.clock, [account.digest]))).token).not.toBe(calls[0]!.token);
   expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({
-    row: REFUSAL.insufficient_credits,
+    code: 'insufficient_credits',
   });
   const asked = world.owners.asked.loadBalances.filter((question) => question.account === account.account);
   expect(asked.at(-1)).toMatchObject({ afterLoss: true });

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { REFUSAL } from '@gateway/contracts/errors';
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import { recordingLog, until } from '@gateway/testkit';
 import { testEpoch } from '@gateway/testkit/random';
@@ -91,22 +90,18 @@ test('a kept account is confirmed and its next call needs no load', async () => 
 
 // Covers r12
 test.each<[string, (account: TestAccount) => void, object]>([
-  ['its wallet', ({ state }) => state.rows.set('wallet', { value: 0, version: 2 }), { row: REFUSAL.no_funding }],
+  ['its wallet', ({ state }) => state.rows.set('wallet', { value: 0, version: 2 }), { code: 'no_funding' }],
   [
     'its terms',
     ({ state }) => void (state.terms = { value: { ...state.terms.value, concurrency: 0 }, version: 2 }),
-    { row: REFUSAL.concurrency_limit },
+    { code: 'concurrency_limit' },
   ],
-  [
-    'its state',
-    ({ state }) => Object.assign(state, { state: 'suspended', version: 2 }),
-    { row: REFUSAL.account_suspended },
-  ],
-  ['its key, which is revoked', (account) => account.changeKey({ state: 'revoked' }), { row: REFUSAL.key_inactive }],
+  ['its state', ({ state }) => Object.assign(state, { state: 'suspended', version: 2 }), { code: 'account_suspended' }],
+  ['its key, which is revoked', (account) => account.changeKey({ state: 'revoked' }), { code: 'key_inactive' }],
   [
     'the cap of its member',
     ({ account, member, state }) => state.members.set(member, { account, member, capNanoUsd: PRICE - 1, version: 2 }),
-    { row: REFUSAL.member_cap_reached },
+    { code: 'member_cap_reached' },
   ],
   [
     'a session, which has begun',
@@ -131,13 +126,13 @@ test('a key that is revoked while its account is being confirmed stays revoked',
   const kept = await summaryOf(account);
   await one.admission.apply({ keys: [account.changeKey({ state: 'revoked' })] });
   expect(await confirm(kept)).toContain('changed');
-  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ row: REFUSAL.key_inactive });
+  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ code: 'key_inactive' });
   // The same if the change arrives after the confirmation.
   const other = await loaded();
   await replaceEpoch(other);
   expect(await confirm(await summaryOf(other))).toContain('confirmed');
   await one.admission.apply({ keys: [other.changeKey({ state: 'revoked' })] });
-  expect(await admit(one, admitEntry(one.clock, [other.digest]))).toMatchObject({ row: REFUSAL.key_inactive });
+  expect(await admit(one, admitEntry(one.clock, [other.digest]))).toMatchObject({ code: 'key_inactive' });
 });
 
 test('a key that was never loaded is not confirmed: its member may be missing', async () => {

@@ -1,5 +1,4 @@
 import { beforeAll, expect, test } from '@jest/globals';
-import { REFUSAL } from '@gateway/contracts/errors';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import { until } from '@gateway/testkit';
 import { duringTests } from '@gateway/testkit/during-tests';
@@ -50,7 +49,7 @@ async function oneSlotTaken(): Promise<{ account: TestAccount; call: Admitted }>
 
 test('taking back frees the slot, keeps the money held and ends the call', async () => {
   const { account, call } = await oneSlotTaken();
-  expect(await admit(two, admitEntry(two.clock, [account.digest]))).toMatchObject({ row: REFUSAL.concurrency_limit });
+  expect(await admit(two, admitEntry(two.clock, [account.digest]))).toMatchObject({ code: 'concurrency_limit' });
   expect(await take(call)).toEqual({ released: true, account: account.account });
   expect(await take(call, two)).toEqual({ released: true, account: account.account });
   expect(await dump(account)).toMatchObject({ slots: 0, held: { wallet: PRICE } });

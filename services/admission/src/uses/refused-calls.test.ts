@@ -1,7 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { REFUSAL } from '@gateway/contracts/errors';
 import { REFUSED_IDS_MAX, REFUSED_ROWS_MAX, callsRefused } from '@gateway/contracts/messages';
-import type { RefusalFacts } from '@gateway/contracts/messages';
+import type { RefusalCode } from '@gateway/contracts/errors';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import { findBucketKeys } from '../limit-store/key-rules.js';
 import { FrozenClock } from '../../test/model/frozen-limit-store.js';
@@ -23,8 +22,8 @@ function calls() {
     },
   };
   const noted = new RefusedCalls({ listeners, clock });
-  const refuse = (account: string, row: number, facts: RefusalFacts = {}, id = makeUuidV7(MINUTE)) => {
-    noted.note({ account, key: `${account}.key`, keys }, { kind: 'refused', id, row, facts });
+  const refuse = (account: string, code: RefusalCode, id = makeUuidV7(MINUTE)) => {
+    noted.note({ account, key: `${account}.key`, keys }, { kind: 'refused', id, code, facts: {} });
     return id;
   };
   return { told, line, clock, noted, refuse };
@@ -32,14 +31,14 @@ function calls() {
 
 test('refused calls are reported once per minute, account, key and code', () => {
   const { told, clock, noted, refuse } = calls();
-  const ids = Array.from({ length: REFUSED_IDS_MAX + 2 }, () => refuse('a', REFUSAL.window_exhausted));
-  const suspended = refuse('a', REFUSAL.account_suspended, { state: 'account_suspended' });
-  const inactive = refuse('a', REFUSAL.key_inactive);
+  const ids = Array.from({ length: REFUSED_IDS_MAX + 2 }, () => refuse('a', 'window_exhausted'));
+  const suspended = refuse('a', 'account_suspended');
+  const inactive = refuse('a', 'key_inactive');
   noted.note({ account: 'a', key: 'a.key', keys }, { kind: 'gone', id: makeUuidV7(MINUTE) });
   clock.set(MINUTE + 59_999);
-  const last = refuse('a', REFUSAL.window_exhausted);
+  const last = refuse('a', 'window_exhausted');
   clock.set(MINUTE + 60_000);
-  const next = refuse('b', REFUSAL.rate_limited);
+  const next = refuse('b', 'rate_limited');
   noted.tell();
   noted.tell();
   const row = { account: 'a', key: 'a.key', count: 1 };
@@ -62,8 +61,7 @@ test('refused calls are reported once per minute, account, key and code', () => 
 
 test('no message exceeds the limit of its contract', () => {
   const { told, noted, refuse } = calls();
-  for (let account = 0; account < 2 * REFUSED_ROWS_MAX + 1; account += 1)
-    refuse(`a${account}`, REFUSAL.insufficient_credits);
+  for (let account = 0; account < 2 * REFUSED_ROWS_MAX + 1; account += 1) refuse(`a${account}`, 'insufficient_credits');
   noted.stop();
   expect(told.map(({ rows }) => rows.length)).toEqual([REFUSED_ROWS_MAX, REFUSED_ROWS_MAX, 1]);
   for (const { minute, rows } of told) {
@@ -73,11 +71,11 @@ test('no message exceeds the limit of its contract', () => {
 
 test('unsent refusals are reported later together with new ones', () => {
   const { told, line, noted, refuse } = calls();
-  const first = refuse('a', REFUSAL.concurrency_limit);
+  const first = refuse('a', 'concurrency_limit');
   line.away = true;
   noted.tell();
-  const second = refuse('a', REFUSAL.concurrency_limit);
-  refuse('b', REFUSAL.concurrency_limit);
+  const second = refuse('a', 'concurrency_limit');
+  refuse('b', 'concurrency_limit');
   line.away = false;
   noted.tell();
   expect(told.flatMap(({ rows }) => rows)).toMatchObject([
@@ -88,13 +86,13 @@ test('unsent refusals are reported later together with new ones', () => {
 
 test('rows above the limit are not reported, and waiting rows are counted up', () => {
   const { told, noted, refuse } = calls();
-  for (let account = 0; account < 10_001; account += 1) refuse(`a${account}`, REFUSAL.model_not_found);
-  refuse('a0', REFUSAL.model_not_found);
+  for (let account = 0; account < 10_001; account += 1) refuse(`a${account}`, 'model_not_found');
+  refuse('a0', 'model_not_found');
   noted.tell();
   const rows = told.flatMap((some) => some.rows);
   expect(rows).toHaveLength(10_000);
   expect(rows[0]).toMatchObject({ account: 'a0', count: 2 });
-  refuse('a10000', REFUSAL.model_not_found);
+  refuse('a10000', 'model_not_found');
   noted.tell();
   expect(told.at(-1)?.rows).toMatchObject([{ account: 'a10000', count: 1 }]);
 });

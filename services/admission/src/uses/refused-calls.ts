@@ -1,4 +1,3 @@
-import { codeOfRank } from '@gateway/contracts/errors';
 import { type BatchAnswer, REFUSED_IDS_MAX, REFUSED_ROWS_MAX } from '@gateway/contracts/messages';
 import { counter, type Timer } from '@gateway/service-kit';
 import type { KeyReference } from '../records/record-cache.js';
@@ -45,7 +44,7 @@ export class RefusedCalls {
     if (answer.kind !== 'refused') return;
     const now = this.ports.clock.now();
     const minute = now - (now % MINUTE_MS);
-    const code = codeOfRank(answer.row, answer.facts);
+    const { code } = answer;
     const name = nameOf(minute, account, key, code);
     const known = this.#rows.get(name);
     if (known === undefined) {

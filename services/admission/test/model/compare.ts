@@ -31,7 +31,7 @@ export function agreeOnAnswer(stage: Stage, real: BatchAnswer, model: ModelAnswe
   if (model.kind === 'refused') {
     if (
       real.kind === 'refused' &&
-      model.facts.some((facts) => isDeepStrictEqual({ row: model.row, facts }, pick(real)))
+      model.facts.some((facts) => isDeepStrictEqual({ code: model.code, facts }, pick(real)))
     )
       return;
     throw new Disagreement(`answer\n  script: ${JSON.stringify(real)}\n  model:  ${JSON.stringify(model)}`);
@@ -49,7 +49,7 @@ export function agreeOnAnswer(stage: Stage, real: BatchAnswer, model: ModelAnswe
 }
 
 function pick(answer: BatchAnswer) {
-  if (answer.kind === 'refused') return { row: answer.row, facts: answer.facts };
+  if (answer.kind === 'refused') return { code: answer.code, facts: answer.facts };
   return answer.kind === 'fault' ? { code: answer.code } : {};
 }
 

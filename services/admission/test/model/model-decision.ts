@@ -1,4 +1,4 @@
-import { REFUSAL } from '@gateway/contracts/errors';
+import type { RefusalCode } from '@gateway/contracts/errors';
 import type {
   AccountTerms,
   AdmitEntry,
@@ -33,7 +33,7 @@ export type Decision =
   | { readonly kind: 'counted' }
   | { readonly kind: 'admitted'; readonly hold: HoldFields }
   /** Several answers are correct if several windows reset at the same time. */
-  | { readonly kind: 'refused'; readonly row: number; readonly facts: readonly RefusalFacts[] }
+  | { readonly kind: 'refused'; readonly code: RefusalCode; readonly facts: readonly RefusalFacts[] }
   /** Balances that must be loaded first. */
   | { readonly kind: 'missing'; readonly rows: readonly string[] };
 
@@ -86,7 +86,7 @@ export class ModelDecision {
     const billed = admit !== null && admit.endpoint !== UNBILLED && !keyRefusal && !factRefusal;
     const planPays = plan !== null && includes(terms, admit?.model ?? '');
     const month = monthOf(this.now);
-    // Loads all data for the decision before the first rank is evaluated.
+    // Loads all data for the decision before the first refusal is evaluated.
     const keyMonth = billed && key.capNanoUsd !== null ? this.#row(keyMonthRow(key.key, month), monthStart(month)) : 0;
     const memberCap = this.state.members.get(key.member)?.capNanoUsd ?? null;
     const memberMonth =
@@ -96,8 +96,7 @@ export class ModelDecision {
     if (this.#missing.length > 0) return { kind: 'missing', rows: this.#missing };
 
     if (keyRefusal) return keyRefusal;
-    if (this.state.record?.state !== 'active')
-      return refused(REFUSAL.account_suspended, { state: 'account_suspended' });
+    if (this.state.record?.state !== 'active') return refused('account_suspended', {});
     const minute = admit?.opened || this.question.isCounted ? null : this.#takeMinute(terms);
     if (minute) return minute;
     if (factRefusal) return factRefusal;
@@ -105,14 +104,14 @@ export class ModelDecision {
 
     const model = admit.model ?? '';
     const wallet = this.state.rows.get('wallet')?.value ?? 0;
-    if (wallet < 0) return refused(REFUSAL.outstanding_debt, { available: wallet, model });
-    if (!plan && wallet <= 0) return refused(REFUSAL.no_funding, { available: wallet, model });
-    if (!planPays && wallet <= 0) return refused(REFUSAL.tier_permission_denied, { available: wallet, model });
+    if (wallet < 0) return refused('outstanding_debt', { available: wallet, model });
+    if (!plan && wallet <= 0) return refused('no_funding', { available: wallet, model });
+    if (!planPays && wallet <= 0) return refused('tier_permission_denied', { available: wallet, model });
     if (!billed) return { kind: 'counted' };
 
     const slots = this.state.slots();
     if (slots >= terms.concurrency) {
-      return refused(REFUSAL.concurrency_limit, {
+      return refused('concurrency_limit', {
         limit: terms.concurrency,
         used: slots,
         retryAfterSeconds: SLOT_RETRY_SECONDS,
@@ -122,12 +121,12 @@ export class ModelDecision {
     if (usedUp.length > 0) {
       const last = Math.max(...usedUp.map(({ resetsAt }) => resetsAt));
       const facts = usedUp.filter(({ resetsAt }) => resetsAt === last).map((limit) => this.#limitFacts(limit));
-      return { kind: 'refused', row: REFUSAL.window_exhausted, facts };
+      return { kind: 'refused', code: 'window_exhausted', facts };
     }
     const nearEnd = this.#nearEnd(windows);
     if (nearEnd !== null) return nearEnd;
     if (allotment && isUsedUp(allotment))
-      return refused(REFUSAL.model_limit_reached, { model, ...this.#limitFacts(allotment) });
+      return refused('model_limit_reached', { model, ...this.#limitFacts(allotment) });
     return this.#fund({ admit, model, wallet, planPays, windows, month, keyMonth, memberMonth, memberCap });
   }
 
@@ -150,20 +149,19 @@ export class ModelDecision {
         used: used + running,
         retryAfterSeconds: SLOT_RETRY_SECONDS,
       }));
-    return near.length === 0 ? null : { kind: 'refused', row: REFUSAL.concurrency_limit, facts };
+    return near.length === 0 ? null : { kind: 'refused', code: 'concurrency_limit', facts };
   }
 
   /** Returns the refusal that follows from the key's record. */
   #keyRefusal(): Decision | null {
     const { key, digests } = this.question;
-    if (!digests.includes(key.digest)) return refused(REFUSAL.invalid_api_key, {});
-    if (key.state !== 'active') return refused(REFUSAL.key_inactive, { state: 'key_inactive' });
-    if (key.expiresAt !== null && this.now >= key.expiresAt)
-      return refused(REFUSAL.key_expired, { state: 'key_expired' });
+    if (!digests.includes(key.digest)) return refused('invalid_api_key', {});
+    if (key.state !== 'active') return refused('key_inactive', {});
+    if (key.expiresAt !== null && this.now >= key.expiresAt) return refused('key_expired', {});
     return null;
   }
 
-  /** `rate_limited`: takes the place in the minute, regardless of later ranks. */
+  /** `rate_limited`: takes the place in the minute, regardless of later refusals. */
   #takeMinute(terms: Terms): Decision | null {
     const { kind } = this.question.key;
     const limit = kind === 'playground' ? PLAYGROUND_A_MINUTE : terms.requestsPerMinute;
@@ -173,7 +171,7 @@ export class ModelDecision {
     this.tookMinute = taken <= limit;
     if (this.tookMinute) return null;
     const retryAfterSeconds = Math.ceil(((minute + 1) * MINUTE_MS - this.now) / 1_000);
-    return refused(REFUSAL.rate_limited, {
+    return refused('rate_limited', {
       limit,
       retryAfterSeconds,
       ...(kind === 'playground' && { playground: true }),
@@ -186,21 +184,18 @@ export class ModelDecision {
     const model = admit.model ?? '';
     if (bodyRefusal !== null) return refused(bodyRefusal, {});
     const served = this.catalog.get(model);
-    if (!served?.model.active) return refused(REFUSAL.model_not_found, { model });
+    if (!served?.model.active) return refused('model_not_found', { model });
     const { allowedModels } = this.question.key;
     if (allowedModels && !allowedModels.includes(model))
-      return refused(REFUSAL.model_not_allowed_on_key, { model, allowedModels });
+      return refused('model_not_allowed_on_key', { model, allowedModels });
     if (served.hasSources && !served.endpoints.has(endpoint))
-      return refused(REFUSAL.endpoint_not_supported_for_model, { model });
-    if (!served.model.available) return refused(REFUSAL.model_not_available, { model });
-    if (endpoint !== UNBILLED && !priceAt(this.catalog, model, this.now))
-      return refused(REFUSAL.model_not_priced, { model });
-    return sourcesOf(this.catalog, model, endpoint).length === 0
-      ? refused(REFUSAL.no_upstream_available, { model })
-      : null;
+      return refused('endpoint_not_supported_for_model', { model });
+    if (!served.model.available) return refused('model_not_available', { model });
+    if (endpoint !== UNBILLED && !priceAt(this.catalog, model, this.now)) return refused('model_not_priced', { model });
+    return sourcesOf(this.catalog, model, endpoint).length === 0 ? refused('no_upstream_available', { model }) : null;
   }
 
-  /** Evaluates `insufficient_credits` and the following ranks, and computes the hold. */
+  /** Evaluates `insufficient_credits` and the following refusals, and computes the hold. */
   #fund(call: Funding): Decision {
     const { admit, model, wallet, planPays, windows, month, keyMonth, memberMonth, memberCap } = call;
     const { key } = this.question;
@@ -215,12 +210,12 @@ export class ModelDecision {
       ...windows.filter(({ unit }) => unit === 'usd').map(({ limit, used, running }) => limit - used - running),
     );
     const spendable = Math.max(0, available);
-    if (planPays && left + spendable < least) return refused(REFUSAL.insufficient_credits, { available, held, least });
-    if (!planPays && available < worst) return refused(REFUSAL.insufficient_credits, { available, held, worst });
+    if (planPays && left + spendable < least) return refused('insufficient_credits', { available, held, least });
+    if (!planPays && available < worst) return refused('insufficient_credits', { available, held, worst });
     const resetsAt = monthEnd(month);
     const heldMember = this.state.heldMonth('member', key.member, month);
     if (memberCap !== null && isOver(memberCap, memberMonth, heldMember, worst)) {
-      return refused(REFUSAL.member_cap_reached, {
+      return refused('member_cap_reached', {
         limit: memberCap,
         used: memberMonth,
         held: told(heldMember),
@@ -230,7 +225,7 @@ export class ModelDecision {
     }
     const heldKey = this.state.heldMonth('key', key.key, month);
     if (key.capNanoUsd !== null && isOver(key.capNanoUsd, keyMonth, heldKey, worst)) {
-      return refused(REFUSAL.monthly_spend_cap_exceeded, {
+      return refused('monthly_spend_cap_exceeded', {
         limit: key.capNanoUsd,
         used: keyMonth,
         held: told(heldKey),
@@ -342,8 +337,8 @@ interface Funding {
   readonly memberCap: number | null;
 }
 
-function refused(row: number, facts: RefusalFacts): Decision {
-  return { kind: 'refused', row, facts: [facts] };
+function refused(code: RefusalCode, facts: RefusalFacts): Decision {
+  return { kind: 'refused', code, facts: [facts] };
 }
 
 function isOver(cap: number, spent: number, held: bigint, worst: number): boolean {

@@ -1,5 +1,5 @@
-import { REFUSAL } from '@gateway/contracts/errors';
 import { timeOfUuidV7 } from '@gateway/contracts/ids';
+import type { RefusalCode } from '@gateway/contracts/errors';
 import type {
   AdmissionFaultCode,
   AdmitEntry,
@@ -22,7 +22,7 @@ import type { ModelHold } from './model-state.js';
 /** The answer to a batch entry, as far as the protocol defines it. */
 export type ModelAnswer =
   | { readonly kind: 'admitted'; readonly hold: HoldFields | null; readonly repeated: boolean }
-  | { readonly kind: 'refused'; readonly row: number; readonly facts: readonly RefusalFacts[] }
+  | { readonly kind: 'refused'; readonly code: RefusalCode; readonly facts: readonly RefusalFacts[] }
   | { readonly kind: 'opened' | 'gone' }
   | { readonly kind: 'fault'; readonly code: AdmissionFaultCode };
 
@@ -243,7 +243,7 @@ export class ModelLimitStore {
   #decide(replica: number, edge: string, { open, body }: ModelEntry): ModelAnswer {
     const { id, digests } = body;
     const found = this.#findKey(replica, digests);
-    if (!found) return { kind: 'refused', row: REFUSAL.invalid_api_key, facts: [{}] };
+    if (!found) return { kind: 'refused', code: 'invalid_api_key', facts: [{}] };
     if (Math.abs(this.now - timeOfUuidV7(id)) > ID_SKEW_MS) throw new ModelFault('admission_error');
     const isUnbilled = !open && body.endpoint === '/v1/messages/count_tokens';
     if (!isUnbilled && this.state.gone.has(id)) return { kind: 'gone' };

@@ -1,4 +1,3 @@
-import { REFUSAL } from '@gateway/contracts/errors';
 import type { AccountTerms, KeyRecord } from '@gateway/contracts/messages';
 import {
   SESSION_5H_MS,
@@ -42,13 +41,10 @@ export function usageRows(state: ModelState, now: number): { name: string; start
 
 /** Returns why the key may not read, or null. */
 export function usageRefusal(state: ModelState, key: KeyRecord, digest: string, now: number) {
-  if (key.digest !== digest) return { row: REFUSAL.invalid_api_key, facts: {} };
-  if (key.state !== 'active') return { row: REFUSAL.key_inactive, facts: { state: 'key_inactive' } };
-  if (key.expiresAt !== null && key.expiresAt <= now)
-    return { row: REFUSAL.key_expired, facts: { state: 'key_expired' } };
-  return state.record?.state === 'active'
-    ? null
-    : { row: REFUSAL.account_suspended, facts: { state: 'account_suspended' } };
+  if (key.digest !== digest) return { code: 'invalid_api_key', facts: {} };
+  if (key.state !== 'active') return { code: 'key_inactive', facts: {} };
+  if (key.expiresAt !== null && key.expiresAt <= now) return { code: 'key_expired', facts: {} };
+  return state.record?.state === 'active' ? null : { code: 'account_suspended', facts: {} };
 }
 
 function allotmentsOf(state: ModelState, now: number) {

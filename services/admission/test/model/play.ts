@@ -1,4 +1,3 @@
-import { REFUSAL } from '@gateway/contracts/errors';
 import { SESSION_5H_MS, WEEK_MS, monthEnd, monthOf, weekStart } from '@gateway/metering';
 import type { AdmitEntry, BatchAnswer, HoldFields, ReleaseEntry, BalanceSnapshot } from '@gateway/contracts/messages';
 import { testEpoch } from '@gateway/testkit/random';
@@ -20,6 +19,7 @@ const FIRST_CREDITS = [0, 30 * PRICE, 4 * PRICE, 200 * PRICE];
 export const SCENES = FIRST_CREDITS.length * (1 + PLANS_TOTAL);
 const CREDITS = [10 * PRICE, 3 * PRICE, 40 * PRICE, -4 * PRICE];
 const CAPS = [null, 9 * PRICE, 4 * PRICE];
+const BODY_REFUSALS = ['request_entity_too_large', 'invalid_request'] as const;
 /** Errors of the edge's clock. The last two are too large. */
 const SKEWS_MS = [0, 2_000, -2_000, -30_000, 30_000, -30_001, 30_001];
 const SPANS_MS = [1, 999, 2_000, 5_000, 10_000, 30_000, 60_000, 120_000, 3_600_000, 86_400_000];
@@ -105,7 +105,7 @@ export class Play {
       endpoint: choices.pick(ENDPOINTS, 1) ?? '/v1/messages',
       model: refusal >= 48 ? null : (choices.pick(MODELS, 1) ?? null),
       bounds: refusal >= 48 ? null : (choices.pick(BOUNDS, 2) ?? null),
-      bodyRefusal: refusal === 48 ? (7 as const) : refusal === 49 ? (8 as const) : null,
+      bodyRefusal: BODY_REFUSALS[refusal - 48] ?? null,
       opened: opened !== undefined,
       traceparent: undefined,
     };
@@ -400,7 +400,7 @@ export class Play {
     // and those of a full minute last.
     const turn = ({ body: { id } }: ModelEntry) => {
       const answer = answers.get(id);
-      return answer?.kind !== 'refused' ? 0 : answer.row === REFUSAL.rate_limited ? 2 : 1;
+      return answer?.kind !== 'refused' ? 0 : answer.code === 'rate_limited' ? 2 : 1;
     };
     for (const entry of [...entries].sort((one, other) => turn(one) - turn(other))) {
       const expected = stage.model.decide(replica, edge, entry);
@@ -513,14 +513,10 @@ export class Play {
     );
     const answer = await stage.replicas[replica]?.usage({ id: stage.newId(stage.now), digests: [digest] });
     if (answer?.kind !== 'usage') {
-      const real = answer?.kind === 'refused' ? { row: answer.row, facts: answer.facts } : answer;
+      const real = answer?.kind === 'refused' ? { code: answer.code, facts: answer.facts } : answer;
       const refusal =
         typeof expected === 'string' ? expected : expected && usageRefusal(state, expected, digest, stage.now);
-      agree(
-        'usage',
-        answer?.kind === 'fault' ? answer.code : real,
-        refusal ?? { row: REFUSAL.invalid_api_key, facts: {} },
-      );
+      agree('usage', answer?.kind === 'fault' ? answer.code : real, refusal ?? { code: 'invalid_api_key', facts: {} });
       return;
     }
     const { kind, account, key, ...facts } = answer;
@@ -539,7 +535,7 @@ function costOf({ hold }: EdgeCall): number {
 }
 
 function nameOf(answer: BatchAnswer): string {
-  if (answer.kind === 'refused') return String(answer.row);
+  if (answer.kind === 'refused') return answer.code;
   if (answer.kind === 'fault') return answer.code;
   if (answer.kind !== 'admitted') return answer.kind;
   if (answer.hold === null) return 'counted';

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { REFUSAL } from '@gateway/contracts/errors';
 import { digestOfSecret, secretFrom } from '@gateway/contracts/ids';
 import { MESSAGES } from '@gateway/contracts/messages';
 import { PAGE_ERRORS, type PageErrorCode } from '@gateway/contracts/pages';
@@ -269,8 +268,8 @@ test('getOverview shows windows, allotments, debt and plan of the deciding state
     'admission.usage': {
       kind: 'refused',
       id: REQUEST_ID,
-      row: REFUSAL.account_suspended,
-      facts: { state: 'account_suspended' },
+      code: 'account_suspended',
+      facts: {},
     },
   });
   const suspended = await world.send('GET', pathOf(example));
@@ -291,7 +290,7 @@ test('the playground key is created on first use and has one secret', async () =
   world.scriptByName('admission.usage', () =>
     known
       ? exampleOfId('getOverview').answers['admission.usage']
-      : { kind: 'refused', id: REQUEST_ID, row: REFUSAL.invalid_api_key, facts: {} },
+      : { kind: 'refused', id: REQUEST_ID, code: 'invalid_api_key', facts: {} },
   );
   world.scriptByName('accounts.ensure-playground-key', () => {
     known = true;

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import { REFUSAL } from '@gateway/contracts/errors';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import {
   BATCH_ENTRIES_MAX,
@@ -84,12 +83,12 @@ test('requests of one tick of any kind are sent in one message', async () => {
   const openId = sent?.batch.opens[0]?.id ?? '';
   sent?.answer({
     answers: [
-      { kind: 'refused', id: one.id, row: REFUSAL.rate_limited, facts: { retryAfterSeconds: 3 } },
+      { kind: 'refused', id: one.id, code: 'rate_limited', facts: { retryAfterSeconds: 3 } },
       { kind: 'opened', id: openId, account: 'acc', bucket: 3, token: EPOCH },
     ],
     released: [sent.batch.releases[0]?.id ?? ''],
   });
-  expect(await admits[0]).toEqual({ kind: 'refused', row: REFUSAL.rate_limited, facts: { retryAfterSeconds: 3 } });
+  expect(await admits[0]).toEqual({ kind: 'refused', code: 'rate_limited', facts: { retryAfterSeconds: 3 } });
   expect(await open).toMatchObject({ kind: 'opened' });
   expect(sent?.isClosed).toBe(true);
   expect(admissionClient.unansweredReleases()).toEqual([]);
@@ -97,7 +96,7 @@ test('requests of one tick of any kind are sent in one message', async () => {
 
 test.each<[string, (id: string) => BatchAnswer]>([
   ['opened', (id) => ({ kind: 'opened', id, account: 'acc', bucket: 3, token: EPOCH })],
-  ['refused', (id) => ({ kind: 'refused', id, row: REFUSAL.rate_limited, facts: { retryAfterSeconds: 3 } })],
+  ['refused', (id) => ({ kind: 'refused', id, code: 'rate_limited', facts: { retryAfterSeconds: 3 } })],
 ])('a late answer to another attempt of the open does not resolve an admission: %s', async (_name, late) => {
   const asked = { ...entry(), opened: true };
   const open = admissionClient.open({ id: asked.id, digests: asked.digests });
@@ -175,7 +174,7 @@ test('after 2 s the call is a fault, and a blind release repeats until it is ans
 });
 
 test.each([
-  ['refused', { kind: 'refused' as const, row: REFUSAL.insufficient_credits, facts: {} }],
+  ['refused', { kind: 'refused' as const, code: 'insufficient_credits' as const, facts: {} }],
   ['a fault', { kind: 'fault' as const, code: 'admission_error' as const }],
 ])('%s after a retry is released blind: the other attempt may still be admitted', async (_name, answer) => {
   const [once, twice] = [entry(), entry()];

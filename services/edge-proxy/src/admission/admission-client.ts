@@ -218,7 +218,7 @@ export class AdmissionClient {
         if (now - question.askedAt > this.#answerAgeMs) return this.#declineLate(question, answer);
         return this.#close(question, answer);
       case 'refused':
-        return this.#decline(question, { kind: 'refused', row: answer.row, facts: answer.facts });
+        return this.#decline(question, { kind: 'refused', code: answer.code, facts: answer.facts });
       case 'gone':
         return this.#close(question, ADMISSION_FAULT);
       case 'fault':

@@ -1,3 +1,4 @@
+import type { RefusalCode } from '@gateway/contracts/errors';
 import {
   type AdmissionFaultCode,
   type AdmitEntry,
@@ -105,7 +106,7 @@ export interface OpenResult {
 }
 export interface RefusalResult {
   readonly kind: 'refused';
-  readonly row: number;
+  readonly code: RefusalCode;
   readonly facts: RefusalFacts;
 }
 export interface FaultResult {

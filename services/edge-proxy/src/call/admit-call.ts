@@ -1,4 +1,4 @@
-import { type GatewayError, REFUSAL, gatewayError, refusalError } from '@gateway/contracts/errors';
+import { type GatewayError, gatewayError, refusalError } from '@gateway/contracts/errors';
 import { digestOfSecret, hasKeyForm } from '@gateway/contracts/ids';
 import type { AdmitEntry, AdmittedAnswer, CatalogSource } from '@gateway/contracts/messages';
 import type { AdmitOutcome, OpenOutcome, RefusalResult } from '../admission/tick-batch.js';
@@ -50,9 +50,9 @@ type KeyDigests =
 export function computeKeyDigests(headers: ClientHeaders, settings: EdgeSettings): KeyDigests {
   const presented = readPresentedKey(headers);
   if (presented.kind === 'missing')
-    return { kind: 'error', error: refusalError(REFUSAL.missing_api_key, {}, settings.errors) };
+    return { kind: 'error', error: refusalError('missing_api_key', {}, settings.errors) };
   if (presented.kind === 'ambiguous' || !hasKeyForm(presented.key, settings.keyPrefixes)) {
-    return { kind: 'error', error: refusalError(REFUSAL.invalid_api_key, {}, settings.errors) };
+    return { kind: 'error', error: refusalError('invalid_api_key', {}, settings.errors) };
   }
   const digests = [digestOfSecret(presented.key, settings.pepper.current.reveal())];
   if (settings.pepper.previous) digests.push(digestOfSecret(presented.key, settings.pepper.previous.reveal()));
@@ -179,8 +179,8 @@ function toBodyQuestion(edge: Edge, parsed: ParsedCall): BodyQuestion {
 }
 
 /** Sends the edge's finding to admission, so that one list decides which error comes first. */
-function toFindingQuestion({ rank }: BodyFinding): BodyQuestion {
-  return { model: null, bounds: null, bodyRefusal: rank };
+function toFindingQuestion({ code }: BodyFinding): BodyQuestion {
+  return { model: null, bounds: null, bodyRefusal: code };
 }
 
 function requestAdmission(edge: Edge, call: Call, question: BodyQuestion, opened: boolean): Promise<AdmitOutcome> {
@@ -204,14 +204,13 @@ function toGatewayError(
   finding: BodyFinding | null,
 ): GatewayError {
   if (outcome.kind === 'fault') return gatewayError(outcome.code);
-  return toFindingError(outcome, finding) ?? refusalError(outcome.row, outcome.facts, edge.settings.errors);
+  return toFindingError(outcome, finding) ?? refusalError(outcome.code, outcome.facts, edge.settings.errors);
 }
 
-/** Returns the edge's own error for a refused body. Admission only knows the rank. */
-function toFindingError({ row: rank }: RefusalResult, finding: BodyFinding | null): GatewayError | null {
-  if (finding === null || finding.rank !== rank) return null;
-  const code = rank === REFUSAL.request_entity_too_large ? 'request_entity_too_large' : 'invalid_request';
-  return gatewayError(code, finding.message, { param: finding.param });
+/** Returns the edge's own error for a refused body. Admission only knows the code. */
+function toFindingError({ code }: RefusalResult, finding: BodyFinding | null): GatewayError | null {
+  if (finding === null || finding.code !== code) return null;
+  return gatewayError(finding.code, finding.message, { param: finding.param });
 }
 
 function traceFields({ admitSpan: { traceparent } }: Call): { traceparent?: string } {

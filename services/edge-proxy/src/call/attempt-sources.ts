@@ -1,4 +1,4 @@
-import { type GatewayError, REFUSAL, gatewayError, refusalError } from '@gateway/contracts/errors';
+import { type GatewayError, gatewayError, refusalError } from '@gateway/contracts/errors';
 import { type AttemptRecord, toPriceFigures } from '@gateway/contracts/messages';
 import { NO_SPAN, type Span, startSpan } from '@gateway/service-kit';
 import { type AttemptJudgment, selectFinalError } from '../errors/judge-attempt.js';
@@ -132,7 +132,7 @@ function selectPricedSources(
 
 function createUnpricedError(edge: Edge, { parsed }: AdmittedCall, { field, name }: UnpricedPart): GatewayError {
   const facts = { model: parsed.model, field, unpriced: name };
-  return refusalError(REFUSAL.model_not_priced, facts, edge.settings.errors);
+  return refusalError('model_not_priced', facts, edge.settings.errors);
 }
 
 function orderCandidates(edge: Edge, call: AdmittedCall, sold: readonly PricedSource[]): readonly PricedSource[] {

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { REFUSAL } from '@gateway/contracts/errors';
 import type { UsageEvent } from '@gateway/contracts/messages';
 import { counter } from '@gateway/service-kit';
 import { TEST_PRICE } from '../../test/fake-admission.js';
@@ -198,7 +197,7 @@ test("admission's refusal of an unpriced field is sent to the client as final", 
   world.admission.decide = ({ id, model, unpricedField }) =>
     unpricedField === undefined
       ? undefined
-      : { kind: 'refused', id, row: REFUSAL.model_not_priced, facts: { model: model ?? '', field: unpricedField } };
+      : { kind: 'refused', id, code: 'model_not_priced', facts: { model: model ?? '', field: unpricedField } };
   const asked = provider.connections();
   const got = await call(ruled, { inference_geo: 'us' });
   world.admission.decide = () => undefined;

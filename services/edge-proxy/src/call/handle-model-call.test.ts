@@ -1,7 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { createHmac } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { REFUSAL } from '@gateway/contracts/errors';
 import { until } from '@gateway/testkit';
 import { begin, chat, send } from '../../test/client.js';
 import { SOURCE_CREDENTIAL, startEdgeWorld, TEST_KEY, TEST_MODEL, type EdgeWorld } from '../../test/edge-world.js';
@@ -226,7 +225,7 @@ test('a refusal by admission is answered with its text, numbers and Retry-After'
   world.admission.decide = (entry) => ({
     kind: 'refused',
     id: entry.id,
-    row: REFUSAL.window_exhausted,
+    code: 'window_exhausted',
     facts: {
       window: 'weekly',
       unit: 'requests',
@@ -246,12 +245,12 @@ test('a refusal by admission is answered with its text, numbers and Retry-After'
   });
 });
 
-test("the edge's finding in a body is sent to admission, which ranks it", async () => {
+test("the edge's finding in a body is sent to admission, which decides its order", async () => {
   const bad = { ...chat(), body: '{"messages":[]}' };
   const found = await send(world.edge.url, PATH, bad);
   expect(found.status).toBe(400);
   expect(JSON.parse(found.body.toString()).error).toMatchObject({ code: 'invalid_request', param: 'model' });
-  world.admission.decide = (entry) => makeRefusal(entry.id, REFUSAL.rate_limited);
+  world.admission.decide = (entry) => makeRefusal(entry.id, 'rate_limited');
   const limited = await send(world.edge.url, PATH, bad);
   expect(JSON.parse(limited.body.toString()).error.code).toBe('rate_limited');
 });
@@ -286,12 +285,12 @@ test('a body of 10 MB is accepted after an open; one byte more gets 413', async 
   expect(counted.status).toBe(413);
   expect(world.admission.admits.at(-1)?.entry).toMatchObject({
     opened: true,
-    bodyRefusal: REFUSAL.request_entity_too_large,
+    bodyRefusal: 'request_entity_too_large',
   });
   const announced = await send(world.edge.url, PATH, { ...chat(), body: sseEventOf(most + 1) }).catch(() => null);
   if (announced !== null) expect(announced.status).toBe(413);
   expect(world.admission.admits.at(-1)?.entry).toMatchObject({
     opened: false,
-    bodyRefusal: REFUSAL.request_entity_too_large,
+    bodyRefusal: 'request_entity_too_large',
   });
 }, 30_000);

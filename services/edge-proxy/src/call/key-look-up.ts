@@ -1,4 +1,4 @@
-import { type GatewayError, REFUSAL, gatewayError } from '@gateway/contracts/errors';
+import { type GatewayError, type RefusalCode, gatewayError, isBefore } from '@gateway/contracts/errors';
 import { requestWithRetry } from '../admission/edge-clock.js';
 import type {
   AuthorizeReply,
@@ -25,7 +25,7 @@ export type KeyLookup =
   { readonly kind: 'ask'; readonly account: string | null } | { readonly kind: 'error'; readonly error: GatewayError };
 
 type Outcome =
-  | { readonly kind: 'refused'; readonly row: number }
+  | { readonly kind: 'refused'; readonly code: RefusalCode }
   | { readonly kind: 'fault' }
   | { readonly kind: 'admitted' | 'opened' | 'authorized' | 'usage'; readonly account: string };
 
@@ -60,10 +60,10 @@ export function recordKeyOutcome(
     unknownKeys.confirmed(digest);
     return knownKeys.confirmed(digest, outcome.account);
   }
-  const { row: rank } = outcome;
-  const isNobodys = rank === REFUSAL.invalid_api_key;
-  // Refusals from this rank on are for valid keys whose account may call.
-  const wasKnown = rank < REFUSAL.rate_limited && knownKeys.refused(digest);
+  const { code } = outcome;
+  const isNobodys = code === 'invalid_api_key';
+  // Refusals from `rate_limited` on are for valid keys whose account may call.
+  const wasKnown = isBefore(code, 'rate_limited') && knownKeys.refused(digest);
   if (!isNobodys || wasKnown) unknownKeys.exempt(digest);
   if (isNobodys) metrics.unknownKey('refused');
 }

@@ -1,5 +1,4 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { REFUSAL } from '@gateway/contracts/errors';
 import type { Endpoint } from '@gateway/contracts/messages';
 import { until } from '@gateway/testkit';
 import type { IncomingMessage } from 'node:http';
@@ -240,7 +239,7 @@ test.each(['/v1/messages', '/v1/messages/count_tokens'] as const)(
   async (path) => {
     const good = await call(path);
     expect(good.headers['request-id']).toBe(idOf(good));
-    world.admission.decide = ({ id }) => makeRefusal(id, REFUSAL.insufficient_credits);
+    world.admission.decide = ({ id }) => makeRefusal(id, 'insufficient_credits');
     const refused = await call(path);
     const id = idOf(refused);
     expect([refused.status, refused.headers['request-id']]).toEqual([402, id]);
@@ -262,13 +261,13 @@ test('other endpoints have no request-id header', async () => {
 });
 
 test.each([
-  ['x-should-retry on a used-up window', REFUSAL.window_exhausted, { retryAfterSeconds: 99 }, 429, 'false', '99'],
-  ['x-should-retry on a used-up allotment', REFUSAL.model_limit_reached, { retryAfterSeconds: 99 }, 429, 'false', '99'],
-  ['x-should-retry without a price', REFUSAL.model_not_priced, {}, 503, 'false', undefined],
-  ['no x-should-retry on a full minute', REFUSAL.rate_limited, { retryAfterSeconds: 9 }, 429, undefined, '9'],
-  ['no x-should-retry on full slots', REFUSAL.concurrency_limit, { retryAfterSeconds: 2 }, 429, undefined, '2'],
-] as const)('error headers have %s', async (_name, row, facts, status, shouldRetry, retryAfter) => {
-  world.admission.decide = ({ id }) => ({ kind: 'refused', id, row, facts });
+  ['x-should-retry on a used-up window', 'window_exhausted', { retryAfterSeconds: 99 }, 429, 'false', '99'],
+  ['x-should-retry on a used-up allotment', 'model_limit_reached', { retryAfterSeconds: 99 }, 429, 'false', '99'],
+  ['x-should-retry without a price', 'model_not_priced', {}, 503, 'false', undefined],
+  ['no x-should-retry on a full minute', 'rate_limited', { retryAfterSeconds: 9 }, 429, undefined, '9'],
+  ['no x-should-retry on full slots', 'concurrency_limit', { retryAfterSeconds: 2 }, 429, undefined, '2'],
+] as const)('error headers have %s', async (_name, code, facts, status, shouldRetry, retryAfter) => {
+  world.admission.decide = ({ id }) => ({ kind: 'refused', id, code, facts });
   for (const path of ['/v1/chat/completions', '/v1/messages'] as const) {
     const { status: got, headers } = await call(path);
     expect([got, headers['x-should-retry'], headers['retry-after']]).toEqual([status, shouldRetry, retryAfter]);

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { REFUSAL } from '@gateway/contracts/errors';
 import { digestOfSecret, makeSecret } from '@gateway/contracts/ids';
 import { chat, send, type Answer } from '../../test/client.js';
 import { startEdgeWorld, TEST_KEY, type EdgeWorld } from '../../test/edge-world.js';
@@ -8,7 +7,7 @@ const PEPPER = 'pepper-'.repeat(6);
 const KEYS_MAX = 50;
 const INVENTED = 1_000;
 const AT_ONCE = 20;
-const NOBODY = { kind: 'refused' as const, row: REFUSAL.invalid_api_key, facts: {} };
+const NOBODY = { kind: 'refused' as const, code: 'invalid_api_key' as const, facts: {} };
 /** Digests of the keys that admission knows. */
 const issued = new Set<string>();
 

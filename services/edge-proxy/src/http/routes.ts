@@ -1,4 +1,4 @@
-import { type GatewayError, REFUSAL, gatewayError, refusalError } from '@gateway/contracts/errors';
+import { type GatewayError, gatewayError, refusalError } from '@gateway/contracts/errors';
 import type { Edge } from '../call/call.js';
 import { handleModelCall } from '../call/handle-model-call.js';
 import { writeError } from './write-error.js';
@@ -59,7 +59,7 @@ export function makeEdgeRoutes(edge: Edge): RouteTable {
 }
 
 async function refuseDisabled({ metrics, settings }: Edge, row: EndpointSpec, request: ClientRequest): Promise<void> {
-  const error = refusalError(REFUSAL.anthropic_protocol_disabled, {}, settings.errors);
+  const error = refusalError('anthropic_protocol_disabled', {}, settings.errors);
   metrics.callEnded(row.path, error.status);
   metrics.errorAnswered(error.code);
   writeError(request.answer, error, request.id, row.style);

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { REFUSAL } from '@gateway/contracts/errors';
 import { DEFAULT_KEY_PREFIX } from '@gateway/contracts/ids';
 import { ENDPOINTS } from '@gateway/contracts/messages';
 import { gatewayConfig, modelList, usageObject } from '@gateway/contracts/public';
@@ -285,8 +284,8 @@ test('GET /v1/models lists active, priced models that the key and its funding al
   world.admission.authorize = {
     kind: 'refused',
     id: '01900000-0000-7000-8000-000000000000',
-    row: REFUSAL.key_expired,
-    facts: { state: 'key_expired' },
+    code: 'key_expired',
+    facts: {},
   };
   const refused = await send(world.edge.url, '/v1/models');
   expect([refused.status, JSON.parse(refused.body.toString()).error.code]).toEqual([403, 'key_expired']);

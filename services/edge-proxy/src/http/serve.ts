@@ -1,4 +1,4 @@
-import { REFUSAL, gatewayError, refusalError, type ErrorContext } from '@gateway/contracts/errors';
+import { gatewayError, refusalError, type ErrorContext } from '@gateway/contracts/errors';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import { closeServer, createHttpServer, type Clock, type Logger } from '@gateway/service-kit';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
@@ -56,7 +56,7 @@ export interface HttpServer {
 export function makeHttpServer(parts: ServeParts): HttpServer {
   const { routes, limits, clock, errorContext } = parts;
   const answering: ResponseState = { isDraining: false, stalledMs: limits.stalledMs };
-  const noEndpoint = refusalError(REFUSAL.unsupported_endpoint, {}, errorContext);
+  const noEndpoint = refusalError('unsupported_endpoint', {}, errorContext);
   const headless = { newId: () => makeUuidV7(clock.nowMs()), styleOf: routes.styleOf, noEndpoint };
   const connections = new ClientConnections({
     limits,

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { REFUSAL } from '@gateway/contracts/errors';
 import { makeSecret } from '@gateway/contracts/ids';
 import { until } from '@gateway/testkit';
 import { chat, send } from '../../test/client.js';
@@ -30,7 +29,7 @@ const bodyOf = (bytes: number): ReturnType<typeof chat> =>
   chat({ messages: [{ role: 'user', content: 'x'.repeat(bytes) }] });
 
 test('unconfirmed bodies use their own pool; when it is full, keys are checked first', async () => {
-  world.admission.decideOpen = ({ id }) => ({ kind: 'refused', id, row: REFUSAL.invalid_api_key, facts: {} });
+  world.admission.decideOpen = ({ id }) => ({ kind: 'refused', id, code: 'invalid_api_key', facts: {} });
   const silent = Array.from({ length: 80 }, () => silentPost(16 * KIB));
   await until('the pool is full', () => UNOPENED_BODIES.held === UNOPENED_BYTES);
   await until('the others are refused', () => silent.filter((client) => client.wire().includes('401')).length === 16);
@@ -48,7 +47,7 @@ test('unconfirmed bodies use their own pool; when it is full, keys are checked f
 });
 
 test('a body above 16 KiB is not read before its key is known', async () => {
-  world.admission.decideOpen = ({ id }) => ({ kind: 'refused', id, row: REFUSAL.invalid_api_key, facts: {} });
+  world.admission.decideOpen = ({ id }) => ({ kind: 'refused', id, code: 'invalid_api_key', facts: {} });
   const client = silentPost(17 * KIB);
   await until('the request is refused', () => client.wire().includes('\r\n\r\n'));
   expect(readAnswers(client.wire())[0]?.status).toBe(401);
@@ -61,7 +60,7 @@ test('a cached key needs one admission request, and a refusal evicts it', async 
   const opens = openings();
   expect((await send(world.edge.url, PATH, bodyOf(100 * KIB))).status).toBe(200);
   expect(openings()).toBe(opens);
-  world.admission.decide = ({ id }) => ({ kind: 'refused', id, row: REFUSAL.invalid_api_key, facts: {} });
+  world.admission.decide = ({ id }) => ({ kind: 'refused', id, code: 'invalid_api_key', facts: {} });
   expect((await send(world.edge.url, PATH, chat())).status).toBe(401);
   world.admission.decide = () => undefined;
   const client = silentPost(17 * KIB, TEST_KEY);

@@ -35,7 +35,7 @@ export async function listModels(edge: Edge, request: ClientRequest): Promise<vo
     case 'error':
       return fail(answer.error);
     case 'refused':
-      return fail(refusalError(answer.row, answer.facts, edge.settings.errors));
+      return fail(refusalError(answer.code, answer.facts, edge.settings.errors));
     case 'fault':
       return fail(gatewayError(answer.code));
   }

@@ -29,7 +29,7 @@ export async function showUsage(edge: Edge, request: ClientRequest): Promise<voi
     case 'error':
       return fail(answer.error);
     case 'refused':
-      return fail(refusalError(answer.row, answer.facts, edge.settings.errors));
+      return fail(refusalError(answer.code, answer.facts, edge.settings.errors));
     case 'fault':
       return fail(gatewayError(answer.code));
   }

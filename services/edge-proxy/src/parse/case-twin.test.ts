@@ -1,5 +1,4 @@
 import { expect, test } from '@jest/globals';
-import { REFUSAL } from '@gateway/contracts/errors';
 import type { Endpoint } from '@gateway/contracts/messages';
 import { ENDPOINT_TABLE, type EndpointSpec } from '../formats/endpoints.js';
 import { parseCall, type ParseResult } from './parse-call.js';
@@ -31,10 +30,7 @@ test.each(BODIES)('%s refuses a known name in another case, before or after the 
       const member = `${JSON.stringify(twin)}:1`;
       for (const text of [`${member},${body}`, `${body},${member}`]) {
         const result = parse(path, text);
-        expect([twin, result]).toMatchObject([
-          twin,
-          { ok: false, finding: { rank: REFUSAL.invalid_request, param: twin } },
-        ]);
+        expect([twin, result]).toMatchObject([twin, { ok: false, finding: { code: 'invalid_request', param: twin } }]);
         expect(result.ok ? '' : result.finding.message).toContain(`"${name}"`);
       }
     }
@@ -44,7 +40,7 @@ test.each(BODIES)('%s refuses a known name in another case, before or after the 
 test('parseCall() refuses a name in another case with escapes or alone', () => {
   expect(parse('/v1/chat/completions', '"\\u004dodel":"a/b","messages":[]')).toMatchObject({
     ok: false,
-    finding: { rank: REFUSAL.invalid_request, param: 'Model' },
+    finding: { code: 'invalid_request', param: 'Model' },
   });
 });
 

@@ -1,4 +1,3 @@
-import { REFUSAL } from '@gateway/contracts/errors';
 import type { CatalogSource } from '@gateway/contracts/messages';
 import type { BodyRule } from '@gateway/contracts/operator';
 import { buildRuleSplices } from './body-rules.js';
@@ -86,5 +85,5 @@ export function acceptsLimit(
 /** Builds the refusal of a limit that none of the call's sources accepts. */
 export function refuseLimit({ name }: NegativeLimit): Extract<ParseResult, { ok: false }> {
   const message = `"${name}" must be an integer of at least 0.`;
-  return { ok: false, finding: { rank: REFUSAL.invalid_request, message, param: name } };
+  return { ok: false, finding: { code: 'invalid_request', message, param: name } };
 }

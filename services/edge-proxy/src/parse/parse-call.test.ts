@@ -1,5 +1,4 @@
 import { expect, test } from '@jest/globals';
-import { REFUSAL } from '@gateway/contracts/errors';
 import { ENDPOINTS } from '@gateway/contracts/messages';
 import type { FileBounds } from '@gateway/metering';
 import fc from 'fast-check';
@@ -82,7 +81,7 @@ test.each<[string, unknown, string]>([
   ['include_usage a number', { ...BASE, stream_options: { include_usage: 1 } }, 'stream_options.include_usage'],
 ])('parseCall() refuses a request with %s and names the field', (_name, body, param) => {
   const finding = refused(JSON.stringify(body));
-  expect(finding).toMatchObject({ rank: REFUSAL.invalid_request, param });
+  expect(finding).toMatchObject({ code: 'invalid_request', param });
   expect(finding.message).toContain(param);
 });
 
@@ -107,7 +106,7 @@ test.each([
   ],
 ])('parseCall() refuses %s that occurs twice', (param, body) => {
   expect(refused(body)).toMatchObject({
-    rank: REFUSAL.invalid_request,
+    code: 'invalid_request',
     param,
     message: expect.stringContaining('more than once'),
   });
@@ -123,7 +122,7 @@ test.each([
   ['an array', '[]'],
   ['empty', ''],
 ])('parseCall() refuses a body that is %s', (_name, body) => {
-  expect(refused(body)).toMatchObject({ rank: REFUSAL.invalid_request, param: null });
+  expect(refused(body)).toMatchObject({ code: 'invalid_request', param: null });
 });
 
 test.each([
@@ -144,7 +143,7 @@ test.each([
   'application/x-www-form-urlencoded',
 ])('parseCall() refuses the Content-Type %j', (contentType) => {
   expect(refused(JSON.stringify(BASE), { ...JSON_HEADERS, contentType })).toMatchObject({
-    rank: REFUSAL.invalid_request,
+    code: 'invalid_request',
     param: null,
   });
 });
@@ -165,8 +164,8 @@ test('parseCall() accepts 10 MB and refuses one byte more before any other error
   const tail = '"}]}';
   const body = Buffer.from(`${head}${'x'.repeat(BODY_BYTES_MAX - head.length - tail.length)}${tail}`);
   expect(parseCall(CHAT, JSON_HEADERS, body).ok).toBe(true);
-  expect(refused(`${body.toString()} `, { contentType: 'text/plain', contentEncoding: 'gzip' }).rank).toBe(
-    REFUSAL.request_entity_too_large,
+  expect(refused(`${body.toString()} `, { contentType: 'text/plain', contentEncoding: 'gzip' }).code).toBe(
+    'request_entity_too_large',
   );
 });
 

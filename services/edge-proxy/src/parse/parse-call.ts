@@ -1,4 +1,3 @@
-import { REFUSAL } from '@gateway/contracts/errors';
 import type { CallBounds } from '@gateway/metering';
 import { findBodyAffinity, type BodyAffinity } from './affinity.js';
 import { hasCacheWrites1h } from './cache-ttl.js';
@@ -25,7 +24,7 @@ export interface RequestContentHeaders {
 
 /** The reason why a body is refused: too large or invalid. */
 export interface BodyFinding {
-  readonly rank: (typeof REFUSAL)['request_entity_too_large' | 'invalid_request'];
+  readonly code: 'request_entity_too_large' | 'invalid_request';
   readonly message: string;
   /** The invalid field. */
   readonly param: string | null;
@@ -119,11 +118,11 @@ export function parseCall(row: EndpointSpec, headers: RequestContentHeaders, bod
  * received.
  */
 export function buildTooLargeFinding(): BodyFinding {
-  return { rank: REFUSAL.request_entity_too_large, message: 'The request body is larger than 10 MB.', param: null };
+  return { code: 'request_entity_too_large', message: 'The request body is larger than 10 MB.', param: null };
 }
 
 function refuse(message: string, param: string | null = null): ParseResult {
-  return { ok: false, finding: { rank: REFUSAL.invalid_request, message, param } };
+  return { ok: false, finding: { code: 'invalid_request', message, param } };
 }
 
 function checkContentHeaders({ contentType, contentEncoding }: RequestContentHeaders): string | null {

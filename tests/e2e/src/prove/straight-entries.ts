@@ -1,4 +1,5 @@
 import { BusFault, connectBus } from '@gateway/bus';
+import type { RefusalCode } from '@gateway/contracts/errors';
 import type { Bus } from '@gateway/bus';
 import { BATCH_ENTRIES_MAX, admissionBatch } from '@gateway/contracts/messages';
 import type { AdmitEntry, AdmittedAnswer, BatchAnswer, ReleaseEntry } from '@gateway/contracts/messages';
@@ -10,8 +11,8 @@ import type { OwnSystem } from '../../test/own-system.js';
 export interface StraightAnswers {
   /** By ID, so that an ID that was sent twice is counted once. */
   readonly admitted: ReadonlyMap<string, AdmittedAnswer>;
-  /** IDs by the rank of their refusal. */
-  readonly refused: ReadonlyMap<number, ReadonlySet<string>>;
+  /** IDs by the code of their refusal. */
+  readonly refused: ReadonlyMap<RefusalCode, ReadonlySet<string>>;
   /** Number of stored answers to repeated IDs. */
   readonly repeated: number;
   readonly replicas: ReadonlySet<string>;
@@ -67,7 +68,7 @@ export class StraightSender {
   async admit(secret: string, model: string, count: number): Promise<StraightAnswers> {
     const digests = [digestOfSecret(secret, this.#pepper)];
     const admitted = new Map<string, AdmittedAnswer>();
-    const refused = new Map<number, Set<string>>();
+    const refused = new Map<RefusalCode, Set<string>>();
     const replicas = new Set<string>();
     let repeated = 0;
     const note = (answer: Exclude<BatchAnswer, { kind: 'fault' }>): void => {
@@ -75,7 +76,7 @@ export class StraightSender {
         if (answer.repeated) repeated += 1;
         admitted.set(answer.id, answer);
       } else if (answer.kind === 'refused') {
-        refused.set(answer.row, (refused.get(answer.row) ?? new Set()).add(answer.id));
+        refused.set(answer.code, (refused.get(answer.code) ?? new Set()).add(answer.id));
       } else throw new Error(`${answer.id} was answered ${JSON.stringify(answer)}`);
     };
     const send = async (admits: AdmitEntry[], again = 0): Promise<void> => {

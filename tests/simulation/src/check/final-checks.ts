@@ -1,5 +1,4 @@
 import { findBucketKeys } from '@gateway/admission/limit-store/key-rules.js';
-import { REFUSAL } from '@gateway/contracts/errors';
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import { monthStart, parseRowName } from '@gateway/metering';
 import type { World } from '../hosts/world.js';
@@ -57,11 +56,11 @@ function startOf(name: string): number {
  * limit store (docs/protocol.md#r12). Applies only to runs with an `edge-killed` fault: nothing
  * else there uses the account's slots.
  */
-export function checkGoneEdge({ truth, time, scenario }: World, call: CallTruth, { row }: Refusal): void {
+export function checkGoneEdge({ truth, time, scenario }: World, call: CallTruth, { code }: Refusal): void {
   const killed = scenario.faults.find(({ kind }) => kind === 'edge-killed');
   if (killed === undefined || !('at' in killed)) return;
   if (time.now - time.startedAt > killed.at + GONE_MS)
-    truth.broke('calls of a gone edge cause no refusals', `${call.client.id} by row ${row}`);
+    truth.broke('calls of a gone edge cause no refusals', `${call.client.id} by ${code}`);
 }
 
 /**
@@ -71,17 +70,17 @@ export function checkGoneEdge({ truth, time, scenario }: World, call: CallTruth,
  * only if clients call one at a time and nothing goes wrong: a lost release keeps its slot for a
  * while.
  */
-export function checkOwnHold(world: World, call: CallTruth, { row, facts }: Refusal): void {
+export function checkOwnHold(world: World, call: CallTruth, { code, facts }: Refusal): void {
   const { truth, scenario } = world;
   if (scenario.faults.length > 0 || scenario.acts.some(({ kind }) => kind !== 'series')) return;
   const others = truth.calls.filter((other) => other !== call && other.account === call.account);
   const running = others.filter(({ client }) => (client.seen.endedAt ?? Infinity) > call.client.begunAt);
-  if (row === REFUSAL.concurrency_limit && running.length < (facts.limit ?? 0))
+  if (code === 'concurrency_limit' && running.length < (facts.limit ?? 0))
     truth.broke(
       'no client is refused for its own slot',
       `${call.id}: ${running.length} others run, ${facts.limit} slots`,
     );
-  if (row !== REFUSAL.insufficient_credits || running.length > 0) return;
+  if (code !== 'insufficient_credits' || running.length > 0) return;
   const charged = others.reduce((sum, { event }) => sum + (event?.amountNanoUsd ?? 0), 0);
   const funds = truth.entries.reduce((sum, { amountNanoUsd }) => sum + amountNanoUsd, 0);
   if (funds - charged >= (facts.worst ?? 0))

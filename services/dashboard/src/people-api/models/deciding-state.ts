@@ -1,4 +1,3 @@
-import { REFUSAL } from '@gateway/contracts/errors';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import {
   accountsEnsurePlaygroundKey,
@@ -35,7 +34,7 @@ export async function decidingState(request: AccountRequest): Promise<DecidingSt
   const digests = [...sessions.playgroundKey(owner).digests];
   const ask = () => services.request(admissionUsage, { id: makeUuidV7(clock.nowMs()), digests });
   const first = await ask();
-  const isUnknown = first.kind === 'refused' && first.row === REFUSAL.invalid_api_key;
+  const isUnknown = first.kind === 'refused' && first.code === 'invalid_api_key';
   if (!isUnknown) return first.kind === 'usage' ? first : null;
   if ((await ensurePlaygroundKey(request, owner, author)) !== null) return null;
   const second = await ask();
