@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
+import { LIMIT_DEFAULTS } from '../messages/call.js';
 import { ERROR_CATALOGUE, findCatalogueEntry } from './catalogue.js';
 import type { ErrorCode } from './catalogue.js';
 
@@ -24,6 +25,22 @@ function table(header: string): string[][] {
   }
   return rows;
 }
+
+test('the default limits are those of the specification and of behaviour.md', () => {
+  const { requestsPerMinute, concurrencyWithPlan, concurrencyWithoutPlan, maxActiveKeys } = LIMIT_DEFAULTS;
+  const defaults = new Map(table('| Limit | Scope | Default |').map(([limit, , value]) => [limit, value]));
+  expect(defaults.get('Requests per minute')).toBe(`${requestsPerMinute} per minute, or the plan's value`);
+  expect(defaults.get('Concurrent requests')).toBe(
+    `Plan's limit; ${concurrencyWithPlan} with a plan, ${concurrencyWithoutPlan} without`,
+  );
+  expect(specification).toContain(`Active keys per account: default ${maxActiveKeys} unless`);
+  expect(specification).toContain(`a separate ${LIMIT_DEFAULTS.playgroundRequestsPerMinute} per minute limit`);
+  const behaviour = readFileSync(new URL('../../../../docs/behaviour.md', import.meta.url), 'utf8');
+  expect(behaviour.replaceAll(/\s+/g, ' ')).toContain(
+    `An account without overrides has ${requestsPerMinute} requests per minute, ${concurrencyWithPlan} slots with ` +
+      `a plan and ${concurrencyWithoutPlan} without, and ${maxActiveKeys} keys.`,
+  );
+});
 
 const specified = table('| Status | Code | Meaning |').flatMap(([statuses = '', codes = '']) =>
   codes.split(', ').map((code) => ({ code, statuses: statuses.split(' or ') })),

@@ -192,6 +192,27 @@ export const accountTerms = z.object({
 });
 export type AccountTerms = z.infer<typeof accountTerms>;
 
+/** Limits that neither a plan nor an operator sets (docs/behaviour.md#order-of-refusals). */
+export const LIMIT_DEFAULTS = {
+  requestsPerMinute: 60,
+  concurrencyWithPlan: 10,
+  concurrencyWithoutPlan: 3,
+  maxActiveKeys: 3,
+  /** The playground does not use the account's limit. */
+  playgroundRequestsPerMinute: 10,
+} as const;
+
+/** Terms of an account without a plan and without an operator's limits. */
+export const TERMS_WITHOUT_PLAN: AccountTerms = {
+  plan: null,
+  requestsPerMinute: LIMIT_DEFAULTS.requestsPerMinute,
+  concurrency: LIMIT_DEFAULTS.concurrencyWithoutPlan,
+  models: [],
+  windows: [],
+  allotments: [],
+  subscription: null,
+};
+
 /**
  * Numbers that explain a refusal. The code decides which are set. Amounts have the limit's unit.
  */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { windowType } from '../messages/call.js';
+import { LIMIT_DEFAULTS, windowType } from '../messages/call.js';
 import { instant, label, modelId, objectId, time, usdCap } from './scalars.js';
 
 const countLimit = z.int().min(1).max(1_000_000_000);
@@ -28,13 +28,13 @@ export const planSpec = z
     tier: label,
     /** Null: every model. */
     models: z.array(modelId).max(500).nullable(),
-    requestsPerMinute: z.int().min(1).max(1_000_000).default(60),
-    concurrency: z.int().min(1).max(100_000).default(10),
+    requestsPerMinute: z.int().min(1).max(1_000_000).default(LIMIT_DEFAULTS.requestsPerMinute),
+    concurrency: z.int().min(1).max(100_000).default(LIMIT_DEFAULTS.concurrencyWithPlan),
     windows: z.array(planWindow).max(6).default([]),
     modelAllotments: z.array(modelAllotment).max(200).default([]),
     /** The cap of keys that are created without one. */
     defaultKeySpendCapUsd: usdCap.nullish(),
-    maxActiveKeys: z.int().min(1).max(10_000).default(3),
+    maxActiveKeys: z.int().min(1).max(10_000).default(LIMIT_DEFAULTS.maxActiveKeys),
   })
   .superRefine((plan, context) => {
     refuseDuplicates(

@@ -6,6 +6,7 @@ import {
   type CallBounds,
   type Endpoint,
   type KeyRecord,
+  LIMIT_DEFAULTS,
   type PricedVersion,
   type RefusalFacts,
   toPriceFigures,
@@ -22,14 +23,7 @@ import {
 } from '@gateway/metering';
 import { type CallTemplate, findCallTemplate } from './call-template-rules.js';
 import { type CatalogView, type CatalogDecisionInput, computeModelFacts } from './catalog-view-rules.js';
-import {
-  PLAYGROUND_REQUESTS_PER_MINUTE,
-  type RunningTerms,
-  type Validity,
-  intersect,
-  isModelInPlan,
-  findTermsAt,
-} from '../limit-store/terms-rules.js';
+import { type RunningTerms, type Validity, intersect, isModelInPlan, findTermsAt } from '../limit-store/terms-rules.js';
 
 type KeyRefusal = Extract<RefusalCode, 'invalid_api_key' | 'key_inactive' | 'key_expired'>;
 
@@ -138,7 +132,7 @@ export function prepareOpen(digests: readonly string[], known: CachedAccount, no
     validity: key.expiresAt === null ? span : intersect(span, computeExpiryValidity(key.expiresAt, now)),
     known,
     terms,
-    requestsPerMinute: key.kind === 'playground' ? PLAYGROUND_REQUESTS_PER_MINUTE : terms.requestsPerMinute,
+    requestsPerMinute: key.kind === 'playground' ? LIMIT_DEFAULTS.playgroundRequestsPerMinute : terms.requestsPerMinute,
     keyRefusal: refuseByKey(digests, key, now),
     factRefusal: null,
     facts: {},

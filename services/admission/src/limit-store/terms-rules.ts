@@ -1,25 +1,9 @@
-import type { AccountTerms } from '@gateway/contracts/messages';
-
-/** Default terms of an account without terms from billing (docs/behaviour.md#order-of-refusals). */
-const TERMS_WITHOUT_PLAN: AccountTerms = {
-  plan: null,
-  requestsPerMinute: 60,
-  concurrency: 3,
-  models: [],
-  windows: [],
-  allotments: [],
-  subscription: null,
-};
+import { type AccountTerms, TERMS_WITHOUT_PLAN } from '@gateway/contracts/messages';
 
 /** Parses stored terms into a new object for each account. Empty: billing has none. */
 export function readTerms(text: string): AccountTerms {
   return text === '' ? { ...TERMS_WITHOUT_PLAN } : (JSON.parse(text) as AccountTerms);
 }
-
-/**
- * The playground's own per-minute limit (libs/contracts/specification/model-gateway-api.md#limits).
- */
-export const PLAYGROUND_REQUESTS_PER_MINUTE = 10;
 
 /** A time span [from, until) within which a result for `now` stays valid. */
 export interface Validity {

@@ -1,11 +1,12 @@
 import type { RefusalCode } from '@gateway/contracts/errors';
-import type {
-  AccountTerms,
-  AdmitEntry,
-  Endpoint,
-  HoldFields,
-  KeyRecord,
-  RefusalFacts,
+import {
+  type AccountTerms,
+  type AdmitEntry,
+  type Endpoint,
+  type HoldFields,
+  type KeyRecord,
+  LIMIT_DEFAULTS,
+  type RefusalFacts,
 } from '@gateway/contracts/messages';
 import {
   boundFigures,
@@ -57,7 +58,6 @@ interface Limit {
 }
 
 const UNBILLED: Endpoint = '/v1/messages/count_tokens';
-const PLAYGROUND_A_MINUTE = 10;
 const SLOT_RETRY_SECONDS = 2;
 const NEAR_END_SHARE = 0.05;
 
@@ -164,7 +164,7 @@ export class ModelDecision {
   /** `rate_limited`: takes the place in the minute, regardless of later refusals. */
   #takeMinute(terms: Terms): Decision | null {
     const { kind } = this.question.key;
-    const limit = kind === 'playground' ? PLAYGROUND_A_MINUTE : terms.requestsPerMinute;
+    const limit = kind === 'playground' ? LIMIT_DEFAULTS.playgroundRequestsPerMinute : terms.requestsPerMinute;
     const minute = Math.floor(this.now / MINUTE_MS);
     const taken = (this.state.minutes.get(`${kind} ${minute}`) ?? 0) + 1;
     this.state.minutes.set(`${kind} ${minute}`, taken);

@@ -1,14 +1,14 @@
-import type {
-  AccountRecord,
-  AccountTerms,
-  HoldFields,
-  KeyRecord,
-  MemberRecord,
-  BalanceSnapshot,
+import {
+  type AccountRecord,
+  type AccountTerms,
+  type BalanceSnapshot,
+  type HoldFields,
+  type KeyRecord,
+  type MemberRecord,
+  TERMS_WITHOUT_PLAN,
 } from '@gateway/contracts/messages';
 import { SESSION_5H_MS, parseRowName, sessionWindowRow, splitFunding } from '@gateway/metering';
 import type { WindowUnit } from '@gateway/metering';
-import { NO_PLAN_DEFAULTS } from './model-terms.js';
 
 export const GONE_MS = 90_000;
 
@@ -42,7 +42,7 @@ export class ModelState {
   loadedVersion = 0;
   readonly keysLoaded = new Set<string>();
   record: AccountRecord | null = null;
-  terms: { value: AccountTerms; version: number } = { value: NO_PLAN_DEFAULTS, version: 0 };
+  terms: { value: AccountTerms; version: number } = { value: TERMS_WITHOUT_PLAN, version: 0 };
   readonly keys = new Map<string, KeyRecord>();
   readonly members = new Map<string, MemberRecord>();
   readonly rows = new Map<string, { value: number | null; version: number }>();
@@ -72,7 +72,7 @@ export class ModelState {
     this.letGo.clear();
     if (!dataToo) return;
     this.record = null;
-    this.terms = { value: NO_PLAN_DEFAULTS, version: 0 };
+    this.terms = { value: TERMS_WITHOUT_PLAN, version: 0 };
     for (const known of [this.keys, this.members, this.holds, this.gone, this.minutes, this.counted]) known.clear();
     this.session = null;
     this.latest = 0;

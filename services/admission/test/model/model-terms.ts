@@ -1,17 +1,12 @@
-import type { AccountTerms, CallBounds, Endpoint, PricedVersion } from '@gateway/contracts/messages';
+import {
+  type AccountTerms,
+  type CallBounds,
+  type Endpoint,
+  type PricedVersion,
+  TERMS_WITHOUT_PLAN,
+} from '@gateway/contracts/messages';
 import { leastCost, worstCase, type BoundFigures } from '@gateway/metering';
 import type { CatalogView } from '../../src/admit/catalog-view-rules.js';
-
-/** Defaults of docs/behaviour.md#order-of-refusals for an account without terms from billing. */
-export const NO_PLAN_DEFAULTS: AccountTerms = {
-  plan: null,
-  requestsPerMinute: 60,
-  concurrency: 3,
-  models: [],
-  windows: [],
-  allotments: [],
-  subscription: null,
-};
 
 /** The largest amount in messages, used as no limit. */
 export const NO_LIMIT = 9_000_000_000_000_000;
@@ -26,7 +21,7 @@ export function termsAt({ next, withoutPlan, ...current }: AccountTerms, now: nu
   const terms = next && now >= next.subscription.start ? next : current;
   const { plan, subscription, requestsPerMinute, concurrency } = terms;
   if (plan && subscription && subscription.start <= now && now < subscription.end) return terms;
-  return { ...NO_PLAN_DEFAULTS, ...(withoutPlan ?? { requestsPerMinute, concurrency }) };
+  return { ...TERMS_WITHOUT_PLAN, ...(withoutPlan ?? { requestsPerMinute, concurrency }) };
 }
 
 /** Returns the version with the latest start. Null if there is none or it removes the price. */

@@ -1,4 +1,4 @@
-import type { AccountTerms } from '@gateway/contracts/messages';
+import { type AccountTerms, LIMIT_DEFAULTS, TERMS_WITHOUT_PLAN } from '@gateway/contracts/messages';
 import type { LimitsSpec } from '@gateway/contracts/operator';
 import type { PlanSpec } from '../plans/rules.js';
 
@@ -20,11 +20,6 @@ export interface LimitOverrides {
 
 export const NO_OVERRIDES: LimitOverrides = { requestsPerMinute: null, concurrency: null, activeKeysMax: null };
 
-/** Defaults for an account without a plan (docs/behaviour.md#order-of-refusals). */
-export const REQUESTS_PER_MINUTE_DEFAULT = 60;
-export const CONCURRENCY_DEFAULT = 3;
-export const ACTIVE_KEYS_DEFAULT = 3;
-
 /** The subscription periods that admission gets; the next one begins after the current one. */
 export interface PublishedSubscriptions {
   readonly current: Subscription | null;
@@ -34,11 +29,11 @@ export interface PublishedSubscriptions {
 /** Returns the terms of an account for both periods, and for the time without a period. */
 export function composeTerms({ current, next }: PublishedSubscriptions, limits: LimitOverrides): AccountTerms {
   const withoutPlan = {
-    requestsPerMinute: limits.requestsPerMinute ?? REQUESTS_PER_MINUTE_DEFAULT,
-    concurrency: limits.concurrency ?? CONCURRENCY_DEFAULT,
+    requestsPerMinute: limits.requestsPerMinute ?? TERMS_WITHOUT_PLAN.requestsPerMinute,
+    concurrency: limits.concurrency ?? TERMS_WITHOUT_PLAN.concurrency,
   };
   return {
-    ...(current === null ? { ...NO_PLAN, ...withoutPlan } : composePeriodTerms(current, limits)),
+    ...(current === null ? { ...TERMS_WITHOUT_PLAN, ...withoutPlan } : composePeriodTerms(current, limits)),
     ...(next !== null && { next: composePeriodTerms(next, limits) }),
     ...((current !== null || next !== null) && { withoutPlan }),
   };
@@ -51,10 +46,8 @@ export function toLimitsView({ requestsPerMinute, concurrency, activeKeysMax }: 
 
 /** Returns the maximum of active keys for the account. */
 export function computeActiveKeysMax(subscription: Subscription | null, limits: LimitOverrides): number {
-  return limits.activeKeysMax ?? subscription?.plan.activeKeysMax ?? ACTIVE_KEYS_DEFAULT;
+  return limits.activeKeysMax ?? subscription?.plan.activeKeysMax ?? LIMIT_DEFAULTS.maxActiveKeys;
 }
-
-const NO_PLAN = { plan: null, models: [], windows: [], allotments: [], subscription: null };
 
 function composePeriodTerms({ id, start, end, planId, plan }: Subscription, limits: LimitOverrides) {
   return {
