@@ -3,6 +3,7 @@ import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { Bus } from '@gateway/bus';
 import { makeSecret } from '@gateway/contracts/ids';
 import { accountsFind, accountsLoad, accountsUnchanged, MESSAGES } from '@gateway/contracts/messages';
+import { NO_KEY_TERMS } from '@gateway/contracts/operator';
 import { dumpSchema, onPool } from '@gateway/postgres';
 import { until } from '@gateway/testkit';
 import { duringTests } from '@gateway/testkit/during-tests';
@@ -90,6 +91,7 @@ test('a new key is shown without its digest and found by it', async () => {
     maskedSecret: parts.maskedSecret,
     state: 'active',
     monthlySpendCapUsd: '12.50',
+    ...NO_KEY_TERMS,
     allowedModels: ['acme/one'],
     expiresAt: '2099-01-01T00:00:00.000Z',
     createdAt: expect.any(String),
@@ -118,7 +120,7 @@ test('account, key and member are loaded together, with null for missing ones', 
       state: 'active',
       expiresAt: null,
       capNanoUsd: 1_000_000_000,
-      allowedModels: null,
+      ...NO_KEY_TERMS,
       version: 1,
     },
     member: { account: account.id, member: account.ownerMemberId, capNanoUsd: null, version: 1 },

@@ -1,5 +1,7 @@
 // Accounts that the owners in this benchmark know. A number determines an account, its key, its
 // member and its digest.
+import { NO_KEY_TERMS } from '@gateway/contracts/operator';
+
 const HEX_DIGITS = 64;
 const MONTH_MS = 30 * 86_400_000;
 export const ENOUGH_NANO_USD = 8_000_000_000_000_000;
@@ -28,16 +30,14 @@ function planTerms(number, now) {
   const window = (type, limit) => ({ type, unit: 'usd', limit, label: type });
   const [start, end] = [now - (number % 1_000) - 86_400_000, now + MONTH_MS - (number % 1_000)];
   return {
+    ...WALLET_TERMS,
     plan: { id: 'plan-pro', name: 'Pro', tier: 'pro' },
-    requestsPerMinute: 1_000_000_000,
-    concurrency: 1_000_000,
     models: null,
     windows: [
       window('session_5h', ENOUGH_NANO_USD),
       window('weekly', ENOUGH_NANO_USD),
       window('monthly', ENOUGH_NANO_USD),
     ],
-    allotments: [],
     subscription: { id: idOf(number, '5b50'), start, end },
   };
 }
@@ -55,7 +55,7 @@ export function recordsOf(number) {
       state: 'active',
       expiresAt: null,
       capNanoUsd: null,
-      allowedModels: null,
+      ...NO_KEY_TERMS,
       version: 1,
     },
     member: { account, member, capNanoUsd: null, version: 1 },

@@ -14,6 +14,7 @@ import type {
   VersionedBalance,
   UsageEvent,
 } from '@gateway/contracts/messages';
+import { NO_KEY_TERMS } from '@gateway/contracts/operator';
 import type { RunningServer } from '@gateway/servers';
 import { systemClock } from '@gateway/service-kit';
 import { silentLog, startTestRedis, until, type OwnServer } from '@gateway/testkit';
@@ -358,7 +359,7 @@ export function makeAccount(
     state: 'active',
     expiresAt: null,
     capNanoUsd: null,
-    allowedModels: null,
+    ...NO_KEY_TERMS,
     version: 1,
     ...options.key,
   };

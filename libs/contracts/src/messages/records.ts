@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { count, digest, epochMs, modelId, nanoUsdPositive, objectId } from './scalars.js';
+import { KEY_TERMS } from '../operator/index.js';
+import { count, digest, epochMs, nanoUsdPositive, objectId } from './scalars.js';
 
 /** Version of an object. It grows with each change, and the newer one wins in any order. */
 const version = count;
@@ -18,7 +19,7 @@ export const keyRecord = z.object({
   state: z.enum(['active', 'suspended', 'revoked']),
   expiresAt: epochMs.nullable(),
   capNanoUsd: nanoUsdPositive.nullable(),
-  allowedModels: z.array(modelId).min(1).max(500).nullable(),
+  ...KEY_TERMS,
   version,
 });
 export type KeyRecord = z.infer<typeof keyRecord>;

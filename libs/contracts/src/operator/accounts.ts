@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { email, instant, label, modelId, objectId, time, usdCap } from './scalars.js';
+import { email, label, objectId, time, usdCap } from './scalars.js';
 
 export const accountCreate = z.object({
   name: label,
@@ -21,38 +21,6 @@ export const accountView = z.object({
   createdAt: time,
 });
 export type AccountView = z.infer<typeof accountView>;
-
-export const keyCreate = z.object({
-  name: label,
-  /** Absent: the account's owner. */
-  memberId: objectId.optional(),
-  /** Null or absent: the plan's default cap if it has one, else no cap. */
-  monthlySpendCapUsd: usdCap.nullish(),
-  /** Null, absent or empty: all models that the account may use. */
-  allowedModels: z.array(modelId).max(500).nullish(),
-  expiresAt: instant.nullish(),
-});
-export type KeyCreate = z.output<typeof keyCreate>;
-
-export const keyView = z.object({
-  id: objectId,
-  accountId: objectId,
-  memberId: objectId,
-  name: z.string(),
-  maskedSecret: z.string(),
-  state: z.enum(['active', 'suspended', 'revoked', 'expired']),
-  monthlySpendCapUsd: z.string().nullable(),
-  allowedModels: z.array(z.string()).nullable(),
-  expiresAt: time.nullable(),
-  createdAt: time,
-  /** Time of the last admitted call, at most one minute late. Null: never used. */
-  lastUsedAt: time.nullable(),
-});
-export type KeyView = z.infer<typeof keyView>;
-
-/** A key with its secret, which is returned once. A repeated request gets null. */
-export const createdKeyView = keyView.extend({ secret: z.string().nullable() });
-export type KeyCreated = z.infer<typeof createdKeyView>;
 
 export const memberRole = z.enum(['owner', 'admin', 'member']);
 

@@ -4,6 +4,7 @@ export * from './accounts.js';
 export * from './alerts.js';
 export * from './apply.js';
 export * from './catalog.js';
+export * from './keys.js';
 export * from './lists.js';
 export * from './money.js';
 export * from './operations.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { keyCreate, createdKeyView, keyView } from '../operator/accounts.js';
+import { keyCreate, createdKeyView, keyView } from '../operator/keys.js';
 
 /** A key in the list. */
 export const pageKey = keyView.extend({

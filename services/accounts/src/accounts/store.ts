@@ -2,14 +2,13 @@ import { ERASED_PEOPLE_MAX, type accountsUnchanged, type ReceivedOf } from '@gat
 import { enqueue, type Tx } from '@gateway/postgres';
 import { ERASURE_TOPIC, type Account, type ApiKey, type OwnedAccount } from '../base/rules.js';
 import {
-  accountFromRow,
+  ACCOUNTS,
   LOADED_ACCOUNT,
   loadedAccountFromRow,
   OWNED_ACCOUNT,
   ownedAccountFromRow,
   written,
-  type AccountRow,
-  type JoinedRow,
+  type Row,
   type LoadedAccount,
 } from '../base/sql.js';
 import { BILLING_OUTBOX, type BaseReads, type Changes } from '../base/store.js';
@@ -40,7 +39,7 @@ export function createAccountReads(queries: Tx) {
      * another account is not found.
      */
     async load(account: string, key: string | null): Promise<LoadedAccount> {
-      const row = await queries.one<JoinedRow>(LOADED_ACCOUNT, [account, key], { name: 'load-account' });
+      const row = await queries.one<Row>(LOADED_ACCOUNT, [account, key], { name: 'load-account' });
       return row ? loadedAccountFromRow(row) : { account: null, key: null, member: null };
     },
     /** Returns the accounts whose versions all match at one instant. */
@@ -59,7 +58,7 @@ export function createAccountReads(queries: Tx) {
     },
     async list(after: string | null, limit: number): Promise<OwnedAccount[]> {
       const text = `${OWNED_ACCOUNT} WHERE a.id > $1 ORDER BY a.id LIMIT $2`;
-      return (await queries.query<JoinedRow>(text, [after ?? '', limit])).map(ownedAccountFromRow);
+      return (await queries.query<Row>(text, [after ?? '', limit])).map(ownedAccountFromRow);
     },
     async countAccounts(): Promise<number> {
       return (await queries.one<{ n: number }>('SELECT count(*)::int AS n FROM accounts'))?.n ?? 0;
@@ -102,10 +101,10 @@ export function createAccountWrites(tx: Tx) {
   return {
     async insertAccount({ id, name, type, command }: NewAccount): Promise<Account> {
       const text = 'INSERT INTO accounts (id, name, type, command) VALUES ($1, $2, $3, $4) RETURNING *';
-      return accountFromRow(await written(tx.one<AccountRow>(text, [id, name, type, command])));
+      return ACCOUNTS.read(await written(tx.one<Row>(text, [id, name, type, command])));
     },
     async accountOfCommand(command: string): Promise<OwnedAccount | null> {
-      const row = await tx.one<JoinedRow>(`${OWNED_ACCOUNT} WHERE a.command = $1`, [command]);
+      const row = await tx.one<Row>(`${OWNED_ACCOUNT} WHERE a.command = $1`, [command]);
       return row && ownedAccountFromRow(row);
     },
     /** Writes state and version. */

@@ -1,4 +1,5 @@
-import { refuse, type ManagementRefusal, type OperatorRole } from '@gateway/contracts/operator';
+import type { KeyRecord } from '@gateway/contracts/messages';
+import { refuse, type KeyTerms, type ManagementRefusal, type OperatorRole } from '@gateway/contracts/operator';
 import { formatUsd, parseUsd } from '@gateway/metering';
 
 /** Prefixes of the IDs of this service's objects. Times in the objects are epoch milliseconds. */
@@ -42,24 +43,15 @@ export interface Member {
 }
 
 /** The stored state of a key. The state `expired` is derived from the expiry. */
-export type StoredKeyState = 'active' | 'suspended' | 'revoked';
+export type StoredKeyState = KeyRecord['state'];
 
-export interface ApiKey {
+/** A key: admission's record of it, and the fields that only accounts needs. */
+export interface ApiKey extends Readonly<KeyTerms & Omit<KeyRecord, 'key' | 'capNanoUsd'>> {
   readonly id: string;
-  readonly account: string;
-  readonly member: string;
-  readonly kind: 'api' | 'playground';
   readonly name: string;
-  /** HMAC-SHA-256 of the secret. Only admission receives it. */
-  readonly digest: string;
   readonly maskedSecret: string;
-  readonly state: StoredKeyState;
-  readonly expiresAt: number | null;
   /** Cap per calendar month. Null: no cap. */
   readonly capNanoUsd: bigint | null;
-  /** Never empty. Null: all models that the account may use. */
-  readonly allowedModels: readonly string[] | null;
-  readonly version: number;
   readonly createdAt: number;
   /** Time of the last reported admitted call. Null: never used. */
   readonly lastUsedAt: number | null;

@@ -1,154 +1,103 @@
-import type { Account, ApiKey, Member, Membership, Operator, OwnedAccount, UserWithPassword, User } from './rules.js';
+import { KEY_TERMS, type KeyTerms } from '@gateway/contracts/operator';
+import type { Account, ApiKey, Member, Membership, Operator, OwnedAccount, User, UserWithPassword } from './rules.js';
 
-export interface UserRow {
-  readonly id: string;
-  readonly email: string;
-  readonly email_verified: boolean;
-}
+/** A row as PostgreSQL returns it. In a join, the alias of a table is the prefix of its columns. */
+export type Row = Readonly<Record<string, unknown>>;
 
-export function userFromRow(row: UserRow): User {
-  return { id: row.id, email: row.email, emailVerified: row.email_verified };
-}
+/** The columns of an object, by property. */
+type Columns<T> = Readonly<Record<keyof T & string, string>>;
 
-export type PersonRow = UserRow & { readonly password_hash: string | null };
-
-export function personFromRow(row: PersonRow): UserWithPassword {
-  return { ...userFromRow(row), passwordHash: row.password_hash };
-}
-
-export interface AccountRow {
-  readonly id: string;
-  readonly name: string;
-  readonly type: Account['type'];
-  readonly state: Account['state'];
-  readonly version: bigint;
-  readonly created_at: Date;
-}
-
-export function accountFromRow(row: AccountRow): Account {
-  const { id, name, type, state } = row;
-  return { id, name, type, state, version: Number(row.version), createdAt: row.created_at.getTime() };
-}
-
-export interface MemberRow {
-  readonly id: string;
-  readonly account: string;
-  readonly user_id: string;
-  readonly role: Member['role'];
-  readonly cap_nano_usd: bigint | null;
-  readonly version: bigint;
-  readonly created_at: Date;
-}
-
-export function memberFromRow(row: MemberRow): Member {
+/** Describes how objects of one kind are stored. */
+function storedAs<T>(columns: Columns<T>) {
+  const entries = Object.entries<string>(columns);
   return {
-    id: row.id,
-    account: row.account,
-    user: row.user_id,
-    role: row.role,
-    capNanoUsd: row.cap_nano_usd,
-    version: Number(row.version),
-    createdAt: row.created_at.getTime(),
+    columns,
+    /** The columns for a SELECT of joined tables. */
+    selected: (alias: string) => entries.map(([, name]) => `${alias}.${name} AS ${alias}_${name}`).join(', '),
+    /** Converts a row, which may have other columns. */
+    read: (row: Row, prefix = '') =>
+      Object.fromEntries(entries.map(([property, name]) => [property, toProperty(property, row[prefix + name])])) as T,
   };
 }
 
-export interface KeyRow {
-  readonly id: string;
-  readonly account: string;
-  readonly member: string;
-  readonly kind: ApiKey['kind'];
-  readonly name: string;
-  readonly digest: string;
-  readonly masked_secret: string;
-  readonly state: ApiKey['state'];
-  readonly expires_at: Date | null;
-  readonly cap_nano_usd: bigint | null;
-  readonly allowed_models: string[] | null;
-  readonly version: bigint;
-  readonly created_at: Date;
-  readonly last_used_at: Date | null;
+/** Converts times to epoch milliseconds, and integers other than amounts to numbers. */
+function toProperty(property: string, value: unknown): unknown {
+  if (value instanceof Date) return value.getTime();
+  return typeof value === 'bigint' && !property.endsWith('NanoUsd') ? Number(value) : value;
 }
 
-export function keyFromRow(row: KeyRow): ApiKey {
-  return {
-    id: row.id,
-    account: row.account,
-    member: row.member,
-    kind: row.kind,
-    name: row.name,
-    digest: row.digest,
-    maskedSecret: row.masked_secret,
-    state: row.state,
-    expiresAt: row.expires_at && row.expires_at.getTime(),
-    capNanoUsd: row.cap_nano_usd,
-    allowedModels: row.allowed_models,
-    version: Number(row.version),
-    createdAt: row.created_at.getTime(),
-    lastUsedAt: row.last_used_at && row.last_used_at.getTime(),
-  };
-}
-
-export interface OperatorRow {
-  readonly id: string;
-  readonly name: string;
-  readonly role: Operator['role'];
-  readonly created_by: string;
-  readonly created_at: Date;
-  readonly expires_at: Date | null;
-}
-
-export function operatorFromRow(row: OperatorRow): Operator {
-  const { id, name, role } = row;
-  const expiresAt = row.expires_at && row.expires_at.getTime();
-  return { id, name, role, createdBy: row.created_by, createdAt: row.created_at.getTime(), expiresAt };
-}
-
-/** A row of joined tables. Each column is prefixed with the alias of its table. */
-export type JoinedRow = Readonly<Record<string, unknown>>;
-
-const ACCOUNT = columns('a', ['id', 'name', 'type', 'state', 'version', 'created_at']);
-const MEMBER = columns('m', ['id', 'account', 'user_id', 'role', 'cap_nano_usd', 'version', 'created_at']);
-const USER = columns('u', ['id', 'email', 'email_verified']);
-const KEY = columns('k', [
-  'id',
-  'account',
-  'member',
-  'kind',
-  'name',
-  'digest',
-  'masked_secret',
-  'state',
-  'expires_at',
-  'cap_nano_usd',
-  'allowed_models',
-  'version',
-  'created_at',
-  'last_used_at',
-]);
+const USER_COLUMNS: Columns<User> = { id: 'id', email: 'email', emailVerified: 'email_verified' };
+export const USERS = storedAs<User>(USER_COLUMNS);
+export const PEOPLE = storedAs<UserWithPassword>({ ...USER_COLUMNS, passwordHash: 'password_hash' });
+export const ACCOUNTS = storedAs<Account>({
+  id: 'id',
+  name: 'name',
+  type: 'type',
+  state: 'state',
+  version: 'version',
+  createdAt: 'created_at',
+});
+export const MEMBERS = storedAs<Member>({
+  id: 'id',
+  account: 'account',
+  user: 'user_id',
+  role: 'role',
+  capNanoUsd: 'cap_nano_usd',
+  version: 'version',
+  createdAt: 'created_at',
+});
+export const OPERATORS = storedAs<Operator>({
+  id: 'id',
+  name: 'name',
+  role: 'role',
+  createdBy: 'created_by',
+  createdAt: 'created_at',
+  expiresAt: 'expires_at',
+});
+/** Each term of a key is a column: `allowed_models`. */
+const TERM_COLUMNS = Object.fromEntries(
+  Object.keys(KEY_TERMS).map((name) => [name, name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)]),
+) as Columns<KeyTerms>;
+export const KEYS = storedAs<ApiKey>({
+  id: 'id',
+  account: 'account',
+  member: 'member',
+  kind: 'kind',
+  name: 'name',
+  digest: 'digest',
+  maskedSecret: 'masked_secret',
+  state: 'state',
+  expiresAt: 'expires_at',
+  capNanoUsd: 'cap_nano_usd',
+  ...TERM_COLUMNS,
+  version: 'version',
+  createdAt: 'created_at',
+  lastUsedAt: 'last_used_at',
+});
 
 /** Selects accounts with their owners. A condition may follow. */
-export const OWNED_ACCOUNT = `SELECT ${ACCOUNT}, ${MEMBER}, ${USER}
+export const OWNED_ACCOUNT = `SELECT ${ACCOUNTS.selected('a')}, ${MEMBERS.selected('m')}, ${USERS.selected('u')}
   FROM accounts a
   JOIN members m ON m.account = a.id AND m.role = 'owner'
   JOIN users u ON u.id = m.user_id`;
 
-export function ownedAccountFromRow(row: JoinedRow): OwnedAccount {
+export function ownedAccountFromRow(row: Row): OwnedAccount {
   const { member, user } = membershipFromRow(row);
-  return { account: accountFromRow(unprefixed<AccountRow>(row, 'a_')), owner: member, user };
+  return { account: ACCOUNTS.read(row, 'a_'), owner: member, user };
 }
 
 /** Selects members with their users, including deleted members. A condition may follow. */
-export const MEMBERSHIP = `SELECT ${MEMBER}, ${USER} FROM members m JOIN users u ON u.id = m.user_id`;
+export const MEMBERSHIP = `SELECT ${MEMBERS.selected('m')}, ${USERS.selected('u')} FROM members m JOIN users u ON u.id = m.user_id`;
 
-export function membershipFromRow(row: JoinedRow): Membership {
+export function membershipFromRow(row: Row): Membership {
   return {
-    member: memberFromRow(unprefixed<MemberRow>(row, 'm_')),
-    user: userFromRow(unprefixed<UserRow>(row, 'u_')),
+    member: MEMBERS.read(row, 'm_'),
+    user: USERS.read(row, 'u_'),
   };
 }
 
 /** Selects an account ($1) with one of its keys ($2) and the key's member, as far as they exist. */
-export const LOADED_ACCOUNT = `SELECT ${ACCOUNT}, ${KEY}, ${MEMBER}
+export const LOADED_ACCOUNT = `SELECT ${ACCOUNTS.selected('a')}, ${KEYS.selected('k')}, ${MEMBERS.selected('m')}
   FROM accounts a
   LEFT JOIN api_keys k ON k.account = a.id AND k.id = $2
   LEFT JOIN members m ON m.id = k.member
@@ -160,12 +109,12 @@ export interface LoadedAccount {
   readonly member: Member | null;
 }
 
-export function loadedAccountFromRow(row: JoinedRow): LoadedAccount {
+export function loadedAccountFromRow(row: Row): LoadedAccount {
   // Columns are read directly, because to_jsonb formats times and numbers differently.
   return {
-    account: accountFromRow(unprefixed<AccountRow>(row, 'a_')),
-    key: row['k_id'] === null ? null : keyFromRow(unprefixed<KeyRow>(row, 'k_')),
-    member: row['m_id'] === null ? null : memberFromRow(unprefixed<MemberRow>(row, 'm_')),
+    account: ACCOUNTS.read(row, 'a_'),
+    key: row['k_id'] === null ? null : KEYS.read(row, 'k_'),
+    member: row['m_id'] === null ? null : MEMBERS.read(row, 'm_'),
   };
 }
 
@@ -173,7 +122,8 @@ export function loadedAccountFromRow(row: JoinedRow): LoadedAccount {
  * Selects the session of one of the digests ($1) that began after $2 and was used after $3, with
  * one row per account of its user.
  */
-export const SESSION = `SELECT s.digest AS s_digest, s.seen_at AS s_seen_at, ${USER}, ${ACCOUNT}, ${MEMBER}
+export const SESSION = `SELECT s.digest AS s_digest, s.seen_at AS s_seen_at,
+         ${USERS.selected('u')}, ${ACCOUNTS.selected('a')}, ${MEMBERS.selected('m')}
   FROM (SELECT * FROM sessions
          WHERE digest = ANY($1) AND created_at > $2 AND seen_at > $3 ORDER BY array_position($1, digest) LIMIT 1) s
   JOIN users u ON u.id = s.user_id
@@ -190,30 +140,17 @@ export interface FoundSession {
   readonly memberships: readonly { readonly account: Account; readonly member: Member }[];
 }
 
-export function foundSessionFromRows(rows: readonly JoinedRow[]): FoundSession | null {
+export function foundSessionFromRows(rows: readonly Row[]): FoundSession | null {
   const [first] = rows;
   if (first === undefined) return null;
   return {
     digest: first['s_digest'] as string,
     seenAt: (first['s_seen_at'] as Date).getTime(),
-    user: userFromRow(unprefixed<UserRow>(first, 'u_')),
+    user: USERS.read(first, 'u_'),
     memberships: rows
       .filter((row) => row['m_id'] !== null)
-      .map((row) => ({
-        account: accountFromRow(unprefixed<AccountRow>(row, 'a_')),
-        member: memberFromRow(unprefixed<MemberRow>(row, 'm_')),
-      })),
+      .map((row) => ({ account: ACCOUNTS.read(row, 'a_'), member: MEMBERS.read(row, 'm_') })),
   };
-}
-
-function columns(alias: string, names: readonly string[]): string {
-  return names.map((name) => `${alias}.${name} AS ${alias}_${name}`).join(', ');
-}
-
-/** Returns the columns of one table from a joined row, typed as `Row` by the caller. */
-function unprefixed<Row>(row: JoinedRow, prefix: string): Row {
-  const own = Object.entries(row).filter(([name]) => name.startsWith(prefix));
-  return Object.fromEntries(own.map(([name, value]) => [name.slice(prefix.length), value])) as Row;
 }
 
 /** Returns the row that a statement must have written. */

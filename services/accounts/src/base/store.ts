@@ -18,16 +18,14 @@ import {
   type Versioned,
 } from './rules.js';
 import {
-  accountFromRow,
+  ACCOUNTS,
   MEMBERSHIP,
   membershipFromRow,
   OWNED_ACCOUNT,
   ownedAccountFromRow,
-  personFromRow,
+  PEOPLE,
   written,
-  type AccountRow,
-  type JoinedRow,
-  type PersonRow,
+  type Row,
 } from './sql.js';
 
 /** Topic of outbox messages that are sent as `admission.apply`. */
@@ -73,7 +71,7 @@ export interface Changes<FeatureTx> {
 export function createBaseReads(queries: Tx) {
   return {
     async account(id: string): Promise<OwnedAccount | null> {
-      const row = await queries.one<JoinedRow>(`${OWNED_ACCOUNT} WHERE a.id = $1`, [id]);
+      const row = await queries.one<Row>(`${OWNED_ACCOUNT} WHERE a.id = $1`, [id]);
       return row && ownedAccountFromRow(row);
     },
   };
@@ -87,22 +85,22 @@ export function createBaseWrites(tx: Tx) {
      * its keys are serialized.
      */
     async lockAccount(id: string): Promise<Account | null> {
-      const row = await tx.one<AccountRow>('SELECT * FROM accounts WHERE id = $1 FOR NO KEY UPDATE', [id]);
-      return row && accountFromRow(row);
+      const row = await tx.one<Row>('SELECT * FROM accounts WHERE id = $1 FOR NO KEY UPDATE', [id]);
+      return row && ACCOUNTS.read(row);
     },
     /**
      * Locks the user until the end of the transaction, so that changes of the user's password,
      * sessions and tokens are serialized.
      */
     async lockPerson(id: string): Promise<UserWithPassword | null> {
-      const row = await tx.one<PersonRow>('SELECT * FROM users WHERE id = $1 FOR NO KEY UPDATE', [id]);
-      return row && personFromRow(row);
+      const row = await tx.one<Row>('SELECT * FROM users WHERE id = $1 FOR NO KEY UPDATE', [id]);
+      return row && PEOPLE.read(row);
     },
     /** Returns a member, or the owner if `member` is null. Deleted members are not returned. */
     async membership(account: string, member: string | null): Promise<Membership | null> {
       const [whose, values] = member === null ? ["m.role = 'owner'", [account]] : ['m.id = $2', [account, member]];
       const text = `${MEMBERSHIP} WHERE m.deleted_at IS NULL AND m.account = $1 AND ${whose}`;
-      const row = await tx.one<JoinedRow>(text, values);
+      const row = await tx.one<Row>(text, values);
       return row && membershipFromRow(row);
     },
     async audit(entry: AuditEntry): Promise<void> {

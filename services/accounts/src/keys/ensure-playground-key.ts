@@ -1,5 +1,5 @@
 import type { CommandAuthor } from '@gateway/contracts/messages';
-import { refuse, type ManagementRefusal } from '@gateway/contracts/operator';
+import { NO_KEY_TERMS, refuse, type ManagementRefusal } from '@gateway/contracts/operator';
 import { answerInForce, type PendingChange } from '../base/in-force.js';
 import { rotated, secretTaken, toKeyRecord, toKeyView } from './rules.js';
 import { accountClosed, type MakeId } from '../base/rules.js';
@@ -75,7 +75,7 @@ async function make(
     maskedSecret: MASKED_SECRET,
     expiresAt: null,
     capNanoUsd: null,
-    allowedModels: null,
+    ...NO_KEY_TERMS,
     command: null,
   });
   if (!key) return secretTaken();

@@ -1,5 +1,12 @@
-import { refuse, type KeyCreate, type ManagementRefusal } from '@gateway/contracts/operator';
-import { accountClosed, readCap, type Account, type Funding, type Membership } from '../base/rules.js';
+import {
+  KEY_TERMS,
+  pickFields,
+  refuse,
+  type KeyCreate,
+  type KeyTerms,
+  type ManagementRefusal,
+} from '@gateway/contracts/operator';
+import { accountClosed, readCap, type Account, type ApiKey, type Funding, type Membership } from '../base/rules.js';
 
 export interface KeyInput {
   /** Null: the account does not exist. */
@@ -12,13 +19,7 @@ export interface KeyInput {
 }
 
 /** The fields of a new key that the spec determines. */
-export interface NewKeyTerms {
-  readonly member: string;
-  readonly name: string;
-  readonly capNanoUsd: bigint | null;
-  readonly allowedModels: readonly string[] | null;
-  readonly expiresAt: number | null;
-}
+export type NewKeyTerms = Pick<ApiKey, 'member' | 'name' | 'capNanoUsd' | 'expiresAt' | keyof KeyTerms>;
 
 /** Applies the specification's key rules 1 and 3 in order, after checking the request. */
 export function decideNewKey(spec: KeyCreate, input: KeyInput, nowMs: number): NewKeyTerms | ManagementRefusal {
@@ -44,8 +45,9 @@ export function decideNewKey(spec: KeyCreate, input: KeyInput, nowMs: number): N
     member: membership.member.id,
     name: spec.name,
     capNanoUsd: cap,
-    allowedModels: allowedModelsOf(spec),
     expiresAt,
+    ...pickFields(KEY_TERMS, spec),
+    allowedModels: allowedModelsOf(spec),
   };
 }
 
@@ -59,6 +61,6 @@ function capOf(spec: KeyCreate, funding: Funding): bigint | null {
   return funding.defaultKeyCapNanoUsd === 0n ? null : funding.defaultKeyCapNanoUsd;
 }
 
-function allowedModelsOf({ allowedModels }: KeyCreate): readonly string[] | null {
+function allowedModelsOf({ allowedModels }: KeyCreate): string[] | null {
   return allowedModels && allowedModels.length > 0 ? [...new Set(allowedModels)] : null;
 }

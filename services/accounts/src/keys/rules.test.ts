@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { NO_KEY_TERMS } from '@gateway/contracts/operator';
 import { keyState, KEY_VERBS, rotated, stateAfter, withState } from './rules.js';
 import type { ApiKey } from '../base/rules.js';
 
@@ -14,7 +15,7 @@ const KEY: ApiKey = {
   state: 'active',
   expiresAt: null,
   capNanoUsd: 5n,
-  allowedModels: ['acme/one'],
+  ...NO_KEY_TERMS,
   version: 3,
   createdAt: NOW - 1_000,
   lastUsedAt: null,

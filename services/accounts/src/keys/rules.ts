@@ -1,5 +1,5 @@
-import type { KeyRecord } from '@gateway/contracts/messages';
-import { type KeyView, refuse, type ManagementRefusal } from '@gateway/contracts/operator';
+import { keyRecord, type KeyRecord } from '@gateway/contracts/messages';
+import { keyView, type KeyView, pickFields, refuse, type ManagementRefusal } from '@gateway/contracts/operator';
 import { type ApiKey, capText, nextVersion, type StoredKeyState, timeText } from '../base/rules.js';
 
 /** The states of the specification's table, including `expired`. */
@@ -73,33 +73,20 @@ export function noSuchKey(): ManagementRefusal {
 
 /** Converts a key to the operator API's view, without the digest. */
 export function toKeyView(key: ApiKey, nowMs: number): KeyView {
-  return {
-    id: key.id,
+  return pickFields(keyView.shape, {
+    ...key,
     accountId: key.account,
     memberId: key.member,
-    name: key.name,
-    maskedSecret: key.maskedSecret,
     state: keyState(key, nowMs),
     monthlySpendCapUsd: capText(key.capNanoUsd),
-    allowedModels: key.allowedModels && [...key.allowedModels],
     expiresAt: key.expiresAt === null ? null : timeText(key.expiresAt),
     createdAt: timeText(key.createdAt),
     lastUsedAt: key.lastUsedAt === null ? null : timeText(key.lastUsedAt),
-  };
+  });
 }
 
 /** Converts a key to admission's record. */
 export function toKeyRecord(key: ApiKey): KeyRecord {
-  return {
-    account: key.account,
-    key: key.id,
-    member: key.member,
-    kind: key.kind,
-    digest: key.digest,
-    state: key.state,
-    expiresAt: key.expiresAt,
-    capNanoUsd: key.capNanoUsd === null ? null : Number(key.capNanoUsd),
-    allowedModels: key.allowedModels && [...key.allowedModels],
-    version: key.version,
-  };
+  const capNanoUsd = key.capNanoUsd === null ? null : Number(key.capNanoUsd);
+  return pickFields(keyRecord.shape, { ...key, key: key.id, capNanoUsd });
 }

@@ -1,6 +1,6 @@
 import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
 import type { ApiKey } from '../base/rules.js';
-import { keyFromRow, type KeyRow } from '../base/sql.js';
+import { KEYS, type Row } from '../base/sql.js';
 import type { BaseReads, BaseTx, Changes } from '../base/store.js';
 
 /** The queries of a key transaction. */
@@ -24,12 +24,12 @@ export function createKeyReads(pool: Pool) {
     async keys(account: string, member: string | null, after: string | null, limit: number): Promise<ApiKey[]> {
       const text = `SELECT * FROM api_keys
         WHERE account = $1 AND kind = 'api' AND ($2::text IS NULL OR member = $2) AND id > $3 ORDER BY id LIMIT $4`;
-      return (await queries.query<KeyRow>(text, [account, member, after ?? '', limit])).map(keyFromRow);
+      return (await queries.query<Row>(text, [account, member, after ?? '', limit])).map((row) => KEYS.read(row));
     },
     /** Returns a key unless it is a playground key. */
     async key(id: string): Promise<ApiKey | null> {
-      const row = await queries.one<KeyRow>("SELECT * FROM api_keys WHERE id = $1 AND kind = 'api'", [id]);
-      return row && keyFromRow(row);
+      const row = await queries.one<Row>("SELECT * FROM api_keys WHERE id = $1 AND kind = 'api'", [id]);
+      return row && KEYS.read(row);
     },
     /** Stores last uses (epoch milliseconds). A time before the stored one changes nothing. */
     async recordUses(uses: ReadonlyMap<string, number>): Promise<void> {
@@ -60,16 +60,25 @@ const RECORD_USES = `WITH used AS (
  */
 const IN_USE = "state IN ('active', 'suspended') AND (expires_at IS NULL OR expires_at > $2)";
 
+/** The database sets these fields of a new key. */
+const SET_BY_DATABASE = ['state', 'version', 'createdAt', 'lastUsedAt'] as const satisfies (keyof ApiKey)[];
+
 /** A new key. A `command` creates only one. */
-export type NewKey = Omit<ApiKey, 'state' | 'version' | 'createdAt' | 'lastUsedAt'> & {
-  readonly command: string | null;
-};
+export type NewKey = Omit<ApiKey, (typeof SET_BY_DATABASE)[number]> & { readonly command: string | null };
+
+const COLUMNS: Readonly<Record<keyof NewKey, string>> = { ...KEYS.columns, command: 'command' };
+const INSERTED = (Object.keys(COLUMNS) as (keyof NewKey)[]).filter(
+  (name) => !(SET_BY_DATABASE as readonly string[]).includes(name),
+);
+const INSERT_KEY = `INSERT INTO api_keys (${INSERTED.map((name) => COLUMNS[name]).join(', ')})
+  VALUES (${INSERTED.map((_name, at) => `$${at + 1}`).join(', ')})
+  ON CONFLICT (digest) DO NOTHING RETURNING *`;
 
 /** Creates the writes of API keys. Each write requires the lock of the key's account. */
 export function createKeyWrites(tx: Tx) {
   const keyBy = async (condition: string, value: string): Promise<ApiKey | null> => {
-    const row = await tx.one<KeyRow>(`SELECT * FROM api_keys WHERE ${condition}`, [value]);
-    return row && keyFromRow(row);
+    const row = await tx.one<Row>(`SELECT * FROM api_keys WHERE ${condition}`, [value]);
+    return row && KEYS.read(row);
   };
   const count = async (condition: string, of: string, nowMs: number): Promise<number> => {
     const text = `SELECT count(*)::int AS n FROM api_keys WHERE ${condition} AND ${IN_USE}`;
@@ -89,24 +98,10 @@ export function createKeyWrites(tx: Tx) {
     /** Returns null if another key has this digest. */
     async insertKey(key: NewKey): Promise<ApiKey | null> {
       await lockDigest(key.digest);
-      const text = `INSERT INTO api_keys
-          (id, account, member, kind, name, digest, masked_secret, expires_at, cap_nano_usd, allowed_models, command)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
-        ON CONFLICT (digest) DO NOTHING RETURNING *`;
-      const row = await tx.one<KeyRow>(text, [
-        key.id,
-        key.account,
-        key.member,
-        key.kind,
-        key.name,
-        key.digest,
-        key.maskedSecret,
-        key.expiresAt === null ? null : new Date(key.expiresAt),
-        key.capNanoUsd,
-        key.allowedModels,
-        key.command,
-      ]);
-      return row && keyFromRow(row);
+      const stored = { ...key, expiresAt: key.expiresAt === null ? null : new Date(key.expiresAt) };
+      const values = INSERTED.map((name) => stored[name]);
+      const row = await tx.one<Row>(INSERT_KEY, values);
+      return row && KEYS.read(row);
     },
     keyOfCommand: (command: string) => keyBy('command = $1', command),
     /** Locks the key's account and returns the key. */
@@ -137,7 +132,7 @@ export function createKeyWrites(tx: Tx) {
       const text = `UPDATE api_keys SET state = 'revoked', version = greatest(version + 1, $3)
         WHERE account = $1 AND ${IN_USE}
         RETURNING *`;
-      return (await tx.query<KeyRow>(text, [account, new Date(nowMs), nowMs])).map(keyFromRow);
+      return (await tx.query<Row>(text, [account, new Date(nowMs), nowMs])).map((row) => KEYS.read(row));
     },
     async rotationOf(command: string): Promise<{ readonly key: string; readonly version: number } | null> {
       const text = 'SELECT key, version FROM key_rotations WHERE command = $1';

@@ -1,6 +1,6 @@
 import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
 import type { Operator } from '../base/rules.js';
-import { operatorFromRow, type OperatorRow } from '../base/sql.js';
+import { OPERATORS, type Row } from '../base/sql.js';
 import type { BaseTx, Changes } from '../base/store.js';
 
 export type OperatorStore = ReturnType<typeof createOperatorReads> &
@@ -14,13 +14,13 @@ export function createOperatorReads(queries: Tx) {
       const text = `SELECT * FROM operators WHERE digest = ANY($1) AND deleted_at IS NULL
           AND (expires_at IS NULL OR expires_at > $2)
         ORDER BY array_position($1, digest) LIMIT 1`;
-      const row = await queries.one<OperatorRow>(text, [digests, new Date(nowMs)], { name: 'find-operator' });
-      return row && operatorFromRow(row);
+      const row = await queries.one<Row>(text, [digests, new Date(nowMs)], { name: 'find-operator' });
+      return row && OPERATORS.read(row);
     },
     /** Lists operators in the order of creation, after an ID. Null: from the first one. */
     async operators(after: string | null, limit: number): Promise<Operator[]> {
       const text = 'SELECT * FROM operators WHERE deleted_at IS NULL AND id > $1 ORDER BY id LIMIT $2';
-      return (await queries.query<OperatorRow>(text, [after ?? '', limit])).map(operatorFromRow);
+      return (await queries.query<Row>(text, [after ?? '', limit])).map((row) => OPERATORS.read(row));
     },
   };
 }
@@ -37,18 +37,18 @@ export function createOperatorWrites(tx: Tx) {
       const text = `INSERT INTO operators (id, name, role, digest, created_by, expires_at, command)
         VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING RETURNING *`;
       const expires = expiresAt === null ? null : new Date(expiresAt);
-      const row = await tx.one<OperatorRow>(text, [id, name, role, digest, createdBy, expires, command]);
-      return row && operatorFromRow(row);
+      const row = await tx.one<Row>(text, [id, name, role, digest, createdBy, expires, command]);
+      return row && OPERATORS.read(row);
     },
     async operatorOfCommand(command: string): Promise<Operator | null> {
-      const row = await tx.one<OperatorRow>('SELECT * FROM operators WHERE command = $1', [command]);
-      return row && operatorFromRow(row);
+      const row = await tx.one<Row>('SELECT * FROM operators WHERE command = $1', [command]);
+      return row && OPERATORS.read(row);
     },
     /** Locks an operator, also a deleted one. */
     async lockOperator(id: string): Promise<{ readonly operator: Operator; readonly deleted: boolean } | null> {
       const text = 'SELECT * FROM operators WHERE id = $1 FOR NO KEY UPDATE';
-      const row = await tx.one<OperatorRow & { readonly deleted_at: Date | null }>(text, [id]);
-      return row && { operator: operatorFromRow(row), deleted: row.deleted_at !== null };
+      const row = await tx.one<Row & { readonly deleted_at: Date | null }>(text, [id]);
+      return row && { operator: OPERATORS.read(row), deleted: row.deleted_at !== null };
     },
     /** Deletes the operator and all sessions. */
     async deleteOperator(id: string): Promise<void> {
@@ -82,9 +82,11 @@ export interface FoundOperatorSession {
   readonly operator: Operator | null;
 }
 
-type SessionRow = { readonly session_digest: string; readonly seen_at: Date } & (
-  (OperatorRow & { readonly operator: string }) | { readonly operator: null }
-);
+interface SessionRow extends Row {
+  readonly session_digest: string;
+  readonly seen_at: Date;
+  readonly operator: string | null;
+}
 
 export type OperatorSessions = ReturnType<typeof createOperatorSessions>;
 
@@ -116,7 +118,7 @@ export function createOperatorSessions(pool: Pool) {
       const values = [digests, rootDigests, new Date(beganAfter), new Date(usedAfter), new Date(nowMs)];
       const row = await queries.one<SessionRow>(FIND, values, { name: 'find-operator-session' });
       if (row === null) return null;
-      const operator = row.operator === null ? null : operatorFromRow(row);
+      const operator = row.operator === null ? null : OPERATORS.read(row);
       return { digest: row.session_digest, seenAt: row.seen_at.getTime(), operator };
     },
     /** Records a use of the session and moves it to the digest `current`. */

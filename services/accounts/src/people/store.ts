@@ -1,15 +1,6 @@
 import type { Tx } from '@gateway/postgres';
 import type { Member, Membership, User } from '../base/rules.js';
-import {
-  MEMBERSHIP,
-  memberFromRow,
-  membershipFromRow,
-  userFromRow,
-  written,
-  type JoinedRow,
-  type MemberRow,
-  type UserRow,
-} from '../base/sql.js';
+import { MEMBERSHIP, MEMBERS, membershipFromRow, USERS, written, type Row } from '../base/sql.js';
 import type { BaseReads, Changes } from '../base/store.js';
 import type { KeyTx } from '../keys/store.js';
 import type { MailTx } from '../mail/store.js';
@@ -25,7 +16,7 @@ export function createPeopleReads(queries: Tx) {
     async members(account: string, after: string | null, limit: number): Promise<Membership[]> {
       const text = `${MEMBERSHIP}
         WHERE m.account = $1 AND m.deleted_at IS NULL AND m.id > $2 ORDER BY m.id LIMIT $3`;
-      return (await queries.query<JoinedRow>(text, [account, after ?? '', limit])).map(membershipFromRow);
+      return (await queries.query<Row>(text, [account, after ?? '', limit])).map(membershipFromRow);
     },
   };
 }
@@ -52,7 +43,7 @@ export function createPeopleWrites(tx: Tx) {
                               ELSE coalesce(excluded.signed_up_at, users.signed_up_at) END
         RETURNING *`;
     const values = [id, email, signedUpAt === undefined ? null : new Date(signedUpAt)];
-    return userFromRow(await written(tx.one<UserRow>(text, values)));
+    return USERS.read(await written(tx.one<Row>(text, values)));
   };
   return {
     verifyUser,
@@ -71,11 +62,11 @@ export function createPeopleWrites(tx: Tx) {
     async insertMember({ id, account, user, role, capNanoUsd, command }: NewMember): Promise<Member> {
       const text = `INSERT INTO members (id, account, user_id, role, cap_nano_usd, command)
         VALUES ($1, $2, $3, $4, $5, $6) RETURNING *`;
-      return memberFromRow(await written(tx.one<MemberRow>(text, [id, account, user, role, capNanoUsd, command])));
+      return MEMBERS.read(await written(tx.one<Row>(text, [id, account, user, role, capNanoUsd, command])));
     },
     async memberOfCommand(command: string): Promise<Membership | null> {
       // Includes deleted members, because the command created this one and must not create another.
-      const row = await tx.one<JoinedRow>(`${MEMBERSHIP} WHERE m.command = $1`, [command]);
+      const row = await tx.one<Row>(`${MEMBERSHIP} WHERE m.command = $1`, [command]);
       return row && membershipFromRow(row);
     },
     /** Whether the member belonged to this account and was deleted. */
@@ -86,7 +77,7 @@ export function createPeopleWrites(tx: Tx) {
     /** Returns the member with this lower-case address. */
     async memberWithEmail(account: string, email: string): Promise<Membership | null> {
       const text = `${MEMBERSHIP} WHERE m.deleted_at IS NULL AND m.account = $1 AND u.email = $2`;
-      const row = await tx.one<JoinedRow>(text, [account, email]);
+      const row = await tx.one<Row>(text, [account, email]);
       return row && membershipFromRow(row);
     },
     /** Writes role, cap and version. */

@@ -2,14 +2,7 @@ import type { MailTokenKind } from '@gateway/contracts/messages';
 import type { Tx } from '@gateway/postgres';
 import type { AccountTx } from '../accounts/store.js';
 import type { UserWithPassword } from '../base/rules.js';
-import {
-  foundSessionFromRows,
-  personFromRow,
-  SESSION,
-  type FoundSession,
-  type JoinedRow,
-  type PersonRow,
-} from '../base/sql.js';
+import { foundSessionFromRows, PEOPLE, SESSION, type FoundSession, type Row } from '../base/sql.js';
 import type { Changes } from '../base/store.js';
 
 /** The queries of a sign-in transaction. */
@@ -25,7 +18,7 @@ export function createSessionReads(queries: Tx) {
     /** Finds the session of one of the digests that began and was used after these times. */
     async findSession(digests: readonly string[], beganAfter: number, usedAfter: number): Promise<FoundSession | null> {
       const values = [digests, new Date(beganAfter), new Date(usedAfter), MEMBERSHIPS_SHOWN_MAX];
-      return foundSessionFromRows(await queries.query<JoinedRow>(SESSION, values, { name: 'find-session' }));
+      return foundSessionFromRows(await queries.query<Row>(SESSION, values, { name: 'find-session' }));
     },
     /** Records a use of the session and moves it to the digest `current`. */
     async touchSession(digest: string, current: string, nowMs: number): Promise<void> {
@@ -45,8 +38,8 @@ export function createSignInWrites(tx: Tx) {
   return {
     /** Returns the user of a lower-case address. */
     async personOfEmail(email: string): Promise<UserWithPassword | null> {
-      const row = await tx.one<PersonRow>('SELECT * FROM users WHERE email = $1', [email]);
-      return row && personFromRow(row);
+      const row = await tx.one<Row>('SELECT * FROM users WHERE email = $1', [email]);
+      return row && PEOPLE.read(row);
     },
     /** A null hash removes the password. */
     async setPassword(user: string, passwordHash: string | null): Promise<void> {

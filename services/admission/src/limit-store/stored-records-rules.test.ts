@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { AccountTerms, KeyRecord } from '@gateway/contracts/messages';
+import { NO_KEY_TERMS } from '@gateway/contracts/operator';
 import { readStoredKey, readStoredTerms, storeKey, storeTerms } from './stored-records-rules.js';
 
 const usual: KeyRecord = {
@@ -12,7 +13,7 @@ const usual: KeyRecord = {
   version: 7,
   expiresAt: null,
   capNanoUsd: null,
-  allowedModels: null,
+  ...NO_KEY_TERMS,
 };
 const CHANGES: readonly Partial<KeyRecord>[] = [
   {},
@@ -31,7 +32,7 @@ test('a key record is read as it was stored, with any usual values', () => {
   }
 });
 
-test('a revoked key is stored without its models', () => {
+test('a revoked key is stored without its terms', () => {
   const record: KeyRecord = { ...usual, state: 'revoked', allowedModels: Array<string>(500).fill('acme/fixed') };
   expect(storeKey(record).length).toBeLessThan(200);
   expect(readStoredKey(storeKey(record), 'a', 'k')).toEqual({ ...record, allowedModels: null });

@@ -1,5 +1,6 @@
 import { shortHash } from '@gateway/contracts/ids';
 import type { AccountTerms, BodyOf, KeyRecord, accountsUnchanged } from '@gateway/contracts/messages';
+import { type KeyTerms, KEY_TERMS, NO_KEY_TERMS } from '@gateway/contracts/operator';
 import { readTerms } from './terms-rules.js';
 
 type Period = NonNullable<AccountTerms['subscription']>;
@@ -58,20 +59,31 @@ type KeyFacts = [
   state: KeyRecord['state'],
   expiresAt: number | null,
   capNanoUsd: number | null,
-  allowedModels: string[] | null,
+  ...terms: KeyTerms[keyof KeyTerms][],
 ];
+const TERMS = Object.keys(KEY_TERMS) as (keyof KeyTerms)[];
 /** Values that most keys have. They are omitted at the end of a text. */
-const USUAL: readonly unknown[] = [undefined, undefined, undefined, 'api', 'active', null, null, null];
+const USUAL: readonly unknown[] = [
+  undefined,
+  undefined,
+  undefined,
+  'api',
+  'active',
+  null,
+  null,
+  ...TERMS.map(() => null),
+];
 
 /**
  * Shortens a key's record: without its own ID and without the values that most keys have. A revoked
- * key is stored without its models, because the list may be long and is not needed.
+ * key is stored without its terms, because they may be long and are not needed.
  */
 export function storeKey(record: KeyRecord): string {
-  const { member, kind, digest, state, expiresAt, capNanoUsd, allowedModels, version } = record;
+  const { member, kind, digest, state, expiresAt, capNanoUsd, version } = record;
   const shortDigest = Buffer.from(digest, 'hex').toString('base64url');
-  const models = state === 'revoked' ? null : allowedModels;
-  const facts: KeyFacts = [member, shortDigest, version, kind, state, expiresAt, capNanoUsd, models];
+  const terms = state === 'revoked' ? NO_KEY_TERMS : record;
+  const common = [member, shortDigest, version, kind, state, expiresAt, capNanoUsd] as const;
+  const facts: KeyFacts = [...common, ...TERMS.map((name) => terms[name])];
   const unusual = facts.findLastIndex((fact, at) => fact !== USUAL[at]);
   return JSON.stringify(facts.slice(0, unusual + 1));
 }
@@ -80,9 +92,10 @@ export function storeKey(record: KeyRecord): string {
 export function readStoredKey(text: string, account: string, key: string): KeyRecord {
   const facts = JSON.parse(text) as unknown[];
   const whole = [...facts, ...USUAL.slice(facts.length)] as KeyFacts;
-  const [member, shortDigest, version, kind, state, expiresAt, capNanoUsd, allowedModels] = whole;
+  const [member, shortDigest, version, kind, state, expiresAt, capNanoUsd, ...stored] = whole;
   const digest = Buffer.from(shortDigest, 'base64url').toString('hex');
-  return { account, key, member, kind, digest, state, expiresAt, capNanoUsd, allowedModels, version };
+  const terms = Object.fromEntries(TERMS.map((name, at) => [name, stored[at]])) as KeyTerms;
+  return { account, key, member, kind, digest, state, expiresAt, capNanoUsd, ...terms, version };
 }
 
 /** The versions of one account's records that the limit store has received. */

@@ -1,4 +1,5 @@
 import type { AccountRecord, KeyRecord, MemberRecord } from '@gateway/contracts/messages';
+import { NO_KEY_TERMS } from '@gateway/contracts/operator';
 
 /** The service accounts as admission sees it: one account, its keys and members. */
 export class Directory {
@@ -82,7 +83,7 @@ export class Directory {
       state: 'active',
       expiresAt: null,
       capNanoUsd: null,
-      allowedModels: null,
+      ...NO_KEY_TERMS,
       version: 1,
     });
     for (const { key, digest } of this.keys) this.#keyOfDigest.set(digest, key);

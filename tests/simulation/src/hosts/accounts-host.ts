@@ -1,6 +1,7 @@
 import type { Owners } from '@gateway/admission/ports.js';
 import { digestOfSecret, SECRET_BODY_CHARS, secretFrom } from '@gateway/contracts/ids';
 import type { AccountRecord, KeyRecord, MemberRecord } from '@gateway/contracts/messages';
+import { NO_KEY_TERMS } from '@gateway/contracts/operator';
 import { checkInForce, toldOfAccount, toldOfKey } from '../check/in-force.js';
 import { request } from '../network/request.js';
 import { Host } from '../time/host.js';
@@ -33,18 +34,18 @@ export class AccountsHost {
 
   add(account: string, caps: readonly (number | null)[]): void {
     this.records.set(account, { account, state: 'active', version: 1 });
-    const owned = caps.map((capNanoUsd, index): OwnedKey => {
+    const owned = caps.map((capNanoUsd, index) => {
       const secret = this.#newSecret();
-      const record = {
+      const record: KeyRecord = {
         account,
         key: `${account}.key${index}`,
         member: `${account}.member`,
-        kind: 'api' as const,
+        kind: 'api',
         digest: digestOfSecret(secret, PEPPER),
-        state: 'active' as const,
+        state: 'active',
         expiresAt: null,
         capNanoUsd,
-        allowedModels: null,
+        ...NO_KEY_TERMS,
         version: 1,
       };
       return { secret, record };
