@@ -2,9 +2,9 @@ import { REFUSED_KEPT_MS } from '@gateway/contracts/messages';
 import { type Background, type Clock, counter, every, gauge } from '@gateway/service-kit';
 import type { Months } from './ledger/months.js';
 import type { RefusedStore } from './records/refused-store.js';
-import type { ProgressStore } from './usage/progress-store.js';
-import { type Progress, TRACK_MS, trackProgress, TRIM_MS, trimStream } from './usage/progress.js';
-import type { Stream } from './usage/stream.js';
+import type { ProgressStore } from './stream/progress-store.js';
+import { type Progress, TRACK_MS, trackProgress, TRIM_MS, trimStream } from './stream/progress.js';
+import type { Stream } from './stream/stream.js';
 
 /** Interval for creating the months ahead. */
 const MONTHS_MS = 3_600_000;

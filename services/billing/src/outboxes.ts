@@ -8,7 +8,7 @@ import { readStateWith } from './ledger/store.js';
 import { publishChange, type PublishChangeDeps } from './ledger/tell-change.js';
 import { deliverEvent } from './webhooks/deliver-event.js';
 import { createDeliveryStore } from './webhooks/delivery-store.js';
-import type { LedgerGuard } from './usage/ledger-guard.js';
+import type { LedgerGuard } from './recovery/ledger-guard.js';
 import { createSecretSeal, resealSecrets } from './webhooks/secrets.js';
 import { createWebhookSender } from './webhooks/sender.js';
 import { createWebhookStore, WEBHOOK_OUTBOX } from './webhooks/store.js';

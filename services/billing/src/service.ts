@@ -1,74 +1,73 @@
 import { type Bus, connectBus, requestServer } from '@gateway/bus';
 import { DATABASE_BUCKET } from '@gateway/contracts/messages';
 import {
+  type Outbox,
+  type Pool,
   createPool,
   faultOf,
   isConnectionFault,
   keepTimelines,
-  type Outbox,
-  type Pool,
   poolConnections,
 } from '@gateway/postgres';
 import {
-  changeUrl,
-  gauge,
   type Logger,
-  nextDelayMs,
   type OpeningKeys,
   type ReadyChecks,
-  retry,
   type RunningService,
   SingleFlight,
   type TimerClock,
+  changeUrl,
+  gauge,
+  nextDelayMs,
+  retry,
 } from '@gateway/service-kit';
+import { serveAccounts } from './accounts/handlers.js';
 import { createLoadStore } from './accounts/load-store.js';
 import { createAccountStore } from './accounts/store.js';
 import { createUnchangedStore } from './accounts/unchanged-store.js';
+import { serveAlerts } from './alerts/handlers.js';
 import { createAlertStore } from './alerts/store.js';
+import { serveExports } from './exports/handlers.js';
 import { createExportStore } from './exports/store.js';
+import { serveFinance } from './finance/handlers.js';
 import { createFinanceStore } from './finance/store.js';
 import { createLedgerReader } from './ledger/audit-store.js';
 import { createChangesStore } from './ledger/changes-store.js';
-import { createMonths, type Months } from './ledger/months.js';
+import { serveLedger } from './ledger/handlers.js';
+import { type Months, createMonths } from './ledger/months.js';
 import { readLedgerState } from './ledger/store.js';
 import { createTransactionStore } from './ledger/transactions-store.js';
 import { watchLedger } from './ledger/watch.js';
-import { createKeptPosition } from './usage/kept-position.js';
-import { LedgerGuard } from './usage/ledger-guard.js';
-import { createGuardMetrics } from './usage/guard-metrics.js';
-import { settleLost } from './usage/settle-deliveries.js';
-import { createLostCommitsStore } from './usage/lost-commits-store.js';
 import { startMaintenance } from './maintenance.js';
 import { startAdmissionOutbox, startAlertOutboxes, watchOutboxAges } from './outboxes.js';
+import { servePlans } from './plans/handlers.js';
 import { createPlanStore } from './plans/store.js';
 import { serveRecords } from './records/handlers.js';
 import { createUsageHoursStore } from './records/hours-store.js';
 import { createRefusedStore } from './records/refused-store.js';
+import { createRecordStore } from './records/store.js';
+import type { SettledPosition, StreamState } from './stream/progress-rules.js';
+import { createProgressStore } from './stream/progress-store.js';
+import { type UsageStream, createSnapshotPublisher, createUsageStream } from './stream/stream.js';
+import { serveSubscriptions } from './subscriptions/handlers.js';
 import { createLimitsStore } from './subscriptions/limits-store.js';
+import { createRenewalStore } from './subscriptions/renewals-store.js';
 import { startRenewals } from './subscriptions/renewals.js';
 import { createSubscriptionStore } from './subscriptions/store.js';
-import { createPipelinedPool } from './usage/pipeline-store.js';
-import type { SettledPosition, StreamState } from './usage/progress-rules.js';
-import { createProgressStore } from './usage/progress-store.js';
-import { createSettleMeter } from './usage/settle-meter.js';
-import { isInfrastructureFault, createSettleStore } from './usage/settle-store.js';
+import { createKeptPosition } from './recovery/kept-position.js';
+import { LedgerGuard, createGuardMetrics } from './recovery/ledger-guard.js';
+import { createLostCommitsStore } from './recovery/lost-commits-store.js';
+import { createPipelinedPool } from './usage/commit/pipeline-store.js';
+import { processLostMessages } from './usage/process-deliveries.js';
+import { createSettlementMeter } from './usage/meter.js';
+import { createSettlementStore, isInfrastructureFault } from './usage/commit/settlement-store.js';
 import { createShardLocks } from './usage/shard-locks-store.js';
-import { createSnapshotPublisher, createUsageStream, type UsageStream } from './usage/stream.js';
-import { startUsageWorker, type UsageWorker } from './usage/worker.js';
+import { type UsageWorker, startUsageWorker } from './usage/worker.js';
+import { serveWallets } from './wallets/handlers.js';
 import { createWalletStore } from './wallets/store.js';
+import { createDeliveryStore } from './webhooks/delivery-store.js';
 import { serveWebhooks } from './webhooks/handlers.js';
 import { createWebhookStore } from './webhooks/store.js';
-import { serveAccounts } from './accounts/handlers.js';
-import { serveAlerts } from './alerts/handlers.js';
-import { serveExports } from './exports/handlers.js';
-import { serveFinance } from './finance/handlers.js';
-import { serveLedger } from './ledger/handlers.js';
-import { servePlans } from './plans/handlers.js';
-import { createRecordStore } from './records/store.js';
-import { serveSubscriptions } from './subscriptions/handlers.js';
-import { createRenewalStore } from './subscriptions/renewals-store.js';
-import { serveWallets } from './wallets/handlers.js';
-import { createDeliveryStore } from './webhooks/delivery-store.js';
 
 export interface BillingOptions {
   readonly natsUrl: string;
@@ -147,7 +146,7 @@ export async function startBilling(options: BillingOptions): Promise<RunningServ
     failed: (err) => log.warn({ err }, 'the database is not reachable yet; will retry'),
   });
   opened.database = true;
-  const settleStore = createSettleStore(pool);
+  const settleStore = createSettlementStore(pool);
   const months = createMonths(settleStore);
   await months.makeAhead(clock.nowMs());
 
@@ -156,7 +155,7 @@ export async function startBilling(options: BillingOptions): Promise<RunningServ
 
   const settling = {
     months,
-    meter: createSettleMeter(),
+    meter: createSettlementMeter(),
     isInfrastructureFault,
     retryDelayMs: (attempt: number) => nextDelayMs(attempt, RETRY),
     log,
@@ -168,7 +167,7 @@ export async function startBilling(options: BillingOptions): Promise<RunningServ
       store: createLostCommitsStore(pool),
       stream,
       kept: createKeptPosition(bus.lookUpBucket(DATABASE_BUCKET)),
-      settle: settleLost({ ...settling, store: createSettleStore(settlePool) }),
+      settle: processLostMessages({ ...settling, store: createSettlementStore(settlePool) }),
       log,
       onMended,
     },
@@ -180,7 +179,7 @@ export async function startBilling(options: BillingOptions): Promise<RunningServ
   const locks = createShardLocks(locksPool, () => worker.lost());
   const worker: UsageWorker = startUsageWorker({
     ...settling,
-    store: createSettleStore(settlePool, alerts.nudge, guard.isLedger),
+    store: createSettlementStore(settlePool, alerts.nudge, guard.isLedger),
     announcer: createSnapshotPublisher(bus, () => guard.ledgerEpoch),
     locks,
     consume: (subject, handler) => stream.consume(subject, handler),

@@ -8,10 +8,10 @@ import { usageEvents, usageSubjects } from '@gateway/contracts/messages';
 import { createPool, isConnectionFault } from '@gateway/postgres';
 import { createMonths } from '../dist/ledger/months.js';
 import { readLedgerState } from '../dist/ledger/store.js';
-import { createSettleMeter } from '../dist/usage/settle-meter.js';
-import { isInfrastructureFault, createSettleStore } from '../dist/usage/settle-store.js';
+import { createSettlementMeter } from '../dist/usage/meter.js';
+import { isInfrastructureFault, createSettlementStore } from '../dist/usage/commit/settlement-store.js';
 import { createShardLocks } from '../dist/usage/shard-locks-store.js';
-import { createSnapshotPublisher } from '../dist/usage/stream.js';
+import { createSnapshotPublisher } from '../dist/stream/stream.js';
 import { startUsageWorker } from '../dist/usage/worker.js';
 
 /**
@@ -89,9 +89,9 @@ const pool = breakablePool(createPool(postgresUrl, { applicationName: 'breakable
 const locksPool = createPool(postgresUrl, { applicationName: 'breakable locks', max: 1, log });
 const { ledgerEpoch, consumers } = await reachedLedgerState();
 const bus = await connectBus({ url: natsUrl, service: 'billing', replica: randomUUID(), log });
-const store = createSettleStore(pool);
+const store = createSettlementStore(pool);
 const settling = {
-  settle: breakable('settle', (request) => store.settle(request)),
+  commit: breakable('commit', (work) => store.commit(work)),
   ensureMonth: breakable('ensureMonth', (month) => store.ensureMonth(month)),
 };
 const announcer = createSnapshotPublisher(bus, () => ledgerEpoch);
@@ -102,7 +102,7 @@ const worker = startUsageWorker(
     store: settling,
     months: createMonths(settling),
     announcer: { snapshots: breakable('standing', (accounts) => announcer.snapshots(accounts)) },
-    meter: createSettleMeter(),
+    meter: createSettlementMeter(),
     isInfrastructureFault,
     retryDelayMs: () => 100,
     batchEventsMax,

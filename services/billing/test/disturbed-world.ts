@@ -7,11 +7,11 @@ import type { Pool } from '@gateway/postgres';
 import type { RunningServer } from '@gateway/servers';
 import { startTestBus, until, type TestBus, type TestDatabase } from '@gateway/testkit';
 import { createMonths } from '../src/ledger/months.js';
-import { createProgressStore } from '../src/usage/progress-store.js';
-import { readDelivery } from '../src/usage/read-delivery.js';
+import { createProgressStore } from '../src/stream/progress-store.js';
+import { readDelivery } from '../src/usage/read/read-deliveries.js';
 import { settleBatch } from '../src/usage/settle-batch.js';
-import { createSettleStore } from '../src/usage/settle-store.js';
-import { createUsageStream } from '../src/usage/stream.js';
+import { createSettlementStore } from '../src/usage/commit/settlement-store.js';
+import { createUsageStream } from '../src/stream/stream.js';
 import { readLedgerValues } from './audit.js';
 import { packMessage } from './events.js';
 import { type LedgerWorld, startLedgerWorld } from './ledger-world.js';
@@ -136,7 +136,7 @@ export class DisturbedWorld {
    */
   async undisturbed(): Promise<Record<string, string>> {
     const { pool } = await this.ledgers.ledger();
-    const store = createSettleStore(pool);
+    const store = createSettlementStore(pool);
     const months = createMonths(store);
     for (let at = 0; at < this.#stored.length; at += UNDISTURBED_MESSAGES) {
       const read = this.#stored

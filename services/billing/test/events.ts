@@ -3,7 +3,7 @@ import { makeUuidV7 } from '@gateway/contracts/ids';
 import { formatPackedEvent, usageEvents } from '@gateway/contracts/messages';
 import type { HoldFields, PricedVersion, UsageEvent, WireTokenUsage } from '@gateway/contracts/messages';
 import { monthOf, weekStart } from '@gateway/metering';
-import { buildReceivedEvent } from '../src/usage/read-delivery.js';
+import { buildReceivedEvent } from '../src/usage/read/read-deliveries.js';
 import type { ReceivedEvent } from '../src/usage/rules.js';
 
 export const START = Date.UTC(2026, 10, 20, 12);

@@ -12,7 +12,7 @@ import { createPlanStore } from '../src/plans/store.js';
 import { putSubscription } from '../src/subscriptions/handlers.js';
 import { createSubscriptionStore } from '../src/subscriptions/store.js';
 import { settleBatch } from '../src/usage/settle-batch.js';
-import { createSettleStore } from '../src/usage/settle-store.js';
+import { createSettlementStore } from '../src/usage/commit/settlement-store.js';
 import { addWalletEntry } from '../src/wallets/handlers.js';
 import { createWalletStore } from '../src/wallets/store.js';
 import { expectAccepted } from './accepted.js';
@@ -30,7 +30,7 @@ type Wanted = Partial<Omit<ReceivedOf<typeof billingExportUsageRecords>, 'after'
 
 /** Runs commands on a ledger without a bus; admission applies every change immediately. */
 export function ledgerVerbs(ledger: TestDatabase) {
-  const settleStore = createSettleStore(ledger.pool);
+  const settleStore = createSettlementStore(ledger.pool);
   const months = createMonths(settleStore);
   const transactions = createTransactionStore(ledger.pool);
   const records = createRecordStore(ledger.pool);

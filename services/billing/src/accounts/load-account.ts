@@ -1,8 +1,8 @@
 import type { AnswerBodyOf, billingLoad, ReceivedOf } from '@gateway/contracts/messages';
 import { pause } from '@gateway/service-kit';
 import { composeTerms } from '../subscriptions/terms-rules.js';
-import { isSettled } from '../usage/progress-rules.js';
-import type { Stream } from '../usage/stream.js';
+import { isSettled } from '../stream/progress-rules.js';
+import type { Stream } from '../stream/stream.js';
 import type { LoadStore } from './load-store.js';
 
 /** Timeout for settling the stream before a load that follows a loss of the limit store. */

@@ -15,8 +15,8 @@ import { selectPublishedPeriods, type PublishedPeriods } from '../subscriptions/
 import { readPeriods } from '../subscriptions/periods-store.js';
 import type { LimitOverrides, PublishedSubscriptions } from '../subscriptions/terms-rules.js';
 import { readLimits, readPublished } from '../subscriptions/terms-store.js';
-import type { SettledPosition } from '../usage/progress-rules.js';
-import { readSettledPosition } from '../usage/progress-store.js';
+import type { SettledPosition } from '../stream/progress-rules.js';
+import { readSettledPosition } from '../stream/progress-store.js';
 
 /** The content of a load response, read in one snapshot. */
 export interface AccountSnapshot {

@@ -5,7 +5,7 @@ import { silentLog } from '@gateway/testkit';
 import { duringTests } from '@gateway/testkit/during-tests';
 import { startLedger } from '../../test/ledger-world.js';
 import { type QueryPlan, countRowsRead } from '../../test/rows-read.js';
-import { createPipelinedPool } from '../usage/pipeline-store.js';
+import { createPipelinedPool } from '../usage/commit/pipeline-store.js';
 import { type RequestedAccounts, createUnchangedStore } from './unchanged-store.js';
 
 const NOW = Date.UTC(2026, 10, 20, 12);

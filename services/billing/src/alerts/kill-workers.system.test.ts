@@ -15,7 +15,7 @@ const POINTS = [
   'after write_rows',
   'before COMMIT',
   'after COMMIT',
-  'after settle',
+  'after commit',
   'after standing',
   'before ack',
   'after ack',

@@ -20,7 +20,7 @@ import { createMonths } from '../ledger/months.js';
 import type { PlanSpec } from '../plans/rules.js';
 import { planToStored } from '../plans/store.js';
 import { settleBatch } from '../usage/settle-batch.js';
-import { createSettleStore } from '../usage/settle-store.js';
+import { createSettlementStore } from '../usage/commit/settlement-store.js';
 import { createDeliveryStore } from '../webhooks/delivery-store.js';
 import { createWebhookStore } from '../webhooks/store.js';
 import { createAlertRaiser } from './raise-store.js';
@@ -30,10 +30,10 @@ import { AUTHOR } from '../../test/ledger-verbs.js';
 const SEED = testSeed();
 
 const ledger = duringTests(startLedger);
-let store: ReturnType<typeof createSettleStore>;
+let store: ReturnType<typeof createSettlementStore>;
 beforeEach(async () => {
   await ledger.empty();
-  store = createSettleStore(ledger.pool);
+  store = createSettlementStore(ledger.pool);
 });
 
 const settle = (events: readonly UsageEvent[], by = store) =>
@@ -95,7 +95,7 @@ const km = (threshold: number, account = 'a') => `km:key-${account} 2026-11 ${th
 test('an alert that a restored ledger raises again has the same ID', async () => {
   const ids = async (): Promise<string[]> => {
     await cap('a', 100n);
-    await settle([createSettledEvent(createHold('a'), 80)], createSettleStore(ledger.pool));
+    await settle([createSettledEvent(createHold('a'), 80)], createSettlementStore(ledger.pool));
     const rows = await onPool(ledger.pool).query<{ id: string }>('SELECT id FROM alerts ORDER BY number');
     return rows.map(({ id }) => id);
   };
@@ -193,7 +193,7 @@ test('a balance that is corrected down and charged again raises nothing twice', 
   expect(before).toEqual([km(50), `w:weekly:usd ${weekStart(START)} 50`]);
   // No usage event reduces a charge, so the test changes the balance itself.
   await onPool(ledger.pool).execute("UPDATE standing_rows SET value = 10 WHERE name LIKE 'km:%' OR name LIKE 'w:%'");
-  for (const by of [store, createSettleStore(ledger.pool)])
+  for (const by of [store, createSettlementStore(ledger.pool)])
     await settle([createSettledEvent(createPlanHold('a', 1_000, 0), 25)], by);
   expect(await raised()).toEqual(before);
   await settle([toVoidedEvent(createSettledEvent(createHold('a'), 1_000))]);
@@ -299,7 +299,7 @@ test(`concurrent processes raise and publish each alert once (TEST_SEED=${SEED})
   const events = accounts.flatMap((account) =>
     Array.from({ length: 60 }, () => createSettledEvent(createHold(account), 20, { id: makeUuidV7(START) })),
   );
-  const stores = [1, 2, 3].map(() => createSettleStore(ledger.pool));
+  const stores = [1, 2, 3].map(() => createSettlementStore(ledger.pool));
   await Promise.all(
     stores.map(async (by) => {
       // Each process gets every event, in a different order.

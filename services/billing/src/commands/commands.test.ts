@@ -9,9 +9,9 @@ import type { TestDatabase } from '@gateway/testkit';
 import { createHold, packMessage, createSettledEvent } from '../../test/events.js';
 import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
 import { createMonths } from '../ledger/months.js';
-import { readDelivery } from '../usage/read-delivery.js';
+import { readDelivery } from '../usage/read/read-deliveries.js';
 import { settleBatch } from '../usage/settle-batch.js';
-import { createSettleStore } from '../usage/settle-store.js';
+import { createSettlementStore } from '../usage/commit/settlement-store.js';
 
 const DIST = new URL('../../dist/', import.meta.url);
 const directory = mkdtempSync(join(tmpdir(), 'gateway-commands-'));
@@ -23,7 +23,7 @@ let ledger: TestDatabase;
 beforeAll(async () => {
   world = await startLedgerWorld();
   ledger = await world.ledger();
-  const store = createSettleStore(ledger.pool);
+  const store = createSettlementStore(ledger.pool);
   const read = readDelivery(packMessage([event, { ...createSettledEvent(createHold('b'), 5), amountNanoUsd: 6 }]), {
     subject: 0,
     sequence: 1,

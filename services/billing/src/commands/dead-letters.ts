@@ -2,9 +2,9 @@
 // become records. `replay` settles an event again after the cause of its refusal was fixed. The
 // outbox of a running billing process sends the result to admission.
 import { parseArgs } from 'node:util';
-import type { StoredDeadLetter } from '../usage/dead-letter-store.js';
-import { parseJson, readEvents } from '../usage/read-delivery.js';
-import { replayDeadLetter } from '../usage/replay-dead-letter.js';
+import type { StoredDeadLetter } from '../dead-letters/store.js';
+import { parseJson, readEvents } from '../usage/read/read-deliveries.js';
+import { replayDeadLetter } from '../dead-letters/replay-dead-letter.js';
 import { runCommand } from './run-command.js';
 
 const EXIT_DEAD_LETTERS_LEFT = 1;
@@ -33,10 +33,10 @@ if (verb === 'list') {
 } else if (verb === 'replay' && HASH.test(hash) && values.actor !== undefined) {
   const { actor } = values;
   await runCommand(async ({ deadLetters }) => {
-    const result = await replayDeadLetter(deadLetters, hash, actor);
-    if (result === null) return unknown();
-    console.log(result.outcomes.join(', '));
-    return result.resolved ? 0 : EXIT_DEAD_LETTERS_LEFT;
+    const outcomes = await replayDeadLetter(deadLetters, hash, actor);
+    if (outcomes === null) return unknown();
+    console.log(outcomes.join(', '));
+    return outcomes.includes('set_aside') ? EXIT_DEAD_LETTERS_LEFT : 0;
   });
 } else {
   console.error('usage: set-aside list [--all] | show HASH | replay HASH --actor NAME');

@@ -7,7 +7,7 @@ import { runAudit } from '../../test/audit.js';
 import { readLedger, DisturbedWorld, killProcess } from '../../test/disturbed-world.js';
 import { Traffic } from '../../test/kill-rounds.js';
 import { readLedgerState } from '../ledger/store.js';
-import { createProgressStore, createRestoreStore } from '../usage/progress-store.js';
+import { createProgressStore, createRestoreStore } from '../stream/progress-store.js';
 import { restoreLedger } from './restore-ledger.js';
 
 const SEED = testSeed();

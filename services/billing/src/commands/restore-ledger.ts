@@ -1,5 +1,5 @@
-import type { KeptPosition } from '../usage/lost-commits-rules.js';
-import type { RestoreStore } from '../usage/progress-store.js';
+import type { KeptPosition } from '../recovery/lost-commits-rules.js';
+import type { RestoreStore } from '../stream/progress-store.js';
 
 export interface StoredMessages {
   /** The oldest message that is still in the stream. */

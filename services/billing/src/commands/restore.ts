@@ -5,7 +5,7 @@ import { BusFault, connectBus, type Bus } from '@gateway/bus';
 import { DATABASE_BUCKET, usageEvents } from '@gateway/contracts/messages';
 import { forgetTimelines } from '@gateway/postgres';
 import { COMMON_FIELDS, readConfig } from '@gateway/service-kit';
-import { createKeptPosition } from '../usage/kept-position.js';
+import { createKeptPosition } from '../recovery/kept-position.js';
 import { computePositionToReach, restoreLedger, type StoredMessages } from './restore-ledger.js';
 import { runCommand } from './run-command.js';
 

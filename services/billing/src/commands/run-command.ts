@@ -1,8 +1,8 @@
 import { createPool } from '@gateway/postgres';
 import { COMMON_FIELDS, type Logger, readConfig, runAsCommand } from '@gateway/service-kit';
 import { type LedgerReader, createLedgerReader } from '../ledger/audit-store.js';
-import { createDeadLetterStore, type DeadLetterStore } from '../usage/dead-letter-store.js';
-import { createRestoreStore, type RestoreStore } from '../usage/progress-store.js';
+import { createDeadLetterStore, type DeadLetterStore } from '../dead-letters/store.js';
+import { createRestoreStore, type RestoreStore } from '../stream/progress-store.js';
 
 /** Statement timeout: commands read the whole ledger. */
 const COMMAND_STATEMENT_MS = 6 * 3_600_000;

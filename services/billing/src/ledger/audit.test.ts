@@ -18,7 +18,7 @@ import {
 import { startLedger } from '../../test/ledger-world.js';
 import { formatChain, readChainFile } from '../commands/chain-file.js';
 import { settleBatch } from '../usage/settle-batch.js';
-import { createSettleStore } from '../usage/settle-store.js';
+import { createSettlementStore } from '../usage/commit/settlement-store.js';
 import { decideWalletEntry } from '../wallets/rules.js';
 import { createWalletStore } from '../wallets/store.js';
 import { createLedgerReader } from './audit-store.js';
@@ -43,7 +43,7 @@ beforeEach(async () => {
 });
 
 async function settle(...events: UsageEvent[]): Promise<void> {
-  const store = createSettleStore(ledger.pool);
+  const store = createSettlementStore(ledger.pool);
   await settleBatch(store, createMonths(store), {
     received: toReceivedEvents(...events),
     deadLetters: [],
@@ -61,7 +61,7 @@ async function topUp(account: string, amountNanoUsd: bigint): Promise<string> {
     actor: 'test',
     reference: makeUuidV7(START),
   };
-  await createSettleStore(ledger.pool).ensureMonth('2026-11');
+  await createSettlementStore(ledger.pool).ensureMonth('2026-11');
   const transactionId = makeUuidV7(START);
   await createWalletStore(ledger.pool).addEntry({
     entry,

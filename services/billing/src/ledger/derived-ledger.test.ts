@@ -22,7 +22,7 @@ import { startLedger } from '../../test/ledger-world.js';
 import { ledgerVerbs } from '../../test/ledger-verbs.js';
 import type { UsageRecord } from '../records/rules.js';
 import { readRecords } from '../records/store.js';
-import { prepareEvents } from '../usage/prepare-rules.js';
+import { prepareEvents } from '../usage/decide/prepare-rules.js';
 import type { LedgerTransaction } from './rules.js';
 
 const SEED = testSeed();

@@ -5,7 +5,7 @@ import { silentLog, type TestDatabase } from '@gateway/testkit';
 import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
 import { createLoadStore } from '../accounts/load-store.js';
 import { readRecords } from '../records/store.js';
-import { createPipelinedPool } from '../usage/pipeline-store.js';
+import { createPipelinedPool } from '../usage/commit/pipeline-store.js';
 import { findIdSpan } from './sql.js';
 
 const MONTHS = ['2026-09', '2026-10', '2026-11', '2026-12', '2027-01'];

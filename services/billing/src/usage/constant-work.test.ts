@@ -5,11 +5,14 @@ import { inTransaction, type Tx } from '@gateway/postgres';
 import type { TestDatabase } from '@gateway/testkit';
 import { createHold, toReceivedEvents, createSettledEvent, START } from '../../test/events.js';
 import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
-import { createAlertRaiser } from '../alerts/raise-store.js';
 import { createMonths } from '../ledger/months.js';
-import { createNames } from '../records/names-store.js';
 import { settleBatch } from './settle-batch.js';
-import { createSettleStore, settleIn, type SettleStore } from './settle-store.js';
+import {
+  createCaches,
+  createSettlementStore,
+  LedgerSettlement,
+  type SettlementStore,
+} from './commit/settlement-store.js';
 
 const MONTH_MS = 31 * 86_400_000;
 const EVENTS = 20;
@@ -48,19 +51,15 @@ async function readBalanceRows(
 ): Promise<{ read: number; written: Record<string, number> }> {
   const written: Record<string, number> = {};
   let read = 0;
-  const { ensureMonth } = createSettleStore(ledger.pool);
-  const store: SettleStore = {
+  const { ensureMonth } = createSettlementStore(ledger.pool);
+  const store: SettlementStore = {
     ensureMonth,
-    settle: (request) =>
+    commit: (work) =>
       inTransaction(ledger.pool, async (tx) => {
         // Small tables would be read sequentially. Tables without an index still are.
         await tx.execute('SET LOCAL enable_seqscan = off');
         const before = await figuresOf(tx);
-        const { decision } = await settleIn(tx, request, {
-          alerts: createAlertRaiser(),
-          names: createNames(),
-          mayUse: () => true,
-        });
+        const decision = await work(new LedgerSettlement(tx, createCaches()));
         for (const [name, after] of await figuresOf(tx)) {
           const { read: readBefore = 0, written: writtenBefore = 0 } = before.get(name) ?? {};
           read += after.read - readBefore;
@@ -95,7 +94,7 @@ test('a batch reads and writes the same number of rows in a larger ledger', asyn
   await fill(2_000);
   await readBalanceRows(callsOf('alone'));
   const alone = await readBalanceRows(callsOf('alone'));
-  const store = createSettleStore(ledger.pool);
+  const store = createSettlementStore(ledger.pool);
   for (let month = 0; month < 6; month += 1) {
     const events = Array.from({ length: 500 }, (_, n) =>
       eventAt(n % 2 === 0 ? 'alone' : `other-${n}`, START - month * MONTH_MS),

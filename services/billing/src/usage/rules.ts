@@ -1,4 +1,5 @@
 import type { UsageEvent } from '@gateway/contracts/messages';
+import type { SettledMessage } from '../stream/progress-rules.js';
 
 /** An event that matches the contract, with its hash and origin. */
 export interface ReceivedEvent {
@@ -36,4 +37,13 @@ export interface DeadLetter {
   readonly reason: DeadLetterReason;
   readonly detail: string;
   readonly event: Buffer;
+}
+
+/** Events that are settled in one transaction. */
+export interface UsageBatch {
+  readonly received: readonly ReceivedEvent[];
+  /** Messages or events that could not be read. */
+  readonly deadLetters: readonly DeadLetter[];
+  /** Messages whose events are all in this batch or already settled. */
+  readonly applied: readonly SettledMessage[];
 }

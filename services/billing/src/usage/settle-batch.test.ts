@@ -20,9 +20,9 @@ import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
 import { createMonths } from '../ledger/months.js';
 import { toRecordView } from '../records/show-records.js';
 import { createRecordStore } from '../records/store.js';
-import type { BatchDecision } from './batch-ledger-rules.js';
+import type { BatchDecision } from './decide/batch-ledger-rules.js';
 import { settleBatch } from './settle-batch.js';
-import { createSettleStore } from './settle-store.js';
+import { createSettlementStore } from './commit/settlement-store.js';
 
 let world: LedgerWorld;
 let ledger: TestDatabase;
@@ -36,7 +36,7 @@ beforeEach(async () => {
 afterAll(() => world.stop());
 
 function settle(events: readonly UsageEvent[], on = ledger): Promise<BatchDecision> {
-  const store = createSettleStore(on.pool);
+  const store = createSettlementStore(on.pool);
   return settleBatch(store, createMonths(store), {
     received: toReceivedEvents(...events),
     deadLetters: [],

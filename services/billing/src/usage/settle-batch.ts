@@ -1,35 +1,28 @@
 import { timeOfUuidV7 } from '@gateway/contracts/ids';
 import { monthOf } from '@gateway/metering';
 import type { Months } from '../ledger/months.js';
-import type { BatchDecision } from './batch-ledger-rules.js';
-import { decideBatch, listBatchBalances } from './decide-rules.js';
-import { type PreparedEvents, prepareEvents, buildDeadLetter } from './prepare-rules.js';
-import type { SettledMessage } from './progress-store.js';
-import type { DeadLetter, ReceivedEvent } from './rules.js';
-import type { SettleStore } from './settle-store.js';
-
-export interface UsageBatch {
-  readonly received: readonly ReceivedEvent[];
-  /** Messages or events that could not be read. */
-  readonly deadLetters: readonly DeadLetter[];
-  /** Messages whose events are all in this batch or already settled. */
-  readonly applied: readonly SettledMessage[];
-}
+import type { SettlementStore } from './commit/settlement-store.js';
+import type { BatchDecision } from './decide/batch-ledger-rules.js';
+import { decideBatch, listBatchBalances } from './decide/decide-rules.js';
+import { type PreparedEvents, prepareEvents, buildDeadLetter } from './decide/prepare-rules.js';
+import type { DeadLetter, UsageBatch } from './rules.js';
 
 /**
- * Settles a batch in one database transaction (docs/protocol.md#r7). First it prepares the events
- * that may become records. Then it reads the ledger under the locks of the accounts, decides, and
- * writes.
+ * Settles a batch (docs/protocol.md#r7): reads the ledger under the locks of the batch's accounts,
+ * decides without I/O, and commits. The three steps are one database transaction.
  */
-export async function settleBatch(store: SettleStore, months: Months, batch: UsageBatch): Promise<BatchDecision> {
+export async function settleBatch(store: SettlementStore, months: Months, batch: UsageBatch): Promise<BatchDecision> {
   const prepared = await withMonths(prepareEvents(batch.received), months);
   const events = { accepted: prepared.accepted, deadLetters: [...prepared.deadLetters, ...batch.deadLetters] };
-  return store.settle({
-    accounts: new Set(events.accepted.map(({ record }) => record.account)),
-    ids: listIds(events),
-    rowsOf: (known) => listBatchBalances(events, known),
-    decide: (read) => decideBatch(events, read),
-    applied: batch.applied,
+  return store.commit(async (settlement) => {
+    const ledger = await settlement.read({
+      accounts: new Set(events.accepted.map(({ record }) => record.account)),
+      ids: listIds(events),
+      rowsOf: (known) => listBatchBalances(events, known),
+    });
+    const decision = decideBatch(events, ledger);
+    await settlement.write(decision, batch.applied);
+    return decision;
   });
 }
 

@@ -9,7 +9,7 @@ import { createMonths } from '../ledger/months.js';
 import { decideWalletEntry, type WalletEntry } from '../wallets/rules.js';
 import { createWalletStore } from '../wallets/store.js';
 import { settleBatch } from './settle-batch.js';
-import { createSettleStore } from './settle-store.js';
+import { createSettlementStore } from './commit/settlement-store.js';
 
 let world: LedgerWorld;
 let ledger: TestDatabase;
@@ -24,7 +24,7 @@ afterAll(() => world.stop());
 type Step = () => Promise<boolean>;
 
 function stepsOf(account: string, event: UsageEvent): Record<string, Step> {
-  const settleStore = createSettleStore(ledger.pool);
+  const settleStore = createSettlementStore(ledger.pool);
   const walletStore = createWalletStore(ledger.pool);
   const months = createMonths(settleStore);
   const settle = (delivered: UsageEvent): Step => {

@@ -1,12 +1,12 @@
 import { USAGE_GROUPS_TOTAL } from '@gateway/contracts/ids';
 import { every } from '@gateway/service-kit';
-import type { UsageDelivery } from './read-chunks.js';
-import { settleDeliveries, type SettleDeps } from './settle-deliveries.js';
+import type { UsageDelivery } from '../stream/stream.js';
+import { processDeliveries, type ProcessingDeps } from './process-deliveries.js';
 
 /** Retry interval for subjects that this process does not hold. */
 const POLL_MS = 200;
 
-export interface UsageWorkerDeps extends SettleDeps {
+export interface UsageWorkerDeps extends ProcessingDeps {
   readonly locks: { hold(subject: number): Promise<boolean>; release(): Promise<void> };
   consume(subject: number, handler: (batch: UsageDelivery[]) => Promise<void>): { stop(): Promise<void> };
 }
@@ -30,7 +30,7 @@ export function startUsageWorker(deps: UsageWorkerDeps, groups = USAGE_GROUPS_TO
       if (consumers.has(subject) || !(await deps.locks.hold(subject)) || stopped) continue;
       consumers.set(
         subject,
-        deps.consume(subject, (batch) => settleDeliveries(deps, subject, batch)),
+        deps.consume(subject, (batch) => processDeliveries(deps, subject, batch)),
       );
     }
     return consumers.size === groups ? Infinity : POLL_MS;

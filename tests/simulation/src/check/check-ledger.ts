@@ -1,5 +1,5 @@
 import { createMonths } from '@gateway/billing/ledger/months.js';
-import { readDelivery } from '@gateway/billing/usage/read-delivery.js';
+import { readDelivery } from '@gateway/billing/usage/read/read-deliveries.js';
 import { settleBatch } from '@gateway/billing/usage/settle-batch.js';
 import { WALLET_ROW } from '@gateway/metering';
 import type { World } from '../hosts/world.js';
@@ -42,7 +42,7 @@ export async function checkReplay(world: World): Promise<void> {
     if (one !== undefined && two !== undefined) [messages[last], messages[other]] = [two, one];
   }
   const store = {
-    settle: async (asked: Parameters<MemoryLedger['settle']>[0]) => again.settle(asked),
+    commit: (work: Parameters<MemoryLedger['settle']>[0]) => again.settle(work),
     ensureMonth: async () => true,
   };
   const months = createMonths(store);

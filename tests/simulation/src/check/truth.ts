@@ -1,4 +1,4 @@
-import type { BatchDecision } from '@gateway/billing/usage/batch-ledger-rules.js';
+import type { BatchDecision } from '@gateway/billing/usage/decide/batch-ledger-rules.js';
 import { type BatchAnswer, type ReleaseEntry, unpackEvent, type UsageEvent } from '@gateway/contracts/messages';
 import type { Client } from '../actors/client.js';
 import type { Network } from '../network/network.js';

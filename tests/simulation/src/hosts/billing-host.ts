@@ -1,13 +1,13 @@
 import { findUnchanged } from '@gateway/billing/accounts/find-unchanged.js';
 import { loadAccount } from '@gateway/billing/accounts/load-account.js';
 import { createMonths } from '@gateway/billing/ledger/months.js';
-import { LedgerGuard } from '@gateway/billing/usage/ledger-guard.js';
-import { settleLost } from '@gateway/billing/usage/settle-deliveries.js';
-import { buildCorrectionSnapshots } from '@gateway/billing/usage/snapshot-rules.js';
+import { LedgerGuard } from '@gateway/billing/recovery/ledger-guard.js';
+import { processLostMessages } from '@gateway/billing/usage/process-deliveries.js';
+import { buildCorrectionSnapshots } from '@gateway/billing/usage/decide/snapshot-rules.js';
 import { startUsageWorker } from '@gateway/billing/usage/worker.js';
-import type { KeptPosition } from '@gateway/billing/usage/lost-commits-rules.js';
-import type { UsageDelivery } from '@gateway/billing/usage/read-chunks.js';
-import type { SettleStore } from '@gateway/billing/usage/settle-store.js';
+import type { KeptPosition } from '@gateway/billing/recovery/lost-commits-rules.js';
+import type { UsageDelivery } from '@gateway/billing/stream/stream.js';
+import type { SettlementStore } from '@gateway/billing/usage/commit/settlement-store.js';
 import { usageSubjects, type BalanceSnapshot } from '@gateway/contracts/messages';
 import { DatabaseDown, type MemoryLedger } from '../ledger/memory-ledger.js';
 import { onWire } from '../network/network.js';
@@ -56,7 +56,7 @@ export class BillingHost implements HostedProcess {
       stopping: new AbortController().signal,
     };
     const unguarded = this.#store(() => true);
-    const settle = settleLost({ ...settling, store: unguarded, months: createMonths(unguarded) });
+    const settle = processLostMessages({ ...settling, store: unguarded, months: createMonths(unguarded) });
     this.#guard = new LedgerGuard({ ...this.#lostCommits(), settle, log: settling.log }, world.ledger.epoch);
     world.time.in(host, 0, () => {
       this.#guard.start();
@@ -114,21 +114,21 @@ export class BillingHost implements HostedProcess {
     return other === undefined || subject % billings.length === this.place;
   }
 
-  #store(mayUse: (database: string) => boolean): SettleStore {
+  #store(mayUse: (database: string) => boolean): SettlementStore {
     const { world, host } = this;
     const { time, truth, ledger, random } = world;
     const wait = (): Promise<void> =>
       new Promise((resolve) => void time.in(host, random.between(1, COMMIT_MS_MAX), resolve));
     return {
       ensureMonth: async () => true,
-      async settle(asked) {
+      async commit(work) {
         await wait();
         const fault = truth.nextTransactionFault(world.network);
         if (fault === 'before' || ledger.isAway(time.now)) throw new DatabaseDown('before');
         if (!mayUse(ledger.database)) throw new DatabaseDown('the ledger is not compared with the stream yet');
         await world.network.step(host, 'commits');
         world.standby.beforeUsage();
-        const decision = ledger.settle(asked);
+        const decision = await ledger.settle(work);
         truth.committed(decision);
         world.outbox.correct(buildCorrectionSnapshots(decision));
         await world.network.step(host, 'committed');

@@ -4,17 +4,17 @@ import { decideWalletEntry } from '@gateway/billing/wallets/rules.js';
 import type { AccountSnapshot, LoadStore } from '@gateway/billing/accounts/load-store.js';
 import type { UnchangedStore } from '@gateway/billing/accounts/unchanged-store.js';
 import type { UsageRecord } from '@gateway/billing/records/rules.js';
-import type { BatchDecision } from '@gateway/billing/usage/batch-ledger-rules.js';
-import type { LedgerSnapshotState } from '@gateway/billing/usage/lost-commits-rules.js';
-import type { SettledPosition } from '@gateway/billing/usage/progress-rules.js';
+import type { BatchDecision } from '@gateway/billing/usage/decide/batch-ledger-rules.js';
+import type { LedgerSnapshotState } from '@gateway/billing/recovery/lost-commits-rules.js';
+import type { SettledPosition } from '@gateway/billing/stream/progress-rules.js';
 import type { DeadLetter } from '@gateway/billing/usage/rules.js';
-import type { SettleStore } from '@gateway/billing/usage/settle-store.js';
+import type { SettlementStore } from '@gateway/billing/usage/commit/settlement-store.js';
 import { WALLET_ROW } from '@gateway/metering';
 import type { BalanceSnapshot } from '@gateway/contracts/messages';
 import { Host } from '../time/host.js';
 
 type UnchangedAccounts = Awaited<ReturnType<UnchangedStore['unchanged']>>;
-type SettleRequest = Parameters<SettleStore['settle']>[0];
+type Work = Parameters<SettlementStore['commit']>[0];
 type SnapshotRequest = Parameters<LoadStore['snapshot']>[0];
 
 interface AccountRow {
@@ -54,16 +54,22 @@ export class MemoryLedger {
     return this;
   }
 
-  settle({ accounts, ids, rowsOf, decide, applied }: SettleRequest): BatchDecision {
-    const known = new Map(ids.flatMap((id) => pairOf(id, this.records.get(id))));
-    const wanted = rowsOf(known);
-    const rows = [...wanted].flatMap(([account, names]) => [...names].flatMap((name) => this.row(account, name) ?? []));
-    const versions = new Map([...accounts].map((account) => [account, this.#account(account).version]));
-    const decision = decide({ known, versions, rows });
-    this.#write(decision);
-    for (const { sequence, storedAtMs } of applied) this.#applied.set(sequence, storedAtMs);
-    this.#moveFloor();
-    return decision;
+  /** Runs a settlement. No virtual time passes in it, so no other transaction runs in between. */
+  settle(work: Work): Promise<BatchDecision> {
+    return work({
+      read: async ({ accounts, ids, rowsOf }) => {
+        const known = new Map(ids.flatMap((id) => pairOf(id, this.records.get(id))));
+        const wanted = [...rowsOf(known)];
+        const rows = wanted.flatMap(([account, names]) => [...names].flatMap((name) => this.row(account, name) ?? []));
+        const versions = new Map([...accounts].map((account) => [account, this.#account(account).version]));
+        return { known, versions, rows };
+      },
+      write: async (decision, applied) => {
+        this.#write(decision);
+        for (const { sequence, storedAtMs } of applied) this.#applied.set(sequence, storedAtMs);
+        this.#moveFloor();
+      },
+    });
   }
 
   /** Adds a credit, or a chargeback if the amount is negative. @returns null if it was refused */

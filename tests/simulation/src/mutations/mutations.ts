@@ -28,7 +28,7 @@ export const SEEDS_MAX = 500;
 
 /** Without this, the ledger guard settles acknowledged events again that are missing. */
 const LOST_ONES_STAY: Replacement = {
-  file: 'billing/dist/usage/check-ledger.js',
+  file: 'billing/dist/recovery/check-ledger.js',
   from: "wholeness === 'whole' && lost === 0",
   to: "wholeness === 'whole'",
 };
@@ -125,7 +125,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a correction is sent only once, like a snapshot (docs/protocol.md#r8)',
-    file: 'usage/snapshot-rules.js',
+    file: 'usage/decide/snapshot-rules.js',
     from: 'if (corrected.size === 0)',
     to: 'if (true)',
     unseen: 'found at seed 26,249 of a long run',
@@ -307,32 +307,32 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a record of the same rank counts again (docs/protocol.md#r7)',
-    file: 'billing/dist/usage/decide-rules.js',
+    file: 'billing/dist/usage/decide/decide-rules.js',
     from: 'if (before === undefined)',
     to: 'if (before === undefined || record.rank === before.rank)',
   },
   {
     name: 'an expired call is never settled (docs/protocol.md#r7)',
-    file: 'billing/dist/usage/decide-rules.js',
+    file: 'billing/dist/usage/decide/decide-rules.js',
     from: 'if (record.rank > before.rank)',
     to: 'if (false)',
   },
   {
     name: 'a snapshot closes ids without their rows (docs/protocol.md#r8)',
-    file: 'billing/dist/usage/snapshot-rules.js',
+    file: 'billing/dist/usage/decide/snapshot-rules.js',
     from: 'rows: written.map(toBalanceMessage)',
     to: 'rows: []',
   },
   {
     name: 'messages are acknowledged before they are settled, and lost ones are not searched for (docs/protocol.md#r7)',
-    file: 'billing/dist/usage/settle-deliveries.js',
+    file: 'billing/dist/usage/process-deliveries.js',
     from: 'const isSmall =',
     to: 'for (const { ack } of deliveries) ack();\n    const isSmall =',
     also: LOST_ONES_STAY,
   },
   {
     name: 'messages are acknowledged before all their shards are settled, and lost ones are not searched for (docs/protocol.md#r7)',
-    file: 'billing/dist/usage/settle-deliveries.js',
+    file: 'billing/dist/usage/process-deliveries.js',
     from: '(await Promise.all(parts)).every(Boolean)',
     to: 'true',
     also: LOST_ONES_STAY,
@@ -380,19 +380,19 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a ledger counts as complete without comparing it with the stream (docs/protocol.md#r17)',
-    file: 'billing/dist/usage/check-ledger.js',
+    file: 'billing/dist/recovery/check-ledger.js',
     from: "if (wholeness === 'whole' && lost === 0) {",
     to: 'if (true) {',
   },
   {
     name: 'the usage of lost commits stays lost (docs/protocol.md#r17)',
-    file: 'billing/dist/usage/check-ledger.js',
+    file: 'billing/dist/recovery/check-ledger.js',
     from: 'const { gone, settled, isDone } = await settleMissing(deps, look, state);',
     to: 'const { gone, settled, isDone } = { gone: [], settled: 0, isDone: true };',
   },
   {
     name: 'a promoted ledger keeps its epoch (docs/protocol.md#r17)',
-    file: 'billing/dist/usage/check-ledger.js',
+    file: 'billing/dist/recovery/check-ledger.js',
     from: 'await store.beginEpochAfter(look.ledgerEpoch, kept?.ledgerEpoch ?? look.ledgerEpoch)',
     to: 'look.ledgerEpoch',
     seedsMax: 1_000,
@@ -421,7 +421,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a promoted ledger is used before it is compared (docs/protocol.md#r17)',
-    file: 'billing/dist/usage/ledger-guard.js',
+    file: 'billing/dist/recovery/ledger-guard.js',
     from: 'if (database === this.#checked)',
     to: 'if (true)',
     seedsMax: 2_000,

@@ -4,8 +4,8 @@ import {
   type StoredHeartbeat,
 } from '@gateway/admission/heartbeats/last-heartbeats-rules.js';
 import type { Heartbeat } from '@gateway/admission/ports.js';
-import type { KeptPosition } from '@gateway/billing/usage/lost-commits-rules.js';
-import type { StreamState } from '@gateway/billing/usage/progress-rules.js';
+import type { KeptPosition } from '@gateway/billing/recovery/lost-commits-rules.js';
+import type { StreamState } from '@gateway/billing/stream/progress-rules.js';
 import type { Host } from '../time/host.js';
 import type { VirtualTime } from '../time/virtual-time.js';
 

@@ -1,13 +1,13 @@
 import type { Balance } from '../ledger/rules.js';
-import type { BatchDecision } from './batch-ledger-rules.js';
-import { buildDeadLetter } from './prepare-rules.js';
-import type { DeadLetter, ReceivedEvent } from './rules.js';
-import { settleBatch, type UsageBatch } from './settle-batch.js';
-import type { SettleStore } from './settle-store.js';
 import type { Months } from '../ledger/months.js';
+import type { SettlementStore } from './commit/settlement-store.js';
+import type { BatchDecision } from './decide/batch-ledger-rules.js';
+import { buildDeadLetter } from './decide/prepare-rules.js';
+import type { DeadLetter, ReceivedEvent, UsageBatch } from './rules.js';
+import { settleBatch } from './settle-batch.js';
 
-export interface SettleInHalvesDeps {
-  readonly store: SettleStore;
+export interface BisectDeps {
+  readonly store: SettlementStore;
   readonly months: Months;
   /**
    * Returns true for errors of the database as a whole, independent of the data. Such errors never
@@ -25,44 +25,31 @@ const DETAIL_CHARS_MAX = 300;
  * rejected half. So only the events that the database rejects by themselves become dead letters.
  * The messages are recorded as applied only after all parts are settled.
  */
-export async function settleInHalves(deps: SettleInHalvesDeps, batch: UsageBatch): Promise<BatchDecision> {
-  const decisions = await settleEach(deps, splitInHalves(batch.received));
+export async function bisectBatch(deps: BisectDeps, batch: UsageBatch): Promise<BatchDecision> {
+  const decisions = await bisect(deps, batch.received);
   decisions.push(await settleBatch(deps.store, deps.months, { ...batch, received: [] }));
   return decisions.reduce(mergeByKey);
 }
 
-type ReceivedEvents = readonly ReceivedEvent[];
-
-async function settleEach(deps: SettleInHalvesDeps, parts: readonly ReceivedEvents[]): Promise<BatchDecision[]> {
+async function bisect(deps: BisectDeps, received: readonly ReceivedEvent[]): Promise<BatchDecision[]> {
+  const middle = Math.ceil(received.length / 2);
+  const halves = [received.slice(0, middle), received.slice(middle)].filter(({ length }) => length > 0);
   const decisions: BatchDecision[] = [];
-  for (const received of parts) decisions.push(...(await settlePart(deps, received)));
+  for (const half of halves) decisions.push(...(await commitOrBisect(deps, half)));
   return decisions;
 }
 
-async function settlePart(deps: SettleInHalvesDeps, received: ReceivedEvents): Promise<BatchDecision[]> {
+async function commitOrBisect(deps: BisectDeps, received: readonly ReceivedEvent[]): Promise<BatchDecision[]> {
+  const { store, months, isInfrastructureFault, log } = deps;
   try {
-    return [await settleBatch(deps.store, deps.months, { received, deadLetters: [], applied: [] })];
+    return [await settleBatch(store, months, { received, deadLetters: [], applied: [] })];
   } catch (err) {
-    if (deps.isInfrastructureFault(err)) throw err;
+    if (isInfrastructureFault(err)) throw err;
     const [first, ...others] = received;
-    return first !== undefined && others.length === 0
-      ? [await deadLetters(deps, first, err)]
-      : settleEach(deps, splitInHalves(received));
+    if (first === undefined || others.length > 0) return bisect(deps, received);
+    log.error({ err, requestId: first.event.id }, 'the database rejected an event; it becomes a dead letter');
+    return [await settleBatch(store, months, { received: [], deadLetters: [refusedEvent(first, err)], applied: [] })];
   }
-}
-
-function splitInHalves(received: ReceivedEvents): ReceivedEvents[] {
-  const middle = Math.ceil(received.length / 2);
-  return [received.slice(0, middle), received.slice(middle)].filter(({ length }) => length > 0);
-}
-
-function deadLetters(
-  { store, months, log }: SettleInHalvesDeps,
-  receivedEvent: ReceivedEvent,
-  err: unknown,
-): Promise<BatchDecision> {
-  log.error({ err, requestId: receivedEvent.event.id }, 'the database rejected an event; it becomes a dead letter');
-  return settleBatch(store, months, { received: [], deadLetters: [refusedEvent(receivedEvent, err)], applied: [] });
 }
 
 function refusedEvent(receivedEvent: ReceivedEvent, error: unknown): DeadLetter {

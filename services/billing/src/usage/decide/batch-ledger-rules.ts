@@ -1,8 +1,8 @@
 import { AMOUNT_NANO_USD_MAX } from '@gateway/metering';
-import type { Balance, LedgerTransaction } from '../ledger/rules.js';
-import type { UsageRecord } from '../records/rules.js';
+import type { Balance, LedgerTransaction } from '../../ledger/rules.js';
+import type { UsageRecord } from '../../records/rules.js';
 import type { Postings } from './postings-rules.js';
-import type { DeadLetter } from './rules.js';
+import type { DeadLetter } from '../rules.js';
 
 /** The result of one event. */
 export type EventOutcome = 'settled' | 'voided' | 'expired' | 'repeated' | 'outranked' | 'set_aside';

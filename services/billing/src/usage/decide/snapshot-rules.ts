@@ -1,5 +1,5 @@
 import type { BalanceSnapshot } from '@gateway/contracts/messages';
-import { type Balance, toBalanceMessage } from '../ledger/rules.js';
+import { type Balance, toBalanceMessage } from '../../ledger/rules.js';
 import type { BatchDecision, ClosedId } from './batch-ledger-rules.js';
 
 /** Maximum of balances or IDs for one account in a message; the schema allows twice as many. */

@@ -1,11 +1,14 @@
 import { inTransaction, onPool, type Pool } from '@gateway/postgres';
-import { createAlertRaiser } from '../alerts/raise-store.js';
 import { enqueueSnapshot } from '../ledger/store.js';
-import type { BatchDecision, EventOutcome } from './batch-ledger-rules.js';
-import type { DeadLetterReason } from './rules.js';
-import { createNames } from '../records/names-store.js';
-import { createSettleStore, settleIn, type SettleRequest } from './settle-store.js';
-import { buildSnapshotMessages } from './snapshot-rules.js';
+import type { BatchDecision, EventOutcome } from '../usage/decide/batch-ledger-rules.js';
+import type { DeadLetterReason } from '../usage/rules.js';
+import {
+  createCaches,
+  createSettlementStore,
+  LedgerSettlement,
+  type Settlement,
+} from '../usage/commit/settlement-store.js';
+import { buildSnapshotMessages } from '../usage/decide/snapshot-rules.js';
 
 /** A dead letter for operators. */
 export interface StoredDeadLetter {
@@ -22,12 +25,6 @@ export interface StoredDeadLetter {
   /** Number of replays, and the outcomes of the last one. */
   readonly replays: number;
   readonly lastOutcomes: readonly EventOutcome[] | null;
-}
-
-export interface ReplayResult {
-  readonly outcomes: readonly EventOutcome[];
-  /** True if no event of it is a dead letter any more. */
-  readonly resolved: boolean;
 }
 
 const PAGE_MAX = 100;
@@ -61,7 +58,7 @@ export type DeadLetterStore = ReturnType<typeof createDeadLetterStore>;
 
 export function createDeadLetterStore(pool: Pool) {
   const queries = onPool(pool);
-  const { ensureMonth } = createSettleStore(pool);
+  const { ensureMonth } = createSettlementStore(pool);
   return {
     ensureMonth,
     /** Oldest first; includes resolved dead letters only if `all`. */
@@ -84,29 +81,24 @@ export function createDeadLetterStore(pool: Pool) {
       return row === null ? null : toStoredDeadLetter(row);
     },
     /**
-     * Settles the event, records the replay and enqueues the balance snapshots for admission, in
-     * one database transaction.
+     * Settles the event by `settle`, records the replay and enqueues the balance snapshots for
+     * admission, in one database transaction.
      */
     replay: (
       contentHash: string,
       actor: string,
-      request: SettleRequest,
-    ): Promise<ReplayResult & { decided: BatchDecision }> =>
+      settle: (settlement: Settlement) => Promise<BatchDecision>,
+    ): Promise<BatchDecision> =>
       inTransaction(pool, async (tx) => {
-        const { decision: decided } = await settleIn(tx, request, {
-          alerts: createAlertRaiser(),
-          names: createNames(),
-          mayUse: () => true,
-        });
-        const { outcomes } = decided;
-        const resolved = !outcomes.includes('set_aside');
+        const decision = await settle(new LedgerSettlement(tx, createCaches()));
+        const { outcomes, closed, rowsAfter } = decision;
         await tx.execute(
           `INSERT INTO set_aside_replays (content_hash, actor, outcomes, resolved) VALUES (decode($1, 'hex'), $2, $3, $4)`,
-          [contentHash, actor, outcomes, resolved],
+          [contentHash, actor, outcomes, !outcomes.includes('set_aside')],
         );
-        for (const snapshots of buildSnapshotMessages(decided.closed, decided.rowsAfter))
+        for (const snapshots of buildSnapshotMessages(closed, rowsAfter))
           for (const snapshot of snapshots) await enqueueSnapshot(tx, `replay-${contentHash}`, snapshot);
-        return { outcomes, resolved, decided };
+        return decision;
       }),
   };
 }

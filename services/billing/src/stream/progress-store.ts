@@ -1,13 +1,12 @@
 import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
 import { int8s, timestamps } from '../ledger/array-sql.js';
-import type { MessageRange } from './lost-commits-rules.js';
-import { type SettledPosition, STORED_AT_ROUNDING_MS, type StreamState } from './progress-rules.js';
-
-/** A message of the stream whose events are all settled by the transaction that records it. */
-export interface SettledMessage {
-  readonly sequence: number;
-  readonly storedAtMs: number;
-}
+import {
+  type MessageRange,
+  type SettledMessage,
+  type SettledPosition,
+  STORED_AT_ROUNDING_MS,
+  type StreamState,
+} from './progress-rules.js';
 
 /** Messages per row: 16 bytes each, far less than a database page. */
 const ROW_MESSAGES_MAX = 300;

@@ -1,6 +1,7 @@
 import { beforeEach, expect, test } from '@jest/globals';
 import { testEpoch } from '@gateway/testkit/random';
-import { checkLedger, type LostCommitsDeps, type StreamMessage } from './check-ledger.js';
+import type { StreamMessage } from '../stream/stream.js';
+import { checkLedger, type LostCommitsDeps } from './check-ledger.js';
 import { LedgerGuard } from './ledger-guard.js';
 import { toKeptPosition, type KeptPosition, type LedgerSnapshotState } from './lost-commits-rules.js';
 

@@ -1,5 +1,5 @@
-import { type Background, every } from '@gateway/service-kit';
-import { type LedgerCheck, checkLedger, type LostCommitsDeps } from './check-ledger.js';
+import { type Background, counter, every, gauge } from '@gateway/service-kit';
+import { type LedgerCheck, type LostCommitsDeps, checkLedger } from './check-ledger.js';
 
 /** Interval between checks of a complete ledger. */
 export const CHECK_MS = 10_000;
@@ -138,4 +138,33 @@ const TEXTS = {
 
 function toGapFields(checked: LedgerCheck): object {
   return checked.kind === 'gap' ? { messages: checked.gone.slice(0, 20) } : {};
+}
+
+const REASONS: readonly StopReason[] = ['unchecked', 'lost', 'gap', 'behind', 'superseded'];
+
+/** @returns the function to call after lost commits were settled again */
+export function createGuardMetrics(guard: () => LedgerGuard): (mended: { readonly lost: number }) => void {
+  gauge(
+    'gateway_billing_ledger_stopped',
+    'Reason why loads and settlements wait: the ledger has or may have lost commits',
+    () => REASONS.map((reason) => [reason, guard().stopped === reason ? 1 : 0] as const),
+    { label: 'reason' },
+  );
+  gauge(
+    'gateway_billing_stream_messages_gone',
+    'Unsettled usage messages that have left the stream',
+    () => guard().gone,
+  );
+  const mends = counter(
+    'gateway_billing_ledger_epochs_total',
+    'Ledger epochs begun because commits were or may have been lost',
+  );
+  const lostMessages = counter(
+    'gateway_billing_lost_messages_total',
+    'Lost usage messages that were settled again from the stream',
+  );
+  return ({ lost }) => {
+    mends.add(1);
+    lostMessages.add(lost);
+  };
 }

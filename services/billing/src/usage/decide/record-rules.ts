@@ -6,8 +6,8 @@ import {
   type WireTokenUsage,
 } from '@gateway/contracts/messages';
 import { type NanoUsd, rate, recordedCost, splitFunding, type TokenCounts } from '@gateway/metering';
-import type { AttemptOutcome, UsageRecord } from '../records/rules.js';
-import type { ReceivedEvent } from './rules.js';
+import type { AttemptOutcome, UsageRecord } from '../../records/rules.js';
+import type { ReceivedEvent } from '../rules.js';
 
 /** 16 bytes of the SHA-256, enough to make a second content with the same hash infeasible. */
 const CONTENT_HASH_CHARS = 32;

@@ -1,4 +1,4 @@
-import type { SettledPosition } from './progress-rules.js';
+import type { MessageRange, SettledPosition } from '../stream/progress-rules.js';
 
 /** Identifies the database of a connection, and the position of its log. */
 export interface DatabasePosition {
@@ -7,12 +7,6 @@ export interface DatabasePosition {
   readonly timeline: number;
   /** Bytes of the write-ahead log. */
   readonly logBytes: number;
-}
-
-/** Messages of the stream from one position to another, both inclusive. */
-export interface MessageRange {
-  readonly from: number;
-  readonly to: number;
 }
 
 /** The ledger's data about itself, read in one snapshot. */

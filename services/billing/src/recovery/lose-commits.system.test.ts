@@ -19,7 +19,7 @@ import { createHold, packMessage, createSettledEvent } from '../../test/events.j
 import { copyLedger } from '../../test/ledger-copy.js';
 import { restoreLedger } from '../commands/restore-ledger.js';
 import { readLedgerState } from '../ledger/store.js';
-import { createRestoreStore } from './progress-store.js';
+import { createRestoreStore } from '../stream/progress-store.js';
 import { AUTHOR } from '../../test/ledger-verbs.js';
 
 const world = duringTests(startBillingWorld);

@@ -10,8 +10,8 @@ import {
   type WindowType,
   type WindowUnit,
 } from '@gateway/metering';
-import type { LedgerEntry } from '../ledger/rules.js';
-import type { UsageRecord } from '../records/rules.js';
+import type { LedgerEntry } from '../../ledger/rules.js';
+import type { UsageRecord } from '../../records/rules.js';
 
 /** The changes of a record: amounts by ledger account (sum zero), and balances by name. */
 export interface Postings {

@@ -1,6 +1,6 @@
 import { inTransaction, type Pool } from '@gateway/postgres';
 import { DATABASE_IDENTITY_SQL } from '../ledger/sql.js';
-import { readMissingMessages, readSettledPosition, enqueueEpochSnapshots } from './progress-store.js';
+import { readMissingMessages, readSettledPosition, enqueueEpochSnapshots } from '../stream/progress-store.js';
 import type { LostCommitsStore } from './lost-commits-rules.js';
 
 interface LookRow {

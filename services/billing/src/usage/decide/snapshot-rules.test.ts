@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { billingBalanceSnapshots } from '@gateway/contracts/messages';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import { testEpoch } from '@gateway/testkit/random';
-import type { Balance } from '../ledger/rules.js';
+import type { Balance } from '../../ledger/rules.js';
 import { buildSnapshotMessages } from './snapshot-rules.js';
 
 const BUS_BYTES_MAX = 1_000_000;

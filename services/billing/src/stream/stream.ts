@@ -2,12 +2,37 @@ import { billingBalanceSnapshots, type BalanceSnapshot, usageEvents, usageSubjec
 import { USAGE_GROUPS_TOTAL } from '@gateway/contracts/ids';
 import { type Bus, BusFault, type StoredDelivery } from '@gateway/bus';
 import { gauge } from '@gateway/service-kit';
-import type { LostCommitsDeps } from './check-ledger.js';
 import type { StreamState } from './progress-rules.js';
 
 export interface Stream {
   state(): Promise<StreamState>;
   trim(upToSequence: number): Promise<void>;
+}
+
+/** A stored message that the bus delivers. */
+export interface UsageDelivery {
+  readonly data: Uint8Array;
+  readonly sequence: number;
+  readonly storedAtMs: number;
+  ack(): void;
+  retryAfter(ms: number): void;
+}
+
+/** A message of the stream with its position. */
+export interface StreamMessage {
+  readonly sequence: number;
+  readonly subject: number;
+  readonly data: Uint8Array;
+  readonly storedAtMs: number;
+}
+
+/** Reads the stream without consuming it. */
+export interface StreamReader {
+  state(): Promise<StreamState>;
+  /** For each subject, the position up to which all messages are acknowledged. */
+  acknowledged(): Promise<readonly number[]>;
+  /** Returns the message at the position, or the first one of the subject from there on. */
+  message(sequence: number, subject?: number): Promise<StreamMessage | null>;
 }
 
 export interface SnapshotPublisher {
@@ -37,7 +62,7 @@ const COLLECT_BYTES = 256 * 1024;
 const BATCH_MESSAGES_MAX = 250;
 
 /** The stream of usage events, which billing creates, consumes and trims. */
-export interface UsageStream extends Stream, Pick<LostCommitsDeps['stream'], 'acknowledged' | 'message'> {
+export interface UsageStream extends Stream, StreamReader {
   ensure(): Promise<void>;
   /** Only the owner of the subject should call this; two owners are slower but also correct. */
   consume(subject: number, handler: (batch: StoredDelivery[]) => Promise<void>): { stop(): Promise<void> };

@@ -1,10 +1,10 @@
 import { usageEvents } from '@gateway/contracts/messages';
 import { counter, histogram, LINKS_MAX, type Span, startSpan } from '@gateway/service-kit';
-import type { BatchDecision, EventOutcome } from './batch-ledger-rules.js';
+import type { BatchDecision, EventOutcome } from './decide/batch-ledger-rules.js';
 import type { ReceivedEvent } from './rules.js';
 
 /** Counts usage events by outcome and creates their spans. */
-export interface SettleMeter {
+export interface SettlementMeter {
   begin(received: readonly ReceivedEvent[]): BatchMeasurement;
 }
 
@@ -17,7 +17,7 @@ const OUTCOMES: readonly EventOutcome[] = ['settled', 'voided', 'expired', 'repe
 const COMMIT_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const BATCH_EVENTS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000];
 
-export function createSettleMeter(): SettleMeter {
+export function createSettlementMeter(): SettlementMeter {
   const events = counter('gateway_billing_events_total', 'Usage events by outcome', { outcome: OUTCOMES });
   const seconds = histogram('gateway_billing_settle_seconds', 'Time from a batch to its commit', COMMIT_SECONDS);
   const sizes = histogram('gateway_billing_batch_events', 'Events settled in one database transaction', BATCH_EVENTS);

@@ -1,3 +1,15 @@
+/** A message of the stream whose events are all settled by the transaction that records it. */
+export interface SettledMessage {
+  readonly sequence: number;
+  readonly storedAtMs: number;
+}
+
+/** Messages of the stream from one position to another, both inclusive. */
+export interface MessageRange {
+  readonly from: number;
+  readonly to: number;
+}
+
 /** The position up to which every message of the stream is settled. */
 export interface SettledPosition {
   readonly sequence: number;

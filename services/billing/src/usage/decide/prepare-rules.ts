@@ -1,9 +1,9 @@
 import type { UsageEvent } from '@gateway/contracts/messages';
 import type { NanoUsd } from '@gateway/metering';
-import type { UsageRecord } from '../records/rules.js';
+import type { UsageRecord } from '../../records/rules.js';
 import { type Postings, computePostings } from './postings-rules.js';
 import { rateWire, buildRecord } from './record-rules.js';
-import type { DeadLetter, DeadLetterReason, ReceivedEvent } from './rules.js';
+import type { DeadLetter, DeadLetterReason, ReceivedEvent } from '../rules.js';
 
 /** An event with its record and the record's postings. */
 export interface PreparedEvent {

@@ -1,31 +1,16 @@
-import { STORED_AT_ROUNDING_MS, type StreamState } from './progress-rules.js';
-import type { UsageDelivery } from './read-chunks.js';
+import { type MessageRange, STORED_AT_ROUNDING_MS, type StreamState } from '../stream/progress-rules.js';
+import type { StreamMessage, StreamReader, UsageDelivery } from '../stream/stream.js';
 import {
   toKeptPosition,
   type KeptPosition,
   type LedgerSnapshotState,
   type LostCommitsStore,
-  type MessageRange,
   compareWithKept,
 } from './lost-commits-rules.js';
 
-/** A message of the stream with its position. */
-export interface StreamMessage {
-  readonly sequence: number;
-  readonly subject: number;
-  readonly data: Uint8Array;
-  readonly storedAtMs: number;
-}
-
 export interface LostCommitsDeps {
   readonly store: LostCommitsStore;
-  readonly stream: {
-    state(): Promise<StreamState>;
-    /** For each subject, the position up to which all messages are acknowledged. */
-    acknowledged(): Promise<readonly number[]>;
-    /** Returns the message at the position, or the first one of the subject from there on. */
-    message(sequence: number, subject?: number): Promise<StreamMessage | null>;
-  };
+  readonly stream: StreamReader;
   readonly kept: {
     read(): Promise<KeptPosition | null>;
     write(position: KeptPosition): Promise<void>;

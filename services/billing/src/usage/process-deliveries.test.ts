@@ -7,11 +7,11 @@ import { runAudit } from '../../test/audit.js';
 import { createHold, packMessage, createSettledEvent } from '../../test/events.js';
 import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
 import { createMonths } from '../ledger/months.js';
-import { createProgressStore } from './progress-store.js';
-import type { UsageDelivery } from './read-chunks.js';
-import { REDELIVERY_DELAY_MS, settleDeliveries, type SettleDeps } from './settle-deliveries.js';
-import { createSettleMeter } from './settle-meter.js';
-import { isInfrastructureFault, createSettleStore, type SettleStore } from './settle-store.js';
+import { createProgressStore } from '../stream/progress-store.js';
+import type { UsageDelivery } from '../stream/stream.js';
+import { REDELIVERY_DELAY_MS, processDeliveries, type ProcessingDeps } from './process-deliveries.js';
+import { createSettlementMeter } from './meter.js';
+import { isInfrastructureFault, createSettlementStore, type SettlementStore } from './commit/settlement-store.js';
 
 let world: LedgerWorld;
 let ledger: TestDatabase;
@@ -29,11 +29,11 @@ type Step = { published: BalanceSnapshot[] } | { acked: number } | { givenBack: 
 
 interface Bench {
   readonly steps: Step[];
-  readonly deps: SettleDeps;
+  readonly deps: ProcessingDeps;
 }
 
 interface Changes {
-  readonly store?: SettleStore;
+  readonly store?: SettlementStore;
   readonly connected?: () => boolean;
   readonly stopping?: AbortSignal;
   readonly batchEventsMax?: number;
@@ -41,8 +41,8 @@ interface Changes {
 
 function bench(changes: Changes = {}): Bench {
   const steps: Step[] = [];
-  const store = changes.store ?? createSettleStore(ledger.pool);
-  const deps: SettleDeps = {
+  const store = changes.store ?? createSettlementStore(ledger.pool);
+  const deps: ProcessingDeps = {
     store,
     months: createMonths(store),
     announcer: {
@@ -52,7 +52,7 @@ function bench(changes: Changes = {}): Bench {
         return true;
       },
     },
-    meter: createSettleMeter(),
+    meter: createSettlementMeter(),
     isInfrastructureFault,
     retryDelayMs: () => 1,
     log: silentLog,
@@ -80,7 +80,7 @@ async function deliver(
   const deliveries = messages.map((message, index) =>
     delivery(steps, index + 1, message instanceof Uint8Array ? message : packMessage(message)),
   );
-  await settleDeliveries(deps, 0, deliveries);
+  await processDeliveries(deps, 0, deliveries);
 }
 
 async function outcomes(): Promise<string[]> {
@@ -194,12 +194,12 @@ describe('an infrastructure fault', () => {
 
   // Covers r7; PostgreSQL is down
   test('is retried, and creates no dead letter', async () => {
-    const store = createSettleStore(ledger.pool);
+    const store = createSettlementStore(ledger.pool);
     let faults = 3;
     const at = bench({
       store: {
         ...store,
-        settle: (request) => (faults-- > 0 ? Promise.reject(unreachable()) : store.settle(request)),
+        commit: (work) => (faults-- > 0 ? Promise.reject(unreachable()) : store.commit(work)),
       },
     });
     await deliver(at, [event()]);
@@ -210,8 +210,8 @@ describe('an infrastructure fault', () => {
   test('that lasts too long, or until the service stops, returns the messages', async () => {
     const stopping = new AbortController();
     stopping.abort();
-    const store = createSettleStore(ledger.pool);
-    const at = bench({ store: { ...store, settle: () => Promise.reject(unreachable()) }, stopping: stopping.signal });
+    const store = createSettlementStore(ledger.pool);
+    const at = bench({ store: { ...store, commit: () => Promise.reject(unreachable()) }, stopping: stopping.signal });
     const full = Array.from({ length: 300 }, () => event());
     await deliver(at, full, full);
     expect(at.steps).toEqual([1, 2].map((givenBack) => ({ givenBack, ms: REDELIVERY_DELAY_MS })));

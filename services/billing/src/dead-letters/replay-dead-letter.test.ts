@@ -5,12 +5,12 @@ import { readLedgerValues, runAudit } from '../../test/audit.js';
 import { createHold, packMessage, createSettledEvent } from '../../test/events.js';
 import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
 import { createMonths } from '../ledger/months.js';
-import { createDeadLetterStore, type StoredDeadLetter } from './dead-letter-store.js';
-import { buildDeadLetter } from './prepare-rules.js';
-import { readDelivery } from './read-delivery.js';
+import { createDeadLetterStore, type StoredDeadLetter } from './store.js';
+import { buildDeadLetter } from '../usage/decide/prepare-rules.js';
+import { readDelivery } from '../usage/read/read-deliveries.js';
 import { replayDeadLetter } from './replay-dead-letter.js';
-import { settleBatch } from './settle-batch.js';
-import { createSettleStore } from './settle-store.js';
+import { settleBatch } from '../usage/settle-batch.js';
+import { createSettlementStore } from '../usage/commit/settlement-store.js';
 
 let world: LedgerWorld;
 let ledger: TestDatabase;
@@ -26,7 +26,7 @@ afterAll(() => world.stop());
 const event = createSettledEvent(createHold('a'), 70);
 
 async function deliver(...events: unknown[]): Promise<void> {
-  const store = createSettleStore(ledger.pool);
+  const store = createSettlementStore(ledger.pool);
   const { received, deadLetters } = readDelivery(packMessage(events), { subject: 0, sequence: 1 });
   await settleBatch(store, createMonths(store), { received, deadLetters, applied: [] });
 }
@@ -51,7 +51,7 @@ async function whileRefused(work: () => Promise<void>): Promise<void> {
 
 async function refusedByDatabase(): Promise<string> {
   const { received } = readDelivery(packMessage([event]), { subject: 0, sequence: 1 });
-  const store = createSettleStore(ledger.pool);
+  const store = createSettlementStore(ledger.pool);
   await whileRefused(() =>
     expect(settleBatch(store, createMonths(store), { received, deadLetters: [], applied: [] })).rejects.toThrow(
       /broken/,
@@ -70,10 +70,7 @@ async function refusedByDatabase(): Promise<string> {
 test('a dead letter is listed, settles after the fix, and is published to admission', async () => {
   const hash = await refusedByDatabase();
   expect(await listed()).toMatchObject([{ contentHash: hash, requestId: event.id, reason: 'refused_by_database' }]);
-  expect(await replayDeadLetter(createDeadLetterStore(ledger.pool), hash, 'operator:ada')).toEqual({
-    outcomes: ['settled'],
-    resolved: true,
-  });
+  expect(await replayDeadLetter(createDeadLetterStore(ledger.pool), hash, 'operator:ada')).toEqual(['settled']);
   expect(await readLedgerValues(ledger.pool)).toMatchObject({
     'a wallet': '-70',
     [`record ${event.id}`]: 'settled 70',
@@ -90,7 +87,7 @@ test('a replayed event that is delivered again is a repetition, and vice versa',
   const store = createDeadLetterStore(ledger.pool);
   await replayDeadLetter(store, hash, 'operator:ada');
   await deliver(event);
-  expect(await replayDeadLetter(store, hash, 'operator:ada')).toEqual({ outcomes: ['repeated'], resolved: true });
+  expect(await replayDeadLetter(store, hash, 'operator:ada')).toEqual(['repeated']);
   expect(await readLedgerValues(ledger.pool)).toMatchObject({ 'a wallet': '-70' });
   expect(await listed(true)).toHaveLength(1);
 });
@@ -100,10 +97,9 @@ test('an event that is still invalid becomes a dead letter again', async () => {
   const rows = await listed();
   expect(rows.map(({ reason }) => reason).sort()).toEqual(['amount', 'unreadable']);
   for (const { contentHash } of rows)
-    expect(await replayDeadLetter(createDeadLetterStore(ledger.pool), contentHash, 'operator:ada')).toEqual({
-      outcomes: ['set_aside'],
-      resolved: false,
-    });
+    expect(await replayDeadLetter(createDeadLetterStore(ledger.pool), contentHash, 'operator:ada')).toEqual([
+      'set_aside',
+    ]);
   expect(await listed()).toMatchObject([{ replays: 1 }, { replays: 1 }]);
 });
 

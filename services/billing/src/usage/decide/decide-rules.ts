@@ -1,5 +1,5 @@
-import type { LedgerTransaction } from '../ledger/rules.js';
-import type { UsageRecord } from '../records/rules.js';
+import type { LedgerTransaction } from '../../ledger/rules.js';
+import type { UsageRecord } from '../../records/rules.js';
 import {
   type BatchDecision,
   type BatchLedger,
@@ -9,7 +9,7 @@ import {
 } from './batch-ledger-rules.js';
 import { subtractPostings, type Postings, computePostings, toEntries, NO_POSTINGS } from './postings-rules.js';
 import { type PreparedEvent, type PreparedEvents, buildDeadLetter } from './prepare-rules.js';
-import type { DeadLetter } from './rules.js';
+import type { DeadLetter } from '../rules.js';
 
 /**
  * Decides a batch over data that was read once under the locks of its accounts
