@@ -1,7 +1,7 @@
 import { gatewayError, type GatewayError } from '@gateway/contracts/errors';
 import { fakeResponse } from '../test/fake-answer.js';
-import type { Delivery } from '../src/call/delivery.js';
-import { StreamRelay } from '../src/call/relay-stream.js';
+import type { Delivery } from '../src/call/relay/delivery.js';
+import { StreamRelay } from '../src/call/relay/relay-stream.js';
 import { READERS } from '../src/formats/readers.js';
 import type { GeneratedStream } from './generate-stream.js';
 import { parseStream, splitEvents, showsAnswer } from './reference-relay.js';
@@ -81,7 +81,7 @@ function relay(
       keptBack: () => undefined,
       ended: (ended) => (delivery = ended),
       incomplete: () => void (isUnusable = true),
-      // Handles the error like an attempt without another source (attempt-source).
+      // Handles the error like an attempt without another source (call/attempt).
       providerFailed(_said, canPass) {
         if (relay.hasBegun && canPass) return true;
         failure = gatewayError('upstream_error');

@@ -11,9 +11,9 @@ import {
 } from '@gateway/metering';
 import fc from 'fast-check';
 import { fakeResponse } from '../test/fake-answer.js';
-import type { Delivery, RelayEvents } from '../src/call/delivery.js';
-import { PlainRelay } from '../src/call/relay-plain.js';
-import { StreamRelay } from '../src/call/relay-stream.js';
+import type { Delivery, RelayEvents } from '../src/call/relay/delivery.js';
+import { PlainRelay } from '../src/call/relay/relay-plain.js';
+import { StreamRelay } from '../src/call/relay/relay-stream.js';
 import type { ResponseFormat } from '../src/formats/endpoints.js';
 import { READERS } from '../src/formats/readers.js';
 import { computeCharge, type Charge } from '../src/pricing/charge.js';

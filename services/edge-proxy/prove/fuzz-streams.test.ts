@@ -11,8 +11,8 @@ import {
 import { SeededRandom } from '@gateway/testkit/random';
 import { testSeed } from '@gateway/testkit/seed';
 import { fakeResponse } from '../test/fake-answer.js';
-import type { Delivery } from '../src/call/delivery.js';
-import { StreamRelay } from '../src/call/relay-stream.js';
+import type { Delivery } from '../src/call/relay/delivery.js';
+import { StreamRelay } from '../src/call/relay/relay-stream.js';
 import { computeCharge } from '../src/pricing/charge.js';
 import { READERS } from '../src/formats/readers.js';
 import type { MeterResult } from '../src/formats/meter.js';
@@ -145,7 +145,7 @@ function relay(stream: HostileStream): Relayed {
     relay.data(chunk);
     if (isUnusable) break;
   }
-  // Ends the relay like an attempt (attempt-source).
+  // Ends the relay like an attempt (call/attempt).
   if (isUnusable && relay.hasBegun) relay.stop('cut', gatewayError('upstream_error'));
   else if (isUnusable) relay.drop();
   else if (stream.end === 'proper') relay.end(false);

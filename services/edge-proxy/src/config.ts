@@ -12,7 +12,7 @@ import {
 } from '@gateway/service-kit';
 import type { UpstreamProxy } from './upstream/proxy-connector.js';
 import type { EdgeSettings } from './call/call.js';
-import { UNKNOWN_KEY_FIELDS } from './call/unknown-keys.js';
+import { UNKNOWN_KEY_FIELDS } from './call/admit/key-lookup.js';
 import { HTTP_FIELDS } from './http/http-limits.js';
 import { LOAD_FIELDS } from './load/judge-load.js';
 import { MEMORY_FIELDS } from './memory/memory-bounds.js';

@@ -6,12 +6,10 @@ import { EdgeClock } from './admission/edge-clock.js';
 import { EpochTracker } from './admission/epoch-tracker.js';
 import { KnownReplicas } from './admission/known-replicas.js';
 import { TickEnd } from './admission/tick-batch.js';
-import { StoredIdCache } from './stored-ids/remembered-answers.js';
-import type { Edge } from './call/call.js';
+import { KnownKeys, UnknownKeys } from './call/admit/key-lookup.js';
+import type { EdgeSettings } from './call/call.js';
 import { Deadlines } from './call/deadlines.js';
-import { makeEdgeMetrics } from './call/edge-metrics.js';
-import { KnownKeys } from './call/known-keys.js';
-import { UnknownKeys } from './call/unknown-keys.js';
+import { type EdgeMetrics, makeEdgeMetrics } from './call/edge-metrics.js';
 import { type EDGE_FIELDS, readSettings } from './config.js';
 import { ProviderTexts } from './health/provider-texts.js';
 import { HealthReport } from './health/publish-health.js';
@@ -20,11 +18,14 @@ import { SourceHealths } from './health/source-healths.js';
 import { RunningCalls } from './heartbeats/running-calls.js';
 import { Heartbeats } from './heartbeats/send-heartbeats.js';
 import { UsageJournal } from './journal/store-usage.js';
+import type { EdgeRoutesParts } from './http/routes.js';
 import { readLoadLimits } from './load/judge-load.js';
 import { LoadWatch, makeMemoryReader } from './load/watch-load.js';
-import { setMemoryBounds, computeMemoryBounds } from './memory/memory-bounds.js';
+import { computeMemoryBounds, setMemoryBounds } from './memory/memory-bounds.js';
 import type { BodyParser, BusClient, Catalog, SourceSender } from './ports.js';
 import { SourceQuotas } from './quotas/source-quotas.js';
+import type { SourceTestParts } from './source-test/test-source.js';
+import { StoredIdCache } from './stored-ids/remembered-answers.js';
 
 /** Shortest interval between two log lines for the same source with a private address. */
 const REFUSED_SOURCE_LOG_MS = 60_000;
@@ -41,6 +42,16 @@ export interface EdgeAdapters {
   readonly sources: SourceSender;
   readonly bodies: BodyParser;
 }
+
+/** What the routes, the source tests and the gauges of an edge use. Made once per process. */
+export type Edge = EdgeRoutesParts &
+  SourceTestParts['edge'] & {
+    readonly health: SourceHealths;
+    readonly running: RunningCalls;
+    readonly answers: StoredIdCache;
+    readonly metrics: EdgeMetrics;
+    readonly settings: EdgeSettings;
+  };
 
 /** The connected components of one edge. */
 export interface EdgeComponents {

@@ -1,58 +1,15 @@
 import type { ErrorContext, GatewayError } from '@gateway/contracts/errors';
 import type { AttemptRecord, PricedVersion } from '@gateway/contracts/messages';
-import type { Clock, Logger, Rotatable, Span } from '@gateway/service-kit';
-import type { AdmissionClient } from '../admission/admission-client.js';
-import type { KnownReplicas } from '../admission/known-replicas.js';
-import type { StoredIdCache } from '../stored-ids/remembered-answers.js';
-import type { CallWithHold, RunningCalls } from '../heartbeats/running-calls.js';
+import { type BoundFigures, boundFigures } from '@gateway/metering';
+import type { Rotatable, Span } from '@gateway/service-kit';
+import type { CallWithHold } from '../heartbeats/running-calls.js';
 import type { PricedReading, PricingRules } from '../pricing/asks.js';
 import type { EndpointSpec } from '../formats/endpoints.js';
 import type { ParsedCall } from '../parse/parse-call.js';
-import type { ProviderTexts } from '../health/provider-texts.js';
-import type { SourceHealths } from '../health/source-healths.js';
-import type { UsageJournal } from '../journal/store-usage.js';
-import type { LoadWatch } from '../load/watch-load.js';
-import type { BodyParser, BusClient, Catalog, ClientRequest, RequestBody, SourceSender } from '../ports.js';
-import type { SourceQuotas } from '../quotas/source-quotas.js';
+import type { Catalog, ClientRequest, RequestBody } from '../ports.js';
 import type { Deadlines } from './deadlines.js';
-import type { EdgeMetrics } from './edge-metrics.js';
-import type { KnownKeys } from './known-keys.js';
-import type { UnknownKeys } from './unknown-keys.js';
 
-/** Everything that the functions of a call use. Made once per process. */
-export interface Edge {
-  readonly settings: EdgeSettings;
-  readonly clock: Clock;
-  readonly deadlines: Deadlines;
-  readonly random: () => number;
-  readonly log: Logger;
-  readonly metrics: EdgeMetrics;
-  readonly bus: Pick<BusClient, 'authorize' | 'usage'>;
-  readonly replicas: KnownReplicas;
-  readonly catalog: Catalog;
-  readonly admissionClient: AdmissionClient;
-  readonly knownKeys: KnownKeys;
-  readonly unknownKeys: UnknownKeys;
-  readonly journal: Pick<UsageJournal, 'append'>;
-  readonly running: RunningCalls;
-  readonly sources: SourceSender;
-  readonly health: SourceHealths;
-  readonly answers: Pick<StoredIdCache, 'sourcesOf' | 'remember' | 'idsStored'>;
-  readonly quotas: Pick<SourceQuotas, 'next'>;
-  /**
-   * Counts and logs sources to which no connection was made because their address is private.
-   * `reason` contains the address.
-   */
-  readonly privateSources: { refused(source: string, reason: string): void };
-  /** Counts responses with a class or tool use without a price, and logs a sample of them. */
-  readonly unpricedServed: {
-    found(served: { source: string | null; requestId: string; unpriced: readonly string[] }): void;
-  };
-  readonly providerTexts: ProviderTexts;
-  readonly load: Pick<LoadWatch, 'shedding'>;
-  readonly bodies: BodyParser;
-}
-
+/** The settings of the steps of a call. Each step names the ones that it reads. */
 export interface EdgeSettings {
   readonly errors: ErrorContext;
   readonly keyPrefixes: readonly string[];
@@ -80,7 +37,7 @@ export interface EdgeSettings {
   readonly stalledMs: number;
 }
 
-/** One call to a model endpoint, with the data that its phases share. */
+/** One call to a model endpoint, with the data that its steps share. */
 export interface Call {
   readonly request: ClientRequest;
   /** ID of the request. Renewed once, before admission, if the body took long to arrive. */
@@ -137,6 +94,18 @@ export function freeBody(call: AdmittedCall): void {
 }
 
 /** The current Redis time. Corrections of the clock do not change durations. */
-export function callTime(edge: Pick<Edge, 'deadlines'>, call: Call): number {
-  return call.startedAt + Math.round(edge.deadlines.nowMs() - call.begunAtMs);
+export function callTime({ deadlines }: { readonly deadlines: Pick<Deadlines, 'nowMs'> }, call: Call): number {
+  return call.startedAt + Math.round(deadlines.nowMs() - call.begunAtMs);
+}
+
+/** Computes the bounds over all sources for the endpoint, as admission does for the hold. */
+export function computeBoundFigures(
+  { catalog }: { readonly catalog: Pick<Catalog, 'model' | 'sourcesOf'> },
+  { parsed: { model }, row }: AdmittedCall,
+): BoundFigures {
+  const serving = catalog.sourcesOf(model).filter(({ endpoints }) => endpoints.includes(row.path));
+  return boundFigures(
+    catalog.model(model),
+    serving.map(({ attachments }) => attachments),
+  );
 }

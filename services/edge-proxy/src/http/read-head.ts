@@ -1,5 +1,5 @@
 import { CLASS_HEADERS } from '@gateway/contracts/operator';
-import { parseBearer } from '../call/key-look-up.js';
+import { parseBearer } from '../call/receive.js';
 import type { ClientHeaders } from '../ports.js';
 
 type Field = Exclude<

@@ -1,10 +1,10 @@
 import { type GatewayError, gatewayError, refusalError } from '@gateway/contracts/errors';
-import type { Edge } from '../call/call.js';
-import { handleModelCall } from '../call/handle-model-call.js';
-import { writeError } from './write-error.js';
-import { ENDPOINT_TABLE, type EndpointSpec, type EndpointStyle } from '../formats/endpoints.js';
-import { listModels } from '../lists/list-models.js';
-import { showConfig, showUsage } from '../lists/show-usage.js';
+import type { EdgeSettings } from '../call/call.js';
+import { type CallParts, handleModelCall } from '../call/handle-model-call.js';
+import { refuse } from '../call/respond.js';
+import { ENDPOINT_TABLE, type EndpointStyle } from '../formats/endpoints.js';
+import { type ModelListParts, listModels } from '../lists/list-models.js';
+import { type UsageViewParts, showConfig, showUsage } from '../lists/show-usage.js';
 import type { ClientRequest } from '../ports.js';
 
 /** Serves one request. A rejection is a fault of the edge. */
@@ -39,16 +39,26 @@ export function makeRouteTable(
   };
 }
 
+/** What the routes use. */
+export interface EdgeRoutesParts extends CallParts, ModelListParts, UsageViewParts {
+  readonly settings: EdgeSettings;
+  readonly bus: ModelListParts['bus'] & UsageViewParts['bus'];
+  readonly catalog: CallParts['catalog'] & ModelListParts['catalog'];
+  readonly deadlines: CallParts['deadlines'];
+  readonly metrics: CallParts['metrics'];
+}
+
 /** All routes of the gateway. Any other path is `unsupported_endpoint`. */
-export function makeEdgeRoutes(edge: Edge): RouteTable {
+export function makeEdgeRoutes(edge: EdgeRoutesParts): RouteTable {
   const { errors, messagesEnabled } = edge.settings;
+  const disabled = refusalError('anthropic_protocol_disabled', {}, errors);
   const calls = [...ENDPOINT_TABLE.values()].map((row) => ({
     method: 'POST',
     path: row.path,
-    route: (request: ClientRequest): Promise<void> =>
+    route:
       row.style === 'messages' && !messagesEnabled
-        ? refuseDisabled(edge, row, request)
-        : handleModelCall(edge, row, request),
+        ? async (request: ClientRequest) => refuse(edge, row, request, disabled)
+        : (request: ClientRequest) => handleModelCall(edge, row, request),
   }));
   const lists = [
     { method: 'GET', path: '/v1/models', route: (request: ClientRequest) => listModels(edge, request) },
@@ -56,11 +66,4 @@ export function makeEdgeRoutes(edge: Edge): RouteTable {
     { method: 'GET', path: '/api/gateway/config', route: (request: ClientRequest) => showConfig(errors, request) },
   ];
   return makeRouteTable([...calls, ...lists], gatewayError('admission_error'));
-}
-
-async function refuseDisabled({ metrics, settings }: Edge, row: EndpointSpec, request: ClientRequest): Promise<void> {
-  const error = refusalError('anthropic_protocol_disabled', {}, settings.errors);
-  metrics.callEnded(row.path, error.status);
-  metrics.errorAnswered(error.code);
-  writeError(request.answer, error, request.id, row.style);
 }

@@ -2,13 +2,24 @@ import { gatewayError, refusalError, type GatewayError } from '@gateway/contract
 import { toPriceFigures, type CatalogModel, type Endpoint, type PricedVersion } from '@gateway/contracts/messages';
 import type { ModelList, ModelListEntry, TokenPricing } from '@gateway/contracts/public';
 import { formatUsd, resolvePrices, type ResolvedPrices } from '@gateway/metering';
-import type { Edge } from '../call/call.js';
-import { computeKeyDigests } from '../call/admit-call.js';
-import { findVersionAt } from '../call/source-turns.js';
+import type { Clock } from '@gateway/service-kit';
+import type { EdgeSettings } from '../call/call.js';
+import { type KeyRequestParts, requestKey } from '../call/admit/key-lookup.js';
+import type { EdgeMetrics } from '../call/edge-metrics.js';
+import { type KeySettings, computeKeyDigests } from '../call/receive.js';
+import { findVersionAt } from '../pricing/charge.js';
 import { writeError, writeJson } from '../http/write-error.js';
 import { ENDPOINT_TABLE } from '../formats/endpoints.js';
-import type { AuthorizeReply, Catalog, ClientRequest } from '../ports.js';
-import { requestKey } from '../call/key-look-up.js';
+import type { AuthorizeReply, BusClient, Catalog, ClientRequest } from '../ports.js';
+
+/** What {@link listModels} uses. */
+export interface ModelListParts extends KeyRequestParts {
+  readonly settings: KeySettings & Pick<EdgeSettings, 'messagesEnabled'>;
+  readonly bus: Pick<BusClient, 'authorize'>;
+  readonly catalog: Pick<Catalog, 'ready' | 'models' | 'sourcesOf'>;
+  readonly clock: Clock;
+  readonly metrics: KeyRequestParts['metrics'] & Pick<EdgeMetrics, 'errorAnswered'>;
+}
 
 type Authorized = Extract<AuthorizeReply, { kind: 'authorized' }>;
 
@@ -16,32 +27,32 @@ type Authorized = Extract<AuthorizeReply, { kind: 'authorized' }>;
  * GET /v1/models: checks the key, then returns the models that it may call
  * (docs/behaviour.md#models). Counts toward no limit.
  */
-export async function listModels(edge: Edge, request: ClientRequest): Promise<void> {
+export async function listModels(parts: ModelListParts, request: ClientRequest): Promise<void> {
   const fail = (error: GatewayError): void => {
-    edge.metrics.errorAnswered(error.code);
+    parts.metrics.errorAnswered(error.code);
     writeError(request.answer, error, request.id, 'chat');
   };
-  const key = computeKeyDigests(request.headers, edge.settings);
+  const key = computeKeyDigests(request.headers, parts.settings);
   if (key.kind === 'error') return fail(key.error);
-  if (!edge.catalog.ready()) return fail(gatewayError('catalog_error'));
-  const answer = await requestKey(edge, request, key.digests, (question, to) => edge.bus.authorize(question, to));
+  if (!parts.catalog.ready()) return fail(gatewayError('catalog_error'));
+  const answer = await requestKey(parts, request, key.digests, (question, to) => parts.bus.authorize(question, to));
   if (answer === null) return fail(gatewayError('lookup_failed'));
   switch (answer.kind) {
     case 'authorized': {
-      const data = visibleModels(edge, answer, edge.clock.nowMs());
+      const data = visibleModels(parts, answer, parts.clock.nowMs());
       const list: ModelList = { object: 'list', data };
       return writeJson(request.answer, 200, JSON.stringify(list));
     }
     case 'error':
       return fail(answer.error);
     case 'refused':
-      return fail(refusalError(answer.code, answer.facts, edge.settings.errors));
+      return fail(refusalError(answer.code, answer.facts, parts.settings.errors));
     case 'fault':
       return fail(gatewayError(answer.code));
   }
 }
 
-function visibleModels({ catalog, settings }: Edge, authorized: Authorized, nowMs: number): ModelListEntry[] {
+function visibleModels({ catalog, settings }: ModelListParts, authorized: Authorized, nowMs: number): ModelListEntry[] {
   const allowed = authorized.allowedModels === null ? null : new Set(authorized.allowedModels);
   const planned = authorized.planModels === null ? null : new Set(authorized.planModels);
   const entries: ModelListEntry[] = [];
@@ -93,7 +104,11 @@ function tokenPricing(prices: ResolvedPrices): TokenPricing {
 }
 
 /** Returns the endpoints of enabled sources that are enabled on this deployment. */
-function findEndpoints(catalog: Catalog, model: CatalogModel, isMessagesEnabled: boolean): Endpoint[] {
+function findEndpoints(
+  catalog: Pick<Catalog, 'sourcesOf'>,
+  model: CatalogModel,
+  isMessagesEnabled: boolean,
+): Endpoint[] {
   const enabled = catalog.sourcesOf(model.id).filter((source) => source.enabled);
   const endpoints = [...new Set(enabled.flatMap((source) => source.endpoints))].sort();
   return endpoints.filter((path) => {

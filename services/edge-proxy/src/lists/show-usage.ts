@@ -1,11 +1,18 @@
 import { type ErrorContext, type GatewayError, gatewayError, refusalError } from '@gateway/contracts/errors';
 import type { GatewayConfig, UsageObject } from '@gateway/contracts/public';
 import { formatUsd, windowView } from '@gateway/metering';
-import { computeKeyDigests } from '../call/admit-call.js';
-import type { Edge } from '../call/call.js';
+import { type KeyRequestParts, requestKey } from '../call/admit/key-lookup.js';
+import type { EdgeMetrics } from '../call/edge-metrics.js';
+import { type KeySettings, computeKeyDigests } from '../call/receive.js';
 import { writeError, writeJson } from '../http/write-error.js';
-import type { ClientRequest, UsageReply } from '../ports.js';
-import { requestKey } from '../call/key-look-up.js';
+import type { BusClient, ClientRequest, UsageReply } from '../ports.js';
+
+/** What {@link showUsage} uses. */
+export interface UsageViewParts extends KeyRequestParts {
+  readonly settings: KeySettings;
+  readonly bus: Pick<BusClient, 'usage'>;
+  readonly metrics: KeyRequestParts['metrics'] & Pick<EdgeMetrics, 'errorAnswered'>;
+}
 
 type Usage = Extract<UsageReply, { kind: 'usage' }>;
 type UsageWindow = UsageObject['windows'][number];
@@ -14,14 +21,14 @@ type UsageWindow = UsageObject['windows'][number];
  * GET /v1/gateway/usage: checks the key, then returns the settled values that limit the account
  * (docs/behaviour.md#usage).
  */
-export async function showUsage(edge: Edge, request: ClientRequest): Promise<void> {
+export async function showUsage(parts: UsageViewParts, request: ClientRequest): Promise<void> {
   const fail = (error: GatewayError): void => {
-    edge.metrics.errorAnswered(error.code);
+    parts.metrics.errorAnswered(error.code);
     writeError(request.answer, error, request.id, 'chat');
   };
-  const key = computeKeyDigests(request.headers, edge.settings);
+  const key = computeKeyDigests(request.headers, parts.settings);
   if (key.kind === 'error') return fail(key.error);
-  const answer = await requestKey(edge, request, key.digests, (question, to) => edge.bus.usage(question, to));
+  const answer = await requestKey(parts, request, key.digests, (question, to) => parts.bus.usage(question, to));
   if (answer === null) return fail(gatewayError('usage_unavailable'));
   switch (answer.kind) {
     case 'usage':
@@ -29,7 +36,7 @@ export async function showUsage(edge: Edge, request: ClientRequest): Promise<voi
     case 'error':
       return fail(answer.error);
     case 'refused':
-      return fail(refusalError(answer.code, answer.facts, edge.settings.errors));
+      return fail(refusalError(answer.code, answer.facts, parts.settings.errors));
     case 'fault':
       return fail(gatewayError(answer.code));
   }

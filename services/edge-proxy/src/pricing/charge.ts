@@ -1,3 +1,4 @@
+import type { DatedVersion, PricedVersion } from '@gateway/contracts/messages';
 import { combineSamplings, estimateUsage, rate, STANDARD } from '@gateway/metering';
 import type { BoundFigures, CallBounds, NanoUsd, PriceFigures, Served, TokenUsage } from '@gateway/metering';
 import type { MeterResult, PartialUsage } from '../formats/meter.js';
@@ -141,4 +142,11 @@ function findLargestFit(least: number, most: number, fits: (count: number) => bo
     else high = middle - 1;
   }
   return low;
+}
+
+/** The version in effect at `atMs`. Null: there is none, or it is "unpriced". */
+export function findVersionAt(versions: readonly DatedVersion[], atMs: number): PricedVersion | null {
+  const inForce = versions.findLast(({ effectiveFrom }) => effectiveFrom <= atMs);
+  if (inForce === undefined || inForce.figures === null) return null;
+  return { version: inForce.version, figures: inForce.figures };
 }

@@ -4,18 +4,23 @@ import { type PricedVersion, toPriceFigures } from '@gateway/contracts/messages'
 import type { SourceTestCall } from '@gateway/contracts/operator';
 import { formatUsd, rate } from '@gateway/metering';
 import { NO_SPAN } from '@gateway/service-kit';
-import { type AttemptOutcome, attemptSource } from '../call/attempt-source.js';
-import type { AdmittedCall, Edge } from '../call/call.js';
-import { selectNextSource, countTokens, findVersionAt } from '../call/source-turns.js';
+import { type AttemptParts, attemptSource } from '../call/attempt/attempt.js';
+import type { AttemptOutcome } from '../call/attempt/attempt-judge.js';
+import { type QuotaParts, countTokens, selectNextSource } from '../call/attempt/select-sources.js';
+import type { AdmittedCall } from '../call/call.js';
 import { ENDPOINT_TABLE } from '../formats/endpoints.js';
 import type { MeterResult } from '../formats/meter.js';
 import { readPricingForSource } from '../pricing/asks.js';
+import { findVersionAt } from '../pricing/charge.js';
 import { computeBilledExtras } from '../pricing/served.js';
 import { type ParsedCall, parseCall } from '../parse/parse-call.js';
 import type { Authorizer, ClientHeaders, DecryptedSource, SourceFailure, SourceSender } from '../ports.js';
 import { type TestTarget, classifyResult, cleanProviderText } from './test-findings.js';
 import { type LimitField, type TestRequest, makeTestBody, wantsOtherLimit } from './test-requests.js';
 import { DiscardedResponse } from './unread-answer.js';
+
+/** What {@link callSource} uses. */
+export interface TestCallParts extends AttemptParts, QuotaParts {}
 
 /** Results of a test call that are not part of its judgement. */
 interface CallNotes {
@@ -32,14 +37,14 @@ interface CallNotes {
  * @param untilMs monotonic time limit of the call
  */
 export async function callSource(
-  edge: Edge,
+  parts: TestCallParts,
   opened: DecryptedSource,
   request: TestRequest,
   untilMs: number,
 ): Promise<SourceTestCall> {
-  const startedAtMs = edge.deadlines.nowMs();
+  const startedAtMs = parts.deadlines.nowMs();
   const noted: CallNotes = { failure: null, noCredential: null, isLate: false, sent: secretsOf(opened.headers) };
-  const testing = makeTestEdge(edge, noted);
+  const testing = makeTestParts(parts, noted);
   const target = { ...opened, authorizer: opened.authorizer && makeTestAuthorizer(opened.authorizer, noted) };
   const tryWith = (limit: LimitField): Promise<TestAttempt> =>
     attemptWithRetry(testing, target, request, limit, untilMs, noted);
@@ -51,7 +56,7 @@ export async function callSource(
   const meter = judged.outcome === 'completed' ? (delivery?.meter ?? null) : null;
   const found = classifyResult({ judged, meter, ...noted, target: describeTarget(opened, call) });
   const amount = (version: PricedVersion | null): string | null => computeAmount(opened, call.parsed, meter, version);
-  const nowMs = edge.clock.nowMs();
+  const nowMs = parts.clock.nowMs();
   return {
     ...request,
     ...found,
@@ -59,9 +64,9 @@ export async function callSource(
     status: judged.status,
     usage: meter?.usage ?? null,
     costUsd: amount(findVersionAt(opened.source.costs, nowMs)),
-    priceUsd: amount(findVersionAt(edge.catalog.model(opened.source.model)?.prices ?? [], nowMs)),
+    priceUsd: amount(findVersionAt(parts.catalog.model(opened.source.model)?.prices ?? [], nowMs)),
     firstByteMs: firstByteMs === null ? null : Math.round(firstByteMs),
-    totalMs: Math.round(edge.deadlines.nowMs() - startedAtMs),
+    totalMs: Math.round(parts.deadlines.nowMs() - startedAtMs),
   };
 }
 
@@ -72,21 +77,21 @@ interface TestAttempt {
 
 /** Attempts the call, and once more if a client's call would be repeated at the same source. */
 async function attemptWithRetry(
-  edge: Edge,
+  parts: TestCallParts,
   opened: DecryptedSource,
   request: TestRequest,
   limit: LimitField,
   untilMs: number,
   noted: CallNotes,
 ): Promise<TestAttempt> {
-  const first = await tryOnce(edge, opened, request, limit, untilMs, noted, false);
+  const first = await tryOnce(parts, opened, request, limit, untilMs, noted, false);
   const { step } = first.tried.judged;
   const isRepeated = step === 'fresh_connection' || step === 'fresh_credential';
-  return isRepeated ? tryOnce(edge, opened, request, limit, untilMs, noted, true) : first;
+  return isRepeated ? tryOnce(parts, opened, request, limit, untilMs, noted, true) : first;
 }
 
 async function tryOnce(
-  edge: Edge,
+  parts: TestCallParts,
   opened: DecryptedSource,
   request: TestRequest,
   limit: LimitField,
@@ -95,49 +100,54 @@ async function tryOnce(
   freshConnection: boolean,
 ): Promise<TestAttempt> {
   noted.failure = null;
-  const call = callOf(edge, opened, request, limit);
-  const deadline = edge.deadlines.at(untilMs, () => {
+  const call = callOf(parts, opened, request, limit);
+  const deadline = parts.deadlines.at(untilMs, () => {
     noted.isLate = true;
     call.onEnded?.(gatewayError('upstream_timeout'));
   });
   // Counts toward the quotas, but is sent even if they are used up: there is no other source.
-  const { seat } = await selectNextSource(edge, call, [{ opened }]);
-  const tried = await attemptSource(edge, call, opened, {
+  const { seat } = await selectNextSource(parts, call, [{ opened }]);
+  const tried = await attemptSource(parts, call, opened, {
     freshConnection,
     isLastSource: false,
     keepsBody: false,
     over: seat.ended,
   });
-  seat.counted(countTokens(edge, call, tried));
+  seat.counted(countTokens(parts, call, tried));
   deadline.cancel();
   return { tried, call };
 }
 
 /** Creates a call without a client, key, account and hold. */
-function callOf(edge: Edge, { source }: DecryptedSource, request: TestRequest, limit: LimitField): AdmittedCall {
+function callOf(
+  parts: TestCallParts,
+  { source }: DecryptedSource,
+  request: TestRequest,
+  limit: LimitField,
+): AdmittedCall {
   const row = ENDPOINT_TABLE.get(request.endpoint);
   if (row === undefined) throw new Error(`unknown endpoint ${request.endpoint}`);
   const bytes = makeTestBody(request, source.model, limit);
   const parsed = parseCall(row, JSON_BODY, bytes);
   if (!parsed.ok) throw new Error(`the test request is invalid: ${parsed.finding.message}`);
-  const id = makeUuidV7(edge.clock.nowMs());
+  const id = makeUuidV7(parts.clock.nowMs());
   const answer = new DiscardedResponse();
   const readBody = (): never => {
     throw new Error('a test request already has its body');
   };
-  const begunAtMs = edge.deadlines.nowMs();
+  const begunAtMs = parts.deadlines.nowMs();
   return {
     request: { id, renewId: () => id, headers: NO_HEADERS, client: '', query: '', answer, readBody },
     id,
     row,
     digests: [],
-    startedAt: edge.clock.nowMs(),
+    startedAt: parts.clock.nowMs(),
     begunAtMs,
     span: NO_SPAN,
     admitSpan: NO_SPAN,
     parsed: parsed.call,
     body: { bytes, opened: () => undefined, free: () => undefined },
-    deadlineAt: begunAtMs + edge.settings.upstreamDeadlineMs,
+    deadlineAt: begunAtMs + parts.settings.upstreamDeadlineMs,
     sourceIds: [source.id],
     account: '',
     held: null,
@@ -171,11 +181,11 @@ const NO_HEADERS: ClientHeaders = {
   raw: [],
 };
 
-/** Returns an edge for tests: it records failures and leaves the metrics of calls unchanged. */
-function makeTestEdge(edge: Edge, noted: CallNotes): Edge {
+/** Returns the parts for tests: they record failures and leave the metrics of calls unchanged. */
+function makeTestParts(parts: TestCallParts, noted: CallNotes): TestCallParts {
   const sources: SourceSender = {
     send: (request, reader) =>
-      edge.sources.send(request, {
+      parts.sources.send(request, {
         sent: () => reader.sent(),
         bodyTaken: (reused) => reader.bodyTaken(reused),
         head: (status, headers) => reader.head(status, headers),
@@ -187,7 +197,7 @@ function makeTestEdge(edge: Edge, noted: CallNotes): Edge {
         },
       }),
   };
-  return { ...edge, sources, metrics: { ...edge.metrics, firstToken: () => undefined } };
+  return { ...parts, sources, metrics: { ...parts.metrics, firstToken: () => undefined } };
 }
 
 /**

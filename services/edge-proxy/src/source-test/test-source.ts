@@ -1,9 +1,9 @@
 import { SOURCE_TEST_MS_MAX } from '@gateway/contracts/messages';
 import { refuse, type ManagementRefusal, type SourceTestCall, type SourceTestView } from '@gateway/contracts/operator';
 import { RateByClient } from '@gateway/service-kit';
-import type { Edge } from '../call/call.js';
-import type { DecryptedSource } from '../ports.js';
-import { callSource } from './call-source.js';
+import type { SourceHealths } from '../health/source-healths.js';
+import type { Catalog, DecryptedSource } from '../ports.js';
+import { type TestCallParts, callSource } from './call-source.js';
 import { makeTestRequests, type TestRequest } from './test-requests.js';
 
 /** Timeout for one test call. Local servers may load a model first. */
@@ -17,7 +17,10 @@ const OF_ALL = { burst: 60, perSecond: 1, keysMax: 1 };
 const ALL = 'all';
 
 export interface SourceTestParts {
-  readonly edge: Edge;
+  readonly edge: TestCallParts & {
+    readonly catalog: Pick<Catalog, 'source' | 'problemOf'>;
+    readonly health: Pick<SourceHealths, 'tested'>;
+  };
   readonly edgeId: string;
 }
 

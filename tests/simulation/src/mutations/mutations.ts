@@ -132,14 +132,14 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a failed call is released before its record is stored',
-    file: 'call/finish-call.js',
-    from: 'if (isCharged)\n        sendRelease',
-    to: 'if (true)\n        sendRelease',
+    file: 'finish/finish-call.js',
+    from: 'if (isCharged || stored === null)',
+    to: 'if (true)',
   },
   {
     name: 'the last chunk never waits for the release (docs/protocol.md#r4)',
-    file: 'call/finish-call.js',
-    from: '!isCharged || edge.admissionClient.mayMeetOwnHold(held.hold.account, call.roomLeft)',
+    file: 'finish/finish-call.js',
+    from: '!isCharged || parts.admissionClient.mayMeetOwnHold(held.hold.account, roomLeft)',
     to: '!isCharged',
     stage: 'alone',
   },
@@ -152,8 +152,8 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'the last chunk never waits for the record (docs/protocol.md#r4)',
-    file: 'edge-proxy/dist/call/end-answer.js',
-    from: 'await settlement.recorded;',
+    file: 'finish/finish-call.js',
+    from: 'await stored?.came;',
     to: '',
   },
   {

@@ -1,0 +1,150 @@
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { throwFault } from '../../../test/throw-fault.js';
+import { DEADLINE_STEP_MS, Deadlines } from '../deadlines.js';
+import {
+  type AttemptLimitOptions,
+  AttemptLimits,
+  ClientPauses,
+  LONG_PAUSE_MS,
+  NOTICEABLE_PAUSE_MS,
+} from './attempt-limits.js';
+
+const DEADLINE_MS = 600_000;
+const NONE = { headersTimeoutMs: null, firstEventTimeoutMs: null, silenceTimeoutMs: null };
+
+let nowMs: number;
+let deadlines: Deadlines;
+beforeEach(() => {
+  jest.useFakeTimers({ doNotFake: ['performance'] });
+  nowMs = 0;
+  deadlines = new Deadlines(() => nowMs, throwFault);
+});
+afterEach(() => {
+  deadlines.stop();
+  jest.useRealTimers();
+});
+
+/** Returns the first expired limit and its time while data arrives every `heardEveryMs`. */
+function firstExpired(
+  source: AttemptLimitOptions['source'],
+  watch: (limits: AttemptLimits) => void,
+  heardEveryMs: number,
+): readonly [string, number] | null {
+  let found: readonly [string, number] | null = null;
+  const limits = new AttemptLimits(deadlines, {
+    source,
+    deadlineAtMs: DEADLINE_MS,
+    silenceMs: DEADLINE_MS,
+    stalledMs: DEADLINE_MS,
+    expired: (limit) => (found ??= [limit, nowMs]),
+    failed: throwFault,
+  });
+  watch(limits);
+  for (; nowMs < 2 * DEADLINE_MS && found === null; nowMs += 1_000) {
+    if (nowMs % heardEveryMs === 0) limits.heard();
+    jest.advanceTimersByTime(DEADLINE_STEP_MS);
+  }
+  return found;
+}
+
+test("comments before the first event do not extend the call's deadline", () => {
+  expect(firstExpired(NONE, (limits) => limits.watchFirstEvent(), 15_000)).toEqual(['deadline', DEADLINE_MS]);
+});
+
+test("a source's first-event and silence limits apply before the call's deadline", () => {
+  const own = { ...NONE, firstEventTimeoutMs: 30_000 };
+  expect(firstExpired(own, (limits) => limits.watchFirstEvent(), 10_000)).toEqual(['first_event', 30_000]);
+  nowMs = 0;
+  const silent = { ...NONE, silenceTimeoutMs: 20_000 };
+  expect(firstExpired(silent, (limits) => limits.watchFirstEvent(), Infinity)).toEqual(['silence', 20_000]);
+});
+
+test('any data after the first event resets the silence limit', () => {
+  expect(firstExpired(NONE, (limits) => limits.watchSilence(), 15_000)).toBeNull();
+});
+
+/** Returns when reading on ends for a client that has left; null: it does not end. */
+function readOnEnds(
+  source: AttemptLimitOptions['source'],
+  watch: (limits: AttemptLimits) => void,
+  { heardEveryMs = 15_000, ms = null }: { heardEveryMs?: number; ms?: number | null } = {},
+): number | null {
+  let endedAtMs: number | null = null;
+  const readOn = (limits: AttemptLimits): void => {
+    limits.readOn(ms, () => (endedAtMs ??= nowMs));
+    watch(limits);
+  };
+  expect(firstExpired(source, readOn, heardEveryMs)).toBeNull();
+  return endedAtMs;
+}
+
+test('comments do not extend the deadline after the client has left', () => {
+  expect(readOnEnds(NONE, (limits) => limits.watchFirstEvent())).toBe(DEADLINE_MS);
+});
+
+test.each<[string, AttemptLimitOptions['source'], (limits: AttemptLimits) => void, number | null]>([
+  ['head limit', { ...NONE, headersTimeoutMs: 20_000 }, (limits) => limits.watchHead(), 20_000],
+  ['first-event limit', { ...NONE, firstEventTimeoutMs: 30_000 }, (limits) => limits.watchFirstEvent(), 30_000],
+  ['silence limit', { ...NONE, silenceTimeoutMs: 10_000 }, (limits) => limits.watchSilence(), 10_000],
+  ['non-streamed body limit', NONE, (limits) => limits.watchDeadline(), DEADLINE_MS],
+  ['silence limit with data', NONE, (limits) => limits.watchSilence(), null],
+])('the %s is the same after the client has left', (_name, source, watch, atMs) => {
+  expect(readOnEnds(source, watch)).toBe(atMs);
+});
+
+test.each<[string, (limits: AttemptLimits) => void]>([
+  ['the head', (limits) => limits.watchHead()],
+  ['the first event', (limits) => limits.watchFirstEvent()],
+  ['the next event', (limits) => limits.watchSilence()],
+  ['the end of a non-streamed body', (limits) => limits.watchDeadline()],
+])('reading on until %s ends after its own time limit', (_name, watch) => {
+  expect(readOnEnds(NONE, watch, { ms: 7_000 })).toBe(7_000);
+});
+
+test.each([
+  ['its own timeout', NONE, 5_000],
+  ["the source's header timeout", { ...NONE, headersTimeoutMs: 2_000 }, 2_000],
+])('the wait for a credential ends after %s', (_name, source, atMs) => {
+  let gaveUpAtMs: number | null = null;
+  const watch = (limits: AttemptLimits): void => limits.watchCredential(() => (gaveUpAtMs ??= nowMs));
+  expect(firstExpired(source, watch, Infinity)).toBeNull();
+  expect(gaveUpAtMs).toBe(atMs);
+});
+
+function pausesOf(...spans: readonly (readonly [fromMs: number, toMs: number | null])[]): ClientPauses {
+  const pauses = new ClientPauses(60_000);
+  for (const [fromMs, toMs] of spans) {
+    pauses.pause(fromMs);
+    if (toMs !== null) pauses.resume(toMs);
+  }
+  return pauses;
+}
+
+test.each([
+  ['without a pause', pausesOf(), 5_000, false],
+  ['in a short pause', pausesOf([0, null]), LONG_PAUSE_MS - 1, false],
+  ['in a long pause', pausesOf([0, null]), LONG_PAUSE_MS, true],
+  ['soon after a long pause', pausesOf([0, 12_000]), 12_000 + LONG_PAUSE_MS * 6, true],
+  ['long after a long pause', pausesOf([0, 12_000]), 12_001 + LONG_PAUSE_MS * 6, false],
+  ['after many short pauses', pausesOf([0, 9_000], [9_001, 18_000]), 18_001, false],
+  ['in a short pause soon after a long one', pausesOf([0, 12_000], [12_001, null]), 12_500, true],
+])('madeProviderWait() %s', (_name, pauses, nowMs, isClients) => {
+  expect(pauses.madeProviderWait(nowMs)).toBe(isClients);
+});
+
+test('madeProviderWait() counts a pause of half the stall limit as long', () => {
+  const pauses = new ClientPauses(1_000);
+  pauses.pause(0);
+  expect([pauses.madeProviderWait(499), pauses.madeProviderWait(500)]).toEqual([false, true]);
+});
+
+test.each([
+  ['without a pause', pausesOf(), 10, false],
+  ['in a very short pause', pausesOf([0, null]), NOTICEABLE_PAUSE_MS - 1, false],
+  ['in a pause', pausesOf([0, null]), NOTICEABLE_PAUSE_MS, true],
+  ['after very short pauses', pausesOf([0, 200], [201, 400]), 401, false],
+  ['soon after a pause', pausesOf([0, 300]), 300 + LONG_PAUSE_MS, true],
+  ['long after a pause', pausesOf([0, 300]), 301 + LONG_PAUSE_MS, false],
+])('areWaitedFor() %s', (_name, pauses, nowMs, isClients) => {
+  expect(pauses.areWaitedFor(nowMs)).toBe(isClients);
+});

@@ -1,0 +1,257 @@
+import type { CatalogSource } from '@gateway/contracts/messages';
+import type { AttemptResult } from '../../errors/judge-attempt.js';
+import type { Deadline, Deadlines } from '../deadlines.js';
+
+export type Limit = Extract<AttemptResult, { kind: 'timed_out' }>['limit'];
+
+/** Timeout for a credential. When it expires, the source counts as unreachable. */
+const CREDENTIAL_WAIT_MS = 5_000;
+/** Time limit for the body of an error response. The bytes received until then are enough. */
+const ERROR_BODY_MS_MAX = 2_000;
+/** Time limit for the bytes after the result of an attempt. */
+const REST_MS_MAX = 5_000;
+/**
+ * Time after which the beginning of a stream is sent to the client even if it shows no response
+ * yet. Proxies and clients close a silent connection after a minute. After this the edge tries no
+ * other source. The value is at most half of the call's deadline.
+ */
+const COMMIT_AFTER_MS = 12_000;
+
+/** A pause of this length may cause a provider to close the connection. */
+export const LONG_PAUSE_MS = 10_000;
+/**
+ * Shorter pauses are ignored: a large write may wait for a moment even if the client reads as fast
+ * as it can.
+ */
+export const NOTICEABLE_PAUSE_MS = 250;
+/**
+ * Factor for the time in which a broken connection is still attributed to a long pause. Buffered
+ * bytes are read first, so the break shows late.
+ */
+const AFTER_PAUSE_FACTOR = 6;
+
+export interface AttemptLimitOptions {
+  readonly source: CatalogSource['limits'];
+  /** Monotonic deadline for the response head; for a non-streamed response, for its end. */
+  readonly deadlineAtMs: number;
+  /**
+   * Longest silence within a response if the source does not define one. Also the longest pause of
+   * a client that does not read.
+   */
+  readonly silenceMs: number;
+  /** Longest time without a read of the client. A pause of half of it counts as long. */
+  readonly stalledMs: number;
+  readonly expired: (limit: Limit) => void;
+  /** Receives the exception of a limit's handler. */
+  readonly failed: (err: unknown) => void;
+}
+
+/**
+ * The times of one attempt (docs/behaviour.md#times): its time limits, and the pauses of its
+ * client. Only one limit is active at a time; each new one replaces the previous one. The time
+ * until a held beginning is sent runs in addition.
+ */
+export class AttemptLimits {
+  readonly #deadlines: Deadlines;
+  readonly #options: AttemptLimitOptions;
+  readonly #startedAt: number;
+  #heardAt: number;
+  #deadline: Deadline | null = null;
+  #commit: Deadline | null = null;
+  /** Created by the first pause. */
+  #pauses: ClientPauses | null = null;
+  /** Set when the client has left. */
+  #readOn: { readonly untilMs: number; readonly over: () => void } | null = null;
+
+  constructor(deadlines: Deadlines, options: AttemptLimitOptions) {
+    this.#deadlines = deadlines;
+    this.#options = options;
+    this.#startedAt = this.#heardAt = deadlines.nowMs();
+  }
+
+  /** Milliseconds since the start of the attempt. */
+  get elapsedMs(): number {
+    return this.#deadlines.nowMs() - this.#startedAt;
+  }
+
+  /** Limits the wait for a credential, also by the header timeout and the call's deadline. */
+  watchCredential(gaveUp: () => void): void {
+    const { source, deadlineAtMs } = this.#options;
+    const ownMs = Math.min(CREDENTIAL_WAIT_MS, source.headersTimeoutMs ?? Infinity);
+    this.#set(Math.min(this.#startedAt + ownMs, deadlineAtMs), gaveUp);
+  }
+
+  /** Applies the source's own header timeout or the call's deadline, whichever is first. */
+  watchHead(): void {
+    const { source, deadlineAtMs } = this.#options;
+    const ownAtMs = source.headersTimeoutMs === null ? Infinity : this.#startedAt + source.headersTimeoutMs;
+    if (ownAtMs < deadlineAtMs) this.#watch(ownAtMs, () => this.#expired('headers'));
+    else this.watchDeadline();
+  }
+
+  watchErrorBody(expired: () => void): void {
+    this.#set(this.#deadlines.nowMs() + ERROR_BODY_MS_MAX, expired);
+  }
+
+  /**
+   * Applies the call's deadline from the head of a non-streamed response to the end of its body.
+   */
+  watchDeadline(): void {
+    this.#watch(this.#options.deadlineAtMs, () => this.#expired('deadline'));
+  }
+
+  /**
+   * Applies the limit for the first event of a stream. The source's own limit runs from the start
+   * of the attempt. If the source has none, the call's deadline applies, even if comments arrive.
+   */
+  watchFirstEvent(): void {
+    const { source, deadlineAtMs } = this.#options;
+    const ownAtMs = source.firstEventTimeoutMs === null ? Infinity : this.#startedAt + source.firstEventTimeoutMs;
+    if (ownAtMs < deadlineAtMs) return this.#watch(ownAtMs, () => this.#expired('first_event'));
+    this.#watchSilence(deadlineAtMs);
+  }
+
+  /** Applies the silence limit from the first event of a stream. */
+  watchSilence(): void {
+    this.#watchSilence(Infinity);
+  }
+
+  /**
+   * Checks on expiry whether data has arrived meanwhile. `heard` therefore only stores the time.
+   */
+  #watchSilence(untilMs: number): void {
+    const { source, silenceMs } = this.#options;
+    const limitMs = source.silenceTimeoutMs ?? silenceMs;
+    this.#watch(Math.min(this.#heardAt + limitMs, untilMs), () => {
+      if (this.#deadlines.nowMs() >= untilMs) this.#expired('deadline');
+      else if (this.#deadlines.nowMs() - this.#heardAt < limitMs) this.#watchSilence(untilMs);
+      else this.#expired('silence');
+    });
+  }
+
+  heard(): void {
+    this.#heardAt = this.#deadlines.nowMs();
+  }
+
+  /** Limits the reading of the bytes after the result. */
+  watchRest(expired: () => void): void {
+    this.#set(this.#deadlines.nowMs() + REST_MS_MAX, expired);
+  }
+
+  /** Calls `commit` when the beginning of a stream was held back for too long. */
+  holdBack(commit: () => void, msMax = COMMIT_AFTER_MS): void {
+    this.#commit?.cancel();
+    const afterMs = Math.min(msMax, this.#options.silenceMs / 2);
+    this.#commit = this.#deadlines.in(afterMs, commit, this.#options.failed);
+  }
+
+  /** The beginning of the stream was sent. */
+  sentBeginning(): void {
+    this.#commit?.cancel();
+  }
+
+  get isPaused(): boolean {
+    return this.#pauses?.isPaused === true;
+  }
+
+  /**
+   * Begins a pause of the client, which reads slower than the source writes. Its length has a
+   * limit, and the source's silence limit does not apply then.
+   */
+  pause(gaveUp: () => void): void {
+    this.#pauses ??= new ClientPauses(this.#options.stalledMs);
+    this.#pauses.pause(this.#deadlines.nowMs());
+    this.#set(this.#deadlines.nowMs() + this.#options.silenceMs, gaveUp);
+  }
+
+  resume(): void {
+    this.#pauses?.resume(this.#deadlines.nowMs());
+  }
+
+  /** Whether a connection that breaks now was delayed by a long pause of the client. */
+  hasClientDelayedSource(): boolean {
+    return this.#pauses?.madeProviderWait(this.#deadlines.nowMs()) === true;
+  }
+
+  /** Whether a response that is late now was delayed by a noticeable pause of the client. */
+  hasClientDelayedResponse(): boolean {
+    return this.#pauses?.areWaitedFor(this.#deadlines.nowMs()) === true;
+  }
+
+  /**
+   * Called when the client has left. Each later limit ends `ms` from now at the latest; null: no
+   * further limit. When it expires, `over` is called.
+   */
+  readOn(ms: number | null, over: () => void): void {
+    this.#readOn = { untilMs: ms === null ? Infinity : this.#deadlines.nowMs() + ms, over };
+  }
+
+  cancel(): void {
+    this.#deadline?.cancel();
+    this.#deadline = null;
+    this.#commit?.cancel();
+  }
+
+  /** Sets a limit of the source or of the call. */
+  #watch(atMs: number, expired: () => void): void {
+    const readOn = this.#readOn;
+    if (readOn !== null && readOn.untilMs < atMs) this.#set(readOn.untilMs, readOn.over);
+    else this.#set(atMs, expired);
+  }
+
+  #expired(limit: Limit): void {
+    if (this.#readOn === null) this.#options.expired(limit);
+    else this.#readOn.over();
+  }
+
+  #set(atMs: number, expired: () => void): void {
+    this.#deadline?.cancel();
+    this.#deadline = this.#deadlines.at(atMs, expired, this.#options.failed);
+  }
+}
+
+/**
+ * Records when the client delayed a response by not reading it. If such a response ends early, the
+ * client caused it, and pays for the delivered part like a client that left. Times are monotonic
+ * milliseconds.
+ */
+export class ClientPauses {
+  readonly #longMs: number;
+  #pausedAtMs: number | null = null;
+  /** End of the last pause of at least {@link NOTICEABLE_PAUSE_MS}, and of the last long one. */
+  #feltEndedAtMs = -Infinity;
+  #longEndedAtMs = -Infinity;
+
+  /** @param stalledMs longest time without a read; a pause of half of it counts as long */
+  constructor(stalledMs: number) {
+    this.#longMs = Math.min(LONG_PAUSE_MS, stalledMs / 2);
+  }
+
+  get isPaused(): boolean {
+    return this.#pausedAtMs !== null;
+  }
+
+  pause(nowMs: number): void {
+    this.#pausedAtMs ??= nowMs;
+  }
+
+  resume(nowMs: number): void {
+    if (this.#pausedAtMs === null) return;
+    const pausedMs = nowMs - this.#pausedAtMs;
+    this.#pausedAtMs = null;
+    if (pausedMs >= NOTICEABLE_PAUSE_MS) this.#feltEndedAtMs = nowMs;
+    if (pausedMs >= this.#longMs) this.#longEndedAtMs = nowMs;
+  }
+
+  /** Whether a connection that breaks now was delayed by a long pause of the client. */
+  madeProviderWait(nowMs: number): boolean {
+    if (this.#pausedAtMs !== null && nowMs - this.#pausedAtMs >= this.#longMs) return true;
+    return nowMs - this.#longEndedAtMs <= this.#longMs * AFTER_PAUSE_FACTOR;
+  }
+
+  /** Whether a response that is late now was delayed by a noticeable pause of the client. */
+  areWaitedFor(nowMs: number): boolean {
+    if (this.#pausedAtMs !== null && nowMs - this.#pausedAtMs >= NOTICEABLE_PAUSE_MS) return true;
+    return nowMs - this.#feltEndedAtMs <= this.#longMs;
+  }
+}
