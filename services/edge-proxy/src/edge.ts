@@ -43,7 +43,7 @@ export interface EdgeAdapters {
   readonly bodies: BodyParser;
 }
 
-/** What the routes, the source tests and the gauges of an edge use. Made once per process. */
+/** Parts of the routes, the source tests and the gauges of an edge. Made once per process. */
 export type Edge = EdgeRoutesParts &
   SourceTestParts['edge'] & {
     readonly health: SourceHealths;

@@ -7,22 +7,8 @@ import { type FinishParts, finishCall } from './finish/finish-call.js';
 import { type ReceiveParts, endCallSpan, receiveCall } from './receive.js';
 import { refuse } from './respond.js';
 
-/** What the steps of a call use. */
-export interface CallParts extends ReceiveParts, AdmitParts, AttemptSourcesParts, FinishParts {
-  readonly settings: ReceiveParts['settings'] &
-    AdmitParts['settings'] &
-    AttemptSourcesParts['settings'] &
-    FinishParts['settings'];
-  readonly admissionClient: AdmitParts['admissionClient'] & FinishParts['admissionClient'];
-  readonly answers: AttemptSourcesParts['answers'] & FinishParts['answers'];
-  readonly catalog: AdmitParts['catalog'] & AttemptSourcesParts['catalog'] & FinishParts['catalog'];
-  readonly deadlines: AttemptSourcesParts['deadlines'];
-  readonly metrics: ReceiveParts['metrics'] &
-    AdmitParts['metrics'] &
-    AttemptSourcesParts['metrics'] &
-    FinishParts['metrics'];
-  readonly running: AdmitParts['running'] & AttemptSourcesParts['running'] & FinishParts['running'];
-}
+/** Parts of the steps of a call. */
+export type CallParts = ReceiveParts & AdmitParts & AttemptSourcesParts & FinishParts;
 
 /**
  * Handles one call from its head to its last chunk, in six steps. An admitted call is always

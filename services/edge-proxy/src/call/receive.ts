@@ -8,7 +8,7 @@ import type { Call, EdgeSettings } from './call.js';
 import type { Deadlines } from './deadlines.js';
 import { type EdgeMetrics, toOperationName } from './edge-metrics.js';
 
-/** What {@link receiveCall} uses. */
+/** Parts of {@link receiveCall}. */
 export interface ReceiveParts {
   readonly settings: KeySettings & Pick<EdgeSettings, 'tracesClients' | 'traceRatio'>;
   readonly load: Pick<LoadWatch, 'shedding'>;

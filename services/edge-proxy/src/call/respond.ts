@@ -10,7 +10,7 @@ import type { Deadline, Deadlines } from './deadlines.js';
 import type { EdgeMetrics } from './edge-metrics.js';
 import type { Delivery } from './relay/delivery.js';
 
-/** What {@link respond} uses. */
+/** Parts of {@link respond}. */
 export interface RespondParts {
   readonly settings: Pick<EdgeSettings, 'upstreamDeadlineMs'>;
   readonly deadlines: Pick<Deadlines, 'in'>;

@@ -39,14 +39,8 @@ export function makeRouteTable(
   };
 }
 
-/** What the routes use. */
-export interface EdgeRoutesParts extends CallParts, ModelListParts, UsageViewParts {
-  readonly settings: EdgeSettings;
-  readonly bus: ModelListParts['bus'] & UsageViewParts['bus'];
-  readonly catalog: CallParts['catalog'] & ModelListParts['catalog'];
-  readonly deadlines: CallParts['deadlines'];
-  readonly metrics: CallParts['metrics'];
-}
+/** Parts of the routes. */
+export type EdgeRoutesParts = CallParts & ModelListParts & UsageViewParts & { readonly settings: EdgeSettings };
 
 /** All routes of the gateway. Any other path is `unsupported_endpoint`. */
 export function makeEdgeRoutes(edge: EdgeRoutesParts): RouteTable {

@@ -12,7 +12,7 @@ import { writeError, writeJson } from '../http/write-error.js';
 import { ENDPOINT_TABLE } from '../formats/endpoints.js';
 import type { AuthorizeReply, BusClient, Catalog, ClientRequest } from '../ports.js';
 
-/** What {@link listModels} uses. */
+/** Parts of {@link listModels}. */
 export interface ModelListParts extends KeyRequestParts {
   readonly settings: KeySettings & Pick<EdgeSettings, 'messagesEnabled'>;
   readonly bus: Pick<BusClient, 'authorize'>;

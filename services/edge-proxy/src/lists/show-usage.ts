@@ -7,7 +7,7 @@ import { type KeySettings, computeKeyDigests } from '../call/receive.js';
 import { writeError, writeJson } from '../http/write-error.js';
 import type { BusClient, ClientRequest, UsageReply } from '../ports.js';
 
-/** What {@link showUsage} uses. */
+/** Parts of {@link showUsage}. */
 export interface UsageViewParts extends KeyRequestParts {
   readonly settings: KeySettings;
   readonly bus: Pick<BusClient, 'usage'>;

@@ -19,7 +19,7 @@ import { type TestTarget, classifyResult, cleanProviderText } from './test-findi
 import { type LimitField, type TestRequest, makeTestBody, wantsOtherLimit } from './test-requests.js';
 import { DiscardedResponse } from './unread-answer.js';
 
-/** What {@link callSource} uses. */
+/** Parts of {@link callSource}. */
 export interface TestCallParts extends AttemptParts, QuotaParts {}
 
 /** Results of a test call that are not part of its judgement. */

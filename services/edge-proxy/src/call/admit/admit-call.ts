@@ -35,7 +35,7 @@ const UNKNOWN_BODY_BYTES_BEFORE_ADMIT = 16 * 1024;
  */
 const ID_AGE_MS_MAX = 15_000;
 
-/** What {@link admitCall} uses. */
+/** Parts of {@link admitCall}. */
 export interface AdmitParts extends KeyLookupParts {
   readonly settings: Pick<EdgeSettings, 'errors' | 'upstreamDeadlineMs'>;
   readonly admissionClient: Pick<AdmissionClient, 'open' | 'admit' | 'release'>;

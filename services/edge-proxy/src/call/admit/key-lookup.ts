@@ -6,14 +6,14 @@ import type { AuthorizeReply, AuthorizeRequest, ClientRequest, TargetReplica, Us
 import type { Deadlines } from '../deadlines.js';
 import type { EdgeMetrics } from '../edge-metrics.js';
 
-/** What {@link checkKeyLookup} and {@link recordKeyOutcome} use. */
+/** Parts of {@link checkKeyLookup} and {@link recordKeyOutcome}. */
 export interface KeyLookupParts {
   readonly knownKeys: KnownKeys;
   readonly unknownKeys: UnknownKeys;
   readonly metrics: Pick<EdgeMetrics, 'unknownKey'>;
 }
 
-/** What {@link requestKey} uses. */
+/** Parts of {@link requestKey}. */
 export interface KeyRequestParts extends KeyLookupParts {
   readonly deadlines: Pick<Deadlines, 'nowMs'>;
   readonly replicas: KnownReplicas;

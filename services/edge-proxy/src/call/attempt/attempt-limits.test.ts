@@ -1,13 +1,7 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { throwFault } from '../../../test/throw-fault.js';
 import { DEADLINE_STEP_MS, Deadlines } from '../deadlines.js';
-import {
-  type AttemptLimitOptions,
-  AttemptLimits,
-  ClientPauses,
-  LONG_PAUSE_MS,
-  NOTICEABLE_PAUSE_MS,
-} from './attempt-limits.js';
+import { AttemptLimits, type AttemptLimitOptions, LONG_PAUSE_MS, NOTICEABLE_PAUSE_MS } from './attempt-limits.js';
 
 const DEADLINE_MS = 600_000;
 const NONE = { headersTimeoutMs: null, firstEventTimeoutMs: null, silenceTimeoutMs: null };
@@ -111,40 +105,74 @@ test.each([
   expect(gaveUpAtMs).toBe(atMs);
 });
 
-function pausesOf(...spans: readonly (readonly [fromMs: number, toMs: number | null])[]): ClientPauses {
-  const pauses = new ClientPauses(60_000);
+/** Limits of an attempt whose client made these pauses; null: the pause has not ended. */
+function withPauses(spans: readonly (readonly [fromMs: number, toMs: number | null])[], stalledMs = 60_000) {
+  const options = { source: NONE, deadlineAtMs: DEADLINE_MS, silenceMs: DEADLINE_MS, stalledMs };
+  const limits = new AttemptLimits(deadlines, { ...options, expired: throwFault, failed: throwFault });
   for (const [fromMs, toMs] of spans) {
-    pauses.pause(fromMs);
-    if (toMs !== null) pauses.resume(toMs);
+    nowMs = fromMs;
+    limits.pause(() => undefined);
+    nowMs = toMs ?? nowMs;
+    if (toMs !== null) limits.resume();
   }
-  return pauses;
+  return limits;
 }
 
-test.each([
-  ['without a pause', pausesOf(), 5_000, false],
-  ['in a short pause', pausesOf([0, null]), LONG_PAUSE_MS - 1, false],
-  ['in a long pause', pausesOf([0, null]), LONG_PAUSE_MS, true],
-  ['soon after a long pause', pausesOf([0, 12_000]), 12_000 + LONG_PAUSE_MS * 6, true],
-  ['long after a long pause', pausesOf([0, 12_000]), 12_001 + LONG_PAUSE_MS * 6, false],
-  ['after many short pauses', pausesOf([0, 9_000], [9_001, 18_000]), 18_001, false],
-  ['in a short pause soon after a long one', pausesOf([0, 12_000], [12_001, null]), 12_500, true],
-])('madeProviderWait() %s', (_name, pauses, nowMs, isClients) => {
-  expect(pauses.madeProviderWait(nowMs)).toBe(isClients);
+test.each<[string, Parameters<typeof withPauses>[0], number, boolean]>([
+  ['without a pause', [], 5_000, false],
+  ['in a short pause', [[0, null]], LONG_PAUSE_MS - 1, false],
+  ['in a long pause', [[0, null]], LONG_PAUSE_MS, true],
+  ['soon after a long pause', [[0, 12_000]], 12_000 + LONG_PAUSE_MS * 6, true],
+  ['long after a long pause', [[0, 12_000]], 12_001 + LONG_PAUSE_MS * 6, false],
+  [
+    'after many short pauses',
+    [
+      [0, 9_000],
+      [9_001, 18_000],
+    ],
+    18_001,
+    false,
+  ],
+  [
+    'in a short pause soon after a long one',
+    [
+      [0, 12_000],
+      [12_001, null],
+    ],
+    12_500,
+    true,
+  ],
+])('hasClientDelayedSource() %s', (_name, spans, atMs, isClients) => {
+  const limits = withPauses(spans);
+  nowMs = atMs;
+  expect(limits.hasClientDelayedSource()).toBe(isClients);
 });
 
-test('madeProviderWait() counts a pause of half the stall limit as long', () => {
-  const pauses = new ClientPauses(1_000);
-  pauses.pause(0);
-  expect([pauses.madeProviderWait(499), pauses.madeProviderWait(500)]).toEqual([false, true]);
+test('hasClientDelayedSource() counts a pause of half the stall limit as long', () => {
+  const limits = withPauses([[0, null]], 1_000);
+  nowMs = 499;
+  expect(limits.hasClientDelayedSource()).toBe(false);
+  nowMs = 500;
+  expect(limits.hasClientDelayedSource()).toBe(true);
 });
 
-test.each([
-  ['without a pause', pausesOf(), 10, false],
-  ['in a very short pause', pausesOf([0, null]), NOTICEABLE_PAUSE_MS - 1, false],
-  ['in a pause', pausesOf([0, null]), NOTICEABLE_PAUSE_MS, true],
-  ['after very short pauses', pausesOf([0, 200], [201, 400]), 401, false],
-  ['soon after a pause', pausesOf([0, 300]), 300 + LONG_PAUSE_MS, true],
-  ['long after a pause', pausesOf([0, 300]), 301 + LONG_PAUSE_MS, false],
-])('areWaitedFor() %s', (_name, pauses, nowMs, isClients) => {
-  expect(pauses.areWaitedFor(nowMs)).toBe(isClients);
+test.each<[string, Parameters<typeof withPauses>[0], number, boolean]>([
+  ['without a pause', [], 10, false],
+  ['in a very short pause', [[0, null]], NOTICEABLE_PAUSE_MS - 1, false],
+  ['in a pause', [[0, null]], NOTICEABLE_PAUSE_MS, true],
+  [
+    'after very short pauses',
+    [
+      [0, 200],
+      [201, 400],
+    ],
+    401,
+    false,
+  ],
+  ['soon after a pause', [[0, 300]], 300 + LONG_PAUSE_MS, true],
+  ['long after a pause', [[0, 300]], 301 + LONG_PAUSE_MS, false],
+])('hasClientDelayedResponse() %s', (_name, spans, atMs, isClients) => {
+  const limits = withPauses(spans);
+  nowMs = atMs;
+  expect(limits.hasClientDelayedResponse()).toBe(isClients);
 });

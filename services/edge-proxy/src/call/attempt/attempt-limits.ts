@@ -58,8 +58,11 @@ export class AttemptLimits {
   #heardAt: number;
   #deadline: Deadline | null = null;
   #commit: Deadline | null = null;
-  /** Created by the first pause. */
-  #pauses: ClientPauses | null = null;
+  /** When the client stopped reading; null: it reads. */
+  #pausedAt: number | null = null;
+  /** End of the last pause of at least {@link NOTICEABLE_PAUSE_MS}, and of the last long one. */
+  #pauseEndedAt = -Infinity;
+  #longPauseEndedAt = -Infinity;
   /** Set when the client has left. */
   #readOn: { readonly untilMs: number; readonly over: () => void } | null = null;
 
@@ -151,7 +154,7 @@ export class AttemptLimits {
   }
 
   get isPaused(): boolean {
-    return this.#pauses?.isPaused === true;
+    return this.#pausedAt !== null;
   }
 
   /**
@@ -159,23 +162,41 @@ export class AttemptLimits {
    * limit, and the source's silence limit does not apply then.
    */
   pause(gaveUp: () => void): void {
-    this.#pauses ??= new ClientPauses(this.#options.stalledMs);
-    this.#pauses.pause(this.#deadlines.nowMs());
-    this.#set(this.#deadlines.nowMs() + this.#options.silenceMs, gaveUp);
+    this.#pausedAt = this.#deadlines.nowMs();
+    this.#set(this.#pausedAt + this.#options.silenceMs, gaveUp);
   }
 
   resume(): void {
-    this.#pauses?.resume(this.#deadlines.nowMs());
+    const now = this.#deadlines.nowMs();
+    const pausedMs = this.#pausedMs(now);
+    this.#pausedAt = null;
+    if (pausedMs >= NOTICEABLE_PAUSE_MS) this.#pauseEndedAt = now;
+    if (pausedMs >= this.#longPauseMs) this.#longPauseEndedAt = now;
   }
 
-  /** Whether a connection that breaks now was delayed by a long pause of the client. */
+  /**
+   * Whether a connection that breaks now was delayed by a long pause of the client. Then the client
+   * caused it, and pays for the delivered part like a client that left.
+   */
   hasClientDelayedSource(): boolean {
-    return this.#pauses?.madeProviderWait(this.#deadlines.nowMs()) === true;
+    const now = this.#deadlines.nowMs();
+    if (this.#pausedMs(now) >= this.#longPauseMs) return true;
+    return now - this.#longPauseEndedAt <= this.#longPauseMs * AFTER_PAUSE_FACTOR;
   }
 
   /** Whether a response that is late now was delayed by a noticeable pause of the client. */
   hasClientDelayedResponse(): boolean {
-    return this.#pauses?.areWaitedFor(this.#deadlines.nowMs()) === true;
+    const now = this.#deadlines.nowMs();
+    return this.#pausedMs(now) >= NOTICEABLE_PAUSE_MS || now - this.#pauseEndedAt <= this.#longPauseMs;
+  }
+
+  /** Length of the current pause. */
+  #pausedMs(now: number): number {
+    return this.#pausedAt === null ? 0 : now - this.#pausedAt;
+  }
+
+  get #longPauseMs(): number {
+    return Math.min(LONG_PAUSE_MS, this.#options.stalledMs / 2);
   }
 
   /**
@@ -207,51 +228,5 @@ export class AttemptLimits {
   #set(atMs: number, expired: () => void): void {
     this.#deadline?.cancel();
     this.#deadline = this.#deadlines.at(atMs, expired, this.#options.failed);
-  }
-}
-
-/**
- * Records when the client delayed a response by not reading it. If such a response ends early, the
- * client caused it, and pays for the delivered part like a client that left. Times are monotonic
- * milliseconds.
- */
-export class ClientPauses {
-  readonly #longMs: number;
-  #pausedAtMs: number | null = null;
-  /** End of the last pause of at least {@link NOTICEABLE_PAUSE_MS}, and of the last long one. */
-  #feltEndedAtMs = -Infinity;
-  #longEndedAtMs = -Infinity;
-
-  /** @param stalledMs longest time without a read; a pause of half of it counts as long */
-  constructor(stalledMs: number) {
-    this.#longMs = Math.min(LONG_PAUSE_MS, stalledMs / 2);
-  }
-
-  get isPaused(): boolean {
-    return this.#pausedAtMs !== null;
-  }
-
-  pause(nowMs: number): void {
-    this.#pausedAtMs ??= nowMs;
-  }
-
-  resume(nowMs: number): void {
-    if (this.#pausedAtMs === null) return;
-    const pausedMs = nowMs - this.#pausedAtMs;
-    this.#pausedAtMs = null;
-    if (pausedMs >= NOTICEABLE_PAUSE_MS) this.#feltEndedAtMs = nowMs;
-    if (pausedMs >= this.#longMs) this.#longEndedAtMs = nowMs;
-  }
-
-  /** Whether a connection that breaks now was delayed by a long pause of the client. */
-  madeProviderWait(nowMs: number): boolean {
-    if (this.#pausedAtMs !== null && nowMs - this.#pausedAtMs >= this.#longMs) return true;
-    return nowMs - this.#longEndedAtMs <= this.#longMs * AFTER_PAUSE_FACTOR;
-  }
-
-  /** Whether a response that is late now was delayed by a noticeable pause of the client. */
-  areWaitedFor(nowMs: number): boolean {
-    if (this.#pausedAtMs !== null && nowMs - this.#pausedAtMs >= NOTICEABLE_PAUSE_MS) return true;
-    return nowMs - this.#feltEndedAtMs <= this.#longMs;
   }
 }

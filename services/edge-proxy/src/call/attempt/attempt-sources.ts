@@ -16,14 +16,14 @@ import type { AttemptOutcome } from './attempt-judge.js';
 import type { AttemptContext } from './attempt-state.js';
 import { type QuotaParts, type SelectParts, countTokens, selectNextSource, selectSources } from './select-sources.js';
 
-/** What {@link attemptSources} uses. */
-export interface AttemptSourcesParts extends AttemptParts, SelectParts, QuotaParts {
-  readonly settings: AttemptParts['settings'] & SelectParts['settings'];
-  readonly catalog: SelectParts['catalog'] & QuotaParts['catalog'];
-  readonly health: Pick<SourceHealths, 'rank' | 'started' | 'ended'>;
-  readonly metrics: AttemptParts['metrics'] & Pick<EdgeMetrics, 'attemptEnded' | 'credentialsRefused'>;
-  readonly providerTexts: Pick<ProviderTexts, 'heard'>;
-}
+/** Parts of {@link attemptSources}. */
+export type AttemptSourcesParts = AttemptParts &
+  SelectParts &
+  QuotaParts & {
+    readonly health: Pick<SourceHealths, 'started' | 'ended'>;
+    readonly metrics: Pick<EdgeMetrics, 'attemptEnded' | 'credentialsRefused'>;
+    readonly providerTexts: Pick<ProviderTexts, 'heard'>;
+  };
 
 /** Highest status that an attempt record accepts. A provider may send higher numbers. */
 const STATUS_MAX = 599;

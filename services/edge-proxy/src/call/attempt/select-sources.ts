@@ -15,7 +15,7 @@ import type { StoredIdCache } from '../../stored-ids/remembered-answers.js';
 import { type AdmittedCall, type EdgeSettings, type SourceReading, computeBoundFigures } from '../call.js';
 import type { AttemptOutcome } from './attempt-judge.js';
 
-/** What {@link selectSources} uses. */
+/** Parts of {@link selectSources}. */
 export interface SelectParts {
   readonly settings: Pick<EdgeSettings, 'errors'>;
   readonly catalog: Pick<Catalog, 'source'>;
@@ -24,7 +24,7 @@ export interface SelectParts {
   readonly clock: Clock;
 }
 
-/** What the counting of a source's quotas uses. */
+/** Parts of {@link selectNextSource} and {@link countTokens}. */
 export interface QuotaParts {
   readonly catalog: Pick<Catalog, 'model' | 'sourcesOf'>;
   readonly quotas: Pick<SourceQuotas, 'next'>;

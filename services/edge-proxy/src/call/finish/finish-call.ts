@@ -9,7 +9,7 @@ import { IDS_PER_RESPONSE_MAX } from '../../stored-ids/answer-names.js';
 import type { StoredIdCache } from '../../stored-ids/remembered-answers.js';
 import type { CallResult } from '../attempt/attempt-sources.js';
 import { type AdmittedCall, callTime, freeBody } from '../call.js';
-import type { Deadline, Deadlines } from '../deadlines.js';
+import type { Deadline } from '../deadlines.js';
 import type { EdgeMetrics } from '../edge-metrics.js';
 import { type RespondParts, respond } from '../respond.js';
 import { type CallEnding, type UsageEventParts, buildUsageEvent } from './usage-event.js';
@@ -18,18 +18,19 @@ import { type CallEnding, type UsageEventParts, buildUsageEvent } from './usage-
 const RECORD_WAIT_MS = 2_000;
 const RELEASE_WAIT_MS = 200;
 
-/** What {@link finishCall} uses. */
-export interface FinishParts extends UsageEventParts, RespondParts {
-  readonly journal: Pick<UsageJournal, 'append'>;
-  readonly admissionClient: Pick<AdmissionClient, 'release' | 'mayMeetOwnHold'>;
-  readonly running: Pick<RunningCalls, 'remove'>;
-  readonly answers: Pick<StoredIdCache, 'remember'>;
-  readonly deadlines: Deadlines;
-  readonly log: Logger;
-  readonly metrics: UsageEventParts['metrics'] &
-    RespondParts['metrics'] &
-    Pick<EdgeMetrics, 'answerUnremembered' | 'callEnded' | 'firstByte' | 'lastPieceUnconfirmed' | 'operationEnded'>;
-}
+/** Parts of {@link finishCall}. */
+export type FinishParts = UsageEventParts &
+  RespondParts & {
+    readonly journal: Pick<UsageJournal, 'append'>;
+    readonly admissionClient: Pick<AdmissionClient, 'release' | 'mayMeetOwnHold'>;
+    readonly running: Pick<RunningCalls, 'remove'>;
+    readonly answers: Pick<StoredIdCache, 'remember'>;
+    readonly log: Logger;
+    readonly metrics: Pick<
+      EdgeMetrics,
+      'answerUnremembered' | 'callEnded' | 'firstByte' | 'lastPieceUnconfirmed' | 'operationEnded'
+    >;
+  };
 
 /**
  * Ends an admitted call in the order of docs/protocol.md#r4: usage event, release of the hold, last

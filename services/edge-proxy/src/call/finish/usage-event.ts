@@ -8,7 +8,7 @@ import { type AdmittedCall, callTime, computeBoundFigures } from '../call.js';
 import type { Deadlines } from '../deadlines.js';
 import type { EdgeMetrics } from '../edge-metrics.js';
 
-/** What {@link buildUsageEvent} uses. */
+/** Parts of {@link buildUsageEvent}. */
 export interface UsageEventParts {
   readonly catalog: Pick<Catalog, 'source' | 'model' | 'sourcesOf'>;
   readonly deadlines: Pick<Deadlines, 'nowMs'>;

@@ -7,7 +7,7 @@ import type { RelayEvents, ResponseRelay } from './delivery.js';
 import { PlainRelay } from './relay-plain.js';
 import { StreamRelay } from './relay-stream.js';
 
-/** What {@link makeRelay} uses. */
+/** Parts of {@link makeRelay}. */
 export interface RelayParts {
   readonly running: Pick<RunningCalls, 'size'>;
 }
