@@ -2,6 +2,8 @@ import { internal, limited } from './error-entry.js';
 import type { ErrorEntry } from './error-entry.js';
 import { REFUSALS } from './refusals.js';
 
+const upstream = { chatType: 'api_error', messagesType: 'api_error', retry: 'with_backoff' } as const;
+
 /**
  * All error codes that clients can get, each listed once (specification, Errors): the refusals,
  * then the faults. A test compares them with the specification's table.
@@ -43,26 +45,21 @@ export const ERROR_CATALOGUE = {
     remedy: 'Retry. Only the usage values are missing.',
   },
   upstream_unreachable: {
+    ...upstream,
     statuses: [502],
-    chatType: 'api_error',
-    messagesType: 'api_error',
-    retry: 'with_backoff',
     text: 'No provider of this model could be reached.',
     remedy: 'Retry, or use another model.',
   },
   upstream_error: {
+    ...upstream,
     statuses: [502, 500, 501, 503, 504, 505, 520, 521, 522, 523, 524, 525, 526, 527, 529, 530],
-    chatType: 'api_error',
-    messagesType: 'api_error',
-    retry: 'with_backoff',
     text: "The model's provider failed to answer this request.",
     remedy: "Retry, or use another model. The status is the provider's.",
   },
   upstream_timeout: {
+    ...upstream,
     statuses: [504],
-    chatType: 'api_error',
     messagesType: 'timeout_error',
-    retry: 'with_backoff',
     text: "The model's provider did not answer in time, or the connection to it broke.",
     remedy: 'Retry. Request a shorter output, or stream it.',
   },

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Command, type Redis } from 'ioredis';
-import { SCRIPT_NAMES, type ScriptCall, type ScriptName, type ScriptReply } from './script-rules.js';
+import { SCRIPT_NAMES, type ScriptCall, type ScriptName, type ScriptReply, listLuaPositions } from './script-rules.js';
 
 /** Maximum scripts in one write. Further scripts go into the next write at the same time. */
 const CALLS_MAX = 1_000;
@@ -84,24 +84,22 @@ export interface Script {
 }
 
 const USES = /^-- uses: (.*)\n/m;
-const NAME = /\b([A-Z][A-Z_]*)\.(\w+)\b/g;
-const TABLE = /^([A-Z_]+) = \{\n((?: {2}\w+ = \d+,\n)*)\}/gm;
-const PLACE = /^ {2}(\w+) = (\d+),$/gm;
+const NAME = /\b[A-Z][A-Z_]*\.\w+\b/g;
 
 /**
  * Loads all scripts. Each `-- uses:` line is replaced by the shared parts that it names, and each
  * argument position by its number, so that Redis needs no table look-ups.
- * @throws RangeError for a name that is in no table
+ * @throws RangeError for a name that has no position
  */
 export function loadScripts(): Readonly<Record<ScriptName, Script>> {
-  const tables = readTables();
-  return Object.fromEntries(SCRIPT_NAMES.map((name) => [name, loadScript(name, tables)])) as Record<ScriptName, Script>;
+  const positions = listLuaPositions();
+  return Object.fromEntries(SCRIPT_NAMES.map((name) => [name, loadScript(name, positions)])) as Record<
+    ScriptName,
+    Script
+  >;
 }
 
-/** Numbers by table name and entry name. */
-type Tables = ReadonlyMap<string, ReadonlyMap<string, number>>;
-
-function loadScript(name: ScriptName, tables: Tables): Script {
+function loadScript(name: ScriptName, positions: ReadonlyMap<string, number>): Script {
   const text = readLua(name)
     .replace(USES, (_line, parts: string) =>
       parts
@@ -109,20 +107,12 @@ function loadScript(name: ScriptName, tables: Tables): Script {
         .map((part) => readLua(`shared/${part}`))
         .join('\n'),
     )
-    .replace(NAME, (whole, table: string, member: string) => {
-      const number = tables.get(table)?.get(member);
-      if (number === undefined) throw new RangeError(`unknown name in a script: ${whole}`);
-      return String(number);
+    .replace(NAME, (place) => {
+      const position = positions.get(place);
+      if (position === undefined) throw new RangeError(`unknown name in a script: ${place}`);
+      return String(position);
     });
   return { text, sha: createHash('sha1').update(text).digest('hex') };
-}
-
-function readTables(): Tables {
-  const tables = new Map<string, ReadonlyMap<string, number>>();
-  for (const [, table = '', places = ''] of readLua('generated/positions').matchAll(TABLE)) {
-    tables.set(table, new Map(Array.from(places.matchAll(PLACE), ([, name = '', place]) => [name, Number(place)])));
-  }
-  return tables;
 }
 
 function readLua(name: string): string {

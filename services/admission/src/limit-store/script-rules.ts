@@ -1,21 +1,14 @@
+type WordsOf<T extends string> = T extends `${infer First} ${infer Rest}` ? First | WordsOf<Rest> : T;
+
+/** Returns the words of all lines in their order. */
+function words<T extends string>(...lines: readonly T[]): readonly WordsOf<T>[] {
+  return lines.flatMap((line) => line.split(' ')) as WordsOf<T>[];
+}
+
 /** The scripts in the folder `lua`, by file name. */
-export const SCRIPT_NAMES = [
-  'admit',
-  'release',
-  'apply',
-  'due',
-  'sweep',
-  'beat',
-  'create',
-  'token',
-  'replace',
-  'lease',
-  'read',
-  'list',
-  'take',
-  'summary',
-  'confirm',
-] as const;
+export const SCRIPT_NAMES = words(
+  'admit release apply due sweep beat create token replace lease read list take summary confirm',
+);
 export type ScriptName = (typeof SCRIPT_NAMES)[number];
 
 /** One run of a script. The limit store inserts run ID and clock offset before the arguments. */
@@ -35,8 +28,8 @@ export function readReplyTime(reply: ScriptReply): number {
 
 /**
  * Positions of keys, arguments and fields of the scripts: one table for both sides. TypeScript
- * writes values by these names ({@link toArguments}). The scripts read them by the names in
- * `lua/generated/positions.lua`, which is generated from this table.
+ * writes values by these names ({@link toArguments}). The scripts read them by the same names in
+ * snake case, like `ADMIT.key_cap` ({@link listLuaPositions}).
  */
 export const POSITIONS = {
   /**
@@ -46,81 +39,24 @@ export const POSITIONS = {
   /** The first arguments of every run. The arguments of the script follow. */
   RUN: ['runId', 'clockOffset'],
   /** Followed by the windows, each as one text, and the fields from `ADMIT_FIELD.key` on. */
-  ADMIT: [
-    'mode',
-    'isCounted',
-    'account',
-    'id',
-    'idTime',
-    'validFrom',
-    'validUntil',
-    'keyVersion',
-    'termsVersion',
-    'keyRefusal',
-    'minutePrefix',
-    'requestsPerMinute',
-    'factRefusal',
-    'funding',
-    'concurrency',
-    'worst',
-    'least',
-    'shape',
-    'shapeText',
-    'edge',
-    'leaseMs',
-    'expiryMs',
-    'monthStart',
-    'keyCap',
-    'keyMonthRow',
-    'memberMonthRow',
-    'allotment',
-    'session',
-    'windows',
-  ],
+  ADMIT: words(
+    'mode isCounted account id idTime validFrom validUntil keyVersion termsVersion keyRefusal',
+    'minutePrefix requestsPerMinute factRefusal funding concurrency worst least shape shapeText',
+    'edge leaseMs expiryMs monthStart keyCap keyMonthRow memberMonthRow allotment session windows',
+  ),
   /** Fields of an account, read at once. Two more follow for each window and for the allotment. */
-  ADMIT_FIELD: [
-    'loadedUnder',
-    'loadedAt',
-    'state',
-    'slots',
-    'termsVersion',
-    'session',
-    'latest',
-    'renewedAt',
-    'wallet',
-    'heldOfWallet',
-    'heldOfPlan',
-    'key',
-    'references',
-    'member',
-    'keyMonth',
-    'heldOfKey',
-    'memberMonth',
-    'heldOfMember',
-  ],
+  ADMIT_FIELD: words(
+    'loadedUnder loadedAt state slots termsVersion session latest renewedAt wallet heldOfWallet',
+    'heldOfPlan key references member keyMonth heldOfKey memberMonth heldOfMember',
+  ),
   RELEASE: ['account', 'id', 'idTime', 'outcome', 'amount', 'tag'],
   /** Follows `RELEASE` when a lost hold may be created. */
   RELEASE_HOLD: ['admitted', 'worst', 'planMax', 'walletMax', 'session', 'shape', 'shapeText'],
   /** Followed by balances, members and keys, each as a `RECORD`, and closed IDs. */
-  APPLY: [
-    'account',
-    'ledgerEpoch',
-    'loadToken',
-    'loadStart',
-    'isComplete',
-    'caughtUp',
-    'accountVersion',
-    'accountState',
-    'stateVersion',
-    'termsVersion',
-    'textId',
-    'text',
-    'periods',
-    'rows',
-    'members',
-    'keys',
-    'closed',
-  ],
+  APPLY: words(
+    'account ledgerEpoch loadToken loadStart isComplete caughtUp accountVersion accountState',
+    'stateVersion termsVersion textId text periods rows members keys closed',
+  ),
   /** Lines of an account's summary. Its parts follow. */
   SUMMARY: ['ledgerEpoch', 'stateVersion', 'termsVersion'],
   SUMMARY_PART: ['field', 'text'],
@@ -133,22 +69,10 @@ export const POSITIONS = {
   HEARTBEAT: ['accounts', 'holds', 'leaseMs', 'expiryMs', 'isRestoring'],
   HEARTBEAT_ACCOUNT: ['account', 'calls'],
   HEARTBEAT_CALL: ['id', 'tag'],
-  CREATE: [
-    'account',
-    'id',
-    'tag',
-    'edge',
-    'leaseMs',
-    'expiryMs',
-    'admitted',
-    'worst',
-    'planMax',
-    'walletMax',
-    'session',
-    'shape',
-    'shapeText',
-    'onlyRestoring',
-  ],
+  CREATE: words(
+    'account id tag edge leaseMs expiryMs admitted worst planMax walletMax session shape',
+    'shapeText onlyRestoring',
+  ),
   TAKE: ['account', 'id'],
   DUE: ['replica', 'othersMs', 'ownMs', 'listens', 'silenceMs', 'leaseMs'],
   SWEEP: ['accounts', 'holds', 'entriesMax', 'askedAgainMax', 'silentUntil'],
@@ -199,16 +123,16 @@ const RELATIVE: ReadonlySet<string> = new Set([
   'HEARTBEAT_CALL',
 ]);
 
-/** Returns the text of `lua/generated/positions.lua`. Lua counts from 1; `size` is the last one. */
-export function formatLuaPositions(): string {
-  const tables = Object.entries(POSITIONS).map(([table, names]) => {
+/** Returns the positions by their names in Lua, which counts from 1; `size` is the last one. */
+export function listLuaPositions(): ReadonlyMap<string, number> {
+  const positions = Object.entries(POSITIONS).flatMap(([table, names]) => {
     const before = RELATIVE.has(table) ? 0 : POSITIONS.RUN.length;
-    const places = names.map((name, index) => `  ${luaName(name)} = ${before + index + 1},\n`);
-    return `${table} = {\n${places.join('')}  size = ${before + names.length},\n}\n`;
+    const places = names.map((name, index) => [`${table}.${toLuaName(name)}`, before + index + 1] as const);
+    return [...places, [`${table}.size`, before + names.length] as const];
   });
-  return `-- Written of src/limit-store/script-rules.ts by UPDATE_GOLDEN=1 before its test. Do not edit.\n${tables.join('')}`;
+  return new Map(positions);
 }
 
-function luaName(name: string): string {
+function toLuaName(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

@@ -13,7 +13,7 @@ import type { ContractSystem } from '../../test/contract-world.js';
 const CALLS_IN_A_MINUTE = 3;
 /** The last refusal that applies to count_tokens too. */
 const LAST_OF_COUNT_TOKENS = 'tier_permission_denied';
-/** Another deployment or another key: at most one cause of the three can exist for a key. */
+/** Not arranged here: one needs another deployment, the others need another key or account. */
 const NOT_ARRANGED: readonly string[] = ['anthropic_protocol_disabled', 'key_expired', 'account_suspended'];
 
 let world: ContractSystem;

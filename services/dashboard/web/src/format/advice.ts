@@ -14,6 +14,8 @@ const KEYS = { to: '/keys', label: 'Go to API keys' };
 const MODELS = { to: '/models', label: 'See models' };
 const SIGN_IN = { to: '/sign-in', label: 'Sign in' };
 const ACCOUNT = { to: '/account', label: 'Go to your profile' };
+const RETRY =
+  'Try again in a moment. Nothing was charged. If the error persists, contact the operator of this gateway.';
 
 /** Refusals of the dashboard's own API. */
 const OF_PAGES: Readonly<Record<string, Advice>> = {
@@ -179,18 +181,9 @@ const OF_CALLS: Readonly<Record<ErrorCode, Advice>> = {
   upstream_error: { title: 'Provider failed', next: 'Try again, or use another model.' },
   upstream_unreachable: { title: 'Provider unreachable', next: 'Try again, or use another model.' },
   no_upstream_available: { title: 'No provider available', next: 'Try again later, or use another model.' },
-  lookup_failed: {
-    title: 'Key could not be looked up',
-    next: 'Try again in a moment. Nothing was charged. If the error persists, contact the operator of this gateway.',
-  },
-  admission_error: {
-    title: 'Limits could not be checked',
-    next: 'Try again in a moment. Nothing was charged. If the error persists, contact the operator of this gateway.',
-  },
-  catalog_error: {
-    title: 'Models could not be read',
-    next: 'Try again in a moment. Nothing was charged. If the error persists, contact the operator of this gateway.',
-  },
+  lookup_failed: { title: 'Key could not be looked up', next: RETRY },
+  admission_error: { title: 'Limits could not be checked', next: RETRY },
+  catalog_error: { title: 'Models could not be read', next: RETRY },
   usage_unavailable: { title: 'Usage could not be read', next: 'Try again in a moment.' },
   model_not_priced: { title: 'Model has no price', next: 'Choose another model.', link: MODELS },
 };
