@@ -75,6 +75,7 @@ export default {
   // old worker.
   workerIdleMemoryLimit: '700MB',
   testSequencer: './tools/check/longest-first.mjs',
-  testTimeout: 30_000,
+  // Longer than any wait inside a test, so that the wait fails with its own message first.
+  testTimeout: 120_000,
   reporters: ['default', './tools/check/room-times.mjs'],
 };

@@ -12,7 +12,7 @@ beforeAll(async () => {
   database = await startDatabase();
   pool = testPool(database.url);
   await pool.query(outboxTableSql().replace('${role}', 'current_user'));
-}, 60_000);
+});
 
 beforeEach(() => pool.query('TRUNCATE outbox'));
 

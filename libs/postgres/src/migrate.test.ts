@@ -23,7 +23,7 @@ let databases = 0;
 beforeAll(async () => {
   // It changes roles, which all databases of a server share.
   server = await startPostgres();
-}, 60_000);
+});
 
 afterAll(() => server.stop());
 
@@ -134,7 +134,7 @@ test('one of several concurrent runs applies the files, the others do nothing', 
   const directory = migrationDirectory({ '0001_start.sql': `${START}SELECT pg_sleep(0.2);` });
   const results = await Promise.all([run(directory), run(directory), run(directory)]);
   expect(results.flatMap(({ applied }) => applied)).toEqual(['0001_start.sql']);
-}, 20_000);
+});
 
 test('migrate() continues after a migrator was killed with the lock', async () => {
   const directory = migrationDirectory({ '0001_start.sql': START });
@@ -174,7 +174,7 @@ test('a migration gives way to a long reader, names it and continues after it', 
     reader.release();
     await Promise.all([report.end(), service.end()]);
   }
-}, 30_000);
+});
 
 test('a migration that stays blocked ends without changes', async () => {
   const directory = migrationDirectory({ '0001_start.sql': START });
@@ -200,7 +200,7 @@ test('different databases of one server can be migrated concurrently', async () 
   for (const name of names) await createDatabaseFromTemplate(server.url, name, 'template1');
   const runs = names.map((name) => run(directory, { migrationUrl: databaseUrl(server.url, name) }));
   expect((await Promise.all(runs)).map(({ applied }) => applied.length)).toEqual([1, 1, 1, 1]);
-}, 20_000);
+});
 
 test('question marks and dollar quotes stay, unknown placeholders are refused', async () => {
   const sql = `CREATE TABLE doc (body jsonb, CHECK (body ? 'x'), note text DEFAULT 'why?');

@@ -21,7 +21,7 @@ beforeAll(async () => {
   database = await startDatabase();
   pool = testPool(database.url);
   await pool.query(outboxTableSql().replace('${role}', 'current_user'));
-}, 60_000);
+});
 
 beforeEach(() => pool.query('TRUNCATE outbox'));
 
@@ -136,7 +136,7 @@ test('several replicas share the keys and keep the order within each key', async
   for (const key of keys) expect(orders.get(key)).toEqual(expected);
   expect(overlaps).toBe(0);
   expect(byReplica.every((count) => count > 0)).toBe(true);
-}, 30_000);
+});
 
 test('a failing row is retried and blocks only its own key', async () => {
   const got: string[] = [];

@@ -41,7 +41,7 @@ for (const resolvers of ['binary', 'project']) {
 
     beforeAll(async () => {
       server = await startPostgres(resolvers);
-    }, 60_000);
+    });
     afterAll(() => server.stop());
 
     const as = (url: string, { name, password }: { name: string; password: string }): string => {

@@ -9,7 +9,7 @@ beforeAll(async () => {
   database = await startDatabase();
   pool = testPool(database.url);
   await pool.query('CREATE TABLE account (id text PRIMARY KEY, balance bigint NOT NULL CHECK (balance >= 0))');
-}, 60_000);
+});
 
 afterAll(async () => {
   await pool.end();
@@ -100,7 +100,7 @@ test('deadlocked transactions are repeated until both succeed', async () => {
   await Promise.all([move('a', 'b'), move('b', 'a')]);
   expect(attempts).toBeGreaterThan(2);
   expect([await balanceOf('a'), await balanceOf('b')]).toEqual([100n, 100n]);
-}, 20_000);
+});
 
 test('concurrent serializable increments lose no update', async () => {
   await setBalances({ a: 0n });
@@ -115,7 +115,7 @@ test('concurrent serializable increments lose no update', async () => {
     );
   await Promise.all(Array.from({ length: 8 }, increment));
   expect(await balanceOf('a')).toBe(8n);
-}, 20_000);
+});
 
 test('the number of repeats is bounded', async () => {
   let attempts = 0;
@@ -182,4 +182,4 @@ test('a killed connection is replaced and does not end the process', async () =>
   await until('the pool forgets the killed connection', () => own.totalCount === 0);
   expect(await onPool(own).one('SELECT 1 AS one')).toEqual({ one: 1 });
   await own.end();
-}, 20_000);
+});

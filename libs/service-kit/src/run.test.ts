@@ -85,7 +85,7 @@ test('a service starts, serves its admin address and stops with exit 0', async (
   const texts = ['start called', 'started', 'loaded', 'stopping', 'stop called', 'stopped'];
   expect(service.lines.map((line) => line.text)).toEqual(texts);
   expect(service.stdout() + service.stderr()).not.toContain(PASSWORD);
-}, 30_000);
+});
 
 // Covers an edge is told to stop
 test('a service is not ready during its start and after a stop signal', async () => {
@@ -115,7 +115,7 @@ test('a service is not ready during its start and after a stop signal', async ()
   service.signal('SIGTERM');
   service.signal('SIGUSR2');
   expect(await service.exit).toEqual({ code: 0, signal: null });
-}, 30_000);
+});
 
 test('a wrong configuration prints one text and exits with 78 before the start', async () => {
   const { GATEWAY_NATS_URL } = ENV;
@@ -132,7 +132,7 @@ test('a wrong configuration prints one text and exits with 78 before the start',
     '',
   ]);
   expect(service.stderr()).not.toContain(PASSWORD);
-}, 30_000);
+});
 
 test('problems between fields are reported, and test controls need loopback', async () => {
   const more = `check: (config) => [\`GATEWAY_X clashes with \${config.GATEWAY_REPLICA}\`],`;
@@ -140,7 +140,7 @@ test('problems between fields are reported, and test controls need loopback', as
   expect((await service.exit).code).toBe(78);
   expect(service.stderr()).toContain('  - GATEWAY_TEST_CONTROLS can be on only while GATEWAY_ADMIN_HOST is a loopback');
   expect(service.stderr()).toContain('  - GATEWAY_X clashes with one');
-}, 30_000);
+});
 
 test('a failed start is logged without passwords and exits with 1', async () => {
   const service = run({ start: `throw new Error('cannot reach ' + config.GATEWAY_NATS_URL.reveal());` });
@@ -148,7 +148,7 @@ test('a failed start is logged without passwords and exits with 1', async () => 
   expect(service.lines.at(-1)).toMatchObject({ level: 'error', text: 'start failed' });
   expect(service.stdout()).toContain('cannot reach nats://[secret]@127.0.0.1:4222');
   expect(service.stdout() + service.stderr()).not.toContain(PASSWORD);
-}, 30_000);
+});
 
 test.each([
   ['unhandled rejection', `setImmediate(() => Promise.reject(new Error('lost')));`],
@@ -172,7 +172,7 @@ test('a stop that fails or exceeds its timeout exits with 1', async () => {
   expect([(await overdue.exit).code, (await failing.exit).code]).toEqual([1, 1]);
   expect(overdue.lines.at(-1)).toMatchObject({ text: 'stop failed', err: { message: 'not done within 50 ms' } });
   expect(failing.lines.at(-1)).toMatchObject({ text: 'stop failed', err: { message: 'cannot close' } });
-}, 30_000);
+});
 
 test('a signal during an abortable start exits with 0 without a stop', async () => {
   const service = run({
@@ -182,7 +182,7 @@ test('a signal during an abortable start exits with 0 without a stop', async () 
   service.signal('SIGTERM');
   expect(await service.exit).toEqual({ code: 0, signal: null });
   expect(service.lines.map(({ text }) => text)).toEqual(['start called', 'start aborted']);
-}, 30_000);
+});
 
 test('a second SIGINT ends a hanging stop', async () => {
   const service = run({ stop: 'await delay(60_000);' });
@@ -191,7 +191,7 @@ test('a second SIGINT ends a hanging stop', async () => {
   await service.line('stop called');
   service.signal('SIGINT');
   expect(await service.exit).toEqual({ code: 130, signal: null });
-}, 30_000);
+});
 
 test('a taken admin port is logged and exits with 1', async () => {
   const first = run({});
@@ -204,4 +204,4 @@ test('a taken admin port is logged and exits with 1', async () => {
   });
   first.signal('SIGTERM');
   expect((await first.exit).code).toBe(0);
-}, 30_000);
+});

@@ -38,7 +38,7 @@ beforeAll(async () => {
     published = entries;
     revision = head.revision;
   });
-}, 60_000);
+});
 
 const putProvider = (id: string, more = {}) =>
   dashboard.request(catalogPutProvider, { id, spec: providerSpec(more), author: AUTHOR });
@@ -316,7 +316,7 @@ test('the largest source and the largest model fit into an entry of the bucket',
   ).toEqual(refused('invalid_request', 'headers'));
   const saved = await accepted(putProvider('acme', { name: 'The last one' }));
   expect(await shown<CatalogSource>('source.largest', saved)).toMatchObject({ costs: { length: 13 } });
-}, 30_000);
+});
 
 test('the service role cannot change or delete versions, changes and objects', async () => {
   const { pool } = world.database;

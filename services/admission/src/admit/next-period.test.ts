@@ -206,4 +206,4 @@ test('each call counts in the period of its admission across a boundary', async 
   } finally {
     await world.stop();
   }
-}, 30_000);
+});

@@ -22,7 +22,7 @@ beforeAll(async () => {
   });
   await accepted(operator.putModel('acme/one'));
   await accepted(operator.putModel('acme/two'));
-}, 60_000);
+});
 
 const refused = (code: string, param: unknown = expect.anything()) => ({
   refused: expect.objectContaining({ code, param }),

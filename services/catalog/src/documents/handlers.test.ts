@@ -22,7 +22,7 @@ beforeAll(async () => {
     revision = head.revision;
     swaps += 1;
   });
-}, 60_000);
+});
 
 const provider = (id: string, more = {}) => ({ kind: 'provider' as const, id, spec: providerSpec(more) });
 const model = (id: string, more = {}) => ({ kind: 'model' as const, id, spec: modelSpec(more) });
@@ -217,7 +217,7 @@ test('changes that exceed one response are refused, and nothing is stored', asyn
   for (const dryRun of [true, false])
     expect(await operator.apply([], { prune: true, dryRun })).toEqual(refused('invalid_request', 'objects'));
   expect(await stored()).toBe(before);
-}, 30_000);
+});
 
 test('a thousand objects are applied, repeated and deleted within the timeout', async () => {
   await world.sql.execute("UPDATE sources SET headers = '{}'");
@@ -233,4 +233,4 @@ test('a thousand objects are applied, repeated and deleted within the timeout', 
   const emptied = await accepted(operator.apply([], { prune: true }));
   await mirrored(emptied);
   expect(published.size).toBe(0);
-}, 60_000);
+});

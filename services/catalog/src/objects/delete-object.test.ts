@@ -20,7 +20,7 @@ beforeAll(async () => {
     published = entries;
     revision = head.revision;
   });
-}, 60_000);
+});
 
 const refused = (code: string) => ({ refused: expect.objectContaining({ code }) });
 const mirrored = (at: { revision: number }) => until('mirrored', () => revision >= at.revision);

@@ -21,7 +21,7 @@ beforeAll(async () => {
   await until('ready', () => replica.ready.report().ready);
   operator = operatorOn(dashboard);
   edge = edgeBus;
-}, 60_000);
+});
 
 const hour = (n: number) => new Date(Date.now() + n * 3_600_000).toISOString();
 const refusedCursor = { refused: expect.objectContaining({ code: 'invalid_request', param: 'cursor' }) };

@@ -23,7 +23,7 @@ beforeAll(async () => {
   admission = await world.connect('admission');
   replicas = await Promise.all([world.start(), world.start()]);
   await until('both are ready', () => replicas.every(({ ready }) => ready.report().ready));
-}, 60_000);
+});
 
 const stopAll = (): void => {
   for (const stop of stops.splice(0)) stop();
@@ -154,7 +154,7 @@ test('a started catalog reports changes as in force only after the listening tim
   await until('ready', () => replicas.every(({ ready }) => ready.report().ready));
   behind.sayLast();
   expect(await change()).toMatchObject({ change: 'changed', inForce: false });
-}, 20_000);
+});
 
 test(
   'a stop does not wait for replicas with an older revision',

@@ -10,7 +10,7 @@ let operator: Operator;
 beforeAll(async () => {
   await world.start();
   operator = operatorOn(await world.connect('dashboard'));
-}, 60_000);
+});
 
 test('listProfiles returns all profiles unchanged in one response', async () => {
   const { profiles } = await accepted(operator.listProfiles());

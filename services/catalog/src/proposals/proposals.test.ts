@@ -15,7 +15,7 @@ beforeAll(async () => {
   const replicas = [await world.start(), await world.start()];
   for (const replica of replicas) await until('ready', () => replica.ready.report().ready);
   bus = await world.connect('dashboard');
-}, 60_000);
+});
 
 const change = (objectId: string, input: string): PriceProposalPut['changes'][number] => ({
   kind: 'source',

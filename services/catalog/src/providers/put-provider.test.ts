@@ -22,7 +22,7 @@ beforeAll(async () => {
   await accepted(operator.putModel('acme/one'));
   await accepted(operator.putSource('shares'));
   await accepted(operator.putSource('owns', {}, sealed('sk-own', 'owns')));
-}, 60_000);
+});
 
 const sealed = (text: string, place: string) => sealTo(text, place, world.sourcePublicKey);
 const shared = (text: string) => sealed(text, providerCredentialPlace('acme'));

@@ -24,7 +24,7 @@ beforeAll(async () => {
     entries = shown;
     revisions.push(head.revision);
   });
-}, 60_000);
+});
 
 afterEach(async () => {
   await Promise.all(replicas.splice(0).map((replica) => replica.stop()));
@@ -84,7 +84,7 @@ test('concurrent replicas publish in order and end with the newest catalog', asy
   for (const { id, name } of names) expect(provider(id)?.name).toBe(name);
   const shown = revisions.slice(shownBefore);
   expect(shown).toEqual([...shown].sort((a, b) => a - b));
-}, 30_000);
+});
 
 test('the catalog is published again after the bus lost its storage', async () => {
   await start({ times: { checkMs: NEVER_MS } });
@@ -98,7 +98,7 @@ test('the catalog is published again after the bus lost its storage', async () =
     const saved = await putProvider('after-loss', `Name ${performance.now()}`);
     return 'inForce' in saved && saved.inForce;
   });
-}, 40_000);
+});
 
 test('a bucket that a crashed writer left incomplete is repaired', async () => {
   const writer = await world.connect('catalog');
@@ -151,7 +151,7 @@ test('a change responds after two seconds if it cannot be published', async () =
   expect(saved).toMatchObject({ change: 'created', inForce: false });
   expect(performance.now() - begun).toBeGreaterThan(1_900);
   await until('published', () => provider('late')?.name === 'Late');
-}, 20_000);
+});
 
 test('a change fails with dependency_unavailable while PostgreSQL is stopped', async () => {
   await start();
@@ -164,4 +164,4 @@ test('a change fails with dependency_unavailable while PostgreSQL is stopped', a
     if (typeof answer === 'string') expect(['dependency_unavailable', 'timeout']).toContain(answer);
     return typeof answer === 'object';
   });
-}, 30_000);
+});

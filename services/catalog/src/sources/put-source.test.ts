@@ -25,7 +25,7 @@ beforeAll(async () => {
   });
   await accepted(operator.putProvider('acme'));
   await accepted(operator.putModel('acme/one'));
-}, 60_000);
+});
 
 const sealed = (text: string, id: string) => sealTo(text, id, world.sourcePublicKey);
 const head = () => edge.bucketHead('catalog');

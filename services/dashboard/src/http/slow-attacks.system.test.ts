@@ -58,7 +58,7 @@ describeAttacks(`3,000 slow connections of one host${missing === null ? '' : ` (
     let world: PagesWorld;
     beforeAll(async () => {
       world = await startPagesWorld({}, { largeFileBytes: LARGE_BYTES });
-    }, 60_000);
+    });
     afterAll(() => world.stop(), 60_000);
 
     test.each(SLOW_MODES)(
@@ -74,11 +74,11 @@ describeAttacks(`3,000 slow connections of one host${missing === null ? '' : ` (
     beforeAll(async () => {
       world = await startPagesWorld({ GATEWAY_DASHBOARD_PROXIES: 1 }, { largeFileBytes: LARGE_BYTES });
       proxy = await startForwardingProxy(Number(new URL(world.dashboard.pagesUrl).port));
-    }, 60_000);
+    });
     afterAll(async () => {
       await proxy.close();
       await world.stop();
-    }, 60_000);
+    });
 
     test.each(SLOW_MODES)(
       'slow %s: no page request of other clients is refused',

@@ -94,4 +94,4 @@ test('wrong tokens are bounded before a query, and a token that was valid still 
   } finally {
     await own.stop();
   }
-}, 60_000);
+});

@@ -7,7 +7,7 @@ import { secretFrom } from '@gateway/contracts/ids';
 let world: PagesWorld;
 beforeAll(async () => {
   world = await startPagesWorld({ GATEWAY_DASHBOARD_PROXIES: 1 });
-}, 60_000);
+});
 afterAll(() => world.stop());
 
 const BROWSER = 'a browser'.padEnd(400, '.');

@@ -65,7 +65,7 @@ const changing = PAGE_TABLE.filter(({ method }) => method !== 'GET');
 let world: PagesWorld;
 beforeAll(async () => {
   world = await startPagesWorld();
-}, 60_000);
+});
 afterAll(() => world.stop());
 beforeEach(() => {
   world.reset();

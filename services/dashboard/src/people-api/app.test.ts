@@ -28,7 +28,7 @@ import type { PageRoute } from './route.js';
 let world: PagesWorld;
 beforeAll(async () => {
   world = await startPagesWorld();
-}, 60_000);
+});
 afterAll(() => world.stop());
 beforeEach(() => {
   world.reset();
@@ -624,7 +624,7 @@ test('operators cannot sign in on the pages unless it is enabled', async () => {
   } finally {
     await off.stop();
   }
-}, 60_000);
+});
 
 /** Sends a message to the playground and returns the raw response. */
 function fetchTurn(who: Who, signal: AbortSignal | null = null): Promise<Response> {
@@ -727,7 +727,7 @@ test('a service that is away gets 503, never 401', async () => {
   for (const who of ['owner', 'member'] as Who[])
     expectError(await world.send('GET', '/api/accounts/acc_1/keys', { who }), 'dependency_unavailable');
   expectError(await world.send('GET', '/api/session'), 'dependency_unavailable');
-}, 60_000);
+});
 
 test('an unknown field, parameter or path is refused with its place', async () => {
   const post = (body: unknown) => world.send('POST', '/api/accounts/acc_1/keys', { body });
@@ -822,7 +822,7 @@ test('cookies and HSTS depend on TLS, and pages report that TLS is missing', asy
   } finally {
     await plain.stop();
   }
-}, 60_000);
+});
 
 test('all loopback names are own origins', async () => {
   const { body, answers } = exampleOfId('forgotPassword');

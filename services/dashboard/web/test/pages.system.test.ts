@@ -39,7 +39,7 @@ beforeAll(async () => {
   server = await startFixtureServer(fileURLToPath(new URL('../dist', import.meta.url)), LARGE_CALLS);
   browser = await launchBrowser(chromium);
   usual = await openContext(browser, { baseUrl: server.url });
-}, 60_000);
+});
 afterAll(async () => {
   await browser?.close();
   await server?.stop();
