@@ -8,6 +8,7 @@ export const BASE_FIELDS = {
   GATEWAY_ADMIN_PORT: COMMON_FIELDS.GATEWAY_ADMIN_PORT,
   GATEWAY_REPLICA: COMMON_FIELDS.GATEWAY_REPLICA,
   GATEWAY_TEST_CONTROLS: COMMON_FIELDS.GATEWAY_TEST_CONTROLS,
+  GATEWAY_TIMEOUT_MIN_MS: COMMON_FIELDS.GATEWAY_TIMEOUT_MIN_MS,
   GATEWAY_TRACE_RATIO: COMMON_FIELDS.GATEWAY_TRACE_RATIO,
   OTEL_EXPORTER_OTLP_ENDPOINT: COMMON_FIELDS.OTEL_EXPORTER_OTLP_ENDPOINT,
 };
@@ -16,11 +17,15 @@ export const BASE_FIELDS = {
 export type ServiceConfig<S extends ConfigFields> = ConfigOf<S> & ConfigOf<typeof BASE_FIELDS>;
 
 /**
- * Rejects test controls on a reachable address: they shift the clock that money depends on
- * (docs/protocol.md#time).
+ * Rejects test controls on a reachable address, because they shift the clock that money depends on
+ * (docs/protocol.md#time), and those that are set without GATEWAY_TEST_CONTROLS.
  */
 export function testControlProblems(config: ConfigOf<typeof BASE_FIELDS>): string[] {
-  if (!config.GATEWAY_TEST_CONTROLS || isLoopback(config.GATEWAY_ADMIN_HOST)) return [];
+  if (!config.GATEWAY_TEST_CONTROLS) {
+    const isLonger = config.GATEWAY_TIMEOUT_MIN_MS > 0;
+    return isLonger ? ['GATEWAY_TIMEOUT_MIN_MS is a test control: it needs GATEWAY_TEST_CONTROLS=on'] : [];
+  }
+  if (isLoopback(config.GATEWAY_ADMIN_HOST)) return [];
   return ['GATEWAY_TEST_CONTROLS can be on only while GATEWAY_ADMIN_HOST is a loopback address'];
 }
 

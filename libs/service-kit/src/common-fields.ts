@@ -30,8 +30,14 @@ export const COMMON_FIELDS = {
     default: null,
   }),
   GATEWAY_TEST_CONTROLS: field.boolean({
-    doc: 'enables test controls (a shifted clock); requires listeners on loopback addresses',
+    doc: 'enables test controls (a shifted clock, long timeouts); requires listeners on loopback addresses',
     default: false,
+  }),
+  GATEWAY_TIMEOUT_MIN_MS: field.integer({
+    doc: 'shortest timeout for other services and servers; only with GATEWAY_TEST_CONTROLS',
+    min: 0,
+    max: 600_000,
+    default: 0,
   }),
   OTEL_EXPORTER_OTLP_ENDPOINT: field.url({
     doc: 'OTLP/HTTP collector for traces; no tracing if not set',

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterAll, expect, test } from '@jest/globals';
+import { BASE_FIELDS, testControlProblems } from './base-fields.js';
 import type { Secret } from './index.js';
 import { COMMON_FIELDS, ConfigurationError, describeConfig, field, printConfig, readConfig } from './index.js';
 
@@ -260,4 +261,13 @@ test('the shared durations have the defaults of the protocol simulation', () => 
     GATEWAY_TRACE_RATIO: '0',
     GATEWAY_KEY_PREFIXES: 'mgw_live_',
   });
+});
+
+test('a minimum timeout is rejected without GATEWAY_TEST_CONTROLS', () => {
+  const problems = (env: NodeJS.ProcessEnv) => testControlProblems(readConfig(BASE_FIELDS, env));
+  expect(problems({ GATEWAY_TIMEOUT_MIN_MS: '1' })).toEqual([
+    'GATEWAY_TIMEOUT_MIN_MS is a test control: it needs GATEWAY_TEST_CONTROLS=on',
+  ]);
+  const env = { GATEWAY_TIMEOUT_MIN_MS: '1', GATEWAY_TEST_CONTROLS: 'on', GATEWAY_ADMIN_HOST: '127.0.0.1' };
+  expect(problems(env)).toEqual([]);
 });

@@ -79,7 +79,9 @@ export async function runService<S extends ConfigFields>(definition: ServiceDefi
     metrics: telemetry.metrics,
   }).catch((err: unknown) => exitWith(log, { err }, 'the admin address cannot be opened'));
 
-  const context = { config, log, clock: systemClock, replica, ready, stopping: signal.aborted };
+  const timeoutMs = (ms: number): number => Math.max(ms, config.GATEWAY_TIMEOUT_MIN_MS);
+  const clock: TimerClock = { ...systemClock, timeoutMs };
+  const context = { config, log, clock, replica, ready, stopping: signal.aborted };
   const running = await startOrExit(definition, context, signal);
   phase = 'running';
   const facts = printConfig({ ...BASE_FIELDS, ...definition.fields }, config);

@@ -144,6 +144,7 @@ export async function startOperatorWorld(
         GATEWAY_ADMIN_PORT: 0,
         GATEWAY_REPLICA: 'd0',
         GATEWAY_TEST_CONTROLS: false,
+        GATEWAY_TIMEOUT_MIN_MS: 0,
         GATEWAY_TRACE_RATIO: 0,
         OTEL_EXPORTER_OTLP_ENDPOINT: null,
       },

@@ -74,7 +74,7 @@ async function startOwnServers(
     ports: options.ports ?? {},
     postgres: { superuserPassword: secrets.postgresPassword },
     nats: {
-      config: natsAuthorization(secrets.busPasswords, MESSAGES),
+      config: patientPings(options) + natsAuthorization(secrets.busPasswords, MESSAGES),
       credentials: { user: 'dashboard', password: secrets.busPasswords.dashboard },
     },
     redis: {
@@ -89,6 +89,14 @@ async function startOwnServers(
   });
   const { postgres, nats, redis } = servers;
   return { servers, members: servers, urls: { postgres: postgres.url, nats: nats.url, redis: redis.url } };
+}
+
+/**
+ * With long timeouts for tests, NATS keeps slow processes connected. A repeated setting replaces
+ * the one before.
+ */
+function patientPings({ env }: SystemOptions): string {
+  return Number(env?.['GATEWAY_TIMEOUT_MIN_MS'] ?? 0) > 0 ? 'ping_interval: "60s"\n' : '';
 }
 
 /** Runs the work and logs its duration. */

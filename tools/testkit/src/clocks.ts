@@ -49,8 +49,8 @@ export class ManualClock implements TimerClock {
   }
 
   /**
-   * Advances the clock by `ms` milliseconds. Makes the calls that become due one after the other, at
-   * their time, and lets promises and data that has already arrived be processed after each.
+   * Advances the clock by `ms` milliseconds. Makes the due calls one after the other at their
+   * times, and lets promises and data that has already arrived be processed after each.
    */
   async advance(ms: number): Promise<void> {
     const endMs = this.#nowMs + ms;
@@ -75,7 +75,7 @@ export class ManualClock implements TimerClock {
   }
 }
 
-/** Waits for two turns of the event loop, because a timeout fires only in the turn after its timer. */
+/** Waits for two turns of the event loop: a timeout fires only in the turn after its timer. */
 async function processed(): Promise<void> {
   for (let turn = 0; turn < 2; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
