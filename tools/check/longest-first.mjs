@@ -5,14 +5,14 @@ import Sequencer from '@jest/test-sequencer';
  * default a clean clone orders suites by file size.
  */
 const LONGEST = [
-  'tests/e2e/src/rolling.system.test.ts',
+  'tests/e2e/src/upgrade/rolling.system.test.ts',
   'services/admission/src/admit/model-against-script.system.test.ts',
-  'tests/e2e/src/faults.system.test.ts',
-  'tests/e2e/src/edge-faults.system.test.ts',
+  'tests/e2e/src/faults/faults.system.test.ts',
+  'tests/e2e/src/limit-store/edge-faults.system.test.ts',
   'tests/simulation/src/run/play.system.test.ts',
-  'tests/e2e/src/limits.system.test.ts',
+  'tests/e2e/src/limits/limits.system.test.ts',
   'services/dashboard/web/test/pages.system.test.ts',
-  'tests/e2e/src/limits-clock.system.test.ts',
+  'tests/e2e/src/limits/limits-clock.system.test.ts',
   'services/admission/src/recover/lose-limit-store-under-load.system.test.ts',
   'services/billing/src/usage/disturb-worker.system.test.ts',
   'tests/e2e/src/rotation.system.test.ts',

@@ -64,8 +64,8 @@ const PLACES = new Map<string, Place>([
     'npm run compose:secrets',
     { file: 'tools/operations/src/compose-secrets.test.ts', says: 'compose-secrets-main.js' },
   ],
-  ['npm run backup', { file: 'tests/e2e/src/rolling/run-program.ts', says: 'backup-main.js' }],
-  ['npm run restore', { file: 'tests/e2e/src/rolling/run-program.ts', says: 'restore-main.js' }],
+  ['npm run backup', { file: 'tests/e2e/src/upgrade/run-program.ts', says: 'backup-main.js' }],
+  ['npm run restore', { file: 'tests/e2e/src/upgrade/run-program.ts', says: 'restore-main.js' }],
   ['npm run restored', { file: 'tools/operations/src/restore-main.ts', says: 'commands/restore.js' }],
   [
     'node services/billing/dist/commands/',

@@ -11,9 +11,9 @@ import { connectRedis, isEmpty, readLimitStore, readSettled } from '../test/limi
 import type { TestPeriod } from '../test/operator.js';
 import { sharedSystem } from '../test/system.js';
 import type { SharedSystem } from '../test/system.js';
-import { readUsage } from './prove/judge-limit.js';
-import { CENT } from './prove/limit-cases.js';
-import { Clients } from './prove/press-limit.js';
+import { readUsage } from './limits/judge-limit.js';
+import { CENT } from './limits/limit-cases.js';
+import { Clients } from './limits/press-limit.js';
 
 /**
  * The provider reports ten output tokens, which cost one cent. A request without an output limit

@@ -19,7 +19,7 @@ test('a test file is selected by its path, name, or name without ending', () => 
 });
 
 test("a name selects files of its lane or reports the other lane's command", () => {
-  expect(selectTests(['rolling'], 'system').files).toEqual(['tests/e2e/src/rolling.system.test.ts']);
+  expect(selectTests(['rolling'], 'system').files).toEqual(['tests/e2e/src/upgrade/rolling.system.test.ts']);
   expect(() => selectTests(['rooms'], 'system')).toThrow('is a test of the other lane: npm test -- rooms');
   expect(() => selectTests(['rolling'], 'inner')).toThrow('npm run test:system -- rolling');
 });

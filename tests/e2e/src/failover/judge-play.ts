@@ -1,10 +1,16 @@
 import { parseUsd } from '@gateway/metering';
-import { endingCode, PROVIDER_CODE } from './formats.js';
+import { PROVIDER_CODE, endingCode } from './formats.js';
 import { hasRested } from './health-watch.js';
-import { CHARGE_NANO_USD } from './scenario.js';
-import type { ClientSees, ExpectedCall, ExpectedHealth } from './scenario.js';
-import type { SeenAnswer, SeenCall, SeenPlay } from './seen.js';
-import type { Play } from './plays.js';
+import {
+  CHARGE_NANO_USD,
+  type ClientSees,
+  type ExpectedCall,
+  type ExpectedHealth,
+  type Play,
+  type SeenAnswer,
+  type SeenCall,
+  type SeenPlay,
+} from './scenario.js';
 
 /** Tolerance for rounding: the end of an attempt is reported in whole milliseconds. */
 const REST_MS_OFF_MAX = 2;

@@ -1,18 +1,23 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { request } from 'undici';
 import type { LedgerTransactionView, UsageRecordView } from '@gateway/contracts/operator';
 import { parseUsd } from '@gateway/metering';
-import { startProviderSimulator } from '@gateway/provider-simulator';
-import type { ProviderSimulator } from '@gateway/provider-simulator';
-import { request } from 'undici';
+import { type ProviderSimulator, startProviderSimulator } from '@gateway/provider-simulator';
 import { applyObjects } from '../../test/apply-objects.js';
 import type { TestAccount, TestOperator } from '../../test/operator.js';
 import { PRICES } from '../../test/prices.js';
 import { HealthWatch } from './health-watch.js';
-import type { Play } from './plays.js';
-import { FIRST_SEEN, USAGE } from './scenario.js';
-import type { Act, SourceName } from './scenario.js';
-import type { SeenAnswer, SeenCall, SeenPlay } from './seen.js';
+import {
+  type Act,
+  FIRST_SEEN,
+  type Play,
+  type SeenAnswer,
+  type SeenCall,
+  type SeenPlay,
+  type SourceName,
+  USAGE,
+} from './scenario.js';
 
 export interface FailoverWorld {
   /** URL of one edge: each edge has its own health state of a source. */

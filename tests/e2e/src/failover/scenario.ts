@@ -1,5 +1,7 @@
+import type { UsageRecordView } from '@gateway/contracts/operator';
 import type { ScriptStep } from '@gateway/provider-simulator';
 import type { FailoverFormat } from './formats.js';
+import type { ReadHealth } from './health-watch.js';
 
 /** The two sources of a model: `a` is preferred. */
 export type SourceName = 'a' | 'b';
@@ -84,3 +86,54 @@ export const CHARGE_NANO_USD = {
   // 1,000 x 3,000 + 300 x 15,000 + 1,000 per request.
   b: 7_501_000n,
 } as const;
+
+/** A response as its client received it. */
+export interface SeenAnswer {
+  readonly requestId: string;
+  readonly status: number;
+  readonly retryAfter: string | null;
+  readonly text: string;
+  /** Whether the connection broke before the response was complete. */
+  readonly cut: boolean;
+}
+
+export interface SeenCall {
+  readonly answer: SeenAnswer;
+  /** The queried sources in order, from the usage record. */
+  readonly asked: readonly SourceName[];
+  /**
+   * The sources that received the request, from the providers. They do not see refused connections.
+   */
+  readonly reached: readonly string[];
+  readonly record: UsageRecordView;
+  /** Amount in nano-USD from the ledger's entries. Absent until the ledger is read. */
+  readonly takenNanoUsd?: bigint;
+}
+
+/** The result of a play. */
+export interface SeenPlay {
+  readonly play: Play;
+  readonly calls: readonly SeenCall[];
+  /** The health of source `a` after the last request. */
+  readonly health: ReadHealth;
+}
+
+/** A scenario in one format, with plain or streamed requests. */
+export interface Play {
+  readonly scenario: Scenario;
+  readonly format: FailoverFormat;
+  readonly streamed: boolean;
+  readonly calls: readonly ExpectedCall[];
+}
+
+/** Returns all plays of these scenarios in these formats. */
+export function playsOf(scenarios: readonly Scenario[], formats: readonly FailoverFormat[]): Play[] {
+  return formats.flatMap((format) =>
+    scenarios.flatMap((scenario) =>
+      [false, true].flatMap((streamed) => {
+        const calls = streamed ? scenario.streamed : scenario.plain;
+        return calls === null ? [] : [{ scenario, format, streamed, calls }];
+      }),
+    ),
+  );
+}

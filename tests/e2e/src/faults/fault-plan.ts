@@ -1,4 +1,4 @@
-import type { FaultDone } from './evidence.js';
+import type { FaultDone } from '../evidence/evidence.js';
 
 /** A planned fault. A seed and a system always give the same faults. */
 export interface PlannedFault {

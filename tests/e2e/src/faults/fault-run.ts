@@ -1,22 +1,15 @@
 import { until } from '@gateway/testkit';
-import { startOwnSystem } from '../../test/own-system.js';
-import type { OwnSystem } from '../../test/own-system.js';
-import { arrangeAccounts } from './arrange-accounts.js';
-import type { RunAccount } from './arrange-accounts.js';
-import type { Mix } from './call-plan.js';
-import type { Evidence, FaultDone, ModelOfRun } from './evidence.js';
-import { startFaultLoad } from './fault-load.js';
-import type { FaultLoad } from './fault-load.js';
-import { startRateLoad } from './rate-load.js';
-import type { RateLoad } from './rate-load.js';
+import { type OwnSystem, startOwnSystem } from '../../test/own-system.js';
+import { RUN_PRICES, type RunAccount, arrangeAccounts, retryUnavailable } from '../load/accounts.js';
+import type { Mix } from '../load/call-plan.js';
+import { type FaultLoad, type RateLoad, startFaultLoad, startRateLoad } from '../load/loads.js';
+import { type ObedientProvider, startObedientProvider } from '../load/planned-provider.js';
+import type { Evidence, FaultDone, ModelOfRun } from '../evidence/evidence.js';
+import type { Topology } from '../runner/scenario.js';
 import type { PlannedFault, Targets } from './fault-plan.js';
-import { allReady, inflictFault, targetsOf } from './inflict-fault.js';
-import { Links } from './links.js';
-import { startObedientProvider } from './obedient-provider.js';
-import type { ObedientProvider } from './obedient-provider.js';
-import { RUN_PRICES } from './rate-call.js';
-import { patiently } from './patiently.js';
-import { readEvidence } from './read-evidence.js';
+import { allReady, applyFault, targetsOf } from './apply-fault.js';
+import { Links } from './tcp-proxy.js';
+import { readEvidence } from '../evidence/read-evidence.js';
 
 const LEASE_MS = 8_000;
 /**
@@ -44,16 +37,6 @@ const SERVED_CALLS = 3;
 const SERVED_WITHIN_MS = 180_000;
 const LAST_CALLS = 100;
 
-export interface FaultRunParts {
-  readonly env?: Readonly<Record<string, string>>;
-  /** Runs each server with standbys. */
-  readonly ha?: boolean;
-  /** False: services connect to their servers directly, for speed. */
-  readonly isLinked?: boolean;
-  /** Also puts proxies between the servers of a kind, and before Redis. */
-  readonly isDivisible?: boolean;
-}
-
 /** A system with a proxy on each link, a scripted provider, and accounts for the load. */
 export class FaultRun {
   readonly #faults: FaultDone[] = [];
@@ -63,7 +46,7 @@ export class FaultRun {
     /** Links from services to servers and sources. */
     readonly links: Links,
     /** Links between servers of one kind with standbys. */
-    readonly ways: Links,
+    readonly peerLinks: Links,
     readonly provider: ObedientProvider,
     readonly accounts: readonly RunAccount[],
     private readonly modelIds: ModelIds,
@@ -73,26 +56,35 @@ export class FaultRun {
   ) {}
 
   /** @param calls number of calls; the limits are sized so that the run reaches them */
-  static async begin(name: string, calls: number, parts: FaultRunParts = {}): Promise<FaultRun> {
-    const { env = {}, ha = false, isLinked = true, isDivisible = false } = parts;
+  static async begin(name: string, calls: number, topology: Topology = {}): Promise<FaultRun> {
+    const { env = {}, ha = false, isLinked = true, isDivisible = false } = topology;
     const links = new Links();
-    const ways = new Links();
+    const peerLinks = new Links();
     const provider = await startObedientProvider();
     const system = await startOwnSystem(name, { ...DURATIONS, ...(ha ? STANDBY_DURATIONS : {}), ...env }, REPLICAS, {
       ...(isLinked ? { through: (own) => links.between(own) } : {}),
       ha,
-      ...(isDivisible ? { between: (way, port) => ways.addPort(way, port) } : {}),
+      ...(isDivisible ? { between: (way, port) => peerLinks.addPort(way, port) } : {}),
     });
     const end = async (): Promise<void> => {
       await system.stop();
       await links.close();
-      await ways.close();
+      await peerLinks.close();
       await provider.close();
     };
     try {
       const modelIds = await arrangeModels(system, links, provider);
-      const accounts = await patiently('accounts', () => arrangeAccounts(system.operator, calls));
-      return new FaultRun(system, links, ways, provider, accounts, modelIds, end, ha ? STANDBY_LEASE_MS : LEASE_MS);
+      const accounts = await retryUnavailable('accounts', () => arrangeAccounts(system.operator, calls));
+      return new FaultRun(
+        system,
+        links,
+        peerLinks,
+        provider,
+        accounts,
+        modelIds,
+        end,
+        ha ? STANDBY_LEASE_MS : LEASE_MS,
+      );
     } catch (error) {
       await end();
       throw error;
@@ -123,12 +115,12 @@ export class FaultRun {
   }
 
   /** Causes one fault under load; resolves when every edge serves calls again. */
-  suffer(fault: PlannedFault, load: FaultLoad): Promise<FaultDone> {
-    return this.sufferBy(fault, () => inflictFault(fault, this.system.local, this.links), load);
+  causeFault(fault: PlannedFault, load: FaultLoad): Promise<FaultDone> {
+    return this.causeAs(fault, () => applyFault(fault, this.system.local, this.links), load);
   }
 
   /** Runs `harm` instead of a planned fault. The checker treats it as `fault`. */
-  async sufferBy(
+  async causeAs(
     fault: Pick<FaultDone, 'what' | 'target'>,
     harm: () => Promise<unknown>,
     load: FaultLoad,
@@ -167,7 +159,7 @@ async function arrangeModels({ operator }: OwnSystem, links: Links, provider: Ob
   const urls = await Promise.all(SOURCES.map((source) => links.add(`edge-proxy to source ${source}`, provider.url)));
   const baseUrls = urls.map((url, index) => `${url}/${SOURCES[index]}`);
   const model = (of: ModelOfRun): Promise<string> =>
-    patiently('a model', async () => {
+    retryUnavailable('a model', async () => {
       const source = { endpoints: [...ENDPOINTS], cancelStopsBilling: of === 'cancelled' };
       return (await operator.model(RUN_PRICES[of], baseUrls, source)).id;
     });

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { SeededRandom } from '@gateway/testkit/random';
-import { SOAK_MIX, planCall, textOf } from './call-plan.js';
+import { SOAK_MIX, planCall, textOf } from '../load/call-plan.js';
 import { planFaults } from './fault-plan.js';
 
 const CALLS = 20_000;

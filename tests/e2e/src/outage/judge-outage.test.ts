@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { RICH_NANO_USD } from '../faults/arrange-accounts.js';
-import type { Evidence } from '../faults/evidence.js';
+import { RICH_NANO_USD } from '../load/accounts.js';
+import type { Evidence } from '../evidence/evidence.js';
 import { judgeExactness, judgeOutage } from './judge-outage.js';
 import type { OutageMeasures } from './measure-outage.js';
 
@@ -32,7 +32,7 @@ const quiet: OutageMeasures = {
   questions: flat,
   asked: flat,
   redisCpu: flat,
-  refused: new Map(),
+  refused: {},
   idleShare: 0.8,
 };
 
@@ -41,7 +41,7 @@ test('judgeOutage reports nothing for an outage without effects', () => {
 });
 
 test.each<[string, Partial<OutageMeasures>, RegExp]>([
-  ['a refused call', { refused: new Map([['admission_error', 2]]) }, /^2 calls were refused: admission_error$/],
+  ['a refused call', { refused: { admission_error: 2 } }, /^2 calls were refused: admission_error$/],
   ['a log that fills', { logLines: { first: 0, last: 2 } }, /^the log grew by 2 lines per second$/],
   ['one billing request per hold', { questions: { first: 1, last: 500 } }, /^billing got 500 requests per second$/],
   ['large events', { bytesPerCall: { stream: 1_500, redis: 350 } }, /^a call takes 1500 bytes of stream, above 1000$/],

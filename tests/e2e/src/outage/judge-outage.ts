@@ -1,8 +1,7 @@
 import { BYTES_PER_CALL } from '@gateway/local';
-import { RICH_NANO_USD } from '../faults/arrange-accounts.js';
-import type { Evidence, Terms } from '../faults/evidence.js';
-import { CENT_NANO_USD } from '../faults/rate-call.js';
-import { endsOf, type OutageMeasures } from './measure-outage.js';
+import type { Evidence, Terms } from '../evidence/evidence.js';
+import { CENT_NANO_USD, RICH_NANO_USD } from '../load/accounts.js';
+import { endsOf, expectedLeft, type OutageMeasures } from './measure-outage.js';
 import type { Sample } from './read-sample.js';
 
 /** Most lines per minute that two replicas may log: about requests to billing, and other events. */
@@ -16,17 +15,10 @@ const TOLD_FACTOR_MAX = 2;
 /** The last call to end may have returned its cent. */
 const CENTS_LEFT_MAX = 1n;
 
-/**
- * Admission of a local system stops at these sizes, bytes (docs/protocol.md#r14,
- * docs/protocol.md#r15).
- */
-const GIBIBYTE = 1024 ** 3;
-const ROOM = { stream: 0.9 * 4 * GIBIBYTE, redis: 0.85 * GIBIBYTE };
-
 /** Describes each effect of the outage that a client or an operator could notice. */
 export function judgeOutage(measures: OutageMeasures, samples: readonly Sample[]): string[] {
   const { refused, logLines, questions, bytesPerCall, held } = measures;
-  const wrong = [...refused].map(([code, count]) => `${count} calls were refused: ${code}`);
+  const wrong = Object.entries(refused).map(([code, count]) => `${count} calls were refused: ${code}`);
   if (logLines.last * 60 > LOG_LINES_A_MINUTE_MAX) wrong.push(`the log grew by ${logLines.last} lines per second`);
   if (questions.last > QUESTIONS_A_SECOND_MAX) wrong.push(`billing got ${questions.last} requests per second`);
   const isMeasured = held >= HELD_MIN;
@@ -40,14 +32,6 @@ export function judgeOutage(measures: OutageMeasures, samples: readonly Sample[]
     }
   }
   return wrong;
-}
-
-/** Seconds that each store lasts at the growth rate of the outage. */
-export function expectedLeft(samples: readonly Sample[]): Sample['secondsLeft'] {
-  const [first, last] = endsOf(samples);
-  const left = (of: 'streamBytes' | 'redisBytes', max: number): number =>
-    (max - last[of]) / ((last[of] - first[of]) / ((last.at - first.at) / 1_000));
-  return { stream: left('streamBytes', ROOM.stream), redis: left('redisBytes', ROOM.redis) };
 }
 
 /**

@@ -1,7 +1,27 @@
-import type { ClientCall, Evidence } from '../faults/evidence.js';
-import { isRefusedFor } from '../standbys/suffer-standby-faults.js';
-import type { OutageFigures } from './run-outage.js';
+import type { ClientCall, Evidence } from '../evidence/evidence.js';
+import { isRefusedBy } from '../evidence/judge-call.js';
+import { countEach } from '../runner/render-report.js';
 import type { Sample } from './read-sample.js';
+
+/**
+ * Admission of a local system stops at these sizes, bytes (docs/protocol.md#r14,
+ * docs/protocol.md#r15).
+ */
+const GIBIBYTE = 1024 ** 3;
+const ROOM = { stream: 0.9 * 4 * GIBIBYTE, redis: 0.85 * GIBIBYTE };
+
+/** Times are epoch milliseconds. */
+export interface OutageSeen {
+  readonly downAt: number;
+  readonly backAt: number;
+  readonly caughtUpAt: number;
+  /** Samples from the start to the end of the outage. */
+  readonly samples: readonly Sample[];
+  /** Events that were waiting when billing came back. */
+  readonly waiting: number;
+  /** Processor time of billing from its start until it had caught up. */
+  readonly billingCpuSeconds: number;
+}
 
 /** Results that are computed from the samples of an outage. */
 export interface OutageMeasures {
@@ -21,9 +41,16 @@ export interface OutageMeasures {
   /** Share of a processor, from 0 to 1. */
   readonly redisCpu: Ends;
   /** Calls that the outage refused or broke, by code, until billing had caught up. */
-  readonly refused: ReadonlyMap<string, number>;
+  readonly refused: Readonly<Record<string, number>>;
   /** Idle share of the machine, from 0 to 1. */
   readonly idleShare: number;
+}
+
+/** Growth of a store during the outage, and the seconds until it is full. */
+interface Growth {
+  readonly bytes: number;
+  readonly alarmSeconds: number;
+  readonly expectedSeconds: number;
 }
 
 export interface Ends {
@@ -31,16 +58,20 @@ export interface Ends {
   readonly last: number;
 }
 
-export function measureOutage({ samples, downAt, caughtUpAt, evidence }: OutageFigures): OutageMeasures {
+export function measureOutage(
+  { samples, downAt: from, caughtUpAt }: OutageSeen,
+  { calls, records }: Pick<Evidence, 'calls' | 'records'>,
+): OutageMeasures & { readonly growth: Readonly<Record<'stream' | 'redis', Growth>> } {
   const [first, last] = endsOf(samples);
-  const stored = evidence.records.filter(({ startedAt }) => startedAt >= first.at && startedAt < last.at).length;
+  const stored = records.filter(({ startedAt }) => startedAt >= first.at && startedAt < last.at).length;
   const held = last.holds - first.holds;
-  const refused = new Map<string, number>();
-  for (const call of evidence.calls) {
-    if (!isRefusedFor(call, { from: downAt, until: caughtUpAt })) continue;
-    const code = call.code ?? call.ending;
-    refused.set(code, (refused.get(code) ?? 0) + 1);
-  }
+  const refused = calls.filter((call) => isRefusedBy({ from, until: caughtUpAt }, call));
+  const expected = expectedLeft(samples);
+  const growth = (store: 'stream' | 'redis'): Growth => ({
+    bytes: last[`${store}Bytes`] - first[`${store}Bytes`],
+    alarmSeconds: last.secondsLeft[store],
+    expectedSeconds: expected[store],
+  });
   const [busy, idle] = [last.busySeconds - first.busySeconds, last.idleSeconds - first.idleSeconds];
   return {
     seconds: (last.at - first.at) / 1_000,
@@ -54,9 +85,18 @@ export function measureOutage({ samples, downAt, caughtUpAt, evidence }: OutageF
     questions: ratesOf(samples, ({ questions }) => questions),
     asked: ratesOf(samples, ({ asked }) => asked),
     redisCpu: ratesOf(samples, ({ redisCpuSeconds }) => redisCpuSeconds),
-    refused,
+    refused: Object.fromEntries(countEach(refused.map(({ code, ending }) => code ?? ending))),
+    growth: { stream: growth('stream'), redis: growth('redis') },
     idleShare: idle / (busy + idle),
   };
+}
+
+/** Seconds that each store lasts at the growth rate of the outage. */
+export function expectedLeft(samples: readonly Sample[]): Sample['secondsLeft'] {
+  const [first, last] = endsOf(samples);
+  const left = (of: 'streamBytes' | 'redisBytes', max: number): number =>
+    (max - last[of]) / ((last[of] - first[of]) / ((last.at - first.at) / 1_000));
+  return { stream: left('streamBytes', ROOM.stream), redis: left('redisBytes', ROOM.redis) };
 }
 
 /**
@@ -67,8 +107,7 @@ export function waitsOf({ calls, provider }: Evidence, from: number, to: number)
   const reached = new Map<number, number>();
   for (const { n, begunAt } of provider) if (!reached.has(n)) reached.set(n, begunAt);
   const isWithin = ({ begunAt }: ClientCall): boolean => begunAt >= from && begunAt < to;
-  const waits = calls.filter(isWithin).flatMap(({ n, begunAt }) => (reached.get(n) ?? NaN) - begunAt);
-  return waits.filter((ms) => !Number.isNaN(ms)).sort((one, other) => one - other);
+  return calls.filter(isWithin).flatMap(({ n, begunAt }) => (reached.has(n) ? (reached.get(n) ?? 0) - begunAt : []));
 }
 
 function ratesOf(samples: readonly Sample[], of: (sample: Sample) => number): Ends {

@@ -54,8 +54,10 @@ export async function divideRedis(run: FaultRun): Promise<void> {
   }
 }
 
-function waysOf({ ways }: FaultRun, member: string): TcpProxy[] {
-  const cut = ways.names.filter((name) => name.split(' to ').includes(member)).map((name) => ways.named(name));
+function waysOf({ peerLinks }: FaultRun, member: string): TcpProxy[] {
+  const cut = peerLinks.names
+    .filter((name) => name.split(' to ').includes(member))
+    .map((name) => peerLinks.named(name));
   if (cut.every(({ connections }) => connections === 0)) throw new Error(`no connection to ${member} uses a proxy`);
   return cut;
 }

@@ -1,11 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { loseLimitStore } from '../prove/lose-limit-store.js';
-import type { FaultDone } from '../faults/evidence.js';
-import type { FaultRun } from '../faults/fault-run.js';
+import type { FaultDone } from '../evidence/evidence.js';
 import type { FaultServer } from '../faults/fault-plan.js';
+import type { FaultRun } from '../faults/fault-run.js';
+import { loseLimitStore } from '../limit-store/lose-limit-store.js';
 import { cutOffFromPeers, cutOffFromServices, divideRedis } from './cut-off.js';
-import { freeze, kill, leaderOf, memberOf, promoteNow, signal, standbysOf } from './harm-members.js';
-import { promoteLacking } from './promote-lacking.js';
+import { askPostgres, freeze, kill, leaderOf, memberOf, promoteNow, signal, standbysOf } from './harm-members.js';
 
 /**
  * Shorter than the lease of these runs, and too short for the other servers to replace this one.
@@ -78,3 +77,29 @@ export const STANDBY_FAULTS: readonly StandbyFault[] = [
   ),
   of('redis', 'restart', 'a Sentinel is killed', (run) => kill(run, 'sentinel-1')),
 ];
+
+/**
+ * Longer than the primary waits for a silent standby. Everything that it sent before still arrives.
+ */
+const LACKING_MS = 8_000;
+
+/**
+ * Stops one standby while the other confirms commits. Then stops the two servers that have the
+ * commits, and promotes the standby that lacks them.
+ *
+ * @throws Error if the promoted standby lacked no commit
+ */
+export async function promoteLacking(run: FaultRun): Promise<void> {
+  const primary = leaderOf(run, 'postgres');
+  const [lacking, confirming] = standbysOf(run);
+  signal(run, lacking, 'SIGSTOP');
+  await delay(LACKING_MS);
+  const confirmed = await askPostgres(run, confirming, 'SELECT pg_last_wal_receive_lsn()::text AS answer');
+  for (const member of [primary, confirming]) signal(run, member, 'SIGSTOP');
+  signal(run, lacking, 'SIGCONT');
+  const promotion = await promoteNow(run, true);
+  if (promotion.primary !== lacking) throw new Error(`${promotion.primary} was promoted, not ${lacking}`);
+  const lost = `pg_wal_lsn_diff('${confirmed}', '${promotion.position}')`;
+  const bytes = Number(await askPostgres(run, lacking, `SELECT ${lost} AS answer`));
+  if (bytes <= 0) throw new Error(`${lacking} lacked no commit: it was at ${promotion.position}`);
+}

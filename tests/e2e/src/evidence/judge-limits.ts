@@ -1,0 +1,91 @@
+import { timeOfUuidV7 } from '@gateway/contracts/ids';
+import { MINUTE_MS, minuteOf } from '@gateway/metering';
+import type { Evidence, ProviderCall, Terms, UsageRecord } from './evidence.js';
+import { isServer } from '../faults/fault-plan.js';
+import { losesLimitStore } from './judge-call.js';
+import type { Finding } from './judge-ledger.js';
+
+/**
+ * A call may be admitted up to this time after its ID was created, and then count in the next
+ * minute.
+ */
+const ADMITTED_WITHIN_MS = 5_000;
+
+/** Checks that no account exceeded a limit, and that no slot, hold or held amount is left. */
+export function judgeLimits(evidence: Evidence): Finding[] {
+  const sentences = evidence.terms.flatMap((terms) => [
+    ...judgeMoney(terms, evidence),
+    ...judgeSlots(terms, evidence),
+    ...judgeMinutes(terms, evidence),
+  ]);
+  for (const { account, slots, holds, heldSums } of evidence.accounts) {
+    if (slots === 0 && holds === 0 && heldSums.length === 0) continue;
+    sentences.push(`${account} has ${slots} slots taken, ${holds} holds and held amounts of ${heldSums.join(', ')}`);
+  }
+  return sentences.map((sentence) => ({ sentence, requestId: null }));
+}
+
+function judgeMoney(terms: Terms, { records, accounts }: Evidence): string[] {
+  const { account, windowRequests, keyCapNanoUsd } = terms;
+  const settled = records.filter((record) => record.account === account && record.outcome === 'settled');
+  const spent = settled.reduce((sum, { chargedNanoUsd }) => sum + chargedNanoUsd, 0n);
+  const wallet = accounts.find((one) => one.account === account)?.walletNanoUsd ?? 0n;
+  const wrong: string[] = [];
+  if (wallet < 0n) wrong.push(`the wallet of ${account} is at ${wallet}`);
+  if (windowRequests !== null && settled.length > windowRequests) {
+    wrong.push(`${account} has ${settled.length} calls in a window of ${windowRequests}`);
+  }
+  if (keyCapNanoUsd !== null && spent > keyCapNanoUsd) {
+    wrong.push(`the key of ${account} spent ${spent} of ${keyCapNanoUsd}`);
+  }
+  return wrong;
+}
+
+/**
+ * Checks the concurrency at the provider against the account's slots. Excludes attempts during a
+ * silence of an edge that was longer than the lease.
+ */
+function judgeSlots({ account, slots }: Terms, { calls, provider, faults, leaseMs }: Evidence): string[] {
+  const own = new Set(calls.filter((call) => call.account === account).map(({ n }) => n));
+  const silences = faults.filter(
+    ({ from, until, what, target }) => (what === 'kill' && !isServer(target)) || until - from >= leaseMs,
+  );
+  const isExcused = ({ begunAt, endedAt }: ProviderCall): boolean =>
+    silences.some(({ from, until }) => from <= (endedAt ?? begunAt) && until + leaseMs >= begunAt);
+  // The provider notices late that the gateway has disconnected.
+  const counted = provider.filter((one) => own.has(one.n) && one.ending !== 'left' && !isExcused(one));
+  const steps = counted.flatMap(({ begunAt, endedAt }) => [
+    { at: begunAt, by: 1 },
+    { at: endedAt ?? Infinity, by: -1 },
+  ]);
+  let running = 0;
+  let most = 0;
+  for (const { by } of steps.sort((one, other) => one.at - other.at || one.by - other.by)) {
+    running += by;
+    most = Math.max(most, running);
+  }
+  return most <= slots ? [] : [`${account} had ${most} concurrent calls at the provider with ${slots} slots`];
+}
+
+/** The count of a minute restarts only if the limit store is lost. */
+function judgeMinutes({ account, requestsPerMinute }: Terms, { records, faults }: Evidence): string[] {
+  if (requestsPerMinute === null) return [];
+  const counts = new Map<number, number>();
+  for (const record of records) {
+    const at = admittedAt(record, account);
+    if (at !== null) counts.set(minuteOf(at), (counts.get(minuteOf(at)) ?? 0) + 1);
+  }
+  return [...counts].flatMap(([minute, count]) => {
+    const [start, end] = [minute * MINUTE_MS, (minute + 1) * MINUTE_MS];
+    const losses = faults.filter((fault) => losesLimitStore(fault) && fault.from < end && fault.until > start);
+    const allowed = requestsPerMinute * (1 + losses.length);
+    return count <= allowed ? [] : [`${account} has ${count} calls in a minute of ${allowed}`];
+  });
+}
+
+/** Returns null for other accounts and for calls whose minute is uncertain. */
+function admittedAt({ account, requestId }: UsageRecord, of: string): number | null {
+  if (account !== of) return null;
+  const at = timeOfUuidV7(requestId);
+  return at % MINUTE_MS > MINUTE_MS - ADMITTED_WITHIN_MS ? null : at;
+}

@@ -1,0 +1,220 @@
+import { usageObject } from '@gateway/contracts/public';
+import type { UsageObject } from '@gateway/contracts/public';
+import type { UsageRecordView } from '@gateway/contracts/operator';
+import { formatUsd, parseUsd } from '@gateway/metering';
+import { until } from '@gateway/testkit';
+import { get } from '../../test/call.js';
+import { sendUntilDecided } from '../../test/decided.js';
+import type { ProviderCount } from '../../test/counting-provider.js';
+import type { TestOperator } from '../../test/operator.js';
+import { CENT_NANO_USD } from './limit-cases.js';
+import type { LimitCase, LimitedAccount } from './limit-cases.js';
+import type { PressedCall } from './press-limit.js';
+import { earliest, wrongRetryAfters } from './judge-retry-after.js';
+
+/** Results of the load on one limit. */
+export interface PressedLimit {
+  readonly limit: LimitCase;
+  readonly account: LimitedAccount;
+  readonly fit: number;
+  /** In order of completion. The last calls ran after the load had ended. */
+  readonly seen: readonly PressedCall[];
+  readonly provider: ProviderCount;
+  /** Calls per clock minute as counted by the limit store; only for the limit per minute. */
+  readonly minutes: readonly number[];
+  /**
+   * Whether a replica was killed or a call got a 500, as happens on a machine that was suspended.
+   * The places of such calls are returned later.
+   */
+  readonly mayFault: boolean;
+}
+
+const RECORDED_WITHIN_MS = 60_000;
+const FAILED = '500 upstream_error';
+const FAULTS: readonly string[] = ['500 admission_error', '500 lookup_failed'];
+
+/** Returns the number of admitted calls, and the excess for limits that allow an overshoot. */
+export function admittedOf({ limit, seen, fit }: PressedLimit): { admitted: number; overshoot: number } {
+  const admitted = seen.filter(({ answer }) => answer === '200').length;
+  return { admitted, overshoot: limit.promise === 'overshoot' ? Math.max(0, admitted - fit) : 0 };
+}
+
+export function faultsOf(seen: readonly PressedCall[]): number {
+  return seen.filter(({ answer }) => FAULTS.includes(answer)).length;
+}
+
+export interface Judgement {
+  /** Records of calls that were held and never made. */
+  readonly expired: number;
+  /** One sentence per violation of the limit. */
+  readonly differences: readonly string[];
+}
+
+/**
+ * Checks the responses, the provider's count, the ledger and the usage endpoint against the limit's
+ * promise.
+ */
+export async function judgeLimit(pressed: PressedLimit, operator: TestOperator, edgeUrl: string): Promise<Judgement> {
+  const records = await recordsOf(pressed, operator);
+  const expired = records.filter(({ outcome }) => outcome === 'expired').length;
+  const sentences = [
+    ...judgeCounts(pressed),
+    ...judgeAnswers(pressed),
+    ...(expired === 0 || pressed.mayFault ? [] : [`${expired} calls were held, not made and not released`]),
+    ...(await judgeMoney(pressed, records, operator)),
+    ...(await judgeUsage(pressed, edgeUrl)),
+  ];
+  return { expired, differences: sentences.map((sentence) => `${pressed.limit.name}: ${sentence}`) };
+}
+
+function judgeCounts(pressed: PressedLimit): string[] {
+  const { limit, account, fit, seen, provider, minutes } = pressed;
+  const { admitted } = admittedOf(pressed);
+  const wrong: string[] = [];
+  const failed = seen.filter(({ answer }) => answer === FAILED).length;
+  if (provider.calls !== admitted + failed) {
+    wrong.push(`${admitted} were served, ${failed} failed, and the provider had ${provider.calls} calls`);
+  }
+  switch (limit.promise) {
+    case 'exact':
+      if (admitted !== fit) wrong.push(`${admitted} were admitted and ${fit} fit`);
+      break;
+    case 'overshoot':
+      if (admitted < fit) wrong.push(`${admitted} were admitted and ${fit} fit`);
+      if (admitted > fit + account.slots) wrong.push(`${admitted} were admitted, ${fit} fit, ${account.slots} slots`);
+      wrong.push(...admittedAfterRefusal(pressed));
+      break;
+    case 'at_once':
+      // The slot is taken before the provider sees the call, and returned after the response.
+      if (provider.most > account.slots || provider.most < account.slots / 2) {
+        wrong.push(`${provider.most} ran concurrently with ${account.slots} slots and more calls waiting`);
+      }
+      break;
+    case 'per_minute': {
+      const fits = minutes.reduce((sum, count) => sum + Math.min(count, fit), 0);
+      const counted = minutes.reduce((sum, count) => sum + count, 0);
+      const faults = faultsOf(seen);
+      // A call with a 500 may have a place. A call that was refused, and repeated because the
+      // answer was slow, has two.
+      if (admitted > fits || admitted < fits - faults) wrong.push(`${admitted} were admitted and ${fits} fit`);
+      if (counted < seen.length - faults) wrong.push(`${seen.length} calls took ${counted} places`);
+      break;
+    }
+  }
+  return wrong;
+}
+
+/**
+ * Checks that no call began after the first refusal and was admitted. If a replica is killed, its
+ * balance snapshots are lost. Settled amounts then count twice until their holds are requested. So
+ * a refusal may come early, and calls fit again seconds later (docs/protocol.md#r8 and
+ * docs/protocol.md#r9). In that case only calls that began after `fit` responses are violations.
+ */
+export function admittedAfterRefusal({
+  limit: { refusals },
+  fit,
+  seen,
+  mayFault,
+}: Pick<PressedLimit, 'limit' | 'fit' | 'seen' | 'mayFault'>): string[] {
+  const answered = seen.filter(({ answer }) => answer === '200');
+  const refusedAt = earliest(seen.filter(({ answer }) => refusals.includes(answer)).map(({ endedAtMs }) => endedAtMs));
+  const ends = answered.map(({ endedAtMs }) => endedAtMs).sort((one, other) => one - other);
+  const usedUpAt = mayFault ? (ends[fit - 1] ?? Infinity) : -Infinity;
+  const late = answered.filter(({ begunAtMs }) => begunAtMs > Math.max(refusedAt, usedUpAt)).length;
+  return late === 0 ? [] : [`${late} were admitted after a refusal because the limit was used up`];
+}
+
+/** Checks that only this limit refused calls, and that each refusal has the exact Retry-After. */
+function judgeAnswers({ limit, account, seen, mayFault }: PressedLimit): string[] {
+  const expected = [
+    '200',
+    ...limit.refusals,
+    ...(limit.provider.failEvery === undefined ? [] : [FAILED]),
+    ...(limit.promise === 'overshoot' ? ['429 concurrency_limit'] : []),
+    ...(mayFault ? FAULTS : []),
+  ];
+  const others = countBy(seen.filter(({ answer }) => !expected.includes(answer)).map(({ answer }) => answer));
+  const wrong = [...others].map(([answer, count]) => `${count} were answered ${answer}`);
+  const own = seen.filter(({ answer }) => limit.refusals.includes(answer));
+  if (own.length === 0) wrong.push('nothing was refused');
+  const untimely = wrongRetryAfters(limit, account, seen, own);
+  const [first] = untimely;
+  if (first !== undefined) {
+    wrong.push(
+      `${untimely.length} refusals have a wrong Retry-After, for example ${first.retryAfter} at ${first.endedAtMs}`,
+    );
+  }
+  return wrong;
+}
+
+/** Waits until all responses have settled records, or for the timeout, and returns the records. */
+async function recordsOf({ account, seen }: PressedLimit, operator: TestOperator): Promise<UsageRecordView[]> {
+  const answered = answeredIds(seen).size;
+  let records: UsageRecordView[] = [];
+  const allThere = async (): Promise<boolean> => {
+    records = await operator.records(account.account);
+    return records.filter(({ outcome }) => outcome === 'settled').length >= answered;
+  };
+  await until('records of all answered calls', allThere, RECORDED_WITHIN_MS).catch(() => undefined);
+  return records;
+}
+
+/**
+ * Checks that every response has one settled record of one cent, that no other call was charged,
+ * and that the balance is correct.
+ */
+async function judgeMoney(
+  { account, seen }: PressedLimit,
+  records: readonly UsageRecordView[],
+  operator: TestOperator,
+): Promise<string[]> {
+  const answered = answeredIds(seen);
+  const wrong: string[] = [];
+  if (new Set(records.map(({ requestId }) => requestId)).size !== records.length) wrong.push('an ID has two records');
+  for (const { requestId, outcome, chargedUsd } of records) {
+    const expected = answered.has(requestId) ? CENT_NANO_USD : 0n;
+    if (parseUsd(chargedUsd) !== expected) wrong.push(`${requestId} is ${outcome} at ${chargedUsd}`);
+  }
+  const settled = records.filter(({ outcome }) => outcome === 'settled').length;
+  if (settled !== answered.size) wrong.push(`${settled} are settled of ${answered.size} answered`);
+  const fromWallet = records.reduce((sum, { walletUsd }) => sum + parseUsd(walletUsd), 0n);
+  const expected = account.creditNanoUsd === null ? null : formatUsd(account.creditNanoUsd - fromWallet);
+  const balance = await operator.walletUsd(account.account);
+  if (balance !== expected) wrong.push(`the wallet has ${balance} instead of ${expected}`);
+  if (fromWallet !== (account.period === null ? BigInt(answered.size) * CENT_NANO_USD : 0n)) {
+    wrong.push(`the wallet paid ${formatUsd(fromWallet)}`);
+  }
+  return wrong;
+}
+
+function answeredIds(seen: readonly PressedCall[]): Set<string> {
+  return new Set(seen.filter(({ answer }) => answer === '200').map(({ requestId }) => requestId));
+}
+
+/** Checks the usage endpoint after everything has settled. */
+async function judgeUsage(pressed: PressedLimit, edgeUrl: string): Promise<string[]> {
+  const { limit, account, fit } = pressed;
+  const usage = await readUsage(edgeUrl, account.secret);
+  if (limit.window === null) return usage.windows.length === 0 ? [] : ['the usage endpoint shows a window'];
+  const { admitted } = admittedOf(pressed);
+  const { type, unit } = limit.window;
+  const shown = (count: number): number => (unit === 'usd' ? Number(formatUsd(BigInt(count) * CENT_NANO_USD)) : count);
+  const expected = { type, unit, limit: shown(fit), used: shown(admitted), remaining: 0, percentUsed: 100 };
+  const [window] = usage.windows;
+  const text = window && Object.fromEntries(Object.keys(expected).map((name) => [name, window[name as 'type']]));
+  const [wanted, found] = [JSON.stringify(expected), JSON.stringify(text)];
+  return wanted === found ? [] : [`the usage endpoint returns ${found} instead of ${wanted}`];
+}
+
+/** Reads GET /v1/gateway/usage and validates it against its schema. */
+export async function readUsage(edgeUrl: string, secret: string): Promise<UsageObject> {
+  const { status, text } = await sendUntilDecided(() => get(`${edgeUrl}/v1/gateway/usage`, secret));
+  if (status !== 200) throw new Error(`the usage endpoint returned ${status}: ${text}`);
+  return usageObject.parse(JSON.parse(text));
+}
+
+function countBy(words: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
+  return counts;
+}

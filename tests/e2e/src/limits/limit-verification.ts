@@ -1,0 +1,193 @@
+import type { Redis } from 'ioredis';
+import { bucketOfAccount } from '@gateway/contracts/ids';
+import { minuteOf } from '@gateway/metering';
+import { until } from '@gateway/testkit';
+import { type CountingProvider, startCountingProvider } from '../../test/counting-provider.js';
+import { type LimitStoreState, connectRedis, isEmpty, readLimitStore } from '../../test/limit-store.js';
+import type { OwnSystem } from '../../test/own-system.js';
+import { admittedOf, faultsOf, judgeLimit } from './judge-limit.js';
+import { CENT, type LimitCase, type LimitedAccount } from './limit-cases.js';
+import { Clients } from './press-limit.js';
+
+/** Three replicas of admission serve two edges. */
+export const REPLICAS = { 'edge-proxy': 2, admission: 3 } as const;
+export const IN_FLIGHT = 200;
+/**
+ * Short, so that the effects of a kill end within the verification. The lease is longer than the
+ * pauses of a busy machine.
+ */
+export const DURATIONS = {
+  GATEWAY_LEASE_MS: '10000',
+  GATEWAY_EXPIRY_MS: '12000',
+  GATEWAY_BEAT_MS: '1000',
+  GATEWAY_SWEEP_MS: '500',
+};
+
+/** Results of the load on one limit. */
+export interface LimitFigures {
+  readonly limit: LimitCase;
+  /** Responses that count: not those that only reached the limit on slots before this limit. */
+  readonly calls: number;
+  readonly fit: number;
+  readonly slots: number;
+  readonly admitted: number;
+  readonly overshoot: number;
+  /** Most concurrent calls that the provider saw. */
+  readonly atOnce: number;
+  /** Responses with a status of 500 or above. */
+  readonly faults: number;
+  /** Holds of calls that never ran. They were released when they expired. */
+  readonly expired: number;
+  readonly kills: number;
+  /** Duration of the load, without preparation and checks. */
+  readonly ms: number;
+  /** One sentence per violation of the limit. */
+  readonly differences: readonly string[];
+}
+
+/** Causes faults until the calls are over, and returns their number. */
+export type Harm = (isOver: () => boolean) => Promise<number>;
+
+/**
+ * Single calls after the load. Returned places are used first, then this number of calls in a row
+ * must be refused.
+ */
+const REFUSED_AT_LAST = 5;
+const LAST_CALLS_MAX = 2_000;
+const EMPTY_WITHIN_MS = 60_000;
+
+/** Puts load on one limit after the other in a running system. */
+export class LimitVerification {
+  readonly #system: OwnSystem;
+  readonly #provider: CountingProvider;
+  readonly #redis: Redis;
+  readonly #clients: Clients;
+
+  private constructor(system: OwnSystem, provider: CountingProvider, clockOffsetMs: number) {
+    this.#system = system;
+    this.#provider = provider;
+    this.#redis = connectRedis(system.local.servers.redis.url);
+    this.#clients = new Clients(system.local.running().edgeUrls, IN_FLIGHT, clockOffsetMs);
+  }
+
+  /** @param clockOffsetMs offset of the limit store's clock */
+  static async begin(system: OwnSystem, clockOffsetMs = 0): Promise<LimitVerification> {
+    return new LimitVerification(system, await startCountingProvider(), clockOffsetMs);
+  }
+
+  get clients(): Clients {
+    return this.#clients;
+  }
+
+  get redis(): Redis {
+    return this.#redis;
+  }
+
+  async end(): Promise<void> {
+    await this.#clients.close();
+    this.#redis.disconnect();
+    await this.#provider.close();
+  }
+
+  /** Creates an account with this limit, and a separate model. */
+  async arrange(limit: LimitCase, fit: number): Promise<{ account: LimitedAccount; model: string; upstream: string }> {
+    const { operator } = this.#system;
+    const { id: model } = await operator.model(CENT, [this.#provider.url]);
+    const upstream = `up-${model.slice(model.indexOf('/') + 1)}`;
+    this.#provider.behave(upstream, limit.provider);
+    const account = await limit.arrange({ operator, model, storeNowMs: this.#clients.nowMs() }, fit);
+    return { account, model, upstream };
+  }
+
+  /** Makes `calls` calls against a limit that has room for `fit`. */
+  async press(limit: LimitCase, calls: number, fit: number, harm?: Harm): Promise<LimitFigures> {
+    const { operator } = this.#system;
+    const { account, model, upstream } = await this.arrange(limit, fit);
+    const options = {
+      secret: account.secret,
+      model,
+      calls,
+      inFlight: IN_FLIGHT,
+      backOff: limit.promise === 'overshoot' ? '429 concurrency_limit' : null,
+    };
+    const startedAt = this.#clients.nowMs();
+    let isOver = false;
+    const harmed = harm?.(() => isOver) ?? Promise.resolve(0);
+    const seen = await this.#clients.press(options).finally(() => {
+      isOver = true;
+    });
+    const ms = this.#clients.nowMs() - startedAt;
+    const kills = await harmed;
+    const left: string[] = [];
+    const limitStoreIsEmpty = (): Promise<unknown> =>
+      this.limitStoreIsEmpty(account.account).catch((error: Error) => left.push(error.message));
+    await limitStoreIsEmpty();
+    if (limit.promise === 'exact' || limit.promise === 'overshoot') {
+      for (let last = 0, refused = 0; refused < REFUSED_AT_LAST && last < LAST_CALLS_MAX; last += 1) {
+        const more = await this.#clients.press({ ...options, calls: 1, backOff: null });
+        seen.push(...more);
+        refused = more.every(({ answer }) => limit.refusals.includes(answer)) ? refused + 1 : 0;
+      }
+      await limitStoreIsEmpty();
+    }
+    const minutes = limit.promise === 'per_minute' ? await this.minutes(account.account, startedAt) : [];
+    const provider = this.#provider.count(upstream);
+    const faults = faultsOf(seen);
+    const mayFault = harm !== undefined || faults > 0;
+    const pressed = { limit, account, fit, seen, provider, minutes, mayFault };
+    const [edgeUrl = ''] = this.#system.local.running().edgeUrls;
+    const { expired, differences } = await judgeLimit(pressed, operator, edgeUrl);
+    return {
+      limit,
+      fit,
+      calls,
+      kills,
+      ms,
+      slots: account.slots,
+      ...admittedOf(pressed),
+      atOnce: provider.most,
+      faults,
+      expired,
+      differences: [...left, ...differences],
+    };
+  }
+
+  /** Waits until the account has no slot, no hold and no held amount. */
+  async limitStoreIsEmpty(account: string): Promise<void> {
+    let state: LimitStoreState | undefined;
+    const empty = async (): Promise<boolean> => isEmpty((state = await readLimitStore(this.#redis, account)));
+    await until(`slots and holds of ${account} are released`, empty, EMPTY_WITHIN_MS).catch((error: Error) => {
+      throw new Error(`${error.message}: ${JSON.stringify(state)}`);
+    });
+  }
+
+  /** Reads the counts of each clock minute. The limit store keeps them for two minutes. */
+  async minutes(account: string, sinceMs: number): Promise<number[]> {
+    const counts: number[] = [];
+    for (let minute = minuteOf(sinceMs); minute <= minuteOf(this.#clients.nowMs()); minute += 1) {
+      counts.push(Number((await this.#redis.get(`{${bucketOfAccount(account)}}m:${account}:${minute}`)) ?? 0));
+    }
+    return counts;
+  }
+}
+
+/** Pause between the restart of a replica and the next kill. */
+const PAUSE_MS = { min: 200, span: 1_500 };
+
+/**
+ * Repeatedly kills a random replica of admission and starts it again. The other replicas run on.
+ */
+export function killAdmissions({ local }: OwnSystem, next: () => number): Harm {
+  return async (isOver) => {
+    for (let kills = 0; ; kills += 1) {
+      // The first kill comes early because a run may be short.
+      const at = performance.now() + PAUSE_MS.min + (kills === 0 ? 0 : next() * PAUSE_MS.span);
+      await until('the time of the next kill', () => isOver() || performance.now() > at);
+      if (isOver()) return kills;
+      const replicas = local.children('admission');
+      const victim = replicas[Math.floor(next() * replicas.length)];
+      await victim?.stop(0, 'SIGKILL');
+      await victim?.start();
+    }
+  };
+}

@@ -1,0 +1,62 @@
+import { renderTable } from '@gateway/testkit';
+
+export interface ReportTable {
+  readonly head: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+  /** Number of left-aligned columns; default: 1. */
+  readonly wordColumns?: number;
+  /** Explains the table. */
+  readonly note?: string;
+}
+
+export interface Report {
+  readonly title: string;
+  /** The command that repeats the run. */
+  readonly command: string;
+  readonly about: string;
+  readonly tables: readonly ReportTable[];
+  readonly violations: readonly string[];
+}
+
+/** Renders a report as Markdown. Without a date, so that the same run gives the same text. */
+export function renderReport({ title, command, about, tables, violations }: Report): string {
+  const parts = tables.flatMap(({ head, rows, wordColumns, note }) => [
+    renderTable(head, rows, wordColumns),
+    ...(note === undefined ? [] : [note]),
+  ]);
+  const found = violations.length === 0 ? 'Violations: none.' : `Violations: ${violations.length}.`;
+  const list = violations.map((sentence) => `- ${sentence}`).join('\n');
+  return (
+    [`# ${title}`, `\`${command}\`: ${about}`, ...parts, found, ...(list === '' ? [] : [list])].join('\n\n') + '\n'
+  );
+}
+
+/** Formats a rounded count with thousands separators. */
+export function thousands(count: number): string {
+  return Math.round(count).toLocaleString('en');
+}
+
+export function seconds(ms: number): string {
+  return (ms / 1_000).toFixed(1);
+}
+
+export function megabytes(bytes: number): string {
+  return (bytes / 1_048_576).toFixed(1);
+}
+
+export function total(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0);
+}
+
+/** Returns these quantiles, from 0 to 1, of values in any order; 0 without values. */
+export function quantiles(values: readonly number[], shares: readonly number[] = [0.5, 1]): number[] {
+  const sorted = [...values].sort((one, other) => one - other);
+  return shares.map((share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0);
+}
+
+/** Returns the number of occurrences of each text, in the order of the first one. */
+export function countEach(texts: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
+  return counts;
+}

@@ -1,0 +1,67 @@
+import { expect, test } from '@jest/globals';
+import { nextSlice, reportFaults, type FaultsOptions } from '../faults/faults.js';
+import { renderReport } from './render-report.js';
+import { continuedRounds, dueOptions, parseOptions } from './run-scenario.js';
+import type { RoundPlan } from './scenario.js';
+
+const ASKED = { calls: 1_000_000, faults: 105, slice: 100_000, seed: 7 };
+const PLAN: RoundPlan<FaultsOptions> = { continuedWith: ['calls', 'faults', 'slice'], next: nextSlice };
+
+/** Plays every round that is due. */
+function playAll(asked: FaultsOptions, done: { asked: FaultsOptions; options: FaultsOptions }[] = []) {
+  const rounds = [...continuedRounds(PLAN, done, asked)];
+  for (let due = dueOptions(PLAN, asked, rounds); due !== null; due = dueOptions(PLAN, asked, rounds))
+    rounds.push({ asked, options: due });
+  return rounds;
+}
+const sharesOf = (rounds: { options: FaultsOptions }[]) =>
+  rounds.map(({ options: { calls, faults, seed } }) => [calls, faults, seed]);
+
+test('rounds have different seeds and add up to the parameters', () => {
+  const shares = sharesOf(playAll(ASKED));
+  const sum = (at: number): number => shares.reduce((all, share) => all + (share[at] ?? 0), 0);
+  expect(shares.map(([, , seed]) => seed)).toEqual([7, 8, 9, 10, 11, 12, 13, 14, 15, 16]);
+  expect([sum(0), sum(1)]).toEqual([ASKED.calls, ASKED.faults]);
+  expect(Math.max(...shares.map(([calls = 0]) => calls))).toBe(ASKED.slice);
+  expect(new Set(shares.map(([, faults]) => faults))).toEqual(new Set([10, 11]));
+  expect(sharesOf(playAll({ calls: 250, faults: 3, slice: 100, seed: 7 }))).toEqual([
+    [83, 1, 7],
+    [83, 1, 8],
+    [84, 1, 9],
+  ]);
+});
+
+test('a run continues the previous one if it is incomplete and has the same parameters', () => {
+  const all = playAll(ASKED);
+  const half = all.slice(0, 4);
+  expect(sharesOf(playAll({ ...ASKED, seed: 99 }, half))).toEqual(sharesOf(all));
+  for (const other of [{ calls: 10_000 }, { faults: 1 }, { slice: 1_000 }]) {
+    expect(playAll({ ...ASKED, ...other, seed: 99 }, half)[0]?.options.seed).toBe(99);
+  }
+  expect(playAll({ ...ASKED, seed: 99 }, all)[0]?.options.seed).toBe(99);
+  expect(continuedRounds(undefined, half, ASKED)).toEqual([]);
+});
+
+test('reportFaults adds the rounds, and the report lists each violation', () => {
+  const figures = (...times: number[]) => ({ figures: { faults: { 'kill nats': times }, calls: { made: 2 } } });
+  const tables = reportFaults([figures(30), figures(50, 10)]);
+  const page = renderReport({ title: 'T', command: 'c', about: 'a', tables, violations: ['seed 8: wrong'] });
+  expect(page).toMatch(/\| kill nats +\| +3 \| +30 \| +50 \|/);
+  expect(page).toMatch(/\| made +\| +4 \|/);
+  expect(page).toMatch(/Violations: 1\.\n\n- seed 8: wrong\n$/);
+  expect(renderReport({ title: 'T', command: 'c', about: 'a', tables, violations: [] })).toContain('Violations: none.');
+});
+
+test('parseOptions returns defaults, and rejects unknown and invalid options', () => {
+  const specs = {
+    calls: { or: 5, min: 1, max: 9 },
+    kinds: (text: string) => {
+      if (text !== 'a') throw new RangeError('unknown kind');
+    },
+  };
+  expect(parseOptions(specs, [])).toEqual({ isNew: false, options: { calls: 5, kinds: undefined } });
+  const given = ['--calls', '9', '--kinds', 'a', '--from', 'new'];
+  expect(parseOptions(specs, given)).toEqual({ isNew: true, options: { calls: 9, kinds: 'a' } });
+  const wrong = [['--calls', '10'], ['--calls', 'x'], ['--kinds', 'b'], ['--from', 'first'], ['--no'], ['calls']];
+  for (const args of wrong) expect(() => parseOptions(specs, args)).toThrow();
+});

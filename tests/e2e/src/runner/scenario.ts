@@ -1,0 +1,95 @@
+import type { LocalService } from '@gateway/local';
+import type { CheckResult } from '../evidence/check-evidence.js';
+import type { ReportTable } from './render-report.js';
+
+/** An integer option of the command line with its default and bounds. */
+export interface IntegerOption {
+  readonly or: number;
+  readonly min: number;
+  readonly max: number;
+}
+
+/** An integer option, or the check of an optional text option. The check throws if it is invalid. */
+export type OptionSpecs = Readonly<Record<string, IntegerOption | ((text: string) => unknown)>>;
+
+export type OptionsOf<Specs extends OptionSpecs> = {
+  readonly [Name in keyof Specs]: Specs[Name] extends IntegerOption ? number : string | undefined;
+};
+
+/** The system under test. Values that are absent are those of `startOwnSystem`. */
+export interface Topology {
+  readonly replicas?: Partial<Record<LocalService, number>>;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Runs each server with standbys. */
+  readonly ha?: boolean;
+  /** False: services connect to their servers directly, for speed. Default: through proxies. */
+  readonly isLinked?: boolean;
+  /** Also puts proxies between the servers of a kind, and before Redis. */
+  readonly isDivisible?: boolean;
+}
+
+/** What `judge` found in one round. */
+export interface Judgement<Figures> extends Partial<CheckResult> {
+  /** Violated rules, one sentence each. */
+  readonly violations: readonly string[];
+  /** Measured values for the report, which JSON can represent. */
+  readonly figures: Figures;
+}
+
+/** One round as a line of `.results/<name>.jsonl`. */
+export interface Round<Options, Figures> {
+  /** The options of the command line. */
+  readonly asked: Options;
+  /** The options of this round. Each round has a new system. */
+  readonly options: Options;
+  readonly violations: readonly string[];
+  readonly figures: Figures;
+}
+
+/** A verification of the whole system: data, and the functions that the runner calls in this order. */
+export interface Scenario<
+  Specs extends OptionSpecs,
+  World extends { end(): Promise<unknown> },
+  Load extends { stop(): Promise<unknown> },
+  Seen,
+  Figures,
+> {
+  /** Name on the command line and of the result files. */
+  readonly name: string;
+  readonly title: string;
+  /** Describes the run in the report. */
+  readonly about: string;
+  readonly options: Specs;
+  readonly topology: Topology;
+  /** Starts the system, its provider and its accounts. */
+  start(topology: Topology, options: OptionsOf<Specs>): Promise<World>;
+  /** Starts a load, which the runner stops after `fault`. Absent: `fault` makes its own requests. */
+  load?(world: World, options: OptionsOf<Specs>): Load | Promise<Load>;
+  /** Causes the faults, one after the other, and returns what `judge` needs. */
+  fault(world: World, context: FaultContext<OptionsOf<Specs>, Load>): Promise<Seen>;
+  judge(world: World, seen: Seen, load: Load): Promise<Judgement<Figures>>;
+  /** Returns the tables of the report. */
+  report(rounds: readonly Round<OptionsOf<Specs>, Figures>[]): readonly ReportTable[];
+  /** Splits a run into rounds. Absent: one round. */
+  readonly rounds?: RoundPlan<OptionsOf<Specs>>;
+}
+
+export interface RoundPlan<Options> {
+  /** A run continues the previous one if these options are equal. */
+  readonly continuedWith: readonly (keyof Options)[];
+  /** Returns the options of the next round that differ from the command line; null: complete. */
+  next(asked: Options, done: readonly Pick<Round<Options, unknown>, 'options'>[]): Partial<Options> | null;
+}
+
+export interface FaultContext<Options, Load> {
+  readonly load: Load;
+  readonly options: Options;
+  readonly log: (line: string) => void;
+}
+
+/** A scenario without its types: it runs with the arguments of the command line. */
+export interface RunnableScenario {
+  readonly name: string;
+  /** Returns the exit code: 0 without violations, 1 with some, 2 for invalid arguments. */
+  run(args: readonly string[]): Promise<number>;
+}

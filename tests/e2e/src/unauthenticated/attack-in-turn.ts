@@ -1,0 +1,110 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { SeededRandom } from '@gateway/testkit/random';
+import { StallWitness } from '../../test/stall-witness.js';
+import type { AttackBounds, AttackFigures, AttackTarget } from './attack.js';
+import type { AttackedSystem } from './attacked-system.js';
+import type { AttackKind } from './attacks.js';
+import { Tally, startValidLoad, type ValidCounts } from './valid-load.js';
+import { watchMemory, type MemorySample } from './watch-memory.js';
+
+/** One attack, and the valid requests that began during it. */
+export interface AttackSeen {
+  readonly kind: AttackKind;
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** Null: the attacker failed. */
+  readonly figures: AttackFigures | null;
+  readonly valid: ValidCounts;
+}
+
+export interface AttacksSeen {
+  /** Valid requests before the first attack. */
+  readonly before: ValidCounts;
+  readonly attacks: readonly AttackSeen[];
+  readonly memory: readonly MemorySample[];
+  readonly lengthMs: number;
+}
+
+export interface TurnOptions {
+  readonly kinds: readonly AttackKind[];
+  readonly secondsEach: number;
+  readonly connectionsMax: number;
+  readonly onAttack?: (seen: AttackSeen) => void;
+}
+
+/** Duration of the valid load before the first attack. */
+const QUIET_MS = 2_000;
+/** Twelve rounds of all kinds, so that each part of the run with a memory measurement contains two. */
+const ROUNDS = 12;
+
+/** Plans the attacks in a random order for each round, and their duration. */
+export function planTurns(
+  kinds: readonly AttackKind[],
+  minutes: number,
+  random: SeededRandom,
+): Pick<TurnOptions, 'kinds' | 'secondsEach'> {
+  const turns = Array.from({ length: ROUNDS }, () => {
+    const left = [...kinds];
+    return kinds.flatMap(() => left.splice(random.below(left.length), 1));
+  }).flat();
+  return { kinds: turns, secondsEach: (minutes * 60) / turns.length };
+}
+
+/** Runs one attack after the other during the valid load. */
+export async function attackInTurn(system: AttackedSystem, options: TurnOptions): Promise<AttacksSeen> {
+  const { kinds, secondsEach: seconds, connectionsMax, onAttack } = options;
+  // Does not watch Redis: a stall of Redis is an effect of the attack.
+  const witness = new StallWitness(null);
+  const quiet = new Tally(witness);
+  const load = await startValidLoad(system.valid, quiet);
+  const memory = watchMemory(system.own.local);
+  const beganMs = performance.now();
+  const attacks: AttackSeen[] = [];
+  try {
+    await delay(QUIET_MS);
+    for (const kind of kinds) {
+      const tally = new Tally(witness);
+      load.countIn(tally);
+      const fromMs = performance.now() - beganMs;
+      const figures = await runAttack({ kind, target: system.attacked, seconds, connectionsMax });
+      const seen = { kind, fromMs, toMs: performance.now() - beganMs, figures, valid: tally.counts };
+      attacks.push(seen);
+      onAttack?.(seen);
+    }
+  } finally {
+    await load.stop();
+    await witness.stop();
+    memory.stop();
+  }
+  return { before: quiet.counts, attacks, memory: memory.samples, lengthMs: performance.now() - beganMs };
+}
+
+/** Parameters of an attacker. */
+export interface AttackOrder extends AttackBounds {
+  readonly kind: AttackKind;
+  readonly target: AttackTarget;
+}
+
+/** Always the compiled file, also if this file runs from `src`. */
+const PROGRAM = fileURLToPath(
+  new URL(
+    import.meta.url.includes('/dist/') ? './attack-main.js' : '../../dist/src/unauthenticated/attack-main.js',
+    import.meta.url,
+  ),
+);
+/** Time after the planned end until the attacker is killed. */
+const LATE_MS_MAX = 20_000;
+
+/** Runs an attack in a separate process. Returns null if the process ended without a result. */
+async function runAttack(order: AttackOrder): Promise<AttackFigures | null> {
+  const child = fork(PROGRAM, [JSON.stringify(order)], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  let figures: AttackFigures | null = null;
+  child.once('message', (message) => (figures = message as AttackFigures));
+  const late = setTimeout(() => child.kill('SIGKILL'), order.seconds * 1_000 + LATE_MS_MAX);
+  await once(child, 'close');
+  clearTimeout(late);
+  return figures;
+}
