@@ -2,7 +2,7 @@
  * The import rules of the architecture, checked by `npm run rules`. A test plants violations of
  * each rule. Tests and test support may import more than the tested code.
  */
-const test = '(\\.test\\.ts$|/test/|/prove/|/bench/)';
+const test = '(\\.test\\.ts$|/test/|/prove/)';
 
 /** Services with one folder per feature, `src/<feature>/`. */
 const FEATURE_SERVICES = ['billing', 'accounts', 'catalog', 'admission'];
@@ -98,11 +98,11 @@ module.exports = {
       to: { path: '^services/([^/]+)/', pathNot: '^services/$1/' },
     },
     {
-      name: 'only-the-simulation-imports-services',
+      name: 'only-simulation-and-benchmarks-import-services',
       severity: 'error',
       comment:
-        'It runs parts of the services without their connections. The local start adds providers as operators do.',
-      from: { pathNot: ['^services/', '^tests/simulation/', test] },
+        'They run parts of the services without their connections. The local start adds providers as operators do.',
+      from: { pathNot: ['^services/', '^tests/(simulation|benchmarks)/', test] },
       to: {
         path: '^services/[^/]+/src/',
         pathNot: ['^services/dashboard/src/operator-cli/', '^services/catalog/src/profiles/'],

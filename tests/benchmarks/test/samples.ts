@@ -1,9 +1,8 @@
-import type { PeerId } from '../src/peers/peer.js';
-import type { Sample } from '../src/results/statistics.js';
+import type { Sample } from '../src/edge/measure.js';
 
 /** Returns 1,000 calls in one second with the given CPU per call. `more` replaces parts. */
 export function sample(
-  peer: PeerId,
+  peer: string,
   round: number,
   cpuPerCall: Record<string, number>,
   p50: number,

@@ -89,9 +89,6 @@ const PLACES = new Map<string, Place>([
   ['npm run bench', { file: 'docs/benchmarks.md', says: 'npm run bench' }],
   // Takes minutes on idle cores.
   ['npm run bench -- --against', { notRun: 'builds another commit: run by hand before and after a change of speed' }],
-  ['npm run bench:', { notRun: 'run by hand after a change of the measured code; its figures are committed' }],
-  ['npm run bench:admission', { file: 'services/admission/package.json', says: 'bench/main.mjs' }],
-  ['npm run bench:billing', { file: 'docs/benchmarks.md', says: 'npm run bench:billing' }],
   ...['rotation', 'redis', 'limits', 'failover', 'faults', 'soak', 'upgrade', 'restore', 'ha', 'outage'].map(
     verification,
   ),

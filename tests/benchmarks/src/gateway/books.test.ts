@@ -3,7 +3,7 @@ import { findProblems } from './books.js';
 
 const right = { records: 7, charged: 7, deadLetters: 0, wrongWallets: 0, trialBalance: 0n };
 
-test('problemsOf() is empty for one charged record per call and exact wallets', () => {
+test('findProblems() is empty for one charged record per call and exact wallets', () => {
   expect(findProblems(right, 7)).toEqual([]);
 });
 
@@ -14,11 +14,11 @@ test.each([
   ['a dead letter', { deadLetters: 1 }],
   ['a wrong wallet', { wrongWallets: 1 }],
   ['unbalanced entries', { trialBalance: -1n }],
-])('problemsOf() reports %s', (_title, wrong) => {
+])('findProblems() reports %s', (_title, wrong) => {
   expect(findProblems({ ...right, ...wrong }, 7)).not.toEqual([]);
 });
 
-test('problemsOf() allows at most one record per failed call', () => {
+test('findProblems() allows at most one record per failed call', () => {
   expect(findProblems(right, 7, 2)).toEqual([]);
   expect(findProblems({ ...right, records: 9, charged: 8 }, 7, 2)).toEqual([]);
   expect(findProblems({ ...right, records: 10 }, 7, 2)).toEqual(['10 usage records for 7 answered calls and 2 others']);

@@ -18,9 +18,7 @@ export interface LedgerState {
 
 const STATEMENT_TIMEOUT_MS = 60_000;
 
-const COUNT = 'SELECT count(*)::int AS records FROM billing.usage_records';
-
-const FACTS = `
+const STATE = `
 WITH charges AS (
   SELECT account, sum(wallet_nano_usd) AS charged FROM billing.usage_records GROUP BY account
 ), wallets AS (
@@ -28,37 +26,29 @@ WITH charges AS (
     FROM billing.ledger_entries WHERE ledger_account LIKE 'wallet:%' GROUP BY 1
 )
 SELECT
-  (SELECT count(*) FROM billing.usage_records)::int AS records,
+  (SELECT count(*) FROM billing.usage_records)::int AS "records",
   (SELECT count(*) FROM billing.usage_records
-    WHERE outcome = 'settled' AND evidence = 'reported' AND charged_nano_usd > 0)::int AS charged,
-  (SELECT count(*) FROM billing.set_aside_events)::int AS set_aside,
+    WHERE outcome = 'settled' AND evidence = 'reported' AND charged_nano_usd > 0)::int AS "charged",
+  (SELECT count(*) FROM billing.set_aside_events)::int AS "deadLetters",
   (SELECT count(*) FROM (SELECT unnest($1::text[]) AS account
        UNION SELECT account FROM charges UNION SELECT account FROM wallets) given
      LEFT JOIN charges USING (account)
      LEFT JOIN wallets USING (account)
      LEFT JOIN billing.standing_rows standing ON standing.account = given.account AND standing.name = 'wallet'
     WHERE standing.value IS DISTINCT FROM $2::bigint - coalesce(charges.charged, 0)
-       OR wallets.balance IS DISTINCT FROM $2::bigint - coalesce(charges.charged, 0))::int AS wrong_wallets,
-  (SELECT coalesce(sum(amount_nano_usd), 0) FROM billing.ledger_entries)::text AS trial_balance`;
+       OR wallets.balance IS DISTINCT FROM $2::bigint - coalesce(charges.charged, 0))::int AS "wrongWallets",
+  (SELECT coalesce(sum(amount_nano_usd), 0) FROM billing.ledger_entries)::text AS "trialBalance"`;
 
 /** Reads billing's tables directly, because the audited service must not be the auditor. */
 export class Books {
-  readonly #client: pg.Client;
-  /** The database process of the audit. Its CPU is not the gateway's. */
-  readonly backendPid: number;
-
-  private constructor(client: pg.Client, backendPid: number) {
-    this.#client = client;
-    this.backendPid = backendPid;
-  }
+  private constructor(
+    private readonly client: pg.Client,
+    /** The database process of the audit. Its CPU is not the gateway's. */
+    readonly backendPid: number,
+  ) {}
 
   static async open(postgresUrl: string): Promise<Books> {
-    const client = new pg.Client({
-      connectionString: postgresUrl,
-      application_name: 'bench',
-      statement_timeout: STATEMENT_TIMEOUT_MS,
-      query_timeout: STATEMENT_TIMEOUT_MS,
-    });
+    const client = new pg.Client({ connectionString: postgresUrl, query_timeout: STATEMENT_TIMEOUT_MS });
     // The server ends before this connection when a run is aborted.
     client.on('error', () => undefined);
     await client.connect();
@@ -69,34 +59,20 @@ export class Books {
   }
 
   async records(): Promise<number> {
-    const { rows } = await this.#client.query<{ records: number }>(COUNT);
-    return rows[0]?.records ?? 0;
+    const { rows } = await this.client.query<{ n: number }>('SELECT count(*)::int AS n FROM billing.usage_records');
+    return rows[0]?.n ?? 0;
   }
 
-  async facts(accounts: readonly string[], creditNanoUsd: bigint): Promise<LedgerState> {
-    const { rows } = await this.#client.query<FactsRow>(FACTS, [accounts, creditNanoUsd.toString()]);
-    const row = rows[0];
+  async read(accounts: readonly string[], creditNanoUsd: bigint): Promise<LedgerState> {
+    const { rows } = await this.client.query<LedgerState>(STATE, [accounts, creditNanoUsd.toString()]);
+    const [row] = rows;
     if (row === undefined) throw new Error('the query of the books returned no row');
-    return {
-      records: row.records,
-      charged: row.charged,
-      deadLetters: row.set_aside,
-      wrongWallets: row.wrong_wallets,
-      trialBalance: BigInt(row.trial_balance),
-    };
+    return { ...row, trialBalance: BigInt(row.trialBalance) };
   }
 
   close(): Promise<void> {
-    return this.#client.end();
+    return this.client.end();
   }
-}
-
-interface FactsRow {
-  readonly records: number;
-  readonly charged: number;
-  readonly set_aside: number;
-  readonly wrong_wallets: number;
-  readonly trial_balance: string;
 }
 
 /**
@@ -105,14 +81,14 @@ interface FactsRow {
  * @param unanswered calls without a complete response, each of which may have left one record or
  * none
  */
-export function findProblems(facts: LedgerState, answered: number, unanswered = 0): string[] {
+export function findProblems(state: LedgerState, answered: number, unanswered = 0): string[] {
   const problems: string[] = [];
   const isWrong = (records: number): boolean => records < answered || records > answered + unanswered;
   const calls = `${answered} answered calls${unanswered === 0 ? '' : ` and ${unanswered} others`}`;
-  if (isWrong(facts.records)) problems.push(`${facts.records} usage records for ${calls}`);
-  if (isWrong(facts.charged)) problems.push(`${facts.charged} charged records for ${calls}`);
-  if (facts.deadLetters > 0) problems.push(`${facts.deadLetters} events are dead letters`);
-  if (facts.wrongWallets > 0) problems.push(`${facts.wrongWallets} wallets differ from credit less charges`);
-  if (facts.trialBalance !== 0n) problems.push(`the ledger's entries sum to ${facts.trialBalance}`);
+  if (isWrong(state.records)) problems.push(`${state.records} usage records for ${calls}`);
+  if (isWrong(state.charged)) problems.push(`${state.charged} charged records for ${calls}`);
+  if (state.deadLetters > 0) problems.push(`${state.deadLetters} events are dead letters`);
+  if (state.wrongWallets > 0) problems.push(`${state.wrongWallets} wallets differ from credit less charges`);
+  if (state.trialBalance !== 0n) problems.push(`the ledger's entries sum to ${state.trialBalance}`);
   return problems;
 }

@@ -1,7 +1,7 @@
-import { connect } from 'node:net';
-import type { Socket } from 'node:net';
-import { ResponseReader } from './answer-reader.js';
-import type { ExpectedResponse } from './load-job.js';
+import { type Socket, connect } from 'node:net';
+import { messageOf } from '../context.js';
+import type { ExpectedResponse } from './load.js';
+import { ResponseReader } from './response-reader.js';
 
 /** Result of one call at its client. Times are milliseconds of `performance.now()`. */
 export interface CallOutcome {
@@ -14,7 +14,6 @@ export interface CallOutcome {
 
 /** A keep-alive connection with one call at a time. Reconnects after a failure or close. */
 export class CallConnection {
-  readonly #port: number;
   #expected: ExpectedResponse = { bytesMin: 0, endsWith: '' };
   readonly #reader = new ResponseReader();
   #socket: Socket | null = null;
@@ -22,9 +21,7 @@ export class CallConnection {
   #startedAt = 0;
   #firstByteAt = 0;
 
-  constructor(port: number) {
-    this.#port = port;
-  }
+  constructor(private readonly port: number) {}
 
   /** Sends the bytes of a request. `done` is called exactly once. */
   call(request: Buffer, expected: ExpectedResponse, done: (outcome: CallOutcome) => void): void {
@@ -48,14 +45,13 @@ export class CallConnection {
   }
 
   #open(): Socket {
-    const socket = connect({ port: this.#port, host: '127.0.0.1', noDelay: true });
+    const socket = connect({ port: this.port, host: '127.0.0.1', noDelay: true });
+    const fail = (reason: string): void => {
+      if (this.#socket === socket) this.#fail(reason);
+    };
     socket.on('data', (bytes: Buffer) => this.#onData(bytes));
-    socket.on('error', (error: NodeJS.ErrnoException) => {
-      if (this.#socket === socket) this.#fail(error.code ?? error.message);
-    });
-    socket.on('close', () => {
-      if (this.#socket === socket) this.#fail('closed before the end of the response');
-    });
+    socket.on('error', (error: NodeJS.ErrnoException) => fail(error.code ?? error.message));
+    socket.on('close', () => fail('closed before the end of the response'));
     return socket;
   }
 
@@ -64,7 +60,7 @@ export class CallConnection {
     try {
       if (!this.#reader.push(bytes)) return;
     } catch (error) {
-      this.#fail(error instanceof Error ? error.message : String(error));
+      this.#fail(messageOf(error));
       return;
     }
     if (this.#reader.closes) this.close();

@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { startAnsweringServer } from '../../test/answering-server.js';
 import type { AnsweringServer } from '../../test/answering-server.js';
-import { KeyRotation } from './key-turns.js';
-import type { LoadJob } from './load-job.js';
+import { KeyRotation } from './key-rotation.js';
+import type { LoadJob } from './load.js';
 import { runLoad } from './run-load.js';
 
 const GOOD = '{"answer":"as expected"}';
@@ -110,14 +110,14 @@ test('spreads the first calls of the connections over the ramp', async () => {
 test('uses each key once before it uses a key again', async () => {
   server = await startAnsweringServer((_n, response) => response.end(GOOD));
   const secrets = ['k0', 'k1', 'k2', 'k3', 'k4'];
-  const keys = { secrets, turns: new KeyRotation(secrets.length, 60) };
+  const keys = { secrets, rotation: new KeyRotation(secrets.length, 60) };
   await runLoad(job(server.port, { keysOf: 'gateway', connections: 2, until: { calls: 5 } }), keys);
   expect([...server.authorizations].sort()).toEqual(secrets.map((secret) => `Bearer ${secret}`));
 });
 
 test('fails instead of waiting when all keys are used up', async () => {
   server = await startAnsweringServer((_n, response) => response.end(GOOD));
-  const keys = { secrets: ['k0'], turns: new KeyRotation(1, 3) };
+  const keys = { secrets: ['k0'], rotation: new KeyRotation(1, 3) };
   await expect(runLoad(job(server.port, { keysOf: 'gateway', until: { calls: 10 } }), keys)).rejects.toThrow('used up');
   expect(server.authorizations.length).toBeLessThanOrEqual(6);
 });

@@ -1,40 +1,41 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { DEFAULT_KEY_PREFIX, makeSecret } from '@gateway/contracts/ids';
-import { percentile } from '../results/statistics.js';
-import { CallConnection } from './call-connection.js';
-import type { CallOutcome } from './call-connection.js';
-import type { KeyRotation } from './key-turns.js';
-import { runPaced } from './run-paced.js';
-import type { ExpectedResponse, LoadJob, LoadResult, LoadRequest, Spread } from './load-job.js';
+import { spreadOf } from '../statistics.js';
+import { CallConnection, type CallOutcome } from './call-connection.js';
+import type { KeyRotation } from './key-rotation.js';
+import type { LoadJob, LoadRequest, LoadResult } from './load.js';
 
 /** Timeout for one call. */
 const CALL_MS_MAX = 30_000;
 const EXPIRY_CHECK_MS = 500;
 /** A job ends early after this many failed calls: its measurement is useless. */
 const FAILURES_MAX = 1_000;
-const CHAT_PATH = '/v1/chat/completions';
+/** Interval between checks for due calls of an open loop. */
+const TICK_MS = 1;
+/** Limit for calls that wait for a connection. Above it the peer is too slow for the rate. */
+const WAITING_MAX = 5_000;
+/** Tolerance for sums of doubles, so that a call due at the very end is not lost. */
+const ROUNDING = 1e-6;
 /** Sent by calls without keys, so that all requests have the same size. */
 const NO_KEY = makeSecret(DEFAULT_KEY_PREFIX);
 
 /** Keys of the load, with the state of their rotation. */
 export interface LoadKeys {
   readonly secrets: readonly string[];
-  readonly turns: KeyRotation;
+  readonly rotation: KeyRotation;
 }
 
+/** Makes a call that was due at `dueAt` on one of the connections. `ended` is called once. */
+type Call = (connection: number, dueAt: number, ended: () => void) => void;
+
 /**
- * Runs one job to its end. @throws Error if all keys are used up: waiting would distort the
- * measurement
+ * Runs one job to its end. @throws Error if all keys are used up, because waiting would distort the
+ * measurement, or if the peer is too slow for the rate
  */
 export async function runLoad(job: LoadJob, keys: LoadKeys | null): Promise<LoadResult> {
   if (job.keysOf !== null && keys === null) throw new Error('the load has no keys');
   const used = job.keysOf === null ? null : keys;
-  const secrets = used?.secrets ?? [NO_KEY];
-  const requestsOf = (question: LoadRequest): Requests => ({
-    bytes: secrets.map((secret) => requestOf(job, question.body, secret)),
-    expected: question.expected,
-  });
-  const requests = evenly(requestsOf(job), job.among && requestsOf(job.among), job.among?.share ?? 0);
+  const next = alternate(job, used?.secrets ?? [NO_KEY]);
   const tally = new Tally();
   const startedAt = performance.now();
   const endAt = 'seconds' in job.until ? startedAt + job.until.seconds * 1000 : Number.POSITIVE_INFINITY;
@@ -43,16 +44,30 @@ export async function runLoad(job: LoadJob, keys: LoadKeys | null): Promise<Load
     const now = performance.now();
     for (const connection of connections) connection.expire(now, CALL_MS_MAX);
   }, EXPIRY_CHECK_MS);
-  const caller = new Caller(connections, requests, used, tally);
+  let fault: Error | null = null;
+  const call: Call = (index, dueAt, ended) => {
+    const sentMs = Date.now();
+    const key = used === null ? 0 : used.rotation.take(index, connections.length, sentMs);
+    const { bytes, expected } = next();
+    const request = bytes[key ?? -1];
+    if (key === null || request === undefined) {
+      fault = new Error('every account has used up its calls of this minute: prepare more of them');
+      setImmediate(ended);
+      return;
+    }
+    connections[index]?.call(request, expected, (outcome) => {
+      used?.rotation.ended(key, sentMs, Date.now());
+      tally.note({ ...outcome, startedAt: Math.min(dueAt, outcome.startedAt) });
+      // `call` may report a failure synchronously. setImmediate keeps the stack flat.
+      if (outcome.failure === null) ended();
+      else setImmediate(ended);
+    });
+  };
+  const isOver = (): boolean => fault !== null || tally.failed >= FAILURES_MAX || performance.now() >= endAt;
   try {
-    if (job.perSecond !== null) {
-      const { perSecond } = job;
-      const call = (connection: number, dueAt: number, ended: () => void): void => {
-        caller.call(connection, dueAt, ended);
-      };
-      await runPaced({ connections: connections.length, perSecond, startedAt, endAt, call });
-    } else await Promise.all(connections.map((_connection, index) => runConnection(caller, index, job, endAt)));
-    if (caller.fault !== null) throw caller.fault;
+    if (job.perSecond !== null) await runPaced(job.connections, job.perSecond, startedAt, endAt, call);
+    else await Promise.all(connections.map((_connection, index) => runConnection(index, job, isOver, call)));
+    if (fault !== null) throw fault as Error;
   } finally {
     clearInterval(expiry);
     for (const connection of connections) connection.close();
@@ -61,74 +76,56 @@ export async function runLoad(job: LoadJob, keys: LoadKeys | null): Promise<Load
 }
 
 /** Makes one call after the other on one connection. */
-async function runConnection(caller: Caller, index: number, job: LoadJob, endAt: number): Promise<void> {
+async function runConnection(index: number, job: LoadJob, isOver: () => boolean, call: Call): Promise<void> {
   const callsMax = 'calls' in job.until ? Math.ceil((job.until.calls - index) / job.connections) : Infinity;
   if (job.rampMs > 0) await delay((job.rampMs * index) / job.connections);
   await new Promise<void>((resolve) => {
     let started = 0;
     const next = (): void => {
-      if (started >= callsMax || caller.isBroken || performance.now() >= endAt) return resolve();
+      if (started >= callsMax || isOver()) return resolve();
       started += 1;
-      caller.call(index, performance.now(), next);
+      call(index, performance.now(), next);
     };
     next();
   });
 }
 
-/** One request body with each of the keys. */
-interface Requests {
-  readonly bytes: readonly Buffer[];
-  readonly expected: ExpectedResponse;
+/**
+ * Runs an open loop: calls begin when they are due, even if earlier calls are still running, so
+ * that a slow response does not hide later calls. The wait for a connection counts.
+ */
+function runPaced(connections: number, perSecond: number, startedAt: number, endAt: number, call: Call): Promise<void> {
+  return new Promise((resolve, reject) => {
+    // A queue, so that the keys of all connections are used.
+    const free = Array.from({ length: connections }, (_unused, index) => index);
+    const waiting: number[] = [];
+    let [begun, running] = [0, 0];
+    const start = (connection: number, dueAt: number): void => {
+      running += 1;
+      call(connection, dueAt, () => {
+        running -= 1;
+        const next = waiting.shift();
+        if (next === undefined) free.push(connection);
+        else start(connection, next);
+      });
+    };
+    const timer = setInterval(() => {
+      const now = performance.now();
+      const due = Math.floor(((Math.min(now, endAt) - startedAt) * perSecond) / 1_000 + ROUNDING);
+      for (; begun < due; begun += 1) {
+        const connection = free.shift();
+        if (connection === undefined) waiting.push(now);
+        else start(connection, now);
+      }
+      if (waiting.length <= WAITING_MAX && (now < endAt || running > 0)) return;
+      clearInterval(timer);
+      if (waiting.length > WAITING_MAX) reject(new Error(`${waiting.length} calls wait for a connection`));
+      else resolve();
+    }, TICK_MS);
+  });
 }
 
-/** Returns `usual`, or `among` for `share` of the calls, spread evenly. */
-function evenly(usual: Requests, among: Requests | undefined, share: number): () => Requests {
-  let calls = 0;
-  return () => {
-    const isAmong = Math.floor((calls + 1) * share) > Math.floor(calls * share);
-    calls += 1;
-    return among !== undefined && isAmong ? among : usual;
-  };
-}
-
-/** Makes calls with the next keys and records the results. */
-class Caller {
-  /** Why the measurement is invalid, or null. */
-  fault: Error | null = null;
-
-  constructor(
-    private readonly connections: readonly CallConnection[],
-    /** Returns the requests of the next call. */
-    private readonly next: () => Requests,
-    private readonly used: LoadKeys | null,
-    private readonly tally: Tally,
-  ) {}
-
-  get isBroken(): boolean {
-    return this.fault !== null || this.tally.failed >= FAILURES_MAX;
-  }
-
-  /** @param startedAt time when the call was due */
-  call(index: number, startedAt: number, ended: () => void): void {
-    const sentMs = Date.now();
-    const key = this.used === null ? 0 : this.used.turns.take(index, this.connections.length, sentMs);
-    const { bytes, expected } = this.next();
-    const request = key === null ? undefined : bytes[key];
-    if (key === null || request === undefined) {
-      this.fault = new Error('every account has used up its calls of this minute: prepare more of them');
-      setImmediate(ended);
-      return;
-    }
-    this.connections[index]?.call(request, expected, (outcome) => {
-      this.used?.turns.ended(key, sentMs, Date.now());
-      this.tally.note({ ...outcome, startedAt: Math.min(startedAt, outcome.startedAt) });
-      // `call` may report a failure synchronously. setImmediate keeps the stack flat.
-      if (outcome.failure === null) ended();
-      else setImmediate(ended);
-    });
-  }
-}
-
+/** Results of the calls of one job. */
 class Tally {
   failed = 0;
   readonly #failures: Record<string, number> = {};
@@ -136,15 +133,15 @@ class Tally {
   readonly #completeMs: number[] = [];
   #lastEndedAt = 0;
 
-  note(outcome: CallOutcome): void {
-    if (outcome.failure !== null) {
+  note({ failure, startedAt, firstByteAt, endedAt }: CallOutcome): void {
+    if (failure !== null) {
       this.failed += 1;
-      this.#failures[outcome.failure] = (this.#failures[outcome.failure] ?? 0) + 1;
+      this.#failures[failure] = (this.#failures[failure] ?? 0) + 1;
       return;
     }
-    this.#firstByteMs.push(outcome.firstByteAt - outcome.startedAt);
-    this.#completeMs.push(outcome.endedAt - outcome.startedAt);
-    this.#lastEndedAt = outcome.endedAt;
+    this.#firstByteMs.push(firstByteAt - startedAt);
+    this.#completeMs.push(endedAt - startedAt);
+    this.#lastEndedAt = endedAt;
   }
 
   result(startedAt: number): LoadResult {
@@ -158,10 +155,20 @@ class Tally {
   }
 }
 
-function spreadOf(values: readonly number[]): Spread {
-  if (values.length === 0) return { p50: 0, p99: 0 };
-  const sorted = Float64Array.from(values).sort();
-  return { p50: percentile(sorted, 50), p99: percentile(sorted, 99) };
+/** Encodes the requests with each key. Returns a function that yields those of the next call. */
+function alternate(job: LoadJob, secrets: readonly string[]) {
+  const encode = ({ body, expected }: LoadRequest) => ({
+    bytes: secrets.map((secret) => encodeRequest(job, body, secret)),
+    expected,
+  });
+  const { share = 0 } = job.among ?? {};
+  const [usual, among] = [encode(job), job.among && encode(job.among)];
+  let calls = 0;
+  return () => {
+    const isAmong = Math.floor((calls + 1) * share) > Math.floor(calls * share);
+    calls += 1;
+    return among !== undefined && isAmong ? among : usual;
+  };
 }
 
 /** Headers of the official JavaScript client, except key, length and host. */
@@ -182,7 +189,7 @@ const CLIENT_HEADERS = [
   ['accept-encoding', 'gzip, deflate'],
 ] as const;
 
-function requestOf(job: LoadJob, body: string, secret: string): Buffer {
+function encodeRequest(job: LoadJob, body: string, secret: string): Buffer {
   const headers = [
     ['host', `127.0.0.1:${job.port}`],
     ['authorization', `Bearer ${secret}`],
@@ -191,5 +198,5 @@ function requestOf(job: LoadJob, body: string, secret: string): Buffer {
     ['content-length', String(Buffer.byteLength(body))],
   ];
   const head = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('');
-  return Buffer.from(`POST ${CHAT_PATH} HTTP/1.1\r\n${head}\r\n${body}`);
+  return Buffer.from(`POST /v1/chat/completions HTTP/1.1\r\n${head}\r\n${body}`);
 }

@@ -1,17 +1,16 @@
-import type { ProcessGroups } from '../machine/read-cpu.js';
+import type { ProcessGroups } from '../machine/processes.js';
 
+/** Peers that `--only` can name. */
 export const PEER_IDS = ['direct', 'nginx', 'relay', 'portkey', 'litellm', 'gateway'] as const;
-/** A peer that `--only` can name. */
 export type ListedPeer = (typeof PEER_IDS)[number];
-/** `against`: the gateway of another commit. */
-export type PeerId = ListedPeer | 'against';
 
 /** Kinds of calls. `large` has a large body, `long` is a longer stream, `open` stays open. */
 export type CallKind = 'plain' | 'streamed' | 'large' | 'long' | 'open';
 
 /** A running program between the client and the provider. */
 export interface Peer {
-  readonly id: PeerId;
+  /** A {@link ListedPeer}, or the name of a further gateway. */
+  readonly id: string;
   readonly title: string;
   /** Version and origin, for the report. */
   readonly version: string;
@@ -41,12 +40,11 @@ export const PROVIDER_MODELS: Readonly<Record<CallKind, string>> = {
   long: 'bench-chunks150',
   open: 'bench-chunks16-every1000',
 };
-/** Content chunks of a streamed response. */
-export const STREAM_CHUNKS = 100;
-/** Content chunks of a longer stream. */
-export const LONG_STREAM_CHUNKS = 150;
-/** Content chunks of a stream that stays open, one per second. */
-export const OPEN_STREAM_CHUNKS = 16;
+/** Content chunks of the streams. An open stream has one per second. */
+export const STREAM_CHUNKS = { streamed: 100, long: 150, open: 16 } as const;
 
-/** For peers whose work ends with the response. */
-export const settleAtOnce = (): Promise<void> => Promise.resolve();
+/** Returns a peer whose work ends with the response. */
+export function createPeer(peer: Pick<Peer, 'id' | 'title' | 'version' | 'port'> & Partial<Peer>): Peer {
+  const usual = { headers: [], models: PROVIDER_MODELS, keyed: false, processes: {}, except: [] };
+  return { ...usual, settle: () => Promise.resolve(), ...peer };
+}

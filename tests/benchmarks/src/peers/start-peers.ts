@@ -1,0 +1,216 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdir, rename, rm } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { fetchDebianPackages, freePort } from '@gateway/servers';
+import { until } from '@gateway/testkit';
+import { type BenchContext, DIRECTORIES, messageOf } from '../context.js';
+import { type ProgramOptions, startProgram } from '../machine/programs.js';
+import { type ListedPeer, PROVIDER_MODELS, type Peer, createPeer } from './peer.js';
+import type { Provider } from './provider.js';
+
+const PORTKEY = { package: '@portkey-ai/gateway', version: '1.15.2' } as const;
+const LITELLM = { package: 'litellm[proxy]', version: '1.100.0' } as const;
+const INSTALL_TIMEOUT_MS = 600_000;
+/** At its first start LiteLLM compiles its sources for most of a minute. */
+const LITELLM_READY_MS = 180_000;
+const VERSION_TIMEOUT_MS = 5_000;
+/** Connections of nginx: two per open stream, plus reserve. */
+const CONNECTIONS_MAX = 16_384;
+
+const run = promisify(execFile);
+
+/** Provider, state directory and context of the start of a peer. */
+interface Start {
+  readonly provider: Provider;
+  readonly directory: string;
+  readonly context: BenchContext;
+}
+
+/**
+ * Starts a peer other than a gateway of this project.
+ * @returns a note for the report if LiteLLM is not available
+ * @throws Error if a peer does not start or cannot be installed
+ */
+export function startPeer(id: Exclude<ListedPeer, 'gateway'>, start: Start): Promise<Peer | string> {
+  const { port } = start.provider;
+  const title = 'direct call to the provider simulator';
+  if (id === 'direct') return Promise.resolve(createPeer({ id, title, version: '', port }));
+  return { nginx: startNginx, relay: startRelay, portkey: startPortkey, litellm: startLitellm }[id](start);
+}
+
+type Described = Pick<Peer, 'id' | 'title' | 'version' | 'port'> & Pick<Partial<Peer>, 'headers'>;
+
+async function startProxy(
+  { directory, context }: Start,
+  peer: Described,
+  program: Pick<ProgramOptions, 'command' | 'args' | 'env'> & Partial<ProgramOptions>,
+  readyMs?: number,
+): Promise<Peer> {
+  const proxy = startProgram({ name: peer.title, logFile: `${directory}/${peer.id}.log`, ...program });
+  context.ending.add(peer.title, () => proxy.stop());
+  await proxy.listening(peer.port, readyMs);
+  return createPeer({ ...peer, processes: { [peer.id]: [proxy.pid] } });
+}
+
+/** Starts the bare relay of `relay-main.ts`, which shows the cost of Node without a gateway. */
+async function startRelay(start: Start): Promise<Peer> {
+  const port = await freePort();
+  const manifest = readFileSync(new URL('package.json', import.meta.resolve('undici')), 'utf8');
+  const { version } = JSON.parse(manifest) as { version: string };
+  return startProxy(
+    start,
+    { id: 'relay', title: 'bare relay: node:http, undici dispatch', version: `undici ${version}`, port },
+    {
+      command: process.execPath,
+      args: [fileURLToPath(new URL('relay-main.js', import.meta.url)), String(port), start.provider.url],
+      env: { NODE_ENV: 'production' },
+    },
+  );
+}
+
+/** Starts Portkey, which only routes: it has no accounts, limits or money. */
+async function startPortkey(start: Start): Promise<Peer> {
+  const { package: name, version } = PORTKEY;
+  const place = await installOnce(`portkey-${version}`, start.context, async (draft) => {
+    const options = ['--ignore-scripts', '--no-save', '--no-audit', '--no-fund'];
+    const args = ['install', '--prefix', draft, ...options, `${name}@${version}`];
+    await run('npm', args, { cwd: draft, timeout: INSTALL_TIMEOUT_MS });
+  });
+  const port = await freePort();
+  const headers = [
+    ['x-portkey-provider', 'openai'],
+    ['x-portkey-custom-host', `${start.provider.url}/v1`],
+  ] as const;
+  const args = [`${place}/node_modules/${name}/build/start-server.js`, '--headless', `--port=${port}`];
+  const program = { command: process.execPath, args, env: { NODE_ENV: 'production' } };
+  return startProxy(start, { id: 'portkey', title: name, version, port, headers }, program);
+}
+
+/**
+ * Starts LiteLLM's proxy with one worker and without a database. Returns why it is not available.
+ */
+async function startLitellm(start: Start): Promise<Peer | string> {
+  const { package: name, version } = LITELLM;
+  let place: string;
+  try {
+    place = await installOnce(`litellm-${version}`, start.context, async (draft) => {
+      await run('python3', ['-m', 'venv', draft], { timeout: INSTALL_TIMEOUT_MS });
+      const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', `${name}==${version}`];
+      await run(`${draft}/bin/python`, pip, { timeout: INSTALL_TIMEOUT_MS });
+    });
+  } catch (error) {
+    return `${name} ${version} is not available: ${messageOf(error).trim().split('\n').at(-1) ?? ''}`;
+  }
+  const port = await freePort();
+  const config = `${start.directory}/litellm.yaml`;
+  writeFileSync(config, renderLitellmConfig(start.provider.url));
+  const options = ['--config', config, '--host', '127.0.0.1', '--port', String(port), '--num_workers', '1'];
+  const program = {
+    command: `${place}/bin/python`,
+    args: ['-c', 'from litellm import run_server; run_server()', ...options, '--telemetry', 'False'],
+    // Without the last variable, it downloads the list of prices.
+    env: {
+      HOME: start.directory,
+      LITELLM_MODE: 'PRODUCTION',
+      LITELLM_LOG: 'ERROR',
+      LITELLM_LOCAL_MODEL_COST_MAP: 'True',
+    },
+  };
+  const described = { id: 'litellm', title: 'LiteLLM proxy, one worker', version, port };
+  const peer = await startProxy(start, described, program, LITELLM_READY_MS);
+  const isHealthy = () =>
+    fetch(`http://127.0.0.1:${port}/health/liveliness`).then(
+      (response) => response.ok,
+      () => false,
+    );
+  await until('LiteLLM is healthy', isHealthy, LITELLM_READY_MS);
+  return peer;
+}
+
+/** Returns the configuration of LiteLLM's proxy, without a key or database. */
+export function renderLitellmConfig(providerUrl: string): string {
+  const models = [...new Set(Object.values(PROVIDER_MODELS))].flatMap((model) => [
+    `  - model_name: ${model}`,
+    '    litellm_params:',
+    `      model: openai/${model}`,
+    `      api_base: ${providerUrl}/v1`,
+    '      api_key: none',
+  ]);
+  return ['model_list:', ...models, 'litellm_settings:', '  telemetry: false', '  num_retries: 0', ''].join('\n');
+}
+
+/** Installs outside the project. The directory is renamed when it is complete. */
+async function installOnce(
+  name: string,
+  { log }: BenchContext,
+  install: (draft: string) => Promise<void>,
+): Promise<string> {
+  const place = `${DIRECTORIES.peers}/${name}`;
+  if (existsSync(place)) return place;
+  log(`installing ${name}: this may take minutes`);
+  const draft = `${place}.draft-${process.pid}`;
+  try {
+    await mkdir(draft, { recursive: true });
+    await install(draft);
+    await rename(draft, place);
+  } finally {
+    await rm(draft, { recursive: true, force: true });
+  }
+  return place;
+}
+
+/** Starts nginx as a plain reverse proxy with one worker and without buffering. */
+async function startNginx(start: Start): Promise<Peer> {
+  const { path, env } = await findNginx(start.context.log);
+  const port = await freePort();
+  const home = `${start.directory}/nginx`;
+  mkdirSync(home);
+  writeFileSync(`${home}/nginx.conf`, renderNginxConfig(home, port, start.provider.port));
+  const { stderr } = spawnSync(path, ['-v'], { env, encoding: 'utf8', timeout: VERSION_TIMEOUT_MS });
+  const version = /nginx\/([\d.]+)/.exec(stderr)?.[1] ?? 'unknown';
+  const args = ['-p', home, '-c', `${home}/nginx.conf`, '-e', 'stderr'];
+  // Its workers outlive a killed master.
+  const program = { command: path, args, env, deathSignal: 'TERM' } as const;
+  return startProxy(start, { id: 'nginx', title: 'nginx, reverse proxy', version, port }, program);
+}
+
+const NGINX_KEPT_ALIVE = 'keepalive_requests 1000000000; keepalive_time 1d;';
+
+function renderNginxConfig(home: string, port: number, providerPort: number): string {
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    (name) => `${name}_temp_path ${home}/${name};`,
+  );
+  return `${process.getuid?.() === 0 ? 'user nobody nogroup;' : ''}
+daemon off; worker_processes 1; pid ${home}/nginx.pid; worker_rlimit_nofile ${CONNECTIONS_MAX};
+events { worker_connections ${CONNECTIONS_MAX}; }
+http {
+  access_log off; ${temporary.join(' ')}
+  upstream provider { server 127.0.0.1:${providerPort}; keepalive 256; ${NGINX_KEPT_ALIVE} }
+  server {
+    listen 127.0.0.1:${port}; client_body_buffer_size 1m; ${NGINX_KEPT_ALIVE}
+    location / {
+      proxy_pass http://provider; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_buffering off;
+    }
+  }
+}
+`;
+}
+
+/**
+ * Finds the system's nginx, or unpacks Debian's package with its missing libraries once into the
+ * cache directory. Needs no root and installs nothing. @throws Error if neither is available
+ */
+async function findNginx(log: (line: string) => void): Promise<{ path: string; env: Record<string, string> }> {
+  const path = '/usr/sbin/nginx';
+  if (existsSync(path)) return { path, env: {} };
+  // Programs of one release are not used on another.
+  const release = existsSync('/etc/os-release') ? readFileSync('/etc/os-release', 'utf8') : '';
+  const value = (name: string): string => new RegExp(`^${name}="?([\\w.-]+)"?$`, 'm').exec(release)?.[1] ?? 'unknown';
+  const place = `${DIRECTORIES.debian}/${value('ID')}-${value('VERSION_ID')}-${process.arch}/nginx`;
+  if (!existsSync(place)) await fetchDebianPackages(['nginx'], place, log, () => Promise.resolve(null));
+  const libraries = existsSync(`${place}/usr/lib`) ? readdirSync(`${place}/usr/lib`) : [];
+  const paths = libraries.filter((name) => name.includes('-linux-')).map((name) => `${place}/usr/lib/${name}`);
+  return { path: `${place}${path}`, env: paths.length === 0 ? {} : { LD_LIBRARY_PATH: paths.join(':') } };
+}
