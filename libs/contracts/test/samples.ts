@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { DIRECT_EXAMPLES } from '../src/messages/usage-record.js';
 import type { HoldFields, PricedVersion } from '../src/messages/index.js';
 
 const AT = Date.UTC(2026, 10, 20, 12);
@@ -105,7 +106,7 @@ const dearEvent = {
   price: dearPrice,
   attempts: event.attempts.map((attempt) => ({ ...attempt, cost: dearPrice, served, reportedCostNanoUsd: 5 })),
   served,
-  unpriced: ['ultrafast'],
+  ...DIRECT_EXAMPLES,
 };
 
 const usageBodies = [

@@ -107,6 +107,16 @@ export const tokenUsage = z.object({
 });
 export type WireTokenUsage = z.infer<typeof tokenUsage>;
 
+/** Outcomes of one attempt at one source. */
+export const ATTEMPT_OUTCOMES = [
+  'completed', // a complete response
+  'rejected', // an error status, final or failed over
+  'unreachable', // refused, DNS, TLS, connect timeout: nothing was sent
+  'timed_out', // a timeout of headers, first event or silence, or the deadline
+  'broken', // the connection ended before the response
+  'abandoned', // the client disconnected
+] as const;
+
 /** Maximum uses of a tool in a call. A larger reported number is an error and is not charged. */
 export const UNIT_USES_MAX = 10_000;
 const unitUses = z.record(priceUnit, z.int().min(0).max(UNIT_USES_MAX));

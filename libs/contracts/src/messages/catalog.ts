@@ -31,11 +31,10 @@ import {
   sourceView,
 } from '../operator/index.js';
 import { commandAuthor } from './access.js';
-import { priceFigures } from './call.js';
+import { ATTEMPT_OUTCOMES, priceFigures } from './call.js';
 import { type ServiceName, managementBy, published, request } from './message.js';
 import { QUOTAS_BUCKET } from './quotas.js';
 import { TOTAL_EXTRAS, count, endpoint, epochMs, modelId, objectId } from './scalars.js';
-import { ATTEMPT_OUTCOMES } from './usage.js';
 
 /** A price or cost version that applies from a time. Null `figures`: unpriced from then. */
 export const datedVersion = z.object({ version: objectId, effectiveFrom: epochMs, figures: priceFigures.nullable() });

@@ -271,3 +271,4 @@ export * from './records.js';
 export * from './scalars.js';
 export * from './balance-snapshot.js';
 export * from './usage.js';
+export * from './usage-record.js';

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { packUsageEvent, packUsageEvents, unpackUsageEvent, unpackUsageEvents } from '../generated/positions.js';
-import { holdFields, pricedVersion, servedExtras, tokenUsage } from './call.js';
+import { ATTEMPT_OUTCOMES, holdFields, pricedVersion, servedExtras, tokenUsage } from './call.js';
 import { USAGE_GROUPS_TOTAL } from '../ids/index.js';
 import { stored, fillSubject } from './message.js';
-import { endpoint, epochMs, nanoUsdPositive, objectId, requestId, traceparent } from './scalars.js';
+import { epochMs, nanoUsdPositive, objectId, requestId, traceparent } from './scalars.js';
+import { directEventFields } from './usage-record.js';
 
 /**
  * Maximum number of events in one stored message. Messages also stay below {@link
@@ -11,20 +12,6 @@ import { endpoint, epochMs, nanoUsdPositive, objectId, requestId, traceparent } 
  */
 export const USAGE_EVENTS_MAX = 100;
 export const USAGE_MESSAGE_BYTES_MAX = 256 * 1024;
-
-/** Maximum number of names in `unpriced` of an event, and maximum characters of a name. */
-export const UNPRICED_NAMES_MAX = 16;
-export const UNPRICED_NAME_LENGTH_MAX = 64;
-
-/** Outcomes of one attempt at one source. */
-export const ATTEMPT_OUTCOMES = [
-  'completed', // a complete response
-  'rejected', // an error status, final or failed over
-  'unreachable', // refused, DNS, TLS, connect timeout: nothing was sent
-  'timed_out', // a timeout of headers, first event or silence, or the deadline
-  'broken', // the connection ended before the response
-  'abandoned', // the client disconnected
-] as const;
 
 export const attemptRecord = z.object({
   source: objectId,
@@ -42,6 +29,9 @@ export const attemptRecord = z.object({
 });
 export type AttemptRecord = z.infer<typeof attemptRecord>;
 
+/** Columns with a position in the packed event between other fields. New columns come last. */
+const { endpoint, streamed, status, ...otherColumns } = directEventFields;
+
 /**
  * The complete and only event of a dispatched call. Edges send rank 2 (settled, voided), and the
  * sweep sends rank 1 (expired). The higher rank wins (docs/protocol.md#r7).
@@ -52,14 +42,13 @@ export const usageEvent = z.object({
   outcome: z.enum(['settled', 'voided', 'expired']),
   /** Account, key, member, model, funding and periods, fixed at admission. */
   hold: holdFields,
-  endpoint: endpoint.nullable(),
-  streamed: z.boolean(),
+  endpoint,
+  streamed,
   startedAt: epochMs,
   endedAt: epochMs,
   /** Time of the first byte to the client. Null: no byte was sent. */
   firstByteAt: epochMs.nullable(),
-  /** The status that the client got. Null: it got none. */
-  status: z.int().min(100).max(599).nullable(),
+  status,
   source: objectId.nullable(),
   usage: tokenUsage.nullable(),
   evidence: z.enum(['reported', 'estimated', 'none']),
@@ -73,8 +62,7 @@ export const usageEvent = z.object({
    * class without units.
    */
   served: servedExtras.optional(),
-  /** Names of classes, units and token kinds that were served without a price. Absent: none. */
-  unpriced: z.array(z.string().min(1).max(UNPRICED_NAME_LENGTH_MAX)).min(1).max(UNPRICED_NAMES_MAX).optional(),
+  ...otherColumns,
 });
 export type UsageEvent = z.infer<typeof usageEvent>;
 

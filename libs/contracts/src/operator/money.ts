@@ -1,7 +1,5 @@
 import { z } from 'zod';
-import { tokenKinds } from '../messages/call.js';
-import { ATTEMPT_OUTCOMES } from '../messages/usage.js';
-import { priceClass } from './profile.js';
+import { recordViewFields } from '../messages/usage-record.js';
 import { label, lineOfText, month, objectId, time, usdMoved } from './scalars.js';
 
 export const walletView = z.object({ balanceUsd: z.string().nullable(), heldUsd: z.string() });
@@ -19,60 +17,8 @@ export const walletEntryCreate = z.object({
 });
 export type WalletEntryCreate = z.output<typeof walletEntryCreate>;
 
-const recordTokens = z.object({
-  /** All input tokens, including those read from or written to a cache. */
-  input: z.int(),
-  cachedInput: z.int(),
-  /** Cache writes kept for five minutes or for an unknown time. */
-  cacheWrite: z.int(),
-  /** Cache writes kept for one hour. */
-  cacheWrite1h: z.int(),
-  output: z.int(),
-});
-
-export const usageRecordView = z.object({
-  requestId: z.string(),
-  accountId: objectId,
-  keyId: objectId,
-  memberId: objectId,
-  modelId: z.string(),
-  sourceId: objectId.nullable(),
-  endpoint: z.string().nullable(),
-  streamed: z.boolean(),
-  outcome: z.enum(['settled', 'voided', 'expired']),
-  evidence: z.enum(['reported', 'estimated', 'none']),
-  tokens: recordTokens.nullable(),
-  priceVersion: z.string().nullable(),
-  chargedUsd: z.string(),
-  planUsd: z.string(),
-  walletUsd: z.string(),
-  costUsd: z.string().nullable(),
-  attempts: z.array(
-    z.object({
-      sourceId: objectId,
-      outcome: z.enum(ATTEMPT_OUTCOMES),
-      status: z.int().nullable(),
-      possiblyPaid: z.boolean(),
-      /** The provider's charge as its response reported it. Absent: none reported. */
-      reportedCostUsd: z.string().optional(),
-    }),
-  ),
-  startedAt: time,
-  endedAt: time,
-  /** The billed price class. */
-  class: priceClass,
-  /** Uses of tools that run at the provider. */
-  units: z.record(z.string(), z.int()),
-  /** Tokens that are not text. Null: none, or no usage. */
-  kinds: tokenKinds.nullable(),
-  /**
-   * The samplings of a response that has several. Their sums are `tokens` and `kinds`. The input of
-   * each sampling decides the tier of its tokens.
-   */
-  samplings: z.array(recordTokens.extend({ kinds: tokenKinds.nullable() })).optional(),
-  /** Classes, units and token kinds that were served without a price. */
-  unpriced: z.array(z.string()).optional(),
-});
+/** A usage record for operators. */
+export const usageRecordView = z.object(recordViewFields);
 export type UsageRecordView = z.infer<typeof usageRecordView>;
 
 /** A line of a usage record export: the view, with the cost fields of attempts for finance. */

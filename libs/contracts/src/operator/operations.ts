@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { tokenUsage } from '../messages/call.js';
 import { ENDPOINTS } from '../messages/scalars.js';
-import { ATTEMPT_OUTCOMES } from '../messages/usage.js';
+import { ATTEMPT_OUTCOMES } from '../messages/call.js';
 import { objectId, time } from './scalars.js';
 
 /** A running call in the limit store. */

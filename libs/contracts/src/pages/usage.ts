@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { customerFields } from '../messages/usage-record.js';
 import { pageQuery } from '../operator/lists.js';
 import { exportFormat, ledgerTransactionView, statementView, usageRecordView } from '../operator/money.js';
 import { instant, modelId, month, objectId, time } from '../operator/scalars.js';
@@ -14,39 +15,13 @@ export const usageRecordsQuery = pageQuery.extend({
 });
 export type UsageRecordsQuery = z.input<typeof usageRecordsQuery>;
 
-/**
- * A usage record with readable names. Fields are listed one by one, so that a new field for
- * operators does not become visible to customers. Provider costs are never shown to customers.
- */
-export const pageUsageRecord = usageRecordView
-  .pick({
-    requestId: true,
-    accountId: true,
-    keyId: true,
-    memberId: true,
-    modelId: true,
-    sourceId: true,
-    endpoint: true,
-    streamed: true,
-    outcome: true,
-    evidence: true,
-    tokens: true,
-    priceVersion: true,
-    chargedUsd: true,
-    planUsd: true,
-    walletUsd: true,
-    startedAt: true,
-    endedAt: true,
-    class: true,
-    units: true,
-    kinds: true,
-  })
-  .extend({
-    attempts: z.array(usageRecordView.shape.attempts.element.omit({ reportedCostUsd: true })),
-    keyName: z.string(),
-    /** Null: the member was deleted. */
-    memberEmail: z.string().nullable(),
-  });
+/** A usage record with readable names, without the fields and costs that customers must not see. */
+export const pageUsageRecord = usageRecordView.pick(customerFields).extend({
+  attempts: z.array(usageRecordView.shape.attempts.element.omit({ reportedCostUsd: true })),
+  keyName: z.string(),
+  /** Null: the member was deleted. */
+  memberEmail: z.string().nullable(),
+});
 export type PageUsageRecord = z.infer<typeof pageUsageRecord>;
 export const pageUsageRecords = z.object({ data: z.array(pageUsageRecord), next_cursor: z.string().nullable() });
 export type PageUsageRecords = z.infer<typeof pageUsageRecords>;

@@ -4,6 +4,7 @@ import {
   billingExportLedgerEntries,
   billingExportUsageRecords,
   type ReceivedOf,
+  USAGE_FILE_COLUMNS,
 } from '@gateway/contracts/messages';
 import type { LedgerEntryLine, UsageRecordLine } from '@gateway/contracts/operator';
 import { formatUsd } from '@gateway/metering';
@@ -24,7 +25,7 @@ export async function exportUsageRecords(
   const found = await store.records({ account, from, to, after, limit: EXPORT_LINES_MAX + 1 });
   return makePage(found.slice(0, EXPORT_LINES_MAX).map(toRecordLine), {
     format,
-    columns: USAGE_RECORD_COLUMNS,
+    columns: USAGE_FILE_COLUMNS,
     idOf: ({ requestId }) => requestId,
     first: after === null,
     more: found.length > EXPORT_LINES_MAX,
@@ -46,42 +47,6 @@ function toRecordLine({ record, recordedAt }: ExportedRecord): UsageRecordLine {
     recordedAt: recordedAt.toISOString(),
   };
 }
-
-/** The order of columns is part of the format: add new columns at the end. */
-export const USAGE_RECORD_COLUMNS: readonly Column<UsageRecordLine>[] = [
-  text('requestId', (line) => line.requestId),
-  text('accountId', (line) => line.accountId),
-  text('keyId', (line) => line.keyId),
-  text('memberId', (line) => line.memberId),
-  text('modelId', (line) => line.modelId),
-  text('sourceId', (line) => line.sourceId),
-  text('endpoint', (line) => line.endpoint),
-  plain('streamed', (line) => line.streamed),
-  plain('outcome', (line) => line.outcome),
-  plain('evidence', (line) => line.evidence),
-  plain('inputTokens', (line) => line.tokens?.input ?? null),
-  plain('cachedInputTokens', (line) => line.tokens?.cachedInput ?? null),
-  plain('cacheWriteTokens', (line) => line.tokens?.cacheWrite ?? null),
-  plain('outputTokens', (line) => line.tokens?.output ?? null),
-  text('priceVersion', (line) => line.priceVersion),
-  plain('chargedUsd', (line) => line.chargedUsd),
-  plain('planUsd', (line) => line.planUsd),
-  plain('walletUsd', (line) => line.walletUsd),
-  plain('costUsd', (line) => line.costUsd),
-  text('attempts', (line) => JSON.stringify(line.attempts)),
-  plain('startedAt', (line) => line.startedAt),
-  plain('endedAt', (line) => line.endedAt),
-  plain('recordedAt', (line) => line.recordedAt),
-  plain('class', (line) => line.class),
-  text('units', (line) => (Object.keys(line.units).length === 0 ? null : JSON.stringify(line.units))),
-  plain('audioInputTokens', (line) => line.kinds?.audioInput ?? null),
-  plain('imageInputTokens', (line) => line.kinds?.imageInput ?? null),
-  plain('audioOutputTokens', (line) => line.kinds?.audioOutput ?? null),
-  plain('imageOutputTokens', (line) => line.kinds?.imageOutput ?? null),
-  plain('cacheWrite1hTokens', (line) => line.tokens?.cacheWrite1h ?? null),
-  text('samplings', (line) => (line.samplings === undefined ? null : JSON.stringify(line.samplings))),
-  text('unpriced', (line) => (line.unpriced === undefined ? null : JSON.stringify(line.unpriced))),
-];
 
 /**
  * Returns one page of ledger entries as a file, ordered by transaction ID and position in the

@@ -3,6 +3,8 @@ import { makeUuidV7 } from '@gateway/contracts/ids';
 import {
   billingExportUsageRecords,
   billingUsageRecord,
+  DIRECT_COLUMNS,
+  DIRECT_EXAMPLES,
   toPriceFigures,
   usageEvents,
   type PricedVersion,
@@ -17,6 +19,8 @@ import { expectAccepted } from '../../test/accepted.js';
 import { runAudit } from '../../test/audit.js';
 import { toExpiredEvent, createHold, PLAIN_PRICE, createSettledEvent, tokens } from '../../test/events.js';
 import { OperatorWorld } from '../../test/operator-world.js';
+import { readCsv } from '../../test/read-csv.js';
+import { createRecordStore } from './store.js';
 
 const world = duringTests(OperatorWorld.start);
 
@@ -41,7 +45,7 @@ const PRIORITY: ServedClassUnits = { class: 'priority', units: { web_search: 2 }
 /** 80 text tokens and 20 audio tokens of the class, and two searches. */
 const COST = 80 * 3 + 20 * 15 + 2 * 10;
 
-function eventOf(account: string, changes: Partial<UsageEvent> = {}, usage: WireTokenUsage = tokens(100)): UsageEvent {
+function eventOf(account: string, changes: object = {}, usage: WireTokenUsage = tokens(100)): UsageEvent {
   const event = createSettledEvent(createHold(account), 100);
   const attempts = event.attempts.map((attempt) => ({ ...attempt, usage, served: PRIORITY, cost: PRICE }));
   return { ...event, usage, price: PRICE, attempts, served: PRIORITY, ...changes };
@@ -80,7 +84,7 @@ test('units without a class are rated again, stored and exported', async () => {
   });
   const query = { account: 'units', from: null, to: null, after: null, format: 'csv' as const };
   const { text } = expectAccepted(await world.dashboard.request(billingExportUsageRecords, query));
-  expect(text.split('\r\n')[1]).toMatch(/,standard,"\{""web_search"":3\}",,,,,0,,$/);
+  expect(text.split('\r\n')[1]).toMatch(/,standard,"\{""web_search"":3\}",,,,,0,/);
 });
 
 const TIER = { ...figures, aboveInputTokens: 100, inputPerMillion: 4_000_000, outputPerMillion: 4_000_000 };
@@ -114,6 +118,29 @@ test('samplings are rated one by one, stored and shown with unpriced names', asy
   const { text } = expectAccepted(await world.dashboard.request(billingExportUsageRecords, query));
   expect(JSON.parse(text)).toMatchObject({ samplings: record.samplings, unpriced: record.unpriced });
   expect(await runAudit(world.billing.ledger.pool)).toEqual([]);
+});
+
+test('every column has the value of the event in the ledger, the view and the export', async () => {
+  const served: ServedClassUnits = { class: 'priority', units: { web_search: 1 } };
+  const usage = combineSamplings([
+    { ...tokens(50, 10), cacheWrite1h: 3 },
+    { ...tokens(60, 1), kinds: KINDS },
+  ]);
+  const amountNanoUsd = Number(rate(usage, toPriceFigures(PRICE), served));
+  const event = eventOf('columns', { ...DIRECT_EXAMPLES, amountNanoUsd, served }, usage);
+  const view = await buildRecord(event);
+  const found = await createRecordStore(world.billing.ledger.pool).record(event.id);
+  expect(found?.record).toEqual(expect.objectContaining(DIRECT_EXAMPLES));
+  const query = { account: 'columns', from: null, to: null, after: null, format: 'csv' as const };
+  const { text } = expectAccepted(await world.dashboard.request(billingExportUsageRecords, query));
+  const [row = {}] = readCsv(text);
+  expect(Object.entries(row).filter(([, cell]) => cell === null)).toEqual([]);
+  for (const { name, isOptionalInView } of DIRECT_COLUMNS) {
+    if (isOptionalInView === undefined) continue;
+    const value: unknown = DIRECT_EXAMPLES[name];
+    expect(view).toHaveProperty(name, value);
+    if (name in row) expect(row[name]).toBe(typeof value === 'object' ? JSON.stringify(value) : String(value));
+  }
 });
 
 test('an event without extras settles as standard class', async () => {

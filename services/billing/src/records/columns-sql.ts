@@ -1,4 +1,5 @@
 import { timeOfUuidV7 } from '@gateway/contracts/ids';
+import { DIRECT_COLUMNS, type DirectColumnSpec } from '@gateway/contracts/messages';
 import { monthOf, type TokenCounts, type WindowType, type WindowUnit } from '@gateway/metering';
 import { bools, hashes, int2s, int4s, int8s, texts, uuids } from '../ledger/array-sql.js';
 import type { AttemptOutcome, StoredCounts, UsageRecord } from './rules.js';
@@ -28,13 +29,18 @@ const WINDOW_BITS = 3;
 
 /** Returns the texts of a record that are stored as numbers. */
 export function listNames(record: UsageRecord): string[] {
-  const { key, member, model, source, endpoint, priceVersion, subscriptionPeriod } = record;
+  const { key, member, model, source, priceVersion, subscriptionPeriod } = record;
   const attempt = findOnlyAttempt(record);
   const names = [key, member, model];
-  for (const name of [source, endpoint, priceVersion, subscriptionPeriod, attempt?.provider, attempt?.costVersion])
+  for (const name of [source, priceVersion, subscriptionPeriod, attempt?.provider, attempt?.costVersion])
     if (name != null) names.push(name);
+  for (const { name } of NAME_COLUMNS) {
+    const text = record[name] as string | null;
+    if (text !== null) names.push(text);
+  }
   return names;
 }
+const NAME_COLUMNS = DIRECT_COLUMNS.filter(({ stored }) => stored === 'name');
 
 /** A record with values that several columns share. */
 interface Row extends NewRecord {
@@ -104,6 +110,31 @@ const number = (name: string, value: Value<string>): Column => ({
 const orNull = (count: number | undefined): number | null => count || null;
 const bigintOrNull = (amount: bigint): bigint | null => (amount === 0n ? null : amount);
 
+/** A column with the value of the record's field; the table of columns has the types. */
+function directColumn({ name, stored }: DirectColumnSpec): Column {
+  const column = toSnakeCase(name);
+  const value = ({ record }: Row) => record[name] as never;
+  switch (stored) {
+    case 'boolean':
+      return boolean(column, value);
+    case 'smallint':
+      return smallint(column, value);
+    case 'integer':
+      return { name: column, type: 'integer', valuesOf: (rows) => int4s(rows.map(value)) };
+    case 'text':
+      return { name: column, type: 'text', valuesOf: (rows) => texts(rows.map(value)) };
+    case 'name':
+      return number(`${column}_number`, value);
+    case 'jsonb':
+      return json(column, value);
+  }
+}
+
+/** Converts a column's name to its SQL name. */
+export function toSnakeCase(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
 /** All columns of `call_records` except the recording time. */
 const COLUMNS: readonly Column[] = [
   bigint('charged_nano_usd', ({ record }) => record.chargedNanoUsd),
@@ -127,7 +158,6 @@ const COLUMNS: readonly Column[] = [
   integer('ended_ms', ({ record }) => record.endedAt - record.startedAt),
   integer('first_byte_ms', ({ record }) => since(record.firstByteAt, record.startedAt)),
   number('source_number', ({ record }) => record.source),
-  number('endpoint_number', ({ record }) => record.endpoint),
   number('price_version_number', ({ record }) => record.priceVersion),
   integer('input_tokens', ({ record }) => record.usage?.input ?? null),
   integer('output_tokens', ({ record }) => orNull(record.usage?.output)),
@@ -147,10 +177,8 @@ const COLUMNS: readonly Column[] = [
   smallint('rank', ({ record }) => record.rank),
   smallint('outcome_code', ({ record }) => OUTCOME_CODES[record.outcome]),
   smallint('evidence_code', ({ record }) => EVIDENCE_CODES[record.evidence]),
-  smallint('status', ({ record }) => record.status),
   smallint('attempt_outcome_code', ({ attempt }) => attempt && ATTEMPT_CODES[attempt.outcome]),
   smallint('allotment_code', ({ record }) => record.allotment && UNIT_CODES[record.allotment]),
-  boolean('streamed', ({ record }) => record.streamed),
   boolean('corrects', ({ corrects }) => corrects !== null),
   boolean('attempt_possibly_paid', ({ attempt }) => attempt && attempt.possiblyPaid),
   { name: 'content_hash', type: 'bytea', valuesOf: (rows) => hashes(rows.map(({ record }) => record.contentHash)) },
@@ -165,7 +193,7 @@ const COLUMNS: readonly Column[] = [
   json('units', ({ record }) => (hasUnits(record) ? record.served?.units : null)),
   json('token_kinds', ({ record }) => record.usage?.kinds),
   json('samplings', ({ record }) => record.usage?.samplings?.map(storedCounts)),
-  json('unpriced', ({ record }) => record.unpriced),
+  ...DIRECT_COLUMNS.map(directColumn),
 ];
 
 /** Returns the counts of a sampling in column order, followed by the counts of its kinds. */

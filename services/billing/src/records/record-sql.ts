@@ -1,16 +1,18 @@
-import type { ServedClassUnits } from '@gateway/contracts/messages';
+import { DIRECT_COLUMNS, type ServedClassUnits } from '@gateway/contracts/messages';
 import type { TokenCounts, TokenKinds, TokenUsage, WindowType, WindowUnit } from '@gateway/metering';
-import type { AttemptOutcome, StoredCounts, UsageRecord } from './rules.js';
+import { toSnakeCase } from './columns-sql.js';
+import type { AttemptOutcome, DirectValues, StoredCounts, UsageRecord } from './rules.js';
 
 /** Columns of a SELECT from `usage_records` that {@link recordFromRow} needs. */
-export const RECORD_COLUMNS = `id, rank, content_hash, account, key_id, member_id, model_id, source_id, endpoint, streamed,
-  outcome, evidence, status, started_at, first_byte_at, ended_at, input_tokens, cached_input_tokens, cache_write_tokens,
+export const RECORD_COLUMNS = `id, rank, content_hash, account, key_id, member_id, model_id, source_id,
+  outcome, evidence, started_at, first_byte_at, ended_at, input_tokens, cached_input_tokens, cache_write_tokens,
   cache_write_1h_tokens, output_tokens, price_version, charged_nano_usd, plan_nano_usd, wallet_nano_usd, cost_nano_usd,
   admitted_at, worst_nano_usd, plan_max_nano_usd, wallet_max_nano_usd, month, session_start_ms, week_start_ms,
-  subscription_period, windows, allotment, attempts, price_class, units, token_kinds, samplings, unpriced`;
+  subscription_period, windows, allotment, attempts, price_class, units, token_kinds, samplings,
+  ${DIRECT_COLUMNS.map(({ name }) => `${toSnakeCase(name)} AS "${name}"`).join(', ')}`;
 
 /** A row from the driver: int8 as bigint, timestamptz as Date, jsonb parsed. */
-export interface RecordRow {
+export interface RecordRow extends DirectValues {
   id: string;
   rank: number;
   content_hash: Buffer;
@@ -19,11 +21,8 @@ export interface RecordRow {
   member_id: string;
   model_id: string;
   source_id: string | null;
-  endpoint: string | null;
-  streamed: boolean;
   outcome: UsageRecord['outcome'];
   evidence: UsageRecord['evidence'];
-  status: number | null;
   started_at: Date;
   first_byte_at: Date | null;
   ended_at: Date;
@@ -52,7 +51,6 @@ export interface RecordRow {
   units: ServedClassUnits['units'] | null;
   token_kinds: TokenKinds | null;
   samplings: StoredCounts[] | null;
-  unpriced: string[] | null;
 }
 
 type StoredAttempt = Omit<AttemptOutcome, 'costNanoUsd'> & { readonly costNanoUsd: number | null };
@@ -67,17 +65,14 @@ export function recordFromRow(row: RecordRow): UsageRecord {
     member: row.member_id,
     model: row.model_id,
     source: row.source_id,
-    endpoint: row.endpoint,
-    streamed: row.streamed,
+    ...pickDirectValues(row),
     outcome: row.outcome,
     evidence: row.evidence,
-    status: row.status,
     startedAt: row.started_at.getTime(),
     firstByteAt: row.first_byte_at?.getTime() ?? null,
     endedAt: row.ended_at.getTime(),
     usage: usageFromRow(row),
     served: servedFromRow(row),
-    unpriced: row.unpriced,
     priceVersion: row.price_version,
     chargedNanoUsd: row.charged_nano_usd,
     planNanoUsd: row.plan_nano_usd,
@@ -95,6 +90,10 @@ export function recordFromRow(row: RecordRow): UsageRecord {
     allotment: row.allotment,
     attempts: row.attempts.map(fromStoredAttempt),
   };
+}
+
+function pickDirectValues(row: RecordRow): DirectValues {
+  return Object.fromEntries(DIRECT_COLUMNS.map(({ name }) => [name, row[name]])) as unknown as DirectValues;
 }
 
 function usageFromRow(row: RecordRow): TokenUsage | null {

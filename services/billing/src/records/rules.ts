@@ -1,4 +1,4 @@
-import type { AttemptRecord, ServedClassUnits, UsageEvent } from '@gateway/contracts/messages';
+import type { AttemptRecord, DirectColumn, ServedClassUnits, UsageEvent } from '@gateway/contracts/messages';
 import type { NanoUsd, TokenUsage, WindowType, WindowUnit } from '@gateway/metering';
 
 export interface AttemptOutcome extends Omit<AttemptRecord, 'cost'> {
@@ -12,8 +12,14 @@ export interface AttemptOutcome extends Omit<AttemptRecord, 'cost'> {
  */
 export type StoredCounts = number[];
 
+/** The columns that a record copies from its event. Null: the event does not have the field. */
+export type DirectValues = {
+  readonly [Name in DirectColumn]:
+    Exclude<UsageEvent[Name], undefined> | (undefined extends UsageEvent[Name] ? null : never);
+};
+
 /** The ledger's usage record of one request ID. Times are epoch milliseconds. */
-export interface UsageRecord {
+export interface UsageRecord extends DirectValues {
   readonly id: string;
   readonly rank: number;
   /** The first 16 bytes of the event's hash, in hexadecimal. */
@@ -23,19 +29,14 @@ export interface UsageRecord {
   readonly member: string;
   readonly model: string;
   readonly source: string | null;
-  readonly endpoint: string | null;
-  readonly streamed: boolean;
   readonly outcome: UsageEvent['outcome'];
   readonly evidence: UsageEvent['evidence'];
-  readonly status: number | null;
   readonly startedAt: number;
   readonly firstByteAt: number | null;
   readonly endedAt: number;
   readonly usage: TokenUsage | null;
   /** Class and units that were billed in addition to `usage`; null: standard class, no units. */
   readonly served: ServedClassUnits | null;
-  /** Names of classes, units and kinds that were served without a price; null: none. */
-  readonly unpriced: readonly string[] | null;
   readonly priceVersion: string | null;
   /** `plan` and `wallet` add up to `charged`. */
   readonly chargedNanoUsd: NanoUsd;

@@ -1,4 +1,11 @@
-import type { AnswerBodyOf, billingUsageRecord, billingUsageRecords, ReceivedOf } from '@gateway/contracts/messages';
+import {
+  type AnswerBodyOf,
+  type billingUsageRecord,
+  type billingUsageRecords,
+  DIRECT_COLUMNS,
+  type DirectColumn,
+  type ReceivedOf,
+} from '@gateway/contracts/messages';
 import { isRefusal, refuse, type UsageRecordView } from '@gateway/contracts/operator';
 import { formatUsd, type TokenCounts } from '@gateway/metering';
 import { toTransactionView } from '../ledger/handlers.js';
@@ -51,8 +58,7 @@ export function toRecordView(record: UsageRecord): UsageRecordView {
     memberId: record.member,
     modelId: record.model,
     sourceId: record.source,
-    endpoint: record.endpoint,
-    streamed: record.streamed,
+    ...toDirectView(record),
     outcome: record.outcome,
     evidence: record.evidence,
     tokens: usage === null ? null : tokensView(usage),
@@ -76,9 +82,15 @@ export function toRecordView(record: UsageRecord): UsageRecordView {
     ...(usage?.samplings === undefined
       ? {}
       : { samplings: usage.samplings.map((each) => ({ ...tokensView(each), kinds: each.kinds ?? null })) }),
-    ...(record.unpriced === null ? {} : { unpriced: [...record.unpriced] }),
   };
 }
+
+/** The view omits an optional field instead of showing null. */
+function toDirectView(record: UsageRecord): Pick<UsageRecordView, DirectColumn & keyof UsageRecordView> {
+  const shown = VIEW_COLUMNS.filter(({ name, isOptionalInView }) => record[name] !== null || isOptionalInView !== true);
+  return Object.fromEntries(shown.map(({ name }) => [name, record[name]])) as ReturnType<typeof toDirectView>;
+}
+const VIEW_COLUMNS = DIRECT_COLUMNS.filter(({ isOptionalInView }) => isOptionalInView !== undefined);
 
 function tokensView({ input, cachedInput, cacheWrite, cacheWrite1h, output }: TokenCounts) {
   return { input, cachedInput, cacheWrite, cacheWrite1h, output };

@@ -1,4 +1,5 @@
 import {
+  DIRECT_COLUMNS,
   toPriceFigures,
   type PricedVersion,
   type ServedClassUnits,
@@ -6,7 +7,7 @@ import {
   type WireTokenUsage,
 } from '@gateway/contracts/messages';
 import { type NanoUsd, rate, recordedCost, splitFunding, type TokenCounts } from '@gateway/metering';
-import type { AttemptOutcome, UsageRecord } from '../../records/rules.js';
+import type { AttemptOutcome, DirectValues, UsageRecord } from '../../records/rules.js';
 import type { ReceivedEvent } from '../rules.js';
 
 /** 16 bytes of the SHA-256, enough to make a second content with the same hash infeasible. */
@@ -28,17 +29,14 @@ export function buildRecord({ event, contentHash }: ReceivedEvent): UsageRecord 
     member: hold.member,
     model: hold.model,
     source: event.source,
-    endpoint: event.endpoint,
-    streamed: event.streamed,
+    ...copyDirectValues(event),
     outcome: event.outcome,
     evidence: event.evidence,
-    status: event.status,
     startedAt: event.startedAt,
     firstByteAt: event.firstByteAt,
     endedAt: event.endedAt,
     usage: event.usage === null ? null : copyUsage(event.usage),
     served: event.served === undefined ? null : copyServed(event.served),
-    unpriced: event.unpriced ?? null,
     priceVersion: event.price === null ? null : event.price.version,
     chargedNanoUsd: charged,
     planNanoUsd: split.plan,
@@ -56,6 +54,10 @@ export function buildRecord({ event, contentHash }: ReceivedEvent): UsageRecord 
     allotment: hold.allotment,
     attempts,
   };
+}
+
+function copyDirectValues(event: UsageEvent): DirectValues {
+  return Object.fromEntries(DIRECT_COLUMNS.map(({ name }) => [name, event[name] ?? null])) as unknown as DirectValues;
 }
 
 /** Copies the known fields, because an event may have more and the result is stored as it is. */

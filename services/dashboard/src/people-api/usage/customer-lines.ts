@@ -1,3 +1,4 @@
+import { USAGE_FILE_COLUMNS } from '@gateway/contracts/messages';
 import { type ExportFormat, type LedgerEntryLine, type UsageRecordLine, isRefusal } from '@gateway/contracts/operator';
 import { CSV_LINE_END, type CsvValue, csvCell } from '@gateway/service-kit';
 import type { readExportPages } from '../../operator-api/money/export-pages.js';
@@ -6,35 +7,10 @@ import type { readExportPages } from '../../operator-api/money/export-pages.js';
 type Column<T> = readonly [name: string, value: (line: T) => CsvValue];
 type Pages = Awaited<ReturnType<typeof readExportPages>>;
 
-/** Columns of usage records, without provider costs. New columns are added at the end. */
-const USAGE_COLUMNS: readonly Column<UsageRecordLine>[] = [
-  ['requestId', (line) => line.requestId],
-  ['keyId', (line) => line.keyId],
-  ['memberId', (line) => line.memberId],
-  ['modelId', (line) => line.modelId],
-  ['endpoint', (line) => line.endpoint],
-  ['streamed', (line) => line.streamed],
-  ['outcome', (line) => line.outcome],
-  ['evidence', (line) => line.evidence],
-  ['inputTokens', (line) => line.tokens?.input ?? null],
-  ['cachedInputTokens', (line) => line.tokens?.cachedInput ?? null],
-  ['cacheWriteTokens', (line) => line.tokens?.cacheWrite ?? null],
-  ['outputTokens', (line) => line.tokens?.output ?? null],
-  ['priceVersion', (line) => line.priceVersion],
-  ['chargedUsd', (line) => line.chargedUsd],
-  ['planUsd', (line) => line.planUsd],
-  ['walletUsd', (line) => line.walletUsd],
-  ['startedAt', (line) => line.startedAt],
-  ['endedAt', (line) => line.endedAt],
-  ['recordedAt', (line) => line.recordedAt],
-  ['class', (line) => line.class],
-  ['units', ({ units }) => (Object.keys(units).length === 0 ? null : JSON.stringify(units))],
-  ['audioInputTokens', (line) => line.kinds?.audioInput ?? null],
-  ['imageInputTokens', (line) => line.kinds?.imageInput ?? null],
-  ['audioOutputTokens', (line) => line.kinds?.audioOutput ?? null],
-  ['imageOutputTokens', (line) => line.kinds?.imageOutput ?? null],
-  ['cacheWrite1hTokens', (line) => line.tokens?.cacheWrite1h ?? null],
-];
+/** Columns of usage records, without provider costs. */
+const USAGE_COLUMNS: readonly Column<UsageRecordLine>[] = USAGE_FILE_COLUMNS.filter(
+  ({ isForCustomers }) => isForCustomers,
+).map(({ name, value }) => [name, value]);
 
 /** Columns of ledger entries, without the operator. */
 const LEDGER_COLUMNS: readonly Column<LedgerEntryLine>[] = [

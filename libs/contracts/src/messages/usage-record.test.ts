@@ -1,0 +1,30 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import { format, resolveConfig } from 'prettier';
+import { USAGE_RECORD_COLUMNS, type UsageRecordColumn } from './usage-record.js';
+
+const PAGE = new URL('../../../../docs/usage-record.md', import.meta.url);
+
+const HEAD = `# The usage record
+
+Each request that was sent to a source has one usage record. This page is generated from
+[usage-record.ts](../libs/contracts/src/messages/usage-record.ts). Export files have the columns in this order. A column without an entry
+under "API" is part of an API field, or only in files or in the views of the schema \`finance\`. "Stored" is the SQL type of a column that
+billing copies from the usage event. Billing computes all other columns.
+
+| Column | API | Export files | Customers | Stored | Meaning |
+| --- | --- | --- | --- | --- | --- |
+`;
+
+function lineOf([name, { direct, view, page, file, customerFile, about }]: [string, UsageRecordColumn]): string {
+  const customers = [page && 'page', customerFile && 'files'].filter(Boolean).join(', ');
+  return `| \`${name}\` | ${view ? 'yes' : ''} | ${file ?? ''} | ${customers} | ${direct?.stored ?? ''} | ${about} |`;
+}
+
+test('docs/usage-record.md matches the columns (UPDATE_GOLDEN=1 writes it)', async () => {
+  const options = (await resolveConfig(PAGE)) ?? {};
+  const lines = Object.entries<UsageRecordColumn>(USAGE_RECORD_COLUMNS).map(lineOf);
+  const page = await format(HEAD + lines.join('\n'), { ...options, parser: 'markdown' });
+  if (process.env['UPDATE_GOLDEN'] === '1') writeFileSync(PAGE, page);
+  expect(readFileSync(PAGE, 'utf8')).toBe(page);
+});
