@@ -105,7 +105,7 @@ export async function startCatalog(
   );
   ready.add('catalog', () => publisher.revision() !== null || 'not published yet');
 
-  const followers = trackReplicas({ nowMs: () => performance.now(), everyMs: times.mirroredEveryMs });
+  const followers = trackReplicas({ clock, everyMs: times.mirroredEveryMs });
   gauge('gateway_catalog_followers', 'Edges and admission replicas that report their catalog revision', () =>
     followers.count(),
   );

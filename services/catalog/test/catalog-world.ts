@@ -1,4 +1,4 @@
-import { makePrivateKey, publicHalfOf, Secret } from '@gateway/service-kit';
+import { makePrivateKey, publicHalfOf, Secret, type TimerClock } from '@gateway/service-kit';
 import { startServiceServers, type OwnServer } from '@gateway/testkit';
 import { CATALOG_FIELDS } from '../src/config.js';
 import { startCatalog, type CatalogTimes } from '../src/service.js';
@@ -12,6 +12,8 @@ export const TIMES: CatalogTimes = { checkMs: 50, verifyMs: 3_600_000, mirroredE
 interface ReplicaOptions {
   readonly env?: Record<string, string>;
   readonly times?: Partial<CatalogTimes>;
+  /** Default: the clock of the servers. */
+  readonly clock?: TimerClock;
 }
 
 export type CatalogWorld = Awaited<ReturnType<typeof startCatalogWorld>>;
@@ -28,7 +30,11 @@ export async function startCatalogWorld({ own }: OwnServer = {}) {
     /** Key that seals credentials of sources. The service has neither half of the pair. */
     sourcePublicKey: publicHalfOf(new Secret(makePrivateKey())),
     /** Starts one more replica of the service. */
-    start: ({ env, times }: ReplicaOptions = {}) =>
-      servers.startReplica(CATALOG_FIELDS, (context) => startCatalog(context, { ...TIMES, ...times }), env),
+    start: ({ env, times, clock = servers.clock }: ReplicaOptions = {}) =>
+      servers.startReplica(
+        CATALOG_FIELDS,
+        (context) => startCatalog({ ...context, clock }, { ...TIMES, ...times }),
+        env,
+      ),
   };
 }

@@ -1,4 +1,5 @@
 import type { ReceivedOf, catalogRevisionUsed } from '@gateway/contracts/messages';
+import type { Timer, TimerClock } from '@gateway/service-kit';
 import { decideInForce, goneAtMs } from './in-force-rules.js';
 
 /** Maximum number of edges and admission replicas. Above it, no change is reported as in force. */
@@ -7,8 +8,7 @@ export const FOLLOWERS_MAX = 2_000;
 const HELD_UP_INTERVALS = 2;
 
 export interface FollowersOptions {
-  /** A monotonic clock, milliseconds. */
-  readonly nowMs: () => number;
+  readonly clock: TimerClock;
   /** Interval at which a replica reports its revision. */
   readonly everyMs: number;
 }
@@ -34,7 +34,8 @@ export interface Followers {
 }
 
 /** Creates the tracker. Each replica of this service has its own. */
-export function trackReplicas({ nowMs, everyMs }: FollowersOptions): Followers {
+export function trackReplicas({ clock, everyMs }: FollowersOptions): Followers {
+  const nowMs = (): number => clock.monotonicMs();
   const replicas = new Map<string, { readonly revision: number; readonly receivedAtMs: number }>();
   const waiting = new Set<() => void>();
   let listeningSinceMs: number | null = null;
@@ -58,10 +59,10 @@ export function trackReplicas({ nowMs, everyMs }: FollowersOptions): Followers {
     tickedAtMs = now;
   };
 
-  const ticking = setInterval(() => {
+  const ticking = clock.setTicker(everyMs, () => {
     noticePause();
     evictSilent();
-  }, everyMs);
+  });
 
   return {
     receive({ replica, revision, last }) {
@@ -88,9 +89,9 @@ export function trackReplicas({ nowMs, everyMs }: FollowersOptions): Followers {
     haveAll: (revision, timeoutMs) =>
       new Promise((resolve) => {
         const deadlineMs = nowMs() + timeoutMs;
-        let timer: NodeJS.Timeout | undefined;
+        let timer: Timer | undefined;
         const end = (inForce: boolean): void => {
-          clearTimeout(timer);
+          timer?.cancel();
           waiting.delete(check);
           resolve(inForce);
         };
@@ -101,16 +102,16 @@ export function trackReplicas({ nowMs, everyMs }: FollowersOptions): Followers {
           const decision = decideInForce({ listeningSinceMs, replicas: replicas.values(), everyMs }, revision, now);
           if (decision.inForce) return end(true);
           if (now >= deadlineMs) return end(false);
-          clearTimeout(timer);
+          timer?.cancel();
           const next = Math.min(deadlineMs, decision.checkAgainAtMs ?? deadlineMs);
-          timer = setTimeout(check, Math.ceil(next - now));
+          timer = clock.setTimer(Math.ceil(next - now), check);
         };
         waiting.add(check);
         check();
       }),
     stop() {
       stopped = true;
-      clearInterval(ticking);
+      ticking.cancel();
       wake();
     },
   };
