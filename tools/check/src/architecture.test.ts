@@ -18,7 +18,7 @@ function listFiles(): string[] {
   });
 }
 
-test('the files of a request exist once each, are at most 65 and have at most 400 lines', () => {
+test('the list of a request has at most 65 files of at most 400 lines', () => {
   const files = listFiles();
   expect(files[0]).toBe('services/edge-proxy/src/http/serve.ts');
   expect(files.length).toBeLessThanOrEqual(FILES_MAX);
@@ -29,7 +29,7 @@ test('the files of a request exist once each, are at most 65 and have at most 40
   expect(long).toEqual([]);
 });
 
-test('the files of a request include every file that handleModelCall imports', () => {
+test('the list of a request has every file that handleModelCall imports', () => {
   const folder = 'services/edge-proxy/src/call/';
   const imported = readFileSync(`${ROOT}${folder}handle-model-call.ts`, 'utf8').matchAll(/from '\.\/(.+)\.js'/g);
   const steps = Array.from(imported, ([, name]) => `${folder}${name}.ts`);
