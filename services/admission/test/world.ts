@@ -1,18 +1,19 @@
 import { makeUuidV7 } from '@gateway/contracts/ids';
-import type {
-  AccountTerms,
-  AdmitEntry,
-  BatchAnswer,
-  CatalogModel,
-  CatalogSource,
-  Endpoint,
-  HeartbeatCall,
-  HoldFields,
-  KeyRecord,
-  MemberRecord,
-  ReleaseEntry,
-  VersionedBalance,
-  UsageEvent,
+import {
+  type AccountTerms,
+  type AdmitEntry,
+  type BatchAnswer,
+  type CatalogModel,
+  type CatalogSource,
+  type Endpoint,
+  type HeartbeatCall,
+  type HoldFields,
+  type KeyRecord,
+  type MemberRecord,
+  type ReleaseEntry,
+  type VersionedBalance,
+  type UsageEvent,
+  TERMS_WITHOUT_PLAN,
 } from '@gateway/contracts/messages';
 import { NO_KEY_TERMS } from '@gateway/contracts/operator';
 import type { RunningServer } from '@gateway/servers';
@@ -38,15 +39,20 @@ export const AUTHOR = {
 /** Nano-USD per call of the test models. Without token prices, amounts are easy to read. */
 export const PRICE = 1_000_000;
 
-export const NO_PLAN: AccountTerms = {
-  plan: null,
-  requestsPerMinute: 1_000_000,
-  concurrency: 1_000_000,
-  models: [],
-  windows: [],
-  allotments: [],
-  subscription: null,
-};
+export const NO_PLAN: AccountTerms = { ...TERMS_WITHOUT_PLAN, requestsPerMinute: 1_000_000, concurrency: 1_000_000 };
+
+export type PlanWindow = AccountTerms['windows'][number];
+
+export const usdWindow = (type: PlanWindow['type'], limit: number): PlanWindow => ({
+  type,
+  unit: 'usd',
+  limit,
+  label: type,
+});
+export const requestsWindow = (type: PlanWindow['type'], limit: number): PlanWindow => ({
+  ...usdWindow(type, limit),
+  unit: 'requests',
+});
 
 /** The answers of accounts and billing. Tests may change them. */
 export interface OwnerState {

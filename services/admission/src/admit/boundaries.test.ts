@@ -12,7 +12,16 @@ import {
   weeklyWindowRow,
 } from '@gateway/metering';
 import { testEpoch } from '@gateway/testkit/random';
-import { PRICE, admit, admitEntry, makeAccount, makeWorld, mustAdmit } from '../../test/world.js';
+import {
+  PRICE,
+  admit,
+  admitEntry,
+  makeAccount,
+  makeWorld,
+  mustAdmit,
+  requestsWindow,
+  usdWindow,
+} from '../../test/world.js';
 import type { Replica, TestAccount, World } from '../../test/world.js';
 
 const HOUR = 3_600_000;
@@ -32,14 +41,6 @@ beforeAll(async () => {
   one = await world.replica();
 });
 afterAll(() => world.stop());
-
-type Window = AccountTerms['windows'][number];
-const window = (type: Window['type'], unit: Window['unit'], limit: number): Window => ({
-  type,
-  unit,
-  limit,
-  label: type,
-});
 
 /** Makes an account on a plan. Its period is the one in its terms. */
 function planAccount(terms: Partial<AccountTerms>, start: number, end: number): TestAccount {
@@ -90,7 +91,7 @@ describe('windows', () => {
   test.each(['usd', 'requests'] as const)('a session in %s ends 5 h after the call that opened it', async (unit) => {
     const opened = at('2028-02-28T23:17:08.123Z');
     const account = planAccount(
-      { windows: [window('session_5h', unit, unit === 'usd' ? PRICE : 1)] },
+      { windows: [unit === 'usd' ? usdWindow('session_5h', PRICE) : requestsWindow('session_5h', 1)] },
       opened - DAY,
       opened + 9 * DAY,
     );
@@ -122,7 +123,7 @@ describe('windows', () => {
     ['the Monday after a leap day', '2028-03-06T00:00:00Z'],
   ])('a week ends on %s, 00:00 UTC', async (_name, monday) => {
     const end = at(monday);
-    const account = planAccount({ windows: [window('weekly', 'requests', 1)] }, end - 20 * DAY, end + 20 * DAY);
+    const account = planAccount({ windows: [requestsWindow('weekly', 1)] }, end - 20 * DAY, end + 20 * DAY);
     account.state.rows.set(weeklyWindowRow('requests', end - 7 * DAY), { value: 1, version: 1 });
     const refused = { code: 'window_exhausted', message: says(`Resets at ${new Date(end).toISOString()}`) };
     expect(await told(account, end - 7 * DAY)).toMatchObject({ ...refused, retryAfterSeconds: 604_800 });
@@ -134,7 +135,7 @@ describe('windows', () => {
 
   test('a monthly window ends with the subscription period, not with the calendar month', async () => {
     const [start, end] = [at('2028-01-29T10:00:00Z'), at('2028-02-29T10:00:00Z')];
-    const account = planAccount({ windows: [window('monthly', 'usd', PRICE)] }, start, end);
+    const account = planAccount({ windows: [usdWindow('monthly', PRICE)] }, start, end);
     account.state.rows.set(monthlyWindowRow('usd', `sub-${start}-${end}`), { value: PRICE, version: 1 });
     const refused = { code: 'window_exhausted', message: says('Resets at 2028-02-29T10:00:00.000Z') };
     expect(await told(account, at('2028-02-01T00:00:00Z'))).toMatchObject({
@@ -150,7 +151,7 @@ describe('windows', () => {
     const [start, end] = [monday - 10 * DAY, monday + HOUR];
     const opened = monday - 2 * HOUR;
     const types = ['weekly', 'monthly', 'session_5h'] as const;
-    const account = planAccount({ windows: types.map((type) => window(type, 'requests', 1)) }, start, end);
+    const account = planAccount({ windows: types.map((type) => requestsWindow(type, 1)) }, start, end);
     const rows = [
       sessionWindowRow('requests', opened),
       weeklyWindowRow('requests', monday - 7 * DAY),
@@ -164,7 +165,7 @@ describe('windows', () => {
       retryAfterSeconds: 10_801,
       message: says('session_5h'),
     });
-    const longer = planAccount({ windows: types.map((type) => window(type, 'requests', 1)) }, start, monday + DAY);
+    const longer = planAccount({ windows: types.map((type) => requestsWindow(type, 1)) }, start, monday + DAY);
     for (const row of [...rows.slice(0, 2), monthlyWindowRow('requests', `sub-${start}-${monday + DAY}`)]) {
       longer.state.rows.set(row, { value: 1, version: 1 });
     }
@@ -182,7 +183,7 @@ describe('windows', () => {
 
   test('an unbilled session is reopened by the next call, even in its last millisecond', async () => {
     const opened = at('2026-12-31T21:30:00Z');
-    const account = planAccount({ windows: [window('session_5h', 'requests', 2)] }, opened - DAY, opened + DAY);
+    const account = planAccount({ windows: [requestsWindow('session_5h', 2)] }, opened - DAY, opened + DAY);
     world.setTime(opened);
     const first = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
     // The edge's heartbeats extend the call until then.

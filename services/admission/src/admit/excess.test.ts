@@ -1,10 +1,20 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { AccountTerms, CallBounds } from '@gateway/contracts/messages';
+import type { CallBounds } from '@gateway/contracts/messages';
 import { boundFigures, inputTokensBound, rate } from '@gateway/metering';
 import { figuresFromWire } from '@gateway/contracts/messages';
 import fc from 'fast-check';
 import { buildCatalogView } from './catalog-view-rules.js';
-import { admitEntry, batch, figures, makeAccount, makeWorld, model, release, source } from '../../test/world.js';
+import {
+  admitEntry,
+  batch,
+  figures,
+  makeAccount,
+  makeWorld,
+  model,
+  release,
+  source,
+  usdWindow,
+} from '../../test/world.js';
 import type { Admitted, Replica, TestAccount, World } from '../../test/world.js';
 
 /** Tests by how much limits can be exceeded (docs/behaviour.md#windows, #worst-case). */
@@ -122,13 +132,10 @@ test('eight parallel PDFs are refused if wallet or cap do not cover the context'
   expect(admitted.map(({ hold }) => hold.worstNanoUsd)).toEqual([worst, worst]);
 });
 
-type Window = AccountTerms['windows'][number];
-
 function planAccount(concurrency: number, windowLimit: number | null, allotmentLimit: number | null): TestAccount {
   subscriptions += 1;
   const now = one.clock.now();
-  const weekly: Window[] =
-    windowLimit === null ? [] : [{ type: 'weekly', unit: 'usd', limit: windowLimit, label: 'w' }];
+  const weekly = windowLimit === null ? [] : [usdWindow('weekly', windowLimit)];
   const allotment = { model: 'acme/large', unit: 'usd', limit: allotmentLimit ?? 0 } as const;
   return makeAccount(world, {
     wallet: 0,

@@ -3,8 +3,7 @@ import { ADMISSION_REFUSAL_CODES } from '@gateway/contracts/errors';
 import { startTestRedis } from '@gateway/testkit';
 import { writeModelFigures } from '../../prove/model-figures.js';
 import { FrozenRedis } from '../../test/model/frozen-limit-store.js';
-import { answersSeen } from '../../test/model/perform.js';
-import { STEPS, playSequences, replayFrom } from '../../test/model/play-sequences.js';
+import { STEPS, answersSeen, playSequences, replayFrom } from '../../test/model/play-sequences.js';
 import { OneServer } from '../../test/model/wires.js';
 
 /** Sequences of a normal run. `npm run prove:model` plays more. */

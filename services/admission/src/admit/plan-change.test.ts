@@ -20,8 +20,10 @@ import {
   model,
   mustAdmit,
   source,
+  requestsWindow,
+  usdWindow,
 } from '../../test/world.js';
-import type { Replica, TestAccount, World } from '../../test/world.js';
+import type { Replica, TestAccount, World, PlanWindow } from '../../test/world.js';
 
 const NOW = Date.parse('2026-11-18T12:30:10Z');
 const DAY = 86_400_000;
@@ -37,14 +39,11 @@ beforeAll(async () => {
 beforeEach(() => world.setTime(NOW));
 afterAll(() => world.stop());
 
-type Window = AccountTerms['windows'][number];
-const usd = (type: Window['type'], limit: number): Window => ({ type, unit: 'usd', limit, label: type });
-const requests = (type: Window['type'], limit: number): Window => ({ type, unit: 'requests', limit, label: type });
 const subscription = () => {
   subscriptions += 1;
   return { id: `change-${subscriptions}`, start: NOW - DAY, end: NOW + 29 * DAY };
 };
-const planAccount = (windows: Window[], allotments: AccountTerms['allotments'] = []) =>
+const planAccount = (windows: PlanWindow[], allotments: AccountTerms['allotments'] = []) =>
   makeAccount(world, {
     wallet: 0,
     terms: {
@@ -82,7 +81,7 @@ async function settled(account: TestAccount, rows: Record<string, number>, close
 
 describe('a plan change within a window', () => {
   test('keeps start and use of windows of the same type and unit', async () => {
-    const account = planAccount([usd('session_5h', 4 * PRICE), requests('weekly', 4)]);
+    const account = planAccount([usdWindow('session_5h', 4 * PRICE), requestsWindow('weekly', 4)]);
     const first = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
     const second = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
     await settled(
@@ -91,7 +90,7 @@ describe('a plan change within a window', () => {
       [first.id],
     );
     world.setTime(NOW + 60_000);
-    await change(account, { windows: [usd('session_5h', 3 * PRICE), requests('weekly', 3)] });
+    await change(account, { windows: [usdWindow('session_5h', 3 * PRICE), requestsWindow('weekly', 3)] });
     const third = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
     expect(third.hold).toMatchObject({ planMaxNanoUsd: 2 * PRICE, periods: { session5h: NOW } });
     // One settled call, one running call of the old plan, and one of the new plan.
@@ -99,22 +98,24 @@ describe('a plan change within a window', () => {
       code: 'window_exhausted',
       facts: { window: 'weekly', limit: 3, used: 3 },
     });
-    await change(account, { windows: [usd('session_5h', PRICE), requests('weekly', 9)] });
+    await change(account, { windows: [usdWindow('session_5h', PRICE), requestsWindow('weekly', 9)] });
     expect(await ask(account)).toMatchObject({
       code: 'window_exhausted',
       facts: { window: 'session_5h', limit: PRICE, used: PRICE, resetsAt: NOW + SESSION_5H_MS },
     });
-    await change(account, { windows: [usd('session_5h', 9 * PRICE), requests('weekly', 9)] });
+    await change(account, { windows: [usdWindow('session_5h', 9 * PRICE), requestsWindow('weekly', 9)] });
     expect(await ask(account)).toMatchObject({ kind: 'admitted', hold: { planMaxNanoUsd: 8 * PRICE } });
     expect(second.hold.periods).toEqual(first.hold.periods);
   });
 
   test('starts windows of another type or unit at zero', async () => {
-    const account = planAccount([usd('weekly', 2 * PRICE)]);
+    const account = planAccount([usdWindow('weekly', 2 * PRICE)]);
     const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
     await settled(account, { [weeklyWindowRow('usd', weekStart(NOW))]: 2 * PRICE }, [call.id]);
     expect(await ask(account)).toMatchObject({ code: 'window_exhausted' });
-    await change(account, { windows: [requests('weekly', 1), usd('session_5h', PRICE), usd('monthly', PRICE)] });
+    await change(account, {
+      windows: [requestsWindow('weekly', 1), usdWindow('session_5h', PRICE), usdWindow('monthly', PRICE)],
+    });
     world.setTime(NOW + 1);
     const fresh = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
     expect(fresh.hold).toMatchObject({ planMaxNanoUsd: PRICE, periods: { session5h: NOW + 1 } });
@@ -126,7 +127,7 @@ describe('a plan change within a window', () => {
 
   test('keeps monthly windows and allotments within the same period only', async () => {
     const allotments = [{ model: 'acme/fixed', unit: 'requests' as const, limit: 1 }];
-    const account = planAccount([usd('monthly', 2 * PRICE)], allotments);
+    const account = planAccount([usdWindow('monthly', 2 * PRICE)], allotments);
     const { id, end } = account.state.terms.value.subscription!;
     const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
     await settled(account, { [monthlyWindowRow('usd', id)]: PRICE, [allotmentRow('requests', 'acme/fixed', id)]: 1 }, [
@@ -137,7 +138,7 @@ describe('a plan change within a window', () => {
       facts: { limit: 1, used: 1, resetsAt: end },
     });
     const more = [{ model: 'acme/fixed', unit: 'requests' as const, limit: 2 }];
-    await change(account, { windows: [usd('monthly', 3 * PRICE)], allotments: more });
+    await change(account, { windows: [usdWindow('monthly', 3 * PRICE)], allotments: more });
     expect(await ask(account)).toMatchObject({ kind: 'admitted', hold: { planMaxNanoUsd: 2 * PRICE } });
     expect(await ask(account)).toMatchObject({ code: 'model_limit_reached', facts: { limit: 2, used: 2 } });
     // Allotments in another unit start at zero too.
@@ -149,9 +150,9 @@ describe('a plan change within a window', () => {
   });
 
   test('settles late calls only in the windows of their admission', async () => {
-    const account = planAccount([requests('weekly', 2)]);
+    const account = planAccount([requestsWindow('weekly', 2)]);
     const before = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
-    await change(account, { windows: [requests('monthly', 1)] });
+    await change(account, { windows: [requestsWindow('monthly', 1)] });
     const after = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
     expect([before.hold.windows, after.hold.windows]).toEqual([
       [{ type: 'weekly', unit: 'requests' }],

@@ -10,8 +10,19 @@ import {
   weeklyWindowRow,
 } from '@gateway/metering';
 import { testEpoch } from '@gateway/testkit/random';
-import { PRICE, admit, admitEntry, batch, makeAccount, makeWorld, mustAdmit, release } from '../../test/world.js';
-import type { Admitted, Replica, TestAccount, World } from '../../test/world.js';
+import {
+  PRICE,
+  admit,
+  admitEntry,
+  batch,
+  makeAccount,
+  makeWorld,
+  mustAdmit,
+  release,
+  requestsWindow,
+  usdWindow,
+} from '../../test/world.js';
+import type { Admitted, Replica, TestAccount, World, PlanWindow } from '../../test/world.js';
 
 let world: World;
 let one: Replica;
@@ -23,12 +34,10 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-type Window = AccountTerms['windows'][number];
-
 function planAccount(
   options: {
     wallet?: number;
-    windows?: Window[];
+    windows?: PlanWindow[];
     allotments?: AccountTerms['allotments'];
     key?: { capNanoUsd: number };
   } = {},
@@ -49,8 +58,6 @@ function planAccount(
   });
 }
 
-const usd = (type: Window['type'], limit: number): Window => ({ type, unit: 'usd', limit, label: type });
-const requests = (type: Window['type'], limit: number): Window => ({ type, unit: 'requests', limit, label: type });
 const periodOf = (account: TestAccount) => account.state.terms.value.subscription!.id;
 const ask = (account: TestAccount, model = 'acme/fixed') =>
   admit(one, admitEntry(one.clock, [account.digest], { model }));
@@ -72,7 +79,10 @@ test('the plan pays first, and pays everything without a USD window', async () =
 });
 
 test('the wallet is held for the part of the worst case above the tightest window', async () => {
-  const account = planAccount({ wallet: 250_000, windows: [usd('monthly', 10_000_000), usd('weekly', 2_000_000)] });
+  const account = planAccount({
+    wallet: 250_000,
+    windows: [usdWindow('monthly', 10_000_000), usdWindow('weekly', 2_000_000)],
+  });
   account.state.rows.set(monthlyWindowRow('usd', periodOf(account)), { value: 9_500_000, version: 1 });
   const bounds = { promptBytes: 30, arrayElements: 0, attachments: 0, outputTokensMax: 100_000 };
   const entry = admitEntry(one.clock, [account.digest], { model: 'acme/tokens', bounds });
@@ -86,7 +96,7 @@ test('the wallet is held for the part of the worst case above the tightest windo
 });
 
 test('a call is refused if window and wallet do not cover its least cost', async () => {
-  const account = planAccount({ wallet: PRICE / 4, windows: [usd('monthly', PRICE / 2)] });
+  const account = planAccount({ wallet: PRICE / 4, windows: [usdWindow('monthly', PRICE / 2)] });
   expect(await ask(account)).toMatchObject({
     code: 'insufficient_credits',
     facts: { available: PRICE / 4, held: 0, least: PRICE },
@@ -95,7 +105,7 @@ test('a call is refused if window and wallet do not cover its least cost', async
 
 // Covers i6
 test('a USD window is used up by settled use only and reports its reset', async () => {
-  const account = planAccount({ wallet: 100 * PRICE, windows: [usd('monthly', 2 * PRICE)] });
+  const account = planAccount({ wallet: 100 * PRICE, windows: [usdWindow('monthly', 2 * PRICE)] });
   for (let call = 0; call < 5; call += 1) expect(await ask(account)).toMatchObject({ kind: 'admitted' });
   await snapshot(account, { [monthlyWindowRow('usd', periodOf(account))]: 2 * PRICE }, 2, []);
   const { end } = account.state.terms.value.subscription!;
@@ -109,7 +119,9 @@ test('a USD window is used up by settled use only and reports its reset', async 
 });
 
 test('a refusal by several used-up windows names the latest reset', async () => {
-  const account = planAccount({ windows: [requests('monthly', 0), requests('session_5h', 0), requests('weekly', 0)] });
+  const account = planAccount({
+    windows: [requestsWindow('monthly', 0), requestsWindow('session_5h', 0), requestsWindow('weekly', 0)],
+  });
   expect(await ask(account)).toMatchObject({
     code: 'window_exhausted',
     facts: { window: 'monthly', unit: 'requests', limit: 0 },
@@ -117,7 +129,7 @@ test('a refusal by several used-up windows names the latest reset', async () => 
 });
 
 test('the last 5 % of a USD window admit one call at a time', async () => {
-  const account = planAccount({ windows: [usd('weekly', 20 * PRICE)] });
+  const account = planAccount({ windows: [usdWindow('weekly', 20 * PRICE)] });
   const settledAt = (value: number): void => {
     account.state.rows.set(weeklyWindowRow('usd', weekStart(one.clock.now())), { value, version: value });
   };
@@ -138,14 +150,14 @@ test('the last 5 % of a USD window admit one call at a time', async () => {
 });
 
 test('running calls do not delay others before the last 5 % of a USD window', async () => {
-  const account = planAccount({ windows: [usd('weekly', 20 * PRICE)] });
+  const account = planAccount({ windows: [usdWindow('weekly', 20 * PRICE)] });
   const row = weeklyWindowRow('usd', weekStart(one.clock.now()));
   account.state.rows.set(row, { value: 18 * PRICE, version: 1 });
   for (let count = 0; count < 10; count += 1) await mustAdmit(one, admitEntry(one.clock, [account.digest]));
 });
 
 test('a request window counts running calls and releases failed ones', async () => {
-  const account = planAccount({ windows: [requests('weekly', 5)] });
+  const account = planAccount({ windows: [requestsWindow('weekly', 5)] });
   const entries = Array.from({ length: 40 }, () => admitEntry(one.clock, [account.digest]));
   const { answers } = await batch(one, { admits: entries });
   const admitted = [...answers.values()].filter((answer) => answer.kind === 'admitted') as Admitted[];
@@ -160,7 +172,7 @@ test('a request window counts running calls and releases failed ones', async () 
 });
 
 test('a window type can have limits in both units with separate counts', async () => {
-  const account = planAccount({ windows: [usd('weekly', 10 * PRICE), requests('weekly', 2)] });
+  const account = planAccount({ windows: [usdWindow('weekly', 10 * PRICE), requestsWindow('weekly', 2)] });
   expect(await ask(account)).toMatchObject({ kind: 'admitted', hold: { planMaxNanoUsd: 10 * PRICE } });
   expect(await ask(account)).toMatchObject({ kind: 'admitted' });
   expect(await ask(account)).toMatchObject({ code: 'window_exhausted', facts: { unit: 'requests' } });
@@ -179,7 +191,7 @@ test('an allotment limits only its model and its error shows the date', async ()
 });
 
 test('a session starts with its first call and ends five hours later', async () => {
-  const account = planAccount({ windows: [requests('session_5h', 2)] });
+  const account = planAccount({ windows: [requestsWindow('session_5h', 2)] });
   const first = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   const start = first.hold.periods.session5h!;
   expect(start).toBe(first.hold.admittedAt);
@@ -199,7 +211,7 @@ test('a session starts with its first call and ends five hours later', async () 
 
 // Covers r13
 test('a session without a billed call counts as never opened', async () => {
-  const account = planAccount({ windows: [usd('session_5h', 5 * PRICE)] });
+  const account = planAccount({ windows: [usdWindow('session_5h', 5 * PRICE)] });
   const calls = [
     await mustAdmit(one, admitEntry(one.clock, [account.digest])),
     await mustAdmit(one, admitEntry(one.clock, [account.digest])),
@@ -216,7 +228,7 @@ test('a session without a billed call counts as never opened', async () => {
 
 // Covers r8
 test('charges of a lost balance snapshot count twice until the sweep, never zero times', async () => {
-  const account = planAccount({ windows: [usd('session_5h', 3 * PRICE)] });
+  const account = planAccount({ windows: [usdWindow('session_5h', 3 * PRICE)] });
   const digests = [account.digest];
   const lost = await mustAdmit(one, admitEntry(one.clock, digests));
   const told = await mustAdmit(one, admitEntry(one.clock, digests));
@@ -240,7 +252,7 @@ test('charges of a lost balance snapshot count twice until the sweep, never zero
 });
 
 test('a billed session stays open without holds and is loaded from the ledger', async () => {
-  const account = planAccount({ windows: [usd('session_5h', 5 * PRICE)] });
+  const account = planAccount({ windows: [usdWindow('session_5h', 5 * PRICE)] });
   const start = one.clock.now() - 3_600_000;
   account.state.rows.set(sessionWindowRow('usd', start), { value: 4 * PRICE, version: 3 });
   const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
@@ -250,13 +262,13 @@ test('a billed session stays open without holds and is loaded from the ledger', 
 });
 
 test('a plan pays only within its period and only for its models', async () => {
-  const account = planAccount({ wallet: 3 * PRICE, windows: [requests('monthly', 0)] });
+  const account = planAccount({ wallet: 3 * PRICE, windows: [requestsWindow('monthly', 0)] });
   account.state.terms.value.models?.splice(0, 1);
   expect(await ask(account)).toMatchObject({
     kind: 'admitted',
     hold: { planMaxNanoUsd: 0, walletMaxNanoUsd: null, windows: [] },
   });
-  const ended = planAccount({ windows: [usd('monthly', 10 * PRICE)] });
+  const ended = planAccount({ windows: [usdWindow('monthly', 10 * PRICE)] });
   expect(await ask(ended)).toMatchObject({ kind: 'admitted', hold: { planMaxNanoUsd: 10 * PRICE } });
   world.advance(31 * 86_400_000);
   expect(await ask(ended)).toMatchObject({ code: 'no_funding' });

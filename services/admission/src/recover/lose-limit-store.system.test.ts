@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { makeUuidV7 } from '@gateway/contracts/ids';
-import type { HeartbeatCall } from '@gateway/contracts/messages';
 import { keyMonthRow, monthOf } from '@gateway/metering';
 import { until } from '@gateway/testkit';
 import { testEpoch } from '@gateway/testkit/random';
@@ -19,6 +18,7 @@ import {
   makeWorld,
   mustAdmit,
   release,
+  running,
 } from '../../test/world.js';
 import { listRunningCalls } from '../heartbeats/last-heartbeats-rules.js';
 import { holdCalls } from '../heartbeats/hold-calls.js';
@@ -37,12 +37,6 @@ afterEach(async () => {
   await world.stop();
 });
 
-const running = (call: Admitted, tag = call.token): HeartbeatCall => ({
-  id: call.id,
-  hold: call.hold,
-  tag,
-  endpoint: '/v1/chat/completions',
-});
 const admitMany = async (replica: Replica, account: TestAccount, count: number): Promise<Admitted[]> => {
   const calls: Admitted[] = [];
   for (let made = 0; made < count; made += 1) {
@@ -211,7 +205,7 @@ test('the last heartbeat restores a lapsed slot only while its bucket is restori
   world.advance(91_000);
   await one.admission.sweep();
   expect((await one.admission.readAccount(account.account)).holds.map(({ id }) => id)).toEqual([ended!.id]);
-  const late = listRunningCalls({ calls: [running(kept!), running(ended!, 'another.token')] });
+  const late = listRunningCalls({ calls: [running(kept!), running(ended!, { tag: 'another.token' })] });
   expect(await holdCalls(one.ports, 'edge1', late, true)).toMatchObject({ failed: [] });
   expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 0, held: { wallet: PRICE } });
 });
@@ -232,7 +226,7 @@ test('a heartbeat creates no hold for a call that was closed under the same epoc
   });
   world.advance(91_000);
   await one.admission.sweep();
-  await one.admission.heartbeat(heartbeatOf(world, 'live', 51, { calls: [running(call!, token)] }));
+  await one.admission.heartbeat(heartbeatOf(world, 'live', 51, { calls: [running(call!, { tag: token })] }));
   expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 0, held: {}, holds: [] });
 });
 
@@ -287,7 +281,10 @@ test('thousands of calls of one account are restored and kept by one heartbeat',
   const [first] = await admitMany(one, account, 1);
   if (!first) throw new Error('not admitted');
   // More IDs, texts and scores than an unpacked list can hold.
-  const calls = Array.from({ length: 9_000 }, () => ({ ...running(first, 'lost'), id: makeUuidV7(one.clock.now()) }));
+  const calls = Array.from({ length: 9_000 }, () => ({
+    ...running(first, { tag: 'lost' }),
+    id: makeUuidV7(one.clock.now()),
+  }));
   const created = await holdCalls(one.ports, 'edge1', listRunningCalls({ calls }), false);
   expect(created.failed).toEqual([]);
   const [token] = created.tokens;

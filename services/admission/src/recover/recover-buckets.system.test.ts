@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { BUCKETS_TOTAL } from '@gateway/contracts/ids';
-import type { HeartbeatCall } from '@gateway/contracts/messages';
 import { until } from '@gateway/testkit';
 import {
   type Admitted,
@@ -14,6 +13,7 @@ import {
   makeWorld,
   mustAdmit,
   release,
+  running,
 } from '../../test/world.js';
 import { makeEpoch, parseEpochTime } from '../limit-store/epoch-rules.js';
 import { RecordCache } from '../records/record-cache.js';
@@ -29,13 +29,6 @@ beforeEach(async () => {
 });
 afterEach(() => world.stop());
 
-const running = (call: Admitted): HeartbeatCall => ({
-  id: call.id,
-  hold: call.hold,
-  tag: call.token,
-  endpoint: '/v1/chat/completions',
-});
-
 /** Deletes all data in Redis, like a restart without a file. */
 async function loseLimitStore(): Promise<void> {
   await world.server.restart?.({ kill: true, emptyState: true });
@@ -44,7 +37,7 @@ async function loseLimitStore(): Promise<void> {
 
 /** Sends heartbeats of an edge that has received the resync request, under the reported epochs. */
 function reportBack(edge: string, n: number, calls: Admitted[]): void {
-  heartbeatOf(world, edge, n, { calls: calls.map(running), tokens: [...(world.reports.at(-1) ?? [])] });
+  heartbeatOf(world, edge, n, { calls: calls.map((call) => running(call)), tokens: [...(world.reports.at(-1) ?? [])] });
 }
 
 // Covers r12

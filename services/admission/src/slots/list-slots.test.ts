@@ -12,6 +12,7 @@ import {
   makeWorld,
   mustAdmit,
   release,
+  running,
 } from '../../test/world.js';
 import type { Admitted, Replica, TestAccount, World } from '../../test/world.js';
 
@@ -51,7 +52,6 @@ const admitMany = async (account: TestAccount, count: number): Promise<Admitted[
   });
   return [...answers.values()].map((answer) => answer as Admitted);
 };
-const running = ({ id, hold, token }: Admitted) => ({ id, hold, tag: token, endpoint: '/v1/messages' as const });
 
 test('a running call is listed with its hold and an ended call is not', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
@@ -114,7 +114,7 @@ test.each([1, 7, 200])('pages of %i list every call of all accounts despite hear
   const heartbeat = async () => {
     n += 1;
     world.advance(n % 5 === 0 ? 500 : 1);
-    await one.admission.heartbeat(heartbeatOf(world, 'edge1', n, { calls: calls.map(running) }));
+    await one.admission.heartbeat(heartbeatOf(world, 'edge1', n, { calls: calls.map((call) => running(call)) }));
   };
   const slots = await all(null, limit, heartbeat);
   const ids = idsOf(slots);

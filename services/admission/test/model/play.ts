@@ -6,10 +6,10 @@ import { Disagreement, StateReader, agree, agreeOnAnswer, requireFunds, requireS
 import type { Sums } from './compare.js';
 import type { ModelEntry } from './model-limit-store.js';
 import { modelUsage, usageRefusal, usageRows } from './model-usage.js';
-import { BOUNDS, COST_MAX, ENDPOINTS, MODELS, NO_PLAN, PLANS_TOTAL, PRICE, planTerms, renewing } from './scene.js';
+import { BOUNDS, COST_MAX, ENDPOINTS, MODELS, NO_PLAN, PLANS_TOTAL, planTerms, renewing } from './scene.js';
 import { EDGES, releaseOf } from './stage.js';
 import type { EdgeCall, EndedCall, Stage } from './stage.js';
-import { AUTHOR } from '../world.js';
+import { AUTHOR, PRICE } from '../world.js';
 import { Choices } from './steps.js';
 import type { Step, StepKind } from './steps.js';
 

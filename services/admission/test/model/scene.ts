@@ -1,10 +1,8 @@
-import type { AccountTerms, CallBounds, Endpoint } from '@gateway/contracts/messages';
+import { type AccountTerms, type CallBounds, type Endpoint, TERMS_WITHOUT_PLAN } from '@gateway/contracts/messages';
 import { buildCatalogView } from '../../src/admit/catalog-view-rules.js';
 import type { CatalogView } from '../../src/admit/catalog-view-rules.js';
-import { figures, model, source } from '../world.js';
+import { PRICE, figures, model, requestsWindow, source, usdWindow } from '../world.js';
 
-/** Nano-USD of one call of the model with a fixed price per call. */
-export const PRICE = 1_000_000;
 const DAY_MS = 86_400_000;
 
 /** Start times of sequences: near the ends of minutes, weeks, months, a leap day and a year. */
@@ -96,14 +94,6 @@ export function renewing(terms: AccountTerms, next: AccountTerms): AccountTerms 
 }
 
 type Limits = Pick<AccountTerms, 'requestsPerMinute' | 'concurrency' | 'models' | 'windows' | 'allotments'>;
-type Window = AccountTerms['windows'][number];
-
-const window = (type: Window['type'], unit: Window['unit'], limit: number): Window => ({
-  type,
-  unit,
-  limit,
-  label: type,
-});
 
 /** Small limits, so that few calls reach them. */
 const PLANS: readonly Limits[] = [
@@ -111,18 +101,14 @@ const PLANS: readonly Limits[] = [
     requestsPerMinute: 12,
     concurrency: 3,
     models: ['acme/fixed'],
-    windows: [window('session_5h', 'usd', 5 * PRICE), window('weekly', 'requests', 9)],
+    windows: [usdWindow('session_5h', 5 * PRICE), requestsWindow('weekly', 9)],
     allotments: [{ model: 'acme/fixed', unit: 'requests', limit: 7 }],
   },
   {
     requestsPerMinute: 20,
     concurrency: 4,
     models: null,
-    windows: [
-      window('session_5h', 'requests', 5),
-      window('weekly', 'usd', 9 * PRICE),
-      window('monthly', 'usd', 14 * PRICE),
-    ],
+    windows: [requestsWindow('session_5h', 5), usdWindow('weekly', 9 * PRICE), usdWindow('monthly', 14 * PRICE)],
     allotments: [{ model: 'acme/tokens', unit: 'usd', limit: 3 * PRICE }],
   },
   {
@@ -130,10 +116,10 @@ const PLANS: readonly Limits[] = [
     concurrency: 6,
     models: ['acme/fixed', 'acme/tokens'],
     windows: [
-      window('session_5h', 'usd', 6 * PRICE),
-      window('session_5h', 'requests', 4),
-      window('weekly', 'usd', 7 * PRICE),
-      window('monthly', 'requests', 8),
+      usdWindow('session_5h', 6 * PRICE),
+      requestsWindow('session_5h', 4),
+      usdWindow('weekly', 7 * PRICE),
+      requestsWindow('monthly', 8),
     ],
     allotments: [],
   },
@@ -142,22 +128,14 @@ const PLANS: readonly Limits[] = [
     requestsPerMinute: 25,
     concurrency: 5,
     models: null,
-    windows: [window('session_5h', 'usd', 12 * PRICE)],
+    windows: [usdWindow('session_5h', 12 * PRICE)],
     allotments: [{ model: 'acme/dated', unit: 'requests', limit: 2 }],
   },
 ];
 export const PLANS_TOTAL = PLANS.length;
 const PERIODS_MS = [120_000, DAY_MS, 8 * DAY_MS, 30 * DAY_MS];
 
-export const NO_PLAN: AccountTerms = {
-  plan: null,
-  requestsPerMinute: 9,
-  concurrency: 3,
-  models: [],
-  windows: [],
-  allotments: [],
-  subscription: null,
-};
+export const NO_PLAN: AccountTerms = { ...TERMS_WITHOUT_PLAN, requestsPerMinute: 9, concurrency: 3 };
 
 /**
  * @param period number of the subscription's period; a plan that changes within a period keeps it
