@@ -148,7 +148,9 @@ async function measureCalls(
     if (round > 1) found.push({ name, redis, admission: (user + system) / (messages * size) });
   };
   const quiet = { ...context, log: () => undefined };
-  await interleave({ rounds: rounds + 1, subjects: places, cases: [null], measure }, quiet);
+  const series = { rounds: rounds + 1, subjects: places, cases: [null], measure };
+  const { brokenOff } = await interleave(series, quiet);
+  if (brokenOff !== null) throw new Error(brokenOff);
   const quartile = (name: string, side: keyof Cost): number => {
     const values = found.filter((one) => one.name === name).map((one) => one[side]);
     return percentile(

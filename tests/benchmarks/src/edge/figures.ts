@@ -160,6 +160,7 @@ const COUNTS: readonly (readonly [what: string, value: CountValue])[] = [
   ["bytes in Redis' append-only file", each('redisAppendedBytes')],
   ['bytes in the write-ahead log of PostgreSQL', each('walBytes')],
   ['bytes kept in the ledger with indexes', keptBytes],
+  ['instructions of all processes, where the machine counts them', each('instructions')],
 ];
 
 /** One row of the table of counts, with a value for each column. NaN: unknown. */

@@ -61,5 +61,5 @@ export async function planTelemetry({ ending }: BenchContext): Promise<EdgePlan>
     ours: id,
     theirs: baseline?.id ?? '',
   }));
-  return { title: 'Cost of tracing', peers: [], gateways, scenarios: [FULL_LOAD, STREAMS], comparisons };
+  return { title: 'Cost of tracing', peers: ['direct'], gateways, scenarios: [FULL_LOAD, STREAMS], comparisons };
 }

@@ -61,7 +61,7 @@ export async function runEdge(plan: EdgePlan, options: BenchOptions, context: Be
     }
   }
   const rounds = await runRounds(peers, scenarios, { unable, notes }, options, context);
-  const ours = rounds.samples.filter(({ peer }) => peer === 'gateway');
+  const ours = rounds.samples.filter(({ peer }) => peers.gateways.some(({ id }) => id === peer));
   const billed = ours.reduce((sum, { result }) => sum + result.calls, 0).toLocaleString('en-US');
   const versions = peers.all.filter(({ version }) => version !== '').map((peer) => `${peer.title}: ${peer.version}`);
   return {
@@ -75,7 +75,7 @@ export async function runEdge(plan: EdgePlan, options: BenchOptions, context: Be
         'Accounts of each gateway',
         `${options.accounts}, each with a wallet and one key, at most ${CALLS_PER_MINUTE_MAX} calls a minute each (the default limits), and ${HOT_ACCOUNTS} with raised limits`,
       ],
-      ['Billed', `${billed} measured calls of the gateway, each with its record; every wallet is exact`],
+      ['Billed', `${billed} measured calls of the gateways, each with its record; every wallet is exact`],
     ],
     brokenOff: rounds.brokenOff,
     sections: renderSections({ ...plan, peers: peers.all, scenarios, counts, openStreams, ...rounds }),

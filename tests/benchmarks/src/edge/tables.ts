@@ -51,20 +51,14 @@ export function renderSections(figures: EdgeFigures): Section[] {
 }
 
 const READING = [
-  '- CPU is user and system time of every process of a peer with its children, read before and after; for a gateway the second reading',
-  '  waits until the calls are settled in the ledger, and includes accounts, catalog and the idle work of all processes. Minimum and maximum of the rounds are in brackets.',
+  '- CPU is that of all processes of a peer with their children. For a gateway it includes settlement and idle work. Minimum and maximum of the rounds are in brackets.',
   '- A factor is the median of the quotients within each round. Its other figures are medians over the rounds.',
-  '- Added latency is the median over the rounds of (peer − direct call of the same round and scenario), by percentile; with more than one',
-  '  connection a closed loop mostly measures its own queue.',
+  '- Added latency is the median over the rounds of (peer − direct call of the same round). With more than one connection a closed loop mostly measures its own queue.',
+  '- If calls begin at a rate (an open loop), latency counts from the time when a call was due.',
+  '- Memory is the growth of the proportional set size since the start. Counts include the idle work of the gateway. Figures do not include failed calls.',
   `-${LOAD_BOUND_MARK}: load generator and provider used ${LOAD_BOUND_SHARE * 100} % of their core or more, so they limited calls/s. CPU per call is still valid.`,
   `-${NOISY_MARK}: fewer than ${ROUNDS_MIN} rounds, or the middle half of them spans more than ${SPAN_MAX * 100} % of the median. The row cannot show a difference of 5 %.`,
-  '- If calls begin at a rate (an open loop), latency counts from the time when a call was due and includes the wait for a connection.',
-  '- Memory is the growth of the proportional set size of all processes of a peer since its start. It includes warm code and garbage that is not collected yet.',
-  '  A process that has become smaller since its start counts as 0 in the sum.',
-  '- Figures do not include failed calls.',
   `-${SPOILED_MARK}: streams had failed or were not open yet when memory was read, so the figure is unreliable.`,
-  '- Counts are read before the first call and after the last one is settled, in separate runs. They include the idle work of the gateway.',
-  '- Wake-ups are voluntary context switches of all threads of a process. Bytes kept are the growth of the tables in whole pages.',
 ];
 
 function renderFactors(comparison: Comparison, { samples, idle }: EdgeFigures): Section[] {

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { parseRedisInfo } from './counters.js';
+import { parseInstructions, parseRedisInfo } from './counters.js';
 
 const INFO = [
   '# Stats',
@@ -31,4 +31,10 @@ test('leaves out the append-only file if there is none', () => {
     redisCommands: 0,
     redisBytesIn: 1,
   });
+});
+
+test('parseInstructions() reads the count, or returns NaN without hardware counters', () => {
+  expect(parseInstructions('93018,,instructions,1043000,100.00,,\n')).toBe(93_018);
+  expect(parseInstructions('93018,,instructions:u,1043000,100.00,,\n')).toBe(93_018);
+  expect(parseInstructions('<not supported>,,instructions,0,100.00,,\n')).toBeNaN();
 });

@@ -1,7 +1,9 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { sumOfMetric } from '@gateway/testkit';
 import { Redis } from 'ioredis';
 import pg from 'pg';
-import { type Waits, readVariable, readWaits, wakeUpsBetween } from '../machine/processes.js';
+import { type Waits, pidsOf, readVariable, readWaits, wakeUpsBetween } from '../machine/processes.js';
 import { subtract } from '../statistics.js';
 import type { GatewayPeer } from './start-gateway.js';
 
@@ -56,10 +58,12 @@ export class GatewayCounter {
     await postgres.connect();
     try {
       const before = await this.#read(postgres);
+      const endInstructions = countInstructions(pidsOf(Object.values(this.gateway.processes).flat()));
       await work();
+      const instructions = await endInstructions();
       const after = await this.#read(postgres);
       return {
-        counters: subtract(after.counters, before.counters),
+        counters: { ...subtract(after.counters, before.counters), instructions },
         tableBytes: subtract(after.tableBytes, before.tableBytes),
         wakeUps: wakeUpsBetween(before.waits, after.waits),
       };
@@ -100,6 +104,28 @@ export class GatewayCounter {
     if (value === null) throw new Error(`${service} has no ${name}`);
     return value;
   }
+}
+
+/**
+ * Counts the instructions of processes with `perf` until the returned function is called. NaN
+ * without `perf` or hardware counters, as on most virtual machines.
+ */
+function countInstructions(pids: readonly number[]): () => Promise<number> {
+  const args = ['stat', '-x,', '-e', 'instructions', '-p', pids.join(',')];
+  const perf = spawn('perf', args, { stdio: ['ignore', 'ignore', 'pipe'] });
+  let text = '';
+  perf.stderr.on('data', (bytes: Buffer) => (text += bytes.toString()));
+  const ended = once(perf, 'close').catch(() => undefined);
+  return async () => {
+    perf.kill('SIGINT');
+    await ended;
+    return parseInstructions(text);
+  };
+}
+
+/** Parses the output of `perf stat -x,`. */
+export function parseInstructions(text: string): number {
+  return Number(/^(\d+),[^,]*,instructions/m.exec(text)?.[1] ?? NaN);
 }
 
 interface Varz {

@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from '@jest/globals';
+import { gzipSync } from 'node:zlib';
 import { startAnsweringServer } from '../../test/answering-server.js';
 import type { AnsweringServer } from '../../test/answering-server.js';
 import { KeyRotation } from './key-rotation.js';
@@ -63,7 +64,21 @@ test('counts each failure by its reason and continues with the next call', async
     'the body is too short': 2,
     'the body has an unexpected end': 2,
     ECONNRESET: 2,
-    'closed before the end of the response': 2,
+    UND_ERR_SOCKET: 2,
+  });
+});
+
+test('checks the body of a compressed response', async () => {
+  const bodies = [GOOD, '{}', `${GOOD} and more`].map((body) => gzipSync(body));
+  server = await startAnsweringServer((n, response) => {
+    response.setHeader('content-encoding', 'gzip').end(n < 3 ? bodies[n] : GOOD);
+  });
+  const result = await runLoad(job(server.port, { until: { calls: 4 } }), null);
+  expect(result.calls).toBe(1);
+  expect(result.failures).toEqual({
+    'the body is too short': 1,
+    'the body has an unexpected end': 1,
+    Z_DATA_ERROR: 1,
   });
 });
 

@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { DEFAULT_KEY_PREFIX, makeSecret } from '@gateway/contracts/ids';
+import { Client } from 'undici';
 import { spreadOf } from '../statistics.js';
-import { CallConnection, type CallOutcome } from './call-connection.js';
+import { Call, type CallOutcome } from './call.js';
 import type { KeyRotation } from './key-rotation.js';
 import type { LoadJob, LoadRequest, LoadResult } from './load.js';
 
-/** Timeout for one call. */
-const CALL_MS_MAX = 30_000;
-const EXPIRY_CHECK_MS = 500;
+/** Timeout for the head of a response, and for each part of its body. */
+const SILENCE_MS_MAX = 30_000;
 /** A job ends early after this many failed calls: its measurement is useless. */
 const FAILURES_MAX = 1_000;
 /** Interval between checks for due calls of an open loop. */
@@ -16,6 +16,7 @@ const TICK_MS = 1;
 const WAITING_MAX = 5_000;
 /** Tolerance for sums of doubles, so that a call due at the very end is not lost. */
 const ROUNDING = 1e-6;
+const CHAT_PATH = '/v1/chat/completions';
 /** Sent by calls without keys, so that all requests have the same size. */
 const NO_KEY = makeSecret(DEFAULT_KEY_PREFIX);
 
@@ -26,7 +27,7 @@ export interface LoadKeys {
 }
 
 /** Makes a call that was due at `dueAt` on one of the connections. `ended` is called once. */
-type Call = (connection: number, dueAt: number, ended: () => void) => void;
+type CallStart = (connection: number, dueAt: number, ended: () => void) => void;
 
 /**
  * Runs one job to its end. @throws Error if all keys are used up, because waiting would distort the
@@ -39,29 +40,30 @@ export async function runLoad(job: LoadJob, keys: LoadKeys | null): Promise<Load
   const tally = new Tally();
   const startedAt = performance.now();
   const endAt = 'seconds' in job.until ? startedAt + job.until.seconds * 1000 : Number.POSITIVE_INFINITY;
-  const connections = Array.from({ length: job.connections }, () => new CallConnection(job.port));
-  const expiry = setInterval(() => {
-    const now = performance.now();
-    for (const connection of connections) connection.expire(now, CALL_MS_MAX);
-  }, EXPIRY_CHECK_MS);
+  // Each reconnects after a failure or close.
+  const connections = Array.from({ length: job.connections }, () => {
+    const timeouts = { headersTimeout: SILENCE_MS_MAX, bodyTimeout: SILENCE_MS_MAX };
+    return new Client(`http://127.0.0.1:${job.port}`, { pipelining: 1, ...timeouts });
+  });
   let fault: Error | null = null;
-  const call: Call = (index, dueAt, ended) => {
+  const call: CallStart = (index, dueAt, ended) => {
     const sentMs = Date.now();
     const key = used === null ? 0 : used.rotation.take(index, connections.length, sentMs);
-    const { bytes, expected } = next();
-    const request = bytes[key ?? -1];
-    if (key === null || request === undefined) {
+    const { headers, body, expected } = next();
+    const own = headers[key ?? -1];
+    if (key === null || own === undefined) {
       fault = new Error('every account has used up its calls of this minute: prepare more of them');
       setImmediate(ended);
       return;
     }
-    connections[index]?.call(request, expected, (outcome) => {
+    const done = (outcome: CallOutcome): void => {
       used?.rotation.ended(key, sentMs, Date.now());
       tally.note({ ...outcome, startedAt: Math.min(dueAt, outcome.startedAt) });
-      // `call` may report a failure synchronously. setImmediate keeps the stack flat.
+      // The client may report a failure synchronously. setImmediate keeps the stack flat.
       if (outcome.failure === null) ended();
       else setImmediate(ended);
-    });
+    };
+    connections[index]?.dispatch({ path: CHAT_PATH, method: 'POST', headers: own, body }, new Call(expected, done));
   };
   const isOver = (): boolean => fault !== null || tally.failed >= FAILURES_MAX || performance.now() >= endAt;
   try {
@@ -69,14 +71,13 @@ export async function runLoad(job: LoadJob, keys: LoadKeys | null): Promise<Load
     else await Promise.all(connections.map((_connection, index) => runConnection(index, job, isOver, call)));
     if (fault !== null) throw fault as Error;
   } finally {
-    clearInterval(expiry);
-    for (const connection of connections) connection.close();
+    await Promise.all(connections.map((connection) => connection.destroy()));
   }
   return tally.result(startedAt);
 }
 
 /** Makes one call after the other on one connection. */
-async function runConnection(index: number, job: LoadJob, isOver: () => boolean, call: Call): Promise<void> {
+async function runConnection(index: number, job: LoadJob, isOver: () => boolean, call: CallStart): Promise<void> {
   const callsMax = 'calls' in job.until ? Math.ceil((job.until.calls - index) / job.connections) : Infinity;
   if (job.rampMs > 0) await delay((job.rampMs * index) / job.connections);
   await new Promise<void>((resolve) => {
@@ -94,7 +95,13 @@ async function runConnection(index: number, job: LoadJob, isOver: () => boolean,
  * Runs an open loop: calls begin when they are due, even if earlier calls are still running, so
  * that a slow response does not hide later calls. The wait for a connection counts.
  */
-function runPaced(connections: number, perSecond: number, startedAt: number, endAt: number, call: Call): Promise<void> {
+function runPaced(
+  connections: number,
+  perSecond: number,
+  startedAt: number,
+  endAt: number,
+  call: CallStart,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     // A queue, so that the keys of all connections are used.
     const free = Array.from({ length: connections }, (_unused, index) => index);
@@ -155,12 +162,15 @@ class Tally {
   }
 }
 
-/** Encodes the requests with each key. Returns a function that yields those of the next call. */
+/**
+ * Encodes the headers with each key, and the bodies. Returns a function that yields those of the
+ * next call.
+ */
 function alternate(job: LoadJob, secrets: readonly string[]) {
-  const encode = ({ body, expected }: LoadRequest) => ({
-    bytes: secrets.map((secret) => encodeRequest(job, body, secret)),
-    expected,
-  });
+  const headers = secrets.map((secret) =>
+    [['authorization', `Bearer ${secret}`] as const, ...CLIENT_HEADERS, ...job.headers].flat(),
+  );
+  const encode = ({ body, expected }: LoadRequest) => ({ headers, body: Buffer.from(body), expected });
   const { share = 0 } = job.among ?? {};
   const [usual, among] = [encode(job), job.among && encode(job.among)];
   let calls = 0;
@@ -188,15 +198,3 @@ const CLIENT_HEADERS = [
   ['sec-fetch-mode', 'cors'],
   ['accept-encoding', 'gzip, deflate'],
 ] as const;
-
-function encodeRequest(job: LoadJob, body: string, secret: string): Buffer {
-  const headers = [
-    ['host', `127.0.0.1:${job.port}`],
-    ['authorization', `Bearer ${secret}`],
-    ...CLIENT_HEADERS,
-    ...job.headers,
-    ['content-length', String(Buffer.byteLength(body))],
-  ];
-  const head = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('');
-  return Buffer.from(`POST /v1/chat/completions HTTP/1.1\r\n${head}\r\n${body}`);
-}
