@@ -81,7 +81,7 @@ const PLACES = new Map<string, Place>([
   ],
   ['npm run audit', { file: 'services/billing/src/commands/commands.test.ts', says: 'commands/audit' }],
   ['npm run chain', { file: 'services/billing/src/commands/commands.test.ts', says: 'commands/chain' }],
-  ['npm run promote', { file: 'tests/e2e/src/standbys/harm-members.ts', says: 'return promote({' }],
+  ['npm run promote', { file: 'tests/e2e/src/standbys/members.ts', says: 'return promote({' }],
   ['npm run set-aside', { file: 'services/billing/src/commands/commands.test.ts', says: 'commands/dead-letters' }],
   ['npm run check:bare', { file: 'docs/verification.md', says: 'npm run check:bare' }],
   ['npm run check:image', { notRun: 'minutes and a network: run by hand before a release (deploy/docker)' }],

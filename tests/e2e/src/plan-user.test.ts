@@ -12,7 +12,7 @@ import type { TestPeriod } from '../test/operator.js';
 import { sharedSystem } from '../test/system.js';
 import type { SharedSystem } from '../test/system.js';
 import { readUsage } from './limits/judge-limit.js';
-import { CENT } from './limits/limit-cases.js';
+import { CENT } from '../test/prices.js';
 import { Clients } from './limits/press-limit.js';
 
 /**

@@ -15,6 +15,7 @@ import type { TestOperator } from '../test/operator.js';
 import type { TestAccount } from '../test/operator.js';
 import { startOwnSystem } from '../test/own-system.js';
 import type { OwnSystem } from '../test/own-system.js';
+import { quantiles, renderReport } from './runner/render-report.js';
 
 /** Total number of rotations. `npm run prove:rotation` sets its own number. */
 const ROTATIONS = Number(process.env['GATEWAY_PROVE_ROTATIONS'] ?? 50);
@@ -262,25 +263,29 @@ function simulatorModel(id: string): string {
   return `up-${id.slice('test/'.length)}`;
 }
 
-function report({ answerMs, refusedMs, calls, lateAdmissions, newRefused }: Figures, seconds: number): string {
-  const row = (name: string, values: readonly number[]): string => {
-    const sorted = [...values].sort((one, other) => one - other);
-    const at = (share: number): string => (sorted[Math.floor((sorted.length - 1) * share)] ?? 0).toFixed(1);
-    return `| ${name} | ${at(0.5)} | ${at(0.99)} | ${at(1)} |`;
-  };
-  return [
-    '# Rotation under load',
-    '',
-    '`npm run prove:rotation`: two edges, two admissions, all on one machine with its load generator.',
-    '',
-    `- ${answerMs.length} rotations of ${KEYS} keys in ${seconds.toFixed(0)} s, ${calls} concurrent requests (${(calls / seconds).toFixed(0)}/s)`,
-    `- requests that started after the response and were admitted with the old secret: ${lateAdmissions}`,
-    `- requests with the newest secret that were refused: ${newRefused}`,
-    '',
-    '| milliseconds | p50 | p99 | largest |',
-    '| --- | --- | --- | --- |',
-    row('rotation request to response (in force everywhere)', answerMs),
-    row('response to the first refused request with the old secret', refusedMs),
-    '',
-  ].join('\n');
+function report({ answerMs, refusedMs, calls, lateAdmissions, newRefused }: Figures, runSeconds: number): string {
+  const row = (name: string, values: readonly number[]): string[] => [
+    name,
+    ...quantiles(values, [0.5, 0.99, 1]).map((ms) => ms.toFixed(1)),
+  ];
+  return renderReport({
+    title: 'Rotation under load',
+    command: 'npm run prove:rotation',
+    about: `two edges, two admissions, all on one machine with its load generator. ${answerMs.length} rotations of ${KEYS} keys in ${runSeconds.toFixed(0)} s, ${calls} concurrent requests (${(calls / runSeconds).toFixed(0)}/s).`,
+    tables: [
+      {
+        head: ['milliseconds', 'p50', 'p99', 'largest'],
+        rows: [
+          row('rotation request to response (in force everywhere)', answerMs),
+          row('response to the first refused request with the old secret', refusedMs),
+        ],
+      },
+    ],
+    violations: [
+      ...(lateAdmissions === 0
+        ? []
+        : [`${lateAdmissions} requests were admitted with the old secret after the response`]),
+      ...(newRefused === 0 ? [] : [`${newRefused} requests with the newest secret were refused`]),
+    ],
+  });
 }

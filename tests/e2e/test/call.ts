@@ -56,4 +56,13 @@ async function readAnswer(answer: Dispatcher.ResponseData, onPiece = (): void =>
   return { status: answer.statusCode, requestId, headers: answer.headers, text, cut };
 }
 
+/** Returns the code of an error body, or `unreadable`. */
+export function errorCode(body: string): string {
+  try {
+    return String((JSON.parse(body) as { error?: { code?: unknown } }).error?.code);
+  } catch {
+    return 'unreadable';
+  }
+}
+
 export const HELLO = [{ role: 'user', content: 'hello' }];

@@ -1,6 +1,5 @@
-import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { startHttpServer } from './http-server.js';
 
 /** Counts of one model's calls at the provider. */
 export interface ProviderCount {
@@ -43,8 +42,6 @@ const ANSWER = JSON.stringify({
   usage: { prompt_tokens: 10, completion_tokens: 10, total_tokens: 20 },
 });
 const FAILURE = JSON.stringify({ error: { message: 'failed on purpose', type: 'server_error', code: null } });
-/** Longer than the gateway keeps idle connections in a test. */
-const KEEP_ALIVE_MS = 120_000;
 
 /** Listens on a free port of this machine. */
 export async function startCountingProvider(): Promise<CountingProvider> {
@@ -54,15 +51,14 @@ export async function startCountingProvider(): Promise<CountingProvider> {
     models.set(upstream, counted);
     return counted;
   };
-  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
+  const server = await startHttpServer((request, response) => {
     readModel(request).then(
       (model) => answer(countedOf(model), response),
       () => response.destroy(),
     );
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: server.url,
     behave(upstream, behaviour) {
       countedOf(upstream).behaviour = behaviour;
     },
@@ -70,11 +66,7 @@ export async function startCountingProvider(): Promise<CountingProvider> {
       const { calls, most } = countedOf(upstream);
       return { calls, most };
     },
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close: () => server.close(),
   };
 }
 

@@ -1,4 +1,5 @@
 import { bucketOfAccount } from '@gateway/contracts/ids';
+import { until } from '@gateway/testkit';
 import { Redis } from 'ioredis';
 
 /** State of an account in the limit store, read as with redis-cli (layout: admission's README). */
@@ -36,6 +37,15 @@ export async function readSettled(redis: Redis, account: string, balance: string
 /** Whether no slot, hold or held sum is left. */
 export function isEmpty(state: LimitStoreState): boolean {
   return state.slots === 0 && state.holds === 0 && state.heldSums.length === 0;
+}
+
+/** Waits until no slot, hold or held sum of the account is left. */
+export async function untilEmpty(redis: Redis, account: string, timeoutMs?: number): Promise<void> {
+  let state: LimitStoreState | undefined;
+  const empty = async (): Promise<boolean> => isEmpty((state = await readLimitStore(redis, account)));
+  await until(`slots and holds of ${account} are released`, empty, timeoutMs).catch((error: Error) => {
+    throw new Error(`${error.message}: ${JSON.stringify(state)}`);
+  });
 }
 
 export function connectRedis(url: string): Redis {

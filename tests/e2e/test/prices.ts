@@ -3,6 +3,10 @@ import { parseUsd, rate } from '@gateway/metering';
 /** Prices of calls under load, chosen so that different errors give different sums. */
 export const PRICES = { inputPerMillion: '3.00', outputPerMillion: '15.00', perCall: '0.000001' };
 
+/** Worst case and charge of a call are one cent for any tokens. */
+export const CENT = { inputPerMillion: '0', outputPerMillion: '0', perCall: '0.01' };
+export const CENT_NANO_USD = 10_000_000n;
+
 const FIGURES = {
   inputPerMillion: parseUsd(PRICES.inputPerMillion),
   cachedInputPerMillion: null,

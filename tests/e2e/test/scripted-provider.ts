@@ -1,5 +1,5 @@
-import { createServer, type IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingHttpHeaders } from 'node:http';
+import { startHttpServer } from './http-server.js';
 
 export interface ReceivedRequest {
   /** Without the query. */
@@ -29,7 +29,7 @@ export async function startScriptedProvider(
   script: (request: ReceivedRequest, number: number) => Promise<ScriptedAnswer | null> | ScriptedAnswer | null,
 ): Promise<ScriptedProvider> {
   const seen: ReceivedRequest[] = [];
-  const server = createServer((request, response) => {
+  const server = await startHttpServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
@@ -44,15 +44,10 @@ export async function startScriptedProvider(
       });
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: server.url,
     seen,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close: () => server.close(),
   };
 }
 

@@ -1,8 +1,7 @@
-import { joinLogs } from './match-records.js';
-import { judgeCall } from './judge-call.js';
-import { judgeLedger } from './judge-ledger.js';
-import { judgeLimits } from './judge-limits.js';
 import type { Evidence, JoinedCall, Tokens } from './evidence.js';
+import { judgeCall } from './judge-call.js';
+import { judgeLedger, judgeLimits } from './judge-accounts.js';
+import { joinLogs } from './match-records.js';
 
 export interface CheckResult {
   /** Violated invariants, one sentence each. */

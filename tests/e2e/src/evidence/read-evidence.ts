@@ -7,11 +7,11 @@ import type { TestOperator } from '../../test/operator.js';
 import type { OwnSystem } from '../../test/own-system.js';
 import type { AccountState, Evidence, LedgerTransaction, UsageRecord } from './evidence.js';
 import { retryUnavailable } from '../load/accounts.js';
-import type { ObedientProvider } from '../load/planned-provider.js';
+import type { PlannedProvider } from '../load/planned-provider.js';
 
 export interface Sources extends Pick<Evidence, 'calls' | 'faults' | 'terms' | 'leaseMs'> {
   readonly system: OwnSystem;
-  readonly provider: ObedientProvider;
+  readonly provider: PlannedProvider;
 }
 
 /** After a crash all holds and slots are released within three minutes (docs/protocol.md#i7). */
@@ -70,27 +70,36 @@ async function connectFinance({ local }: OwnSystem): Promise<pg.Client> {
   return client;
 }
 
-/**
- * Waits until all calls that reached the provider have usage records, or for the timeout, and
- * returns the records.
- */
-async function recordsOf(
+/** Reads usage records until they are complete, or for the timeout, and returns the last result. */
+export async function readRecords(
+  read: () => Promise<UsageRecordView[]>,
+  isComplete: (records: readonly UsageRecordView[]) => boolean,
+  timeoutMs: number,
+): Promise<UsageRecordView[]> {
+  let records: UsageRecordView[] = [];
+  const isRead = async (): Promise<boolean> => isComplete((records = await read()));
+  await until('all usage records exist', isRead, timeoutMs).catch(() => undefined);
+  return records;
+}
+
+/** Returns the records of the accounts, with one for each call that reached the provider. */
+function recordsOf(
   operator: TestOperator,
   accounts: readonly string[],
   calls: Evidence['calls'],
-  provider: ObedientProvider,
+  provider: PlannedProvider,
 ): Promise<UsageRecordView[]> {
   const reached = new Set(provider.calls.map(({ n }) => n));
   const needed = calls.flatMap(({ n, requestId }) => (reached.has(n) && requestId !== null ? requestId : []));
-  let records: UsageRecordView[] = [];
-  const allThere = async (): Promise<boolean> => {
+  const read = async (): Promise<UsageRecordView[]> => {
     const lists = accounts.map((account) => retryUnavailable('usage records', () => operator.records(account)));
-    records = (await Promise.all(lists)).flat();
+    return (await Promise.all(lists)).flat();
+  };
+  const isComplete = (records: readonly UsageRecordView[]): boolean => {
     const ids = new Set(records.map(({ requestId }) => requestId));
     return needed.every((id) => ids.has(id));
   };
-  await until('records of all calls that reached the provider', allThere, RECORDED_WITHIN_MS).catch(() => undefined);
-  return records;
+  return readRecords(read, isComplete, RECORDED_WITHIN_MS);
 }
 
 async function walletOf(operator: TestOperator, account: string): Promise<bigint> {

@@ -80,14 +80,14 @@ export function endingCode(stream: string): string | null {
   const last = stream.split('\n\n').findLast((sseEvent) => sseEvent.includes('data: ')) ?? '';
   const lines = last.split('\n').filter((line) => line.startsWith('data: '));
   try {
-    const said = JSON.parse(lines.map((line) => line.slice('data: '.length)).join('\n')) as Said | null;
-    return said?.error?.code ?? said?.code ?? null;
+    const error = JSON.parse(lines.map((line) => line.slice('data: '.length)).join('\n')) as StreamError | null;
+    return error?.error?.code ?? error?.code ?? null;
   } catch {
     return null;
   }
 }
 
-interface Said {
+interface StreamError {
   readonly error?: { readonly code?: string };
   readonly code?: string;
 }

@@ -3,8 +3,8 @@ import { until } from '@gateway/testkit';
 import type { TestOperator } from '../../test/operator.js';
 
 /** An edge reports the health of its sources every 5 s. */
-const TOLD_WITHIN_MS = 30_000;
-const ASKED_EVERY_MS = 500;
+const REPORTED_WITHIN_MS = 30_000;
+const POLL_MS = 500;
 
 /** The health of a source, and its read time in epoch milliseconds. */
 export interface ReadHealth extends SourceHealthView {
@@ -28,11 +28,11 @@ export class HealthWatch {
   readonly #views = new Map<string, ReadHealth>();
   readonly #timer: NodeJS.Timeout;
   #failure: unknown = null;
-  #isAsking = false;
+  #isPolling = false;
 
   constructor(operator: TestOperator) {
     this.#operator = operator;
-    this.#timer = setInterval(() => void this.#ask(), ASKED_EVERY_MS);
+    this.#timer = setInterval(() => void this.#poll(), POLL_MS);
   }
 
   /** Waits for the view of a source after this number of attempts. */
@@ -40,7 +40,7 @@ export class HealthWatch {
     return until(
       `the health of ${source} after ${attempts} attempts`,
       () => this.#views.get(`${source} ${attempts}`),
-      TOLD_WITHIN_MS,
+      REPORTED_WITHIN_MS,
     ).catch((error: Error) => {
       throw new Error(error.message, { cause: this.#failure });
     });
@@ -50,9 +50,9 @@ export class HealthWatch {
     clearInterval(this.#timer);
   }
 
-  async #ask(): Promise<void> {
-    if (this.#isAsking) return;
-    this.#isAsking = true;
+  async #poll(): Promise<void> {
+    if (this.#isPolling) return;
+    this.#isPolling = true;
     try {
       const views = await this.#operator.all<SourceHealthView>('/sources/health');
       const readAtMs = Date.now();
@@ -64,7 +64,7 @@ export class HealthWatch {
       // The next poll follows soon.
       this.#failure = error;
     } finally {
-      this.#isAsking = false;
+      this.#isPolling = false;
     }
   }
 }

@@ -1,9 +1,10 @@
 import { parseUsd } from '@gateway/metering';
+import { errorCode } from '../../test/call.js';
 import { PROVIDER_CODE, endingCode } from './formats.js';
 import { hasRested } from './health-watch.js';
 import {
   CHARGE_NANO_USD,
-  type ClientSees,
+  type ExpectedResponse,
   type ExpectedCall,
   type ExpectedHealth,
   type Play,
@@ -28,15 +29,15 @@ export function judgePlay({ play, calls, health }: SeenPlay): string[] {
   return [...wrong, ...judgeHealth(play.scenario.health, health)].map((each) => `${name}: ${each}`);
 }
 
-function judgeCall(play: Play, expected: ExpectedCall, { answer, asked, reached, record, takenNanoUsd }: SeenCall) {
+function judgeCall(play: Play, expected: ExpectedCall, { answer, queried, reached, record, takenNanoUsd }: SeenCall) {
   const wrong = judgeAnswer(play, expected.client, answer);
   const compare = (what: string, wanted: unknown, found: unknown): void => {
     if (String(wanted) !== String(found)) wrong.push(`${what} ${String(found)} instead of ${String(wanted)}`);
   };
-  compare('sources queried', expected.asked, asked);
+  compare('sources queried', expected.queried, queried);
   compare(
     'providers reached',
-    expected.asked.filter((source) => expected[source] !== 'is away'),
+    expected.queried.filter((source) => expected[source] !== 'refuses connections'),
     reached,
   );
   const charge = expected.charged === null ? 0n : CHARGE_NANO_USD[expected.charged];
@@ -47,13 +48,13 @@ function judgeCall(play: Play, expected: ExpectedCall, { answer, asked, reached,
   return wrong;
 }
 
-function judgeAnswer({ format, streamed }: Play, client: ClientSees, answer: SeenAnswer): string[] {
-  const seen = seenAs(answer, streamed ? format.finalMarker : null);
-  const wanted = wantedAs(client, format);
-  return seen === wanted ? [] : [`the client sees "${seen}" instead of "${wanted}"`];
+function judgeAnswer({ format, streamed }: Play, client: ExpectedResponse, answer: SeenAnswer): string[] {
+  const seen = describeSeen(answer, streamed ? format.finalMarker : null);
+  const wanted = describeExpected(client, format);
+  return seen === wanted ? [] : [`the client received "${seen}" instead of "${wanted}"`];
 }
 
-function wantedAs(client: ClientSees, format: Play['format']): string {
+function describeExpected(client: ExpectedResponse, format: Play['format']): string {
   const isNormalEnd = format.path === '/v1/responses';
   switch (client.kind) {
     case 'whole':
@@ -61,16 +62,15 @@ function wantedAs(client: ClientSees, format: Play['format']): string {
     case 'refused':
       return `${client.status} ${client.code}, Retry-After ${client.retryAfter ?? 'absent'}`;
     case 'broken_off': {
-      const code = client.said === true && format.relaysErrors ? PROVIDER_CODE : client.code;
+      const code = client.isProviderError === true && format.relaysErrors ? PROVIDER_CODE : client.code;
       return `begun, ${code}, ${isNormalEnd ? 'ended' : 'cut'}`;
     }
   }
 }
 
-function seenAs({ status, retryAfter, text, cut }: SeenAnswer, marker: string | null): string {
+function describeSeen({ status, retryAfter, text, cut }: SeenAnswer, marker: string | null): string {
   if (status !== 200) {
-    const { error } = JSON.parse(text) as { error: { code: string } };
-    return `${status} ${error.code}, Retry-After ${retryAfter ?? 'absent'}`;
+    return `${status} ${errorCode(text)}, Retry-After ${retryAfter ?? 'absent'}`;
   }
   const code = marker === null ? null : endingCode(text);
   if (code !== null) return `begun, ${code}, ${cut ? 'cut' : 'ended'}`;

@@ -9,7 +9,7 @@ import type { TestAccount, TestOperator } from '../../test/operator.js';
 import { PRICES } from '../../test/prices.js';
 import { HealthWatch } from './health-watch.js';
 import {
-  type Act,
+  type SourceBehaviour,
   FIRST_SEEN,
   type Play,
   type SeenAnswer,
@@ -106,7 +106,7 @@ function waitOf({ play }: Stage): number {
 }
 
 function attemptsAtA(calls: readonly SeenCall[]): number {
-  return calls.flatMap(({ asked }) => asked).filter((name) => name === 'a').length;
+  return calls.flatMap(({ queried }) => queried).filter((name) => name === 'a').length;
 }
 
 async function playCalls(
@@ -115,10 +115,10 @@ async function playCalls(
   account: TestAccount,
   operator: TestOperator,
 ): Promise<SeenCall[]> {
-  const calls: Omit<SeenCall, 'asked' | 'record'>[] = [];
+  const calls: Omit<SeenCall, 'queried' | 'record'>[] = [];
   for (const call of stage.play.calls) {
     if (call.afterMs !== undefined) await delay(call.afterMs);
-    for (const name of SOURCES) await setAct(stage, name, call[name]);
+    for (const name of SOURCES) await setBehaviour(stage, name, call[name]);
     const before = stage.provider.calls().length;
     const answer = await callOnce(stage, edgeUrl, account.secret);
     // The record exists only after the response has ended, so the next request can reuse its
@@ -133,13 +133,17 @@ async function playCalls(
   return Promise.all(
     calls.map(async (call) => {
       const record = await operator.usageRecord(call.answer.requestId);
-      return { ...call, asked: askedBy(record, stage), record };
+      return { ...call, queried: queriedBy(record, stage), record };
     }),
   );
 }
 
-async function setAct({ play, provider, upstreamModel }: Stage, name: SourceName, act: Act): Promise<void> {
-  if (act === 'is away') return provider.closeListener(name);
+async function setBehaviour(
+  { play, provider, upstreamModel }: Stage,
+  name: SourceName,
+  act: SourceBehaviour,
+): Promise<void> {
+  if (act === 'refuses connections') return provider.closeListener(name);
   const steps = act === 'serves' ? [{ usage: USAGE[name] }] : [...act({ format: play.format, upstreamModel })];
   provider.script({ model: upstreamModel, listener: name, steps });
   // A second attempt on a new connection succeeds.
@@ -174,7 +178,7 @@ async function callOnce({ play, provider, model }: Stage, edgeUrl: string, secre
   };
 }
 
-function askedBy({ attempts }: UsageRecordView, { sources }: Stage): SourceName[] {
+function queriedBy({ attempts }: UsageRecordView, { sources }: Stage): SourceName[] {
   return attempts.map(({ sourceId }) => (sourceId === sources.a ? 'a' : 'b'));
 }
 

@@ -1,5 +1,5 @@
 import { renderTable } from '@gateway/testkit';
-import type { ClientSees, ExpectedCall, Scenario } from './scenario.js';
+import type { ExpectedResponse, ExpectedCall, Scenario } from './scenario.js';
 
 const HEAD = ['Failure of `a`', 'Client receives', 'Sources queried', 'Charge'];
 
@@ -25,17 +25,24 @@ ${renderTable(HEAD, scenarios.map(rowOf), HEAD.length)}
  * requests if they differ.
  */
 export function rowOf({ name, plain, streamed }: Scenario): string[] {
-  const cells = (tell: (call: ExpectedCall) => string): string => {
-    const [ofPlain, ofStreamed] = [plain, streamed].map((calls) => (calls === null ? null : told(calls.map(tell))));
+  const cells = (format: (call: ExpectedCall) => string): string => {
+    const [ofPlain, ofStreamed] = [plain, streamed].map((calls) =>
+      calls === null ? null : joinTexts(calls.map(format)),
+    );
     if (ofPlain === null) return `streamed: ${ofStreamed}`;
     if (ofStreamed === null) return `plain: ${ofPlain}`;
     return ofPlain === ofStreamed ? `${ofPlain}` : `plain: ${ofPlain}; streamed: ${ofStreamed}`;
   };
-  return [name, cells(({ client }) => clientText(client)), cells(({ asked }) => asked.join(', ')), cells(chargeText)];
+  return [
+    name,
+    cells(({ client }) => clientText(client)),
+    cells(({ queried }) => queried.join(', ')),
+    cells(chargeText),
+  ];
 }
 
 /** Joins the texts of consecutive requests and combines equal neighbours. */
-function told(calls: readonly string[]): string {
+function joinTexts(calls: readonly string[]): string {
   const groups: { text: string; times: number }[] = [];
   for (const text of calls) {
     const last = groups.at(-1);
@@ -46,7 +53,7 @@ function told(calls: readonly string[]): string {
   return groups.map(({ text, times }) => (times === 1 ? text : `${times} × ${text}`)).join(' / ');
 }
 
-function clientText(client: ClientSees): string {
+function clientText(client: ExpectedResponse): string {
   switch (client.kind) {
     case 'whole':
       return 'the response';
@@ -55,7 +62,7 @@ function clientText(client: ClientSees): string {
       return `${client.status} \`${client.code}\`${retry}`;
     }
     case 'broken_off':
-      return `a partial response, then ${client.said === true ? "the provider's error" : `\`${client.code}\``}, cut`;
+      return `a partial response, then ${client.isProviderError === true ? "the provider's error" : `\`${client.code}\``}, cut`;
   }
 }
 

@@ -10,7 +10,7 @@ export type SourceName = 'a' | 'b';
  * The behaviour of a source for one request: it responds, refuses connections, or plays these
  * steps.
  */
-export type Act = 'serves' | 'is away' | ((played: Played) => readonly ScriptStep[]);
+export type SourceBehaviour = 'serves' | 'refuses connections' | ((played: Played) => readonly ScriptStep[]);
 
 /**
  * Semaphore that a scripted source waits for. It is released when the client has received its first
@@ -27,23 +27,23 @@ export interface Played {
 
 /**
  * The response that a client receives: a complete one, an error, or a partial stream that ends with
- * an error. `said`: the error has the provider's code if the format relays it.
+ * an error. `isProviderError`: the error has the provider's code if the format relays it.
  */
-export type ClientSees =
+export type ExpectedResponse =
   | { readonly kind: 'whole' }
   | { readonly kind: 'refused'; readonly status: number; readonly code: string; readonly retryAfter?: string }
-  | { readonly kind: 'broken_off'; readonly code: string; readonly said?: true };
+  | { readonly kind: 'broken_off'; readonly code: string; readonly isProviderError?: true };
 
 /** One request and its expected result. */
 export interface ExpectedCall {
-  readonly a: Act;
-  readonly b: Act;
-  readonly client: ClientSees;
+  readonly a: SourceBehaviour;
+  readonly b: SourceBehaviour;
+  readonly client: ExpectedResponse;
   /**
    * The queried sources in order. A source is listed twice if it gets a second attempt on a new
    * connection.
    */
-  readonly asked: readonly SourceName[];
+  readonly queried: readonly SourceName[];
   /** The source whose usage is charged, or null for no charge. */
   readonly charged: SourceName | null;
   /** Milliseconds after the previous request. */
@@ -100,7 +100,7 @@ export interface SeenAnswer {
 export interface SeenCall {
   readonly answer: SeenAnswer;
   /** The queried sources in order, from the usage record. */
-  readonly asked: readonly SourceName[];
+  readonly queried: readonly SourceName[];
   /**
    * The sources that received the request, from the providers. They do not see refused connections.
    */

@@ -2,7 +2,7 @@ import type { ScriptStep } from '@gateway/provider-simulator';
 import { PROVIDER_CODE } from './formats.js';
 import type { FailoverFormat } from './formats.js';
 import { FIRST_SEEN } from './scenario.js';
-import type { Act, ClientSees, ExpectedCall, ExpectedHealth, Scenario } from './scenario.js';
+import type { SourceBehaviour, ExpectedResponse, ExpectedCall, ExpectedHealth, Scenario } from './scenario.js';
 
 /** Timeout of stalling sources, short so that no scenario waits long. */
 const STALL_MS = 400;
@@ -11,50 +11,67 @@ const REFUSED_MS = 30_000;
 const BREAKER_FAILURES = 5;
 const BREAKER_OPEN_MS = 30_000;
 
-const WHOLE: ClientSees = { kind: 'whole' };
+const WHOLE: ExpectedResponse = { kind: 'whole' };
 const TIMEOUT = { status: 504, code: 'upstream_timeout' } as const;
 const PROVIDER_ERROR = JSON.stringify({
   error: { message: 'The server had an error.', type: PROVIDER_CODE, code: PROVIDER_CODE },
 });
 
-const WELL: ExpectedCall = { a: 'serves', b: 'serves', client: WHOLE, asked: ['a'], charged: 'a' };
+const SERVED_BY_A: ExpectedCall = { a: 'serves', b: 'serves', client: WHOLE, queried: ['a'], charged: 'a' };
 
 /** `a` fails and `b` responds. */
-const passedOver = (a: Act): ExpectedCall => ({ a, b: 'serves', client: WHOLE, asked: ['a', 'b'], charged: 'b' });
+const failsOver = (a: SourceBehaviour): ExpectedCall => ({
+  a,
+  b: 'serves',
+  client: WHOLE,
+  queried: ['a', 'b'],
+  charged: 'b',
+});
 /** Only `b` is queried, because `a` is in its cooldown. */
-const ASKS_B: ExpectedCall = { ...WELL, asked: ['b'], charged: 'b' };
+const SERVED_BY_B: ExpectedCall = { ...SERVED_BY_A, queried: ['b'], charged: 'b' };
 
-const refused = (a: Act, client: Omit<Extract<ClientSees, { kind: 'refused' }>, 'kind'>): ExpectedCall => ({
+const refused = (
+  a: SourceBehaviour,
+  client: Omit<Extract<ExpectedResponse, { kind: 'refused' }>, 'kind'>,
+): ExpectedCall => ({
   a,
   b: 'serves',
   client: { kind: 'refused', ...client },
-  asked: ['a'],
+  queried: ['a'],
   charged: null,
 });
 
 /** The client has received the first event before `a` fails. */
-const brokenOff = (after: (format: FailoverFormat) => ScriptStep, said?: true): ExpectedCall => ({
+const breaksOff = (after: (format: FailoverFormat) => ScriptStep, isProviderError?: true): ExpectedCall => ({
   a: ({ format }) => [{ chunk: format.first }, { waitFor: FIRST_SEEN }, after(format)],
   b: 'serves',
-  client: { kind: 'broken_off', ...(said === undefined ? { code: TIMEOUT.code } : { code: 'upstream_error', said }) },
-  asked: ['a'],
+  client: {
+    kind: 'broken_off',
+    ...(isProviderError === undefined ? { code: TIMEOUT.code } : { code: 'upstream_error', isProviderError }),
+  },
+  queried: ['a'],
   charged: null,
 });
 
-const bothDead = (a: Act, b: Act, client: Omit<Extract<ClientSees, { kind: 'refused' }>, 'kind'>): ExpectedCall => ({
+const bothFail = (
+  a: SourceBehaviour,
+  b: SourceBehaviour,
+  client: Omit<Extract<ExpectedResponse, { kind: 'refused' }>, 'kind'>,
+): ExpectedCall => ({
   a,
   b,
   client: { kind: 'refused', ...client },
-  asked: ['a', 'b'],
+  queried: ['a', 'b'],
   charged: null,
 });
 
 const steps =
-  (...all: ScriptStep[]): Act =>
+  (...all: ScriptStep[]): SourceBehaviour =>
   () =>
     all;
-const answers = (status: number, headers: Record<string, string> = {}): Act => steps({ status, headers });
-const says = (status: number, error: object): Act =>
+const respondsWith = (status: number, headers: Record<string, string> = {}): SourceBehaviour =>
+  steps({ status, headers });
+const failsWith = (status: number, error: object): SourceBehaviour =>
   steps({ status }, { chunk: JSON.stringify({ error: { type: 'invalid_request_error', ...error } }) });
 
 const health = (
@@ -76,10 +93,11 @@ const same = (
   more: Partial<Scenario> = {},
 ): Scenario => ({ name, plain: calls, streamed: calls, health: expected, ...more });
 
-const failing = (status: number): Scenario => same(`${status}`, [passedOver(answers(status))], health('rejected', 1));
+const failing = (status: number): Scenario =>
+  same(`${status}`, [failsOver(respondsWith(status))], health('rejected', 1));
 const LIMITED = { 'retry-after': '5' };
-const STALLED: Act = steps({ end: 'stall' });
-const RESET: Act = steps({ end: 'reset' });
+const STALLED: SourceBehaviour = steps({ end: 'stall' });
+const RESET: SourceBehaviour = steps({ end: 'reset' });
 
 /**
  * The expected values are derived from
@@ -89,29 +107,29 @@ const RESET: Act = steps({ end: 'reset' });
 export const SCENARIOS: readonly Scenario[] = [
   same(
     '429 with Retry-After',
-    [passedOver(answers(429, { 'retry-after': '30' }))],
+    [failsOver(respondsWith(429, { 'retry-after': '30' }))],
     health('rejected', 0, { state: 'cooling', ms: 30_000 }),
   ),
   same(
     '429 without Retry-After',
-    [passedOver(answers(429))],
+    [failsOver(respondsWith(429))],
     health('rejected', 0, { state: 'cooling', ms: COOL_DOWN_DEFAULT_MS }),
   ),
   ...[500, 502, 503, 529].map(failing),
-  same('refused connection', [passedOver('is away')], health('unreachable', 1)),
-  same('reset before the first byte', [passedOver(RESET)], health('broken', 1)),
+  same('refused connection', [failsOver('refuses connections')], health('unreachable', 1)),
+  same('reset before the first byte', [failsOver(RESET)], health('broken', 1)),
   same(
     'reset of a reused connection before the first byte',
-    [WELL, { ...WELL, a: RESET, asked: ['a', 'a'] }],
+    [SERVED_BY_A, { ...SERVED_BY_A, a: RESET, queried: ['a', 'a'] }],
     health('completed', 0),
   ),
   {
     name: 'reset after the first byte',
-    plain: [passedOver(steps({ chunk: '{"id":' }, { end: 'reset' }))],
-    streamed: [brokenOff(() => ({ end: 'reset' }))],
+    plain: [failsOver(steps({ chunk: '{"id":' }, { end: 'reset' }))],
+    streamed: [breaksOff(() => ({ end: 'reset' }))],
     health: health('broken', 1),
   },
-  same('stall before the headers', [passedOver(STALLED)], health('timed_out', 1), {
+  same('stall before the headers', [failsOver(STALLED)], health('timed_out', 1), {
     limits: { a: { headersTimeoutMs: STALL_MS } },
   }),
   {
@@ -119,55 +137,55 @@ export const SCENARIOS: readonly Scenario[] = [
     limits: { a: { silenceTimeoutMs: STALL_MS } },
     // A plain request would end only at its deadline, after ten minutes.
     plain: null,
-    streamed: [brokenOff(() => ({ end: 'stall' }))],
+    streamed: [breaksOff(() => ({ end: 'stall' }))],
     health: health('timed_out', 1),
   },
   {
     name: 'error as the first event',
     plain: null,
-    streamed: [passedOver(({ format }) => [{ chunk: format.error }])],
+    streamed: [failsOver(({ format }) => [{ chunk: format.error }])],
     health: health('broken', 1),
   },
   {
     name: 'error or break before the first content of a stream',
     plain: null,
     streamed: [
-      passedOver(({ format }) => [{ chunk: format.early }, { chunk: format.error }]),
-      passedOver(({ format }) => [{ chunk: format.early }, { end: 'reset' }]),
+      failsOver(({ format }) => [{ chunk: format.early }, { chunk: format.error }]),
+      failsOver(({ format }) => [{ chunk: format.early }, { end: 'reset' }]),
     ],
     health: health('broken', 2),
   },
   {
     name: 'error in mid-stream',
     plain: null,
-    streamed: [brokenOff(({ error }) => ({ chunk: error }), true)],
+    streamed: [breaksOff(({ error }) => ({ chunk: error }), true)],
     health: health('broken', 1),
   },
   same(
     '200 with an error body',
-    [passedOver(steps({ headers: { 'content-type': 'application/json' } }, { chunk: PROVIDER_ERROR }))],
+    [failsOver(steps({ headers: { 'content-type': 'application/json' } }, { chunk: PROVIDER_ERROR }))],
     health('broken', 1),
   ),
   {
     name: 'truncated JSON',
-    plain: [passedOver(steps({ chunk: '{"id":"answer-1","choices":[{"index":0' }))],
-    streamed: [brokenOff(({ brokenEvent }) => ({ chunk: brokenEvent }))],
+    plain: [failsOver(steps({ chunk: '{"id":"answer-1","choices":[{"index":0' }))],
+    streamed: [breaksOff(({ brokenEvent }) => ({ chunk: brokenEvent }))],
     health: health('broken', 1),
   },
   same(
     'broken SSE',
-    [passedOver(steps({ headers: { 'content-type': 'text/event-stream' } }, { chunk: '<html>Bad gateway</html>' }))],
+    [failsOver(steps({ headers: { 'content-type': 'text/event-stream' } }, { chunk: '<html>Bad gateway</html>' }))],
     health('broken', 1),
   ),
   same(
     'rejected credential (401)',
-    [passedOver(answers(401))],
+    [failsOver(respondsWith(401))],
     health('rejected', 0, { state: 'cooling', ms: REFUSED_MS }),
   ),
   same(
     'unknown model (404)',
     [
-      passedOver(({ upstreamModel }) => [
+      failsOver(({ upstreamModel }) => [
         { status: 404 },
         {
           chunk: JSON.stringify({
@@ -185,7 +203,7 @@ export const SCENARIOS: readonly Scenario[] = [
   same(
     'moderated prompt',
     [
-      refused(says(400, { message: 'The prompt was flagged as unsafe.', code: 'content_policy_violation' }), {
+      refused(failsWith(400, { message: 'The prompt was flagged as unsafe.', code: 'content_policy_violation' }), {
         status: 400,
         code: 'invalid_request',
       }),
@@ -194,13 +212,13 @@ export const SCENARIOS: readonly Scenario[] = [
   ),
   same(
     'both fail: refused connection, then 503',
-    [bothDead('is away', answers(503), { status: 503, code: 'upstream_error' })],
+    [bothFail('refuses connections', respondsWith(503), { status: 503, code: 'upstream_error' })],
     health('unreachable', 1),
   ),
   same(
     'both fail: 401, then 429 with Retry-After',
     [
-      bothDead(answers(401), answers(429, { 'retry-after': '9' }), {
+      bothFail(respondsWith(401), respondsWith(429, { 'retry-after': '9' }), {
         status: 429,
         code: 'rate_limit_exceeded',
         retryAfter: '9',
@@ -210,42 +228,46 @@ export const SCENARIOS: readonly Scenario[] = [
   ),
   same(
     'both fail: 503, then 401',
-    [bothDead(answers(503), answers(401), { status: 503, code: 'upstream_error' })],
+    [bothFail(respondsWith(503), respondsWith(401), { status: 503, code: 'upstream_error' })],
     health('rejected', 1),
   ),
   same(
     'both fail: 500, then a stall before the headers',
-    [bothDead(answers(500), STALLED, TIMEOUT)],
+    [bothFail(respondsWith(500), STALLED, TIMEOUT)],
     health('rejected', 1),
     { limits: { b: { headersTimeoutMs: STALL_MS } } },
   ),
-  same('both fail: reset, then a refused connection', [bothDead(RESET, 'is away', TIMEOUT)], health('broken', 1)),
+  same(
+    'both fail: reset, then a refused connection',
+    [bothFail(RESET, 'refuses connections', TIMEOUT)],
+    health('broken', 1),
+  ),
   same(
     'both fail: no connection to either',
-    [bothDead('is away', 'is away', { status: 502, code: 'upstream_unreachable' })],
+    [bothFail('refuses connections', 'refuses connections', { status: 502, code: 'upstream_unreachable' })],
     health('unreachable', 1),
   ),
   same(
     'alternating: 503, success, 500, success',
-    [passedOver(answers(503)), WELL, passedOver(answers(500)), WELL],
+    [failsOver(respondsWith(503)), SERVED_BY_A, failsOver(respondsWith(500)), SERVED_BY_A],
     health('completed', 0),
   ),
   same(
     'cooldown after a 429, then recovery',
-    [passedOver(answers(429, LIMITED)), ASKS_B, { ...WELL, afterMs: 5_000 }],
+    [failsOver(respondsWith(429, LIMITED)), SERVED_BY_B, { ...SERVED_BY_A, afterMs: 5_000 }],
     health('completed', 0),
   ),
   same(
     'five failures in a row',
-    [...Array.from({ length: BREAKER_FAILURES }, () => passedOver(answers(503))), ASKS_B],
+    [...Array.from({ length: BREAKER_FAILURES }, () => failsOver(respondsWith(503))), SERVED_BY_B],
     health('rejected', BREAKER_FAILURES, { state: 'open', ms: BREAKER_OPEN_MS }),
   ),
   same(
     'five failures in a row, then recovery',
     [
-      ...Array.from({ length: BREAKER_FAILURES }, () => passedOver(answers(503))),
-      ASKS_B,
-      { ...WELL, afterMs: BREAKER_OPEN_MS },
+      ...Array.from({ length: BREAKER_FAILURES }, () => failsOver(respondsWith(503))),
+      SERVED_BY_B,
+      { ...SERVED_BY_A, afterMs: BREAKER_OPEN_MS },
     ],
     health('completed', 0),
     { isLong: true },

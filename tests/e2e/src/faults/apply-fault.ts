@@ -26,7 +26,7 @@ export async function applyFault(fault: PlannedFault, system: LocalSystem, links
     case 'stop without nats':
       return stopWithoutNats(system, target);
     case 'freeze':
-      return freeze(pidsOf(system, target), forMs);
+      return freeze(pidOf(system, target), forMs);
     case 'restart':
       return restart(system, serverNamed(target));
     case 'flush':
@@ -62,7 +62,7 @@ async function kill(system: LocalSystem, target: string): Promise<void> {
 async function killServer(system: LocalSystem, name: FaultServer): Promise<void> {
   const server = system.servers[name];
   const pid = await until(`${name} runs`, () => server.pid, AGAIN_WITHIN_MS);
-  send(pid, 'SIGKILL');
+  signalTree(pid, 'SIGKILL');
   await until(`${name} runs again`, () => server.pid !== null && server.pid !== pid, AGAIN_WITHIN_MS);
 }
 
@@ -93,12 +93,27 @@ export async function allReady(system: LocalSystem): Promise<void> {
 }
 
 /** Sends SIGSTOP, waits, and sends SIGCONT. Connections to the process hang in between. */
-async function freeze(pids: readonly number[], forMs: number): Promise<void> {
-  for (const pid of pids) send(pid, 'SIGSTOP');
+export async function freeze(pid: number | null, forMs: number): Promise<void> {
+  signalTree(pid, 'SIGSTOP');
   try {
     await delay(forMs);
   } finally {
-    for (const pid of pids) send(pid, 'SIGCONT');
+    signalTree(pid, 'SIGCONT');
+  }
+}
+
+/**
+ * Sends a signal to a process. PostgreSQL has one process per connection, which get the signal too,
+ * except SIGKILL. They are found on Linux only.
+ */
+export function signalTree(pid: number | null, signal: NodeJS.Signals): void {
+  if (pid === null) return;
+  for (const one of signal === 'SIGKILL' ? [pid] : [pid, ...childrenOf(pid)]) {
+    try {
+      process.kill(one, signal);
+    } catch {
+      // A connection's process may have ended meanwhile.
+    }
   }
 }
 
@@ -116,15 +131,10 @@ async function restart(system: LocalSystem, name: FaultServer): Promise<void> {
   }
 }
 
-function pidsOf(system: LocalSystem, target: string): number[] {
-  const pid = isServer(target) ? system.servers[target].pid : childNamed(system, target).pid;
-  return pid === null ? [] : [pid, ...childrenOf(pid)];
+function pidOf(system: LocalSystem, target: string): number | null {
+  return isServer(target) ? system.servers[target].pid : childNamed(system, target).pid;
 }
 
-/**
- * PostgreSQL has one process per connection. They are found on Linux only; elsewhere only the main
- * process hangs.
- */
 function childrenOf(pid: number): number[] {
   try {
     return readdirSync(`/proc/${pid}/task`).flatMap((task) =>
@@ -132,14 +142,6 @@ function childrenOf(pid: number): number[] {
     );
   } catch {
     return [];
-  }
-}
-
-function send(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal);
-  } catch {
-    // A connection's process may have ended meanwhile.
   }
 }
 

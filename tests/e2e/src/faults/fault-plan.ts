@@ -25,58 +25,33 @@ export const SILENCE_MS = { min: 300, span: 1_500 };
 const DELAY_MS = { min: 20, span: 230 };
 
 /** Each kind occurs equally often. */
-const KINDS = [
-  'kill a process',
-  'kill a server',
-  'stop an edge without nats',
-  'freeze a process',
-  'freeze a server',
-  'restart a server',
-  'flush redis',
-  'reset a link',
-  'stall a link',
-  'delay a link',
-] as const;
-
-const isEdge = (process: string): boolean => process.startsWith('edge-proxy-');
+const KINDS: readonly { readonly what: FaultDone['what']; readonly among: (all: Targets) => readonly string[] }[] = [
+  { what: 'kill', among: ({ processes }) => processes },
+  { what: 'kill', among: () => SERVERS },
+  { what: 'stop without nats', among: ({ processes }) => processes.filter((name) => name.startsWith('edge-proxy-')) },
+  { what: 'freeze', among: ({ processes }) => processes },
+  { what: 'freeze', among: () => SERVERS },
+  { what: 'restart', among: () => SERVERS },
+  { what: 'flush', among: () => ['redis'] },
+  { what: 'reset', among: ({ links }) => links },
+  { what: 'stall', among: ({ links }) => links },
+  { what: 'delay', among: ({ links }) => links },
+];
 
 export function isServer(target: string): target is FaultServer {
   return SERVERS.some((name) => name === target);
 }
 
 /** Plans the faults, which run one after the other. */
-export function planFaults(count: number, { processes, links }: Targets, next: () => number): PlannedFault[] {
-  const pick = <T>(all: readonly T[]): T => {
-    const one = all[Math.floor(next() * all.length)];
-    if (one === undefined) throw new Error('the system has no target for this fault');
-    return one;
-  };
+export function planFaults(count: number, targets: Targets, next: () => number): PlannedFault[] {
   const kinds: (typeof KINDS)[number][] = [];
   while (kinds.length < count) kinds.push(...shuffled(KINDS, next));
-  return kinds.slice(0, count).map((kind) => {
-    const lasting = { forMs: between(SILENCE_MS, next), delayMs: 0 };
-    switch (kind) {
-      case 'kill a process':
-        return { what: 'kill', target: pick(processes), ...lasting };
-      case 'kill a server':
-        return { what: 'kill', target: pick(SERVERS), ...lasting };
-      case 'stop an edge without nats':
-        return { what: 'stop without nats', target: pick(processes.filter(isEdge)), ...lasting };
-      case 'freeze a process':
-        return { what: 'freeze', target: pick(processes), ...lasting };
-      case 'freeze a server':
-        return { what: 'freeze', target: pick(SERVERS), ...lasting };
-      case 'restart a server':
-        return { what: 'restart', target: pick(SERVERS), ...lasting };
-      case 'flush redis':
-        return { what: 'flush', target: 'redis', ...lasting };
-      case 'reset a link':
-        return { what: 'reset', target: pick(links), ...lasting };
-      case 'stall a link':
-        return { what: 'stall', target: pick(links), ...lasting };
-      case 'delay a link':
-        return { what: 'delay', target: pick(links), ...lasting, delayMs: between(DELAY_MS, next) };
-    }
+  return kinds.slice(0, count).map(({ what, among }) => {
+    const forMs = between(SILENCE_MS, next);
+    const all = among(targets);
+    const target = all[Math.floor(next() * all.length)];
+    if (target === undefined) throw new Error('the system has no target for this fault');
+    return { what, target, forMs, delayMs: what === 'delay' ? between(DELAY_MS, next) : 0 };
   });
 }
 

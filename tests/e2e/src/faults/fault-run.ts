@@ -3,7 +3,7 @@ import { type OwnSystem, startOwnSystem } from '../../test/own-system.js';
 import { RUN_PRICES, type RunAccount, arrangeAccounts, retryUnavailable } from '../load/accounts.js';
 import type { Mix } from '../load/call-plan.js';
 import { type FaultLoad, type RateLoad, startFaultLoad, startRateLoad } from '../load/loads.js';
-import { type ObedientProvider, startObedientProvider } from '../load/planned-provider.js';
+import { type PlannedProvider, startPlannedProvider } from '../load/planned-provider.js';
 import type { Evidence, FaultDone, ModelOfRun } from '../evidence/evidence.js';
 import type { Topology } from '../runner/scenario.js';
 import type { PlannedFault, Targets } from './fault-plan.js';
@@ -47,7 +47,7 @@ export class FaultRun {
     readonly links: Links,
     /** Links between servers of one kind with standbys. */
     readonly peerLinks: Links,
-    readonly provider: ObedientProvider,
+    readonly provider: PlannedProvider,
     readonly accounts: readonly RunAccount[],
     private readonly modelIds: ModelIds,
     /** Stops the system, the proxies and the provider. */
@@ -60,7 +60,7 @@ export class FaultRun {
     const { env = {}, ha = false, isLinked = true, isDivisible = false } = topology;
     const links = new Links();
     const peerLinks = new Links();
-    const provider = await startObedientProvider();
+    const provider = await startPlannedProvider();
     const system = await startOwnSystem(name, { ...DURATIONS, ...(ha ? STANDBY_DURATIONS : {}), ...env }, REPLICAS, {
       ...(isLinked ? { through: (own) => links.between(own) } : {}),
       ha,
@@ -119,14 +119,14 @@ export class FaultRun {
     return this.causeAs(fault, () => applyFault(fault, this.system.local, this.links), load);
   }
 
-  /** Runs `harm` instead of a planned fault. The checker treats it as `fault`. */
+  /** Runs `cause` instead of a planned fault. The checker treats it as `fault`. */
   async causeAs(
     fault: Pick<FaultDone, 'what' | 'target'>,
-    harm: () => Promise<unknown>,
+    cause: () => Promise<unknown>,
     load: FaultLoad,
   ): Promise<FaultDone> {
     const from = Date.now();
-    await harm();
+    await cause();
     const endedAt = Date.now();
     const edges = this.system.local.running().edgeUrls.map((_, edge) => edge);
     await until(
@@ -155,7 +155,7 @@ export class FaultRun {
 type ModelIds = Readonly<Record<ModelOfRun, string>>;
 
 /** Creates three models, each with two sources behind separate proxies. */
-async function arrangeModels({ operator }: OwnSystem, links: Links, provider: ObedientProvider): Promise<ModelIds> {
+async function arrangeModels({ operator }: OwnSystem, links: Links, provider: PlannedProvider): Promise<ModelIds> {
   const urls = await Promise.all(SOURCES.map((source) => links.add(`edge-proxy to source ${source}`, provider.url)));
   const baseUrls = urls.map((url, index) => `${url}/${SOURCES[index]}`);
   const model = (of: ModelOfRun): Promise<string> =>

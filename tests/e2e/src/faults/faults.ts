@@ -62,13 +62,13 @@ export const faults = runnable({
 });
 
 /** Returns the share of the next round, or null if all calls were made. */
-export function nextSlice(asked: FaultsOptions, done: readonly { options: FaultsOptions }[]): FaultsOptions | null {
+export function nextSlice(requested: FaultsOptions, done: readonly { options: FaultsOptions }[]): FaultsOptions | null {
   const index = done.length;
-  const count = Math.ceil(asked.calls / asked.slice);
+  const count = Math.ceil(requested.calls / requested.slice);
   if (index >= count) return null;
   const share = (of: number): number => Math.floor((of * (index + 1)) / count) - Math.floor((of * index) / count);
-  const seed = (done[0]?.options.seed ?? asked.seed) + index;
-  return { ...asked, calls: share(asked.calls), faults: share(asked.faults), seed };
+  const seed = (done[0]?.options.seed ?? requested.seed) + index;
+  return { ...requested, calls: share(requested.calls), faults: share(requested.faults), seed };
 }
 
 export function startLoad(run: FaultRun, seed: number): FaultLoad {

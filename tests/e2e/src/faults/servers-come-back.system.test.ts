@@ -8,6 +8,7 @@ import { FAULTS_MIX } from '../load/call-plan.js';
 import { checkEvidence } from '../evidence/check-evidence.js';
 import type { FaultLoad } from '../load/loads.js';
 import { SERVERS } from './fault-plan.js';
+import { isOperatorApiServing } from '../standbys/cause-standby-fault.js';
 import { FaultRun } from './fault-run.js';
 
 /** Timeout from a server's kill until requests, dashboard and operator API work again. */
@@ -43,7 +44,7 @@ test.each(SERVERS)(
     const before = local.running().pids[name];
     const { from, until: served } = await run.causeFault({ what: 'kill', target: name, ...fault }, load);
     await until('the dashboard responds', async () => (await fetch(local.running().dashboardUrl)).status === 200);
-    await until('the operator API responds', () => answersOperators(), BACK_WITHIN_MS);
+    await until('the operator API responds', () => isOperatorApiServing(run), BACK_WITHIN_MS);
     const ms = Date.now() - from;
     process.stdout.write(
       `${name}: calls ${((served - from) / 1_000).toFixed(1)} s, all ${(ms / 1_000).toFixed(1)} s after its kill\n`,
@@ -77,12 +78,6 @@ test(`an edge stopped without NATS stores its usage at its next start (seed ${SE
 function storedFromFile(): number {
   const stored = edgeLog().filter(({ text }) => text === 'usage that an edge left at its stop is stored');
   return stored.reduce((sum, { events }) => sum + (events ?? 0), 0);
-}
-
-async function answersOperators(): Promise<boolean> {
-  const { operatorUrl, operatorToken } = run.system.local.running();
-  const answer = await fetch(`${operatorUrl}/accounts`, { headers: { authorization: `Bearer ${operatorToken}` } });
-  return answer.status === 200;
 }
 
 function stateDirectory(): string {

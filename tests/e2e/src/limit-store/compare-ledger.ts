@@ -1,8 +1,9 @@
 import type { UsageRecordView } from '@gateway/contracts/operator';
-import { parseUsd } from '@gateway/metering';
-import { until } from '@gateway/testkit';
+import { formatUsd, parseUsd } from '@gateway/metering';
+import { errorCode } from '../../test/call.js';
 import type { ClientResult } from '../../test/load.js';
 import type { TestOperator } from '../../test/operator.js';
+import { readRecords } from '../evidence/read-evidence.js';
 
 /** One call as its client saw it. The charge is null if the client did not see it admitted. */
 export interface ClientCall {
@@ -14,27 +15,35 @@ export interface Comparison {
   /** Number of records with a charge, and without one. */
   readonly settled: number;
   readonly uncharged: number;
+  readonly expired: number;
   /** One sentence per difference between the ledger and the clients. */
   readonly differences: readonly string[];
 }
 
-const RECORDED_WITHIN_MS = 30_000;
+const RECORDED_WITHIN_MS = 60_000;
 
 /**
  * Compares the ledger of an account with the calls as its clients saw them. A response has one
  * settled record with the exact charge. Any other call has no record or an uncharged one. No other
  * record exists. The wallet is the credit minus the charges.
+ *
+ * @param creditUsd null: the account never had credit, and a plan pays for all calls
  */
 export async function compareLedger(
   operator: TestOperator,
   account: string,
-  creditUsd: string,
+  creditUsd: string | null,
   calls: readonly ClientCall[],
 ): Promise<Comparison> {
   const answered = calls.filter(({ chargeNanoUsd }) => chargeNanoUsd !== null);
-  const records = await recordsOf(operator, account, answered);
-  const differences = repeated(records.map(({ requestId }) => requestId)).map((id) => `${id} has two records`);
+  const isComplete = (all: readonly UsageRecordView[]): boolean => {
+    const ids = new Set(all.filter(isSettled).map(({ requestId }) => requestId));
+    return answered.every(({ requestId }) => ids.has(requestId));
+  };
+  const records = await readRecords(() => operator.records(account), isComplete, RECORDED_WITHIN_MS);
+  const differences: string[] = [];
   const byId = new Map(records.map((record) => [record.requestId, record]));
+  if (byId.size !== records.length) differences.push(`${account} has two records with one ID`);
   for (const call of calls) {
     const difference = differenceOf(call, byId.get(call.requestId));
     if (difference !== null) differences.push(`${call.requestId} ${difference}`);
@@ -43,28 +52,17 @@ export async function compareLedger(
   for (const record of byId.values()) {
     differences.push(`${record.requestId} is ${record.outcome} at ${record.chargedUsd}, and no client made it`);
   }
-  const charged = records.reduce((sum, { chargedUsd }) => sum + parseUsd(chargedUsd), 0n);
-  const balance = parseUsd((await operator.walletUsd(account)) ?? '0.00');
-  if (balance !== parseUsd(creditUsd) - charged) differences.push(`${account} has ${balance} after ${charged}`);
-  if (balance < 0n) differences.push(`${account} is below zero: ${balance}`);
+  const sum = (of: 'chargedUsd' | 'walletUsd'): bigint =>
+    records.reduce((all, record) => all + parseUsd(record[of]), 0n);
+  const paid = sum('walletUsd');
+  if (paid !== (creditUsd === null ? 0n : sum('chargedUsd'))) differences.push(`the wallet of ${account} paid ${paid}`);
+  const left = creditUsd === null ? null : formatUsd(parseUsd(creditUsd) - paid);
+  const balance = await operator.walletUsd(account);
+  if (balance !== left) differences.push(`the wallet of ${account} has ${balance} instead of ${left}`);
+  if (parseUsd(balance ?? '0.00') < 0n) differences.push(`${account} is below zero: ${balance}`);
   const settled = records.filter(isSettled).length;
-  return { settled, uncharged: records.length - settled, differences };
-}
-
-/** Waits until all responses have settled records, or for the timeout, and returns the records. */
-async function recordsOf(
-  operator: TestOperator,
-  account: string,
-  answered: readonly ClientCall[],
-): Promise<UsageRecordView[]> {
-  let records: UsageRecordView[] = [];
-  const allThere = async (): Promise<boolean> => {
-    records = await operator.records(account);
-    const settled = new Set(records.filter(isSettled).map(({ requestId }) => requestId));
-    return answered.every(({ requestId }) => settled.has(requestId));
-  };
-  await until('records of all answered calls', allThere, RECORDED_WITHIN_MS).catch(() => undefined);
-  return records;
+  const expired = records.filter(({ outcome }) => outcome === 'expired').length;
+  return { settled, expired, uncharged: records.length - settled, differences };
 }
 
 function differenceOf({ chargeNanoUsd }: ClientCall, record: UsageRecordView | undefined): string | null {
@@ -82,10 +80,6 @@ function differenceOf({ chargeNanoUsd }: ClientCall, record: UsageRecordView | u
 
 function isSettled({ outcome }: UsageRecordView): boolean {
   return outcome === 'settled';
-}
-
-function repeated(ids: readonly string[]): string[] {
-  return ids.filter((id, index) => ids.indexOf(id) < index);
 }
 
 /**
@@ -117,13 +111,5 @@ export function wrongAnswers(seen: readonly ClientResult[], expected: readonly s
 function answerOf({ status, complete, body }: ClientResult): string {
   if (status === null) return 'no response';
   if (status === 200) return complete ? '200' : '200 cut';
-  return `${status} ${codeOf(body)}`;
-}
-
-function codeOf(body: string): string {
-  try {
-    return String((JSON.parse(body) as { error?: { code?: unknown } }).error?.code);
-  } catch {
-    return 'unreadable';
-  }
+  return `${status} ${errorCode(body)}`;
 }

@@ -6,13 +6,12 @@ import { until } from '@gateway/testkit';
 import { SeededRandom } from '@gateway/testkit/random';
 import { testSeed } from '@gateway/testkit/seed';
 import { HELLO, chat } from '../../test/call.js';
-import { type LimitStoreState, connectRedis, isEmpty, readLimitStore } from '../../test/limit-store.js';
+import { type LimitStoreState, connectRedis, readLimitStore, untilEmpty } from '../../test/limit-store.js';
 import { type Caller, type Load, type LoadOptions, startLoad } from '../../test/load.js';
 import { type OwnSystem, SHORT_DURATIONS, startOwnSystem } from '../../test/own-system.js';
-import { PRICES, computeCharge } from '../../test/prices.js';
+import { CENT, PRICES, computeCharge } from '../../test/prices.js';
 import { type OpenStream, openStreams, scriptHeldStreams } from '../../test/streams.js';
 import { type ClientCall, compareLedger, wrongAnswers } from './compare-ledger.js';
-import { CENT } from './held-wallet.js';
 import { LimitStoreLoss } from './limit-store-loss.js';
 import { LOSSES, loseLimitStore } from './lose-limit-store.js';
 
@@ -236,7 +235,7 @@ async function expectCharged(
     );
     expect(taken.map(({ amountUsd }) => amountUsd)).toEqual([`-${CENT.perCall}`]);
   }
-  await until('slots and holds are gone', async () => isEmpty(await readState(scene.caller)), EMPTY_WITHIN_MS);
+  await untilEmpty(redis, account, EMPTY_WITHIN_MS);
 }
 
 // Covers an edge is killed; i4
@@ -356,7 +355,7 @@ test('a hung admission causes retries, and nothing is held twice when it resumes
   );
   expect(faults.length).toBeLessThanOrEqual(HUNG_FAULTS_MAX);
   for (const { account } of callers) {
-    await until('slots and holds are gone', async () => isEmpty(await readLimitStore(redis, account)), EMPTY_WITHIN_MS);
+    await untilEmpty(redis, account, EMPTY_WITHIN_MS);
     const calls = seen
       .filter((call) => call.account === account)
       .map(({ requestId, usage }) => ({ requestId: requestId ?? '', chargeNanoUsd: usage && computeCharge(usage) }));

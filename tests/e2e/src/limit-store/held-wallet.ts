@@ -3,13 +3,11 @@ import { HELLO, chat } from '../../test/call.js';
 import { sendUntilDecided } from '../../test/decided.js';
 import { type Caller, type ClientResult, type Load, startLoad } from '../../test/load.js';
 import type { TestModel } from '../../test/operator.js';
+import { CENT_NANO_USD } from '../../test/prices.js';
 import type { OwnSystem } from '../../test/own-system.js';
 import { type OpenStream, openStreams, scriptHeldStreams } from '../../test/streams.js';
 import { type Comparison, compareLedger, wrongAnswers } from './compare-ledger.js';
 
-/** Worst case and charge of a call are one cent for any tokens. */
-export const CENT = { inputPerMillion: '0', outputPerMillion: '0', perCall: '0.01' };
-const CENT_NANO_USD = 10_000_000n;
 /** The wallet has one cent per stream. The streams run until {@link HeldWallet.end}. */
 export const HELD_STREAMS = 5;
 export const HELD_CREDIT_USD = '0.05';
@@ -29,7 +27,7 @@ export class HeldWallet {
 
   /**
    * Opens the streams over all edges. `caller` has {@link HELD_CREDIT_USD}, and `model` costs one
-   * {@link CENT} per call.
+   * `CENT` per call.
    */
   static async open(
     system: OwnSystem,

@@ -1,12 +1,13 @@
 import { type ProviderSimulator, startProviderSimulator } from '@gateway/provider-simulator';
 import { until } from '@gateway/testkit';
-import { connectRedis, isEmpty, readLimitStore } from '../../test/limit-store.js';
+import { connectRedis, untilEmpty } from '../../test/limit-store.js';
 import { type Caller, type ClientResult, startLoad } from '../../test/load.js';
 import type { TestModel } from '../../test/operator.js';
 import type { OwnSystem } from '../../test/own-system.js';
-import { PRICES, computeCharge } from '../../test/prices.js';
+import { CENT, PRICES, computeCharge } from '../../test/prices.js';
 import { type ClientCall, type Comparison, compareLedger, faultsOf, wrongAnswers } from './compare-ledger.js';
-import { CENT, HELD_CREDIT_USD, HELD_STREAMS, HeldWallet } from './held-wallet.js';
+import { total } from '../runner/render-report.js';
+import { HELD_CREDIT_USD, HELD_STREAMS, HeldWallet } from './held-wallet.js';
 import { type Loss, loseLimitStore } from './lose-limit-store.js';
 
 /** The effect of one loss of the limit store. Times are milliseconds. */
@@ -158,10 +159,7 @@ export class LimitStoreLoss {
   async #limitStoreIsEmpty(accounts: readonly string[]): Promise<void> {
     const redis = connectRedis(this.system.local.servers.redis.url);
     try {
-      for (const account of accounts) {
-        const empty = async (): Promise<boolean> => isEmpty(await readLimitStore(redis, account));
-        await until(`slots and holds of ${account} are released`, empty, EMPTY_WITHIN_MS);
-      }
+      for (const account of accounts) await untilEmpty(redis, account, EMPTY_WITHIN_MS);
     } finally {
       redis.disconnect();
     }
@@ -171,7 +169,7 @@ export class LimitStoreLoss {
    * Compares the ledger of all accounts with the calls as clients saw them. Counts start at the
    * previous loss.
    */
-  async #compare(wallet: HeldWallet, spent: readonly ClientResult[]): Promise<Comparison> {
+  async #compare(wallet: HeldWallet, spent: readonly ClientResult[]): Promise<Omit<Comparison, 'expired'>> {
     const { operator } = this.system;
     const own = await wallet.compare(spent);
     const kept = await Promise.all(
@@ -179,9 +177,11 @@ export class LimitStoreLoss {
     );
     const before = this.#kept;
     this.#kept = kept;
+    const added = (count: 'settled' | 'uncharged'): number =>
+      total([own, ...kept].map((one) => one[count])) - total(before.map((one) => one[count]));
     return {
-      settled: sum([own, ...kept], 'settled') - sum(before, 'settled'),
-      uncharged: sum([own, ...kept], 'uncharged') - sum(before, 'uncharged'),
+      settled: added('settled'),
+      uncharged: added('uncharged'),
       differences: [own, ...kept].flatMap(({ differences }) => differences),
     };
   }
@@ -199,8 +199,4 @@ async function accountOf({ operator }: OwnSystem, creditUsd: string): Promise<Ca
   const caller = await operator.account(creditUsd);
   await operator.limits(caller.account, REQUESTS_PER_MINUTE, SLOTS);
   return caller;
-}
-
-function sum(comparisons: readonly Comparison[], count: 'settled' | 'uncharged'): number {
-  return comparisons.reduce((total, comparison) => total + comparison[count], 0);
 }

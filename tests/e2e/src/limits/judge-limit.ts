@@ -1,13 +1,13 @@
 import { usageObject } from '@gateway/contracts/public';
 import type { UsageObject } from '@gateway/contracts/public';
-import type { UsageRecordView } from '@gateway/contracts/operator';
-import { formatUsd, parseUsd } from '@gateway/metering';
-import { until } from '@gateway/testkit';
+import { formatUsd } from '@gateway/metering';
 import { get } from '../../test/call.js';
 import { sendUntilDecided } from '../../test/decided.js';
 import type { ProviderCount } from '../../test/counting-provider.js';
 import type { TestOperator } from '../../test/operator.js';
-import { CENT_NANO_USD } from './limit-cases.js';
+import { CENT_NANO_USD } from '../../test/prices.js';
+import { compareLedger } from '../limit-store/compare-ledger.js';
+import { countEach } from '../runner/render-report.js';
 import type { LimitCase, LimitedAccount } from './limit-cases.js';
 import type { PressedCall } from './press-limit.js';
 import { earliest, wrongRetryAfters } from './judge-retry-after.js';
@@ -29,7 +29,6 @@ export interface PressedLimit {
   readonly mayFault: boolean;
 }
 
-const RECORDED_WITHIN_MS = 60_000;
 const FAILED = '500 upstream_error';
 const FAULTS: readonly string[] = ['500 admission_error', '500 lookup_failed'];
 
@@ -55,13 +54,18 @@ export interface Judgement {
  * promise.
  */
 export async function judgeLimit(pressed: PressedLimit, operator: TestOperator, edgeUrl: string): Promise<Judgement> {
-  const records = await recordsOf(pressed, operator);
-  const expired = records.filter(({ outcome }) => outcome === 'expired').length;
+  const { account, seen, mayFault } = pressed;
+  const creditUsd = account.creditNanoUsd === null ? null : formatUsd(account.creditNanoUsd);
+  const calls = seen.map(({ requestId, answer }) => ({
+    requestId,
+    chargeNanoUsd: answer === '200' ? CENT_NANO_USD : null,
+  }));
+  const { expired, differences } = await compareLedger(operator, account.account, creditUsd, calls);
   const sentences = [
     ...judgeCounts(pressed),
     ...judgeAnswers(pressed),
-    ...(expired === 0 || pressed.mayFault ? [] : [`${expired} calls were held, not made and not released`]),
-    ...(await judgeMoney(pressed, records, operator)),
+    ...(expired === 0 || mayFault ? [] : [`${expired} calls were held, not made and not released`]),
+    ...differences,
     ...(await judgeUsage(pressed, edgeUrl)),
   ];
   return { expired, differences: sentences.map((sentence) => `${pressed.limit.name}: ${sentence}`) };
@@ -133,7 +137,7 @@ function judgeAnswers({ limit, account, seen, mayFault }: PressedLimit): string[
     ...(limit.promise === 'overshoot' ? ['429 concurrency_limit'] : []),
     ...(mayFault ? FAULTS : []),
   ];
-  const others = countBy(seen.filter(({ answer }) => !expected.includes(answer)).map(({ answer }) => answer));
+  const others = countEach(seen.filter(({ answer }) => !expected.includes(answer)).map(({ answer }) => answer));
   const wrong = [...others].map(([answer, count]) => `${count} were answered ${answer}`);
   const own = seen.filter(({ answer }) => limit.refusals.includes(answer));
   if (own.length === 0) wrong.push('nothing was refused');
@@ -145,50 +149,6 @@ function judgeAnswers({ limit, account, seen, mayFault }: PressedLimit): string[
     );
   }
   return wrong;
-}
-
-/** Waits until all responses have settled records, or for the timeout, and returns the records. */
-async function recordsOf({ account, seen }: PressedLimit, operator: TestOperator): Promise<UsageRecordView[]> {
-  const answered = answeredIds(seen).size;
-  let records: UsageRecordView[] = [];
-  const allThere = async (): Promise<boolean> => {
-    records = await operator.records(account.account);
-    return records.filter(({ outcome }) => outcome === 'settled').length >= answered;
-  };
-  await until('records of all answered calls', allThere, RECORDED_WITHIN_MS).catch(() => undefined);
-  return records;
-}
-
-/**
- * Checks that every response has one settled record of one cent, that no other call was charged,
- * and that the balance is correct.
- */
-async function judgeMoney(
-  { account, seen }: PressedLimit,
-  records: readonly UsageRecordView[],
-  operator: TestOperator,
-): Promise<string[]> {
-  const answered = answeredIds(seen);
-  const wrong: string[] = [];
-  if (new Set(records.map(({ requestId }) => requestId)).size !== records.length) wrong.push('an ID has two records');
-  for (const { requestId, outcome, chargedUsd } of records) {
-    const expected = answered.has(requestId) ? CENT_NANO_USD : 0n;
-    if (parseUsd(chargedUsd) !== expected) wrong.push(`${requestId} is ${outcome} at ${chargedUsd}`);
-  }
-  const settled = records.filter(({ outcome }) => outcome === 'settled').length;
-  if (settled !== answered.size) wrong.push(`${settled} are settled of ${answered.size} answered`);
-  const fromWallet = records.reduce((sum, { walletUsd }) => sum + parseUsd(walletUsd), 0n);
-  const expected = account.creditNanoUsd === null ? null : formatUsd(account.creditNanoUsd - fromWallet);
-  const balance = await operator.walletUsd(account.account);
-  if (balance !== expected) wrong.push(`the wallet has ${balance} instead of ${expected}`);
-  if (fromWallet !== (account.period === null ? BigInt(answered.size) * CENT_NANO_USD : 0n)) {
-    wrong.push(`the wallet paid ${formatUsd(fromWallet)}`);
-  }
-  return wrong;
-}
-
-function answeredIds(seen: readonly PressedCall[]): Set<string> {
-  return new Set(seen.filter(({ answer }) => answer === '200').map(({ requestId }) => requestId));
 }
 
 /** Checks the usage endpoint after everything has settled. */
@@ -211,10 +171,4 @@ export async function readUsage(edgeUrl: string, secret: string): Promise<UsageO
   const { status, text } = await sendUntilDecided(() => get(`${edgeUrl}/v1/gateway/usage`, secret));
   if (status !== 200) throw new Error(`the usage endpoint returned ${status}: ${text}`);
   return usageObject.parse(JSON.parse(text));
-}
-
-function countBy(words: readonly string[]): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
-  return counts;
 }

@@ -2,14 +2,11 @@ import type { PlanSpec } from '@gateway/contracts/operator';
 import { WINDOW_TYPES } from '@gateway/contracts/messages';
 import type { AccountTerms } from '@gateway/contracts/messages';
 import { formatUsd } from '@gateway/metering';
+import { CENT_NANO_USD } from '../../test/prices.js';
 import type { ProviderBehaviour } from '../../test/counting-provider.js';
 import type { TestAccount, TestOperator, TestPeriod } from '../../test/operator.js';
 
 type Window = AccountTerms['windows'][number];
-
-/** Worst case and charge of a call are one cent for any tokens. */
-export const CENT = { inputPerMillion: '0', outputPerMillion: '0', perCall: '0.01' };
-export const CENT_NANO_USD = 10_000_000n;
 
 export interface LimitPlace {
   readonly operator: TestOperator;
@@ -58,84 +55,70 @@ const SOME_FAIL: ProviderBehaviour = { delayMs: 5, failEvery: 10 };
 /** Slow enough that all slots are taken, also on a busy machine. */
 const SLOW: ProviderBehaviour = { delayMs: 200 };
 const QUICK: ProviderBehaviour = {};
+/** Only completed requests count, so requests that run concurrently exceed the limit. */
+const OVERSHOOT = { promise: 'overshoot', provider: QUICK } as const;
 
 export const LIMIT_CASES: readonly LimitCase[] = [
-  {
-    name: 'requests per minute',
+  limit('requests per minute', '429 rate_limited', 'minute', (place, fit) => payer(place, { requestsPerMinute: fit }), {
     promise: 'per_minute',
-    refusals: ['429 rate_limited'],
-    resets: 'minute',
-    window: null,
     provider: QUICK,
-    arrange: ({ operator }, fit) => payer(operator, RICH_NANO_USD, fit, MANY_SLOTS),
-  },
-  {
-    name: 'slots',
+  }),
+  limit('slots', '429 concurrency_limit', 'slot', (place) => payer(place, { slots: FEW_SLOTS }), {
     promise: 'at_once',
-    refusals: ['429 concurrency_limit'],
-    resets: 'slot',
-    window: null,
     provider: SLOW,
-    arrange: ({ operator }) => payer(operator, RICH_NANO_USD, REQUESTS_PER_MINUTE_MAX, FEW_SLOTS),
-  },
-  ...WINDOW_TYPES.flatMap((type) => [windowInRequests(type), windowInUsd(type)]),
-  {
-    name: 'model allotment in requests',
-    promise: 'exact',
-    refusals: ['429 model_limit_reached'],
-    resets: 'period',
-    window: null,
-    provider: SOME_FAIL,
-    arrange: (place, fit) =>
-      subscriber(place, {
-        modelAllotments: [{ modelId: place.model, unit: 'requests', limit: fit }],
-        concurrency: MANY_SLOTS,
-      }),
-  },
-  {
-    name: 'model allotment in USD',
-    promise: 'overshoot',
-    refusals: ['429 model_limit_reached'],
-    resets: 'period',
-    window: null,
-    provider: QUICK,
-    arrange: (place, fit) =>
-      subscriber(place, {
-        modelAllotments: [{ modelId: place.model, unit: 'usd', limit: cents(fit) }],
-        concurrency: FEW_SLOTS,
-      }),
-  },
-  {
-    name: 'cap of a key',
-    promise: 'exact',
-    refusals: ['403 monthly_spend_cap_exceeded'],
-    resets: null,
-    window: null,
-    provider: SOME_FAIL,
-    arrange: ({ operator }, fit) =>
-      payer(operator, RICH_NANO_USD, REQUESTS_PER_MINUTE_MAX, MANY_SLOTS, { keyCapUsd: cents(fit) }),
-  },
-  {
-    name: 'cap of a member',
-    promise: 'exact',
-    refusals: ['402 member_cap_reached'],
-    resets: null,
-    window: null,
-    provider: SOME_FAIL,
-    arrange: ({ operator }, fit) =>
-      payer(operator, RICH_NANO_USD, REQUESTS_PER_MINUTE_MAX, MANY_SLOTS, { memberCapUsd: cents(fit) }),
-  },
-  {
-    name: 'wallet',
-    promise: 'exact',
+  }),
+  ...WINDOW_TYPES.flatMap((type) => [
+    limit(
+      `${type} in requests`,
+      '429 window_exhausted',
+      type,
+      (place, fit) => subscriber(place, { windows: [{ type, unit: 'requests', limit: fit }] }),
+      { window: { type, unit: 'requests' } },
+    ),
+    limit(
+      `${type} in USD`,
+      '429 window_exhausted',
+      type,
+      (place, fit) => subscriber(place, { windows: [{ type, unit: 'usd', limit: cents(fit) }] }, FEW_SLOTS),
+      { ...OVERSHOOT, window: { type, unit: 'usd' } },
+    ),
+  ]),
+  limit('model allotment in requests', '429 model_limit_reached', 'period', (place, fit) =>
+    subscriber(place, { modelAllotments: [{ modelId: place.model, unit: 'requests', limit: fit }] }),
+  ),
+  limit(
+    'model allotment in USD',
+    '429 model_limit_reached',
+    'period',
+    (place, fit) =>
+      subscriber(place, { modelAllotments: [{ modelId: place.model, unit: 'usd', limit: cents(fit) }] }, FEW_SLOTS),
+    OVERSHOOT,
+  ),
+  limit('cap of a key', '403 monthly_spend_cap_exceeded', null, (place, fit) =>
+    payer(place, { keyCapUsd: cents(fit) }),
+  ),
+  limit('cap of a member', '402 member_cap_reached', null, (place, fit) => payer(place, { memberCapUsd: cents(fit) })),
+  limit(
+    'wallet',
+    '402 insufficient_credits',
+    null,
+    (place, fit) => payer(place, { creditNanoUsd: BigInt(fit) * CENT_NANO_USD }),
     // After the last cent has settled, no funding is left.
-    refusals: ['402 insufficient_credits', '402 no_funding'],
-    resets: null,
-    window: null,
-    provider: SOME_FAIL,
-    arrange: ({ operator }, fit) => payer(operator, BigInt(fit) * CENT_NANO_USD, REQUESTS_PER_MINUTE_MAX, MANY_SLOTS),
-  },
+    { refusals: ['402 insufficient_credits', '402 no_funding'] },
+  ),
 ];
+
+/** Creates a limit that admits exactly what fits, unless `more` has another promise. */
+function limit(
+  name: string,
+  refusal: string,
+  resets: LimitCase['resets'],
+  arrange: LimitCase['arrange'],
+  more: Partial<LimitCase> = {},
+): LimitCase {
+  const usual = { promise: 'exact', refusals: [refusal], window: null, provider: SOME_FAIL } as const;
+  return { name, resets, arrange, ...usual, ...more };
+}
 
 /** @throws Error if no limit has this name */
 export function limitCalled(name: string): LimitCase {
@@ -144,62 +127,41 @@ export function limitCalled(name: string): LimitCase {
   return limit;
 }
 
-function windowInRequests(type: Window['type']): LimitCase {
-  return {
-    name: `${type} in requests`,
-    promise: 'exact',
-    refusals: ['429 window_exhausted'],
-    resets: type,
-    window: { type, unit: 'requests' },
-    provider: SOME_FAIL,
-    arrange: (place, fit) =>
-      subscriber(place, { windows: [{ type, unit: 'requests', limit: fit }], concurrency: MANY_SLOTS }),
-  };
+interface PayerLimits {
+  readonly creditNanoUsd?: bigint;
+  readonly requestsPerMinute?: number;
+  readonly slots?: number;
+  readonly keyCapUsd?: string;
+  readonly memberCapUsd?: string;
 }
 
-function windowInUsd(type: Window['type']): LimitCase {
-  return {
-    name: `${type} in USD`,
-    promise: 'overshoot',
-    refusals: ['429 window_exhausted'],
-    resets: type,
-    window: { type, unit: 'usd' },
-    provider: QUICK,
-    arrange: (place, fit) =>
-      subscriber(place, { windows: [{ type, unit: 'usd', limit: cents(fit) }], concurrency: FEW_SLOTS }),
-  };
-}
-
-/** Creates a team account without a plan. */
-async function payer(
-  operator: TestOperator,
-  creditNanoUsd: bigint,
-  requestsPerMinute: number,
-  slots: number,
-  caps: { readonly keyCapUsd?: string; readonly memberCapUsd?: string } = {},
-): Promise<LimitedAccount> {
+/** Creates a team account without a plan. Limits that are not given have no effect. */
+async function payer({ operator }: LimitPlace, limits: PayerLimits): Promise<LimitedAccount> {
+  const { creditNanoUsd = RICH_NANO_USD, slots = MANY_SLOTS, keyCapUsd, memberCapUsd } = limits;
   const { id, email, ownerMemberId } = await operator.emptyAccount('team');
   await operator.credit(id, formatUsd(creditNanoUsd));
-  await operator.limits(id, requestsPerMinute, slots);
-  if (caps.memberCapUsd !== undefined) {
-    const owner = { email, emailVerified: true, role: 'owner', monthlySpendCapUsd: caps.memberCapUsd };
+  await operator.limits(id, limits.requestsPerMinute ?? REQUESTS_PER_MINUTE_MAX, slots);
+  if (memberCapUsd !== undefined) {
+    const owner = { email, emailVerified: true, role: 'owner', monthlySpendCapUsd: memberCapUsd };
     await operator.must('PUT', `/accounts/${id}/members/${ownerMemberId}`, owner);
   }
-  const key = await operator.key(id, caps.keyCapUsd === undefined ? {} : { capUsd: caps.keyCapUsd });
+  const key = await operator.key(id, keyCapUsd === undefined ? {} : { capUsd: keyCapUsd });
   return { account: id, ...key, creditNanoUsd, slots, period: null };
 }
 
 /** Creates an account with a plan and without credit. */
 async function subscriber(
   { operator, storeNowMs }: LimitPlace,
-  plan: Partial<PlanSpec> & { readonly concurrency: number },
+  plan: Partial<PlanSpec>,
+  slots = MANY_SLOTS,
 ): Promise<LimitedAccount> {
-  const planId = await operator.plan({ requestsPerMinute: REQUESTS_PER_MINUTE_MAX, ...plan });
+  const limits = { requestsPerMinute: REQUESTS_PER_MINUTE_MAX, concurrency: slots };
+  const planId = await operator.plan({ ...limits, ...plan });
   const { id } = await operator.emptyAccount();
   // The period must contain the current time of billing and of the limit store.
   const period = { startMs: Date.now() - DAY_MS, endMs: storeNowMs + 29 * DAY_MS };
   await operator.subscribe(id, planId, period);
-  return { account: id, ...(await operator.key(id)), creditNanoUsd: null, slots: plan.concurrency, period };
+  return { account: id, ...(await operator.key(id)), creditNanoUsd: null, slots, period };
 }
 
 function cents(count: number): string {

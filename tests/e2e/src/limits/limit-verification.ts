@@ -3,10 +3,11 @@ import { bucketOfAccount } from '@gateway/contracts/ids';
 import { minuteOf } from '@gateway/metering';
 import { until } from '@gateway/testkit';
 import { type CountingProvider, startCountingProvider } from '../../test/counting-provider.js';
-import { type LimitStoreState, connectRedis, isEmpty, readLimitStore } from '../../test/limit-store.js';
+import { connectRedis, untilEmpty } from '../../test/limit-store.js';
 import type { OwnSystem } from '../../test/own-system.js';
 import { admittedOf, faultsOf, judgeLimit } from './judge-limit.js';
-import { CENT, type LimitCase, type LimitedAccount } from './limit-cases.js';
+import { CENT } from '../../test/prices.js';
+import { type LimitCase, type LimitedAccount } from './limit-cases.js';
 import { Clients } from './press-limit.js';
 
 /** Three replicas of admission serve two edges. */
@@ -46,7 +47,7 @@ export interface LimitFigures {
 }
 
 /** Causes faults until the calls are over, and returns their number. */
-export type Harm = (isOver: () => boolean) => Promise<number>;
+export type Disturbance = (isOver: () => boolean) => Promise<number>;
 
 /**
  * Single calls after the load. Returned places are used first, then this number of calls in a row
@@ -100,7 +101,7 @@ export class LimitVerification {
   }
 
   /** Makes `calls` calls against a limit that has room for `fit`. */
-  async press(limit: LimitCase, calls: number, fit: number, harm?: Harm): Promise<LimitFigures> {
+  async press(limit: LimitCase, calls: number, fit: number, disturb?: Disturbance): Promise<LimitFigures> {
     const { operator } = this.#system;
     const { account, model, upstream } = await this.arrange(limit, fit);
     const options = {
@@ -112,12 +113,12 @@ export class LimitVerification {
     };
     const startedAt = this.#clients.nowMs();
     let isOver = false;
-    const harmed = harm?.(() => isOver) ?? Promise.resolve(0);
+    const disturbed = disturb?.(() => isOver) ?? Promise.resolve(0);
     const seen = await this.#clients.press(options).finally(() => {
       isOver = true;
     });
     const ms = this.#clients.nowMs() - startedAt;
-    const kills = await harmed;
+    const kills = await disturbed;
     const left: string[] = [];
     const limitStoreIsEmpty = (): Promise<unknown> =>
       this.limitStoreIsEmpty(account.account).catch((error: Error) => left.push(error.message));
@@ -133,7 +134,7 @@ export class LimitVerification {
     const minutes = limit.promise === 'per_minute' ? await this.minutes(account.account, startedAt) : [];
     const provider = this.#provider.count(upstream);
     const faults = faultsOf(seen);
-    const mayFault = harm !== undefined || faults > 0;
+    const mayFault = disturb !== undefined || faults > 0;
     const pressed = { limit, account, fit, seen, provider, minutes, mayFault };
     const [edgeUrl = ''] = this.#system.local.running().edgeUrls;
     const { expired, differences } = await judgeLimit(pressed, operator, edgeUrl);
@@ -153,12 +154,8 @@ export class LimitVerification {
   }
 
   /** Waits until the account has no slot, no hold and no held amount. */
-  async limitStoreIsEmpty(account: string): Promise<void> {
-    let state: LimitStoreState | undefined;
-    const empty = async (): Promise<boolean> => isEmpty((state = await readLimitStore(this.#redis, account)));
-    await until(`slots and holds of ${account} are released`, empty, EMPTY_WITHIN_MS).catch((error: Error) => {
-      throw new Error(`${error.message}: ${JSON.stringify(state)}`);
-    });
+  limitStoreIsEmpty(account: string): Promise<void> {
+    return untilEmpty(this.#redis, account, EMPTY_WITHIN_MS);
   }
 
   /** Reads the counts of each clock minute. The limit store keeps them for two minutes. */
@@ -177,7 +174,7 @@ const PAUSE_MS = { min: 200, span: 1_500 };
 /**
  * Repeatedly kills a random replica of admission and starts it again. The other replicas run on.
  */
-export function killAdmissions({ local }: OwnSystem, next: () => number): Harm {
+export function killAdmissions({ local }: OwnSystem, next: () => number): Disturbance {
   return async (isOver) => {
     for (let kills = 0; ; kills += 1) {
       // The first kill comes early because a run may be short.

@@ -7,7 +7,7 @@ import { type OwnSystem, startOwnSystem } from '../../test/own-system.js';
 import { readUsage } from './judge-limit.js';
 import { LIMIT_CASES, type LimitedAccount, limitCalled } from './limit-cases.js';
 import { DURATIONS, IN_FLIGHT, LimitVerification, REPLICAS, killAdmissions } from './limit-verification.js';
-import { STRAIGHT_HELD_MS, type StraightAnswers, StraightSender } from './straight-entries.js';
+import { DIRECT_HELD_MS, type DirectAnswers, DirectSender } from './direct-sender.js';
 
 /**
  * Requests per limit. `npm run prove:limits` sends ten times as many and kills replicas meanwhile.
@@ -16,14 +16,14 @@ const CALLS = 1_000;
 const FIT = 150;
 const CALLS_UNDER_KILLS = 3_000;
 const SEED = testSeed();
-const STRAIGHT_ENTRIES = 10_000;
-const STRAIGHT_FIT = 1_234;
+const DIRECT_ENTRIES = 10_000;
+const DIRECT_FIT = 1_234;
 const MINUTE = 'requests per minute';
-interface PressedStraight {
+interface PressedDirect {
   readonly begunAt: number;
   readonly account: LimitedAccount;
   readonly model: string;
-  readonly answers: StraightAnswers;
+  readonly answers: DirectAnswers;
   readonly held: LimitStoreState;
 }
 
@@ -31,7 +31,7 @@ interface PressedStraight {
  * Limits and their refusals. USD windows are missing: they count only completed requests, and no
  * request completes here.
  */
-const STRAIGHT_CASES = [
+const DIRECT_CASES = [
   [MINUTE, 'rate_limited'],
   ['slots', 'concurrency_limit'],
   ['session_5h in requests', 'window_exhausted'],
@@ -64,18 +64,18 @@ test.each(LIMIT_CASES)(
   60_000,
 );
 
-test.each(STRAIGHT_CASES)(
-  `%s: three admissions admit exactly the limit of ${STRAIGHT_ENTRIES} entries (%s)`,
+test.each(DIRECT_CASES)(
+  `%s: three admissions admit exactly the limit of ${DIRECT_ENTRIES} entries (%s)`,
   async (name, code) => {
-    const sender = await StraightSender.begin(system);
+    const sender = await DirectSender.begin(system);
     try {
-      const { begunAt, account, model, held, answers } = await pressStraight(sender, name);
+      const { begunAt, account, model, held, answers } = await pressDirect(sender, name);
       const { admitted, refused, repeated, replicas } = answers;
       const fit = await fitOf(name, account, begunAt);
       expect([admitted.size, [...refused.keys()]]).toEqual([fit, [code]]);
       // An ID that was sent twice may be refused in one minute and admitted in the next.
       const onlyRefused = [...(refused.get(code) ?? [])].filter((id) => !admitted.has(id));
-      expect(onlyRefused).toHaveLength(STRAIGHT_ENTRIES - fit);
+      expect(onlyRefused).toHaveLength(DIRECT_ENTRIES - fit);
       expect(repeated).toBeGreaterThan(0);
       expect(replicas.size).toBe(REPLICAS.admission);
       expect(held).toMatchObject({ slots: fit, holds: fit });
@@ -95,15 +95,15 @@ test.each(STRAIGHT_CASES)(
 
 /**
  * Sends the entries for a new account and reads its holds. Repeats this if it took longer than
- * STRAIGHT_HELD_MS, because holds without heartbeats end after that time.
+ * DIRECT_HELD_MS, because holds without heartbeats end after that time.
  */
-async function pressStraight(sender: StraightSender, name: string): Promise<PressedStraight> {
+async function pressDirect(sender: DirectSender, name: string): Promise<PressedDirect> {
   for (;;) {
     const begunAt = verification.clients.nowMs();
-    const { account, model } = await verification.arrange(limitCalled(name), STRAIGHT_FIT);
-    const answers = await sender.admit(account.secret, model, STRAIGHT_ENTRIES);
+    const { account, model } = await verification.arrange(limitCalled(name), DIRECT_FIT);
+    const answers = await sender.admit(account.secret, model, DIRECT_ENTRIES);
     const held = await readLimitStore(verification.redis, account.account);
-    if (verification.clients.nowMs() - begunAt < STRAIGHT_HELD_MS) return { begunAt, account, model, answers, held };
+    if (verification.clients.nowMs() - begunAt < DIRECT_HELD_MS) return { begunAt, account, model, answers, held };
   }
 }
 
@@ -113,9 +113,9 @@ async function pressStraight(sender: StraightSender, name: string): Promise<Pres
  */
 async function fitOf(name: string, account: LimitedAccount, begunAt: number): Promise<number> {
   if (name === 'slots') return account.slots;
-  if (name !== MINUTE) return STRAIGHT_FIT;
+  if (name !== MINUTE) return DIRECT_FIT;
   const minutes = await verification.minutes(account.account, begunAt);
-  return minutes.reduce((sum, count) => sum + Math.min(count, STRAIGHT_FIT), 0);
+  return minutes.reduce((sum, count) => sum + Math.min(count, DIRECT_FIT), 0);
 }
 
 // Covers a replica of admission is killed or hangs

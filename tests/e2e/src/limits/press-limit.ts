@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Pool } from 'undici';
-import { HELLO } from '../../test/call.js';
+import { errorCode, HELLO } from '../../test/call.js';
 import { sendUntilDecided } from '../../test/decided.js';
 import type { DecidableResponse } from '../../test/decided.js';
 
@@ -105,16 +105,11 @@ export class Clients {
     const retryAfter = headers['retry-after'];
     const call = {
       requestId: String(headers['x-gateway-request-id']),
-      answer: statusCode === 200 ? '200' : `${statusCode} ${codeOf(text)}`,
+      answer: statusCode === 200 ? '200' : `${statusCode} ${errorCode(text)}`,
       retryAfter: retryAfter === undefined ? null : Number(retryAfter),
       begunAtMs,
       endedAtMs: this.nowMs(),
     };
     return { status: statusCode, text, call };
   }
-}
-
-function codeOf(text: string): string {
-  const { error } = JSON.parse(text) as { error?: { code?: unknown } };
-  return String(error?.code);
 }

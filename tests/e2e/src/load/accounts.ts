@@ -1,6 +1,7 @@
 import { formatUsd } from '@gateway/metering';
 import { until } from '@gateway/testkit';
 import type { TestOperator } from '../../test/operator.js';
+import { CENT, CENT_NANO_USD } from '../../test/prices.js';
 import type { ClientCall, ModelOfRun, Terms, Tokens } from '../evidence/evidence.js';
 
 /** An account of a run: its limits, and the load on it. */
@@ -78,8 +79,6 @@ const UNBOUND = {
 };
 
 // Computes the charge of a call, independently of the project's own arithmetic.
-export const CENT_NANO_USD = 10_000_000n;
-
 /**
  * Prices in the format of the operator API. Their digits force a rounding, and make different
  * mistakes give different sums.
@@ -87,7 +86,7 @@ export const CENT_NANO_USD = 10_000_000n;
 export const RUN_PRICES = {
   rated: { inputPerMillion: '0.0037', outputPerMillion: '0.000691', perCall: '0.000001' },
   cancelled: { inputPerMillion: '0.0037', outputPerMillion: '0.000691', perCall: '0.000001' },
-  cent: { inputPerMillion: '0', outputPerMillion: '0', perCall: '0.01' },
+  cent: CENT,
 } as const satisfies Record<ModelOfRun, object>;
 
 /** The same prices in nano-USD; tokens per million. */

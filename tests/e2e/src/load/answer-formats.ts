@@ -15,7 +15,7 @@ const chat: AnswerFormat = {
       id: 'chatcmpl-1',
       object: 'chat.completion',
       created: 0,
-      model: 'obedient',
+      model: 'planned',
       choices: [{ index: 0, message: { role: 'assistant', content: text }, finish_reason: 'stop' }],
       usage: chatUsage(tokens),
     }),
@@ -31,7 +31,7 @@ const messages: AnswerFormat = {
       id: 'msg_1',
       type: 'message',
       role: 'assistant',
-      model: 'obedient',
+      model: 'planned',
       content: [{ type: 'text', text }],
       stop_reason: 'end_turn',
       stop_sequence: null,
@@ -43,7 +43,7 @@ const messages: AnswerFormat = {
         id: 'msg_1',
         type: 'message',
         role: 'assistant',
-        model: 'obedient',
+        model: 'planned',
         content: [],
         stop_reason: null,
         stop_sequence: null,
@@ -71,7 +71,7 @@ function chatUsage({ input, output }: Tokens): object {
 }
 
 function chatEvent(choices: readonly object[], usage?: object): string {
-  const head = { id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 0, model: 'obedient' };
+  const head = { id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 0, model: 'planned' };
   return `data: ${JSON.stringify({ ...head, choices, ...(usage === undefined ? {} : { usage }) })}\n\n`;
 }
 

@@ -41,7 +41,7 @@ export interface FaultLoad extends Load {
 
 /** A load at a constant rate. */
 export interface RateLoad extends Load {
-  /** Calls that were skipped because too many were running: the machine is too slow for the rate. */
+  /** Calls that were skipped because too many were running: the machine is too slow. */
   readonly leftOut: number;
 }
 

@@ -1,15 +1,14 @@
-import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pieceOf, tokensOf } from './call-plan.js';
 import type { CallPlan } from './call-plan.js';
 import type { ProviderCall } from '../evidence/evidence.js';
 import { ANSWER_FORMATS } from './answer-formats.js';
 import type { AnswerFormat } from './answer-formats.js';
+import { startHttpServer } from '../../test/http-server.js';
 
 /** A provider that follows the instructions in the prompt and logs every request. */
-export interface ObedientProvider {
+export interface PlannedProvider {
   /** Base URL. The name of a source is the first part of the path: `<url>/a`. */
   readonly url: string;
   readonly calls: readonly ProviderCall[];
@@ -29,15 +28,12 @@ interface Running {
   endedAt: number | null;
 }
 
-/** Longer than the gateway keeps idle connections. */
-const KEEP_ALIVE_MS = 120_000;
-
-export async function startObedientProvider(): Promise<ObedientProvider> {
+export async function startPlannedProvider(): Promise<PlannedProvider> {
   const calls: Running[] = [];
   let running = 0;
   /** Calls that had a first attempt. Later attempts are served. */
   const begun = new Set<number>();
-  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
+  const server = await startHttpServer((request, response) => {
     running += 1;
     response.on('close', () => {
       running -= 1;
@@ -49,18 +45,13 @@ export async function startObedientProvider(): Promise<ObedientProvider> {
       return isFirst;
     }).catch(() => response.destroy());
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: server.url,
     calls,
     get running() {
       return running;
     },
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close: () => server.close(),
   };
 }
 

@@ -1,6 +1,7 @@
 import { BYTES_PER_CALL } from '@gateway/local';
 import type { Evidence, Terms } from '../evidence/evidence.js';
-import { CENT_NANO_USD, RICH_NANO_USD } from '../load/accounts.js';
+import { CENT_NANO_USD } from '../../test/prices.js';
+import { RICH_NANO_USD } from '../load/accounts.js';
 import { endsOf, expectedLeft, type OutageMeasures } from './measure-outage.js';
 import type { Sample } from './read-sample.js';
 
@@ -11,24 +12,25 @@ const QUESTIONS_A_SECOND_MAX = 10;
 /** With fewer holds, their size is lost in the fluctuations of Redis's own memory. */
 const HELD_MIN = 5_000;
 /** The alarm uses the growth of the last ten minutes, in steps of ten seconds. */
-const TOLD_FACTOR_MAX = 2;
+const FORECAST_FACTOR_MAX = 2;
 /** The last call to end may have returned its cent. */
 const CENTS_LEFT_MAX = 1n;
 
 /** Describes each effect of the outage that a client or an operator could notice. */
 export function judgeOutage(measures: OutageMeasures, samples: readonly Sample[]): string[] {
-  const { refused, logLines, questions, bytesPerCall, held } = measures;
+  const { refused, logLines, billingRequests, bytesPerCall, held } = measures;
   const wrong = Object.entries(refused).map(([code, count]) => `${count} calls were refused: ${code}`);
   if (logLines.last * 60 > LOG_LINES_A_MINUTE_MAX) wrong.push(`the log grew by ${logLines.last} lines per second`);
-  if (questions.last > QUESTIONS_A_SECOND_MAX) wrong.push(`billing got ${questions.last} requests per second`);
+  if (billingRequests.last > QUESTIONS_A_SECOND_MAX)
+    wrong.push(`billing got ${billingRequests.last} requests per second`);
   const isMeasured = held >= HELD_MIN;
   for (const store of isMeasured ? (['stream', 'redis'] as const) : (['stream'] as const)) {
     if (!(bytesPerCall[store] <= BYTES_PER_CALL[store])) {
       wrong.push(`a call takes ${bytesPerCall[store]} bytes of ${store}, above ${BYTES_PER_CALL[store]}`);
     }
-    const [told, expected] = [endsOf(samples)[1].secondsLeft[store], expectedLeft(samples)[store]];
-    if (told > expected * TOLD_FACTOR_MAX || told < expected / TOLD_FACTOR_MAX) {
-      wrong.push(`the alarm of ${store} forecasts ${told} s, and the growth leaves ${expected} s`);
+    const [forecast, expected] = [endsOf(samples)[1].secondsLeft[store], expectedLeft(samples)[store]];
+    if (forecast > expected * FORECAST_FACTOR_MAX || forecast < expected / FORECAST_FACTOR_MAX) {
+      wrong.push(`the alarm of ${store} forecasts ${forecast} s, and the growth leaves ${expected} s`);
     }
   }
   return wrong;

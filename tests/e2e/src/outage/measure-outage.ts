@@ -36,8 +36,8 @@ export interface OutageMeasures {
   readonly bytesPerCall: { readonly stream: number; readonly redis: number };
   /** Rates per second in the first and the last quarter of the outage. */
   readonly logLines: Ends;
-  readonly questions: Ends;
-  readonly asked: Ends;
+  readonly billingRequests: Ends;
+  readonly ledgerQueries: Ends;
   /** Share of a processor, from 0 to 1. */
   readonly redisCpu: Ends;
   /** Calls that the outage refused or broke, by code, until billing had caught up. */
@@ -82,8 +82,8 @@ export function measureOutage(
       redis: (last.redisBytes - first.redisBytes) / held,
     },
     logLines: ratesOf(samples, ({ logLines }) => logLines),
-    questions: ratesOf(samples, ({ questions }) => questions),
-    asked: ratesOf(samples, ({ asked }) => asked),
+    billingRequests: ratesOf(samples, ({ billingRequests }) => billingRequests),
+    ledgerQueries: ratesOf(samples, ({ ledgerQueries }) => ledgerQueries),
     redisCpu: ratesOf(samples, ({ redisCpuSeconds }) => redisCpuSeconds),
     refused: Object.fromEntries(countEach(refused.map(({ code, ending }) => code ?? ending))),
     growth: { stream: growth('stream'), redis: growth('redis') },

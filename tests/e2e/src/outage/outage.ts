@@ -89,8 +89,8 @@ export const outage = runnable({
         head: ['Per second of the outage', 'first quarter', 'last quarter'],
         rows: [
           ['log lines of admission', ...formatEnds(measures.logLines)],
-          ['requests to billing', ...formatEnds(measures.questions)],
-          ['ledger queries for due holds', ...formatEnds(measures.asked)],
+          ['requests to billing', ...formatEnds(measures.billingRequests)],
+          ['ledger queries for due holds', ...formatEnds(measures.ledgerQueries)],
           ['milliseconds of processor time of Redis', ...formatEnds(measures.redisCpu, 1_000)],
         ],
       },

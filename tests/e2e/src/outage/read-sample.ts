@@ -14,9 +14,9 @@ export interface Sample {
   readonly redisCpuSeconds: number;
   readonly holds: number;
   /** Ledger queries for due holds by the sweeps of all replicas. */
-  readonly asked: number;
+  readonly ledgerQueries: number;
   /** Failed requests to billing from all replicas. */
-  readonly questions: number;
+  readonly billingRequests: number;
   /** Number of lines in the logs of admission. */
   readonly logLines: number;
   /** Seconds until admission stops, as its alarm metric reports; the minimum of all replicas. */
@@ -42,8 +42,8 @@ export async function readSample({ local }: OwnSystem, redis: Redis, bus: Bus): 
     redisBytes: fact('used_memory'),
     redisCpuSeconds: fact('used_cpu_user') + fact('used_cpu_sys'),
     holds: Math.max(...each('gateway_admission_holds')),
-    asked: total(each('gateway_admission_holds_asked_total')),
-    questions: total(each('gateway_bus_calls_failed_total', 'message="billing.load"')),
+    ledgerQueries: total(each('gateway_admission_holds_asked_total')),
+    billingRequests: total(each('gateway_bus_calls_failed_total', 'message="billing.load"')),
     logLines: logs.reduce((lines, file) => lines + readFileSync(file, 'utf8').split('\n').length - 1, 0),
     secondsLeft: { redis: secondsLeft('redis'), stream: secondsLeft('stream') },
     busySeconds: total(times.flatMap(({ user, nice, sys, irq }) => [user, nice, sys, irq])) / 1_000,

@@ -8,10 +8,10 @@ const ASKED = { calls: 1_000_000, faults: 105, slice: 100_000, seed: 7 };
 const PLAN: RoundPlan<FaultsOptions> = { continuedWith: ['calls', 'faults', 'slice'], next: nextSlice };
 
 /** Plays every round that is due. */
-function playAll(asked: FaultsOptions, done: { asked: FaultsOptions; options: FaultsOptions }[] = []) {
-  const rounds = [...continuedRounds(PLAN, done, asked)];
-  for (let due = dueOptions(PLAN, asked, rounds); due !== null; due = dueOptions(PLAN, asked, rounds))
-    rounds.push({ asked, options: due });
+function playAll(requested: FaultsOptions, done: { requested: FaultsOptions; options: FaultsOptions }[] = []) {
+  const rounds = [...continuedRounds(PLAN, done, requested)];
+  for (let due = dueOptions(PLAN, requested, rounds); due !== null; due = dueOptions(PLAN, requested, rounds))
+    rounds.push({ requested, options: due });
   return rounds;
 }
 const sharesOf = (rounds: { options: FaultsOptions }[]) =>

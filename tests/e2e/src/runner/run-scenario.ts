@@ -39,7 +39,7 @@ export function runnable<
         rounds.length > 1 && 'seed' in options ? `seed ${options.seed}: ${sentence}` : sentence,
       ),
     );
-    const command = commandOf(name, { ...rounds[0]?.asked });
+    const command = commandOf(name, { ...rounds[0]?.requested });
     return renderReport({ title, command, about, tables: scenario.report(rounds), violations });
   };
 
@@ -55,23 +55,23 @@ export function runnable<
       process.stderr.write(`${(error as Error).message}\n`);
       return EXIT_WRONG_ARGUMENTS;
     }
-    const { isNew, options: asked } = parsed;
+    const { isNew, options: requested } = parsed;
     // A verification starts its own servers.
     for (const variable of Object.keys(process.env)) if (variable.startsWith('GATEWAY_')) delete process.env[variable];
     const log = startLog();
     const file = new URL(`${name}.jsonl`, RESULTS);
     const rounds = isNew
       ? []
-      : [...continuedRounds(scenario.rounds, readRounds<Round<OptionsOf<Specs>, Figures>>(file), asked)];
-    for (let due = dueOptions(scenario.rounds, asked, rounds); due !== null;) {
+      : [...continuedRounds(scenario.rounds, readRounds<Round<OptionsOf<Specs>, Figures>>(file), requested)];
+    for (let due = dueOptions(scenario.rounds, requested, rounds); due !== null;) {
       log(`round ${rounds.length + 1}: ${commandOf(name, due)}`);
       const { violations, figures, counterExample = null } = await play(due, log);
       for (const violation of violations) log(violation);
       if (counterExample !== null) process.stdout.write(`\nThe smallest counterexample: ${counterExample}\n`);
-      rounds.push({ asked, options: due, violations, figures });
+      rounds.push({ requested, options: due, violations, figures });
       writeFileSync(file, rounds.map((round) => `${JSON.stringify(round)}\n`).join(''));
       writeFileSync(new URL(`${name}.md`, RESULTS), render(rounds));
-      due = violations.length > 0 ? null : dueOptions(scenario.rounds, asked, rounds);
+      due = violations.length > 0 ? null : dueOptions(scenario.rounds, requested, rounds);
     }
     process.stdout.write(`\n${render(rounds)}`);
     return rounds.every(({ violations }) => violations.length === 0) ? 0 : 1;
@@ -79,28 +79,28 @@ export function runnable<
   return { name, run };
 }
 
-type Done<Options> = readonly Pick<Round<Options, unknown>, 'asked' | 'options'>[];
+type Done<Options> = readonly Pick<Round<Options, unknown>, 'requested' | 'options'>[];
 
 /** Returns the options of the next round, or null if the run is complete. */
 export function dueOptions<Options>(
   plan: RoundPlan<Options> | undefined,
-  asked: Options,
+  requested: Options,
   done: Done<Options>,
 ): Options | null {
-  if (plan === undefined) return done.length === 0 ? asked : null;
-  const changes = plan.next(asked, done);
-  return changes === null ? null : { ...asked, ...changes };
+  if (plan === undefined) return done.length === 0 ? requested : null;
+  const changes = plan.next(requested, done);
+  return changes === null ? null : { ...requested, ...changes };
 }
 
 /** Returns the rounds of an earlier run if it is incomplete and has the same options, else none. */
 export function continuedRounds<Options, Rounds extends Done<Options>>(
   plan: RoundPlan<Options> | undefined,
   earlier: Rounds,
-  asked: Options,
+  requested: Options,
 ): Rounds | [] {
-  const before = earlier[0]?.asked;
-  const isSame = plan?.continuedWith.every((name) => before?.[name] === asked[name]) === true;
-  return before !== undefined && isSame && dueOptions(plan, asked, earlier) !== null ? earlier : [];
+  const before = earlier[0]?.requested;
+  const isSame = plan?.continuedWith.every((name) => before?.[name] === requested[name]) === true;
+  return before !== undefined && isSame && dueOptions(plan, requested, earlier) !== null ? earlier : [];
 }
 
 function commandOf(name: string, options: object): string {

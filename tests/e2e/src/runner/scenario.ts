@@ -9,7 +9,7 @@ export interface IntegerOption {
   readonly max: number;
 }
 
-/** An integer option, or the check of an optional text option. The check throws if it is invalid. */
+/** An integer option, or the check of an optional text, which throws if the text is invalid. */
 export type OptionSpecs = Readonly<Record<string, IntegerOption | ((text: string) => unknown)>>;
 
 export type OptionsOf<Specs extends OptionSpecs> = {
@@ -39,14 +39,14 @@ export interface Judgement<Figures> extends Partial<CheckResult> {
 /** One round as a line of `.results/<name>.jsonl`. */
 export interface Round<Options, Figures> {
   /** The options of the command line. */
-  readonly asked: Options;
+  readonly requested: Options;
   /** The options of this round. Each round has a new system. */
   readonly options: Options;
   readonly violations: readonly string[];
   readonly figures: Figures;
 }
 
-/** A verification of the whole system: data, and the functions that the runner calls in this order. */
+/** A verification of the whole system. The runner calls the functions in this order. */
 export interface Scenario<
   Specs extends OptionSpecs,
   World extends { end(): Promise<unknown> },
@@ -63,7 +63,7 @@ export interface Scenario<
   readonly topology: Topology;
   /** Starts the system, its provider and its accounts. */
   start(topology: Topology, options: OptionsOf<Specs>): Promise<World>;
-  /** Starts a load, which the runner stops after `fault`. Absent: `fault` makes its own requests. */
+  /** Starts a load, which the runner stops after `fault`. Absent: `fault` sends its requests. */
   load?(world: World, options: OptionsOf<Specs>): Load | Promise<Load>;
   /** Causes the faults, one after the other, and returns what `judge` needs. */
   fault(world: World, context: FaultContext<OptionsOf<Specs>, Load>): Promise<Seen>;
@@ -78,7 +78,7 @@ export interface RoundPlan<Options> {
   /** A run continues the previous one if these options are equal. */
   readonly continuedWith: readonly (keyof Options)[];
   /** Returns the options of the next round that differ from the command line; null: complete. */
-  next(asked: Options, done: readonly Pick<Round<Options, unknown>, 'options'>[]): Partial<Options> | null;
+  next(requested: Options, done: readonly Pick<Round<Options, unknown>, 'options'>[]): Partial<Options> | null;
 }
 
 export interface FaultContext<Options, Load> {

@@ -1,5 +1,4 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { startHttpServer } from '../../test/http-server.js';
 
 /** A response to replay. */
 export interface ReplayedAnswer {
@@ -21,7 +20,7 @@ export interface ReplayingProvider {
  * response.
  */
 export async function startReplayingProvider(answers: readonly ReplayedAnswer[]): Promise<ReplayingProvider> {
-  const server = createServer((request, response) => {
+  const server = await startHttpServer((request, response) => {
     const answer = answers[Number(request.url?.split('/')[1])];
     request.resume();
     request.on('end', () => {
@@ -31,13 +30,8 @@ export async function startReplayingProvider(answers: readonly ReplayedAnswer[])
       response.writeHead(status, { ...type, ...headers, 'content-length': Buffer.byteLength(text) }).end(text);
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
-    urlOf: (at) => `http://127.0.0.1:${(server.address() as AddressInfo).port}/${at}`,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    urlOf: (at) => `${server.url}/${at}`,
+    close: () => server.close(),
   };
 }

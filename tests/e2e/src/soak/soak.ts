@@ -16,7 +16,7 @@ const PAUSE_MS = 8_000;
 const MINUTE_MS = 60_000;
 /** To size the limits: about as many calls as one machine makes. */
 const CALLS_A_MINUTE = 3_000;
-const PRELOAD = fileURLToPath(new URL('../../test/resource-counts.mjs', import.meta.url));
+const PRELOAD = fileURLToPath(new URL('../../../test/resource-counts.mjs', import.meta.url));
 
 export const soak = runnable({
   name: 'soak',

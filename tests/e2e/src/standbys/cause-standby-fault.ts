@@ -2,7 +2,7 @@ import { until } from '@gateway/testkit';
 import type { FaultLoad } from '../load/loads.js';
 import type { FaultRun } from '../faults/fault-run.js';
 import { isRefusedBy } from '../evidence/judge-call.js';
-import { allBack } from './harm-members.js';
+import { allBack } from './members.js';
 import type { StandbyFault } from './standby-faults.js';
 
 /** Effect of one fault on the calls. */
@@ -32,8 +32,8 @@ export async function causeStandbyFault(
 ): Promise<FaultCost> {
   const due = load.seen.length + callsBefore;
   await until(`${due} calls have ended`, () => load.seen.length >= due, CALLS_WITHIN_MS);
-  const done = await run.causeAs(fault.as, () => fault.harm(run), load);
-  await until('the operator API answers', () => answersOperators(run), OPERATORS_WITHIN_MS);
+  const done = await run.causeAs(fault.as, () => fault.cause(run), load);
+  await until('the operator API responds', () => isOperatorApiServing(run), OPERATORS_WITHIN_MS);
   const servedMs = Date.now() - done.from;
   await allBack(run);
   const refused = load.seen.filter((call) => isRefusedBy(done, call));
@@ -42,7 +42,8 @@ export async function causeStandbyFault(
   return { fault: fault.name, refusedMs, refused: refused.length, servedMs };
 }
 
-async function answersOperators(run: FaultRun): Promise<boolean> {
+/** Whether the operator API returns a list. */
+export async function isOperatorApiServing(run: FaultRun): Promise<boolean> {
   const { operatorUrl, operatorToken } = run.system.local.running();
   const headers = { authorization: `Bearer ${operatorToken}` };
   const answer = await fetch(`${operatorUrl}/accounts`, { headers, signal: AbortSignal.timeout(OPERATORS_WITHIN_MS) });

@@ -55,7 +55,7 @@ test(`the checker finds no violation after all faults (seed ${SEED})`, async () 
 
 test('PostgreSQL has exactly one primary after all faults', async () => {
   const { members, servers } = run.system.local;
-  const ask = async (url: string): Promise<boolean> => {
+  const isStandby = async (url: string): Promise<boolean> => {
     const client = new pg.Client({ connectionString: url });
     await client.connect();
     const { rows } = await client.query<{ standby: boolean }>('SELECT pg_is_in_recovery() AS standby');
@@ -64,7 +64,7 @@ test('PostgreSQL has exactly one primary after all faults', async () => {
   };
   const all = Object.entries(members).filter(([name]) => name.startsWith('postgres-'));
   const primaries = [];
-  for (const [, { url }] of all) if (!(await ask(url))) primaries.push(url);
+  for (const [, { url }] of all) if (!(await isStandby(url))) primaries.push(url);
   expect(primaries).toEqual([servers.postgres.url]);
   expect(all).toHaveLength(3);
 });

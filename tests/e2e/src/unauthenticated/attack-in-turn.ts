@@ -1,14 +1,15 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { type LocalSystem, SERVICES } from '@gateway/local';
 import type { SeededRandom } from '@gateway/testkit/random';
 import { StallWitness } from '../../test/stall-witness.js';
 import type { AttackBounds, AttackFigures, AttackTarget } from './attack.js';
 import type { AttackedSystem } from './attacked-system.js';
 import type { AttackKind } from './attacks.js';
 import { Tally, startValidLoad, type ValidCounts } from './valid-load.js';
-import { watchMemory, type MemorySample } from './watch-memory.js';
 
 /** One attack, and the valid requests that began during it. */
 export interface AttackSeen {
@@ -37,7 +38,7 @@ export interface TurnOptions {
 
 /** Duration of the valid load before the first attack. */
 const QUIET_MS = 2_000;
-/** Twelve rounds of all kinds, so that each part of the run with a memory measurement contains two. */
+/** So many rounds of all kinds that each measurement of memory contains two of them. */
 const ROUNDS = 12;
 
 /** Plans the attacks in a random order for each round, and their duration. */
@@ -107,4 +108,50 @@ async function runAttack(order: AttackOrder): Promise<AttackFigures | null> {
   await once(child, 'close');
   clearTimeout(late);
   return figures;
+}
+
+/** Resident memory of one process at one time. */
+export interface MemorySample {
+  /** Time since the start of the watch. */
+  readonly atMs: number;
+  readonly replica: string;
+  readonly pid: number;
+  readonly bytes: number;
+}
+
+interface MemoryWatch {
+  readonly samples: readonly MemorySample[];
+  stop(): void;
+}
+
+const EVERY_MS = 1_000;
+const KIBIBYTE = 1024;
+
+/** Samples the resident memory of every service once per second; needs /proc. */
+function watchMemory(system: LocalSystem): MemoryWatch {
+  const samples: MemorySample[] = [];
+  const beganMs = performance.now();
+  const sample = (): void => {
+    const atMs = performance.now() - beganMs;
+    const { pids } = system.running();
+    for (const name of SERVICES) {
+      for (const [index, pid] of (pids[name] ?? []).entries()) {
+        const bytes = residentBytes(pid);
+        if (bytes !== null) samples.push({ atMs, replica: `${name}-${index + 1}`, pid, bytes });
+      }
+    }
+  };
+  sample();
+  const timer = setInterval(sample, EVERY_MS);
+  return { samples, stop: () => clearInterval(timer) };
+}
+
+/** Returns null if the process has ended. */
+function residentBytes(pid: number): number | null {
+  try {
+    const kibibytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+    return kibibytes === undefined ? null : Number(kibibytes) * KIBIBYTE;
+  } catch {
+    return null;
+  }
 }

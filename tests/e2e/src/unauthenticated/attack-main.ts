@@ -1,5 +1,5 @@
-// An attacker is a separate process, so that it does not slow down the valid load. It gets its order
-// as JSON in its only argument and ends when its parent does.
+// An attacker is a separate process, so that it does not slow down the valid load. It gets its
+// order as JSON in its only argument and ends when its parent does.
 import { startAttack } from './attacks.js';
 import type { AttackOrder } from './attack-in-turn.js';
 

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { sendRequest, type RequestContent } from './send-request.js';
 
-/** Facts that an attacker may know: ports of 127.0.0.1, and everything that a new customer can see. */
+/** Facts that an attacker may know: ports of 127.0.0.1, and all that a new customer can see. */
 export interface AttackTarget {
   readonly edgePort: number;
   readonly pagesPort: number;

@@ -26,8 +26,8 @@ const SLOW_BYTES = 4 * KIB;
 const MESSAGE_SPACES = 3_980;
 /**
  * Uploads of the largest allowed body: as many as would fit into the 512 MiB of an edge without
- * per-account shares. Smaller uploads fill the remaining memory. Each size starts after the previous
- * one has arrived. The last size is smaller than a valid request.
+ * per-account shares. Smaller uploads fill the remaining memory. Each size starts after the
+ * previous one has arrived. The last size is smaller than a valid request.
  */
 const UPLOADS = [
   { bytes: 10 * KIB * KIB, connections: 51 },
@@ -88,7 +88,7 @@ export const ATTACKS = {
       ];
     },
   },
-  /** Bodies of one-byte chunks: to the pages without a session, and to the edge with an unknown key. */
+  /** Bodies of one-byte chunks: to the pages without a session, to the edge with an unknown key. */
   'chunks-without-key': {
     hold: (target) => [
       chunks(target.pagesPort, postHead(SIGN_IN, 'transfer-encoding: chunked')),
@@ -127,8 +127,8 @@ export const ATTACKS = {
     },
   },
   /**
-   * Unknown operator tokens, each one different: at the pages' sign-in, at the API of the pages, and
-   * at the operator API.
+   * Unknown operator tokens, each one different: at the pages' sign-in, at the API of the pages,
+   * and at the operator API.
    */
   'wrong-operator-tokens': {
     repeat: ({ pagesPort, operatorPort }) => {
@@ -154,8 +154,8 @@ export const ATTACKS = {
       })),
   },
   /**
-   * Requests whose text the provider repeats in its error. The text has a long run of spaces after a
-   * word that the redaction of error messages searches for.
+   * Requests whose text the provider repeats in its error. The text has a long run of spaces after
+   * a word that the redaction of error messages searches for.
    */
   'expensive-errors': {
     repeat: ({ edgePort: port, secret, modelId }) => {

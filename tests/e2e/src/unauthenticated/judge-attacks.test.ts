@@ -1,14 +1,13 @@
 import { expect, test } from '@jest/globals';
-import type { AttackSeen, AttacksSeen } from './attack-in-turn.js';
-import { judgeRate, judgeAttacks, residentMeans } from './judge-attacks.js';
+import type { AttackSeen, AttacksSeen, MemorySample } from './attack-in-turn.js';
+import { judgeAttacks, judgeRate, residentMeans } from './judge-attacks.js';
 import type { ValidCount, ValidCounts } from './valid-load.js';
-import type { MemorySample } from './watch-memory.js';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const MEGABYTE = 1024 * 1024;
 
-const served = (asked: number): ValidCount => ({ asked, wrong: {}, slowestMs: 5 });
+const served = (sent: number): ValidCount => ({ sent, wrong: {}, slowestMs: 5 });
 const valid = (change: Partial<ValidCounts> = {}): ValidCounts => ({
   calls: served(3_000 * 60),
   pages: served(100),
@@ -46,7 +45,7 @@ test('judgeAttacks accepts a run without refusals, and any growth at the start',
 });
 
 test.each(['calls', 'pages', 'operators', 'new keys'] as const)('judgeAttacks reports a refusal among %s', (kind) => {
-  const one = { [kind]: { asked: 180_000, wrong: { '503': 1 }, slowestMs: 5 } };
+  const one = { [kind]: { sent: 180_000, wrong: { '503': 1 }, slowestMs: 5 } };
   const sentence = `1 of 180000 ${kind} were not served: {"503":1}`;
   expect(judgeAttacks(seen({ attacks: [attack({ valid: valid(one) })] }))).toEqual([`during slow-heads: ${sentence}`]);
   expect(judgeAttacks(seen({ before: valid(one) }))).toEqual([`before the attacks: ${sentence}`]);

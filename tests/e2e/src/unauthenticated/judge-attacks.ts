@@ -1,7 +1,6 @@
-import type { AttacksSeen } from './attack-in-turn.js';
 import { total } from '../runner/render-report.js';
+import type { AttacksSeen, MemorySample } from './attack-in-turn.js';
 import { VALID_KINDS, type ValidCount, type ValidCounts } from './valid-load.js';
-import type { MemorySample } from './watch-memory.js';
 
 /** Most resident memory at the end, relative to the warm process. */
 export const RESIDENT_GROWTH_MAX = 1.1;
@@ -42,7 +41,7 @@ export function judgeAttacks(seen: AttacksSeen): string[] {
 
 /** Reports a load that was too small, because the test process or the attacker was too slow. */
 export function judgeRate({ attacks }: Pick<AttacksSeen, 'attacks'>): string[] {
-  const calls = attacks.reduce((sum, { valid }) => sum + valid.calls.asked, 0);
+  const calls = attacks.reduce((sum, { valid }) => sum + valid.calls.sent, 0);
   const seconds = attacks.reduce((sum, { fromMs, toMs }) => sum + (toMs - fromMs), 0) / 1_000;
   if (calls >= seconds * CALLS_PER_SECOND * ASKED_MIN) return [];
   return [`only ${calls} valid requests in ${seconds.toFixed(0)} s`];
@@ -72,7 +71,7 @@ function wrongIn(when: string, counts: ValidCounts): string[] {
   return VALID_KINDS.flatMap((kind) => {
     const wrong = wrongOf(counts[kind]);
     if (wrong === 0) return [];
-    return `${when}: ${wrong} of ${counts[kind].asked} ${kind} were not served: ${JSON.stringify(counts[kind].wrong)}`;
+    return `${when}: ${wrong} of ${counts[kind].sent} ${kind} were not served: ${JSON.stringify(counts[kind].wrong)}`;
   });
 }
 

@@ -1,5 +1,5 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { startHttpServer, type HttpServer } from '../../test/http-server.js';
 
 /**
  * The provider refuses a prompt with this prefix with 400. The rest of the prompt is the error's
@@ -10,7 +10,6 @@ export const REPEAT = 'repeat: ';
 export const LARGE = 'a large answer';
 
 const LARGE_BYTES = 2 * 1024 * 1024;
-const KEEP_ALIVE_MS = 120_000;
 const USAGE = { prompt_tokens: 10, completion_tokens: 10, total_tokens: 20 };
 const HEAD = { id: 'chatcmpl-1', created: 0, model: 'm' };
 
@@ -18,25 +17,11 @@ const HEAD = { id: 'chatcmpl-1', created: 0, model: 'm' };
 const ANSWER = answerOf('Hello');
 const LARGE_ANSWER = answerOf('x'.repeat(LARGE_BYTES));
 
-export interface RepeatingProvider {
-  readonly url: string;
-  close(): Promise<void>;
-}
-
 /** A provider that responds immediately: plain, streamed, or as the prompt requests. */
-export async function startRepeatingProvider(): Promise<RepeatingProvider> {
-  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
+export function startRepeatingProvider(): Promise<HttpServer> {
+  return startHttpServer((request, response) => {
     answer(request, response).catch(() => response.destroy());
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
 }
 
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -41,8 +41,7 @@ export const unauthenticated = runnable({
     attackInTurn(system, {
       ...planTurns(parseKinds(kinds), minutes, new SeededRandom(seed)),
       connectionsMax: hops === 0 ? CONNECTIONS_MAX : HOP_CONNECTIONS_MAX,
-      onAttack: ({ kind, valid }) =>
-        log(`${kind}: ${wrongOf(valid.calls)} of ${valid.calls.asked} requests not served`),
+      onAttack: ({ kind, valid }) => log(`${kind}: ${wrongOf(valid.calls)} of ${valid.calls.sent} requests not served`),
     }),
   judge: (_system, seen) =>
     Promise.resolve({
@@ -80,7 +79,7 @@ function isDuring(attacks: readonly AttackSeen[], atMs: number): boolean {
 
 function addValid(counts: readonly ValidCount[]): ValidCount {
   return {
-    asked: total(counts.map(({ asked }) => asked)),
+    sent: total(counts.map(({ sent }) => sent)),
     wrong: addCounts(counts.map(({ wrong }) => wrong)),
     slowestMs: Math.max(...counts.map(({ slowestMs }) => slowestMs)),
   };
@@ -98,7 +97,7 @@ function kindsTable(kinds: readonly KindFigures[]): ReportTable {
       .map(([name, count]) => `${thousands(count)} ${name}`)
       .join(', ');
   const failed = (count: ValidCount): string =>
-    `${thousands(wrongOf(count))} of ${thousands(count.asked)}${wrongOf(count) === 0 ? '' : ` (${list(count.wrong)})`}`;
+    `${thousands(wrongOf(count))} of ${thousands(count.sent)}${wrongOf(count) === 0 ? '' : ` (${list(count.wrong)})`}`;
   return {
     head: [
       ...['Attack', 'connections', 'concurrent', 'responses', 'requests', 'pages', 'operators', 'new keys'],

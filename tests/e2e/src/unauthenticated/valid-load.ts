@@ -7,7 +7,7 @@ export type ValidKind = (typeof VALID_KINDS)[number];
 
 /** Results of the valid requests of one kind. */
 export interface ValidCount {
-  readonly asked: number;
+  readonly sent: number;
   /** Failed requests by their failure. */
   readonly wrong: Readonly<Record<string, number>>;
   readonly slowestMs: number;
@@ -19,8 +19,8 @@ export type ValidCounts = Readonly<Record<ValidKind, ValidCount>>;
 export class Tally {
   readonly #witness: StallWitness;
   readonly #counts = Object.fromEntries(
-    VALID_KINDS.map((kind) => [kind, { asked: 0, wrong: {}, slowestMs: 0 }]),
-  ) as Record<ValidKind, { asked: number; wrong: Record<string, number>; slowestMs: number }>;
+    VALID_KINDS.map((kind) => [kind, { sent: 0, wrong: {}, slowestMs: 0 }]),
+  ) as Record<ValidKind, { sent: number; wrong: Record<string, number>; slowestMs: number }>;
 
   /** @param witness excuses requests that nothing could serve in time on a stalled machine */
   constructor(witness: StallWitness) {
@@ -32,7 +32,7 @@ export class Tally {
     const count = this.#counts[kind];
     const begunAt = Date.now();
     const beganMs = performance.now();
-    count.asked += 1;
+    count.sent += 1;
     return (outcome) => {
       count.slowestMs = Math.max(count.slowestMs, performance.now() - beganMs);
       const call = { status: parseInt(outcome), text: outcome, begunAt, endedAt: Date.now() };

@@ -26,8 +26,8 @@ export interface Restored {
   readonly outageMs: number;
   /** Messages of the stream that the backup does not contain. */
   readonly settledAgain: number;
-  readonly backupSaid: string;
-  readonly restoreSaid: string;
+  readonly backupOutput: string;
+  readonly restoreOutput: string;
   readonly entered: EnteredAfter;
 }
 
@@ -64,7 +64,7 @@ export async function loseDatabase(run: RollingRun, directory: string, callsAfte
   const outageMs = performance.now() - lostMs;
   const settledAgain = Number(/(\d+) messages will be settled again/.exec(restored)?.[1]);
   const endedAt = { backup: atBackup, loss: atLoss, back: run.seen.length };
-  const output = { backupSaid: backup, restoreSaid: restored };
+  const output = { backupOutput: backup, restoreOutput: restored };
   return { endedAt, backupMs, restoreMs, outageMs, settledAgain, ...output, entered };
 }
 

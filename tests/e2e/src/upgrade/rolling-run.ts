@@ -4,7 +4,7 @@ import { type OwnSystem, startOwnSystem } from '../../test/own-system.js';
 import type { ClientCall, Evidence } from '../evidence/evidence.js';
 import { readEvidence } from '../evidence/read-evidence.js';
 import { RUN_PRICES, type RunAccount, payer } from '../load/accounts.js';
-import { type ObedientProvider, startObedientProvider } from '../load/planned-provider.js';
+import { type PlannedProvider, startPlannedProvider } from '../load/planned-provider.js';
 import { type EdgeTarget, type SteadyLoad, startSteadyLoad } from '../load/loads.js';
 
 /** One process that replaced another. */
@@ -53,7 +53,7 @@ export class RollingRun {
     readonly system: OwnSystem,
     /** Environment of every process that is started from now on. */
     readonly env: Record<string, string | undefined>,
-    readonly provider: ObedientProvider,
+    readonly provider: PlannedProvider,
     readonly accounts: readonly RunAccount[],
     private readonly modelId: string,
     private readonly streams: number,
@@ -65,7 +65,7 @@ export class RollingRun {
 
   /** @param pieceMs pause between two of the 12 to 20 chunks of a stream */
   static async begin(name: string, streams: number, pieceMs = PIECE_MS): Promise<RollingRun> {
-    const provider = await startObedientProvider();
+    const provider = await startPlannedProvider();
     const env = { GATEWAY_DRAIN_MS: String(DRAIN_MS) };
     let system: OwnSystem | undefined;
     try {

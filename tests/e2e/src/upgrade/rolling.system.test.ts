@@ -88,7 +88,7 @@ withTools(
       expect([code, output]).toEqual([2, expect.stringContaining('stop billing, accounts and catalog first')]);
       const { postgresPassword, rolePasswords } = system.local.secrets;
       for (const password of [postgresPassword, ...Object.values(rolePasswords)]) {
-        expect([restored.backupSaid, restored.restoreSaid, output].join()).not.toContain(password);
+        expect([restored.backupOutput, restored.restoreOutput, output].join()).not.toContain(password);
       }
       const evidence = await run.evidence();
       const { violations, counterExample } = checkEvidence(evidence);

@@ -8,7 +8,7 @@ import { silentLog, until } from '@gateway/testkit';
 import type { OwnSystem } from '../../test/own-system.js';
 
 /** Admission's answers to the entries of one sender. */
-export interface StraightAnswers {
+export interface DirectAnswers {
   /** By ID, so that an ID that was sent twice is counted once. */
   readonly admitted: ReadonlyMap<string, AdmittedAnswer>;
   /** IDs by the code of their refusal. */
@@ -18,14 +18,14 @@ export interface StraightAnswers {
   readonly replicas: ReadonlySet<string>;
 }
 
-interface StraightBatch {
+interface DirectBatch {
   readonly admits: AdmitEntry[];
   readonly releases: ReleaseEntry[];
 }
 
-const EDGE = 'straight-edge';
+const EDGE = 'direct-edge';
 /** Admission keeps the holds of a sender without heartbeats for this time (docs/protocol.md#r2). */
-export const STRAIGHT_HELD_MS = 10_000;
+export const DIRECT_HELD_MS = 10_000;
 /**
  * Enough that each replica has several messages, and few enough that no message waits longer than
  * its entries allow.
@@ -42,7 +42,7 @@ const DRAIN_MS = 5_000;
 const BOUNDS = { promptBytes: 5, arrayElements: 0, attachments: 0, outputTokensMax: 8_192 };
 
 /** A sender with the permissions of an edge that queries admission directly. */
-export class StraightSender {
+export class DirectSender {
   readonly #bus: Bus;
   readonly #pepper: string;
 
@@ -51,10 +51,10 @@ export class StraightSender {
     this.#pepper = pepper;
   }
 
-  static async begin({ local }: OwnSystem): Promise<StraightSender> {
+  static async begin({ local }: OwnSystem): Promise<DirectSender> {
     const url = local.addresses.natsUrlOf('edge-proxy');
     const bus = await connectBus({ url, service: 'edge-proxy', replica: EDGE, log: silentLog });
-    return new StraightSender(bus, local.secrets.keyPepper);
+    return new DirectSender(bus, local.secrets.keyPepper);
   }
 
   async end(): Promise<void> {
@@ -65,7 +65,7 @@ export class StraightSender {
    * Requests the admission of `count` calls. Rejects if an entry gets no answer. An entry that
    * admission could not decide in time is sent again as an edge does, at most five times.
    */
-  async admit(secret: string, model: string, count: number): Promise<StraightAnswers> {
+  async admit(secret: string, model: string, count: number): Promise<DirectAnswers> {
     const digests = [digestOfSecret(secret, this.#pepper)];
     const admitted = new Map<string, AdmittedAnswer>();
     const refused = new Map<RefusalCode, Set<string>>();
@@ -107,7 +107,7 @@ export class StraightSender {
   }
 
   /** Releases all holds without a charge, because no call was made. */
-  async giveBack(admitted: StraightAnswers['admitted']): Promise<void> {
+  async giveBack(admitted: DirectAnswers['admitted']): Promise<void> {
     const releases = [...admitted.values()].flatMap(({ id, hold, token }): ReleaseEntry[] =>
       hold === null ? [] : [{ blind: false, id, hold, tag: token, outcome: 'void', amountNanoUsd: 0 }],
     );
@@ -118,7 +118,7 @@ export class StraightSender {
    * Sends one message and waits until each entry has an answer. Repeats the message if the bus was
    * disconnected.
    */
-  async #request(batch: StraightBatch, replicas = new Set<string>()): Promise<BatchAnswer[]> {
+  async #request(batch: DirectBatch, replicas = new Set<string>()): Promise<BatchAnswer[]> {
     for (let again = 0; ; again += 1) {
       await until('the bus is connected', () => this.#bus.connected());
       try {
@@ -130,7 +130,7 @@ export class StraightSender {
     }
   }
 
-  async #requestOnce(batch: StraightBatch, replicas: Set<string>): Promise<BatchAnswer[]> {
+  async #requestOnce(batch: DirectBatch, replicas: Set<string>): Promise<BatchAnswer[]> {
     const answers: BatchAnswer[] = [];
     let released = 0;
     let fault: Error | null = null;
