@@ -7,7 +7,13 @@ const test = '(\\.test\\.ts$|/test/|/prove/)';
 /** Services with one folder per feature, `src/<feature>/`. */
 const FEATURE_SERVICES = ['billing', 'accounts', 'catalog', 'admission'];
 /** Folders that every feature of their service may import. They import no feature. */
-const BASE_FOLDERS = ['billing/src/ledger', 'accounts/src/base', 'catalog/src/objects', 'catalog/src/profiles'];
+const BASE_FOLDERS = [
+  'billing/src/ledger',
+  'accounts/src/base',
+  'catalog/src/objects',
+  'catalog/src/profiles',
+  'catalog/src/storage',
+];
 /**
  * Further imports of a feature within its service. Each line may only name lines above it, so that
  * there is no cycle. Other features are combined only in `service.ts`.
@@ -72,13 +78,7 @@ const featureRule = ([folder, names], index, all) => {
 /** Pure modules of service-kit, which as a whole is not pure. */
 const PURE_OF_KIT = '^libs/service-kit/src/(network-address|group-by)\\.ts$';
 /** Imports permitted in decisions, in addition to each other. */
-const PURE = [
-  '^libs/(metering|contracts)/',
-  PURE_OF_KIT,
-  '^(node:)?(buffer|util)$',
-  // Profiles of providers are data.
-  '^services/catalog/src/profiles/',
-];
+const PURE = ['^libs/(metering|contracts)/', PURE_OF_KIT, '^(node:)?(buffer|util)$'];
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {
@@ -93,8 +93,8 @@ module.exports = {
     {
       name: 'services-never-import-each-other',
       severity: 'error',
-      comment: 'Services communicate only over the bus. A test may read the profiles of providers, which are data.',
-      from: { path: '^services/([^/]+)/', pathNot: '^services/edge-proxy/test/recorded-shapes\\.ts$' },
+      comment: 'Services communicate only over the bus.',
+      from: { path: '^services/([^/]+)/' },
       to: { path: '^services/([^/]+)/', pathNot: '^services/$1/' },
     },
     {
@@ -103,10 +103,7 @@ module.exports = {
       comment:
         'They run parts of the services without their connections. The local start adds providers as operators do.',
       from: { pathNot: ['^services/', '^tests/(simulation|benchmarks)/', test] },
-      to: {
-        path: '^services/[^/]+/src/',
-        pathNot: ['^services/dashboard/src/operator-cli/', '^services/catalog/src/profiles/'],
-      },
+      to: { path: '^services/[^/]+/src/', pathNot: '^services/dashboard/src/operator-cli/' },
     },
     {
       name: 'libs-import-only-libs',

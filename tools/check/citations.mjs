@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 const TEXT = /\.(?:[cm]?[jt]sx?|md|sql|lua|ya?ml|sh|css|html|json)$|^\.ci\/run$/;
 /** Files of programs, of other owners or of providers, and the file with planted violations. */
 const NOT_OURS =
-  /(?:^|\/)(?:generated|goldens)\/|^services\/catalog\/profiles\/|^services\/edge-proxy\/test\/providers\/shapes\/|^package-lock\.json$|^libs\/contracts\/specification\/|^tools\/check\/src\/citations\.test\.ts$/;
+  /(?:^|\/)(?:generated|goldens)\/|^libs\/contracts\/src\/providers\/[\w-]+\/(?:facts|responses)\.json$|^package-lock\.json$|^libs\/contracts\/specification\/|^tools\/check\/src\/citations\.test\.ts$/;
 /** Pages that are cited by their path from the root of the repository. */
 const CITATION = /(?<![\w./-])((?:docs|libs\/contracts\/specification)\/[\w./-]+\.md)(?:#([\w-]+))?/g;
 const NUMBERED = /(?<![\w./-])docs\/decisions\/\d{4}(?![\w-])/g;

@@ -10,7 +10,7 @@ const LIMITS = new URL('limits.json', import.meta.url);
 
 const CODE = /\.(?:[cm]?[jt]sx?|lua|sql|go|py|sh|css)$|^\.ci\/run$|Dockerfile$/;
 const TEST = /\.test\.tsx?$|(?:^|\/)test\//;
-const RECORDED = /^services\/edge-proxy\/test\/providers\/|^tests\/e2e\/test\/agent-requests\.json$/;
+const RECORDED = /^libs\/contracts\/src\/providers\/[\w-]+\/responses\.json$|^tests\/e2e\/test\/agent-requests\.json$/;
 const DATA = /(?:^|\/)(?:generated|goldens)\/|\.golden\.txt$|\.(?:json|ya?ml)$/;
 const NOT_COUNTED = /^package-lock\.json$|(?:^|\/)package\.json$|(?:^|\/)tsconfig[\w.]*\.json$/;
 /** Code that verifies, measures, starts or rehearses the product. */

@@ -120,27 +120,24 @@ function templateOf(node, constants, form) {
 }
 
 /**
- * Returns patterns of the documents that clients read, and of the providers' profiles. Operators
- * enter no patterns; their searches are plain text.
+ * Returns patterns of the documents that clients read. Operators enter no patterns; their searches
+ * are plain text.
  * @param {string} root
  * @returns {Pattern[]}
  */
 export function storedPatterns(root) {
-  return ['libs/contracts/generated', 'services/catalog/profiles'].flatMap((folder) =>
-    readdirSync(`${root}/${folder}`)
-      .filter((name) => name.endsWith('.json'))
-      .flatMap((name) => {
-        const where = `${folder}/${name}`;
-        const isProfile = folder.endsWith('profiles');
-        const found = [];
-        JSON.parse(readFileSync(`${root}/${where}`, 'utf8'), function keep(key, value) {
-          const isPattern = isProfile ? key === 'text' && 'class' in this : key === 'pattern';
-          if (isPattern && typeof value === 'string') found.push({ where, source: value, flags: isProfile ? 'i' : '' });
-          return value;
-        });
-        return found;
-      }),
-  );
+  const folder = 'libs/contracts/generated';
+  return readdirSync(`${root}/${folder}`)
+    .filter((name) => name.endsWith('.json'))
+    .flatMap((name) => {
+      const where = `${folder}/${name}`;
+      const found = [];
+      JSON.parse(readFileSync(`${root}/${where}`, 'utf8'), (key, value) => {
+        if (key === 'pattern' && typeof value === 'string') found.push({ where, source: value, flags: '' });
+        return value;
+      });
+      return found;
+    });
 }
 
 /**

@@ -20,7 +20,7 @@ import { until } from '@gateway/testkit';
 import { duringTests } from '@gateway/testkit/during-tests';
 import { AUTHOR, modelSpec, PRICES, providerSpec, sourceSpec } from '../test/specs.js';
 import { startCatalogWorld } from '../test/catalog-world.js';
-import { OPENAI_COMPATIBLE } from './profiles/compatible.js';
+import { OPENAI_COMPATIBLE } from '@gateway/contracts/providers';
 
 const GOLDEN = new URL('../schema.golden.txt', import.meta.url);
 

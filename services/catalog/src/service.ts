@@ -12,13 +12,12 @@ import { serveDocuments } from './documents/handlers.js';
 import { serveHealth } from './health/handlers.js';
 import { serveModels } from './models/handlers.js';
 import { serveObjects } from './objects/handlers.js';
-import { serveProfiles } from './profiles/handlers.js';
 import { serveProposals } from './proposals/handlers.js';
 import { createProposalStore } from './proposals/store.js';
 import { serveProviders } from './providers/handlers.js';
 import { serveSources } from './sources/handlers.js';
 import { createCatalogBucket, isStale, publishCatalog } from './publishing/publish-catalog.js';
-import { createCatalogStore } from './objects/store.js';
+import { createCatalogStore } from './storage/store.js';
 import { createPublicationLease } from './publishing/lease-store.js';
 import type { CATALOG_FIELDS } from './config.js';
 import { trackReplicas } from './publishing/followers.js';
@@ -125,7 +124,6 @@ export async function startCatalog(
     reports,
     nowMs: () => clock.nowMs(),
   };
-  serveProfiles(served);
   serveProviders(served, deps);
   serveModels(served, deps);
   serveSources(served, deps);

@@ -1,7 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { ENDPOINTS, type Endpoint } from '@gateway/contracts/messages';
 import type { ProviderProfile } from '@gateway/contracts/operator';
-import { PROFILES } from '../../catalog/src/profiles/profiles.js';
+import { PROFILES } from '@gateway/contracts/providers';
 
 /** The known meaning of a provider's response. */
 export interface ExpectedUsage {
@@ -40,18 +40,14 @@ export interface RecordedResponse {
   readonly date: string;
 }
 
-const FOLDER = new URL('./providers/shapes/', import.meta.url);
+const FOLDER = new URL('../../../libs/contracts/src/providers/', import.meta.url);
 
 /** Returns the recorded responses of each profile. */
 export function recordedShapes(): (readonly [ProviderProfile, readonly RecordedResponse[]])[] {
-  return readdirSync(FOLDER)
-    .sort()
-    .map((file) => {
-      const profile = PROFILES.find(({ id }) => `${id}.json` === file);
-      if (profile === undefined) throw new Error(`${file} belongs to no profile`);
-      const shapes = JSON.parse(readFileSync(new URL(file, FOLDER), 'utf8')) as Record<string, unknown>[];
-      return [profile, shapes.map(shapeOf)] as const;
-    });
+  return PROFILES.map((profile) => {
+    const text = readFileSync(new URL(`${profile.id}/responses.json`, FOLDER), 'utf8');
+    return [profile, (JSON.parse(text) as Record<string, unknown>[]).map(shapeOf)] as const;
+  });
 }
 
 function shapeOf(raw: Record<string, unknown>): RecordedResponse {

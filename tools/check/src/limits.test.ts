@@ -11,7 +11,7 @@ test('countSizes() separates product, support and data and leaves out tests', ()
     ['services/billing/prove/month.ts', lines(30)],
     ['tests/benchmarks/src/main.ts', lines(25)],
     ['libs/contracts/generated/messages.schema.json', lines(7)],
-    ['services/edge-proxy/test/providers/shapes/openai.json', lines(900)],
+    ['libs/contracts/src/providers/openai/responses.json', lines(900)],
     ['package.json', JSON.stringify({ scripts: { start: 'a', test: 'b' } })],
     ['package-lock.json', lines(900)],
     ['README.md', lines(900)],

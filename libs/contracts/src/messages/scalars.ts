@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { UUID_PATTERN } from '../ids/uuid-pattern.js';
 
 /** Largest amount, balance or held sum in a message: exact in a double, which Lua in Redis uses. */
 export const WIRE_NANO_USD_MAX = 9_000_000_000_000_000;
@@ -12,6 +11,8 @@ export const nanoUsdPositive = z.int().min(0).max(WIRE_NANO_USD_MAX);
 export const epochMs = z.int().min(0).max(8.64e15);
 export const count = z.int().min(0);
 
+/** A UUID of version 7, in lower case. */
+export const UUID_PATTERN = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 /** The gateway's ID of a client request: also lease ID, idempotency key and ledger key. */
 export const requestId = z.string().regex(UUID_PATTERN);
 /** ID of a command that must be executed once: a UUIDv7. */

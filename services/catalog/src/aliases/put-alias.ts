@@ -7,7 +7,7 @@ import {
   type AliasView,
   type ManagementRefusal,
 } from '@gateway/contracts/operator';
-import type { CatalogTx } from '../objects/change-sql.js';
+import type { CatalogTx } from '../storage/change-sql.js';
 import { sameContent, type Alias, type SaveResult } from '../objects/rules.js';
 import { checkRoom, saveAlone, type SaveResponse, type SaveDeps } from '../objects/save.js';
 import { aliasViewOf } from '../objects/view-rules.js';

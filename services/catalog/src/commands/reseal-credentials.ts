@@ -1,6 +1,6 @@
 import { providerCredentialPlace } from '@gateway/contracts/messages';
 import { resealTo, SealError, type OpeningKeys } from '@gateway/service-kit';
-import type { CatalogStore } from '../objects/store.js';
+import type { CatalogStore } from '../storage/store.js';
 
 export interface ResealResult {
   readonly resealed: number;

@@ -3,7 +3,7 @@
 // temporarily. The service itself has no key that opens a credential.
 import { createPool } from '@gateway/postgres';
 import { COMMON_FIELDS, readConfig, runAsCommand } from '@gateway/service-kit';
-import { createCatalogStore } from '../objects/store.js';
+import { createCatalogStore } from '../storage/store.js';
 import { resealCredentials } from './reseal-credentials.js';
 
 const EXIT_UNREADABLE = 1;

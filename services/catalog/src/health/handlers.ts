@@ -4,7 +4,7 @@ import { isRefusal, type ManagementRefusal, type SourceHealthView } from '@gatew
 import { groupBy } from '@gateway/service-kit';
 import { answer, READS } from '../objects/answer.js';
 import { sourceHealthOf, type SourceReport } from './rules.js';
-import type { CatalogStore } from '../objects/store.js';
+import type { CatalogStore } from '../storage/store.js';
 import { pageOf, placeOf, type PageOf, type PageRequest } from '../objects/page-rules.js';
 
 export interface SourceHealthDeps {

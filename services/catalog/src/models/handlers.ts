@@ -5,7 +5,7 @@ import { answer, answerSaved, CHANGES, READS } from '../objects/answer.js';
 import type { PageOf, PageRequest } from '../objects/page-rules.js';
 import { getView, listIds, listObjects } from '../objects/read-objects.js';
 import type { SaveDeps } from '../objects/save.js';
-import type { CatalogStore } from '../objects/store.js';
+import type { CatalogStore } from '../storage/store.js';
 import { modelViewOf } from '../objects/view-rules.js';
 import { putModel } from './put-model.js';
 

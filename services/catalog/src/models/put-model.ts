@@ -5,7 +5,7 @@ import { leastExceedsWorst } from '../objects/price-rules.js';
 import { modelOf } from '../objects/spec-rules.js';
 import { sameContent, type SaveResult } from '../objects/rules.js';
 import { modelViewOf } from '../objects/view-rules.js';
-import type { CatalogTx } from '../objects/change-sql.js';
+import type { CatalogTx } from '../storage/change-sql.js';
 import { checkRoom, saveAlone, type SaveResponse, type SaveDeps } from '../objects/save.js';
 
 export interface PutModel {

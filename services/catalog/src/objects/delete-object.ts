@@ -1,7 +1,7 @@
 import type { CommandAuthor } from '@gateway/contracts/messages';
 import { isRefusal, refuse, type ManagementRefusal } from '@gateway/contracts/operator';
 import type { Kind, ObjectKey } from './rules.js';
-import type { CatalogTx } from './change-sql.js';
+import type { CatalogTx } from '../storage/change-sql.js';
 import { readView } from './read-objects.js';
 import { awaitInForce, type SaveDeps } from './save.js';
 

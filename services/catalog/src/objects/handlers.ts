@@ -4,8 +4,8 @@ import { isRefusal, refuseCursor, type AuditEntryView, type ManagementRefusal } 
 import { CHANGES, counted, READS } from './answer.js';
 import { deleteObject } from './delete-object.js';
 import type { SaveDeps } from './save.js';
-import type { CatalogStore } from './store.js';
-import type { RecordedChange } from './rows-sql.js';
+import type { CatalogStore } from '../storage/store.js';
+import type { RecordedChange } from '../storage/rows-sql.js';
 import { pageOf, placeOf, type PageOf, type PageRequest } from './page-rules.js';
 
 const LIST = 'audit';

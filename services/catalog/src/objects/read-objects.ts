@@ -8,8 +8,8 @@ import {
   refuse,
 } from '@gateway/contracts/operator';
 import { aliasViewOf, modelViewOf, providerViewOf, sourceViewOf } from './view-rules.js';
-import type { CatalogReads, Page, ObjectReads } from './reads-sql.js';
-import type { CatalogStore } from './store.js';
+import type { CatalogReads, Page, ObjectReads } from '../storage/reads-sql.js';
+import type { CatalogStore } from '../storage/store.js';
 import { pageOf, placeOf, type PageOf, type PageRequest } from './page-rules.js';
 import type { Kind } from './rules.js';
 

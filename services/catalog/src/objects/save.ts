@@ -1,7 +1,7 @@
 import { isRefusal, type ManagementRefusal, refuse } from '@gateway/contracts/operator';
 import { SOURCES_PER_MODEL_MAX } from '@gateway/contracts/messages';
-import type { CatalogStore } from './store.js';
-import type { CatalogTx } from './change-sql.js';
+import type { CatalogStore } from '../storage/store.js';
+import type { CatalogTx } from '../storage/change-sql.js';
 import type { SaveResult } from './rules.js';
 
 /** The response of a PUT. */

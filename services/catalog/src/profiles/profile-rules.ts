@@ -6,8 +6,7 @@ import {
   type ProviderProfile,
 } from '@gateway/contracts/operator';
 import { sameContent, type Model, type Provider, type Source } from '../objects/rules.js';
-import { ANTHROPIC_COMPATIBLE, OPENAI_COMPATIBLE } from './compatible.js';
-import { PROFILES } from './profiles.js';
+import { ANTHROPIC_COMPATIBLE, OPENAI_COMPATIBLE, PROFILES } from '@gateway/contracts/providers';
 
 const BY_ID: ReadonlyMap<string, ProviderProfile> = new Map(PROFILES.map((profile) => [profile.id, profile]));
 

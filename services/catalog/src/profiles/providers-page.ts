@@ -6,10 +6,10 @@ export function providersPage(profiles: readonly ProviderProfile[]): string {
   return [
     '# Connecting providers',
     '',
-    '<!-- Written from services/catalog/src/profiles by its test with UPDATE_GOLDEN=1. -->',
+    '<!-- Written from libs/contracts/src/providers by its test with UPDATE_GOLDEN=1. -->',
     '',
     'A source names a **profile**, which describes its provider. A setting that the source does not have comes from the',
-    'profile. The facts behind each profile, with their sources and dates, are in `services/catalog/profiles`. A fact that is',
+    'profile. The facts behind each profile, with their sources and dates, are in `libs/contracts/src/providers`. A fact that is',
     "not known has the default of the provider's format. [SOURCES.md](../services/catalog/SOURCES.md) describes all settings of",
     'a source.',
     '',

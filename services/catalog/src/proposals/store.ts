@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { CommandAuthor } from '@gateway/contracts/messages';
 import type { PriceProposalPut, PriceProposalSaved, PriceProposalView } from '@gateway/contracts/operator';
 import { inTransaction, onPool, type Pool } from '@gateway/postgres';
-import { writeRecords } from '../objects/writes-sql.js';
+import { writeRecords } from '../storage/writes-sql.js';
 import { proposalOutcome, proposalText } from './rules.js';
 
 const ID_CHARACTERS = 16;

@@ -1,11 +1,17 @@
 import type { Bus } from '@gateway/bus';
-import { catalogGetProvider, catalogListProviders, catalogPutProvider } from '@gateway/contracts/messages';
+import {
+  catalogGetProvider,
+  catalogListProfiles,
+  catalogListProviders,
+  catalogPutProvider,
+} from '@gateway/contracts/messages';
 import type { ManagementRefusal, ProviderView } from '@gateway/contracts/operator';
+import { PROFILES } from '@gateway/contracts/providers';
 import { answer, answerSaved, CHANGES, READS } from '../objects/answer.js';
 import type { PageOf, PageRequest } from '../objects/page-rules.js';
 import { getView, listObjects } from '../objects/read-objects.js';
 import type { SaveDeps } from '../objects/save.js';
-import type { CatalogStore } from '../objects/store.js';
+import type { CatalogStore } from '../storage/store.js';
 import { providerViewOf } from '../objects/view-rules.js';
 import { putProvider } from './put-provider.js';
 
@@ -19,7 +25,7 @@ export function listProviders(
   );
 }
 
-/** Registers the handlers of provider requests. */
+/** Registers the handlers of provider requests. Profiles are in the order of the page. */
 export function serveProviders(bus: Pick<Bus, 'serve'>, deps: SaveDeps): void {
   const { store } = deps;
   bus.serve(
@@ -37,4 +43,5 @@ export function serveProviders(bus: Pick<Bus, 'serve'>, deps: SaveDeps): void {
     (body) => answer(listProviders(store, body), ({ entries, nextCursor }) => ({ providers: entries, nextCursor })),
     READS,
   );
+  bus.serve(catalogListProfiles, () => Promise.resolve({ profiles: [...PROFILES] }), READS);
 }

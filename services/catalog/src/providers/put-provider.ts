@@ -4,7 +4,7 @@ import { acceptCredential } from '../objects/accept-credential.js';
 import { providerOf } from '../objects/spec-rules.js';
 import { sameContent, type SaveResult } from '../objects/rules.js';
 import { providerViewOf } from '../objects/view-rules.js';
-import type { CatalogTx } from '../objects/change-sql.js';
+import type { CatalogTx } from '../storage/change-sql.js';
 import { checkRoom, saveAlone, type SaveResponse, type SaveDeps } from '../objects/save.js';
 
 export interface PutProvider {

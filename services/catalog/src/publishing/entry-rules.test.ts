@@ -16,12 +16,13 @@ import {
 import { AMOUNT_NANO_USD_MAX } from '@gateway/metering';
 import { modelSpec, PLACE, PROVIDER, sourceSpec } from '../../test/specs.js';
 import { VERSIONS_AHEAD_MAX } from '../objects/version-rules.js';
-import { ANTHROPIC } from '../profiles/anthropic.js';
-import { OPENAI_COMPATIBLE } from '../profiles/compatible.js';
+import { OPENAI_COMPATIBLE } from '@gateway/contracts/providers';
+import { profileOf } from '../profiles/profile-rules.js';
 import { entriesOf, sourceEntry } from './entry-rules.js';
 import { modelOf, SOURCE_BYTES_MAX, sourceOf } from '../objects/spec-rules.js';
 import type { CatalogSnapshot, Model, Source } from '../objects/rules.js';
 
+const ANTHROPIC = profileOf({ profile: 'anthropic' }, 'anthropic');
 const NOW = 1_000_000;
 const FIGURES = {
   inputPerMillion: 1n,

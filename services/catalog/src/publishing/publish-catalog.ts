@@ -1,6 +1,6 @@
 import type { Bus } from '@gateway/bus';
 import { entriesOf } from './entry-rules.js';
-import type { CatalogStore } from '../objects/store.js';
+import type { CatalogStore } from '../storage/store.js';
 import type { PublicationLease } from './lease-store.js';
 
 export interface PublishDeps {

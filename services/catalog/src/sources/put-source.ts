@@ -19,7 +19,7 @@ import {
 } from '../objects/rules.js';
 import { connectionOf, keptSettings, profileOf } from '../profiles/profile-rules.js';
 import { sourceViewOf } from '../objects/view-rules.js';
-import type { CatalogTx } from '../objects/change-sql.js';
+import type { CatalogTx } from '../storage/change-sql.js';
 import { checkPlaces, checkRoom, saveAlone, type SaveResponse, type SaveDeps } from '../objects/save.js';
 
 export interface SourceRules {

@@ -1,4 +1,4 @@
-import { PROFILES } from '@gateway/catalog/profiles';
+import { PROFILES } from '@gateway/contracts/providers';
 import type { SourceView } from '@gateway/contracts/operator';
 import { cheapestFirst, hasBundledModels, runOperatorCommand } from '@gateway/dashboard/operator-cli';
 import { DEMO_PROVIDERS } from './demo-catalog.js';

@@ -1,0 +1,46 @@
+import type { ProviderProfile } from '../../operator/index.js';
+import { MOONSHOT } from '../moonshot/profile.js';
+
+export const MOONSHOT_ANTHROPIC: ProviderProfile = {
+  id: 'moonshot-anthropic',
+  name: 'Moonshot AI (Kimi, Anthropic format)',
+  checked: '2026-11-23',
+  documentation: 'https://platform.kimi.ai/docs',
+  format: 'anthropic',
+  base: 'https://api.moonshot.ai/anthropic',
+  parameters: {},
+  endpoints: { '/v1/messages': '/v1/messages' },
+  auth: [{ type: 'bearer' }, { type: 'header', header: 'x-api-key' }],
+  headers: {},
+  betas: [],
+  body: {},
+  refuses: [],
+  streamUsage: 'asked',
+  totalExtra: 'reasoning',
+  pricing: {
+    classes: [
+      {
+        field: 'service_tier',
+        asks: { auto: 'standard', standard_only: 'standard' },
+        answersAt: null,
+        answers: {},
+      },
+    ],
+    tools: [],
+    freeTools: ['custom', 'bash_*', 'text_editor_*', 'computer_*', 'memory_*'],
+    unpricedFields: { speed: ['fast'], inference_geo: ['us'] },
+  },
+  errors: MOONSHOT.errors,
+  unlimitedMaxTokens: [],
+  cancelStopsBilling: false,
+  keepsState: false,
+  keyVariable: 'MOONSHOT_API_KEY',
+  catches: [
+    'Errors have an envelope {"error":{"message","type"}} with the types of the OpenAI format, without the outer "type":"error".',
+    'Use Bearer. x-api-key alone failed in one report.',
+    'temperature is rescaled by 0.6 on this path (2026-05).',
+    'kimi-k3 accepts output_config.effort low|high|max and no thinking field. kimi-k2.7 refuses thinking disabled.',
+    'The contract of this path was not published in May 2026. Raw usage is not known.',
+    'The Kimi Code endpoint (api.kimi.com/coding) is another product with other keys and errors.',
+  ],
+};
