@@ -1,8 +1,8 @@
-// `npm test`: compile; then lint and import rules beside one jest run without the long tests, over
-// the packages that changes since the last green run can affect (all with --force, with CI=true and
-// if nothing changed). `npm run test:system` (this program with --system): compile, then the long
-// tests, `*.system.test.ts`. Names of packages or test files restrict either. Ends with the counts
-// of the jest run on one line.
+// `npm test`: compile; then lint, import rules and one jest run without the long tests in parallel,
+// over the packages that changes since the last green run can affect (all with --force, with
+// CI=true and if nothing changed). `npm run test:system` (this program with --system): compile, then
+// the long tests, `*.system.test.ts`. Names of packages or test files restrict either. Ends with
+// the counts of the jest run on one line.
 import { spawn, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { affectedRooms, hashPackages, keepGreen, readGreen } from './affected.mjs';
@@ -27,7 +27,7 @@ forgetCounts();
 const startedAt = Date.now();
 const hashes = isWhole ? hashPackages('.') : {};
 const tested = isWhole ? roomsToTest() : rooms;
-const isDone = run('npm', ['run', '-s', 'build']) && (await beside());
+const isDone = run('npm', ['run', '-s', 'build']) && (await checkAndTest());
 const minutes = (Date.now() - startedAt) / 60_000;
 const isSlow = !isSystem && minutes > TEST_MINUTES_MAX;
 console.log(`\ntook ${minutes.toFixed(1)} minutes${isSlow ? ` (more than ${TEST_MINUTES_MAX}: speed up a test)` : ''}`);
@@ -59,8 +59,8 @@ function roomsToTest() {
   return affected;
 }
 
-/** Runs the checks of the code beside the tests. A failing check prints its output at its end. */
-async function beside() {
+/** Runs the tests and the checks of the code. A check that fails prints its output at its end. */
+async function checkAndTest() {
   const checks = isSystem ? [] : checksOf();
   const tests = start('npm', jestArguments(), jestEnvironment(), 'inherit');
   return (await Promise.all([tests, ...checks])).every((isOk) => isOk);

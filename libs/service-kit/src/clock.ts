@@ -13,7 +13,7 @@ export interface Clock {
 }
 
 /**
- * A clock with timers, for everything that waits. The clock of a test stands still until the test
+ * A clock with timers, for everything that waits. The clock of a test waits until the test
  * advances it.
  */
 export interface TimerClock extends Clock {

@@ -6,7 +6,7 @@ const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const FILES_MAX = 65;
 const LINES_MAX = 400;
 
-/** Returns the files in the list of ARCHITECTURE.md, in order. A folder is named before its files. */
+/** Returns the files in the list of ARCHITECTURE.md, in order. Folders precede their files. */
 function listFiles(): string[] {
   const text = readFileSync(`${ROOT}ARCHITECTURE.md`, 'utf8');
   const list = /### The files of a request[^]*?```\n([^]*?)```/.exec(text)?.[1] ?? '';

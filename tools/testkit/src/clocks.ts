@@ -14,7 +14,7 @@ interface Due {
   readonly call: () => void;
 }
 
-/** A clock that stands still until the test advances it. */
+/** A clock that only the test advances. */
 export class ManualClock implements TimerClock {
   readonly #due = new Set<Due>();
   #nowMs: number;

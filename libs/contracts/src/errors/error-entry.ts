@@ -45,7 +45,7 @@ export interface ErrorEntry {
   readonly retry: RetryAdvice;
   /** The default message. */
   readonly text: string;
-  /** What the client should do, in Markdown: the cell of the code in CLIENTS.md of the edge. */
+  /** Advice for the client, in Markdown: the cell of the code in CLIENTS.md of the edge. */
   readonly remedy: string;
   /** Whether the message ends with the link to billing. */
   readonly billingLink?: true;
@@ -60,7 +60,7 @@ export interface ErrorEntry {
 export interface RefusalEntry extends ErrorEntry {
   /** The checked condition, in Markdown (docs/behaviour.md#order-of-refusals). */
   readonly check: string;
-  /** What the response has in addition to status and code, in Markdown, for the same table. */
+  /** Parts of the response besides status and code, in Markdown, for the same table. */
   readonly note?: string;
   /** Returns the request field that caused the refusal. Absent: always null. */
   readonly param?: (facts: RefusalFacts) => string | null;

@@ -11,7 +11,7 @@ export const UNPRICED_NAME_LENGTH_MAX = 64;
 /** SQL type of a column of `call_records`; `name`: the number of a text that many calls share. */
 export type StoredAs = 'boolean' | 'smallint' | 'integer' | 'text' | 'name' | 'jsonb';
 
-/** What a column is, and where it is visible. Absent: not there. */
+/** The meaning of a column, and where it is visible. Absent: not there. */
 export interface UsageRecordColumn {
   /** For docs/usage-record.md. */
   readonly about: string;

@@ -38,7 +38,7 @@ afterEach(stopAll);
 
 /**
  * Starts a simulated replica that has reported its revision. It stops at the end of the test and
- * needs no further reports, because the clock stands still.
+ * needs no further reports, because the clock does not advance.
  */
 function follow(bus: Bus, from: number) {
   const replica = `${bus.service}.r${(names += 1)}`;
@@ -48,7 +48,7 @@ function follow(bus: Bus, from: number) {
   return { reach: (revision: number) => tellRevision(bus, replica, revision), sayLast };
 }
 
-/** Waits for the response while `ms` pass repeatedly, because the wait for replicas begins later. */
+/** Waits for the response while `ms` pass repeatedly: the wait for replicas begins later. */
 async function answerAfter<T>(answer: Promise<T>, ms: number, tell: () => void = () => undefined): Promise<T> {
   let hasAnswered = false;
   void answer.finally(() => (hasAnswered = true)).catch(() => undefined);
@@ -124,7 +124,7 @@ test('a stop does not wait for replicas with an older revision', async () => {
   await edge.listening();
   const answer = change();
   await committed(before);
-  // The clock stands still, so only the stop ends the wait.
+  // The clock does not advance, so only the stop ends the wait.
   await replicas[0]?.stop();
   expect(await answer).toMatchObject({ change: 'changed', inForce: false });
 });

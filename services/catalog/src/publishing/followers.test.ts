@@ -9,7 +9,7 @@ afterEach(() => {
   for (const table of tables.splice(0)) table.stop();
 });
 
-/** Creates a table whose time the test sets, as after a pause of the process. Waits use real time. */
+/** Creates a table whose time the test sets, as after a pause. Waits use real time. */
 function makeTable(everyMs = 1_000): { table: Followers; clock: { now: number } } {
   const clock = { now: 0 };
   const table = trackReplicas({ clock: { ...systemClock, monotonicMs: () => clock.now }, everyMs });

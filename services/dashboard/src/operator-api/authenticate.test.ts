@@ -70,7 +70,7 @@ test.each([
 
 test('wrong tokens are bounded before a query, and a token that was valid still works', async () => {
   const guess = (n: number): string => secretFrom('mgo_', n.toString(16).padStart(40, '0'));
-  // The clock stands still, because more attempts are permitted as time passes.
+  // The clock does not advance, because more attempts are permitted as time passes.
   const now = Date.now();
   const own = await startOperatorWorld(undefined, { options: { tokenAttempts: undefined }, nowMs: () => now });
   try {

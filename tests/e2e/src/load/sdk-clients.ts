@@ -4,7 +4,7 @@ import type { Tokens } from '../evidence/evidence.js';
 import { CALL_MS_MAX, PlannedAbort } from './reading.js';
 import type { ClientRequest, Reading } from './reading.js';
 
-/** What a client reads from a plain response or from one event. */
+/** Fields of a plain response or of one event that a client reads. */
 interface Part {
   readonly text?: string | null | undefined;
   readonly usage?: Tokens | null;

@@ -28,7 +28,7 @@ export interface Topology {
   readonly isDivisible?: boolean;
 }
 
-/** What `judge` found in one round. */
+/** The results of `judge` in one round. */
 export interface Judgement<Figures> extends Partial<CheckResult> {
   /** Violated rules, one sentence each. */
   readonly violations: readonly string[];

@@ -28,7 +28,7 @@ import { AttemptLimits } from './attempt-limits.js';
 import { type AttemptContext, type AttemptPhase, AttemptState } from './attempt-state.js';
 import { buildSourceRequest } from './source-request.js';
 
-/** What an {@link Attempt} uses. */
+/** Parts that an {@link Attempt} uses. */
 export interface AttemptParts extends RelayParts {
   readonly settings: Pick<EdgeSettings, 'upstreamDeadlineMs' | 'readOnMs' | 'stalledMs'>;
   readonly sources: SourceSender;
