@@ -163,7 +163,7 @@ function makeEdge(
     deadlines,
     clock,
     random: Math.random,
-    timeoutMs,
+    timers: context.clock,
     onFailed(reason) {
       metrics.quotaShareFailed();
       quotasLog.warn({ reason }, reason);

@@ -1,3 +1,4 @@
+import { ManualClock } from '@gateway/testkit/clocks';
 import type { CatalogSource } from '@gateway/contracts/messages';
 import type { SeededRandom } from '@gateway/testkit/random';
 import type { QuotaEntry } from '../src/ports.js';
@@ -159,6 +160,8 @@ export class QuotaModel {
         },
       },
       clock: { nowMs: () => Math.floor(this.#nowMs + skewMs) },
+      // Stands still: the model renews shares.
+      timers: new ManualClock(),
       random: this.#random.next,
       onFailed: () => undefined,
       onOverQuota: () => undefined,

@@ -1,6 +1,6 @@
 import { quotaEntry, type CatalogSource, type QuotaEntry } from '@gateway/contracts/messages';
 import type { QuotaUse, SourceQuota } from '@gateway/contracts/operator';
-import { OnDemandTimer, type Clock } from '@gateway/service-kit';
+import { OnDemandTimer, systemClock, type Clock, type TimerClock } from '@gateway/service-kit';
 import type { Deadlines } from '../call/deadlines.js';
 import type { BusClient } from '../ports.js';
 import { HeldShare, type MissingQuota } from './held-share.js';
@@ -35,8 +35,8 @@ export interface SourceQuotasParts {
   /** Admission's clock, which all edges follow. */
   readonly clock: Clock;
   readonly random: () => number;
-  /** Returns the time to wait for a share instead of the given one. Default: the same. */
-  readonly timeoutMs?: (ms: number) => number;
+  /** For renewals and for the wait for a share. Default: the system's clock. */
+  readonly timers?: TimerClock;
   /** @param reason `late`, `contended`, or the code of the fault */
   readonly onFailed: (reason: string) => void;
   readonly onOverQuota: (source: string, lack: MissingQuota) => void;
@@ -74,17 +74,21 @@ interface Held {
 export class SourceQuotas {
   readonly #parts: SourceQuotasParts;
   readonly #held = new Map<string, Held>();
-  readonly #timer = new OnDemandTimer(
-    LOOK_MS,
-    () => this.#held.size > 0,
-    () => this.look(),
-  );
+  readonly #timers: TimerClock;
+  readonly #timer: OnDemandTimer;
   #renewals = 0;
   #pausedUntilMs = -Infinity;
   #isStopping = false;
 
   constructor(parts: SourceQuotasParts) {
     this.#parts = parts;
+    this.#timers = parts.timers ?? systemClock;
+    this.#timer = new OnDemandTimer(
+      LOOK_MS,
+      () => this.#held.size > 0,
+      () => this.look(),
+      this.#timers,
+    );
   }
 
   /** Number of sources with a share of this edge. */
@@ -161,8 +165,7 @@ export class SourceQuotas {
       if (wait === 0) held.share.denied(this.#nowMs());
       const mayWait = wait < WAITS_MAX && this.#nowMs() >= this.#pausedUntilMs;
       if (!mayWait || !held.share.mayGetMore(lack)) return null;
-      const waitMs = this.#parts.timeoutMs?.(SHARE_WAIT_MS) ?? SHARE_WAIT_MS;
-      await this.#within(waitMs, this.#renew(source, held));
+      await this.#within(this.#timers.timeoutMs(SHARE_WAIT_MS), this.#renew(source, held));
     }
   }
 
