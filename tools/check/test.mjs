@@ -1,8 +1,8 @@
 // `npm test`: compile; then lint, import rules and one jest run without the long tests in parallel,
 // over the packages that changes since the last green run can affect (all with --force, with
-// CI=true and if nothing changed). `npm run test:system` (this program with --system): compile, then
-// the long tests, `*.system.test.ts`. Names of packages or test files restrict either. Ends with
-// the counts of the jest run on one line.
+// CI=true and if nothing changed). `npm run test:system` (this program with --system): compile,
+// then the long tests, `*.system.test.ts`. Names of packages or test files restrict either. Ends
+// with the counts of the jest run on one line.
 import { spawn, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { affectedRooms, hashPackages, keepGreen, readGreen } from './affected.mjs';
