@@ -57,7 +57,7 @@ export const ha = runnable({
           const served = quantiles(own.map(({ servedMs }) => servedMs));
           return [fault, thousands(own.length), ...[...refused, ...served].map(seconds)];
         }),
-        note: `${rounds.length} rounds, ${calls} requests; last versions: ${rounds.at(-1)?.figures.versions.join(', ')}.`,
+        note: `Rounds: ${rounds.length}. Requests: ${calls}. Last versions: ${rounds.at(-1)?.figures.versions.join(', ')}.`,
       },
     ];
   },

@@ -113,7 +113,7 @@ function kindsTable(kinds: readonly KindFigures[]): ReportTable {
       megabytes(edgeBytes),
       megabytes(dashboardBytes),
     ]),
-    note: 'Connections: made by the attacker, and the most at the same time. Requests to new keys: the failed ones of those that began during the attack. Slowest: of requests and pages. MB: most resident memory.',
+    note: 'Connections: made by the attacker, and the most at the same time. Requests, pages, operators and new keys: the failed ones of the valid requests that began during the attack. Slowest: of requests and pages. MB: most resident memory.',
   };
 }
 
