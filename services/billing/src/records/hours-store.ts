@@ -35,59 +35,51 @@ export interface UnbilledCalls {
   readonly expired: number;
 }
 
-/** Sums of the settled calls of one hour with the same key, member and model. */
-interface HourSums {
-  readonly account: string;
-  readonly hourMs: number;
-  readonly key: string;
-  readonly member: string;
-  readonly model: string;
-  calls: number;
-  input: number;
-  cachedInput: number;
-  cacheWrite: number;
-  cacheWrite1h: number;
-  output: number;
-  plan: bigint;
-  wallet: bigint;
+/** The sums of an hour: their columns of `usage_hours`, and the part of one settled record. */
+const HOUR_SUMS = {
+  calls: () => 1n,
+  input_tokens: ({ usage }) => BigInt(usage?.input ?? 0),
+  cached_input_tokens: ({ usage }) => BigInt(usage?.cachedInput ?? 0),
+  cache_write_tokens: ({ usage }) => BigInt(usage?.cacheWrite ?? 0),
+  cache_write_1h_tokens: ({ usage }) => BigInt(usage?.cacheWrite1h ?? 0),
+  output_tokens: ({ usage }) => BigInt(usage?.output ?? 0),
+  plan_nano_usd: ({ planNanoUsd }) => planNanoUsd,
+  wallet_nano_usd: ({ walletNanoUsd }) => walletNanoUsd,
   /** Calls that the wallet paid in full or in part. */
-  walletCalls: number;
+  wallet_calls: ({ walletNanoUsd }) => (walletNanoUsd > 0n ? 1n : 0n),
+} satisfies Readonly<Record<string, (record: UsageRecord) => bigint>>;
+const SUM_NAMES = Object.keys(HOUR_SUMS);
+const SUM_PARTS = Object.values(HOUR_SUMS);
+
+/** The settled calls of one hour with the same key, member and model. */
+interface HourOfUse {
+  readonly record: UsageRecord;
+  readonly hourMs: number;
+  /** In the order of {@link HOUR_SUMS}. */
+  readonly sums: bigint[];
 }
+
+const HOUR_KEY = 'account, hour_ms, key_id, member_id, model_id';
+const HOUR_KEY_ARRAYS = '$1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[]';
+const SUM_ARRAYS = SUM_NAMES.map((_name, index) => `$${6 + index}::bigint[]`).join(', ');
+const ADD_TO_HOURS = `
+  INSERT INTO usage_hours AS kept (${HOUR_KEY}, ${SUM_NAMES.join(', ')})
+  SELECT * FROM unnest(${HOUR_KEY_ARRAYS}, ${SUM_ARRAYS})
+  ON CONFLICT (${HOUR_KEY}) DO UPDATE SET ${SUM_NAMES.map((name) => `${name} = kept.${name} + excluded.${name}`).join(', ')}`;
 
 /** Adds new records to the hours of their calls. The caller holds the locks of their accounts. */
 export async function addToHours(tx: Tx, records: readonly UsageRecord[]): Promise<void> {
-  const sums = sumByHour(records);
-  if (sums.length === 0) return;
+  const hours = sumByHour(records);
+  if (hours.length === 0) return;
   await tx.execute(
-    `INSERT INTO usage_hours AS kept (account, hour_ms, key_id, member_id, model_id, calls, input_tokens,
-                                      cached_input_tokens, cache_write_tokens, output_tokens, plan_nano_usd, wallet_nano_usd,
-                                      wallet_calls, cache_write_1h_tokens)
-     SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[],
-                          $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[])
-     ON CONFLICT (account, hour_ms, key_id, member_id, model_id) DO UPDATE
-       SET calls = kept.calls + excluded.calls, input_tokens = kept.input_tokens + excluded.input_tokens,
-           cached_input_tokens = kept.cached_input_tokens + excluded.cached_input_tokens,
-           cache_write_tokens = kept.cache_write_tokens + excluded.cache_write_tokens,
-           cache_write_1h_tokens = kept.cache_write_1h_tokens + excluded.cache_write_1h_tokens,
-           output_tokens = kept.output_tokens + excluded.output_tokens,
-           plan_nano_usd = kept.plan_nano_usd + excluded.plan_nano_usd,
-           wallet_nano_usd = kept.wallet_nano_usd + excluded.wallet_nano_usd,
-           wallet_calls = kept.wallet_calls + excluded.wallet_calls`,
+    ADD_TO_HOURS,
     [
-      texts(sums.map(({ account }) => account)),
-      int8s(sums.map(({ hourMs }) => hourMs)),
-      texts(sums.map(({ key }) => key)),
-      texts(sums.map(({ member }) => member)),
-      texts(sums.map(({ model }) => model)),
-      int8s(sums.map(({ calls }) => calls)),
-      int8s(sums.map(({ input }) => input)),
-      int8s(sums.map(({ cachedInput }) => cachedInput)),
-      int8s(sums.map(({ cacheWrite }) => cacheWrite)),
-      int8s(sums.map(({ output }) => output)),
-      int8s(sums.map(({ plan }) => plan)),
-      int8s(sums.map(({ wallet }) => wallet)),
-      int8s(sums.map(({ walletCalls }) => walletCalls)),
-      int8s(sums.map(({ cacheWrite1h }) => cacheWrite1h)),
+      texts(hours.map(({ record }) => record.account)),
+      int8s(hours.map(({ hourMs }) => hourMs)),
+      texts(hours.map(({ record }) => record.key)),
+      texts(hours.map(({ record }) => record.member)),
+      texts(hours.map(({ record }) => record.model)),
+      ...SUM_NAMES.map((_name, index) => int8s(hours.map(({ sums }) => sums[index] as bigint))),
     ],
     { name: 'add_to_hours' },
   );
@@ -97,69 +89,28 @@ export async function addToHours(tx: Tx, records: readonly UsageRecord[]): Promi
  * Sums the settled records. Nothing has to be subtracted: a settled record is never replaced, and a
  * replaced record was never settled.
  */
-function sumByHour(records: readonly UsageRecord[]): HourSums[] {
-  const sums = new Map<string, HourSums>();
+function sumByHour(records: readonly UsageRecord[]): HourOfUse[] {
+  const hours = new Map<string, HourOfUse>();
   for (const record of records) {
     if (record.outcome !== 'settled') continue;
-    const { account, key, member, model, usage } = record;
     const time = timeOfUuidV7(record.id);
     const hourMs = time - (time % HOUR_MS);
-    const name = `${account} ${hourMs} ${key} ${member} ${model}`;
-    let sum = sums.get(name);
-    if (sum === undefined) {
-      const nothing = {
-        calls: 0,
-        input: 0,
-        cachedInput: 0,
-        cacheWrite: 0,
-        cacheWrite1h: 0,
-        output: 0,
-        plan: 0n,
-        wallet: 0n,
-        walletCalls: 0,
-      };
-      sum = { account, hourMs, key, member, model, ...nothing };
-      sums.set(name, sum);
-    }
-    sum.calls += 1;
-    sum.plan += record.planNanoUsd;
-    sum.wallet += record.walletNanoUsd;
-    if (record.walletNanoUsd > 0n) sum.walletCalls += 1;
-    if (usage === null) continue;
-    sum.input += usage.input;
-    sum.cachedInput += usage.cachedInput;
-    sum.cacheWrite += usage.cacheWrite;
-    sum.cacheWrite1h += usage.cacheWrite1h;
-    sum.output += usage.output;
+    const name = `${record.account} ${hourMs} ${record.key} ${record.member} ${record.model}`;
+    const parts = SUM_PARTS.map((partOf) => partOf(record));
+    const hour = hours.get(name);
+    if (hour === undefined) hours.set(name, { record, hourMs, sums: parts });
+    else for (const [index, part] of parts.entries()) hour.sums[index] = (hour.sums[index] as bigint) + part;
   }
-  return [...sums.values()];
+  return [...hours.values()];
 }
 
 const GROUP_COLUMNS = { none: `''`, model: 'model_id', key: 'key_id', member: 'member_id' } as const;
-const SUMS = [
-  'calls',
-  'input_tokens',
-  'cached_input_tokens',
-  'cache_write_tokens',
-  'cache_write_1h_tokens',
-  'output_tokens',
-  'plan',
-  'wallet',
-];
-const SUMMED = SUMS.map((name) => `sum(${name})::bigint AS ${name}`).join(', ');
+const SUMMED = SUM_NAMES.map((name) => `sum(${name})::bigint AS ${name}`).join(', ');
 
-interface SummedRow {
-  start: bigint;
-  name: string | null;
-  place: bigint;
-  calls: bigint;
-  input_tokens: bigint;
-  cached_input_tokens: bigint;
-  cache_write_tokens: bigint;
-  cache_write_1h_tokens: bigint;
-  output_tokens: bigint;
-  plan: bigint;
-  wallet: bigint;
+interface SummedRow extends Readonly<Record<keyof typeof HOUR_SUMS, bigint>> {
+  readonly start: bigint;
+  readonly name: string | null;
+  readonly place: bigint;
 }
 
 export type UsageHoursStore = ReturnType<typeof createUsageHoursStore>;
@@ -214,21 +165,17 @@ const SUM_IN_MEMORY = `SET LOCAL work_mem = '64MB'`;
 function seriesSql(groupBy: SeriesQuery['groupBy']): string {
   return `
     WITH used AS MATERIALIZED (
-      SELECT hour_ms / $4 * $4 AS start, ${GROUP_COLUMNS[groupBy]} AS name, sum(calls) AS calls,
-             sum(input_tokens) AS input_tokens, sum(cached_input_tokens) AS cached_input_tokens,
-             sum(cache_write_tokens) AS cache_write_tokens, sum(cache_write_1h_tokens) AS cache_write_1h_tokens,
-             sum(output_tokens) AS output_tokens,
-             sum(plan_nano_usd) AS plan, sum(wallet_nano_usd) AS wallet
+      SELECT hour_ms / $4 * $4 AS start, ${GROUP_COLUMNS[groupBy]} AS name, ${SUMMED}
         FROM usage_hours
        WHERE account = $1 AND hour_ms >= $2 AND hour_ms < $3 AND ($5::text IS NULL OR key_id = $5)
          AND ($6::text IS NULL OR model_id = $6) AND ($7::text IS NULL OR member_id = $7)
        GROUP BY 1, 2
     ), placed AS (
-      SELECT name, least(row_number() OVER (ORDER BY sum(plan + wallet) DESC, sum(calls) DESC, name), $8::bigint + 1) AS place
+      SELECT name, least(row_number() OVER (ORDER BY sum(plan_nano_usd + wallet_nano_usd) DESC, sum(calls) DESC, name), $8::bigint + 1) AS place
         FROM used GROUP BY name
     )
     SELECT start, CASE WHEN place <= $8 THEN name END AS name, place, ${SUMMED}
-      FROM used JOIN placed USING (name) GROUP BY 1, 2, 3 ORDER BY 1, sum(plan + wallet) DESC, 3`;
+      FROM used JOIN placed USING (name) GROUP BY 1, 2, 3 ORDER BY 1, sum(plan_nano_usd + wallet_nano_usd) DESC, 3`;
 }
 
 function valuesOf({ account, from, to, stepMs, key, model, member, groupsMax }: SeriesQuery): unknown[] {
@@ -246,8 +193,8 @@ function toPlacedRow(row: SummedRow, { groupBy }: SeriesQuery): RankedRow {
     cacheWriteTokens: Number(row.cache_write_tokens),
     cacheWrite1hTokens: Number(row.cache_write_1h_tokens),
     outputTokens: Number(row.output_tokens),
-    chargedNanoUsd: Number(row.plan + row.wallet),
-    planNanoUsd: Number(row.plan),
-    walletNanoUsd: Number(row.wallet),
+    chargedNanoUsd: Number(row.plan_nano_usd + row.wallet_nano_usd),
+    planNanoUsd: Number(row.plan_nano_usd),
+    walletNanoUsd: Number(row.wallet_nano_usd),
   };
 }
