@@ -1,7 +1,13 @@
 import { DIRECT_COLUMNS, type ServedClassUnits } from '@gateway/contracts/messages';
 import type { TokenCounts, TokenKinds, TokenUsage, WindowType, WindowUnit } from '@gateway/metering';
 import { toSnakeCase } from './columns-sql.js';
-import type { AttemptOutcome, DirectValues, StoredCounts, UsageRecord } from './rules.js';
+import {
+  type AttemptOutcome,
+  type DirectValues,
+  pickDirectValues,
+  type StoredCounts,
+  type UsageRecord,
+} from './rules.js';
 
 /** Columns of a SELECT from `usage_records` that {@link recordFromRow} needs. */
 export const RECORD_COLUMNS = `id, rank, content_hash, account, key_id, member_id, model_id, source_id,
@@ -90,10 +96,6 @@ export function recordFromRow(row: RecordRow): UsageRecord {
     allotment: row.allotment,
     attempts: row.attempts.map(fromStoredAttempt),
   };
-}
-
-function pickDirectValues(row: RecordRow): DirectValues {
-  return Object.fromEntries(DIRECT_COLUMNS.map(({ name }) => [name, row[name]])) as unknown as DirectValues;
 }
 
 function usageFromRow(row: RecordRow): TokenUsage | null {

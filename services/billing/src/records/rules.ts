@@ -1,4 +1,10 @@
-import type { AttemptRecord, DirectColumn, ServedClassUnits, UsageEvent } from '@gateway/contracts/messages';
+import {
+  type AttemptRecord,
+  DIRECT_COLUMNS,
+  type DirectColumn,
+  type ServedClassUnits,
+  type UsageEvent,
+} from '@gateway/contracts/messages';
 import type { NanoUsd, TokenUsage, WindowType, WindowUnit } from '@gateway/metering';
 
 export interface AttemptOutcome extends Omit<AttemptRecord, 'cost'> {
@@ -17,6 +23,13 @@ export type DirectValues = {
   readonly [Name in DirectColumn]:
     Exclude<UsageEvent[Name], undefined> | (undefined extends UsageEvent[Name] ? null : never);
 };
+
+/** Picks the direct columns from an event or a row; an absent field becomes null. */
+export function pickDirectValues(from: { readonly [Name in DirectColumn]?: unknown }): DirectValues {
+  const values: Partial<Record<DirectColumn, unknown>> = {};
+  for (const { name } of DIRECT_COLUMNS) values[name] = from[name] ?? null;
+  return values as DirectValues;
+}
 
 /** The ledger's usage record of one request ID. Times are epoch milliseconds. */
 export interface UsageRecord extends DirectValues {

@@ -1,5 +1,4 @@
 import {
-  DIRECT_COLUMNS,
   toPriceFigures,
   type PricedVersion,
   type ServedClassUnits,
@@ -7,7 +6,7 @@ import {
   type WireTokenUsage,
 } from '@gateway/contracts/messages';
 import { type NanoUsd, rate, recordedCost, splitFunding, type TokenCounts } from '@gateway/metering';
-import type { AttemptOutcome, DirectValues, UsageRecord } from '../../records/rules.js';
+import { type AttemptOutcome, pickDirectValues, type UsageRecord } from '../../records/rules.js';
 import type { ReceivedEvent } from '../rules.js';
 
 /** 16 bytes of the SHA-256, enough to make a second content with the same hash infeasible. */
@@ -29,7 +28,7 @@ export function buildRecord({ event, contentHash }: ReceivedEvent): UsageRecord 
     member: hold.member,
     model: hold.model,
     source: event.source,
-    ...copyDirectValues(event),
+    ...pickDirectValues(event),
     outcome: event.outcome,
     evidence: event.evidence,
     startedAt: event.startedAt,
@@ -54,10 +53,6 @@ export function buildRecord({ event, contentHash }: ReceivedEvent): UsageRecord 
     allotment: hold.allotment,
     attempts,
   };
-}
-
-function copyDirectValues(event: UsageEvent): DirectValues {
-  return Object.fromEntries(DIRECT_COLUMNS.map(({ name }) => [name, event[name] ?? null])) as unknown as DirectValues;
 }
 
 /** Copies the known fields, because an event may have more and the result is stored as it is. */
