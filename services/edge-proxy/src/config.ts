@@ -10,11 +10,11 @@ import {
   isLoopback,
   portField,
 } from '@gateway/service-kit';
-import type { UpstreamProxy } from './upstream/proxy-connector.js';
+import type { UpstreamProxy } from './upstream/source-connector.js';
 import type { EdgeSettings } from './call/call.js';
 import { UNKNOWN_KEY_FIELDS } from './call/admit/key-lookup.js';
 import { HTTP_FIELDS } from './http/http-limits.js';
-import { LOAD_FIELDS } from './load/judge-load.js';
+import { LOAD_FIELDS } from './load/watch-load.js';
 import { MEMORY_FIELDS } from './memory/memory-bounds.js';
 
 /**

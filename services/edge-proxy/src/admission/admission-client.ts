@@ -8,17 +8,16 @@ import type { KnownReplicas } from './known-replicas.js';
 import {
   ADMISSION_FAULT,
   type AdmitOutcome,
+  type BatchInFlight,
   type OpenEntry,
   type OpenOutcome,
   type Outcome,
   type PendingRequest,
-  type BatchInFlight,
   TickBatch,
   type TickEnd,
   emptyBatch,
   splitBatch,
 } from './tick-batch.js';
-import { UnansweredReleases } from './unanswered-releases.js';
 
 /** Time without an answer after which the client tries another replica (docs/protocol.md#r3). */
 const SILENCE_MS = 250;
@@ -316,4 +315,42 @@ export class AdmissionClient {
 
 function isSilent({ tries, sentAt }: PendingRequest, now: number): boolean {
   return tries < TRIES_MAX && now - sentAt >= SILENCE_MS;
+}
+
+interface Pending {
+  readonly entry: ReleaseEntry;
+  readonly answered: (() => void) | null;
+}
+
+/** Releases that admission has not confirmed. Only its answer shows that a hold was given back. */
+export class UnansweredReleases {
+  readonly #pending = new EphemeralMap<string, Pending>();
+  readonly #room: AccountRoom;
+
+  constructor(room: AccountRoom) {
+    this.#room = room;
+  }
+
+  get size(): number {
+    return this.#pending.size;
+  }
+
+  add(entry: ReleaseEntry, answered: (() => void) | null): void {
+    this.#pending.set(entry.id, { entry, answered });
+  }
+
+  /** Calls each callback once. Ignores unknown IDs. */
+  answered(ids: readonly string[]): void {
+    for (const id of ids) {
+      const pending = this.#pending.get(id);
+      if (pending === undefined) continue;
+      this.#pending.delete(id);
+      if (!pending.entry.blind) this.#room.givenBack(pending.entry.hold);
+      pending.answered?.();
+    }
+  }
+
+  all(): ReleaseEntry[] {
+    return Array.from(this.#pending.values(), ({ entry }) => entry);
+  }
 }

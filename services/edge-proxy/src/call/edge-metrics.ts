@@ -3,7 +3,7 @@ import { ATTEMPT_OUTCOMES, type AttemptRecord, ENDPOINTS, type Endpoint } from '
 import type { TokenUsage } from '@gateway/metering';
 import { counter, histogram } from '@gateway/service-kit';
 import type { EndpointSpec } from '../formats/endpoints.js';
-import type { LoadReason } from '../load/judge-load.js';
+import type { LoadReason } from '../load/watch-load.js';
 import type { CallEnd } from '../pricing/charge.js';
 import { LACKS, type MissingQuota } from '../quotas/held-share.js';
 import type { StoredIdFailure } from '../stored-ids/remembered-answers.js';

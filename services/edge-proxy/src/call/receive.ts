@@ -30,8 +30,8 @@ const OVERLOAD_TEXT = 'The gateway is overloaded. Try again in a moment.';
  */
 export function receiveCall(parts: ReceiveParts, row: EndpointSpec, request: ClientRequest): Call | GatewayError {
   const begunAtMs = parts.deadlines.nowMs();
-  const key = computeKeyDigests(request.headers, parts.settings);
-  if (key.kind === 'error') return key.error;
+  const digests = computeKeyDigests(request.headers, parts.settings);
+  if ('code' in digests) return digests;
   if (parts.load.shedding !== null) {
     parts.metrics.callShed(parts.load.shedding);
     return gatewayError('admission_error', OVERLOAD_TEXT);
@@ -39,7 +39,7 @@ export function receiveCall(parts: ReceiveParts, row: EndpointSpec, request: Cli
   const span = startCallSpan(parts, row, request);
   const startedAt = parts.clock.nowMs();
   const admitSpan = span === NO_SPAN ? NO_SPAN : startSpan('admit', { parent: span.traceparent, kind: 'client' });
-  return { request, id: request.id, row, digests: key.digests, startedAt, begunAtMs, span, admitSpan };
+  return { request, id: request.id, row, digests, startedAt, begunAtMs, span, admitSpan };
 }
 
 /**
@@ -72,41 +72,34 @@ export function endCallSpan(span: Span, status: number | null): void {
 
 export type KeySettings = Pick<EdgeSettings, 'errors' | 'keyPrefixes' | 'pepper'>;
 
-type KeyDigests =
-  { readonly kind: 'digests'; readonly digests: string[] } | { readonly kind: 'error'; readonly error: GatewayError };
-
 /** Computes the key's digests, or returns `missing_api_key` or `invalid_api_key`. */
-export function computeKeyDigests(headers: ClientHeaders, settings: KeySettings): KeyDigests {
-  const presented = readPresentedKey(headers);
-  if (presented.kind === 'missing')
-    return { kind: 'error', error: refusalError('missing_api_key', {}, settings.errors) };
-  if (presented.kind === 'ambiguous' || !hasKeyForm(presented.key, settings.keyPrefixes)) {
-    return { kind: 'error', error: refusalError('invalid_api_key', {}, settings.errors) };
-  }
-  const digests = [digestOfSecret(presented.key, settings.pepper.current.reveal())];
-  if (settings.pepper.previous) digests.push(digestOfSecret(presented.key, settings.pepper.previous.reveal()));
-  return { kind: 'digests', digests };
+export function computeKeyDigests(
+  headers: ClientHeaders,
+  { errors, keyPrefixes, pepper }: KeySettings,
+): string[] | GatewayError {
+  const key = readPresentedKey(headers);
+  if (key === null) return refusalError('missing_api_key', {}, errors);
+  if (!hasKeyForm(key, keyPrefixes)) return refusalError('invalid_api_key', {}, errors);
+  const digests = [digestOfSecret(key, pepper.current.reveal())];
+  if (pepper.previous) digests.push(digestOfSecret(key, pepper.previous.reveal()));
+  return digests;
 }
 
-type PresentedKey =
-  | { readonly kind: 'key'; readonly key: string }
-  | { readonly kind: 'missing' }
-  /** Two Bearer headers, or two x-api-key headers. */
-  | { readonly kind: 'ambiguous' };
-
 const BEARER = /^bearer(?=[ \t])/i;
+/** Two Bearer headers, or two x-api-key headers. Never has the form of a key. */
+const AMBIGUOUS = '';
 
 /**
- * The key that a request presents (specification, Authentication). A Bearer token takes precedence
- * over x-api-key. Another scheme is ignored; an empty Bearer counts as absent.
+ * The key that a request presents (specification, Authentication); null: there is none. A Bearer
+ * token takes precedence over x-api-key. Another scheme is ignored; an empty Bearer counts as
+ * absent.
  */
-function readPresentedKey(headers: ClientHeaders): PresentedKey {
-  if (headers.hasTwoAuthorizations) return { kind: 'ambiguous' };
+function readPresentedKey(headers: ClientHeaders): string | null {
+  if (headers.hasTwoAuthorizations) return AMBIGUOUS;
   const bearer = headers.authorization === null ? '' : parseBearer(headers.authorization);
-  if (bearer !== '') return { kind: 'key', key: bearer };
-  if (headers.hasTwoApiKeys) return { kind: 'ambiguous' };
-  const apiKey = headers.apiKey?.trim() ?? '';
-  return apiKey === '' ? { kind: 'missing' } : { kind: 'key', key: apiKey };
+  if (bearer !== '') return bearer;
+  if (headers.hasTwoApiKeys) return AMBIGUOUS;
+  return headers.apiKey?.trim() || null;
 }
 
 /** The text after `Bearer`; empty if it is missing or the scheme is another one. */

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { judgeAttempt, type AttemptResult, type AttemptJudgment } from '../errors/judge-attempt.js';
-import { KeyRing } from './key-ring.js';
+import { KeyRing } from './shared-authorizers.js';
 
 const BEARER = { type: 'bearer' } as const;
 const FACTS = { style: 'chat', streamed: false, upstreamModel: 'up' } as const;

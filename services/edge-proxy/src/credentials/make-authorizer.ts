@@ -1,11 +1,17 @@
-import { CredentialError, type Authorizer, type SignedAuth, type TokenHttp } from '../ports.js';
+import type { AttemptJudgment } from '../errors/judge-attempt.js';
+import {
+  type AuthorizationHeaders,
+  type Authorizer,
+  CredentialError,
+  type SignedAuth,
+  type TokenHttp,
+} from '../ports.js';
 import { fetchAwsKeys } from './aws-keys.js';
-import { BearerToken } from './bearer-token.js';
 import { awsKeys, readCredential } from './credential-text.js';
 import { makeEntraFetcher } from './entra.js';
-import { ExpiringCredential, type IssuedCredential } from './expiring-credential.js';
+import { type CurrentCredential, ExpiringCredential, type IssuedCredential } from './expiring-credential.js';
 import { makeGoogleFetcher, usesEnvironment } from './google.js';
-import { makeFixedKeys, RequestSigner } from './request-signer.js';
+import { RequestSigner, makeFixedKeys } from './request-signer.js';
 
 /** A cloud whose credentials a process may take from its environment. */
 export type Cloud = 'aws' | 'google' | 'entra';
@@ -51,4 +57,31 @@ function checkAllowed(cloud: Cloud, { surroundings }: AuthorizerParts): void {
   throw new CredentialError(
     `the source would use a credential of the edge's environment: add ${cloud} to GATEWAY_CLOUD_CREDENTIALS to allow it`,
   );
+}
+
+/** Authorizes requests with an expiring bearer token. */
+export class BearerToken implements Authorizer {
+  readonly kind = 'token';
+  readonly #token: ExpiringCredential<string>;
+
+  constructor(token: ExpiringCredential<string>) {
+    this.#token = token;
+  }
+
+  headersFor(): AuthorizationHeaders | Promise<AuthorizationHeaders> {
+    const held = this.#token.get();
+    return held instanceof Promise ? held.then(authorizedBy) : authorizedBy(held);
+  }
+
+  mayReplace(version: number): boolean {
+    return this.#token.mayReplace(version);
+  }
+
+  judged(version: number, { step }: AttemptJudgment): void {
+    if (step === 'fresh_credential') this.#token.replace(version);
+  }
+}
+
+function authorizedBy({ value, version }: CurrentCredential<string>): AuthorizationHeaders {
+  return { headers: ['authorization', `Bearer ${value}`], version };
 }

@@ -2,8 +2,7 @@ import type { AttemptJudgment } from '../errors/judge-attempt.js';
 import type { AuthorizationHeaders, Authorizer, RequestToAuthorize } from '../ports.js';
 import type { AwsKeys } from './credential-text.js';
 import type { CurrentCredential } from './expiring-credential.js';
-import { computeSha256 } from './sha256.js';
-import { signRequest, type SigningScope } from './sign-request.js';
+import { type SigningScope, computeSha256, signRequest } from './sign-request.js';
 
 /** Supplies the keys of a signer, which may be fixed or expiring. */
 export interface KeySource {

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { gatewayError } from '@gateway/contracts/errors';
 import { PassThrough } from 'node:stream';
 import { answerBrokenRequest } from './answer-broken-request.js';
-import type { ClientConnection } from './client-connection.js';
+import type { ClientConnection } from './client-connections.js';
 
 const ID = '01900000-0000-7000-8000-000000000000';
 const HEADLESS = {

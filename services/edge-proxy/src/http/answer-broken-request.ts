@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import { formatErrorBody } from './write-error.js';
 import type { EndpointStyle } from '../formats/endpoints.js';
 import { readBrokenHead } from './broken-head.js';
-import type { ClientConnection } from './client-connection.js';
+import type { ClientConnection } from './client-connections.js';
 import { buildIdHeaders } from './http-request.js';
 
 const HALF_CLOSED_MS_MAX = 5_000;

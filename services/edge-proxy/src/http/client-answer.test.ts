@@ -1,8 +1,7 @@
+import { type Server, createServer } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';
-import { createServer, type Server } from 'node:http';
-import { connect, type AddressInfo } from 'node:net';
-import { FRAMED_BYTES_MAX } from './chunk-framing.js';
-import { HttpResponse } from './client-answer.js';
+import { CHUNK_END, FRAMED_BYTES_MAX, HttpResponse, LAST_CHUNK, formatChunkSize, frameChunk } from './client-answer.js';
 
 const GET = 'GET / HTTP/1.1\r\nhost: x\r\n\r\n';
 const LAST_GET = 'GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n';
@@ -181,3 +180,15 @@ test('an ended response that its client does not read is dropped after the time 
   client.destroy();
   server.close();
 });
+
+test.each([1, 9, 15, 16, 17, 255, 256, 4_095, 4_096, 65_535, 65_536, 1_048_577])(
+  'chunkOf() frames %d bytes with their size before and CRLF after them',
+  (length) => {
+    // Different values, so that a misplaced byte is detected.
+    const bytes = Buffer.from(Array.from({ length }, (_unused, at) => at % 251));
+    const wanted = Buffer.concat([Buffer.from(`${length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')]);
+    expect(frameChunk(bytes).equals(wanted)).toBe(true);
+    expect(frameChunk(bytes, LAST_CHUNK).equals(Buffer.concat([wanted, Buffer.from('0\r\n\r\n')]))).toBe(true);
+    expect(Buffer.concat([formatChunkSize(bytes), bytes, CHUNK_END]).equals(wanted)).toBe(true);
+  },
+);

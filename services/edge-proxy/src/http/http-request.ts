@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { EndpointStyle } from '../formats/endpoints.js';
 import type { BodyRead, ClientHeaders, ClientRequest } from '../ports.js';
 import { HttpResponse, type ResponseState } from './client-answer.js';
-import type { ClientConnection } from './client-connection.js';
+import type { ClientConnection } from './client-connections.js';
 import { readBody } from './read-body.js';
 import { findForwardedFor, readHead } from './read-head.js';
 

@@ -1,10 +1,9 @@
-import { expect, test } from '@jest/globals';
-import { PassThrough } from 'node:stream';
 import type { IncomingMessage } from 'node:http';
-import { AccountShares } from '../memory/account-shares.js';
+import { PassThrough } from 'node:stream';
+import { expect, test } from '@jest/globals';
 import { HeldBytes } from '../memory/held-bytes.js';
 import type { BodyRead } from '../ports.js';
-import { readBody } from './read-body.js';
+import { AccountShares, readBody } from './read-body.js';
 
 const BYTES_MAX = 100;
 
@@ -128,4 +127,26 @@ test('a confirmed body that does not fit the main pool stays in its first pool',
   expect([opened.held, unopened.held]).toEqual([0, 20]);
   body.free();
   expect([opened.held, unopened.held]).toEqual([0, 0]);
+});
+
+const MIB = 1024 * 1024;
+
+test('each account has its part of the pool, and one that holds nothing is removed', () => {
+  const shares = new AccountShares(new HeldBytes(400 * MIB), 0.25);
+  expect([shares.take('a', 60 * MIB), shares.take('a', 41 * MIB), shares.take('a', 40 * MIB)]).toEqual([
+    true,
+    false,
+    true,
+  ]);
+  expect([shares.take('b', 100 * MIB), shares.take('b', 1), shares.size]).toEqual([true, false, 2]);
+  shares.give('a', 60 * MIB);
+  expect([shares.take('a', 61 * MIB), shares.take('a', 60 * MIB)]).toEqual([false, true]);
+  shares.give('a', 100 * MIB);
+  shares.give('b', 100 * MIB);
+  expect(shares.size).toBe(0);
+});
+
+test('an account may hold three of the largest bodies in a small pool', () => {
+  const shares = new AccountShares(new HeldBytes(40 * MIB), 0.25);
+  expect([shares.take('a', 32 * MIB), shares.take('a', 1)]).toEqual([true, false]);
 });

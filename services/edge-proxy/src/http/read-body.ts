@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { BodyBuffer } from '@gateway/service-kit';
-import { type BodyPools, CountedBody } from '../memory/counted-body.js';
-import type { BodyRead } from '../ports.js';
+import { type HeldBytes, REQUEST_BODIES, UNOPENED_BODIES } from '../memory/held-bytes.js';
+import type { BodyRead, RequestBody } from '../ports.js';
 import type { HttpLimits } from './http-limits.js';
 
 export interface BodyLimits {
@@ -131,4 +131,122 @@ export function closeAfterDraining(
   response.once('close', () => clearTimeout(timer));
   request.resume();
   return close;
+}
+
+/** Bytes that any account may hold, however small the pool: three of the largest bodies. */
+const SHARE_BYTES_MIN = 32 * 1024 * 1024;
+
+/** The pool bytes of each account's arriving bodies. No account may exceed its part. */
+export class AccountShares {
+  readonly #pool: HeldBytes;
+  readonly #part: number;
+  /** At most one entry per connection with an arriving body. */
+  readonly #held = new Map<string, number>();
+
+  /** @param part of the pool that one account may hold, 0 to 1 */
+  constructor(pool: HeldBytes, part: number) {
+    this.#pool = pool;
+    this.#part = part;
+  }
+
+  /** Number of accounts that hold bytes. */
+  get size(): number {
+    return this.#held.size;
+  }
+
+  /** Counts more bytes for an account. Returns false and counts nothing if they exceed its part. */
+  take(account: string, bytes: number): boolean {
+    const held = (this.#held.get(account) ?? 0) + bytes;
+    if (held > Math.max(SHARE_BYTES_MIN, this.#pool.bytesMax * this.#part)) return false;
+    this.#held.set(account, held);
+    return true;
+  }
+
+  give(account: string, bytes: number): void {
+    const held = (this.#held.get(account) ?? 0) - bytes;
+    if (held > 0) this.#held.set(account, held);
+    else this.#held.delete(account);
+  }
+}
+
+/** The part of the request body memory that one account may hold for arriving bodies. */
+const ACCOUNT_PART = 0.25;
+const NO_BYTES = Buffer.alloc(0);
+
+/** The pools for counting bodies. */
+export interface BodyPools {
+  /** Bodies with a confirmed key. */
+  readonly opened: HeldBytes;
+  /** All other bodies. */
+  readonly unopened: HeldBytes;
+  readonly shares: AccountShares;
+}
+
+const POOLS: BodyPools = {
+  opened: REQUEST_BODIES,
+  unopened: UNOPENED_BODIES,
+  shares: new AccountShares(REQUEST_BODIES, ACCOUNT_PART),
+};
+
+/** A body and the bytes that it takes from the pools. */
+export class CountedBody implements RequestBody {
+  bytes: Buffer = NO_BYTES;
+  readonly #account: string | null;
+  readonly #pools: BodyPools;
+  #pool: HeldBytes;
+  #held = 0;
+  /** Bytes that are counted for its account while it is arriving. */
+  #shared = 0;
+
+  /** @param account the account of its key; null if the key is not confirmed yet */
+  constructor(account: string | null, pools: BodyPools = POOLS) {
+    this.#account = account;
+    this.#pools = pools;
+    this.#pool = account === null ? pools.unopened : pools.opened;
+  }
+
+  /**
+   * Counts the body as this many bytes of memory, if that is more than before. Returns false if
+   * they do not fit the pool or exceed the account's part.
+   * @param isWhole whether the body is complete with these bytes, and so no longer arriving
+   */
+  growTo(bytes: number, isWhole: boolean): boolean {
+    const more = bytes - this.#held;
+    if (more <= 0) return true;
+    if (!this.#pool.take(more)) return false;
+    if (this.#account !== null && !isWhole) {
+      if (!this.#pools.shares.take(this.#account, more)) {
+        this.#pool.give(more);
+        return false;
+      }
+      this.#shared += more;
+    }
+    this.#held += more;
+    return true;
+  }
+
+  /** Stores the complete body, in memory of exactly its size. */
+  complete(bytes: Buffer): void {
+    this.bytes = bytes;
+    this.#giveTo(bytes.length);
+  }
+
+  opened(): void {
+    const { opened } = this.#pools;
+    // A body that does not fit the main pool stays counted in its present pool.
+    if (this.#pool === opened || !opened.take(this.#held)) return;
+    this.#pool.give(this.#held);
+    this.#pool = opened;
+  }
+
+  free(): void {
+    this.#giveTo(0);
+  }
+
+  #giveTo(bytes: number): void {
+    if (this.#shared > 0) this.#pools.shares.give(this.#account ?? '', this.#shared);
+    this.#shared = 0;
+    this.#pool.give(this.#held - bytes);
+    this.#held = bytes;
+  }
 }

@@ -3,8 +3,7 @@ import type { EdgeSettings } from '../call/call.js';
 import { type CallParts, handleModelCall } from '../call/handle-model-call.js';
 import { refuse } from '../call/respond.js';
 import { ENDPOINT_TABLE, type EndpointStyle } from '../formats/endpoints.js';
-import { type ModelListParts, listModels } from '../lists/list-models.js';
-import { type UsageViewParts, showConfig, showUsage } from '../lists/show-usage.js';
+import { type ListParts, listModels, showConfig, showUsage } from '../lists/lists.js';
 import type { ClientRequest } from '../ports.js';
 
 /** Serves one request. A rejection is a fault of the edge. */
@@ -40,7 +39,7 @@ export function makeRouteTable(
 }
 
 /** Parts of the routes. */
-export type EdgeRoutesParts = CallParts & ModelListParts & UsageViewParts & { readonly settings: EdgeSettings };
+export type EdgeRoutesParts = CallParts & ListParts & { readonly settings: EdgeSettings };
 
 /** All routes of the gateway. Any other path is `unsupported_endpoint`. */
 export function makeEdgeRoutes(edge: EdgeRoutesParts): RouteTable {

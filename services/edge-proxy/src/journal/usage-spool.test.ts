@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { recordingLog, until } from '@gateway/testkit';
 import { testEvent } from '../../test/test-event.js';
-import { storeLeftUsage } from './store-left-usage.js';
+import { storeLeftUsage } from './leave-usage.js';
 import { formatLine, type UnstoredEvent } from './unstored-line.js';
 import { UsageSpool } from './usage-spool.js';
 

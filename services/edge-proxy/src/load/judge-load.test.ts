@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { RECOVERED, judgeLoad, type LoadLimits, type LoadReason, type LoadState } from './judge-load.js';
+import { RECOVERED, judgeLoad, type LoadLimits, type LoadReason, type LoadState } from './watch-load.js';
 
 const LIMITS: LoadLimits = {
   delayMsMax: 100,

@@ -6,10 +6,9 @@ import { ENDPOINT_TABLE } from '../formats/endpoints.js';
 import { EventSplitter } from '../formats/event-stream.js';
 import { READERS } from '../formats/readers.js';
 import { parseCall } from '../parse/parse-call.js';
-import { applyPrice, readPricing, type PricingRules, type PriceReading, type UnpricedPart } from './asks.js';
-import { isSameModel } from './model-names.js';
+import { type PriceReading, type PricingRules, type UnpricedPart, applyPrice, readPricing } from './asks.js';
 import type { ReportedExtras } from './said-extras.js';
-import { computeBilledExtras } from './served.js';
+import { computeBilledExtras, isSameModel } from './served.js';
 
 type Json = Record<string, unknown>;
 

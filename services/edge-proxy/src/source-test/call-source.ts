@@ -4,20 +4,26 @@ import { type PricedVersion, toPriceFigures } from '@gateway/contracts/messages'
 import type { SourceTestCall } from '@gateway/contracts/operator';
 import { formatUsd, rate } from '@gateway/metering';
 import { NO_SPAN } from '@gateway/service-kit';
-import { type AttemptParts, attemptSource } from '../call/attempt/attempt.js';
 import type { AttemptOutcome } from '../call/attempt/attempt-judge.js';
+import { type AttemptParts, attemptSource } from '../call/attempt/attempt.js';
 import { type QuotaParts, countTokens, selectNextSource } from '../call/attempt/select-sources.js';
 import type { AdmittedCall } from '../call/call.js';
 import { ENDPOINT_TABLE } from '../formats/endpoints.js';
 import type { MeterResult } from '../formats/meter.js';
+import { type ParsedCall, parseCall } from '../parse/parse-call.js';
+import type {
+  Authorizer,
+  ClientHeaders,
+  ClientResponse,
+  DecryptedSource,
+  SourceFailure,
+  SourceSender,
+} from '../ports.js';
 import { readPricingForSource } from '../pricing/asks.js';
 import { findVersionAt } from '../pricing/charge.js';
 import { computeBilledExtras } from '../pricing/served.js';
-import { type ParsedCall, parseCall } from '../parse/parse-call.js';
-import type { Authorizer, ClientHeaders, DecryptedSource, SourceFailure, SourceSender } from '../ports.js';
 import { type TestTarget, classifyResult, cleanProviderText } from './test-findings.js';
 import { type LimitField, type TestRequest, makeTestBody, wantsOtherLimit } from './test-requests.js';
-import { DiscardedResponse } from './unread-answer.js';
 
 /** Parts of {@link callSource}. */
 export interface TestCallParts extends AttemptParts, QuotaParts {}
@@ -274,4 +280,32 @@ function computeAmount(
   const sent = { ...read, models: [model, source.upstreamModel] };
   const { served } = computeBilledExtras(source.pricing, sent, meter.said ?? null, figures.extras);
   return formatUsd(rate(meter.usage, figures, served));
+}
+
+/** A response without a client. Accepts all writes and discards them. */
+export class DiscardedResponse implements ClientResponse {
+  readonly isGone = false;
+  hasBegun = false;
+
+  onGone(): void {}
+  onDrain(): void {}
+
+  begin(): void {
+    this.hasBegun = true;
+  }
+
+  write(): boolean {
+    return true;
+  }
+
+  end(): void {}
+  cut(): void {}
+  destroy(): void {}
+
+  isSent(): boolean {
+    return true;
+  }
+
+  watchReading(): void {}
+  unwatchReading(): void {}
 }

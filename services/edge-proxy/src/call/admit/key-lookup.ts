@@ -1,9 +1,6 @@
 import { type GatewayError, type RefusalCode, gatewayError, isBefore } from '@gateway/contracts/errors';
 import { type ConfigOf, RateByClient, field } from '@gateway/service-kit';
-import { requestWithRetry } from '../../admission/edge-clock.js';
-import type { KnownReplicas } from '../../admission/known-replicas.js';
-import type { AuthorizeReply, AuthorizeRequest, ClientRequest, TargetReplica, UsageReply } from '../../ports.js';
-import type { Deadlines } from '../deadlines.js';
+import type { ClientRequest } from '../../ports.js';
 import type { EdgeMetrics } from '../edge-metrics.js';
 
 /** Parts of {@link checkKeyLookup} and {@link recordKeyOutcome}. */
@@ -11,12 +8,6 @@ export interface KeyLookupParts {
   readonly knownKeys: KnownKeys;
   readonly unknownKeys: UnknownKeys;
   readonly metrics: Pick<EdgeMetrics, 'unknownKey'>;
-}
-
-/** Parts of {@link requestKey}. */
-export interface KeyRequestParts extends KeyLookupParts {
-  readonly deadlines: Pick<Deadlines, 'nowMs'>;
-  readonly replicas: KnownReplicas;
 }
 
 /** The digests of a presented key, and the client that presents it. */
@@ -75,26 +66,6 @@ export function recordKeyOutcome(
   const wasKnown = isBefore(code, 'rate_limited') && knownKeys.refused(digest);
   if (!isNobodys || wasKnown) unknownKeys.exempt(digest);
   if (isNobodys) metrics.unknownKey('refused');
-}
-
-/**
- * Queries admission about a key for the model list and similar endpoints. Returns its reply, or why
- * it was not queried; null: no reply.
- */
-export async function requestKey<Answer extends AuthorizeReply | UsageReply>(
-  parts: KeyRequestParts,
-  request: ClientRequest,
-  digests: string[],
-  ask: (question: AuthorizeRequest, to: TargetReplica) => Promise<Answer>,
-): Promise<Answer | { readonly kind: 'error'; readonly error: GatewayError } | null> {
-  const presented = { request, digests };
-  const nowMs = (): number => parts.deadlines.nowMs();
-  const lookUp = checkKeyLookup(parts, presented, nowMs());
-  if (lookUp.kind === 'error') return lookUp;
-  const question = { id: request.id, digests };
-  const answer = await requestWithRetry((to) => ask(question, to), parts.replicas, nowMs).catch(() => null);
-  if (answer !== null) recordKeyOutcome(parts, presented, answer);
-  return answer;
 }
 
 /** Digests in one generation. The two latest generations are kept. */
