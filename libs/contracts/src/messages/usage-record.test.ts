@@ -28,3 +28,13 @@ test('docs/usage-record.md matches the columns (UPDATE_GOLDEN=1 writes it)', asy
   if (process.env['UPDATE_GOLDEN'] === '1') writeFileSync(PAGE, page);
   expect(readFileSync(PAGE, 'utf8')).toBe(page);
 });
+
+const NUMBERS_MAX = { smallint: 2 ** 15 - 1, integer: 2 ** 31 - 1 } as const;
+
+test('no number of an event exceeds its SQL type', () => {
+  for (const { direct } of Object.values<UsageRecordColumn>(USAGE_RECORD_COLUMNS)) {
+    if (direct?.stored !== 'smallint' && direct?.stored !== 'integer') continue;
+    expect(direct.event.safeParse(direct.example).success).toBe(true);
+    expect(direct.event.safeParse(NUMBERS_MAX[direct.stored] + 1).success).toBe(false);
+  }
+});

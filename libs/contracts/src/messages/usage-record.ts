@@ -8,7 +8,10 @@ import { endpoint, objectId } from './scalars.js';
 export const UNPRICED_NAMES_MAX = 16;
 export const UNPRICED_NAME_LENGTH_MAX = 64;
 
-/** SQL type of a column of `call_records`; `name`: the number of a text that many calls share. */
+/**
+ * SQL type of a column of `call_records`. `name`: the number of a text that many calls share. The
+ * schema of a number bounds it to its type.
+ */
 export type StoredAs = 'boolean' | 'smallint' | 'integer' | 'text' | 'name' | 'jsonb';
 
 /** The meaning of a column, and where it is visible. Absent: not there. */
