@@ -126,7 +126,7 @@ function templateOf(node, constants, form) {
  * @returns {Pattern[]}
  */
 export function storedPatterns(root) {
-  const folder = 'libs/contracts/generated';
+  const folder = 'docs/api';
   return readdirSync(`${root}/${folder}`)
     .filter((name) => name.endsWith('.json'))
     .flatMap((name) => {

@@ -1,7 +1,7 @@
 import type { SeededRandom } from '@gateway/testkit/random';
 import fc from 'fast-check';
 
-/** The parts of JSON Schema that the committed message schemas use. */
+/** The parts of JSON Schema that the message schemas use. */
 export interface JsonSchema {
   readonly type?: string | readonly string[];
   readonly const?: unknown;

@@ -12,9 +12,7 @@ const INSTALLED = fileURLToPath(new URL('../../../.cache/schemathesis/bin/schema
 const PROGRAM = existsSync(INSTALLED) ? INSTALLED : 'schemathesis';
 const isThere = spawnSync(PROGRAM, ['--version']).status === 0;
 const HOOKS = fileURLToPath(new URL('../schema-fuzz/hooks.py', import.meta.url));
-const PUBLIC_DOCUMENT = fileURLToPath(
-  new URL('../../../libs/contracts/generated/public.openapi.json', import.meta.url),
-);
+const PUBLIC_DOCUMENT = fileURLToPath(new URL('../../../docs/api/public.openapi.json', import.meta.url));
 const SEED = process.env['SCHEMA_FUZZ_SEED'] ?? '7';
 /** A run takes three minutes, and several times as long on a busy machine. */
 const RUN_MS_MAX = 900_000;

@@ -10,7 +10,7 @@ test('countSizes() separates product, support and data and leaves out tests', ()
     ['services/billing/test/world.ts', lines(900)],
     ['services/billing/prove/month.ts', lines(30)],
     ['tests/benchmarks/src/main.ts', lines(25)],
-    ['libs/contracts/generated/messages.schema.json', lines(7)],
+    ['docs/api/public.openapi.json', lines(7)],
     ['libs/contracts/src/providers/openai/responses.json', lines(900)],
     ['package.json', JSON.stringify({ scripts: { start: 'a', test: 'b' } })],
     ['package-lock.json', lines(900)],

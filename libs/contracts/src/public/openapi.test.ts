@@ -9,6 +9,11 @@ const specification = readFileSync(new URL('../../specification/model-gateway-ap
 const document = openApiDocument();
 const paths = document['paths'] as Operations;
 
+test('docs/api/public.openapi.json matches the code (npm run schemas writes it)', () => {
+  const committed = readFileSync(new URL('../../../../docs/api/public.openapi.json', import.meta.url), 'utf8');
+  expect(JSON.parse(committed)).toEqual(JSON.parse(JSON.stringify(document)));
+});
+
 test('the document describes every endpoint of the specification, and no other', () => {
   const specified = [...specification.matchAll(/^\| (POST|GET) \| (\/\S+) \|/gm)].map(
     ([, method, path]) => `${method} ${path}`,

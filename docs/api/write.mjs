@@ -1,0 +1,17 @@
+// Writes the generated contracts: `npm run schemas`.
+import { writeFileSync } from 'node:fs';
+import prettier from 'prettier';
+import { openApiDocument } from '../../libs/contracts/dist/public/index.js';
+import { positionsSource } from '../../libs/contracts/dist/packed-forms.js';
+
+const root = new URL('../../', import.meta.url);
+
+/** Writes a document as prettier formats it: an object that fits on a line is on one line. */
+async function writeDocument(file, document) {
+  const { pathname } = new URL(file, root);
+  const config = await prettier.resolveConfig(pathname);
+  writeFileSync(pathname, await prettier.format(JSON.stringify(document), { ...config, filepath: pathname }));
+}
+
+await writeDocument('docs/api/public.openapi.json', openApiDocument());
+writeFileSync(new URL('libs/contracts/src/generated/positions.ts', root), positionsSource());
