@@ -3,6 +3,8 @@ import { writeFileSync } from 'node:fs';
 import prettier from 'prettier';
 import { openApiDocument } from '../../libs/contracts/dist/public/index.js';
 import { positionsSource } from '../../libs/contracts/dist/packed-forms.js';
+import { buildOpenApi } from '../../services/dashboard/dist/operator-api/openapi.js';
+import { ROUTE_TABLE } from '../../services/dashboard/dist/operator-api/routes.js';
 
 const root = new URL('../../', import.meta.url);
 
@@ -13,5 +15,6 @@ async function writeDocument(file, document) {
   writeFileSync(pathname, await prettier.format(JSON.stringify(document), { ...config, filepath: pathname }));
 }
 
+await writeDocument('docs/api/operator.openapi.json', buildOpenApi(ROUTE_TABLE));
 await writeDocument('docs/api/public.openapi.json', openApiDocument());
 writeFileSync(new URL('libs/contracts/src/generated/positions.ts', root), positionsSource());

@@ -3,12 +3,12 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { OperatorRoute } from '../src/operator-api/route.js';
 import type { Answer } from './operator-world.js';
 
-interface Operation {
-  responses: Record<string, { content?: Record<string, { schema: object }> }>;
+interface Response {
+  content?: Record<string, { schema: object }>;
 }
 interface Document {
-  paths: Record<string, Record<string, Operation>>;
-  components: { schemas: object };
+  paths: Record<string, Record<string, { responses: Record<string, Response | { $ref: string }> }>>;
+  components: { schemas: object; responses: Record<string, Response> };
 }
 
 /**
@@ -20,7 +20,11 @@ export function makeDocumentCheck(served: object): (route: OperatorRoute, answer
   ajv.addSchema({ $id: 'operator', components: document.components });
   return (route, answer) => {
     const operation = document.paths[route.path]?.[route.method.toLowerCase()];
-    const response = operation?.responses[String(answer.status)];
+    const declared = operation?.responses[String(answer.status)];
+    const response =
+      declared && '$ref' in declared
+        ? document.components.responses[declared.$ref.replace('#/components/responses/', '')]
+        : declared;
     if (response === undefined) throw new Error(`${route.id}: the document has no ${answer.status}`);
     const type = answer.headers.get('content-type')?.split(';')[0] ?? '';
     if (response.content === undefined) {

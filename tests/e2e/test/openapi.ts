@@ -1,10 +1,15 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ValidateFunction } from 'ajv/dist/2020.js';
 
+interface Response {
+  readonly $ref?: string;
+  readonly content?: object;
+}
 interface OpenApiDocument {
   readonly paths: Readonly<
-    Record<string, Readonly<Record<string, { readonly responses: Readonly<Record<string, { content?: object }>> }>>>
+    Record<string, Readonly<Record<string, { readonly responses: Readonly<Record<string, Response>> }>>>
   >;
+  readonly components?: { readonly responses?: Readonly<Record<string, Response>> };
 }
 
 /** Describes how a response differs from the document. Null if it matches. */
@@ -28,12 +33,14 @@ export function createResponseCheck(document: OpenApiDocument): CheckResponse {
     if (found === undefined) return null;
     const operation = document.paths[found.template]?.[method.toLowerCase()];
     if (operation === undefined) return status === 404 ? null : `${method} ${found.template} is not in the document`;
-    const response = operation.responses[String(status)];
+    const declared = operation.responses[String(status)];
+    const shared = declared?.$ref?.split('/').slice(1);
+    const response = shared === undefined ? declared : document.components?.responses?.[shared.at(-1) ?? ''];
     if (response === undefined) return `${method} ${found.template}: status ${status} is not in the document`;
     if (response.content === undefined)
       return body === null ? null : 'the response has a body but the document has none';
-    const pointer = ['paths', found.template, method.toLowerCase(), 'responses', String(status), 'content']
-      .concat('application/json', 'schema')
+    const place = shared ?? ['paths', found.template, method.toLowerCase(), 'responses', String(status)];
+    const pointer = [...place, 'content', 'application/json', 'schema']
       .map((word) => encodeURIComponent(word.replaceAll('~', '~0').replaceAll('/', '~1')))
       .join('/');
     const validate = compiled.get(pointer) ?? ajv.compile({ $ref: `api#/${pointer}` });

@@ -17,7 +17,7 @@ export function refuseCursor(): ManagementRefusal {
 /** `?cursor=&limit=` of all lists. */
 export const pageQuery = z.object({
   cursor: cursor.optional(),
-  limit: z.coerce.number().pipe(z.int().min(1).max(PAGE_LIMIT_MAX)).default(PAGE_LIMIT_DEFAULT),
+  limit: z.coerce.number().int().min(1).max(PAGE_LIMIT_MAX).default(PAGE_LIMIT_DEFAULT),
 });
 export type PageQuery = z.output<typeof pageQuery>;
 

@@ -73,9 +73,11 @@ test('the OpenAPI document needs no token and has every route', async () => {
   const paths = answer.body['paths'] as Record<string, Record<string, { operationId: string }>>;
   const operations = Object.values(paths).flatMap((path) => Object.values(path).map(({ operationId }) => operationId));
   expect(operations.sort()).toEqual(ROUTE_TABLE.map(({ id }) => id).sort());
-  const references = [...answer.text.matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name);
-  const schemas = (answer.body['components'] as { schemas: object }).schemas;
-  expect(references.filter((name) => !((name as string) in schemas))).toEqual([]);
+  const references = [...answer.text.matchAll(/"\$ref":"#\/components\/(\w+)\/([\w-]+)"/g)];
+  const components = answer.body['components'] as Record<string, object>;
+  expect(references.length).toBeGreaterThan(500);
+  expect(references.filter(([, kind = '', name = '']) => !(name in (components[kind] ?? {})))).toEqual([]);
+  expect(answer.text.split('"$ref"')).toHaveLength(references.length + 1);
   expect(answer.text).not.toContain('$defs');
 });
 

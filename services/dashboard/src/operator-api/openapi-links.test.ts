@@ -12,7 +12,7 @@ interface Link {
   readonly parameters: Record<string, string>;
 }
 
-const document = buildOpenApi(ROUTE_TABLE) as { paths: Record<string, Record<string, Operation>> };
+const document = buildOpenApi(ROUTE_TABLE) as unknown as { paths: Record<string, Record<string, Operation>> };
 const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
 const links = (operation: string, status: string): Record<string, Link> =>
   operations.find(({ operationId }) => operationId === operation)?.responses[status]?.links ?? {};

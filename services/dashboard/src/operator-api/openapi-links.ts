@@ -1,6 +1,6 @@
 import type { OperatorRoute } from './route.js';
 
-type Link = { readonly operationId: string; readonly parameters: Record<string, string> };
+export type Link = { readonly operationId: string; readonly parameters: Record<string, string> };
 
 /**
  * Returns the OpenAPI links to the operations on an object that a route created or changed. A POST

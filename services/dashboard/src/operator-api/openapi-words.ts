@@ -14,27 +14,34 @@ export const operatorError = z.object({
   }),
 });
 
-interface Words {
-  /** Name of a schema in the components. */
-  readonly id?: string;
+interface SchemaText {
   readonly description?: string;
   readonly examples?: readonly unknown[];
 }
 
-/** Names, descriptions and examples that the OpenAPI document adds to the schemas. */
-export const SCHEMA_TEXTS = z.registry<Words>();
+/** Descriptions and examples that the OpenAPI document adds to the schemas. */
+export const SCHEMA_TEXTS = z.registry<SchemaText>();
+/** The schemas that the document defines once, by name. */
+export const NAMED_SCHEMAS: Record<string, z.ZodType> = { OperatorError: operatorError };
 
-const { email, instant, modelId, month, objectId, usdCap, usdMoved, usdPositive } = contracts.scalars;
-SCHEMA_TEXTS.add(objectId, { examples: ['acme-1'] });
-SCHEMA_TEXTS.add(modelId, { examples: ['acme/large-1'] });
-SCHEMA_TEXTS.add(requestId, { examples: ['019a9c3e-7d40-7b6a-8c52-3f1d2a9b4e10'] });
-SCHEMA_TEXTS.add(contracts.cursor, { description: '`next_cursor` of the previous page.' });
-SCHEMA_TEXTS.add(email, { examples: ['ada@example.com'] });
-SCHEMA_TEXTS.add(instant, { description: 'RFC 3339 UTC, from 1970 on.', examples: ['2026-01-31T12:00:00Z'] });
-SCHEMA_TEXTS.add(month, { description: 'A calendar month in UTC.', examples: ['2026-01'] });
-SCHEMA_TEXTS.add(usdCap, { description: 'USD, above zero. Omit it for no cap.', examples: ['250'] });
-SCHEMA_TEXTS.add(usdMoved, { description: 'USD, not zero. A negative amount is taken out.', examples: ['12.50'] });
-SCHEMA_TEXTS.add(usdPositive, { description: 'USD.', examples: ['0.25'] });
+const { email, instant, label, modelId, month, objectId, time, usdCap, usdMoved, usdPositive } = contracts.scalars;
+for (const [name, schema, text] of [
+  ['ObjectId', objectId, { examples: ['acme-1'] }],
+  ['ModelId', modelId, { examples: ['acme/large-1'] }],
+  ['RequestId', requestId, { examples: ['019a9c3e-7d40-7b6a-8c52-3f1d2a9b4e10'] }],
+  ['Cursor', contracts.cursor, { description: '`next_cursor` of the previous page.' }],
+  ['Email', email, { examples: ['ada@example.com'] }],
+  ['Instant', instant, { description: 'RFC 3339 UTC, from 1970 on.', examples: ['2026-01-31T12:00:00Z'] }],
+  ['Label', label, {}],
+  ['Month', month, { description: 'A calendar month in UTC.', examples: ['2026-01'] }],
+  ['Time', time, {}],
+  ['UsdCap', usdCap, { description: 'USD, above zero. Omit it for no cap.', examples: ['250'] }],
+  ['UsdMoved', usdMoved, { description: 'USD, not zero. A negative amount is taken out.', examples: ['12.50'] }],
+  ['UsdPositive', usdPositive, { description: 'USD.', examples: ['0.25'] }],
+] as const) {
+  NAMED_SCHEMAS[name] = schema;
+  SCHEMA_TEXTS.add(schema, text);
+}
 
 /** Examples of request bodies by schema name, with the required fields and some common ones. */
 const BODIES: Partial<Record<keyof typeof contracts, object>> = {
@@ -84,10 +91,9 @@ const BODIES: Partial<Record<keyof typeof contracts, object>> = {
   },
 };
 
-SCHEMA_TEXTS.add(operatorError, { id: 'OperatorError' });
 for (const [name, schema] of Object.entries(contracts)) {
   if (!(schema instanceof z.ZodObject)) continue;
+  NAMED_SCHEMAS[`${name.charAt(0).toUpperCase()}${name.slice(1)}`] = schema;
   const example = BODIES[name as keyof typeof contracts];
-  const id = `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
-  SCHEMA_TEXTS.add(schema, example === undefined ? { id } : { id, examples: [example] });
+  if (example !== undefined) SCHEMA_TEXTS.add(schema, { examples: [example] });
 }

@@ -1,17 +1,24 @@
 import { MODEL_NAME_PATTERN, PUBLISHER_PATTERN } from '@gateway/contracts/messages';
 import { OPERATOR_ERRORS, type OperatorErrorCode } from '@gateway/contracts/operator';
 import { z } from 'zod';
+import {
+  createDocument,
+  type oas31,
+  type ZodOpenApiContentObject,
+  type ZodOpenApiOperationObject,
+  type ZodOpenApiOverrideContext,
+  type ZodOpenApiPathItemObject,
+  type ZodOpenApiResponseObject,
+  type ZodOpenApiResponsesObject,
+} from 'zod-openapi';
 import { ROLES_BY_ACCESS } from './access.js';
 import { IDEMPOTENCY_KEY_PATTERN } from '../http/idempotency.js';
-import { buildLinks } from './openapi-links.js';
-import { operatorError, SCHEMA_TEXTS } from './openapi-words.js';
+import { buildLinks, type Link } from './openapi-links.js';
+import { NAMED_SCHEMAS, operatorError, SCHEMA_TEXTS } from './openapi-words.js';
 import { isIdempotent, type OperatorRoute } from './route.js';
 
 export const OPERATOR_PREFIX = '/operator/v1';
 const VERSION = '1.0.0';
-const COMPONENTS = '#/components/schemas/';
-
-type Json = { [key: string]: unknown };
 
 /** Codes that every route may respond with. */
 const EVERYWHERE: readonly OperatorErrorCode[] = [
@@ -24,48 +31,68 @@ const EVERYWHERE: readonly OperatorErrorCode[] = [
 ];
 
 /** Builds the OpenAPI 3.1 document from the schemas that validate requests. */
-export function buildOpenApi(routes: readonly OperatorRoute[]): Json {
-  const components: Json = {};
-  const paths: Record<string, Json> = {};
+export function buildOpenApi(routes: readonly OperatorRoute[]): oas31.OpenAPIObject {
+  const paths: Record<string, ZodOpenApiPathItemObject> = {};
+  const responses = new Map<string, ZodOpenApiResponseObject>();
   for (const route of routes) {
-    const path = (paths[route.path] ??= {});
-    path[route.method.toLowerCase()] = operationOf(route, components, routes);
+    const method = route.method.toLowerCase() as 'get';
+    (paths[route.path] ??= {})[method] = operationOf(route, routes, responses);
   }
-  return {
-    openapi: '3.1.0',
-    info: {
-      title: 'Model gateway: operator API',
-      version: VERSION,
-      description: 'Money is a decimal string in USD, times are RFC 3339 UTC, lists continue with `cursor`.',
-    },
-    servers: [{ url: OPERATOR_PREFIX }],
-    security: [{ operatorToken: [] }],
-    paths,
-    components: {
-      securitySchemes: { operatorToken: { type: 'http', scheme: 'bearer' } },
-      schemas: components,
-    },
-  };
+  return withoutUnused(
+    createDocument(
+      {
+        openapi: '3.1.0',
+        info: {
+          title: 'Model gateway: operator API',
+          version: VERSION,
+          description: 'Money is a decimal string in USD, times are RFC 3339 UTC, lists continue with `cursor`.',
+        },
+        servers: [{ url: OPERATOR_PREFIX }],
+        security: [{ operatorToken: [] }],
+        paths,
+        components: {
+          schemas: NAMED_SCHEMAS,
+          parameters: { IdempotencyKey: IDEMPOTENCY_KEY },
+          securitySchemes: { operatorToken: { type: 'http', scheme: 'bearer' } },
+        },
+      },
+      { override: addTexts },
+    ),
+  );
 }
 
-function operationOf(route: OperatorRoute, components: Json, routes: readonly OperatorRoute[]): Json {
+/** Removes schemas that no operation uses. The library adds every named schema. */
+function withoutUnused(document: oas31.OpenAPIObject): oas31.OpenAPIObject {
+  const schemas = document.components?.schemas ?? {};
+  const used = JSON.stringify(document);
+  const unused = Object.keys(schemas).filter((name) => !used.includes(`"#/components/schemas/${name}"`));
+  for (const name of unused) delete schemas[name];
+  return unused.length === 0 ? document : withoutUnused(document);
+}
+
+/** Adds descriptions and examples, and forbids unknown fields in requests as in responses. */
+function addTexts({ zodSchema, jsonSchema }: ZodOpenApiOverrideContext): void {
+  Object.assign(jsonSchema, SCHEMA_TEXTS.get(zodSchema));
+  if (zodSchema instanceof z.ZodObject) jsonSchema.additionalProperties ??= false;
+}
+
+function operationOf(
+  route: OperatorRoute,
+  routes: readonly OperatorRoute[],
+  responses: Map<string, ZodOpenApiResponseObject>,
+): ZodOpenApiOperationObject {
   return {
     operationId: route.id,
     summary: route.summary,
     description: `Roles: ${ROLES_BY_ACCESS[route.access].join(', ')}.`,
-    parameters: [
-      ...pathParameters(route),
-      ...queryParameters(route),
-      ...(isIdempotent(route) ? [IDEMPOTENCY_KEY] : []),
-    ],
-    ...(route.body === null
-      ? {}
-      : { requestBody: { required: true, content: contentOf(route, schemaOf(route.body, 'input', components)) } }),
-    responses: { ...successes(route, components, buildLinks(route, routes)), ...errors(route, components) },
+    requestParams: { path: pathParameters(route), query: route.query },
+    ...(isIdempotent(route) ? { parameters: [{ $ref: '#/components/parameters/IdempotencyKey' }] } : {}),
+    ...(route.body === null ? {} : { requestBody: { required: true, content: contentOf(route, route.body) } }),
+    responses: { ...successes(route, buildLinks(route, routes)), ...errors(route, responses) },
   };
 }
 
-const IDEMPOTENCY_KEY = {
+const IDEMPOTENCY_KEY: oas31.ParameterObject = {
   name: 'Idempotency-Key',
   in: 'header',
   required: false,
@@ -73,52 +100,40 @@ const IDEMPOTENCY_KEY = {
   schema: { type: 'string', pattern: IDEMPOTENCY_KEY_PATTERN },
 };
 
-function contentOf(route: OperatorRoute, schema: Json): Json {
+function contentOf(route: OperatorRoute, schema: z.ZodType): ZodOpenApiContentObject {
   const json = { 'application/json': { schema } };
   return route.bodyForm === 'document' ? { ...json, 'application/yaml': { schema } } : json;
 }
 
 /** The path has `{publisher}/{model}`; the route reads both as `modelId`. */
-const HALVES_OF_MODEL_ID: Readonly<Record<string, Json>> = {
-  publisher: { type: 'string', pattern: PUBLISHER_PATTERN, examples: ['acme'] },
-  model: { type: 'string', pattern: MODEL_NAME_PATTERN, examples: ['large-1'] },
+const HALVES_OF_MODEL_ID: Readonly<Record<string, z.ZodType>> = {
+  publisher: z.string().regex(new RegExp(PUBLISHER_PATTERN)),
+  model: z.string().regex(new RegExp(MODEL_NAME_PATTERN)),
 };
+SCHEMA_TEXTS.add(HALVES_OF_MODEL_ID['publisher'] as z.ZodType, { examples: ['acme'] });
+SCHEMA_TEXTS.add(HALVES_OF_MODEL_ID['model'] as z.ZodType, { examples: ['large-1'] });
 
-function pathParameters(route: OperatorRoute): Json[] {
-  return [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => {
-    const schema = route.params.shape[name] as z.ZodType | undefined;
-    // The two halves of a model ID are one parameter of the route.
-    return {
-      name,
-      in: 'path',
-      required: true,
-      schema: schema ? plainSchema(schema) : HALVES_OF_MODEL_ID[name],
-    };
-  });
+function pathParameters({ path, params }: OperatorRoute): z.ZodObject {
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
+  return z.object(
+    Object.fromEntries(names.map((name) => [name, params.shape[name] ?? HALVES_OF_MODEL_ID[name]])) as z.ZodRawShape,
+  );
 }
 
-function queryParameters(route: OperatorRoute): Json[] {
-  return Object.entries(route.query.shape).map(([name, schema]) => ({
-    name,
-    in: 'query',
-    required: !(schema as z.ZodType).safeParse(undefined).success,
-    schema: plainSchema(schema as z.ZodType),
-  }));
-}
-
-function successes(route: OperatorRoute, components: Json, links: Json): Json {
+function successes(route: OperatorRoute, links: Record<string, Link>): ZodOpenApiResponsesObject {
   return Object.fromEntries(
     Object.entries(route.answers).map(([status, schema]) => {
       const description = status === '201' ? 'Created' : status === '204' ? 'No content' : 'Success';
       if (!schema) return [status, { description }];
-      const content = { schema: schemaOf(schema, 'output', components) };
-      const forms = Object.fromEntries((route.answerTypes ?? ['application/json']).map((type) => [type, content]));
-      return [status, { description, content: forms, ...(Object.keys(links).length === 0 ? {} : { links }) }];
+      const types = route.answerTypes ?? ['application/json'];
+      const content = Object.fromEntries(types.map((type) => [type, { schema }]));
+      return [status, { description, content, ...(Object.keys(links).length === 0 ? {} : { links }) }];
     }),
   );
 }
 
-function errors(route: OperatorRoute, components: Json): Json {
+/** Returns one response per status. Routes with the same codes share a component. */
+function errors(route: OperatorRoute, responses: Map<string, ZodOpenApiResponseObject>): ZodOpenApiResponsesObject {
   const codes = [
     ...EVERYWHERE,
     ...(route.refusals ?? []),
@@ -131,8 +146,13 @@ function errors(route: OperatorRoute, components: Json): Json {
   }
   return Object.fromEntries(
     [...byStatus].map(([status, names]) => {
-      const schema = schemaOf(errorSchema(route, names), 'output', components);
-      return [status, { description: names.join(', '), content: { 'application/json': { schema } } }];
+      const schema = errorSchema(route, names);
+      const content = { 'application/json': { schema } };
+      if (schema !== operatorError) return [status, { description: names.join(', '), content }];
+      const id = names.join('-');
+      const known = responses.get(id) ?? { id, description: names.join(', '), content };
+      responses.set(id, known);
+      return [status, known];
     }),
   );
 }
@@ -144,45 +164,4 @@ function errors(route: OperatorRoute, components: Json): Json {
 function errorSchema({ refusedWith = {} }: OperatorRoute, codes: readonly OperatorErrorCode[]): z.ZodObject {
   const beside = codes.flatMap((code) => refusedWith[code] ?? []);
   return beside.reduce((schema, fields) => schema.extend(fields.partial().shape), operatorError as z.ZodObject);
-}
-
-/** Builds an inline schema, for parameters. */
-function plainSchema(schema: z.ZodType): Json {
-  const {
-    $schema: _dialect,
-    default: _default,
-    ...rest
-  } = z.toJSONSchema(schema, { io: 'output', metadata: SCHEMA_TEXTS }) as Json;
-  return rest;
-}
-
-/**
- * Builds a schema and moves named schemas to the components. Requests and responses differ in
- * defaults and unknown fields, so the names of request schemas end with `Input`.
- */
-function schemaOf(schema: z.ZodType, io: 'input' | 'output', components: Json): Json {
-  const suffix = io === 'input' ? 'Input' : '';
-  const made = z.toJSONSchema(schema, { io, metadata: SCHEMA_TEXTS, reused: 'inline' }) as Json;
-  const { $schema: _dialect, $defs: definitions, ...rest } = made;
-  for (const [name, definition] of Object.entries((definitions ?? {}) as Json)) {
-    components[name + suffix] = rewritten(definition, suffix) as Json;
-  }
-  // For a named schema, this is already only a reference to its definition.
-  return rewritten(rest, suffix) as Json;
-}
-
-/** Points references to the components, and forbids unknown fields in requests. */
-function rewritten(value: unknown, suffix: string): unknown {
-  if (Array.isArray(value)) return value.map((entry) => rewritten(entry, suffix));
-  if (typeof value !== 'object' || value === null) return value;
-  const { id: _id, ...object } = value as Json;
-  const out: Json = {};
-  for (const [key, member] of Object.entries(typeof (value as Json)['id'] === 'string' ? object : value)) {
-    const isReference = key === '$ref' && typeof member === 'string';
-    out[key] = isReference ? `${COMPONENTS}${member.replace('#/$defs/', '')}${suffix}` : rewritten(member, suffix);
-  }
-  if (out['type'] === 'object' && 'properties' in out && !('additionalProperties' in out)) {
-    out['additionalProperties'] = false;
-  }
-  return out;
 }

@@ -4,7 +4,8 @@ export interface OpenApi {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 }
 export interface Operation {
-  readonly parameters: readonly { readonly name: string; readonly in: string }[];
+  /** A reference has neither name nor place. */
+  readonly parameters: readonly { readonly name?: string; readonly in?: string }[];
   readonly requestBody?: { readonly content: { readonly 'application/json': { readonly schema: Schema } } };
 }
 export interface Schema {
