@@ -70,7 +70,6 @@ export const priceExtras = z.object({
   /** Prices of the standard class. */
   kinds: kindFigures,
 });
-export type WirePriceExtras = z.infer<typeof priceExtras>;
 
 /** Prices in nano-USD per 1,000,000 tokens. Null: see `resolvePrices` of metering. */
 export const priceFigures = z.object({

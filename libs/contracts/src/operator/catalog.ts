@@ -315,7 +315,6 @@ export type CredentialInput = z.infer<typeof credentialInput>;
 export const providerPut = providerSpec
   .extend({ credential: credentialInput.nullish() })
   .extend({ id: objectId.optional(), hasCredential: z.boolean().optional() });
-export type ProviderPut = z.output<typeof providerPut>;
 export const modelPut = modelSpec.extend(
   modelView.pick({ id: true, priceVersion: true, upcomingPrices: true }).partial().shape,
 );

@@ -97,10 +97,8 @@ const omitted = z.object({ entries: z.int(), ...spend });
 
 /** Groupings of statement lines. */
 export const statementBy = z.enum(['key', 'member', 'model']);
-export type StatementBy = z.infer<typeof statementBy>;
 /** Monthly usage of one key, member or model. */
 export const statementLineView = z.object({ id: z.string(), ...spend });
-export type StatementLineView = z.infer<typeof statementLineView>;
 
 /**
  * Statement of one account and calendar month (UTC), by the time of the calls. It adds up to the

@@ -86,7 +86,6 @@ export const subscriptionSpec = z
     path: ['periodEnd'],
     message: 'must be after periodStart',
   });
-export type SubscriptionSpec = z.output<typeof subscriptionSpec>;
 
 export const subscriptionView = z.object({
   id: objectId,

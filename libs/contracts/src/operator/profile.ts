@@ -44,7 +44,6 @@ export const sourceAuth = z.discriminatedUnion('type', [
   z.object({ type: z.literal('google'), scope: z.string().min(1).max(256) }),
   z.object({ type: z.literal('entra'), scope: z.string().min(1).max(256) }),
 ]);
-export type SourceAuth = z.infer<typeof sourceAuth>;
 
 /**
  * Changes to the top-level members of a request. All other bytes are sent unchanged. `set` replaces
@@ -57,7 +56,6 @@ export const bodyRule = z.object({
 });
 export type BodyRule = z.infer<typeof bodyRule>;
 export const bodyRules = z.partialRecord(endpoint, bodyRule);
-export type BodyRules = z.infer<typeof bodyRules>;
 
 /**
  * Headers that select a class at some providers. A class rule with such a `field` reads the header
@@ -103,7 +101,6 @@ export const classRule = z.object({
    */
   betas: z.array(z.string().min(1).max(128)).max(8).optional(),
 });
-export type ClassRule = z.infer<typeof classRule>;
 
 /**
  * Selects tools of a request by the `type` of an entry of `tools`. `*` at the end matches any

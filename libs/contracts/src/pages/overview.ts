@@ -18,7 +18,6 @@ export const overviewWindow = z.object({
   /** Null: the window begins with the next call. */
   resetsAt: time.nullable(),
 });
-export type OverviewWindow = z.infer<typeof overviewWindow>;
 
 /** GET /api/accounts/{id}/overview. Usage comes from the limit store, without running calls. */
 export const overviewView = z.object({
@@ -56,7 +55,6 @@ export const usageSeriesQuery = z.object({
   by: z.enum(['day', 'hour']).default('day'),
   groupBy: z.enum(SERIES_GROUPS).default('none'),
 });
-export type UsageSeriesQuery = z.input<typeof usageSeriesQuery>;
 
 /** Usage of one UTC day or hour. Hours and days without calls are omitted. */
 export const usageSeriesPoint = z.object({

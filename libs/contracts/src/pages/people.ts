@@ -35,10 +35,8 @@ export type PagesConfig = z.infer<typeof pagesConfig>;
 
 /** A sign-up has no password. It is set with the link in the email. */
 export const signUp = z.object({ name: label, email });
-export type SignUp = z.output<typeof signUp>;
 
 export const signIn = z.object({ email, password: knownPassword });
-export type SignIn = z.output<typeof signIn>;
 
 export const forgotPassword = z.object({ email });
 export const resendVerification = forgotPassword;

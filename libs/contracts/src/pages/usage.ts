@@ -13,7 +13,6 @@ export const usageRecordsQuery = pageQuery.extend({
   modelId: modelId.optional(),
   outcome: usageRecordView.shape.outcome.optional(),
 });
-export type UsageRecordsQuery = z.input<typeof usageRecordsQuery>;
 
 /** A usage record with readable names, without the fields and costs that customers must not see. */
 export const pageUsageRecord = usageRecordView.pick(customerFields).extend({

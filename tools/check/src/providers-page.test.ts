@@ -4,7 +4,7 @@ import { format, resolveConfig } from 'prettier';
 import { PROFILES } from '@gateway/contracts/providers';
 import { providersPage } from './providers-page.js';
 
-const PAGE = new URL('../../../../docs/providers.md', import.meta.url);
+const PAGE = new URL('../../../docs/providers.md', import.meta.url);
 
 test('docs/providers.md matches the profiles (UPDATE_GOLDEN=1 writes it)', async () => {
   const options = (await resolveConfig(PAGE)) ?? {};
