@@ -230,35 +230,13 @@ CREATE TABLE mailed_alerts (
 
 -- Emails that wait for delivery, one row per recipient. A row contains the member's ID: address and
 -- names are read when the email is sent.
-CREATE TABLE mail_outbox (
-  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  topic text NOT NULL,
-  key text NOT NULL,
-  body jsonb NOT NULL,
-  attempts integer NOT NULL DEFAULT 0,
-  -- Earliest time of the next attempt. During a delivery: the end of the worker's lease.
-  due_at timestamptz NOT NULL DEFAULT now(),
-  claim uuid,
-  created_at timestamptz NOT NULL DEFAULT now()
-) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
-CREATE INDEX mail_outbox_key_id ON mail_outbox (key, id);
-CREATE INDEX mail_outbox_due_at ON mail_outbox (due_at);
+CREATE TABLE mail_outbox (LIKE outbox INCLUDING ALL)
+  WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 
 -- Spend caps that wait for delivery to billing. A separate outbox, so that changes for admission do
 -- not wait while billing is unavailable.
-CREATE TABLE billing_outbox (
-  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  topic text NOT NULL,
-  key text NOT NULL,
-  body jsonb NOT NULL,
-  attempts integer NOT NULL DEFAULT 0,
-  -- Earliest time of the next attempt. During a delivery: the end of the worker's lease.
-  due_at timestamptz NOT NULL DEFAULT now(),
-  claim uuid,
-  created_at timestamptz NOT NULL DEFAULT now()
-) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
-CREATE INDEX billing_outbox_key_id ON billing_outbox (key, id);
-CREATE INDEX billing_outbox_due_at ON billing_outbox (due_at);
+CREATE TABLE billing_outbox (LIKE outbox INCLUDING ALL)
+  WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 
 -- Functions
 

@@ -563,34 +563,12 @@ CREATE INDEX outbox_due_at ON outbox (due_at);
 
 -- Alerts for accounts, which emails them. A separate outbox, so that messages to admission do not
 -- wait while accounts is unavailable.
-CREATE TABLE alert_outbox (
-  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  topic text NOT NULL,
-  key text NOT NULL,
-  body jsonb NOT NULL,
-  attempts integer NOT NULL DEFAULT 0,
-  -- Earliest time of the next attempt. During a delivery: the end of the worker's lease.
-  due_at timestamptz NOT NULL DEFAULT now(),
-  claim uuid,
-  created_at timestamptz NOT NULL DEFAULT now()
-) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
-CREATE INDEX alert_outbox_key_id ON alert_outbox (key, id);
-CREATE INDEX alert_outbox_due_at ON alert_outbox (due_at);
+CREATE TABLE alert_outbox (LIKE outbox INCLUDING ALL)
+  WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 
 -- Events for customers' webhook receivers, which can be slow or unavailable for days.
-CREATE TABLE webhook_outbox (
-  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  topic text NOT NULL,
-  key text NOT NULL,
-  body jsonb NOT NULL,
-  attempts integer NOT NULL DEFAULT 0,
-  -- Earliest time of the next attempt. During a delivery: the end of the worker's lease.
-  due_at timestamptz NOT NULL DEFAULT now(),
-  claim uuid,
-  created_at timestamptz NOT NULL DEFAULT now()
-) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
-CREATE INDEX webhook_outbox_key_id ON webhook_outbox (key, id);
-CREATE INDEX webhook_outbox_due_at ON webhook_outbox (due_at);
+CREATE TABLE webhook_outbox (LIKE outbox INCLUDING ALL)
+  WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 
 -- Views
 
