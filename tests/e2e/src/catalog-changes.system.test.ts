@@ -8,20 +8,18 @@ import type { ProviderSimulator } from '@gateway/provider-simulator';
 import { until } from '@gateway/testkit';
 import { chat, HELLO } from '../test/call.js';
 import type { TestResponse } from '../test/call.js';
-import { sendUntilDecided } from '../test/decided.js';
 import { startLoad } from '../test/load.js';
 import type { TestOperator } from '../test/operator.js';
 import type { TestAccount } from '../test/operator.js';
-import { startOwnSystem } from '../test/own-system.js';
+import { PATIENT, startOwnSystem } from '../test/own-system.js';
 import type { OwnSystem } from '../test/own-system.js';
-import { StallWitness } from '../test/stall-witness.js';
 
 const CHANGES = 8;
 /** Price per request in USD after each change. */
 const PER_CALL = Array.from({ length: CHANGES }, (_unused, n) => `0.0${n + 1}`);
 /** Short, so that many requests are sent between two changes. */
 const LOAD_PAUSE_MS = 10;
-const DURATIONS = { GATEWAY_BEAT_MS: '500' };
+const DURATIONS = { ...PATIENT, GATEWAY_BEAT_MS: '500' };
 
 interface ModelSaved {
   readonly priceVersion: string;
@@ -31,16 +29,13 @@ let own: OwnSystem;
 let system: LocalSystem;
 let operator: TestOperator;
 let simulator: ProviderSimulator;
-let witness: StallWitness;
 
 beforeAll(async () => {
   own = await startOwnSystem('gateway-catalog-', DURATIONS, { catalog: 2 });
   ({ operator, local: system } = own);
   simulator = await startProviderSimulator();
-  witness = new StallWitness(system.servers.redis.url);
 }, 60_000);
 afterAll(async () => {
-  await witness?.stop();
   await simulator?.close();
   await own?.stop();
 }, 60_000);
@@ -66,11 +61,7 @@ test('a price change applies to all later calls, and in-flight calls keep their 
     const record = await operator.usageRecord((await running.finish()).requestId);
     expect([record.outcome, record.priceVersion]).toEqual(['settled', before.priceVersion]);
   }
-  for (const seen of await load.stop()) {
-    const times = { begunAt: Date.parse(seen.begunAt), endedAt: Date.parse(seen.endedAt) };
-    if (witness.excuses({ status: seen.status, text: seen.body, ...times })) continue;
-    expect(seen).toMatchObject({ status: 200, complete: true });
-  }
+  for (const seen of await load.stop()) expect(seen).toMatchObject({ status: 200, complete: true });
 }, 120_000);
 
 test('a changed source URL applies to all later calls; a disabled source gets none', async () => {
@@ -177,7 +168,7 @@ async function openStream(model: string, semaphore: string): Promise<{ finish():
   simulator.script({ model: upstreamName(model), times: 1, steps: [{ waitFor: semaphore }, { end: 'normal' }] });
   const own = await unlimited();
   const body = { model, messages: HELLO, stream: true };
-  const answer = sendUntilDecided(() => chat(`${edges()[0]}/v1/chat/completions`, own.secret, body));
+  const answer = chat(`${edges()[0]}/v1/chat/completions`, own.secret, body);
   await operator.untilSlots(own.account, 1);
   return {
     async finish() {
@@ -203,9 +194,7 @@ async function codes({ secret }: TestAccount, model: string): Promise<string[]> 
 function answersEverywhere(secret: string, model: string): Promise<TestResponse[]> {
   const body = { model, messages: HELLO, max_tokens: 5 };
   return Promise.all(
-    [...edges(), ...edges(), ...edges()].map((url) =>
-      sendUntilDecided(() => chat(`${url}/v1/chat/completions`, secret, body)),
-    ),
+    [...edges(), ...edges(), ...edges()].map((url) => chat(`${url}/v1/chat/completions`, secret, body)),
   );
 }
 

@@ -5,7 +5,7 @@ import { chat } from '../test/call.js';
 import { addProvider } from '../test/coding-agents.js';
 import { CHARGE_CASES, PUBLIC_PRICES, type ChargeCase } from '../test/public-charges.js';
 import { startScriptedProvider, type ScriptedProvider } from '../test/scripted-provider.js';
-import { startOwnSystem, type OwnSystem } from '../test/own-system.js';
+import { PATIENT, startOwnSystem, type OwnSystem } from '../test/own-system.js';
 
 /** Precedes the number of the case in a request's text. */
 const MARK = 'public charge no. ';
@@ -19,7 +19,7 @@ let system: OwnSystem;
 let provider: ScriptedProvider;
 beforeAll(async () => {
   // A separate system, because the models of the shared one have demo prices.
-  system = await startOwnSystem('charges', {}, { 'edge-proxy': 1, admission: 1 });
+  system = await startOwnSystem('charges', PATIENT, { 'edge-proxy': 1, admission: 1 });
   provider = await startScriptedProvider(({ text }) => {
     const [, number] = new RegExp(`${MARK}(\\d+)`).exec(text) ?? [];
     return number === undefined ? null : (CHARGE_CASES[Number(number)]?.answer ?? null);

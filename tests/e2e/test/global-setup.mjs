@@ -25,6 +25,9 @@ export default async function setup() {
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
       // Tests start their own traces.
       GATEWAY_TRACE_CLIENTS: 'on',
+      // No test of this system tests a timeout: a slow machine must not fail them.
+      GATEWAY_TEST_CONTROLS: 'on',
+      GATEWAY_TIMEOUT_MIN_MS: '60000',
     },
     log: (line) => lines.push(line),
   }).catch((error) => {

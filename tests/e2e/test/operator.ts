@@ -12,7 +12,6 @@ import type {
 } from '@gateway/contracts/operator';
 import { parseUsd } from '@gateway/metering';
 import { until } from '@gateway/testkit';
-import { sendUntilDecided } from './decided.js';
 import { createResponseCheck } from './openapi.js';
 import type { CheckResponse } from './openapi.js';
 
@@ -99,16 +98,10 @@ export class TestOperator {
     return this.#check;
   }
 
-  /** Sends a request that must succeed. Repeats it while a part of the gateway does not respond. */
+  /** Sends a request that must succeed. */
   async must<T>(method: string, path: string, body?: unknown): Promise<T> {
-    const { status, text, answer } = await sendUntilDecided(
-      async () => {
-        const made = await this.request(method, path, body);
-        return { status: made.status, text: JSON.stringify(made.body), answer: made.body };
-      },
-      (made) => made.status === 503 && made.text.includes('"dependency_unavailable"'),
-    );
-    if (status >= 300) throw new Error(`${method} ${path}: ${status} ${text}`);
+    const { status, body: answer } = await this.request(method, path, body);
+    if (status >= 300) throw new Error(`${method} ${path}: ${status} ${JSON.stringify(answer)}`);
     return answer as T;
   }
 

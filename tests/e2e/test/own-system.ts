@@ -24,6 +24,9 @@ export const SHORT_DURATIONS = {
   GATEWAY_SWEEP_MS: '300',
 };
 
+/** Variables of systems whose tests test no timeout: a slow machine then does not fail them. */
+export const PATIENT = { GATEWAY_TEST_CONTROLS: 'on', GATEWAY_TIMEOUT_MIN_MS: '60000' };
+
 export interface OwnSystemParts {
   readonly through?: SystemOptions['through'];
   /** Servers with standbys. */

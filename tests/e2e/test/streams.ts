@@ -1,9 +1,6 @@
 import type { ProviderSimulator } from '@gateway/provider-simulator';
 import { request } from 'undici';
-import type { Dispatcher } from 'undici';
 import { HELLO } from './call.js';
-import { sendUntilDecided, isUndecided } from './decided.js';
-import type { DecidableResponse } from './decided.js';
 import type { Caller } from './load.js';
 
 /** A stream whose first chunk has arrived. */
@@ -49,38 +46,19 @@ export function openStreams(
   caller: Caller,
   model: string,
 ): Promise<OpenStream[]> {
-  // The hold of an undecided call is released later. Until then the wallet may be too low.
-  let wasUndecided = false;
   const open = async (_: unknown, n: number): Promise<OpenStream> => {
-    const { status, text, answer } = await sendUntilDecided(
-      async () => {
-        const opened = await callFor(edgeUrls[n % edgeUrls.length] ?? '', caller, model);
-        wasUndecided ||= isUndecided(opened);
-        return opened;
-      },
-      (opened) => wasUndecided && opened.status === 402,
-    );
-    if (status !== 200) throw new Error(`a stream was refused: ${text}`);
+    const answer = await request(`${edgeUrls[n % edgeUrls.length]}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${caller.secret}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model, messages: HELLO, stream: true }),
+    });
+    if (answer.statusCode !== 200) throw new Error(`a stream was refused: ${await answer.body.text()}`);
     return beginStream(answer);
   };
   return Promise.all(Array.from({ length: count }, open));
 }
 
-async function callFor(
-  edgeUrl: string,
-  caller: Caller,
-  model: string,
-): Promise<DecidableResponse & { readonly answer: Dispatcher.ResponseData }> {
-  const answer = await request(`${edgeUrl}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${caller.secret}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model, messages: HELLO, stream: true }),
-  });
-  const status = answer.statusCode;
-  return { status, text: status === 200 ? '' : await answer.body.text(), answer };
-}
-
-async function beginStream(answer: Dispatcher.ResponseData): Promise<OpenStream> {
+async function beginStream(answer: Awaited<ReturnType<typeof request>>): Promise<OpenStream> {
   let onWords: () => void = () => undefined;
   const begun = new Promise<void>((resolve) => {
     onWords = resolve;

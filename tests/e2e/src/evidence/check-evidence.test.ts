@@ -5,6 +5,7 @@ import { tokensOf } from '../load/call-plan.js';
 import { checkEvidence } from './check-evidence.js';
 import type { ClientCall, Evidence, FaultDone, LedgerTransaction, ProviderCall, UsageRecord } from './evidence.js';
 import { chargeOf } from '../load/accounts.js';
+import { RECOVERY_MS, findFaultAnswers } from './judge-call.js';
 
 const ACCOUNT = '00000000-0000-7000-8000-000000000001';
 const CREDIT = 1_000_000_000n;
@@ -313,6 +314,22 @@ test('a missing record is excused if edge and limit store are lost together', ()
   expect(checkEvidence(evidenceOf(made)).violations).toEqual([]);
   Object.assign(only(made.cut.provider), { begunAt: begunAt - 5_000 });
   expect(checkEvidence(evidenceOf(made)).violations).toHaveLength(1);
+});
+
+test('a fault explains a 500 of the gateway until 5 s after its end', () => {
+  const { call } = callAt(1);
+  const answer = { ...call, status: 500, code: 'admission_error' };
+  const fault: FaultDone = { what: 'kill', target: 'admission-1', from: answer.begunAt, until: answer.endedAt };
+  const count = (one: Partial<ClientCall>, faults = [fault]): number[] => {
+    const { caused, others } = findFaultAnswers({ calls: [{ ...answer, ...one }], faults });
+    return [caused.length, others.length];
+  };
+  expect(count({})).toEqual([1, 0]);
+  expect(count({}, [])).toEqual([0, 1]);
+  expect(count({ begunAt: fault.until + RECOVERY_MS })).toEqual([1, 0]);
+  expect(count({ begunAt: fault.until + RECOVERY_MS + 1 })).toEqual([0, 1]);
+  expect(count({ endedAt: fault.from - 1 })).toEqual([0, 1]);
+  expect(count({ code: 'upstream_error' })).toEqual([0, 0]);
 });
 
 test('two disconnected calls without an ID get one record each', () => {

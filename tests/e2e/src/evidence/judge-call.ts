@@ -1,4 +1,4 @@
-import type { ClientCall, FaultDone, JoinedCall } from './evidence.js';
+import type { ClientCall, Evidence, FaultDone, JoinedCall } from './evidence.js';
 import { tokensOf } from '../load/call-plan.js';
 import { chargeMax, chargeOf } from '../load/accounts.js';
 
@@ -15,6 +15,16 @@ const EXPIRED_AFTER_MS = 60_000;
 
 /** Codes of a 500 that only a fault of the gateway causes. */
 export const FAULT_CODES = /^(admission_error|lookup_failed|catalog_error|usage_unavailable)$/;
+/** Clients may get these 500s for this time after a fault. */
+export const RECOVERY_MS = 5_000;
+
+/** Returns the calls that got such a 500: caused by a fault or shortly after it, and the others. */
+export function findFaultAnswers({ calls, faults }: Pick<Evidence, 'calls' | 'faults'>) {
+  const answers = calls.filter(({ status, code }) => status === 500 && FAULT_CODES.test(code ?? ''));
+  const isCaused = ({ begunAt, endedAt }: ClientCall): boolean =>
+    faults.some(({ from, until }) => from <= endedAt && until + RECOVERY_MS >= begunAt);
+  return { caused: answers.filter(isCaused), others: answers.filter((call) => !isCaused(call)) };
+}
 
 /**
  * Whether the gateway refused or broke a call because of a fault. Excludes refusals by a limit and

@@ -6,7 +6,6 @@ import { connectRedis, isEmpty, readLimitStore } from '../../test/limit-store.js
 import type { TestOperator } from '../../test/operator.js';
 import type { OwnSystem } from '../../test/own-system.js';
 import type { AccountState, Evidence, LedgerTransaction, UsageRecord } from './evidence.js';
-import { retryUnavailable } from '../load/accounts.js';
 import type { PlannedProvider } from '../load/planned-provider.js';
 
 export interface Sources extends Pick<Evidence, 'calls' | 'faults' | 'terms' | 'leaseMs'> {
@@ -92,7 +91,7 @@ function recordsOf(
   const reached = new Set(provider.calls.map(({ n }) => n));
   const needed = calls.flatMap(({ n, requestId }) => (reached.has(n) && requestId !== null ? requestId : []));
   const read = async (): Promise<UsageRecordView[]> => {
-    const lists = accounts.map((account) => retryUnavailable('usage records', () => operator.records(account)));
+    const lists = accounts.map((account) => operator.records(account));
     return (await Promise.all(lists)).flat();
   };
   const isComplete = (records: readonly UsageRecordView[]): boolean => {
@@ -103,8 +102,7 @@ function recordsOf(
 }
 
 async function walletOf(operator: TestOperator, account: string): Promise<bigint> {
-  const usd = await retryUnavailable('a wallet', async () => (await operator.walletUsd(account)) ?? '0.00');
-  return parseUsd(usd);
+  return parseUsd((await operator.walletUsd(account)) ?? '0.00');
 }
 
 interface EntryRow {

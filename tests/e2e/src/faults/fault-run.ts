@@ -1,6 +1,7 @@
 import { until } from '@gateway/testkit';
+import { get } from '../../test/call.js';
 import { type OwnSystem, startOwnSystem } from '../../test/own-system.js';
-import { RUN_PRICES, type RunAccount, arrangeAccounts, retryUnavailable } from '../load/accounts.js';
+import { RUN_PRICES, type RunAccount, arrangeAccounts } from '../load/accounts.js';
 import type { Mix } from '../load/call-plan.js';
 import { type FaultLoad, type RateLoad, startFaultLoad, startRateLoad } from '../load/loads.js';
 import { type PlannedProvider, startPlannedProvider } from '../load/planned-provider.js';
@@ -74,7 +75,8 @@ export class FaultRun {
     };
     try {
       const modelIds = await arrangeModels(system, links, provider);
-      const accounts = await retryUnavailable('accounts', () => arrangeAccounts(system.operator, calls));
+      const accounts = await arrangeAccounts(system.operator, calls);
+      await untilServed(system, accounts);
       return new FaultRun(
         system,
         links,
@@ -152,17 +154,27 @@ export class FaultRun {
   }
 }
 
+/** Waits until every edge serves every account, because the first call of an account loads it. */
+async function untilServed({ local }: OwnSystem, accounts: readonly RunAccount[]): Promise<void> {
+  const { edgeUrls } = local.running();
+  const isServed = async (url: string, secret: string): Promise<boolean> =>
+    (await get(`${url}/v1/gateway/usage`, secret)).status === 200;
+  const served = edgeUrls.flatMap((url) =>
+    accounts.map(({ secret }) => until('the edge serves the account', () => isServed(url, secret), SERVED_WITHIN_MS)),
+  );
+  await Promise.all(served);
+}
+
 type ModelIds = Readonly<Record<ModelOfRun, string>>;
 
 /** Creates three models, each with two sources behind separate proxies. */
 async function arrangeModels({ operator }: OwnSystem, links: Links, provider: PlannedProvider): Promise<ModelIds> {
   const urls = await Promise.all(SOURCES.map((source) => links.add(`edge-proxy to source ${source}`, provider.url)));
   const baseUrls = urls.map((url, index) => `${url}/${SOURCES[index]}`);
-  const model = (of: ModelOfRun): Promise<string> =>
-    retryUnavailable('a model', async () => {
-      const source = { endpoints: [...ENDPOINTS], cancelStopsBilling: of === 'cancelled' };
-      return (await operator.model(RUN_PRICES[of], baseUrls, source)).id;
-    });
+  const model = async (of: ModelOfRun): Promise<string> => {
+    const source = { endpoints: [...ENDPOINTS], cancelStopsBilling: of === 'cancelled' };
+    return (await operator.model(RUN_PRICES[of], baseUrls, source)).id;
+  };
   return { rated: await model('rated'), cent: await model('cent'), cancelled: await model('cancelled') };
 }
 

@@ -4,14 +4,13 @@ import { parseUsd } from '@gateway/metering';
 import { until } from '@gateway/testkit';
 import { testSeed } from '@gateway/testkit/seed';
 import { HELLO, chat, get } from '../../test/call.js';
-import { sendUntilDecided } from '../../test/decided.js';
 import { connectRedis, isEmpty, readLimitStore } from '../../test/limit-store.js';
 import { PRICES } from '../../test/prices.js';
 import { FaultRun } from './fault-run.js';
 import { SeededRandom } from '@gateway/testkit/random';
-import { checkEvidence } from '../evidence/check-evidence.js';
+import { FAULT_CODES, RECOVERY_MS, findFaultAnswers } from '../evidence/judge-call.js';
 import { planFaults } from './fault-plan.js';
-import { causeFaults, startLoad } from './faults.js';
+import { causeFaults, judgeFaults, startLoad } from './faults.js';
 
 /** `npm run prove:faults` sends fifty times as many requests and causes a hundred faults. */
 const CALLS = 2_000;
@@ -43,8 +42,9 @@ test(`${CALLS} calls under kills and random faults have no violation (seed ${SEE
   const load = startLoad(run, SEED);
   await causeFaults(run, load, planned, CALLS, log).finally(() => load.stop());
   const evidence = await run.evidence(load);
-  const { violations, counterExample } = checkEvidence(evidence);
+  const { violations, counterExample } = judgeFaults(evidence);
   if (violations.length > 0) throw new Error([...violations, counterExample, ...output].join('\n'));
+  console.info(`${findFaultAnswers(evidence).caused.length} responses with 500 because of the faults`);
   expect(evidence.faults).toHaveLength(KILLED.length + FAULTS);
   expect(evidence.calls.length).toBeGreaterThanOrEqual(CALLS);
   // Checks that the run was meaningful: most requests were sent, and each kind of ending occurred.
@@ -62,7 +62,7 @@ test('edges and admissions that start without catalog use the published catalog'
   const callEveryEdge = async (): Promise<void> => {
     for (const url of edgeUrls) {
       const body = { model: model.id, messages: HELLO };
-      const answer = await sendUntilDecided(() => chat(`${url}/v1/chat/completions`, secret, body));
+      const answer = await chat(`${url}/v1/chat/completions`, secret, body);
       expect([answer.status, answer.text]).toEqual([200, expect.stringContaining('"usage"')]);
       const { record } = await operator.record(answer.requestId);
       expect([record.outcome, record.evidence]).toEqual(['settled', 'reported']);
@@ -80,6 +80,20 @@ test('edges and admissions that start without catalog use the published catalog'
   expect(catalog?.pid).toBeNull();
   await callEveryEdge();
   await Promise.all([killFirst('edge-proxy'), killFirst('admission')]);
+  let undecided = 0;
+  await until(
+    'both edges serve after the kills',
+    async () => {
+      const body = { model: model.id, messages: HELLO };
+      const answers = await Promise.all(edgeUrls.map((url) => chat(`${url}/v1/chat/completions`, secret, body)));
+      const failed = answers.filter(({ status }) => status !== 200);
+      for (const { status, text } of failed) expect([status, text]).toEqual([500, expect.stringMatching(FAULT_CODES)]);
+      undecided += failed.length;
+      return failed.length === 0;
+    },
+    RECOVERY_MS,
+  );
+  console.info(`${undecided} responses with 500 after the kills`);
   await callEveryEdge();
   expect(catalog?.pid).toBeNull();
 

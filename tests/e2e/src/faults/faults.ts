@@ -1,9 +1,9 @@
 import { until } from '@gateway/testkit';
 import { SeededRandom } from '@gateway/testkit/random';
 import { SEED_MAX, testSeed } from '@gateway/testkit/seed';
-import { checkEvidence } from '../evidence/check-evidence.js';
-import type { ClientCall, Evidence, FaultDone, JoinedCall } from '../evidence/evidence.js';
-import { FAULT_CODES, isLostWithLimitStore } from '../evidence/judge-call.js';
+import { type CheckResult, checkEvidence } from '../evidence/check-evidence.js';
+import type { Evidence, FaultDone, JoinedCall } from '../evidence/evidence.js';
+import { findFaultAnswers, isLostWithLimitStore } from '../evidence/judge-call.js';
 import { joinLogs } from '../evidence/match-records.js';
 import { FAULTS_MIX } from '../load/call-plan.js';
 import type { FaultLoad } from '../load/loads.js';
@@ -56,7 +56,7 @@ export const faults = runnable({
     causeFaults(run, load, planFaults(count, run.targets, new SeededRandom(seed).next), calls, log),
   judge: async (run, _seen, load) => {
     const evidence = await run.evidence(load);
-    return { ...checkEvidence(evidence), figures: measureFaults(evidence) };
+    return { ...judgeFaults(evidence), figures: measureFaults(evidence) };
   },
   report: reportFaults,
 });
@@ -94,14 +94,20 @@ export async function causeFaults(
   await ended(calls);
 }
 
+/** Checks the evidence. A 500 that no fault explains is also a violation. */
+export function judgeFaults(evidence: Evidence): CheckResult {
+  const { others } = findFaultAnswers(evidence);
+  const { violations, counterExample } = checkEvidence(evidence);
+  const unexplained = others.map(({ n, code }) => `call ${n} got a 500 ${code} without a fault`);
+  return { violations: [...violations, ...unexplained], counterExample };
+}
+
 function measureFaults(evidence: Evidence): FaultsFigures {
   const { calls, records, provider, faults: done } = evidence;
   const times: Record<string, number[]> = {};
   for (const fault of done) (times[kindOf(fault)] ??= []).push(fault.until - fault.from);
   const isLost = (joined: JoinedCall): boolean => joined.provider.length > 0 && isLostWithLimitStore(joined, done);
-  const isFault = ({ status, code }: ClientCall): boolean => status === 500 && FAULT_CODES.test(code ?? '');
-  const isDuring = ({ begunAt, endedAt }: ClientCall): boolean =>
-    done.some(({ from, until: to }) => from <= endedAt && to >= begunAt);
+  const { caused, others } = findFaultAnswers(evidence);
   const endings = countEach(calls.map(({ ending }) => ending));
   const outcomes = countEach(records.map(({ outcome }) => outcome));
   return {
@@ -113,8 +119,8 @@ function measureFaults(evidence: Evidence): FaultsFigures {
       'abandoned by their clients': endings.get('left') ?? 0,
       cut: endings.get('cut') ?? 0,
       refused: endings.get('refused') ?? 0,
-      '500 because of the gateway': calls.filter(isFault).length,
-      'of them outside any fault': calls.filter((call) => isFault(call) && !isDuring(call)).length,
+      '500 because of the gateway': caused.length + others.length,
+      'of them outside any fault': others.length,
       'attempts at the provider': provider.length,
       'records settled': outcomes.get('settled') ?? 0,
       'records voided': outcomes.get('voided') ?? 0,

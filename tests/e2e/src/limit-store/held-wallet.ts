@@ -1,6 +1,5 @@
 import type { ProviderSimulator } from '@gateway/provider-simulator';
 import { HELLO, chat } from '../../test/call.js';
-import { sendUntilDecided } from '../../test/decided.js';
 import { type Caller, type ClientResult, type Load, startLoad } from '../../test/load.js';
 import type { TestModel } from '../../test/operator.js';
 import { CENT_NANO_USD } from '../../test/prices.js';
@@ -63,9 +62,7 @@ export class HeldWallet {
     }
     for (const url of this.system.local.running().edgeUrls) {
       const body = { model: this.model.id, messages: HELLO };
-      const { status, text } = await sendUntilDecided(() =>
-        chat(`${url}/v1/chat/completions`, this.caller.secret, body),
-      );
+      const { status, text } = await chat(`${url}/v1/chat/completions`, this.caller.secret, body);
       if (status !== 402) differences.push(`the empty wallet got a ${status}: ${text}`);
     }
     return differences;

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { admittedAfterRefusal } from './judge-limit.js';
+import { admittedAfterRefusal, isCausedByFault } from './judge-limit.js';
 import { limitCalled } from './limit-cases.js';
 import type { PressedCall } from './press-limit.js';
 
@@ -13,8 +13,9 @@ const call = (answer: string, begunAtMs: number, endedAtMs: number): PressedCall
   begunAtMs,
   endedAtMs,
 });
-const judge = (seen: PressedCall[], fit: number, mayFault: boolean) =>
-  admittedAfterRefusal({ limit, fit, seen, mayFault }).length;
+const KILL = { fromMs: 1, untilMs: 2 };
+const judge = (seen: PressedCall[], fit: number, isKilled: boolean) =>
+  admittedAfterRefusal({ limit, fit, seen, faults: isKilled ? [KILL] : [] }).length;
 
 test('without kills, a call that began after a refusal and was admitted is a violation', () => {
   const seen = [call('200', 1, 9), call(USED_UP, 4, 5), call('200', 5, 8)];
@@ -28,4 +29,15 @@ test('with kills, only a call that began after the limit was used up is a violat
   expect(judge([...seen, call('200', 5_002, 5_005)], 2, true)).toBe(0);
   expect(judge([...seen, call('200', 5_003, 5_005)], 2, true)).toBe(1);
   expect(judge(seen, 1, true)).toBe(1);
+});
+
+test.each([
+  ['500 admission_error', 5_002, true],
+  ['500 lookup_failed', 0, true],
+  ['500 admission_error', 5_003, false],
+  ['500 internal_error', 2, false],
+])('%s of a call that began at %d ms is caused by a kill: %s', (answer, begunAtMs, isCaused) => {
+  const seen = call(answer, begunAtMs, begunAtMs + 1);
+  expect(isCausedByFault(seen, [KILL])).toBe(isCaused);
+  expect(isCausedByFault(seen, [])).toBe(false);
 });

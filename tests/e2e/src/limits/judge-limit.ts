@@ -2,10 +2,10 @@ import { usageObject } from '@gateway/contracts/public';
 import type { UsageObject } from '@gateway/contracts/public';
 import { formatUsd } from '@gateway/metering';
 import { get } from '../../test/call.js';
-import { sendUntilDecided } from '../../test/decided.js';
 import type { ProviderCount } from '../../test/counting-provider.js';
 import type { TestOperator } from '../../test/operator.js';
 import { CENT_NANO_USD } from '../../test/prices.js';
+import { RECOVERY_MS } from '../evidence/judge-call.js';
 import { compareLedger } from '../limit-store/compare-ledger.js';
 import { countEach } from '../runner/render-report.js';
 import type { LimitCase, LimitedAccount } from './limit-cases.js';
@@ -22,11 +22,14 @@ export interface PressedLimit {
   readonly provider: ProviderCount;
   /** Calls per clock minute as counted by the limit store; only for the limit per minute. */
   readonly minutes: readonly number[];
-  /**
-   * Whether a replica was killed or a call got a 500, as happens on a machine that was suspended.
-   * The places of such calls are returned later.
-   */
-  readonly mayFault: boolean;
+  /** The planted faults. The places of calls with a 500 are returned later. */
+  readonly faults: readonly FaultSpan[];
+}
+
+/** From a fault until the harmed part is ready again, in times of the limit store. */
+export interface FaultSpan {
+  readonly fromMs: number;
+  readonly untilMs: number;
 }
 
 const FAILED = '500 upstream_error';
@@ -54,7 +57,7 @@ export interface Judgement {
  * promise.
  */
 export async function judgeLimit(pressed: PressedLimit, operator: TestOperator, edgeUrl: string): Promise<Judgement> {
-  const { account, seen, mayFault } = pressed;
+  const { account, seen, faults } = pressed;
   const creditUsd = account.creditNanoUsd === null ? null : formatUsd(account.creditNanoUsd);
   const calls = seen.map(({ requestId, answer }) => ({
     requestId,
@@ -64,7 +67,7 @@ export async function judgeLimit(pressed: PressedLimit, operator: TestOperator, 
   const sentences = [
     ...judgeCounts(pressed),
     ...judgeAnswers(pressed),
-    ...(expired === 0 || mayFault ? [] : [`${expired} calls were held, not made and not released`]),
+    ...(expired === 0 || faults.length > 0 ? [] : [`${expired} calls were held, not made and not released`]),
     ...differences,
     ...(await judgeUsage(pressed, edgeUrl)),
   ];
@@ -118,27 +121,27 @@ export function admittedAfterRefusal({
   limit: { refusals },
   fit,
   seen,
-  mayFault,
-}: Pick<PressedLimit, 'limit' | 'fit' | 'seen' | 'mayFault'>): string[] {
+  faults,
+}: Pick<PressedLimit, 'limit' | 'fit' | 'seen' | 'faults'>): string[] {
   const answered = seen.filter(({ answer }) => answer === '200');
   const refusedAt = earliest(seen.filter(({ answer }) => refusals.includes(answer)).map(({ endedAtMs }) => endedAtMs));
   const ends = answered.map(({ endedAtMs }) => endedAtMs).sort((one, other) => one - other);
-  const usedUpAt = mayFault ? (ends[fit - 1] ?? Infinity) : -Infinity;
+  const usedUpAt = faults.length > 0 ? (ends[fit - 1] ?? Infinity) : -Infinity;
   const late = answered.filter(({ begunAtMs }) => begunAtMs > Math.max(refusedAt, usedUpAt)).length;
   return late === 0 ? [] : [`${late} were admitted after a refusal because the limit was used up`];
 }
 
 /** Checks that only this limit refused calls, and that each refusal has the exact Retry-After. */
-function judgeAnswers({ limit, account, seen, mayFault }: PressedLimit): string[] {
+function judgeAnswers({ limit, account, seen, faults }: PressedLimit): string[] {
   const expected = [
     '200',
     ...limit.refusals,
     ...(limit.provider.failEvery === undefined ? [] : [FAILED]),
     ...(limit.promise === 'overshoot' ? ['429 concurrency_limit'] : []),
-    ...(mayFault ? FAULTS : []),
   ];
-  const others = countEach(seen.filter(({ answer }) => !expected.includes(answer)).map(({ answer }) => answer));
-  const wrong = [...others].map(([answer, count]) => `${count} were answered ${answer}`);
+  const others = seen.filter((call) => !expected.includes(call.answer) && !isCausedByFault(call, faults));
+  const counts = countEach(others.map(({ answer }) => answer));
+  const wrong = [...counts].map(([answer, count]) => `${count} were answered ${answer}`);
   const own = seen.filter(({ answer }) => limit.refusals.includes(answer));
   if (own.length === 0) wrong.push('nothing was refused');
   const untimely = wrongRetryAfters(limit, account, seen, own);
@@ -149,6 +152,11 @@ function judgeAnswers({ limit, account, seen, mayFault }: PressedLimit): string[
     );
   }
   return wrong;
+}
+
+export function isCausedByFault({ answer, begunAtMs, endedAtMs }: PressedCall, faults: readonly FaultSpan[]): boolean {
+  const meets = ({ fromMs, untilMs }: FaultSpan): boolean => endedAtMs >= fromMs && begunAtMs <= untilMs + RECOVERY_MS;
+  return FAULTS.includes(answer) && faults.some(meets);
 }
 
 /** Checks the usage endpoint after everything has settled. */
@@ -168,7 +176,7 @@ async function judgeUsage(pressed: PressedLimit, edgeUrl: string): Promise<strin
 
 /** Reads GET /v1/gateway/usage and validates it against its schema. */
 export async function readUsage(edgeUrl: string, secret: string): Promise<UsageObject> {
-  const { status, text } = await sendUntilDecided(() => get(`${edgeUrl}/v1/gateway/usage`, secret));
+  const { status, text } = await get(`${edgeUrl}/v1/gateway/usage`, secret);
   if (status !== 200) throw new Error(`the usage endpoint returned ${status}: ${text}`);
   return usageObject.parse(JSON.parse(text));
 }

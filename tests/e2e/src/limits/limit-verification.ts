@@ -5,7 +5,7 @@ import { until } from '@gateway/testkit';
 import { type CountingProvider, startCountingProvider } from '../../test/counting-provider.js';
 import { connectRedis, untilEmpty } from '../../test/limit-store.js';
 import type { OwnSystem } from '../../test/own-system.js';
-import { admittedOf, faultsOf, judgeLimit } from './judge-limit.js';
+import { type FaultSpan, admittedOf, faultsOf, judgeLimit } from './judge-limit.js';
 import { CENT } from '../../test/prices.js';
 import { type LimitCase, type LimitedAccount } from './limit-cases.js';
 import { Clients } from './press-limit.js';
@@ -46,8 +46,8 @@ export interface LimitFigures {
   readonly differences: readonly string[];
 }
 
-/** Causes faults until the calls are over, and returns their number. */
-export type Disturbance = (isOver: () => boolean) => Promise<number>;
+/** Causes faults until the calls are over. Returns their times, which it reads with `nowMs`. */
+export type Disturbance = (isOver: () => boolean, nowMs: () => number) => Promise<readonly FaultSpan[]>;
 
 /**
  * Single calls after the load. Returned places are used first, then this number of calls in a row
@@ -113,7 +113,8 @@ export class LimitVerification {
     };
     const startedAt = this.#clients.nowMs();
     let isOver = false;
-    const disturbed = disturb?.(() => isOver) ?? Promise.resolve(0);
+    const nowMs = (): number => this.#clients.nowMs();
+    const disturbed = disturb?.(() => isOver, nowMs) ?? Promise.resolve([]);
     const seen = await this.#clients.press(options).finally(() => {
       isOver = true;
     });
@@ -133,21 +134,19 @@ export class LimitVerification {
     }
     const minutes = limit.promise === 'per_minute' ? await this.minutes(account.account, startedAt) : [];
     const provider = this.#provider.count(upstream);
-    const faults = faultsOf(seen);
-    const mayFault = disturb !== undefined || faults > 0;
-    const pressed = { limit, account, fit, seen, provider, minutes, mayFault };
+    const pressed = { limit, account, fit, seen, provider, minutes, faults: kills };
     const [edgeUrl = ''] = this.#system.local.running().edgeUrls;
     const { expired, differences } = await judgeLimit(pressed, operator, edgeUrl);
     return {
       limit,
       fit,
       calls,
-      kills,
+      kills: kills.length,
       ms,
       slots: account.slots,
       ...admittedOf(pressed),
       atOnce: provider.most,
-      faults,
+      faults: faultsOf(seen),
       expired,
       differences: [...left, ...differences],
     };
@@ -175,16 +174,19 @@ const PAUSE_MS = { min: 200, span: 1_500 };
  * Repeatedly kills a random replica of admission and starts it again. The other replicas run on.
  */
 export function killAdmissions({ local }: OwnSystem, next: () => number): Disturbance {
-  return async (isOver) => {
-    for (let kills = 0; ; kills += 1) {
+  return async (isOver, nowMs) => {
+    const kills: FaultSpan[] = [];
+    for (;;) {
       // The first kill comes early because a run may be short.
-      const at = performance.now() + PAUSE_MS.min + (kills === 0 ? 0 : next() * PAUSE_MS.span);
+      const at = performance.now() + PAUSE_MS.min + (kills.length === 0 ? 0 : next() * PAUSE_MS.span);
       await until('the time of the next kill', () => isOver() || performance.now() > at);
       if (isOver()) return kills;
       const replicas = local.children('admission');
       const victim = replicas[Math.floor(next() * replicas.length)];
+      const fromMs = nowMs();
       await victim?.stop(0, 'SIGKILL');
       await victim?.start();
+      kills.push({ fromMs, untilMs: nowMs() });
     }
   };
 }

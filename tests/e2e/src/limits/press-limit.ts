@@ -1,8 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Pool } from 'undici';
 import { errorCode, HELLO } from '../../test/call.js';
-import { sendUntilDecided } from '../../test/decided.js';
-import type { DecidableResponse } from '../../test/decided.js';
 
 /** One call as its client saw it. */
 export interface PressedCall {
@@ -53,8 +51,7 @@ export class Clients {
   }
 
   /**
-   * Makes the calls over all edges in turn. Repeats calls that admission could not decide. Returns
-   * all responses, also those that do not count.
+   * Makes the calls over all edges in turn. Returns all responses, also those that do not count.
    */
   async press({ secret, model, calls, inFlight, backOff }: PressOptions): Promise<PressedCall[]> {
     const seen: PressedCall[] = [];
@@ -64,11 +61,8 @@ export class Clients {
       while (begun < calls) {
         begun += 1;
         for (;;) {
-          const { call } = await sendUntilDecided(async () => {
-            const made = await this.#call(secret, body);
-            seen.push(made.call);
-            return made;
-          });
+          const call = await this.#call(secret, body);
+          seen.push(call);
           if (call.answer !== backOff || seen.length > calls + BACK_OFFS_MAX) break;
           await delay(BACK_OFF_MS);
         }
@@ -87,7 +81,7 @@ export class Clients {
     await Promise.all(this.#pools.map((pool) => pool.close()));
   }
 
-  async #call(secret: string, body: string): Promise<DecidableResponse & { readonly call: PressedCall }> {
+  async #call(secret: string, body: string): Promise<PressedCall> {
     const pool = this.#pools[(this.#next += 1) % this.#pools.length];
     if (pool === undefined) throw new Error('there is no edge');
     const begunAtMs = this.nowMs();
@@ -103,13 +97,12 @@ export class Clients {
     });
     const text = await answer.text();
     const retryAfter = headers['retry-after'];
-    const call = {
+    return {
       requestId: String(headers['x-gateway-request-id']),
       answer: statusCode === 200 ? '200' : `${statusCode} ${errorCode(text)}`,
       retryAfter: retryAfter === undefined ? null : Number(retryAfter),
       begunAtMs,
       endedAtMs: this.nowMs(),
     };
-    return { status: statusCode, text, call };
   }
 }

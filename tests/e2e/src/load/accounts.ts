@@ -1,5 +1,4 @@
 import { formatUsd } from '@gateway/metering';
-import { until } from '@gateway/testkit';
 import type { TestOperator } from '../../test/operator.js';
 import { CENT, CENT_NANO_USD } from '../../test/prices.js';
 import type { ClientCall, ModelOfRun, Terms, Tokens } from '../evidence/evidence.js';
@@ -108,21 +107,4 @@ export function chargeOf(model: ModelOfRun, { input, output }: Tokens): bigint {
 /** Returns the highest possible charge of a call, whether its usage is reported or estimated. */
 export function chargeMax({ model, n }: Pick<ClientCall, 'model' | 'n'>): bigint {
   return chargeOf(model, { input: INPUT_MAX, output: n + OUTPUT_ABOVE });
-}
-
-const WITHIN_MS = 180_000;
-
-/**
- * Repeats a request while the operator API returns 503: after a start or a fault on a busy machine.
- */
-export function retryUnavailable<T>(
-  what: string,
-  read: () => Promise<T>,
-): Promise<Exclude<T, undefined | null | false>> {
-  const tried = (): Promise<T | undefined> =>
-    read().catch((error: Error) => {
-      if (error.message.includes(': 503 ')) return undefined;
-      throw error;
-    });
-  return until(what, tried, WITHIN_MS);
 }

@@ -5,7 +5,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type LocalSystem, SERVICES } from '@gateway/local';
 import type { SeededRandom } from '@gateway/testkit/random';
-import { StallWitness } from '../../test/stall-witness.js';
 import type { AttackBounds, AttackFigures, AttackTarget } from './attack.js';
 import type { AttackedSystem } from './attacked-system.js';
 import type { AttackKind } from './attacks.js';
@@ -57,9 +56,7 @@ export function planTurns(
 /** Runs one attack after the other during the valid load. */
 export async function attackInTurn(system: AttackedSystem, options: TurnOptions): Promise<AttacksSeen> {
   const { kinds, secondsEach: seconds, connectionsMax, onAttack } = options;
-  // Does not watch Redis: a stall of Redis is an effect of the attack.
-  const witness = new StallWitness(null);
-  const quiet = new Tally(witness);
+  const quiet = new Tally();
   const load = await startValidLoad(system.valid, quiet);
   const memory = watchMemory(system.own.local);
   const beganMs = performance.now();
@@ -67,7 +64,7 @@ export async function attackInTurn(system: AttackedSystem, options: TurnOptions)
   try {
     await delay(QUIET_MS);
     for (const kind of kinds) {
-      const tally = new Tally(witness);
+      const tally = new Tally();
       load.countIn(tally);
       const fromMs = performance.now() - beganMs;
       const figures = await runAttack({ kind, target: system.attacked, seconds, connectionsMax });
@@ -77,7 +74,6 @@ export async function attackInTurn(system: AttackedSystem, options: TurnOptions)
     }
   } finally {
     await load.stop();
-    await witness.stop();
     memory.stop();
   }
   return { before: quiet.counts, attacks, memory: memory.samples, lengthMs: performance.now() - beganMs };

@@ -1,6 +1,5 @@
 import type { KeyCreated } from '@gateway/contracts/operator';
 import type { OwnSystem } from '../../test/own-system.js';
-import { retryUnavailable } from '../load/accounts.js';
 import type { RollingRun } from './rolling-run.js';
 import { runProgram } from './run-program.js';
 
@@ -75,17 +74,15 @@ export async function loseDatabase(run: RollingRun, directory: string, callsAfte
 export async function checkEntered({ operator }: OwnSystem, entered: EnteredAfter): Promise<string[]> {
   const { account, entry, key, unknown } = entered;
   const wrong: string[] = [];
-  const wallet = (): Promise<string> =>
-    retryUnavailable('a wallet', async () => (await operator.walletUsd(account)) ?? '');
   const expect = (what: string, found: unknown, expected: unknown): void => {
     if (found !== expected) wrong.push(`${what}: ${String(found)} instead of ${String(expected)}`);
   };
-  expect('the wallet after the restore', await wallet(), '10.00');
+  expect('the wallet after the restore', await operator.walletUsd(account), '10.00');
   expect('a key from after the backup', (await operator.request('GET', `/keys/${key.id}`)).status, 404);
   expect('an account from after the backup', (await operator.request('GET', `/accounts/${unknown}`)).status, 404);
   await operator.must('POST', `/accounts/${account}/wallet/entries`, entry);
   await operator.must('POST', `/accounts/${account}/wallet/entries`, entry);
-  expect('the wallet after two repeats of the entry', await wallet(), '15.00');
+  expect('the wallet after two repeats of the entry', await operator.walletUsd(account), '15.00');
   return wrong;
 }
 

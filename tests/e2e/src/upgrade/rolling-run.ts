@@ -1,6 +1,6 @@
 import type { LocalService } from '@gateway/local';
 import { until } from '@gateway/testkit';
-import { type OwnSystem, startOwnSystem } from '../../test/own-system.js';
+import { type OwnSystem, PATIENT, startOwnSystem } from '../../test/own-system.js';
 import type { ClientCall, Evidence } from '../evidence/evidence.js';
 import { readEvidence } from '../evidence/read-evidence.js';
 import { RUN_PRICES, type RunAccount, payer } from '../load/accounts.js';
@@ -66,7 +66,7 @@ export class RollingRun {
   /** @param pieceMs pause between two of the 12 to 20 chunks of a stream */
   static async begin(name: string, streams: number, pieceMs = PIECE_MS): Promise<RollingRun> {
     const provider = await startPlannedProvider();
-    const env = { GATEWAY_DRAIN_MS: String(DRAIN_MS) };
+    const env = { ...PATIENT, GATEWAY_DRAIN_MS: String(DRAIN_MS) };
     let system: OwnSystem | undefined;
     try {
       system = await startOwnSystem(name, env, REPLICAS);
