@@ -33,7 +33,7 @@ export function readGreen(root) {
 
 /**
  * Returns the rooms whose tests a change can affect: changed packages and all that depend on them.
- * A room that is no package tests files of the whole repository, so each change affects it.
+ * A room without a package tests files of the whole repository, so each change affects it.
  * @param {readonly string[]} rooms
  * @param {Record<string, string>} hashes
  * @param {Record<string, string>} green

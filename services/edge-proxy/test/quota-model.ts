@@ -160,7 +160,7 @@ export class QuotaModel {
         },
       },
       clock: { nowMs: () => Math.floor(this.#nowMs + skewMs) },
-      // Stands still: the model renews shares.
+      // Does not advance: the model renews shares.
       timers: new ManualClock(),
       random: this.#random.next,
       onFailed: () => undefined,

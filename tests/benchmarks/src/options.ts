@@ -42,7 +42,7 @@ export interface BenchOptions extends Readonly<Record<NumberName, number>> {
   readonly quick: boolean;
   /** A commit, as git accepts it, whose gateway is measured next to this build's, or null. */
   readonly against: string | null;
-  /** Another Node program with which this build is measured too, or null. */
+  /** Another Node program that also runs this build, or null. */
   readonly node: string | null;
 }
 

@@ -322,7 +322,7 @@ interface Pending {
   readonly answered: (() => void) | null;
 }
 
-/** Releases that admission has not confirmed. Only its answer shows that a hold was given back. */
+/** Releases that admission has not confirmed. Only its answer shows that a hold was released. */
 export class UnansweredReleases {
   readonly #pending = new EphemeralMap<string, Pending>();
   readonly #room: AccountRoom;

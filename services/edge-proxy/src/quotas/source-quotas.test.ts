@@ -40,7 +40,7 @@ function edgeOn(store: Store, edge = 'e1', time = { ms: 1_000_000_000 }) {
       },
     },
     clock: { nowMs: () => time.ms },
-    // Stands still: only the test renews shares.
+    // Does not advance: only the test renews shares.
     timers: new ManualClock(),
     random: () => 0,
     onFailed: (reason) => failures.push(reason),

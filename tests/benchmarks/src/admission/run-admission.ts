@@ -11,7 +11,7 @@ const FEW_ACCOUNTS = 1_000;
  */
 const CALLED_ACCOUNTS = 1_000;
 const BATCHES = [1, 4, 16, 64];
-/** The size with which few and many accounts are compared. */
+/** The size for comparing few and many accounts. */
 const COMPARED_BATCH = 16;
 const OPEN_CALLS = 10_000;
 

@@ -101,7 +101,7 @@ export function parseVoluntaryWaits(status: string): number {
 }
 
 /**
- * Returns an environment variable with which a gateway's process was started, or null if the
+ * Returns an environment variable of a gateway's process, or null if the
  * variable or the process does not exist. Addresses are found this way at every commit, even if its
  * code does not return them. @throws Error if the process has ended
  */

@@ -31,7 +31,7 @@ export interface Load {
   stop(): Promise<void>;
 }
 
-/** A load of workers, each of which makes one call after the other. */
+/** A load of workers. Each makes one call after the other. */
 export interface FaultLoad extends Load {
   readonly begun: number;
   /** Pauses until {@link FaultLoad.goOn}; resolves when all running calls have ended. */

@@ -37,7 +37,7 @@ export interface TurnOptions {
 
 /** Duration of the valid load before the first attack. */
 const QUIET_MS = 2_000;
-/** So many rounds of all kinds that each measurement of memory contains two of them. */
+/** Rounds of all kinds. Each measurement of memory then contains two of them. */
 const ROUNDS = 12;
 
 /** Plans the attacks in a random order for each round, and their duration. */

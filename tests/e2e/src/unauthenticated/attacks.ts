@@ -22,7 +22,7 @@ const FILES_EACH = 30;
 /** The most that the edge reads at once with an unknown key. */
 const UNKNOWN_KEY_BYTES = 256 * KIB;
 const SLOW_BYTES = 4 * KIB;
-/** About the length up to which the gateway processes a provider's message. */
+/** About the longest message of a provider that the gateway processes. */
 const MESSAGE_SPACES = 3_980;
 /**
  * Uploads of the largest allowed body: as many as would fit into the 512 MiB of an edge without

@@ -284,7 +284,7 @@ function requestAdmission(
   );
 }
 
-/** Releases an admission under which nothing was sent. It has no usage record. */
+/** Releases an admission without a sent request. It has no usage record. */
 function releaseVoid(parts: AdmitParts, { id, hold, token: tag }: AdmittedAnswer): void {
   if (hold === null) return;
   parts.admissionClient.release({ blind: false, id, hold, tag, outcome: 'void', amountNanoUsd: 0 }, null);

@@ -58,7 +58,7 @@ export function attemptSource(
 
 /**
  * Handles the events of one attempt: those of the source, the relay, the client and the clock. An
- * event has an effect only in the phases in which {@link AttemptState.takes} returns true. Events
+ * event has an effect only if {@link AttemptState.takes} returns true for the phase. Events
  * are handled synchronously: the client gets a chunk before the parser continues, and a pause stops
  * the very next chunk.
  */

@@ -86,7 +86,7 @@ export async function selectSourcesByIds(
 
 /**
  * Selects the sources whose version that admission pinned has a price for the class and tools of
- * the request. If there is none, the error names what the first source has no price for.
+ * the request. If there is none, the error names the part that the first source has no price for.
  */
 function selectPricedSources(
   parts: SelectParts,

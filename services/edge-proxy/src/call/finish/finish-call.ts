@@ -118,7 +118,7 @@ function sendRelease(
   });
 }
 
-/** A confirmation for which the last chunk waits up to `ms`. Each expired wait is counted. */
+/** The last chunk waits up to `ms` for this confirmation. Each expired wait is counted. */
 class Confirmation {
   /** Resolves when the confirmation has arrived, or when the wait has expired. */
   readonly came: Promise<void>;
