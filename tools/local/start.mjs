@@ -67,7 +67,7 @@ function compile() {
   mkdirSync(`${ROOT}.cache`, { recursive: true });
   const projects = JSON.parse(readFileSync(new URL('./tsconfig.json', import.meta.url), 'utf8'));
   if (!projects.references) throw new Error('tools/local/tsconfig.json has no project references');
-  const tsc = spawnSync(process.execPath, ['node_modules/typescript/bin/tsc', '-b', 'tools/local'], {
+  const tsc = spawnSync(process.execPath, ['node_modules/@typescript/native/bin/tsc', '-b', 'tools/local'], {
     cwd: ROOT,
     stdio: 'inherit',
   });
