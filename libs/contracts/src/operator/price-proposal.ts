@@ -3,14 +3,11 @@ import { APPLY_OBJECTS_MAX } from './apply.js';
 import { pricesSpec } from './catalog.js';
 import { instant, label, modelId, objectId, time, usdPositive } from './scalars.js';
 
-/** Maximum characters of a source or model ID. */
-const ID_LENGTH_MAX = 193;
-
 /** Proposed costs of a source or prices of a model. */
 export const proposedChange = z.object({
   kind: z.enum(['source', 'model']),
   /** ID of the source or model. */
-  objectId: z.string().min(1).max(ID_LENGTH_MAX),
+  objectId: z.union([objectId, modelId]),
   modelId,
   /** The values when the lists were compared. Null: unknown. */
   before: pricesSpec.nullable(),

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { pageQuery } from './lists.js';
 import { walletEntryCreate } from './money.js';
+import { proposedChange } from './price-proposal.js';
 import { email, instant, label, lineOfText, usdCap, usdMoved, usdPositive } from './scalars.js';
 
 const takes = (schema: { safeParse(value: unknown): { success: boolean } }, value: unknown): boolean =>
@@ -105,4 +106,15 @@ test.each([
 
 test('the email schema has a pattern and no format', () => {
   expect(Object.keys(z.toJSONSchema(email))).not.toContain('format');
+});
+
+test.each([
+  ['acme-eu', true],
+  ['acme/large-1', true],
+  ['[\u0000o', false],
+  ['', false],
+])('a price proposal for the object %j: accepted %s', (objectId, isAccepted) => {
+  const prices = { inputPerMillion: '1', outputPerMillion: '2' };
+  const change = { kind: 'source', objectId, modelId: 'acme/large-1', before: null, after: prices };
+  expect(takes(proposedChange, change)).toBe(isAccepted);
 });
