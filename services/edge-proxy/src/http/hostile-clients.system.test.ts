@@ -289,7 +289,9 @@ describe('several requests on one connection', () => {
     const held = (): string[] =>
       [...world.admission.holds.keys()].filter((id) => !world.admission.releases.some((r) => r.id === id));
     await until('all admitted calls are released', () => held().length === 0);
-    expect(world.admission.releases.length - releases).toBeLessThanOrEqual(PIPELINED_MAX);
+    // An edge repeats a release that is not answered in time.
+    const released = new Set(world.admission.releases.slice(releases).map(({ id }) => id));
+    expect(released.size).toBeLessThanOrEqual(PIPELINED_MAX);
   });
 
   test.each([
