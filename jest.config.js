@@ -12,7 +12,7 @@ const LANE = process.env['GATEWAY_TEST_LANE'];
 /** Set when whole packages are tested: then each file that jest runs loads several test files. */
 const IS_GROUPED = LANE === 'inner' && process.env['GATEWAY_TEST_GROUPS'] === 'on';
 
-/** The tests of these packages change or close what the tests of other files use. */
+/** Tests of these packages change or close clients and settings that other test files use. */
 const UNGROUPED = ['tests/e2e', 'tools/testkit'];
 
 /** The cache of compiled tests is kept after the run's temporary files. */

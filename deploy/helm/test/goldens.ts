@@ -41,7 +41,7 @@ export interface Manifest {
     readonly labels: Labels;
     readonly annotations?: Labels;
   };
-  // oxlint-disable-next-line typescript/no-explicit-any -- each test says by its kind what it is
+  // oxlint-disable-next-line typescript/no-explicit-any -- each test names its kind
   readonly spec: any;
 }
 

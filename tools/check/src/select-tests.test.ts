@@ -40,7 +40,7 @@ test('Turborepo hashes every package of a service', () => {
   expect(hashes['services/dashboard/web']).toMatch(/^[0-9a-f]{16}$/);
 });
 
-test('groups contain each test file of a package once, without system tests and compiled code', () => {
+test('groups contain each test file once, without system tests and compiled code', () => {
   const directory = temporaryDirectory('groups');
   const files = ['src/a.test.ts', 'src/b/c.test.ts', 'src/d.system.test.ts', 'dist/e.test.ts', 'src/f.ts'];
   for (const file of files) {
@@ -58,6 +58,6 @@ test('groups contain each test file of a package once, without system tests and 
   directory.remove();
 });
 
-test('the compiler is TypeScript 7, although dependency-cruiser needs the API of TypeScript 6', () => {
+test('tsc is TypeScript 7, not the TypeScript 6 of dependency-cruiser', () => {
   expect(execFileSync('node_modules/.bin/tsc', ['--version'], { cwd: root, encoding: 'utf8' })).toMatch(/^Version 7\./);
 });
