@@ -3,6 +3,7 @@ import { isRecord, isSet, type JsonRecord } from './answer-json.js';
 import type { CountingOptions } from './meter.js';
 import {
   combineReports,
+  deriveMissingCount,
   hasOutput,
   EMPTY_REPORT,
   isTokens,
@@ -90,7 +91,7 @@ export class AnthropicUsage {
     const cacheWrite = readTokens(usage['cache_creation_input_tokens']) ?? ofSplit;
     const unsplit = this.#hasWrites1h ? Math.max(0, (cacheWrite ?? 0) - (write5m ?? 0)) : 0;
     const fresh = readTokens(usage['input_tokens']);
-    return {
+    const report = {
       ...EMPTY_REPORT,
       input: this.#input(fresh, { cachedInput, cacheWrite }, before),
       output: readTokens(usage['output_tokens']),
@@ -99,6 +100,7 @@ export class AnthropicUsage {
       cacheWrite1h: isSplit ? (write1h ?? unsplit) : this.#raisedWrites1h(cacheWrite, before),
       total: readTokens(usage['total_tokens']),
     };
+    return { ...report, ...deriveMissingCount(report) };
   }
 
   /**

@@ -148,6 +148,15 @@ test.each<[string, unknown[], object | null, MeterResult['problem']]>([
   ],
   ['output left out, with a total', [{ input_tokens: 5, total_tokens: 9 }], { ...NONE, input: 5, output: 4 }, null],
   [
+    'a later report without the output, but with a total',
+    [
+      { input_tokens: 5, output_tokens: 1 },
+      { input_tokens: 5, total_tokens: 9 },
+    ],
+    { ...NONE, input: 5, output: 4 },
+    null,
+  ],
+  [
     'input that moves to the cache',
     [
       { input_tokens: 8834, cache_read_input_tokens: 0, output_tokens: 1 },

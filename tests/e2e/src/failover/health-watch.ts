@@ -42,7 +42,8 @@ export class HealthWatch {
       () => this.#views.get(`${source} ${attempts}`),
       REPORTED_WITHIN_MS,
     ).catch((error: Error) => {
-      throw new Error(error.message, { cause: this.#failure });
+      const seen = [...this.#views.keys()].filter((key) => key.startsWith(`${source} `));
+      throw new Error(`${error.message}; seen: ${seen.join() || 'nothing'}`, { cause: this.#failure });
     });
   }
 

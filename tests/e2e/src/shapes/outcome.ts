@@ -15,7 +15,7 @@ export interface Outcome {
   /** Null if there is no record. */
   readonly record: object | null;
   /** Null if the source was not queried. */
-  readonly health: ShownHealth | null;
+  readonly health: ShownHealth | string | null;
   /** The error class in the edge's log, and whether the log quotes the provider's message. */
   readonly log: string | null;
 }
@@ -29,7 +29,8 @@ interface ShownHealth {
 export interface Seen {
   readonly answer: TestResponse;
   readonly record: UsageRecordView | undefined;
-  readonly health: ReadHealth | undefined;
+  /** A string says why it was not seen. */
+  readonly health: ReadHealth | string | null;
   /** The log line about a refused request. */
   readonly logged: { readonly class: string; readonly providerText: string | null } | undefined;
 }
@@ -111,7 +112,7 @@ export function seenOutcome(shape: Shape, { answer, record, health, logged }: Se
     client: clientOf(shape, answer),
     retryAfter: retryAfter === undefined ? null : String(retryAfter),
     record: record === undefined ? null : seenRecord(record),
-    health: health === undefined ? null : seenHealth(shape, health),
+    health: health === null || typeof health === 'string' ? health : seenHealth(shape, health),
     log:
       logged === undefined
         ? null
@@ -122,7 +123,8 @@ export function seenOutcome(shape: Shape, { answer, record, health, logged }: Se
 function seenHealth(shape: Shape, health: ReadHealth): ShownHealth {
   const { state, failuresInARow, restsUntil, lastAttemptAt } = health;
   const expected = expectedOutcome(shape).health;
-  if (expected !== null && hasRested(health, expected.restMs)) return { ...expected, failuresInARow };
+  if (typeof expected !== 'string' && expected !== null && hasRested(health, expected.restMs))
+    return { ...expected, failuresInARow };
   const restMs = restsUntil === null ? null : Date.parse(restsUntil) - Date.parse(lastAttemptAt ?? '');
   return { state, failuresInARow, restMs };
 }

@@ -69,12 +69,14 @@ async function playAll(): Promise<void> {
     const ofCall = new Map(records.map((record) => [record.requestId, record]));
     const lines = refusalsInLog();
     const healthOf = async (at: number): Promise<Seen['health']> =>
-      outcomes[at]?.health === null ? undefined : watch.of(sourceOf(at), attemptsOf(at)).catch(() => undefined);
+      (outcomes[at]?.health ?? null) === null
+        ? null
+        : watch.of(sourceOf(at), attemptsOf(at)).catch((error: Error) => error.message);
     const healths = await Promise.all(PLAYED.map((_played, at) => healthOf(at)));
     for (const [at, { shape }] of PLAYED.entries()) {
       const answer = answers[at] as Seen['answer'];
       const record = ofCall.get(answer.requestId);
-      seen.set(shape, { answer, record, health: healths[at], logged: lines.get(sourceOf(at)) });
+      seen.set(shape, { answer, record, health: healths[at] ?? null, logged: lines.get(sourceOf(at)) });
     }
   } finally {
     watch.stop();
