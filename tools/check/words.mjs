@@ -25,7 +25,7 @@ const RETIRED = new Map([
 /** Names that users, stored data or other releases use. The search ignores them. */
 const PUBLIC = [
   // Subjects, streams and message names.
-  /\b(?:edge\.(?:beat|verdict)|billing\.standing)\b[\w.{}*-]*|\bBEATS\b/g,
+  /\bbilling\.standing\b/g,
   // Environment variables and metrics.
   /\bGATEWAY_[A-Z0-9_]+\b|\bgateway_[a-z0-9_]+\b/g,
   // Alerts, their runbooks and dashboards.
@@ -33,7 +33,7 @@ const PUBLIC = [
   // Tables and functions of SQL, and fields of messages.
   /\b(?:standing_rows|begin_incarnation|set_aside\w*)\b|(?<!\w)(?:incarnation|standing)(?=[:,]|\b\s*[})\]=?!&|;.])/g,
   // Lua, npm scripts and files that carry a public name.
-  /\b(?:beat|gate|gate_token)\.lua\b|\b0022-heartbeats[\w-]*/g,
+  /\b(?:gate|gate_token)\.lua\b|\b0022-heartbeats[\w-]*/g,
 ];
 
 /** Files written by programs, owned by others, or describing the retired words. */

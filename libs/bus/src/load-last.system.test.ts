@@ -30,13 +30,13 @@ function stored(name: string, n: number): Promise<unknown> {
 }
 
 test('lastPerSubject() reads the last message of each subject over several batches', async () => {
-  expect(await faultCode(admission.lastPerSubject('BEATS', 'test.pulse.*'))).toBe('stream_missing');
+  expect(await faultCode(admission.lastPerSubject('HEARTBEATS', 'test.pulse.*'))).toBe('stream_missing');
   await admission.ensureStream(HEARTBEATS_SETTINGS);
-  expect(await admission.lastPerSubject('BEATS', 'test.pulse.*')).toEqual([]);
+  expect(await admission.lastPerSubject('HEARTBEATS', 'test.pulse.*')).toEqual([]);
   for (const n of [1, 2]) {
     await Promise.all(Array.from({ length: 600 }, (_, edgeNumber) => stored(`e${edgeNumber}`, n * edgeNumber)));
   }
-  const last = await admission.lastPerSubject('BEATS', 'test.pulse.*');
+  const last = await admission.lastPerSubject('HEARTBEATS', 'test.pulse.*');
   const bodies = last.map(({ subject, data }) => [subject, admission.decode(pulse, data)]);
   expect(new Map(bodies as [string, unknown][])).toEqual(
     new Map(Array.from({ length: 600 }, (_, n) => [`test.pulse.e${n}`, { ok: true, body: { n: 2 * n } }])),
@@ -50,19 +50,19 @@ test('lastPerSubject() reads the last message of each subject over several batch
 test('headersOnly leaves bodies out, and a purge keeps newer and other messages', async () => {
   await admission.ensureStream(HEARTBEATS_SETTINGS);
   await Promise.all(['h1', 'h2'].map((name) => stored(name, 1)));
-  const marks = await admission.lastPerSubject('BEATS', 'test.pulse.*', { headersOnly: true });
+  const marks = await admission.lastPerSubject('HEARTBEATS', 'test.pulse.*', { headersOnly: true });
   const own = marks.filter(({ subject }) => subject.startsWith('test.pulse.h'));
   expect(own.map(({ data }) => data.length)).toEqual([0, 0]);
   expect(own.every(({ sequence, storedAtMs }) => sequence > 0 && Math.abs(Date.now() - storedAtMs) < 60_000)).toBe(
     true,
   );
   const names = async (): Promise<string[]> =>
-    (await admission.lastPerSubject('BEATS', 'test.pulse.*')).map(({ subject }) => subject);
+    (await admission.lastPerSubject('HEARTBEATS', 'test.pulse.*')).map(({ subject }) => subject);
   const [first] = own.map(({ sequence }) => sequence);
   await stored('h1', 2);
-  await admission.purgeStream('BEATS', first!, 'test.pulse.h1');
+  await admission.purgeStream('HEARTBEATS', first!, 'test.pulse.h1');
   expect(await names()).toEqual(expect.arrayContaining(['test.pulse.h1', 'test.pulse.h2']));
-  await admission.purgeStream('BEATS', first! + 100, 'test.pulse.h1');
+  await admission.purgeStream('HEARTBEATS', first! + 100, 'test.pulse.h1');
   expect(await names()).toContain('test.pulse.h2');
   expect(await names()).not.toContain('test.pulse.h1');
 });
@@ -74,7 +74,7 @@ test('lastPerSubject() does not retain the messages that it has read', async () 
   const collect = runInNewContext('gc') as () => void;
   const heapAfter = async (reads: number): Promise<number> => {
     for (let read = 0; read < reads; read += 1) {
-      expect((await admission.lastPerSubject('BEATS', 'test.pulse.*')).length).toBeGreaterThanOrEqual(600);
+      expect((await admission.lastPerSubject('HEARTBEATS', 'test.pulse.*')).length).toBeGreaterThanOrEqual(600);
     }
     await setImmediate();
     collect();
@@ -89,7 +89,7 @@ test('lastPerSubject() ends when the bus is closed', async () => {
   await Promise.all(Array.from({ length: 600 }, (_, n) => stored(`c${n}`, n)));
   const closing = await world.connect('admission');
   const reading = Promise.all(
-    Array.from({ length: 20 }, () => faultCode(closing.lastPerSubject('BEATS', 'test.pulse.*'))),
+    Array.from({ length: 20 }, () => faultCode(closing.lastPerSubject('HEARTBEATS', 'test.pulse.*'))),
   );
   await setImmediate();
   await closing.drain(100);
@@ -111,7 +111,7 @@ test('lastPerSubject() returns every subject while messages are being replaced',
     }
   });
   for (let round = 0; round < 300; round += 1) {
-    const read = await admission.lastPerSubject('BEATS', 'test.pulse.*');
+    const read = await admission.lastPerSubject('HEARTBEATS', 'test.pulse.*');
     const names = new Set(read.map(({ subject }) => subject));
     expect(subjects.filter((edgeName) => !names.has(`test.pulse.${edgeName}`))).toEqual([]);
   }

@@ -93,7 +93,7 @@ test('stored messages are received live, by each replica or by one', async () =>
     bus.subscribe(pulse, ({ n }) => void each[index]?.push(n));
     bus.subscribe(pulse, ({ n }) => void one.push(n), { queue: true });
     // After this reply the subscriptions sent before it are active.
-    await bus.streamState('BEATS');
+    await bus.streamState('HEARTBEATS');
   }
   for (let n = 0; n < 20; n += 1) await edges[0]?.store(pulse, { edge: 'e1' }, { n });
   await until('all', () => [...each, one].every((list) => list.length === 20));

@@ -123,7 +123,7 @@ export const USAGE_SETTINGS: StreamSettings = {
 };
 
 export const HEARTBEATS_SETTINGS: StreamSettings = {
-  stream: 'BEATS',
+  stream: 'HEARTBEATS',
   subjects: ['test.pulse.*'],
   discard: 'old',
   bytesMax: 64 * 1024 * 1024,

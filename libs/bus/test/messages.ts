@@ -120,7 +120,7 @@ export const pulse = stored({
   version: 1,
   sentBy: ['edge-proxy'],
   servedBy: ['admission'],
-  stream: 'BEATS',
+  stream: 'HEARTBEATS',
   body: z.object({ n: z.int() }),
 });
 

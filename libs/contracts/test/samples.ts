@@ -163,11 +163,13 @@ export const SAMPLES: Readonly<Record<string, { bodies: readonly object[]; answe
       },
     ],
   },
-  'edge.beat': { bodies: [heartbeat] },
-  'edge.beat-short': {
+  'edge.heartbeat': { bodies: [heartbeat] },
+  'edge.heartbeat-short': {
     bodies: [{ ...heartbeat, names: [{ tag: 't', accounts: [{ account: 'a-1', ids: [ID] }] }] }],
   },
-  'edge.verdict': { bodies: [{ n: 1, chunk: 0, tokens: [], abort: [ID], released: [ID], now: AT, full: true }] },
+  'edge.heartbeat-reply': {
+    bodies: [{ n: 1, chunk: 0, tokens: [], abort: [ID], released: [ID], now: AT, full: true }],
+  },
   'billing.standing': {
     bodies: [
       {

@@ -108,7 +108,7 @@ export async function startEdgeWorld(options: EdgeWorldOptions = {}): Promise<Ed
     if (replica === 0) {
       await own.ensureStream({
         ...STREAM,
-        stream: 'BEATS',
+        stream: 'HEARTBEATS',
         subjects: [subjectPattern(edgeHeartbeat), subjectPattern(edgeShortHeartbeat)],
         discard: 'old',
         messagesPerSubjectMax: 1,

@@ -26,10 +26,9 @@ test.each([
 });
 
 test.each([
-  "subscribe('edge.beat.*');",
   "log('the door is open');",
   'config.GATEWAY_BEAT_MS; gauge.gateway_edge_beat_failures_total;',
-  '// edge.verdict and billing.standing of the stream BEATS, in standing_rows (GatewayHeartbeatsFailing)',
+  '// billing.standing, in standing_rows (GatewayHeartbeatsFailing)',
   'const outstanding = heartbeat + gateway + aggregate + upbeat;',
   'publish({ incarnation: ledgerEpoch });',
   '// What is set aside for one call.',

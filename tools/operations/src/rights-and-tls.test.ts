@@ -117,8 +117,8 @@ test.each(SERVICE_NAMES)('NATS refuses foreign inboxes, deletions and purges to 
   const others = SERVICE_NAMES.filter((service) => service !== name).map((service) => `_INBOX_${service}.>`);
   const subscribed = ['>', '_INBOX.>', '$JS.>', ...others];
   for (const subject of subscribed) nats.subscribe(subject, { callback: () => undefined });
-  const owned: Partial<Record<ServiceName, string>> = { billing: 'USAGE', admission: 'BEATS' };
-  const streams = ['USAGE', 'BEATS', 'KV_catalog'];
+  const owned: Partial<Record<ServiceName, string>> = { billing: 'USAGE', admission: 'HEARTBEATS' };
+  const streams = ['USAGE', 'HEARTBEATS', 'KV_catalog'];
   const published = [
     ...streams.map((stream) => `$JS.API.STREAM.DELETE.${stream}`),
     ...streams.filter((stream) => stream !== owned[name]).map((stream) => `$JS.API.STREAM.PURGE.${stream}`),

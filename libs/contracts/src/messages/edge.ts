@@ -44,7 +44,7 @@ const heartbeat = {
   checkedInPlace: true,
   sentBy: ['edge-proxy'],
   servedBy: ['admission'],
-  stream: 'BEATS',
+  stream: 'HEARTBEATS',
 } as const;
 
 /**
@@ -53,8 +53,8 @@ const heartbeat = {
  */
 export const edgeHeartbeat = stored({
   ...heartbeat,
-  name: 'edge.beat',
-  subject: 'edge.beat.{edge}.{chunk}',
+  name: 'edge.heartbeat',
+  subject: 'edge.heartbeat.{edge}.{chunk}',
   body: heartbeatBody,
 });
 
@@ -74,15 +74,15 @@ export type HeartbeatNames = z.infer<typeof heartbeatNames>;
  */
 export const edgeShortHeartbeat = stored({
   ...heartbeat,
-  name: 'edge.beat-short',
-  subject: 'edge.beat-short.{edge}.{place}',
+  name: 'edge.heartbeat-short',
+  subject: 'edge.heartbeat-short.{edge}.{place}',
   body: heartbeatBody.extend({ names: z.array(heartbeatNames).max(HEARTBEAT_CALLS_MAX) }),
 });
 
 /** Responds to a heartbeat. */
 export const edgeHeartbeatReply = published({
-  name: 'edge.verdict',
-  subject: 'edge.verdict.{edge}',
+  name: 'edge.heartbeat-reply',
+  subject: 'edge.heartbeat-reply.{edge}',
   version: 1,
   checkedInPlace: true,
   sentBy: ['admission'],
@@ -108,8 +108,8 @@ export const edgeHeartbeatReply = published({
  * message reports that a replica stops, or the run of Redis that it uses or should use.
  */
 export const edgeResyncRequest = published({
-  name: 'edge.report',
-  subject: 'edge.report',
+  name: 'edge.resync-request',
+  subject: 'edge.resync-request',
   version: 1,
   sentBy: ['admission'],
   servedBy: ['edge-proxy', 'admission'],

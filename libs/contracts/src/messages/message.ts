@@ -5,7 +5,7 @@ export const SERVICE_NAMES = ['edge-proxy', 'admission', 'billing', 'catalog', '
 export type ServiceName = (typeof SERVICE_NAMES)[number];
 
 /** The JetStream streams. Each one is created and trimmed by its owner. */
-export type StreamName = 'USAGE' | 'BEATS';
+export type StreamName = 'USAGE' | 'HEARTBEATS';
 
 interface MessageShape {
   /** Unique name, used in metrics, spans and schema files. */

@@ -10,6 +10,6 @@ test('the stream of heartbeats keeps the last message of each subject, for 7 day
   const bus: Pick<Bus, 'ensureStream'> = { ensureStream: async (settings) => void ensured.push(settings) };
   await ensureHeartbeatStream(bus as Bus, 3);
   expect(ensured).toMatchObject([
-    { stream: 'BEATS', discard: 'old', messagesPerSubjectMax: 1, ageMaxMs: 7 * DAY_MS, replicas: 3 },
+    { stream: 'HEARTBEATS', discard: 'old', messagesPerSubjectMax: 1, ageMaxMs: 7 * DAY_MS, replicas: 3 },
   ]);
 });

@@ -30,7 +30,7 @@ export function buildHeartbeatCall(
     args.push(...toArguments('HEARTBEAT_ACCOUNT', { account, calls: own.length }));
     for (const { id, tag } of own) args.push(...toArguments('HEARTBEAT_CALL', { id, tag }));
   }
-  return { script: 'beat', keys: listBucketKeys(keys), args };
+  return { script: 'heartbeat', keys: listBucketKeys(keys), args };
 }
 
 export interface HeartbeatOutcome {

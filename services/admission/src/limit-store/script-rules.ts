@@ -7,7 +7,7 @@ function words<T extends string>(...lines: readonly T[]): readonly WordsOf<T>[] 
 
 /** The scripts in the folder `lua`, by file name. */
 export const SCRIPT_NAMES = words(
-  'admit release apply due sweep beat create token replace lease read list take summary confirm',
+  'admit release apply due sweep heartbeat create token replace lease read list take summary confirm',
 );
 export type ScriptName = (typeof SCRIPT_NAMES)[number];
 

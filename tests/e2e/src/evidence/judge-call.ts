@@ -9,7 +9,7 @@ import { chargeMax, chargeOf } from '../load/accounts.js';
 const READ_ON_MS = 10_000;
 const SLACK_MS = 1_000;
 /** A call older than this is in a heartbeat of its edge. */
-const BEATEN_AFTER_MS = 2_000;
+const HEARTBEAT_AFTER_MS = 2_000;
 /** Time until a call expires: the expiry time, and the requests to billing after it. */
 const EXPIRED_AFTER_MS = 60_000;
 
@@ -86,7 +86,7 @@ export function isLostWithLimitStore({ call, provider, records }: JoinedCall, fa
       from >= call.begunAt - SLACK_MS &&
       from <= call.endedAt + readOnMs &&
       until >= begunAt &&
-      begunAt >= from - BEATEN_AFTER_MS,
+      begunAt >= from - HEARTBEAT_AFTER_MS,
   );
   return faults.some(
     ({ what, target, from }) =>

@@ -183,7 +183,7 @@ async function onlyOwnExpired(scene: Scene): Promise<void> {
  * Waits until both edges have sent another heartbeat, so that the limit store and the heartbeat
  * stream contain all streams.
  */
-async function bothHaveBeaten({ caller }: Scene): Promise<void> {
+async function awaitBothHeartbeats({ caller }: Scene): Promise<void> {
   const latest = Math.max(...(await readState(caller)).dueTimes);
   await until('both edges have sent a heartbeat', async () =>
     (await readState(caller)).dueTimes.every((due) => due > latest),
@@ -264,7 +264,7 @@ test.concurrent(
     const scene = await openAtBothEdges(BREAKING.silent, 10);
     await whileFrozen('edge-proxy', BREAKING.silent, () => onlyOwnSlotsAreFreed(scene));
     await edgeServes(scene);
-    await bothHaveBeaten(scene);
+    await awaitBothHeartbeats(scene);
     expect(await readState(scene.caller)).toMatchObject({ slots: OTHERS, holds: scene.own.length + OTHERS });
     await endStreams(scene, 'own');
     await endStreams(scene, 'others');
@@ -298,7 +298,7 @@ test.concurrent(
 
 test('a silent edge keeps its holds when the limit store is lost', async () => {
   const scene = await openAtBothEdges(BREAKING.silent, 10, HELD_USD);
-  await bothHaveBeaten(scene);
+  await awaitBothHeartbeats(scene);
   const { edgeUrls, providerUrls } = system.local.running();
   const { id } = await system.operator.model(CENT, providerUrls);
   const spent = await whileFrozen('edge-proxy', BREAKING.silent, async () => {

@@ -40,7 +40,7 @@ export class LimitStoreWatch {
         if (outcome !== 'admitted') return;
         this.#admitted(world, args, reply);
         break;
-      case 'beat':
+      case 'heartbeat':
         for (const { id, account } of world.truth.calls)
           if (id !== null && args.includes(id) && hasSlot(world, account, id)) this.#leased(id, LEASE_MS);
         break;

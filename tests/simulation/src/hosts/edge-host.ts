@@ -54,8 +54,8 @@ export class EdgeHost implements HostedProcess {
     this.id = `${name}-${start}`;
     const handlers = new Map<string, (body: object) => void>();
     this.deliver = {
-      reply: (reply) => handlers.get('edge.verdict')?.(reply),
-      report: (report) => handlers.get('edge.report')?.(report),
+      reply: (reply) => handlers.get('edge.heartbeat-reply')?.(reply),
+      report: (report) => handlers.get('edge.resync-request')?.(report),
     };
     // Timers that are created now belong to this host.
     time.current = host;

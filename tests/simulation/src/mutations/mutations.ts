@@ -57,8 +57,8 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a heartbeat does not create lost holds (docs/protocol.md#r5)',
-    file: 'beat.lua',
-    from: 'if call_epochs[index] ~= beat.token then',
+    file: 'heartbeat.lua',
+    from: 'if call_epochs[index] ~= heartbeat.token then',
     to: 'if false then',
   },
   {
@@ -260,7 +260,7 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'a recovery ignores the last heartbeats (docs/protocol.md#r12)',
     file: 'admission/dist/recover/recover-buckets.js',
     from: 'for (const heartbeat of heartbeats) {',
-    to: 'for (const beat of []) {',
+    to: 'for (const heartbeat of []) {',
     seedsMax: 1_000,
   },
   {

@@ -34,7 +34,7 @@ export interface HeartbeatTraffic {
   requests: number;
 }
 
-/** The streams `USAGE` and `BEATS`. They never lose a stored message. */
+/** The streams `USAGE` and `HEARTBEATS`. They never lose a stored message. */
 export class Streams {
   readonly usage: StoredUsage[] = [];
   /** The position that billing stores outside the ledger's database. */

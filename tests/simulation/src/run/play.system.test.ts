@@ -194,7 +194,11 @@ test('finds a planted mistake: an admission leaves one slot too many', async () 
 
 test.each([
   ['the wallet is not checked', 'elseif available < worst then', 'elseif false then'],
-  ['a recovered limit store does not hold calls again', 'if call_epochs[index] ~= beat.token then', 'if false then'],
+  [
+    'a recovered limit store does not hold calls again',
+    'if call_epochs[index] ~= heartbeat.token then',
+    'if false then',
+  ],
   ['rows are dropped without a record', "redis.call('HSET', account_key, 'at', int(account_now), 'lv', int(low))", ''],
 ])(
   'finds a planted mistake: %s',

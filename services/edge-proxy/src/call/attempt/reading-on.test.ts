@@ -151,7 +151,7 @@ test("admission's heartbeat reply ends a stream without a charge", async () => {
   );
   const heartbeat = world.admission.heartbeats.at(-1);
   const [bus] = world.admissionBuses;
-  if (heartbeat === undefined || bus === undefined) throw new Error('there is no beat');
+  if (heartbeat === undefined || bus === undefined) throw new Error('there is no heartbeat');
   sendHeartbeatReply(bus, world.admission, heartbeat, { abort: [id] });
   await until('the stream is cut', () => answer.destroyed);
   expect(answer.complete).toBe(false);

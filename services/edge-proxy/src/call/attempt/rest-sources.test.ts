@@ -96,7 +96,7 @@ test('calls ended by a heartbeat reply do not affect the health of their source'
   await until('a heartbeat names them', namesAll);
   const heartbeat = world.admission.heartbeats.at(-1);
   const [bus] = world.admissionBuses;
-  if (heartbeat === undefined || bus === undefined) throw new Error('there is no beat');
+  if (heartbeat === undefined || bus === undefined) throw new Error('there is no heartbeat');
   sendHeartbeatReply(bus, world.admission, heartbeat, { abort: ids });
   for (const answer of await Promise.all(calls)) {
     expect(answer.status).toBe(403);

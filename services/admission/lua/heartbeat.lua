@@ -11,7 +11,7 @@
 local PART = 500
 
 -- Processes calls of an account, which begin after `at`. Returns whether it extended any hold.
-local function beat_part(beat, args, at, calls, account, account_key, hold_key, suspended)
+local function heartbeat_part(heartbeat, args, at, calls, account, account_key, hold_key, suspended)
   local ids, call_epochs = {}, {}
   for index = 1, calls do
     local call_at = at + (index - 1) * HEARTBEAT_CALL.size
@@ -21,28 +21,28 @@ local function beat_part(beat, args, at, calls, account, account_key, hold_key, 
   for index, text in ipairs(redis.call('HMGET', hold_key, unpack(ids))) do
     local id, hold = ids[index], text and parse_hold(text)
     if not hold then
-      if call_epochs[index] ~= beat.token then
-        table.insert(beat.lost, id)
+      if call_epochs[index] ~= heartbeat.token then
+        table.insert(heartbeat.lost, id)
       end
     elseif hold.state == 'o' then
-      if beat.is_restoring and hold.slot == '0' then
+      if heartbeat.is_restoring and hold.slot == '0' then
         adjust(account_key, hold, shape_of(hold_key, hold), 0, 0, 0, 0, 1, 0)
         hold.slot = '1'
       end
-      hold.due = beat.due
-      hold.lease = hold.slot == '1' and beat.lease or '0'
+      hold.due = heartbeat.due
+      hold.lease = hold.slot == '1' and heartbeat.lease or '0'
       set[#set + 1] = id
       set[#set + 1] = hold_text(hold)
-      scores[#scores + 1] = hold.slot == '1' and beat.next or beat.due
+      scores[#scores + 1] = hold.slot == '1' and heartbeat.next or heartbeat.due
       scores[#scores + 1] = account .. '|' .. id
     end
     if suspended or (hold and hold.slot == '2') then
-      table.insert(beat.abort, id)
+      table.insert(heartbeat.abort, id)
     end
   end
   if #set > 0 then
     redis.call('HSET', hold_key, unpack(set))
-    redis.call('ZADD', beat.due_key, unpack(scores))
+    redis.call('ZADD', heartbeat.due_key, unpack(scores))
   end
   return #set > 0
 end
@@ -58,7 +58,7 @@ end
 if is_restoring and state ~= 'restoring' then
   return { state, int(now), token, '0' }
 end
-local beat = {
+local heartbeat = {
   due_key = KEYS[KEY.due], token = token, is_restoring = is_restoring, lost = {}, abort = {},
   lease = int(now + lease_ms), due = int(now + expiry_ms), next = int(now + math.min(lease_ms, expiry_ms)),
 }
@@ -71,18 +71,18 @@ while account_at < #ARGV do
   local lives = false
   for first = 0, calls - 1, PART do
     local part_at, part = calls_at + first * HEARTBEAT_CALL.size, math.min(PART, calls - first)
-    lives = beat_part(beat, ARGV, part_at, part, account, account_key, hold_key, account_state == 'suspended') or lives
+    lives = heartbeat_part(heartbeat, ARGV, part_at, part, account, account_key, hold_key, account_state == 'suspended') or lives
   end
   if lives then
     keep(account_key, renewed_at, now)
   end
   account_at = calls_at + calls * HEARTBEAT_CALL.size
 end
-local reply = { state, int(now), token, int(#beat.lost) }
-for _, id in ipairs(beat.lost) do
+local reply = { state, int(now), token, int(#heartbeat.lost) }
+for _, id in ipairs(heartbeat.lost) do
   reply[#reply + 1] = id
 end
-for _, id in ipairs(beat.abort) do
+for _, id in ipairs(heartbeat.abort) do
   reply[#reply + 1] = id
 end
 return reply
