@@ -96,7 +96,7 @@ test("a component's false, 0 and empty text override the common value", () => {
     GATEWAY_ALLOW_PRIVATE_SOURCES: 'true',
     GATEWAY_LOG_LEVEL: 'warn',
     GATEWAY_UPSTREAM_DEADLINE_MS: '1800000',
-    GATEWAY_READ_ON_MS: '0',
+    GATEWAY_READ_AFTER_DISCONNECT_MS: '0',
     GATEWAY_TRACE_RATIO: '0.00001',
   });
   expect(variables['admission']).toMatchObject({
@@ -272,7 +272,7 @@ test('the migration gets the finance role and whether it creates roles', () => {
   const toldIn = (name: string) => {
     const job = workloadsOf(readGolden(name)).find(({ manifest }) => manifest.kind === 'Job');
     const variables = job === undefined ? {} : variablesOf(job.pod);
-    return [variables['GATEWAY_FINANCE_ROLE'], variables['GATEWAY_ROLES_MADE_BY_OTHERS']];
+    return [variables['GATEWAY_FINANCE_ROLE'], variables['GATEWAY_EXTERNAL_ROLES']];
   };
   expect(toldIn('minimal')).toEqual(['gateway_finance', 'false']);
   expect(toldIn('environment')).toEqual(['gateway_finance_two', 'true']);

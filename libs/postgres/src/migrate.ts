@@ -12,7 +12,7 @@ import { CHECKSUM_TABLE, sqlSource } from './sql-source.js';
 export interface MigrateOptions {
   /**
    * A role that may create schemas in the database, and roles (CREATEROLE, not superuser) unless
-   * `rolesByOthers` is set.
+   * `externalRoles` is set.
    */
   readonly migrationUrl: string;
   /** Created if it does not exist. New tables without a schema in their name are created here. */
@@ -33,7 +33,7 @@ export interface MigrateOptions {
    */
   readonly readers?: Readonly<Record<string, RoleSpec>>;
   /** True: the roles exist with their passwords and are only checked. */
-  readonly rolesByOthers?: boolean;
+  readonly externalRoles?: boolean;
   /** Timeouts for locks. Default: WAITS. */
   readonly waits?: MigrationWaits;
   readonly log: Log;
@@ -110,11 +110,11 @@ async function lock(client: pg.Client, schema: string): Promise<void> {
 async function prepare(
   client: pg.Client,
   schema: string,
-  { role, readers = {}, rolesByOthers, migrationUrl }: MigrateOptions,
+  { role, readers = {}, externalRoles, migrationUrl }: MigrateOptions,
 ): Promise<void> {
   const roles = [role, ...Object.values(readers)];
   for (const each of roles) {
-    await (rolesByOthers === true ? requireRole(client, each) : ensureRole(client, each, migrationUrl));
+    await (externalRoles === true ? requireRole(client, each) : ensureRole(client, each, migrationUrl));
   }
   const { rows } = await client.query<{ database: string }>('SELECT current_database() AS database');
   const database = pg.escapeIdentifier(rows[0]?.database ?? '');

@@ -19,7 +19,7 @@ GRANT SELECT ON item TO \${reader};
 async function isThere(resolvers: string): Promise<boolean> {
   const stateDirectory = mkdtempSync(join(tmpdir(), 'gateway-owner-'));
   try {
-    const env = { ...process.env, GATEWAY_SERVERS_RUNGS: resolvers };
+    const env = { ...process.env, GATEWAY_SERVER_SOURCES: resolvers };
     const options = { stateDirectory, durable: false, postgres: { superuserPassword: 'p' }, env };
     const { postgres } = await startServers(['postgres'], options);
     await postgres.stop();
@@ -116,7 +116,7 @@ for (const resolvers of ['binary', 'project']) {
     test('without CREATEROLE missing roles are reported with their statement', async () => {
       const database = await owned('');
       const files = directory();
-      const byOthers = { rolesByOthers: true };
+      const byOthers = { externalRoles: true };
       await expect(run(database.url, files)).rejects.toThrow(
         /cannot create or change the role gateway_shop: .*CREATEROLE/,
       );

@@ -106,7 +106,7 @@ async function acceptExistingRole(client: pg.ClientBase, spec: RoleSpec, url: st
   if (differing?.length === 0 && (await canSignIn(url, spec))) return;
   throw new Error(
     `this user cannot create or change the role ${spec.name}: it needs CREATEROLE and, from PostgreSQL 16 on, ADMIN OPTION on roles that ` +
-      `another user created; or let another user create all roles (GATEWAY_ROLES_MADE_BY_OTHERS)`,
+      `another user created; or let another user create all roles (GATEWAY_EXTERNAL_ROLES)`,
     { cause: error },
   );
 }

@@ -36,7 +36,7 @@ export async function startPostgres(resolvers?: string): Promise<TestServer> {
     stateDirectory,
     durable: false,
     postgres: { superuserPassword: 'a password for tests' },
-    env: resolvers === undefined ? process.env : { ...process.env, GATEWAY_SERVERS_RUNGS: resolvers },
+    env: resolvers === undefined ? process.env : { ...process.env, GATEWAY_SERVER_SOURCES: resolvers },
   });
   return {
     url: postgres.url,

@@ -145,9 +145,9 @@ export const COMMON_FIELDS = {
     doc: 'time without a heartbeat after which a request expires',
     default: 120_000,
   }),
-  GATEWAY_BEAT_MS: field.durationMs({ doc: 'interval between two heartbeats of an edge', default: 2_000 }),
+  GATEWAY_HEARTBEAT_MS: field.durationMs({ doc: 'interval between two heartbeats of an edge', default: 2_000 }),
   GATEWAY_SWEEP_MS: field.durationMs({ doc: 'interval between two sweeps of a bucket', default: 1_000 }),
-  GATEWAY_READ_ON_MS: field.durationMs({
+  GATEWAY_READ_AFTER_DISCONNECT_MS: field.durationMs({
     doc: 'maximum time to read a response to its end for its usage after the client has disconnected; if not set, the limit is the deadline of the request (for a stream: a silence of that length)',
     min: 0,
     default: null,

@@ -252,9 +252,9 @@ test('the shared durations have the defaults of the protocol simulation', () => 
   expect(defaults).toMatchObject({
     GATEWAY_LEASE_MS: '30000',
     GATEWAY_EXPIRY_MS: '120000',
-    GATEWAY_BEAT_MS: '2000',
+    GATEWAY_HEARTBEAT_MS: '2000',
     GATEWAY_SWEEP_MS: '1000',
-    GATEWAY_READ_ON_MS: null,
+    GATEWAY_READ_AFTER_DISCONNECT_MS: null,
     GATEWAY_DRAIN_MS: '660000',
     GATEWAY_UPSTREAM_DEADLINE_MS: '600000',
     GATEWAY_TEST_CONTROLS: 'off',

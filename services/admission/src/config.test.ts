@@ -28,10 +28,10 @@ test('a lease below three heartbeats of the edges is rejected', () => {
   const shortest = { GATEWAY_LEASE_MS: '6000' };
   expect(checkConfig(configOf(shortest))).toEqual([]);
   expect(checkConfig(configOf({ GATEWAY_LEASE_MS: '5999' }))).toEqual([
-    expect.stringMatching(/^GATEWAY_LEASE_MS .* three times GATEWAY_BEAT_MS/),
+    expect.stringMatching(/^GATEWAY_LEASE_MS .* three times GATEWAY_HEARTBEAT_MS/),
   ]);
-  expect(checkConfig(configOf({ ...shortest, GATEWAY_BEAT_MS: '2001' }))).toHaveLength(1);
-  const short = { GATEWAY_LEASE_MS: '2500', GATEWAY_BEAT_MS: '300', GATEWAY_SWEEP_MS: '300' };
+  expect(checkConfig(configOf({ ...shortest, GATEWAY_HEARTBEAT_MS: '2001' }))).toHaveLength(1);
+  const short = { GATEWAY_LEASE_MS: '2500', GATEWAY_HEARTBEAT_MS: '300', GATEWAY_SWEEP_MS: '300' };
   expect(checkConfig(configOf(short))).toEqual([]);
 });
 

@@ -14,7 +14,7 @@ export const ADMISSION_FIELDS = {
   GATEWAY_LEASE_MS: COMMON_FIELDS.GATEWAY_LEASE_MS,
   GATEWAY_EXPIRY_MS: COMMON_FIELDS.GATEWAY_EXPIRY_MS,
   // Only used to check the lease.
-  GATEWAY_BEAT_MS: COMMON_FIELDS.GATEWAY_BEAT_MS,
+  GATEWAY_HEARTBEAT_MS: COMMON_FIELDS.GATEWAY_HEARTBEAT_MS,
   GATEWAY_SWEEP_MS: COMMON_FIELDS.GATEWAY_SWEEP_MS,
   GATEWAY_USAGE_STREAM_BYTES: COMMON_FIELDS.GATEWAY_USAGE_STREAM_BYTES,
   GATEWAY_STREAM_REPLICAS: COMMON_FIELDS.GATEWAY_STREAM_REPLICAS,
@@ -45,9 +45,9 @@ export function checkConfig(config: AdmissionConfig): string[] {
       'GATEWAY_EXPIRY_MS must not be shorter than GATEWAY_LEASE_MS: a call would expire with its slot taken',
     );
   }
-  if (config.GATEWAY_LEASE_MS < HEARTBEATS_PER_LEASE_MIN * config.GATEWAY_BEAT_MS) {
+  if (config.GATEWAY_LEASE_MS < HEARTBEATS_PER_LEASE_MIN * config.GATEWAY_HEARTBEAT_MS) {
     problems.push(
-      'GATEWAY_LEASE_MS must be at least three times GATEWAY_BEAT_MS, as it is set for the edges: otherwise running calls lose their slots',
+      'GATEWAY_LEASE_MS must be at least three times GATEWAY_HEARTBEAT_MS, as it is set for the edges: otherwise running calls lose their slots',
     );
   }
   if (config.GATEWAY_LEASE_MS <= SWEEPS_PER_LEASE_MIN * config.GATEWAY_SWEEP_MS) {

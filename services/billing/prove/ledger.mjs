@@ -21,8 +21,8 @@ const test = spawn(
     stdio: 'inherit',
     env: {
       ...process.env,
-      GATEWAY_PROVE_LEDGER_EVENTS: values.events,
-      GATEWAY_PROVE_LEDGER_KILLS: values.kills,
+      GATEWAY_VERIFY_LEDGER_EVENTS: values.events,
+      GATEWAY_VERIFY_LEDGER_KILLS: values.kills,
       ...(values.seed === undefined ? {} : { TEST_SEED: values.seed }),
     },
   },

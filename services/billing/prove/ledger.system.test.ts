@@ -9,9 +9,9 @@ import { seededRandom } from '../test/events.js';
 import { killAtEach, PORT_CALLS, STATEMENTS, Traffic } from '../test/kill-rounds.js';
 
 /** Without the command this is a small run that tests the verification itself. */
-const FULL_RUN_EVENTS = process.env['GATEWAY_PROVE_LEDGER_EVENTS'];
+const FULL_RUN_EVENTS = process.env['GATEWAY_VERIFY_LEDGER_EVENTS'];
 const EVENTS = Number(FULL_RUN_EVENTS ?? 600);
-const KILLS = Number(process.env['GATEWAY_PROVE_LEDGER_KILLS'] ?? 1);
+const KILLS = Number(process.env['GATEWAY_VERIFY_LEDGER_KILLS'] ?? 1);
 const SEED = testSeed();
 const VERIFICATION_MS = 4 * 3_600_000;
 /**

@@ -26,7 +26,7 @@ import {
   PLAN_CHANGES,
 } from './month.js';
 
-const FULL_RUN_EVENTS = process.env['GATEWAY_PROVE_MONTH_CALLS'];
+const FULL_RUN_EVENTS = process.env['GATEWAY_VERIFY_MONTH_CALLS'];
 const CALLS = Number(FULL_RUN_EVENTS ?? 5_000);
 const SEED = testSeed();
 const ACCOUNTS = Math.max(12, Math.round(CALLS / 250));

@@ -7,7 +7,7 @@ const PROXIES_MAX = 8;
  * because any client that can connect needs only a token.
  */
 export const DASHBOARD_FIELDS = {
-  GATEWAY_DASHBOARD_SERVES: field.choice({
+  GATEWAY_DASHBOARD_LISTENERS: field.choice({
     doc: 'listeners of this process; with separate processes, load on the pages does not affect the operator API',
     choices: ['both', 'pages', 'operator'],
     default: 'both',

@@ -56,7 +56,7 @@ test.each([
   ['operator', ['operator']],
   ['both', ['operator', 'pages']],
 ] as const)('the dashboard opens only its listeners when it serves %s', async (serves, wanted) => {
-  world = await startOperatorWorld(undefined, { config: { GATEWAY_DASHBOARD_SERVES: serves } });
+  world = await startOperatorWorld(undefined, { config: { GATEWAY_DASHBOARD_LISTENERS: serves } });
   const { operatorUrl, operatorPort, pagesUrl } = world.dashboard;
   const opened = [...(operatorUrl === '' ? [] : ['operator']), ...(pagesUrl === '' ? [] : ['pages'])];
   expect([opened, operatorPort > 0]).toEqual([wanted, operatorUrl !== '']);

@@ -49,7 +49,7 @@ export async function startDashboard(
   const { context, operatorApp, pagesApp } = createApps(parts);
   const flushing = startFlushing(context.access);
   ready.add('bus', () => bus.connected() || 'not connected to the bus');
-  const serves = config.GATEWAY_DASHBOARD_SERVES;
+  const serves = config.GATEWAY_DASHBOARD_LISTENERS;
   const operator =
     serves === 'pages'
       ? null

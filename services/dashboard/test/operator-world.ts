@@ -20,7 +20,7 @@ export const WEBHOOK_KEYS: OpeningKeys = { privateKey: pairOf(8) };
 
 /** Configuration of the pages; tests of the operator API leave it unchanged. */
 export const PAGES_CONFIG = {
-  GATEWAY_DASHBOARD_SERVES: 'both' as 'both' | 'pages' | 'operator',
+  GATEWAY_DASHBOARD_LISTENERS: 'both' as 'both' | 'pages' | 'operator',
   GATEWAY_DASHBOARD_HOST: '127.0.0.1',
   GATEWAY_DASHBOARD_PORT: 0,
   GATEWAY_DASHBOARD_URL: 'http://127.0.0.1:8081',

@@ -37,7 +37,7 @@ const STATUSES = new Set([200, 400, 401, 404, 408, 413, 431]);
 /** Code of an overloaded edge's response. Internal faults are found in the log. */
 const OVERLOAD = 'admission_error';
 
-const cases = readCaseCount('GATEWAY_PROVE_HTTP_CASES', CASES_DEFAULT);
+const cases = readCaseCount('GATEWAY_VERIFY_HTTP_CASES', CASES_DEFAULT);
 const seed = testSeed();
 
 let world: EdgeWorld;
@@ -46,7 +46,7 @@ let asked = 0;
 let soundCalls = 0;
 let model = '';
 beforeAll(async () => {
-  world = await startEdgeWorld({ env: { GATEWAY_READ_ON_MS: '500' } });
+  world = await startEdgeWorld({ env: { GATEWAY_READ_AFTER_DISCONNECT_MS: '500' } });
   provider = createServer((request, response) => {
     asked += 1;
     let body = '';

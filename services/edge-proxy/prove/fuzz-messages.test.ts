@@ -21,7 +21,7 @@ const TIMEOUT_MS = 20_000;
 /** The codes that a rejected or failed request may have. */
 const FAULTS = new Set(['invalid_message', 'invalid_answer', 'too_large', 'fault']);
 
-const messages = readCaseCount('GATEWAY_PROVE_MESSAGES', MESSAGES_DEFAULT);
+const messages = readCaseCount('GATEWAY_VERIFY_MESSAGES', MESSAGES_DEFAULT);
 const seed = testSeed();
 
 type RequestRow = Extract<AnyMessage, { kind: 'request' }>;

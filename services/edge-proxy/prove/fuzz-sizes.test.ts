@@ -21,7 +21,7 @@ import { readCaseCount } from './figures.js';
 
 /** Responses of the short run in every test run; `npm run prove:fuzz` sets more. */
 const ANSWERS_DEFAULT = 40;
-const ANSWERS = readCaseCount('GATEWAY_PROVE_SIZES', ANSWERS_DEFAULT);
+const ANSWERS = readCaseCount('GATEWAY_VERIFY_SIZES', ANSWERS_DEFAULT);
 /** Most responses take 20 ms, and the machine may be busy. */
 const MS_MAX = 60_000 + ANSWERS * 500;
 const MIB = 1024 * 1024;

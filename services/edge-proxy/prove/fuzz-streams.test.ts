@@ -35,7 +35,7 @@ const ID = '01890000-0000-7000-8000-000000000000';
  */
 const TEXT_BYTES_PER_BYTE_MAX = 3;
 
-const streams = readCaseCount('GATEWAY_PROVE_HOSTILE_STREAMS', STREAMS_DEFAULT);
+const streams = readCaseCount('GATEWAY_VERIFY_HOSTILE_STREAMS', STREAMS_DEFAULT);
 const seed = testSeed();
 
 const BOUNDS: CallBounds = { promptBytes: 300, arrayElements: 0, attachments: 0, outputTokensMax: 1_000 };

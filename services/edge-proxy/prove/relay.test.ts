@@ -12,7 +12,7 @@ const STREAMS_DEFAULT = 2_000;
 const STREAMS_FULL = 100_000;
 const MINUTE_MS = 60_000;
 
-const streams = readCaseCount('GATEWAY_PROVE_STREAMS', STREAMS_DEFAULT);
+const streams = readCaseCount('GATEWAY_VERIFY_STREAMS', STREAMS_DEFAULT);
 const seed = testSeed();
 
 test(

@@ -13,7 +13,7 @@ const DOCUMENTS_DEFAULT = 20_000;
 const DOCUMENTS_FULL = 10_000_000;
 const MINUTE_MS = 60_000;
 
-const documents = readCaseCount('GATEWAY_PROVE_DOCUMENTS', DOCUMENTS_DEFAULT);
+const documents = readCaseCount('GATEWAY_VERIFY_DOCUMENTS', DOCUMENTS_DEFAULT);
 const seed = testSeed();
 
 test(

@@ -55,21 +55,21 @@ export const EDGE_FIELDS = {
     patternText: 'aws, google or entra',
     default: [],
   }),
-  GATEWAY_BEAT_MS: COMMON_FIELDS.GATEWAY_BEAT_MS,
-  GATEWAY_READ_ON_MS: COMMON_FIELDS.GATEWAY_READ_ON_MS,
+  GATEWAY_HEARTBEAT_MS: COMMON_FIELDS.GATEWAY_HEARTBEAT_MS,
+  GATEWAY_READ_AFTER_DISCONNECT_MS: COMMON_FIELDS.GATEWAY_READ_AFTER_DISCONNECT_MS,
   GATEWAY_DRAIN_MS: COMMON_FIELDS.GATEWAY_DRAIN_MS,
   GATEWAY_USAGE_SPOOL_DIRECTORY: field.string({
     doc: 'persistent directory for usage events that NATS has not stored by the end of a stop; the next edge with this directory stores them; not set: they are written to the log, for npm run replay-usage',
     default: null,
   }),
-  GATEWAY_ANSWER_IDS_MAX: field.integer({
+  GATEWAY_STORED_RESPONSE_IDS_MAX: field.integer({
     doc: 'IDs of stored responses, items and containers that NATS keeps, each for 30 days; one needs about 100 bytes of disk and 400 bytes of memory on each NATS server; a full store accepts no new IDs; set the same value for all edges',
     default: ANSWERS_BUCKET.entriesDefault,
     min: 1_000,
     max: 1_000_000_000,
   }),
   GATEWAY_UPSTREAM_DEADLINE_MS: COMMON_FIELDS.GATEWAY_UPSTREAM_DEADLINE_MS,
-  GATEWAY_TRACE_CLIENTS: field.boolean({
+  GATEWAY_TRUST_CLIENT_TRACES: field.boolean({
     doc: "accepts trace IDs and the sampled flag from clients' traceparent; when not set, if GATEWAY_EDGE_PROXIES is above 0",
     default: null,
   }),
@@ -86,15 +86,15 @@ const HEARTBEAT_MS_MAX = 10_000;
 
 /** Returns invalid values and combinations. Each problem begins with the name of a variable. */
 export function checkConfig(
-  config: Pick<ServiceConfig<typeof EDGE_FIELDS>, 'GATEWAY_BEAT_MS' | 'GATEWAY_HOST' | 'GATEWAY_TEST_CONTROLS'>,
+  config: Pick<ServiceConfig<typeof EDGE_FIELDS>, 'GATEWAY_HEARTBEAT_MS' | 'GATEWAY_HOST' | 'GATEWAY_TEST_CONTROLS'>,
 ): string[] {
   const problems: string[] = [];
   if (config.GATEWAY_TEST_CONTROLS && !isLoopback(config.GATEWAY_HOST)) {
     problems.push('GATEWAY_TEST_CONTROLS can be on only while GATEWAY_HOST is a loopback address');
   }
-  if (config.GATEWAY_BEAT_MS > HEARTBEAT_MS_MAX) {
+  if (config.GATEWAY_HEARTBEAT_MS > HEARTBEAT_MS_MAX) {
     problems.push(
-      `GATEWAY_BEAT_MS must not be above ${HEARTBEAT_MS_MAX}: otherwise slots of running calls would expire`,
+      `GATEWAY_HEARTBEAT_MS must not be above ${HEARTBEAT_MS_MAX}: otherwise slots of running calls would expire`,
     );
   }
   return problems;
@@ -126,9 +126,9 @@ export function readSettings(config: EdgeConfig, traceRatio: number): EdgeSettin
     pepper: config.GATEWAY_KEY_PEPPER,
     messagesEnabled: config.GATEWAY_MESSAGES_ENABLED,
     traceRatio,
-    tracesClients: config.GATEWAY_TRACE_CLIENTS ?? config.GATEWAY_EDGE_PROXIES > 0,
+    trustsClientTraces: config.GATEWAY_TRUST_CLIENT_TRACES ?? config.GATEWAY_EDGE_PROXIES > 0,
     upstreamDeadlineMs: config.GATEWAY_UPSTREAM_DEADLINE_MS,
-    readOnMs: config.GATEWAY_READ_ON_MS,
+    readAfterDisconnectMs: config.GATEWAY_READ_AFTER_DISCONNECT_MS,
     stalledMs: config.GATEWAY_HTTP_STALLED_MS,
   };
 }

@@ -124,7 +124,7 @@ function makeEdge(
   const onFailed = (): void => metrics.heartbeatFailed();
   const heartbeats = new Heartbeats({
     ...toBus,
-    everyMs: config.GATEWAY_BEAT_MS,
+    everyMs: config.GATEWAY_HEARTBEAT_MS,
     clock,
     epochs,
     admissionClient,

@@ -188,7 +188,7 @@ test(
 test(
   'a resync request is answered by a heartbeat with the new epoch',
   async () => {
-    const { admission, admissionBuses } = await start({ env: { GATEWAY_BEAT_MS: '60000' } });
+    const { admission, admissionBuses } = await start({ env: { GATEWAY_HEARTBEAT_MS: '60000' } });
     await until('the first heartbeat', () => admission.heartbeats.length > 0);
     admission.token = 'run2-0001';
     const [bus] = admissionBuses;

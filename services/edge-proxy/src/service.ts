@@ -65,7 +65,7 @@ export async function startEdge(
   });
   const verbs = createEdgeComponents(
     context,
-    { bus, busClient: makeBusClient(bus, config.GATEWAY_ANSWER_IDS_MAX), catalog, sources, bodies },
+    { bus, busClient: makeBusClient(bus, config.GATEWAY_STORED_RESPONSE_IDS_MAX), catalog, sources, bodies },
     edgeId,
   );
   const { edge, heartbeats, journal } = verbs;
@@ -81,7 +81,7 @@ export async function startEdge(
     onFault: (err, requestId) => log.error({ err, requestId }, 'a request failed with an exception'),
     onConnectionRefused: () => edge.metrics.connectionRefused(),
   });
-  declareGauges(verbs, bodies, catalog, config.GATEWAY_ANSWER_IDS_MAX);
+  declareGauges(verbs, bodies, catalog, config.GATEWAY_STORED_RESPONSE_IDS_MAX);
   ready.add('catalog', () => catalog.ready() || 'the catalog has not been read yet');
   void heartbeats.send();
   const host = config.GATEWAY_HOST;
@@ -127,7 +127,7 @@ export function declareGauges(
   { edge, journal, admissionClient, load, quotas }: EdgeComponents,
   bodies: ThreadedBodyParser,
   catalog: CatalogMirror,
-  answerIdsMax: number,
+  storedResponseIdsMax: number,
 ): void {
   gauge('gateway_edge_calls_open', 'Calls with a slot or a hold', () => edge.running.size);
   gauge('gateway_edge_shedding', 'Whether new calls are refused for overload', () => (load.shedding === null ? 0 : 1));
@@ -155,7 +155,7 @@ export function declareGauges(
     'IDs of stored responses in the shared store, at most a minute old while IDs are stored',
     () => answers.idsStored,
   );
-  gauge('gateway_edge_answer_ids_max', 'Limit for stored response IDs', () => answerIdsMax);
+  gauge('gateway_edge_answer_ids_max', 'Limit for stored response IDs', () => storedResponseIdsMax);
   gauge('gateway_edge_events_unstored', 'Usage events that are not stored in the stream', () => journal.unstored);
   gauge(
     'gateway_edge_event_unstored_age_seconds',

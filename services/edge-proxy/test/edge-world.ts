@@ -264,7 +264,7 @@ const DEFAULT_ENV = {
   GATEWAY_KEY_PEPPER_PREVIOUS: 'older-pepper-'.repeat(4),
   GATEWAY_SOURCE_PRIVATE_KEY: SOURCE_KEY.reveal().toString('hex'),
   GATEWAY_ALLOW_PRIVATE_SOURCES: 'true',
-  GATEWAY_BEAT_MS: '200',
+  GATEWAY_HEARTBEAT_MS: '200',
   GATEWAY_DRAIN_MS: '2000',
   // High, so that a busy machine does not cause load shedding in a test.
   GATEWAY_SHED_DELAY_MS: '60000',

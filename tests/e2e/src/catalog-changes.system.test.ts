@@ -19,7 +19,7 @@ const CHANGES = 8;
 const PER_CALL = Array.from({ length: CHANGES }, (_unused, n) => `0.0${n + 1}`);
 /** Short, so that many requests are sent between two changes. */
 const LOAD_PAUSE_MS = 10;
-const DURATIONS = { ...PATIENT, GATEWAY_BEAT_MS: '500' };
+const DURATIONS = { ...PATIENT, GATEWAY_HEARTBEAT_MS: '500' };
 
 interface ModelSaved {
   readonly priceVersion: string;

@@ -16,7 +16,7 @@ import type { OwnSystem } from '../test/own-system.js';
 import { quantiles, renderReport } from './runner/render-report.js';
 
 /** Total number of rotations. `npm run prove:rotation` sets its own number. */
-const ROTATIONS = Number(process.env['GATEWAY_PROVE_ROTATIONS'] ?? 50);
+const ROTATIONS = Number(process.env['GATEWAY_VERIFY_ROTATIONS'] ?? 50);
 const KEYS = 10;
 /** Concurrent requests per key with its newest known secret. */
 const WORKERS_PER_KEY = 1;
@@ -34,7 +34,7 @@ let model: string;
 const agent = new Agent({ connections: 64 });
 
 beforeAll(async () => {
-  own = await startOwnSystem('gateway-rotation-', { ...PATIENT, GATEWAY_BEAT_MS: String(HEARTBEAT_MS) });
+  own = await startOwnSystem('gateway-rotation-', { ...PATIENT, GATEWAY_HEARTBEAT_MS: String(HEARTBEAT_MS) });
   ({ operator, local: system } = own);
   simulator = await startProviderSimulator({ recordCalls: false });
   ({ id: model } = await operator.model(PRICES, simulator.urls));
@@ -91,7 +91,7 @@ test(
     const seconds = (performance.now() - begun) / 1_000;
     stopped = true;
     await Promise.all(load);
-    if (process.env['GATEWAY_PROVE_ROTATIONS'] !== undefined) writeFileSync(FIGURES_FILE, report(figures, seconds));
+    if (process.env['GATEWAY_VERIFY_ROTATIONS'] !== undefined) writeFileSync(FIGURES_FILE, report(figures, seconds));
     expect({ late: figures.lateAdmissions, refused: figures.newRefused }).toEqual({ late: 0, refused: 0 });
     expect(figures.answerMs).toHaveLength(Math.ceil(ROTATIONS / KEYS) * KEYS);
     expect(figures.calls).toBeGreaterThan(ROTATIONS);

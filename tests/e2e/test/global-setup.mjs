@@ -24,7 +24,7 @@ export default async function setup() {
     env: {
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
       // Tests start their own traces.
-      GATEWAY_TRACE_CLIENTS: 'on',
+      GATEWAY_TRUST_CLIENT_TRACES: 'on',
       // No test of this system tests a timeout: a slow machine must not fail them.
       GATEWAY_TEST_CONTROLS: 'on',
       GATEWAY_TIMEOUT_MIN_MS: '60000',

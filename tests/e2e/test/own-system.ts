@@ -20,7 +20,7 @@ export interface OwnSystem {
 export const SHORT_DURATIONS = {
   GATEWAY_LEASE_MS: '5000',
   GATEWAY_EXPIRY_MS: '14000',
-  GATEWAY_BEAT_MS: '300',
+  GATEWAY_HEARTBEAT_MS: '300',
   GATEWAY_SWEEP_MS: '300',
 };
 

@@ -20,11 +20,11 @@ test("roles and passwords are those of the services' own URLs", () => {
   expect(finance).toEqual({ name: 'gateway_finance', password: 'unguessable' });
   const given = readConfig(MIGRATE_FIELDS, { ...URLS, GATEWAY_FINANCE_PASSWORD: 'e' });
   expect(rolesOf(given, 'unguessable').finance.password).toBe('e');
-  expect(rolesOf(given, 'unguessable').rolesByOthers).toBe(false);
-  const named = { ...URLS, GATEWAY_FINANCE_ROLE: 'books', GATEWAY_ROLES_MADE_BY_OTHERS: 'on' };
+  expect(rolesOf(given, 'unguessable').externalRoles).toBe(false);
+  const named = { ...URLS, GATEWAY_FINANCE_ROLE: 'books', GATEWAY_EXTERNAL_ROLES: 'on' };
   expect(rolesOf(readConfig(MIGRATE_FIELDS, named), 'u')).toMatchObject({
     finance: { name: 'books' },
-    rolesByOthers: true,
+    externalRoles: true,
   });
 });
 

@@ -25,7 +25,7 @@ export const MIGRATE_FIELDS = {
     patternText: '1 to 63 small letters, digits and _, not beginning with a digit',
     default: 'gateway_finance',
   }),
-  GATEWAY_ROLES_MADE_BY_OTHERS: field.boolean({
+  GATEWAY_EXTERNAL_ROLES: field.boolean({
     doc: 'another user creates the roles of the services and GATEWAY_FINANCE_ROLE and sets their passwords; the migration only checks them',
     default: false,
   }),
@@ -41,7 +41,7 @@ export type MigrateConfig = ConfigOf<typeof MIGRATE_FIELDS>;
 export function rolesOf(
   config: MigrateConfig,
   unguessable: string,
-): Pick<MigrateServicesOptions, 'roles' | 'finance' | 'rolesByOthers'> {
+): Pick<MigrateServicesOptions, 'roles' | 'finance' | 'externalRoles'> {
   return {
     roles: {
       billing: roleOf('GATEWAY_BILLING_POSTGRES_URL', config),
@@ -52,7 +52,7 @@ export function rolesOf(
       name: config.GATEWAY_FINANCE_ROLE,
       password: config.GATEWAY_FINANCE_PASSWORD?.reveal() ?? unguessable,
     },
-    rolesByOthers: config.GATEWAY_ROLES_MADE_BY_OTHERS,
+    externalRoles: config.GATEWAY_EXTERNAL_ROLES,
   };
 }
 

@@ -8,7 +8,7 @@ type Role = MigrateOptions['role'];
 export interface MigrateServicesOptions {
   /**
    * A role that may create schemas in the database, and roles (CREATEROLE, not superuser) unless
-   * `rolesByOthers` is set.
+   * `externalRoles` is set.
    */
   readonly migrationUrl: string;
   /** Each service's own role. It is created if it does not exist, and its password is set. */
@@ -16,7 +16,7 @@ export interface MigrateServicesOptions {
   /** The role that can only read the views of the schema `finance`. */
   readonly finance: Role;
   /** True: all roles exist with their passwords and are only checked. */
-  readonly rolesByOthers?: boolean;
+  readonly externalRoles?: boolean;
   readonly log: MigrateOptions['log'];
 }
 
@@ -29,7 +29,7 @@ export async function migrateServices({
   migrationUrl,
   roles,
   finance,
-  rolesByOthers = false,
+  externalRoles = false,
   log,
 }: MigrateServicesOptions): Promise<Record<LedgerService, readonly string[]>> {
   const applied: Record<LedgerService, readonly string[]> = { billing: [], accounts: [], catalog: [] };
@@ -39,7 +39,7 @@ export async function migrateServices({
       schema: service,
       directory: new URL(`../../../services/${service}/migrations`, import.meta.url),
       role: roles[service],
-      rolesByOthers,
+      externalRoles,
       ...(service === 'billing' ? { readers: { finance } } : {}),
       log,
     });

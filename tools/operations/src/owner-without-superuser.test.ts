@@ -21,7 +21,7 @@ test.each(['binary', 'project'])(
       stateDirectory: `${directory.path}/state`,
       durable: false,
       postgres: { superuserPassword: 'p' },
-      env: { ...process.env, GATEWAY_SERVERS_RUNGS: resolvers },
+      env: { ...process.env, GATEWAY_SERVER_SOURCES: resolvers },
     }).catch((error: Error) => {
       process.stdout.write(`skipped: no PostgreSQL from "${resolvers}": ${error.message.split('\n')[0]}\n`);
       return null;

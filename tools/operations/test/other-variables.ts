@@ -58,7 +58,7 @@ export const OTHER_VARIABLES: readonly OtherVariable[] = [
     readBy: START,
   },
   {
-    name: 'GATEWAY_SERVERS_RUNGS',
+    name: 'GATEWAY_SERVER_SOURCES',
     or: 'all',
     doc: 'permitted ways to find or start a server: `url`, `binary`, `project`, `docker`, separated by commas',
     readBy: START,

@@ -11,7 +11,7 @@ afterAll(() => state.removeAll());
 
 test('inspectServers() reports the resolver of each server and fetches nothing', async () => {
   const cacheDirectory = await state.make();
-  const env = { GATEWAY_SERVERS_RUNGS: 'project' };
+  const env = { GATEWAY_SERVER_SOURCES: 'project' };
   const [postgres, nats, redis] = await inspectServers({ cacheDirectory, env });
   expect(postgres).toMatchObject({ name: 'postgres', resolver: 'project', version: expect.stringMatching(/^18\./) });
   expect(nats).toMatchObject({ name: 'nats', resolver: 'project', version: 'fetched on first start' });
@@ -25,7 +25,7 @@ test('inspectServers() reports the resolver of each server and fetches nothing',
 
 test('a missing server is reported with its reason and three remedies', async () => {
   const env = {
-    GATEWAY_SERVERS_RUNGS: 'url,binary',
+    GATEWAY_SERVER_SOURCES: 'url,binary',
     GATEWAY_NATS_URL: 'nats://127.0.0.1:1',
     GATEWAY_REDIS_BINARY: '/nowhere',
   };
@@ -36,9 +36,9 @@ test('a missing server is reported with its reason and three remedies', async ()
 });
 
 test('resolvers keep their order, and unknown ones are refused', () => {
-  expect(allowedResolvers({ GATEWAY_SERVERS_RUNGS: 'docker, url' })).toEqual(['url', 'docker']);
+  expect(allowedResolvers({ GATEWAY_SERVER_SOURCES: 'docker, url' })).toEqual(['url', 'docker']);
   expect(allowedResolvers({})).toEqual(['url', 'binary', 'project', 'docker']);
-  expect(() => allowedResolvers({ GATEWAY_SERVERS_RUNGS: 'podman' })).toThrow('"podman"');
+  expect(() => allowedResolvers({ GATEWAY_SERVER_SOURCES: 'podman' })).toThrow('"podman"');
 });
 
 test.each([

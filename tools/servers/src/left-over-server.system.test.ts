@@ -161,7 +161,7 @@ function processState(pid: number): string {
 function options(stateDirectory: string): ServersOptions {
   return {
     stateDirectory,
-    env: { PATH: process.env['PATH'], GATEWAY_SERVERS_RUNGS: 'project' },
+    env: { PATH: process.env['PATH'], GATEWAY_SERVER_SOURCES: 'project' },
     postgres: { superuserPassword: 'secret' },
     durable: false,
   };

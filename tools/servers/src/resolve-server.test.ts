@@ -16,7 +16,7 @@ const lines: string[] = [];
 let servers: Record<ServerName, RunningServer>;
 
 beforeAll(async () => {
-  servers = await startServers(SERVER_NAMES, options(await state.make(), { GATEWAY_SERVERS_RUNGS: 'project' }));
+  servers = await startServers(SERVER_NAMES, options(await state.make(), { GATEWAY_SERVER_SOURCES: 'project' }));
 });
 
 afterAll(async () => {
@@ -30,7 +30,7 @@ test('the project resolver starts all three servers and each works', async () =>
   expect(await redis(servers.redis.url, 'CONFIG GET maxmemory-policy')).toContain('noeviction');
   expect(await natsRequest(servers.nats.url, '$JS.API.INFO', '')).toContain('account_info_response');
   expect(lines.filter((line) => line.includes('project selected'))).toHaveLength(3);
-  expect(lines).toContain('nats: url skipped: not in GATEWAY_SERVERS_RUNGS');
+  expect(lines).toContain('nats: url skipped: not in GATEWAY_SERVER_SOURCES');
 });
 
 test('servers refuse requests without the password', async () => {
@@ -75,7 +75,7 @@ test('a URL of a refusing server stops the start and hides the password', async 
 
 test('the binary resolver starts the programs of the environment', async () => {
   const directory = await state.make();
-  const env: Record<string, string> = { GATEWAY_SERVERS_RUNGS: 'binary' };
+  const env: Record<string, string> = { GATEWAY_SERVER_SOURCES: 'binary' };
   for (const name of SERVER_NAMES) {
     const found = await SERVER_KINDS[name].findProject(defaultCacheDirectory(), { fetch: true, log });
     const program = found.programs[0];
@@ -95,7 +95,7 @@ test('the binary resolver starts the programs of the environment', async () => {
 });
 
 test('a named binary that is not a server is skipped with its reason', async () => {
-  const env = { GATEWAY_NATS_BINARY: '/bin/true', GATEWAY_SERVERS_RUNGS: 'binary,project' };
+  const env = { GATEWAY_NATS_BINARY: '/bin/true', GATEWAY_SERVER_SOURCES: 'binary,project' };
   const { nats } = await startServers(['nats'], options(await state.make(), env));
   await nats.stop();
   expect(nats.resolver).toBe('project');
@@ -104,7 +104,7 @@ test('a named binary that is not a server is skipped with its reason', async () 
 
 const hasEngine = process.env['DOCKER_HOST'] !== undefined || existsSync('/var/run/docker.sock');
 (hasEngine ? test.skip : test)('the docker resolver reports a missing engine (success is not tested)', async () => {
-  const env = { GATEWAY_SERVERS_RUNGS: 'docker' };
+  const env = { GATEWAY_SERVER_SOURCES: 'docker' };
   const start = startServers(['redis'], options(await state.make(), env));
   const error = await start.then(fail, (reason: unknown) => reason as Error);
   expect(error).toBeInstanceOf(ServerUnavailable);
@@ -112,7 +112,7 @@ const hasEngine = process.env['DOCKER_HOST'] !== undefined || existsSync('/var/r
 });
 
 test('without any resolver the error lists three remedies', async () => {
-  const env = { GATEWAY_SERVERS_RUNGS: 'url' };
+  const env = { GATEWAY_SERVER_SOURCES: 'url' };
   const start = startServers(['postgres'], options(await state.make(), env));
   const error = await start.then(fail, (reason: unknown) => reason as ServerUnavailable);
   expect(error.message).toContain('url: GATEWAY_MIGRATION_URL and GATEWAY_POSTGRES_URL not set');
@@ -125,7 +125,7 @@ test('without any resolver the error lists three remedies', async () => {
 test('if one server cannot start, the others are stopped', async () => {
   const started: string[] = [];
   const env = {
-    GATEWAY_SERVERS_RUNGS: 'binary',
+    GATEWAY_SERVER_SOURCES: 'binary',
     GATEWAY_REDIS_BINARY: '/bin/true',
     GATEWAY_NATS_BINARY: await natsPath(),
   };

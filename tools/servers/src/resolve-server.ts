@@ -23,7 +23,7 @@ export async function resolveServer(kind: ServerKind, options: ServersOptions): 
   for (const resolver of RESOLVERS) {
     const step = allowed.includes(resolver)
       ? await tryResolver(resolver, kind, options, log)
-      : { reasons: ['not in GATEWAY_SERVERS_RUNGS'] };
+      : { reasons: ['not in GATEWAY_SERVER_SOURCES'] };
     if ('server' in step) {
       const { version, source } = step.server;
       const seconds = ((performance.now() - startedAt) / 1_000).toFixed(2);

@@ -142,7 +142,7 @@ async function restartAll(servers: RunningServer[], how: RestartOptions): Promis
 function options(stateDirectory: string): ServersOptions {
   return {
     stateDirectory,
-    env: { PATH: process.env['PATH'], GATEWAY_SERVERS_RUNGS: 'project' },
+    env: { PATH: process.env['PATH'], GATEWAY_SERVER_SOURCES: 'project' },
     postgres: { superuserPassword: 'secret' },
     redis: { persist: true },
     durable: false,

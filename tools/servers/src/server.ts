@@ -114,7 +114,7 @@ export interface ServersOptions {
   onExit?(name: ServerName, code: number | null): void;
 }
 
-const VARIABLE = 'GATEWAY_SERVERS_RUNGS';
+const VARIABLE = 'GATEWAY_SERVER_SOURCES';
 
 /**
  * Returns the resolvers that the environment allows, in their order. Without the variable all are

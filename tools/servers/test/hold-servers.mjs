@@ -6,7 +6,7 @@ import { startServers } from '../dist/index.js';
 const [stateDirectory, resolvers, names] = process.argv.slice(2);
 const servers = await startServers(names.split(','), {
   stateDirectory,
-  env: { ...process.env, GATEWAY_SERVERS_RUNGS: resolvers },
+  env: { ...process.env, GATEWAY_SERVER_SOURCES: resolvers },
   postgres: { superuserPassword: 'held' },
   durable: false,
 });

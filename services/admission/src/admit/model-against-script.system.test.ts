@@ -7,7 +7,7 @@ import { STEPS, answersSeen, playSequences, replayFrom } from '../../test/model/
 import { OneServer } from '../../test/model/wires.js';
 
 /** Sequences of a normal run. `npm run prove:model` plays more. */
-const SEQUENCES = Number(process.env['GATEWAY_MODEL_SEQUENCES'] ?? 1_000);
+const SEQUENCES = Number(process.env['GATEWAY_VERIFY_MODEL_SEQUENCES'] ?? 1_000);
 const TIMEOUT_MS = 240_000 + SEQUENCES * 200;
 const REPLAY = replayFrom(process.env);
 

@@ -27,8 +27,8 @@ export interface Replay {
 
 /** Reads the values that a failure printed from the environment, or draws a new seed. */
 export function replayFrom(env: NodeJS.ProcessEnv): Replay {
-  const limitMs = Number(env['GATEWAY_MODEL_MINUTES'] ?? Infinity) * 60_000;
-  return { seed: testSeed(env), path: env['GATEWAY_MODEL_PATH'], limitMs };
+  const limitMs = Number(env['GATEWAY_VERIFY_MODEL_MINUTES'] ?? Infinity) * 60_000;
+  return { seed: testSeed(env), path: env['GATEWAY_VERIFY_MODEL_PATH'], limitMs };
 }
 
 /**
@@ -66,7 +66,7 @@ export async function playSequences(redis: FrozenRedis, total: number, replay: R
 
 function failureText(result: fc.RunDetails<[Sequence]>): string {
   // The seed of the lane. fast-check reports it as a signed number.
-  const replay = `TEST_SEED=${result.seed >>> 0} GATEWAY_MODEL_PATH=${result.counterexamplePath}`;
+  const replay = `TEST_SEED=${result.seed >>> 0} GATEWAY_VERIFY_MODEL_PATH=${result.counterexamplePath}`;
   return `replay with ${replay}\n${result.numShrinks} shrinks\n${String(result.errorInstance)}`;
 }
 

@@ -24,12 +24,12 @@ const QUOTA_MS = 1_000;
 
 /**
  * Sends the edge's messages over the bus.
- * @param answerIdsMax most IDs of stored responses, items and containers in the shared bucket
+ * @param storedResponseIdsMax most IDs of responses, items and containers in the shared bucket
  */
-export function makeBusClient(bus: Bus, answerIdsMax: number = ANSWERS_BUCKET.entriesDefault): BusClient {
+export function makeBusClient(bus: Bus, storedResponseIdsMax: number = ANSWERS_BUCKET.entriesDefault): BusClient {
   const { name, ageMaxMs, entryBytesMax } = ANSWERS_BUCKET;
-  const bytesMax = answerIdsMax * entryBytesMax;
-  const answers = bus.lookUpBucket({ name, ageMaxMs, bytesMax, entriesMax: answerIdsMax });
+  const bytesMax = storedResponseIdsMax * entryBytesMax;
+  const answers = bus.lookUpBucket({ name, ageMaxMs, bytesMax, entriesMax: storedResponseIdsMax });
   const quotas = bus.lookUpBucket(QUOTAS_BUCKET);
   return {
     requestAdmission: (batch, on, to) =>

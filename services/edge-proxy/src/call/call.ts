@@ -22,7 +22,7 @@ export interface EdgeSettings {
    * Accepts the traceparent of clients: a sampled one traces its call. Every client can send one,
    * so this is only for edges behind trusted proxies.
    */
-  readonly tracesClients: boolean;
+  readonly trustsClientTraces: boolean;
   /**
    * Time from admission to the response head, or to the end of a non-streamed response. Also the
    * longest silence after the head.
@@ -32,7 +32,7 @@ export interface EdgeSettings {
    * Longest time to read on after the client has left; null: to the end of the response, within the
    * call's own limits.
    */
-  readonly readOnMs: number | null;
+  readonly readAfterDisconnectMs: number | null;
   /** A client that reads no byte for this time is handled like one that has left. */
   readonly stalledMs: number;
 }

@@ -26,8 +26,8 @@ afterAll(async () => {
 test.each<[string, Record<string, string>, boolean]>([
   ['not taken', {}, false],
   ['accepted behind a trusted proxy', { GATEWAY_EDGE_PROXIES: '1' }, true],
-  ['accepted if enabled', { GATEWAY_TRACE_CLIENTS: 'on' }, true],
-  ['ignored if disabled', { GATEWAY_EDGE_PROXIES: '1', GATEWAY_TRACE_CLIENTS: 'off' }, false],
+  ['accepted if enabled', { GATEWAY_TRUST_CLIENT_TRACES: 'on' }, true],
+  ['ignored if disabled', { GATEWAY_EDGE_PROXIES: '1', GATEWAY_TRUST_CLIENT_TRACES: 'off' }, false],
 ])(
   "a client's sampled trace is %s",
   async (_name, env, isTaken) => {

@@ -34,7 +34,9 @@ let hasty: EdgeWorld;
 const raw: RawProvider[] = [];
 beforeAll(async () => {
   const start = (deadlineMs: number): Promise<EdgeWorld> =>
-    startEdgeWorld({ env: { GATEWAY_UPSTREAM_DEADLINE_MS: String(deadlineMs), GATEWAY_READ_ON_MS: '300' } });
+    startEdgeWorld({
+      env: { GATEWAY_UPSTREAM_DEADLINE_MS: String(deadlineMs), GATEWAY_READ_AFTER_DISCONNECT_MS: '300' },
+    });
   world = await start(DEADLINE_MS.far);
   hasty = await start(DEADLINE_MS.proven);
 }, 60_000);

@@ -10,7 +10,7 @@ import { type EdgeMetrics, toOperationName } from './edge-metrics.js';
 
 /** Parts of {@link receiveCall}. */
 export interface ReceiveParts {
-  readonly settings: KeySettings & Pick<EdgeSettings, 'tracesClients' | 'traceRatio'>;
+  readonly settings: KeySettings & Pick<EdgeSettings, 'trustsClientTraces' | 'traceRatio'>;
   readonly load: Pick<LoadWatch, 'shedding'>;
   readonly metrics: Pick<EdgeMetrics, 'callShed'>;
   readonly clock: Clock;
@@ -47,7 +47,7 @@ export function receiveCall(parts: ReceiveParts, row: EndpointSpec, request: Cli
  * (docs/decisions/0029-unsampled-requests-create-no-trace-objects.md).
  */
 function startCallSpan({ settings, random }: ReceiveParts, row: EndpointSpec, request: ClientRequest): Span {
-  const incoming = settings.tracesClients ? request.headers.traceparent : undefined;
+  const incoming = settings.trustsClientTraces ? request.headers.traceparent : undefined;
   const { sampled, parent } = decideTrace(incoming, settings.traceRatio, random);
   if (!sampled) return NO_SPAN;
   return startSpan(`POST ${row.path}`, {

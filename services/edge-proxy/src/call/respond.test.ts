@@ -17,7 +17,7 @@ import { type RespondParts, respond } from './respond.js';
 const PATH = '/v1/chat/completions';
 const LONG_EVENT_BYTES = 9 * 1024 * 1024;
 const DEADLINE_MS = 1_500;
-const READ_ON_MS = 300;
+const READ_AFTER_DISCONNECT_MS = 300;
 const SILENCE_MS = 100;
 /** Shortest interval between two checks of `until`. */
 const LOOK_MS = 10;
@@ -30,7 +30,7 @@ const raw: RawProvider[] = [];
 const clients: Socket[] = [];
 beforeAll(async () => {
   [world, hasty] = await Promise.all([
-    startEdgeWorld({ env: { GATEWAY_READ_ON_MS: String(READ_ON_MS) } }),
+    startEdgeWorld({ env: { GATEWAY_READ_AFTER_DISCONNECT_MS: String(READ_AFTER_DISCONNECT_MS) } }),
     startEdgeWorld({ env: { GATEWAY_UPSTREAM_DEADLINE_MS: String(DEADLINE_MS) } }),
   ]);
 });

@@ -19,7 +19,7 @@ let world: EdgeWorld;
 beforeAll(async () => {
   world = await startEdgeWorld({
     env: {
-      GATEWAY_READ_ON_MS: '300',
+      GATEWAY_READ_AFTER_DISCONNECT_MS: '300',
       GATEWAY_HTTP_HEAD_MS: String(HEAD_MS),
       GATEWAY_HTTP_REQUEST_MS: String(REQUEST_MS),
       GATEWAY_HTTP_KEEP_ALIVE_MS: String(KEEP_ALIVE_MS),

@@ -8,11 +8,11 @@ import { REQUEST_BODIES, UNOPENED_BODIES } from '../memory/held-bytes.js';
 
 const PATH = '/v1/chat/completions';
 const KIB = 1024;
-const UNOPENED_BYTES = 1024 * KIB;
+const UNAUTHENTICATED_BYTES = 1024 * KIB;
 
 let world: EdgeWorld;
 beforeAll(async () => {
-  world = await startEdgeWorld({ env: { GATEWAY_EDGE_UNOPENED_BYTES: String(UNOPENED_BYTES) } });
+  world = await startEdgeWorld({ env: { GATEWAY_EDGE_UNAUTHENTICATED_BYTES: String(UNAUTHENTICATED_BYTES) } });
 }, 60_000);
 afterAll(() => world.stop(), 60_000);
 beforeEach(() => {
@@ -31,7 +31,7 @@ const bodyOf = (bytes: number): ReturnType<typeof chat> =>
 test('unconfirmed bodies use their own pool; when it is full, keys are checked first', async () => {
   world.admission.decideOpen = ({ id }) => ({ kind: 'refused', id, code: 'invalid_api_key', facts: {} });
   const silent = Array.from({ length: 80 }, () => silentPost(16 * KIB));
-  await until('the pool is full', () => UNOPENED_BODIES.held === UNOPENED_BYTES);
+  await until('the pool is full', () => UNOPENED_BODIES.held === UNAUTHENTICATED_BYTES);
   await until('the others are refused', () => silent.filter((client) => client.wire().includes('401')).length === 16);
   expect(REQUEST_BODIES.held).toBe(0);
   world.admission.decideOpen = () => undefined;
@@ -41,7 +41,7 @@ test('unconfirmed bodies use their own pool; when it is full, keys are checked f
   expect(openings()).toBe(opens + 1);
   expect((await send(world.edge.url, PATH, bodyOf(200 * KIB))).status).toBe(200);
   expect(openings()).toBe(opens + 1);
-  expect(UNOPENED_BODIES.held).toBe(UNOPENED_BYTES);
+  expect(UNOPENED_BODIES.held).toBe(UNAUTHENTICATED_BYTES);
   for (const { socket } of silent) socket.destroy();
   await until('nothing is held', () => UNOPENED_BODIES.held === 0);
 });

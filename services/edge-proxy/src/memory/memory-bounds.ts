@@ -34,9 +34,9 @@ const kindField = (what: string, kind: Kind) => bytesField(what, KINDS[kind].meb
 /** Limits for all calls of one edge together. */
 export const MEMORY_FIELDS = {
   GATEWAY_EDGE_BODY_BYTES: kindField('request bodies, until no source needs them', 'bodies'),
-  GATEWAY_EDGE_UNOPENED_BYTES: kindField('bodies whose key admission has not confirmed', 'unopened'),
-  GATEWAY_EDGE_ANSWER_BYTES: kindField('plain responses that are held until they are complete', 'answers'),
-  GATEWAY_EDGE_BEGINNING_BYTES: kindField('stream beginnings without content, which are held back', 'beginnings'),
+  GATEWAY_EDGE_UNAUTHENTICATED_BYTES: kindField('bodies whose key admission has not confirmed', 'unopened'),
+  GATEWAY_EDGE_RESPONSE_BYTES: kindField('plain responses that are held until they are complete', 'answers'),
+  GATEWAY_EDGE_STREAM_BUFFER_BYTES: kindField('stream beginnings without content, which are held back', 'beginnings'),
   GATEWAY_EDGE_EVENT_BYTES: kindField(
     'usage events that are not stored yet; above it no request is admitted',
     'events',
@@ -57,9 +57,9 @@ export function computeMemoryBounds(
   };
   return {
     bodies: boundOf(config.GATEWAY_EDGE_BODY_BYTES, 'bodies'),
-    unopened: boundOf(config.GATEWAY_EDGE_UNOPENED_BYTES, 'unopened'),
-    answers: boundOf(config.GATEWAY_EDGE_ANSWER_BYTES, 'answers'),
-    beginnings: boundOf(config.GATEWAY_EDGE_BEGINNING_BYTES, 'beginnings'),
+    unopened: boundOf(config.GATEWAY_EDGE_UNAUTHENTICATED_BYTES, 'unopened'),
+    answers: boundOf(config.GATEWAY_EDGE_RESPONSE_BYTES, 'answers'),
+    beginnings: boundOf(config.GATEWAY_EDGE_STREAM_BUFFER_BYTES, 'beginnings'),
     events: boundOf(config.GATEWAY_EDGE_EVENT_BYTES, 'events'),
   };
 }

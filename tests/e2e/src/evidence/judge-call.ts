@@ -6,7 +6,7 @@ import { chargeMax, chargeOf } from '../load/accounts.js';
  * An edge reads a response for up to this time after its client has disconnected. A kill of the
  * edge in this time affects the call.
  */
-const READ_ON_MS = 10_000;
+const READ_AFTER_DISCONNECT_MS = 10_000;
 const SLACK_MS = 1_000;
 /** A call older than this is in a heartbeat of its edge. */
 const HEARTBEAT_AFTER_MS = 2_000;
@@ -77,14 +77,14 @@ export function judgeCall(joined: JoinedCall, faults: readonly FaultDone[]): str
  */
 export function isLostWithLimitStore({ call, provider, records }: JoinedCall, faults: readonly FaultDone[]): boolean {
   if (records.length > 0 || (call.ending !== 'cut' && call.ending !== 'left')) return false;
-  const readOnMs = call.ending === 'left' ? READ_ON_MS : SLACK_MS;
+  const readAfterDisconnectMs = call.ending === 'left' ? READ_AFTER_DISCONNECT_MS : SLACK_MS;
   const begunAt = Math.min(...provider.map((one) => one.begunAt));
   const kill = faults.find(
     ({ what, target, from, until }) =>
       what === 'kill' &&
       target === `edge-proxy-${call.edge + 1}` &&
       from >= call.begunAt - SLACK_MS &&
-      from <= call.endedAt + readOnMs &&
+      from <= call.endedAt + readAfterDisconnectMs &&
       until >= begunAt &&
       begunAt >= from - HEARTBEAT_AFTER_MS,
   );
@@ -155,7 +155,7 @@ interface Hits {
 /** Finds the faults that may have ended this call. */
 function hitsOf({ call, provider }: JoinedCall, faults: readonly FaultDone[]): Hits {
   const lastAt = Math.max(call.endedAt, ...provider.map(({ endedAt }) => endedAt ?? call.endedAt));
-  const to = lastAt + (call.ending === 'left' ? READ_ON_MS : SLACK_MS);
+  const to = lastAt + (call.ending === 'left' ? READ_AFTER_DISCONNECT_MS : SLACK_MS);
   const during = faults.filter(({ from, until }) => from <= to && until >= call.begunAt - SLACK_MS);
   const edgeHad = (kind: FaultDone['what']): boolean =>
     during.some(({ what, target }) => what === kind && target === `edge-proxy-${call.edge + 1}`);

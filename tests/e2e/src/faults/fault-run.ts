@@ -24,7 +24,7 @@ const DURATIONS = {
   // An edge that stops while NATS is down waits for NATS for at most this drain time plus its
   // minimum stop time.
   GATEWAY_DRAIN_MS: '2000',
-  GATEWAY_BEAT_MS: '400',
+  GATEWAY_HEARTBEAT_MS: '400',
   GATEWAY_SWEEP_MS: '300',
 };
 /** For servers with standbys: longer than an election among them. */

@@ -136,11 +136,11 @@ const CANCEL_READ_ON_MS = 2_000;
  */
 export function computeReadOnMs(
   { source }: Pick<DecryptedSource, 'source'>,
-  readOnMs: number | null,
+  readAfterDisconnectMs: number | null,
   hasText: boolean,
 ): number | null {
-  if (!source.cancelStopsBilling) return readOnMs;
-  return hasText ? Math.min(readOnMs ?? CANCEL_READ_ON_MS, CANCEL_READ_ON_MS) : 0;
+  if (!source.cancelStopsBilling) return readAfterDisconnectMs;
+  return hasText ? Math.min(readAfterDisconnectMs ?? CANCEL_READ_ON_MS, CANCEL_READ_ON_MS) : 0;
 }
 
 /**

@@ -45,7 +45,7 @@ class Played {
   nextFault: Error | null = null;
   reader: SourceReader;
   nowMs = 0;
-  readOnMs: number | null = null;
+  readAfterDisconnectMs: number | null = null;
   #limits: { readonly expired: () => void; readonly failed: (err: unknown) => void; isCancelled: boolean }[] = [];
   #leave: () => void = () => undefined;
   stall: () => void = () => undefined;
@@ -136,7 +136,7 @@ class Played {
       abort: () => this.done.push('abort'),
     };
     return {
-      settings: { upstreamDeadlineMs: 600_000, stalledMs: 60_000, readOnMs: this.readOnMs },
+      settings: { upstreamDeadlineMs: 600_000, stalledMs: 60_000, readAfterDisconnectMs: this.readAfterDisconnectMs },
       deadlines: { nowMs: () => this.nowMs, at, in: at },
       clock: { nowMs: () => this.nowMs },
       log: { debug: () => undefined, error: ({ err }: { err: unknown }) => this.faults.push(err) },

@@ -30,7 +30,7 @@ import { buildSourceRequest } from './source-request.js';
 
 /** Parts that an {@link Attempt} uses. */
 export interface AttemptParts extends RelayParts {
-  readonly settings: Pick<EdgeSettings, 'upstreamDeadlineMs' | 'readOnMs' | 'stalledMs'>;
+  readonly settings: Pick<EdgeSettings, 'upstreamDeadlineMs' | 'readAfterDisconnectMs' | 'stalledMs'>;
   readonly sources: SourceSender;
   readonly deadlines: Deadlines;
   readonly clock: Clock;
@@ -339,8 +339,8 @@ export class Attempt implements SourceReader, RelayEvents {
     state.leftAtBytes = state.relay?.deliveredBytes ?? 0;
     // Reading on is only useful if the call is billed.
     const isOwed = state.isSent && this.#call.held !== null;
-    const { readOnMs } = this.#parts.settings;
-    const ms = isOwed ? computeReadOnMs(this.#opened, readOnMs, state.relay?.hasText === true) : 0;
+    const { readAfterDisconnectMs } = this.#parts.settings;
+    const ms = isOwed ? computeReadOnMs(this.#opened, readAfterDisconnectMs, state.relay?.hasText === true) : 0;
     if (ms === 0) return state.abandon();
     state.limits.readOn(ms, () => state.abandon());
     if (state.phase === 'head') state.limits.watchHead();

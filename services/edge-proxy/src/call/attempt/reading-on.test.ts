@@ -77,7 +77,7 @@ test('the edge reads on after the client has left and charges the reported usage
 });
 
 test('reading on ends after its time limit; the delivered text is estimated', async () => {
-  const hasty = await startEdgeWorld({ env: { GATEWAY_READ_ON_MS: '1000' } });
+  const hasty = await startEdgeWorld({ env: { GATEWAY_READ_AFTER_DISCONNECT_MS: '1000' } });
   try {
     hasty.provider.script({ model: MODEL, steps: [{ chunk: delta('first') }, { end: 'stall' }] });
     const answer = await startStream(TEST_MODEL, hasty);

@@ -22,7 +22,7 @@ const upstream = new Set<Socket>();
 let models: OwnModel[] = [];
 
 beforeAll(async () => {
-  world = await startEdgeWorld({ env: { GATEWAY_READ_ON_MS: '100' } });
+  world = await startEdgeWorld({ env: { GATEWAY_READ_AFTER_DISCONNECT_MS: '100' } });
   provider = await startRawProvider((socket) => {
     upstream.add(socket);
     socket.on('close', () => upstream.delete(socket));
