@@ -70,6 +70,7 @@ export async function startCatalog(
   const publisher = startPublisher(
     {
       log,
+      clock,
       publish: () =>
         publishCatalog({
           store,
