@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url';
+import { ANTHROPIC_COMPATIBLE, OPENAI_COMPATIBLE, PROFILES } from '@gateway/contracts/providers';
 import { expect, test } from '@jest/globals';
 import { patternsOf, slowPatterns, storedPatterns } from '../patterns.mjs';
 
@@ -19,6 +20,18 @@ test.each([
 test('slowPatterns() accepts linear patterns and skips tests', () => {
   expect(found('const a = /^[a-z]+-[0-9]+$/; const b = new RegExp(unknown);')).toEqual([]);
   expect(patternsOf(new Map([['services/a/src/b.test.ts', 'const a = /(a+)+$/;']]))).toEqual([]);
+});
+
+/** With one of them, a text of n characters takes at most n² / 2 steps; the edge reads 8,000. */
+const UNBOUNDED = /(?<!\\)[*+]|\{\d+,\}/g;
+
+test('error patterns of providers have at most one unbounded quantifier and no slow part', () => {
+  const patterns = [...PROFILES, OPENAI_COMPATIBLE, ANTHROPIC_COMPATIBLE].flatMap(({ id, errors }) =>
+    errors.flatMap(({ text }) => (text === null ? [] : [{ where: id, source: text, flags: 'i' }])),
+  );
+  expect(patterns.length).toBeGreaterThan(100);
+  expect(slowPatterns(patterns)).toEqual([]);
+  expect(patterns.filter(({ source }) => (source.match(UNBOUNDED) ?? []).length > 1)).toEqual([]);
 });
 
 const CHARS = 64 * 1024;

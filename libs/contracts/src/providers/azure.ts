@@ -1,5 +1,6 @@
 import type { ProviderProfile } from '../operator/index.js';
-import { CLIENT_TOOLS, OPENAI_TOOLS } from './openai/profile.js';
+import { CLIENT_TOOLS } from './compatible.js';
+import { OPENAI_TOOLS } from './openai/profile.js';
 
 /** Prices of OpenAI models on Azure, for all URL forms. */
 export const AZURE_PRICING: ProviderProfile['pricing'] = {

@@ -1,8 +1,41 @@
 import type { ProviderProfile } from '../operator/index.js';
-import { CLIENT_TOOLS } from './openai/profile.js';
 
-const COMPATIBLE = {
-  checked: '2026-11-23',
+/** Tools that a client runs. They cost only tokens at every provider. */
+export const CLIENT_TOOLS: ProviderProfile['pricing']['freeTools'] = [
+  'function',
+  'custom',
+  'namespace',
+  'tool_search',
+  'local_shell',
+  'apply_patch',
+  'computer',
+  'computer_use_preview',
+  { type: 'shell', where: { 'environment.type': [null, 'local'], 'environment.skills': [] } },
+];
+
+/** Service classes of providers that serve and accept only the standard class. */
+export const STANDARD_CLASSES: ProviderProfile['pricing']['classes'] = [
+  { field: 'service_tier', asks: { auto: 'standard', default: 'standard' }, answersAt: null, answers: {} },
+];
+
+/** Pricing of providers that charge only tokens, in one class. */
+export const STANDARD_PRICING: ProviderProfile['pricing'] = {
+  classes: STANDARD_CLASSES,
+  tools: [],
+  freeTools: CLIENT_TOOLS,
+  unpricedFields: {},
+};
+
+/** Pricing of servers that an operator runs. */
+export const FREE_PRICING: ProviderProfile['pricing'] = {
+  classes: [],
+  tools: [],
+  freeTools: ['*'],
+  unpricedFields: {},
+};
+
+/** What most providers have in common. Profiles list the differences. */
+export const DEFAULTS = {
   documentation: null,
   base: null,
   parameters: {},
@@ -11,6 +44,7 @@ const COMPATIBLE = {
   refuses: [],
   streamUsage: 'asked',
   totalExtra: 'reasoning',
+  auth: [{ type: 'bearer' }],
   errors: [],
   unlimitedMaxTokens: [],
   cancelStopsBilling: false,
@@ -21,7 +55,8 @@ const COMPATIBLE = {
 
 /** Defaults of sources without a profile, by their provider's format. */
 export const OPENAI_COMPATIBLE: ProviderProfile = {
-  ...COMPATIBLE,
+  ...DEFAULTS,
+  checked: '2026-11-23',
   id: 'openai-compatible',
   name: 'Any other provider with the OpenAI format',
   format: 'openai',
@@ -31,19 +66,14 @@ export const OPENAI_COMPATIBLE: ProviderProfile = {
     '/v1/embeddings': '/v1/embeddings',
     '/v1/responses': '/v1/responses',
   },
-  auth: [{ type: 'bearer' }],
   betas: [],
-  pricing: {
-    classes: [{ field: 'service_tier', asks: { auto: 'standard', default: 'standard' }, answersAt: null, answers: {} }],
-    tools: [],
-    freeTools: CLIENT_TOOLS,
-    unpricedFields: {},
-  },
+  pricing: STANDARD_PRICING,
   catches: ['Charges other than tokens are unknown. Such requests are refused unless `unpriced` is `forward`.'],
 };
 
 export const ANTHROPIC_COMPATIBLE: ProviderProfile = {
-  ...COMPATIBLE,
+  ...DEFAULTS,
+  checked: '2026-11-23',
   id: 'anthropic-compatible',
   name: 'Any other provider with the Anthropic format',
   format: 'anthropic',

@@ -29,7 +29,7 @@ import { VERTEX_ANTHROPIC } from './vertex-anthropic/profile.js';
 import { VLLM } from './vllm/profile.js';
 import { XAI } from './xai/profile.js';
 
-export * from './compatible.js';
+export { ANTHROPIC_COMPATIBLE, OPENAI_COMPATIBLE } from './compatible.js';
 
 /** Profiles in the order of the page. */
 export const PROFILES: readonly ProviderProfile[] = [

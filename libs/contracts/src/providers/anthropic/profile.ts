@@ -1,4 +1,5 @@
 import type { ProviderProfile } from '../../operator/index.js';
+import { DEFAULTS } from '../compatible.js';
 
 /**
  * Claude scales an image down to 4,784 tokens (platform.claude.com, Vision). A request has at most
@@ -11,21 +12,17 @@ export const CLAUDE_ATTACHMENTS: ProviderProfile['attachments'] = {
 };
 
 export const ANTHROPIC: ProviderProfile = {
+  ...DEFAULTS,
   id: 'anthropic',
   name: 'Anthropic API',
   checked: '2026-11-23',
   documentation: 'https://platform.claude.com/docs/en/api/messages',
   format: 'anthropic',
   base: 'https://api.anthropic.com',
-  parameters: {},
   endpoints: { '/v1/messages': '/v1/messages', '/v1/messages/count_tokens': '/v1/messages/count_tokens' },
   auth: [{ type: 'header', header: 'x-api-key' }, { type: 'bearer' }],
-  headers: {},
   betas: 'standard',
-  body: {},
   refuses: ['stream_options', 'response_format', 'extra_body', 'n'],
-  streamUsage: 'asked',
-  totalExtra: 'reasoning',
   attachments: CLAUDE_ATTACHMENTS,
   pricing: {
     classes: [
@@ -96,9 +93,6 @@ export const ANTHROPIC: ProviderProfile = {
     { status: 504, code: 'timeout_error', text: null, class: 'late' },
     { status: 400, code: 'invalid_request_error', text: null, class: 'body' },
   ],
-  unlimitedMaxTokens: [],
-  cancelStopsBilling: false,
-  keepsState: true,
   keyVariable: 'ANTHROPIC_API_KEY',
   catches: [
     "Top-level usage is not the complete bill. Compaction and advisor samplings are only in usage.iterations, and the advisor has another model's price.",

@@ -1,7 +1,9 @@
 import type { ProviderProfile } from '../../operator/index.js';
+import { DEFAULTS } from '../compatible.js';
 import { AZURE_CATCHES, AZURE_ERRORS, AZURE_PRICING } from '../azure.js';
 
 export const AZURE_DEPLOYMENTS: ProviderProfile = {
+  ...DEFAULTS,
   id: 'azure-deployments',
   name: 'Azure OpenAI (deployment URLs with api-version)',
   checked: '2026-11-23',
@@ -23,17 +25,9 @@ export const AZURE_DEPLOYMENTS: ProviderProfile = {
     { type: 'entra', scope: 'https://cognitiveservices.azure.com/.default' },
     { type: 'entra', scope: 'https://ai.azure.com/.default' },
   ],
-  headers: {},
   betas: [],
-  body: {},
-  refuses: [],
-  streamUsage: 'asked',
-  totalExtra: 'reasoning',
   pricing: AZURE_PRICING,
   errors: [...AZURE_ERRORS, { status: 429, code: null, text: 'have exceeded (call|token) rate limit', class: 'quota' }],
-  unlimitedMaxTokens: [],
-  cancelStopsBilling: false,
-  keepsState: true,
   keyVariable: 'AZURE_OPENAI_API_KEY',
   catches: [
     ...AZURE_CATCHES,

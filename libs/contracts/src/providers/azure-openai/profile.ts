@@ -1,7 +1,9 @@
 import type { ProviderProfile } from '../../operator/index.js';
+import { DEFAULTS } from '../compatible.js';
 import { AZURE_CATCHES, AZURE_ERRORS, AZURE_PRICING } from '../azure.js';
 
 export const AZURE_OPENAI: ProviderProfile = {
+  ...DEFAULTS,
   id: 'azure-openai',
   name: 'Azure OpenAI (v1 API)',
   checked: '2026-11-23',
@@ -24,17 +26,9 @@ export const AZURE_OPENAI: ProviderProfile = {
     { type: 'entra', scope: 'https://cognitiveservices.azure.com/.default' },
     { type: 'bearer' },
   ],
-  headers: {},
   betas: [],
-  body: {},
-  refuses: [],
-  streamUsage: 'asked',
-  totalExtra: 'reasoning',
   pricing: AZURE_PRICING,
   errors: AZURE_ERRORS,
-  unlimitedMaxTokens: [],
-  cancelStopsBilling: false,
-  keepsState: true,
   keyVariable: 'AZURE_OPENAI_API_KEY',
   catches: [
     ...AZURE_CATCHES,

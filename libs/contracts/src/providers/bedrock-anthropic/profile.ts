@@ -1,7 +1,9 @@
 import type { ProviderProfile } from '../../operator/index.js';
+import { DEFAULTS } from '../compatible.js';
 import { CLAUDE_ATTACHMENTS } from '../anthropic/profile.js';
 
 export const BEDROCK_ANTHROPIC: ProviderProfile = {
+  ...DEFAULTS,
   id: 'bedrock-anthropic',
   name: 'Amazon Bedrock (Anthropic messages path)',
   checked: '2026-11-23',
@@ -19,12 +21,7 @@ export const BEDROCK_ANTHROPIC: ProviderProfile = {
       region: '{region}',
     },
   ],
-  headers: {},
   betas: 'pass',
-  body: {},
-  refuses: [],
-  streamUsage: 'asked',
-  totalExtra: 'reasoning',
   attachments: CLAUDE_ATTACHMENTS,
   pricing: {
     classes: [
@@ -67,8 +64,6 @@ export const BEDROCK_ANTHROPIC: ProviderProfile = {
     { status: 400, code: null, text: 'Extra inputs are not permitted', class: 'body' },
     { status: 529, code: 'overloaded_error', text: null, class: 'overload' },
   ],
-  unlimitedMaxTokens: [],
-  cancelStopsBilling: false,
   keepsState: false,
   keyVariable: 'AWS_BEARER_TOKEN_BEDROCK',
   catches: [

@@ -1,7 +1,9 @@
 import type { ProviderProfile } from '../../operator/index.js';
-import { CLIENT_TOOLS, WEB_SEARCHES } from '../openai/profile.js';
+import { CLIENT_TOOLS, DEFAULTS } from '../compatible.js';
+import { WEB_SEARCHES } from '../openai/profile.js';
 
 export const BEDROCK: ProviderProfile = {
+  ...DEFAULTS,
   id: 'bedrock',
   name: 'Amazon Bedrock (OpenAI-compatible paths)',
   checked: '2026-11-23',
@@ -20,12 +22,8 @@ export const BEDROCK: ProviderProfile = {
       region: '{region}',
     },
   ],
-  headers: {},
   betas: [],
-  body: {},
   refuses: ['background'],
-  streamUsage: 'asked',
-  totalExtra: 'reasoning',
   pricing: {
     classes: [
       {
@@ -82,9 +80,6 @@ export const BEDROCK: ProviderProfile = {
     { status: 400, code: 'invalid_value', text: null, class: 'body' },
     { status: 400, code: 'validation_error', text: null, class: 'body' },
   ],
-  unlimitedMaxTokens: [],
-  cancelStopsBilling: false,
-  keepsState: true,
   keyVariable: 'AWS_BEARER_TOKEN_BEDROCK',
   catches: [
     'A model has different IDs, and sometimes a different path prefix, on bedrock-runtime and on bedrock-mantle. The wrong prefix returns 400 "isn\'t supported on this route", 401 "is not enabled", or no response (xai.grok-4.3 on /v1/responses). The host bedrock-mantle has its own profile, which knows the prefixes.',

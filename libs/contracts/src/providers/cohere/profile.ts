@@ -1,19 +1,16 @@
 import type { ProviderProfile } from '../../operator/index.js';
-import { CLIENT_TOOLS } from '../openai/profile.js';
+import { DEFAULTS, STANDARD_PRICING } from '../compatible.js';
 
 export const COHERE: ProviderProfile = {
+  ...DEFAULTS,
   id: 'cohere',
   name: 'Cohere (compatibility API)',
   checked: '2026-11-23',
   documentation: 'https://docs.cohere.com/docs/compatibility-api',
   format: 'openai',
   base: 'https://api.cohere.ai/compatibility',
-  parameters: {},
   endpoints: { '/v1/chat/completions': '/v1/chat/completions', '/v1/embeddings': '/v1/embeddings' },
-  auth: [{ type: 'bearer' }],
-  headers: {},
   betas: [],
-  body: {},
   refuses: [
     'store',
     'metadata',
@@ -28,29 +25,13 @@ export const COHERE: ProviderProfile = {
     'dimensions',
     'user',
   ],
-  streamUsage: 'asked',
-  totalExtra: 'reasoning',
-  pricing: {
-    classes: [
-      {
-        field: 'service_tier',
-        asks: { auto: 'standard', default: 'standard' },
-        answersAt: null,
-        answers: {},
-      },
-    ],
-    tools: [],
-    freeTools: CLIENT_TOOLS,
-    unpricedFields: {},
-  },
+  pricing: STANDARD_PRICING,
   errors: [
     { status: 404, code: null, text: null, class: 'model' },
     { status: 429, code: null, text: 'API calls / month', class: 'funds' },
     { status: 400, code: null, text: 'too many tokens', class: 'body' },
     { status: 422, code: null, text: 'unknown field', class: 'body' },
   ],
-  unlimitedMaxTokens: [],
-  cancelStopsBilling: false,
   keepsState: false,
   keyVariable: 'COHERE_API_KEY',
   catches: [

@@ -1,21 +1,17 @@
 import type { ProviderProfile } from '../../operator/index.js';
+import { DEFAULTS } from '../compatible.js';
 
 export const DEEPSEEK_ANTHROPIC: ProviderProfile = {
+  ...DEFAULTS,
   id: 'deepseek-anthropic',
   name: 'DeepSeek (Anthropic format)',
   checked: '2026-11-23',
   documentation: 'https://api-docs.deepseek.com/guides/anthropic_api',
   format: 'anthropic',
   base: 'https://api.deepseek.com/anthropic',
-  parameters: {},
   endpoints: { '/v1/messages': '/v1/messages' },
   auth: [{ type: 'header', header: 'x-api-key' }, { type: 'bearer' }],
-  headers: {},
   betas: 'standard',
-  body: {},
-  refuses: [],
-  streamUsage: 'asked',
-  totalExtra: 'reasoning',
   pricing: {
     classes: [
       {
@@ -42,9 +38,6 @@ export const DEEPSEEK_ANTHROPIC: ProviderProfile = {
     { status: 400, code: null, text: 'must be passed back', class: 'body' },
     { status: 400, code: null, text: 'Model Not Exist|supported API model names', class: 'model' },
   ],
-  unlimitedMaxTokens: [],
-  cancelStopsBilling: false,
-  keepsState: true,
   keyVariable: 'DEEPSEEK_API_KEY',
   catches: [
     'Prices double in peak hours (UTC windows on Chinese working days). Prices and costs here do not depend on the time. The bundled list has the peak prices, so that nothing is sold below cost. At other times the provider charges half of the recorded cost.',

@@ -1,35 +1,23 @@
 import type { ProviderProfile } from '../../operator/index.js';
-import { CLIENT_TOOLS, WEB_SEARCHES } from '../openai/profile.js';
+import { CLIENT_TOOLS, DEFAULTS, STANDARD_CLASSES } from '../compatible.js';
+import { WEB_SEARCHES } from '../openai/profile.js';
 
 export const DEEPSEEK: ProviderProfile = {
+  ...DEFAULTS,
   id: 'deepseek',
   name: 'DeepSeek',
   checked: '2026-11-23',
   documentation: 'https://api-docs.deepseek.com/',
   format: 'openai',
   base: 'https://api.deepseek.com',
-  parameters: {},
   endpoints: {
     '/v1/chat/completions': '/chat/completions',
     '/v1/completions': '/beta/completions',
     '/v1/responses': '/responses',
   },
-  auth: [{ type: 'bearer' }],
-  headers: {},
   betas: [],
-  body: {},
-  refuses: [],
-  streamUsage: 'asked',
-  totalExtra: 'reasoning',
   pricing: {
-    classes: [
-      {
-        field: 'service_tier',
-        asks: { auto: 'standard', default: 'standard' },
-        answersAt: null,
-        answers: {},
-      },
-    ],
+    classes: STANDARD_CLASSES,
     tools: [
       {
         unit: 'web_search',
@@ -48,8 +36,6 @@ export const DEEPSEEK: ProviderProfile = {
     { status: 400, code: null, text: 'maximum context length is', class: 'body' },
     { status: 400, code: null, text: 'Failed to deserialize the JSON body', class: 'body' },
   ],
-  unlimitedMaxTokens: [],
-  cancelStopsBilling: false,
   keepsState: false,
   keyVariable: 'DEEPSEEK_API_KEY',
   catches: [

@@ -1,14 +1,14 @@
 import type { ProviderProfile } from '../../operator/index.js';
-import { CLIENT_TOOLS } from '../openai/profile.js';
+import { CLIENT_TOOLS, DEFAULTS } from '../compatible.js';
 
 export const FIREWORKS: ProviderProfile = {
+  ...DEFAULTS,
   id: 'fireworks',
   name: 'Fireworks AI',
   checked: '2026-11-23',
   documentation: 'https://docs.fireworks.ai/tools-sdks/openai-compatibility',
   format: 'openai',
   base: 'https://api.fireworks.ai/inference',
-  parameters: {},
   endpoints: {
     '/v1/chat/completions': '/v1/chat/completions',
     '/v1/completions': '/v1/completions',
@@ -17,13 +17,8 @@ export const FIREWORKS: ProviderProfile = {
     '/v1/messages': '/v1/messages',
   },
   auth: [{ type: 'bearer' }, { type: 'header', header: 'x-api-key' }],
-  headers: {},
   forwardHeaders: ['x-session-affinity'],
   betas: [],
-  body: {},
-  refuses: [],
-  streamUsage: 'asked',
-  totalExtra: 'reasoning',
   pricing: {
     classes: [
       {
@@ -44,9 +39,6 @@ export const FIREWORKS: ProviderProfile = {
     { status: 404, code: 'NOT_FOUND', text: null, class: 'model' },
     { status: 400, code: null, text: 'Extra inputs are not permitted', class: 'body' },
   ],
-  unlimitedMaxTokens: [],
-  cancelStopsBilling: false,
-  keepsState: true,
   keyVariable: 'FIREWORKS_API_KEY',
   catches: [
     'According to the documentation, streams have usage in the last chunk without a request. A user saw streams without it in June 2026 unless include_usage was set. Always set it, and use the headers fireworks-prompt-tokens and fireworks-cached-prompt-tokens as the second source.',

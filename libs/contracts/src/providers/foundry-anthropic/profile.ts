@@ -1,7 +1,9 @@
 import type { ProviderProfile } from '../../operator/index.js';
+import { DEFAULTS } from '../compatible.js';
 import { CLAUDE_ATTACHMENTS } from '../anthropic/profile.js';
 
 export const FOUNDRY_ANTHROPIC: ProviderProfile = {
+  ...DEFAULTS,
   id: 'foundry-anthropic',
   name: 'Claude in Microsoft Foundry',
   checked: '2026-11-23',
@@ -17,12 +19,8 @@ export const FOUNDRY_ANTHROPIC: ProviderProfile = {
     { type: 'header', header: 'api-key' },
     { type: 'bearer' },
   ],
-  headers: {},
   betas: 'standard',
-  body: {},
   refuses: ['fallbacks', 'inference_geo', 'speed'],
-  streamUsage: 'asked',
-  totalExtra: 'reasoning',
   attachments: CLAUDE_ATTACHMENTS,
   pricing: {
     classes: [
@@ -56,8 +54,6 @@ export const FOUNDRY_ANTHROPIC: ProviderProfile = {
     { status: 400, code: null, text: 'Unexpected value\\(s\\) .* for the `anthropic-beta` header', class: 'body' },
     { status: 400, code: null, text: 'Extra inputs are not permitted', class: 'body' },
   ],
-  unlimitedMaxTokens: [],
-  cancelStopsBilling: false,
   keepsState: false,
   keyVariable: 'ANTHROPIC_FOUNDRY_API_KEY',
   catches: [

@@ -1,8 +1,9 @@
 import type { ProviderProfile } from '../../operator/index.js';
+import { DEFAULTS, STANDARD_PRICING } from '../compatible.js';
 import { AZURE_ERRORS } from '../azure.js';
-import { CLIENT_TOOLS } from '../openai/profile.js';
 
 export const FOUNDRY: ProviderProfile = {
+  ...DEFAULTS,
   id: 'foundry',
   name: 'Microsoft Foundry Models (OpenAI format: Grok, DeepSeek, Mistral, Kimi, ...)',
   checked: '2026-11-23',
@@ -21,25 +22,9 @@ export const FOUNDRY: ProviderProfile = {
     { type: 'entra', scope: 'https://cognitiveservices.azure.com/.default' },
     { type: 'bearer' },
   ],
-  headers: {},
   betas: [],
-  body: {},
   refuses: ['prompt_cache_key', 'prompt_cache_retention'],
-  streamUsage: 'asked',
-  totalExtra: 'reasoning',
-  pricing: {
-    classes: [
-      {
-        field: 'service_tier',
-        asks: { auto: 'standard', default: 'standard' },
-        answersAt: null,
-        answers: {},
-      },
-    ],
-    tools: [],
-    freeTools: CLIENT_TOOLS,
-    unpricedFields: {},
-  },
+  pricing: STANDARD_PRICING,
   errors: [
     ...AZURE_ERRORS,
     { status: null, code: 'unknown_model', text: null, class: 'model' },
@@ -47,9 +32,6 @@ export const FOUNDRY: ProviderProfile = {
     { status: 400, code: 'unrecognized_request_argument', text: null, class: 'body' },
     { status: 410, code: null, text: null, class: 'model' },
   ],
-  unlimitedMaxTokens: [],
-  cancelStopsBilling: false,
-  keepsState: true,
   keyVariable: 'AZURE_API_KEY',
   catches: [
     'Grok 4.x reports reasoning in total_tokens and not in completion_tokens (measured grok-4.3 2026-10, grok-4.6 2026-09), but Microsoft’s Grok 4.7 page says that completion_tokens includes it. Check whether prompt+completion equals total.',

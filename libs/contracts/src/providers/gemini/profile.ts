@@ -1,5 +1,5 @@
 import type { ProviderProfile } from '../../operator/index.js';
-import { CLIENT_TOOLS } from '../openai/profile.js';
+import { CLIENT_TOOLS, DEFAULTS, STANDARD_CLASSES } from '../compatible.js';
 
 /**
  * A document has at most 1,000 pages. Each page is an image of at most 1,120 tokens, and its text
@@ -19,31 +19,20 @@ export const GOOGLE_SEARCH: ProviderProfile['pricing']['tools'] = [
 ];
 
 export const GEMINI: ProviderProfile = {
+  ...DEFAULTS,
   id: 'gemini',
   name: 'Google Gemini API (OpenAI-compatible)',
   checked: '2026-11-23',
   documentation: 'https://ai.google.dev/gemini-api/docs/openai',
   format: 'openai',
   base: 'https://generativelanguage.googleapis.com/v1beta/openai',
-  parameters: {},
   endpoints: { '/v1/chat/completions': '/chat/completions', '/v1/embeddings': '/embeddings' },
-  auth: [{ type: 'bearer' }],
-  headers: {},
   betas: [],
-  body: {},
   refuses: ['store', 'metadata', 'prompt_cache_key', 'frequency_penalty'],
-  streamUsage: 'asked',
   totalExtra: 'output',
   attachments: GEMINI_ATTACHMENTS,
   pricing: {
-    classes: [
-      {
-        field: 'service_tier',
-        asks: { auto: 'standard', default: 'standard' },
-        answersAt: null,
-        answers: {},
-      },
-    ],
+    classes: STANDARD_CLASSES,
     tools: GOOGLE_SEARCH,
     freeTools: CLIENT_TOOLS,
     unpricedFields: {},
@@ -80,8 +69,6 @@ export const GEMINI: ProviderProfile = {
     { status: 400, code: 'INVALID_ARGUMENT', text: null, class: 'body' },
     { status: 503, code: 'UNAVAILABLE', text: null, class: 'overload' },
   ],
-  unlimitedMaxTokens: [],
-  cancelStopsBilling: false,
   keepsState: false,
   keyVariable: 'GEMINI_API_KEY',
   catches: [

@@ -1,26 +1,21 @@
 import type { ProviderProfile } from '../../operator/index.js';
-import { CLIENT_TOOLS } from '../openai/profile.js';
+import { CLIENT_TOOLS, DEFAULTS } from '../compatible.js';
 
 /** Types of executed tools with the price of a search, and with the price of a page visit. */
 const SEARCHES = 'search|web_search|browser_search|browser.search';
 const VISITS = 'visit|visit_website|browser.open';
 
 export const GROQ: ProviderProfile = {
+  ...DEFAULTS,
   id: 'groq',
   name: 'Groq',
   checked: '2026-11-23',
   documentation: 'https://console.groq.com/docs/openai',
   format: 'openai',
   base: 'https://api.groq.com/openai',
-  parameters: {},
   endpoints: { '/v1/chat/completions': '/v1/chat/completions', '/v1/responses': '/v1/responses' },
-  auth: [{ type: 'bearer' }],
-  headers: {},
   betas: [],
-  body: {},
   refuses: ['logprobs', 'top_logprobs', 'logit_bias'],
-  streamUsage: 'asked',
-  totalExtra: 'reasoning',
   pricing: {
     classes: [
       {
@@ -73,8 +68,6 @@ export const GROQ: ProviderProfile = {
     { status: 498, code: 'capacity_exceeded', text: null, class: 'overload' },
     { status: 400, code: 'context_length_exceeded', text: null, class: 'body' },
   ],
-  unlimitedMaxTokens: [],
-  cancelStopsBilling: false,
   keepsState: false,
   keyVariable: 'GROQ_API_KEY',
   catches: [

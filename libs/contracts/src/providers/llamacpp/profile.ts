@@ -1,13 +1,13 @@
 import type { ProviderProfile } from '../../operator/index.js';
+import { DEFAULTS, FREE_PRICING } from '../compatible.js';
 
 export const LLAMACPP: ProviderProfile = {
+  ...DEFAULTS,
   id: 'llamacpp',
   name: 'llama.cpp server',
   checked: '2026-11-23',
   documentation: 'https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md',
   format: 'openai',
-  base: null,
-  parameters: {},
   endpoints: {
     '/v1/chat/completions': '/v1/chat/completions',
     '/v1/completions': '/v1/completions',
@@ -17,18 +17,8 @@ export const LLAMACPP: ProviderProfile = {
     '/v1/responses': '/v1/responses',
   },
   auth: [{ type: 'bearer' }, { type: 'header', header: 'x-api-key' }],
-  headers: {},
   betas: 'standard',
-  body: {},
-  refuses: [],
-  streamUsage: 'asked',
-  totalExtra: 'reasoning',
-  pricing: {
-    classes: [],
-    tools: [],
-    freeTools: ['*'],
-    unpricedFields: {},
-  },
+  pricing: FREE_PRICING,
   errors: [
     { status: 401, code: 'authentication_error', text: 'Invalid API Key', class: 'credential' },
     { status: null, code: 'exceed_context_size_error', text: null, class: 'body' },
@@ -39,7 +29,6 @@ export const LLAMACPP: ProviderProfile = {
     { status: 400, code: 'invalid_request_error', text: null, class: 'body' },
   ],
   unlimitedMaxTokens: [-1],
-  cancelStopsBilling: false,
   keepsState: false,
   keyVariable: 'LLAMA_API_KEY',
   catches: [

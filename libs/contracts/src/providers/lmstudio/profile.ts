@@ -1,13 +1,13 @@
 import type { ProviderProfile } from '../../operator/index.js';
+import { DEFAULTS, FREE_PRICING } from '../compatible.js';
 
 export const LMSTUDIO: ProviderProfile = {
+  ...DEFAULTS,
   id: 'lmstudio',
   name: 'LM Studio',
   checked: '2026-11-23',
   documentation: 'https://lmstudio.ai/docs/developer/openai-compat',
   format: 'openai',
-  base: null,
-  parameters: {},
   endpoints: {
     '/v1/chat/completions': '/v1/chat/completions',
     '/v1/completions': '/v1/completions',
@@ -16,18 +16,8 @@ export const LMSTUDIO: ProviderProfile = {
     '/v1/responses': '/v1/responses',
   },
   auth: [{ type: 'bearer' }, { type: 'header', header: 'x-api-key' }],
-  headers: {},
   betas: 'standard',
-  body: {},
-  refuses: [],
-  streamUsage: 'asked',
-  totalExtra: 'reasoning',
-  pricing: {
-    classes: [],
-    tools: [],
-    freeTools: ['*'],
-    unpricedFields: {},
-  },
+  pricing: FREE_PRICING,
   errors: [
     { status: null, code: null, text: 'model has crashed', class: 'overload' },
     { status: 401, code: 'invalid_api_key', text: null, class: 'credential' },
@@ -43,8 +33,6 @@ export const LMSTUDIO: ProviderProfile = {
     },
   ],
   unlimitedMaxTokens: [-1],
-  cancelStopsBilling: false,
-  keepsState: true,
   keyVariable: 'LM_API_TOKEN',
   catches: [
     'error is either an OBJECT (message,type,param,code) or a STRING ({"error":"..."}), depending on cause and version.',

@@ -1,17 +1,15 @@
 import type { ProviderProfile } from '../../operator/index.js';
-import { CLIENT_TOOLS } from '../openai/profile.js';
+import { CLIENT_TOOLS, DEFAULTS } from '../compatible.js';
 
 export const MISTRAL: ProviderProfile = {
+  ...DEFAULTS,
   id: 'mistral',
   name: 'Mistral',
   checked: '2026-11-23',
   documentation: 'https://docs.mistral.ai/api',
   format: 'openai',
   base: 'https://api.mistral.ai',
-  parameters: {},
   endpoints: { '/v1/chat/completions': '/v1/chat/completions', '/v1/embeddings': '/v1/embeddings' },
-  auth: [{ type: 'bearer' }],
-  headers: {},
   betas: [],
   body: {
     '/v1/chat/completions': {
@@ -33,7 +31,6 @@ export const MISTRAL: ProviderProfile = {
     'web_search_options',
   ],
   streamUsage: 'always',
-  totalExtra: 'reasoning',
   pricing: {
     classes: [
       {
@@ -94,8 +91,6 @@ export const MISTRAL: ProviderProfile = {
     { status: 429, code: null, text: 'Service tier capacity exceeded', class: 'overload' },
     { status: 400, code: null, text: 'Too many tokens in batch', class: 'body' },
   ],
-  unlimitedMaxTokens: [],
-  cancelStopsBilling: false,
   keepsState: false,
   keyVariable: 'MISTRAL_API_KEY',
   catches: [

@@ -1,22 +1,18 @@
 import type { ProviderProfile } from '../../operator/index.js';
+import { DEFAULTS } from '../compatible.js';
 import { MOONSHOT } from '../moonshot/profile.js';
 
 export const MOONSHOT_ANTHROPIC: ProviderProfile = {
+  ...DEFAULTS,
   id: 'moonshot-anthropic',
   name: 'Moonshot AI (Kimi, Anthropic format)',
   checked: '2026-11-23',
   documentation: 'https://platform.kimi.ai/docs',
   format: 'anthropic',
   base: 'https://api.moonshot.ai/anthropic',
-  parameters: {},
   endpoints: { '/v1/messages': '/v1/messages' },
   auth: [{ type: 'bearer' }, { type: 'header', header: 'x-api-key' }],
-  headers: {},
   betas: [],
-  body: {},
-  refuses: [],
-  streamUsage: 'asked',
-  totalExtra: 'reasoning',
   pricing: {
     classes: [
       {
@@ -31,8 +27,6 @@ export const MOONSHOT_ANTHROPIC: ProviderProfile = {
     unpricedFields: { speed: ['fast'], inference_geo: ['us'] },
   },
   errors: MOONSHOT.errors,
-  unlimitedMaxTokens: [],
-  cancelStopsBilling: false,
   keepsState: false,
   keyVariable: 'MOONSHOT_API_KEY',
   catches: [

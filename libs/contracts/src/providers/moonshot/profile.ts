@@ -1,31 +1,19 @@
 import type { ProviderProfile } from '../../operator/index.js';
-import { CLIENT_TOOLS } from '../openai/profile.js';
+import { CLIENT_TOOLS, DEFAULTS, STANDARD_CLASSES } from '../compatible.js';
 
 export const MOONSHOT: ProviderProfile = {
+  ...DEFAULTS,
   id: 'moonshot',
   name: 'Moonshot AI (Kimi)',
   checked: '2026-11-23',
   documentation: 'https://platform.kimi.ai/docs/api/chat',
   format: 'openai',
   base: 'https://api.moonshot.ai',
-  parameters: {},
   endpoints: { '/v1/chat/completions': '/v1/chat/completions', '/v1/responses': '/v1/responses' },
-  auth: [{ type: 'bearer' }],
-  headers: {},
   betas: [],
-  body: {},
   refuses: ['temperature', 'top_p', 'n', 'presence_penalty', 'frequency_penalty'],
-  streamUsage: 'asked',
-  totalExtra: 'reasoning',
   pricing: {
-    classes: [
-      {
-        field: 'service_tier',
-        asks: { auto: 'standard', default: 'standard' },
-        answersAt: null,
-        answers: {},
-      },
-    ],
+    classes: STANDARD_CLASSES,
     tools: [
       {
         unit: 'web_search',
@@ -50,9 +38,6 @@ export const MOONSHOT: ProviderProfile = {
     { status: null, code: null, text: 'exceeded model token limit|Input token length too long', class: 'body' },
     { status: 400, code: null, text: '^invalid (temperature|thinking|top_p)', class: 'body' },
   ],
-  unlimitedMaxTokens: [],
-  cancelStopsBilling: false,
-  keepsState: true,
   keyVariable: 'MOONSHOT_API_KEY',
   catches: [
     'In a stream, usage is at choices[0].usage of the finish chunk without a request, and again in a separate chunk if include_usage is set. The numbers are equal, so count them once.',

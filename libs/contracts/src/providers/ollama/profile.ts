@@ -1,13 +1,13 @@
 import type { ProviderProfile } from '../../operator/index.js';
+import { DEFAULTS, FREE_PRICING } from '../compatible.js';
 
 export const OLLAMA: ProviderProfile = {
+  ...DEFAULTS,
   id: 'ollama',
   name: 'Ollama',
   checked: '2026-11-23',
   documentation: 'https://docs.ollama.com/api',
   format: 'openai',
-  base: null,
-  parameters: {},
   endpoints: {
     '/v1/chat/completions': '/v1/chat/completions',
     '/v1/completions': '/v1/completions',
@@ -15,19 +15,8 @@ export const OLLAMA: ProviderProfile = {
     '/v1/embeddings': '/v1/embeddings',
     '/v1/responses': '/v1/responses',
   },
-  auth: [{ type: 'bearer' }],
-  headers: {},
   betas: 'standard',
-  body: {},
-  refuses: [],
-  streamUsage: 'asked',
-  totalExtra: 'reasoning',
-  pricing: {
-    classes: [],
-    tools: [],
-    freeTools: ['*'],
-    unpricedFields: {},
-  },
+  pricing: FREE_PRICING,
   errors: [
     {
       status: 404,
@@ -48,7 +37,6 @@ export const OLLAMA: ProviderProfile = {
     { status: 400, code: null, text: "is too short - 'messages'|invalid message", class: 'body' },
   ],
   unlimitedMaxTokens: [-1],
-  cancelStopsBilling: false,
   keepsState: false,
   keyVariable: 'OLLAMA_API_KEY',
   catches: [

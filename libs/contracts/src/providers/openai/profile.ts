@@ -1,17 +1,5 @@
 import type { ProviderProfile } from '../../operator/index.js';
-
-/** Tools that a client runs. They cost only tokens at every provider. */
-export const CLIENT_TOOLS: ProviderProfile['pricing']['freeTools'] = [
-  'function',
-  'custom',
-  'namespace',
-  'tool_search',
-  'local_shell',
-  'apply_patch',
-  'computer',
-  'computer_use_preview',
-  { type: 'shell', where: { 'environment.type': [null, 'local'], 'environment.skills': [] } },
-];
+import { CLIENT_TOOLS, DEFAULTS } from '../compatible.js';
 
 /**
  * Searches are charged, and opening a page is free. Items without an action date from before other
@@ -108,21 +96,19 @@ export const OPENAI_TOOLS: ProviderProfile['pricing']['tools'] = [
 export const OPENAI_ATTACHMENTS: ProviderProfile['attachments'] = { audioTokensPerSecond: 10 };
 
 export const OPENAI: ProviderProfile = {
+  ...DEFAULTS,
   id: 'openai',
   name: 'OpenAI',
   checked: '2026-11-23',
   documentation: 'https://developers.openai.com/api/docs',
   format: 'openai',
   base: 'https://api.openai.com',
-  parameters: {},
   endpoints: {
     '/v1/chat/completions': '/v1/chat/completions',
     '/v1/completions': '/v1/completions',
     '/v1/embeddings': '/v1/embeddings',
     '/v1/responses': '/v1/responses',
   },
-  auth: [{ type: 'bearer' }],
-  headers: {},
   forwardHeaders: [
     'conversation_id',
     'session-id',
@@ -132,10 +118,6 @@ export const OPENAI: ProviderProfile = {
     'x-openai-internal-codex-responses-lite',
   ],
   betas: [],
-  body: {},
-  refuses: [],
-  streamUsage: 'asked',
-  totalExtra: 'reasoning',
   attachments: OPENAI_ATTACHMENTS,
   pricing: {
     classes: [
@@ -194,9 +176,6 @@ export const OPENAI: ProviderProfile = {
     { status: null, code: 'unknown_parameter', text: null, class: 'body' },
     { status: null, code: 'unsupported_value', text: null, class: 'body' },
   ],
-  unlimitedMaxTokens: [],
-  cancelStopsBilling: false,
-  keepsState: true,
   keyVariable: 'OPENAI_API_KEY',
   catches: [
     "A request without service_tier may run (and be charged) as Fast if the key's project has Project Service Tier = Fast. Send service_tier default to prevent this.",

@@ -1,14 +1,14 @@
 import type { ProviderProfile } from '../../operator/index.js';
-import { CLIENT_TOOLS } from '../openai/profile.js';
+import { CLIENT_TOOLS, DEFAULTS } from '../compatible.js';
 
 export const OPENROUTER: ProviderProfile = {
+  ...DEFAULTS,
   id: 'openrouter',
   name: 'OpenRouter',
   checked: '2026-11-23',
   documentation: 'https://openrouter.ai/docs/api_reference/errors-and-debugging',
   format: 'openai',
   base: 'https://openrouter.ai/api',
-  parameters: {},
   endpoints: {
     '/v1/chat/completions': '/v1/chat/completions',
     '/v1/completions': '/v1/completions',
@@ -17,13 +17,9 @@ export const OPENROUTER: ProviderProfile = {
     '/v1/embeddings': '/v1/embeddings',
   },
   auth: [{ type: 'bearer' }, { type: 'header', header: 'x-api-key' }],
-  headers: {},
   forwardHeaders: ['x-session-id'],
   betas: 'standard',
-  body: {},
   refuses: ['previous_response_id'],
-  streamUsage: 'asked',
-  totalExtra: 'reasoning',
   pricing: {
     classes: [
       {
@@ -74,8 +70,6 @@ export const OPENROUTER: ProviderProfile = {
     { status: 400, code: 'refusal', text: null, class: 'content' },
     { status: 504, code: null, text: null, class: 'late' },
   ],
-  unlimitedMaxTokens: [],
-  cancelStopsBilling: false,
   keepsState: false,
   keyVariable: 'OPENROUTER_API_KEY',
   catches: [

@@ -1,13 +1,13 @@
 import type { ProviderProfile } from '../../operator/index.js';
+import { DEFAULTS, FREE_PRICING } from '../compatible.js';
 
 export const SGLANG: ProviderProfile = {
+  ...DEFAULTS,
   id: 'sglang',
   name: 'SGLang',
   checked: '2026-11-23',
   documentation: 'https://mintlify.com/sgl-project/sglang/backend/openai-compatible-api',
   format: 'openai',
-  base: null,
-  parameters: {},
   endpoints: {
     '/v1/chat/completions': '/v1/chat/completions',
     '/v1/completions': '/v1/completions',
@@ -16,20 +16,9 @@ export const SGLANG: ProviderProfile = {
     '/v1/embeddings': '/v1/embeddings',
     '/v1/responses': '/v1/responses',
   },
-  auth: [{ type: 'bearer' }],
-  headers: {},
   betas: 'standard',
-  body: {},
-  refuses: [],
-  streamUsage: 'asked',
-  totalExtra: 'reasoning',
   cachedInInput: true,
-  pricing: {
-    classes: [],
-    tools: [],
-    freeTools: ['*'],
-    unpricedFields: {},
-  },
+  pricing: FREE_PRICING,
   errors: [
     { status: 500, code: null, text: "longer than the model's context length", class: 'body' },
     { status: 503, code: null, text: 'The request queue is full', class: 'overload' },
@@ -42,10 +31,7 @@ export const SGLANG: ProviderProfile = {
     { status: 400, code: 'BadRequestError', text: null, class: 'body' },
     { status: 501, code: 'NotImplementedError', text: null, class: 'not_found' },
   ],
-  unlimitedMaxTokens: [],
-  cancelStopsBilling: false,
   keepsState: false,
-  keyVariable: null,
   catches: [
     'A plain error is FLAT: {object:error,message,type,param,code:int}. The same error in a stream is nested: data: {"error":{object,message,type,param,code}}. Parse both.',
     'With --max-queued-requests, a full queue is HTTP 503 for plain requests. For streams it is HTTP 200 with data: {"error":{...code:503,type:SERVICE_UNAVAILABLE}} and data: [DONE]. Read the first event before you pass it on (PR 28175 would change it, still open 2026-06).',

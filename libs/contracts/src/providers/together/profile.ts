@@ -1,39 +1,21 @@
 import type { ProviderProfile } from '../../operator/index.js';
-import { CLIENT_TOOLS } from '../openai/profile.js';
+import { DEFAULTS, STANDARD_PRICING } from '../compatible.js';
 
 export const TOGETHER: ProviderProfile = {
+  ...DEFAULTS,
   id: 'together',
   name: 'Together AI',
   checked: '2026-11-23',
   documentation: 'https://docs.together.ai/docs/inference/openai-compatibility',
   format: 'openai',
   base: 'https://api.together.ai',
-  parameters: {},
   endpoints: {
     '/v1/chat/completions': '/v1/chat/completions',
     '/v1/completions': '/v1/completions',
     '/v1/embeddings': '/v1/embeddings',
   },
-  auth: [{ type: 'bearer' }],
-  headers: {},
   betas: [],
-  body: {},
-  refuses: [],
-  streamUsage: 'asked',
-  totalExtra: 'reasoning',
-  pricing: {
-    classes: [
-      {
-        field: 'service_tier',
-        asks: { auto: 'standard', default: 'standard' },
-        answersAt: null,
-        answers: {},
-      },
-    ],
-    tools: [],
-    freeTools: CLIENT_TOOLS,
-    unpricedFields: {},
-  },
+  pricing: STANDARD_PRICING,
   errors: [
     { status: 401, code: 'invalid_api_key', text: null, class: 'credential' },
     { status: 402, code: 'credit_limit', text: null, class: 'funds' },
@@ -46,8 +28,6 @@ export const TOGETHER: ProviderProfile = {
     { status: 422, code: null, text: 'Input validation error', class: 'body' },
     { status: 504, code: null, text: null, class: 'late' },
   ],
-  unlimitedMaxTokens: [],
-  cancelStopsBilling: false,
   keepsState: false,
   keyVariable: 'TOGETHER_API_KEY',
   catches: [

@@ -1,7 +1,9 @@
 import type { ProviderProfile } from '../../operator/index.js';
+import { DEFAULTS } from '../compatible.js';
 import { CLAUDE_ATTACHMENTS } from '../anthropic/profile.js';
 
 export const VERTEX_ANTHROPIC: ProviderProfile = {
+  ...DEFAULTS,
   id: 'vertex-anthropic',
   name: 'Claude on Google Vertex AI',
   checked: '2026-11-23',
@@ -21,7 +23,6 @@ export const VERTEX_ANTHROPIC: ProviderProfile = {
     '/v1/messages/count_tokens': '/count-tokens:rawPredict',
   },
   auth: [{ type: 'google', scope: 'https://www.googleapis.com/auth/cloud-platform' }],
-  headers: {},
   betas: [
     'tool-search-tool-2025-10-19',
     'compact-2026-01-12',
@@ -47,8 +48,6 @@ export const VERTEX_ANTHROPIC: ProviderProfile = {
     },
   },
   refuses: ['output_config'],
-  streamUsage: 'asked',
-  totalExtra: 'reasoning',
   attachments: CLAUDE_ATTACHMENTS,
   pricing: {
     classes: [
@@ -106,8 +105,6 @@ export const VERTEX_ANTHROPIC: ProviderProfile = {
       class: 'body',
     },
   ],
-  unlimitedMaxTokens: [],
-  cancelStopsBilling: false,
   keepsState: false,
   keyVariable: 'GOOGLE_APPLICATION_CREDENTIALS',
   catches: [

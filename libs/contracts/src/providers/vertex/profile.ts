@@ -1,8 +1,9 @@
 import type { ProviderProfile } from '../../operator/index.js';
+import { CLIENT_TOOLS, DEFAULTS } from '../compatible.js';
 import { GEMINI_ATTACHMENTS, GOOGLE_SEARCH } from '../gemini/profile.js';
-import { CLIENT_TOOLS } from '../openai/profile.js';
 
 export const VERTEX: ProviderProfile = {
+  ...DEFAULTS,
   id: 'vertex',
   name: 'Google Vertex AI (OpenAI-compatible, Gemini and open models)',
   checked: '2026-11-23',
@@ -16,12 +17,7 @@ export const VERTEX: ProviderProfile = {
   },
   endpoints: { '/v1/chat/completions': '/chat/completions' },
   auth: [{ type: 'google', scope: 'https://www.googleapis.com/auth/cloud-platform' }],
-  headers: {},
   betas: [],
-  body: {},
-  refuses: [],
-  streamUsage: 'asked',
-  totalExtra: 'reasoning',
   attachments: GEMINI_ATTACHMENTS,
   pricing: {
     classes: [
@@ -74,8 +70,6 @@ export const VERTEX: ProviderProfile = {
     { status: 400, code: 'INVALID_ARGUMENT', text: null, class: 'body' },
     { status: 503, code: 'UNAVAILABLE', text: null, class: 'overload' },
   ],
-  unlimitedMaxTokens: [],
-  cancelStopsBilling: false,
   keepsState: false,
   keyVariable: 'GOOGLE_APPLICATION_CREDENTIALS',
   catches: [

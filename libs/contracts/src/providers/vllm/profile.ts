@@ -1,13 +1,13 @@
 import type { ProviderProfile } from '../../operator/index.js';
+import { DEFAULTS, FREE_PRICING } from '../compatible.js';
 
 export const VLLM: ProviderProfile = {
+  ...DEFAULTS,
   id: 'vllm',
   name: 'vLLM',
   checked: '2026-11-23',
   documentation: 'https://docs.vllm.ai/en/latest/',
   format: 'openai',
-  base: null,
-  parameters: {},
   endpoints: {
     '/v1/chat/completions': '/v1/chat/completions',
     '/v1/completions': '/v1/completions',
@@ -16,19 +16,8 @@ export const VLLM: ProviderProfile = {
     '/v1/embeddings': '/v1/embeddings',
     '/v1/responses': '/v1/responses',
   },
-  auth: [{ type: 'bearer' }],
-  headers: {},
   betas: 'standard',
-  body: {},
-  refuses: [],
-  streamUsage: 'asked',
-  totalExtra: 'reasoning',
-  pricing: {
-    classes: [],
-    tools: [],
-    freeTools: ['*'],
-    unpricedFields: {},
-  },
+  pricing: FREE_PRICING,
   errors: [
     { status: 404, code: 'NotFoundError', text: 'The model `.*` does not exist', class: 'model' },
     { status: 404, code: 'invalid_request_error', text: "Response with id '.*' not found", class: 'item' },
@@ -43,8 +32,6 @@ export const VLLM: ProviderProfile = {
     { status: 400, code: 'Bad Request', text: 'validation error', class: 'body' },
     { status: 422, code: 'UnprocessableEntityError', text: null, class: 'body' },
   ],
-  unlimitedMaxTokens: [],
-  cancelStopsBilling: false,
   keepsState: false,
   keyVariable: 'VLLM_API_KEY',
   catches: [

@@ -1,28 +1,23 @@
 import type { ProviderProfile } from '../../operator/index.js';
-import { CLIENT_TOOLS } from '../openai/profile.js';
+import { CLIENT_TOOLS, DEFAULTS } from '../compatible.js';
 
 export const XAI: ProviderProfile = {
+  ...DEFAULTS,
   id: 'xai',
   name: 'xAI',
   checked: '2026-11-23',
   documentation: 'https://docs.x.ai/developers/rest-api-reference/inference',
   format: 'openai',
   base: 'https://api.x.ai',
-  parameters: {},
   endpoints: {
     '/v1/chat/completions': '/v1/chat/completions',
     '/v1/completions': '/v1/completions',
     '/v1/responses': '/v1/responses',
     '/v1/messages': '/v1/messages',
   },
-  auth: [{ type: 'bearer' }],
-  headers: {},
   forwardHeaders: ['x-grok-conv-id'],
   betas: [],
-  body: {},
   refuses: ['presence_penalty', 'frequency_penalty', 'stop', 'search_parameters'],
-  streamUsage: 'asked',
-  totalExtra: 'reasoning',
   pricing: {
     classes: [
       {
@@ -107,7 +102,7 @@ export const XAI: ProviderProfile = {
     {
       status: 404,
       code: null,
-      text: 'The model .* does not exist or your team .* does not have access',
+      text: 'The model .{1,200} does not exist or your team .{1,80} does not have access',
       class: 'model',
     },
     { status: null, code: null, text: 'model is currently at capacity', class: 'overload' },
@@ -116,9 +111,6 @@ export const XAI: ProviderProfile = {
     { status: 400, code: null, text: 'Argument not supported on this model', class: 'body' },
     { status: 410, code: null, text: null, class: 'body' },
   ],
-  unlimitedMaxTokens: [],
-  cancelStopsBilling: false,
-  keepsState: true,
   keyVariable: 'XAI_API_KEY',
   catches: [
     'Chat counts reasoning outside completion_tokens, and Responses counts it inside output_tokens, so the provider needs two rules.',
