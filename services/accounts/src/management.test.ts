@@ -234,7 +234,7 @@ test('concurrent reports of the same keys keep the latest use', async () => {
     const listed = accepted(await world.dashboard.request(accountsListKeys, page));
     return listed.keys.every(({ lastUsedAt }) => lastUsedAt === new Date(start + 15_000).toISOString());
   });
-}, 30_000);
+});
 
 test('responses, audit entries and log lines contain no digest, also after faults', async () => {
   const account = await client.makeAccount();
@@ -265,7 +265,7 @@ test('responses, audit entries and log lines contain no digest, also after fault
   expect(logged.join()).toContain('unlucky');
   const everything = JSON.stringify(answers) + logged.join();
   for (const { digest } of parts) expect(everything).not.toContain(digest);
-}, 30_000);
+});
 
 /** Returns the value with the non-enumerable fields of errors, which a log may print. */
 function plain(value: unknown): unknown {

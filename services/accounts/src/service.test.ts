@@ -249,4 +249,4 @@ test('requests fail with dependency_unavailable while PostgreSQL is stopped', as
     if (typeof answer === 'string') expect(['dependency_unavailable', 'timeout']).toContain(answer);
     return typeof answer === 'object';
   });
-}, 30_000);
+});

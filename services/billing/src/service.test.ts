@@ -107,7 +107,7 @@ test('two processes settle each event once, and the remaining one takes over', a
   await record(...events.slice(100));
   await settledAll(...events);
   expect(await runAudit(world.ledger.pool)).toEqual([]);
-}, 30_000);
+});
 
 describe('billing.load', () => {
   test('returns no plan and no wallet for an unknown account', async () => {
@@ -238,7 +238,7 @@ describe('billing.load', () => {
     } finally {
       holder.release(true);
     }
-  }, 30_000);
+  });
 });
 
 test('billing.unchanged returns accounts without newer versions, once all is settled', async () => {
@@ -266,7 +266,7 @@ test('billing.unchanged returns accounts without newer versions, once all is set
   } finally {
     holder.release(true);
   }
-}, 30_000);
+});
 
 describe('wallet entries', () => {
   test('are in force when they are answered', async () => {
@@ -356,7 +356,7 @@ describe('wallet entries', () => {
     expect(applied.flatMap(({ standing }) => standing?.accounts ?? []).some((one) => one.account === account)).toBe(
       true,
     );
-  }, 20_000);
+  });
 });
 
 test('limits of an account replace the defaults until they are removed', async () => {

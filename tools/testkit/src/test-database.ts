@@ -9,6 +9,7 @@ import {
 } from '@gateway/postgres';
 import type { RunningServer } from '@gateway/servers';
 import { borrowServer, SHARED_POSTGRES } from './borrow-server.js';
+import { patientClock } from './clocks.js';
 import { silentLog } from './logs.js';
 import { startTestServer } from './start-test-server.js';
 import type { OwnServer } from './test-redis.js';
@@ -65,7 +66,7 @@ export async function startTestDatabase(options: TestDatabaseOptions): Promise<T
       await setSearchPath(adminUrl, name, role.name, options.service);
       const url = asRole(adminUrl, role);
       const poolOn = (ownUrl: string): Pool => {
-        const pool = createPool(ownUrl, { applicationName: 'test', log: silentLog });
+        const pool = createPool(ownUrl, { applicationName: 'test', log: silentLog, clock: patientClock });
         pools.push(pool);
         return pool;
       };

@@ -335,7 +335,7 @@ test('a change waits five seconds for admission', async () => {
   } finally {
     await world.admission.start();
   }
-}, 30_000);
+});
 
 test('a replica notices a change that another replica delivers', async () => {
   const key = await client.makeKey((await client.makeAccount()).id);
@@ -366,4 +366,4 @@ test('a replica notices a change that another replica delivers', async () => {
     await thief.stop();
     await world.admission.start();
   }
-}, 30_000);
+});

@@ -168,4 +168,4 @@ test("a key requested during its member's deletion belongs to a current member",
     if ('key' in made) expect(left).toEqual(refused('in_use'));
     else expect([made, left]).toEqual([refused('not_found', 'memberId'), { deleted: true }]);
   }
-}, 30_000);
+});

@@ -247,7 +247,7 @@ test('messages are split into transactions of at most 1,200 events', async () =>
     'SELECT count(DISTINCT posted_at) AS posts FROM ledger_transactions',
   );
   expect(rows[0]?.posts).toBe(4n);
-}, 20_000);
+});
 
 describe('messages that are too large for one transaction', () => {
   const names = Array.from({ length: 40 }, (_, index) => `account-${index}`);
