@@ -29,9 +29,10 @@ test('attempts and errors count for one to two halves', () => {
   expect(counts(later, NOW + 3 * FIGURES_HALF_MS)).toEqual([0, 0, 0]);
 });
 
-test('a clock that goes back does not renew old figures', () => {
+test('a clock that goes back a little keeps the figures, and does not renew old ones', () => {
   const figures = recordAttempt(NO_FIGURES, FAILED, NOW);
-  expect(counts(figures, NOW - 1)).toEqual([0, 0, 0]);
+  expect(counts(recordAttempt(figures, FAILED, NOW - 400), NOW - 400)).toEqual([2, 2, 0]);
+  expect(counts(figures, NOW - FIGURES_HALF_MS)).toEqual([0, 0, 0]);
 });
 
 test('the time to the first byte is a moving average of attempts that have one', () => {

@@ -59,10 +59,13 @@ export function recordAttempt(
   };
 }
 
-/** Returns the figures at a time, without halves that are too old. */
+/**
+ * Returns the figures at a time, without halves that are too old. Attempts stay when the clock goes
+ * back a little, as it does when it follows a late answer of admission.
+ */
 export function toFiguresAt(figures: SourceStats, nowMs: number): SourceStats {
   const ageMs = nowMs - figures.sinceMs;
-  if (ageMs >= 0 && ageMs < FIGURES_HALF_MS) return figures;
+  if (Math.abs(ageMs) < FIGURES_HALF_MS) return figures;
   const isNext = ageMs >= 0 && ageMs < 2 * FIGURES_HALF_MS;
   const { attempts, errors, overQuota, firstByteMs } = isNext
     ? figures
