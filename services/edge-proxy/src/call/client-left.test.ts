@@ -139,7 +139,7 @@ test('a left stream is read on until it is silent and charged by its usage', asy
   const event = await world.eventOf(id);
   expect(event).toMatchObject({ outcome: 'settled', evidence: 'reported', usage: { input: 3, output: 5 } });
   expect(event.endedAt - event.startedAt).toBeGreaterThan(DEADLINE_MS);
-}, 20_000);
+});
 
 test.each<[string, Steps]>([
   ['before its head', [{ delayMs: DEADLINE_MS / 8, chunk: ': wait\n\n' }]],

@@ -293,4 +293,4 @@ test('a body of 10 MB is accepted after an open; one byte more gets 413', async 
     opened: false,
     bodyRefusal: 'request_entity_too_large',
   });
-}, 30_000);
+});

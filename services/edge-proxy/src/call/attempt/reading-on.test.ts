@@ -209,7 +209,7 @@ test('bytes after the final event are sent while the record is pending', async (
   } finally {
     await provider.stop();
   }
-}, 30_000);
+});
 
 const LARGE_BYTES = 2 * 1024 * 1024;
 
