@@ -1,6 +1,6 @@
 import type { Bus } from '@gateway/bus';
 import { edgeHealth, edgeHeartbeatReply, edgeResyncRequest } from '@gateway/contracts/messages';
-import { type ServiceContext, ThrottledLog, containerMemoryBytes } from '@gateway/service-kit';
+import { type ServiceContext, ThrottledLog, type TimerClock, containerMemoryBytes } from '@gateway/service-kit';
 import { AdmissionClient } from './admission/admission-client.js';
 import { EdgeClock } from './admission/edge-clock.js';
 import { EpochTracker } from './admission/epoch-tracker.js';
@@ -70,10 +70,9 @@ export function createEdgeComponents(
   edgeId: string,
 ): EdgeComponents {
   const { busClient, catalog } = adapters;
-  const monotonicMs = (): number => performance.now();
   const remote = new RemoteHealths();
   const health = new SourceHealths(() => healthReport.changed(), remote);
-  const made = makeEdge(context, adapters, edgeId, health, monotonicMs);
+  const made = makeEdge(context, adapters, edgeId, health);
   const { clock } = made.edge;
   const healthReport = new HealthReport({
     edge: edgeId,
@@ -82,10 +81,10 @@ export function createEdgeComponents(
     healths: health,
     quotas: made.quotas,
     clock,
-    monotonicMs,
+    timers: context.clock,
   });
   const verbs: EdgeComponents = { ...made, healthReport };
-  subscribeToBus(adapters, verbs, edgeId, monotonicMs);
+  subscribeToBus(adapters, verbs, edgeId, context.clock);
   adapters.bus.subscribe(edgeHealth, (told) => {
     if (told.edge !== edgeId) remote.heard(told, clock.nowMs());
   });
@@ -97,21 +96,21 @@ function makeEdge(
   { busClient, catalog, sources, bodies }: EdgeAdapters,
   edgeId: string,
   health: SourceHealths,
-  monotonicMs: () => number,
 ): Pick<EdgeComponents, 'edge' | 'admissionClient' | 'journal' | 'heartbeats' | 'quotas' | 'load'> {
-  const { config, log } = context;
+  const { config, log, clock: timers } = context;
+  const monotonicMs = (): number => timers.monotonicMs();
   const metrics = makeEdgeMetrics();
   const memory = computeMemoryBounds(config, containerMemoryBytes());
   setMemoryBounds(memory);
-  const [clock, epochs] = [new EdgeClock(context.clock), new EpochTracker(monotonicMs)];
+  const [clock, epochs] = [new EdgeClock(timers), new EpochTracker(monotonicMs)];
   const replicas = new KnownReplicas();
   const [running, tickEnd] = [new RunningCalls(), new TickEnd()];
-  const toBus = { edge: edgeId, bus: busClient, monotonicMs };
+  const toBus = { edge: edgeId, bus: busClient, timers };
   const journal = new UsageJournal({
     bus: busClient,
     bytesMax: memory.events,
     tickEnd,
-    monotonicMs,
+    timers,
     random: Math.random,
     onFailedTry: (code) => {
       metrics.storeFailed();
@@ -119,8 +118,7 @@ function makeEdge(
     },
   });
   const mayAdmit = (): boolean => journal.mayAdmit();
-  const { timeoutMs } = context.clock;
-  const admissionClient = new AdmissionClient({ ...toBus, tickEnd, clock, epochs, replicas, timeoutMs, mayAdmit });
+  const admissionClient = new AdmissionClient({ ...toBus, tickEnd, clock, epochs, replicas, mayAdmit });
   const onFailed = (): void => metrics.heartbeatFailed();
   const heartbeats = new Heartbeats({
     ...toBus,
@@ -140,10 +138,10 @@ function makeEdge(
     limits: readLoadLimits(config),
     memoryShare,
     hasCalls: () => running.size > 0,
-    monotonicMs,
+    timers,
     log,
   });
-  const deadlines = new Deadlines(monotonicMs, (err) => log.error({ err }, 'the handler of a deadline failed'));
+  const deadlines = new Deadlines(timers, (err) => log.error({ err }, 'the handler of a deadline failed'));
   const answersLog = new ThrottledLog(log, 'the store of the IDs of stored responses failed', {
     everyMs: STORES_LOG_MS,
     nowMs: monotonicMs,
@@ -162,7 +160,7 @@ function makeEdge(
     deadlines,
     clock,
     random: Math.random,
-    timers: context.clock,
+    timers,
     onFailed(reason) {
       metrics.quotaShareFailed();
       quotasLog.warn({ reason }, reason);
@@ -218,12 +216,12 @@ function subscribeToBus(
   { bus, catalog }: EdgeAdapters,
   { edge, heartbeats, journal }: EdgeComponents,
   edgeId: string,
-  monotonicMs: () => number,
+  timers: TimerClock,
 ): void {
   bus.subscribe(edgeHeartbeatReply, (reply) => heartbeats.onReply(reply), { words: { edge: edgeId } });
   bus.subscribe(edgeResyncRequest, (request) => {
     if (request.left === undefined) heartbeats.onResyncRequest(request);
-    else edge.replicas.left(request.left, monotonicMs());
+    else edge.replicas.left(request.left, timers.monotonicMs());
   });
   catalog.onChange(() => edge.health.renew((source) => catalog.entry(source), edge.clock.nowMs()));
   bus.onReconnect(() => journal.retryNow());

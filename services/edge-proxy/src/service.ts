@@ -76,6 +76,7 @@ export async function startEdge(
     routes: makeEdgeRoutes(edge),
     limits: readHttpLimits(config),
     clock: edge.clock,
+    timers: clock,
     errorContext: edge.settings.errors,
     log,
     onFault: (err, requestId) => log.error({ err, requestId }, 'a request failed with an exception'),

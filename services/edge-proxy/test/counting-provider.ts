@@ -1,3 +1,4 @@
+import { systemClock } from '@gateway/service-kit';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Deadlines } from '../src/call/deadlines.js';
@@ -25,7 +26,7 @@ export interface CountingProvider {
 }
 
 export async function startCountingProvider(): Promise<CountingProvider> {
-  const deadlines = new Deadlines(() => performance.now(), throwFault);
+  const deadlines = new Deadlines(systemClock, throwFault);
   const server = createServer((request, response) => {
     provider.requests += 1;
     provider.running += 1;

@@ -68,6 +68,11 @@ export class ManualClock implements TimerClock {
     await processed();
   }
 
+  /** Advances the clock as if the process was blocked: the next `advance` makes the due calls. */
+  block(ms: number): void {
+    this.#nowMs += ms;
+  }
+
   #add(due: Due): Timer {
     this.#due.add(due);
     const timer: Timer = { cancel: () => void this.#due.delete(due), unref: () => timer };

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import {
   BATCH_ENTRIES_MAX,
@@ -7,6 +7,7 @@ import {
   type BatchAnswer,
   type HoldFields,
 } from '@gateway/contracts/messages';
+import { ManualClock } from '@gateway/testkit/clocks';
 import { TEST_ACCOUNT } from '../../test/fake-admission.js';
 import { makeAdmission, FakeBusClient } from '../../test/fake-bus-client.js';
 import { AdmissionClient, SILENCE_SWEEP_MS } from './admission-client.js';
@@ -15,7 +16,7 @@ import { EpochTracker } from './epoch-tracker.js';
 import { KnownReplicas } from './known-replicas.js';
 import { TickEnd } from './tick-batch.js';
 
-let nowMs: number;
+let timers: ManualClock;
 let busClient: FakeBusClient;
 let clock: EdgeClock;
 let mayAdmit: boolean;
@@ -25,11 +26,10 @@ let replicas: KnownReplicas;
 const EPOCH = 'run.1.aa';
 
 beforeEach(() => {
-  jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'performance'] });
-  nowMs = 0;
+  timers = new ManualClock(0);
   mayAdmit = true;
   busClient = new FakeBusClient();
-  clock = new EdgeClock({ nowMs: () => nowMs });
+  clock = new EdgeClock(timers);
   replicas = new KnownReplicas();
   admissionClient = new AdmissionClient({
     edge: 'e0',
@@ -38,22 +38,11 @@ beforeEach(() => {
     clock,
     epochs: new EpochTracker(() => 0),
     replicas,
-    monotonicMs: () => nowMs,
+    timers,
     mayAdmit: () => mayAdmit,
   });
 });
-afterEach(() => {
-  admissionClient.stop();
-  jest.useRealTimers();
-});
-
-/** Advances the time by the client's check interval, step by step. */
-function advance(ms: number): void {
-  for (let passed = 0; passed < ms; passed += SILENCE_SWEEP_MS) {
-    nowMs += SILENCE_SWEEP_MS;
-    jest.advanceTimersByTime(SILENCE_SWEEP_MS);
-  }
-}
+afterEach(() => admissionClient.stop());
 
 const entry = (id = makeUuidV7(Date.now())): AdmitEntry => ({
   id,
@@ -64,7 +53,7 @@ const entry = (id = makeUuidV7(Date.now())): AdmitEntry => ({
   bodyRefusal: null,
   opened: false,
 });
-const flush = (): void => void jest.advanceTimersByTime(0);
+const flush = (): Promise<void> => timers.advance(0);
 const fault = { kind: 'fault', code: 'admission_error' };
 
 test('requests of one tick of any kind are sent in one message', async () => {
@@ -73,7 +62,7 @@ test('requests of one tick of any kind are sent in one message', async () => {
   const admits = [admissionClient.admit(one, true), admissionClient.admit(two, true)];
   admissionClient.release({ blind: true, id: makeUuidV7(1), digests: one.digests }, null);
   expect(busClient.sent).toHaveLength(0);
-  flush();
+  await flush();
   expect(busClient.sent).toHaveLength(1);
   const [sent] = busClient.sent;
   expect([sent?.batch.opens.length, sent?.batch.admits.length, sent?.batch.releases.length]).toEqual([1, 2, 1]);
@@ -100,60 +89,60 @@ test.each<[string, (id: string) => BatchAnswer]>([
 ])('a late answer to another attempt of the open does not resolve an admission: %s', async (_name, late) => {
   const asked = { ...entry(), opened: true };
   const open = admissionClient.open({ id: asked.id, digests: asked.digests });
-  flush();
-  advance(275);
+  await flush();
+  await timers.advance(275);
   const [first, second] = busClient.sent;
   expect(busClient.sent).toHaveLength(2);
   second?.answer({ answers: [{ kind: 'opened', id: asked.id, account: 'acc', bucket: 3, token: EPOCH }] });
   expect(await open).toMatchObject({ kind: 'opened' });
   const admission = admissionClient.admit(asked, true);
-  flush();
+  await flush();
   first?.answer({ answers: [late(asked.id)] });
   busClient.sent[2]?.answer({ answers: [makeAdmission(EPOCH, asked.id)] });
   expect(await admission).toMatchObject({ kind: 'admitted', id: asked.id });
   expect(admissionClient.unansweredReleases()).toEqual([]);
 });
 
-test('a burst is sent in messages of at most 256 entries of a kind', () => {
+test('a burst is sent in messages of at most 256 entries of a kind', async () => {
   for (let count = 0; count < BATCH_ENTRIES_MAX * 2 + 1; count += 1) void admissionClient.admit(entry(), true);
-  flush();
+  await flush();
   expect(busClient.sent.map(({ batch }) => batch.admits.length)).toEqual([256, 256, 1]);
 });
 
 test('after 250 ms of silence another replica receives the request, with the same ID', async () => {
   const [warm, asked] = [entry(), entry()];
   void admissionClient.admit(warm, true);
-  flush();
+  await flush();
   busClient.sent[0]?.answer({ replica: 'hung', answers: [] });
-  advance(25);
+  await timers.advance(25);
   busClient.sent[0]?.answer({ replica: 'alive', answers: [makeAdmission(EPOCH, warm.id)] });
   const outcome = admissionClient.admit(asked, true);
-  flush();
-  advance(200);
+  await flush();
+  await timers.advance(200);
   expect(busClient.sent).toHaveLength(2);
-  advance(75);
+  await timers.advance(75);
   expect(busClient.sent).toHaveLength(3);
   expect(busClient.sent[2]).toMatchObject({ replica: 'alive', batch: { admits: [{ id: asked.id }] } });
   busClient.sent[2]?.answer({ answers: [makeAdmission(EPOCH, asked.id)] });
   expect(await outcome).toMatchObject({ kind: 'admitted' });
   // The answer to the first message arrives too. The call is running, so nothing is released.
   busClient.sent[1]?.answer({ answers: [makeAdmission(EPOCH, asked.id)] });
-  flush();
+  await flush();
   expect(admissionClient.unansweredReleases()).toEqual([]);
 });
 
-test('a second silence leads to a replica that was not tried yet', () => {
+test('a second silence leads to a replica that was not tried yet', async () => {
   const [warm, asked] = [entry(), entry()];
   void admissionClient.admit(warm, true);
-  flush();
+  await flush();
   for (const replica of ['a', 'b', 'hung']) {
     busClient.sent[0]?.answer({ replica });
-    advance(25);
+    await timers.advance(25);
   }
   busClient.sent[0]?.answer({ replica: 'hung', answers: [makeAdmission(EPOCH, warm.id)] });
   void admissionClient.admit(asked, true);
-  flush();
-  advance(1_000);
+  await flush();
+  await timers.advance(1_000);
   expect(busClient.sent.slice(1).map(({ replica }) => replica)).toEqual([undefined, 'hung', 'b', 'a']);
 });
 
@@ -161,13 +150,13 @@ test('a second silence leads to a replica that was not tried yet', () => {
 test('after 2 s the call is a fault, and a blind release repeats until it is answered', async () => {
   const asked = entry();
   const outcome = admissionClient.admit(asked, true);
-  flush();
-  advance(2_025);
+  await flush();
+  await timers.advance(2_025);
   expect(await outcome).toEqual(fault);
   expect(busClient.sent.filter(({ batch }) => batch.admits.length > 0)).toHaveLength(4);
   expect(admissionClient.unansweredReleases()).toEqual([{ blind: true, id: asked.id, digests: asked.digests }]);
   busClient.sent[0]?.answer({ answers: [makeAdmission(EPOCH, asked.id)] });
-  flush();
+  await flush();
   expect(busClient.sent.at(-1)?.batch.releases).toMatchObject([{ id: asked.id, blind: true }]);
   admissionClient.releasesAnswered([asked.id]);
   expect(admissionClient.unansweredReleases()).toEqual([]);
@@ -179,18 +168,18 @@ test.each([
 ])('%s after a retry is released blind: the other attempt may still be admitted', async (_name, answer) => {
   const [once, twice] = [entry(), entry()];
   const refused = admissionClient.admit(once, true);
-  flush();
+  await flush();
   busClient.sent[0]?.answer({ answers: [{ ...answer, id: once.id }] });
   expect(await refused).toEqual(answer);
   expect(admissionClient.unansweredReleases()).toEqual([]);
 
   const outcome = admissionClient.admit(twice, true);
-  flush();
-  advance(275);
+  await flush();
+  await timers.advance(275);
   expect(busClient.sent).toHaveLength(3);
   busClient.sent[2]?.answer({ answers: [{ ...answer, id: twice.id }] });
   expect(await outcome).toEqual(answer);
-  flush();
+  await flush();
   const release = { blind: true, id: twice.id, digests: twice.digests };
   expect(busClient.sent.at(-1)?.batch.releases).toEqual([release]);
   expect(admissionClient.unansweredReleases()).toEqual([release]);
@@ -198,8 +187,8 @@ test.each([
 
 test('an endpoint without holds leaves nothing to release', async () => {
   const outcome = admissionClient.admit(entry(), false);
-  flush();
-  advance(2_025);
+  await flush();
+  await timers.advance(2_025);
   expect(await outcome).toEqual(fault);
   expect(admissionClient.unansweredReleases()).toEqual([]);
 });
@@ -209,8 +198,8 @@ test('a replica that has left is dropped, and any replica receives the request',
   replicas.heard('left', 1);
   const asked = entry();
   const outcome = admissionClient.admit(asked, true);
-  flush();
-  advance(275);
+  await flush();
+  await timers.advance(275);
   expect(busClient.sent.map(({ replica }) => replica)).toEqual([undefined, 'left']);
   busClient.sent[1]?.fault('no_responders');
   expect(busClient.sent).toHaveLength(3);
@@ -219,17 +208,17 @@ test('a replica that has left is dropped, and any replica receives the request',
   expect(await outcome).toMatchObject({ kind: 'admitted', id: asked.id });
   expect(admissionClient.unansweredReleases()).toEqual([]);
   void admissionClient.admit(entry(), true);
-  flush();
-  advance(275);
+  await flush();
+  await timers.advance(275);
   expect(busClient.sent.slice(3).map(({ replica }) => replica)).toEqual([undefined, undefined]);
 });
 
-test('replicas that have left do not count as attempts', () => {
+test('replicas that have left do not count as attempts', async () => {
   for (const replica of ['a', 'b', 'c']) replicas.heard(replica, 0);
   void admissionClient.admit(entry(), true);
-  flush();
+  await flush();
   for (let passed = 0; passed < 1_000; passed += SILENCE_SWEEP_MS) {
-    advance(SILENCE_SWEEP_MS);
+    await timers.advance(SILENCE_SWEEP_MS);
     for (const sent of busClient.sent) if (sent.replica !== undefined) sent.fault('no_responders');
   }
   const shared = busClient.sent.filter(({ replica }) => replica === undefined);
@@ -250,24 +239,24 @@ test('a replica that announced its stop gets no more requests by name', () => {
 test('a request without any replica is repeated until one answers', async () => {
   const asked = entry();
   const outcome = admissionClient.admit(asked, true);
-  flush();
+  await flush();
   busClient.sent[0]?.fault('no_responders');
   for (let count = 1; count < 6; count += 1) {
-    advance(250);
+    await timers.advance(250);
     expect(busClient.sent).toHaveLength(count + 1);
     busClient.sent[count]?.fault('no_responders');
   }
-  advance(250);
+  await timers.advance(250);
   busClient.sent[6]?.answer({ answers: [makeAdmission(EPOCH, asked.id)] });
   expect(await outcome).toMatchObject({ kind: 'admitted' });
 });
 
 test('a request without any replica ends in a fault and leaves nothing to release', async () => {
   const outcome = admissionClient.admit(entry(), true);
-  flush();
+  await flush();
   for (let passed = 0; passed < 2_000; passed += SILENCE_SWEEP_MS) {
     for (const sent of busClient.sent.splice(0)) sent.fault('no_responders');
-    advance(SILENCE_SWEEP_MS);
+    await timers.advance(SILENCE_SWEEP_MS);
   }
   expect(await outcome).toEqual(fault);
   expect(admissionClient.unansweredReleases()).toEqual([]);
@@ -276,7 +265,7 @@ test('a request without any replica ends in a fault and leaves nothing to releas
 test('a fault after the decision began is released blind, also after one attempt', async () => {
   const asked = entry();
   const outcome = admissionClient.admit(asked, true);
-  flush();
+  await flush();
   busClient.sent[0]?.answer({ answers: [{ kind: 'fault', id: asked.id, code: 'admission_error', mayHold: true }] });
   expect(await outcome).toEqual(fault);
   expect(admissionClient.unansweredReleases()).toEqual([{ blind: true, id: asked.id, digests: asked.digests }]);
@@ -284,7 +273,7 @@ test('a fault after the decision began is released blind, also after one attempt
 
 test('a lost connection is a fault immediately', async () => {
   const outcome = admissionClient.admit(entry(), true);
-  flush();
+  await flush();
   busClient.sent[0]?.fault('disconnected');
   expect(await outcome).toEqual(fault);
 });
@@ -294,13 +283,13 @@ test('an answer under a superseded epoch is void, and the same ID is sent again'
   const [before, after, asked] = [entry(), entry(), entry()];
   void admissionClient.admit(before, true);
   void admissionClient.admit(after, true);
-  flush();
+  await flush();
   busClient.sent[0]?.answer({ answers: [makeAdmission(EPOCH, before.id)] });
   busClient.sent[0]?.answer({ answers: [makeAdmission('run.2.bb', after.id)] });
   const outcome = admissionClient.admit(asked, true);
-  flush();
+  await flush();
   busClient.sent[1]?.answer({ answers: [makeAdmission(EPOCH, asked.id)] });
-  flush();
+  await flush();
   expect(busClient.sent[2]?.batch.admits).toMatchObject([{ id: asked.id }]);
   busClient.sent[2]?.answer({ answers: [makeAdmission('run.2.bb', asked.id)] });
   expect(await outcome).toMatchObject({ kind: 'admitted', token: 'run.2.bb' });
@@ -310,9 +299,9 @@ test('an answer under a superseded epoch is void, and the same ID is sent again'
 test('an answer older than 5 s is ignored, and its hold is released', async () => {
   const asked = entry();
   const outcome = admissionClient.admit(asked, true);
-  flush();
+  await flush();
   // The event loop was blocked, so the sweep has not run when the answer arrives.
-  nowMs += 5_001;
+  timers.block(5_001);
   busClient.sent[0]?.answer({ answers: [makeAdmission(EPOCH, asked.id)] });
   expect(await outcome).toEqual(fault);
   expect(admissionClient.unansweredReleases()).toMatchObject([
@@ -323,7 +312,7 @@ test('an answer older than 5 s is ignored, and its hold is released', async () =
 test.each(['gone', 'fault'] as const)('the answer %s is a fault', async (kind) => {
   const asked = entry();
   const outcome = admissionClient.admit(asked, true);
-  flush();
+  await flush();
   busClient.sent[0]?.answer({
     answers: [kind === 'gone' ? { kind, id: asked.id } : { kind, id: asked.id, code: 'lookup_failed' }],
   });
@@ -333,14 +322,14 @@ test.each(['gone', 'fault'] as const)('the answer %s is a fault', async (kind) =
 test('nothing is sent while the edge may not admit', async () => {
   mayAdmit = false;
   expect(await admissionClient.admit(entry(), true)).toEqual(fault);
-  flush();
+  await flush();
   expect(busClient.sent).toHaveLength(0);
 });
 
 test('mayMeetOwnHold() is false while there is room, from admission to release', async () => {
   const asked = entry();
   const outcome = admissionClient.admit(asked, true);
-  flush();
+  await flush();
   const answer = makeAdmission(EPOCH, asked.id) as AdmittedAnswer & { hold: HoldFields };
   busClient.sent[0]?.answer({ answers: [{ ...answer, roomLeft: 1 }] });
   await outcome;
@@ -355,20 +344,20 @@ test('mayMeetOwnHold() is false while there is room, from admission to release',
   expect(admissionClient.accountsHeld).toBe(0);
 });
 
-test('a release is kept until it is answered, and its callback runs once', () => {
+test('a release is kept until it is answered, and its callback runs once', async () => {
   let told = 0;
   const id = makeUuidV7(0);
   admissionClient.release({ blind: true, id, digests: ['0'.repeat(64)] }, () => (told += 1));
-  flush();
+  await flush();
   expect(admissionClient.unansweredReleases()).toHaveLength(1);
   busClient.sent[0]?.answer({ released: [id] });
   busClient.sent[0]?.answer({ released: [id] });
   expect([told, admissionClient.unansweredReleases().length]).toEqual([1, 0]);
 });
 
-test("the clock follows the limit store's clock", () => {
+test("the clock follows the limit store's clock", async () => {
   void admissionClient.admit(entry(), true);
-  flush();
+  await flush();
   busClient.sent[0]?.answer({ now: 7_000 });
   expect(clock.nowMs()).toBe(7_000);
 });

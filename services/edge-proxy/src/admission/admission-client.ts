@@ -1,5 +1,5 @@
 import type { AdmitEntry, BatchAnswer, ReleaseEntry } from '@gateway/contracts/messages';
-import { EphemeralMap, OnDemandTimer } from '@gateway/service-kit';
+import { EphemeralMap, OnDemandTimer, type TimerClock } from '@gateway/service-kit';
 import type { AdmissionBatch, AdmissionBatchReply, BusClient } from '../ports.js';
 import { AccountRoom } from './account-room.js';
 import type { EdgeClock } from './edge-clock.js';
@@ -47,10 +47,7 @@ export interface AdmissionClientParts {
   readonly clock: EdgeClock;
   readonly epochs: EpochTracker;
   readonly replicas: KnownReplicas;
-  /** Monotonic milliseconds. */
-  readonly monotonicMs: () => number;
-  /** Returns the time to wait for a decision instead of the given one. Default: the same. */
-  readonly timeoutMs?: (ms: number) => number;
+  readonly timers: TimerClock;
   /** Returns false while usage events wait too long to be stored. */
   readonly mayAdmit: () => boolean;
 }
@@ -68,16 +65,15 @@ export class AdmissionClient {
   readonly #room = new AccountRoom();
   readonly #releases = new UnansweredReleases(this.#room);
   readonly #batch: TickBatch;
-  readonly #timer = new OnDemandTimer(
-    SILENCE_SWEEP_MS,
-    () => this.#questions.size > 0,
-    () => this.#sweep(),
-  );
+  readonly #timer: OnDemandTimer;
 
   constructor(parts: AdmissionClientParts) {
     this.#parts = parts;
-    this.#waitMs = parts.timeoutMs?.(WAIT_MS_MAX) ?? WAIT_MS_MAX;
-    this.#answerAgeMs = parts.timeoutMs?.(ANSWER_AGE_MS_MAX) ?? ANSWER_AGE_MS_MAX;
+    const { timers } = parts;
+    this.#waitMs = timers.timeoutMs(WAIT_MS_MAX);
+    this.#answerAgeMs = timers.timeoutMs(ANSWER_AGE_MS_MAX);
+    const waits = (): boolean => this.#questions.size > 0;
+    this.#timer = new OnDemandTimer(SILENCE_SWEEP_MS, waits, () => this.#sweep(), timers);
     this.#batch = new TickBatch(parts.edge, parts.tickEnd, (batch) => this.#send(batch, undefined));
   }
 
@@ -138,7 +134,7 @@ export class AdmissionClient {
     const isFull = this.#questions.size >= QUESTIONS_MAX || this.#releases.size >= RELEASES_MAX;
     if (isFull || !this.#parts.mayAdmit()) return Promise.resolve(ADMISSION_FAULT);
     return new Promise((resolve) => {
-      const now = this.#parts.monotonicMs();
+      const now = this.#parts.timers.monotonicMs();
       const question: PendingRequest = {
         entry,
         isAdmit,
@@ -164,7 +160,7 @@ export class AdmissionClient {
   }
 
   #send(batch: AdmissionBatch, replica: string | undefined): void {
-    const now = this.#parts.monotonicMs();
+    const now = this.#parts.timers.monotonicMs();
     const message: BatchInFlight = {
       sentAt: now,
       unanswered: batch.opens.length + batch.admits.length + batch.releases.length,
@@ -193,7 +189,7 @@ export class AdmissionClient {
   }
 
   #answered(message: BatchInFlight, answer: AdmissionBatchReply): void {
-    const now = this.#parts.monotonicMs();
+    const now = this.#parts.timers.monotonicMs();
     this.#parts.clock.correct(answer.now, now - message.sentAt);
     this.#parts.replicas.heard(answer.replica, now);
     message.unanswered -= answer.answers.length + answer.released.length;
@@ -277,7 +273,7 @@ export class AdmissionClient {
   }
 
   #sweep(): void {
-    const now = this.#parts.monotonicMs();
+    const now = this.#parts.timers.monotonicMs();
     const retries = new Map<string | undefined, AdmissionBatch>();
     for (const question of this.#questions.values()) {
       if (now - question.askedAt >= this.#waitMs) this.#giveUp(question);
@@ -290,7 +286,7 @@ export class AdmissionClient {
 
   #collectRetry(question: PendingRequest, retries: Map<string | undefined, AdmissionBatch>): void {
     if (question.message !== null) question.mayHaveArrived = true;
-    const replica = this.#parts.replicas.other(question.asked, this.#parts.monotonicMs());
+    const replica = this.#parts.replicas.other(question.asked, this.#parts.timers.monotonicMs());
     let batch = retries.get(replica);
     if (batch === undefined) retries.set(replica, (batch = emptyBatch(this.#parts.edge)));
     if (question.isAdmit) batch.admits.push(question.entry as AdmitEntry);

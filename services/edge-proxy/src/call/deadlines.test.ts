@@ -1,50 +1,37 @@
-import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import { DEADLINE_STEP_MS, Deadlines } from './deadlines.js';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { ManualClock } from '@gateway/testkit/clocks';
+import { Deadlines } from './deadlines.js';
 
-let nowMs: number;
+let clock: ManualClock;
 let deadlines: Deadlines;
 let faults: unknown[];
 beforeEach(() => {
-  jest.useFakeTimers({ doNotFake: ['performance'] });
-  nowMs = 0;
+  clock = new ManualClock();
   faults = [];
-  deadlines = new Deadlines(
-    () => nowMs,
-    (err) => faults.push(err),
-  );
+  deadlines = new Deadlines(clock, (err) => faults.push(err));
 });
-afterEach(() => {
-  deadlines.stop();
-  jest.useRealTimers();
-});
+afterEach(() => deadlines.stop());
 
-function advance(ms: number): void {
-  for (let passed = 0; passed < ms; passed += DEADLINE_STEP_MS) {
-    nowMs += DEADLINE_STEP_MS;
-    jest.advanceTimersByTime(DEADLINE_STEP_MS);
-  }
-}
-
-test('a deadline expires once, a cancelled one never; a handler may add another', () => {
+test('a deadline expires once, a cancelled one never; a handler may add another', async () => {
   const expired: string[] = [];
   deadlines.in(100, () => {
     expired.push('first');
     deadlines.in(50, () => expired.push('next'));
   });
   const cancelled = deadlines.in(100, () => expired.push('cancelled'));
-  deadlines.at(1_000, () => expired.push('late'));
-  advance(75);
+  deadlines.at(clock.monotonicMs() + 1_000, () => expired.push('late'));
+  await clock.advance(75);
   expect(expired).toEqual([]);
   cancelled.cancel();
-  advance(50);
+  await clock.advance(50);
   expect(expired).toEqual(['first']);
-  advance(100);
+  await clock.advance(100);
   expect(expired).toEqual(['first', 'next']);
-  advance(1_000);
+  await clock.advance(1_000);
   expect(expired).toEqual(['first', 'next', 'late']);
 });
 
-test('an exception of a handler goes to its owner and delays no other deadline', () => {
+test('an exception of a handler goes to its owner and delays no other deadline', async () => {
   const fault = new Error('a fault');
   const told: unknown[] = [];
   const failing = (): never => {
@@ -55,6 +42,6 @@ test('an exception of a handler goes to its owner and delays no other deadline',
   deadlines.in(100, failing, (err) => told.push(err));
   deadlines.in(100, () => expired.push('beside it'));
   deadlines.in(200, () => expired.push('later'));
-  advance(300);
+  await clock.advance(300);
   expect([faults, told, expired]).toEqual([[fault], [fault], ['beside it', 'later']]);
 });

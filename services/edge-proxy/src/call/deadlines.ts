@@ -1,4 +1,4 @@
-import { OnDemandTimer } from '@gateway/service-kit';
+import { OnDemandTimer, type TimerClock } from '@gateway/service-kit';
 
 /** Accuracy of deadlines, in milliseconds. */
 export const DEADLINE_STEP_MS = 25;
@@ -28,27 +28,25 @@ class Entry implements Deadline {
  * costs more than all sweeps together.
  */
 export class Deadlines {
-  readonly #monotonicMs: () => number;
+  readonly #clock: TimerClock;
   readonly #failed: (err: unknown) => void;
   #entries: Entry[] = [];
-  readonly #timer = new OnDemandTimer(
-    DEADLINE_STEP_MS,
-    () => this.#entries.length > 0,
-    () => this.#sweep(),
-  );
+  readonly #timer: OnDemandTimer;
 
   /**
    * @param failed receives the exception of a handler that was scheduled without its own `failed`.
    *   Uncaught, it would end the process and all its streams.
    */
-  constructor(monotonicMs: () => number, failed: (err: unknown) => void) {
-    this.#monotonicMs = monotonicMs;
+  constructor(clock: TimerClock, failed: (err: unknown) => void) {
+    this.#clock = clock;
     this.#failed = failed;
+    const waits = (): boolean => this.#entries.length > 0;
+    this.#timer = new OnDemandTimer(DEADLINE_STEP_MS, waits, () => this.#sweep(), clock);
   }
 
   /** Monotonic milliseconds. */
   nowMs(): number {
-    return this.#monotonicMs();
+    return this.#clock.monotonicMs();
   }
 
   /**
@@ -63,7 +61,7 @@ export class Deadlines {
   }
 
   in(ms: number, expired: () => void, failed = this.#failed): Deadline {
-    return this.at(this.#monotonicMs() + ms, expired, failed);
+    return this.at(this.#clock.monotonicMs() + ms, expired, failed);
   }
 
   stop(): void {
@@ -71,7 +69,7 @@ export class Deadlines {
   }
 
   #sweep(): void {
-    const now = this.#monotonicMs();
+    const now = this.#clock.monotonicMs();
     const entries = this.#entries;
     // Handlers may add deadlines to the new list.
     this.#entries = [];

@@ -1,7 +1,7 @@
 // `npm run replay-usage -- < log`: stores the usage events that edges wrote to their logs because
 // NATS was unavailable when they stopped.
 import { connectBus } from '@gateway/bus';
-import { COMMON_FIELDS, createLogger, readConfig } from '@gateway/service-kit';
+import { COMMON_FIELDS, createLogger, readConfig, systemClock } from '@gateway/service-kit';
 import { randomBytes } from 'node:crypto';
 import { createInterface } from 'node:readline';
 import { makeBusClient } from '../bus/bus-client.js';
@@ -19,7 +19,7 @@ try {
   const journal = new UsageJournal({
     bus: makeBusClient(bus),
     tickEnd: new TickEnd(),
-    monotonicMs: () => performance.now(),
+    timers: systemClock,
     random: Math.random,
     onFailedTry: (code) => console.error(`not stored (${code}); retrying`),
   });

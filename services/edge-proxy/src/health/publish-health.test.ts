@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { SOURCE_HEALTH_EVERY_MS, SOURCE_HEALTH_MAX, type CatalogSource } from '@gateway/contracts/messages';
+import { ManualClock } from '@gateway/testkit/clocks';
 import { FakeBusClient } from '../../test/fake-bus-client.js';
 import type { AttemptJudgment } from '../errors/judge-attempt.js';
 import { SourceHealths } from './source-healths.js';
@@ -31,10 +32,10 @@ afterEach(() => {
   for (const stop of stops.splice(0)) stop();
 });
 
-/** Returns a report whose clock the test controls. Its own timer never fires during a test. */
+/** Returns a report whose clock the test controls. */
 function report(known: (source: string) => boolean = () => true) {
   const busClient = new FakeBusClient();
-  const time = { ms: 0 };
+  const timers = new ManualClock(NOW);
   const healths = new SourceHealths(() => told.changed(), new RemoteHealths());
   const told = new HealthReport({
     edge: 'e0',
@@ -42,15 +43,15 @@ function report(known: (source: string) => boolean = () => true) {
     catalog: { entry: (id) => (known(id) ? ({} as CatalogSource) : undefined) },
     healths,
     quotas: { useOf: (source) => (source === 'a' ? USE : null) },
-    clock: { nowMs: () => NOW + time.ms },
-    monotonicMs: () => time.ms,
+    clock: timers,
+    timers,
   });
   stops.push(() => told.stop());
-  return { busClient, time, healths, told };
+  return { busClient, timers, healths, told };
 }
 
-test('a source that enters cooldown is published at once, the next change after 1 s', () => {
-  const { busClient, time, healths, told } = report();
+test('a source that enters cooldown is published at once, the next change after 1 s', async () => {
+  const { busClient, timers, healths, told } = report();
   healths.started('a', NOW);
   healths.ended('a', OK, NOW);
   expect(busClient.healths).toEqual([]);
@@ -80,48 +81,48 @@ test('a source that enters cooldown is published at once, the next change after 
   ]);
   for (let failure = 0; failure < 5; failure += 1) healths.ended('b', FAILED, NOW);
   expect(busClient.healths).toHaveLength(1);
-  time.ms = 999;
+  await timers.advance(999);
   told.changed();
   expect(busClient.healths).toHaveLength(1);
-  time.ms = 1_000;
-  told.changed();
+  await timers.advance(1);
   expect(busClient.healths[1]?.sources).toMatchObject([
     { source: 'a' },
     { source: 'b', failures: 5, openUntil: NOW + 30_000 },
   ]);
 });
 
-test('an early end of a cooldown is published, and a repeated failure is not', () => {
-  const { busClient, time, healths } = report();
+test('an early end of a cooldown is published, and a repeated failure is not', async () => {
+  const { busClient, timers, healths } = report();
   for (let failure = 0; failure < 5; failure += 1) healths.ended('a', FAILED, NOW);
   expect(busClient.healths).toHaveLength(1);
-  time.ms += 1_000;
+  await timers.advance(1_000);
   healths.ended('a', FAILED, NOW + 1_000);
   expect(busClient.healths).toHaveLength(1);
   healths.ended('a', OK, NOW + 2_000);
   expect(busClient.healths[1]?.sources).toMatchObject([{ source: 'a', failures: 0, openUntil: 0 }]);
 });
 
-test('an open breaker is published again after a success elsewhere and at a probe', () => {
-  const { busClient, time, healths } = report();
+test('an open breaker is published again after a success elsewhere and at a probe', async () => {
+  const { busClient, timers, healths } = report();
   const last = () => busClient.healths.at(-1)?.sources;
   healths.ended('b', OK, NOW);
   for (let failure = 0; failure < 5; failure += 1) healths.ended('a', FAILED, NOW + 1);
   expect(last()).toMatchObject([{ source: 'b' }, { source: 'a', openUntil: NOW + 30_001, answeredElsewhere: false }]);
-  time.ms = 1_000;
+  await timers.advance(1_000);
   healths.ended('b', OK, NOW + 2);
   expect(last()).toMatchObject([{ answeredElsewhere: false }, { source: 'a', answeredElsewhere: true }]);
   expect(busClient.healths).toHaveLength(2);
-  time.ms = 31_000;
+  await timers.advance(30_000);
   healths.started('a', NOW + 31_000);
+  await timers.advance(1_000);
   expect(last()?.[1]).toMatchObject({ source: 'a', openUntil: NOW + 61_000, probing: true });
-  time.ms = 32_000;
   healths.ended('a', OK, NOW + 32_000, {
     account: 'acc',
     entry: {} as CatalogSource,
     firstByteMs: 12.4,
     isOverQuota: true,
   });
+  await timers.advance(1_000);
   expect(last()?.[1]).toMatchObject({
     source: 'a',
     openUntil: 0,
@@ -133,13 +134,12 @@ test('an open breaker is published again after a success elsewhere and at a prob
   });
 });
 
-test('sources missing in the catalog are dropped, and a long list is split', () => {
-  const { busClient, time, healths, told } = report((id) => id !== 'gone');
+test('sources missing in the catalog are dropped, and a long list is split', async () => {
+  const { busClient, timers, healths } = report((id) => id !== 'gone');
   const count = SOURCE_HEALTH_MAX + 1;
   healths.ended('gone', OK, NOW);
   for (let at = 0; at < count; at += 1) healths.ended(`s${at}`, OK, NOW);
-  time.ms = SOURCE_HEALTH_EVERY_MS;
-  told.changed();
+  await timers.advance(SOURCE_HEALTH_EVERY_MS);
   expect(busClient.healths.map(({ sources }) => sources.length)).toEqual([SOURCE_HEALTH_MAX, 1]);
   expect(busClient.healths.flatMap(({ sources }) => sources).some(({ source }) => source === 'gone')).toBe(false);
   expect(healths.get('gone')).toBeUndefined();

@@ -1,12 +1,12 @@
 import { SOURCE_HEALTH_EVERY_MS, SOURCE_HEALTH_MAX } from '@gateway/contracts/messages';
-import type { Clock } from '@gateway/service-kit';
+import type { Clock, Timer, TimerClock } from '@gateway/service-kit';
 import { toFiguresAt } from '../sources/source-figures.js';
 import type { BusClient, Catalog, HealthMessage } from '../ports.js';
 import type { SourceQuotas } from '../quotas/source-quotas.js';
 import type { SourceRecord, SourceHealths } from './source-healths.js';
 
 /** Shortest time between two messages about changes. */
-const TOLD_AGAIN_MS_MIN = 1_000;
+const PUBLISH_MS_MIN = 1_000;
 
 export interface HealthReportParts {
   readonly edge: string;
@@ -15,7 +15,7 @@ export interface HealthReportParts {
   readonly healths: Pick<SourceHealths, 'keep'>;
   readonly quotas: Pick<SourceQuotas, 'useOf'>;
   readonly clock: Pick<Clock, 'nowMs'>;
-  readonly monotonicMs: () => number;
+  readonly timers: TimerClock;
 }
 
 /**
@@ -25,32 +25,32 @@ export interface HealthReportParts {
  */
 export class HealthReport {
   readonly #parts: HealthReportParts;
-  readonly #timer: NodeJS.Timeout;
-  #toldAt = -Infinity;
+  readonly #timer: Timer;
+  #publishedAt = -Infinity;
   #isDue = false;
 
   constructor(parts: HealthReportParts) {
     this.#parts = parts;
-    this.#timer = setInterval(() => this.#look(), TOLD_AGAIN_MS_MIN).unref();
+    this.#timer = parts.timers.setTicker(PUBLISH_MS_MIN, () => this.#publishIfDue()).unref();
   }
 
   changed(): void {
     this.#isDue = true;
-    this.#look();
+    this.#publishIfDue();
   }
 
   stop(): void {
-    clearInterval(this.#timer);
+    this.#timer.cancel();
   }
 
-  #look(): void {
-    const restMs = this.#isDue ? TOLD_AGAIN_MS_MIN : SOURCE_HEALTH_EVERY_MS;
-    if (this.#parts.monotonicMs() - this.#toldAt >= restMs) this.#tell();
+  #publishIfDue(): void {
+    const pauseMs = this.#isDue ? PUBLISH_MS_MIN : SOURCE_HEALTH_EVERY_MS;
+    if (this.#parts.timers.monotonicMs() - this.#publishedAt >= pauseMs) this.#publish();
   }
 
-  #tell(): void {
+  #publish(): void {
     const { edge, bus, catalog, healths, quotas, clock } = this.#parts;
-    this.#toldAt = this.#parts.monotonicMs();
+    this.#publishedAt = this.#parts.timers.monotonicMs();
     this.#isDue = false;
     const known = healths.keep((source) => catalog.entry(source) !== undefined);
     const completedElsewhere = lastCompletions(known);

@@ -7,6 +7,7 @@ import {
   edgeShortHeartbeat,
   type HoldFields,
 } from '@gateway/contracts/messages';
+import { ManualClock } from '@gateway/testkit/clocks';
 import { makeAdmission, FakeBusClient, TEST_BUCKET } from '../../test/fake-bus-client.js';
 import { AdmissionClient } from '../admission/admission-client.js';
 import { EdgeClock } from '../admission/edge-clock.js';
@@ -23,7 +24,7 @@ let running: RunningCalls;
 let epochs: EpochTracker;
 let heartbeats: Heartbeats;
 let aborted: string[];
-let now: number;
+let timers: ManualClock;
 
 beforeEach(() => {
   busClient = new FakeBusClient();
@@ -31,8 +32,7 @@ beforeEach(() => {
   epochs = new EpochTracker(() => 0);
   aborted = [];
   const clock = new EdgeClock({ nowMs: Date.now });
-  now = 0;
-  const monotonicMs = (): number => now;
+  timers = new ManualClock();
   admissionClient = new AdmissionClient({
     edge: 'e0',
     bus: busClient,
@@ -40,7 +40,7 @@ beforeEach(() => {
     clock,
     epochs,
     replicas: new KnownReplicas(),
-    monotonicMs,
+    timers,
     mayAdmit: () => true,
   });
   heartbeats = new Heartbeats({
@@ -51,7 +51,7 @@ beforeEach(() => {
     epochs,
     admissionClient,
     running,
-    monotonicMs,
+    timers,
     onFailed: () => undefined,
   });
 });
@@ -240,7 +240,7 @@ test.each<[string, () => unknown]>([
       }
     },
   ],
-  ['30 seconds have passed', () => void (now += 30_000)],
+  ['30 seconds have passed', () => timers.block(30_000)],
   ['the previous one was not answered', () => heartbeats.send()],
   ['admission requests a full one', () => heartbeats.onReply(reply({ n: 2, full: true }))],
   ['admission restores a bucket', () => heartbeats.onResyncRequest({ tokens: [{ bucket: 9, token: bucketEpoch(9) }] })],

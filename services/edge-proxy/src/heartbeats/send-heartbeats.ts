@@ -6,7 +6,7 @@ import {
   type HeartbeatNames,
   type ReleaseEntry,
 } from '@gateway/contracts/messages';
-import { SingleFlight, groupBy } from '@gateway/service-kit';
+import { SingleFlight, groupBy, type Timer, type TimerClock } from '@gateway/service-kit';
 import type { AdmissionClient } from '../admission/admission-client.js';
 import type { EdgeClock } from '../admission/edge-clock.js';
 import type { EpochTracker } from '../admission/epoch-tracker.js';
@@ -27,7 +27,7 @@ export interface HeartbeatsParts {
   readonly epochs: EpochTracker;
   readonly admissionClient: AdmissionClient;
   readonly running: RunningCalls;
-  readonly monotonicMs: () => number;
+  readonly timers: TimerClock;
   readonly onFailed: () => void;
 }
 
@@ -53,7 +53,7 @@ interface Listing {
 export class Heartbeats {
   readonly #parts: HeartbeatsParts;
   readonly #sent = new Map<number, SentHeartbeat>();
-  readonly #timer: NodeJS.Timeout;
+  readonly #timer: Timer;
   #n = 0;
   #isLast = false;
   /** The calls that a short heartbeat only names. If null, the next heartbeat is full. */
@@ -65,7 +65,7 @@ export class Heartbeats {
 
   constructor(parts: HeartbeatsParts) {
     this.#parts = parts;
-    this.#timer = setInterval(() => void this.send(), parts.everyMs).unref();
+    this.#timer = parts.timers.setTicker(parts.everyMs, () => void this.send()).unref();
   }
 
   /**
@@ -95,7 +95,7 @@ export class Heartbeats {
     const heartbeat = this.#sent.get(reply.n);
     if (heartbeat !== undefined) {
       heartbeat.isAnswered = true;
-      this.#parts.clock.correct(reply.now, this.#parts.monotonicMs() - heartbeat.at);
+      this.#parts.clock.correct(reply.now, this.#parts.timers.monotonicMs() - heartbeat.at);
     }
     const tags = new Map<number, string>();
     for (const { bucket, token } of reply.tokens) {
@@ -112,7 +112,7 @@ export class Heartbeats {
    * Sends the last heartbeat. It is marked `last` only if no call runs and no release is pending.
    */
   async stop(): Promise<void> {
-    clearInterval(this.#timer);
+    this.#timer.cancel();
     this.#isLast = true;
     await this.send();
   }
@@ -123,8 +123,8 @@ export class Heartbeats {
   }
 
   async #store(): Promise<void> {
-    const { bus, epochs, monotonicMs, onFailed, running } = this.#parts;
-    const at = monotonicMs();
+    const { bus, epochs, timers, onFailed, running } = this.#parts;
+    const at = timers.monotonicMs();
     // One message per bucket, since admission runs one script per bucket and message.
     const calls = running.all().sort((call, other) => call.bucket - other.bucket);
     const listing = this.#isFullDue(at) ? null : this.#listing;

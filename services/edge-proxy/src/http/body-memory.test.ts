@@ -26,6 +26,7 @@ beforeAll(async () => {
     routes: makeRouteTable([{ method: 'POST', path: '/body', route }], gatewayError('admission_error')),
     limits: readHttpLimits(readConfig(HTTP_FIELDS, {})),
     clock: systemClock,
+    timers: systemClock,
     errorContext,
     log: silentLog,
     onFault: () => undefined,

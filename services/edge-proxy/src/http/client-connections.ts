@@ -1,17 +1,17 @@
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { EphemeralMap, OnDemandTimer, PlacesByClient, clientNetwork } from '@gateway/service-kit';
+import { EphemeralMap, OnDemandTimer, PlacesByClient, clientNetwork, type TimerClock } from '@gateway/service-kit';
 import type { HttpResponse } from './client-answer.js';
 import type { HttpLimits } from './http-limits.js';
 import { BodyPace } from './read-body.js';
 
 /** Longest interval between checks of body pace, and checks per idle limit if that is short. */
-const LOOK_MS_MAX = 2_500;
-const LOOK_PART = 4;
+const PACE_CHECK_MS_MAX = 2_500;
+const PACE_CHECKS_PER_LIMIT = 4;
 
 export interface ConnectionsParts {
   readonly limits: HttpLimits;
-  readonly monotonicMs: () => number;
+  readonly timers: TimerClock;
   /** Called when a body is too slow. The request must be ended. */
   readonly onSlowBody: (connection: ClientConnection) => void;
   /** Called when a connection was closed because its client network has the maximum number. */
@@ -30,12 +30,9 @@ export class ClientConnections {
     this.#parts = parts;
     const { proxies, clientConnectionsMax: max, connectionsMax: keysMax, bodyIdleMsMax } = parts.limits;
     this.#places = proxies === 0 ? new PlacesByClient({ max, keysMax }) : null;
-    const everyMs = Math.min(LOOK_MS_MAX, Math.ceil(bodyIdleMsMax / LOOK_PART));
-    this.#timer = new OnDemandTimer(
-      everyMs,
-      () => this.#all.size > 0,
-      () => this.#look(),
-    );
+    const everyMs = Math.min(PACE_CHECK_MS_MAX, Math.ceil(bodyIdleMsMax / PACE_CHECKS_PER_LIMIT));
+    const waits = (): boolean => this.#all.size > 0;
+    this.#timer = new OnDemandTimer(everyMs, waits, () => this.#checkPaces(), parts.timers);
   }
 
   get size(): number {
@@ -78,9 +75,9 @@ export class ClientConnections {
     return this.#all.get(socket);
   }
 
-  #look(): void {
-    const { limits, monotonicMs, onSlowBody } = this.#parts;
-    const nowMs = monotonicMs();
+  #checkPaces(): void {
+    const { limits, timers, onSlowBody } = this.#parts;
+    const nowMs = timers.monotonicMs();
     for (const connection of this.#all.values()) {
       if (connection.isBodyTooSlow(nowMs, limits)) onSlowBody(connection);
     }

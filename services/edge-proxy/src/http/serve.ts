@@ -1,6 +1,6 @@
 import { gatewayError, refusalError, type ErrorContext } from '@gateway/contracts/errors';
 import { makeUuidV7 } from '@gateway/contracts/ids';
-import { closeServer, createHttpServer, type Clock, type Logger } from '@gateway/service-kit';
+import { closeServer, createHttpServer, type Clock, type Logger, type TimerClock } from '@gateway/service-kit';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Server as NetServer } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -26,6 +26,7 @@ export interface ServeParts {
   readonly routes: RouteTable;
   readonly limits: HttpLimits;
   readonly clock: Clock;
+  readonly timers: TimerClock;
   readonly errorContext: ErrorContext;
   readonly log: Logger;
   /** Called when a handler threw, which is a fault of the edge. */
@@ -54,13 +55,13 @@ export interface HttpServer {
 
 /** Creates the public HTTP server. A path outside the route table is an unsupported endpoint. */
 export function makeHttpServer(parts: ServeParts): HttpServer {
-  const { routes, limits, clock, errorContext } = parts;
+  const { routes, limits, clock, timers, errorContext } = parts;
   const answering: ResponseState = { isDraining: false, stalledMs: limits.stalledMs };
   const noEndpoint = refusalError('unsupported_endpoint', {}, errorContext);
   const headless = { newId: () => makeUuidV7(clock.nowMs()), styleOf: routes.styleOf, noEndpoint };
   const connections = new ClientConnections({
     limits,
-    monotonicMs: () => performance.now(),
+    timers,
     onSlowBody: (connection) => answerBrokenRequest(connection.socket, TOO_SLOW, connection, headless),
     onRefused: parts.onConnectionRefused,
   });

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import { SHARDS_TOTAL } from '@gateway/contracts/ids';
 import {
   unpackEvent,
@@ -7,48 +7,38 @@ import {
   usageEvents,
   type UsageEvent,
 } from '@gateway/contracts/messages';
+import { ManualClock } from '@gateway/testkit/clocks';
 import { FakeBusClient } from '../../test/fake-bus-client.js';
 import { TEST_PRICE } from '../../test/fake-admission.js';
 import { testEvent as event } from '../../test/test-event.js';
 import { UsageJournal } from './store-usage.js';
 import { TickEnd } from '../admission/tick-batch.js';
 
-let nowMs: number;
+let timers: ManualClock;
 let busClient: FakeBusClient;
 let journal: UsageJournal;
 let failures: string[];
 
 beforeEach(() => {
-  jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'performance', 'setImmediate'] });
-  nowMs = 0;
+  timers = new ManualClock();
   failures = [];
   busClient = new FakeBusClient();
   journal = journalOf(SHARDS_TOTAL);
 });
-afterEach(() => void jest.useRealTimers());
 
 function journalOf(groups?: number): UsageJournal {
   return new UsageJournal({
     bus: busClient,
     tickEnd: new TickEnd(),
-    monotonicMs: () => nowMs,
+    timers,
     random: () => 0,
     onFailedTry: (code) => void failures.push(code),
     ...(groups === undefined ? {} : { groups }),
   });
 }
 
-/** Two ticks: an operation that resolves in one tick sends its message at its end. */
-async function nextTicks(): Promise<void> {
-  for (let tick = 0; tick < 2; tick += 1) await new Promise((resolve) => setImmediate(resolve));
-}
-
-/** Advances the time, then handles the messages that have arrived. */
-async function pass(ms: number): Promise<void> {
-  nowMs += ms;
-  jest.advanceTimersByTime(ms);
-  await nextTicks();
-}
+/** Lets two ticks pass: an operation that resolves in one tick sends its message at its end. */
+const nextTicks = (): Promise<void> => timers.advance(0);
 
 const eventsIn = (message: Buffer | undefined): UsageEvent[] => {
   const [version, events] = JSON.parse(String(message)) as [number, unknown[]];
@@ -141,8 +131,7 @@ test('a failed message is retried indefinitely with the same bytes', async () =>
   for (let attempt = 0; attempt < 8; attempt += 1) {
     busClient.stored[attempt]?.finish(attempt % 2 === 0 ? 'no_responders' : 'timeout');
     await nextTicks();
-    jest.advanceTimersByTime(2_000);
-    await nextTicks();
+    await timers.advance(2_000);
   }
   expect(failures).toHaveLength(8);
   expect(busClient.stored).toHaveLength(9);
@@ -167,9 +156,9 @@ test('retryNow() ends the delay of all retries', async () => {
 test('an event unstored for more than 2 s stops admissions until all are stored', async () => {
   journal.append(0, event(), () => undefined);
   await nextTicks();
-  await pass(2_000);
+  await timers.advance(2_000);
   expect(journal.mayAdmit()).toBe(true);
-  await pass(1_000);
+  await timers.advance(1_000);
   expect(journal.mayAdmit()).toBe(false);
   journal.append(1, event(), () => undefined);
   await nextTicks();
@@ -185,9 +174,8 @@ test('an event unstored for more than 2 s stops admissions until all are stored'
 test('an event that was stored while the process was blocked is not late', async () => {
   journal.append(0, event(), () => undefined);
   await nextTicks();
-  nowMs += 5_000;
+  timers.block(5_000);
   expect(journal.mayAdmit()).toBe(true);
-  jest.advanceTimersByTime(5_000);
   busClient.stored[0]?.finish();
   await nextTicks();
   expect(journal.mayAdmit()).toBe(true);
@@ -214,7 +202,7 @@ test('idle() resolves with the number of unstored events', async () => {
   journal.append(0, event(), () => undefined);
   await nextTicks();
   const left = journal.idle(1_000);
-  jest.advanceTimersByTime(1_000);
+  await timers.advance(1_000);
   expect(await left).toBe(1);
   const idle = journal.idle(1_000);
   busClient.stored[0]?.finish();

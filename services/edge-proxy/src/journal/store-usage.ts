@@ -6,7 +6,7 @@ import {
   usageEvents,
   type UsageEvent,
 } from '@gateway/contracts/messages';
-import { nextDelayMs, OnDemandTimer, pause } from '@gateway/service-kit';
+import { nextDelayMs, OnDemandTimer, pause, type TimerClock } from '@gateway/service-kit';
 import type { TickEnd } from '../admission/tick-batch.js';
 import type { BusClient } from '../ports.js';
 import type { UnstoredEvent } from './unstored-line.js';
@@ -53,7 +53,7 @@ export interface JournalParts {
   readonly bytesMax?: number;
   /** Number of subjects over which events are spread. Default: {@link USAGE_GROUPS_TOTAL}. */
   readonly groups?: number;
-  readonly monotonicMs: () => number;
+  readonly timers: TimerClock;
   readonly random: () => number;
   /** Called with the bus's error code after each failed attempt. */
   readonly onFailedTry: (code: string) => void;
@@ -72,11 +72,7 @@ export class UsageJournal {
   #events = 0;
   #bytes = 0;
   #isLate = false;
-  readonly #ageChecks = new OnDemandTimer(
-    AGE_CHECK_MS,
-    () => this.#events > 0,
-    () => (this.#isLate ||= this.oldestAgeMs() > UNSTORED_AGE_MS_MAX),
-  );
+  readonly #ageChecks: OnDemandTimer;
   /** Aborted and replaced to end the retry delays of all groups. */
   #retries = new AbortController();
   readonly #idlers = new Set<() => void>();
@@ -84,6 +80,8 @@ export class UsageJournal {
   constructor(parts: JournalParts) {
     this.#parts = parts;
     this.#bytesMax = parts.bytesMax ?? UNSTORED_BYTES_MAX;
+    const checkAge = (): boolean => (this.#isLate ||= this.oldestAgeMs() > UNSTORED_AGE_MS_MAX);
+    this.#ageChecks = new OnDemandTimer(AGE_CHECK_MS, () => this.#events > 0, checkAge, parts.timers);
     const length = parts.groups ?? USAGE_GROUPS_TOTAL;
     this.#groups = Array.from({ length }, (_, number) => ({ number, waiting: [], inFlight: null, isDue: false }));
   }
@@ -111,7 +109,7 @@ export class UsageJournal {
     if (group === undefined) throw new RangeError(`unknown shard ${shard}`);
     this.#events += 1;
     this.#bytes += json.length;
-    group.waiting.push({ shard, json, at: this.#parts.monotonicMs(), stored });
+    group.waiting.push({ shard, json, at: this.#parts.timers.monotonicMs(), stored });
     this.#ageChecks.begin();
     this.#storeSoon(group);
   }
@@ -131,7 +129,7 @@ export class UsageJournal {
       const first = inFlight?.[0] ?? waiting[0];
       if (first !== undefined && first.at < oldest) oldest = first.at;
     }
-    return oldest === Infinity ? 0 : this.#parts.monotonicMs() - oldest;
+    return oldest === Infinity ? 0 : this.#parts.timers.monotonicMs() - oldest;
   }
 
   /** Ends all retry delays. Called when the bus is connected again. */
@@ -145,11 +143,11 @@ export class UsageJournal {
     if (this.#events === 0) return 0;
     await new Promise<void>((resolve) => {
       const done = (): void => {
-        clearTimeout(timer);
+        timer.cancel();
         this.#idlers.delete(done);
         resolve();
       };
-      const timer = setTimeout(done, timeoutMs);
+      const timer = this.#parts.timers.setTimer(timeoutMs, done);
       this.#idlers.add(done);
     });
     return this.#events;
@@ -192,7 +190,7 @@ export class UsageJournal {
           maxMs: RETRY_MAX_MS,
           random: this.#parts.random,
         });
-        await pause(delayMs, this.#retries.signal);
+        await pause(delayMs, this.#retries.signal, this.#parts.timers);
       }
     }
   }

@@ -1,6 +1,6 @@
 import { totalmem } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
-import { type ConfigOf, type Logger, field } from '@gateway/service-kit';
+import { type ConfigOf, type Logger, type Timer, type TimerClock, field } from '@gateway/service-kit';
 
 /** Time between two readings. The lateness of the next reading is the delay. */
 const READ_EVERY_MS = 100;
@@ -10,7 +10,7 @@ export interface LoadWatchParts {
   readonly memoryShare: () => number;
   /** Returns whether any call is running. */
   readonly hasCalls: () => boolean;
-  readonly monotonicMs: () => number;
+  readonly timers: TimerClock;
   readonly log: Logger;
 }
 
@@ -20,7 +20,7 @@ export interface LoadWatchParts {
  */
 export class LoadWatch {
   readonly #parts: LoadWatchParts;
-  #timer: NodeJS.Timeout | null = null;
+  #timer: Timer | null = null;
   #state: LoadState = RECOVERED;
   #readAtMs = 0;
   #wasAsked = false;
@@ -33,20 +33,20 @@ export class LoadWatch {
   get shedding(): LoadReason | null {
     this.#wasAsked = true;
     if (this.#timer === null) {
-      this.#readAtMs = this.#parts.monotonicMs();
-      this.#timer = setInterval(() => this.#read(), READ_EVERY_MS).unref();
+      this.#readAtMs = this.#parts.timers.monotonicMs();
+      this.#timer = this.#parts.timers.setTicker(READ_EVERY_MS, () => this.#read()).unref();
     }
     return this.#state.shedding;
   }
 
   stop(): void {
-    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#timer?.cancel();
     this.#timer = null;
   }
 
   #read(): void {
-    const { limits, memoryShare, monotonicMs, log } = this.#parts;
-    const now = monotonicMs();
+    const { limits, memoryShare, timers, log } = this.#parts;
+    const now = timers.monotonicMs();
     const delayMs = Math.max(0, now - this.#readAtMs - READ_EVERY_MS);
     this.#readAtMs = now;
     const before = this.#state.shedding;

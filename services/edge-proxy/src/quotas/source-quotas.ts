@@ -1,6 +1,6 @@
 import { quotaEntry, type CatalogSource, type QuotaEntry } from '@gateway/contracts/messages';
 import type { QuotaUse, SourceQuota } from '@gateway/contracts/operator';
-import { OnDemandTimer, systemClock, type Clock, type TimerClock } from '@gateway/service-kit';
+import { OnDemandTimer, type Clock, type TimerClock } from '@gateway/service-kit';
 import type { Deadlines } from '../call/deadlines.js';
 import type { BusClient } from '../ports.js';
 import { HeldShare, type MissingQuota } from './held-share.js';
@@ -35,8 +35,8 @@ export interface SourceQuotasParts {
   /** Admission's clock, which all edges follow. */
   readonly clock: Clock;
   readonly random: () => number;
-  /** For renewals and for the wait for a share. Default: the system's clock. */
-  readonly timers?: TimerClock;
+  /** For renewals and for the wait for a share. */
+  readonly timers: TimerClock;
   /** @param reason `late`, `contended`, or the code of the fault */
   readonly onFailed: (reason: string) => void;
   readonly onOverQuota: (source: string, lack: MissingQuota) => void;
@@ -82,13 +82,9 @@ export class SourceQuotas {
 
   constructor(parts: SourceQuotasParts) {
     this.#parts = parts;
-    this.#timers = parts.timers ?? systemClock;
-    this.#timer = new OnDemandTimer(
-      LOOK_MS,
-      () => this.#held.size > 0,
-      () => this.look(),
-      this.#timers,
-    );
+    this.#timers = parts.timers;
+    const waits = (): boolean => this.#held.size > 0;
+    this.#timer = new OnDemandTimer(LOOK_MS, waits, () => this.look(), this.#timers);
   }
 
   /** Number of sources with a share of this edge. */

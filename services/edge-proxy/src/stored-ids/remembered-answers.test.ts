@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { ANSWERS_BUCKET } from '@gateway/contracts/messages';
 import { startTestBus } from '@gateway/testkit';
+import { ManualClock } from '@gateway/testkit/clocks';
 import { FakeBusClient } from '../../test/fake-bus-client.js';
 import { throwFault } from '../../test/throw-fault.js';
 import { makeBusClient } from '../bus/bus-client.js';
@@ -63,7 +64,7 @@ const found = async (answers: StoredIdCache, account: string, ...ids: string[]):
 test('another edge finds all IDs of a response, but another account finds none', async () => {
   const bus = await startTestBus();
   stops.push(() => bus.stop());
-  const deadlines = new Deadlines(() => 0, throwFault);
+  const deadlines = new Deadlines(new ManualClock(), throwFault);
   stops.push(() => deadlines.stop());
   const edge = async (name: string) => {
     const store = makeBusClient(await bus.connect('edge-proxy', name));

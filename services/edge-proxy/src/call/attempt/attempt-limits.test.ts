@@ -1,79 +1,76 @@
-import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { ManualClock } from '@gateway/testkit/clocks';
 import { throwFault } from '../../../test/throw-fault.js';
-import { DEADLINE_STEP_MS, Deadlines } from '../deadlines.js';
+import { Deadlines } from '../deadlines.js';
 import { AttemptLimits, type AttemptLimitOptions, LONG_PAUSE_MS, NOTICEABLE_PAUSE_MS } from './attempt-limits.js';
 
-const DEADLINE_MS = 600_000;
+const DEADLINE_MS = 60_000;
 const NONE = { headersTimeoutMs: null, firstEventTimeoutMs: null, silenceTimeoutMs: null };
 
-let nowMs: number;
+let clock: ManualClock;
 let deadlines: Deadlines;
 beforeEach(() => {
-  jest.useFakeTimers({ doNotFake: ['performance'] });
-  nowMs = 0;
-  deadlines = new Deadlines(() => nowMs, throwFault);
+  clock = new ManualClock(0);
+  deadlines = new Deadlines(clock, throwFault);
 });
-afterEach(() => {
-  deadlines.stop();
-  jest.useRealTimers();
-});
+afterEach(() => deadlines.stop());
 
 /** Returns the first expired limit and its time while data arrives every `heardEveryMs`. */
-function firstExpired(
+async function firstExpired(
   source: AttemptLimitOptions['source'],
   watch: (limits: AttemptLimits) => void,
   heardEveryMs: number,
-): readonly [string, number] | null {
+): Promise<readonly [string, number] | null> {
+  const startMs = clock.nowMs();
   let found: readonly [string, number] | null = null;
   const limits = new AttemptLimits(deadlines, {
     source,
-    deadlineAtMs: DEADLINE_MS,
+    deadlineAtMs: startMs + DEADLINE_MS,
     silenceMs: DEADLINE_MS,
     stalledMs: DEADLINE_MS,
-    expired: (limit) => (found ??= [limit, nowMs]),
+    expired: (limit) => (found ??= [limit, clock.nowMs() - startMs]),
     failed: throwFault,
   });
   watch(limits);
-  for (; nowMs < 2 * DEADLINE_MS && found === null; nowMs += 1_000) {
-    if (nowMs % heardEveryMs === 0) limits.heard();
-    jest.advanceTimersByTime(DEADLINE_STEP_MS);
+  for (let ms = 0; ms < 2 * DEADLINE_MS && found === null; ms += 5_000) {
+    if (ms % heardEveryMs === 0) limits.heard();
+    await clock.advance(5_000);
   }
   return found;
 }
 
-test("comments before the first event do not extend the call's deadline", () => {
-  expect(firstExpired(NONE, (limits) => limits.watchFirstEvent(), 15_000)).toEqual(['deadline', DEADLINE_MS]);
+test("comments before the first event do not extend the call's deadline", async () => {
+  expect(await firstExpired(NONE, (limits) => limits.watchFirstEvent(), 15_000)).toEqual(['deadline', DEADLINE_MS]);
 });
 
-test("a source's first-event and silence limits apply before the call's deadline", () => {
+test("a source's first-event and silence limits apply before the call's deadline", async () => {
   const own = { ...NONE, firstEventTimeoutMs: 30_000 };
-  expect(firstExpired(own, (limits) => limits.watchFirstEvent(), 10_000)).toEqual(['first_event', 30_000]);
-  nowMs = 0;
+  expect(await firstExpired(own, (limits) => limits.watchFirstEvent(), 10_000)).toEqual(['first_event', 30_000]);
   const silent = { ...NONE, silenceTimeoutMs: 20_000 };
-  expect(firstExpired(silent, (limits) => limits.watchFirstEvent(), Infinity)).toEqual(['silence', 20_000]);
+  expect(await firstExpired(silent, (limits) => limits.watchFirstEvent(), Infinity)).toEqual(['silence', 20_000]);
 });
 
-test('any data after the first event resets the silence limit', () => {
-  expect(firstExpired(NONE, (limits) => limits.watchSilence(), 15_000)).toBeNull();
+test('any data after the first event resets the silence limit', async () => {
+  expect(await firstExpired(NONE, (limits) => limits.watchSilence(), 15_000)).toBeNull();
 });
 
 /** Returns when reading on ends for a client that has left; null: it does not end. */
-function readOnEnds(
+async function readOnEnds(
   source: AttemptLimitOptions['source'],
   watch: (limits: AttemptLimits) => void,
   { heardEveryMs = 15_000, ms = null }: { heardEveryMs?: number; ms?: number | null } = {},
-): number | null {
+): Promise<number | null> {
   let endedAtMs: number | null = null;
   const readOn = (limits: AttemptLimits): void => {
-    limits.readOn(ms, () => (endedAtMs ??= nowMs));
+    limits.readOn(ms, () => (endedAtMs ??= clock.nowMs()));
     watch(limits);
   };
-  expect(firstExpired(source, readOn, heardEveryMs)).toBeNull();
+  expect(await firstExpired(source, readOn, heardEveryMs)).toBeNull();
   return endedAtMs;
 }
 
-test('comments do not extend the deadline after the client has left', () => {
-  expect(readOnEnds(NONE, (limits) => limits.watchFirstEvent())).toBe(DEADLINE_MS);
+test('comments do not extend the deadline after the client has left', async () => {
+  expect(await readOnEnds(NONE, (limits) => limits.watchFirstEvent())).toBe(DEADLINE_MS);
 });
 
 test.each<[string, AttemptLimitOptions['source'], (limits: AttemptLimits) => void, number | null]>([
@@ -82,8 +79,8 @@ test.each<[string, AttemptLimitOptions['source'], (limits: AttemptLimits) => voi
   ['silence limit', { ...NONE, silenceTimeoutMs: 10_000 }, (limits) => limits.watchSilence(), 10_000],
   ['non-streamed body limit', NONE, (limits) => limits.watchDeadline(), DEADLINE_MS],
   ['silence limit with data', NONE, (limits) => limits.watchSilence(), null],
-])('the %s is the same after the client has left', (_name, source, watch, atMs) => {
-  expect(readOnEnds(source, watch)).toBe(atMs);
+])('the %s is the same after the client has left', async (_name, source, watch, atMs) => {
+  expect(await readOnEnds(source, watch)).toBe(atMs);
 });
 
 test.each<[string, (limits: AttemptLimits) => void]>([
@@ -91,17 +88,17 @@ test.each<[string, (limits: AttemptLimits) => void]>([
   ['the first event', (limits) => limits.watchFirstEvent()],
   ['the next event', (limits) => limits.watchSilence()],
   ['the end of a non-streamed body', (limits) => limits.watchDeadline()],
-])('reading on until %s ends after its own time limit', (_name, watch) => {
-  expect(readOnEnds(NONE, watch, { ms: 7_000 })).toBe(7_000);
+])('reading on until %s ends after its own time limit', async (_name, watch) => {
+  expect(await readOnEnds(NONE, watch, { ms: 7_000 })).toBe(7_000);
 });
 
 test.each([
   ['its own timeout', NONE, 5_000],
   ["the source's header timeout", { ...NONE, headersTimeoutMs: 2_000 }, 2_000],
-])('the wait for a credential ends after %s', (_name, source, atMs) => {
+])('the wait for a credential ends after %s', async (_name, source, atMs) => {
   let gaveUpAtMs: number | null = null;
-  const watch = (limits: AttemptLimits): void => limits.watchCredential(() => (gaveUpAtMs ??= nowMs));
-  expect(firstExpired(source, watch, Infinity)).toBeNull();
+  const watch = (limits: AttemptLimits): void => limits.watchCredential(() => (gaveUpAtMs ??= clock.nowMs()));
+  expect(await firstExpired(source, watch, Infinity)).toBeNull();
   expect(gaveUpAtMs).toBe(atMs);
 });
 
@@ -110,10 +107,11 @@ function withPauses(spans: readonly (readonly [fromMs: number, toMs: number | nu
   const options = { source: NONE, deadlineAtMs: DEADLINE_MS, silenceMs: DEADLINE_MS, stalledMs };
   const limits = new AttemptLimits(deadlines, { ...options, expired: throwFault, failed: throwFault });
   for (const [fromMs, toMs] of spans) {
-    nowMs = fromMs;
+    clock.block(fromMs - clock.nowMs());
     limits.pause(() => undefined);
-    nowMs = toMs ?? nowMs;
-    if (toMs !== null) limits.resume();
+    if (toMs === null) continue;
+    clock.block(toMs - fromMs);
+    limits.resume();
   }
   return limits;
 }
@@ -144,15 +142,15 @@ test.each<[string, Parameters<typeof withPauses>[0], number, boolean]>([
   ],
 ])('hasClientDelayedSource() %s', (_name, spans, atMs, isClients) => {
   const limits = withPauses(spans);
-  nowMs = atMs;
+  clock.block(atMs - clock.nowMs());
   expect(limits.hasClientDelayedSource()).toBe(isClients);
 });
 
 test('hasClientDelayedSource() counts a pause of half the stall limit as long', () => {
   const limits = withPauses([[0, null]], 1_000);
-  nowMs = 499;
+  clock.block(499 - clock.nowMs());
   expect(limits.hasClientDelayedSource()).toBe(false);
-  nowMs = 500;
+  clock.block(500 - clock.nowMs());
   expect(limits.hasClientDelayedSource()).toBe(true);
 });
 
@@ -173,6 +171,6 @@ test.each<[string, Parameters<typeof withPauses>[0], number, boolean]>([
   ['long after a pause', [[0, 300]], 301 + LONG_PAUSE_MS, false],
 ])('hasClientDelayedResponse() %s', (_name, spans, atMs, isClients) => {
   const limits = withPauses(spans);
-  nowMs = atMs;
+  clock.block(atMs - clock.nowMs());
   expect(limits.hasClientDelayedResponse()).toBe(isClients);
 });
