@@ -68,11 +68,11 @@ async function playAll(): Promise<void> {
     await until('the records of all calls', isAll).catch(() => undefined);
     const ofCall = new Map(records.map((record) => [record.requestId, record]));
     const lines = refusalsInLog();
-    const healthOf = async (at: number): Promise<Seen['health']> =>
+    const healthOf = async (shape: Shape, at: number): Promise<Seen['health']> =>
       (outcomes[at]?.health ?? null) === null
         ? null
-        : watch.of(sourceOf(at), attemptsOf(at)).catch((error: Error) => error.message);
-    const healths = await Promise.all(PLAYED.map((_played, at) => healthOf(at)));
+        : watch.of(sourceOf(at), attemptsOf(shape)).catch((error: Error) => error.message);
+    const healths = await Promise.all(PLAYED.map(({ shape }, at) => healthOf(shape, at)));
     for (const [at, { shape }] of PLAYED.entries()) {
       const answer = answers[at] as Seen['answer'];
       const record = ofCall.get(answer.requestId);
@@ -84,13 +84,12 @@ async function playAll(): Promise<void> {
 }
 
 /**
- * Returns the expected number of attempts. A busy source gets a retry if it is the only one of its
- * model and its cooldown is short.
+ * Returns the expected number of attempts. A source that is busy or over a quota gets a retry if it
+ * is the only one of its model and its cooldown is short.
  */
-function attemptsOf(at: number): number {
-  const { status, expected } = (PLAYED[at] as (typeof PLAYED)[number]).shape;
-  const isBusy = status === 429 ? expected.errorClass === 'quota' : status === 529;
-  return isBusy && (expected.retryAfterMs ?? 0) <= RETRY_WAIT_MS_MAX ? 2 : 1;
+function attemptsOf({ status, expected: { errorClass, retryAfterMs } }: Shape): number {
+  const isBusy = errorClass === 'quota' || status === 529 || (status === 503 && retryAfterMs != null);
+  return status !== 200 && isBusy && (retryAfterMs ?? 0) <= RETRY_WAIT_MS_MAX ? 2 : 1;
 }
 
 function objectsOf(profile: ProviderProfile, shape: Shape, at: number): object[] {
@@ -143,7 +142,9 @@ describe.each(PROFILES.map(([profile, shapes]) => [profile.id, shapes as readonl
   '%s',
   (_id, shapes) => {
     test.each(shapes.map((shape) => [`${shape.name}, ${shape.endpoint}`, shape] as const))('%s', (_name, shape) => {
-      expect(seenOutcome(shape, seen.get(shape) as Seen)).toEqual(expectedOutcome(shape));
+      const outcome = seen.get(shape) as Seen;
+      if (outcome.record !== undefined) expect(outcome.record.attempts).toHaveLength(attemptsOf(shape));
+      expect(seenOutcome(shape, outcome)).toEqual(expectedOutcome(shape));
     });
   },
 );
