@@ -1,27 +1,36 @@
-import { parentPort, workerData } from 'node:worker_threads';
-import { openRedis } from './run/open-redis.js';
-import { NO_TOTALS, runSeeds, addTotals, type Totals } from './run/run-seeds.js';
+import { register } from 'node:module';
+import { listChanges, plant, readChange } from './mutations/mutating-loader.js';
+import type { Mutation } from './mutations/mutations.js';
+import type { SeedsResult } from './run/run-seeds.js';
+import type { RunKind } from './scenario/run-kinds.js';
 
-/** Number of seeds between two reports to the parent thread. */
-const TELL_EVERY = 50;
-
-/** The task of a thread: the seeds that it plays. */
+/** Seeds that one process plays, with a mistake in the services if there is a mutation. */
 export interface WorkerTask {
+  readonly kind: RunKind;
   readonly from: number;
   readonly seeds: number;
-  readonly step: number;
+  readonly mutation?: Mutation;
 }
 
-const { from, seeds, step } = workerData as WorkerTask;
-const redis = await openRedis();
-let sum: Totals = NO_TOTALS;
-for (let first = from; first < from + seeds; first += step * TELL_EVERY) {
-  const some = Array.from({ length: TELL_EVERY }, (_unused, index) => first + index * step);
-  const { totals, failure } = await runSeeds(
-    redis,
-    some.filter((seed) => seed < from + seeds),
-  );
-  sum = addTotals(sum, totals);
-  parentPort?.postMessage({ totals: sum, failure });
-  if (failure !== null) break;
-}
+export type WorkerResult = SeedsResult & { readonly description: string | null };
+
+const { kind, from, seeds, mutation } = JSON.parse(process.argv[2] ?? '') as WorkerTask;
+if (mutation !== undefined) register('./mutations/mutating-loader.js', import.meta.url, { data: mutation });
+
+// The services' modules must be loaded after the loader is registered.
+const { openRedis } = await import('./run/open-redis.js');
+const { describeFailure, runSeeds } = await import('./run/run-seeds.js');
+const { RUN_KINDS } = await import('./scenario/run-kinds.js');
+const [change] = mutation === undefined ? [] : listChanges(mutation).filter(({ file }) => file.endsWith('.lua'));
+let isPlanted = change === undefined;
+const redis = await openRedis((_script, text) => {
+  if (change === undefined || !text.includes(readChange(change).from)) return text;
+  isPlanted = true;
+  return plant(change, text);
+});
+if (!isPlanted) throw new Error(`no script contains ${change?.change}`);
+const numbers = Array.from({ length: seeds }, (_unused, index) => from + index);
+const result = await runSeeds(redis, numbers, RUN_KINDS[kind]);
+const isDescribed = result.failure !== null && mutation === undefined;
+const description = isDescribed ? await describeFailure(redis, kind, RUN_KINDS[kind], result.failure) : null;
+process.send?.({ ...result, description } satisfies WorkerResult);

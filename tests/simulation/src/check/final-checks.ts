@@ -2,7 +2,7 @@ import { findBucketKeys } from '@gateway/admission/limit-store/key-rules.js';
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import { monthStart, parseRowName } from '@gateway/metering';
 import type { World } from '../hosts/world.js';
-import { GONE_MS } from '../scenario/make-gone.js';
+import { GONE_MS } from '../scenario/run-kinds.js';
 import { checkAnsweredAfterFailover } from './after-failover.js';
 import type { CallTruth } from './call-truth.js';
 import { checkLedger, checkReplay } from './check-ledger.js';

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
-import { listReplacements, plant } from './mutating-loader.js';
+import { listChanges, plant, readChange } from './mutating-loader.js';
 import { MUTATIONS } from './mutations.js';
 
 /** Files that mistakes are planted into: scripts and compiled modules. */
@@ -19,15 +19,15 @@ function filesOf(folder: string): string[] {
 }
 
 test.each(MUTATIONS.map((mutation) => [mutation.name, mutation] as const))('%s: can be planted', (_name, mutation) => {
-  const parts = listReplacements(mutation);
-  const planted = new Set(parts.map(({ file }) => file));
-  expect([planted.size, mutation.also?.file.endsWith('.lua') ?? false]).toEqual([parts.length, false]);
-  for (const part of parts) {
-    const isLua = part.file.endsWith('.lua');
-    const texts = FILES.filter((file) => file.endsWith(isLua ? `/${part.file}` : part.file))
+  const changes = listChanges(mutation);
+  const planted = new Set(changes.map(({ file }) => file));
+  expect([planted.size, mutation.also?.file.endsWith('.lua') ?? false]).toEqual([changes.length, false]);
+  for (const change of changes) {
+    const isLua = change.file.endsWith('.lua');
+    const texts = FILES.filter((file) => file.endsWith(isLua ? `/${change.file}` : change.file))
       .map((file) => readFileSync(file, 'utf8'))
-      .filter((text) => text.includes(part.from));
+      .filter((text) => text.includes(readChange(change).from));
     expect(texts).toHaveLength(1);
-    expect(plant(part, texts[0]!)).not.toBe(texts[0]);
+    expect(plant(change, texts[0]!)).not.toBe(texts[0]);
   }
 });

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from '@jest/globals';
 import type { LuaRedis } from '../limit-store/lua-redis.js';
 import type { HeartbeatTraffic } from '../network/streams.js';
-import { makeLoss, type LossSize } from '../scenario/make-loss.js';
+import { makeLoss, type LossSize } from '../scenario/run-kinds.js';
 import { openRedis } from './open-redis.js';
 import { play } from './play.js';
 

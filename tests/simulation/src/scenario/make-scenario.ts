@@ -1,6 +1,5 @@
 import { Random } from '../time/random.js';
 import { makeFaults } from './make-faults.js';
-import { makeLastingFaults, makePromotions, makeStepKills } from './plain-scenario.js';
 import type { AccountSeed, Act, PlanSeed, ProviderPlan, Scenario } from './scenario.js';
 
 /** In the middle of a period, near the end of a month, and near the end of a week and day. */
@@ -12,8 +11,6 @@ const ACCOUNTS = ['acc-alpha', 'acc-beta', 'acc-gamma'];
 const UNIT_NANO_USD = 10_000;
 const SKEW_MS_MAX = 1_000;
 const LENGTHS_MS = [2_000, 4_000, 9_000];
-/** Lasting faults have their own random source, so that the rest of a seed stays the same. */
-const LASTING = 0x4e5d;
 
 /** Makes a different run per seed: few accounts, many concurrent calls, many faults. */
 export function makeScenario(seed: number): Scenario {
@@ -34,12 +31,7 @@ export function makeScenario(seed: number): Scenario {
     sharedSubjects: random.chance(0.4),
     skewsMs,
     acts: acts.sort((one, other) => one.at - other.at),
-    faults: [
-      ...makeFaults(random, quietAt),
-      ...makePromotions(seed, quietAt),
-      ...makeStepKills(seed),
-      ...makeLastingFaults(new Random(seed ^ LASTING), quietAt),
-    ],
+    faults: makeFaults(random, seed, quietAt),
     quietAt,
   };
 }
