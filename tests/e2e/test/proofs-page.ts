@@ -115,9 +115,9 @@ export function proofsPage({ rows, cases, comments }: Coverage): string {
 
 /** Returns text like `2 of 3 found`, or an empty string if no violation names the rule. */
 function plantedCount(rule: string): string {
-  const entries = readFileSync(new URL(MUTATIONS, ROOT), 'utf8').split(/^ {4}name: /m);
-  const planted = entries.filter((entry) => /^'.*docs\/protocol\.md#(r\d+)/.exec(entry)?.[1] === rule);
-  const found = planted.filter((entry) => !/^ {4}unseen: /m.test(entry));
+  const entries = readFileSync(new URL(MUTATIONS, ROOT), 'utf8').split(/^ {4}(?=')/m);
+  const planted = entries.filter((entry) => /^'.*docs\/protocol\.md#(r\d+)\)':/.exec(entry)?.[1] === rule);
+  const found = planted.filter((entry) => !/ unseen: /.test(entry));
   return planted.length === 0 ? '' : `${found.length} of ${planted.length} found`;
 }
 

@@ -8,14 +8,10 @@ const sample = {
   at: 0,
   streamBytes: 0,
   redisBytes: 0,
-  redisCpuSeconds: 0,
   holds: 0,
-  ledgerQueries: 0,
   billingRequests: 0,
   logLines: 0,
   secondsLeft: { redis: 0, stream: 0 },
-  busySeconds: 0,
-  idleSeconds: 0,
 };
 const GIBIBYTE = 1024 ** 3;
 /** Both stores grow by one megabyte per second for ten minutes. */
@@ -30,10 +26,7 @@ const quiet: OutageMeasures = {
   bytesPerCall: { stream: 700, redis: 350 },
   logLines: flat,
   billingRequests: flat,
-  ledgerQueries: flat,
-  redisCpu: flat,
   refused: {},
-  idleShare: 0.8,
 };
 
 test('judgeOutage reports nothing for an outage without effects', () => {

@@ -1,4 +1,4 @@
-import type { ClientCall, Evidence } from '../evidence/evidence.js';
+import type { Evidence } from '../evidence/evidence.js';
 import { isRefusedBy } from '../evidence/judge-call.js';
 import { countEach } from '../runner/render-report.js';
 import type { Sample } from './read-sample.js';
@@ -19,8 +19,6 @@ export interface OutageSeen {
   readonly samples: readonly Sample[];
   /** Events that were waiting when billing came back. */
   readonly waiting: number;
-  /** Processor time of billing from its start until it had caught up. */
-  readonly billingCpuSeconds: number;
 }
 
 /** Results that are computed from the samples of an outage. */
@@ -37,23 +35,11 @@ export interface OutageMeasures {
   /** Rates per second in the first and the last quarter of the outage. */
   readonly logLines: Ends;
   readonly billingRequests: Ends;
-  readonly ledgerQueries: Ends;
-  /** Share of a processor, from 0 to 1. */
-  readonly redisCpu: Ends;
   /** Calls that the outage refused or broke, by code, until billing had caught up. */
   readonly refused: Readonly<Record<string, number>>;
-  /** Idle share of the machine, from 0 to 1. */
-  readonly idleShare: number;
 }
 
-/** Growth of a store during the outage, and the seconds until it is full. */
-interface Growth {
-  readonly bytes: number;
-  readonly alarmSeconds: number;
-  readonly expectedSeconds: number;
-}
-
-export interface Ends {
+interface Ends {
   readonly first: number;
   readonly last: number;
 }
@@ -61,18 +47,11 @@ export interface Ends {
 export function measureOutage(
   { samples, downAt: from, caughtUpAt }: OutageSeen,
   { calls, records }: Pick<Evidence, 'calls' | 'records'>,
-): OutageMeasures & { readonly growth: Readonly<Record<'stream' | 'redis', Growth>> } {
+): OutageMeasures {
   const [first, last] = endsOf(samples);
   const stored = records.filter(({ startedAt }) => startedAt >= first.at && startedAt < last.at).length;
   const held = last.holds - first.holds;
   const refused = calls.filter((call) => isRefusedBy({ from, until: caughtUpAt }, call));
-  const expected = expectedLeft(samples);
-  const growth = (store: 'stream' | 'redis'): Growth => ({
-    bytes: last[`${store}Bytes`] - first[`${store}Bytes`],
-    alarmSeconds: last.secondsLeft[store],
-    expectedSeconds: expected[store],
-  });
-  const [busy, idle] = [last.busySeconds - first.busySeconds, last.idleSeconds - first.idleSeconds];
   return {
     seconds: (last.at - first.at) / 1_000,
     stored,
@@ -83,11 +62,7 @@ export function measureOutage(
     },
     logLines: ratesOf(samples, ({ logLines }) => logLines),
     billingRequests: ratesOf(samples, ({ billingRequests }) => billingRequests),
-    ledgerQueries: ratesOf(samples, ({ ledgerQueries }) => ledgerQueries),
-    redisCpu: ratesOf(samples, ({ redisCpuSeconds }) => redisCpuSeconds),
     refused: Object.fromEntries(countEach(refused.map(({ code, ending }) => code ?? ending))),
-    growth: { stream: growth('stream'), redis: growth('redis') },
-    idleShare: idle / (busy + idle),
   };
 }
 
@@ -97,17 +72,6 @@ export function expectedLeft(samples: readonly Sample[]): Sample['secondsLeft'] 
   const left = (of: 'streamBytes' | 'redisBytes', max: number): number =>
     (max - last[of]) / ((last[of] - first[of]) / ((last.at - first.at) / 1_000));
   return { stream: left('streamBytes', ROOM.stream), redis: left('redisBytes', ROOM.redis) };
-}
-
-/**
- * Milliseconds from the start of a call at its client until it reached the provider: the time that
- * admission takes.
- */
-export function waitsOf({ calls, provider }: Evidence, from: number, to: number): number[] {
-  const reached = new Map<number, number>();
-  for (const { n, begunAt } of provider) if (!reached.has(n)) reached.set(n, begunAt);
-  const isWithin = ({ begunAt }: ClientCall): boolean => begunAt >= from && begunAt < to;
-  return calls.filter(isWithin).flatMap(({ n, begunAt }) => (reached.has(n) ? (reached.get(n) ?? 0) - begunAt : []));
 }
 
 function ratesOf(samples: readonly Sample[], of: (sample: Sample) => number): Ends {

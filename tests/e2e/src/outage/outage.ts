@@ -9,10 +9,10 @@ import { checkEvidence } from '../evidence/check-evidence.js';
 import { FaultRun } from '../faults/fault-run.js';
 import { FAULTS_MIX } from '../load/call-plan.js';
 import type { RateLoad } from '../load/loads.js';
-import { quantiles, seconds, thousands } from '../runner/render-report.js';
+import { seconds, thousands } from '../runner/render-report.js';
 import { runnable } from '../runner/run-scenario.js';
 import { judgeExactness, judgeOutage } from './judge-outage.js';
-import { measureOutage, waitsOf, type Ends, type OutageSeen } from './measure-outage.js';
+import { measureOutage, type OutageSeen } from './measure-outage.js';
 import { readSample, readSettled } from './read-sample.js';
 
 /** Load before the outage, so that each account is loaded, and after it. */
@@ -60,48 +60,30 @@ export const outage = runnable({
     const { violations, counterExample } = checkEvidence(evidence);
     const measures = measureOutage(seen, evidence);
     const skipped = load.leftOut === 0 ? [] : [`${load.leftOut} calls were skipped: the machine is too slow`];
-    const { downAt, backAt, caughtUpAt, waiting, billingCpuSeconds } = seen;
-    const spans = [
-      ['before the outage', 0, downAt],
-      ['during the outage', downAt, backAt],
-      ['while billing catches up', backAt, caughtUpAt],
-      ['after', caughtUpAt, Infinity],
-    ] as const;
-    const waits = spans.map(([name, from, to]) => {
-      const own = waitsOf(evidence, from, to);
-      return { name, count: own.length, quantiles: quantiles(own, [0.5, 0.99]) };
-    });
-    const caughtUp = { waiting, ms: caughtUpAt - backAt, billingCpuSeconds };
     return {
       violations: [...judgeOutage(measures, seen.samples), ...judgeExactness(evidence), ...skipped, ...violations],
       counterExample,
-      figures: { ...measures, calls: evidence.calls.length, waits, caughtUp },
+      figures: {
+        ...measures,
+        calls: evidence.calls.length,
+        waiting: seen.waiting,
+        caughtUpMs: seen.caughtUpAt - seen.backAt,
+      },
     };
   },
   report: (rounds) =>
-    rounds.flatMap(({ figures: { calls, waits, caughtUp, bytesPerCall, growth, ...measures } }) => [
-      {
-        head: ['Milliseconds from client to provider', 'requests', 'median', '99 %'],
-        rows: waits.map(({ name, count, quantiles: of }) => [name, ...[count, ...of].map(thousands)]),
-        note: `${thousands(calls)} requests. The outage took ${measures.seconds.toFixed(1)} s, and ${Math.round(100 * measures.idleShare)} % of the machine was idle.`,
-      },
+    rounds.flatMap(({ figures: { calls, waiting, caughtUpMs, bytesPerCall, ...measures } }) => [
       {
         head: ['Per second of the outage', 'first quarter', 'last quarter'],
-        rows: [
-          ['log lines of admission', ...formatEnds(measures.logLines)],
-          ['requests to billing', ...formatEnds(measures.billingRequests)],
-          ['ledger queries for due holds', ...formatEnds(measures.ledgerQueries)],
-          ['milliseconds of processor time of Redis', ...formatEnds(measures.redisCpu, 1_000)],
-        ],
-      },
-      {
-        head: ['Store', 'grew by MB', 'bytes per request', 's left by the alarm metric', 's left by the growth'],
-        rows: (['stream', 'redis'] as const).map((store) => {
-          const { bytes, alarmSeconds, expectedSeconds } = growth[store];
-          const rest = [bytesPerCall[store], alarmSeconds, expectedSeconds].map(thousands);
-          return [store, (bytes / 1_000_000).toFixed(1), ...rest];
+        rows: (['logLines', 'billingRequests'] as const).map((name) => {
+          const { first, last } = measures[name];
+          return [
+            name === 'logLines' ? 'log lines of admission' : 'requests to billing',
+            first.toFixed(1),
+            last.toFixed(1),
+          ];
         }),
-        note: `Stream: ${thousands(measures.stored)} stored requests. Redis: ${thousands(measures.held)} holds. Billing settled ${thousands(caughtUp.waiting)} events within ${seconds(caughtUp.ms)} s of its start, in ${caughtUp.billingCpuSeconds.toFixed(1)} s of processor time.`,
+        note: `${thousands(calls)} requests. The outage took ${measures.seconds.toFixed(1)} s. Billing settled ${thousands(waiting)} events within ${seconds(caughtUpMs)} s of its start. ${thousands(measures.stored)} stored requests took ${thousands(bytesPerCall.stream)} bytes of the stream each, ${thousands(measures.held)} holds ${thousands(bytesPerCall.redis)} bytes of Redis.`,
       },
       {
         head: ['Sizes', ...RATES.map((rate) => `minutes at ${thousands(rate)} requests/s`)],
@@ -150,18 +132,15 @@ export async function stopBilling(
     const waiting = new Set(provider.calls.filter(({ begunAt }) => begunAt >= downAt).map(({ n }) => n)).size;
     const backAt = Date.now();
     await Promise.all(replicas.map((child) => child.start()));
-    const { cpuSeconds: billingCpuSeconds } = await until(
+    await until(
       'billing has settled the waiting events',
-      async () => {
-        const settled = await readSettled(system);
-        return settled.events >= waiting && settled;
-      },
+      async () => (await readSettled(system)) >= waiting,
       CAUGHT_UP_WITHIN_MS,
     );
     const caughtUpAt = Date.now();
     log(`${waiting} events were settled within ${caughtUpAt - backAt} ms; ${load.seen.length} calls`);
     await delay(AROUND_MS);
-    return { downAt, backAt, caughtUpAt, samples, waiting, billingCpuSeconds };
+    return { downAt, backAt, caughtUpAt, samples, waiting };
   } finally {
     redis.disconnect();
     await bus.drain(DRAIN_MS);
@@ -182,8 +161,4 @@ async function warmUp(run: FaultRun, load: RateLoad): Promise<void> {
     () => run.accounts.every(({ terms }) => edges.every((edge) => isServed(terms.account, edge))),
     WARM_WITHIN_MS,
   );
-}
-
-function formatEnds({ first, last }: Ends, factor = 1): string[] {
-  return [first, last].map((rate) => (rate * factor).toFixed(1));
 }
