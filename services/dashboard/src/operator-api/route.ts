@@ -1,6 +1,12 @@
 import type { Bus } from '@gateway/bus';
 import { accountsGetAccount, type CommandAuthor } from '@gateway/contracts/messages';
-import { isRefusal, type ManagementRefusal, type OperatorErrorCode } from '@gateway/contracts/operator';
+import {
+  createPageSchema,
+  isRefusal,
+  pageQuery,
+  type ManagementRefusal,
+  type OperatorErrorCode,
+} from '@gateway/contracts/operator';
 import type { Clock, Logger } from '@gateway/service-kit';
 import type { z } from 'zod';
 import type { AccessLog } from '../access-log.js';
@@ -55,6 +61,14 @@ export const defineRoute = createDefineRoute<
   Record<Permission, OperatorRequest>,
   RouteDocumentation
 >();
+
+/** The parts that all routes for one object have in common. */
+export const readRoute = <V extends z.ZodType>(view: V) =>
+  ({ method: 'GET', access: 'read', answers: { 200: view } }) as const;
+
+/** The parts that all routes for one page of a list have in common. */
+export const listRoute = <V extends z.ZodType>(view: V) =>
+  ({ ...readRoute(createPageSchema(view)), query: pageQuery }) as const;
 
 /** POST routes accept an `Idempotency-Key`. */
 export function isIdempotent({ method }: Pick<OperatorRoute, 'method'>): boolean {

@@ -5,10 +5,10 @@ import {
   accountsListAccounts,
   accountsSetAccountState,
 } from '@gateway/contracts/messages';
-import { accountCreate, accountView, createPageSchema } from '@gateway/contracts/operator';
+import { accountCreate, accountView } from '@gateway/contracts/operator';
 import { refusePermission } from '../access.js';
-import { respondPage, respondWith, defineRoute } from '../route.js';
-import { byId, toPage, pageQuery } from '../parameters.js';
+import { defineRoute, listRoute, readRoute, respondPage, respondWith } from '../route.js';
+import { byId, toPage } from '../parameters.js';
 
 const stateRoute = (verb: 'suspend' | 'reinstate', summary: string) =>
   defineRoute({
@@ -44,24 +44,19 @@ export const ACCOUNT_ROUTES = [
     },
   }),
   defineRoute({
+    ...listRoute(accountView),
     id: 'listAccounts',
-    method: 'GET',
     path: '/accounts',
     summary: 'Lists accounts',
-    access: 'read',
-    query: pageQuery,
-    answers: { 200: createPageSchema(accountView) },
     handle: async ({ services, query }) =>
       respondPage(await services.request(accountsListAccounts, toPage(query)), (page) => page.accounts),
   }),
   defineRoute({
+    ...readRoute(accountView),
     id: 'getAccount',
-    method: 'GET',
     path: '/accounts/{id}',
     summary: 'Returns an account',
-    access: 'read',
     params: byId,
-    answers: { 200: accountView },
     async handle({ services, params }) {
       const answer = await services.request(accountsGetAccount, { account: params.id });
       return respondWith(200, answer, ({ account }) => account);

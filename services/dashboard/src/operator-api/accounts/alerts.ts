@@ -9,25 +9,21 @@ import {
 import {
   alertView,
   isRefusal,
-  createPageSchema,
   webhookDeliveryView,
   webhookSpec,
   webhookView,
   webhookWithSecret,
 } from '@gateway/contracts/operator';
-import { respondDeleted, respondPage, respondWith, defineRoute, withAccount } from '../route.js';
-import { byId, toPage, pageQuery } from '../parameters.js';
+import { defineRoute, listRoute, readRoute, respondDeleted, respondPage, respondWith, withAccount } from '../route.js';
+import { byId, toPage } from '../parameters.js';
 
 export const ALERT_ROUTES = [
   defineRoute({
+    ...listRoute(alertView),
     id: 'listAlerts',
-    method: 'GET',
     path: '/accounts/{id}/alerts',
     summary: 'Lists alerts at 50, 75, 90 and 100 percent of windows and caps, newest first',
-    access: 'read',
     params: byId,
-    query: pageQuery,
-    answers: { 200: createPageSchema(alertView) },
     handle: ({ services, params, query }) =>
       withAccount(services, params.id, async () => {
         const question = { account: params.id, ...toPage(query) };
@@ -59,13 +55,11 @@ export const WEBHOOK_ROUTES = [
       }),
   }),
   defineRoute({
+    ...readRoute(webhookView),
     id: 'getWebhook',
-    method: 'GET',
     path: '/accounts/{id}/webhook',
     summary: 'Returns the webhook of an account',
-    access: 'read',
     params: byId,
-    answers: { 200: webhookView },
     handle: ({ services, params }) =>
       withAccount(services, params.id, async () => {
         const answer = await services.request(billingGetWebhook, { account: params.id });
@@ -102,14 +96,11 @@ export const WEBHOOK_ROUTES = [
       }),
   }),
   defineRoute({
+    ...listRoute(webhookDeliveryView),
     id: 'listWebhookDeliveries',
-    method: 'GET',
     path: '/accounts/{id}/webhook/deliveries',
     summary: "Lists the deliveries of an account's events, newest first; kept for 30 days after they ended",
-    access: 'read',
     params: byId,
-    query: pageQuery,
-    answers: { 200: createPageSchema(webhookDeliveryView) },
     handle: ({ services, params, query }) =>
       withAccount(services, params.id, async () => {
         const question = { account: params.id, ...toPage(query) };

@@ -11,12 +11,11 @@ import {
   createdKeyView,
   keyView,
   type ManagementRefusal,
-  createPageSchema,
   refuse,
 } from '@gateway/contracts/operator';
-import { respondPage, respondWith, defineRoute, withAccount } from '../route.js';
+import { defineRoute, listRoute, readRoute, respondPage, respondWith, withAccount } from '../route.js';
 import { z } from 'zod';
-import { byId, toPage, pageQuery } from '../parameters.js';
+import { byId, toPage } from '../parameters.js';
 
 const stateRoute = (verb: 'revoke' | 'suspend' | 'reinstate', summary: string) =>
   defineRoute({
@@ -60,14 +59,11 @@ export const KEY_ROUTES = [
     },
   }),
   defineRoute({
+    ...listRoute(keyView),
     id: 'listKeys',
-    method: 'GET',
     path: '/accounts/{id}/keys',
     summary: 'Lists the keys of an account, newest last',
-    access: 'read',
     params: byId,
-    query: pageQuery,
-    answers: { 200: createPageSchema(keyView) },
     handle: ({ services, params, query }) =>
       withAccount(services, params.id, async () => {
         const question = { account: params.id, ...toPage(query) };
@@ -75,13 +71,11 @@ export const KEY_ROUTES = [
       }),
   }),
   defineRoute({
+    ...readRoute(keyView),
     id: 'getKey',
-    method: 'GET',
     path: '/keys/{id}',
     summary: 'Returns an API key',
-    access: 'read',
     params: byId,
-    answers: { 200: keyView },
     async handle({ services, params }) {
       return respondWith(200, await services.request(accountsGetKey, { key: params.id }), ({ key }) => key);
     },

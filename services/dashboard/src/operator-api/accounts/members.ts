@@ -5,9 +5,9 @@ import {
   accountsPutMember,
   MEMBER_RIGHTS,
 } from '@gateway/contracts/messages';
-import { memberCreate, memberPut, memberView, createPageSchema } from '@gateway/contracts/operator';
-import { respondDeleted, respondPage, respondWith, defineRoute, withAccount } from '../route.js';
-import { byId, byMember, toPage, pageQuery } from '../parameters.js';
+import { memberCreate, memberPut, memberView } from '@gateway/contracts/operator';
+import { defineRoute, listRoute, respondDeleted, respondPage, respondWith, withAccount } from '../route.js';
+import { byId, byMember, toPage } from '../parameters.js';
 
 export const MEMBER_ROUTES = [
   defineRoute({
@@ -26,14 +26,11 @@ export const MEMBER_ROUTES = [
     },
   }),
   defineRoute({
+    ...listRoute(memberView),
     id: 'listMembers',
-    method: 'GET',
     path: '/accounts/{id}/members',
     summary: 'Lists the members of an account, including its owner',
-    access: 'read',
     params: byId,
-    query: pageQuery,
-    answers: { 200: createPageSchema(memberView) },
     handle: ({ services, params, query }) =>
       withAccount(services, params.id, async () => {
         const question = { account: params.id, ...toPage(query) };

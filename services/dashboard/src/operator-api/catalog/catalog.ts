@@ -35,7 +35,6 @@ import {
   priceProposalPut,
   priceProposalSaved,
   priceProposalView,
-  createPageSchema,
   providerProfile,
   providerPut,
   providerSaved,
@@ -52,7 +51,7 @@ import { z } from 'zod';
 import { checkChanges } from './judge-changes.js';
 import { sealCredential } from './seal-credential.js';
 import type { RouteResult } from '../../http/route.js';
-import { respondPage, respondWith, defineRoute, type Services } from '../route.js';
+import { defineRoute, listRoute, readRoute, respondPage, respondWith, type Services } from '../route.js';
 import type { PermissionCheck } from '../access.js';
 import { byAlias, byId, byModelId, modelId, toPage, pageQuery, toSpec } from '../parameters.js';
 
@@ -61,13 +60,10 @@ const statusOf = (change: 'created' | 'changed' | 'unchanged'): 200 | 201 => (ch
 
 export const PROVIDER_ROUTES = [
   defineRoute({
+    ...listRoute(providerView),
     id: 'listProviders',
-    method: 'GET',
     path: '/providers',
     summary: 'Lists providers',
-    access: 'read',
-    query: pageQuery,
-    answers: { 200: createPageSchema(providerView) },
     handle: async ({ services, query }) =>
       respondPage(await services.request(catalogListProviders, toPage(query)), (page) => page.providers),
   }),
@@ -91,13 +87,11 @@ export const PROVIDER_ROUTES = [
     },
   }),
   defineRoute({
+    ...readRoute(providerView),
     id: 'getProvider',
-    method: 'GET',
     path: '/providers/{id}',
     summary: 'Returns a provider, without its credential',
-    access: 'read',
     params: byId,
-    answers: { 200: providerView },
     handle: async ({ services, params }) =>
       respondWith(200, await services.request(catalogGetProvider, params), (answer) => answer.provider),
   }),
@@ -129,13 +123,10 @@ export const PROFILE_ROUTES = [
 
 export const MODEL_ROUTES = [
   defineRoute({
+    ...listRoute(modelView),
     id: 'listModels',
-    method: 'GET',
     path: '/models',
     summary: 'Lists models with current and upcoming prices',
-    access: 'read',
-    query: pageQuery,
-    answers: { 200: createPageSchema(modelView) },
     handle: async ({ services, query }) =>
       respondPage(await services.request(catalogListModels, toPage(query)), (page) => page.models),
   }),
@@ -161,13 +152,11 @@ export const MODEL_ROUTES = [
     },
   }),
   defineRoute({
+    ...readRoute(modelView),
     id: 'getModel',
-    method: 'GET',
     path: MODEL_PATH,
     summary: 'Returns a model',
-    access: 'read',
     params: byModelId,
-    answers: { 200: modelView },
     handle: async ({ services, params }) =>
       respondWith(200, await services.request(catalogGetModel, { id: params.modelId }), (answer) => answer.model),
   }),
@@ -186,13 +175,10 @@ export const MODEL_ROUTES = [
 
 export const ALIAS_ROUTES = [
   defineRoute({
+    ...listRoute(aliasView),
     id: 'listAliases',
-    method: 'GET',
     path: '/aliases',
     summary: 'Lists aliases: names that clients may send instead of a catalog ID',
-    access: 'read',
-    query: pageQuery,
-    answers: { 200: createPageSchema(aliasView) },
     handle: async ({ services, query }) =>
       respondPage(await services.request(catalogListAliases, toPage(query)), (page) => page.aliases),
   }),
@@ -214,13 +200,11 @@ export const ALIAS_ROUTES = [
     },
   }),
   defineRoute({
+    ...readRoute(aliasView),
     id: 'getAlias',
-    method: 'GET',
     path: '/aliases/{alias}',
     summary: 'Returns an alias',
-    access: 'read',
     params: byAlias,
-    answers: { 200: aliasView },
     handle: async ({ services, params }) =>
       respondWith(200, await services.request(catalogGetAlias, { id: params.alias }), (answer) => answer.alias),
   }),
@@ -239,12 +223,10 @@ export const ALIAS_ROUTES = [
 
 export const PRICE_PROPOSAL_ROUTES = [
   defineRoute({
+    ...readRoute(priceProposalView),
     id: 'getPriceProposal',
-    method: 'GET',
     path: '/price-proposal',
     summary: 'Returns the last comparison of costs and prices with public lists and provider-reported costs',
-    access: 'read',
-    answers: { 200: priceProposalView },
     refusals: ['not_found'],
     handle: async ({ services }) =>
       respondWith(200, await services.request(catalogGetPriceProposal, {}), (answer) => answer.proposal),
@@ -264,13 +246,11 @@ export const PRICE_PROPOSAL_ROUTES = [
 
 export const SOURCE_ROUTES = [
   defineRoute({
+    ...listRoute(sourceView),
     id: 'listSources',
-    method: 'GET',
     path: '/sources',
     summary: 'Lists upstream sources of all models, or of one',
-    access: 'read',
     query: pageQuery.extend({ modelId: modelId.optional() }),
-    answers: { 200: createPageSchema(sourceView) },
     async handle({ services, query }) {
       const body = { model: query.modelId ?? null, ...toPage(query) };
       return respondPage(await services.request(catalogListSources, body), (page) => page.sources);
@@ -301,13 +281,11 @@ export const SOURCE_ROUTES = [
     },
   }),
   defineRoute({
+    ...readRoute(sourceView),
     id: 'getSource',
-    method: 'GET',
     path: '/sources/{id}',
     summary: 'Returns a source, without its credential',
-    access: 'read',
     params: byId,
-    answers: { 200: sourceView },
     handle: async ({ services, params }) =>
       respondWith(200, await services.request(catalogGetSource, params), (answer) => answer.source),
   }),

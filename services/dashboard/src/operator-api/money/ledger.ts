@@ -11,7 +11,6 @@ import {
 } from '@gateway/contracts/messages';
 import {
   ledgerTransactionView,
-  createPageSchema,
   statementBy,
   statementLineView,
   statementView,
@@ -19,24 +18,22 @@ import {
   usageRecordView,
 } from '@gateway/contracts/operator';
 import { z } from 'zod';
-import { respondPage, respondWith, defineRoute, withAccount } from '../route.js';
+import { defineRoute, listRoute, readRoute, respondPage, respondWith, withAccount } from '../route.js';
 import { byId, byRequestId, toEpochMs, flag, instant, objectId, toPage, pageQuery } from '../parameters.js';
 
 export const USAGE_ROUTES = [
   defineRoute({
+    ...listRoute(usageRecordView),
     id: 'listUsageRecords',
-    method: 'GET',
     path: '/usage-records',
     summary:
       'Lists usage records of requests in [from, to), newest first; reportsCost: only records with a provider-reported cost',
-    access: 'read',
     query: pageQuery.extend({
       accountId: objectId.optional(),
       from: instant.optional(),
       to: instant.optional(),
       reportsCost: flag,
     }),
-    answers: { 200: createPageSchema(usageRecordView) },
     async handle({ services, query }) {
       const question = {
         account: query.accountId ?? null,
@@ -65,14 +62,12 @@ export const USAGE_ROUTES = [
 
 export const LEDGER_ROUTES = [
   defineRoute({
+    ...listRoute(ledgerTransactionView),
     id: 'listLedger',
-    method: 'GET',
     path: '/accounts/{id}/ledger',
     summary: 'Lists ledger transactions of an account, newest first, of one month or all',
-    access: 'read',
     params: byId,
     query: pageQuery.extend({ month: month.optional(), calls: z.enum(['with', 'without']).default('with') }),
-    answers: { 200: createPageSchema(ledgerTransactionView) },
     handle: ({ services, params, query }) =>
       withAccount(services, params.id, async () => {
         const withoutCalls = query.calls === 'without';
@@ -81,14 +76,12 @@ export const LEDGER_ROUTES = [
       }),
   }),
   defineRoute({
+    ...readRoute(statementView),
     id: 'getStatement',
-    method: 'GET',
     path: '/accounts/{id}/statement',
     summary: 'Returns the statement of an account for a calendar month; it matches the ledger',
-    access: 'read',
     params: byId,
     query: z.object({ month }),
-    answers: { 200: statementView },
     handle: ({ services, params, query }) =>
       withAccount(services, params.id, async () => {
         const answer = await services.request(billingStatement, { account: params.id, month: query.month });
@@ -96,14 +89,12 @@ export const LEDGER_ROUTES = [
       }),
   }),
   defineRoute({
+    ...listRoute(statementLineView),
     id: 'listStatementLines',
-    method: 'GET',
     path: '/accounts/{id}/statement/lines',
     summary: 'Lists the usage of a month by key, member or model; of one key or member, or of all',
-    access: 'read',
     params: byId,
     query: pageQuery.extend({ month, by: statementBy, keyId: objectId.optional(), memberId: objectId.optional() }),
-    answers: { 200: createPageSchema(statementLineView) },
     handle: ({ services, params, query }) =>
       withAccount(services, params.id, async () => {
         const { month: of, by, keyId = null, memberId = null } = query;
@@ -112,26 +103,22 @@ export const LEDGER_ROUTES = [
       }),
   }),
   defineRoute({
+    ...readRoute(ledgerTransactionView),
     id: 'getLedgerTransaction',
-    method: 'GET',
     path: '/ledger/transactions/{id}',
     summary: 'Returns a ledger transaction',
-    access: 'read',
     params: z.object({ id: requestId }),
-    answers: { 200: ledgerTransactionView },
     async handle({ services, params }) {
       const answer = await services.request(billingLedgerTransaction, params);
       return respondWith(200, answer, ({ transaction }) => transaction);
     },
   }),
   defineRoute({
+    ...readRoute(trialBalanceView),
     id: 'getTrialBalance',
-    method: 'GET',
     path: '/ledger/trial-balance',
     summary: 'Returns the balances of all ledger accounts before an instant; they sum to zero',
-    access: 'read',
     query: z.object({ asOf: instant.optional() }),
-    answers: { 200: trialBalanceView },
     async handle({ services, query }) {
       const answer = await services.request(billingTrialBalance, { asOf: toEpochMs(query.asOf) });
       return respondWith(200, answer, ({ trialBalance }) => trialBalance);

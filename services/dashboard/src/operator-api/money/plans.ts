@@ -12,25 +12,21 @@ import {
 import {
   isRefusal,
   limitsSpec,
-  createPageSchema,
   planPut,
   planSpec,
   planView,
   subscriptionSpec,
   subscriptionView,
 } from '@gateway/contracts/operator';
-import { respondDeleted, respondPage, respondWith, defineRoute, withAccount } from '../route.js';
-import { byId, toPage, pageQuery, toSpec } from '../parameters.js';
+import { defineRoute, listRoute, readRoute, respondDeleted, respondPage, respondWith, withAccount } from '../route.js';
+import { byId, toPage, toSpec } from '../parameters.js';
 
 export const PLAN_ROUTES = [
   defineRoute({
+    ...listRoute(planView),
     id: 'listPlans',
-    method: 'GET',
     path: '/plans',
     summary: 'Lists plans in their newest versions',
-    access: 'read',
-    query: pageQuery,
-    answers: { 200: createPageSchema(planView) },
     handle: async ({ services, query }) =>
       respondPage(await services.request(billingListPlans, toPage(query)), (page) => page.plans),
   }),
@@ -52,13 +48,11 @@ export const PLAN_ROUTES = [
     },
   }),
   defineRoute({
+    ...readRoute(planView),
     id: 'getPlan',
-    method: 'GET',
     path: '/plans/{id}',
     summary: 'Returns a plan',
-    access: 'read',
     params: byId,
-    answers: { 200: planView },
     handle: async ({ services, params }) =>
       respondWith(200, await services.request(billingGetPlan, params), (answer) => answer.plan),
   }),
@@ -78,13 +72,11 @@ export const PLAN_ROUTES = [
 
 export const LIMIT_ROUTES = [
   defineRoute({
+    ...readRoute(limitsSpec),
     id: 'getLimits',
-    method: 'GET',
     path: '/accounts/{id}/limits',
     summary: "Returns the limits of an account that override its plan's and the defaults",
-    access: 'read',
     params: byId,
-    answers: { 200: limitsSpec },
     handle: ({ services, params }) =>
       withAccount(services, params.id, async () =>
         respondWith(200, await services.request(billingGetLimits, { account: params.id }), (answer) => answer.limits),
@@ -127,13 +119,11 @@ export const SUBSCRIPTION_ROUTES = [
       }),
   }),
   defineRoute({
+    ...readRoute(subscriptionView),
     id: 'getSubscription',
-    method: 'GET',
     path: '/accounts/{id}/subscription',
     summary: 'Returns the subscription of an account',
-    access: 'read',
     params: byId,
-    answers: { 200: subscriptionView },
     handle: ({ services, params }) =>
       withAccount(services, params.id, async () => {
         const answer = await services.request(billingGetSubscription, { account: params.id });

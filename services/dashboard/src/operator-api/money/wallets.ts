@@ -1,18 +1,16 @@
 import { accountsGetAccount, admissionHeld, billingAddWalletEntry, billingWallet } from '@gateway/contracts/messages';
 import { isRefusal, walletEntryCreate, walletEntryCreated, walletView } from '@gateway/contracts/operator';
 import { formatUsd } from '@gateway/metering';
-import { respondWith, defineRoute, withAccount } from '../route.js';
+import { defineRoute, readRoute, respondWith, withAccount } from '../route.js';
 import { byId } from '../parameters.js';
 
 export const WALLET_ROUTES = [
   defineRoute({
+    ...readRoute(walletView),
     id: 'getWallet',
-    method: 'GET',
     path: '/accounts/{id}/wallet',
     summary: 'Returns the settled balance (null: no entry yet) and the amount that running requests hold',
-    access: 'read',
     params: byId,
-    answers: { 200: walletView },
     async handle({ services, params }) {
       const of = { account: params.id };
       const [account, wallet, held] = await Promise.all([

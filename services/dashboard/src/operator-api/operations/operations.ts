@@ -3,7 +3,6 @@ import {
   auditEntryView,
   auditKind,
   isRefusal,
-  createPageSchema,
   refuse,
   slotView,
   sourceHealthView,
@@ -13,20 +12,18 @@ import {
 import { z } from 'zod';
 import { listAudit } from './list-audit.js';
 import { AUDIT_CURSOR_CHARS_MAX } from './audit-cursor.js';
-import { respondDeleted, respondPage, defineRoute, type Services } from '../route.js';
+import { defineRoute, listRoute, respondDeleted, respondPage, type Services } from '../route.js';
 import { byRequestId, objectId, toPage, pageQuery } from '../parameters.js';
 
 const OBJECT_ID_CHARS_MAX = 200;
 
 export const OPERATION_ROUTES = [
   defineRoute({
+    ...listRoute(slotView),
     id: 'listSlots',
-    method: 'GET',
     path: '/slots',
     summary: 'Lists running requests, from the limit store',
-    access: 'read',
     query: pageQuery.extend({ accountId: objectId.optional() }),
-    answers: { 200: createPageSchema(slotView) },
     async handle({ services, query }) {
       const question = { account: query.accountId ?? null, ...toPage(query) };
       return respondPage(await services.request(admissionSlots, question), (page) => page.slots);
@@ -49,29 +46,24 @@ export const OPERATION_ROUTES = [
     },
   }),
   defineRoute({
+    ...listRoute(sourceHealthView),
     id: 'listSourceHealth',
-    method: 'GET',
     path: '/sources/health',
     summary: 'Lists the health of sources, as the running edges report it',
-    access: 'read',
-    query: pageQuery,
-    answers: { 200: createPageSchema(sourceHealthView) },
     handle: async ({ services, query }) =>
       respondPage(await services.request(catalogSourceHealth, toPage(query)), (page) => page.sources),
   }),
   defineRoute({
+    ...listRoute(auditEntryView),
     id: 'listAudit',
-    method: 'GET',
     path: '/audit',
     summary: 'Lists changes, sign-ins, file exports, source tests and refused attempts, newest first',
-    access: 'read',
     query: pageQuery.extend({
       cursor: z.string().min(1).max(AUDIT_CURSOR_CHARS_MAX).optional(),
       accountId: objectId.optional(),
       objectId: z.string().min(1).max(OBJECT_ID_CHARS_MAX).optional(),
       kind: auditKind.optional(),
     }),
-    answers: { 200: createPageSchema(auditEntryView) },
     handle: ({ services, query }) =>
       listAudit(services, {
         account: query.accountId ?? null,

@@ -1,7 +1,7 @@
 import { accountsCreateOperator, accountsDeleteOperator, accountsListOperators } from '@gateway/contracts/messages';
-import { operatorCreate, operatorCreated, operatorView, createPageSchema } from '@gateway/contracts/operator';
-import { respondDeleted, respondPage, respondWith, defineRoute } from '../route.js';
-import { byId, toPage, pageQuery } from '../parameters.js';
+import { operatorCreate, operatorCreated, operatorView } from '@gateway/contracts/operator';
+import { defineRoute, listRoute, respondDeleted, respondPage, respondWith } from '../route.js';
+import { byId, toPage } from '../parameters.js';
 
 export const OPERATOR_ROUTES = [
   defineRoute({
@@ -20,13 +20,11 @@ export const OPERATOR_ROUTES = [
     },
   }),
   defineRoute({
+    ...listRoute(operatorView),
     id: 'listOperators',
-    method: 'GET',
     path: '/operators',
     summary: 'Lists named operators, without root',
     access: 'operators',
-    query: pageQuery,
-    answers: { 200: createPageSchema(operatorView) },
     handle: async ({ services, query }) =>
       respondPage(await services.request(accountsListOperators, toPage(query)), (page) => page.operators),
   }),
