@@ -1,4 +1,4 @@
-import { Button, Modal, SegmentedControl, TextInput } from '@mantine/core';
+import { Modal, SegmentedControl, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
 import type { KeyCreation, PageKeyCreate, CreatedPageKey } from '@gateway/contracts/pages';
@@ -6,8 +6,9 @@ import { useMembers, useModels } from '../../api/queries.js';
 import { request } from '../../api/request.js';
 import { formatUsd } from '../../format/usd.js';
 import { useCurrent } from '../../layout/current-account.js';
+import { DialogForm } from '../../ui/form.js';
 import { CapInput } from '../../ui/cap-input.js';
-import { ErrorNotice, Notice, fieldError, isFormError } from '../../ui/notice.js';
+import { Notice, fieldError } from '../../ui/notice.js';
 import { PickMany, Picker } from '../../ui/picker.js';
 
 interface CreateKeyProps {
@@ -56,81 +57,70 @@ function Form({ creation, onClose, onCreated }: FormProps) {
     onSuccess: onCreated,
   });
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        create.mutate();
-      }}
+    <DialogForm
+      change={create}
+      fields={['name', 'monthlySpendCapUsd', 'allowedModels']}
+      submit="Create key"
+      isLoose
+      isDisabled={scope === 'some' && allowed.length === 0}
+      onClose={onClose}
     >
-      <div className="stack loose">
-        {isFormError(create.error, ['name', 'monthlySpendCapUsd', 'allowedModels']) && (
-          <ErrorNotice error={create.error} />
-        )}
-        <TextInput
-          label="Name"
-          description="Where the key is used, so that you can find it later."
-          placeholder="billing-worker, production"
-          required
-          maxLength={200}
-          data-autofocus
-          value={name}
-          onChange={(event) => setName(event.currentTarget.value)}
-          error={fieldError(create.error, 'name')}
+      <TextInput
+        label="Name"
+        description="Where the key is used, so that you can find it later."
+        placeholder="billing-worker, production"
+        required
+        maxLength={200}
+        data-autofocus
+        value={name}
+        onChange={(event) => setName(event.currentTarget.value)}
+        error={fieldError(create.error, 'name')}
+      />
+      {forOthers && (
+        <Picker
+          label="Member"
+          description="The owner of the key. Its requests count toward the member's cap."
+          data={(members.data?.data ?? []).map(({ id, email }) => ({ value: id, label: email }))}
+          value={member}
+          allowDeselect={false}
+          onChange={(value) => setMember(value ?? account.memberId)}
         />
-        {forOthers && (
-          <Picker
-            label="Member"
-            description="The owner of the key. Its requests count toward the member's cap."
-            data={(members.data?.data ?? []).map(({ id, email }) => ({ value: id, label: email }))}
-            value={member}
-            allowDeselect={false}
-            onChange={(value) => setMember(value ?? account.memberId)}
+      )}
+      <CapInput
+        description={capAbout(creation.defaultCapUsd)}
+        placeholder={creation.defaultCapUsd === null ? 'No cap' : formatUsd(creation.defaultCapUsd)}
+        value={cap}
+        onChange={setCap}
+        error={fieldError(create.error, 'monthlySpendCapUsd')}
+      />
+      <div className="stack" role="group" aria-label="Allowed models">
+        <SegmentedControl
+          aria-label="Allowed models"
+          data={[
+            { value: 'all', label: 'Every model' },
+            { value: 'some', label: 'Only these models' },
+          ]}
+          value={scope}
+          onChange={(value) => setScope(value as 'all' | 'some')}
+        />
+        {scope === 'some' && (
+          <PickMany
+            label="Models"
+            description="Requests to other models get 403 model_not_allowed_on_key, and the model list shows only these."
+            placeholder={allowed.length === 0 ? 'Choose models' : undefined}
+            data={(models.data ?? []).map(({ id }) => ({ value: id, label: id }))}
+            value={allowed}
+            onChange={setAllowed}
+            required
+            maxDropdownHeight={220}
+            error={fieldError(create.error, 'allowedModels')}
           />
         )}
-        <CapInput
-          description={capAbout(creation.defaultCapUsd)}
-          placeholder={creation.defaultCapUsd === null ? 'No cap' : formatUsd(creation.defaultCapUsd)}
-          value={cap}
-          onChange={setCap}
-          error={fieldError(create.error, 'monthlySpendCapUsd')}
-        />
-        <div className="stack" role="group" aria-label="Allowed models">
-          <SegmentedControl
-            aria-label="Allowed models"
-            data={[
-              { value: 'all', label: 'Every model' },
-              { value: 'some', label: 'Only these models' },
-            ]}
-            value={scope}
-            onChange={(value) => setScope(value as 'all' | 'some')}
-          />
-          {scope === 'some' && (
-            <PickMany
-              label="Models"
-              description="Requests to other models get 403 model_not_allowed_on_key, and the model list shows only these."
-              placeholder={allowed.length === 0 ? 'Choose models' : undefined}
-              data={(models.data ?? []).map(({ id }) => ({ value: id, label: id }))}
-              value={allowed}
-              onChange={setAllowed}
-              required
-              maxDropdownHeight={220}
-              error={fieldError(create.error, 'allowedModels')}
-            />
-          )}
-        </div>
-        <Notice tone="info" title="Cap and models cannot be changed later">
-          To change them, create a new key and revoke this one.
-        </Notice>
       </div>
-      <div className="modal-actions">
-        <Button variant="default" onClick={onClose} disabled={create.isPending}>
-          Cancel
-        </Button>
-        <Button type="submit" loading={create.isPending} disabled={scope === 'some' && allowed.length === 0}>
-          Create key
-        </Button>
-      </div>
-    </form>
+      <Notice tone="info" title="Cap and models cannot be changed later">
+        To change them, create a new key and revoke this one.
+      </Notice>
+    </DialogForm>
   );
 }
 

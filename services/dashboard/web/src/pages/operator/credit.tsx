@@ -1,10 +1,11 @@
-import { Button, Modal, Select, TextInput } from '@mantine/core';
+import { Modal, Select, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { AccountView } from '@gateway/contracts/pages';
 import { request } from '../../api/request.js';
 import { formatUsd } from '../../format/usd.js';
-import { ErrorNotice, fieldError, isFormError } from '../../ui/notice.js';
+import { DialogForm } from '../../ui/form.js';
+import { fieldError } from '../../ui/notice.js';
 import { useToast } from '../../ui/toasts.js';
 
 interface CreditProps {
@@ -52,60 +53,44 @@ function Form({ account, onClose }: Omit<CreditProps, 'opened'>) {
     },
   });
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        add.mutate();
-      }}
-    >
-      <div className="stack">
-        {isFormError(add.error, Object.keys(entry)) && <ErrorNotice error={add.error} />}
-        <TextInput
-          label="Amount in USD"
-          description="A negative amount is taken out"
-          placeholder="25.00"
-          inputMode="decimal"
-          required
-          data-autofocus
-          value={entry.amountUsd}
-          onChange={(event) => set('amountUsd')(event.currentTarget.value)}
-          error={fieldError(add.error, 'amountUsd')}
-        />
-        <Select
-          label="Kind"
-          data={KINDS}
-          value={entry.kind}
-          allowDeselect={false}
-          onChange={(value) => set('kind')(value ?? 'credit')}
-        />
-        <TextInput
-          label="Reason"
-          required
-          maxLength={200}
-          placeholder="Invoice 2026-118"
-          value={entry.reason}
-          onChange={(event) => set('reason')(event.currentTarget.value)}
-          error={fieldError(add.error, 'reason')}
-        />
-        <TextInput
-          label="Reference"
-          description="A unique invoice or payment number. A repeated reference is booked once."
-          required
-          maxLength={200}
-          value={entry.reference}
-          onChange={(event) => set('reference')(event.currentTarget.value)}
-          error={fieldError(add.error, 'reference')}
-        />
-      </div>
-      <div className="modal-actions">
-        <Button variant="default" onClick={onClose}>
-          Cancel
-        </Button>
-        <Button type="submit" loading={add.isPending}>
-          Add entry
-        </Button>
-      </div>
-    </form>
+    <DialogForm change={add} fields={Object.keys(entry)} submit="Add entry" onClose={onClose}>
+      <TextInput
+        label="Amount in USD"
+        description="A negative amount is taken out"
+        placeholder="25.00"
+        inputMode="decimal"
+        required
+        data-autofocus
+        value={entry.amountUsd}
+        onChange={(event) => set('amountUsd')(event.currentTarget.value)}
+        error={fieldError(add.error, 'amountUsd')}
+      />
+      <Select
+        label="Kind"
+        data={KINDS}
+        value={entry.kind}
+        allowDeselect={false}
+        onChange={(value) => set('kind')(value ?? 'credit')}
+      />
+      <TextInput
+        label="Reason"
+        required
+        maxLength={200}
+        placeholder="Invoice 2026-118"
+        value={entry.reason}
+        onChange={(event) => set('reason')(event.currentTarget.value)}
+        error={fieldError(add.error, 'reason')}
+      />
+      <TextInput
+        label="Reference"
+        description="A unique invoice or payment number. A repeated reference is booked once."
+        required
+        maxLength={200}
+        value={entry.reference}
+        onChange={(event) => set('reference')(event.currentTarget.value)}
+        error={fieldError(add.error, 'reference')}
+      />
+    </DialogForm>
   );
 }
 

@@ -1,4 +1,4 @@
-import { Button, PasswordInput } from '@mantine/core';
+import { PasswordInput } from '@mantine/core';
 import type { PageSession } from '@gateway/contracts/pages';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -6,7 +6,7 @@ import { Link, useNavigate } from 'react-router';
 import { SESSION_KEY, useConfig } from '../../api/queries.js';
 import { setCsrfToken, request } from '../../api/request.js';
 import { SignInPage } from '../../layout/sign-in-page.js';
-import { ErrorNotice } from '../../ui/notice.js';
+import { Form } from '../../ui/form.js';
 
 /** Opens an operator's session. The browser does not keep the token. */
 export function Component() {
@@ -38,14 +38,7 @@ export function Component() {
       about="For operators of this gateway. The session ends after 30 minutes without use, or after 8 hours."
       foot={<Link to="/sign-in">Sign in as a user instead</Link>}
     >
-      <form
-        className="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          signIn.mutate();
-        }}
-      >
-        {signIn.isError && <ErrorNotice error={signIn.error} />}
+      <Form change={signIn} submit="Sign in">
         <PasswordInput
           label="Operator token"
           name="token"
@@ -54,10 +47,7 @@ export function Component() {
           value={token}
           onChange={(event) => setToken(event.currentTarget.value)}
         />
-        <Button type="submit" fullWidth loading={signIn.isPending}>
-          Sign in
-        </Button>
-      </form>
+      </Form>
     </SignInPage>
   );
 }

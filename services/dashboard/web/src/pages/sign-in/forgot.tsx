@@ -1,11 +1,10 @@
-import { Button } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'react-router';
 import { request } from '../../api/request.js';
 import { SignInPage } from '../../layout/sign-in-page.js';
+import { Form } from '../../ui/form.js';
 import { EmailInput } from '../../ui/new-password.js';
-import { ErrorNotice } from '../../ui/notice.js';
 
 /** Requests an email with a link to set a new password. */
 export function Component() {
@@ -26,19 +25,9 @@ export function Component() {
   }
   return (
     <SignInPage title="Set a new password" about="We send you a link to choose one." foot={foot}>
-      <form
-        className="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          forgot.mutate();
-        }}
-      >
-        {forgot.isError && <ErrorNotice error={forgot.error} />}
+      <Form change={forgot} submit="Send the link">
         <EmailInput value={email} onChange={setEmail} />
-        <Button type="submit" fullWidth loading={forgot.isPending}>
-          Send the link
-        </Button>
-      </form>
+      </Form>
     </SignInPage>
   );
 }

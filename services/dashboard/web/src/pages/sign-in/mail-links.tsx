@@ -5,6 +5,7 @@ import { useState, type ReactNode } from 'react';
 import { Link } from 'react-router';
 import { ApiError, request } from '../../api/request.js';
 import { SignInPage } from '../../layout/sign-in-page.js';
+import { Form } from '../../ui/form.js';
 import { NewPassword } from '../../ui/new-password.js';
 import { ErrorNotice, Notice } from '../../ui/notice.js';
 import { SendAgain } from './send-again.js';
@@ -53,19 +54,9 @@ function ChoosePassword({ title, about, path, submit, onDone, spent }: ChoosePas
   }
   return (
     <SignInPage title={title} about={about} foot={foot}>
-      <form
-        className="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          choose.mutate();
-        }}
-      >
-        {choose.isError && <ErrorNotice error={choose.error} />}
+      <Form change={choose} submit={submit}>
         <NewPassword label="New password" value={password} onChange={setPassword} />
-        <Button type="submit" fullWidth loading={choose.isPending}>
-          {submit}
-        </Button>
-      </form>
+      </Form>
     </SignInPage>
   );
 }

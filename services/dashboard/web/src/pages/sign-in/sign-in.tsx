@@ -1,4 +1,4 @@
-import { Button, PasswordInput } from '@mantine/core';
+import { PasswordInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link, useNavigate, useSearchParams } from 'react-router';
@@ -6,8 +6,8 @@ import type { PageSession } from '@gateway/contracts/pages';
 import { SESSION_KEY, useConfig } from '../../api/queries.js';
 import { setCsrfToken, request } from '../../api/request.js';
 import { SignInPage } from '../../layout/sign-in-page.js';
+import { Form } from '../../ui/form.js';
 import { EmailInput } from '../../ui/new-password.js';
-import { ErrorNotice } from '../../ui/notice.js';
 
 /** Signs in with address and password. */
 export function Component() {
@@ -31,14 +31,15 @@ export function Component() {
         )
       }
     >
-      <form
-        className="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          signIn.mutate();
-        }}
+      <Form
+        change={signIn}
+        submit="Sign in"
+        below={
+          <Link to="/forgot" className="small" style={{ justifySelf: 'center' }}>
+            Forgot your password?
+          </Link>
+        }
       >
-        {signIn.isError && <ErrorNotice error={signIn.error} />}
         <EmailInput value={email} onChange={setEmail} />
         <PasswordInput
           label="Password"
@@ -48,13 +49,7 @@ export function Component() {
           value={password}
           onChange={(event) => setPassword(event.currentTarget.value)}
         />
-        <Button type="submit" fullWidth loading={signIn.isPending}>
-          Sign in
-        </Button>
-        <Link to="/forgot" className="small" style={{ justifySelf: 'center' }}>
-          Forgot your password?
-        </Link>
-      </form>
+      </Form>
     </SignInPage>
   );
 }

@@ -1,12 +1,13 @@
-import { Button, TextInput } from '@mantine/core';
+import { TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'react-router';
 import { useConfig } from '../../api/queries.js';
 import { request } from '../../api/request.js';
 import { SignInPage } from '../../layout/sign-in-page.js';
+import { Form } from '../../ui/form.js';
 import { EmailInput } from '../../ui/new-password.js';
-import { ErrorNotice, Notice, fieldError, isFormError } from '../../ui/notice.js';
+import { Notice, fieldError } from '../../ui/notice.js';
 import { SendAgain } from './send-again.js';
 
 /** Creates an account. The response is the same whether or not the address is known. */
@@ -54,14 +55,7 @@ export function Component() {
       about="One key for many models. No card is needed to look around."
       foot={foot}
     >
-      <form
-        className="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          signUp.mutate();
-        }}
-      >
-        {isFormError(signUp.error, Object.keys(form)) && <ErrorNotice error={signUp.error} />}
+      <Form change={signUp} fields={Object.keys(form)} submit="Create account">
         <TextInput
           label="Name"
           description="Your name or that of your organisation. It becomes the name of the account."
@@ -74,10 +68,7 @@ export function Component() {
           error={fieldError(signUp.error, 'name')}
         />
         <EmailInput value={form.email} onChange={set('email')} error={fieldError(signUp.error, 'email')} />
-        <Button type="submit" fullWidth loading={signUp.isPending}>
-          Create account
-        </Button>
-      </form>
+      </Form>
     </SignInPage>
   );
 }

@@ -1,12 +1,13 @@
-import { Button, Modal, Select, TextInput } from '@mantine/core';
+import { Modal, Select, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Invitation, PageMember, PageMemberPut } from '@gateway/contracts/pages';
 import { useRefreshAccount } from '../../api/queries.js';
 import { request } from '../../api/request.js';
 import { useCurrent } from '../../layout/current-account.js';
+import { DialogForm } from '../../ui/form.js';
 import { CapInput } from '../../ui/cap-input.js';
-import { ErrorNotice, fieldError, isFormError } from '../../ui/notice.js';
+import { fieldError } from '../../ui/notice.js';
 import { useToast } from '../../ui/toasts.js';
 
 interface MemberFormProps {
@@ -59,54 +60,43 @@ function Form({ member, onClose }: { readonly member: PageMember | null; readonl
     },
   });
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        save.mutate();
-      }}
+    <DialogForm
+      change={save}
+      fields={['email', 'monthlySpendCapUsd']}
+      submit={member === null ? 'Send invitation' : 'Save'}
+      onClose={onClose}
     >
-      <div className="stack">
-        {isFormError(save.error, ['email', 'monthlySpendCapUsd']) && <ErrorNotice error={save.error} />}
-        {member === null ? (
-          <TextInput
-            label="Email address"
-            description="The person gets a link to join."
-            type="email"
-            required
-            data-autofocus
-            value={email}
-            onChange={(event) => setEmail(event.currentTarget.value)}
-            error={fieldError(save.error, 'email')}
-          />
-        ) : (
-          <p className="strong breakable">{member.email}</p>
-        )}
-        {member?.role === 'owner' ? (
-          <p className="muted">The role of the owner cannot be changed.</p>
-        ) : (
-          <Select
-            label="Role"
-            data={ROLES}
-            value={role}
-            allowDeselect={false}
-            onChange={(value) => setRole((value ?? 'member') as Role)}
-          />
-        )}
-        <CapInput
-          description="For all keys of the member together, per UTC calendar month. Leave blank for no cap."
-          value={cap}
-          onChange={setCap}
-          error={fieldError(save.error, 'monthlySpendCapUsd')}
+      {member === null ? (
+        <TextInput
+          label="Email address"
+          description="The person gets a link to join."
+          type="email"
+          required
+          data-autofocus
+          value={email}
+          onChange={(event) => setEmail(event.currentTarget.value)}
+          error={fieldError(save.error, 'email')}
         />
-      </div>
-      <div className="modal-actions">
-        <Button variant="default" onClick={onClose}>
-          Cancel
-        </Button>
-        <Button type="submit" loading={save.isPending}>
-          {member === null ? 'Send invitation' : 'Save'}
-        </Button>
-      </div>
-    </form>
+      ) : (
+        <p className="strong breakable">{member.email}</p>
+      )}
+      {member?.role === 'owner' ? (
+        <p className="muted">The role of the owner cannot be changed.</p>
+      ) : (
+        <Select
+          label="Role"
+          data={ROLES}
+          value={role}
+          allowDeselect={false}
+          onChange={(value) => setRole((value ?? 'member') as Role)}
+        />
+      )}
+      <CapInput
+        description="For all keys of the member together, per UTC calendar month. Leave blank for no cap."
+        value={cap}
+        onChange={setCap}
+        error={fieldError(save.error, 'monthlySpendCapUsd')}
+      />
+    </DialogForm>
   );
 }
