@@ -52,12 +52,10 @@ export function formatUsd(amount: NanoUsd): string {
   return `${amount < 0n ? '-' : ''}${magnitude / NANO_PER_USD}.${places}`;
 }
 
-/** Returns the smallest of the amounts. */
 export function minAmount(first: NanoUsd, ...others: readonly NanoUsd[]): NanoUsd {
   return others.reduce((least, amount) => (amount < least ? amount : least), first);
 }
 
-/** Returns the largest of the amounts. */
 export function maxAmount(first: NanoUsd, ...others: readonly NanoUsd[]): NanoUsd {
   return others.reduce((most, amount) => (amount > most ? amount : most), first);
 }

@@ -40,7 +40,6 @@ export interface TokenCounts {
 /** Maximum number of samplings per response that are priced separately. */
 export const SAMPLINGS_MAX = 64;
 
-/** The usage of a call. */
 export interface TokenUsage extends TokenCounts {
   /**
    * The samplings of a response with several, at most {@link SAMPLINGS_MAX}. The input of each

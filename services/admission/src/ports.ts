@@ -130,7 +130,6 @@ export interface Edges {
   report(tokens: readonly { bucket: number; token: string }[]): void;
 }
 
-/** The stream of usage events. */
 export interface Journal {
   /** Resolves when the stream has stored the events, on the subject of this group of shards. */
   store(group: number, events: readonly UsageEvent[]): Promise<void>;

@@ -17,7 +17,6 @@ export const walletEntryCreate = z.object({
 });
 export type WalletEntryCreate = z.output<typeof walletEntryCreate>;
 
-/** A usage record for operators. */
 export const usageRecordView = z.object(recordViewFields);
 export type UsageRecordView = z.infer<typeof usageRecordView>;
 

@@ -103,7 +103,6 @@ export const TEST_FINDINGS = [
   'untried', // the test had no time left, or an earlier request shows that this one would fail too
 ] as const;
 
-/** One request of a source test. */
 export const sourceTestCall = z.object({
   endpoint: z.enum(ENDPOINTS),
   streamed: z.boolean(),

@@ -107,7 +107,6 @@ export function createAccountWrites(tx: Tx) {
       const row = await tx.one<Row>(`${OWNED_ACCOUNT} WHERE a.command = $1`, [command]);
       return row && ownedAccountFromRow(row);
     },
-    /** Writes state and version. */
     async updateAccount({ id, state, version }: Account): Promise<void> {
       await tx.execute('UPDATE accounts SET state = $2, version = $3 WHERE id = $1', [id, state, version]);
     },

@@ -68,14 +68,12 @@ export interface Operator {
   readonly expiresAt: number | null;
 }
 
-/** An account with its owner. */
 export interface OwnedAccount {
   readonly account: Account;
   readonly owner: Member;
   readonly user: User;
 }
 
-/** A member and the user. */
 export interface Membership {
   readonly member: Member;
   readonly user: User;

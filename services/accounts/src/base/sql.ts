@@ -12,7 +12,6 @@ function storedAs<T>(columns: Columns<T>) {
   const entries = Object.entries<string>(columns);
   return {
     columns,
-    /** The columns for a SELECT of joined tables. */
     selected: (alias: string) => entries.map(([, name]) => `${alias}.${name} AS ${alias}_${name}`).join(', '),
     /** Converts a row, which may have other columns. */
     read: (row: Row, prefix = '') =>

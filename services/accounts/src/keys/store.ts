@@ -91,7 +91,6 @@ export function createKeyWrites(tx: Tx) {
   const lockDigest = (digest: string) => tx.execute('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [digest]);
 
   return {
-    /** Counts the account's API keys that are active or suspended at that time. */
     countActiveKeys: (account: string, nowMs: number) => count("account = $1 AND kind = 'api'", account, nowMs),
     /** Counts a member's API keys that are active or suspended at that time. */
     countKeysOfMember: (member: string, nowMs: number) => count("member = $1 AND kind = 'api'", member, nowMs),
@@ -120,7 +119,6 @@ export function createKeyWrites(tx: Tx) {
         WHERE id = $1 AND NOT EXISTS (SELECT FROM api_keys WHERE digest = $2)`;
       return (await tx.execute(text, [id, digest, maskedSecret, version])) === 1;
     },
-    /** Writes state and version. */
     async updateKeyState({ id, state, version }: ApiKey): Promise<void> {
       await tx.execute('UPDATE api_keys SET state = $2, version = $3 WHERE id = $1', [id, state, version]);
     },

@@ -1,7 +1,6 @@
 import type { RaisedAlert } from '@gateway/contracts/messages';
 import { formatUsd } from '@gateway/metering';
 
-/** The names in an alert email. */
 export interface AlertNames {
   readonly accountName: string;
   /** Name of the key with the cap. Null: the cap is not a key's, or the key does not exist. */

@@ -16,10 +16,8 @@ const STRANGER = 'stranger';
 /** Maximum number of valid tokens per kind and user. An email that was sent twice has two. */
 const TOKENS_MAX = 5;
 
-/** A row of the outbox. */
 interface NoticeRow {
   readonly body: unknown;
-  /** Earlier attempts. */
   readonly attempts: number;
 }
 

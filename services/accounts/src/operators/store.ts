@@ -50,7 +50,6 @@ export function createOperatorWrites(tx: Tx) {
       const row = await tx.one<Row & { readonly deleted_at: Date | null }>(text, [id]);
       return row && { operator: OPERATORS.read(row), deleted: row.deleted_at !== null };
     },
-    /** Deletes the operator and all sessions. */
     async deleteOperator(id: string): Promise<void> {
       await tx.execute('UPDATE operators SET deleted_at = now() WHERE id = $1', [id]);
       await tx.execute('DELETE FROM operator_sessions WHERE operator = $1', [id]);

@@ -80,7 +80,6 @@ export function createPeopleWrites(tx: Tx) {
       const row = await tx.one<Row>(text, [account, email]);
       return row && membershipFromRow(row);
     },
-    /** Writes role, cap and version. */
     async updateMember({ id, role, capNanoUsd, version }: Member): Promise<void> {
       const text = 'UPDATE members SET role = $2, cap_nano_usd = $3, version = $4 WHERE id = $1';
       await tx.execute(text, [id, role, capNanoUsd, version]);

@@ -14,7 +14,6 @@ export type CreateSessionDeps = FindSessionDeps & { readonly store: Pick<SignInS
 const DAY_MS = 86_400_000;
 /** Maximum time between two uses of a session. */
 export const SESSION_IDLE_MS = 7 * DAY_MS;
-/** Maximum duration of a session. */
 export const SESSION_LIFE_MS = 30 * DAY_MS;
 /** Maximum number of sessions per user. Above it, the oldest ends. */
 export const SESSIONS_MAX = 20;

@@ -221,7 +221,6 @@ function buildAdmittedHold(reply: ScriptReply, account: string, prepared: Prepar
   };
 }
 
-/** Returns the numbers that explain a refusal. */
 function readRefusalFacts(code: RefusalCode, reply: ScriptReply, now: number, prepared: PreparedCall): RefusalFacts {
   /** Reads the numbers that follow the code. */
   const at = (index: number): number => Number(reply[index + 4]);

@@ -38,7 +38,6 @@ export interface CallRequest {
   readonly asks?: readonly RequestedExtras[] | undefined;
   /** The field that prevents every source from pricing the request. */
   readonly unpricedField?: string | undefined;
-  /** The name of the unpriced item. */
   readonly unpricedName?: string | undefined;
 }
 

@@ -2,7 +2,6 @@ import { BUCKETS_TOTAL } from '@gateway/contracts/ids';
 import { type ScriptCall, toArguments } from './script-rules.js';
 import { findBucketKeys, listBucketKeys } from './key-rules.js';
 
-/** The key of each bucket's epoch. */
 export const EPOCH_KEYS: readonly string[] = Array.from(
   { length: BUCKETS_TOTAL },
   (_unused, bucket) => findBucketKeys(bucket).token,

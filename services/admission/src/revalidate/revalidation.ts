@@ -5,7 +5,6 @@ import { confirmAccounts } from './confirm-accounts.js';
 
 /** Accounts in one batch. Processing its replies takes some milliseconds. */
 const BATCH_ACCOUNTS = 250;
-/** Batches in progress. */
 const BATCHES_AT_ONCE = 2;
 /** Accounts that are collected before confirming begins, so that each bucket has many of them. */
 const GATHERED_MAX = 10_000;

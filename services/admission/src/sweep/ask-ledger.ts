@@ -49,7 +49,6 @@ interface Question {
 export class LedgerClient {
   readonly #waiting: Question[] = [];
   readonly #asking = new Set<Promise<void>>();
-  /** Consecutive failures. */
   #failures = 0;
   #loggedAt = -Infinity;
   readonly #named: NamedCalls;

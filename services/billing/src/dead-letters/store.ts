@@ -10,7 +10,6 @@ import {
 } from '../usage/commit/settlement-store.js';
 import { buildSnapshotMessages } from '../usage/decide/snapshot-rules.js';
 
-/** A dead letter for operators. */
 export interface StoredDeadLetter {
   /** SHA-256, hexadecimal; identifies the dead letter. */
   readonly contentHash: string;

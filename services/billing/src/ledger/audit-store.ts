@@ -5,7 +5,6 @@ import { createChainReader } from './chain-store.js';
 
 /** Two stored values that should be equal and are not. */
 export interface Difference {
-  /** Name of the check. */
   readonly check: string;
   /** The object that differs: an ID, or an account with the name of a balance. */
   readonly subject: string;
@@ -13,7 +12,6 @@ export interface Difference {
   readonly found: string;
 }
 
-/** A snapshot of the ledger. */
 export interface LedgerSnapshot {
   readonly chain: ChainSource;
   /** Yields the differences of one check after the other; calls `begin` for each check. */

@@ -13,7 +13,6 @@ import {
 import type { LedgerEntry, LedgerKind, LedgerTransaction } from './rules.js';
 import { arrayLiteral } from './sql.js';
 
-/** The locked end of a chain. */
 export interface LockedHead {
   readonly chain: number;
   readonly number: bigint;

@@ -4,7 +4,6 @@ import { monthOf, type TokenCounts, type WindowType, type WindowUnit } from '@ga
 import { bools, hashes, int2s, int4s, int8s, texts, uuids } from '../ledger/array-sql.js';
 import type { AttemptOutcome, StoredCounts, UsageRecord } from './rules.js';
 
-/** A record to insert. */
 export interface NewRecord {
   readonly record: UsageRecord;
   /** The record with the lower rank that this one corrects; null if there is none. */

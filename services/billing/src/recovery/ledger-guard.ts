@@ -1,7 +1,6 @@
 import { type Background, counter, every, gauge } from '@gateway/service-kit';
 import { type LedgerCheck, type LostCommitsDeps, checkLedger } from './check-ledger.js';
 
-/** Interval between checks of a complete ledger. */
 export const CHECK_MS = 10_000;
 /** Interval between checks of an incomplete ledger. */
 const RECHECK_MS = 1_000;

@@ -4,7 +4,6 @@ import type { SettledMessage } from '../stream/progress-rules.js';
 /** An event that matches the contract, with its hash and origin. */
 export interface ReceivedEvent {
   readonly event: UsageEvent;
-  /** The packed event. */
   readonly sent: unknown;
   /** SHA-256 of the event's content in hexadecimal; equal for every delivery of the event. */
   readonly contentHash: string;

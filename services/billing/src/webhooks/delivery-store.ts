@@ -4,7 +4,6 @@ import type { NumberedQuery } from '../ledger/sql.js';
 
 export type DeliveryState = 'waiting' | 'delivered' | 'failed' | 'dropped';
 
-/** The delivery of one event to a webhook. */
 export interface Delivery {
   readonly event: string;
   readonly number: bigint;

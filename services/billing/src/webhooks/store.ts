@@ -5,7 +5,6 @@ import { insertChange, hasMadeChange } from '../ledger/changes-store.js';
 
 export const WEBHOOK_OUTBOX = 'webhook_outbox';
 
-/** The webhook of an account. */
 export interface Webhook {
   readonly account: string;
   readonly url: string;

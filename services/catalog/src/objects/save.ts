@@ -4,7 +4,6 @@ import type { CatalogStore } from '../storage/store.js';
 import type { CatalogTx } from '../storage/change-sql.js';
 import type { SaveResult } from './rules.js';
 
-/** The response of a PUT. */
 export interface SaveResponse<View> {
   readonly change: SaveResult<View>['change'];
   readonly revision: number;

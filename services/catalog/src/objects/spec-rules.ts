@@ -67,7 +67,6 @@ export interface SourceParts {
   /** The source's future credential. */
   readonly sealedCredential: string | null;
   readonly privateAllowed: boolean;
-  /** Format of the source's provider. */
   readonly format: Provider['format'];
   /** Kind of the source's model. */
   readonly kind: Model['kind'];

@@ -2,7 +2,6 @@ import type { AuditEntryView } from '@gateway/contracts/operator';
 import { figuresFromWire, priceFigures, type Endpoint } from '@gateway/contracts/messages';
 import type { Alias, DatedFigures, Model, Provider, Source } from '../objects/rules.js';
 
-/** A recorded change. */
 export interface RecordedChange {
   readonly revision: number;
   readonly at: Date;

@@ -4,7 +4,6 @@ import type { NewFigures } from '../objects/version-rules.js';
 import type { DatedFigures } from '../objects/rules.js';
 import { versionsByOwner, type VersionRow } from './rows-sql.js';
 
-/** The owner of a version. */
 export type VersionOwner = { readonly model: string } | { readonly source: string };
 
 const TABLES = {
@@ -19,7 +18,6 @@ export function versionTable(of: 'prices' | 'costs'): VersionTable {
   return TABLES[of];
 }
 
-/** Returns the kind and owner of the versions. */
 export function toVersionOwner(priced: VersionOwner): { readonly of: 'prices' | 'costs'; readonly owner: string } {
   return 'model' in priced ? { of: 'prices', owner: priced.model } : { of: 'costs', owner: priced.source };
 }

@@ -26,7 +26,6 @@ export function refuseForNow(message = 'too many requests are running; try again
 
 export const REQUEST_ID_HEADER = 'x-gateway-request-id';
 
-/** Returns the body of an error response. */
 export function errorBody({ refused, beside }: Refusal, requestId: string) {
   return { error: { ...refused, request_id: requestId }, ...beside };
 }

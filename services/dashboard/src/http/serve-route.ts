@@ -39,7 +39,6 @@ export interface Api<R extends Route, C extends Caller> {
   identify(route: R, request: Request, response: Response): Promise<C | Refusal>;
   /** Refuses a caller that is identified but not permitted. Null: permitted. */
   authorize?(route: R, caller: C): Refusal | null;
-  /** Bounds of the route's body. */
   bodyBoundsOf(route: R): BodyBounds;
   run(route: R, caller: C, input: ValidInput, request: Request): Promise<RouteResult>;
   /** Fields about the caller for the log line of a write. A null caller is unknown. */

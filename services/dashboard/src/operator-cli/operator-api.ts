@@ -100,7 +100,6 @@ export interface OperatorApi {
   get<T>(path: string): Promise<T>;
   /** Returns null for a 404. */
   find<T>(path: string): Promise<T | null>;
-  /** Reads all pages of a list. */
   list<T>(path: string): Promise<T[]>;
   /** Reads at most `most` entries of a list. @param query additional query parameters */
   first<T>(path: string, query: Readonly<Record<string, string>>, most: number): Promise<T[]>;

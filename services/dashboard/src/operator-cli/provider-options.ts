@@ -281,7 +281,6 @@ export function buildModelsRequest(
 /** Paths next to the path of the model list. */
 const MODELS_SIBLING = /\/(chat\/completions|messages)$/;
 
-/** Fills parameters into an address. */
 export function fillParameters(address: string, parameters: Readonly<Record<string, string>>): string {
   return address.replace(/\{(\w+)\}/g, (whole, name: string) => parameters[name] ?? whole);
 }

@@ -15,7 +15,6 @@ export const listedModel = z.strictObject({
   id: scalars.modelId,
   /** ID of a profile. */
   provider: profileId,
-  /** Its name at the provider. */
   model: z.string().min(1).max(200),
   displayName: z.string().min(1).max(100),
   kind: z.enum(['chat', 'embedding']),
@@ -75,7 +74,6 @@ export function listedModelsOf({ models }: BundledList, profile: string): Listed
   return models.filter(({ provider }) => provider === bundled);
 }
 
-/** Returns the bundled list as a price list. */
 export function bundledPrices(list: BundledList): PriceList {
   return {
     format: 'bundled',

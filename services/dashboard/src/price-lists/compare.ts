@@ -92,12 +92,10 @@ function costsOfModel(own: readonly SourceWithCosts[], profiles: readonly Provid
   );
 }
 
-/** The costs of a source. */
 export interface SourceCosts extends ChargedPrices {
   readonly sourceId: string;
 }
 
-/** Computes the margin of a price at each source of a model. */
 export function computeMargin(price: ChargedPrices | null, costs: readonly SourceCosts[]): ModelMargin {
   const [first, ...others] = costs;
   const cost = first === undefined ? null : computeHighestCosts([first, ...others]);

@@ -1,6 +1,5 @@
 import type { Prices } from './prices.js';
 
-/** The formats of lists. */
 export const LIST_FORMATS = ['bundled', 'models.dev', 'litellm'] as const;
 export type ListFormat = (typeof LIST_FORMATS)[number];
 

@@ -106,7 +106,6 @@ export interface Difference {
   readonly after: string | null;
 }
 
-/** Returns the changed figures. */
 export function differences(before: Prices | null, after: Prices | null): Difference[] {
   const [old, next] = [before, after].map((one) => (one === null ? new Map<string, string>() : figuresByName(one)));
   const names = new Set([...(old?.keys() ?? []), ...(next?.keys() ?? [])]);

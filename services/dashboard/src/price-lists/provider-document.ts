@@ -63,7 +63,6 @@ export interface ProviderPlan {
   readonly models: readonly PlannedModel[];
 }
 
-/** Returns the ID of a provider's source. */
 export function sourceIdOf(providerId: string, { sourceName }: Pick<AddedModel, 'sourceName'>): string {
   return `${providerId}-${sourceName.replace(/[^A-Za-z0-9_.-]/g, '-')}`.slice(0, 128);
 }

@@ -4,7 +4,6 @@ import type { UsageRecord } from '../../records/rules.js';
 import type { Postings } from './postings-rules.js';
 import type { DeadLetter } from '../rules.js';
 
-/** The result of one event. */
 export type EventOutcome = 'settled' | 'voided' | 'expired' | 'repeated' | 'outranked' | 'set_aside';
 
 /** An ID that a snapshot closes, with the balances of its record (docs/protocol.md#r8). */

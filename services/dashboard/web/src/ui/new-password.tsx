@@ -12,7 +12,6 @@ interface NewPasswordProps {
   readonly onChange: (value: string) => void;
 }
 
-/** The field for a new password. */
 export function NewPassword({ label = 'Password', name = 'password', value, error, onChange }: NewPasswordProps) {
   return (
     <PasswordInput

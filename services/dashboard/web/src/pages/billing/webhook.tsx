@@ -15,7 +15,6 @@ import { Deliveries } from './deliveries.js';
 
 type WithSecret = WebhookView & { readonly secret: string | null };
 
-/** The webhook of the account and its deliveries. */
 export function Webhook() {
   const { account } = useCurrent();
   const webhook = useWebhook(account.id);

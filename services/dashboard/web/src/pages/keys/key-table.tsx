@@ -17,7 +17,6 @@ interface KeyTableProps {
   readonly onChange: (change: Change) => void;
 }
 
-/** One row for each key. */
 export function KeyTable({ keys, onChange }: KeyTableProps) {
   const { account } = useCurrent();
   const isTeam = account.type === 'team';
@@ -156,7 +155,6 @@ const STATES: Readonly<Record<PageKey['state'], { readonly tone: Tone; readonly 
   expired: { tone: 'quiet', word: 'Expired' },
 };
 
-/** The state of a key as a word. */
 export function KeyState({ state }: { readonly state: PageKey['state'] }) {
   return <StateBadge tone={STATES[state].tone}>{STATES[state].word}</StateBadge>;
 }

@@ -15,12 +15,10 @@ export const ACCOUNT_COLUMNS: readonly Column[] = [
 
 const TONES = { active: 'good', suspended: 'bad', closed: 'quiet' } as const;
 
-/** The state of an account as a word. */
 export function AccountState({ state }: { readonly state: AccountView['state'] }) {
   return <StateBadge tone={TONES[state]}>{state.charAt(0).toUpperCase() + state.slice(1)}</StateBadge>;
 }
 
-/** One account of a list. */
 export function AccountRow({ account }: { readonly account: AccountView }) {
   return (
     <tr>

@@ -2,7 +2,6 @@ import type { AuditEntryView } from '@gateway/contracts/pages';
 import { CodeBlock } from '../../ui/copy.js';
 import { Time } from '../../ui/time.js';
 
-/** All details of one audit entry. */
 export function AuditEntry({ entry }: { readonly entry: AuditEntryView }) {
   const { at, actor, action, objectId, accountId, before, after, origin } = entry;
   const facts: [name: string, value: string | null][] = [

@@ -102,7 +102,6 @@ interface HealthProps {
   readonly isKnown: boolean;
 }
 
-/** Returns the entry with the newest attempt. */
 function newest(entries: readonly SourceHealthView[]): SourceHealthView | undefined {
   return [...entries].sort((one, other) => (other.lastAttemptAt ?? '').localeCompare(one.lastAttemptAt ?? ''))[0];
 }

@@ -76,7 +76,6 @@ export function BalanceCards({ overview }: { readonly overview: OverviewView }) 
   );
 }
 
-/** Formats an amount in the unit of a window. */
 export function inUnit(amount: string | number, unit: 'usd' | 'requests'): string {
   return unit === 'usd' ? formatUsd(String(amount)) : formatCount(Number(amount));
 }

@@ -42,7 +42,6 @@ export function Component() {
   );
 }
 
-/** The remaining balances of the account. */
 function Balances({ accountId }: { readonly accountId: string }) {
   const overview = useOverview(accountId);
   if (overview.data === undefined) {

@@ -67,7 +67,6 @@ export function arrange({ data: points, unbilled }: UsageSeries, span: Span, mea
   return { rows: rowsOf(points, span, measure, drawnIds), drawn, groups, totals, unbilled };
 }
 
-/** Returns the value of sums in the measure. */
 export function readMeasure(sums: Sums, measure: Measure): number {
   if (measure === 'spend') return Number(sums.chargedNano) / 1e9;
   return measure === 'requests' ? sums.calls : sums.inputTokens + sums.outputTokens;

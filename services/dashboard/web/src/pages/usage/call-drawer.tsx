@@ -15,7 +15,6 @@ interface CallDrawerProps {
   readonly onClose: () => void;
 }
 
-/** All details of one request. */
 export function RequestDrawer({ requestId, onClose }: CallDrawerProps) {
   const { account } = useCurrent();
   const lookup = useUsageLookup(account.id, requestId);

@@ -17,7 +17,6 @@ const OUTCOMES = [
   { value: 'expired', label: 'Lost' },
 ];
 
-/** The filters of the list. */
 export function UsageFilters({ query, set }: UsageFiltersProps) {
   const { account, isManager } = useCurrent();
   const isTeam = account.type === 'team' && isManager;
