@@ -85,8 +85,8 @@ export function createEdgeComponents(
   });
   const verbs: EdgeComponents = { ...made, healthReport };
   subscribeToBus(adapters, verbs, edgeId, context.clock);
-  adapters.bus.subscribe(edgeHealth, (told) => {
-    if (told.edge !== edgeId) remote.heard(told, clock.nowMs());
+  adapters.bus.subscribe(edgeHealth, (report) => {
+    if (report.edge !== edgeId) remote.record(report, clock.nowMs());
   });
   return verbs;
 }

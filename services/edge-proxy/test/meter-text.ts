@@ -23,7 +23,7 @@ export function meterText(reader: ResponseReader, text: string, options: MeterOp
   const sseEvents = splitter.push(Buffer.from(text));
   const rest = splitter.end();
   const meter = reader.streamMeter({ dropUsageChunk: false, choices: 1, ...options });
-  const seen = [...sseEvents, ...(rest === null ? [] : [rest])].map((sseEvent) => nameOf(meter.see(sseEvent)));
+  const seen = [...sseEvents, ...(rest === null ? [] : [rest])].map((sseEvent) => nameOf(meter.read(sseEvent)));
   return { seen, result: meter.result(), meter };
 }
 

@@ -28,7 +28,7 @@ interface ModelEdge {
   readonly quotas: SourceQuotas;
   readonly losses: Losses;
   /** The calls at the source, with their true end times. */
-  calls: { readonly endsAtMs: number; readonly seat: Permit }[];
+  calls: { readonly endsAtMs: number; readonly permit: Permit }[];
   isDead: boolean;
 }
 
@@ -94,7 +94,7 @@ export class QuotaModel {
       }
       await settled();
     }
-    for (const edge of this.#edges) if (!edge.isDead) edge.quotas.look();
+    for (const edge of this.#edges) if (!edge.isDead) edge.quotas.renewDue();
     if (this.#random.chance(0.01)) this.#replace();
     if (this.#random.chance(0.02))
       this.#random.pick(this.#edges).losses.cutUntilMs = this.#nowMs + this.#options.trouble.cutMs;
@@ -102,13 +102,13 @@ export class QuotaModel {
   }
 
   async #call(edge: ModelEdge): Promise<void> {
-    const { at, seat } = await edge.quotas.next([this.#source, OTHER], () => 10);
+    const { at, permit } = await edge.quotas.next([this.#source, OTHER], () => 10);
     if (edge.isDead) return;
     if (at === 1) {
       this.total.last += 1;
       return;
     }
-    edge.calls.push({ endsAtMs: this.#nowMs + this.#random.next() * this.#options.trouble.callMsMax, seat });
+    edge.calls.push({ endsAtMs: this.#nowMs + this.#random.next() * this.#options.trouble.callMsMax, permit });
     this.total.sent += 1;
     this.#sent = this.#sent.filter((sentAtMs) => sentAtMs > this.#nowMs - 60_000);
     this.#sent.push(this.#nowMs);
@@ -122,9 +122,9 @@ export class QuotaModel {
   #endCalls(edge: ModelEdge): void {
     const over = edge.calls.filter(({ endsAtMs }) => endsAtMs <= this.#nowMs);
     edge.calls = edge.calls.filter(({ endsAtMs }) => endsAtMs > this.#nowMs);
-    for (const { seat } of over) {
-      seat.counted(20);
-      seat.ended();
+    for (const { permit } of over) {
+      permit.counted(20);
+      permit.ended();
     }
   }
 
@@ -134,7 +134,7 @@ export class QuotaModel {
     const edge = this.#edges[at];
     if (edge === undefined) return;
     if (this.#random.chance(0.5)) {
-      for (const { seat } of edge.calls) seat.ended();
+      for (const { permit } of edge.calls) permit.ended();
       edge.quotas.stop();
     }
     edge.calls = [];

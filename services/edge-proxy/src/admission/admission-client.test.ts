@@ -194,8 +194,8 @@ test('an endpoint without holds leaves nothing to release', async () => {
 });
 
 test('a replica that has left is dropped, and any replica receives the request', async () => {
-  for (const replica of ['slow', 'left']) replicas.heard(replica, 0);
-  replicas.heard('left', 1);
+  for (const replica of ['slow', 'left']) replicas.record(replica, 0);
+  replicas.record('left', 1);
   const asked = entry();
   const outcome = admissionClient.admit(asked, true);
   await flush();
@@ -214,7 +214,7 @@ test('a replica that has left is dropped, and any replica receives the request',
 });
 
 test('replicas that have left do not count as attempts', async () => {
-  for (const replica of ['a', 'b', 'c']) replicas.heard(replica, 0);
+  for (const replica of ['a', 'b', 'c']) replicas.record(replica, 0);
   void admissionClient.admit(entry(), true);
   await flush();
   for (let passed = 0; passed < 1_000; passed += SILENCE_SWEEP_MS) {
@@ -226,13 +226,13 @@ test('replicas that have left do not count as attempts', async () => {
 });
 
 test('a replica that announced its stop gets no more requests by name', () => {
-  for (const replica of ['a', 'b', 'leaving']) replicas.heard(replica, 0);
+  for (const replica of ['a', 'b', 'leaving']) replicas.record(replica, 0);
   replicas.left('leaving', 1);
-  replicas.heard('leaving', 2);
+  replicas.record('leaving', 2);
   expect(replicas.other([], 3)).not.toBe('leaving');
   expect(replicas.other(['a', 'b'], 3)).toBeUndefined();
   // The replica starts again under the same name.
-  replicas.heard('leaving', 20_000);
+  replicas.record('leaving', 20_000);
   expect(replicas.other(['a', 'b'], 20_000)).toBe('leaving');
 });
 

@@ -191,7 +191,7 @@ export class AdmissionClient {
   #answered(message: BatchInFlight, answer: AdmissionBatchReply): void {
     const now = this.#parts.timers.monotonicMs();
     this.#parts.clock.correct(answer.now, now - message.sentAt);
-    this.#parts.replicas.heard(answer.replica, now);
+    this.#parts.replicas.record(answer.replica, now);
     message.unanswered -= answer.answers.length + answer.released.length;
     if (message.unanswered <= 0) message.close();
     for (const one of answer.answers) this.#resolveOne(message, one, now);

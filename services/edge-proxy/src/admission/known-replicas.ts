@@ -10,7 +10,7 @@ export class KnownReplicas {
   readonly #heardAt = new Map<string, number>();
   readonly #leftAt = new Map<string, number>();
 
-  heard(replica: string, nowMs: number): void {
+  record(replica: string, nowMs: number): void {
     if (this.#leftAt.size > 0 && this.#isLeaving(replica, nowMs)) return;
     this.#heardAt.set(replica, nowMs);
   }

@@ -6,8 +6,8 @@ const fail = (code: string): Promise<never> => Promise.reject(Object.assign(new 
 
 function known(): KnownReplicas {
   const replicas = new KnownReplicas();
-  for (const replica of ['there', 'left']) replicas.heard(replica, 0);
-  replicas.heard('left', 1);
+  for (const replica of ['there', 'left']) replicas.record(replica, 0);
+  replicas.record('left', 1);
   return replicas;
 }
 

@@ -73,9 +73,9 @@ function endResponse(parts: RespondParts, call: AdmittedCall, delivery: Delivery
 
 /** The last chunk, preceded by the usage event if the client gets one. */
 function buildLastChunk({ lastPiece, usageEvent }: Delivery, usage: TokenUsage | null): Buffer | null {
-  const told = usage === null ? null : (usageEvent?.(usage) ?? null);
-  if (told === null) return lastPiece;
-  return Buffer.concat(lastPiece === null ? [END_OF_SSE_EVENT, told] : [told, lastPiece]);
+  const usageBytes = usage === null ? null : (usageEvent?.(usage) ?? null);
+  if (usageBytes === null) return lastPiece;
+  return Buffer.concat(lastPiece === null ? [END_OF_SSE_EVENT, usageBytes] : [usageBytes, lastPiece]);
 }
 
 /** Ends the last event, which may have arrived without its blank line. */
@@ -87,8 +87,8 @@ const END_OF_SSE_EVENT = Buffer.from('\n\n');
  */
 function endCut({ request, parsed, row }: AdmittedCall, { cutEnding, error }: Delivery): void {
   const ending = cutEnding ?? null;
-  const isTold = ending !== null || error === null;
-  if (isTold && parsed.stream && READERS[row.format].cutEndsNormally) request.answer.end(ending);
+  const hasEnding = ending !== null || error === null;
+  if (hasEnding && parsed.stream && READERS[row.format].cutEndsNormally) request.answer.end(ending);
   else request.answer.cut(ending);
 }
 

@@ -72,14 +72,15 @@ export function classifyError({
     has(DEPLOYMENT_CODES) || WHOLE_MODEL_TEXT.test(text) || hasWord(text, upstreamModel);
   if (status !== null && (status < 400 || status > 599)) return is('foreign');
   if (said?.moderated === true || has(CONTENT_CODES) || CONTENT_TEXT.test(text)) return is('content');
-  const told = rules === undefined ? undefined : findRuleClass(rules, status, codes, text);
-  if (told !== undefined) {
-    return is(told, told === 'credential' || told === 'funds' || (told === 'model' && isOwnModel()));
+  const ruled = rules === undefined ? undefined : findRuleClass(rules, status, codes, text);
+  if (ruled !== undefined) {
+    return is(ruled, ruled === 'credential' || ruled === 'funds' || (ruled === 'model' && isOwnModel()));
   }
   const isOpen = status === null || MAY_BE_OURS.has(status);
-  const tells = status === null || status === 400 || status === 401 || status === 403 || status === 429;
-  if (status === 402 || (isOpen && (has(FUNDS_CODES) || (tells && FUNDS_TEXT.test(text))))) return is('funds', true);
-  if (status === 401 || (isOpen && (has(CREDENTIAL_CODES) || (tells && CREDENTIAL_TEXT.test(text)))))
+  const mayExplain = status === null || status === 400 || status === 401 || status === 403 || status === 429;
+  if (status === 402 || (isOpen && (has(FUNDS_CODES) || (mayExplain && FUNDS_TEXT.test(text)))))
+    return is('funds', true);
+  if (status === 401 || (isOpen && (has(CREDENTIAL_CODES) || (mayExplain && CREDENTIAL_TEXT.test(text)))))
     return is('credential', true);
   if (isOpen && (has(ITEM_CODES) || ITEM_TEXT.test(text))) return is('item');
   if (isOpen && (has(MODEL_CODES) || ((status === 403 || status === 404) && MODEL_TEXT.test(text)))) {

@@ -37,7 +37,7 @@ function read({ endpoint, text, isStream }: RecordedResponse, profile: ProviderP
   const events = [...splitter.push(Buffer.from(text)), splitter.end()];
   for (const event of events) {
     if (event === null || (failure !== null && failure.isUnexplained !== true)) continue;
-    const next = meter.see(event).failure;
+    const next = meter.read(event).failure;
     failure = failure === null ? next : withReason(failure, next);
   }
   return { result: meter.result(), failure };

@@ -20,7 +20,7 @@ const counted = (type: string, input: number, output: number): object => ({
 
 function usageOf(...reports: object[]) {
   const usage = new AnthropicUsage();
-  for (const report of reports) usage.see(report);
+  for (const report of reports) usage.add(report);
   return usage.read().usage;
 }
 
@@ -60,7 +60,7 @@ test('a later report without compactions does not remove them', () => {
 
 test('compactions are kept if the output of the message is missing', () => {
   const usage = new AnthropicUsage();
-  usage.see({ input_tokens: 5, iterations: COMPACTED.iterations });
+  usage.add({ input_tokens: 5, iterations: COMPACTED.iterations });
   expect(usage.read()).toMatchObject({ usage: null, begun: { input: 5, output: null, others: [{ input: 60_000 }] } });
 });
 
@@ -70,8 +70,8 @@ test.each([
 ])('writes after a split have the requested lifetime: 1 hour %p', (cacheWriteTtl1h, write, write1h) => {
   const usage = new AnthropicUsage({ cacheWriteTtl1h });
   const split = { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 1_000 };
-  usage.see({ input_tokens: 3, cache_creation_input_tokens: 1_000, cache_creation: split, output_tokens: 1 });
-  usage.see({ input_tokens: 3, cache_creation_input_tokens: 5_000, output_tokens: 50 });
+  usage.add({ input_tokens: 3, cache_creation_input_tokens: 1_000, cache_creation: split, output_tokens: 1 });
+  usage.add({ input_tokens: 3, cache_creation_input_tokens: 5_000, output_tokens: 50 });
   expect(usage.read().usage).toMatchObject({ input: 5_003, cacheWrite: write, cacheWrite1h: write1h });
 });
 

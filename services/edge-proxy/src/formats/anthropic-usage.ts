@@ -38,7 +38,7 @@ export class AnthropicUsage {
   }
 
   /** @param deliveredBytes bytes of generated text up to this report */
-  see(value: unknown, deliveredBytes = 0): void {
+  add(value: unknown, deliveredBytes = 0): void {
     if (!isSet(value)) return;
     this.#isReported = true;
     if (!isRecord(value)) return;

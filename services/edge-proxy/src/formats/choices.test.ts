@@ -232,7 +232,7 @@ test.each([
   ['error null', { ...delta('a'), error: null }, 'pass'],
   ['an error that the model writes', delta('{"error":{"message":"x"}}'), 'pass'],
   ['an error inside', { choices: [{ delta: { error: 'x' } }] }, 'pass'],
-])('see() treats %s as %s', (_name, sseEvent, as) => {
+])('read() treats %s as %s', (_name, sseEvent, as) => {
   expect(meter([sseEvent]).seen).toEqual([as]);
 });
 
@@ -309,7 +309,7 @@ test(
 );
 
 test(
-  'see() reads an event as JSON.parse does and never throws',
+  'read() reads an event as JSON.parse does and never throws',
   () => {
     const name = fc.constantFrom('usage', 'error', 'choices', 'delta', 'finish_reason', 'x');
     const value = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constantFrom('"usage"', '"delta":{', 'x\\"error"', '\\'));

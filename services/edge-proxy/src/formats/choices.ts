@@ -67,7 +67,7 @@ function createChoicesMeter(textMember: string, options: StreamMeterOptions): St
   let hasChoice = false;
   const finishedChoices = new Set<unknown>();
   return {
-    see(sseEvent: SseEvent): EventHandling {
+    read(sseEvent: SseEvent): EventHandling {
       const { event, data } = sseEvent;
       if (Buffer.isBuffer(data) && isDone(data)) {
         if (!hasChoice) return NO_ANSWER;
@@ -79,14 +79,14 @@ function createChoicesMeter(textMember: string, options: StreamMeterOptions): St
       if (chunk !== null) {
         for (const reported of listUsages(chunk)) {
           hasUsage = true;
-          usage.see(reported, deliveredBytes + countTextBytes(chunk, textMember));
+          usage.add(reported, deliveredBytes + countTextBytes(chunk, textMember));
         }
       }
       if (event === 'error' || isError(chunk)) return readFailedEvent(sseEvent, chunk);
       if (chunk === null) return EARLY;
       const failed = findFailedPart(chunk);
       if (failed !== null) return { ...PASS, pass: false, failure: { said: readError(failed), relayed: null } };
-      said?.see(chunk);
+      said?.read(chunk);
       if (makesUsageEvent) {
         first ??= readChunkHead(chunk);
         isUsageTold ||= hasInputAndOutput(readOpenAiUsage(chunk['usage']));
@@ -143,7 +143,7 @@ function readPlainChoices(textMember: string, body: Buffer | ParsedJson, countin
   const failed = isError(answer) ? answer : findFailedPart(answer);
   const finished = listChoices(answer).length > 0 && failed === null;
   const usage = new UsageTally((value) => readOpenAiUsage(value, totalExtra), cacheWriteTtl1h);
-  for (const reported of listUsages(answer)) usage.see(reported);
+  for (const reported of listUsages(answer)) usage.add(reported);
   const result = createMeterResult(usage.read(), deliveredBytes, finished);
   return finished
     ? withReportedExtras(result, readReportedExtras(answer, pricing))

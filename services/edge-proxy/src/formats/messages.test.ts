@@ -263,7 +263,7 @@ test.each([
   ['an unknown event', 'event: new_thing\ndata: {"type":"new_thing"}\n\n', 'early'],
   ['a marker without its event field', 'data: {"type":"message_stop"}\n\n', 'final'],
   ['a marker without data', 'event: message_stop\n\n', 'final'],
-])('see() treats %s as %s', (_name, stream, seen) => {
+])('read() treats %s as %s', (_name, stream, seen) => {
   expect(meterText(reader, stream).seen).toEqual([seen]);
 });
 
@@ -308,7 +308,7 @@ test.each<[string, { type: string }, string]>([
   ['redacted thinking', block({ type: 'redacted_thinking', data: 'zz' }), 'pass'],
   ['a tool', block({ type: 'tool_use', id: 't', name: 'fn', input: {} }), 'pass'],
   ['tool input', part({ type: 'input_json_delta', partial_json: '{' }), 'pass'],
-])('see() holds an event without content (%s): %s', (_name, event, seen) => {
+])('read() holds an event without content (%s): %s', (_name, event, seen) => {
   expect(meter(event).seen).toEqual([seen]);
 });
 
@@ -373,7 +373,7 @@ test("a cut stream ends with the protocol's error event and is destroyed", () =>
 });
 
 test(
-  'see() throws for no JSON event',
+  'read() throws for no JSON event',
   () => {
     const name = fc.constantFrom('type', 'message', 'usage', 'delta', 'content_block', 'input_tokens', 'x');
     const value = fc.oneof(fc.jsonValue({ maxDepth: 3 }), fc.constantFrom('message_start', 'message_delta', 'ping'));

@@ -51,11 +51,11 @@ function messagesStreamMeter(options: StreamMeterOptions): StreamMeter {
   let isRefused = false;
   const ids = new StoredIdReader();
   return {
-    see({ event, data }: SseEvent): EventHandling {
+    read({ event, data }: SseEvent): EventHandling {
       const message = data === null ? null : parseObject(data);
       const type = message?.['type'];
       if (event === 'error' || type === 'error' || hasError(message?.['error'])) {
-        usage.see(message?.['usage'], deliveredBytes);
+        usage.add(message?.['usage'], deliveredBytes);
         // On this endpoint an error has the gateway's code and text, also inside a stream
         // (specification, Errors).
         return { ...PASS, pass: false, failure: { said: readError(message), relayed: null } };
@@ -69,16 +69,16 @@ function messagesStreamMeter(options: StreamMeterOptions): StreamMeter {
           deliveredBytes += generatedTextBytes(message['content_block']);
           return hasContent(message['content_block']) ? PASS : EARLY;
         case 'message_start':
-          usage.see(memberOf(message['message'], 'usage'), deliveredBytes);
-          if (isRecord(message['message'])) said?.see(message['message']);
-          ids.seeContainer(memberOf(message['message'], 'container'));
+          usage.add(memberOf(message['message'], 'usage'), deliveredBytes);
+          if (isRecord(message['message'])) said?.read(message['message']);
+          ids.readContainer(memberOf(message['message'], 'container'));
           return hasContent(memberOf(message['message'], 'content')) ? PASS : EARLY;
         case 'message_delta':
           isStopped ||= isReason(memberOf(message['delta'], 'stop_reason'));
           // The report with the stop reason counts the complete output.
-          usage.see(message['usage'], isStopped ? Infinity : deliveredBytes);
-          said?.see(message);
-          ids.seeContainer(memberOf(message['delta'], 'container'));
+          usage.add(message['usage'], isStopped ? Infinity : deliveredBytes);
+          said?.read(message);
+          ids.readContainer(memberOf(message['delta'], 'container'));
           if (memberOf(message['delta'], 'stop_reason') === REFUSED) isRefused = true;
           return isReason(memberOf(message['delta'], 'stop_reason')) ? PASS : EARLY;
         case 'message_stop':
@@ -112,14 +112,14 @@ function readPlainMessage(body: Buffer | ParsedJson, counting: CountingOptions =
   const message = parseObject(body);
   if (message === null) return createMeterResult(UNREADABLE_USAGE, 0, false);
   const usage = new AnthropicUsage(counting);
-  usage.see(message['usage']);
+  usage.add(message['usage']);
   const isMessage = message['type'] === 'message' || Array.isArray(message['content']);
   const finished = isMessage && message['type'] !== 'error' && !hasError(message['error']);
   const textBytes = generatedTextBytes(message['content']);
   const isFree = message['stop_reason'] === REFUSED && textBytes === 0;
   const result = createMeterResult(isFree ? NOT_CHARGED : usage.read(), textBytes, finished);
   const ids = new StoredIdReader();
-  ids.seeContainer(message['container']);
+  ids.readContainer(message['container']);
   return finished
     ? withIds(withReportedExtras(result, readReportedExtras(message, counting.pricing)), ids)
     : withError(result, message);

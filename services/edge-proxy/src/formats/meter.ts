@@ -98,7 +98,7 @@ export const EARLY: EventHandling = { ...PASS, early: true };
 
 /** Reads one stream, event by event, in order. */
 export interface StreamMeter {
-  see(sseEvent: SseEvent): EventHandling;
+  read(sseEvent: SseEvent): EventHandling;
   result(): MeterResult;
   /** Returns whether generated text was seen. */
   hasText(): boolean;

@@ -102,7 +102,7 @@ export class UsageTally {
   }
 
   /** @param deliveredBytes bytes of generated text up to this report */
-  see(value: unknown, deliveredBytes = 0): void {
+  add(value: unknown, deliveredBytes = 0): void {
     if (!isSet(value)) return;
     this.#isReported = true;
     const report = this.#read(value);

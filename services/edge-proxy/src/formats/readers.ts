@@ -40,7 +40,7 @@ export function readEmbeddings(body: Buffer | ParsedJson): MeterResult {
   if (answer === null) return createMeterResult(UNREADABLE_USAGE, 0, false);
   const finished = Array.isArray(answer['data']) && !hasError(answer['error']);
   const usage = new UsageTally(readEmbeddingsUsage);
-  usage.see(answer['usage']);
+  usage.add(answer['usage']);
   const result = createMeterResult(usage.read(), 0, finished);
   return finished ? result : withError(result, answer);
 }

@@ -68,7 +68,7 @@ test.each([
   ['an unknown event', 'event: response.new\ndata: {"type":"response.new"}\n\n', 'pass'],
   ['a comment', ': note\n\n', 'early'],
   ['data that is not JSON', 'data: [DONE]\n\n', 'early'],
-])('see() treats %s as %s', (_name, stream, seen) => {
+])('read() treats %s as %s', (_name, stream, seen) => {
   expect(meterText(reader, stream).seen).toEqual([seen]);
 });
 
@@ -204,7 +204,7 @@ test.each<[string, { type: string }, string]>([
   ['a search', item('web_search_call', { id: 'w', status: 'in_progress' }), 'pass'],
   ['progress of a search', event('response.web_search_call.searching'), 'pass'],
   ['an image', event('response.image_generation_call.partial_image', { partial_image_b64: 'AA' }), 'pass'],
-])('see() holds an event without content (%s): %s', (_name, each, seen) => {
+])('read() holds an event without content (%s): %s', (_name, each, seen) => {
   expect(meter(each).seen).toEqual([seen]);
 });
 

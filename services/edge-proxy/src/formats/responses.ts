@@ -60,7 +60,7 @@ function responsesStreamMeter({ totalExtra, pricing, cacheWriteTtl1h }: StreamMe
   let begun: ResponseHead | null = null;
   const ids = new StoredIdReader();
   return {
-    see(sseEvent: SseEvent): EventHandling {
+    read(sseEvent: SseEvent): EventHandling {
       const { event, data } = sseEvent;
       const message = data === null ? null : parseObject(data);
       if (message === null)
@@ -73,24 +73,24 @@ function responsesStreamMeter({ totalExtra, pricing, cacheWriteTtl1h }: StreamMe
       }
       if (isRecord(response)) {
         begun ??= readResponseHead(response);
-        ids.seeResponse(response);
-        usage.see(response['usage'], deliveredBytes);
+        ids.readResponse(response);
+        usage.add(response['usage'], deliveredBytes);
       }
-      usage.see(message['usage'], deliveredBytes);
+      usage.add(message['usage'], deliveredBytes);
       switch (type) {
         case 'response.output_item.added':
           deliveredBytes += countNameBytes(message['item']);
-          ids.seeItem(message['item']);
+          ids.readItem(message['item']);
           return isOpening(message['item']) ? EARLY : PASS;
         case 'response.output_item.done':
-          ids.seeItem(message['item']);
-          said?.seeItem(message['item']);
+          ids.readItem(message['item']);
+          said?.readItem(message['item']);
           return isOpening(message['item']) ? EARLY : PASS;
         case 'response.completed':
         case 'response.incomplete':
         case 'response.cancelled':
           // Earlier events have the requested class, not the served one.
-          if (isRecord(response)) said?.see(response);
+          if (isRecord(response)) said?.read(response);
           isFinal = true;
           return FINAL;
         case 'response.failed':
@@ -120,9 +120,9 @@ function readPlainResponse(body: Buffer | ParsedJson, counting: CountingOptions 
   const isResponse = Array.isArray(response['output']) || response['object'] === 'response';
   const hasFailed = response['status'] === 'failed' || hasError(response['error']);
   const usage = new UsageTally((value) => readResponsesUsage(value, totalExtra), cacheWriteTtl1h);
-  usage.see(response['usage']);
+  usage.add(response['usage']);
   const ids = new StoredIdReader();
-  if (isResponse) ids.seeResponse(response);
+  if (isResponse) ids.readResponse(response);
   const textBytes = generatedTextBytes(response['output']);
   const result = withIds(createMeterResult(usage.read(), textBytes, isResponse && !hasFailed), ids);
   if (result.finished) return withReportedExtras(result, readReportedExtras(response, pricing));

@@ -8,7 +8,7 @@ function world() {
   const time = { ms: 0 };
   const texts = new ProviderTexts({ log, monotonicMs: () => time.ms });
   const hear = (source: string, errorClass: ErrorClass | null, message: string | null = 'temperature is too hot') =>
-    texts.heard({
+    texts.record({
       source,
       requestId: 'r-1',
       judged: { errorClass, status: 400, said: { message, codes: [], status: null, moderated: false } },

@@ -33,7 +33,7 @@ export class ProviderTexts {
     this.#throttle = new Throttle({ everyMs: LOG_EVERY_MS, nowMs: monotonicMs });
   }
 
-  heard({ source, requestId, judged: { errorClass, status, said } }: ProviderText): void {
+  record({ source, requestId, judged: { errorClass, status, said } }: ProviderText): void {
     const level = errorClass === null ? 'none' : CLASS_RULES[errorClass].log;
     if (level === 'none') return;
     const unlogged = this.#throttle.pass(source);

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { REMOTE_HEALTH_TTL_MS } from '../sources/remote-health.js';
-import { NEWS_MAX, RemoteHealths } from './remote-healths.js';
+import { REMOTE_HEALTHS_MAX, RemoteHealths } from './remote-healths.js';
 import { SourceHealths } from './source-healths.js';
 
 const NOW = 1_000_000;
@@ -22,10 +22,10 @@ const COOL = { coolUntil: NOW + 60_000 };
 
 test('only the last message of each edge counts', () => {
   const remote = new RemoteHealths();
-  remote.heard({ edge: 'e1', sources: [told('a', COOL), told('b', COOL)] }, NOW);
-  remote.heard({ edge: 'e2', sources: [told('a', COOL)] }, NOW);
+  remote.record({ edge: 'e1', sources: [told('a', COOL), told('b', COOL)] }, NOW);
+  remote.record({ edge: 'e2', sources: [told('a', COOL)] }, NOW);
   expect(remote.of('a').map(({ edge }) => edge)).toEqual(['e1', 'e2']);
-  remote.heard({ edge: 'e1', sources: [told('a')] }, NOW + 1);
+  remote.record({ edge: 'e1', sources: [told('a')] }, NOW + 1);
   expect(remote.of('a').map(({ edge }) => edge)).toEqual(['e2']);
   expect(remote.of('b')).toHaveLength(1);
   expect(remote.of('c')).toEqual([]);
@@ -33,11 +33,11 @@ test('only the last message of each edge counts', () => {
 
 test('silent edges are removed, and the number of entries is limited', () => {
   const remote = new RemoteHealths();
-  const many = Array.from({ length: NEWS_MAX }, (_unused, at) => told(`s${at}`, COOL));
-  remote.heard({ edge: 'e1', sources: many }, NOW);
-  remote.heard({ edge: 'e2', sources: [told('a', COOL)] }, NOW + 1);
+  const many = Array.from({ length: REMOTE_HEALTHS_MAX }, (_unused, at) => told(`s${at}`, COOL));
+  remote.record({ edge: 'e1', sources: many }, NOW);
+  remote.record({ edge: 'e2', sources: [told('a', COOL)] }, NOW + 1);
   expect(remote.of('a')).toEqual([]);
-  remote.heard({ edge: 'e2', sources: [told('a', COOL)] }, NOW + REMOTE_HEALTH_TTL_MS);
+  remote.record({ edge: 'e2', sources: [told('a', COOL)] }, NOW + REMOTE_HEALTH_TTL_MS);
   expect(remote.of('a')).toHaveLength(1);
   expect(remote.of('s0')).toEqual([]);
 });
@@ -46,7 +46,7 @@ test('health from other edges changes only the order, until this edge has a resp
   const remote = new RemoteHealths();
   const healths = new SourceHealths(() => undefined, remote);
   expect(healths.rank('a', NOW)).toBe(0);
-  remote.heard({ edge: 'e1', sources: [told('a', COOL)] }, NOW);
+  remote.record({ edge: 'e1', sources: [told('a', COOL)] }, NOW);
   expect(healths.rank('a', NOW)).toBe(1);
   const completed = {
     step: 'final',

@@ -228,7 +228,7 @@ export class CountedBody implements RequestBody {
   /** Stores the complete body, in memory of exactly its size. */
   complete(bytes: Buffer): void {
     this.bytes = bytes;
-    this.#giveTo(bytes.length);
+    this.#releaseTo(bytes.length);
   }
 
   opened(): void {
@@ -240,10 +240,10 @@ export class CountedBody implements RequestBody {
   }
 
   free(): void {
-    this.#giveTo(0);
+    this.#releaseTo(0);
   }
 
-  #giveTo(bytes: number): void {
+  #releaseTo(bytes: number): void {
     if (this.#shared > 0) this.#pools.shares.give(this.#account ?? '', this.#shared);
     this.#shared = 0;
     this.#pool.give(this.#held - bytes);

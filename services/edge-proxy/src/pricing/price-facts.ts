@@ -73,13 +73,13 @@ export function findPricedParts(row: EndpointSpec, body: Buffer, members: readon
   for (const member of members) {
     const { name } = member;
     if (name === row.prompt.name) {
-      if (row.prompt.holds === 'items' && mayContainType(body, TOOL_ITEMS)) tools.seeItems(member);
-      else if (row.style === 'messages' && mayContainType(body, [TOOL_BLOCK])) tools.seeMessages(member);
+      if (row.prompt.holds === 'items' && mayContainType(body, TOOL_ITEMS)) tools.readItems(member);
+      else if (row.style === 'messages' && mayContainType(body, [TOOL_BLOCK])) tools.readMessages(member);
     }
     if (name === row.prompt.name || name === 'model' || name === 'stream' || name.length > NAME_LENGTH_MAX) continue;
     const read = readMember(text, member);
     if (!CLASS_HEADERS.includes(read.folded)) asked.push(read);
-    if (name === 'tools') tools.see(member);
+    if (name === 'tools') tools.read(member);
   }
   return { members: asked, tools: tools.all(), hasOddTools: tools.isOdd };
 }
@@ -127,19 +127,19 @@ class ToolReader {
     this.#text = text;
   }
 
-  see({ kind, start, onlyObjects }: Member): void {
+  read({ kind, start, onlyObjects }: Member): void {
     if (kind === 'null') return;
     if (kind !== 'array' || !onlyObjects) this.isOdd = true;
     else this.#text.eachElement(start, (tool) => this.#tool(tool, 0));
   }
 
   /** Reads the items of the prompt that add tools to those of the request. */
-  seeItems({ kind, start }: Member): void {
+  readItems({ kind, start }: Member): void {
     if (kind === 'array') this.#eachTyped(start, TOOL_ITEMS, (members) => this.#namespace(members, 0));
   }
 
   /** Reads the blocks of messages that define tools, as `{"tool": {"definition": {…}}}`. */
-  seeMessages({ kind, start }: Member): void {
+  readMessages({ kind, start }: Member): void {
     const text = this.#text;
     if (kind !== 'array') return;
     text.eachElement(start, (message) => {

@@ -52,7 +52,7 @@ export class ReportedExtrasReader {
    * Reads a response, or the part of an event that has its members. Later values replace earlier
    * ones.
    */
-  see(answer: JsonRecord): void {
+  read(answer: JsonRecord): void {
     if (this.#costAt !== undefined) this.#costNanoUsd = readReportedCost(answer, this.#costAt) ?? this.#costNanoUsd;
     const { classes, uses, unpriced, model } = this.#places;
     for (const { index, steps } of classes) {
@@ -75,7 +75,7 @@ export class ReportedExtrasReader {
    * Reads an output item that a stream has completed. The response at the end of the stream may or
    * may not repeat the item; it is counted once.
    */
-  seeItem(item: unknown): void {
+  readItem(item: unknown): void {
     if (!isRecord(item) || !this.#places.uses.some(({ steps: [first] }) => first?.names.includes('output'))) return;
     const id = item['id'];
     if (typeof id === 'string') {
@@ -247,7 +247,7 @@ function readReportedCost(answer: JsonRecord, { path, unit }: ReportedCostAt): n
 export function readReportedExtras(answer: JsonRecord, rules: PricingRules | undefined): ReportedExtrasReader | null {
   if (rules === undefined) return null;
   const reader = new ReportedExtrasReader(rules);
-  reader.see(answer);
+  reader.read(answer);
   return reader;
 }
 

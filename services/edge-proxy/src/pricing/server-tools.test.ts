@@ -48,7 +48,7 @@ function saidOfPlain(rules: PricingRules, endpoint: Endpoint, answer: Json): Rep
 function saidOfStream(rules: PricingRules, endpoint: Endpoint, all: readonly Json[]): ReportedExtras | null {
   const meter = READERS[rowOf(endpoint).format].streamMeter({ dropUsageChunk: false, choices: 1, pricing: rules });
   const splitter = new EventSplitter();
-  for (const event of [...splitter.push(events(all)), splitter.end()]) if (event !== null) meter.see(event);
+  for (const event of [...splitter.push(events(all)), splitter.end()]) if (event !== null) meter.read(event);
   return meter.result().said ?? null;
 }
 

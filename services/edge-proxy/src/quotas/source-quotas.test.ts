@@ -8,7 +8,7 @@ import { makeBusClient } from '../bus/bus-client.js';
 import type { BusClient } from '../ports.js';
 import { IDLE_MS } from './held-share.js';
 import { CLOCKS_DIFFER_MS_MAX, SHARE_MS } from './share-rules.js';
-import { NO_SEAT, QUOTA_SOURCES_MAX, RENEW_MS, SHARE_WAIT_MS, SourceQuotas, type Permit } from './source-quotas.js';
+import { NO_PERMIT, QUOTA_SOURCES_MAX, RENEW_MS, SHARE_WAIT_MS, SourceQuotas, type Permit } from './source-quotas.js';
 
 type Store = Pick<BusClient, 'readQuota' | 'replaceQuota'>;
 const NONE = { requestsPerMinute: null, callsAtOnce: null, tokensPerMinute: null };
@@ -47,15 +47,15 @@ function edgeOn(store: Store, edge = 'e1', time = { ms: 1_000_000_000 }) {
     onOverQuota: (source, lack) => beyond.push([source, lack]),
   });
   stops.push(() => quotas.stop());
-  const seats = async (source: CatalogSource, times: number): Promise<Permit[]> => {
+  const permits = async (source: CatalogSource, times: number): Promise<Permit[]> => {
     const got: Permit[] = [];
     for (let time = 0; time < times; time += 1) {
-      const { at, seat } = await quotas.next([source, OTHER], () => 0);
-      if (at === 0) got.push(seat);
+      const { at, permit } = await quotas.next([source, OTHER], () => 0);
+      if (at === 0) got.push(permit);
     }
     return got;
   };
-  return { quotas, time, waits, failures, beyond, seats };
+  return { quotas, time, waits, failures, beyond, permits };
 }
 
 const sharesOf = async (store: Store): Promise<string[]> => {
@@ -68,13 +68,13 @@ test('next() returns full sources last, and exceeds a quota only without alterna
   const [one, two] = [limited({ requestsPerMinute: 1 }, 'one'), limited({ requestsPerMinute: 1 }, 'two')];
   const turns = [];
   for (let call = 0; call < 4; call += 1) turns.push(await quotas.next([one, two], () => 0));
-  expect(turns.map(({ at, seat }) => [at, seat.isOverQuota])).toEqual([
+  expect(turns.map(({ at, permit }) => [at, permit.isOverQuota])).toEqual([
     [0, false],
     [1, false],
     [0, true],
     [0, true],
   ]);
-  expect(await quotas.next([one, two, OTHER], () => 0)).toEqual({ at: 2, seat: NO_SEAT });
+  expect(await quotas.next([one, two, OTHER], () => 0)).toEqual({ at: 2, permit: NO_PERMIT });
   expect(beyond).toEqual([
     ['one', 'requests'],
     ['one', 'requests'],
@@ -90,18 +90,18 @@ test('concurrent calls receive the whole quota although the first share was smal
 
 test('a source that is known to be full is not requested again before the renewal', async () => {
   const store = new FakeBusClient();
-  const { quotas, seats, time } = edgeOn(store);
+  const { quotas, permits, time } = edgeOn(store);
   const source = limited({ callsAtOnce: 2 });
-  const held = await seats(source, 3);
+  const held = await permits(source, 3);
   expect(held).toHaveLength(2);
   const { revision } = (await store.readQuota('src-q')) ?? { revision: 0 };
-  expect(await seats(source, 20)).toHaveLength(0);
+  expect(await permits(source, 20)).toHaveLength(0);
   expect(await store.readQuota('src-q')).toMatchObject({ revision });
   time.ms += RENEW_MS;
-  quotas.look();
+  quotas.renewDue();
   await until('the share is renewed', async () => ((await store.readQuota('src-q'))?.revision ?? 0) > revision);
-  for (const seat of held) seat.ended();
-  expect(await seats(source, 3)).toHaveLength(2);
+  for (const permit of held) permit.ended();
+  expect(await permits(source, 3)).toHaveLength(2);
 });
 
 test('a store without response delays one call for the timeout, and no later call', async () => {
@@ -123,35 +123,35 @@ function fail(): Error {
 
 test('a source counts as full if the store fails or its entry is unreadable', async () => {
   const failing: Store = { readQuota: () => Promise.reject(fail()), replaceQuota: () => Promise.reject(fail()) };
-  const { seats, failures, beyond, quotas } = edgeOn(failing);
-  expect(await seats(limited({ callsAtOnce: 2 }), 2)).toHaveLength(0);
+  const { permits, failures, beyond, quotas } = edgeOn(failing);
+  expect(await permits(limited({ callsAtOnce: 2 }), 2)).toHaveLength(0);
   expect(failures).toEqual(['disconnected']);
   expect(await quotas.next([limited({ callsAtOnce: 2 })], () => 0)).toMatchObject({
     at: 0,
-    seat: { isOverQuota: true },
+    permit: { isOverQuota: true },
   });
   expect(beyond).toEqual([['src-q', 'unknown']]);
   const odd = new FakeBusClient();
   odd.quotas.set('src-q', { value: '{"v":2}', revision: 1 });
-  expect(await edgeOn(odd).seats(limited({ callsAtOnce: 2 }), 1)).toHaveLength(0);
+  expect(await edgeOn(odd).permits(limited({ callsAtOnce: 2 }), 1)).toHaveLength(0);
 });
 
 test('an unused share is returned after a while and when the edge stops', async () => {
   const store = new FakeBusClient();
-  const { quotas, seats, time } = edgeOn(store);
-  const [seat] = await seats(limited({ callsAtOnce: 2 }), 1);
+  const { quotas, permits, time } = edgeOn(store);
+  const [permit] = await permits(limited({ callsAtOnce: 2 }), 1);
   time.ms += IDLE_MS;
-  quotas.look();
+  quotas.renewDue();
   await until('the share is renewed again', async () =>
     JSON.stringify(await store.readQuota('src-q')).includes(String(time.ms + SHARE_MS)),
   );
   expect([quotas.size, await sharesOf(store)]).toEqual([1, ['e1']]);
-  seat?.ended();
+  permit?.ended();
   time.ms += IDLE_MS;
-  quotas.look();
+  quotas.renewDue();
   await until('nothing is held', () => quotas.size === 0);
   expect(await sharesOf(store)).toEqual([]);
-  const [last] = await seats(limited({ callsAtOnce: 2 }), 1);
+  const [last] = await permits(limited({ callsAtOnce: 2 }), 1);
   last?.ended();
   quotas.stop();
   await until('nothing is held', () => quotas.size === 0);
@@ -163,7 +163,7 @@ test('an edge holds shares of a limited number of sources', async () => {
   for (let at = 0; at < QUOTA_SOURCES_MAX; at += 1) await quotas.next([limited({ callsAtOnce: 1 }, `s${at}`)], () => 0);
   const beyond = limited({ callsAtOnce: 1 }, 'beyond');
   expect((await quotas.next([beyond, OTHER], () => 0)).at).toBe(1);
-  expect((await quotas.next([beyond], () => 0)).seat.isOverQuota).toBe(true);
+  expect((await quotas.next([beyond], () => 0)).permit.isOverQuota).toBe(true);
   expect(quotas.size).toBe(QUOTA_SOURCES_MAX);
 });
 
@@ -175,21 +175,21 @@ test("a dead edge's share ends with its time, and its grants count as used", asy
   const edge = async (name: string) => edgeOn(makeBusClient(await bus.connect('edge-proxy', name)), name, time);
   const [dying, other] = [await edge('e1'), await edge('e2')];
   const source = limited({ requestsPerMinute: 80, callsAtOnce: 4 });
-  expect(await dying.seats(source, 4)).toHaveLength(4);
-  expect(await other.seats(source, 1)).toHaveLength(0);
+  expect(await dying.permits(source, 4)).toHaveLength(4);
+  expect(await other.permits(source, 1)).toHaveLength(0);
   const { value = '' } = (await store.readQuota('src-q')) ?? {};
   const share = quotaEntry.parse(JSON.parse(value)).shares['e1'];
   expect(share?.calls).toBe(4);
   time.ms = (share?.until ?? 0) + CLOCKS_DIFFER_MS_MAX - 1;
-  expect(await other.seats(source, 1)).toHaveLength(0);
+  expect(await other.permits(source, 1)).toHaveLength(0);
   expect(await sharesOf(store)).toEqual(['e1', 'e2']);
   time.ms += RENEW_MS;
-  other.quotas.look();
+  other.quotas.renewDue();
   // All requests that the dead edge was granted may have been sent.
   const used = (): number => other.quotas.useOf('src-q')?.requestsPerMinute?.used ?? 0;
   await until('its share has ended', () => used() >= (share?.granted ?? Infinity));
   expect(await sharesOf(store)).toEqual(['e2']);
-  expect(await other.seats(source, 5)).toHaveLength(4);
+  expect(await other.permits(source, 5)).toHaveLength(4);
   expect(other.failures).toEqual([]);
 });
 

@@ -18,7 +18,7 @@ export const SHARE_WAIT_MS = 300;
 const WAITS_MAX = 2;
 /** Time without waiting calls after an exchange failed or was late. */
 const PAUSE_MS = 1_000;
-const LOOK_MS = 250;
+const RENEW_CHECK_MS = 250;
 /** Most renewals at one time. */
 const RENEWALS_MAX = 64;
 /** Time between the renewals of two edges of one source when both run low, and its maximum. */
@@ -52,12 +52,12 @@ export interface Permit {
   readonly ended: () => void;
 }
 
-export const NO_SEAT: Permit = { isOverQuota: false, counted: () => undefined, ended: () => undefined };
+export const NO_PERMIT: Permit = { isOverQuota: false, counted: () => undefined, ended: () => undefined };
 
 /** The source to try next. */
 export interface SourceChoice {
   readonly at: number;
-  readonly seat: Permit;
+  readonly permit: Permit;
 }
 
 interface Held {
@@ -84,7 +84,7 @@ export class SourceQuotas {
     this.#parts = parts;
     this.#timers = parts.timers;
     const waits = (): boolean => this.#held.size > 0;
-    this.#timer = new OnDemandTimer(LOOK_MS, waits, () => this.look(), this.#timers);
+    this.#timer = new OnDemandTimer(RENEW_CHECK_MS, waits, () => this.renewDue(), this.#timers);
   }
 
   /** Number of sources with a share of this edge. */
@@ -110,15 +110,15 @@ export class SourceQuotas {
    */
   async next(sources: readonly CatalogSource[], tokensOf: () => number): Promise<SourceChoice> {
     for (const [at, source] of sources.entries()) {
-      if (source.quota === undefined) return { at, seat: NO_SEAT };
-      const seat = await this.#seatOf(source.id, source.quota, tokensOf);
-      if (seat !== null) return { at, seat };
+      if (source.quota === undefined) return { at, permit: NO_PERMIT };
+      const permit = await this.#permitOf(source.id, source.quota, tokensOf);
+      if (permit !== null) return { at, permit };
     }
-    return { at: 0, seat: this.#seatOverQuota(sources[0], tokensOf) };
+    return { at: 0, permit: this.#permitOverQuota(sources[0], tokensOf) };
   }
 
-  /** Renews the shares that are due. Called every {@link LOOK_MS} while shares are held. */
-  look(): void {
+  /** Renews the shares that are due. Called every {@link RENEW_CHECK_MS} while shares are held. */
+  renewDue(): void {
     const nowMs = this.#nowMs();
     const isDue = ({ share, renewedAtMs, renewing }: Held): boolean =>
       renewing === null &&
@@ -134,7 +134,7 @@ export class SourceQuotas {
   /** Returns all shares as soon as their calls have ended; {@link size} falls to 0. */
   stop(): void {
     this.#isStopping = true;
-    this.look();
+    this.renewDue();
   }
 
   #of(source: string, quota: SourceQuota): Held | null {
@@ -152,12 +152,12 @@ export class SourceQuotas {
   }
 
   /** Returns null if there is no share for the call. Checks and takes a permit in the same tick. */
-  async #seatOf(source: string, quota: SourceQuota, tokensOf: () => number): Promise<Permit | null> {
+  async #permitOf(source: string, quota: SourceQuota, tokensOf: () => number): Promise<Permit | null> {
     for (let wait = 0; ; wait += 1) {
       const held = this.#of(source, quota);
       const lack = held?.share.lack(this.#nowMs());
       if (held === null || lack === undefined) return null;
-      if (lack === null) return this.#seat(held, tokensOf, false);
+      if (lack === null) return this.#createPermit(held, tokensOf, false);
       if (wait === 0) held.share.denied(this.#nowMs());
       const mayWait = wait < WAITS_MAX && this.#nowMs() >= this.#pausedUntilMs;
       if (!mayWait || !held.share.mayGetMore(lack)) return null;
@@ -165,14 +165,14 @@ export class SourceQuotas {
     }
   }
 
-  #seatOverQuota(source: CatalogSource | undefined, tokensOf: () => number): Permit {
-    if (source?.quota === undefined) return NO_SEAT;
+  #permitOverQuota(source: CatalogSource | undefined, tokensOf: () => number): Permit {
+    if (source?.quota === undefined) return NO_PERMIT;
     const held = this.#of(source.id, source.quota);
     this.#parts.onOverQuota(source.id, held?.share.lack(this.#nowMs()) ?? 'unknown');
-    return held === null ? { ...NO_SEAT, isOverQuota: true } : this.#seat(held, tokensOf, true);
+    return held === null ? { ...NO_PERMIT, isOverQuota: true } : this.#createPermit(held, tokensOf, true);
   }
 
-  #seat({ share }: Held, tokensOf: () => number, isOverQuota: boolean): Permit {
+  #createPermit({ share }: Held, tokensOf: () => number, isOverQuota: boolean): Permit {
     const estimated = share.quota.tokensPerMinute === null ? 0 : tokensOf();
     share.begun(estimated, this.#nowMs());
     return {

@@ -112,14 +112,14 @@ async function tryOnce(
     call.onEnded?.(gatewayError('upstream_timeout'));
   });
   // Counts toward the quotas, but is sent even if they are used up: there is no other source.
-  const { seat } = await selectNextSource(parts, call, [{ opened }]);
+  const { permit } = await selectNextSource(parts, call, [{ opened }]);
   const tried = await attemptSource(parts, call, opened, {
     freshConnection,
     isLastSource: false,
     keepsBody: false,
-    over: seat.ended,
+    over: permit.ended,
   });
-  seat.counted(countTokens(parts, call, tried));
+  permit.counted(countTokens(parts, call, tried));
   deadline.cancel();
   return { tried, call };
 }

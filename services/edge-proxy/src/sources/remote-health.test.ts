@@ -31,7 +31,7 @@ const tried = (lastAt: number | null, health: Partial<OwnHealth['health']> = {})
 const OVER = { failures: 5, openUntilMs: NOW };
 
 test.each<[string, OwnHealth | undefined, RemoteHealth[], number]>([
-  ['there are no news', undefined, [], 0],
+  ['there are no reports', undefined, [], 0],
   ['another edge reports no problem', undefined, [NEWS], 0],
   ['another edge reports a cooldown', undefined, [COOLING], 1],
   ['the reported cooldown is over', undefined, [{ ...COOLING, coolUntilMs: NOW }], 0],
@@ -47,11 +47,11 @@ test.each<[string, OwnHealth | undefined, RemoteHealth[], number]>([
     [{ ...COOLING, heardAtMs: NOW - REMOTE_HEALTH_TTL_MS + 1 }],
     1,
   ],
-  ['the own attempt is older than the news', tried(NOW - 2_001), [COOLING], 1],
-  ['the own attempt is as new as the news', tried(NOW - 2_000), [COOLING], 0],
-  ['the own attempt is newer than the news', tried(NOW - 1), [COOLING, PROVEN], 0],
+  ['the own attempt is older than the report', tried(NOW - 2_001), [COOLING], 1],
+  ['the own attempt is as new as the report', tried(NOW - 2_000), [COOLING], 0],
+  ['the own attempt is newer than the report', tried(NOW - 1), [COOLING, PROVEN], 0],
   [
-    'the own attempt is newer than the news of one of two edges',
+    'the own attempt is newer than the report of one of two edges',
     tried(NOW - 2_000),
     [OPEN, { ...OPEN, lastAtMs: NOW }],
     0,
@@ -62,10 +62,10 @@ test.each<[string, OwnHealth | undefined, RemoteHealth[], number]>([
   ['the own breaker is due for a probe and another edge probes', tried(NOW, OVER), [PROBING], 2],
   ['the probing edge has been silent', tried(NOW, OVER), [silent(PROBING)], 0],
   ['another edge probes a source that is healthy here', tried(NOW), [PROBING], 0],
-])('restRank() if %s: %s', (_name, own, news, rank) => {
-  expect(computeHealthRank(own, news, NOW)).toBe(rank);
+])('restRank() if %s: %s', (_name, own, entries, rank) => {
+  expect(computeHealthRank(own, entries, NOW)).toBe(rank);
 });
 
-function silent(news: RemoteHealth): RemoteHealth {
-  return { ...news, heardAtMs: NOW - REMOTE_HEALTH_TTL_MS };
+function silent(entry: RemoteHealth): RemoteHealth {
+  return { ...entry, heardAtMs: NOW - REMOTE_HEALTH_TTL_MS };
 }

@@ -4,7 +4,7 @@ import { isCoolingDown, type SourceHealth } from './source-order.js';
 /** News of an edge expire this long after its last message: three of its intervals. */
 export const REMOTE_HEALTH_TTL_MS = 3 * SOURCE_HEALTH_EVERY_MS;
 
-/** The last news of another edge about a source. All times are admission's. */
+/** The last health of a source that another edge published. All times are admission's. */
 export interface RemoteHealth {
   readonly edge: string;
   readonly heardAtMs: number;
@@ -38,24 +38,24 @@ export interface OwnHealth {
 export type HealthRank = 0 | 1 | 2;
 
 /**
- * Computes a source's group. Own attempts decide; news of other edges have a lower priority and
+ * Computes a source's group. Own attempts decide; reports of other edges have a lower priority and
  * only change the order (docs/decisions/0093-edges-share-source-health.md).
  */
 export function computeHealthRank(
   own: OwnHealth | undefined,
-  news: readonly RemoteHealth[],
+  entries: readonly RemoteHealth[],
   nowMs: number,
 ): HealthRank {
   if (isCoolingDown(own?.health, nowMs)) return 2;
-  if (news.length === 0) return 0;
-  const heard = news.filter(({ heardAtMs }) => nowMs - heardAtMs < REMOTE_HEALTH_TTL_MS);
+  if (entries.length === 0) return 0;
+  const heard = entries.filter(({ heardAtMs }) => nowMs - heardAtMs < REMOTE_HEALTH_TTL_MS);
   const wouldProbe = own !== undefined && own.health.openUntilMs > 0;
   if (wouldProbe && heard.some(({ probing }) => probing)) return 2;
   return isUnhealthyElsewhere(heard, own?.lastAt ?? -Infinity, nowMs) ? 1 : 0;
 }
 
 /**
- * Returns whether news of other edges delay the source. A cooldown or refusal by the provider
+ * Returns whether reports of other edges delay the source. A cooldown or refusal by the provider
  * counts at once. An open breaker counts only if the other edge's network cannot be the cause: the
  * edge has completed a call elsewhere since, or a second edge reports the same.
  */
@@ -66,7 +66,7 @@ function isUnhealthyElsewhere(heard: readonly RemoteHealth[], ownLastAtMs: numbe
   return open.length > 1 || open.some(({ answeredElsewhere }) => answeredElsewhere);
 }
 
-/** Returns whether the news are worth keeping: they affect the order now, or may later. */
+/** Returns whether the report is worth keeping: it affects the order now, or may later. */
 export function affectsOrder({ coolUntilMs, openUntilMs, probing }: RemoteHealth, nowMs: number): boolean {
   return coolUntilMs > nowMs || openUntilMs > nowMs || probing;
 }

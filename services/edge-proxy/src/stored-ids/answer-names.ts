@@ -271,13 +271,13 @@ export class StoredIdReader {
   #isCut = false;
 
   /** Reads a response object of the responses protocol, complete or not. */
-  seeResponse(response: JsonRecord): void {
+  readResponse(response: JsonRecord): void {
     this.#add(this.#stored, response['id']);
     const { output } = response;
-    if (Array.isArray(output)) for (const item of output) this.seeItem(item);
+    if (Array.isArray(output)) for (const item of output) this.readItem(item);
   }
 
-  seeItem(item: unknown): void {
+  readItem(item: unknown): void {
     if (!isRecord(item)) return;
     this.#add(this.#stored, item['id']);
     this.#add(this.#containers, item['container_id']);
@@ -286,7 +286,7 @@ export class StoredIdReader {
   }
 
   /** Reads the `container` of a message. */
-  seeContainer(container: unknown): void {
+  readContainer(container: unknown): void {
     if (isRecord(container)) this.#add(this.#containers, container['id']);
   }
 

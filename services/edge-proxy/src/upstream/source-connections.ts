@@ -102,7 +102,7 @@ class OriginConnections implements ConnectionOwner {
     return this.#all.size < CONNECTIONS_PER_ORIGIN_MAX ? this.#make() : null;
   }
 
-  giveBack(connection: SourceConnection): void {
+  release(connection: SourceConnection): void {
     connection.answers += 1;
     connection.onEnd = nothing;
     connection.isIdle = true;

@@ -27,7 +27,7 @@ export interface SourceConnection {
 
 /** Receives a connection when its request is over. */
 export interface ConnectionOwner {
-  giveBack(connection: SourceConnection): void;
+  release(connection: SourceConnection): void;
   drop(connection: SourceConnection): void;
 }
 
@@ -122,7 +122,7 @@ export class Exchange implements SourceAttempt, Dispatcher.DispatchHandler {
     if (this.#isOpenEnded && this.#connection.wasReset)
       return this.#fail('broken', 'reset inside a body without a length');
     this.#isOver = true;
-    this.#owner.giveBack(this.#connection);
+    this.#owner.release(this.#connection);
     this.#reader.end(this.#isOpenEnded);
   }
 

@@ -33,7 +33,7 @@ async function firstExpired(
   });
   watch(limits);
   for (let ms = 0; ms < 2 * DEADLINE_MS && found === null; ms += 5_000) {
-    if (ms % heardEveryMs === 0) limits.heard();
+    if (ms % heardEveryMs === 0) limits.resetSilence();
     await clock.advance(5_000);
   }
   return found;

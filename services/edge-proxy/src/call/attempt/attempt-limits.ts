@@ -132,7 +132,7 @@ export class AttemptLimits {
     });
   }
 
-  heard(): void {
+  resetSilence(): void {
     this.#heardAt = this.#deadlines.nowMs();
   }
 

@@ -6,7 +6,7 @@ import type { ProviderTexts } from '../../health/provider-texts.js';
 import type { SourceHealths } from '../../health/source-healths.js';
 import type { DecryptedSource } from '../../ports.js';
 import { findVersionAt } from '../../pricing/charge.js';
-import { NO_SEAT, type Permit } from '../../quotas/source-quotas.js';
+import { NO_PERMIT, type Permit } from '../../quotas/source-quotas.js';
 import type { AdmittedCall } from '../call.js';
 import type { Deadlines } from '../deadlines.js';
 import { type EdgeMetrics, toOperationName } from '../edge-metrics.js';
@@ -22,7 +22,7 @@ export type AttemptSourcesParts = AttemptParts &
   QuotaParts & {
     readonly health: Pick<SourceHealths, 'started' | 'ended'>;
     readonly metrics: Pick<EdgeMetrics, 'attemptEnded' | 'credentialsRefused'>;
-    readonly providerTexts: Pick<ProviderTexts, 'heard'>;
+    readonly providerTexts: Pick<ProviderTexts, 'record'>;
   };
 
 /** Highest status that an attempt record accepts. A provider may send higher numbers. */
@@ -53,21 +53,21 @@ export async function attemptSources(parts: AttemptSourcesParts, call: AdmittedC
     let mayRetry = left.length === 1 && (call.body?.bytes.length ?? 0) <= RETRIED_BODY_BYTES_MAX;
     while (left.length > 0) {
       const turn = selectNextSource(parts, call, left);
-      const { at, seat } = turn instanceof Promise ? await turn : turn;
+      const { at, permit } = turn instanceof Promise ? await turn : turn;
       const [candidate] = left.splice(at, 1);
       if (candidate === undefined) break;
       const ended = findEarlyEnd(call);
       if (ended !== null) {
-        seat.counted(0);
-        seat.ended();
+        permit.counted(0);
+        permit.ended();
         return ended;
       }
       const { opened, reading, freshConnection } = candidate;
       call.reading = reading;
-      const context = { freshConnection, isLastSource: left.length === 0, keepsBody: mayRetry, over: seat.ended };
+      const context = { freshConnection, isLastSource: left.length === 0, keepsBody: mayRetry, over: permit.ended };
       const span = beginAttempt(parts, call, opened, context);
       const outcome = await attemptSource(parts, call, opened, context);
-      endAttempt(parts, call, opened, outcome, seat, span);
+      endAttempt(parts, call, opened, outcome, permit, span);
       const { judged, delivery } = outcome;
       if (delivery !== null) return { kind: 'delivered', delivery, source: opened };
       judgements.push(judged);
@@ -139,17 +139,17 @@ function endAttempt(
   call: AdmittedCall,
   opened: DecryptedSource,
   outcome: AttemptOutcome,
-  seat: Permit,
+  permit: Permit,
   span: Span,
 ): void {
   const { judged, firstByteMs } = outcome;
   const { source } = opened;
-  if (seat !== NO_SEAT) seat.counted(countTokens(parts, call, outcome));
+  if (permit !== NO_PERMIT) permit.counted(countTokens(parts, call, outcome));
   const isRefused = parts.health.ended(source.id, judged, parts.clock.nowMs(), {
     account: call.account,
     entry: source,
     firstByteMs,
-    isOverQuota: seat.isOverQuota,
+    isOverQuota: permit.isOverQuota,
   });
   call.attempts.push(toAttemptRecord(judged, opened, call.startedAt));
   parts.metrics.attemptEnded(source.id, judged.outcome);
@@ -167,7 +167,7 @@ function reportAttempt(
   const { step, keyRest } = judged;
   // A replaced token needs no report.
   if (step === 'fresh_credential' && keyRest === undefined) return;
-  parts.providerTexts.heard({ source: source.id, requestId: call.id, judged });
+  parts.providerTexts.record({ source: source.id, requestId: call.id, judged });
   if (!isRefused && keyRest?.refusal !== 'certain') return;
   parts.metrics.credentialsRefused();
   const { status, errorClass } = judged;

@@ -171,7 +171,7 @@ export class AttemptState {
   beginRelay(): void {
     this.#phase = 'relay';
     this.#firstByteMs = this.limits.elapsedMs;
-    this.limits.heard();
+    this.limits.resetSilence();
     this.watchBody();
   }
 

@@ -207,7 +207,7 @@ export class Attempt implements SourceReader, RelayEvents {
     switch (state.phase) {
       case 'relay':
         // After the client has left, only events reset the silence limit; comments do not.
-        if (!this.#isGone) state.limits.heard();
+        if (!this.#isGone) state.limits.resetSilence();
         return state.relay?.data(chunk);
       case 'error_body':
         return state.keepErrorBody(chunk);
@@ -254,7 +254,7 @@ export class Attempt implements SourceReader, RelayEvents {
 
   event(): void {
     const state = this.#state;
-    if (this.#isGone) state.limits.heard();
+    if (this.#isGone) state.limits.resetSilence();
     if (state.hasEvent || !state.takes('first_event')) return;
     state.hasEvent = true;
     if (!state.limits.isPaused) state.limits.watchSilence();
@@ -328,7 +328,7 @@ export class Attempt implements SourceReader, RelayEvents {
     state.limits.resume();
     this.#call.request.answer.unwatchReading();
     if (state.phase !== 'relay') return;
-    state.limits.heard();
+    state.limits.resetSilence();
     state.watchBody();
     state.exchange?.resume();
   }

@@ -7,7 +7,7 @@ import { type AffinityKey, affinityKey, findSessionId } from '../../parse/affini
 import { acceptsLimit } from '../../parse/forward-body.js';
 import type { Catalog, DecryptedSource } from '../../ports.js';
 import { type UnpricedPart, applyPrice, readPricingForSource } from '../../pricing/asks.js';
-import { NO_SEAT, type SourceChoice, type SourceQuotas } from '../../quotas/source-quotas.js';
+import { NO_PERMIT, type SourceChoice, type SourceQuotas } from '../../quotas/source-quotas.js';
 import { allowSources, checksIds, formatNotFound, listIdsToLookUp } from '../../sources/named-sources.js';
 import { orderSources } from '../../sources/source-order.js';
 import { NAMED_IDS_MAX } from '../../stored-ids/answer-names.js';
@@ -134,7 +134,7 @@ function computeAffinityKey({ account, body, parsed, request }: AdmittedCall): A
 
 const NO_BYTES = new Uint8Array(0);
 
-const FIRST: SourceChoice = { at: 0, seat: NO_SEAT };
+const FIRST: SourceChoice = { at: 0, permit: NO_PERMIT };
 
 /**
  * Selects the next source: the first one, unless the edge has no share of its quotas left and

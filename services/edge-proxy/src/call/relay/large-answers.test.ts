@@ -210,7 +210,7 @@ const streamOf = (json: string, { event }: Form, lineEnd: string): Buffer =>
 function meteredWhole(json: string, { format, event }: Form): MeterResult {
   const data = Buffer.from(json);
   const meter = READERS[format].streamMeter({ dropUsageChunk: false, choices: 1, pricing: PRICING });
-  meter.see({ bytes: data, event: event ?? null, data, isPiece: false });
+  meter.read({ bytes: data, event: event ?? null, data, isPiece: false });
   return meter.result();
 }
 

@@ -73,7 +73,7 @@ export class PlainRelay implements ResponseRelay {
     }
     const body = Buffer.concat(this.#chunks);
     this.#chunks = [];
-    this.#giveBackHeld();
+    this.#releaseHeld();
     this.#reducer = new JsonReducer(toResponseShape(this.#parts.counting.pricing), KEPT_ANSWER_BYTES_MAX);
     this.#pass(body, this.#reducer);
   }
@@ -96,7 +96,7 @@ export class PlainRelay implements ResponseRelay {
     if (!meter.finished && failed === null) return;
     if (this.#isWithheld && failed === null) return this.#parts.events.incomplete(UNUSABLE);
     this.#isOver = true;
-    const over = (): void => this.#giveBackHeld();
+    const over = (): void => this.#releaseHeld();
     if (!this.hasBegun) {
       const body = failed ?? (this.#chunks[0] as Buffer);
       this.#begin(body.length);
@@ -122,7 +122,7 @@ export class PlainRelay implements ResponseRelay {
 
   drop(): void {
     this.#isOver = true;
-    this.#giveBackHeld();
+    this.#releaseHeld();
     this.#chunks = [];
   }
 
@@ -139,7 +139,7 @@ export class PlainRelay implements ResponseRelay {
     events.begun();
   }
 
-  #giveBackHeld(): void {
+  #releaseHeld(): void {
     HELD_ANSWERS.give(this.#heldBytes);
     this.#heldBytes = 0;
   }

@@ -140,7 +140,7 @@ export class StreamRelay implements ResponseRelay {
         this.#pass(this.#takePiece(sseEvent), passing);
         continue;
       }
-      const { pass, final, early, failure } = this.#meter.see(sseEvent);
+      const { pass, final, early, failure } = this.#meter.read(sseEvent);
       if (!this.#hasToken && this.#meter.hasText()) {
         this.#hasToken = true;
         this.#parts.events.firstToken();
@@ -160,7 +160,7 @@ export class StreamRelay implements ResponseRelay {
       if (isRest && !this.#meter.result().finished) return;
       this.#isInsideEvent = false;
       // A final marker may have only an event name and no data.
-      if (sseEvent.data !== null || final) this.#hear(early);
+      if (sseEvent.data !== null || final) this.#reportEvent(early);
       if (final) {
         this.#send(passing);
         this.#lastPiece = [bytes];
@@ -174,7 +174,7 @@ export class StreamRelay implements ResponseRelay {
     if (this.#unexplained !== null && !wasUnexplained) this.#awaitReason(this.#unexplained);
   }
 
-  #hear(early: boolean): void {
+  #reportEvent(early: boolean): void {
     if (!early) this.#isDecided = true;
     this.#hasEvent = true;
     this.#parts.events.event();
@@ -201,7 +201,7 @@ export class StreamRelay implements ResponseRelay {
 
   /** Returns the parts of a long event that are relayed now. */
   #takePiece(piece: SseEvent): Buffer[] {
-    if (piece.data !== null) this.#hear(true);
+    if (piece.data !== null) this.#reportEvent(true);
     this.#isWithheld ||= this.#unexplained !== null || isErrorStart(piece);
     if (this.#isWithheld) return [];
     this.#tail.push(piece.bytes);
