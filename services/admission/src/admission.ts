@@ -112,19 +112,19 @@ export class Admission {
    * Receives epochs that another replica has set or an edge quotes, and the latest run that the
    * edge knows. If they supersede the connected limit store, its connection is closed.
    */
-  hearEpochs(epochs: BucketEpochs, run?: RedisRun): void {
-    this.ports.limitStore.hear(
+  observeEpochs(epochs: BucketEpochs, run?: RedisRun): void {
+    this.ports.limitStore.observe(
       epochs.map(({ token }) => token),
       run,
     );
   }
 
-  hearRun(run: ReplicaRun): void {
-    this.ports.limitStore.hearRun(run);
+  observeRun(run: ReplicaRun): void {
+    this.ports.limitStore.observeRun(run);
   }
 
   heartbeat(heartbeat: Heartbeat): Promise<void> {
-    this.hearEpochs(heartbeat.tokens, heartbeat.run);
+    this.observeEpochs(heartbeat.tokens, heartbeat.run);
     return answerHeartbeat(this.ports, this.#decider.cache, heartbeat, this.#decider.noticeLoss);
   }
 

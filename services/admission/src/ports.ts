@@ -69,9 +69,9 @@ export interface LimitStore {
    * Receives epochs that edges or other replicas quote, and the latest run that an edge knows. If a
    * run is later than this server's, the server becomes unusable and the client reconnects.
    */
-  hear(epochs: readonly string[], run?: RedisRun): void;
+  observe(epochs: readonly string[], run?: RedisRun): void;
   /** Receives the report of another replica about the run that it uses or is connected to. */
-  hearRun(run: ReplicaRun): void;
+  observeRun(run: ReplicaRun): void;
   /** All fields of an account and of its holds, for operations and tests. */
   dump(accountKey: string, holdsKey: string): Promise<[Record<string, string>, Record<string, string>]>;
 }

@@ -55,7 +55,7 @@ export async function startAdmission(context: ServiceContext<typeof ADMISSION_FI
   // edge can report its calls.
   const ended = new AbortController();
   bus.onReconnect(() => {
-    limitStore.sayRun();
+    limitStore.publishRun();
     void makeStream(ended.signal).catch(() => undefined);
   });
   const catalog = startCatalogMirror(bus, log, timers);
@@ -91,7 +91,7 @@ export async function startAdmission(context: ServiceContext<typeof ADMISSION_FI
     serveCalls(bus, admission);
   });
   await bus.listening();
-  limitStore.sayRun();
+  limitStore.publishRun();
   return {
     admission,
     clock,

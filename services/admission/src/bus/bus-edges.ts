@@ -34,8 +34,8 @@ export function publishLeaving(bus: Bus, replica: string): void {
  */
 export function connectOtherReplicas(bus: Bus): OtherReplicas {
   return {
-    tell: (run) => void bus.publish(edgeResyncRequest, {}, { tokens: [], run }),
-    areHeard: () =>
+    publish: (run) => void bus.publish(edgeResyncRequest, {}, { tokens: [], run }),
+    areReachable: () =>
       bus.streamState(STREAM).then(
         () => true,
         () => false,

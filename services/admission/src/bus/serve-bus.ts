@@ -45,8 +45,8 @@ export function serveBus(bus: Bus, admission: Admission, log: Log): void {
       .catch((err: unknown) => log.warn({ err }, 'a balance snapshot was not applied'));
   });
   bus.subscribe(edgeResyncRequest, ({ tokens, run }) => {
-    if (run === undefined) admission.hearEpochs(tokens);
-    else admission.hearRun(run);
+    if (run === undefined) admission.observeEpochs(tokens);
+    else admission.observeRun(run);
   });
   for (const kind of [edgeHeartbeat, edgeShortHeartbeat]) {
     const take = async (heartbeat: Heartbeat): Promise<void> => {

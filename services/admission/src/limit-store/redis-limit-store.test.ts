@@ -161,9 +161,9 @@ test('a superseded server is dropped and not used again with its old epochs', as
   const { token } = findBucketKeys(0);
   const setAt = parseEpochTime(await restoreFirst(limitStore));
   const other = 'f'.repeat(40);
-  limitStore.hear([makeEpoch(other, setAt - 1, '00')]);
+  limitStore.observe([makeEpoch(other, setAt - 1, '00')]);
   expect(limitStore.usable()).toBe(true);
-  limitStore.hear([makeEpoch(other, setAt + 60_000, '00')]);
+  limitStore.observe([makeEpoch(other, setAt + 60_000, '00')]);
   await expect(sweepOf(limitStore)).rejects.toBeInstanceOf(AdmissionFault);
   await until('it is refused', () => said(log).includes('redis handshake failed'));
   expect(said(log)).toContain('another Redis server has replaced this one');
@@ -181,7 +181,7 @@ test('a server that started empty is dropped at the first change', async () => {
   const { limitStore } = openLimitStore(server.url);
   await until('it is in use', () => limitStore.usable());
   const id = parseEpochRun(limitStore.newEpoch());
-  limitStore.hear([makeEpoch('f'.repeat(40), 2_000, '00')]);
+  limitStore.observe([makeEpoch('f'.repeat(40), 2_000, '00')]);
   const apply = () => {
     const change = { account: 'acc_any', record: { account: 'acc_any', state: 'active' as const, version: 1 } };
     return limitStore.run([buildApplyCall(findBucketKeys(0), change, null)]);
@@ -210,16 +210,16 @@ test('a superseded server is used with new epochs if no other is used', async ()
   const { limitStore } = openLimitStore(server.url, clock);
   const other = 'f'.repeat(40);
   limitStore.setOthers({
-    tell: (run) => void told.push(run),
-    areHeard: async () => {
-      if (someoneUsesAnother) setImmediate(() => limitStore.hearRun({ id: other, setAt: later, isUsed: true }));
+    publish: (run) => void told.push(run),
+    areReachable: async () => {
+      if (someoneUsesAnother) setImmediate(() => limitStore.observeRun({ id: other, setAt: later, isUsed: true }));
       return busIsThere;
     },
   });
   await until('it is in use', () => limitStore.usable());
   const token = await restoreFirst(limitStore);
   later = parseEpochTime(token) + 60_000;
-  limitStore.hear([makeEpoch(other, later, '00')]);
+  limitStore.observe([makeEpoch(other, later, '00')]);
   await until('others were asked for long enough', () => told.length > 10);
   expect(limitStore.problem()).toBe('another Redis server has replaced this one');
   expect(limitStore.usable()).toBe(false);
@@ -233,10 +233,10 @@ test('a superseded server is used with new epochs if no other is used', async ()
   const keys = Array.from({ length: BUCKETS_TOTAL }, (_unused, bucket) => findBucketKeys(bucket).token);
   const epochs = (await redis.mget(keys)).map((text) => text?.split(' ') ?? []);
   expect(epochs.filter(([epoch = '', state]) => parseEpochTime(epoch) <= later || state !== 'restoring')).toEqual([]);
-  limitStore.hear([makeEpoch(other, later, '00')]);
+  limitStore.observe([makeEpoch(other, later, '00')]);
   expect(limitStore.usable()).toBe(true);
   // An epoch of an unknown run means another server.
-  limitStore.hear([makeEpoch(other, later + 60_000, '00')]);
+  limitStore.observe([makeEpoch(other, later + 60_000, '00')]);
   expect(limitStore.usable()).toBe(false);
 });
 
@@ -248,7 +248,7 @@ test('the order of a run follows its newest epoch in any bucket', async () => {
   const first = await restoreFirst(limitStore);
   const [id, setAt] = [parseEpochRun(first), parseEpochTime(first)];
   await redis.set(findBucketKeys(200).token, `${makeEpoch(id, setAt + 60_000, '00')} open 0 1`);
-  limitStore.hear([makeEpoch('f'.repeat(40), setAt + 30_000, '00')]);
+  limitStore.observe([makeEpoch('f'.repeat(40), setAt + 30_000, '00')]);
   expect(limitStore.usable()).toBe(false);
   await until('it is in use again', () => limitStore.usable());
 });
@@ -264,15 +264,15 @@ test('a handshake has no effect after the end of its connection', async () => {
   await until('it is in use', () => limitStore.usable());
   const token = await restoreFirst(limitStore);
   limitStore.setOthers({
-    tell: () => undefined,
-    areHeard: () => {
+    publish: () => undefined,
+    areReachable: () => {
       asked += 1;
       if (asked === 1) return Promise.resolve(true);
       now = 2_500;
       return new Promise((resolve) => waiting.push(resolve));
     },
   });
-  limitStore.hear([makeEpoch('f'.repeat(40), parseEpochTime(token) + 60_000, '00')]);
+  limitStore.observe([makeEpoch('f'.repeat(40), parseEpochTime(token) + 60_000, '00')]);
   await until('a handshake waits, and could begin anew', () => waiting.length > 0);
   await redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
   await until('the next one waits', () => waiting.length > 1);
@@ -288,15 +288,15 @@ test('only a replica with an older run is notified of the used run', async () =>
   const { server } = await startRedis();
   const told: ReplicaRun[] = [];
   const { limitStore } = openLimitStore(server.url);
-  limitStore.setOthers({ tell: (run) => void told.push(run), areHeard: async () => true });
+  limitStore.setOthers({ publish: (run) => void told.push(run), areReachable: async () => true });
   await until('it is in use', () => limitStore.usable());
   const token = await restoreFirst(limitStore);
   const [id, setAt] = [parseEpochRun(token), parseEpochTime(token)];
   const other = 'f'.repeat(40);
-  limitStore.hearRun({ id, setAt: setAt - 1, isUsed: false });
-  limitStore.hearRun({ id: other, setAt: setAt + 1, isUsed: false });
+  limitStore.observeRun({ id, setAt: setAt - 1, isUsed: false });
+  limitStore.observeRun({ id: other, setAt: setAt + 1, isUsed: false });
   expect(told).toEqual([]);
-  limitStore.hearRun({ id: other, setAt: setAt - 1, isUsed: false });
+  limitStore.observeRun({ id: other, setAt: setAt - 1, isUsed: false });
   expect(told).toEqual([{ id, setAt, isUsed: true }]);
 });
 

@@ -131,8 +131,8 @@ export class RedisLimitStore implements LimitStore {
   }
 
   /** Called when the bus is available: reports the used run, and gets later runs in reply. */
-  sayRun(): void {
-    this.#runs.say();
+  publishRun(): void {
+    this.#runs.publish();
   }
 
   close(): void {
@@ -202,12 +202,12 @@ export class RedisLimitStore implements LimitStore {
   }
 
   /** Closes the connection if the epochs show that another server has replaced this one. */
-  hear(epochs: readonly string[], run?: RedisRun): void {
-    if (this.#runs.hear(epochs, run)) this.#giveUp();
+  observe(epochs: readonly string[], run?: RedisRun): void {
+    if (this.#runs.observe(epochs, run)) this.#giveUp();
   }
 
-  hearRun(run: ReplicaRun): void {
-    if (this.#runs.hearRun(run)) this.#giveUp();
+  observeRun(run: ReplicaRun): void {
+    if (this.#runs.observeRun(run)) this.#giveUp();
   }
 
   async accounts(cursor: string): Promise<AccountsStep> {

@@ -13,7 +13,7 @@ beforeEach(() => {
   now = 0;
   told = [];
   runs = new RunAgreement(() => now);
-  runs.setOthers({ tell: (run) => told.push(run), areHeard: () => Promise.resolve(true) });
+  runs.setOthers({ publish: (run) => told.push(run), areReachable: () => Promise.resolve(true) });
 });
 
 function use(...epochs: string[]): void {
@@ -34,13 +34,13 @@ test('a server that comes into use is reported with its newest epoch', () => {
 
 test('a report of a later used run ends the use of the connected server', () => {
   use(epoch(OWN, 5));
-  expect(runs.hearRun({ id: LATER, setAt: 4, isUsed: true })).toBe(false);
-  expect(runs.hearRun({ id: LATER, setAt: 6, isUsed: true })).toBe(true);
+  expect(runs.observeRun({ id: LATER, setAt: 4, isUsed: true })).toBe(false);
+  expect(runs.observeRun({ id: LATER, setAt: 6, isUsed: true })).toBe(true);
 });
 
 test('a server that started empty is superseded at its first applied change', () => {
   use('');
-  expect(runs.hear([epoch(LATER, 6)])).toBe(false);
+  expect(runs.observe([epoch(LATER, 6)])).toBe(false);
   expect(runs.answered('admit', ['know', '1', `{"a":"${epoch(LATER, 7)}"}`])).toBe(false);
   expect(runs.answered('apply', ['lost', '1'])).toBe(false);
   expect(runs.nextTime(0)).toBe(7);
@@ -54,35 +54,35 @@ test('a replica with an earlier run is notified at once or every 200 ms', () => 
     { id: LATER, setAt: 6 },
   ];
   now = 200;
-  runs.hearRun({ ...later, isUsed: false });
+  runs.observeRun({ ...later, isUsed: false });
   expect(told).toEqual([]);
-  for (now of [200, 210, 399, 400]) runs.hearRun({ ...earlier, isUsed: false });
+  for (now of [200, 210, 399, 400]) runs.observeRun({ ...earlier, isUsed: false });
   expect(told).toEqual(Array(2).fill({ id: OWN, setAt: 5, isUsed: true }));
-  runs.hearRun({ ...earlier, isUsed: true });
+  runs.observeRun({ ...earlier, isUsed: true });
   expect(told).toHaveLength(3);
   now = 1_000;
   runs.lost();
-  for (const isUsed of [true, false]) runs.hearRun({ ...earlier, isUsed });
+  for (const isUsed of [true, false]) runs.observeRun({ ...earlier, isUsed });
   expect(told).toHaveLength(3);
 });
 
 test('an edge that knows only an earlier run is notified at most once a second', () => {
   use(epoch(OWN, 5));
-  for (now of [1_000, 1_400, 1_999, 2_000, 2_999]) expect(runs.hear([], { id: LATER, setAt: 4 })).toBe(false);
+  for (now of [1_000, 1_400, 1_999, 2_000, 2_999]) expect(runs.observe([], { id: LATER, setAt: 4 })).toBe(false);
   expect(told).toEqual(Array(2).fill({ id: OWN, setAt: 5, isUsed: true }));
-  expect(runs.hear([epoch(OWN, 5)], { id: OWN, setAt: 5 })).toBe(false);
+  expect(runs.observe([epoch(OWN, 5)], { id: OWN, setAt: 5 })).toBe(false);
   expect(told).toHaveLength(2);
-  expect(runs.hear([], { id: LATER, setAt: 6 })).toBe(true);
+  expect(runs.observe([], { id: LATER, setAt: 6 })).toBe(true);
 });
 
 test.each([
   ['comes before that of the bus', (answer: () => void) => answer(), undefined],
   ['comes after that of the bus', undefined, (answer: () => void) => answer()],
 ])('a used later run prevents the use of an earlier one if its report %s', async (_name, before, after) => {
-  const answer = (): void => void runs.hearRun({ id: LATER, setAt: 9, isUsed: true });
+  const answer = (): void => void runs.observeRun({ id: LATER, setAt: 9, isUsed: true });
   runs.setOthers({
-    tell: () => before?.(answer),
-    areHeard: () => Promise.resolve(true),
+    publish: () => before?.(answer),
+    areReachable: () => Promise.resolve(true),
   });
   answer();
   for (; now < 10_000; now += 300) {
@@ -94,8 +94,8 @@ test.each([
 
 test('an unused later run delays the use for two seconds and while the bus is away', async () => {
   let isHeard = true;
-  runs.setOthers({ tell: () => undefined, areHeard: () => Promise.resolve(isHeard) });
-  runs.hearRun({ id: LATER, setAt: 9, isUsed: true });
+  runs.setOthers({ publish: () => undefined, areReachable: () => Promise.resolve(isHeard) });
+  runs.observeRun({ id: LATER, setAt: 9, isUsed: true });
   const usedAt = async (): Promise<number | null> => {
     for (const until = now + 10_000; now < until; now += 500) {
       expect(runs.connected(OWN, [epoch(OWN, 5)])).toBe(false);

@@ -8,21 +8,21 @@ import type { ScriptName, ScriptReply } from './script-rules.js';
  * epoch of their bucket; `due` returns the newest epoch of all buckets. Edges discard replies of
  * the other scripts by their epoch.
  */
-const HEARD_SCRIPTS: ReadonlySet<ScriptName> = new Set(['due', 'sweep', 'token', 'apply']);
+const EPOCH_SCRIPTS: ReadonlySet<ScriptName> = new Set(['due', 'sweep', 'token', 'apply']);
 /** Index of the bucket's epoch in a reply, if present. */
 const EPOCH_AT = 2;
 
 /** Interval of reports to an edge that knows only an earlier run. A report reaches all edges. */
-const SAY_MS = 1_000;
+const PUBLISH_MS = 1_000;
 /** Interval of reports to a replica with an earlier run, which reports at each handshake. */
 const ANSWER_MS = 200;
 
 /** The other replicas of admission, reached over the bus. */
 export interface OtherReplicas {
   /** Reports a run to the other replicas. Edges receive the report too. */
-  tell(run: ReplicaRun): void;
+  publish(run: ReplicaRun): void;
   /** Whether the bus is available, according to a response of its stream. */
-  areHeard(): Promise<boolean>;
+  areReachable(): Promise<boolean>;
 }
 
 /**
@@ -32,9 +32,9 @@ export interface OtherReplicas {
 export class RunAgreement {
   readonly #epochs = new EpochHistory();
   readonly #superseded = new SupersededRun();
-  #others: OtherReplicas = { tell: () => undefined, areHeard: () => Promise.resolve(false) };
+  #others: OtherReplicas = { publish: () => undefined, areReachable: () => Promise.resolve(false) };
   #isUsed = false;
-  #saidAt = -Infinity;
+  #publishedAt = -Infinity;
 
   /** @param monotonic milliseconds that never go back */
   constructor(private readonly monotonic: () => number) {}
@@ -52,7 +52,7 @@ export class RunAgreement {
     this.#isUsed = false;
     this.#epochs.begin(runId, epochs);
     const isSuperseded = this.#epochs.isSuperseded();
-    if (isSuperseded) this.say();
+    if (isSuperseded) this.publish();
     return !isSuperseded;
   }
 
@@ -61,15 +61,15 @@ export class RunAgreement {
    * no replica uses the later run. Must be called at each connection.
    */
   async mayBeginAnew(): Promise<boolean> {
-    const isHeard = await this.#others.areHeard();
-    return this.#superseded.mayBeUsed(this.#epochs.connected().id, this.monotonic(), isHeard);
+    const isReachable = await this.#others.areReachable();
+    return this.#superseded.mayBeUsed(this.#epochs.connected().id, this.monotonic(), isReachable);
   }
 
   /** Marks the connected server as used. */
   used(): void {
     this.#superseded.otherIsUsed();
     this.#isUsed = true;
-    this.say();
+    this.publish();
   }
 
   /** The connection has ended. */
@@ -87,12 +87,12 @@ export class RunAgreement {
    * @returns whether the used server is superseded and its connection must be closed
    */
   answered(script: ScriptName, reply: ScriptReply): boolean {
-    return HEARD_SCRIPTS.has(script) && this.hear([reply[EPOCH_AT] ?? '']);
+    return EPOCH_SCRIPTS.has(script) && this.observe([reply[EPOCH_AT] ?? '']);
   }
 
   /** Whether a reply counts even if the server's connection was closed in the meantime. */
   countsAfterwards(script: ScriptName): boolean {
-    return !HEARD_SCRIPTS.has(script);
+    return !EPOCH_SCRIPTS.has(script);
   }
 
   /**
@@ -101,12 +101,12 @@ export class RunAgreement {
    * @param run the latest run that the edge knows
    * @returns whether the used server is superseded and its connection must be closed
    */
-  hear(epochs: readonly string[], run?: RedisRun): boolean {
+  observe(epochs: readonly string[], run?: RedisRun): boolean {
     for (const epoch of epochs) this.#epochs.observe(epoch);
     if (run !== undefined) this.#epochs.observeRun(run);
     if (this.#mustBeGivenUp()) return true;
-    const isTold = run === undefined || !this.#isUsed || !this.#epochs.supersedes(run);
-    if (!isTold) this.#sayAgain(SAY_MS);
+    const isCurrent = run === undefined || !this.#isUsed || !this.#epochs.supersedes(run);
+    if (!isCurrent) this.#publishAgain(PUBLISH_MS);
     return false;
   }
 
@@ -115,8 +115,8 @@ export class RunAgreement {
    * if a later run is in use here.
    * @returns whether the used server is superseded and its connection must be closed
    */
-  hearRun(run: ReplicaRun): boolean {
-    if (this.#isUsed && this.#epochs.supersedes(run)) this.#sayAgain(run.isUsed ? 0 : ANSWER_MS);
+  observeRun(run: ReplicaRun): boolean {
+    if (this.#isUsed && this.#epochs.supersedes(run)) this.#publishAgain(run.isUsed ? 0 : ANSWER_MS);
     if (!run.isUsed) return false;
     if (isLater(run, this.#epochs.connected())) this.#superseded.otherIsUsed();
     this.#epochs.observeRun(run);
@@ -124,15 +124,15 @@ export class RunAgreement {
   }
 
   /** Reports the used or connected run. Replicas that use a later one reply with theirs. */
-  say(): void {
+  publish(): void {
     const own = this.#epochs.connected();
     if (own.setAt === 0) return;
-    this.#saidAt = this.monotonic();
-    this.#others.tell({ ...own, isUsed: this.#isUsed });
+    this.#publishedAt = this.monotonic();
+    this.#others.publish({ ...own, isUsed: this.#isUsed });
   }
 
-  #sayAgain(afterMs: number): void {
-    if (this.monotonic() - this.#saidAt >= afterMs) this.say();
+  #publishAgain(afterMs: number): void {
+    if (this.monotonic() - this.#publishedAt >= afterMs) this.publish();
   }
 
   #mustBeGivenUp(): boolean {
@@ -158,12 +158,12 @@ export class SupersededRun {
 
   /**
    * Called after the other replicas were queried, because the connection leads to this run.
-   * @param isHeard the bus has responded since, so a replica with another run could have reported
+   * @param isReachable the bus has responded since, so replicas with another run could have reported
    * it
    * @returns whether the run may be used
    */
-  mayBeUsed(runId: string, now: number, isHeard: boolean): boolean {
-    if (!isHeard || runId !== this.#runId || now - this.#askedAt > PAUSE_MS_MAX) this.#since = now;
+  mayBeUsed(runId: string, now: number, isReachable: boolean): boolean {
+    if (!isReachable || runId !== this.#runId || now - this.#askedAt > PAUSE_MS_MAX) this.#since = now;
     this.#runId = runId;
     this.#askedAt = now;
     return now - this.#since >= UNUSED_MS;

@@ -38,9 +38,9 @@ test('a gone edge is deleted after its unknown calls are recorded as expired', a
   heartbeatOf(world, 'edge-silent', 1, { calls }, Date.now() - 170_000);
   heartbeatOf(world, 'edge-idle', 1, {}, storedAtMs);
   account.state.records.add(known.id);
-  await gone.look();
+  await gone.check();
   expect([world.events, keptEdges()]).toEqual([[], ['edge-gone', 'edge-silent', 'edge-idle']]);
-  await gone.look();
+  await gone.check();
   // The event equals the one that a sweep writes for the hold. A different one would be a dead
   // letter.
   const keys = findBucketKeys(lost.bucket);
@@ -50,7 +50,7 @@ test('a gone edge is deleted after its unknown calls are recorded as expired', a
   expect(world.events).toEqual([expiredEvent(expiredHold(due), storedAtMs + 120_000)]);
   expect(keptEdges()).toEqual(['edge-gone', 'edge-silent']);
   account.state.records.add(lost.id);
-  await gone.look();
+  await gone.check();
   expect([world.events.length, keptEdges()]).toEqual([1, ['edge-silent']]);
 });
 
@@ -58,16 +58,16 @@ test('nothing is recorded while billing is away or behind', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   heartbeatOf(world, 'edge-gone', 1, { calls: [running(call)] }, Date.now() - LONG_AGO_MS);
-  await gone.look();
+  await gone.check();
   world.owners.billingDown = true;
-  await expect(gone.look()).rejects.toThrow('no responders');
+  await expect(gone.check()).rejects.toThrow('no responders');
   world.owners.billingDown = false;
   world.owners.caughtUpTo = () => Date.now() - LONG_AGO_MS;
-  await gone.look();
-  await gone.look();
+  await gone.check();
+  await gone.check();
   world.owners.caughtUpTo = () => Date.now();
   expect([world.events, keptEdges()]).toEqual([[], ['edge-gone']]);
-  await gone.look();
+  await gone.check();
   expect(world.events).toMatchObject([{ id: call.id, outcome: 'expired' }]);
 });
 
@@ -76,14 +76,14 @@ test('edges have time to send heartbeats after an outage of the bus', async () =
   const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   const calls = [running(call)];
   heartbeatOf(world, 'edge-cut-off', 1, { calls }, Date.now() - LONG_AGO_MS);
-  await gone.look();
+  await gone.check();
   world.listens = false;
-  await gone.look();
+  await gone.check();
   world.listens = true;
-  await gone.look();
+  await gone.check();
   heartbeatOf(world, 'edge-cut-off', 2, { calls });
-  await gone.look();
-  await gone.look();
+  await gone.check();
+  await gone.check();
   expect([world.events, keptEdges()]).toEqual([[], ['edge-cut-off']]);
 });
 
@@ -91,11 +91,11 @@ test('no edge is gone while no other edge has sent a heartbeat since', async () 
   world.kept.clear();
   heartbeatOf(world, 'edge-first', 1, {}, Date.now() - LONG_AGO_MS);
   heartbeatOf(world, 'edge-second', 1, {}, Date.now() - LONG_AGO_MS - 1_000);
-  await gone.look();
-  await gone.look();
+  await gone.check();
+  await gone.check();
   expect(keptEdges()).toEqual(['edge-first', 'edge-second']);
   heartbeatOf(world, 'edge-first', 2);
-  await gone.look();
-  await gone.look();
+  await gone.check();
+  await gone.check();
   expect(keptEdges()).toEqual(['edge-first']);
 });

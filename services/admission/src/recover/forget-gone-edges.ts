@@ -23,7 +23,7 @@ export class GoneEdgeCleanup {
   constructor(private readonly ports: Pick<Ports, 'edges' | 'owners' | 'journal' | 'clock' | 'durations' | 'log'>) {}
 
   start(): void {
-    this.#background = every(this.ports.durations.leaseMs, () => this.look(), {
+    this.#background = every(this.ports.durations.leaseMs, () => this.check(), {
       clock: this.ports.clock.timers,
       failed: (err) => this.ports.log.warn({ err }, 'edges that are gone could not be checked'),
     });
@@ -38,7 +38,7 @@ export class GoneEdgeCleanup {
    * after an outage of the bus all edges seem to be gone for a moment. Rejects when the bus or
    * billing does not respond.
    */
-  async look(): Promise<void> {
+  async check(): Promise<void> {
     const before = this.#before;
     this.#before = new Map();
     if (!this.ports.edges.listens()) return;

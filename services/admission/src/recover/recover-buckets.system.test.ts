@@ -131,10 +131,10 @@ test('a superseded Redis that no replica uses is restored under later epochs', a
   const account = makeAccount(world, { wallet: 2 * PRICE });
   const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   const later = parseEpochTime(call.token) + 60_000;
-  one.limitStore.setOthers({ tell: () => one.pass(300), areHeard: async () => true });
+  one.limitStore.setOthers({ publish: () => one.pass(300), areReachable: async () => true });
   one.limitStore.onUse(() => one.admission.redisInUse());
   heartbeatOf(world, 'edge-dead', 9, { calls: [running(call)] }, Date.now() - 60_000);
-  one.limitStore.hear([makeEpoch('f'.repeat(40), later, '00')]);
+  one.limitStore.observe([makeEpoch('f'.repeat(40), later, '00')]);
   expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ kind: 'fault' });
   await until('it is in use again', () => one.limitStore.usable());
   await one.admission.sweep();

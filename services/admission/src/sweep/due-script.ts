@@ -1,7 +1,7 @@
 import { type ScriptCall, type ScriptReply, toArguments } from '../limit-store/script-rules.js';
 import { findBucketKeys, listBucketKeys } from '../limit-store/key-rules.js';
 
-export interface DueLook {
+export interface DuePoll {
   /** Buckets to sweep: those with due entries and those that are not open. */
   readonly buckets: readonly number[];
   /** Holds of all buckets: running, done and expiring calls, and tombstones of ended calls. */
@@ -20,7 +20,7 @@ export interface Listening {
 }
 
 /** How replicas share polls. */
-export interface LookSharing {
+export interface PollSharing {
   /** Maximum age of another replica's poll that replaces an own one; 0: always poll. */
   readonly othersMs: number;
   /** Validity of this poll for the other replicas. */
@@ -34,7 +34,7 @@ export interface LookSharing {
 export function buildDueCall(
   buckets: readonly number[],
   replica: string,
-  sharing: LookSharing,
+  sharing: PollSharing,
   { listens, silenceMs, leaseMs }: Listening,
 ): ScriptCall {
   const keys = buckets.map(findBucketKeys);
@@ -45,6 +45,6 @@ export function buildDueCall(
   };
 }
 
-export function readDueReply(reply: ScriptReply): DueLook {
+export function readDueReply(reply: ScriptReply): DuePoll {
   return { buckets: reply.slice(5).map(Number), holds: Number(reply[3] ?? 0), silentUntil: Number(reply[4] ?? 0) };
 }

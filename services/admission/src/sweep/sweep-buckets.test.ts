@@ -19,7 +19,7 @@ import {
   running,
 } from '../../test/world.js';
 import { testEpoch } from '@gateway/testkit/random';
-import { type LookSharing, buildDueCall } from './due-script.js';
+import { type PollSharing, buildDueCall } from './due-script.js';
 import { parseEpochTime } from '../limit-store/epoch-rules.js';
 import { ASKED_AGAIN_MAX, type SweepOutcome } from './sweep-script.js';
 import { LedgerClient } from './ask-ledger.js';
@@ -274,9 +274,9 @@ describe('silence', () => {
       for (let count = 0; count < 2; count += 1)
         calls.push(await mustAdmit(own, admitEntry(own.clock, [account.digest])));
       const [lives, dead] = calls as [Admitted, Admitted];
-      const hear = (n: number, ...named: Admitted[]) =>
+      const report = (n: number, ...named: Admitted[]) =>
         own.admission.heartbeat(heartbeatOf(going, 'edge1', n, { calls: named.map((call) => running(call)) }));
-      await hear(1, lives, dead);
+      await report(1, lives, dead);
       await own.admission.sweep();
       await beSilent(3_600_000, redis);
       going.advance(3_600_000);
@@ -285,7 +285,7 @@ describe('silence', () => {
         slots: 2,
         held: { wallet: 2 * PRICE },
       });
-      await hear(2, lives);
+      await report(2, lives);
       // Simulates that a lease has passed on that server.
       const look = String(await redis.get('{0}look')).split(' ');
       expect(Number(look[6])).toBeGreaterThan(0);
@@ -350,7 +350,7 @@ describe('a poll of one replica', () => {
   const SHARED = { othersMs: 60_000, ownMs: 60_000 };
   const LISTENING = { listens: true, silenceMs: 600_000, leaseMs: 30_000 };
   const noticed: number[] = [];
-  const sweepAs = (replica: Replica, sharing: LookSharing = SHARED) =>
+  const sweepAs = (replica: Replica, sharing: PollSharing = SHARED) =>
     sweepBuckets(replica.ports, new LedgerClient(replica.ports), (bucket) => noticed.push(bucket), sharing);
   const slotsOf = async (account: TestAccount) => (await dump(account)).slots;
 

@@ -1,5 +1,5 @@
 import { BUCKETS_TOTAL } from '@gateway/contracts/ids';
-import { type DueLook, type LookSharing, buildDueCall, readDueReply } from './due-script.js';
+import { type DuePoll, type PollSharing, buildDueCall, readDueReply } from './due-script.js';
 import { findBucketKeys } from '../limit-store/key-rules.js';
 import { ASKED_AGAIN_MAX, SWEEP_ENTRIES_MAX, type SweepOutcome, readSweepReply, sweepCall } from './sweep-script.js';
 import { AdmissionFault, type Ports, runScript } from '../ports.js';
@@ -25,7 +25,7 @@ export async function sweepBuckets(
   ports: Ports,
   ledger: Pick<LedgerClient, 'settles' | 'take'>,
   noticeLoss: (bucket: number) => void,
-  sharing: LookSharing,
+  sharing: PollSharing,
 ): Promise<void> {
   const { silentUntil, ...found } = await pollDue(ports, sharing);
   let { buckets } = found;
@@ -42,7 +42,7 @@ export async function sweepBuckets(
   }
 }
 
-async function pollDue({ limitStore, replica, edges, durations }: Ports, sharing: LookSharing): Promise<DueLook> {
+async function pollDue({ limitStore, replica, edges, durations }: Ports, sharing: PollSharing): Promise<DuePoll> {
   const { leaseMs, sweepMs } = durations;
   const silenceMs = Math.max(SILENCE_MS, SILENCE_PAUSES * sweepMs);
   const listening = { listens: edges.listens(), silenceMs, leaseMs };

@@ -1,6 +1,6 @@
 import { every, type Background } from '@gateway/service-kit';
 import type { Ports } from '../ports.js';
-import type { LookSharing } from './due-script.js';
+import type { PollSharing } from './due-script.js';
 import { LedgerClient } from './ask-ledger.js';
 import { sweepBuckets } from './sweep-buckets.js';
 
@@ -58,13 +58,13 @@ export class SweepTimer {
   }
 
   /** A replica that cannot settle due holds or receives no heartbeats lets the others sweep too. */
-  #sharing(): LookSharing {
+  #sharing(): PollSharing {
     const { durations, edges } = this.ports;
     const isEnough = this.#ledger.settles() && edges.listens();
     return { othersMs: durations.sweepMs, ownMs: isEnough ? durations.sweepMs : 0 };
   }
 
-  #sweep(sharing: LookSharing): Promise<void> {
+  #sweep(sharing: PollSharing): Promise<void> {
     const sweep = this.#running.then(() => sweepBuckets(this.ports, this.#ledger, this.noticeLoss, sharing));
     this.#running = sweep.then(
       () => {

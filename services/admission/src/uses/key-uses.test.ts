@@ -23,8 +23,8 @@ test('the last use of each key is reported once', () => {
   noted.note('key1', 5);
   noted.note('key2', 6);
   noted.note('key1', 7);
-  noted.tell();
-  noted.tell();
+  noted.publish();
+  noted.publish();
   expect(told).toEqual([
     [
       { key: 'key1', at: 7 },
@@ -46,10 +46,10 @@ test('unsent uses are reported later together with new ones', () => {
   noted.note('key1', 1);
   noted.note('key2', 2);
   line.away = true;
-  noted.tell();
+  noted.publish();
   noted.note('key1', 3);
   line.away = false;
-  noted.tell();
+  noted.publish();
   expect(told.flat()).toEqual([
     { key: 'key1', at: 3 },
     { key: 'key2', at: 2 },
@@ -60,11 +60,11 @@ test('keys above the limit wait for their next use', () => {
   const { noted, told } = uses();
   for (let key = 0; key < 100_001; key += 1) noted.note(`key${key}`, 1);
   noted.note('key0', 2);
-  noted.tell();
+  noted.publish();
   expect(told.flat()).toHaveLength(100_000);
   expect(told.flat()[0]).toEqual({ key: 'key0', at: 2 });
   noted.note('key100000', 3);
-  noted.tell();
+  noted.publish();
   expect(told.at(-1)).toEqual([{ key: 'key100000', at: 3 }]);
 });
 

@@ -8,7 +8,7 @@ import type { Ports } from '../ports.js';
  */
 const KEYS_MAX = 100_000;
 /** Minimum interval of reports. */
-const TELL_MS = 30_000;
+const PUBLISH_MS = 30_000;
 
 /** Collects when admitted calls last used keys, and reports this to their owner periodically. */
 export class KeyUses {
@@ -19,13 +19,13 @@ export class KeyUses {
   constructor(private readonly ports: Pick<Ports, 'listeners' | 'clock'>) {}
 
   start(): void {
-    this.#timer = this.ports.clock.timers.setTicker(TELL_MS, () => this.tell());
+    this.#timer = this.ports.clock.timers.setTicker(PUBLISH_MS, () => this.publish());
   }
 
   /** Stops the timer and reports the remaining uses. */
   stop(): void {
     this.#timer?.cancel();
-    this.tell();
+    this.publish();
   }
 
   note(key: string, at: number): void {
@@ -35,7 +35,7 @@ export class KeyUses {
   /**
    * Reports all uses since the last report. Uses that could not be sent are kept for the next one.
    */
-  tell(): void {
+  publish(): void {
     const uses = Array.from(this.#uses, ([key, at]) => ({ key, at }));
     this.#uses = new Map();
     for (let from = 0; from < uses.length; from += KEY_USES_MAX) {

@@ -39,8 +39,8 @@ test('refused calls are reported once per minute, account, key and code', () => 
   const last = refuse('a', 'window_exhausted');
   clock.set(MINUTE + 60_000);
   const next = refuse('b', 'rate_limited');
-  noted.tell();
-  noted.tell();
+  noted.publish();
+  noted.publish();
   const row = { account: 'a', key: 'a.key', count: 1 };
   const lastIds = [...ids, last].slice(-REFUSED_IDS_MAX);
   expect(told).toEqual([
@@ -73,11 +73,11 @@ test('unsent refusals are reported later together with new ones', () => {
   const { told, line, noted, refuse } = calls();
   const first = refuse('a', 'concurrency_limit');
   line.away = true;
-  noted.tell();
+  noted.publish();
   const second = refuse('a', 'concurrency_limit');
   refuse('b', 'concurrency_limit');
   line.away = false;
-  noted.tell();
+  noted.publish();
   expect(told.flatMap(({ rows }) => rows)).toMatchObject([
     { account: 'a', count: 2, lastIds: [first, second] },
     { account: 'b' },
@@ -88,11 +88,11 @@ test('rows above the limit are not reported, and waiting rows are counted up', (
   const { told, noted, refuse } = calls();
   for (let account = 0; account < 10_001; account += 1) refuse(`a${account}`, 'model_not_found');
   refuse('a0', 'model_not_found');
-  noted.tell();
+  noted.publish();
   const rows = told.flatMap((some) => some.rows);
   expect(rows).toHaveLength(10_000);
   expect(rows[0]).toMatchObject({ account: 'a0', count: 2 });
   refuse('a10000', 'model_not_found');
-  noted.tell();
+  noted.publish();
   expect(told.at(-1)?.rows).toMatchObject([{ account: 'a10000', count: 1 }]);
 });

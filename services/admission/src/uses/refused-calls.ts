@@ -9,7 +9,7 @@ import type { Ports, RefusalCount } from '../ports.js';
  */
 const ROWS_MAX = 10_000;
 /** Minimum interval of reports. */
-const TELL_MS = 2_000;
+const PUBLISH_MS = 2_000;
 const MINUTE_MS = 60_000;
 
 interface Waiting extends RefusalCount {
@@ -30,13 +30,13 @@ export class RefusedCalls {
   constructor(private readonly ports: Pick<Ports, 'listeners' | 'clock'>) {}
 
   start(): void {
-    this.#timer = this.ports.clock.timers.setTicker(TELL_MS, () => this.tell());
+    this.#timer = this.ports.clock.timers.setTicker(PUBLISH_MS, () => this.publish());
   }
 
   /** Stops the timer and reports the remaining rows. */
   stop(): void {
     this.#timer?.cancel();
-    this.tell();
+    this.publish();
   }
 
   /** Counts the answer if it is a refusal. */
@@ -59,7 +59,7 @@ export class RefusedCalls {
   /**
    * Reports all rows since the last report. Rows that could not be sent are kept for the next one.
    */
-  tell(): void {
+  publish(): void {
     const rows = this.#rows;
     this.#rows = new Map();
     for (const [minute, some] of byMinute(rows.values())) {

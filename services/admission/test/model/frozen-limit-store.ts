@@ -221,8 +221,8 @@ export class FrozenLimitStore implements LimitStore {
   }
 
   /** There is no second server. */
-  hear(): void {}
-  hearRun(): void {}
+  observe(): void {}
+  observeRun(): void {}
 
   /** Simulates a server that restarts empty. */
   async flush(): Promise<void> {

@@ -69,7 +69,7 @@ export class AdmissionHost implements AdmissionReplica {
 
   /** Called when the bus is back after a cut. */
   reconnected(): void {
-    this.world.time.in(this.host, 0, () => this.#limitStore.sayRun());
+    this.world.time.in(this.host, 0, () => this.#limitStore.publishRun());
   }
 
   close(): void {
@@ -80,14 +80,14 @@ export class AdmissionHost implements AdmissionReplica {
     const { world, host } = this;
     const { admissions, edges, network, streams } = world;
     return {
-      tell: (run) => {
+      publish: (run) => {
         if (network.isCut(host)) return;
         const sent = onWire(run);
-        for (const to of admissions) if (to) network.post(host, to.host, () => to.admission.hearRun(sent));
+        for (const to of admissions) if (to) network.post(host, to.host, () => to.admission.observeRun(sent));
         for (const to of edges)
           if (to) network.post(host, to.host, () => to.deliver.report({ tokens: [], run: { ...sent } }));
       },
-      areHeard: () =>
+      areReachable: () =>
         request(world, host, streams.host, HEARTBEATS_MS, async () => true).then(
           () => true,
           () => false,
@@ -139,7 +139,7 @@ export class AdmissionHost implements AdmissionReplica {
             if (to) network.post(host, to.host, () => to.deliver.report(sent));
           }
           for (const to of world.admissions) {
-            if (to) network.post(host, to.host, () => to.admission.hearEpochs([...tokens]));
+            if (to) network.post(host, to.host, () => to.admission.observeEpochs([...tokens]));
           }
         },
       },

@@ -116,17 +116,17 @@ export class ReplicaLimitStore implements LimitStore {
     return makeEpoch(runId, setAt, random.below(0x7fff_ffff).toString(16));
   }
 
-  hear(epochs: readonly string[], run?: RedisRun): void {
-    if (this.#runs.hear(epochs, run)) this.#giveUp();
+  observe(epochs: readonly string[], run?: RedisRun): void {
+    if (this.#runs.observe(epochs, run)) this.#giveUp();
   }
 
-  hearRun(run: ReplicaRun): void {
-    if (this.#runs.hearRun(run)) this.#giveUp();
+  observeRun(run: ReplicaRun): void {
+    if (this.#runs.observeRun(run)) this.#giveUp();
   }
 
   /** Called when the bus is back. */
-  sayRun(): void {
-    this.#runs.say();
+  publishRun(): void {
+    this.#runs.publish();
   }
 
   dump(accountKey: string, holdsKey: string): Promise<[Record<string, string>, Record<string, string>]> {

@@ -163,7 +163,7 @@ const PLANTED: Readonly<Record<string, Readonly<Record<string, string | readonly
       { kind: 'failover' },
     ],
     'a superseded limit store is used again while other replicas cannot be queried (docs/protocol.md#r12)': [
-      '<<!isHeard ||  -> >>',
+      '<<!isReachable ||  -> >>',
       { kind: 'failover' },
     ],
   },
