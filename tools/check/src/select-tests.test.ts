@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { temporaryDirectory } from '@gateway/testkit';
-import { affectedRooms, hashPackages } from '../affected.mjs';
+import { affectedRooms, changedPackages, CORE, hashPackages, isCoreEnough } from '../affected.mjs';
+import { selectTests } from '../rooms.mjs';
 import { groupSuites } from '../group-suites.mjs';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
@@ -16,7 +17,6 @@ const MANIFESTS = {
   'services/c/web': { name: '@gateway/c-web' },
   'services/d': { name: '@gateway/d' },
 };
-type Path = keyof typeof MANIFESTS;
 const GREEN = { 'libs/a': '1', 'libs/b': '1', 'services/c': '1', 'services/c/web': '1', 'services/d': '1' };
 const ROOMS = ['libs/a', 'libs/b', 'services/c', 'services/d', 'deploy/docker'];
 
@@ -26,12 +26,28 @@ test.each([
   [{ 'libs/a': '2' }, ['libs/a', 'libs/b', 'services/c', 'deploy/docker']],
   [{ 'services/c/web': '2' }, ['services/c', 'deploy/docker']],
 ])('a change of %j affects the tests of %j', (changes, affected) => {
-  const manifestOf = (path: string) => MANIFESTS[path as Path];
-  expect(affectedRooms(ROOMS, { ...GREEN, ...changes }, GREEN, manifestOf)).toEqual(affected);
+  expect(affectedRooms(ROOMS, changedPackages({ ...GREEN, ...changes }, GREEN), MANIFESTS)).toEqual(affected);
 });
 
 test('without a green run all packages are affected', () => {
-  expect(affectedRooms(ROOMS, GREEN, {}, (path) => MANIFESTS[path as Path])).toEqual(ROOMS);
+  expect(affectedRooms(ROOMS, changedPackages(GREEN, {}), MANIFESTS)).toEqual(ROOMS);
+});
+
+test.each([
+  [['services/c'], true],
+  [['services/c', 'services/c/web'], true],
+  [['services/c', 'libs/a'], false],
+  [['tests/e2e'], false],
+  [[], false],
+])('after changes of %j the core tests are enough: %j', (changed, isEnough) => {
+  expect(isCoreEnough(changed)).toBe(isEnough);
+});
+
+test('each core test is one file of its room', () => {
+  for (const [room, names] of Object.entries(CORE)) {
+    const { files } = selectTests(names, 'inner', [room]);
+    expect(files.map((file) => file.replace(/^.*\/src\/|\.test\.ts$/g, ''))).toEqual(names);
+  }
 });
 
 test('Turborepo hashes every package of a service', () => {
