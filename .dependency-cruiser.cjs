@@ -62,17 +62,19 @@ const composing = `${featureService}([^/]+\\.ts$|commands/)`;
 const RULES = '/(rules|[a-z0-9-]+-(rules|script))\\.ts$';
 const STORES = '/(store|sql|[a-z0-9-]+-(store|sql))\\.ts$';
 
+/** A rule: files of `from` may not import files of `to`. Paths are regular expressions. */
+const forbid = (name, from, to, comment) => ({ name, severity: 'error', comment, from, to });
+/** Paths of code without its tests, and paths other than these. */
+const code = (path, ...pathNot) => ({ path, pathNot: [test, ...pathNot] });
+const except = (...pathNot) => ({ pathNot });
+
 const featureRule = ([folder, names], index, all) => {
   const above = all.slice(0, index).map(([before]) => before);
   const allowed = names.map((name) => folder.replace(/[^/]+$/, name));
   for (const path of allowed)
     if (!above.includes(path)) throw new Error(`${folder} imports ${path}, which is not above`);
-  return {
-    name: 'features-meet-in-service',
-    severity: 'error',
-    from: { path: `^services/${folder}/`, pathNot: test },
-    to: { path: '^services/', pathNot: [folder, ...BASE_FOLDERS, ...allowed].map((path) => `^services/${path}/`) },
-  };
+  const permitted = [folder, ...BASE_FOLDERS, ...allowed].map((path) => `^services/${path}/`);
+  return forbid('features-meet-in-service', code(`^services/${folder}/`), { path: '^services/', pathNot: permitted });
 };
 
 /** Pure modules of service-kit, which as a whole is not pure. */
@@ -80,185 +82,110 @@ const PURE_OF_KIT = '^libs/service-kit/src/(network-address|group-by)\\.ts$';
 /** Imports permitted in decisions, in addition to each other. */
 const PURE = ['^libs/(metering|contracts)/', PURE_OF_KIT, '^(node:)?(buffer|util)$'];
 
+const typesMayPass = { dependencyTypesNot: ['type-only'] };
+
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {
   forbidden: [
-    {
-      name: 'no-cycles',
-      severity: 'error',
-      comment: 'A cycle has no starting point for a reader. Types are included.',
-      from: {},
-      to: { circular: true },
-    },
-    {
-      name: 'services-never-import-each-other',
-      severity: 'error',
-      comment: 'Services communicate only over the bus.',
-      from: { path: '^services/([^/]+)/' },
-      to: { path: '^services/([^/]+)/', pathNot: '^services/$1/' },
-    },
-    {
-      name: 'only-simulation-and-benchmarks-import-services',
-      severity: 'error',
-      comment:
-        'They run parts of the services without their connections. The local start adds providers as operators do.',
-      from: { pathNot: ['^services/', '^tests/(simulation|benchmarks)/', test] },
-      to: { path: '^services/[^/]+/src/', pathNot: '^services/dashboard/src/operator-cli/' },
-    },
-    {
-      name: 'libs-import-only-libs',
-      severity: 'error',
-      from: { path: '^libs/', pathNot: test },
-      to: { path: '^(services|deploy|tools|tests)/' },
-    },
-    {
-      name: 'services-import-only-libs',
-      severity: 'error',
-      from: { path: '^services/', pathNot: test },
-      to: { path: '^(deploy|tools|tests)/' },
-    },
-    {
-      name: 'metering-imports-nothing',
-      severity: 'error',
-      from: { path: '^libs/metering/src/', pathNot: test },
-      to: { pathNot: '^libs/metering/src/' },
-    },
-    {
-      name: 'contracts-import-no-io',
-      severity: 'error',
-      comment: 'contracts use only hashing, random IDs and checksums of Node.',
-      from: { path: '^libs/contracts/src/', pathNot: test },
-      to: { pathNot: ['^libs/(contracts|metering)/', 'node_modules/zod/', '^(node:)?(crypto|zlib)$'] },
-    },
-    {
-      name: 'edge-rules-are-pure',
-      severity: 'error',
-      comment:
-        'A decision is a function of facts, request and now. Bytes, deep equality and address ranges are not I/O.',
-      from: { path: EDGE_RULES, pathNot: test },
-      to: { pathNot: [EDGE_RULES, ...PURE] },
-    },
-    {
-      name: 'edge-handles-requests-through-ports',
-      severity: 'error',
-      comment: 'Only the files that put the edge together, and its commands, import what reaches sources or the bus.',
-      from: {
-        path: '^services/edge-proxy/src/',
-        pathNot: [test, EDGE_IO, '^services/edge-proxy/src/(service\\.ts|commands/)'],
-      },
-      to: { path: EDGE_IO, dependencyTypesNot: ['type-only'] },
-    },
-    {
-      name: 'edge-connections-import-no-steps',
-      severity: 'error',
-      from: { path: EDGE_IO, pathNot: test },
-      to: {
-        path: '^services/edge-proxy/src/',
-        pathNot: [EDGE_IO, EDGE_RULES, '^services/edge-proxy/src/(ports|config|credentials/credential-text)\\.ts$'],
-      },
-    },
-    {
-      name: 'admission-decides-through-ports',
-      severity: 'error',
-      comment: 'Only the files that put admission together, and its commands, import what reaches Redis or the bus.',
-      from: {
-        path: '^services/admission/src/',
-        pathNot: [test, ADMISSION_IO, '^services/admission/src/(service\\.ts|commands/)'],
-      },
-      to: { path: [ADMISSION_IO, '^libs/bus/', 'node_modules/ioredis/'], dependencyTypesNot: ['type-only'] },
-    },
-    {
-      name: 'rules-are-pure',
-      severity: 'error',
-      comment: 'A decision is a function of its input, request and time. It may use types of other rules.',
-      from: { path: `${featureService}.*${RULES}`, pathNot: test },
-      to: {
-        pathNot: [`^services/$1/src/.*${RULES}`, ...PURE],
-      },
-    },
-    {
-      name: 'only-stores-see-a-database',
-      severity: 'error',
-      from: { path: featureService, pathNot: [test, STORES, composing] },
-      to: { path: ['^libs/postgres/', 'node_modules/(pg|knex)/'] },
-    },
-    {
-      name: 'verbs-see-types-of-stores',
-      severity: 'error',
-      comment: 'Only code that composes a service creates stores.',
-      from: { path: featureService, pathNot: [test, STORES, composing] },
-      to: { path: `^services/$1/src/.*${STORES}`, dependencyTypesNot: ['type-only'] },
-    },
-    {
-      name: 'stores-see-no-verbs',
-      severity: 'error',
-      from: { path: `${separateFeatures}.*${STORES}`, pathNot: test },
-      to: { path: '^services/$1/src/', pathNot: [STORES, RULES] },
-    },
-    {
-      name: 'features-meet-in-service',
-      severity: 'error',
-      comment: 'FEATURE_IMPORTS lists the exceptions.',
-      from: {
-        path: `${separateFeatures}([^/]+)/`,
-        pathNot: [test, composing, ...Object.keys(FEATURE_IMPORTS).map((path) => `^services/${path}/`)],
-      },
-      to: {
+    forbid('no-cycles', {}, { circular: true }, 'A cycle has no starting point for a reader. Types are included.'),
+    forbid(
+      'services-never-import-each-other',
+      { path: '^services/([^/]+)/' },
+      { path: '^services/([^/]+)/', pathNot: '^services/$1/' },
+      'Services communicate only over the bus.',
+    ),
+    forbid(
+      'only-simulation-and-benchmarks-import-services',
+      except('^services/', '^tests/(simulation|benchmarks)/', test),
+      { path: '^services/[^/]+/src/', pathNot: '^services/dashboard/src/operator-cli/' },
+      'They run parts of the services without their connections. The local start adds providers as operators do.',
+    ),
+    forbid('libs-import-only-libs', code('^libs/'), { path: '^(services|deploy|tools|tests)/' }),
+    forbid('services-import-only-libs', code('^services/'), { path: '^(deploy|tools|tests)/' }),
+    forbid('metering-imports-nothing', code('^libs/metering/src/'), except('^libs/metering/src/')),
+    forbid(
+      'contracts-import-no-io',
+      code('^libs/contracts/src/'),
+      except('^libs/(contracts|metering)/', 'node_modules/zod/', '^(node:)?(crypto|zlib)$'),
+      'contracts use only hashing, random IDs and checksums of Node.',
+    ),
+    forbid(
+      'edge-rules-are-pure',
+      code(EDGE_RULES),
+      except(EDGE_RULES, ...PURE),
+      'A decision is a function of facts, request and now. Bytes, deep equality and address ranges are not I/O.',
+    ),
+    forbid(
+      'edge-handles-requests-through-ports',
+      code('^services/edge-proxy/src/', EDGE_IO, '^services/edge-proxy/src/(service\\.ts|commands/)'),
+      { path: EDGE_IO, ...typesMayPass },
+      'Only the files that put the edge together, and its commands, import what reaches sources or the bus.',
+    ),
+    forbid('edge-connections-import-no-steps', code(EDGE_IO), {
+      path: '^services/edge-proxy/src/',
+      pathNot: [EDGE_IO, EDGE_RULES, '^services/edge-proxy/src/(ports|config|credentials/credential-text)\\.ts$'],
+    }),
+    forbid(
+      'admission-decides-through-ports',
+      code('^services/admission/src/', ADMISSION_IO, '^services/admission/src/(service\\.ts|commands/)'),
+      { path: [ADMISSION_IO, '^libs/bus/', 'node_modules/ioredis/'], ...typesMayPass },
+      'Only the files that put admission together, and its commands, import what reaches Redis or the bus.',
+    ),
+    forbid(
+      'rules-are-pure',
+      code(`${featureService}.*${RULES}`),
+      except(`^services/$1/src/.*${RULES}`, ...PURE),
+      'A decision is a function of its input, request and time. It may use types of other rules.',
+    ),
+    forbid('only-stores-see-a-database', code(featureService, STORES, composing), {
+      path: ['^libs/postgres/', 'node_modules/(pg|knex)/'],
+    }),
+    forbid(
+      'verbs-see-types-of-stores',
+      code(featureService, STORES, composing),
+      { path: `^services/$1/src/.*${STORES}`, ...typesMayPass },
+      'Only code that composes a service creates stores.',
+    ),
+    forbid('stores-see-no-verbs', code(`${separateFeatures}.*${STORES}`), {
+      path: '^services/$1/src/',
+      pathNot: [STORES, RULES],
+    }),
+    forbid(
+      'features-meet-in-service',
+      code(
+        `${separateFeatures}([^/]+)/`,
+        composing,
+        ...Object.keys(FEATURE_IMPORTS).map((path) => `^services/${path}/`),
+      ),
+      {
         path: '^services/',
         pathNot: ['^services/$1/src/$2/', ...BASE_FOLDERS.map((path) => `^services/${path}/`)],
       },
-    },
+      'FEATURE_IMPORTS lists the exceptions.',
+    ),
     ...Object.entries(FEATURE_IMPORTS).map(featureRule),
-    {
-      name: 'http-knows-no-api',
-      severity: 'error',
-      comment: 'The HTTP layer serves both APIs of the dashboard.',
-      from: { path: '^services/dashboard/src/http/', pathNot: test },
-      to: { path: '^services/dashboard/src/(operator-api|people-api)/' },
-    },
-    {
-      name: 'operator-api-knows-no-people-api',
-      severity: 'error',
-      comment: 'The API of the pages is built on routes of the operator API.',
-      from: { path: '^services/dashboard/src/operator-api/', pathNot: test },
-      to: { path: '^services/dashboard/src/people-api/' },
-    },
-    {
-      name: 'one-importer-of-nats',
-      severity: 'error',
-      from: { pathNot: ['^(libs/bus|tools/testkit)/', test] },
-      to: { path: 'node_modules/nats/' },
-    },
-    {
-      name: 'one-importer-of-knex',
-      severity: 'error',
-      from: { pathNot: ['^libs/postgres/', test] },
-      to: { path: 'node_modules/knex/' },
-    },
-    {
-      name: 'redis-is-admissions',
-      severity: 'error',
-      from: { path: '^(libs|services)/', pathNot: [test, '^services/admission/'] },
-      to: { path: 'node_modules/ioredis/' },
-    },
-    {
-      name: 'edge-and-admission-touch-no-postgres',
-      severity: 'error',
-      from: { path: '^services/(edge-proxy|admission|dashboard)/', pathNot: test },
-      to: { path: ['^libs/postgres/', 'node_modules/pg/'] },
-    },
-    {
-      name: 'telemetry-sdk-only-in-service-kit',
-      severity: 'error',
-      from: { pathNot: ['^libs/service-kit/', test, '^(deploy|tools|tests)/'] },
-      to: { path: 'node_modules/@opentelemetry/(?!api/)' },
-    },
-    {
-      name: 'no-unresolved',
-      severity: 'error',
-      from: {},
-      to: { couldNotResolve: true },
-    },
+    forbid(
+      'http-knows-no-api',
+      code('^services/dashboard/src/http/'),
+      { path: '^services/dashboard/src/(operator-api|people-api)/' },
+      'The HTTP layer serves both APIs of the dashboard.',
+    ),
+    forbid(
+      'operator-api-knows-no-people-api',
+      code('^services/dashboard/src/operator-api/'),
+      { path: '^services/dashboard/src/people-api/' },
+      'The API of the pages is built on routes of the operator API.',
+    ),
+    forbid('one-importer-of-nats', except('^(libs/bus|tools/testkit)/', test), { path: 'node_modules/nats/' }),
+    forbid('one-importer-of-knex', except('^libs/postgres/', test), { path: 'node_modules/knex/' }),
+    forbid('redis-is-admissions', code('^(libs|services)/', '^services/admission/'), { path: 'node_modules/ioredis/' }),
+    forbid('edge-and-admission-touch-no-postgres', code('^services/(edge-proxy|admission|dashboard)/'), {
+      path: ['^libs/postgres/', 'node_modules/pg/'],
+    }),
+    forbid('telemetry-sdk-only-in-service-kit', except('^libs/service-kit/', test, '^(deploy|tools|tests)/'), {
+      path: 'node_modules/@opentelemetry/(?!api/)',
+    }),
+    forbid('no-unresolved', {}, { couldNotResolve: true }),
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
