@@ -20,7 +20,7 @@ const EXPECTED_CODE = 'timeout';
 export function makeCounters(service: ServiceName): Counters {
   const meter = metrics.getMeter('@gateway/bus');
   const refused = meter.createCounter('gateway.bus.messages.refused', { unit: '{message}' });
-  const failed = meter.createCounter('gateway.bus.calls.failed', { unit: '{call}' });
+  const failed = meter.createCounter('gateway.bus.requests.failed', { unit: '{call}' });
   for (const { name: message, kind, sentBy, servedBy } of MESSAGES) {
     if (servedBy.includes(service)) for (const reason of REASONS) refused.add(0, { message, reason });
     if (sentBy.includes(service) && kind !== 'published') failed.add(0, { message, code: EXPECTED_CODE });

@@ -19,13 +19,13 @@ export const pipelineSeconds = histogram(
 );
 
 export const slotsFreed = counter(
-  'gateway_admission_slots_lapsed_total',
+  'gateway_admission_slots_expired_total',
   'Slots whose lease lapsed without a heartbeat',
 );
-export const holdsQueried = counter('gateway_admission_holds_asked_total', 'Due holds that the ledger was queried for');
+export const holdsQueried = counter('gateway_admission_holds_checked_total', 'Due holds looked up in the ledger');
 export const holdsExpired = counter('gateway_admission_holds_expired_total', 'Calls that were recorded as expired');
 export const questionsDropped = counter(
-  'gateway_admission_questions_dropped_total',
+  'gateway_admission_hold_checks_dropped_total',
   'Questions for the records of due holds that were left for later because too many waited',
 );
 
@@ -34,6 +34,6 @@ export const holdsKept = { count: 0 };
 
 gauge(
   'gateway_admission_holds',
-  'Holds in the gate: calls that run, that wait for their charge or their end, and ended ones that are still remembered',
+  'Holds in the limit store: calls that run, that wait for their charge or their end, and ended ones that are still remembered',
   () => holdsKept.count,
 );

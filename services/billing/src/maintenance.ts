@@ -27,7 +27,7 @@ export interface MaintenanceDeps {
 export function startMaintenance(deps: MaintenanceDeps): { stop(): Promise<void> } {
   const { store, stream, months, refused, clock, log } = deps;
   let progress: Progress | null = null;
-  const trimmed = counter('gateway_billing_trims_total', 'Deletions of settled messages from the stream');
+  const trimmed = counter('gateway_billing_stream_trims_total', 'Deletions of settled messages from the stream');
   gauge('gateway_billing_lag_messages', 'Stored messages after the contiguous settled run', () =>
     lagMessages(progress),
   );

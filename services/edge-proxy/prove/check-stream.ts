@@ -44,7 +44,7 @@ export function findProblem(stream: GeneratedStream, random: () => number): stri
   }
   const { delivery } = relayed;
   if (delivery === null) return 'the relay did not end';
-  const ending = expected.ended === 'left' ? 'client_left' : expected.ended === 'complete' ? 'complete' : 'cut';
+  const ending = expected.ended === 'left' ? 'client_disconnected' : expected.ended === 'complete' ? 'complete' : 'cut';
   if (delivery.ended !== ending) return `ended ${delivery.ended} instead of ${ending}`;
   return bytesProblem(stream, relayed, delivery) ?? meterProblem(stream, delivery);
 }
@@ -101,7 +101,7 @@ function relay(
   if (stream.end === 'proper') relay.end(false);
   else
     relay.stop(
-      stream.end === 'cut' ? 'cut' : 'client_left',
+      stream.end === 'cut' ? 'cut' : 'client_disconnected',
       stream.end === 'cut' ? gatewayError('upstream_timeout') : null,
     );
   return { written: Buffer.concat(pieces).toString(), delivery, isUnusable, failure, begunBeforeFirstEvent };

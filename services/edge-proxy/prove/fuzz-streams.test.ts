@@ -151,7 +151,7 @@ function relay(stream: HostileStream): Relayed {
   else if (stream.end === 'proper') relay.end(false);
   else
     relay.stop(
-      stream.end === 'cut' ? 'cut' : 'client_left',
+      stream.end === 'cut' ? 'cut' : 'client_disconnected',
       stream.end === 'cut' ? gatewayError('upstream_timeout') : null,
     );
   if (isUnusable && ended.length === 0) relay.drop();

@@ -73,7 +73,7 @@ test(
       expect(performance.now() - releasedAt).toBeGreaterThanOrEqual(1_990);
       expect(events.map((event) => event.id)).not.toContain(id);
       expect(await metricsOf(metrics)).toMatch(
-        /^gateway_edge_last_piece_unconfirmed_total\{[^}]*waited_for="record"[^}]*\} 1$/m,
+        /^gateway_edge_last_chunk_unconfirmed_total\{[^}]*waited_for="record"[^}]*\} 1$/m,
       );
       const refused = await send(edge.url, PATH, chat());
       expect([refused.status, JSON.parse(refused.body.toString()).error.code]).toEqual([500, 'admission_error']);

@@ -130,7 +130,7 @@ export function declareGauges(
   catalog: CatalogMirror,
   storedResponseIdsMax: number,
 ): void {
-  gauge('gateway_edge_calls_open', 'Calls with a slot or a hold', () => edge.running.size);
+  gauge('gateway_edge_requests_open', 'Calls with a slot or a hold', () => edge.running.size);
   gauge('gateway_edge_shedding', 'Whether new calls are refused for overload', () => (load.shedding === null ? 0 : 1));
   gauge('gateway_edge_large_bodies_waiting', 'Large bodies that are being parsed or wait for it', () => bodies.waiting);
   gauge('gateway_edge_sources', 'Enabled sources by whether they are in cooldown', () => countSourceStates(edge), {
@@ -152,30 +152,30 @@ export function declareGauges(
   );
   const { answers } = edge;
   gauge(
-    'gateway_edge_answer_ids',
+    'gateway_edge_stored_response_ids',
     'IDs of stored responses in the shared store, at most a minute old while IDs are stored',
     () => answers.idsStored,
   );
-  gauge('gateway_edge_answer_ids_max', 'Limit for stored response IDs', () => storedResponseIdsMax);
-  gauge('gateway_edge_events_unstored', 'Usage events that are not stored in the stream', () => journal.unstored);
+  gauge('gateway_edge_stored_response_ids_max', 'Limit for stored response IDs', () => storedResponseIdsMax);
+  gauge('gateway_edge_unstored_events', 'Usage events that are not stored in the stream', () => journal.unstored);
   gauge(
-    'gateway_edge_event_unstored_age_seconds',
+    'gateway_edge_unstored_event_age_seconds',
     'Age of the oldest unstored event',
     () => journal.oldestAgeMs() / 1000,
   );
   gauge('gateway_edge_admissions_waiting', 'Requests that wait for admission', () => admissionClient.waiting);
   gauge(
-    'gateway_edge_body_bytes_buffered',
+    'gateway_edge_buffered_body_bytes',
     'Bytes of request bodies that a source may still need',
     () => REQUEST_BODIES.held,
   );
   gauge(
-    'gateway_edge_unopened_body_bytes',
+    'gateway_edge_unauthenticated_body_bytes',
     'Bytes of request bodies whose key admission has not confirmed',
     () => UNOPENED_BODIES.held,
   );
   gauge(
-    'gateway_edge_answer_bytes_held',
+    'gateway_edge_held_response_bytes',
     'Bytes of non-streamed responses that are held until they are complete',
     () => HELD_ANSWERS.held,
   );
@@ -256,7 +256,7 @@ export async function stopEdge(
   const isIdle = (): boolean => http.requestsOpen() === 0 && http.answersOpen() === 0;
   if (!(await waitUntil(isIdle, graceEnd - performance.now()))) {
     const open = { requests: http.requestsOpen(), answers: http.answersOpen() };
-    log.warn(open, 'drain time is over; running calls are cut');
+    log.warn(open, 'drain time is over; running requests are cut');
     running.abortAll('drain');
     await waitUntil(isIdle, STOP_STEP_MS.cutCalls);
   }

@@ -9,7 +9,7 @@ import type { TestResponse } from '../test/call.js';
 import type { TestModel } from '../test/operator.js';
 import { sharedSystem } from '../test/system.js';
 
-const FAILURES = /^gateway_edge_answer_memory_failures_total\{[^}]*\} (\d+)$/gm;
+const FAILURES = /^gateway_edge_response_id_failures_total\{[^}]*\} (\d+)$/gm;
 const PRICES = { inputPerMillion: '1.00', outputPerMillion: '2.00' };
 
 let provider: ProviderSimulator;

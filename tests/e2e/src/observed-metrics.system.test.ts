@@ -23,7 +23,7 @@ const WANTED: Readonly<Record<string, readonly string[]>> = {
     'gateway_edge_sources{state="healthy"',
     'gateway_edge_sources{state="cooling"',
     'gateway_edge_errors_total',
-    'gateway_bus_calls_failed_total{message="admission.authorize",code="timeout"',
+    'gateway_bus_requests_failed_total{message="admission.authorize",code="timeout"',
   ],
   admission: [
     'gateway_admission_decisions_total{outcome="admitted"',
@@ -34,11 +34,11 @@ const WANTED: Readonly<Record<string, readonly string[]>> = {
   ],
   billing: [
     'gateway_billing_stream_bytes',
-    'gateway_billing_stream_bytes_max',
+    'gateway_billing_stream_max_bytes',
     'gateway_billing_outbox_age_seconds{outbox="outbox"',
     'gateway_billing_outbox_age_seconds{outbox="webhook_outbox"',
     'gateway_billing_pool_connections{state="waiting"',
-    'gateway_billing_invariant_faults',
+    'gateway_billing_invariant_violations',
     'gateway_billing_lag_seconds',
   ],
   accounts: [

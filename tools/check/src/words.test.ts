@@ -27,7 +27,7 @@ test.each([
 
 test.each([
   "log('the door is open');",
-  'config.GATEWAY_HEARTBEAT_MS; gauge.gateway_edge_beat_failures_total;',
+  'config.GATEWAY_HEARTBEAT_MS; gauge.gateway_edge_heartbeat_failures_total;',
   '// billing.standing, in standing_rows (GatewayHeartbeatsFailing)',
   'const outstanding = heartbeat + gateway + aggregate + upbeat;',
   'publish({ incarnation: ledgerEpoch });',

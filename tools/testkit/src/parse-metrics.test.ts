@@ -6,14 +6,14 @@ const TEXT = [
   'gateway_admission_batch_entries_count 12',
   'gateway_admission_batch_entries_sum 30.5',
   'gateway_admission_batch_entries_bucket{le="1"} 4',
-  'gateway_billing_events_total{outcome="settled",text="a } b"} 7 1700000000000',
-  'gateway_billing_events_total{outcome="voided"} 2',
+  'gateway_billing_usage_events_total{outcome="settled",text="a } b"} 7 1700000000000',
+  'gateway_billing_usage_events_total{outcome="voided"} 2',
   '',
 ].join('\n');
 
 test('sumOfMetric() adds up the series of a sample with and without labels', () => {
   expect(sumOfMetric(TEXT, 'gateway_admission_batch_entries_sum')).toBe(30.5);
-  expect(sumOfMetric(TEXT, 'gateway_billing_events_total')).toBe(9);
+  expect(sumOfMetric(TEXT, 'gateway_billing_usage_events_total')).toBe(9);
 });
 
 test('sumOfMetric() returns null for a prefix of a sample name', () => {
@@ -21,7 +21,7 @@ test('sumOfMetric() returns null for a prefix of a sample name', () => {
 });
 
 test('sumOfMetric() adds up only the series with the given label', () => {
-  const name = 'gateway_billing_events_total';
+  const name = 'gateway_billing_usage_events_total';
   expect(sumOfMetric(TEXT, name, 'outcome="settled"')).toBe(7);
   expect(sumOfMetric(TEXT, name, 'outcome="voided"')).toBe(2);
   expect(sumOfMetric(TEXT, name, 'outcome="void"')).toBeNull();

@@ -15,10 +15,10 @@ export interface PendingChange<T> {
 export type InForce = ReturnType<typeof createInForce>;
 
 const waits = histogram(
-  'gateway_accounts_in_force_seconds',
+  'gateway_accounts_change_propagation_seconds',
   'Time from the commit of a change until admission applied it, or until the timeout',
   [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
-  { outcome: ['in_force', 'overdue'] },
+  { outcome: ['propagated', 'overdue'] },
 );
 
 /** Creates a wait for a change on the outbox's `awaitDelivered`, with the timeout `waitMs`. */
@@ -29,7 +29,7 @@ export function createInForce(
   return async (account: string, changed: Versioned): Promise<boolean> => {
     const begunMs = performance.now();
     const delivered = await awaitDelivered(account, changeOf(changed), waitMs);
-    waits.of({ outcome: delivered ? 'in_force' : 'overdue' }).observe((performance.now() - begunMs) / 1_000);
+    waits.of({ outcome: delivered ? 'propagated' : 'overdue' }).observe((performance.now() - begunMs) / 1_000);
     return delivered;
   };
 }

@@ -30,13 +30,13 @@ export interface SendingDeps {
 /** Time after which a failed email is dropped, from the time of its request. */
 export const RETRY_MAX_MS = 86_400_000;
 
-const mails = counter('gateway_accounts_mails_total', 'Emails by outcome', {
-  outcome: ['sent', 'refused', 'given_up', 'nobody'],
+const mails = counter('gateway_accounts_emails_total', 'Emails by outcome', {
+  outcome: ['sent', 'refused', 'expired', 'no_recipient'],
 });
 
 /** Counts an email that has no recipient any more. */
 export function nobodyToMail(): void {
-  mails.of({ outcome: 'nobody' }).add();
+  mails.of({ outcome: 'no_recipient' }).add();
 }
 
 /**
@@ -56,7 +56,7 @@ export async function trySending(
     if (outcome === 'refused') log.warn(names, 'the mail server rejected an email');
   } catch (err) {
     if (nowMs() - calledForAt < RETRY_MAX_MS) throw err;
-    mails.of({ outcome: 'given_up' }).add();
+    mails.of({ outcome: 'expired' }).add();
     log.warn({ err, ...names }, 'an email was dropped after one day of failed attempts');
   }
 }

@@ -78,9 +78,9 @@ export class BatchRun {
     const { id } = entry.body;
     const foreseen = error instanceof AdmissionFault;
     if (foreseen) {
-      this.ports.log.debug({ id, err: error }, 'a call was not decided');
+      this.ports.log.debug({ id, err: error }, 'a request was not decided');
       this.undecided.warn({ err: error });
-    } else this.ports.log.error({ id, err: error }, 'a call was not decided');
+    } else this.ports.log.error({ id, err: error }, 'a request was not decided');
     const fault = { kind: 'fault' as const, id, code: foreseen ? error.code : ('admission_error' as const) };
     const mayHold = entry.kind === 'admit' && (!foreseen || error.mayHold);
     return this.finish(entry, mayHold ? { ...fault, mayHold } : fault);

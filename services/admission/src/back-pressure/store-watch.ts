@@ -41,7 +41,7 @@ export function watchStores(
     if (seen.usage) streamLeft.seen(now, seen.usage.bytes);
     const found = findBackPressureReason(facts, now);
     if (found !== reason)
-      log.warn({ reason: found }, found === null ? 'calls are admitted again' : 'calls are not admitted');
+      log.warn({ reason: found }, found === null ? 'requests are admitted again' : 'requests are not admitted');
     reason = found;
   };
   const polls = [
@@ -62,7 +62,7 @@ export function watchStores(
     () => facts.redis?.maxBytes ?? 0,
   );
   gauge(
-    'gateway_admission_seconds_left',
+    'gateway_admission_store_remaining_seconds',
     'Until a store is so full that no call is admitted, at the rate of the last ten minutes; at most a week',
     () => [
       ['redis', memoryLeft.seconds((facts.redis?.maxBytes ?? 0) * MEMORY_SHARE_MAX)] as const,
@@ -70,7 +70,7 @@ export function watchStores(
     ],
     { label: 'store' },
   );
-  gauge('gateway_admission_braked', 'Whether calls are refused to protect the stores', () => (reason === null ? 0 : 1));
+  gauge('gateway_admission_back_pressure', 'Whether full stores stop requests', () => (reason === null ? 0 : 1));
   return {
     engaged: () => reason,
     stop() {

@@ -30,4 +30,4 @@ export async function answerHeartbeat(
   });
 }
 
-export const heartbeatsTotal = counter('gateway_admission_beats_total', 'Heartbeats of edges that were processed');
+export const heartbeatsTotal = counter('gateway_admission_heartbeats_total', 'Heartbeats of edges that were processed');

@@ -190,6 +190,6 @@ export interface DecisionContext {
 }
 
 /** Loads of accounts from their owners, by outcome. */
-export const loadsTotal = counter('gateway_admission_loads_total', 'Loads of an account from its owners', {
+export const loadsTotal = counter('gateway_admission_account_loads_total', 'Loads of an account from its owners', {
   outcome: ['loaded', 'void', 'accounts_failed', 'billing_failed'],
 });

@@ -25,7 +25,7 @@ export class GoneEdgeCleanup {
   start(): void {
     this.#background = every(this.ports.durations.leaseMs, () => this.check(), {
       clock: this.ports.clock.timers,
-      failed: (err) => this.ports.log.warn({ err }, 'edges that are gone could not be checked'),
+      failed: (err) => this.ports.log.warn({ err }, 'stopped edges could not be checked'),
     });
   }
 

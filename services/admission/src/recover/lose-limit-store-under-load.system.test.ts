@@ -93,7 +93,7 @@ async function work(edge: FakeEdge, account: TestAccount, longestMs: number, ran
 
 const admittedAgain = async (): Promise<void> => {
   const before = { ...outcomes };
-  await until('calls are admitted again', () => outcomes.admitted > before.admitted + 100, RECOVERY_MAX_MS);
+  await until('requests are admitted again', () => outcomes.admitted > before.admitted + 100, RECOVERY_MAX_MS);
 };
 const allOpen = () =>
   until(

@@ -180,7 +180,7 @@ test('calls get faults in time while Redis hangs and correct answers later', asy
     process.kill(pid, 'SIGCONT');
   }
   await until(
-    'calls are admitted again',
+    'requests are admitted again',
     async () => (await admit(one, admitEntry(one.clock, [account.digest]))).kind === 'admitted',
   );
 });

@@ -118,7 +118,7 @@ export class Revalidation {
 
 /** Accounts that the limit store kept through a loss of its epoch, by outcome. */
 export const revalidated = counter(
-  'gateway_admission_revalidated_total',
+  'gateway_admission_accounts_revalidated_total',
   'Accounts that were kept through a loss of the limit store: confirmed at once, or loaded at their first call',
   { outcome: ['confirmed', 'changed', 'left'] },
 );

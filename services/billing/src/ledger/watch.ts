@@ -56,16 +56,16 @@ export function watchLedger({ reader, log }: WatchDeps): { stop(): Promise<void>
   let watched: Watched = { faults: [], deadLetters: 0 };
   let polledMs = performance.now();
   gauge(
-    'gateway_billing_invariant_faults',
+    'gateway_billing_invariant_violations',
     'Broken invariants in the newest part of the ledger',
     () => watched.faults.length,
   );
   gauge(
-    'gateway_billing_invariants_age_seconds',
+    'gateway_billing_invariant_check_age_seconds',
     'Time since the last check of the invariants',
     () => (performance.now() - polledMs) / 1_000,
   );
-  gauge('gateway_billing_set_aside', 'Dead letters that are not resolved', () => watched.deadLetters);
+  gauge('gateway_billing_dead_letters', 'Dead letters that are not resolved', () => watched.deadLetters);
 
   const poll = async (): Promise<void> => {
     watched = await reader.snapshot(checkNewestBlocks);

@@ -40,7 +40,7 @@ export function serveRecords(
   bus.serve(billingRefusedCall, (body) => showRefusedCall(refused, body));
   bus.subscribe(callsRefused, (body) =>
     recordRefusedCalls(refused, body, now()).catch((err: unknown) => {
-      log.warn({ err, rows: body.rows.length }, 'counts of refused calls could not be stored');
+      log.warn({ err, rows: body.rows.length }, 'counts of refused requests could not be stored');
     }),
   );
 }

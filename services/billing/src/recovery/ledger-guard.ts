@@ -150,7 +150,7 @@ export function createGuardMetrics(guard: () => LedgerGuard): (mended: { readonl
     { label: 'reason' },
   );
   gauge(
-    'gateway_billing_stream_messages_gone',
+    'gateway_billing_stream_messages_missing',
     'Unsettled usage messages that have left the stream',
     () => guard().gone,
   );

@@ -87,7 +87,7 @@ export function createUsageStream(
 
   let bytesStored = 0;
   gauge('gateway_billing_stream_bytes', 'Bytes of usage events in the stream', () => bytesStored);
-  gauge('gateway_billing_stream_bytes_max', 'Maximum bytes of usage events in the stream', () => bytesMax);
+  gauge('gateway_billing_stream_max_bytes', 'Maximum bytes of usage events in the stream', () => bytesMax);
 
   const ensure = (): Promise<void> =>
     bus.ensureStream({

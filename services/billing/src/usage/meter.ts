@@ -18,10 +18,10 @@ const COMMIT_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
 const BATCH_EVENTS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000];
 
 export function createSettlementMeter(): SettlementMeter {
-  const events = counter('gateway_billing_events_total', 'Usage events by outcome', { outcome: OUTCOMES });
-  const seconds = histogram('gateway_billing_settle_seconds', 'Time from a batch to its commit', COMMIT_SECONDS);
+  const events = counter('gateway_billing_usage_events_total', 'Usage events by outcome', { outcome: OUTCOMES });
+  const seconds = histogram('gateway_billing_settlement_seconds', 'Time from a batch to its commit', COMMIT_SECONDS);
   const sizes = histogram('gateway_billing_batch_events', 'Events settled in one database transaction', BATCH_EVENTS);
-  const faults = counter('gateway_billing_settle_faults_total', 'Batches that were retried');
+  const faults = counter('gateway_billing_settlement_errors_total', 'Batches that were retried');
   return {
     begin(received) {
       const begunMs = performance.now();

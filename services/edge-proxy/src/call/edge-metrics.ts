@@ -57,13 +57,13 @@ export interface EdgeMetrics extends ModelMetrics {
    * A client presented an unknown key, or a key that was not looked up because its network
    * presented too many unknown ones.
    */
-  unknownKey(outcome: 'refused' | 'unasked'): void;
+  unknownKey(outcome: 'refused' | 'not_looked_up'): void;
   /** A connection was closed at once because its client has reached its limit. */
   connectionRefused(): void;
 }
 
 export function makeEdgeMetrics(): EdgeMetrics {
-  const calls = counter('gateway_edge_calls_total', 'Calls to model endpoints by status class', {
+  const calls = counter('gateway_edge_requests_total', 'Calls to model endpoints by status class', {
     endpoint: ENDPOINTS,
     status: STATUS_CLASSES,
   });
@@ -81,7 +81,7 @@ export function makeEdgeMetrics(): EdgeMetrics {
     'Attempts refused because the address of the source is private',
   );
   const unpriced = counter(
-    'gateway_edge_unpriced_served_total',
+    'gateway_edge_unpriced_responses_total',
     'Responses that report a class or tool uses without a price',
   );
   const reportedCosts = counter(
@@ -94,26 +94,26 @@ export function makeEdgeMetrics(): EdgeMetrics {
     'Responses whose reported cost was 0 or more than 100 times the computed one',
     { source: { max: NAMED_SOURCES_MAX } },
   );
-  const aboveHold = counter('gateway_edge_charged_above_hold_total', 'Calls that cost more than their hold');
+  const aboveHold = counter('gateway_edge_charges_above_hold_total', 'Calls that cost more than their hold');
   const firstByte = histogram(
-    'gateway_edge_first_byte_seconds',
+    'gateway_edge_time_to_first_byte_seconds',
     'Time from the request to the first byte of a successful response',
     TIME_TO_FIRST_BYTE_S,
   );
   const unconfirmed = counter(
-    'gateway_edge_last_piece_unconfirmed_total',
+    'gateway_edge_last_chunk_unconfirmed_total',
     'Responses that ended before a confirmation arrived',
     {
       waited_for: ['record', 'release'],
     },
   );
   const unremembered = counter(
-    'gateway_edge_answer_memory_failures_total',
+    'gateway_edge_response_id_failures_total',
     'Requests whose IDs were not looked up, last chunks that did not wait for their IDs to be stored, IDs lost',
-    { step: ['look_up', 'remember', 'lost'] },
+    { step: ['lookup', 'store', 'lost'] },
   );
   const overQuota = counter(
-    'gateway_edge_over_quota_total',
+    'gateway_edge_attempts_over_quota_total',
     'Attempts sent without a share of the quota of the source because no other source was left',
     { source: { max: NAMED_SOURCES_MAX }, lack: LACKS },
   );
@@ -122,14 +122,14 @@ export function makeEdgeMetrics(): EdgeMetrics {
     'Renewals of quota shares that failed or were late',
   );
   const storesFailed = counter('gateway_edge_usage_store_failures_total', 'Failed attempts to store usage events');
-  const heartbeatsFailed = counter('gateway_edge_beat_failures_total', 'Heartbeats that were not stored');
-  const shed = counter('gateway_edge_calls_shed_total', 'Calls refused at once while the process was overloaded', {
+  const heartbeatsFailed = counter('gateway_edge_heartbeat_failures_total', 'Heartbeats that were not stored');
+  const shed = counter('gateway_edge_requests_shed_total', 'Calls refused at once while the process was overloaded', {
     reason: ['delay', 'memory'],
   });
   const unknownKeys = counter(
     'gateway_edge_unknown_keys_total',
     'Well-formed unknown keys, and keys that were not looked up',
-    { outcome: ['refused', 'unasked'] },
+    { outcome: ['refused', 'not_looked_up'] },
   );
   const connections = counter(
     'gateway_edge_connections_refused_total',
@@ -180,7 +180,7 @@ const ERROR_TYPES = {
   complete: '',
   cut: 'cut',
   failed: 'failed',
-  client_left: 'client_left',
+  client_disconnected: 'client_disconnected',
 } as const satisfies Record<CallEnd, string>;
 
 /** Metrics of model usage. Models and providers are not labels: both grow with the catalog. */

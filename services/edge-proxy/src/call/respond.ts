@@ -65,7 +65,7 @@ function endResponse(parts: RespondParts, call: AdmittedCall, delivery: Delivery
     case 'failed':
       endCut(call, delivery);
       return destroyUnread(parts, answer, Math.min(CUT_UNREAD_MS_MAX, upstreamDeadlineMs));
-    case 'client_left':
+    case 'client_disconnected':
       // A client that stopped reading is still connected. Its response must not look complete.
       return answer.destroy();
   }

@@ -28,7 +28,7 @@ test('an overloaded edge refuses new calls unread and finishes running ones', as
   const running = await begin(world.edge.url, PATH, chat({ stream: true }));
   expect(running.statusCode).toBe(200);
   const admits = world.admission.admits.length;
-  const isShedding = () => world.log.some(({ text }) => text === 'new calls are refused: overload');
+  const isShedding = () => world.log.some(({ text }) => text === 'new requests are refused: overload');
   await until('the edge sheds load', async () => {
     block(2 * SHED_DELAY_MS);
     await delay(1);

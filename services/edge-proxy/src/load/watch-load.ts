@@ -53,8 +53,8 @@ export class LoadWatch {
     const reading = { delayMs, memoryShare: memoryShare() };
     this.#state = judgeLoad(this.#state, reading, limits);
     const { shedding } = this.#state;
-    if (before === null && shedding !== null) log.warn({ shedding, ...reading }, 'new calls are refused: overload');
-    if (before !== null && shedding === null) log.info(reading, 'new calls are accepted again');
+    if (before === null && shedding !== null) log.warn({ shedding, ...reading }, 'new requests are refused: overload');
+    if (before !== null && shedding === null) log.info(reading, 'new requests are accepted again');
     if (!this.#wasAsked && shedding === null && !this.#parts.hasCalls()) this.stop();
     this.#wasAsked = false;
   }

@@ -39,9 +39,9 @@ test.each<[CallEnd, string, MeterResult | null, string, string, bigint, TokenUsa
   ['complete', 'reported zero', reported(ZERO), 'settled', 'reported', 7n, ZERO],
   ['complete', 'absent', silent, 'settled', 'estimated', 57n, ESTIMATE],
   ['complete', 'malformed', broken, 'settled', 'estimated', 57n, ESTIMATE],
-  ['client_left', 'reported', reported(USAGE), 'settled', 'reported', 2_007n, USAGE],
-  ['client_left', 'absent', silent, 'settled', 'estimated', 57n, ESTIMATE],
-  ['client_left', 'no response yet', null, 'voided', 'none', 0n, null],
+  ['client_disconnected', 'reported', reported(USAGE), 'settled', 'reported', 2_007n, USAGE],
+  ['client_disconnected', 'absent', silent, 'settled', 'estimated', 57n, ESTIMATE],
+  ['client_disconnected', 'no response yet', null, 'voided', 'none', 0n, null],
   ['cut', 'reported', reported(USAGE), 'voided', 'none', 0n, null],
   ['cut', 'absent', silent, 'voided', 'none', 0n, null],
   ['failed', 'no response', null, 'voided', 'none', 0n, null],
@@ -58,7 +58,7 @@ test('a voided call has the usage that the provider probably counted', () => {
 
 test('input counted before the client left is kept, and output is estimated', () => {
   const begun = { ...NO_PARTS, input: 1_000, cachedInput: 990, output: null, outputAtLeast: 1 };
-  const left = facts({ ended: 'client_left', meter: { ...silent, begun } });
+  const left = facts({ ended: 'client_disconnected', meter: { ...silent, begun } });
   const hold = { worstNanoUsd: 1_000_000n };
   expect(computeCharge({ ...left, hold })).toMatchObject({
     evidence: 'estimated',

@@ -4,10 +4,10 @@ import type { BoundFigures, CallBounds, NanoUsd, PriceFigures, Served, TokenUsag
 import type { MeterResult, PartialUsage } from '../formats/meter.js';
 
 /**
- * The end of a dispatched call. `client_left`: the client disconnected before the end. `cut`: the
- * provider or the network broke the response. `failed`: there was no response.
+ * The end of a dispatched call. `client_disconnected`: the client disconnected before the end.
+ * `cut`: the provider or the network broke the response. `failed`: there was no response.
  */
-export type CallEnd = 'complete' | 'client_left' | 'cut' | 'failed';
+export type CallEnd = 'complete' | 'client_disconnected' | 'cut' | 'failed';
 
 export interface ChargeInput {
   readonly ended: CallEnd;

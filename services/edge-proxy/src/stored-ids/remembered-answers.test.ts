@@ -135,7 +135,7 @@ test.each([
   const { answers, failures, pass } = memory(store);
   const asked = answers.sourcesOf('acc', ['resp_1']);
   await pass(LOOK_UP_MS);
-  expect([await asked, failures]).toEqual([null, [`look_up: ${reason}`]]);
+  expect([await asked, failures]).toEqual([null, [`lookup: ${reason}`]]);
 });
 
 test('a last chunk waits at most REMEMBER_MS for a store that does not respond', async () => {

@@ -24,10 +24,10 @@ const COUNT_MS = 60_000;
 const FINAL_CODES: ReadonlySet<string> = new Set(['stream_full', 'too_large']);
 
 /**
- * `look_up`: a request was refused. `remember`: a last chunk waited in vain. `lost`: the ID was not
+ * `lookup`: a request was refused. `store`: a last chunk waited in vain. `lost`: the ID was not
  * stored.
  */
-export type StoredIdFailure = 'look_up' | 'remember' | 'lost';
+export type StoredIdFailure = 'lookup' | 'store' | 'lost';
 
 export interface StoredIdCacheOptions {
   readonly store: Pick<BusClient, 'putAnswer' | 'getAnswer' | 'confirmAnswer' | 'countAnswers'>;
@@ -59,7 +59,7 @@ export class StoredIdCache {
    * null if the store cannot be read, or does not respond within {@link LOOK_UP_MS}.
    */
   sourcesOf(account: string, ids: readonly string[]): Promise<ReadonlyMap<string, string> | null> {
-    return this.#within(LOOK_UP_MS, 'look_up', this.#lookUp(account, ids));
+    return this.#within(LOOK_UP_MS, 'lookup', this.#lookUp(account, ids));
   }
 
   async #lookUp(account: string, ids: readonly string[]): Promise<Map<string, string>> {
@@ -91,7 +91,7 @@ export class StoredIdCache {
     const keys = ids.map((id) => hashKey(account, id));
     for (const key of keys) this.#keep(key, source);
     const untilMs = this.#parts.deadlines.nowMs() + WRITE_MS_MAX;
-    await this.#within(REMEMBER_MS, 'remember', Promise.all(keys.map((key) => this.#write(key, source, untilMs))));
+    await this.#within(REMEMBER_MS, 'store', Promise.all(keys.map((key) => this.#write(key, source, untilMs))));
     this.#count();
   }
 

@@ -89,7 +89,7 @@ export class SettlingSystem {
   /** Returns the number of events that the running process has committed. */
   async settled(): Promise<number> {
     const text = await fetch(`${this.billing.adminUrl}/metrics`).then((response) => response.text());
-    return sumOfMetric(text, 'gateway_billing_events_total') ?? 0;
+    return sumOfMetric(text, 'gateway_billing_usage_events_total') ?? 0;
   }
 
   async untilSettled(events: number): Promise<void> {

@@ -25,14 +25,14 @@ export async function readSample({ local }: OwnSystem, redis: Redis, bus: Bus): 
   const admissions = await scrape(local.running().adminUrls['admission'] ?? []);
   const each = (name: string, label?: string) => admissions.map((text) => sumOfMetric(text, name, label) ?? 0);
   const secondsLeft = (store: string): number =>
-    Math.min(...each('gateway_admission_seconds_left', `store="${store}"`));
+    Math.min(...each('gateway_admission_store_remaining_seconds', `store="${store}"`));
   const logs = admissions.map((_, index) => `${local.stateDirectory}/logs/admission-${index + 1}.jsonl`);
   return {
     at: Date.now(),
     streamBytes: (await bus.streamState('USAGE')).bytes,
     redisBytes: Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))?.[1]),
     holds: Math.max(...each('gateway_admission_holds')),
-    billingRequests: total(each('gateway_bus_calls_failed_total', 'message="billing.load"')),
+    billingRequests: total(each('gateway_bus_requests_failed_total', 'message="billing.load"')),
     logLines: logs.reduce((lines, file) => lines + readFileSync(file, 'utf8').split('\n').length - 1, 0),
     secondsLeft: { redis: secondsLeft('redis'), stream: secondsLeft('stream') },
   };
@@ -41,7 +41,7 @@ export async function readSample({ local }: OwnSystem, redis: Redis, bus: Bus): 
 /** Reads the number of usage events that the running replicas of billing have processed. */
 export async function readSettled({ local }: OwnSystem): Promise<number> {
   const texts = await scrape(local.running().adminUrls['billing'] ?? []);
-  return total(texts.map((text) => sumOfMetric(text, 'gateway_billing_events_total') ?? 0));
+  return total(texts.map((text) => sumOfMetric(text, 'gateway_billing_usage_events_total') ?? 0));
 }
 
 /** Fetches metrics. Skips processes that do not respond, such as one that is starting. */

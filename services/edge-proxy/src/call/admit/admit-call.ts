@@ -250,7 +250,7 @@ function endFromOutside(call: AdmittedCall, why: AbortReason): void {
 
 function toRefusal(parts: AdmitParts, call: Call, outcome: AdmitOutcome, finding: BodyFinding): Admission {
   if (outcome.kind !== 'admitted') return { kind: 'error', error: toGatewayError(parts, outcome, finding) };
-  parts.log.error({ requestId: call.id }, 'a call without an acceptable body was admitted');
+  parts.log.error({ requestId: call.id }, 'a request without an acceptable body was admitted');
   releaseVoid(parts, outcome);
   return { kind: 'error', error: gatewayError('admission_error') };
 }

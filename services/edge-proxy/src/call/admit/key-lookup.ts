@@ -43,7 +43,7 @@ export function checkKeyLookup(
   const account = knownKeys.accountOf(digest);
   const waitSeconds = account === null ? unknownKeys.ask(request.client, digest, nowMs) : null;
   if (waitSeconds === null) return { kind: 'ask', account };
-  metrics.unknownKey('unasked');
+  metrics.unknownKey('not_looked_up');
   const text = `Your network sent too many unknown API keys, so this key was not looked up. Try again in ${waitSeconds} s.`;
   return { kind: 'error', error: gatewayError('rate_limited', text, { retryAfterSeconds: waitSeconds }) };
 }

@@ -94,7 +94,7 @@ export class AttemptJudge {
   /** Judges a relayed response that has ended. */
   delivered({ ended, failed }: Delivery, isGone: boolean): AttemptJudgment {
     if (ended === 'complete' && failed !== true && this.#judged !== null) return this.#judged;
-    if (ended === 'client_left' || isGone) return this.result({ kind: 'abandoned', sent: true });
+    if (ended === 'client_disconnected' || isGone) return this.result({ kind: 'abandoned', sent: true });
     return this.#cutBy ?? this.result({ kind: 'broken_in_body' });
   }
 }
@@ -151,7 +151,7 @@ export function toDeliveryToNobody(delivery: Delivery, leftAtBytes: number): Del
   const { ended, meter } = delivery;
   return {
     ...delivery,
-    ended: ended === 'complete' ? 'client_left' : ended,
+    ended: ended === 'complete' ? 'client_disconnected' : ended,
     meter: meter && { ...meter, deliveredBytes: Math.min(meter.deliveredBytes, leftAtBytes) },
   };
 }

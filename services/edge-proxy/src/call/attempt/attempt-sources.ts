@@ -81,7 +81,7 @@ export async function attemptSources(parts: AttemptSourcesParts, call: AdmittedC
     }
     return toFinalResult(call, judgements);
   } catch (err) {
-    parts.log.error({ err, requestId: call.id }, 'a call failed with an exception');
+    parts.log.error({ err, requestId: call.id }, 'a request failed with an exception');
     return { kind: 'failed', error: gatewayError('admission_error') };
   }
 }

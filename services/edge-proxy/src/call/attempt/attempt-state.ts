@@ -241,7 +241,7 @@ export class AttemptState {
     const { cancelStopsBilling } = this.#opened.source;
     const { relay } = this;
     const hasAnswer = relay !== null && (relay.hasBegun || relay.hasText || !this.#call.parsed.stream);
-    if (relay !== null && (hasAnswer || !cancelStopsBilling)) return relay.stop('client_left', null);
+    if (relay !== null && (hasAnswer || !cancelStopsBilling)) return relay.stop('client_disconnected', null);
     const sent = this.isSent && !cancelStopsBilling;
     this.conclude(this.judge.result({ kind: 'abandoned', sent }), null);
     this.hangUp();

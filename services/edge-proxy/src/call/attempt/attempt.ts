@@ -114,7 +114,7 @@ export class Attempt implements SourceReader, RelayEvents {
 
   #failInside(err: unknown): void {
     const { id } = this.#opened.source;
-    this.#parts.log.error({ err, requestId: this.#call.id, source: id }, 'a call failed with an exception');
+    this.#parts.log.error({ err, requestId: this.#call.id, source: id }, 'a request failed with an exception');
     this.#state.fail();
   }
 

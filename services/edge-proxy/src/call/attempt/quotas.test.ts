@@ -49,7 +49,7 @@ async function load(model: OwnModel, clients: number, callsEach: number): Promis
 function overQuota(source: string | undefined): number {
   const labels = { source: { max: 64 }, lack: LACKS } as const;
   const help = 'Attempts sent without a share of the quota of the source because no other source was left';
-  const cells = [...counter('gateway_edge_over_quota_total', help, labels).cells()];
+  const cells = [...counter('gateway_edge_attempts_over_quota_total', help, labels).cells()];
   return cells.reduce((sum, { labels: of, cell }) => sum + (of.source === source ? cell.value : 0), 0);
 }
 

@@ -205,7 +205,7 @@ test('bytes after the final event are sent while the record is pending', async (
     expect(seen).toBe(`${format.first}${format.done}data: [DONE]\n\n`);
     await world.eventOf(idOf(answer));
     // The edge may have lost the bus meanwhile. The next test must begin with a working one.
-    await until('calls are admitted again', async () => (await send(world.edge.url, PATH, chat({}))).status === 200);
+    await until('requests are admitted again', async () => (await send(world.edge.url, PATH, chat({}))).status === 200);
   } finally {
     await provider.stop();
   }

@@ -165,7 +165,7 @@ function toCallEnding(call: AdmittedCall, result: CallResult): CallEnding {
       const last = call.attempts.at(-1);
       const isOwed = call.ended === null && last?.outcome === 'abandoned' && last.possiblyPaid;
       const sent = isOwed ? { meter: NOTHING_DELIVERED, source: last.source } : { meter: null, source: null };
-      return { ended: 'client_left', status: null, ...sent };
+      return { ended: 'client_disconnected', status: null, ...sent };
     }
   }
 }

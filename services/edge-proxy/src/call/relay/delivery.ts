@@ -51,7 +51,7 @@ export interface ResponseRelay {
   /** Drops the response. No byte of it was sent. */
   drop(): void;
   /** Stops the response because the client has left, or cuts it with `error`. */
-  stop(how: 'client_left' | 'cut', error: GatewayError | null): void;
+  stop(how: 'client_disconnected' | 'cut', error: GatewayError | null): void;
 }
 
 /** Why a body is incomplete or unusable, judged by the body alone. */

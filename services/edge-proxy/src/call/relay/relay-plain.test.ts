@@ -121,9 +121,9 @@ test.each(['drop', 'stop'] as const)('a large body that stops is metered by its 
   relay.data(Buffer.alloc(2 * 1024 * 1024, 'x'));
   expect(relay.deliveredBytes).toBe(2 * 1024 * 1024);
   if (how === 'drop') return relay.drop();
-  relay.stop('client_left', null);
+  relay.stop('client_disconnected', null);
   expect(told.deliveries).toMatchObject([
-    { ended: 'client_left', meter: { usage: null, deliveredBytes: 2 * 1024 * 1024, finished: false } },
+    { ended: 'client_disconnected', meter: { usage: null, deliveredBytes: 2 * 1024 * 1024, finished: false } },
   ]);
 });
 
@@ -143,9 +143,9 @@ test.each([
 test('a client that left is not charged for text of a held body', () => {
   const { relay, told } = relayWith(true);
   relay.data(BODY.subarray(0, 50));
-  relay.stop('client_left', null);
+  relay.stop('client_disconnected', null);
   relay.end();
-  expect(told.deliveries).toMatchObject([{ ended: 'client_left', meter: { usage: null, deliveredBytes: 0 } }]);
+  expect(told.deliveries).toMatchObject([{ ended: 'client_disconnected', meter: { usage: null, deliveredBytes: 0 } }]);
 });
 
 test('a held body counts until its last chunk is sent or it turns out to be unusable', () => {
@@ -159,7 +159,7 @@ test('a held body counts until its last chunk is sent or it turns out to be unus
   const [left, broken, large] = [relayWith(false), relayWith(false), relayWith(false)];
   for (const { relay } of [left, broken, large]) relay.data(BODY.subarray(0, 50));
   expect(HELD_ANSWERS.held).toBe(150);
-  left.relay.stop('client_left', null);
+  left.relay.stop('client_disconnected', null);
   broken.relay.drop();
   large.relay.data(Buffer.alloc(1024 * 1024, 0x20));
   expect(HELD_ANSWERS.held).toBe(0);

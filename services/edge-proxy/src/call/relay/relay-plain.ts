@@ -126,7 +126,7 @@ export class PlainRelay implements ResponseRelay {
     this.#chunks = [];
   }
 
-  stop(how: 'client_left' | 'cut', error: GatewayError | null): void {
+  stop(how: 'client_disconnected' | 'cut', error: GatewayError | null): void {
     if (this.#isOver) return;
     this.drop();
     this.#parts.events.ended({ ended: how, meter: this.#readSoFar(), lastPiece: null, error });

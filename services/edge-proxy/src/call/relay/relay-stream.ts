@@ -127,7 +127,7 @@ export class StreamRelay implements ResponseRelay {
     this.#send([]);
   }
 
-  stop(how: 'client_left' | 'cut', error: GatewayError | null): void {
+  stop(how: 'client_disconnected' | 'cut', error: GatewayError | null): void {
     if (!this.#isOver) this.#finish(how, error);
   }
 
@@ -309,7 +309,7 @@ export class StreamRelay implements ResponseRelay {
     this.#parts.events.begun();
   }
 
-  #finish(ended: 'complete' | 'client_left' | 'cut', error: GatewayError | null): void {
+  #finish(ended: 'complete' | 'client_disconnected' | 'cut', error: GatewayError | null): void {
     if (ended === 'complete' && !this.hasBegun) this.commit();
     this.#isOver = true;
     this.#takeKept();
