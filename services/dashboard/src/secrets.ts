@@ -1,12 +1,10 @@
 import { DEFAULT_KEY_PREFIX, digestOfSecret, makeSecret, maskSecret } from '@gateway/contracts/ids';
 import { sealTo, type Rotatable, type Secret } from '@gateway/service-kit';
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { OPERATOR_TOKEN_PREFIX } from './operator-api/access.js';
 
 const CREDENTIAL_FILE_BYTES_MAX = 65_536;
-/** Prefix of webhook signing secrets, followed by 48 lower-case hexadecimal characters. */
-const WEBHOOK_SECRET_PREFIX = 'whsec_';
 
 export interface SecretsConfig {
   readonly GATEWAY_KEY_PREFIXES: readonly string[] | null;
@@ -40,9 +38,9 @@ export function createSecrets(config: SecretsConfig, env: NodeJS.ProcessEnv) {
       const secret = makeSecret(prefix);
       return { secret, digest: digest(secret), maskedSecret: maskSecret(secret) };
     },
-    /** Creates the signing secret of an account's webhook, sealed for that webhook alone. */
+    /** Creates the secret of an account's webhook (Standard Webhooks), sealed for it alone. */
     makeWebhookSecret(account: string) {
-      const secret = makeSecret(WEBHOOK_SECRET_PREFIX);
+      const secret = `whsec_${randomBytes(32).toString('base64')}`;
       return { secret, sealedSecret: sealTo(secret, `webhook:${account}`, config.GATEWAY_WEBHOOK_PUBLIC_KEY) };
     },
     makeOperatorToken() {

@@ -106,8 +106,8 @@ test('a key cap posts four signed alerts, and emails the highest one of each req
   });
   expect(events.map(({ body }) => (JSON.parse(body) as WebhookEvent).data)).toEqual(alerts);
   for (const { headers, body } of events) {
-    const signed = `${String(headers['x-gateway-timestamp'])}.${body}`;
-    const hmac = createHmac('sha256', hook.secret).update(signed).digest('hex');
-    expect(headers['x-gateway-signature']).toBe(`v1=${hmac}`);
+    const signed = `${String(headers['webhook-id'])}.${String(headers['webhook-timestamp'])}.${body}`;
+    const key = Buffer.from(hook.secret.slice('whsec_'.length), 'base64');
+    expect(headers['webhook-signature']).toBe(`v1,${createHmac('sha256', key).update(signed).digest('base64')}`);
   }
 });

@@ -5,7 +5,7 @@ import { publicHalfOf, sealTo, Secret, type OpeningKeys } from '@gateway/service
 import { duringTests } from '@gateway/testkit/during-tests';
 import { startLedger } from '../../test/ledger-world.js';
 import { type Alert, toWebhookEvent } from '../alerts/rules.js';
-import { deliverEvent, EVENT_AGE_MS_MAX, NotDeliveredError } from './deliver-event.js';
+import { deliverEvent, EVENT_AGE_MS_MAX, NotDeliveredError, signWebhook } from './deliver-event.js';
 import { createDeliveryStore } from './delivery-store.js';
 import { createSecretSeal, resealSecrets } from './secrets.js';
 import type { WebhookRequest, WebhookSender } from './sender.js';
@@ -112,6 +112,15 @@ test('an event without a webhook is dropped', async () => {
   expect([sent, await deliveries('a')]).toMatchObject([[], [{ state: 'dropped', attempts: 0, lastAttempts: [] }]]);
 });
 
+test('signWebhook() reproduces the example of the Standard Webhooks specification', () => {
+  const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
+  expect(signWebhook(secret, 'msg_p5jXN8AQM9LWM0D4loKWxJek', 1614265330, '{"test": 2432232314}')).toEqual({
+    'webhook-id': 'msg_p5jXN8AQM9LWM0D4loKWxJek',
+    'webhook-timestamp': '1614265330',
+    'webhook-signature': 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
+  });
+});
+
 test('every attempt has a new signature and its own time', async () => {
   await put('a');
   const row = await waiting('a');
@@ -121,8 +130,8 @@ test('every attempt has a new signature and its own time', async () => {
   answer = { status: 204 };
   await deliver(row);
   const [first, second] = sent.map(({ headers }) => headers);
-  expect(Number(second?.['x-gateway-timestamp']) - Number(first?.['x-gateway-timestamp'])).toBe(61);
-  expect(second?.['x-gateway-signature']).not.toBe(first?.['x-gateway-signature']);
+  expect(Number(second?.['webhook-timestamp']) - Number(first?.['webhook-timestamp'])).toBe(61);
+  expect(second?.['webhook-signature']).not.toBe(first?.['webhook-signature']);
   expect(sent[0]?.body).toBe(sent[1]?.body);
 });
 

@@ -69,28 +69,21 @@ function attemptAt(atMs: number, attempt: Omit<WebhookAttempt, 'at'>): WebhookAt
   return { at: new Date(atMs).toISOString(), ...attempt };
 }
 
-export const EVENT_ID_HEADER = 'x-gateway-event-id';
-export const TIMESTAMP_HEADER = 'x-gateway-timestamp';
-export const SIGNATURE_HEADER = 'x-gateway-signature';
+/** Builds a request for one attempt at `atMs` (epoch milliseconds). */
+function signRequest(url: string, secret: string, event: WebhookEvent, atMs: number): WebhookRequest {
+  const body = JSON.stringify(event);
+  const headers = { 'content-type': 'application/json', 'user-agent': 'model-gateway-webhook/1' };
+  return { url, body, headers: { ...headers, ...signWebhook(secret, event.id, Math.floor(atMs / 1_000), body) } };
+}
 
 /**
- * Builds a request for one attempt. The signature is the HMAC-SHA-256 of `<timestamp>.<body>` under
- * the webhook's secret, so that a receiver can reject old and forged requests.
- * @param atMs epoch milliseconds of the attempt
+ * Returns the headers by which a receiver rejects forged, changed and old requests, as specified by
+ * Standard Webhooks.
+ * @param secret `whsec_` and the key in base64
+ * @param atS epoch seconds of the attempt
  */
-export function signRequest(url: string, secret: string, event: WebhookEvent, atMs: number): WebhookRequest {
-  const body = JSON.stringify(event);
-  const timestamp = String(Math.floor(atMs / 1_000));
-  const signature = createHmac('sha256', secret).update(`${timestamp}.${body}`, 'utf8').digest('hex');
-  return {
-    url,
-    body,
-    headers: {
-      'content-type': 'application/json',
-      'user-agent': 'model-gateway-webhook/1',
-      [EVENT_ID_HEADER]: event.id,
-      [TIMESTAMP_HEADER]: timestamp,
-      [SIGNATURE_HEADER]: `v1=${signature}`,
-    },
-  };
+export function signWebhook(secret: string, id: string, atS: number, body: string): Record<string, string> {
+  const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
+  const signature = createHmac('sha256', key).update(`${id}.${atS}.${body}`, 'utf8').digest('base64');
+  return { 'webhook-id': id, 'webhook-timestamp': String(atS), 'webhook-signature': `v1,${signature}` };
 }
