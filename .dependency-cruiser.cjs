@@ -1,8 +1,8 @@
 /**
- * The import rules of the architecture, checked by `npm run rules`. A test plants violations of
+ * The import rules of the architecture, checked by `npm run lint`. A test plants violations of
  * each rule. Tests and test support may import more than the tested code.
  */
-const test = '(\\.test\\.ts$|/test/|/prove/)';
+const test = '(\\.test\\.ts$|/test/|/verify/)';
 
 /** Services with one folder per feature, `src/<feature>/`. */
 const FEATURE_SERVICES = ['billing', 'accounts', 'catalog', 'admission'];

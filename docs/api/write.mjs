@@ -1,4 +1,4 @@
-// Writes the generated contracts: `npm run schemas`.
+// Writes the generated contracts: `npm run generate`.
 import { writeFileSync } from 'node:fs';
 import prettier from 'prettier';
 import { openApiDocument } from '../../libs/contracts/dist/public/index.js';

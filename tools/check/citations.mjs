@@ -1,4 +1,4 @@
-// Checks that everything cited by documents and comments exists; part of `npm run rules`. A
+// Checks that everything cited by documents and comments exists; part of `npm run lint`. A
 // citation is `docs/<page>.md`, with or without an anchor, or `docs/decisions/<number>`. Links in a
 // document are relative to it.
 import { execFileSync } from 'node:child_process';

@@ -1,4 +1,4 @@
-// Compares the size and the wording of the repository with `limits.json`: `npm run rules` runs it.
+// Compares the size and the wording of the repository with `limits.json`: `npm run lint` runs it.
 // A limit only falls. With `--lower` it writes each value that is below its limit.
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ const DATA = /(?:^|\/)(?:generated|goldens)\/|\.golden\.txt$|\.(?:json|ya?ml)$/;
 const NOT_COUNTED = /^package-lock\.json$|(?:^|\/)package\.json$|(?:^|\/)tsconfig[\w.]*\.json$/;
 /** Code that verifies, measures, starts or rehearses the product. */
 const SUPPORT =
-  /^(?:deploy|tests|tools(?!\/operations\/)|\.ci|services\/[\w-]+\/prove|services\/dashboard\/web\/(?:fixtures|pictures))\/|^[^/]+$/;
+  /^(?:deploy|tests|tools(?!\/operations\/)|\.ci|services\/[\w-]+\/verify|services\/dashboard\/web\/(?:fixtures|pictures))\/|^[^/]+$/;
 const SMALL_LINES_MAX = 25;
 
 /**

@@ -20,7 +20,7 @@ const LONGEST = [
   'tests/e2e/src/contract/faults.system.test.ts',
   'tests/e2e/src/browser/story.system.test.ts',
   'services/edge-proxy/src/service.system.test.ts',
-  'services/billing/prove/month.system.test.ts',
+  'services/billing/verify/month.system.test.ts',
 ];
 /** Groups of the inner lane (`group-suites.mjs`) start before single suites. */
 const GROUP = /\/\.cache\/suites\/services\//;

@@ -1,4 +1,4 @@
-// `npm test`: compile; then lint, import rules and one jest run without the long tests in parallel,
+// `npm test`: compile; then lint and one jest run without the long tests in parallel,
 // over the packages that changes since the last green run can affect (all with --force, with
 // CI=true and if nothing changed). If only services changed, `CORE` tests of two rooms run. `npm
 // run test:system` (this program with --system): compile, then the long tests, `*.system.test.ts`.
@@ -75,13 +75,10 @@ async function checkAndTest() {
 }
 
 function checksOf() {
-  const rules = isWhole ? [start('npm', ['run', '-s', 'rules'])] : [];
-  if (isWhole && !isCore) return [start('npm', ['run', '-s', 'lint']), ...rules];
-  const paths = isCore ? changed : selected;
+  if (isWhole) return [start('npm', ['run', '-s', 'lint', '--', ...(isCore ? changed : [])])];
   return [
-    start('node_modules/.bin/oxlint', paths),
-    start('node_modules/.bin/prettier', [...PRETTIER, '--no-error-on-unmatched-pattern', ...paths]),
-    ...rules,
+    start('node_modules/.bin/oxlint', selected),
+    start('node_modules/.bin/prettier', [...PRETTIER, '--no-error-on-unmatched-pattern', ...selected]),
   ];
 }
 

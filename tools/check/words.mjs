@@ -1,5 +1,5 @@
 // Finds words in identifiers, comments and documents that the glossary has retired, and comments
-// that are too wide; part of `npm run rules`.
+// that are too wide; part of `npm run lint`.
 import { fileURLToPath } from 'node:url';
 import { trackedFiles } from './citations.mjs';
 

@@ -12,7 +12,7 @@ import {
 } from './messages/index.js';
 import { positionsSource } from './packed-forms.js';
 
-test('the committed positions match the schemas (npm run schemas writes them)', () => {
+test('the committed positions match the schemas (npm run generate writes them)', () => {
   const committed = new URL('../src/generated/positions.ts', import.meta.url);
   expect(readFileSync(committed, 'utf8')).toBe(positionsSource());
 });

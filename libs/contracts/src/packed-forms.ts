@@ -17,7 +17,7 @@ const BODIES: readonly (readonly [name: string, schema: z.ZodType])[] = [
   ['AdmissionBatchAnswer', admissionBatch.answer],
   ['UsageEvents', usageEvents.body],
 ];
-const HEAD = `// Written by \`npm run schemas\`: the positions of packed messages, in the order of their schemas' fields.
+const HEAD = `// Written by \`npm run generate\`: the positions of packed messages, in the order of their schemas' fields.
 /* eslint-disable */
 type Packed = any;
 `;

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import pg from 'pg';
 import { every, retry } from '@gateway/service-kit';
-import { ensureDatabasePrivileges } from './database-rights.js';
+import { ensureDatabasePrivileges } from './database-privileges.js';
 import { readSqlState } from './faults.js';
 import { identifier } from './identifier.js';
 import type { Log } from './log.js';

@@ -106,19 +106,19 @@ export const COMMON_FIELDS = {
     minBytes: PEPPER_BYTES_MIN,
   }),
   GATEWAY_SOURCE_PUBLIC_KEY: field.key({
-    doc: "seals the credentials of upstream sources: an X25519 public key, 32 bytes as hex or base64, from 'npm run sealing-keys'",
+    doc: "seals the credentials of upstream sources: an X25519 public key, 32 bytes as hex or base64, from 'npm run secrets -- keys'",
     bytes: SEALING_KEY_BYTES,
   }),
   GATEWAY_SOURCE_PRIVATE_KEY: field.rotatableKey({
-    doc: "opens the credentials of upstream sources: an X25519 private key, 32 bytes as hex or base64, from 'npm run sealing-keys'",
+    doc: "opens the credentials of upstream sources: an X25519 private key, 32 bytes as hex or base64, from 'npm run secrets -- keys'",
     bytes: SEALING_KEY_BYTES,
   }),
   GATEWAY_WEBHOOK_PUBLIC_KEY: field.key({
-    doc: "seals the signing secrets of webhooks: an X25519 public key, 32 bytes as hex or base64, from 'npm run sealing-keys'",
+    doc: "seals the signing secrets of webhooks: an X25519 public key, 32 bytes as hex or base64, from 'npm run secrets -- keys'",
     bytes: SEALING_KEY_BYTES,
   }),
   GATEWAY_WEBHOOK_PRIVATE_KEY: field.rotatableKey({
-    doc: "opens the signing secrets of webhooks: an X25519 private key, 32 bytes as hex or base64, from 'npm run sealing-keys'",
+    doc: "opens the signing secrets of webhooks: an X25519 private key, 32 bytes as hex or base64, from 'npm run secrets -- keys'",
     bytes: SEALING_KEY_BYTES,
   }),
   GATEWAY_SESSION_SECRET: field.rotatableSecret({

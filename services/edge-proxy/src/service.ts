@@ -14,7 +14,7 @@ import { makeEdgeRoutes } from './http/routes.js';
 import { type HttpServer, makeHttpServer } from './http/serve.js';
 import { UnstoredUsage, storeLeftUsage } from './journal/leave-usage.js';
 import { UsageSpool } from './journal/usage-spool.js';
-import { HELD_ANSWERS, REQUEST_BODIES, UNOPENED_BODIES } from './memory/held-bytes.js';
+import { HELD_RESPONSES, REQUEST_BODIES, UNAUTHENTICATED_BODIES } from './memory/held-bytes.js';
 import { ThreadedBodyParser } from './parse/body-parser.js';
 import type { SourceQuotas } from './quotas/source-quotas.js';
 import { SourceTests } from './source-test/test-source.js';
@@ -172,12 +172,12 @@ export function declareGauges(
   gauge(
     'gateway_edge_unauthenticated_body_bytes',
     'Bytes of request bodies whose key admission has not confirmed',
-    () => UNOPENED_BODIES.held,
+    () => UNAUTHENTICATED_BODIES.held,
   );
   gauge(
     'gateway_edge_held_response_bytes',
     'Bytes of non-streamed responses that are held until they are complete',
-    () => HELD_ANSWERS.held,
+    () => HELD_RESPONSES.held,
   );
 }
 

@@ -22,9 +22,9 @@ interface RunIn {
 type Place = 'here' | RunIn | { readonly notRun: string };
 
 /** Long runs: the page lists the last one. */
-const verification = (name: string): [string, Place] => [
-  `npm run prove:${name}`,
-  { file: 'docs/verification.md', says: `npm run prove:${name}` },
+const verification = (command: string): [string, Place] => [
+  `npm run verify:${command}`,
+  { file: 'docs/verification.md', says: `npm run verify:${command}` },
 ];
 const NO_ENGINE = { notRun: 'needs Docker, Helm or a cluster; tests check the files and recipes instead' };
 
@@ -38,16 +38,13 @@ const PLACES = new Map<string, Place>([
   ['node services/dashboard/web/build.mjs', { file: 'package.json', says: 'node services/dashboard/web/build.mjs' }],
   ['npx tsc -b', { file: 'package.json', says: 'tsc -b' }],
   ['npm run lint', { file: 'tools/check/test.mjs', says: "'lint'" }],
-  ['npm run rules', { file: 'tools/check/test.mjs', says: "'rules'" }],
   ['npm run jest', { file: 'tools/check/test.mjs', says: "'jest'" }],
-  ['npm run format', { notRun: 'writes the tree; `npm test` runs the same programs to compare' }],
-  ['npm run schemas', { notRun: 'writes the tree; a test of contracts compares' }],
+  ['npm run generate', { notRun: 'writes the tree; tests and .ci/run compare' }],
   ['node tools/check/limits.mjs', { file: 'package.json', says: 'node tools/check/limits.mjs' }],
-  ['npm run chart', { file: '.ci/run', says: 'deploy/helm/render.sh' }],
   ['npm run doctor', 'here'],
   ['npm run reset', 'here'],
   [
-    'npm run replay-usage',
+    'npm run replay-usage -w services/edge-proxy',
     { file: 'services/edge-proxy/src/commands/replay-usage.test.ts', says: 'commands/replay-usage.js' },
   ],
   [
@@ -55,15 +52,12 @@ const PLACES = new Map<string, Place>([
     { file: 'services/edge-proxy/src/commands/replay-usage.test.ts', says: 'commands/replay-usage.js' },
   ],
   ['npm run ledger', 'here'],
-  ['npm run bus:tail', 'here'],
+  ['npm run bus:tail -w tools/local', 'here'],
   ['npm run operator', 'here'],
   ['npm run -s operator', { file: 'tests/e2e/src/runbooks.test.ts', says: 'npm run -s operator' }],
-  ['npm run rights', 'here'],
+  ['npm run permissions', 'here'],
   ['npm run migrate', { file: 'tools/operations/src/migrate-config.test.ts', says: 'migrate-main.js' }],
-  [
-    'npm run compose:secrets',
-    { file: 'tools/operations/src/compose-secrets.test.ts', says: 'compose-secrets-main.js' },
-  ],
+  ['npm run secrets', { file: 'tools/operations/src/compose-secrets.test.ts', says: 'secrets-main.js' }],
   ['npm run backup', { file: 'tests/e2e/src/upgrade/run-program.ts', says: 'backup-main.js' }],
   ['npm run restore', { file: 'tests/e2e/src/upgrade/run-program.ts', says: 'restore-main.js' }],
   ['npm run restored', { file: 'tools/operations/src/restore-main.ts', says: 'commands/restore.js' }],
@@ -81,23 +75,36 @@ const PLACES = new Map<string, Place>([
   ],
   ['npm run audit', { file: 'services/billing/src/commands/commands.test.ts', says: 'commands/audit' }],
   ['npm run chain', { file: 'services/billing/src/commands/commands.test.ts', says: 'commands/chain' }],
-  ['npm run promote', { file: 'tests/e2e/src/standbys/members.ts', says: 'return promote({' }],
-  ['npm run set-aside', { file: 'services/billing/src/commands/commands.test.ts', says: 'commands/dead-letters' }],
+  ['npm run promote -w tools/local', { file: 'tests/e2e/src/standbys/members.ts', says: 'return promote({' }],
+  ['npm run dead-letters', { file: 'services/billing/src/commands/commands.test.ts', says: 'commands/dead-letters' }],
   ['npm run check:bare', { file: 'docs/verification.md', says: 'npm run check:bare' }],
   ['npm run check:image', { notRun: 'minutes and a network: run by hand before a release (deploy/docker)' }],
-  ['npm run pictures', { notRun: 'needs a browser: run by hand after a change of pages' }],
+  ['npm run pictures -w services/dashboard/web', { notRun: 'needs a browser: run by hand after a change of pages' }],
   ['npm run bench', { file: 'docs/benchmarks.md', says: 'npm run bench' }],
   // Takes minutes on idle cores.
   ['npm run bench -- --against', { notRun: 'builds another commit: run by hand before and after a change of speed' }],
-  ...['rotation', 'redis', 'limits', 'failover', 'faults', 'soak', 'upgrade', 'restore', 'ha', 'outage'].map(
-    verification,
-  ),
-  ...['scanner', 'relay', 'fuzz', 'month', 'ledger', 'model', 'simulation', 'strangers'].map(verification),
+  ...[
+    'rotation',
+    'redis',
+    'limits',
+    'failover',
+    'faults',
+    'soak',
+    'upgrade',
+    'restore',
+    'ha',
+    'outage',
+    'unauthenticated',
+  ]
+    .map((name) => `faults -- ${name}`)
+    .map(verification),
+  ...['faults', 'fuzz', 'ledger', 'ledger -- month', 'model', 'simulation'].map(verification),
+  ...['fuzz -- scanner', 'fuzz -- relay', 'fuzz -- fuzz'].map(verification),
   [
     'npm run check:cluster',
     { notRun: 'needs a Kubernetes cluster; its manifests and its table are tested (deploy/helm/cluster)' },
   ],
-  ['npm run -s sealing-keys', { file: 'tools/operations/src/sealing-keys.test.ts', says: 'sealing-keys' }],
+  ['npm run -s secrets', { file: 'tools/operations/src/compose-secrets.test.ts', says: 'secrets-main.js' }],
   [
     'npm run lost-changes',
     { file: 'services/admission/src/commands/lost-changes.system.test.ts', says: 'dist/commands/lost-changes.js' },
@@ -161,12 +168,12 @@ test('commands for a running system work on this one and print no password', asy
   const access = ['--url', system.operatorUrl, '--token', system.operatorToken];
   const answers = await Promise.all([
     run('doctor', []),
-    run('rights', ['nats']),
-    run('rights', ['redis']),
+    run('permissions', ['nats']),
+    run('permissions', ['redis']),
     run('operator', ['GET', `/accounts/${account}/wallet`, ...access]),
     run('operator', ['GET', '/sources/health', ...access]),
     run('ledger', ['--state', state]),
-    run('bus:tail', ['--state', state, '--seconds', '1']),
+    run('bus:tail', ['--state', state, '--seconds', '1'], 'tools/local'),
     run('reset', ['--state', state]),
   ]);
   expect(answers.map(({ code, output }) => [code, output])).toEqual([
@@ -199,9 +206,13 @@ function scriptOf(room: string, script: string): string | undefined {
   return (JSON.parse(readFileSync(file, 'utf8')) as { scripts?: Record<string, string> }).scripts?.[script];
 }
 
-/** Runs the program of a root npm script without compiling first. */
-async function run(script: string, args: readonly string[]): Promise<{ code: number | null; output: string }> {
-  const [, program = ''] = /(?:^|&& )node (\S+)$/.exec(scriptOf('.', script) ?? '') ?? [];
+/** Runs the program of an npm script without compiling first. */
+async function run(
+  script: string,
+  args: readonly string[],
+  room = '.',
+): Promise<{ code: number | null; output: string }> {
+  const [, program = ''] = /(?:^|&& )node (\S+)$/.exec(scriptOf(room, script) ?? '') ?? [];
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('GATEWAY_')));
   const child = spawn(process.execPath, [join(ROOT, program), ...args], {
     cwd: ROOT,

@@ -1,5 +1,5 @@
-// Tests key changes under load on two edges and two admissions. `npm run prove:rotation` runs the
-// first test with 10,000 rotations and writes its results to a file.
+// Tests key changes under load on two edges and two admissions. `npm run verify:faults -- rotation`
+// runs the first test with 10,000 rotations and writes its results to a file.
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -15,7 +15,7 @@ import { PATIENT, startOwnSystem } from '../test/own-system.js';
 import type { OwnSystem } from '../test/own-system.js';
 import { quantiles, renderReport } from './runner/render-report.js';
 
-/** Total number of rotations. `npm run prove:rotation` sets its own number. */
+/** Total number of rotations. `npm run verify:faults -- rotation` sets its own number. */
 const ROTATIONS = Number(process.env['GATEWAY_VERIFY_ROTATIONS'] ?? 50);
 const KEYS = 10;
 /** Concurrent requests per key with its newest known secret. */
@@ -257,7 +257,7 @@ function report({ answerMs, refusedMs, calls, lateAdmissions, newRefused }: Figu
   ];
   return renderReport({
     title: 'Rotation under load',
-    command: 'npm run prove:rotation',
+    command: 'npm run verify:faults -- rotation',
     about: `two edges, two admissions, all on one machine with its load generator. ${answerMs.length} rotations of ${KEYS} keys in ${runSeconds.toFixed(0)} s, ${calls} concurrent requests (${(calls / runSeconds).toFixed(0)}/s).`,
     tables: [
       {

@@ -12,7 +12,7 @@ const COMMAND = new RegExp(`^(?:[A-Z_]+=\\S+ )*((?:${PROGRAMS}) \\S.*)$`);
 const BLOCK = /^[ ]*```(\w*)\n([\s\S]*?)^[ ]*```/gm;
 /** A command in running text, or only the name of a script. */
 const SPAN = /`([^`\n]+)`/g;
-const SCRIPT_ALONE = /^prove:[a-z]+$/;
+const SCRIPT_ALONE = /^verify:[a-z]+$/;
 const LEFT_OUT = new Set(['node_modules', 'dist', '.git', '.state', '.infra', '.cache', '.compose']);
 
 /**

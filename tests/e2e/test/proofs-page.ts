@@ -82,7 +82,7 @@ export function proofsPage({ rows, cases, comments }: Coverage): string {
     '',
     '## Rules of the protocol',
     '',
-    '`npm run prove:simulation -- --mutations` plants violations of rules. The last column has the number that the simulation',
+    '`npm run verify:simulation -- --mutations` plants violations of rules. The last column has the number that the simulation',
     `finds. [mutations.ts](../${MUTATIONS}) has the reason for each of the others.`,
     '',
     '| Rule | Tests | Planted violations |',

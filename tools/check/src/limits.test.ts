@@ -8,7 +8,7 @@ test('countSizes() separates product, support and data and leaves out tests', ()
     ['services/billing/src/wallets/store.ts', lines(100)],
     ['services/billing/src/wallets/store.test.ts', lines(900)],
     ['services/billing/test/world.ts', lines(900)],
-    ['services/billing/prove/month.ts', lines(30)],
+    ['services/billing/verify/month.ts', lines(30)],
     ['tests/benchmarks/src/main.ts', lines(25)],
     ['docs/api/public.openapi.json', lines(7)],
     ['libs/contracts/src/providers/openai/responses.json', lines(900)],

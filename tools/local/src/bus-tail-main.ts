@@ -1,6 +1,6 @@
-// `npm run bus:tail [-- <message name>...] [--seconds N] [--state DIR]`: prints messages on the bus
-// of the local system with the names of their fields, for N seconds or until it is stopped. Without
-// names: the messages of every call.
+// `npm run bus:tail -w tools/local [-- <message name>...] [--seconds N] [--state DIR]`: prints
+// messages on the bus of the local system with the names of their fields, for N seconds or until it
+// is stopped. Without names: the messages of every call.
 import { parseArgs } from 'node:util';
 import { tailBus } from '@gateway/bus';
 import { MESSAGES } from '@gateway/contracts/messages';

@@ -110,10 +110,10 @@ function failoverLines(running: RunningFile, members: Record<string, string>, st
     '',
     'Try a failover while requests are running:',
     '',
-    `npm run promote --${state}   # promotes a PostgreSQL standby; the former primary restarts as a standby`,
+    `npm run promote -w tools/local --${state}   # promotes a PostgreSQL standby; the former primary restarts as a standby`,
     `kill -9 ${pid('redis-1')}   # the Sentinels promote the replica after ${REDIS_DOWN_AFTER_MS / 1_000} s`,
     `kill -9 ${pid('nats-1')}   # the other two continue; the killed server is restarted`,
-    `kill -9 ${pid('postgres-1')}   # the primary is restarted; after "npm run promote" it stays a standby`,
+    `kill -9 ${pid('postgres-1')}   # the primary is restarted; after "npm run promote -w tools/local" it stays a standby`,
   ];
 }
 

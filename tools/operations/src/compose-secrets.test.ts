@@ -5,9 +5,31 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
-import { readConfig } from '@gateway/service-kit';
-import { composeSecrets, makeRoot } from './compose-secrets.js';
+import { COMMON_FIELDS, openSealed, readConfig, sealTo } from '@gateway/service-kit';
+import { composeSecrets, makeRoot, makeSealingKeys } from './compose-secrets.js';
 import { MIGRATE_FIELDS, rolesOf } from './migrate-config.js';
+
+const { GATEWAY_SOURCE_PUBLIC_KEY, GATEWAY_SOURCE_PRIVATE_KEY } = COMMON_FIELDS;
+const { GATEWAY_WEBHOOK_PUBLIC_KEY, GATEWAY_WEBHOOK_PRIVATE_KEY } = COMMON_FIELDS;
+const KEY_FIELDS = {
+  GATEWAY_SOURCE_PUBLIC_KEY,
+  GATEWAY_SOURCE_PRIVATE_KEY,
+  GATEWAY_WEBHOOK_PUBLIC_KEY,
+  GATEWAY_WEBHOOK_PRIVATE_KEY,
+};
+
+test("the printed keys are two pairs that cannot open each other's texts", () => {
+  const keys = makeSealingKeys();
+  expect(Object.keys(keys).sort()).toEqual(Object.keys(KEY_FIELDS).sort());
+  const config = readConfig(KEY_FIELDS, keys);
+  const source = { privateKey: config.GATEWAY_SOURCE_PRIVATE_KEY };
+  const webhook = { privateKey: config.GATEWAY_WEBHOOK_PRIVATE_KEY };
+  const sealed = sealTo('sk-1', 'src', config.GATEWAY_SOURCE_PUBLIC_KEY);
+  expect(openSealed(sealed, 'src', source)).toBe('sk-1');
+  expect(() => openSealed(sealed, 'src', webhook)).toThrow();
+  expect(openSealed(sealTo('s', 'w', config.GATEWAY_WEBHOOK_PUBLIC_KEY), 'w', webhook)).toBe('s');
+  expect(makeSealingKeys()).not.toEqual(keys);
+});
 
 test('the same root gives the same secrets, another root gives other ones', () => {
   const one = composeSecrets('one');
@@ -143,7 +165,7 @@ test('changed server files are rewritten in place, also after a crash', () => {
         return { name, ino, mtimeMs, text: readFileSync(`${directory}/${name}`, 'utf8') };
       });
     const before = fileStates();
-    writeFileSync(`${directory}/nats-authorization.conf`, 'the rights of the release before');
+    writeFileSync(`${directory}/nats-authorization.conf`, 'the permissions of another release');
     writeFileSync(`${directory}/redis-users.acl`, before[1]?.text.slice(0, 40) ?? '');
     run();
     const places = (all: typeof before) => all.map(({ name, ino, text }) => ({ name, ino, text }));
@@ -155,7 +177,7 @@ test('changed server files are rewritten in place, also after a crash', () => {
 });
 
 test('permissions for your own servers are printed without a password', () => {
-  const program = fileURLToPath(new URL('../dist/rights-main.js', import.meta.url));
+  const program = fileURLToPath(new URL('../dist/permissions-main.js', import.meta.url));
   const print = (server: string) => spawnSync(process.execPath, [program, server], { encoding: 'utf8' });
   expect(print('nats').stdout.match(/password: .*/g)).toEqual(
     ['EDGE_PROXY', 'ADMISSION', 'BILLING', 'CATALOG', 'ACCOUNTS', 'DASHBOARD'].map(
@@ -192,6 +214,6 @@ function readCompose(): { services: Record<string, readonly string[]> } {
 /** Runs the command in its own directory. */
 function startCommand() {
   const directory = join(mkdtempSync(join(tmpdir(), 'gateway-secrets-')), 'compose');
-  const program = fileURLToPath(new URL('../dist/compose-secrets-main.js', import.meta.url));
-  return { directory, run: () => spawnSync(process.execPath, [program, directory], { encoding: 'utf8' }) };
+  const program = fileURLToPath(new URL('../dist/secrets-main.js', import.meta.url));
+  return { directory, run: () => spawnSync(process.execPath, [program, 'compose', directory], { encoding: 'utf8' }) };
 }

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { natsAuthorization } from '@gateway/bus';
 import { MESSAGES, SERVICE_NAMES, type ServiceName } from '@gateway/contracts/messages';
-import { publicHalfOf, Secret } from '@gateway/service-kit';
+import { makePrivateKey, publicHalfOf, Secret } from '@gateway/service-kit';
 import { LEDGER_SERVICES } from './migrate-services.js';
 import { ADMISSION_USER, redisUsers } from './redis-users.js';
 
@@ -89,6 +89,22 @@ function passwordIn(name: string, text: string): string {
   throw new Error(`the file ${name} is not a URL with a password: correct it, or delete it and run the command again`);
 }
 
+/**
+ * Returns new key pairs by variable, in base64: private keys for edges and billing, public keys for
+ * the dashboard.
+ */
+export function makeSealingKeys(): Record<string, string> {
+  return Object.fromEntries(
+    ['SOURCE', 'WEBHOOK'].flatMap((purpose) => {
+      const privateKey = makePrivateKey();
+      return [
+        [`GATEWAY_${purpose}_PRIVATE_KEY`, privateKey.toString('base64')],
+        [`GATEWAY_${purpose}_PUBLIC_KEY`, publicHalfOf(new Secret(privateKey)).reveal().toString('base64')],
+      ];
+    }),
+  );
+}
+
 /** Returns a new root secret. */
 export function makeRoot(): string {
   return randomBytes(KEY_BYTES).toString('hex');
@@ -101,7 +117,7 @@ function derive(root: string, purpose: string, bytes: number): string {
     .slice(0, bytes * 2);
 }
 
-/** Any 32 bytes are a private key of X25519. `npm run sealing-keys` prints keys in base64. */
+/** Any 32 bytes are a private key of X25519. `npm run secrets -- keys` prints keys in base64. */
 function publicKeyOf(privateKey: string): string {
   const encoding = /^[0-9a-f]{64}\s*$/i.test(privateKey) ? 'hex' : 'base64';
   return publicHalfOf(new Secret(Buffer.from(privateKey, encoding)))

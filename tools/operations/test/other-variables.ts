@@ -19,7 +19,7 @@ export const OTHER_VARIABLES: readonly OtherVariable[] = [
     name: 'GATEWAY_CHROMIUM',
     or: 'the usual places',
     doc: 'Chromium program for page tests and screenshots',
-    readBy: '`npm test`, `npm run pictures`',
+    readBy: '`npm test`, `npm run pictures -w services/dashboard/web`',
   },
   {
     name: 'GATEWAY_LISTEN',

@@ -1,4 +1,4 @@
-// Written by `npm run schemas`: the positions of packed messages, in the order of their schemas' fields.
+// Written by `npm run generate`: the positions of packed messages, in the order of their schemas' fields.
 /* eslint-disable */
 type Packed = any;
 

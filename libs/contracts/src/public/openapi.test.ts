@@ -9,7 +9,7 @@ const specification = readFileSync(new URL('../../specification/model-gateway-ap
 const document = openApiDocument();
 const paths = document['paths'] as Operations;
 
-test('docs/api/public.openapi.json matches the code (npm run schemas writes it)', () => {
+test('docs/api/public.openapi.json matches the code (npm run generate writes it)', () => {
   const committed = readFileSync(new URL('../../../../docs/api/public.openapi.json', import.meta.url), 'utf8');
   expect(JSON.parse(committed)).toEqual(JSON.parse(JSON.stringify(document)));
 });

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { ADMISSION_REFUSAL_CODES } from '@gateway/contracts/errors';
 import { startTestRedis } from '@gateway/testkit';
-import { writeModelFigures } from '../../prove/model-figures.js';
+import { writeModelFigures } from '../../verify/model-figures.js';
 import { FrozenRedis } from '../../test/model/frozen-limit-store.js';
 import { STEPS, answersSeen, playSequences, replayFrom } from '../../test/model/play-sequences.js';
 import { OneServer } from '../../test/model/wires.js';
 
-/** Sequences of a normal run. `npm run prove:model` plays more. */
+/** Sequences of a normal run. `npm run verify:model` plays more. */
 const SEQUENCES = Number(process.env['GATEWAY_VERIFY_MODEL_SEQUENCES'] ?? 1_000);
 const TIMEOUT_MS = 240_000 + SEQUENCES * 200;
 const REPLAY = replayFrom(process.env);

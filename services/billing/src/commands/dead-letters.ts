@@ -1,5 +1,5 @@
-// `npm run set-aside -- list [--all] | show HASH | replay HASH --actor NAME`: events that could not
-// become records. `replay` settles an event again after the cause of its refusal was fixed. The
+// `npm run dead-letters -- list [--all] | show HASH | replay HASH --actor NAME`: events that could
+// not become records. `replay` settles an event again after the cause of its refusal was fixed. The
 // outbox of a running billing process sends the result to admission.
 import { parseArgs } from 'node:util';
 import type { StoredDeadLetter } from '../dead-letters/store.js';
@@ -39,7 +39,7 @@ if (verb === 'list') {
     return outcomes.includes('set_aside') ? EXIT_DEAD_LETTERS_LEFT : 0;
   });
 } else {
-  console.error('usage: set-aside list [--all] | show HASH | replay HASH --actor NAME');
+  console.error('usage: dead-letters list [--all] | show HASH | replay HASH --actor NAME');
   process.exitCode = EXIT_USAGE;
 }
 

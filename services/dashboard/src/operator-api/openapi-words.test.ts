@@ -20,7 +20,7 @@ function withExamples(value: unknown): Schema[] {
   return Array.isArray((value as Schema).examples) ? [value as Schema, ...below] : below;
 }
 
-test('docs/api/operator.openapi.json matches the routes (npm run schemas writes it)', () => {
+test('docs/api/operator.openapi.json matches the routes (npm run generate writes it)', () => {
   const committed = readFileSync(new URL('../../../../docs/api/operator.openapi.json', import.meta.url), 'utf8');
   expect(JSON.parse(committed)).toEqual(JSON.parse(JSON.stringify(document)));
 });

@@ -1,7 +1,7 @@
-// `npm run pictures`: takes screenshots of every page with fixtures, at three widths, light and
-// dark, empty, small and with 50,000 requests, in `.cache/pictures`. Reports elements that are
-// wider than the screen. `--only keys,usage`, `--widths 390`, `--schemes dark` and `--scenarios
-// large` take fewer; `--missing` continues an aborted run.
+// `npm run pictures -w services/dashboard/web`: takes screenshots of every page with fixtures, at
+// three widths, light and dark, empty, small and with 50,000 requests, in `.cache/pictures`.
+// Reports elements that are wider than the screen. `--only keys,usage`, `--widths 390`, `--schemes
+// dark` and `--scenarios large` take fewer; `--missing` continues an aborted run.
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';

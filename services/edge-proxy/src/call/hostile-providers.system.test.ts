@@ -11,7 +11,7 @@ import { rawClient, readAnswers, type RawResponse } from '../../test/raw-answers
 import { onRequest, startRawProvider, type RawProvider } from '../../test/raw-provider.js';
 import { SSE_EVENT_BYTES_MAX } from '../formats/event-stream.js';
 import { TOKENS_MAX } from '../formats/read-usage.js';
-import { HELD_ANSWERS, HELD_BEGINNINGS, REQUEST_BODIES } from '../memory/held-bytes.js';
+import { HELD_RESPONSES, HELD_BEGINNINGS, REQUEST_BODIES } from '../memory/held-bytes.js';
 
 const PATH = '/v1/chat/completions';
 const MIB = 1024 * 1024;
@@ -46,7 +46,7 @@ afterAll(async () => {
 }, 60_000);
 afterEach(async () => {
   await Promise.all(raw.splice(0).map((provider) => provider.stop()));
-  for (const held of [HELD_ANSWERS, HELD_BEGINNINGS, REQUEST_BODIES]) {
+  for (const held of [HELD_RESPONSES, HELD_BEGINNINGS, REQUEST_BODIES]) {
     await until('nothing is held', () => held.held === 0);
   }
 });

@@ -1,5 +1,5 @@
-// `npm run replay-usage -- < log`: stores the usage events that edges wrote to their logs because
-// NATS was unavailable when they stopped.
+// `npm run replay-usage -w services/edge-proxy -- < log`: stores the usage events that edges wrote
+// to their logs because NATS was unavailable when they stopped.
 import { connectBus } from '@gateway/bus';
 import { COMMON_FIELDS, createLogger, readConfig, systemClock } from '@gateway/service-kit';
 import { randomBytes } from 'node:crypto';

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { BodyBuffer } from '@gateway/service-kit';
-import { type HeldBytes, REQUEST_BODIES, UNOPENED_BODIES } from '../memory/held-bytes.js';
+import { type HeldBytes, REQUEST_BODIES, UNAUTHENTICATED_BODIES } from '../memory/held-bytes.js';
 import type { BodyRead, RequestBody } from '../ports.js';
 import type { HttpLimits } from './http-limits.js';
 
@@ -184,7 +184,7 @@ export interface BodyPools {
 
 const POOLS: BodyPools = {
   opened: REQUEST_BODIES,
-  unopened: UNOPENED_BODIES,
+  unopened: UNAUTHENTICATED_BODIES,
   shares: new AccountShares(REQUEST_BODIES, ACCOUNT_PART),
 };
 

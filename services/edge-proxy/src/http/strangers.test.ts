@@ -4,7 +4,7 @@ import { until } from '@gateway/testkit';
 import { chat, send } from '../../test/client.js';
 import { startEdgeWorld, TEST_KEY, type EdgeWorld } from '../../test/edge-world.js';
 import { rawClient, readAnswers, type RawClient } from '../../test/raw-answers.js';
-import { REQUEST_BODIES, UNOPENED_BODIES } from '../memory/held-bytes.js';
+import { REQUEST_BODIES, UNAUTHENTICATED_BODIES } from '../memory/held-bytes.js';
 
 const PATH = '/v1/chat/completions';
 const KIB = 1024;
@@ -31,7 +31,7 @@ const bodyOf = (bytes: number): ReturnType<typeof chat> =>
 test('unconfirmed bodies use their own pool; when it is full, keys are checked first', async () => {
   world.admission.decideOpen = ({ id }) => ({ kind: 'refused', id, code: 'invalid_api_key', facts: {} });
   const silent = Array.from({ length: 80 }, () => silentPost(16 * KIB));
-  await until('the pool is full', () => UNOPENED_BODIES.held === UNAUTHENTICATED_BYTES);
+  await until('the pool is full', () => UNAUTHENTICATED_BODIES.held === UNAUTHENTICATED_BYTES);
   await until('the others are refused', () => silent.filter((client) => client.wire().includes('401')).length === 16);
   expect(REQUEST_BODIES.held).toBe(0);
   world.admission.decideOpen = () => undefined;
@@ -41,9 +41,9 @@ test('unconfirmed bodies use their own pool; when it is full, keys are checked f
   expect(openings()).toBe(opens + 1);
   expect((await send(world.edge.url, PATH, bodyOf(200 * KIB))).status).toBe(200);
   expect(openings()).toBe(opens + 1);
-  expect(UNOPENED_BODIES.held).toBe(UNAUTHENTICATED_BYTES);
+  expect(UNAUTHENTICATED_BODIES.held).toBe(UNAUTHENTICATED_BYTES);
   for (const { socket } of silent) socket.destroy();
-  await until('nothing is held', () => UNOPENED_BODIES.held === 0);
+  await until('nothing is held', () => UNAUTHENTICATED_BODIES.held === 0);
 });
 
 test('a body above 16 KiB is not read before its key is known', async () => {
@@ -51,7 +51,7 @@ test('a body above 16 KiB is not read before its key is known', async () => {
   const client = silentPost(17 * KIB);
   await until('the request is refused', () => client.wire().includes('\r\n\r\n'));
   expect(readAnswers(client.wire())[0]?.status).toBe(401);
-  expect([REQUEST_BODIES.held, UNOPENED_BODIES.held]).toEqual([0, 0]);
+  expect([REQUEST_BODIES.held, UNAUTHENTICATED_BODIES.held]).toEqual([0, 0]);
   client.socket.destroy();
 });
 

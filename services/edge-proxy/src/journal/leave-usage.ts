@@ -53,7 +53,7 @@ export class UnstoredUsage {
       return 'kept';
     }
     for (const event of events)
-      log.error(formatLine(event), 'usage event is stored only in this log; run npm run replay-usage');
+      log.error(formatLine(event), 'usage event is stored only in this log; run replay-usage with it');
     return 'logged';
   }
 

@@ -41,13 +41,13 @@ export const REQUEST_BODIES = new HeldBytes(512 * MIB);
  * Bodies with unconfirmed keys, until admission has admitted or opened their call. Above the limit
  * a body is not read before its key is confirmed.
  */
-export const UNOPENED_BODIES = new HeldBytes(64 * MIB);
+export const UNAUTHENTICATED_BODIES = new HeldBytes(64 * MIB);
 
 /**
  * Plain responses that are held until they are complete. One that does not fit is relayed as it
  * arrives.
  */
-export const HELD_ANSWERS = new HeldBytes(256 * MIB);
+export const HELD_RESPONSES = new HeldBytes(256 * MIB);
 
 /** Beginnings of streams without content. One that does not fit is sent to its client. */
 export const HELD_BEGINNINGS = new HeldBytes(64 * MIB);

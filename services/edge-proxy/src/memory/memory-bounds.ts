@@ -1,5 +1,5 @@
 import { field, memoryBound, type ConfigOf } from '@gateway/service-kit';
-import { HELD_ANSWERS, HELD_BEGINNINGS, REQUEST_BODIES, UNOPENED_BODIES } from './held-bytes.js';
+import { HELD_RESPONSES, HELD_BEGINNINGS, REQUEST_BODIES, UNAUTHENTICATED_BODIES } from './held-bytes.js';
 
 const MEBIBYTE = 1024 * 1024;
 
@@ -67,7 +67,7 @@ export function computeMemoryBounds(
 /** Sets the limits of this process. */
 export function setMemoryBounds({ bodies, unopened, answers, beginnings }: MemoryBounds): void {
   REQUEST_BODIES.bytesMax = bodies;
-  UNOPENED_BODIES.bytesMax = unopened;
-  HELD_ANSWERS.bytesMax = answers;
+  UNAUTHENTICATED_BODIES.bytesMax = unopened;
+  HELD_RESPONSES.bytesMax = answers;
   HELD_BEGINNINGS.bytesMax = beginnings;
 }

@@ -13,7 +13,7 @@ A model has two sources, \`a\` and \`b\`, and \`a\` is preferred. \`/\` separate
 the same result unless a row distinguishes them. The charge is the usage that the named source reported. [Failover](behaviour.md#failover) has
 the rules, and [Responses](behaviour.md#answers) explains how a stream is cut.
 
-\`npm run prove:failover\` runs each row on the whole system in every format. It checks the client's response, the queried sources, the
+\`npm run verify:faults -- failover\` runs each row on the whole system in every format. It checks the client's response, the queried sources, the
 ledger and the health of the sources ([last run](verification.md)).
 
 ${renderTable(HEAD, scenarios.map(rowOf), HEAD.length)}

@@ -12,7 +12,9 @@ import { FAULT_CODES, RECOVERY_MS, findFaultAnswers } from '../evidence/judge-ca
 import { planFaults } from './fault-plan.js';
 import { causeFaults, judgeFaults, startLoad } from './faults.js';
 
-/** `npm run prove:faults` sends fifty times as many requests and causes a hundred faults. */
+/**
+ * `npm run verify:faults -- faults` sends fifty times as many requests and causes a hundred faults.
+ */
 const CALLS = 2_000;
 /** Each of these processes is killed once under load, independently of the seed. */
 const KILLED = ['edge-proxy-1', 'admission-1', 'billing-1', 'catalog-1'].map((target) => ({

@@ -10,7 +10,8 @@ import { DURATIONS, IN_FLIGHT, LimitVerification, REPLICAS, killAdmissions } fro
 import { DIRECT_HELD_MS, type DirectAnswers, DirectSender } from './direct-sender.js';
 
 /**
- * Requests per limit. `npm run prove:limits` sends ten times as many and kills replicas meanwhile.
+ * Requests per limit. `npm run verify:faults -- limits` sends ten times as many and kills replicas
+ * meanwhile.
  */
 const CALLS = 1_000;
 const FIT = 150;

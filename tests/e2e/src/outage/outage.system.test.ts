@@ -7,7 +7,7 @@ import { judgeExactness, judgeOutage } from './judge-outage.js';
 import { measureOutage } from './measure-outage.js';
 import { callsOf, OUTAGE_TOPOLOGY, startOutageLoad, stopBilling } from './outage.js';
 
-/** `npm run prove:outage` stops billing for an hour. */
+/** `npm run verify:faults -- outage` stops billing for an hour. */
 const SECONDS = 30;
 const SEED = testSeed();
 const output: string[] = [];

@@ -105,7 +105,7 @@ export function continuedRounds<Options, Rounds extends Done<Options>>(
 
 function commandOf(name: string, options: object): string {
   const given = Object.entries(options).filter(([, value]) => value !== undefined);
-  return [`npm run prove:${name} --`, ...given.map(([option, value]) => `--${option} ${String(value)}`)].join(' ');
+  return [`npm run verify:faults -- ${name}`, ...given.map((pair) => `--${pair.join(' ')}`)].join(' ');
 }
 
 function readRounds<Line>(file: URL): Line[] {

@@ -10,7 +10,7 @@ import { FaultRun } from '../faults/fault-run.js';
 import { STANDBY_FAULTS } from './standby-faults.js';
 import { causeStandbyFault } from './cause-standby-fault.js';
 
-/** Faults of the short run. `npm run prove:ha` runs all of them. */
+/** Faults of the short run. `npm run verify:faults -- ha` runs all of them. */
 const SHORT = STANDBY_FAULTS.filter(({ name }) =>
   /killed and a standby promoted|killed and its replica promoted|nats: a server is killed/.test(name),
 );

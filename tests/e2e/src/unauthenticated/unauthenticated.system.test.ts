@@ -4,7 +4,9 @@ import { ATTACKED_TOPOLOGY, startAttackedSystem, type AttackedSystem } from './a
 import { ATTACK_KINDS } from './attacks.js';
 import { judgeAttacks } from './judge-attacks.js';
 
-/** `npm run prove:strangers` runs for an hour, and once more behind a trusted hop. */
+/**
+ * `npm run verify:faults -- unauthenticated` runs for an hour, and once more behind a trusted hop.
+ */
 const SECONDS_EACH = 4;
 const CONNECTIONS_MAX = 3_000;
 /** Low, because a busy machine sends fewer than fifty requests per second. */

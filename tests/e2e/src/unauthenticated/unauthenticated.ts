@@ -25,7 +25,7 @@ interface KindFigures {
 }
 
 export const unauthenticated = runnable({
-  name: 'strangers',
+  name: 'unauthenticated',
   title: 'Unauthenticated clients',
   about:
     'one replica of each service, attacked from 127.0.0.1 during 50 requests per second, page views and operator requests from 127.0.0.2 and up, each on a separate connection. The attacks take turns in twelve rounds, each in a different order. With `--hops 1`, both public listeners are behind a trusted proxy. Growth of resident memory is judged in runs of 30 minutes or more: at most 1.1.',

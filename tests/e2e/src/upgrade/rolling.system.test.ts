@@ -11,7 +11,8 @@ import { runProgram } from './run-program.js';
 import { RollingRun } from './rolling-run.js';
 
 /**
- * `npm run prove:upgrade` holds five times as many streams open and replaces every service twice.
+ * `npm run verify:faults -- upgrade` holds five times as many streams open and replaces every
+ * service twice.
  */
 const STREAMS = 100;
 const ROLLED: readonly (readonly [LocalService, number])[] = [
@@ -23,8 +24,8 @@ const ROLLED: readonly (readonly [LocalService, number])[] = [
 ];
 
 /**
- * Requests between the backup and the loss of the database. `npm run prove:restore` sends
- * thousands.
+ * Requests between the backup and the loss of the database. `npm run verify:faults -- restore`
+ * sends thousands.
  */
 const CALLS_AFTER_BACKUP = 60;
 const OLDEST_SERVER = 14;

@@ -1,6 +1,6 @@
-// `npm run promote -- [--to postgres-2] [--accept-loss] [--state DIR]`: promotes a PostgreSQL
-// standby of a system that was started with `npm start -- --ha`. Exit 0: promoted; 1: an error,
-// printed on standard error, without changes.
+// `npm run promote -w tools/local -- [--to postgres-2] [--accept-loss] [--state DIR]`: promotes a
+// PostgreSQL standby of a system that was started with `npm start -- --ha`. Exit 0: promoted; 1: an
+// error, printed on standard error, without changes.
 import { parseArgs } from 'node:util';
 import { readRunning } from '../running-file.js';
 import { promote } from './promote.js';

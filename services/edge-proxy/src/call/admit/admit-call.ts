@@ -4,7 +4,7 @@ import { type Logger, NO_SPAN } from '@gateway/service-kit';
 import type { AdmissionClient } from '../../admission/admission-client.js';
 import type { AdmitOutcome, OpenOutcome, RefusalResult } from '../../admission/tick-batch.js';
 import type { AbortReason, CallWithHold, RunningCalls } from '../../heartbeats/running-calls.js';
-import { UNOPENED_BODIES } from '../../memory/held-bytes.js';
+import { UNAUTHENTICATED_BODIES } from '../../memory/held-bytes.js';
 import { refuseLimit, acceptsLimit } from '../../parse/forward-body.js';
 import { applyModelMaximum } from '../../parse/output-bound.js';
 import {
@@ -87,7 +87,7 @@ function readAndRequest(parts: AdmitParts, call: Call): Promise<Admission> {
 
 function mayReadFirst(announced: number, isKnown: boolean): boolean {
   if (isKnown) return announced <= BODY_BYTES_BEFORE_ADMIT;
-  return announced <= UNKNOWN_BODY_BYTES_BEFORE_ADMIT && UNOPENED_BODIES.fits(announced);
+  return announced <= UNKNOWN_BODY_BYTES_BEFORE_ADMIT && UNAUTHENTICATED_BODIES.fits(announced);
 }
 
 async function openAndAdmit(parts: AdmitParts, call: Call): Promise<Admission> {

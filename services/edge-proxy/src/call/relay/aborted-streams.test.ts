@@ -7,7 +7,7 @@ import { FORMATS, type Format } from '../../../test/formats.js';
 import { publishOwnModels, type OwnModel } from '../../../test/own-models.js';
 import { rawClient } from '../../../test/raw-answers.js';
 import { startRawProvider, type RawProvider } from '../../../test/raw-provider.js';
-import { HELD_ANSWERS, REQUEST_BODIES } from '../../memory/held-bytes.js';
+import { HELD_RESPONSES, REQUEST_BODIES } from '../../memory/held-bytes.js';
 
 const STREAMS = 1_000;
 const AT_ONCE = 100;
@@ -83,7 +83,7 @@ test(`a second round of ${STREAMS} aborted streams leaks no resources`, async ()
   }
   expect(process.eventNames().reduce((sum, name) => sum + process.listenerCount(name), 0)).toBe(listeners);
   expect(upstream.size).toBe(0);
-  for (const held of [HELD_ANSWERS, REQUEST_BODIES]) expect(held.held).toBe(0);
+  for (const held of [HELD_RESPONSES, REQUEST_BODIES]) expect(held.held).toBe(0);
   // Half of the streams had an event. Each has a record with a charge within its hold.
   expect(world.events.length - events).toBeGreaterThanOrEqual(STREAMS / 2);
   for (const { attempts, amountNanoUsd, hold } of world.events) {

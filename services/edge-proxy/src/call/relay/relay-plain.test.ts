@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { READERS } from '../../formats/readers.js';
-import { HELD_ANSWERS } from '../../memory/held-bytes.js';
+import { HELD_RESPONSES } from '../../memory/held-bytes.js';
 import { fakeResponse } from '../../../test/fake-answer.js';
 import type { Delivery } from './delivery.js';
 import { PlainRelay } from './relay-plain.js';
@@ -151,18 +151,18 @@ test('a client that left is not charged for text of a held body', () => {
 test('a held body counts until its last chunk is sent or it turns out to be unusable', () => {
   const busy = relayWith(false);
   busy.relay.data(BODY);
-  expect(HELD_ANSWERS.held).toBe(BODY.length);
+  expect(HELD_RESPONSES.held).toBe(BODY.length);
   busy.relay.end();
-  expect(HELD_ANSWERS.held).toBe(BODY.length);
+  expect(HELD_RESPONSES.held).toBe(BODY.length);
   busy.told.deliveries[0]?.over?.();
   busy.told.deliveries[0]?.over?.();
   const [left, broken, large] = [relayWith(false), relayWith(false), relayWith(false)];
   for (const { relay } of [left, broken, large]) relay.data(BODY.subarray(0, 50));
-  expect(HELD_ANSWERS.held).toBe(150);
+  expect(HELD_RESPONSES.held).toBe(150);
   left.relay.stop('client_disconnected', null);
   broken.relay.drop();
   large.relay.data(Buffer.alloc(1024 * 1024, 0x20));
-  expect(HELD_ANSWERS.held).toBe(0);
+  expect(HELD_RESPONSES.held).toBe(0);
   large.relay.stop('cut', null);
 });
 
@@ -170,7 +170,7 @@ test('a body is relayed and metered at once while held bodies are at their limit
   const piece = Buffer.alloc(1024 * 1024, 0x20);
   const held = Array.from({ length: 256 }, () => relayWith(false));
   for (const { relay } of held) relay.data(piece);
-  expect(HELD_ANSWERS.held).toBe(256 * piece.length);
+  expect(HELD_RESPONSES.held).toBe(256 * piece.length);
   const one = relayWith(false, BODY.length);
   one.relay.data(BODY.subarray(0, 100));
   expect(one.sent()).toEqual(BODY.subarray(0, 99));
@@ -180,6 +180,6 @@ test('a body is relayed and metered at once while held bodies are at their limit
     { ended: 'complete', lastPiece: BODY.subarray(-1), meter: { usage: { input: 1, output: 2 } } },
   ]);
   for (const { relay } of held) relay.drop();
-  expect(HELD_ANSWERS.held).toBe(0);
+  expect(HELD_RESPONSES.held).toBe(0);
   expect(held.every(({ told }) => told.heads.length === 0)).toBe(true);
 });

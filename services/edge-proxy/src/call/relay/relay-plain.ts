@@ -3,7 +3,7 @@ import { toResponseShape, KEPT_ANSWER_BYTES_MAX } from '../../formats/answer-sha
 import { hasError } from '../../formats/answer-json.js';
 import type { ResponseReader, CountingOptions, MeterResult } from '../../formats/meter.js';
 import { JsonReducer } from '../../json/json-reducer.js';
-import { HELD_ANSWERS } from '../../memory/held-bytes.js';
+import { HELD_RESPONSES } from '../../memory/held-bytes.js';
 import type { ClientResponse } from '../../ports.js';
 import { UNUSABLE, type ResponseRelay, type Delivery, type RelayEvents } from './delivery.js';
 
@@ -39,7 +39,7 @@ export class PlainRelay implements ResponseRelay {
   readonly #parts: PlainRelayParts;
   #chunks: Buffer[] = [];
   #bytes = 0;
-  /** This body's bytes in {@link HELD_ANSWERS}. */
+  /** This body's bytes in {@link HELD_RESPONSES}. */
   #heldBytes = 0;
   /** Parser of a body that is too large to be held; null: the body is held. */
   #reducer: JsonReducer | null = null;
@@ -67,7 +67,7 @@ export class PlainRelay implements ResponseRelay {
     if (this.#reducer !== null) return this.#pass(chunk, this.#reducer);
     this.#bytes += chunk.length;
     this.#chunks.push(chunk);
-    if (this.#bytes <= HELD_BYTES_MAX && HELD_ANSWERS.take(chunk.length)) {
+    if (this.#bytes <= HELD_BYTES_MAX && HELD_RESPONSES.take(chunk.length)) {
       this.#heldBytes += chunk.length;
       return;
     }
@@ -140,7 +140,7 @@ export class PlainRelay implements ResponseRelay {
   }
 
   #releaseHeld(): void {
-    HELD_ANSWERS.give(this.#heldBytes);
+    HELD_RESPONSES.give(this.#heldBytes);
     this.#heldBytes = 0;
   }
 

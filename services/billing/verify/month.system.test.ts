@@ -406,7 +406,7 @@ function figures(): string {
   return [
     '# A generated month',
     '',
-    `\`npm run prove:month\`: ${CALLS} calls (${events} events) of ${ACCOUNTS} accounts with ${book.money.size} wallet entries,`,
+    `\`npm run verify:ledger -- month\`: ${CALLS} calls (${events} events) of ${ACCOUNTS} accounts with ${book.money.size} wallet entries,`,
     `settled in this process on a separate PostgreSQL; statements, trial balance, exports, lists and finance views equal a second,`,
     `independent ledger to the nano-USD. Seed ${SEED}, ${cpus().length} processors (${cpus()[0]?.model ?? 'unknown'}), Node ${process.version}.`,
     '',

@@ -18,7 +18,7 @@ export function writeModelFigures({ sequences, steps, seed, ms, answers }: Model
   if (sequences < SEQUENCES_REPORTED) return;
   const text = `# Proof of the decision
 
-\`npm run prove:model\`: plays random sequences of ${steps} steps to the scripts, on a separate Redis, and to a
+\`npm run verify:model\`: plays random sequences of ${steps} steps to the scripts, on a separate Redis, and to a
 model without counters. After each step it compares answers with their numbers, holds, slots, held sums, settled balances, the
 open session, and the result of the usage endpoint. \`TEST_SEED\` repeats a run.
 \`GATEWAY_VERIFY_MODEL_MINUTES\` ends a run before it has played 100,000 sequences.

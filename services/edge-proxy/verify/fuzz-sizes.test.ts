@@ -19,7 +19,7 @@ import { READERS } from '../src/formats/readers.js';
 import { computeCharge, type Charge } from '../src/pricing/charge.js';
 import { readCaseCount } from './figures.js';
 
-/** Responses of the short run in every test run; `npm run prove:fuzz` sets more. */
+/** Responses of the short run in every test run; `npm run verify:fuzz -- fuzz` sets more. */
 const ANSWERS_DEFAULT = 40;
 const ANSWERS = readCaseCount('GATEWAY_VERIFY_SIZES', ANSWERS_DEFAULT);
 /** Most responses take 20 ms, and the machine may be busy. */

@@ -7,7 +7,7 @@ import { compareScan } from './compare-scan.js';
 import { readCaseCount, table, writeReport } from './figures.js';
 import { generateDocument } from './generate-document.js';
 
-/** Documents of the short run in every test run; `npm run prove:scanner` sets more. */
+/** Documents of the short run in every test run; `npm run verify:fuzz -- scanner` sets more. */
 const DOCUMENTS_DEFAULT = 20_000;
 /** A shorter run is printed, but does not replace the committed figures. */
 const DOCUMENTS_FULL = 10_000_000;
@@ -89,7 +89,7 @@ function report({ accepted, bytes }: { accepted: number; bytes: number }, ms: nu
   ]);
   const text = `# The scanner against JSON.parse
 
-Written by \`npm run prove:scanner\`. It compares the verdict (accepted or rejected), names, values and
+Written by \`npm run verify:fuzz -- scanner\`. It compares the verdict (accepted or rejected), names, values and
 kinds. For documents that were generated valid it also compares the position of every member.
 
 ${facts}

@@ -6,7 +6,7 @@ import { readCaseCount, table, writeReport } from './figures.js';
 import { generateStream, type GeneratedStream } from './generate-stream.js';
 import { splitEvents } from './reference-relay.js';
 
-/** Streams of the short run in every test run; `npm run prove:relay` sets more. */
+/** Streams of the short run in every test run; `npm run verify:fuzz -- relay` sets more. */
 const STREAMS_DEFAULT = 2_000;
 /** A shorter run is printed, but does not replace the committed figures. */
 const STREAMS_FULL = 100_000;
@@ -72,7 +72,7 @@ function report(
   const kinds = [...endings].sort().map(([ending, count]) => [ending, count.toLocaleString('en')] as const);
   const text = `# Verification of the relay
 
-\`npm run prove:relay\`: sends generated streams, split into chunks anywhere, through the relay and through a reference parser
+\`npm run verify:fuzz -- relay\`: sends generated streams, split into chunks anywhere, through the relay and through a reference parser
 that reads each stream as a whole. It compares the bytes to the client, the last chunk, the end of the stream, the usage and the
 text for an estimate. It also checks that no complete event is held back.
 

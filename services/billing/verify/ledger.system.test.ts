@@ -126,7 +126,7 @@ function render(figures: {
   const count = (value: number): string => value.toLocaleString('en-US');
   return `# The ledger under kills
 
-Written by \`npm run prove:ledger\`. Workers that are killed by SIGKILL settle events of all fundings, including voided,
+Written by \`npm run verify:ledger\`. Workers that are killed by SIGKILL settle events of all fundings, including voided,
 expired, late, repeated, re-ordered and malformed ones. The same events are settled in order and without disturbance in
 another ledger. Every balance, counter, record and dead letter is compared, and then the audit runs.
 

@@ -1,8 +1,10 @@
-// `npm run compose:secrets`: creates the secret files that docker-compose.yml mounts and keeps
-// existing ones. Rewrites only the configuration of servers, from the passwords in the kept files.
+// `npm run -s secrets -- keys`: prints new key pairs for the credentials of sources and the secrets
+// of webhooks, one variable per line. `npm run secrets -- compose [DIRECTORY]`: creates the secret
+// files that docker-compose.yml mounts and keeps existing ones. Rewrites only the configuration of
+// servers, from the passwords in the kept files.
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { composeSecrets, OPERATOR_SECRETS, makeRoot, SERVER_FILES } from './compose-secrets.js';
+import { composeSecrets, makeRoot, makeSealingKeys, OPERATOR_SECRETS, SERVER_FILES } from './compose-secrets.js';
 
 /**
  * Only its owner may enter the directory. The files are mounted individually and read by the users
@@ -12,9 +14,13 @@ const DIRECTORY_MODE = 0o700;
 const FILE_MODE = 0o644;
 const ROOT_MODE = 0o600;
 
-const [given, ...more] = process.argv.slice(2);
-if (given?.startsWith('-') === true || more.length > 0) {
-  console.error('usage: compose:secrets [DIRECTORY] (default: .compose)');
+const [purpose, given, ...more] = process.argv.slice(2);
+if (purpose === 'keys' && given === undefined) {
+  for (const [name, value] of Object.entries(makeSealingKeys())) console.log(`${name}=${value}`);
+  process.exit();
+}
+if (purpose !== 'compose' || given?.startsWith('-') === true || more.length > 0) {
+  console.error('usage: secrets keys | compose [DIRECTORY] (default: .compose)');
   process.exit(1);
 }
 const directory = given ?? fileURLToPath(new URL('../../../.compose', import.meta.url));

@@ -1,4 +1,4 @@
-// `npm run rights -- nats | redis`: prints the configuration for your own servers without
+// `npm run permissions -- nats | redis`: prints the configuration for your own servers without
 // passwords. For NATS each password is the name of a variable, for Redis a text to replace.
 import { natsAuthorization } from '@gateway/bus';
 import { MESSAGES, SERVICE_NAMES, type ServiceName } from '@gateway/contracts/messages';

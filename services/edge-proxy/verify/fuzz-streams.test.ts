@@ -20,7 +20,7 @@ import { TOKENS_MAX } from '../src/formats/read-usage.js';
 import { readCaseCount, table, writeReport } from './figures.js';
 import { hostilePlain, makeHostileStream, type HostileStream } from './hostile-streams.js';
 
-/** Streams of the short run in every test run; `npm run prove:fuzz` sets more. */
+/** Streams of the short run in every test run; `npm run verify:fuzz -- fuzz` sets more. */
 const STREAMS_DEFAULT = 4_000;
 const STREAMS_FULL = 100_000;
 const HOUR_MS = 3_600_000;

@@ -9,7 +9,7 @@ import { readCaseCount, table, writeReport } from './figures.js';
 import { makeHostileBody, hostileBytes, hostileListBytes } from './hostile-messages.js';
 import { isValid, makeSample, type JsonSchema } from './json-schema.js';
 
-/** Messages of the short run in every test run; `npm run prove:fuzz` sets more. */
+/** Messages of the short run in every test run; `npm run verify:fuzz -- fuzz` sets more. */
 const MESSAGES_DEFAULT = 10_000;
 const MESSAGES_FULL = 100_000;
 /** One in this many messages is also sent to a live handler. */

@@ -9,7 +9,7 @@ import { chat, send as request } from '../test/client.js';
 import { startEdgeWorld, type EdgeWorld } from '../test/edge-world.js';
 import { publishOwnModel } from '../test/own-models.js';
 import { rawClient, readAnswers, type RawResponse, type RawClient } from '../test/raw-answers.js';
-import { HELD_ANSWERS, REQUEST_BODIES } from '../src/memory/held-bytes.js';
+import { HELD_RESPONSES, REQUEST_BODIES } from '../src/memory/held-bytes.js';
 import { readCaseCount, table, writeReport } from './figures.js';
 import { httpCase, type HttpCase } from './fuzz-http-cases.js';
 
@@ -23,7 +23,7 @@ const STREAM =
   ].join('\n\n') + '\n\n';
 const ANSWER = '{"choices":[{"index":0,"finish_reason":"stop"}],"content":[],"data":[],"output":[],"input_tokens":1}';
 
-/** Cases of the short run in every test run; `npm run prove:fuzz` sets more. */
+/** Cases of the short run in every test run; `npm run verify:fuzz -- fuzz` sets more. */
 const CASES_DEFAULT = 1_500;
 /** A shorter run is printed, but does not replace the committed figures. */
 const CASES_FULL = 50_000;
@@ -217,7 +217,7 @@ async function checkWave(): Promise<number> {
   await until('every admitted call is released', isIdle);
   const fault = world.log.find(({ level }) => level === 'error');
   if (fault !== undefined) throw new Error(`seed ${seed}: ${fault.text}: ${inspect(fault.facts)}`);
-  for (const held of [REQUEST_BODIES, HELD_ANSWERS]) {
+  for (const held of [REQUEST_BODIES, HELD_RESPONSES]) {
     await until('no byte is held', () => held.held === 0);
   }
   // Subtract the complete calls between the waves, which are admitted too.
