@@ -29,7 +29,7 @@ export {
   natsAuthorization,
   natsPermissions,
   computePermissions as permissionsOf,
-  type BucketPermissions as BucketRights,
+  type BucketPermissions,
   type Permissions,
 } from './permissions.js';
 export { MESSAGE_BYTES_MAX } from './wire.js';

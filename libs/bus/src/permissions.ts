@@ -42,14 +42,14 @@ export function computePermissions(
     if (message.kind === 'request' && message.servedBy.includes(service)) {
       add(publish, ...message.sentBy.map((asker) => replySubjects(asker, message.subject)));
     }
-    if (message.kind === 'stored') add(publish, ...streamRights(service, message));
+    if (message.kind === 'stored') add(publish, ...streamSubjects(service, message));
   }
-  for (const [bucket, rights] of Object.entries(buckets)) {
-    const isLookedUp = rights.lookedUp === true;
-    const isWriter = rights.writtenBy.includes(service);
-    if (isWriter) add(publish, ...writerRights(bucket));
-    if (isWriter && !isLookedUp) add(publish, ...readerRights(bucket));
-    if (rights.readBy.includes(service)) add(publish, ...(isLookedUp ? lookUpRights : readerRights)(bucket));
+  for (const [bucket, owners] of Object.entries(buckets)) {
+    const isLookedUp = owners.lookedUp === true;
+    const isWriter = owners.writtenBy.includes(service);
+    if (isWriter) add(publish, ...writerSubjects(bucket));
+    if (isWriter && !isLookedUp) add(publish, ...readerSubjects(bucket));
+    if (owners.readBy.includes(service)) add(publish, ...(isLookedUp ? lookupSubjects : readerSubjects)(bucket));
   }
   return { publish: [...publish].sort(), subscribe: [...subscribe].sort() };
 }
@@ -82,38 +82,41 @@ export function natsPermissions(
   return `{\n        publish: ${formatList(publish)}\n        subscribe: ${formatList(subscribe)}\n      }`;
 }
 
-function streamRights(service: ServiceName, message: { stream: StreamName } & Pick<AnyMessage, 'sentBy' | 'servedBy'>) {
+function streamSubjects(
+  service: ServiceName,
+  message: { stream: StreamName } & Pick<AnyMessage, 'sentBy' | 'servedBy'>,
+) {
   const { stream, sentBy, servedBy } = message;
-  const rights: string[] = [];
+  const allowed: string[] = [];
   if (servedBy[0] === service) {
-    rights.push(
+    allowed.push(
       ...['CREATE', 'UPDATE', 'PURGE', 'MSG.GET'].map((operation) => `$JS.API.STREAM.${operation}.${stream}`),
     );
-    rights.push(`$JS.API.CONSUMER.INFO.${stream}.*`);
+    allowed.push(`$JS.API.CONSUMER.INFO.${stream}.*`);
   }
   if (servedBy.includes(service)) {
-    rights.push(...consumerRights(stream), `$JS.API.CONSUMER.DURABLE.CREATE.${stream}.*`, `$JS.ACK.${stream}.>`);
+    allowed.push(...consumerSubjects(stream), `$JS.API.CONSUMER.DURABLE.CREATE.${stream}.*`, `$JS.ACK.${stream}.>`);
   }
   // A sender may read the fill level of the stream before it accepts work that ends in the stream.
-  if (servedBy.includes(service) || sentBy.includes(service)) rights.push(`$JS.API.STREAM.INFO.${stream}`);
-  return rights;
+  if (servedBy.includes(service) || sentBy.includes(service)) allowed.push(`$JS.API.STREAM.INFO.${stream}`);
+  return allowed;
 }
 
-function consumerRights(stream: string): string[] {
+function consumerSubjects(stream: string): string[] {
   return [`$JS.API.CONSUMER.CREATE.${stream}`, `$JS.API.CONSUMER.MSG.NEXT.${stream}.*`];
 }
 
-function readerRights(bucket: string): string[] {
-  return consumerRights(bucketStream(bucket));
+function readerSubjects(bucket: string): string[] {
+  return consumerSubjects(bucketStream(bucket));
 }
 
-function writerRights(bucket: string): string[] {
+function writerSubjects(bucket: string): string[] {
   const stream = bucketStream(bucket);
   const own = ['CREATE', 'UPDATE'].map((operation) => `$JS.API.STREAM.${operation}.${stream}`);
   return [...own, bucketSubjects(bucket)];
 }
 
-function lookUpRights(bucket: string): string[] {
+function lookupSubjects(bucket: string): string[] {
   const stream = bucketStream(bucket);
   return [directGetSubject(bucket, '>'), `$JS.API.STREAM.MSG.GET.${stream}`, `$JS.API.STREAM.INFO.${stream}`];
 }

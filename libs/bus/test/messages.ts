@@ -1,6 +1,6 @@
 import { published, request, stored, type AnyMessage } from '@gateway/contracts/messages';
 import { z } from 'zod';
-import type { BucketRights } from '../src/index.js';
+import type { BucketPermissions } from '../src/index.js';
 
 /** A request with one reply, also served per replica. */
 export const echo = request({
@@ -135,7 +135,7 @@ export const TEST_MESSAGES: readonly AnyMessage[] = [
   recorded,
   pulse,
 ];
-export const TEST_BUCKETS: BucketRights = {
+export const TEST_BUCKETS: BucketPermissions = {
   catalog: { writtenBy: ['catalog'], readBy: ['edge-proxy', 'admission', 'dashboard'] },
   notes: { writtenBy: ['edge-proxy'], readBy: ['edge-proxy'], lookedUp: true },
 };

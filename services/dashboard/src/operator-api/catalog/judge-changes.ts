@@ -11,18 +11,18 @@ export function checkChanges(changes: readonly ApplyChange[], may: PermissionChe
     changes.flatMap(({ kind, id, credentialChanged }) => (kind === 'provider' && credentialChanged ? [id] : [])),
   );
   for (const change of changes) {
-    const missing = rightsFor(change, given).find(([right]) => !may(right));
+    const missing = requiredPermissions(change, given).find(([permission]) => !may(permission));
     if (missing === undefined) continue;
-    const [right, what] = missing;
-    return refusePermission(right, `${change.kind} ${change.id}: ${what}`);
+    const [permission, what] = missing;
+    return refusePermission(permission, `${change.kind} ${change.id}: ${what}`);
   }
   return null;
 }
 
-type Needed = readonly [right: Permission, what: string];
+type Needed = readonly [permission: Permission, what: string];
 
 /** @param given providers whose credential is part of the changes */
-function rightsFor(
+function requiredPermissions(
   { kind, change, before, after, credentialChanged }: ApplyChange,
   given: ReadonlySet<string>,
 ): Needed[] {
