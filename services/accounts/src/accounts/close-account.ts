@@ -1,4 +1,4 @@
-import type { CommandAuthor } from '@gateway/contracts/messages';
+import type { ReceivedOf, accountsCloseAccount } from '@gateway/contracts/messages';
 import { isRefusal, refuse, type AccountView, type ManagementRefusal } from '@gateway/contracts/operator';
 import { answerInForce, type PendingChange, type InForce } from '../base/in-force.js';
 import { type ApiKey, nextVersion } from '../base/rules.js';
@@ -13,10 +13,7 @@ export interface CloseAccountDeps {
   readonly inForce: InForce;
   readonly nowMs: () => number;
 }
-export interface CloseAccount {
-  readonly account: string;
-  readonly author: CommandAuthor;
-}
+export type CloseAccount = ReceivedOf<typeof accountsCloseAccount>;
 interface Answer {
   account: AccountView;
 }

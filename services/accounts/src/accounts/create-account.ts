@@ -1,5 +1,5 @@
-import type { CommandAuthor } from '@gateway/contracts/messages';
-import { refuse, type AccountCreate, type AccountView, type ManagementRefusal } from '@gateway/contracts/operator';
+import type { ReceivedOf, accountsCreateAccount } from '@gateway/contracts/messages';
+import { refuse, type AccountView, type ManagementRefusal } from '@gateway/contracts/operator';
 import { toAccountView } from './rules.js';
 import type { AccountStore } from './store.js';
 import type { MakeId } from '../base/rules.js';
@@ -9,11 +9,7 @@ export interface CreateAccountDeps {
   readonly makeId: MakeId;
   readonly teamsEnabled: boolean;
 }
-export interface CreateAccount {
-  readonly spec: AccountCreate;
-  readonly author: CommandAuthor;
-  readonly command?: string | undefined;
-}
+export type CreateAccount = ReceivedOf<typeof accountsCreateAccount>;
 
 /**
  * Creates an account and its owner. If the address already has a user, the user becomes the owner

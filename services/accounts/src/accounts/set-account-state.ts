@@ -1,7 +1,7 @@
-import type { CommandAuthor } from '@gateway/contracts/messages';
+import type { ReceivedOf, accountsSetAccountState } from '@gateway/contracts/messages';
 import { refuse, type AccountView, type ManagementRefusal } from '@gateway/contracts/operator';
 import { answerInForce, type PendingChange, type InForce } from '../base/in-force.js';
-import { withAccountState, type AccountVerb, toAccountRecord, toAccountView } from './rules.js';
+import { withAccountState, toAccountRecord, toAccountView } from './rules.js';
 import { accountClosed } from '../base/rules.js';
 import type { AccountStore, AccountTx } from './store.js';
 
@@ -10,11 +10,7 @@ export interface ChangeAccountDeps {
   readonly inForce: InForce;
   readonly nowMs: () => number;
 }
-export interface SetAccountState {
-  readonly account: string;
-  readonly verb: AccountVerb;
-  readonly author: CommandAuthor;
-}
+export type SetAccountState = ReceivedOf<typeof accountsSetAccountState>;
 interface Answer {
   account: AccountView;
 }

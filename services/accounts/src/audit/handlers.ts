@@ -1,16 +1,10 @@
 import { accountsAudit, accountsRecordAccess, type AnswerBodyOf, type ReceivedOf } from '@gateway/contracts/messages';
-import { refuseCursor, type AuditEntryView, type AuditKind, type ManagementRefusal } from '@gateway/contracts/operator';
+import { refuseCursor, type AuditEntryView, type ManagementRefusal } from '@gateway/contracts/operator';
 import type { Handlers } from '../base/serve.js';
 import { pageOf, timeText } from '../base/rules.js';
 import type { AuditStore } from './store.js';
 
-export interface ListAudit {
-  readonly account: string | null;
-  readonly object: string | null;
-  readonly kind?: AuditKind | undefined;
-  readonly cursor: string | null;
-  readonly limit: number;
-}
+export type ListAudit = ReceivedOf<typeof accountsAudit>;
 
 /**
  * A cursor is the number of the last entry on the previous page. This many digits fit into

@@ -1,11 +1,8 @@
+import type { ReceivedOf, accountsBeginIdempotent } from '@gateway/contracts/messages';
 import { onPool, type Pool } from '@gateway/postgres';
 
 /** A request with an idempotency key. */
-export interface IdempotentRequest {
-  readonly operator: string;
-  readonly idempotencyKey: string;
-  readonly fingerprint: string;
-}
+export type IdempotentRequest = ReceivedOf<typeof accountsBeginIdempotent>;
 
 export interface StoredRequest {
   readonly fingerprint: string;

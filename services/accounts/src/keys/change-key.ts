@@ -1,4 +1,4 @@
-import type { CommandAuthor } from '@gateway/contracts/messages';
+import type { ReceivedOf, accountsRotateKey, accountsSetKeyState } from '@gateway/contracts/messages';
 import { isRefusal, refuse, type KeyView, type ManagementRefusal } from '@gateway/contracts/operator';
 import { answerWithInForce, type PendingChange, answerInForce, type InForce } from '../base/in-force.js';
 import {
@@ -8,7 +8,6 @@ import {
   refuseMaskedForm,
   secretTaken,
   withState,
-  type KeyVerb,
   toKeyRecord,
   toKeyView,
 } from './rules.js';
@@ -20,13 +19,7 @@ export interface ChangeKeyDeps {
   readonly inForce: InForce;
   readonly nowMs: () => number;
 }
-export interface RotateKey {
-  readonly key: string;
-  readonly digest: string;
-  readonly maskedSecret: string;
-  readonly author: CommandAuthor;
-  readonly command?: string | undefined;
-}
+export type RotateKey = ReceivedOf<typeof accountsRotateKey>;
 interface Answer {
   key: KeyView;
   repeated: boolean;
@@ -70,11 +63,7 @@ async function rotate(
   return { account: key.account, object: next, answer: { key: after, repeated: false } };
 }
 
-export interface SetKeyState {
-  readonly key: string;
-  readonly verb: Exclude<KeyVerb, 'rotate'>;
-  readonly author: CommandAuthor;
-}
+export type SetKeyState = ReceivedOf<typeof accountsSetKeyState>;
 
 /**
  * Revokes, suspends or reinstates a key. Responds after admission has applied the change. A

@@ -1,5 +1,5 @@
-import { isRefusal, type KeyCreate, type KeyView, type ManagementRefusal, refuse } from '@gateway/contracts/operator';
-import type { accountsKeyCreation, AnswerBodyOf, ReceivedOf, CommandAuthor } from '@gateway/contracts/messages';
+import { isRefusal, type KeyView, type ManagementRefusal, refuse } from '@gateway/contracts/operator';
+import type { accountsKeyCreation, AnswerBodyOf, ReceivedOf, accountsCreateKey } from '@gateway/contracts/messages';
 import { formatUsd } from '@gateway/metering';
 import { decideNewKey } from './new-key-rules.js';
 import { type ApiKey, commandTaken, type MakeId, toCapRecord } from '../base/rules.js';
@@ -13,14 +13,7 @@ export interface CreateKeyDeps {
   readonly makeId: MakeId;
   readonly nowMs: () => number;
 }
-export interface CreateKey {
-  readonly account: string;
-  readonly spec: KeyCreate;
-  readonly digest: string;
-  readonly maskedSecret: string;
-  readonly author: CommandAuthor;
-  readonly command?: string | undefined;
-}
+export type CreateKey = ReceivedOf<typeof accountsCreateKey>;
 type Answer = { key: KeyView; repeated: boolean } | ManagementRefusal;
 
 /**

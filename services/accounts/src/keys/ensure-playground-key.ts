@@ -1,4 +1,4 @@
-import type { CommandAuthor } from '@gateway/contracts/messages';
+import type { ReceivedOf, accountsEnsurePlaygroundKey } from '@gateway/contracts/messages';
 import { NO_KEY_TERMS, refuse, type ManagementRefusal } from '@gateway/contracts/operator';
 import { answerInForce, type PendingChange } from '../base/in-force.js';
 import { rotated, secretTaken, toKeyRecord, toKeyView } from './rules.js';
@@ -6,12 +6,7 @@ import { accountClosed, type MakeId } from '../base/rules.js';
 import type { KeyTx } from './store.js';
 import type { ChangeKeyDeps } from './change-key.js';
 
-export interface EnsurePlaygroundKey {
-  readonly account: string;
-  readonly member: string;
-  readonly digest: string;
-  readonly author: CommandAuthor;
-}
+export type EnsurePlaygroundKey = ReceivedOf<typeof accountsEnsurePlaygroundKey>;
 export type EnsurePlaygroundKeyDeps = ChangeKeyDeps & { readonly makeId: MakeId };
 interface Answer {
   key: string;

@@ -9,6 +9,7 @@ import {
   accountsRotateKey,
   accountsSetKeyState,
   keysUsed,
+  type ReceivedOf,
 } from '@gateway/contracts/messages';
 import { refuseCursor, refuse, type KeyView, type ManagementRefusal } from '@gateway/contracts/operator';
 import type { Handlers } from '../base/serve.js';
@@ -19,13 +20,7 @@ import { isCursorOf, pageOf } from '../base/rules.js';
 import { toKeyView, noSuchKey } from './rules.js';
 import type { KeyStore } from './store.js';
 
-export interface ListKeys {
-  readonly account: string;
-  /** Absent: keys of all members. */
-  readonly member?: string | undefined;
-  readonly cursor: string | null;
-  readonly limit: number;
-}
+export type ListKeys = ReceivedOf<typeof accountsListKeys>;
 
 /** Returns one page of an account's keys in all states, oldest first, without playground keys. */
 export async function listKeys(

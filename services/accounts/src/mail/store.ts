@@ -1,4 +1,10 @@
-import type { MailTokenKind, RaisedAlert, RequestOrigin } from '@gateway/contracts/messages';
+import type {
+  MailTokenKind,
+  RaisedAlert,
+  RequestOrigin,
+  ReceivedOf,
+  accountsSignUp,
+} from '@gateway/contracts/messages';
 import type { AlertSubject } from '@gateway/contracts/operator';
 import { enqueue, type Tx } from '@gateway/postgres';
 import type { BaseReads, BaseTx, Changes } from '../base/store.js';
@@ -20,12 +26,7 @@ export interface AlertReader extends AlertNames {
   readonly email: string;
 }
 
-export interface QueuedSignUp {
-  readonly name: string;
-  /** In lower case. */
-  readonly email: string;
-  readonly origin: RequestOrigin;
-}
+export type QueuedSignUp = ReceivedOf<typeof accountsSignUp>;
 
 export interface QueuedNotice {
   readonly notice: Notice;

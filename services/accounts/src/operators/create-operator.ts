@@ -1,5 +1,5 @@
-import type { CommandAuthor } from '@gateway/contracts/messages';
-import { refuse, type ManagementRefusal, type OperatorCreate, type OperatorView } from '@gateway/contracts/operator';
+import type { ReceivedOf, accountsCreateOperator } from '@gateway/contracts/messages';
+import { refuse, type ManagementRefusal, type OperatorView } from '@gateway/contracts/operator';
 import { toOperatorView } from './sessions.js';
 import type { OperatorStore } from './store.js';
 import type { MakeId } from '../base/rules.js';
@@ -9,12 +9,7 @@ export interface CreateOperatorDeps {
   readonly makeId: MakeId;
   readonly nowMs: () => number;
 }
-export interface CreateOperator {
-  readonly spec: OperatorCreate;
-  readonly digest: string;
-  readonly author: CommandAuthor;
-  readonly command?: string | undefined;
-}
+export type CreateOperator = ReceivedOf<typeof accountsCreateOperator>;
 
 /** Name of the operator with the deployment's own token, who is not stored. */
 const ROOT = 'root';

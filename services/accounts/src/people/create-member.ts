@@ -1,5 +1,5 @@
-import type { accountsInviteMember, AnswerBodyOf, ReceivedOf, CommandAuthor } from '@gateway/contracts/messages';
-import { isRefusal, type ManagementRefusal, type MemberCreate, type MemberView } from '@gateway/contracts/operator';
+import type { accountsInviteMember, AnswerBodyOf, ReceivedOf, accountsCreateMember } from '@gateway/contracts/messages';
+import { isRefusal, type ManagementRefusal, type MemberView } from '@gateway/contracts/operator';
 import { ATTEMPT_LIMITS } from '../base/attempt-rules.js';
 import { countAttempts } from '../base/count-attempts.js';
 import { queueNotice } from '../mail/queue-notice.js';
@@ -12,12 +12,7 @@ export interface CreateMemberDeps {
   readonly makeId: MakeId;
   readonly teamsEnabled: boolean;
 }
-export interface CreateMember {
-  readonly account: string;
-  readonly spec: MemberCreate;
-  readonly author: CommandAuthor;
-  readonly command?: string | undefined;
-}
+export type CreateMember = ReceivedOf<typeof accountsCreateMember>;
 
 /**
  * Adds a person to a team. An address has the same user in all accounts. Admission loads the member

@@ -1,4 +1,4 @@
-import type { CommandAuthor } from '@gateway/contracts/messages';
+import type { CommandAuthor, ReceivedOf, accountsDeleteMember } from '@gateway/contracts/messages';
 import { refuse, type ManagementRefusal } from '@gateway/contracts/operator';
 import { refuseMemberDelete, toMemberView } from './rules.js';
 import { withState, toKeyRecord, toKeyView } from '../keys/rules.js';
@@ -8,11 +8,7 @@ export interface DeleteMemberDeps {
   readonly store: Pick<PeopleStore, 'change'>;
   readonly nowMs: () => number;
 }
-export interface DeleteMember {
-  readonly account: string;
-  readonly member: string;
-  readonly author: CommandAuthor;
-}
+export type DeleteMember = ReceivedOf<typeof accountsDeleteMember>;
 
 /**
  * Removes a person from a team. All the member's keys are already revoked or expired, except the

@@ -1,11 +1,5 @@
-import type { MemberRight, CommandAuthor } from '@gateway/contracts/messages';
-import {
-  isRefusal,
-  refuse,
-  type ManagementRefusal,
-  type MemberPut,
-  type MemberView,
-} from '@gateway/contracts/operator';
+import type { ReceivedOf, accountsPutMember } from '@gateway/contracts/messages';
+import { isRefusal, refuse, type ManagementRefusal, type MemberView } from '@gateway/contracts/operator';
 import { answerInForce, type PendingChange, type InForce } from '../base/in-force.js';
 import { decideMemberPut, toMemberRecord, toMemberView } from './rules.js';
 import { accountClosed, toCapRecord } from '../base/rules.js';
@@ -16,13 +10,7 @@ export interface PutMemberDeps {
   readonly inForce: InForce;
   readonly nowMs: () => number;
 }
-export interface PutMember {
-  readonly account: string;
-  readonly member: string;
-  readonly spec: MemberPut;
-  readonly author: CommandAuthor;
-  readonly lacks?: readonly MemberRight[] | undefined;
-}
+export type PutMember = ReceivedOf<typeof accountsPutMember>;
 interface Answer {
   member: MemberView;
 }

@@ -1,23 +1,11 @@
-import type { CommandAuthor } from '@gateway/contracts/messages';
-import {
-  ALIASES_MAX,
-  isRefusal,
-  refuse,
-  type AliasSpec,
-  type AliasView,
-  type ManagementRefusal,
-} from '@gateway/contracts/operator';
+import type { ReceivedOf, catalogPutAlias } from '@gateway/contracts/messages';
+import { ALIASES_MAX, isRefusal, refuse, type AliasView, type ManagementRefusal } from '@gateway/contracts/operator';
 import type { CatalogTx } from '../storage/change-sql.js';
 import { sameContent, type Alias, type SaveResult } from '../objects/rules.js';
 import { checkRoom, saveAlone, type SaveResponse, type SaveDeps } from '../objects/save.js';
 import { aliasViewOf } from '../objects/view-rules.js';
 
-export interface PutAlias {
-  /** The name that clients send. */
-  readonly id: string;
-  readonly spec: AliasSpec;
-  readonly author: CommandAuthor;
-}
+export type PutAlias = ReceivedOf<typeof catalogPutAlias>;
 
 /** Creates or replaces an alias. */
 export function putAlias(deps: SaveDeps, request: PutAlias): Promise<SaveResponse<AliasView> | ManagementRefusal> {

@@ -1,5 +1,5 @@
 import type { Bus } from '@gateway/bus';
-import { catalogApply, type CommandAuthor } from '@gateway/contracts/messages';
+import { catalogApply, type CommandAuthor, type ReceivedOf } from '@gateway/contracts/messages';
 import { isRefusal, type ApplyChange, type CatalogObject, type ManagementRefusal } from '@gateway/contracts/operator';
 import { counted } from '../objects/answer.js';
 import type { Kind, ObjectKey, SaveResult } from '../objects/rules.js';
@@ -14,13 +14,7 @@ import { saveProvider } from '../providers/put-provider.js';
 import { saveSource, type SourceRules } from '../sources/put-source.js';
 
 export type ApplyDeps = SaveDeps & SourceRules;
-export interface Apply {
-  readonly objects: readonly CatalogObject[];
-  /** Whether to delete all objects that the document does not list. */
-  readonly prune: boolean;
-  readonly dryRun: boolean;
-  readonly author: CommandAuthor;
-}
+export type Apply = ReceivedOf<typeof catalogApply>;
 export interface ApplyResult {
   readonly changes: ApplyChange[];
   readonly unchanged: number;

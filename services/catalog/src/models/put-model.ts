@@ -1,5 +1,5 @@
-import type { CommandAuthor } from '@gateway/contracts/messages';
-import { isRefusal, refuse, type ManagementRefusal, type ModelSpec, type ModelView } from '@gateway/contracts/operator';
+import type { ReceivedOf, catalogPutModel } from '@gateway/contracts/messages';
+import { isRefusal, refuse, type ManagementRefusal, type ModelView } from '@gateway/contracts/operator';
 import { shownVersions, withVersion, type NewFigures, planFigures } from '../objects/version-rules.js';
 import { leastExceedsWorst } from '../objects/price-rules.js';
 import { modelOf } from '../objects/spec-rules.js';
@@ -8,11 +8,7 @@ import { modelViewOf } from '../objects/view-rules.js';
 import type { CatalogTx } from '../storage/change-sql.js';
 import { checkRoom, saveAlone, type SaveResponse, type SaveDeps } from '../objects/save.js';
 
-export interface PutModel {
-  readonly id: string;
-  readonly spec: ModelSpec;
-  readonly author: CommandAuthor;
-}
+export type PutModel = ReceivedOf<typeof catalogPutModel>;
 
 /** Creates or replaces a model. Prices that differ from those in force become a new version. */
 export function putModel(deps: SaveDeps, request: PutModel): Promise<SaveResponse<ModelView> | ManagementRefusal> {

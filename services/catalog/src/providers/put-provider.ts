@@ -1,5 +1,5 @@
-import type { CommandAuthor } from '@gateway/contracts/messages';
-import { isRefusal, type ManagementRefusal, type ProviderSpec, type ProviderView } from '@gateway/contracts/operator';
+import type { ReceivedOf, catalogPutProvider } from '@gateway/contracts/messages';
+import { isRefusal, type ManagementRefusal, type ProviderView } from '@gateway/contracts/operator';
 import { acceptCredential } from '../objects/accept-credential.js';
 import { providerOf } from '../objects/spec-rules.js';
 import { sameContent, type SaveResult } from '../objects/rules.js';
@@ -7,13 +7,7 @@ import { providerViewOf } from '../objects/view-rules.js';
 import type { CatalogTx } from '../storage/change-sql.js';
 import { checkRoom, saveAlone, type SaveResponse, type SaveDeps } from '../objects/save.js';
 
-export interface PutProvider {
-  readonly id: string;
-  readonly spec: ProviderSpec;
-  /** Sealed for this provider. Absent: the stored one is kept. Null: it is removed. */
-  readonly sealedCredential?: string | null | undefined;
-  readonly author: CommandAuthor;
-}
+export type PutProvider = ReceivedOf<typeof catalogPutProvider>;
 
 /** Creates or replaces a provider. */
 export function putProvider(

@@ -1,4 +1,4 @@
-import type { CommandAuthor } from '@gateway/contracts/messages';
+import type { ReceivedOf, catalogPutSource } from '@gateway/contracts/messages';
 import {
   isRefusal,
   refuse,
@@ -26,13 +26,7 @@ export interface SourceRules {
   /** Whether private and loopback addresses are permitted. */
   readonly privateAllowed: boolean;
 }
-export interface PutSource {
-  readonly id: string;
-  readonly spec: SourceSpec;
-  /** Sealed for this source. Absent: the stored one is kept. Null: it is removed. */
-  readonly sealedCredential?: string | null | undefined;
-  readonly author: CommandAuthor;
-}
+export type PutSource = ReceivedOf<typeof catalogPutSource>;
 
 /** Creates or replaces a source of a model. */
 export function putSource(
