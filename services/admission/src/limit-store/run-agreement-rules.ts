@@ -158,8 +158,7 @@ export class SupersededRun {
 
   /**
    * Called after the other replicas were queried, because the connection leads to this run.
-   * @param isReachable the bus has responded since, so replicas with another run could have
-   * reported it
+   * @param isReachable the bus has responded since, so replicas could report another run
    * @returns whether the run may be used
    */
   mayBeUsed(runId: string, now: number, isReachable: boolean): boolean {
