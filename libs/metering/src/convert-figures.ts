@@ -76,10 +76,7 @@ export function convertFigures<A, B>(figures: GivenFigures<A>, convert: (price: 
 function convertClass<A, B>(prices: GivenClass<A>, convert: (price: A) => B): ClassIn<B> {
   return {
     ...convertPrices(prices, convert),
-    tiers: prices.tiers.map((tier) => ({
-      aboveInputTokens: tier.aboveInputTokens,
-      ...convertPrices(tier, convert),
-    })),
+    tiers: prices.tiers.map((tier) => ({ aboveInputTokens: tier.aboveInputTokens, ...convertPrices(tier, convert) })),
   };
 }
 

@@ -74,10 +74,7 @@ function resolveTiers(
   ofClass: ExtraClassPrices | null,
 ): ResolvedClass['tiers'] {
   return tiers
-    .map((tier) => ({
-      ...scalePrices(tier, NO_KINDS, version, ofClass),
-      aboveInputTokens: tier.aboveInputTokens,
-    }))
+    .map((tier) => ({ ...scalePrices(tier, NO_KINDS, version, ofClass), aboveInputTokens: tier.aboveInputTokens }))
     .sort((one, other) => one.aboveInputTokens - other.aboveInputTokens);
 }
 

@@ -99,9 +99,7 @@ export async function startCatalog(
     'gateway_catalog_pool_connections',
     'Database connections, and queries that wait for one',
     () => poolConnections([pool]),
-    {
-      label: 'state',
-    },
+    { label: 'state' },
   );
   ready.add('catalog', () => publisher.revision() !== null || 'not published yet');
 

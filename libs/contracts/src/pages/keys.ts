@@ -22,11 +22,7 @@ export const keyCreation = z.object({
 });
 export type KeyCreation = z.infer<typeof keyCreation>;
 
-export const pageKeys = z.object({
-  data: z.array(pageKey),
-  next_cursor: z.string().nullable(),
-  creation: keyCreation,
-});
+export const pageKeys = z.object({ data: z.array(pageKey), next_cursor: z.string().nullable(), creation: keyCreation });
 export type PageKeys = z.infer<typeof pageKeys>;
 
 /**

@@ -49,10 +49,7 @@ export const playgroundRequest = z.object({
   model: modelId,
   messages: z
     .array(
-      z.object({
-        role: z.enum(['system', 'user', 'assistant']),
-        content: z.string().max(PLAYGROUND_TEXT_CHARS_MAX),
-      }),
+      z.object({ role: z.enum(['system', 'user', 'assistant']), content: z.string().max(PLAYGROUND_TEXT_CHARS_MAX) }),
     )
     .min(1)
     .max(PLAYGROUND_MESSAGES_MAX),

@@ -29,10 +29,7 @@ export type PageUsageRecords = z.infer<typeof pageUsageRecords>;
 export const usageRecordFound = pageUsageRecord.extend({ transactions: z.array(ledgerTransactionView) });
 export type FoundUsageRecord = z.infer<typeof usageRecordFound>;
 /** Response for the ID of a refused call, which has no record. */
-export const refusedCall = z.object({
-  requestId: z.string(),
-  refused: z.object({ code: z.string(), at: time }),
-});
+export const refusedCall = z.object({ requestId: z.string(), refused: z.object({ code: z.string(), at: time }) });
 export type RefusedCall = z.infer<typeof refusedCall>;
 /** The two forms differ by the field `refused`. */
 export const usageLookup = z.union([usageRecordFound, refusedCall]);

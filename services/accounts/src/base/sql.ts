@@ -89,10 +89,7 @@ export function ownedAccountFromRow(row: Row): OwnedAccount {
 export const MEMBERSHIP = `SELECT ${MEMBERS.selected('m')}, ${USERS.selected('u')} FROM members m JOIN users u ON u.id = m.user_id`;
 
 export function membershipFromRow(row: Row): Membership {
-  return {
-    member: MEMBERS.read(row, 'm_'),
-    user: USERS.read(row, 'u_'),
-  };
+  return { member: MEMBERS.read(row, 'm_'), user: USERS.read(row, 'u_') };
 }
 
 /** Selects an account ($1) with one of its keys ($2) and the key's member, as far as they exist. */

@@ -42,11 +42,7 @@ export async function sendNotice(deps: SendNoticeDeps, row: NoticeRow): Promise<
     prepare(tx, { notice, user, origin: row.attempts === 0 ? origin : null }, deps.nowMs()),
   );
   if (made === null) return nobodyToMail();
-  const input = {
-    dashboardUrl: deps.dashboardUrl,
-    token: made.token,
-    accountName: invited && invited.account.name,
-  };
+  const input = { dashboardUrl: deps.dashboardUrl, token: made.token, accountName: invited && invited.account.name };
   const mail = { id: `${notice}.${user}.${queuedAt}`, to: made.email, ...composeNotice(notice, input) };
   await trySending(deps, mail, { notice, user }, queuedAt);
 }

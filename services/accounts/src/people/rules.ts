@@ -63,10 +63,7 @@ export function decideMemberPut(
   if (capChanges && lacks.includes('money')) return needsAdmin('monthlySpendCapUsd', 'another cap');
   const changes = capChanges || spec.role !== member.role;
   const version = capChanges ? nextVersion(member, nowMs) : member.version;
-  return {
-    member: changes ? { ...member, role: spec.role, capNanoUsd: cap, version } : member,
-    verify,
-  };
+  return { member: changes ? { ...member, role: spec.role, capNanoUsd: cap, version } : member, verify };
 }
 
 /** Refuses a field of a member that the operator's role must not change. */

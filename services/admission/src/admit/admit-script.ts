@@ -78,11 +78,7 @@ export function buildDecisionCall(target: AdmitTarget, prepared: PreparedCall): 
   });
   args.push(...limits.windows, formatKeyField(target.key));
   if (callTemplate) args.push(...callTemplate.fields);
-  return {
-    script: 'admit',
-    keys: [...listAccountKeys(keys, account), keys.keyRecords + target.key, keys.texts],
-    args,
-  };
+  return { script: 'admit', keys: [...listAccountKeys(keys, account), keys.keyRecords + target.key, keys.texts], args };
 }
 
 function chooseMode(prepared: PreparedCall): AdmitMode {

@@ -70,9 +70,5 @@ function periodOf(
   if (type === 'weekly') {
     return { periodStart: weekly, resetsAt: weekly + WEEK_MS, row: weeklyWindowRow(unit, weekly) };
   }
-  return {
-    periodStart: subscription.start,
-    resetsAt: subscription.end,
-    row: monthlyWindowRow(unit, subscription.id),
-  };
+  return { periodStart: subscription.start, resetsAt: subscription.end, row: monthlyWindowRow(unit, subscription.id) };
 }

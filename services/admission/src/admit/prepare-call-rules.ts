@@ -171,10 +171,7 @@ function refuseByFacts(
   if (call.model === null || call.bounds === null) return { factRefusal: 'invalid_request', facts: {} };
   if (facts.refusal === 'model_not_found') return { factRefusal: 'model_not_found', facts: { model: call.model } };
   if (key.allowedModels !== null && !key.allowedModels.includes(call.model)) {
-    return {
-      factRefusal: 'model_not_allowed_on_key',
-      facts: { model: call.model, allowedModels: key.allowedModels },
-    };
+    return { factRefusal: 'model_not_allowed_on_key', facts: { model: call.model, allowedModels: key.allowedModels } };
   }
   const unpriced = facts.price === null ? null : buildUnpricedFacts(call, facts.price, isUnpriced);
   if (unpriced !== null && (facts.refusal === null || isBefore('model_not_priced', facts.refusal))) {

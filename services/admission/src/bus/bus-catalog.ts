@@ -44,10 +44,7 @@ export function startCatalogMirror(bus: Bus, log: Log, clock: TimerClock): Catal
   gauge('gateway_admission_catalog_age_seconds', 'Time since the catalog copy was last known to be current', () =>
     mirror.ready() ? mirror.ageMs(clock.nowMs()) / 1_000 : -1,
   );
-  return {
-    view: () => view,
-    stop: () => mirror.stop(),
-  };
+  return { view: () => view, stop: () => mirror.stop() };
 }
 
 function parseEntry(key: string, text: string, log: Log): Parsed {

@@ -77,10 +77,7 @@ function inOrder(holds: readonly RunningHold[], after: string | null): RunningHo
 }
 
 function answerOf(page: readonly RunningHold[], next: Place | null): SlotsAnswer {
-  return {
-    slots: page.map(slotViewOf),
-    nextCursor: next && `${next.bucket}.${next.scan}.${next.after ?? ''}`,
-  };
+  return { slots: page.map(slotViewOf), nextCursor: next && `${next.bucket}.${next.scan}.${next.after ?? ''}` };
 }
 
 /** Returns null for a text that is not one of our cursors. */

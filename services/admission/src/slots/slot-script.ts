@@ -42,9 +42,5 @@ export function readListReply(reply: ScriptReply): ListStep | null {
 }
 
 export function takeCall(keys: BucketKeys, account: string, id: string): ScriptCall {
-  return {
-    script: 'take',
-    keys: listAccountKeys(keys, account),
-    args: toArguments('TAKE', { account, id }),
-  };
+  return { script: 'take', keys: listAccountKeys(keys, account), args: toArguments('TAKE', { account, id }) };
 }

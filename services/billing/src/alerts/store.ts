@@ -114,11 +114,7 @@ export async function readPeriodWindows(tx: Tx, ids: readonly string[]): Promise
   return new Map(
     rows.map((row) => [
       row.id,
-      {
-        start: row.period_start.getTime(),
-        end: row.period_end.getTime(),
-        windows: planFromStored(row.spec).windows,
-      },
+      { start: row.period_start.getTime(), end: row.period_end.getTime(), windows: planFromStored(row.spec).windows },
     ]),
   );
 }

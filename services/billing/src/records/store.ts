@@ -30,10 +30,7 @@ export function createRecordStore(pool: Pool) {
       inSnapshot(async (tx) => {
         const row = await tx.one<RecordRow>(`SELECT ${RECORD_COLUMNS} FROM usage_records WHERE id = $1`, [requestId]);
         if (row === null) return null;
-        return {
-          record: recordFromRow(row),
-          transactions: await readTransactionsOfCall(tx, row.account, requestId),
-        };
+        return { record: recordFromRow(row), transactions: await readTransactionsOfCall(tx, row.account, requestId) };
       }),
     /** Newest first. */
     records: (query: RecordsQuery) => inSnapshot((tx) => findRecords(tx, query)),

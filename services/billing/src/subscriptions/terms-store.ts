@@ -109,10 +109,7 @@ export async function readPublished(tx: Tx, { current, next }: PublishedPeriods)
     name: 'read_told',
   });
   const found = new Map(rows.map((row) => [row.id, subscriptionFromRow(row)]));
-  return {
-    current: (current && found.get(current.id)) ?? null,
-    next: (next && found.get(next.id)) ?? null,
-  };
+  return { current: (current && found.get(current.id)) ?? null, next: (next && found.get(next.id)) ?? null };
 }
 
 export async function readLimits(tx: Tx, account: string): Promise<LimitOverrides> {

@@ -227,11 +227,7 @@ function addedModel(offer: Offer, offered: OfferedModel, deployment: string | nu
   const { costs, computed } = completeCosts(offered.costs, { isMessages });
   return [
     {
-      ...(listed ?? {
-        ...offered,
-        source: from,
-        date: today,
-      }),
+      ...(listed ?? { ...offered, source: from, date: today }),
       id,
       provider: profile.id,
       model: deployment ?? upstreamNameOf(profile.id, offered.model),

@@ -35,11 +35,7 @@ export function createSettings(config: SettingsConfig): PagesSettings {
     keyPrefix: config.GATEWAY_KEY_PREFIXES?.[0] ?? DEFAULT_KEY_PREFIX,
     version: versionOfPackage(),
   };
-  return {
-    config: pages,
-    secure: dashboardUrl.startsWith('https:'),
-    origins: ownOrigins(dashboardUrl),
-  };
+  return { config: pages, secure: dashboardUrl.startsWith('https:'), origins: ownOrigins(dashboardUrl) };
 }
 
 function versionOfPackage(): string {

@@ -52,8 +52,5 @@ function usageOf({ tokens, kinds, samplings }: UsageRecordView) {
     kinds: own ?? undefined,
   });
   if (tokens === null) throw new Error('a record without tokens has no cost');
-  return {
-    ...counts(tokens, kinds),
-    samplings: samplings?.map(({ kinds: own, ...each }) => counts(each, own)),
-  };
+  return { ...counts(tokens, kinds), samplings: samplings?.map(({ kinds: own, ...each }) => counts(each, own)) };
 }

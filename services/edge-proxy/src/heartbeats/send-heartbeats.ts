@@ -199,10 +199,7 @@ function toNames(calls: readonly CallWithHold[]): HeartbeatNames[] {
       tag,
       accounts: Array.from(
         groupBy(under, ({ hold }) => hold.account),
-        ([account, own]) => ({
-          account,
-          ids: own.map(({ id }) => id),
-        }),
+        ([account, own]) => ({ account, ids: own.map(({ id }) => id) }),
       ),
     }),
   );

@@ -69,10 +69,7 @@ export const ANTHROPIC: ProviderProfile = {
       'tool_search_*',
       'mcp_toolset',
     ],
-    unpricedFields: {
-      inference_geo: ['us'],
-      fallbacks: [],
-    },
+    unpricedFields: { inference_geo: ['us'], fallbacks: [] },
     unpricedAnswers: { 'usage.inference_geo': ['us'] },
     modelAt: 'model',
   },

@@ -15,11 +15,7 @@ export const BEDROCK_ANTHROPIC: ProviderProfile = {
   auth: [
     { type: 'bearer' },
     { type: 'header', header: 'x-api-key' },
-    {
-      type: 'sigv4',
-      service: 'bedrock-mantle',
-      region: '{region}',
-    },
+    { type: 'sigv4', service: 'bedrock-mantle', region: '{region}' },
   ],
   betas: 'pass',
   attachments: CLAUDE_ATTACHMENTS,

@@ -14,14 +14,7 @@ export const BEDROCK: ProviderProfile = {
     region: 'AWS region, such as us-east-1; also the region of the SigV4 scope and of a short-lived API key',
   },
   endpoints: { '/v1/chat/completions': '/v1/chat/completions', '/v1/responses': '/v1/responses' },
-  auth: [
-    { type: 'bearer' },
-    {
-      type: 'sigv4',
-      service: 'bedrock',
-      region: '{region}',
-    },
-  ],
+  auth: [{ type: 'bearer' }, { type: 'sigv4', service: 'bedrock', region: '{region}' }],
   betas: [],
   refuses: ['background'],
   pricing: {

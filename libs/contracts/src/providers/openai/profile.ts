@@ -147,9 +147,7 @@ export const OPENAI: ProviderProfile = {
       },
     ],
     freeTools: [...CLIENT_TOOLS, 'mcp'],
-    unpricedFields: {
-      background: ['true'],
-    },
+    unpricedFields: { background: ['true'] },
     modelAt: 'model',
   },
   errors: [

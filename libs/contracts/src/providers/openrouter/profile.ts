@@ -49,11 +49,7 @@ export const OPENROUTER: ProviderProfile = {
     ],
     freeTools: CLIENT_TOOLS,
     reportedCostAt: { path: 'usage.cost', unit: 'usd' },
-    unpricedFields: {
-      models: [],
-      provider: [],
-      web_search_options: [],
-    },
+    unpricedFields: { models: [], provider: [], web_search_options: [] },
     modelAt: 'model',
   },
   errors: [

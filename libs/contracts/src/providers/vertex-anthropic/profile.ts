@@ -16,10 +16,7 @@ export const VERTEX_ANTHROPIC: ProviderProfile = {
     location: 'global or a region such as us-east5',
   },
   endpoints: {
-    '/v1/messages': {
-      plain: '/{model}:rawPredict',
-      streamed: '/{model}:streamRawPredict',
-    },
+    '/v1/messages': { plain: '/{model}:rawPredict', streamed: '/{model}:streamRawPredict' },
     '/v1/messages/count_tokens': '/count-tokens:rawPredict',
   },
   auth: [{ type: 'google', scope: 'https://www.googleapis.com/auth/cloud-platform' }],
@@ -39,13 +36,8 @@ export const VERTEX_ANTHROPIC: ProviderProfile = {
     'web-search-2025-03-05',
   ],
   body: {
-    '/v1/messages': {
-      set: { anthropic_version: 'vertex-2023-10-16' },
-      remove: ['model'],
-    },
-    '/v1/messages/count_tokens': {
-      set: { anthropic_version: 'vertex-2023-10-16' },
-    },
+    '/v1/messages': { set: { anthropic_version: 'vertex-2023-10-16' }, remove: ['model'] },
+    '/v1/messages/count_tokens': { set: { anthropic_version: 'vertex-2023-10-16' } },
   },
   refuses: ['output_config'],
   attachments: CLAUDE_ATTACHMENTS,

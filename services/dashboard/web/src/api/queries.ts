@@ -88,11 +88,7 @@ export const useRefusals = (account: string, span: Span) => {
 };
 
 export const useKeys = (account: string) =>
-  useQuery({
-    queryKey: ['account', account, 'keys'],
-    queryFn: () => readAllKeys(account),
-    staleTime: FRESH_MS,
-  });
+  useQuery({ queryKey: ['account', account, 'keys'], queryFn: () => readAllKeys(account), staleTime: FRESH_MS });
 
 /** Most pages of keys that are read at once: a thousand keys. */
 const KEY_PAGES_MAX = 5;

@@ -150,10 +150,7 @@ function Moved({
   return <Amount usd={nanoToText(moved)} exact={places} />;
 }
 
-const KINDS: Readonly<Record<string, string>> = {
-  usage: 'Request',
-  credit: 'Funds added',
-};
+const KINDS: Readonly<Record<string, string>> = { usage: 'Request', credit: 'Funds added' };
 
 /** Formats a kind of ledger transaction. */
 export function kindWords(kind: string): string {

@@ -14,9 +14,7 @@ interface SendAgainProps {
 export function SendAgain({ email: known }: SendAgainProps) {
   const [typed, setTyped] = useState('');
   const email = (known ?? typed).trim();
-  const again = useMutation({
-    mutationFn: () => request('/resend-verification', { method: 'POST', body: { email } }),
-  });
+  const again = useMutation({ mutationFn: () => request('/resend-verification', { method: 'POST', body: { email } }) });
   return (
     <form
       className="stack"
