@@ -1,3 +1,4 @@
+import type { Endpoint } from '../messages/index.js';
 import type { ProviderProfile } from '../operator/index.js';
 
 /** Tools that a client runs. They cost only tokens at every provider. */
@@ -26,6 +27,16 @@ export const STANDARD_PRICING: ProviderProfile['pricing'] = {
   unpricedFields: {},
 };
 
+/** Pricing of providers of the messages API that charge only tokens, in one class. */
+export const MESSAGES_PRICING: ProviderProfile['pricing'] = {
+  classes: [
+    { field: 'service_tier', asks: { auto: 'standard', standard_only: 'standard' }, answersAt: null, answers: {} },
+  ],
+  tools: [],
+  freeTools: ['custom', 'bash_*', 'text_editor_*', 'computer_*', 'memory_*'],
+  unpricedFields: { speed: ['fast'], inference_geo: ['us'] },
+};
+
 /** Pricing of servers that an operator runs. */
 export const FREE_PRICING: ProviderProfile['pricing'] = {
   classes: [],
@@ -33,6 +44,11 @@ export const FREE_PRICING: ProviderProfile['pricing'] = {
   freeTools: ['*'],
   unpricedFields: {},
 };
+
+/** Endpoints whose path at the provider is the gateway's. */
+export function toSamePaths(...paths: Endpoint[]): ProviderProfile['endpoints'] {
+  return Object.fromEntries(paths.map((path) => [path, path]));
+}
 
 /** What most providers have in common. Profiles list the differences. */
 export const DEFAULTS = {
@@ -60,12 +76,7 @@ export const OPENAI_COMPATIBLE: ProviderProfile = {
   id: 'openai-compatible',
   name: 'Any other provider with the OpenAI format',
   format: 'openai',
-  endpoints: {
-    '/v1/chat/completions': '/v1/chat/completions',
-    '/v1/completions': '/v1/completions',
-    '/v1/embeddings': '/v1/embeddings',
-    '/v1/responses': '/v1/responses',
-  },
+  endpoints: toSamePaths('/v1/chat/completions', '/v1/completions', '/v1/embeddings', '/v1/responses'),
   betas: [],
   pricing: STANDARD_PRICING,
   catches: ['Charges other than tokens are unknown. Such requests are refused unless `unpriced` is `forward`.'],
@@ -77,16 +88,9 @@ export const ANTHROPIC_COMPATIBLE: ProviderProfile = {
   id: 'anthropic-compatible',
   name: 'Any other provider with the Anthropic format',
   format: 'anthropic',
-  endpoints: { '/v1/messages': '/v1/messages', '/v1/messages/count_tokens': '/v1/messages/count_tokens' },
+  endpoints: toSamePaths('/v1/messages', '/v1/messages/count_tokens'),
   auth: [{ type: 'header', header: 'x-api-key' }],
   betas: 'standard',
-  pricing: {
-    classes: [
-      { field: 'service_tier', asks: { auto: 'standard', standard_only: 'standard' }, answersAt: null, answers: {} },
-    ],
-    tools: [],
-    freeTools: ['custom', 'bash_*', 'text_editor_*', 'computer_*', 'memory_*'],
-    unpricedFields: { speed: ['fast'], inference_geo: ['us'] },
-  },
+  pricing: MESSAGES_PRICING,
   catches: ['Charges other than tokens are unknown. Such requests are refused unless `unpriced` is `forward`.'],
 };

@@ -1,5 +1,5 @@
 import type { ProviderProfile } from '../../operator/index.js';
-import { DEFAULTS } from '../compatible.js';
+import { DEFAULTS, toSamePaths } from '../compatible.js';
 
 /**
  * Claude scales an image down to 4,784 tokens (platform.claude.com, Vision). A request has at most
@@ -11,6 +11,25 @@ export const CLAUDE_ATTACHMENTS: ProviderProfile['attachments'] = {
   pageTokens: 3_000 + 4_784,
 };
 
+/** The class of fast responses. */
+export const CLAUDE_SPEED: ProviderProfile['pricing']['classes'][number] = {
+  field: 'speed',
+  asks: { standard: 'standard', fast: 'fast' },
+  answersAt: 'usage.speed',
+  answers: { standard: 'standard', fast: 'fast' },
+  betas: ['fast-mode-'],
+};
+
+/** Web searches that the provider runs. */
+export const CLAUDE_SEARCH: ProviderProfile['pricing']['tools'][number] = {
+  unit: 'web_search',
+  types: ['web_search_*'],
+  fields: [],
+  reportedAt: 'usage.server_tool_use.web_search_requests',
+  usesMax: 10,
+  boundedBy: 'max_uses',
+};
+
 export const ANTHROPIC: ProviderProfile = {
   ...DEFAULTS,
   id: 'anthropic',
@@ -19,7 +38,7 @@ export const ANTHROPIC: ProviderProfile = {
   documentation: 'https://platform.claude.com/docs/en/api/messages',
   format: 'anthropic',
   base: 'https://api.anthropic.com',
-  endpoints: { '/v1/messages': '/v1/messages', '/v1/messages/count_tokens': '/v1/messages/count_tokens' },
+  endpoints: toSamePaths('/v1/messages', '/v1/messages/count_tokens'),
   auth: [{ type: 'header', header: 'x-api-key' }, { type: 'bearer' }],
   betas: 'standard',
   refuses: ['stream_options', 'response_format', 'extra_body', 'n'],
@@ -32,23 +51,10 @@ export const ANTHROPIC: ProviderProfile = {
         answersAt: 'usage.service_tier',
         answers: { standard: 'standard', priority: 'priority' },
       },
-      {
-        field: 'speed',
-        asks: { standard: 'standard', fast: 'fast' },
-        answersAt: 'usage.speed',
-        answers: { standard: 'standard', fast: 'fast' },
-        betas: ['fast-mode-'],
-      },
+      CLAUDE_SPEED,
     ],
     tools: [
-      {
-        unit: 'web_search',
-        types: ['web_search_*'],
-        fields: [],
-        reportedAt: 'usage.server_tool_use.web_search_requests',
-        usesMax: 10,
-        boundedBy: 'max_uses',
-      },
+      CLAUDE_SEARCH,
       // Billed by the hour. Responses do not count the hours, and a request runs for less than one.
       {
         unit: 'code_execution_hour',

@@ -1,5 +1,5 @@
 import type { ProviderProfile } from '../../operator/index.js';
-import { DEFAULTS } from '../compatible.js';
+import { DEFAULTS, toSamePaths } from '../compatible.js';
 import { AZURE_CATCHES, AZURE_ERRORS, AZURE_PRICING } from '../azure.js';
 
 export const AZURE_OPENAI: ProviderProfile = {
@@ -14,12 +14,7 @@ export const AZURE_OPENAI: ProviderProfile = {
     resource:
       'name of the Azure OpenAI or Foundry resource; https://{resource}.services.ai.azure.com and .cognitiveservices.azure.com serve the same paths',
   },
-  endpoints: {
-    '/v1/chat/completions': '/v1/chat/completions',
-    '/v1/completions': '/v1/completions',
-    '/v1/embeddings': '/v1/embeddings',
-    '/v1/responses': '/v1/responses',
-  },
+  endpoints: toSamePaths('/v1/chat/completions', '/v1/completions', '/v1/embeddings', '/v1/responses'),
   auth: [
     { type: 'header', header: 'api-key' },
     { type: 'entra', scope: 'https://ai.azure.com/.default' },

@@ -1,5 +1,5 @@
 import type { ProviderProfile } from '../../operator/index.js';
-import { DEFAULTS } from '../compatible.js';
+import { DEFAULTS, MESSAGES_PRICING, toSamePaths } from '../compatible.js';
 import { CLAUDE_ATTACHMENTS } from '../anthropic/profile.js';
 
 export const BEDROCK_ANTHROPIC: ProviderProfile = {
@@ -11,7 +11,7 @@ export const BEDROCK_ANTHROPIC: ProviderProfile = {
   format: 'anthropic',
   base: 'https://bedrock-mantle.{region}.api.aws/anthropic',
   parameters: { region: 'AWS region, such as us-east-1; Claude models differ by region' },
-  endpoints: { '/v1/messages': '/v1/messages', '/v1/messages/count_tokens': '/v1/messages/count_tokens' },
+  endpoints: toSamePaths('/v1/messages', '/v1/messages/count_tokens'),
   auth: [
     { type: 'bearer' },
     { type: 'header', header: 'x-api-key' },
@@ -19,29 +19,12 @@ export const BEDROCK_ANTHROPIC: ProviderProfile = {
   ],
   betas: 'pass',
   attachments: CLAUDE_ATTACHMENTS,
-  pricing: {
-    classes: [
-      {
-        field: 'service_tier',
-        asks: { auto: 'standard', standard_only: 'standard' },
-        answersAt: null,
-        answers: {},
-      },
-    ],
-    tools: [],
-    freeTools: ['custom', 'bash_*', 'text_editor_*', 'computer_*', 'memory_*'],
-    unpricedFields: { speed: ['fast'], inference_geo: ['us'] },
-  },
+  pricing: MESSAGES_PRICING,
   errors: [
     { status: null, code: null, text: '^internal (server error|failure|error)', class: 'overload' },
     { status: 403, code: 'permission_error', text: null, class: 'credential' },
     { status: null, code: null, text: 'Credential should be scoped to correct service', class: 'credential' },
-    {
-      status: 404,
-      code: 'not_found_error',
-      text: "The model '[^']*' does not exist",
-      class: 'model',
-    },
+    { status: 404, code: 'not_found_error', text: "The model '[^']*' does not exist", class: 'model' },
     {
       status: 400,
       code: 'invalid_request_error',

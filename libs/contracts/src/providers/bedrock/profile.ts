@@ -1,5 +1,5 @@
 import type { ProviderProfile } from '../../operator/index.js';
-import { CLIENT_TOOLS, DEFAULTS } from '../compatible.js';
+import { CLIENT_TOOLS, DEFAULTS, toSamePaths } from '../compatible.js';
 import { WEB_SEARCHES } from '../openai/profile.js';
 
 export const BEDROCK: ProviderProfile = {
@@ -13,7 +13,7 @@ export const BEDROCK: ProviderProfile = {
   parameters: {
     region: 'AWS region, such as us-east-1; also the region of the SigV4 scope and of a short-lived API key',
   },
-  endpoints: { '/v1/chat/completions': '/v1/chat/completions', '/v1/responses': '/v1/responses' },
+  endpoints: toSamePaths('/v1/chat/completions', '/v1/responses'),
   auth: [{ type: 'bearer' }, { type: 'sigv4', service: 'bedrock', region: '{region}' }],
   betas: [],
   refuses: ['background'],
@@ -26,16 +26,7 @@ export const BEDROCK: ProviderProfile = {
         answers: { default: 'standard', flex: 'flex', priority: 'priority' },
       },
     ],
-    tools: [
-      {
-        unit: 'web_search',
-        types: ['web_search'],
-        fields: [],
-        ...WEB_SEARCHES,
-        usesMax: 10,
-        boundedBy: null,
-      },
-    ],
+    tools: [{ unit: 'web_search', types: ['web_search'], fields: [], ...WEB_SEARCHES, usesMax: 10, boundedBy: null }],
     freeTools: CLIENT_TOOLS,
     unpricedFields: {},
   },
@@ -48,20 +39,10 @@ export const BEDROCK: ProviderProfile = {
     { status: null, code: null, text: 'is not authorized to perform: bedrock(-mantle)?:', class: 'credential' },
     { status: 401, code: null, text: 'is not enabled', class: 'model' },
     { status: 400, code: 'validation_error', text: "isn't supported on this route", class: 'model' },
-    {
-      status: 400,
-      code: null,
-      text: "does not support the '[^']*' API",
-      class: 'model',
-    },
+    { status: 400, code: null, text: "does not support the '[^']*' API", class: 'model' },
     { status: 400, code: null, text: 'The provided model identifier is invalid', class: 'model' },
     { status: 400, code: null, text: 'with on-demand throughput isn.t supported', class: 'model' },
-    {
-      status: 404,
-      code: null,
-      text: "The model '[^']*' does not exist",
-      class: 'model',
-    },
+    { status: 404, code: null, text: "The model '[^']*' does not exist", class: 'model' },
     { status: 400, code: 'previous_response_not_found', text: null, class: 'item' },
     {
       status: 400,

@@ -1,5 +1,5 @@
 import type { ProviderProfile } from '../../operator/index.js';
-import { DEFAULTS, STANDARD_PRICING } from '../compatible.js';
+import { DEFAULTS, STANDARD_PRICING, toSamePaths } from '../compatible.js';
 
 export const COHERE: ProviderProfile = {
   ...DEFAULTS,
@@ -9,7 +9,7 @@ export const COHERE: ProviderProfile = {
   documentation: 'https://docs.cohere.com/docs/compatibility-api',
   format: 'openai',
   base: 'https://api.cohere.ai/compatibility',
-  endpoints: { '/v1/chat/completions': '/v1/chat/completions', '/v1/embeddings': '/v1/embeddings' },
+  endpoints: toSamePaths('/v1/chat/completions', '/v1/embeddings'),
   betas: [],
   refuses: [
     'store',

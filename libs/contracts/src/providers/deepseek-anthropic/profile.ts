@@ -1,5 +1,5 @@
 import type { ProviderProfile } from '../../operator/index.js';
-import { DEFAULTS } from '../compatible.js';
+import { DEFAULTS, MESSAGES_PRICING, toSamePaths } from '../compatible.js';
 
 export const DEEPSEEK_ANTHROPIC: ProviderProfile = {
   ...DEFAULTS,
@@ -9,30 +9,14 @@ export const DEEPSEEK_ANTHROPIC: ProviderProfile = {
   documentation: 'https://api-docs.deepseek.com/guides/anthropic_api',
   format: 'anthropic',
   base: 'https://api.deepseek.com/anthropic',
-  endpoints: { '/v1/messages': '/v1/messages' },
+  endpoints: toSamePaths('/v1/messages'),
   auth: [{ type: 'header', header: 'x-api-key' }, { type: 'bearer' }],
   betas: 'standard',
   pricing: {
-    classes: [
-      {
-        field: 'service_tier',
-        asks: { auto: 'standard', standard_only: 'standard' },
-        answersAt: null,
-        answers: {},
-      },
-    ],
+    ...MESSAGES_PRICING,
     tools: [
-      {
-        unit: 'web_search',
-        types: ['web_search_*'],
-        fields: [],
-        reportedAt: null,
-        usesMax: 10,
-        boundedBy: 'max_uses',
-      },
+      { unit: 'web_search', types: ['web_search_*'], fields: [], reportedAt: null, usesMax: 10, boundedBy: 'max_uses' },
     ],
-    freeTools: ['custom', 'bash_*', 'text_editor_*', 'computer_*', 'memory_*'],
-    unpricedFields: { speed: ['fast'], inference_geo: ['us'] },
   },
   errors: [
     { status: 400, code: null, text: 'must be passed back', class: 'body' },

@@ -18,16 +18,7 @@ export const DEEPSEEK: ProviderProfile = {
   betas: [],
   pricing: {
     classes: STANDARD_CLASSES,
-    tools: [
-      {
-        unit: 'web_search',
-        types: ['web_search'],
-        fields: [],
-        ...WEB_SEARCHES,
-        usesMax: 10,
-        boundedBy: null,
-      },
-    ],
+    tools: [{ unit: 'web_search', types: ['web_search'], fields: [], ...WEB_SEARCHES, usesMax: 10, boundedBy: null }],
     freeTools: CLIENT_TOOLS,
     unpricedFields: {},
   },

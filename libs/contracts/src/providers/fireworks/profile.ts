@@ -1,5 +1,5 @@
 import type { ProviderProfile } from '../../operator/index.js';
-import { CLIENT_TOOLS, DEFAULTS } from '../compatible.js';
+import { CLIENT_TOOLS, DEFAULTS, toSamePaths } from '../compatible.js';
 
 export const FIREWORKS: ProviderProfile = {
   ...DEFAULTS,
@@ -9,25 +9,12 @@ export const FIREWORKS: ProviderProfile = {
   documentation: 'https://docs.fireworks.ai/tools-sdks/openai-compatibility',
   format: 'openai',
   base: 'https://api.fireworks.ai/inference',
-  endpoints: {
-    '/v1/chat/completions': '/v1/chat/completions',
-    '/v1/completions': '/v1/completions',
-    '/v1/embeddings': '/v1/embeddings',
-    '/v1/responses': '/v1/responses',
-    '/v1/messages': '/v1/messages',
-  },
+  endpoints: toSamePaths('/v1/chat/completions', '/v1/completions', '/v1/embeddings', '/v1/responses', '/v1/messages'),
   auth: [{ type: 'bearer' }, { type: 'header', header: 'x-api-key' }],
   forwardHeaders: ['x-session-affinity'],
   betas: [],
   pricing: {
-    classes: [
-      {
-        field: 'service_tier',
-        asks: { priority: 'priority' },
-        answersAt: null,
-        answers: {},
-      },
-    ],
+    classes: [{ field: 'service_tier', asks: { priority: 'priority' }, answersAt: null, answers: {} }],
     tools: [],
     freeTools: CLIENT_TOOLS,
     unpricedFields: {},

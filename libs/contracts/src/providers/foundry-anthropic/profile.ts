@@ -1,6 +1,6 @@
 import type { ProviderProfile } from '../../operator/index.js';
-import { DEFAULTS } from '../compatible.js';
-import { CLAUDE_ATTACHMENTS } from '../anthropic/profile.js';
+import { DEFAULTS, toSamePaths } from '../compatible.js';
+import { CLAUDE_ATTACHMENTS, CLAUDE_SEARCH } from '../anthropic/profile.js';
 
 export const FOUNDRY_ANTHROPIC: ProviderProfile = {
   ...DEFAULTS,
@@ -11,7 +11,7 @@ export const FOUNDRY_ANTHROPIC: ProviderProfile = {
   format: 'anthropic',
   base: 'https://{resource}.services.ai.azure.com/anthropic',
   parameters: { resource: 'name of the Foundry resource' },
-  endpoints: { '/v1/messages': '/v1/messages', '/v1/messages/count_tokens': '/v1/messages/count_tokens' },
+  endpoints: toSamePaths('/v1/messages', '/v1/messages/count_tokens'),
   auth: [
     { type: 'header', header: 'x-api-key' },
     { type: 'entra', scope: 'https://ai.azure.com/.default' },
@@ -31,16 +31,7 @@ export const FOUNDRY_ANTHROPIC: ProviderProfile = {
         answers: { standard: 'standard' },
       },
     ],
-    tools: [
-      {
-        unit: 'web_search',
-        types: ['web_search_*'],
-        fields: [],
-        reportedAt: 'usage.server_tool_use.web_search_requests',
-        usesMax: 10,
-        boundedBy: 'max_uses',
-      },
-    ],
+    tools: [CLAUDE_SEARCH],
     freeTools: ['custom', 'bash_*', 'text_editor_*', 'computer_*', 'memory_*', 'web_fetch_*', 'tool_search_*'],
     unpricedFields: { speed: ['fast'], inference_geo: ['us'] },
   },

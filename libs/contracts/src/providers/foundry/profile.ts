@@ -1,5 +1,5 @@
 import type { ProviderProfile } from '../../operator/index.js';
-import { DEFAULTS, STANDARD_PRICING } from '../compatible.js';
+import { DEFAULTS, STANDARD_PRICING, toSamePaths } from '../compatible.js';
 import { AZURE_ERRORS } from '../azure.js';
 
 export const FOUNDRY: ProviderProfile = {
@@ -11,11 +11,7 @@ export const FOUNDRY: ProviderProfile = {
   format: 'openai',
   base: 'https://{resource}.services.ai.azure.com/openai',
   parameters: { resource: 'name of the Foundry resource' },
-  endpoints: {
-    '/v1/chat/completions': '/v1/chat/completions',
-    '/v1/embeddings': '/v1/embeddings',
-    '/v1/responses': '/v1/responses',
-  },
+  endpoints: toSamePaths('/v1/chat/completions', '/v1/embeddings', '/v1/responses'),
   auth: [
     { type: 'header', header: 'api-key' },
     { type: 'entra', scope: 'https://ai.azure.com/.default' },

@@ -40,12 +40,7 @@ export const GEMINI: ProviderProfile = {
   },
   errors: [
     { status: 403, code: null, text: 'project has been denied access', class: 'credential' },
-    {
-      status: 400,
-      code: null,
-      text: 'API key not (valid|found)|pass a valid API key',
-      class: 'credential',
-    },
+    { status: 400, code: null, text: 'API key not (valid|found)|pass a valid API key', class: 'credential' },
     { status: 400, code: 'API_KEY_INVALID', text: null, class: 'credential' },
     { status: 401, code: null, text: null, class: 'credential' },
     { status: 403, code: null, text: 'permission to access the (file|cachedcontent|tuned ?model)', class: 'item' },

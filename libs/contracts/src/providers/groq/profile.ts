@@ -1,5 +1,5 @@
 import type { ProviderProfile } from '../../operator/index.js';
-import { CLIENT_TOOLS, DEFAULTS } from '../compatible.js';
+import { CLIENT_TOOLS, DEFAULTS, toSamePaths } from '../compatible.js';
 
 /** Types of executed tools with the price of a search, and with the price of a page visit. */
 const SEARCHES = 'search|web_search|browser_search|browser.search';
@@ -13,7 +13,7 @@ export const GROQ: ProviderProfile = {
   documentation: 'https://console.groq.com/docs/openai',
   format: 'openai',
   base: 'https://api.groq.com/openai',
-  endpoints: { '/v1/chat/completions': '/v1/chat/completions', '/v1/responses': '/v1/responses' },
+  endpoints: toSamePaths('/v1/chat/completions', '/v1/responses'),
   betas: [],
   refuses: ['logprobs', 'top_logprobs', 'logit_bias'],
   pricing: {

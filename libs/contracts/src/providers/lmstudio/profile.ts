@@ -1,5 +1,5 @@
 import type { ProviderProfile } from '../../operator/index.js';
-import { DEFAULTS, FREE_PRICING } from '../compatible.js';
+import { DEFAULTS, FREE_PRICING, toSamePaths } from '../compatible.js';
 
 export const LMSTUDIO: ProviderProfile = {
   ...DEFAULTS,
@@ -8,13 +8,7 @@ export const LMSTUDIO: ProviderProfile = {
   checked: '2026-11-23',
   documentation: 'https://lmstudio.ai/docs/developer/openai-compat',
   format: 'openai',
-  endpoints: {
-    '/v1/chat/completions': '/v1/chat/completions',
-    '/v1/completions': '/v1/completions',
-    '/v1/messages': '/v1/messages',
-    '/v1/embeddings': '/v1/embeddings',
-    '/v1/responses': '/v1/responses',
-  },
+  endpoints: toSamePaths('/v1/chat/completions', '/v1/completions', '/v1/messages', '/v1/embeddings', '/v1/responses'),
   auth: [{ type: 'bearer' }, { type: 'header', header: 'x-api-key' }],
   betas: 'standard',
   pricing: FREE_PRICING,

@@ -1,5 +1,5 @@
 import type { ProviderProfile } from '../../operator/index.js';
-import { CLIENT_TOOLS, DEFAULTS } from '../compatible.js';
+import { CLIENT_TOOLS, DEFAULTS, toSamePaths } from '../compatible.js';
 
 export const MISTRAL: ProviderProfile = {
   ...DEFAULTS,
@@ -9,7 +9,7 @@ export const MISTRAL: ProviderProfile = {
   documentation: 'https://docs.mistral.ai/api',
   format: 'openai',
   base: 'https://api.mistral.ai',
-  endpoints: { '/v1/chat/completions': '/v1/chat/completions', '/v1/embeddings': '/v1/embeddings' },
+  endpoints: toSamePaths('/v1/chat/completions', '/v1/embeddings'),
   betas: [],
   body: {
     '/v1/chat/completions': {
@@ -41,14 +41,7 @@ export const MISTRAL: ProviderProfile = {
       },
     ],
     tools: [
-      {
-        unit: 'web_search',
-        types: ['web_search'],
-        fields: [],
-        reportedAt: null,
-        usesMax: 10,
-        boundedBy: null,
-      },
+      { unit: 'web_search', types: ['web_search'], fields: [], reportedAt: null, usesMax: 10, boundedBy: null },
       {
         unit: 'web_search_premium',
         types: ['web_search_premium'],

@@ -1,5 +1,5 @@
 import type { ProviderProfile } from '../../operator/index.js';
-import { DEFAULTS } from '../compatible.js';
+import { DEFAULTS, MESSAGES_PRICING, toSamePaths } from '../compatible.js';
 import { MOONSHOT } from '../moonshot/profile.js';
 
 export const MOONSHOT_ANTHROPIC: ProviderProfile = {
@@ -10,22 +10,10 @@ export const MOONSHOT_ANTHROPIC: ProviderProfile = {
   documentation: 'https://platform.kimi.ai/docs',
   format: 'anthropic',
   base: 'https://api.moonshot.ai/anthropic',
-  endpoints: { '/v1/messages': '/v1/messages' },
+  endpoints: toSamePaths('/v1/messages'),
   auth: [{ type: 'bearer' }, { type: 'header', header: 'x-api-key' }],
   betas: [],
-  pricing: {
-    classes: [
-      {
-        field: 'service_tier',
-        asks: { auto: 'standard', standard_only: 'standard' },
-        answersAt: null,
-        answers: {},
-      },
-    ],
-    tools: [],
-    freeTools: ['custom', 'bash_*', 'text_editor_*', 'computer_*', 'memory_*'],
-    unpricedFields: { speed: ['fast'], inference_geo: ['us'] },
-  },
+  pricing: MESSAGES_PRICING,
   errors: MOONSHOT.errors,
   keepsState: false,
   keyVariable: 'MOONSHOT_API_KEY',

@@ -1,5 +1,5 @@
 import type { ProviderProfile } from '../../operator/index.js';
-import { CLIENT_TOOLS, DEFAULTS, STANDARD_CLASSES } from '../compatible.js';
+import { CLIENT_TOOLS, DEFAULTS, STANDARD_CLASSES, toSamePaths } from '../compatible.js';
 
 export const MOONSHOT: ProviderProfile = {
   ...DEFAULTS,
@@ -9,7 +9,7 @@ export const MOONSHOT: ProviderProfile = {
   documentation: 'https://platform.kimi.ai/docs/api/chat',
   format: 'openai',
   base: 'https://api.moonshot.ai',
-  endpoints: { '/v1/chat/completions': '/v1/chat/completions', '/v1/responses': '/v1/responses' },
+  endpoints: toSamePaths('/v1/chat/completions', '/v1/responses'),
   betas: [],
   refuses: ['temperature', 'top_p', 'n', 'presence_penalty', 'frequency_penalty'],
   pricing: {

@@ -1,5 +1,5 @@
 import type { ProviderProfile } from '../../operator/index.js';
-import { DEFAULTS, FREE_PRICING } from '../compatible.js';
+import { DEFAULTS, FREE_PRICING, toSamePaths } from '../compatible.js';
 
 export const OLLAMA: ProviderProfile = {
   ...DEFAULTS,
@@ -8,22 +8,11 @@ export const OLLAMA: ProviderProfile = {
   checked: '2026-11-23',
   documentation: 'https://docs.ollama.com/api',
   format: 'openai',
-  endpoints: {
-    '/v1/chat/completions': '/v1/chat/completions',
-    '/v1/completions': '/v1/completions',
-    '/v1/messages': '/v1/messages',
-    '/v1/embeddings': '/v1/embeddings',
-    '/v1/responses': '/v1/responses',
-  },
+  endpoints: toSamePaths('/v1/chat/completions', '/v1/completions', '/v1/messages', '/v1/embeddings', '/v1/responses'),
   betas: 'standard',
   pricing: FREE_PRICING,
   errors: [
-    {
-      status: 404,
-      code: null,
-      text: 'model [\'"].*[\'"] not found',
-      class: 'model',
-    },
+    { status: 404, code: null, text: 'model [\'"].*[\'"] not found', class: 'model' },
     {
       status: 503,
       code: null,

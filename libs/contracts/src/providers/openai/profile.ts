@@ -1,5 +1,5 @@
 import type { ProviderProfile } from '../../operator/index.js';
-import { CLIENT_TOOLS, DEFAULTS } from '../compatible.js';
+import { CLIENT_TOOLS, DEFAULTS, toSamePaths } from '../compatible.js';
 
 /**
  * Searches are charged, and opening a page is free. Items without an action date from before other
@@ -103,12 +103,7 @@ export const OPENAI: ProviderProfile = {
   documentation: 'https://developers.openai.com/api/docs',
   format: 'openai',
   base: 'https://api.openai.com',
-  endpoints: {
-    '/v1/chat/completions': '/v1/chat/completions',
-    '/v1/completions': '/v1/completions',
-    '/v1/embeddings': '/v1/embeddings',
-    '/v1/responses': '/v1/responses',
-  },
+  endpoints: toSamePaths('/v1/chat/completions', '/v1/completions', '/v1/embeddings', '/v1/responses'),
   forwardHeaders: [
     'conversation_id',
     'session-id',

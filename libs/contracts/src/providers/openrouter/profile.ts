@@ -1,5 +1,5 @@
 import type { ProviderProfile } from '../../operator/index.js';
-import { CLIENT_TOOLS, DEFAULTS } from '../compatible.js';
+import { CLIENT_TOOLS, DEFAULTS, toSamePaths } from '../compatible.js';
 
 export const OPENROUTER: ProviderProfile = {
   ...DEFAULTS,
@@ -9,13 +9,7 @@ export const OPENROUTER: ProviderProfile = {
   documentation: 'https://openrouter.ai/docs/api_reference/errors-and-debugging',
   format: 'openai',
   base: 'https://openrouter.ai/api',
-  endpoints: {
-    '/v1/chat/completions': '/v1/chat/completions',
-    '/v1/completions': '/v1/completions',
-    '/v1/messages': '/v1/messages',
-    '/v1/responses': '/v1/responses',
-    '/v1/embeddings': '/v1/embeddings',
-  },
+  endpoints: toSamePaths('/v1/chat/completions', '/v1/completions', '/v1/messages', '/v1/responses', '/v1/embeddings'),
   auth: [{ type: 'bearer' }, { type: 'header', header: 'x-api-key' }],
   forwardHeaders: ['x-session-id'],
   betas: 'standard',

@@ -1,5 +1,5 @@
 import type { ProviderProfile } from '../../operator/index.js';
-import { CLIENT_TOOLS, DEFAULTS, STANDARD_CLASSES } from '../compatible.js';
+import { CLIENT_TOOLS, DEFAULTS, STANDARD_CLASSES, toSamePaths } from '../compatible.js';
 
 export const PERPLEXITY: ProviderProfile = {
   ...DEFAULTS,
@@ -9,7 +9,7 @@ export const PERPLEXITY: ProviderProfile = {
   documentation: 'https://docs.perplexity.ai/docs/agent-api/openai-compatibility',
   format: 'openai',
   base: 'https://api.perplexity.ai',
-  endpoints: { '/v1/responses': '/v1/responses' },
+  endpoints: toSamePaths('/v1/responses'),
   betas: [],
   refuses: ['presence_penalty', 'frequency_penalty', 'stop', 'n', 'top_k'],
   pricing: {

@@ -1,5 +1,5 @@
 import type { ProviderProfile } from '../../operator/index.js';
-import { DEFAULTS, STANDARD_PRICING } from '../compatible.js';
+import { DEFAULTS, STANDARD_PRICING, toSamePaths } from '../compatible.js';
 
 export const TOGETHER: ProviderProfile = {
   ...DEFAULTS,
@@ -9,11 +9,7 @@ export const TOGETHER: ProviderProfile = {
   documentation: 'https://docs.together.ai/docs/inference/openai-compatibility',
   format: 'openai',
   base: 'https://api.together.ai',
-  endpoints: {
-    '/v1/chat/completions': '/v1/chat/completions',
-    '/v1/completions': '/v1/completions',
-    '/v1/embeddings': '/v1/embeddings',
-  },
+  endpoints: toSamePaths('/v1/chat/completions', '/v1/completions', '/v1/embeddings'),
   betas: [],
   pricing: STANDARD_PRICING,
   errors: [

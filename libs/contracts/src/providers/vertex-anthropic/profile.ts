@@ -1,6 +1,6 @@
 import type { ProviderProfile } from '../../operator/index.js';
-import { DEFAULTS } from '../compatible.js';
-import { CLAUDE_ATTACHMENTS } from '../anthropic/profile.js';
+import { DEFAULTS, MESSAGES_PRICING } from '../compatible.js';
+import { CLAUDE_ATTACHMENTS, CLAUDE_SEARCH, CLAUDE_SPEED } from '../anthropic/profile.js';
 
 export const VERTEX_ANTHROPIC: ProviderProfile = {
   ...DEFAULTS,
@@ -42,32 +42,9 @@ export const VERTEX_ANTHROPIC: ProviderProfile = {
   refuses: ['output_config'],
   attachments: CLAUDE_ATTACHMENTS,
   pricing: {
-    classes: [
-      {
-        field: 'service_tier',
-        asks: { auto: 'standard', standard_only: 'standard' },
-        answersAt: null,
-        answers: {},
-      },
-      {
-        field: 'speed',
-        asks: { standard: 'standard', fast: 'fast' },
-        answersAt: 'usage.speed',
-        answers: { standard: 'standard', fast: 'fast' },
-        betas: ['fast-mode-'],
-      },
-    ],
-    tools: [
-      {
-        unit: 'web_search',
-        types: ['web_search_*'],
-        fields: [],
-        reportedAt: 'usage.server_tool_use.web_search_requests',
-        usesMax: 10,
-        boundedBy: 'max_uses',
-      },
-    ],
-    freeTools: ['custom', 'bash_*', 'text_editor_*', 'computer_*', 'memory_*'],
+    classes: [...MESSAGES_PRICING.classes, CLAUDE_SPEED],
+    tools: [CLAUDE_SEARCH],
+    freeTools: MESSAGES_PRICING.freeTools,
     unpricedFields: {},
     modelAt: 'model',
   },

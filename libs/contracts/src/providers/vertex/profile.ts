@@ -21,12 +21,7 @@ export const VERTEX: ProviderProfile = {
   attachments: GEMINI_ATTACHMENTS,
   pricing: {
     classes: [
-      {
-        field: 'service_tier',
-        asks: { auto: 'standard', default: 'standard' },
-        answersAt: null,
-        answers: {},
-      },
+      { field: 'service_tier', asks: { auto: 'standard', default: 'standard' }, answersAt: null, answers: {} },
       {
         field: 'x-vertex-ai-llm-shared-request-type',
         asks: { flex: 'flex', priority: 'priority' },

@@ -1,5 +1,5 @@
 import type { ProviderProfile } from '../../operator/index.js';
-import { DEFAULTS, FREE_PRICING } from '../compatible.js';
+import { DEFAULTS, FREE_PRICING, toSamePaths } from '../compatible.js';
 
 export const VLLM: ProviderProfile = {
   ...DEFAULTS,
@@ -8,14 +8,14 @@ export const VLLM: ProviderProfile = {
   checked: '2026-11-23',
   documentation: 'https://docs.vllm.ai/en/latest/',
   format: 'openai',
-  endpoints: {
-    '/v1/chat/completions': '/v1/chat/completions',
-    '/v1/completions': '/v1/completions',
-    '/v1/messages': '/v1/messages',
-    '/v1/messages/count_tokens': '/v1/messages/count_tokens',
-    '/v1/embeddings': '/v1/embeddings',
-    '/v1/responses': '/v1/responses',
-  },
+  endpoints: toSamePaths(
+    '/v1/chat/completions',
+    '/v1/completions',
+    '/v1/messages',
+    '/v1/messages/count_tokens',
+    '/v1/embeddings',
+    '/v1/responses',
+  ),
   betas: 'standard',
   pricing: FREE_PRICING,
   errors: [
