@@ -2,24 +2,20 @@ import { runAdmission } from './admission/run-admission.js';
 import { runBilling } from './billing/run-billing.js';
 import { Cleanup, type BenchContext, DIRECTORIES, messageOf } from './context.js';
 import { runDashboard } from './dashboard/run-dashboard.js';
-import { planEdge, planTelemetry } from './edge/plans.js';
-import { runEdge } from './edge/run-edge.js';
+import { runEdge, runTelemetry } from './edge/run-edge.js';
 import { type BenchmarkName, type BenchOptions, readOptions } from './options.js';
-import { type Report, renderReport, writeReport } from './report.js';
+import { type Report, readMachineFacts, renderReport, writeReport } from './report.js';
 
 /** Longest duration of a run. */
-const RUN_MS_MAX = 90 * 60_000;
-const EXIT_WRONG_OPTIONS = 2;
+const RUN_MS_MAX = 120 * 60_000;
 const EXIT_BROKEN_OFF = 130;
 
-type Benchmark = (options: BenchOptions, context: BenchContext) => Promise<Report>;
-
-const BENCHMARKS: Readonly<Record<BenchmarkName, Benchmark>> = {
-  edge: async (options, context) => runEdge(await planEdge(options, context), options, context),
+const BENCHMARKS: Readonly<Record<BenchmarkName, (options: BenchOptions, context: BenchContext) => Promise<Report>>> = {
+  edge: runEdge,
+  telemetry: runTelemetry,
   admission: runAdmission,
   billing: runBilling,
   dashboard: runDashboard,
-  telemetry: async (options, context) => runEdge(await planTelemetry(context), options, context),
 };
 
 /** Aborts on a signal, when the output is closed, and after RUN_MS_MAX. */
@@ -31,21 +27,14 @@ function breakOffInTime(abort: AbortController, log: (line: string) => void): vo
     abort.abort(new Error(reason));
     log(`${reason}: ending everything (repeat to exit at once)`);
   };
-  process.on('SIGINT', () => breakOff('interrupted'));
-  process.on('SIGTERM', () => breakOff('terminated'));
-  // The reader of a pipe may exit. Without this handler, the process would end and leave everything
-  // running.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => breakOff('interrupted'));
   process.stdout.on('error', () => breakOff('the output was closed'));
   setTimeout(() => breakOff(`not done after ${RUN_MS_MAX / 60_000} minutes`), RUN_MS_MAX).unref();
 }
 
-/**
- * Runs a benchmark until it is done or aborted, writes its report, and ends everything that was
- * started.
- */
+/** Runs a benchmark, writes its report, and ends everything that was started. */
 async function run(options: BenchOptions, args: readonly string[]): Promise<void> {
-  // The benchmark uses its own servers, so addresses and settings of the caller's shell do not
-  // apply.
+  // Addresses and settings of the caller's shell do not apply to the benchmark's own servers.
   for (const variable of Object.keys(process.env)) if (variable.startsWith('GATEWAY_')) delete process.env[variable];
   const started = new Date();
   const log = (line: string) =>
@@ -53,15 +42,14 @@ async function run(options: BenchOptions, args: readonly string[]): Promise<void
   const ending = new Cleanup();
   const abort = new AbortController();
   breakOffInTime(abort, log);
+  const machine = readMachineFacts();
   try {
     const measured = await BENCHMARKS[options.benchmark](options, { ending, log, signal: abort.signal });
-    const command = ['npm run bench', ...(args.length > 0 ? ['--', ...args] : [])].join(' ');
-    const facts = [...measured.facts, ['Command', `\`${command}\``], ['Started', started.toISOString()]] as const;
-    const report = { ...measured, facts };
+    const command = ['Command', `\`${['npm run bench --', ...args].join(' ')}\``] as const;
+    const report = { ...measured, facts: [...machine, ...measured.facts, command] };
     process.stdout.write(`\n${renderReport(report)}\n`);
     const isComplete = !options.quick && report.brokenOff === null;
-    for (const file of writeReport(report, isComplete ? DIRECTORIES.results : DIRECTORIES.work, options.name))
-      log(`wrote ${file}`);
+    log(`wrote ${writeReport(report, isComplete ? DIRECTORIES.results : DIRECTORIES.work, options.name)}`);
     if (report.brokenOff !== null) throw new Error(report.brokenOff);
   } catch (error) {
     process.stderr.write(`the benchmark failed: ${messageOf(abort.signal.aborted ? abort.signal.reason : error)}\n`);
@@ -73,8 +61,11 @@ async function run(options: BenchOptions, args: readonly string[]): Promise<void
 }
 
 const args = process.argv.slice(2);
-const options = readOptions(args);
-if ('problems' in options) {
-  process.stderr.write(`${options.problems.join('\n')}\n`);
-  process.exitCode = EXIT_WRONG_OPTIONS;
-} else await run(options, args);
+let options;
+try {
+  options = readOptions(args);
+} catch (error) {
+  process.stderr.write(`${messageOf(error)}\n`);
+  process.exitCode = 2;
+}
+if (options !== undefined) await run(options, args);

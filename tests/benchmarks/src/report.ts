@@ -1,12 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { availableParallelism, cpus, release, totalmem } from 'node:os';
+import { availableParallelism, cpus, release } from 'node:os';
 import { renderTable } from '@gateway/testkit';
-
-/** One part of the page: a table or text below a heading. */
-export interface Section {
-  readonly title: string;
-  readonly text: string;
-}
 
 /** Result of every benchmark: `<name>.md` has the page, `<name>.json` also the samples. */
 export interface Report {
@@ -15,24 +9,31 @@ export interface Report {
   readonly facts: readonly (readonly [string, string])[];
   /** Why some rounds are missing, or null if all are included. */
   readonly brokenOff: string | null;
-  readonly sections: readonly Section[];
+  /** Tables or texts below a heading. */
+  readonly sections: readonly { readonly title: string; readonly text: string }[];
   /** Missing or unreliable measurements, with reasons. */
   readonly notes: readonly string[];
   /** The measured values by name. */
   readonly samples: Readonly<Record<string, unknown>>;
 }
 
-/**
- * Returns a section with a table, and with `text` below it. The first column is words, the others
- * numbers.
- */
+/** Returns a section with a table, and with `text` below it. Numbers are formatted. */
 export function table(
   title: string,
   head: readonly string[],
-  rows: readonly (readonly string[])[],
+  rows: readonly (readonly (string | number)[])[],
   text = '',
-): Section {
-  return { title, text: `${renderTable(head, rows)}${text === '' ? '' : `\n\n${text}`}` };
+): Report['sections'][number] {
+  const cells = rows.map((row) => row.map((cell) => (typeof cell === 'number' ? formatNumber(cell) : cell)));
+  return { title, text: `${renderTable(head, cells)}${text === '' ? '' : `\n\n${text}`}` };
+}
+
+/** Formats a number with thousands separators: 0.213, 4.7, 163, 12,400. A dash if it is unknown. */
+export function formatNumber(value: number): string {
+  if (!Number.isFinite(value)) return '–';
+  const size = Math.abs(value);
+  if (size >= 100 || Number.isInteger(value)) return Math.round(value).toLocaleString('en-US');
+  return value.toFixed(size >= 10 ? 1 : size >= 1 ? 2 : 3);
 }
 
 /** Renders the report as Markdown. */
@@ -47,30 +48,20 @@ export function renderReport({ title, facts, brokenOff, sections, notes }: Repor
   return `${parts.join('\n\n')}\n`;
 }
 
-/** Writes both files and returns their paths. */
-export function writeReport(report: Report, directory: string, name: string): string[] {
+/** Writes the page and the samples. Returns the path of the page. */
+export function writeReport(report: Report, directory: string, name: string): string {
   mkdirSync(directory, { recursive: true });
-  const files: [string, string][] = [
-    [`${directory}/${name}.md`, renderReport(report)],
-    [`${directory}/${name}.json`, `${JSON.stringify(report, rounded, 2)}\n`],
-  ];
-  for (const [file, text] of files) writeFileSync(file, text);
-  return files.map(([file]) => file);
+  writeFileSync(`${directory}/${name}.md`, renderReport(report));
+  writeFileSync(`${directory}/${name}.json`, `${JSON.stringify(report)}\n`);
+  return `${directory}/${name}.md`;
 }
-
-/** Rounds to the precision of the clock. */
-function rounded(_name: string, value: unknown): unknown {
-  return typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(5)) : value;
-}
-
-const GIB = 1024 ** 3;
 
 /** Returns facts about the machine. Read them before the run, because of the load average. */
 export function readMachineFacts(): [string, string][] {
   const model = cpus()[0]?.model.trim() ?? 'unknown';
   return [
-    ['Machine', `${availableParallelism()} cores (${model}), ${Math.round(totalmem() / GIB)} GiB, Linux ${release()}`],
-    ['Node', process.version],
+    ['Machine', `${availableParallelism()} cores (${model}), Linux ${release()}, Node ${process.version}`],
     ['Load of the machine before', readFileSync('/proc/loadavg', 'utf8').split(' ').slice(0, 3).join(', ')],
+    ['Started', new Date().toISOString()],
   ];
 }

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { compare, median, percentile, subtract } from './statistics.js';
+import { inTurn, median, percentile, subtract } from './statistics.js';
 
 test('median() returns the middle value or the mean of the middle two', () => {
   expect(median([5])).toBe(5);
@@ -13,25 +13,23 @@ test('median() does not depend on or change the order of the values', () => {
   expect(values).toEqual([3, 1, 2]);
 });
 
-test('median() and percentile() throw without values', () => {
-  expect(() => median([])).toThrow(RangeError);
-  expect(() => percentile([], 50)).toThrow(RangeError);
-});
-
 test('percentile() returns the nearest rank', () => {
-  const hundred = Float64Array.from({ length: 100 }, (_, index) => index + 1);
+  const hundred = Array.from({ length: 100 }, (_, index) => index + 1);
   expect([1, 50, 99, 100].map((percent) => percentile(hundred, percent))).toEqual([1, 50, 99, 100]);
   expect(percentile([7], 99)).toBe(7);
   expect(percentile([1, 2, 3, 4], 50)).toBe(2);
   expect(percentile([1, 2, 3, 4], 51)).toBe(3);
 });
 
-test('compare() marks too few or too different rounds as noisy', () => {
-  const noisy = (...values: number[]) => compare(values.map((ours) => ({ ours, theirs: 100 })))?.isNoisy;
-  expect([noisy(80, 80), noisy(80, 120, 80, 120, 100), noisy(80, 80, 80, 80, 400)]).toEqual([true, true, false]);
-  expect(compare([{ ours: 1, theirs: NaN }])).toBeNull();
-});
-
 test('subtract() counts a name without an earlier value from zero', () => {
   expect(subtract({ nats: 5, redis: 3 }, { nats: 2, edge: 9 })).toEqual({ nats: 3, redis: 3 });
+});
+
+test('inTurn() puts every peer first and after each of the others', () => {
+  const peers = ['a', 'b', 'c'];
+  const orders = Array.from({ length: 6 }, (_unused, turn) => inTurn(peers, turn));
+  expect(orders.map((order) => [...order].sort())).toEqual(orders.map(() => peers));
+  expect(new Set(orders.map(([first]) => first))).toEqual(new Set(peers));
+  const after = new Set(orders.flatMap((order) => order.slice(1).map((peer, at) => `${order[at]}${peer}`)));
+  expect([...after].sort()).toEqual(['ab', 'ac', 'ba', 'bc', 'ca', 'cb']);
 });

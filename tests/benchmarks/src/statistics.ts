@@ -1,38 +1,19 @@
-/**
- * Returns the middle value, or the mean of the two in the middle. @throws RangeError without values
- */
+import { type BenchContext, messageOf } from './context.js';
+
+/** Returns the middle value, or the mean of the two in the middle. NaN without values. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
-  const upper = sorted[Math.floor(sorted.length / 2)];
-  const lower = sorted[Math.ceil(sorted.length / 2) - 1];
-  if (upper === undefined || lower === undefined) throw new RangeError('cannot compute the median of no values');
-  return (lower + upper) / 2;
+  return ((sorted[Math.floor(sorted.length / 2)] ?? NaN) + (sorted[Math.ceil(sorted.length / 2) - 1] ?? NaN)) / 2;
 }
 
-/**
- * Returns the smallest value that at least `percent` of the values do not exceed (nearest rank).
- * @throws RangeError without values
- */
-export function percentile(sorted: ArrayLike<number>, percent: number): number {
-  const value = sorted[Math.max(1, Math.ceil((percent / 100) * sorted.length)) - 1];
-  if (value === undefined) throw new RangeError('cannot compute a percentile of no values or above 100');
-  return value;
-}
-
-export interface Spread {
-  readonly p50: number;
-  readonly p99: number;
-}
-
-export function spreadOf(values: Iterable<number>): Spread {
+/** Returns the smallest value that at least `percent` of the values do not exceed. NaN without. */
+export function percentile(values: readonly number[], percent: number): number {
   const sorted = Float64Array.from(values).sort();
-  return sorted.length === 0 ? { p50: 0, p99: 0 } : { p50: percentile(sorted, 50), p99: percentile(sorted, 99) };
+  return sorted[Math.max(1, Math.ceil((percent / 100) * sorted.length)) - 1] ?? NaN;
 }
 
-export function sumOf(values: Iterable<number>): number {
-  let sum = 0;
-  for (const value of values) sum += value;
-  return sum;
+export function sumOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0);
 }
 
 /** Returns `after` minus `before` by name. A name without an earlier value counts from zero. */
@@ -43,51 +24,46 @@ export function subtract(
   return Object.fromEntries(Object.entries(after).map(([name, value]) => [name, value - (before[name] ?? 0)]));
 }
 
-/** Formats a number with thousands separators: 0.213, 4.7, 163, 12,400. Empty if it is unknown. */
-export function formatNumber(value: number): string {
-  if (!Number.isFinite(value)) return '';
-  const size = Math.abs(value);
-  if (size >= 10_000) return (Math.round(value / 100) * 100).toLocaleString('en-US');
-  if (size >= 100) return Math.round(value).toLocaleString('en-US');
-  return value.toFixed(size >= 10 ? 1 : size >= 1 ? 2 : 3);
-}
-
-/** Values of both sides in one round. */
-export interface Pair {
-  readonly ours: number;
-  readonly theirs: number;
-}
-
-/** Comparison of two sides over the rounds. */
-export interface Factor extends Pair {
-  /**
-   * Median and quartiles of the quotients within each round, so that a slower machine has no
-   * effect.
-   */
-  readonly median: number;
-  readonly quartiles: readonly [number, number];
+/** A series of rounds. Each measures every case for every subject. */
+interface Series<Subject, Case> {
   readonly rounds: number;
-  /** True if the rounds differ too much, or are too few, for a reliable median. */
-  readonly isNoisy: boolean;
+  readonly subjects: readonly Subject[];
+  readonly cases: readonly Case[];
+  measure(subject: Subject, one: Case, round: number): Promise<void>;
+  endRound?(): Promise<void>;
 }
 
-/** Fewer rounds do not show their spread. */
-export const ROUNDS_MIN = 5;
-/** The middle half of the rounds may span this share of the median. Then 5 % is visible. */
-export const SPAN_MAX = 0.1;
+/**
+ * The measuring loop of all benchmarks. In each round, each case is measured for all subjects one
+ * after the other, so that a slower minute of the machine affects all of them.
+ * @returns the last complete round, and why the next one failed, or null
+ * @throws Error if the first round fails
+ */
+export async function interleave<Subject, Case>(
+  { rounds, subjects, cases, measure, endRound }: Series<Subject, Case>,
+  { log, signal }: Pick<BenchContext, 'log' | 'signal'>,
+): Promise<{ readonly complete: number; readonly brokenOff: string | null }> {
+  for (let round = 1; round <= rounds; round += 1) {
+    try {
+      for (const [index, one] of cases.entries()) {
+        for (const subject of inTurn(subjects, round + index)) {
+          signal.throwIfAborted();
+          await measure(subject, one, round);
+        }
+      }
+      await endRound?.();
+    } catch (error) {
+      if (round === 1) throw error;
+      return { complete: round - 1, brokenOff: `round ${round} of ${rounds} failed: ${messageOf(error)}` };
+    }
+    log(`round ${round} of ${rounds} is done`);
+  }
+  return { complete: rounds, brokenOff: null };
+}
 
-/** Compares the finite pairs. Null without one. */
-export function compare(pairs: readonly Pair[]): Factor | null {
-  const both = pairs.filter(({ ours, theirs }) => Number.isFinite(ours / theirs));
-  if (both.length === 0) return null;
-  const quotients = both.map(({ ours, theirs }) => ours / theirs).sort((a, b) => a - b);
-  const [middle, low, high] = [median(quotients), percentile(quotients, 25), percentile(quotients, 75)];
-  return {
-    ours: median(both.map(({ ours }) => ours)),
-    theirs: median(both.map(({ theirs }) => theirs)),
-    median: middle,
-    quartiles: [low, high],
-    rounds: both.length,
-    isNoisy: both.length < ROUNDS_MIN || high - low > SPAN_MAX * middle,
-  };
+/** Changes the first subject in each turn, and reverses the order every other turn. */
+export function inTurn<T>(all: readonly T[], turn: number): T[] {
+  const order = turn % 2 === 0 ? all : all.toReversed();
+  const start = Math.floor(turn / 2) % all.length;
+  return [...order.slice(start), ...order.slice(0, start)];
 }

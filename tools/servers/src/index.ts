@@ -7,5 +7,6 @@ export { askSentinel } from './without-lent-servers.js';
 export { conninfo } from './postgres-kind.js';
 export type { PostgresFollows, RestartOptions, Resolver, RunningServer, ServerName, ServersOptions } from './server.js';
 export { ServerUnavailable } from './server-unavailable.js';
+export { spawnServer } from './spawn-server.js';
 export { startServers } from './start-servers.js';
 export { withoutServerUrls as withoutLentServers } from './without-lent-servers.js';

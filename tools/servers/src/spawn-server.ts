@@ -29,7 +29,11 @@ export interface ServerProcess {
  * has setpriv, the server ends with this process. Appends to the log file; a file above 10 MiB is
  * first renamed to `.1`.
  */
-export async function spawnServer(program: Program, launch: Launch, logFile: string): Promise<ServerProcess> {
+export async function spawnServer(
+  program: Pick<Program, 'path' | 'env'>,
+  launch: Pick<Launch, 'args' | 'user' | 'deathSignal'>,
+  logFile: string,
+): Promise<ServerProcess> {
   const bound = await canBindToParent();
   const command = bound ? 'setpriv' : program.path;
   const args = bound ? ['--pdeathsig', launch.deathSignal, '--', program.path, ...launch.args] : launch.args;

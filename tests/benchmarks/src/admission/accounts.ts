@@ -1,25 +1,22 @@
 import { buildCatalogView } from '@gateway/admission/admit/catalog-view-rules.js';
 import type { Owners } from '@gateway/admission/ports.js';
 import { NO_KEY_TERMS } from '@gateway/contracts/operator';
+import { MODEL, PRICE } from '../billing/events.js';
 
 const MONTH_MS = 30 * 86_400_000;
 const DAY_MS = 86_400_000;
 export const ENOUGH_NANO_USD = 8_000_000_000_000_000;
 export const LEDGER_EPOCH = '0192a000-1ed6-7000-8000-00000000beef';
-export const MODEL = 'acme/large';
 export const ENDPOINT = '/v1/chat/completions';
 
 /** A number determines an account, its key, its member and its digest. */
 const idOf = (n: number, kind: string): string => `01928f00-${kind}-7000-8000-${n.toString(16).padStart(12, '0')}`;
 export const digestOf = (n: number): string => n.toString(16).padStart(64, '0');
-export const accountOf = (n: number): string => idOf(n, 'acc0');
-export const keyOf = (n: number): string => idOf(n, 'ce10');
-export const memberOf = (n: number): string => idOf(n, '3e30');
+const accountOf = (n: number): string => idOf(n, 'acc0');
+const keyOf = (n: number): string => idOf(n, 'ce10');
+const memberOf = (n: number): string => idOf(n, '3e30');
 
-/**
- * Terms of a wallet account, or of a plan with a window of each type. The period differs per
- * account.
- */
+/** Terms of a wallet account, or of a plan with a window of each type and its own period. */
 function createTerms(n: number, withPlan: boolean, now: number) {
   const limits = { requestsPerMinute: 1_000_000_000, concurrency: 1_000_000, allotments: [] };
   if (!withPlan) return { ...limits, plan: null, models: [], windows: [], subscription: null };
@@ -35,7 +32,7 @@ function createTerms(n: number, withPlan: boolean, now: number) {
 }
 
 /** Returns the records of accounts. */
-export function createRecords(n: number) {
+function createRecords(n: number) {
   const [account, key, member] = [accountOf(n), keyOf(n), memberOf(n)];
   return {
     account: { account, state: 'active' as const, version: 1 },
@@ -56,7 +53,7 @@ export function createRecords(n: number) {
 }
 
 /** Returns billing's snapshot of an account. Balances requested by name were never written. */
-export function createSnapshot(n: number, withPlan: boolean, now: number, names: readonly string[] = []) {
+function createSnapshot(n: number, withPlan: boolean, now: number, names: readonly string[]) {
   const rows = names.filter((name) => name !== 'wallet').map((name) => ({ name, value: null, version: 0 }));
   return {
     account: accountOf(n),
@@ -85,29 +82,10 @@ export function createOwners(withPlan: boolean): Owners {
       caughtUpTo: Date.now(),
       version: 1,
     }),
-    unchangedBalances: async (asked) => ({
-      incarnation: LEDGER_EPOCH,
-      accounts: asked
-        .filter(({ rows }) => rows.every(({ name, version }) => version === (name === 'wallet' ? 1 : 0)))
-        .map(({ account }) => ({ account, version: 1 })),
-    }),
-    unchangedRecords: async (asked) => ({
-      accounts: asked
-        .filter(({ version, keys, members }) => [{ version }, ...keys, ...members].every((one) => one.version === 1))
-        .map(({ account }) => account),
-    }),
+    unchangedBalances: async () => ({ incarnation: LEDGER_EPOCH, accounts: [] }),
+    unchangedRecords: async () => ({ accounts: [] }),
   };
 }
-
-const figures = {
-  inputPerMillion: 3_000_000_000,
-  cachedInputPerMillion: 300_000_000,
-  cacheWritePerMillion: 3_750_000_000,
-  cacheWrite1hPerMillion: null,
-  outputPerMillion: 15_000_000_000,
-  perCall: 0,
-  tiers: [],
-};
 
 /** The catalog with one priced model and one source. */
 export const CATALOG = buildCatalogView(
@@ -123,7 +101,7 @@ export const CATALOG = buildCatalogView(
       maxOutputTokens: null,
       bytesPerToken: 3,
       createdAt: 0,
-      prices: [{ version: 'p1', effectiveFrom: 0, figures }],
+      prices: [{ ...PRICE, effectiveFrom: 0 }],
     },
   ],
   [

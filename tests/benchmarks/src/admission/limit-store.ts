@@ -1,10 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Admission } from '@gateway/admission/admission.js';
-import { buildApplyCall } from '@gateway/admission/apply/apply-script.js';
-import { findBucketKeys, formatReferenceKey } from '@gateway/admission/limit-store/key-rules.js';
 import { RedisClock } from '@gateway/admission/limit-store/redis-clock.js';
 import { RedisLimitStore } from '@gateway/admission/limit-store/redis-limit-store.js';
-import { bucketOfAccount, makeUuidV7 } from '@gateway/contracts/ids';
+import { makeUuidV7 } from '@gateway/contracts/ids';
 import type {
   BodyOf,
   ReceivedOf,
@@ -16,31 +14,18 @@ import { WALLET_ROW, keyMonthRow, memberMonthRow, monthlyWindowRow, weeklyWindow
 import { startServers } from '@gateway/servers';
 import { silentLog } from '@gateway/testkit';
 import { Redis } from 'ioredis';
+import { MODEL } from '../billing/events.js';
 import type { BenchContext } from '../context.js';
-import {
-  CATALOG,
-  ENDPOINT,
-  ENOUGH_NANO_USD,
-  LEDGER_EPOCH,
-  MODEL,
-  accountOf,
-  createOwners,
-  createRecords,
-  createSnapshot,
-  digestOf,
-  keyOf,
-} from './accounts.js';
+import { CATALOG, ENDPOINT, ENOUGH_NANO_USD, LEDGER_EPOCH, createOwners, digestOf } from './accounts.js';
 
 const POLL_MS = 5;
 const USED_SHARE = 100;
-const ACCOUNTS_AT_ONCE = 500;
 const CALLS_AT_ONCE = 100;
-const REFERENCE_SECONDS = 90 * 86_400;
 const EDGE = { edge: 'edge-1', opens: [] };
 const BOUNDS = { promptBytes: 1_000, arrayElements: 0, attachments: 0, outputTokensMax: 1_000 };
 
 type Batch = ReceivedOf<typeof admissionBatch>;
-export type Releases = Extract<ReleaseEntry, { blind: false }>[];
+type Releases = Extract<ReleaseEntry, { blind: false }>[];
 type Snapshot = BodyOf<typeof billingBalanceSnapshots>['accounts'][number];
 
 /** One replica of admission with its own Redis and without a bus, to measure the decision alone. */
@@ -50,10 +35,7 @@ export class BenchStore {
   readonly #limitStore: RedisLimitStore;
   readonly #side: Redis;
 
-  private constructor(
-    url: string,
-    private readonly withPlan: boolean,
-  ) {
+  private constructor(url: string, withPlan: boolean) {
     this.#side = new Redis(url);
     this.#side.on('error', () => undefined);
     this.#limitStore = new RedisLimitStore(url, this.clock, silentLog);
@@ -107,37 +89,6 @@ export class BenchStore {
     return this.#info('memory', 'used_memory');
   }
 
-  /**
-   * Loads the accounts with the numbers from 0 to `total` with the scripts and key
-   * references of a load, but without a request for each.
-   */
-  async fill(total: number): Promise<void> {
-    const epochs = new Map<string, string>();
-    const begun = Date.now();
-    const createLoad = async (n: number) => {
-      const { account: record, key, member } = createRecords(n);
-      const keys = findBucketKeys(bucketOfAccount(record.account));
-      const token = epochs.get(keys.token) ?? (await this.#side.get(keys.token))?.split(' ')[0] ?? '';
-      epochs.set(keys.token, token);
-      const standing = createSnapshot(n, this.withPlan, begun);
-      const records = { record, keyRecords: [key], members: [member], standing };
-      const stamp = { token, startedAt: this.clock.now(), complete: true, caughtUp: true, version: 1 };
-      return buildApplyCall(keys, { account: record.account, incarnation: LEDGER_EPOCH, ...records }, stamp);
-    };
-    for (let at = 0; at < total; at += ACCOUNTS_AT_ONCE) {
-      const numbers = Array.from({ length: Math.min(total - at, ACCOUNTS_AT_ONCE) }, (_unused, offset) => at + offset);
-      const references = this.#side.pipeline();
-      for (const n of numbers)
-        references.set(formatReferenceKey(digestOf(n)), `${accountOf(n)}|${keyOf(n)}`, 'EX', REFERENCE_SECONDS);
-      await references.exec();
-      for (let left = numbers; left.length > 0;) {
-        const replies = await this.#limitStore.run(await Promise.all(left.map(createLoad)));
-        // A load that took too long, on a busy machine, writes nothing.
-        left = left.filter((_n, index) => (replies[index] as readonly unknown[])[0] !== 'applied');
-      }
-    }
-  }
-
   /** Admits one call for each number, in one message. Returns their releases. */
   async admit(numbers: readonly number[]): Promise<Releases> {
     const releases: Releases = [];
@@ -154,12 +105,12 @@ export class BenchStore {
     return releases;
   }
 
-  async release(releases: Releases): Promise<void> {
+  /**
+   * Releases calls and sends billing's snapshot after it has settled them: changed balances and
+   * closed IDs.
+   */
+  async end(releases: Releases, version: number): Promise<void> {
     await this.admission.batch({ ...EDGE, admits: [], releases }, () => undefined);
-  }
-
-  /** Sends billing's snapshot after it has settled the calls: changed balances and closed IDs. */
-  async settle(releases: Releases, version: number): Promise<void> {
     const accounts = new Map<string, Snapshot>();
     for (const { id, hold } of releases) {
       const { account, key, member, periods } = hold;
@@ -175,22 +126,16 @@ export class BenchStore {
     await this.admission.applySnapshots({ incarnation: LEDGER_EPOCH, accounts: [...accounts.values()] });
   }
 
-  /** Admits a call of each account from 0 to `count`. */
-  async admitAll(count: number): Promise<Releases> {
+  /** Makes a call of each account from 0 to `count`. Returns those that it leaves open. */
+  async callEach(count: number, isLeftOpen = false): Promise<Releases> {
     const all: Releases = [];
     for (let from = 0; from < count; from += CALLS_AT_ONCE) {
       const length = Math.min(CALLS_AT_ONCE, count - from);
-      all.push(...(await this.admit(Array.from({ length }, (_unused, at) => from + at))));
+      const some = await this.admit(Array.from({ length }, (_unused, at) => from + at));
+      if (isLeftOpen) all.push(...some);
+      else await this.end(some, 2);
     }
     return all;
-  }
-
-  async endAll(releases: Releases): Promise<void> {
-    for (let from = 0; from < releases.length; from += CALLS_AT_ONCE) {
-      const some = releases.slice(from, from + CALLS_AT_ONCE);
-      await this.release(some);
-      await this.settle(some, 2);
-    }
   }
 
   async #info(section: string, name: string): Promise<number> {

@@ -13,16 +13,6 @@ const STATEMENT_MS_MAX = 3_600_000;
 const SETTLE_MS_MAX = 900_000;
 const DRAIN_MS = 1_000;
 
-/**
- * Settlement of a backlog. CPU in microseconds per event, of the process and its database sessions.
- */
-export interface Settlement {
-  readonly events: number;
-  readonly perSecond: number;
-  readonly billingMicros: number;
-  readonly postgresMicros: number;
-}
-
 /** The local system, whose billing can be stopped and measured from outside. */
 export class SettlingSystem {
   private constructor(
@@ -56,9 +46,7 @@ export class SettlingSystem {
     return this.billing.stop(GRACE_MS);
   }
 
-  /**
-   * Stores events while billing is stopped, and starts it. Resolves when it has settled the first.
-   */
+  /** Stores events while billing is stopped, and starts it. Resolves when it settles. */
   async queue(series: EventSeries): Promise<void> {
     await this.stopBilling();
     await publishEvents(this.edge, series);
@@ -66,24 +54,18 @@ export class SettlingSystem {
     await this.untilSettled(1);
   }
 
-  /** Measures the settlement of a backlog. `meanwhile` runs until all events are settled. */
-  async settle(series: EventSeries, meanwhile?: (isOver: () => boolean) => Promise<void>): Promise<Settlement> {
+  /**
+   * Measures the settlement of a backlog. CPU in microseconds per event, of the process and its
+   * database sessions.
+   */
+  async settle(series: EventSeries) {
     await this.queue(series);
     const [begunMs, already, before] = [performance.now(), await this.settled(), await this.#readCpu()];
-    let isOver = false;
-    const running = meanwhile?.(() => isOver);
     await this.untilSettled(series.events);
     const seconds = (performance.now() - begunMs) / 1_000;
-    const micros = subtract(await this.#readCpu(), before);
-    isOver = true;
-    await running;
+    const { billing = NaN, postgres = NaN } = subtract(await this.#readCpu(), before);
     const events = series.events - already;
-    return {
-      events,
-      perSecond: events / seconds,
-      billingMicros: (micros['billing'] ?? NaN) / events,
-      postgresMicros: (micros['postgres'] ?? NaN) / events,
-    };
+    return { perSecond: events / seconds, billingMicros: billing / events, postgresMicros: postgres / events };
   }
 
   /** Returns the number of events that the running process has committed. */

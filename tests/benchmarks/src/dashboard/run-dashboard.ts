@@ -1,118 +1,121 @@
+import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
 import { SettlingSystem } from '../billing/settling.js';
-import type { BenchContext } from '../context.js';
+import { type BenchContext, DIRECTORIES } from '../context.js';
 import type { BenchOptions } from '../options.js';
-import { type Report, readMachineFacts, table } from '../report.js';
-import { interleave } from '../rounds.js';
-import { compare, median } from '../statistics.js';
-import { type Case, FIRST_LIST, type FirstList, listCases } from './cases.js';
+import { type Report, table } from '../report.js';
+import { median, sumOf } from '../statistics.js';
 import { type Person, preparePerson } from './prepare-person.js';
-import { weighPages } from './weigh-pages.js';
 
 /** Accounts whose calls are settled meanwhile, and events per message as under load. */
 const [SETTLING_ACCOUNTS, EVENTS_OF_MESSAGE] = [1_000, 100];
 /** Interval of requests. Equals 25 open overviews with three requests each every 20 s. */
 const EVERY_MS = 250;
-const [WARM_UPS, QUIET_REQUESTS] = [2, 15];
-/** Time limit per case. A slow case is measured fewer times. */
-const CASE_MS_MAX = 15_000;
-const TIMED_OUT = 503;
+const REQUESTS = 15;
+const DAY_MS = 86_400_000;
+const KIB = 1024;
 
-const grouped = (value: number): string => Math.round(value).toLocaleString('en-US');
+interface Answer {
+  readonly ms: number;
+  readonly list: { readonly data?: readonly { readonly requestId: string }[]; readonly next_cursor: string };
+}
 
-/**
- * Measures lists and charts of the pages on one account with all records, idle and while billing
- * settles a backlog at full rate. Also measures how much this slows billing down.
- */
+/** Measures lists and charts of one account with all records, idle and while billing settles. */
 export async function runDashboard(options: BenchOptions, context: BenchContext): Promise<Report> {
-  const facts = readMachineFacts();
   const settling = await SettlingSystem.start(context);
   const person = await preparePerson(settling, options.records);
-  context.log(`the account has ${grouped(options.records)} records`);
-  const cases = listCases(person, (await request(person, FIRST_LIST)).list);
-  const idle = new Map<string, number[]>();
-  for (const one of cases) {
+  context.log(`the account has ${options.records} records`);
+  const cases = listCases(person, (await request(person, '/usage-records?limit=50', 50)).list);
+  const idle: number[][] = [];
+  for (const [, path, entriesMin] of cases) {
     context.signal.throwIfAborted();
-    const endMs = performance.now() + CASE_MS_MAX;
-    for (let n = 0; n < WARM_UPS; n += 1) await request(person, one);
-    const times = [(await request(person, one)).ms];
-    while (times.length < QUIET_REQUESTS && performance.now() < endMs) times.push((await request(person, one)).ms);
-    idle.set(one.name, times);
+    const times: number[] = [];
+    for (let n = 0; n < REQUESTS; n += 1) times.push((await request(person, path, entriesMin)).ms);
+    idle.push(times);
   }
-  const busy = new Map<string, number[]>();
-  const rates: { alone: number[]; requested: number[] } = { alone: [], requested: [] };
-  const { brokenOff } = await interleave<keyof typeof rates, null>(
-    {
-      rounds: options.rounds,
-      subjects: ['alone', 'requested'],
-      cases: [null],
-      async measure(subject) {
-        const series = { events: options.events, accounts: SETTLING_ACCOUNTS, size: EVENTS_OF_MESSAGE };
-        const meanwhile = (isOver: () => boolean) => requestEvery(person, cases, busy, isOver);
-        const { perSecond } = await settling.settle(series, subject === 'alone' ? undefined : meanwhile);
-        rates[subject].push(perSecond);
-      },
-    },
-    context,
-  );
-  const factor = compare(rates.alone.map((theirs, round) => ({ ours: rates.requested[round] ?? NaN, theirs })));
-  const rows = [...idle].map(([name, times]) => {
-    const loaded = busy.get(name) ?? [];
-    return [
-      name,
-      format(median(times)),
-      format(Math.max(...times)),
-      loaded.length === 0 ? '–' : format(median(loaded)),
-    ];
+  const busy: number[][] = cases.map(() => []);
+  let isOver = false;
+  const requesting = (async () => {
+    for (let sent = 0; !isOver; sent += 1) {
+      const at = sent % cases.length;
+      const [, path = '', entriesMin = 0] = cases[at] ?? [];
+      busy[at]?.push((await request(person, path, entriesMin)).ms);
+      await delay(EVERY_MS);
+    }
+  })();
+  const series = { events: options.events, accounts: SETTLING_ACCOUNTS, size: EVENTS_OF_MESSAGE };
+  const { perSecond } = await settling.settle(series);
+  isOver = true;
+  await requesting;
+  const rows = cases.map(([name], at) => {
+    const times = idle[at] ?? [];
+    return [name, median(times), Math.max(...times), median(busy[at] ?? [])];
   });
-  const text = `Settled events per second, medians of the rounds: ${grouped(factor?.theirs ?? NaN)} alone, ${grouped(factor?.ours ?? NaN)} with one request every ${EVERY_MS} ms. The factor is ${factor?.median.toFixed(3)}.`;
-  const { keys, models, members } = person;
   return {
-    title: `Lists and charts of the pages at ${grouped(options.records)} usage records`,
-    facts: [
-      ...facts,
-      ['Account', `${keys.length} keys, ${models.length} models, ${members.length} members, records of 20 days`],
-      ['Requests', "to the pages' API with a user's session, until the last byte"],
-    ],
-    brokenOff,
+    title: `Lists and charts of the pages at ${options.records} usage records`,
+    facts: [['Requests', `with a user's session, until the last byte; settled meanwhile ${perSecond.toFixed(0)} /s`]],
+    brokenOff: null,
     sections: [
-      table('Requests, ms', ['', 'idle: median', 'idle: longest', 'while billing settles: median'], rows, text),
-      weighPages(),
+      table('Requests, ms', ['', 'idle: median', 'idle: longest', 'while billing settles'], rows),
+      table('What a browser loads first, gzip', ['', 'KiB'], weighPages()),
     ],
     notes: [],
-    samples: { idle: Object.fromEntries(idle), busy: Object.fromEntries(busy), rates },
+    samples: { cases, idle, busy, perSecond },
   };
 }
 
-function format(ms: number): string {
-  return Number.isFinite(ms) ? ms.toFixed(0) : 'timed out (503)';
+/** Returns the lists and charts of the pages: name, path and the least number of entries. */
+function listCases({ keys, models }: Person, first: Answer['list']) {
+  const now = Date.now();
+  const iso = (ms: number): string => encodeURIComponent(new Date(ms).toISOString());
+  const list = (more: string): string => `/usage-records?limit=50&${more}`;
+  const series = (days: number, by: string) =>
+    `/usage-series?from=${iso(now - days * DAY_MS)}&to=${iso(now + DAY_MS)}&by=${by}&groupBy=model`;
+  const cases: [name: string, path: string, entriesMin: number][] = [
+    ['Usage: newest 50', '/usage-records?limit=50', 50],
+    ['Usage: next 50', list(`cursor=${encodeURIComponent(first.next_cursor)}`), 50],
+    ['Usage: 50 of ten days ago', list(`to=${iso(now - 10 * DAY_MS)}`), 50],
+    ['Usage: of one key', list(`keyId=${keys[7]}`), 50],
+    ['Usage: of one model', list(`modelId=${encodeURIComponent(models[3] ?? '')}`), 50],
+    ['Usage: an outcome that no call has', list('outcome=expired'), 0],
+    ['Usage: one call with its ledger', `/usage-records/${first.data?.[0]?.requestId}`, 0],
+    ['Overview: 90 days by day and model', series(90, 'day'), 100],
+    ['Overview: 7 days by hour and model', series(7, 'hour'), 500],
+    ['Overview: windows, wallet and plan', '/overview', 0],
+    ['Keys with their month', '/keys?limit=200', keys.length],
+    ['Billing: ledger, newest 50', '/ledger?limit=50', 50],
+    ['Billing: statement of the month', `/statement?month=${new Date(now).toISOString().slice(0, 7)}`, 0],
+  ];
+  return cases;
 }
 
-/** Returns the milliseconds to the last byte, or infinity if the gateway timed out. */
-async function request(person: Person, { name, path, entriesMin }: Case): Promise<{ ms: number; list: FirstList }> {
+/** @throws Error for an error response or too few entries, which would count as fast */
+async function request(person: Person, path: string, entriesMin: number): Promise<Answer> {
   const begunMs = performance.now();
   const response = await fetch(`${person.url}${path}`, { headers: { cookie: person.cookie } });
   const text = await response.text();
   const ms = performance.now() - begunMs;
-  if (response.status === TIMED_OUT) return { ms: Number.POSITIVE_INFINITY, list: { data: [], next_cursor: '' } };
-  if (response.status !== 200) throw new Error(`${name}: ${response.status} ${text}`);
-  const list = JSON.parse(text) as FirstList;
-  const entries = list.data?.length ?? 0;
-  if (entries < entriesMin) throw new Error(`${name}: ${entries} entries, expected at least ${entriesMin}`);
+  const list = JSON.parse(text) as Answer['list'];
+  if (response.status !== 200 || (list.data?.length ?? 0) < entriesMin)
+    throw new Error(`${path}: ${response.status}, ${list.data?.length} of ${entriesMin} entries`);
   return { ms, list };
 }
 
-/** Sends a request every EVERY_MS, case after case, and records the times by case. */
-async function requestEvery(
-  person: Person,
-  cases: readonly Case[],
-  times: Map<string, number[]>,
-  isOver: () => boolean,
-): Promise<void> {
-  const begunMs = performance.now();
-  for (let sent = 0; !isOver(); sent += 1) {
-    await delay(Math.max(0, begunMs + sent * EVERY_MS - performance.now()));
-    const next = cases[sent % cases.length] ?? FIRST_LIST;
-    times.set(next.name, [...(times.get(next.name) ?? []), (await request(person, next)).ms]);
-  }
+/** Returns the compressed KiB of the scripts and styles that a browser loads first. */
+function weighPages(): [string, number][] {
+  const dist = `${DIRECTORIES.checkout}/services/dashboard/web/dist`;
+  const namesIn = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].map(([, name = '']) => name);
+  const read = (file: string): Buffer => readFileSync(`${dist}/assets/${file}`);
+  const html = readFileSync(`${dist}/index.html`, 'utf8');
+  const scripts = new Set(namesIn(html, /src="\/assets\/([\w.-]+\.js)"/g));
+  for (const file of scripts)
+    for (const name of namesIn(read(file).toString(), /(?:from|import)\s*["']\.\/([\w.-]+\.js)["']/g))
+      scripts.add(name);
+  const styles = namesIn(html, /href="\/assets\/([\w.-]+\.css)"/g);
+  const weigh = (files: Iterable<string>) => sumOf([...files].map((file) => gzipSync(read(file)).length)) / KIB;
+  return [
+    ['scripts', weigh(scripts)],
+    ['styles', weigh(styles)],
+  ];
 }

@@ -1,177 +1,142 @@
-import { type BenchContext, messageOf } from '../context.js';
-import { HOT_ACCOUNTS } from '../gateway/prepare.js';
-import { readMemory } from '../machine/processes.js';
+import { execFileSync } from 'node:child_process';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { freePort } from '@gateway/servers';
+import { type BenchContext, messageOf, openRunDirectory } from '../context.js';
+import { type Counters, countDuring } from '../gateway/counters.js';
+import { type Gateway, type GatewaySpec, buildCommit, findNatsProgram, hostGateway } from '../gateway/host-gateway.js';
+import { Load, failuresTotal } from '../load/load.js';
+import { canPin, pin, readMemory } from '../machine/processes.js';
 import type { BenchOptions } from '../options.js';
-import type { CallKind, ListedPeer, Peer } from '../peers/peer.js';
-import { type Report, readMachineFacts } from '../report.js';
-import { interleave } from '../rounds.js';
-import { type CallCounts, countCalls } from './count-calls.js';
-import { type IdleReading, type Sample, createJob, measure, measureIdle, runJob } from './measure.js';
-import { OPEN_COUNTS, OPEN_COUNTS_QUICK, type OpenStreams, measureOpenStreams } from './open-streams.js';
+import { startPeer, startProvider } from '../peers/start-peers.js';
+import { type Report, formatNumber, table } from '../report.js';
+import { interleave, sumOf } from '../statistics.js';
 import {
-  COUNTS,
-  FULL_LOAD,
-  HALF_LOAD,
-  OPEN_STREAMS,
-  SCENARIOS,
-  type Scenario,
-  atHalfLoad,
-  kindsOf,
-} from './scenarios.js';
-import { CALLS_PER_MINUTE_MAX, type GatewaySpec, type Started, startAll } from './start-all.js';
-import { type Comparison, renderSections } from './tables.js';
-import { type Unable, warmUp } from './warm-up.js';
+  COMPARED,
+  SHOWN,
+  type Sample,
+  createJob,
+  findFactors,
+  measure,
+  measureOpenStreams,
+  runJob,
+  summarize,
+} from './measure.js';
+import { COUNTED, type CallKind, type Peer, SCENARIOS, type Scenario } from './scenarios.js';
 
-/** Concurrent calls of an account without a plan. */
-const CALLS_AT_A_TIME_MAX = 3;
+/** Shares of traced requests. The first one is the baseline. */
+const TRACE_RATIOS = [0, 0.01, 1];
+/** Concurrent first calls of the accounts. */
+const FIRST_CALLS_PARALLEL = 8;
+const WARM_UP = { connections: 16, seconds: 2 };
+/** Longest time until the catalog reaches the edge, and the interval between attempts. */
+const FIRST_RESPONSE_MS_MAX = 20_000;
+const FIRST_RESPONSE_POLL_MS = 100;
+const [OPEN_STREAMS, OPEN_STREAMS_QUICK] = [1_000, 100];
+/** Time for work that follows a settled call, such as its balance snapshot. */
+const QUIET_MS = 1_500;
+const NOISY_MARK = ' ‡';
 
-/** Peers, gateways and scenarios of a run through the edge. */
-export interface EdgePlan {
+/** Two peers whose figures are divided within each round. */
+interface Comparison {
   readonly title: string;
-  readonly peers: readonly ListedPeer[];
+  readonly ours: string;
+  readonly theirs: string;
+}
+
+interface Plan {
   readonly gateways: readonly GatewaySpec[];
-  readonly scenarios: readonly string[];
   readonly comparisons: readonly Comparison[];
 }
 
-/** Starts everything, measures all rounds, and returns the report. */
-export async function runEdge(plan: EdgePlan, options: BenchOptions, context: BenchContext): Promise<Report> {
-  const facts = readMachineFacts();
-  const peers = await startAll(plan.peers, plan.gateways, options.accounts, context);
-  const { load } = peers;
-  const fresh = new Map(peers.all.map((peer) => [peer, readMemory(peer.processes)]));
-  const chosen = SCENARIOS.filter(({ id }) => plan.scenarios.includes(id));
-  const streamed: CallKind[] = plan.scenarios.includes(OPEN_STREAMS) ? ['streamed'] : [];
-  const kinds = [...new Set<CallKind>(['plain', ...chosen.flatMap(kindsOf), ...streamed])];
-  const unable = await warmUp(load, peers, kinds, context);
-  const scenarios = [...chosen, ...(await createHalfLoad(peers, plan, options))];
-  const notes = [...peers.notes, ...[...unable.values()].flatMap((reasons) => [...reasons.values()])];
-  const openStreams = await measureAllOpen(peers, { unable, fresh, notes }, plan, options, context);
-  const counts: CallCounts[] = [];
-  for (const gateway of plan.scenarios.includes(COUNTS) ? peers.gateways : []) {
-    const monitor = peers.natsMonitors.get(gateway) ?? null;
-    try {
-      const counted = await countCalls(load, gateway, monitor, options.seconds, context);
-      counts.push(...counted.counts);
-      notes.push(...counted.notes);
-    } catch (error) {
-      // Another commit may have other counters.
-      if (context.signal.aborted || gateway.id !== 'against') throw error;
-      notes.push(`${gateway.title}: its work is not counted: ${messageOf(error)}`);
-    }
+/** Measures this gateway, its peers, other commits and another Node in the same rounds. */
+export async function runEdge(options: BenchOptions, context: BenchContext): Promise<Report> {
+  const gateways: GatewaySpec[] = [];
+  const comparisons: Comparison[] = [];
+  if (options.peers.includes('gateway')) gateways.push({ id: 'gateway', title: 'this gateway' });
+  for (const name of options.against) {
+    const { commit, directory } = await buildCommit(name, context);
+    gateways.push({ id: commit, title: `the gateway at ${commit}`, directory });
+    comparisons.push({ title: `This build ÷ ${commit}`, ours: 'gateway', theirs: commit });
   }
-  const rounds = await runRounds(peers, scenarios, { unable, notes }, options, context);
-  const ours = rounds.samples.filter(({ peer }) => peers.gateways.some(({ id }) => id === peer));
-  const billed = ours.reduce((sum, { result }) => sum + result.calls, 0).toLocaleString('en-US');
-  const versions = peers.all.filter(({ version }) => version !== '').map((peer) => `${peer.title}: ${peer.version}`);
-  return {
-    title: plan.title,
-    facts: [
-      ...facts,
-      ['Placement', peers.placement],
-      ['Versions', versions.join('; ')],
-      ['Rounds', `${options.rounds}, ${options.seconds} s for each peer and scenario in each`],
-      [
-        'Accounts of each gateway',
-        `${options.accounts}, each with a wallet and one key, at most ${CALLS_PER_MINUTE_MAX} calls a minute each (the default limits), and ${HOT_ACCOUNTS} with raised limits`,
-      ],
-      ['Billed', `${billed} measured calls of the gateways, each with its record; every wallet is exact`],
-    ],
-    brokenOff: rounds.brokenOff,
-    sections: renderSections({ ...plan, peers: peers.all, scenarios, counts, openStreams, ...rounds }),
-    notes,
-    samples: { calls: rounds.samples, idle: rounds.idle, openStreams, counts },
-  };
+  if (options.node !== undefined) {
+    const version = execFileSync(options.node, ['--version'], { encoding: 'utf8' }).trim();
+    gateways.push({ id: 'node', title: `this gateway on Node ${version}`, execPath: options.node });
+    comparisons.push({ title: `Node ${version} ÷ ${process.version}`, ours: 'node', theirs: 'gateway' });
+  }
+  for (const theirs of options.peers.filter((id) => id !== 'direct' && id !== 'gateway'))
+    comparisons.push({ title: `This gateway ÷ ${theirs}. Edge: ÷ all of ${theirs}`, ours: 'gateway', theirs });
+  return runPlan({ gateways, comparisons }, options, context);
 }
 
-/** Returns the scenario with half the rate of the other commit's gateway, if compared. */
-async function createHalfLoad(
-  { gateways, load }: Started,
-  plan: EdgePlan,
-  { seconds }: BenchOptions,
-): Promise<Scenario[]> {
-  const against = gateways.find(({ id }) => id === 'against');
-  const full = SCENARIOS.find(({ id }) => id === FULL_LOAD);
-  if (against === undefined || full === undefined || !plan.scenarios.includes(HALF_LOAD)) return [];
-  const { calls, elapsedMs } = await runJob(load, against, createJob(against, full, { seconds }));
-  return [atHalfLoad((calls * 1_000) / elapsedMs)];
+/** Measures gateways that differ only in the share of traced requests. */
+export async function runTelemetry(options: BenchOptions, context: BenchContext): Promise<Report> {
+  // A collector that accepts every span.
+  const collector = createServer((request, response) => {
+    request.resume().on('end', () => response.writeHead(200, { 'content-type': 'application/json' }).end('{}'));
+  });
+  await new Promise<void>((resolve) => collector.listen(0, '127.0.0.1', resolve));
+  context.ending.add('the collector', () => collector.close().closeAllConnections());
+  const url = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`;
+  const gateways = TRACE_RATIOS.map((ratio) => ({
+    id: `traced-${ratio}`,
+    title: `${ratio * 100} % traced`,
+    env: { OTEL_EXPORTER_OTLP_ENDPOINT: url, GATEWAY_TRACE_RATIO: String(ratio) },
+  }));
+  const comparisons = gateways
+    .slice(1)
+    .map(({ id, title }) => ({ title: `${title} ÷ none`, ours: id, theirs: gateways[0]?.id ?? '' }));
+  const scenarios = ['plain-64', 'streamed-16'];
+  return runPlan({ gateways, comparisons }, { ...options, peers: ['direct'], scenarios }, context);
 }
 
-interface Findings {
-  readonly unable: Unable;
-  /** Receives failed and unreliable measurements. */
+interface Started {
+  readonly load: Load;
+  readonly all: readonly Peer[];
+  /** Peers in {@link all} with accounts and books. */
+  readonly gateways: readonly Gateway[];
+  /** Receives missing and unreliable measurements, for the report. */
   readonly notes: string[];
 }
 
-/**
- * Measures open streams at every peer that has processes and answers streams. The number is limited
- * by the concurrency of the gateway's accounts. Dropped streams would leave records without a
- * response at gateways of a separate process, so these are left out.
- */
-async function measureAllOpen(
-  { all, gateways, load }: Started,
-  { unable, notes, fresh }: Findings & { readonly fresh: ReadonlyMap<Peer, Readonly<Record<string, number>>> },
-  plan: EdgePlan,
-  { accounts, quick }: BenchOptions,
-  context: BenchContext,
-): Promise<OpenStreams[]> {
-  if (!plan.scenarios.includes(OPEN_STREAMS)) return [];
-  const found: OpenStreams[] = [];
-  const able = all
-    .filter(({ id, keyed }) => id !== 'direct' && (!keyed || id === 'gateway'))
-    .filter((peer) => unable.get(peer)?.has('streamed') !== true);
-  for (const count of quick ? OPEN_COUNTS_QUICK : OPEN_COUNTS) {
-    if (count.streams > accounts * CALLS_AT_A_TIME_MAX) continue;
-    for (const peer of able) {
-      const one = await measureOpenStreams(load, peer, count, fresh.get(peer) ?? {}, context);
-      if (one.spoiled !== null) notes.push(`${peer.title}: ${one.spoiled}`);
-      found.push(one);
-    }
-    for (const gateway of gateways) await gateway.audit();
-    context.log(`${count.streams} streams were open at each peer`);
-  }
-  return found;
-}
-
-/**
- * Measures every scenario for every peer in every round. Audits the books of the gateways after
- * each round. A failed measurement of another peer is left out and noted. If a later round fails,
- * the earlier ones are kept.
- */
-async function runRounds(
-  { all, gateways, load }: Started,
-  scenarios: readonly Scenario[],
-  { unable, notes }: Findings,
-  { rounds, seconds }: BenchOptions,
-  context: BenchContext,
-): Promise<{ samples: Sample[]; idle: IdleReading[]; brokenOff: string | null }> {
-  const [samples, idle]: [Sample[], IdleReading[]] = [[], []];
+/** Starts everything, measures all rounds, and returns the report. */
+async function runPlan(plan: Plan, options: BenchOptions, context: BenchContext): Promise<Report> {
+  const isPinned = canPin();
+  const started = await startAll(plan.gateways, options, isPinned, context);
+  const { load, all, gateways, notes } = started;
+  const fresh = new Map(all.map((peer) => [peer, readMemory(peer.processes)]));
+  const scenarios = SCENARIOS.filter(({ id }) => options.scenarios.includes(id));
+  const withStreams: CallKind[] = options.scenarios.includes('open-streams') ? ['streamed'] : [];
+  const kinds = new Set<CallKind>(['plain', ...scenarios.map(({ kind }) => kind), ...withStreams]);
+  const unable = await warmUp(started, [...kinds], context);
+  const open: Record<string, Awaited<ReturnType<typeof measureOpenStreams>>> = {};
+  const streams = options.quick ? OPEN_STREAMS_QUICK : OPEN_STREAMS;
+  // A dropped stream at another commit would leave a record without a response.
+  const able = ({ id }: Peer) => !unable.has(`${id} streamed`) && id !== 'direct' && !options.against.includes(id);
+  for (const peer of withStreams.length > 0 ? all.filter(able) : [])
+    open[peer.title] = await measureOpenStreams(load, peer, streams, fresh.get(peer) ?? {});
+  const counts: { title: string; scenario: string; perCall: Counters }[] = [];
+  for (const gateway of options.scenarios.includes('counts') ? gateways : [])
+    for (const scenario of SCENARIOS.filter(({ id }) => COUNTED.includes(id)))
+      counts.push({
+        title: gateway.title,
+        scenario: scenario.title,
+        perCall: await count(load, gateway, scenario, options),
+      });
+  const samples: Sample[] = [];
+  const series = { rounds: options.rounds, subjects: all, cases: scenarios };
   const { complete, brokenOff } = await interleave<Peer, Scenario>(
     {
-      rounds,
-      subjects: all,
-      cases: scenarios,
-      async beginRound(round) {
-        idle.push(...(await measureIdle(gateways, round)));
-      },
+      ...series,
       async measure(peer, scenario, round) {
-        if (
-          !isMeasured(
-            gateways.find((one) => one === peer),
-            peer,
-            scenario,
-            unable,
-          )
-        )
-          return;
-        try {
-          const sample = await measure(load, peer, scenario, round, seconds);
-          if (sample.failed > 0) notes.push(judge(sample, peer, scenario));
-          samples.push(sample);
-        } catch (error) {
-          if (context.signal.aborted || peer.keyed) throw error;
-          notes.push(`${peer.title}, ${scenario.title}, round ${round}: ${messageOf(error)}`);
-        }
+        if (unable.has(`${peer.id} ${scenario.kind}`)) return;
+        const sample = await measure(load, peer, scenario, round, options.seconds);
+        const failures = JSON.stringify(sample.result.failures);
+        const isWrong = failures !== '{}' && peer.id === 'gateway' && scenario.kind !== 'streamed';
+        if (isWrong) throw new Error(`${scenario.title}: calls failed: ${failures}`);
+        if (failures !== '{}') notes.push(`${peer.title}, ${scenario.title}, round ${round}: ${failures}`);
+        samples.push(sample);
       },
       async endRound() {
         for (const gateway of gateways) await gateway.audit();
@@ -179,30 +144,161 @@ async function runRounds(
     },
     context,
   );
-  const isComplete = ({ round }: { readonly round: number }): boolean => round <= complete;
-  return { samples: samples.filter(isComplete), idle: idle.filter(isComplete), brokenOff };
+  const counted = samples.filter(({ round }) => round <= complete);
+  const billed = counted.filter(({ peer }) => gateways.some(({ id }) => id === peer)).map(({ result }) => result.calls);
+  return {
+    title: 'Requests through the edge',
+    facts: [
+      ['Cores', isPinned ? 'a peer with all its processes on core 0; load and provider on core 1' : 'not pinned'],
+      ['Versions', all.map(({ title, version }) => `${title}: ${version}`).join('; ')],
+      ['Rounds', `${options.rounds} of ${options.seconds} s for each peer and row; medians over the rounds`],
+      ['Accounts of each gateway', `${options.accounts}, called in turn`],
+      ['Billed', `${formatNumber(sumOf(billed))} measured calls of the gateways, each with its record`],
+    ],
+    brokenOff,
+    sections: renderSections(plan.comparisons, started, scenarios, counted, { open, counts }),
+    notes,
+    samples: { calls: counted, open, counts },
+  };
 }
 
-/** Leaves out peers that cannot make the scenario's calls or lack its accounts. */
-function isMeasured(
-  gateway: { readonly hotSecrets?: readonly string[] } | undefined,
-  peer: Peer,
-  { kind, accounts }: Scenario,
-  unable: Unable,
-): boolean {
-  if (kindsOf({ kind }).some((one) => unable.get(peer)?.has(one) === true)) return false;
-  if (accounts === undefined && kind !== 'mixed') return true;
-  if (gateway !== undefined) return gateway.hotSecrets !== undefined;
-  return accounts === undefined || peer.id === 'direct';
+/** Starts provider, load and peers. A process starts on the core of its parent. */
+async function startAll(
+  specs: readonly GatewaySpec[],
+  options: BenchOptions,
+  isPinned: boolean,
+  context: BenchContext,
+): Promise<Started> {
+  const { ending, signal } = context;
+  const directory = openRunDirectory(ending);
+  if (isPinned) pin(process.pid, 'load');
+  const start = { providerPort: await freePort(), directory, context };
+  const load = new Load(await startProvider(start));
+  ending.add('the load', () => load.stop());
+  // This makes a running job fail at once. Everything else ends in order when the run has returned.
+  signal.addEventListener('abort', () => void load.stop());
+  if (isPinned) pin(process.pid, 'measured');
+  const all: Peer[] = [];
+  const notes: string[] = [];
+  for (const id of options.peers.filter((one) => one !== 'gateway')) {
+    signal.throwIfAborted();
+    const peer = await startPeer(id, start).catch((error: unknown) => `${id} is not available: ${messageOf(error)}`);
+    if (typeof peer === 'string') notes.push(peer);
+    else all.push(peer);
+  }
+  const nats = specs.length === 0 ? null : await findNatsProgram(directory);
+  const place = { providerUrl: `http://127.0.0.1:${start.providerPort}`, state: directory };
+  const gateways: Gateway[] = [];
+  for (const spec of specs) {
+    signal.throwIfAborted();
+    gateways.push(await hostGateway(spec, { ...place, accounts: options.accounts, nats }, context));
+  }
+  if (isPinned) for (const pid of [process.pid, ...gateways.map(({ starter }) => starter)]) pin(pid, 'load');
+  for (const note of notes) context.log(note);
+  return { load, all: [...all, ...gateways], gateways, notes };
 }
 
 /**
- * Returns the note about a measurement with failed calls. @throws Error if they are plain calls of
- * this build, because then the measurement is invalid
+ * Warms up every peer with these kinds of calls. A gateway first makes one call per account, which
+ * loads the account into the limit store. Returns the peers and kinds that have no response.
  */
-function judge({ failed, result, round }: Sample, peer: Peer, scenario: Scenario): string {
-  const text = `${peer.title}, ${scenario.title}: ${failed} calls failed: ${JSON.stringify(result.failures)}`;
-  if (peer.keyed && peer.id !== 'against' && (scenario.kind === 'plain' || scenario.kind === 'large'))
-    throw new Error(text);
-  return `${text} (round ${round})`;
+async function warmUp(started: Started, kinds: readonly CallKind[], context: BenchContext): Promise<Set<string>> {
+  const { load, all, gateways, notes } = started;
+  const unable = new Set<string>();
+  for (const peer of all) {
+    const gateway = gateways.find((one) => one === peer);
+    for (const kind of kinds) {
+      const reason = await findFailure(load, peer, kind, gateway === undefined ? 0 : FIRST_RESPONSE_MS_MAX, context);
+      if (reason !== null && (gateway !== undefined || kind === 'plain'))
+        throw new Error(`${peer.title} does not answer ${kind} calls: ${reason}`);
+      if (reason === null) continue;
+      unable.add(`${peer.id} ${kind}`);
+      notes.push(`${peer.title} does not answer ${kind} calls: ${reason}`);
+    }
+    const first = createJob(peer, { kind: 'plain', connections: FIRST_CALLS_PARALLEL }, { calls: peer.secrets.length });
+    await runJob(load, peer, first);
+    await gateway?.audit();
+    for (const kind of kinds.filter((one) => !unable.has(`${peer.id} ${one}`)))
+      await runJob(load, peer, createJob(peer, { kind, connections: WARM_UP.connections }, WARM_UP));
+  }
+  context.log('all peers are warm');
+  return unable;
+}
+
+/** Retries until the catalog has reached a gateway. Other peers are tried once. */
+async function findFailure(
+  load: Load,
+  peer: Peer,
+  kind: CallKind,
+  withinMs: number,
+  { signal }: BenchContext,
+): Promise<string | null> {
+  const until = Date.now() + withinMs;
+  for (;;) {
+    signal.throwIfAborted();
+    const result = await runJob(load, peer, createJob(peer, { kind, connections: 1 }, { calls: 1 }));
+    if (failuresTotal(result) === 0) return null;
+    if (Date.now() >= until) return Object.keys(result.failures).join(', ');
+    await delay(FIRST_RESPONSE_POLL_MS);
+  }
+}
+
+/** Counts the work that calls cause, outside the timed runs, and divides it by the calls. */
+async function count(load: Load, gateway: Gateway, scenario: Scenario, { seconds }: BenchOptions): Promise<Counters> {
+  let calls = 0;
+  const work = await countDuring(gateway, async () => {
+    calls = (await runJob(load, gateway, createJob(gateway, scenario, { seconds }))).calls;
+    await delay(QUIET_MS);
+  });
+  return Object.fromEntries(Object.entries(work).map(([name, value]) => [name, value / calls]));
+}
+
+function renderSections(
+  comparisons: readonly Comparison[],
+  { all }: Started,
+  scenarios: readonly Scenario[],
+  samples: readonly Sample[],
+  {
+    open,
+    counts,
+  }: {
+    readonly open: Readonly<Record<string, Awaited<ReturnType<typeof measureOpenStreams>>>>;
+    readonly counts: readonly { title: string; scenario: string; perCall: Counters }[];
+  },
+): Report['sections'] {
+  const titleOf = (id: string) => scenarios.find((one) => one.id === id)?.title ?? id;
+  const factors = comparisons.map(({ title, ours, theirs }) => {
+    const rows = findFactors(samples, ours, theirs).map((factor) => [
+      `${titleOf(factor.scenario)}: ${factor.figure}`,
+      formatNumber(factor.median) + (factor.isNoisy ? NOISY_MARK : ''),
+      factor.quartiles.map(formatNumber).join(' to '),
+      factor.rounds,
+    ]);
+    return table(title, ['', 'factor', 'quartiles', 'rounds'], rows);
+  });
+  const head = ['', ...Object.keys({ ...COMPARED, ...SHOWN }), 'added p50', 'added p99'];
+  const rows = scenarios.map(({ id, title }) => {
+    const own = all.map((peer) => [peer.title, summarize(samples, id, peer.id)] as const);
+    return table(
+      title,
+      head,
+      own.flatMap(([peer, figures]) => (figures === null ? [] : [[peer, ...figures]])),
+    );
+  });
+  const memory = Object.entries(open).map(([title, { kilobytes, dropped }]) => {
+    return [title, sumOf(Object.values(kilobytes)), kilobytes['edge-proxy'] ?? NaN, dropped];
+  });
+  const names = [...new Set(counts.flatMap(({ perCall }) => Object.keys(perCall)))];
+  const columns = counts.map(({ title, scenario }) => `${title}: ${scenario}`);
+  const work = names.map((name) => [name, ...counts.map(({ perCall }) => perCall[name] ?? NaN)]);
+  return [
+    ...factors,
+    ...rows,
+    ...(memory.length === 0 ? [] : [table('Open streams, KB for each', ['', 'all', 'edge', 'dropped'], memory)]),
+    ...(work.length === 0 ? [] : [table('Work per call', ['', ...columns], work)]),
+    {
+      title: 'How to read it',
+      text: `CPU is that of all processes of a peer, per call or chunk. Times are in ms. ${NOISY_MARK.trim()}: fewer than 5 rounds, or their middle half spans more than 10 %: the row cannot show a difference of 5 %. Load core: from 90 % on, the load limited the calls per second.`,
+    },
+  ];
 }

@@ -1,60 +1,75 @@
-import type { CallKind } from '../peers/peer.js';
+import type { ProcessGroups } from '../machine/processes.js';
+
+/** Peers that `--only` can name. */
+export const PEER_IDS = ['direct', 'nginx', 'relay', 'portkey', 'litellm', 'gateway'] as const;
+export type PeerId = (typeof PEER_IDS)[number];
+
+/** Kinds of calls. `large` has a large body, `open` stays open. */
+export type CallKind = 'plain' | 'streamed' | 'large' | 'open';
+
+/** A running program between the client and the provider. */
+export interface Peer {
+  /** A {@link PeerId}, or the name of a further gateway. */
+  readonly id: string;
+  readonly title: string;
+  /** Version and origin, for the report. */
+  readonly version: string;
+  readonly port: number;
+  /** Headers in addition to those of every call. */
+  readonly headers: readonly (readonly [string, string])[];
+  /** Model names that select the kinds of calls at the provider. */
+  readonly models: Readonly<Record<CallKind, string>>;
+  /** Keys that calls use in turn. */
+  readonly secrets: readonly string[];
+  /** Processes whose CPU is measured. Empty for the direct call. */
+  readonly processes: ProcessGroups;
+  /** Descendants of these processes that only serve the measurement. */
+  readonly except: readonly number[];
+  /** Waits until all work of the answered calls is done. Failed calls are only counted. */
+  settle(answered: number, failed: number): Promise<void>;
+}
+
+/** Models of the provider. The simulator reads the size of the response from the name. */
+export const PROVIDER_MODELS: Readonly<Record<CallKind, string>> = {
+  plain: 'bench-bytes1000',
+  streamed: 'bench-chunks100',
+  large: 'bench-bytes1000',
+  open: 'bench-chunks16-every1000',
+};
+/** IDs of the provider's models at the gateway. */
+export const GATEWAY_MODELS: Readonly<Record<CallKind, string>> = {
+  plain: 'bench/plain',
+  streamed: 'bench/streamed',
+  large: 'bench/plain',
+  open: 'bench/open',
+};
+/** Content chunks of the streams. An open stream has one per second. */
+export const STREAM_CHUNKS = { streamed: 100, open: 16 } as const;
 
 /** A pattern of calls, measured for every peer in every round. */
 export interface Scenario {
   readonly id: string;
   readonly title: string;
-  /** `mixed`: plain calls and a share of long streams. */
-  readonly kind: CallKind | 'mixed';
+  readonly kind: CallKind;
   readonly connections: number;
-  /** Calls use few accounts with raised limits. Only gateways and the direct call are measured. */
-  readonly accounts?: 'hot';
   /** Calls begin at this rate (an open loop). Absent: one after the other. */
   readonly perSecond?: number;
 }
 
 /** Streams run at a rate that the load's core can handle: the cost per chunk matters. */
 export const SCENARIOS: readonly Scenario[] = [
-  { id: 'plain-1', title: '1 connection', kind: 'plain', connections: 1 },
-  { id: 'plain-8', title: '8 connections', kind: 'plain', connections: 8 },
-  { id: 'plain-64', title: '64 connections', kind: 'plain', connections: 64 },
-  { id: 'paced-200', title: '200 calls begun a second', kind: 'plain', connections: 256, perSecond: 200 },
-  { id: 'large-8', title: '8 connections', kind: 'large', connections: 8 },
-  { id: 'streamed-16', title: 'streams of 100 chunks, 16 connections', kind: 'streamed', connections: 16 },
-  { id: 'hot-20', title: '64 connections, 20 hot accounts', kind: 'plain', connections: 64, accounts: 'hot' },
-  { id: 'mixed-16', title: '70 % streams of 150 chunks, 16 connections', kind: 'mixed', connections: 16 },
+  { id: 'plain-1', title: '1 KB, 1 connection', kind: 'plain', connections: 1 },
+  { id: 'plain-8', title: '1 KB, 8 connections', kind: 'plain', connections: 8 },
+  { id: 'plain-64', title: '1 KB, 64 connections', kind: 'plain', connections: 64 },
+  { id: 'paced-200', title: '1 KB, 200 per second', kind: 'plain', connections: 256, perSecond: 200 },
+  { id: 'large-8', title: '1 MB in, 8 connections', kind: 'large', connections: 8 },
+  { id: 'streamed-1', title: 'chunks of streams, 1 connection', kind: 'streamed', connections: 1 },
+  { id: 'streamed-16', title: 'chunks of streams, 16 connections', kind: 'streamed', connections: 16 },
 ];
-
-/** Share of long streams in `mixed-16`. */
-export const LONG_SHARE = 0.7;
-export const HALF_LOAD = 'paced-half';
-/** Further measurements: memory of streams that stay open, and the work per call. */
-export const OPEN_STREAMS = 'open-streams';
-export const COUNTS = 'counts';
-/** All names for `--scenarios`. */
-export const SCENARIO_IDS: readonly string[] = [...SCENARIOS.map(({ id }) => id), HALF_LOAD, OPEN_STREAMS, COUNTS];
-
-/** The scenario whose CPU and calls/s are compared. */
-export const FULL_LOAD = 'plain-64';
-/** The scenario whose latencies are compared. */
-export const ONE_AT_A_TIME = 'plain-1';
-export const AT_A_RATE = 'paced-200';
-export const STREAMS = 'streamed-16';
-
-/** Returns the kinds of calls that a scenario makes. */
-export function kindsOf({ kind }: Pick<Scenario, 'kind'>): readonly CallKind[] {
-  return kind === 'mixed' ? ['plain', 'long'] : [kind];
-}
-
-/**
- * Returns a scenario with half the rate that a gateway of this run has reached at {@link
- * FULL_LOAD}.
- */
-export function atHalfLoad(callsPerSecond: number): Scenario {
-  const perSecond = Math.max(1, Math.round(callsPerSecond / 2));
-  const title = `half load, ${perSecond.toLocaleString('en-US')} calls begun a second`;
-  return { id: HALF_LOAD, title, kind: 'plain', connections: 256, perSecond };
-}
+/** The scenarios whose calls are counted. */
+export const COUNTED = ['plain-1', 'plain-64', 'paced-200'];
+/** All names for `--scenarios`, with the memory of streams that stay open and the work per call. */
+export const SCENARIO_IDS: readonly string[] = [...SCENARIOS.map(({ id }) => id), 'open-streams', 'counts'];
 
 const BODY_BYTES = 1_024;
 const LARGE_BODY_BYTES = 1_000_000;
@@ -62,8 +77,8 @@ const OUTPUT_TOKENS_MAX = 512;
 const SENTENCE = 'Tell me something. ';
 
 /** Returns a chat request of exactly 1 KiB, or 1 MB for `large`, for any model name. */
-export function requestBody(model: string, kind: CallKind): string {
-  const isStream = kind !== 'plain' && kind !== 'large';
+export function createBody(model: string, kind: CallKind): string {
+  const isStream = kind === 'streamed' || kind === 'open';
   const bytes = kind === 'large' ? LARGE_BODY_BYTES : BODY_BYTES;
   const bodyWith = (content: string): string =>
     JSON.stringify({

@@ -1,24 +1,25 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { createLedgerReader } from '@gateway/billing/ledger/audit-store.js';
+import { auditLedger } from '@gateway/billing/ledger/audit.js';
 import { type LocalSystem, startSystem } from '@gateway/local';
+import { type Pool, createPool } from '@gateway/postgres';
+import { until } from '@gateway/testkit';
 import type { Cleanup } from '../context.js';
-import type { Peer } from '../peers/peer.js';
-import type { Provider } from '../peers/provider.js';
-import { Books, findProblems } from './books.js';
-import { CREDIT_NANO_USD, GATEWAY_MODELS, createOperatorClient, prepareAccounts, prepareCatalog } from './prepare.js';
+import type { ProcessGroups } from '../machine/processes.js';
 
 /** Longest time from the last response to its settled record. */
 const SETTLE_MS_MAX = 60_000;
-const SETTLE_POLL_MS = 50;
-const AUDIT_POLL_MS = 1_000;
+const LOG = { info: () => undefined, warn: console.warn, error: console.error };
 
-/** The gateway as a peer, with its accounts and books. */
-export interface GatewayPeer extends Peer {
-  /** The process that started and supervises it. Its CPU is not the gateway's. */
-  readonly starter: number;
-  readonly secrets: readonly string[];
-  /** Keys of few accounts with raised limits. Absent if extras were not prepared. */
-  readonly hotSecrets?: readonly string[];
-  /** @throws Error unless every answered call has its record and every wallet is exact */
+/** A gateway of this checkout in the process that started it. */
+export interface HostedGateway {
+  readonly version: string;
+  readonly port: number;
+  readonly processes: ProcessGroups;
+  /** Descendants of these processes that only serve the measurement. */
+  readonly except: readonly number[];
+  /** Waits until the records of the answered calls are settled. A failed call may leave one too. */
+  settle(answered: number, failed: number): Promise<void>;
+  /** @throws Error unless every answered call has its charged record and the ledger is right */
   audit(): Promise<void>;
 }
 
@@ -39,66 +40,70 @@ export function startLocalSystem(
 }
 
 /**
- * Starts the complete system on its own servers, with accounts that have a credit and a key each.
- * The bench of a later commit calls this function (`--against`), so keep its parameters and the
- * used parts of its result.
- * @param env variables for all services, in addition to those of the benchmark
+ * Starts the complete system on its own servers. The bench of a later commit calls this function
+ * (`--against`), so keep its parameters and the parts of its result.
  */
 export async function startGateway(
-  provider: Pick<Provider, 'url'>,
+  _provider: { readonly url: string },
   directory: string,
-  accountsTotal: number,
+  _accountsTotal: number,
   ending: Cleanup,
   log: (line: string) => void,
   env: Readonly<Record<string, string>> = {},
-): Promise<GatewayPeer> {
+): Promise<HostedGateway> {
   const system = await startLocalSystem(`${directory}/gateway`, log, env);
   ending.add('the gateway', () => system.stop());
   // All processes except the starter and the system's unused simulator.
   const { starter: _starter, 'provider-simulator': _simulator, ...processes } = system.running().pids;
-  const startedAt = performance.now();
-  const api = createOperatorClient(processes);
-  await prepareCatalog(api, provider.url);
-  const prepared = await prepareAccounts(api, accountsTotal);
-  log(`${accountsTotal} accounts prepared in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
-  const books = await Books.open(system.servers.postgres.url);
-  ending.add('the auditor', () => books.close());
-  const accounts = prepared.map(({ account }) => account);
-  let [answeredTotal, unansweredTotal] = [0, 0];
+  const books = createPool(system.servers.postgres.url, { applicationName: 'bench', max: 1, log: LOG });
+  ending.add('the auditor', () => books.end());
+  // Parallel workers would count as CPU of the gateway.
+  await books.query('SET max_parallel_workers_per_gather = 0');
+  const { rows } = await books.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+  let [answeredTotal, failedTotal] = [0, 0];
   return {
-    id: 'gateway',
-    starter: process.pid,
-    title: 'this gateway, everything on',
     version: Object.values(system.servers)
       .map((server) => `${server.name} ${server.version}`)
       .join(', '),
     port: Number(new URL(system.addresses.publicUrl).port),
-    headers: [],
-    models: GATEWAY_MODELS,
-    keyed: true,
     processes,
-    except: [books.backendPid],
-    secrets: prepared.map(({ secret }) => secret),
-    async settle(answered, failed = 0) {
+    except: rows.map(({ pid }) => pid),
+    async settle(answered, failed) {
       answeredTotal += answered;
-      unansweredTotal += failed;
-      const until = Date.now() + SETTLE_MS_MAX;
-      for (let records = await books.records(); records < answeredTotal; records = await books.records()) {
-        if (Date.now() > until)
-          throw new Error(`only ${records} of ${answeredTotal} answered calls were settled in time`);
-        await delay(SETTLE_POLL_MS);
-      }
+      failedTotal += failed;
+      const isSettled = async () => (await countRecords(books)).records >= answeredTotal;
+      await until(`the records of ${answeredTotal} answered calls`, isSettled, SETTLE_MS_MAX);
     },
     async audit() {
-      const until = Date.now() + SETTLE_MS_MAX;
-      for (;;) {
-        const state = await books.read(accounts, CREDIT_NANO_USD);
-        const problems = findProblems(state, answeredTotal, unansweredTotal);
-        if (problems.length === 0) return;
-        // The outcome of a failed call may be known later than the responses.
-        if (unansweredTotal === 0 || Date.now() > until) throw new Error(`the books are wrong: ${problems.join('; ')}`);
-        await delay(AUDIT_POLL_MS);
-      }
+      const { records, charged, deadLetters } = await countRecords(books);
+      if (records > answeredTotal + failedTotal || charged < answeredTotal || deadLetters > 0)
+        throw new Error(`${records} records, ${charged} charged, ${deadLetters} dead letters, ${answeredTotal} calls`);
+      await requireRightLedger(system);
     },
   };
+}
+
+/** Charged are records with the reported usage. Reads tables, which are not billing's code. */
+async function countRecords(books: Pool): Promise<{ records: number; charged: number; deadLetters: number }> {
+  const { rows } = await books.query<{ records: number; charged: number; deadLetters: number }>(
+    `SELECT count(*)::int AS records,
+            count(*) FILTER (WHERE outcome = 'settled' AND evidence = 'reported' AND charged_nano_usd > 0)::int AS charged,
+            (SELECT count(*) FROM billing.set_aside_events)::int AS "deadLetters"
+       FROM billing.usage_records`,
+  );
+  return rows[0] ?? { records: 0, charged: 0, deadLetters: 0 };
+}
+
+/** @throws Error if the audit finds a difference between records, entries, balances and chains */
+export async function requireRightLedger(system: LocalSystem): Promise<void> {
+  const pool = createPool(system.addresses.postgresUrlOf('billing'), { applicationName: 'bench', log: LOG });
+  try {
+    const differences: unknown[] = [];
+    const report = { begin: () => undefined, difference: (one: unknown) => void differences.push(one) };
+    await createLedgerReader(pool).snapshot((ledger) => auditLedger(ledger, report));
+    if (differences.length > 0)
+      throw new Error(`the audit found ${differences.length} differences: ${JSON.stringify(differences[0])}`);
+  } finally {
+    await pool.end();
+  }
 }

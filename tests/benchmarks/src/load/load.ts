@@ -1,35 +1,26 @@
 import { ChildProgram } from '../machine/programs.js';
 import type { ProcessGroups } from '../machine/processes.js';
-import { type Spread, sumOf } from '../statistics.js';
-
-/** Criteria of a complete response. Any other response is a failure. */
-export interface ExpectedResponse {
-  readonly bytesMin: number;
-  /** Trailing white space is ignored. */
-  readonly endsWith: string;
-}
-
-/** The request body of a call, and its expected response. */
-export interface LoadRequest {
-  readonly body: string;
-  readonly expected: ExpectedResponse;
-}
+import { sumOf } from '../statistics.js';
 
 /** One run of the load: `connections` connections, each with one call after the other. */
-export interface LoadJob extends LoadRequest {
+export interface LoadJob {
   readonly port: number;
   readonly headers: readonly (readonly [string, string])[];
-  /** Replaces this share of the calls, evenly spread. Absent: none. */
-  readonly among?: LoadRequest & { readonly share: number };
-  /** Name of the keys that calls use in turn. Null: all calls use the same made-up key. */
-  readonly keysOf: string | null;
+  readonly body: string;
+  /** Criteria of a complete response, without white space at its end. Others are failures. */
+  readonly expected: { readonly bytesMin: number; readonly endsWith: string };
+  /** Keys that calls use in turn. */
+  readonly secrets: readonly string[];
   readonly connections: number;
   /** Calls begin at this rate. Null: each connection makes one call after the other. */
   readonly perSecond: number | null;
-  /** The first calls of the connections are spread over these milliseconds. 0: all at once. */
-  readonly rampMs: number;
   /** No new call begins after these seconds or this many calls. Running calls are awaited. */
   readonly until: { readonly seconds: number } | { readonly calls: number };
+}
+
+export interface Spread {
+  readonly p50: number;
+  readonly p99: number;
 }
 
 export interface LoadResult {
@@ -47,13 +38,9 @@ export function failuresTotal({ failures }: Pick<LoadResult, 'failures'>): numbe
   return sumOf(Object.values(failures));
 }
 
-export type LoadCommand =
-  | { readonly kind: 'keys'; readonly of: string; readonly secrets: readonly string[]; readonly perMinuteMax: number }
-  | { readonly kind: 'job'; readonly job: LoadJob };
-
 /** The load, in a separate process that is measured separately and can be pinned to a core. */
 export class Load {
-  readonly #child = new ChildProgram<LoadCommand>(new URL('load-main.js', import.meta.url), 'the load');
+  readonly #child = new ChildProgram<LoadJob>(new URL('../child-main.js', import.meta.url), 'the load');
   /** Load and provider. Their CPU shows whether they were the bottleneck. */
   readonly processes: ProcessGroups;
 
@@ -61,17 +48,12 @@ export class Load {
     this.processes = { load: [this.#child.pid], provider: [providerPid] };
   }
 
-  /** Sets the keys for jobs whose `keysOf` is `of`. */
-  async useKeys(of: string, secrets: readonly string[], perMinuteMax: number): Promise<void> {
-    await this.#child.ask({ kind: 'keys', of, secrets, perMinuteMax });
-  }
-
   /** Runs one job at a time. Rejects if the load process has ended. */
   run(job: LoadJob): Promise<LoadResult> {
-    return this.#child.ask({ kind: 'job', job });
+    return this.#child.ask(job);
   }
 
   stop(): Promise<void> {
-    return this.#child.kill();
+    return this.#child.leave();
   }
 }

@@ -2,7 +2,6 @@ import { afterEach, expect, test } from '@jest/globals';
 import { gzipSync } from 'node:zlib';
 import { startAnsweringServer } from '../../test/answering-server.js';
 import type { AnsweringServer } from '../../test/answering-server.js';
-import { KeyRotation } from './key-rotation.js';
 import type { LoadJob } from './load.js';
 import { runLoad } from './run-load.js';
 
@@ -18,10 +17,9 @@ function job(port: number, more: Partial<LoadJob> = {}): LoadJob {
     port,
     headers: [['x-more', 'yes']],
     body: '{"model":"m"}',
-    keysOf: null,
+    secrets: ['k0', 'k1', 'k2', 'k3', 'k4'],
     connections: 1,
     perSecond: null,
-    rampMs: 0,
     until: { calls: 10 },
     expected: { bytesMin: 10, endsWith: '}' },
     ...more,
@@ -30,7 +28,7 @@ function job(port: number, more: Partial<LoadJob> = {}): LoadJob {
 
 test('counts complete responses with their times', async () => {
   server = await startAnsweringServer((_n, response) => response.end(GOOD));
-  const result = await runLoad(job(server.port, { connections: 4, until: { calls: 22 } }), null);
+  const result = await runLoad(job(server.port, { connections: 4, until: { calls: 22 } }));
   expect(result).toMatchObject({ calls: 22, failures: {} });
   expect(server.bodies).toHaveLength(22);
   expect(new Set(server.bodies)).toEqual(new Set(['{"model":"m"}']));
@@ -57,7 +55,7 @@ test('counts each failure by its reason and continues with the next call', async
         return response.end(GOOD);
     }
   });
-  const result = await runLoad(job(server.port, { until: { calls: 12 } }), null);
+  const result = await runLoad(job(server.port, { until: { calls: 12 } }));
   expect(result.calls).toBe(2);
   expect(result.failures).toEqual({
     'status 500': 2,
@@ -73,7 +71,7 @@ test('checks the body of a compressed response', async () => {
   server = await startAnsweringServer((n, response) => {
     response.setHeader('content-encoding', 'gzip').end(n < 3 ? bodies[n] : GOOD);
   });
-  const result = await runLoad(job(server.port, { until: { calls: 4 } }), null);
+  const result = await runLoad(job(server.port, { until: { calls: 4 } }));
   expect(result.calls).toBe(1);
   expect(result.failures).toEqual({
     'the body is too short': 1,
@@ -84,19 +82,19 @@ test('checks the body of a compressed response', async () => {
 
 test('reconnects if the server closes connections after a response', async () => {
   server = await startAnsweringServer((_n, response) => response.setHeader('connection', 'close').end(GOOD));
-  expect(await runLoad(job(server.port), null)).toMatchObject({ calls: 10, failures: {} });
+  expect(await runLoad(job(server.port))).toMatchObject({ calls: 10, failures: {} });
 });
 
 test('counts failures if no server listens', async () => {
   server = await startAnsweringServer((_n, response) => response.end(GOOD));
   const { port } = server;
   await server.close();
-  expect(await runLoad(job(port), null)).toMatchObject({ calls: 0, failures: { ECONNREFUSED: 10 } });
+  expect(await runLoad(job(port))).toMatchObject({ calls: 0, failures: { ECONNREFUSED: 10 } });
 });
 
 test('begins no call after the end and waits for running calls', async () => {
   server = await startAnsweringServer((_n, response) => setTimeout(() => response.end(GOOD), 5));
-  const result = await runLoad(job(server.port, { connections: 3, until: { seconds: 0.1 } }), null);
+  const result = await runLoad(job(server.port, { connections: 3, until: { seconds: 0.1 } }));
   expect(result.calls).toBe(server.bodies.length);
   expect(result.calls).toBeGreaterThanOrEqual(3);
   expect(result.failures).toEqual({});
@@ -105,41 +103,15 @@ test('begins no call after the end and waits for running calls', async () => {
 test('an open loop keeps its rate and counts the wait for a connection', async () => {
   server = await startAnsweringServer((_n, response) => setTimeout(() => response.end(GOOD), 200));
   const paced = job(server.port, { connections: 40, perSecond: 100, until: { seconds: 0.5 } });
-  expect(await runLoad(paced, null)).toMatchObject({ calls: 50, failures: {} });
-  const crowded = await runLoad({ ...paced, connections: 2, until: { seconds: 0.2 } }, null);
+  expect(await runLoad(paced)).toMatchObject({ calls: 50, failures: {} });
+  const crowded = await runLoad({ ...paced, connections: 2, until: { seconds: 0.2 } });
   expect(crowded.calls).toBe(20);
   expect(crowded.completeMs.p99).toBeGreaterThan(1_500);
 });
 
-test('spreads the first calls of the connections over the ramp', async () => {
-  const used = new Set<unknown>();
-  server = await startAnsweringServer((_n, response) => {
-    used.add(response.socket);
-    response.end(GOOD);
-  });
-  // The first calls are due after 0, 50, 100 and 150 ms, so the last connection makes none.
-  await runLoad(job(server.port, { connections: 4, rampMs: 200, until: { seconds: 0.12 } }), null);
-  expect(used.size).toBeLessThan(4);
-});
-
 test('uses each key once before it uses a key again', async () => {
   server = await startAnsweringServer((_n, response) => response.end(GOOD));
-  const secrets = ['k0', 'k1', 'k2', 'k3', 'k4'];
-  const keys = { secrets, rotation: new KeyRotation(secrets.length, 60) };
-  await runLoad(job(server.port, { keysOf: 'gateway', connections: 2, until: { calls: 5 } }), keys);
-  expect([...server.authorizations].sort()).toEqual(secrets.map((secret) => `Bearer ${secret}`));
-});
-
-test('fails instead of waiting when all keys are used up', async () => {
-  server = await startAnsweringServer((_n, response) => response.end(GOOD));
-  const keys = { secrets: ['k0'], rotation: new KeyRotation(1, 3) };
-  await expect(runLoad(job(server.port, { keysOf: 'gateway', until: { calls: 10 } }), keys)).rejects.toThrow('used up');
-  expect(server.authorizations.length).toBeLessThanOrEqual(6);
-});
-
-test('sends the other request in its share and checks its own expectation', async () => {
-  server = await startAnsweringServer((n, response) => response.end(n % 2 === 0 ? GOOD : `${GOOD} [DONE]`));
-  const among = { body: '{"stream":true}', expected: { bytesMin: 10, endsWith: '[DONE]' }, share: 0.5 };
-  expect(await runLoad(job(server.port, { among }), null)).toMatchObject({ calls: 10, failures: {} });
-  expect(server.bodies.filter((body) => body === among.body)).toHaveLength(5);
+  await runLoad(job(server.port, { connections: 2, until: { calls: 5 } }));
+  const keys = ['k0', 'k1', 'k2', 'k3', 'k4'];
+  expect([...server.authorizations].sort()).toEqual(keys.map((secret) => `Bearer ${secret}`));
 });

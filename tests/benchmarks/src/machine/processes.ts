@@ -1,15 +1,16 @@
+import { execFileSync } from 'node:child_process';
 import { readFileSync, readdirSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 
 /** Root processes by name. Their descendants belong to the same group. */
 export type ProcessGroups = Readonly<Record<string, readonly number[]>>;
 
-/** Values of `/proc/<pid>/stat`, for all threads together. Times in clock ticks. */
+/** Values of `/proc/<pid>/stat`, for all threads together. */
 export interface ProcessStat {
   readonly pid: number;
   readonly parent: number;
-  readonly ownTicks: number;
-  /** Time of children that have ended and were waited for. */
-  readonly endedChildrenTicks: number;
+  /** Clock ticks, with those of children that have ended and were waited for. */
+  readonly ticks: number;
 }
 
 /** Microseconds per clock tick. Linux reports times in 1/100 s on every machine (USER_HZ). */
@@ -23,8 +24,7 @@ const KIB = 1_024;
 export function parseProcessStat(text: string): ProcessStat {
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   const at = (index: number): number => Number(fields[index] ?? NaN);
-  const [pid, parent] = [Number.parseInt(text, 10), at(1)];
-  const stat = { pid, parent, ownTicks: at(11) + at(12), endedChildrenTicks: at(13) + at(14) };
+  const stat = { pid: Number.parseInt(text, 10), parent: at(1), ticks: at(11) + at(12) + at(13) + at(14) };
   if (!Object.values(stat).every(Number.isInteger)) throw new RangeError(`invalid process stat: ${text}`);
   return stat;
 }
@@ -44,83 +44,62 @@ export function sumCpu(
   stats: readonly ProcessStat[],
   except: readonly number[] = [],
 ): Record<string, number> {
-  return mapGroups(groups, (roots, name) => {
-    const members = treeOf(name, roots, stats).filter(({ pid }) => !except.includes(pid));
-    return (
-      members.reduce((sum, { ownTicks, endedChildrenTicks }) => sum + ownTicks + endedChildrenTicks, 0) * TICK_MICROS
-    );
+  return mapGroups(groups, (roots) => {
+    const members = treeOf(roots, stats).filter(({ pid }) => !except.includes(pid));
+    return members.reduce((sum, { ticks }) => sum + ticks, 0) * TICK_MICROS;
   });
 }
 
 /** Returns the roots of a group and all their living descendants. */
 export function pidsOf(roots: readonly number[]): number[] {
-  return treeOf('the group', roots, readAllStats()).map(({ pid }) => pid);
+  return treeOf(roots, readAllStats()).map(({ pid }) => pid);
 }
 
 /** Returns the proportional set size of each group in bytes: shared pages count once. */
 export function readMemory(groups: ProcessGroups): Record<string, number> {
-  return mapGroups(groups, (roots) =>
-    pidsOf(roots).reduce((sum, pid) => sum + parseProportionalBytes(readLiving(`/proc/${pid}/smaps_rollup`)), 0),
-  );
-}
-
-/** Parses `/proc/<pid>/smaps_rollup`. @throws RangeError if the text is invalid */
-export function parseProportionalBytes(rollup: string): number {
-  const kib = /^Pss:\s+(\d+) kB$/m.exec(rollup)?.[1];
-  // Kernel threads and ending processes have no memory.
-  if (kib === undefined && rollup !== '') throw new RangeError('no proportional set size in smaps_rollup');
-  return Number(kib ?? 0) * KIB;
-}
-
-/** Number of waits, and thus wake-ups, of each thread since its start, by process group. */
-export type Waits = Readonly<Record<string, ReadonlyMap<number, number>>>;
-
-/** Reads all threads of the groups. `except` are processes that only serve the measurement. */
-export function readWaits(groups: ProcessGroups, except: readonly number[]): Waits {
-  return mapGroups(groups, (roots) => {
-    const pids = pidsOf(roots).filter((pid) => !except.includes(pid));
-    return new Map(pids.flatMap(threadsOf));
-  });
-}
-
-/** Returns the wake-ups by group between two readings, without threads that have ended. */
-export function wakeUpsBetween(before: Waits, after: Waits): Record<string, number> {
-  return Object.fromEntries(
-    Object.entries(after).map(([name, threads]) => [
-      name,
-      [...threads].reduce((sum, [thread, waits]) => sum + waits - (before[name]?.get(thread) ?? 0), 0),
-    ]),
-  );
-}
-
-/** Parses `/proc/<pid>/task/<thread>/status`. @throws RangeError if the text is invalid */
-export function parseVoluntaryWaits(status: string): number {
-  const count = /^voluntary_ctxt_switches:\s+(\d+)$/m.exec(status)?.[1];
-  if (count === undefined) throw new RangeError('no voluntary context switches in the status of a thread');
-  return Number(count);
+  const bytesOf = (pid: number) =>
+    Number(/^Pss:\s+(\d+) kB$/m.exec(readLiving(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0) * KIB;
+  return mapGroups(groups, (roots) => pidsOf(roots).reduce((sum, pid) => sum + bytesOf(pid), 0));
 }
 
 /**
- * Returns an environment variable of a gateway's process, or null if the
- * variable or the process does not exist. Addresses are found this way at every commit, even if its
- * code does not return them. @throws Error if the process has ended
+ * Returns an environment variable of a gateway's process, or undefined. Addresses are found this
+ * way at every commit, even if its code does not return them.
  */
-export function readVariable(groups: ProcessGroups, process: string, variable: string): string | null {
-  const pid = groups[process]?.[0];
-  if (pid === undefined) return null;
-  const prefix = `${variable}=`;
-  const entries = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
-  return entries.find((text) => text.startsWith(prefix))?.slice(prefix.length) ?? null;
+export function readVariable(groups: ProcessGroups, process: string, variable: string): string | undefined {
+  const entries = readLiving(`/proc/${groups[process]?.[0]}/environ`).split('\0');
+  return entries.find((text) => text.startsWith(`${variable}=`))?.slice(variable.length + 1);
 }
 
-function mapGroups<T>(groups: ProcessGroups, value: (roots: readonly number[], name: string) => T): Record<string, T> {
-  return Object.fromEntries(Object.entries(groups).map(([name, roots]) => [name, value(roots, name)]));
+/** Core of the measured processes, and core of the load, the provider and the measurement. */
+const CORES = { measured: 0, load: 1 } as const;
+
+/** Reports whether {@link pin} works: it needs two cores and `taskset`. */
+export function canPin(): boolean {
+  try {
+    execFileSync('taskset', ['-V'], { stdio: 'ignore' });
+    return availableParallelism() > 1;
+  } catch {
+    return false;
+  }
 }
 
-function treeOf(name: string, roots: readonly number[], stats: readonly ProcessStat[]): ProcessStat[] {
+/**
+ * Pins a process with its threads to one core. Its later children start there, so that programs
+ * that create a thread for each core create only one.
+ */
+export function pin(pid: number, place: keyof typeof CORES): void {
+  execFileSync('taskset', ['-a', '-c', '-p', String(CORES[place]), String(pid)], { stdio: 'ignore' });
+}
+
+function mapGroups<T>(groups: ProcessGroups, value: (roots: readonly number[]) => T): Record<string, T> {
+  return Object.fromEntries(Object.entries(groups).map(([name, roots]) => [name, value(roots)]));
+}
+
+function treeOf(roots: readonly number[], stats: readonly ProcessStat[]): ProcessStat[] {
   const tree = roots.map((root) => {
     const stat = stats.find(({ pid }) => pid === root);
-    if (stat === undefined) throw new Error(`process ${root} of ${name} has ended`);
+    if (stat === undefined) throw new Error(`process ${root} has ended`);
     return stat;
   });
   for (const member of tree) tree.push(...stats.filter(({ parent }) => parent === member.pid));
@@ -130,18 +109,6 @@ function treeOf(name: string, roots: readonly number[], stats: readonly ProcessS
 function readAllStats(): ProcessStat[] {
   const texts = readdirSync('/proc').map((entry) => (/^\d+$/.test(entry) ? readLiving(`/proc/${entry}/stat`) : ''));
   return texts.filter((text) => text !== '').map(parseProcessStat);
-}
-
-function threadsOf(pid: number): [number, number][] {
-  const directory = `/proc/${pid}/task`;
-  let threads: string[] = [];
-  try {
-    threads = readdirSync(directory);
-  } catch {
-    // The process has ended.
-  }
-  const texts = threads.map((thread) => [Number(thread), readLiving(`${directory}/${thread}/status`)] as const);
-  return texts.flatMap(([thread, text]) => (text === '' ? [] : [[thread, parseVoluntaryWaits(text)]]));
 }
 
 /** Returns the text of a file, or '' if its process has ended. */

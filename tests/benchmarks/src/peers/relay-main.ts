@@ -10,7 +10,7 @@ const USAGE_MARK = '"usage":{';
 
 const [port = '', upstream = ''] = process.argv.slice(2);
 const pool = new Pool(upstream, { connections: CONNECTIONS_MAX, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 });
-/** The tokens that were read. Printed at the end, so that reading cannot be optimised away. */
+/** The tokens that were read. Logged at the end, so that reading cannot be optimised away. */
 let tokensTotal = 0;
 
 createServer((request, response) => {
@@ -18,68 +18,45 @@ createServer((request, response) => {
   request.on('data', (part: Buffer) => parts.push(part));
   request.on('end', () => forward(request, Buffer.concat(parts), response));
 }).listen(Number(port), '127.0.0.1');
-
-process.once('SIGTERM', () => {
-  process.stdout.write(`tokens read: ${tokensTotal}\n`);
-  process.exit(0);
-});
+process.once('exit', () => console.log(tokensTotal));
 
 function forward({ url, headers }: IncomingMessage, body: Buffer, response: ServerResponse): void {
   const { model } = parse(body.toString('utf8')) as { model?: unknown };
-  if (typeof model !== 'string') {
-    response.writeHead(400).end();
-    return;
-  }
-  const sent = {
-    'content-type': 'application/json',
-    authorization: headers.authorization ?? '',
-    'accept-encoding': 'identity',
-  };
-  pool.dispatch({ path: url ?? '/', method: 'POST', headers: sent, body }, new Relay(response));
+  if (typeof model !== 'string') return void response.writeHead(400).end();
+  const { authorization = '' } = headers;
+  const sent = { 'content-type': 'application/json', authorization, 'accept-encoding': 'identity' };
+  const request = { path: url ?? '/', method: 'POST' as const, headers: sent, body };
+  pool.dispatch(request, createHandler(response));
 }
 
-class Relay implements Dispatcher.DispatchHandler {
-  readonly #plain: Buffer[] = [];
-  #isStream = false;
-
-  constructor(private readonly response: ServerResponse) {}
-
-  /** undici recognises this form of handlers by this method. */
-  onRequestStart(): void {
-    this.#isStream = false;
-  }
-
-  onResponseStart(
-    controller: Dispatcher.DispatchController,
-    status: number,
-    headers: Record<string, string | string[] | undefined>,
-  ): void {
-    const type = String(headers['content-type'] ?? '');
-    this.#isStream = type.startsWith('text/event-stream');
-    const length = headers['content-length'];
-    const known = length === undefined ? {} : { 'content-length': String(length) };
-    this.response.writeHead(status, { 'content-type': type, ...known });
-    this.response.on('drain', () => controller.resume());
-  }
-
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (!this.#isStream) this.#plain.push(chunk);
-    else if (chunk.includes(USAGE_MARK)) {
-      for (const frame of chunk.toString('utf8').split('\n\n'))
-        if (frame.startsWith('data: {')) readUsage(frame.slice('data: '.length));
-    }
-    if (!this.response.write(chunk)) controller.pause();
-  }
-
-  onResponseEnd(): void {
-    if (!this.#isStream) readUsage(Buffer.concat(this.#plain).toString('utf8'));
-    this.response.end();
-  }
-
-  onResponseError(): void {
-    if (this.response.headersSent) this.response.destroy();
-    else this.response.writeHead(502).end();
-  }
+function createHandler(response: ServerResponse): Dispatcher.DispatchHandler {
+  const plain: Buffer[] = [];
+  let isStream = false;
+  return {
+    // undici recognises this form of handlers by this method.
+    onRequestStart: () => undefined,
+    onResponseStart(controller, status, headers) {
+      const type = String(headers['content-type'] ?? '');
+      isStream = type.startsWith('text/event-stream');
+      const length = headers['content-length'];
+      const known = length === undefined ? {} : { 'content-length': String(length) };
+      response.writeHead(status, { 'content-type': type, ...known });
+      response.on('drain', () => controller.resume());
+    },
+    onResponseData(controller, chunk) {
+      if (!isStream) plain.push(chunk);
+      else if (chunk.includes(USAGE_MARK)) {
+        for (const frame of chunk.toString('utf8').split('\n\n'))
+          if (frame.startsWith('data: {')) readUsage(frame.slice('data: '.length));
+      }
+      if (!response.write(chunk)) controller.pause();
+    },
+    onResponseEnd() {
+      if (!isStream) readUsage(Buffer.concat(plain).toString('utf8'));
+      response.end();
+    },
+    onResponseError: () => void response.destroy(),
+  };
 }
 
 function readUsage(json: string): void {

@@ -3,71 +3,78 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { makeSecret, DEFAULT_KEY_PREFIX } from '@gateway/contracts/ids';
 import { fetchDebianPackages, freePort } from '@gateway/servers';
 import { until } from '@gateway/testkit';
 import { type BenchContext, DIRECTORIES, messageOf } from '../context.js';
+import { PROVIDER_MODELS, type Peer, type PeerId } from '../edge/scenarios.js';
 import { type ProgramOptions, startProgram } from '../machine/programs.js';
-import { type ListedPeer, PROVIDER_MODELS, type Peer, createPeer } from './peer.js';
-import type { Provider } from './provider.js';
 
 const PORTKEY = { package: '@portkey-ai/gateway', version: '1.15.2' } as const;
 const LITELLM = { package: 'litellm[proxy]', version: '1.100.0' } as const;
 const INSTALL_TIMEOUT_MS = 600_000;
 /** At its first start LiteLLM compiles its sources for most of a minute. */
 const LITELLM_READY_MS = 180_000;
-const VERSION_TIMEOUT_MS = 5_000;
 /** Connections of nginx: two per open stream, plus reserve. */
 const CONNECTIONS_MAX = 16_384;
 
 const run = promisify(execFile);
 
-/** Provider, state directory and context of the start of a peer. */
+/** The provider's port, state directory and context of the start of a peer. */
 interface Start {
-  readonly provider: Provider;
+  readonly providerPort: number;
   readonly directory: string;
   readonly context: BenchContext;
 }
 
-/**
- * Starts a peer other than a gateway of this project.
- * @returns a note for the report if LiteLLM is not available
- * @throws Error if a peer does not start or cannot be installed
- */
-export function startPeer(id: Exclude<ListedPeer, 'gateway'>, start: Start): Promise<Peer | string> {
-  const { port } = start.provider;
+const urlOf = ({ providerPort }: Start): string => `http://127.0.0.1:${providerPort}`;
+const moduleFile = (name: string, from = import.meta.url): string => fileURLToPath(new URL(name, from));
+
+/** Starts the provider simulator without recording. All peers use it. Returns its process ID. */
+export function startProvider({ providerPort: port, directory, context }: Start): Promise<number> {
+  const args = [moduleFile('main.js', import.meta.resolve('@gateway/provider-simulator'))];
+  const env = {
+    GATEWAY_SIMULATOR_PORTS: `${port},0`,
+    GATEWAY_SIMULATOR_RECORD: 'off',
+    // Milliseconds between the events of a stream. Without them, several chunks share a packet.
+    GATEWAY_SIMULATOR_CHUNK_DELAY_MS: '1',
+  };
+  const program = { title: 'the provider', command: process.execPath, args, env, logFile: `${directory}/provider.log` };
+  return startProgram({ ...program, port }, context.ending);
+}
+
+/** Starts a peer other than a gateway of this project. @throws Error if it is not available */
+export async function startPeer(id: Exclude<PeerId, 'gateway'>, start: Start): Promise<Peer> {
   const title = 'direct call to the provider simulator';
-  if (id === 'direct') return Promise.resolve(createPeer({ id, title, version: '', port }));
+  if (id === 'direct') return createPeer({ id, title, version: '', port: start.providerPort });
   return { nginx: startNginx, relay: startRelay, portkey: startPortkey, litellm: startLitellm }[id](start);
 }
 
-type Described = Pick<Peer, 'id' | 'title' | 'version' | 'port'> & Pick<Partial<Peer>, 'headers'>;
+type Described = Pick<Peer, 'id' | 'title' | 'version' | 'port'> & Partial<Peer>;
+
+/** Returns a peer whose work ends with the response. Its requests have the size of others. */
+function createPeer(peer: Described): Peer {
+  const usual = { headers: [], models: PROVIDER_MODELS, processes: {}, except: [], settle: () => Promise.resolve() };
+  return { ...usual, secrets: [makeSecret(DEFAULT_KEY_PREFIX)], ...peer };
+}
 
 async function startProxy(
   { directory, context }: Start,
   peer: Described,
-  program: Pick<ProgramOptions, 'command' | 'args' | 'env'> & Partial<ProgramOptions>,
+  program: Pick<ProgramOptions, 'command' | 'args' | 'env'>,
   readyMs?: number,
 ): Promise<Peer> {
-  const proxy = startProgram({ name: peer.title, logFile: `${directory}/${peer.id}.log`, ...program });
-  context.ending.add(peer.title, () => proxy.stop());
-  await proxy.listening(peer.port, readyMs);
-  return createPeer({ ...peer, processes: { [peer.id]: [proxy.pid] } });
+  const options = { ...program, title: peer.title, port: peer.port, logFile: `${directory}/${peer.id}.log` };
+  return createPeer({ ...peer, processes: { [peer.id]: [await startProgram(options, context.ending, readyMs)] } });
 }
 
 /** Starts the bare relay of `relay-main.ts`, which shows the cost of Node without a gateway. */
 async function startRelay(start: Start): Promise<Peer> {
   const port = await freePort();
-  const manifest = readFileSync(new URL('package.json', import.meta.resolve('undici')), 'utf8');
-  const { version } = JSON.parse(manifest) as { version: string };
-  return startProxy(
-    start,
-    { id: 'relay', title: 'bare relay: node:http, undici dispatch', version: `undici ${version}`, port },
-    {
-      command: process.execPath,
-      args: [fileURLToPath(new URL('relay-main.js', import.meta.url)), String(port), start.provider.url],
-      env: { NODE_ENV: 'production' },
-    },
-  );
+  const title = 'bare relay: node:http, undici dispatch';
+  const args = [moduleFile('relay-main.js'), String(port), urlOf(start)];
+  const program = { command: process.execPath, args, env: { NODE_ENV: 'production' } };
+  return startProxy(start, { id: 'relay', title, version: process.version, port }, program);
 }
 
 /** Starts Portkey, which only routes: it has no accounts, limits or money. */
@@ -81,31 +88,24 @@ async function startPortkey(start: Start): Promise<Peer> {
   const port = await freePort();
   const headers = [
     ['x-portkey-provider', 'openai'],
-    ['x-portkey-custom-host', `${start.provider.url}/v1`],
+    ['x-portkey-custom-host', `${urlOf(start)}/v1`],
   ] as const;
   const args = [`${place}/node_modules/${name}/build/start-server.js`, '--headless', `--port=${port}`];
   const program = { command: process.execPath, args, env: { NODE_ENV: 'production' } };
   return startProxy(start, { id: 'portkey', title: name, version, port, headers }, program);
 }
 
-/**
- * Starts LiteLLM's proxy with one worker and without a database. Returns why it is not available.
- */
-async function startLitellm(start: Start): Promise<Peer | string> {
+/** Starts LiteLLM's proxy with one worker and without a database. */
+async function startLitellm(start: Start): Promise<Peer> {
   const { package: name, version } = LITELLM;
-  let place: string;
-  try {
-    place = await installOnce(`litellm-${version}`, start.context, async (draft) => {
-      await run('python3', ['-m', 'venv', draft], { timeout: INSTALL_TIMEOUT_MS });
-      const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', `${name}==${version}`];
-      await run(`${draft}/bin/python`, pip, { timeout: INSTALL_TIMEOUT_MS });
-    });
-  } catch (error) {
-    return `${name} ${version} is not available: ${messageOf(error).trim().split('\n').at(-1) ?? ''}`;
-  }
+  const place = await installOnce(`litellm-${version}`, start.context, async (draft) => {
+    await run('python3', ['-m', 'venv', draft], { timeout: INSTALL_TIMEOUT_MS });
+    const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', `${name}==${version}`];
+    await run(`${draft}/bin/python`, pip, { timeout: INSTALL_TIMEOUT_MS });
+  });
   const port = await freePort();
   const config = `${start.directory}/litellm.yaml`;
-  writeFileSync(config, renderLitellmConfig(start.provider.url));
+  writeFileSync(config, renderLitellmConfig(urlOf(start)));
   const options = ['--config', config, '--host', '127.0.0.1', '--port', String(port), '--num_workers', '1'];
   const program = {
     command: `${place}/bin/python`,
@@ -118,15 +118,11 @@ async function startLitellm(start: Start): Promise<Peer | string> {
       LITELLM_LOCAL_MODEL_COST_MAP: 'True',
     },
   };
-  const described = { id: 'litellm', title: 'LiteLLM proxy, one worker', version, port };
-  const peer = await startProxy(start, described, program, LITELLM_READY_MS);
-  const isHealthy = () =>
-    fetch(`http://127.0.0.1:${port}/health/liveliness`).then(
-      (response) => response.ok,
-      () => false,
-    );
-  await until('LiteLLM is healthy', isHealthy, LITELLM_READY_MS);
-  return peer;
+  const peer = { id: 'litellm', title: 'LiteLLM proxy, one worker', version, port };
+  const started = await startProxy(start, peer, program, LITELLM_READY_MS);
+  const isHealthy = () => fetch(`http://127.0.0.1:${port}/health/liveliness`).then(({ ok }) => ok, messageOf);
+  await until('LiteLLM is healthy', async () => (await isHealthy()) === true, LITELLM_READY_MS);
+  return started;
 }
 
 /** Returns the configuration of LiteLLM's proxy, without a key or database. */
@@ -167,13 +163,11 @@ async function startNginx(start: Start): Promise<Peer> {
   const port = await freePort();
   const home = `${start.directory}/nginx`;
   mkdirSync(home);
-  writeFileSync(`${home}/nginx.conf`, renderNginxConfig(home, port, start.provider.port));
-  const { stderr } = spawnSync(path, ['-v'], { env, encoding: 'utf8', timeout: VERSION_TIMEOUT_MS });
+  writeFileSync(`${home}/nginx.conf`, renderNginxConfig(home, port, start.providerPort));
+  const { stderr } = spawnSync(path, ['-v'], { env, encoding: 'utf8' });
   const version = /nginx\/([\d.]+)/.exec(stderr)?.[1] ?? 'unknown';
   const args = ['-p', home, '-c', `${home}/nginx.conf`, '-e', 'stderr'];
-  // Its workers outlive a killed master.
-  const program = { command: path, args, env, deathSignal: 'TERM' } as const;
-  return startProxy(start, { id: 'nginx', title: 'nginx, reverse proxy', version, port }, program);
+  return startProxy(start, { id: 'nginx', title: 'nginx, reverse proxy', version, port }, { command: path, args, env });
 }
 
 const NGINX_KEPT_ALIVE = 'keepalive_requests 1000000000; keepalive_time 1d;';
