@@ -1,12 +1,10 @@
 import type { AddressInfo } from 'node:net';
-import { readConfig } from './read-config.js';
-import { serveAdmin } from './serve-admin.js';
+import { readConfig, serveAdmin } from './serve-process.js';
 import { startProviderSimulator } from './start-provider-simulator.js';
 
-const config = readConfig(process.env);
-const { host, adminHost, ports, recordCalls, chunkDelayMs } = config;
-const simulator = await startProviderSimulator({ host, ports, recordCalls, chunkDelayMs });
-const admin = config.adminPort === undefined ? undefined : await serveAdmin(simulator, adminHost, config.adminPort);
+const { adminHost, adminPort, ...options } = readConfig(process.env);
+const simulator = await startProviderSimulator(options);
+const admin = adminPort === undefined ? undefined : await serveAdmin(simulator, adminHost, adminPort);
 
 const stop = (): void => {
   admin?.closeAllConnections();

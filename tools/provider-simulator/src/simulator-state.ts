@@ -1,8 +1,9 @@
+import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type { AnswerSettings } from './call/answer-call.js';
 import type { CallLog } from './call/call-log.js';
-import type { Semaphores } from './scripts/semaphores.js';
+import type { ScriptQueue, Semaphores } from './scripts/queues.js';
 import type { ListenerName } from './scripts/script.js';
-import type { ScriptQueue } from './scripts/script-queue.js';
 
 /** Counts since the start. */
 export interface SimulatorCounters {
@@ -22,6 +23,59 @@ export interface SimulatorState {
   settings: AnswerSettings;
   requireKey: string | undefined;
   counters: SimulatorCounters;
-  /** Milliseconds since the epoch. */
-  now: () => number;
+}
+
+/**
+ * Timeout of an idle connection in milliseconds: longer than any test, so that only scripts break
+ * connections.
+ */
+const KEEP_ALIVE_MS = 600_000;
+/** Connections that may wait to be accepted. The benchmark starts thousands of streams at once. */
+const BACKLOG = 4096;
+
+/** One of the two addresses. It keeps its port when it is closed and opened again. */
+export class Listener {
+  #server: Server | undefined;
+
+  constructor(
+    readonly name: ListenerName,
+    private readonly host: string,
+    private port: number,
+    private readonly serve: (request: IncomingMessage, response: ServerResponse) => void,
+  ) {}
+
+  /** Base URL without `/v1`; known after the first `open`. */
+  get url(): string {
+    return `http://${this.host.includes(':') ? `[${this.host}]` : this.host}:${this.port}`;
+  }
+
+  get isOpen(): boolean {
+    return this.#server !== undefined;
+  }
+
+  /** Starts listening; does nothing while open. Rejects if the port is taken. */
+  async open(): Promise<void> {
+    if (this.#server !== undefined) return;
+    const server = createServer({ keepAlive: true, noDelay: true }, this.serve);
+    server.keepAliveTimeout = KEEP_ALIVE_MS;
+    // No timeout, because a test may send its body slowly.
+    server.requestTimeout = 0;
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen({ host: this.host, port: this.port, backlog: BACKLOG }, resolve);
+    });
+    this.#server = server;
+    this.port = (server.address() as AddressInfo).port;
+  }
+
+  /** Resolves when new connections are refused and existing ones destroyed. */
+  async close(): Promise<void> {
+    const server = this.#server;
+    this.#server = undefined;
+    if (server === undefined) return;
+    await new Promise<void>((resolve) => {
+      server.close(() => resolve());
+      server.closeAllConnections();
+    });
+  }
 }

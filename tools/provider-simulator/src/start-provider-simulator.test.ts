@@ -1,8 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { until } from '@gateway/testkit';
 import { post, rawPost } from '../test/clients.js';
-import { readConfig } from './read-config.js';
-import { serveAdmin } from './serve-admin.js';
+import { readConfig, serveAdmin } from './serve-process.js';
 import { startProviderSimulator } from './start-provider-simulator.js';
 
 const body = { model: 'm', messages: [{ role: 'user', content: 'hello' }] };
@@ -32,11 +31,6 @@ test('a taken port fails the start and leaves nothing open', async () => {
   const taken = Number(new URL(first.urls[1]).port);
   await expect(startProviderSimulator({ ports: [0, taken] })).rejects.toMatchObject({ code: 'EADDRINUSE' });
   await first.close();
-});
-
-test('options outside their bounds are refused', async () => {
-  await expect(startProviderSimulator({ answerWords: 0 })).rejects.toThrow('answerWords must be an integer');
-  await expect(startProviderSimulator({ chunkDelayMs: -1 })).rejects.toThrow('chunkDelayMs must be an integer');
 });
 
 test('the admin address serves health and counts', async () => {
@@ -86,8 +80,7 @@ test('the environment is read strictly', () => {
   });
   expect(() => readConfig({ GATEWAY_SIMULATOR_PORTS: '9101' })).toThrow('GATEWAY_SIMULATOR_PORTS');
   expect(() => readConfig({ GATEWAY_SIMULATOR_PORTS: '1,2,3' })).toThrow('GATEWAY_SIMULATOR_PORTS');
-  expect(() => readConfig({ GATEWAY_SIMULATOR_PORTS: '1,70000' })).toThrow('"70000" is not a port');
   expect(() => readConfig({ GATEWAY_SIMULATOR_RECORD: 'yes' })).toThrow('GATEWAY_SIMULATOR_RECORD');
-  expect(() => readConfig({ GATEWAY_SIMULATOR_CHUNK_DELAY_MS: '1.5' })).toThrow('must be milliseconds');
+  expect(() => readConfig({ GATEWAY_SIMULATOR_CHUNK_DELAY_MS: '1.5' })).toThrow('"1.5" is invalid');
   expect(() => readConfig({ GATEWAY_ADMIN_PORT: '' })).toThrow('GATEWAY_ADMIN_PORT');
 });

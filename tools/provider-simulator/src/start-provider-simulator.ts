@@ -1,21 +1,14 @@
-import { BYTES_MAX, CALLS_MAX, CallLog } from './call/call-log.js';
-import type { CallFilter, CallRecord } from './call/call-log.js';
+import { CallLog, type CallFilter, type CallRecord } from './call/call-log.js';
 import { serveCall } from './call/serve-call.js';
-import { clearScripts, CONTROL_PREFIX, serveControl } from './control/serve-control.js';
-import { Listener } from './listen/listener.js';
-import { integerOf } from './scripts/check-field.js';
-import { Semaphores } from './scripts/semaphores.js';
-import { parseScript } from './scripts/parse-script.js';
-import { DELAY_MS_MAX } from './scripts/parse-step.js';
-import type { ListenerName, Script } from './scripts/script.js';
-import { ScriptQueue } from './scripts/script-queue.js';
-import type { SimulatorCounters, SimulatorState } from './simulator-state.js';
+import { CONTROL_PREFIX, clearScripts, serveControl } from './control/serve-control.js';
+import { ScriptQueue, Semaphores } from './scripts/queues.js';
+import { type ListenerName, type Script, parseScript } from './scripts/script.js';
+import { Listener, type SimulatorCounters, type SimulatorState } from './simulator-state.js';
 
 /** Words of a response unless something else sets its size. */
-const ANSWER_WORDS_DEFAULT = 24;
-const ANSWER_WORDS_MAX = 100_000;
+const ANSWER_WORDS = 24;
 
-/** All options have defaults. A number outside its bounds throws. */
+/** All options have defaults. */
 export interface ProviderSimulatorOptions {
   /** Listen address. Default: 127.0.0.1. */
   host?: string;
@@ -54,22 +47,32 @@ export interface ProviderSimulator {
 
 /** Starts both listeners. Resolves when they accept connections; rejects if a port is taken. */
 export async function startProviderSimulator(options: ProviderSimulatorOptions = {}): Promise<ProviderSimulator> {
-  const state = makeState(options);
-  const host = options.host ?? '127.0.0.1';
-  const [portA, portB] = options.ports ?? [0, 0];
-  const listeners = { a: makeListener(state, 'a', host, portA), b: makeListener(state, 'b', host, portB) };
-  const close = async (): Promise<void> => {
-    await Promise.all([listeners.a.close(), listeners.b.close()]);
+  const { host = '127.0.0.1', ports: [portA, portB] = [0, 0], recordCalls = true } = options;
+  const state: SimulatorState = {
+    seq: 0,
+    scripts: new ScriptQueue(),
+    semaphores: new Semaphores(),
+    log: recordCalls ? new CallLog() : undefined,
+    settings: { words: options.answerWords ?? ANSWER_WORDS, chunkDelayMs: options.chunkDelayMs ?? 0 },
+    requireKey: options.requireKey,
+    counters: { calls: { a: 0, b: 0 }, aborted: 0 },
   };
-  try {
-    await listeners.a.open();
-    await listeners.b.open();
-  } catch (error) {
-    await close();
+  const open = async (name: ListenerName, port: number): Promise<Listener> => {
+    const listener = new Listener(name, host, port, (request, response) => {
+      if (request.url?.startsWith(CONTROL_PREFIX) === true) serveControl(state, request, response);
+      else serveCall(state, listener, request, response);
+    });
+    await listener.open();
+    return listener;
+  };
+  const a = await open('a', portA);
+  const b = await open('b', portB).catch(async (error: unknown) => {
+    await a.close();
     throw error;
-  }
+  });
+  const listeners = { a, b };
   return {
-    urls: [listeners.a.url, listeners.b.url],
+    urls: [a.url, b.url],
     script: (script) => state.scripts.add(parseScript(script)),
     clearScripts: (model) => clearScripts(state, model),
     calls: (filter = {}) => state.log?.list(filter) ?? [],
@@ -77,32 +80,8 @@ export async function startProviderSimulator(options: ProviderSimulatorOptions =
     closeListener: (name) => listeners[name].close(),
     reopenListener: (name) => listeners[name].open(),
     counters: () => ({ ...structuredClone(state.counters), scriptsQueued: state.scripts.size }),
-    close,
-  };
-}
-
-function makeState(options: ProviderSimulatorOptions): SimulatorState {
-  const { answerWords: words = ANSWER_WORDS_DEFAULT, chunkDelayMs = 0 } = options;
-  return {
-    seq: 0,
-    scripts: new ScriptQueue(),
-    semaphores: new Semaphores(),
-    log: options.recordCalls === false ? undefined : new CallLog(CALLS_MAX, BYTES_MAX),
-    settings: {
-      words: integerOf(words, 'answerWords', 1, ANSWER_WORDS_MAX),
-      chunkDelayMs: integerOf(chunkDelayMs, 'chunkDelayMs', 0, DELAY_MS_MAX),
+    close: async () => {
+      await Promise.all([a.close(), b.close()]);
     },
-    requireKey: options.requireKey,
-    counters: { calls: { a: 0, b: 0 }, aborted: 0 },
-    now: Date.now,
   };
-}
-
-function makeListener(state: SimulatorState, name: ListenerName, host: string, port: number): Listener {
-  return new Listener(name, host, port, (listener, request, response) => {
-    const url = request.url ?? '/';
-    if (url.startsWith(CONTROL_PREFIX)) return serveControl(state, request, response);
-    const query = url.indexOf('?');
-    serveCall(state, listener, query === -1 ? url : url.slice(0, query), request, response);
-  });
 }

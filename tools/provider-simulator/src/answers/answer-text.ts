@@ -11,9 +11,9 @@ const TOOL_CALL_TOKENS = 16;
 /** Bytes of one streamed part of a `-bytes<N>` response. */
 const PIECE_BYTES = 1024;
 /** Largest N of `-chunks<N>`. */
-export const CHUNKS_MAX = 100_000;
+const CHUNKS_MAX = 100_000;
 /** Largest N of `-bytes<N>`: 16 MiB. */
-export const ANSWER_BYTES_MAX = 16_777_216;
+const ANSWER_BYTES_MAX = 16_777_216;
 
 const FILLER =
   'this answer comes from a simulator which writes the same words for the same question and knows nothing about the world'.split(
@@ -34,12 +34,14 @@ export interface AnswerText {
  * `words` and the request's output limit. Returns undefined if N is too large.
  */
 export function writeAnswerText(model: string, request: AnswerRequest, words: number): AnswerText | undefined {
-  if (request.toolName !== undefined) return { pieces: [], outputTokens: TOOL_CALL_TOKENS * request.choices };
+  if (request.toolName !== undefined) return { pieces: [], outputTokens: TOOL_CALL_TOKENS * (request.choices ?? 1) };
   const suffix = SIZE_SUFFIX.exec(model);
-  if (suffix === null) return wordsAnswer(request, limitWords(words, request.outputTokensMax), request.outputTokensMax);
+  const { outputTokensMax = Infinity } = request;
+  const wordsMax = Math.max(1, Math.min(words, Math.floor(outputTokensMax / TOKENS_PER_WORD)));
+  if (suffix === null) return wordsAnswer(request, wordsMax, outputTokensMax);
   const size = Number(suffix[2]);
   if (suffix[1] === 'bytes') return size > ANSWER_BYTES_MAX ? undefined : bytesAnswer(request, size);
-  return size > CHUNKS_MAX ? undefined : wordsAnswer(request, size, undefined);
+  return size > CHUNKS_MAX ? undefined : wordsAnswer(request, size);
 }
 
 /**
@@ -51,28 +53,20 @@ export function parsePace(model: string): number | null {
   return pace === undefined ? null : Number(pace);
 }
 
-function limitWords(words: number, tokensMax: number | undefined): number {
-  return tokensMax === undefined ? words : Math.max(1, Math.min(words, Math.floor(tokensMax / TOKENS_PER_WORD)));
+function wordsAnswer({ lastText, choices = 1 }: AnswerRequest, words: number, tokensMax = Infinity): AnswerText {
+  const echo = echoOf(lastText);
+  const start = startOf(lastText);
+  const pieces = Array.from({ length: words }, (_, index) => {
+    const filler = FILLER[(start + Math.max(0, index - echo.length)) % FILLER.length];
+    return `${index === 0 ? '' : ' '}${echo[index] ?? filler}`;
+  });
+  return { pieces, outputTokens: Math.min(Math.ceil(words * TOKENS_PER_WORD), tokensMax) * choices };
 }
 
-function wordsAnswer(request: AnswerRequest, words: number, tokensMax: number | undefined): AnswerText {
-  const echo = echoOf(request.lastText);
-  const pieces: string[] = [];
-  let next = startOf(request.lastText);
-  for (let index = 0; index < words; index += 1) {
-    const word = echo[index] ?? (FILLER[next++ % FILLER.length] as string);
-    pieces.push(index === 0 ? word : ` ${word}`);
-  }
-  const tokens = Math.ceil(words * TOKENS_PER_WORD);
-  return { pieces, outputTokens: Math.min(tokens, tokensMax ?? tokens) * request.choices };
-}
-
-function bytesAnswer(request: AnswerRequest, bytes: number): AnswerText {
-  const pieces: string[] = [];
-  for (let left = bytes; left > 0; left -= PIECE_BYTES) {
-    pieces.push(left >= PIECE_BYTES ? FILLER_PIECE : FILLER_PIECE.slice(0, left));
-  }
-  return { pieces, outputTokens: Math.ceil(bytes / BYTES_PER_TOKEN) * request.choices };
+function bytesAnswer({ choices = 1 }: AnswerRequest, bytes: number): AnswerText {
+  const length = Math.ceil(bytes / PIECE_BYTES);
+  const pieces = Array.from({ length }, (_, index) => FILLER_PIECE.slice(0, bytes - index * PIECE_BYTES));
+  return { pieces, outputTokens: Math.ceil(bytes / BYTES_PER_TOKEN) * choices };
 }
 
 function echoOf(text: string): string[] {

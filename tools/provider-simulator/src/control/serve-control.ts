@@ -1,19 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { CallFilter } from '../call/call-log.js';
 import { readBody } from '../call/read-body.js';
+import { InvalidControlInput, NAME, TIMES, checkFields, parseScript } from '../scripts/script.js';
 import type { SimulatorState } from '../simulator-state.js';
-import { integerOf, NAME_CHARACTERS_MAX, nameOf, objectOf } from '../scripts/check-field.js';
-import { PERMITS_MAX } from '../scripts/semaphores.js';
-import { parseScript } from '../scripts/parse-script.js';
-import { InvalidControlInput } from '../scripts/script.js';
 
 /** Prefix of the paths of control requests, on both listeners. */
 export const CONTROL_PREFIX = '/__';
 
-interface ControlAnswer {
-  status: number;
-  body?: unknown;
-}
+type ControlAnswer = readonly [status: number, body?: unknown];
 
 /**
  * Serves `/__script`, `/__release` and `/__calls`. Invalid input gets 400 with `{error: {message}}`
@@ -22,32 +15,39 @@ interface ControlAnswer {
 export function serveControl(state: SimulatorState, request: IncomingMessage, response: ServerResponse): void {
   readBody(request, (outcome, bytes) => {
     if (outcome === 'left') return;
-    const answer = outcome === 'too large' ? refusal(413, 'the body is too large') : decide(state, request, bytes);
-    const text = answer.body === undefined ? '' : JSON.stringify(answer.body);
-    if (text !== '') response.setHeader('content-type', 'application/json');
-    if (outcome === 'too large') response.setHeader('connection', 'close');
-    response.statusCode = answer.status;
-    response.end(text);
+    const [status, body] =
+      outcome === 'too large' ? refusal(413, 'the body is too large') : decide(state, request, bytes);
+    response.writeHead(status, body === undefined ? {} : { 'content-type': 'application/json' });
+    response.end(body === undefined ? '' : JSON.stringify(body));
   });
 }
 
 function decide(state: SimulatorState, request: IncomingMessage, bytes: Buffer): ControlAnswer {
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://simulator');
+  const query = (...fields: readonly ('model' | 'after')[]): { model?: string; after?: string } => {
+    const checks = Object.fromEntries(fields.map((field) => [field, field === 'model' ? NAME : SEQ]));
+    return checkFields(Object.fromEntries(searchParams), 'query', checks);
+  };
   try {
     switch (`${request.method} ${pathname}`) {
       case 'POST /__script':
-        queryOf(searchParams, []);
-        state.scripts.add(parseScript(jsonOf(bytes)));
-        return { status: 201, body: { queued: state.scripts.size } };
+        query();
+        state.scripts.add(parseScript(parseJson(bytes)));
+        return [201, { queued: state.scripts.size }];
       case 'DELETE /__script':
-        clearScripts(state, queryOf(searchParams, ['model'])['model']);
-        return { status: 204 };
-      case 'POST /__release':
-        queryOf(searchParams, []);
-        release(state, jsonOf(bytes));
-        return { status: 204 };
-      case 'GET /__calls':
-        return listCalls(state, queryOf(searchParams, ['model', 'after']));
+        clearScripts(state, query('model').model);
+        return [204];
+      case 'POST /__release': {
+        query();
+        const { name, times = 1 } = checkFields(parseJson(bytes), 'release', { name: NAME, times: TIMES }, ['name']);
+        state.semaphores.release(String(name), Number(times));
+        return [204];
+      }
+      case 'GET /__calls': {
+        const { model, after } = query('model', 'after');
+        if (state.log === undefined) return refusal(409, 'calls are not recorded: recording is off');
+        return [200, { data: state.log.list({ model, after: after === undefined ? undefined : Number(after) }) }];
+      }
       default:
         return refusal(404, 'known: POST and DELETE /__script, POST /__release, GET /__calls');
     }
@@ -57,34 +57,15 @@ function decide(state: SimulatorState, request: IncomingMessage, bytes: Buffer):
   }
 }
 
+const SEQ = [(value: unknown) => /^\d{1,15}$/.test(String(value)), 'the seq of a call'] as const;
+
 /** Removes scripts, without a model also unused releases. Calls in progress continue. */
 export function clearScripts(state: SimulatorState, model?: string): void {
   state.scripts.clear(model);
   if (model === undefined) state.semaphores.clear();
 }
 
-function release(state: SimulatorState, input: unknown): void {
-  const { name, times } = objectOf(input, 'release', ['name', 'times']);
-  const permits = times === undefined ? 1 : integerOf(times, 'times', 1, PERMITS_MAX);
-  state.semaphores.release(nameOf(name, 'name', NAME_CHARACTERS_MAX), permits);
-}
-
-function listCalls(state: SimulatorState, query: Record<string, string>): ControlAnswer {
-  if (state.log === undefined) return refusal(409, 'calls are not recorded: recording is off');
-  const filter: CallFilter = {};
-  if (query['model'] !== undefined) filter.model = query['model'];
-  if (query['after'] !== undefined) {
-    if (!/^\d+$/.test(query['after'])) throw new InvalidControlInput('after must be the seq of a call');
-    filter.after = integerOf(Number(query['after']), 'after', 0, Number.MAX_SAFE_INTEGER);
-  }
-  return { status: 200, body: { data: state.log.list(filter) } };
-}
-
-function queryOf(parameters: URLSearchParams, allowed: string[]): Record<string, string> {
-  return objectOf(Object.fromEntries(parameters), 'the query', allowed) as Record<string, string>;
-}
-
-function jsonOf(bytes: Buffer): unknown {
+function parseJson(bytes: Buffer): unknown {
   try {
     return JSON.parse(bytes.toString('utf8'));
   } catch {
@@ -93,5 +74,5 @@ function jsonOf(bytes: Buffer): unknown {
 }
 
 function refusal(status: number, message: string): ControlAnswer {
-  return { status, body: { error: { message } } };
+  return [status, { error: { message } }];
 }

@@ -1,17 +1,21 @@
 import { setTimeout as passTime } from 'node:timers/promises';
 import { providerError } from '../answers/provider-error.js';
-import { idHeader, STREAM_TYPE } from '../call/answer-call.js';
-import type { AnswerSettings, ModelCall } from '../call/answer-call.js';
-import { isStreamRequested, prepareAnswer } from '../call/parse-call.js';
-import { writeEvents } from '../call/write-events.js';
-import type { Semaphores } from './semaphores.js';
-import type { ScriptAction, ScriptEnd, ScriptUsage } from './script.js';
+import {
+  type AnswerSettings,
+  type ModelCall,
+  STREAM_TYPE,
+  idHeader,
+  isStreamRequested,
+  prepareAnswer,
+  writeEvents,
+} from '../call/answer-call.js';
+import type { Semaphores } from './queues.js';
+import type { ScriptAction, ScriptUsage } from './script.js';
 
 /** Dependencies of a script. `onOwnEnd` is called before the simulator breaks a connection. */
-export interface Stage {
+interface Stage {
   semaphores: Semaphores;
   settings: AnswerSettings;
-  now: () => number;
   onOwnEnd: () => void;
 }
 
@@ -20,155 +24,104 @@ export interface Stage {
  * for a disconnected client.
  */
 export async function playScript(call: ModelCall, actions: readonly ScriptAction[], stage: Stage): Promise<void> {
+  const { endpoint, id, response } = call;
   const left = new AbortController();
-  const end = actions.at(-1);
-  const play: Play = {
-    call,
-    stage,
-    left: left.signal,
-    status: 200,
-    headers: {},
-    head: 'implied',
-    endsNormally: end?.kind === 'end' && end.how === 'normal',
-    wake: undefined,
-  };
-  call.response.once('close', () => {
+  const endsNormally = actions.some((action) => action.kind === 'end' && action.how === 'normal');
+  let hasStatus = false;
+  let wake = (): void => undefined;
+  response.once('close', () => {
     left.abort();
-    play.wake?.();
+    wake();
   });
-  for (const action of actions) {
+
+  /** Waits for a callback, or for the client to disconnect: callbacks may not come after that. */
+  const untilDone = async (start: (done: () => void) => void): Promise<void> => {
     if (left.signal.aborted) return;
-    await playAction(play, action);
-  }
-}
-
-interface Play {
-  call: ModelCall;
-  stage: Stage;
-  left: AbortSignal;
-  status: number;
-  headers: Record<string, string | string[]>;
+    await new Promise<void>((resolve) => {
+      wake = resolve;
+      start(resolve);
+    });
+  };
+  /** Adds the usual headers that the script does not set. */
+  const completeHead = (): void => {
+    if (response.headersSent) return;
+    const isStream = response.statusCode < 300 && isStreamRequested(call);
+    const usual = [
+      idHeader(endpoint.format, id),
+      ['content-type', isStream ? STREAM_TYPE : 'application/json'],
+    ] as const;
+    for (const [name, value] of [...usual, ...(isStream ? [['cache-control', 'no-cache'] as const] : [])])
+      if (!response.hasHeader(name)) response.setHeader(name, value);
+  };
+  /** Sends everything written so far, with the head of a status step. */
+  const flush = async (): Promise<void> => {
+    if (!hasStatus && !response.headersSent) return;
+    completeHead();
+    response.flushHeaders();
+    await untilDone((done) => response.socket?.write('', done));
+  };
+  const pause = async (delayMs: number): Promise<void> => {
+    if (delayMs === 0) return;
+    await flush();
+    await passTime(delayMs, undefined, { signal: left.signal }).catch(() => undefined);
+  };
   /**
-   * `due`: a status step was reached, and its head is sent with the content or before any wait.
-   * `set`: it is being sent.
+   * Resolves when the operating system has the bytes, so that consecutive chunks are sent
+   * separately and a cut loses none.
    */
-  head: 'implied' | 'due' | 'set';
-  endsNormally: boolean;
-  /** Ends the current write or stall. */
-  wake: (() => void) | undefined;
-}
-
-async function playAction(play: Play, action: ScriptAction): Promise<void> {
-  switch (action.kind) {
-    case 'head':
-      await pause(play, action.delayMs);
-      play.status = action.status;
-      play.headers = action.headers;
-      play.head = 'due';
-      return;
-    case 'bytes':
-      await pause(play, action.delayMs);
-      if (!play.left.aborted) await write(play, action.bytes);
-      return;
-    case 'pause':
-      return pause(play, action.delayMs);
-    case 'wait':
-      await sendDueHead(play);
-      return play.stage.semaphores.wait(action.semaphore, play.left);
-    case 'answer':
-      return playAnswer(play, action.usage);
-    case 'error': {
-      const { endpoint, id } = play.call;
-      return writeWhole(play, providerError(endpoint.format, action.status, id));
+  const write = async (bytes: Buffer | string): Promise<void> => {
+    completeHead();
+    if (bytes.length > 0) await untilDone((done) => response.write(bytes, done));
+  };
+  /** Writes a complete body at once. Announces its length unless the script has an abnormal end. */
+  const writeWhole = (text: string): Promise<void> => {
+    if (endsNormally && !response.headersSent) response.setHeader('content-length', Buffer.byteLength(text));
+    return write(text);
+  };
+  const answer = async (usage: ScriptUsage | undefined): Promise<void> => {
+    const prepared = prepareAnswer(call, stage.settings.words, usage);
+    if ('message' in prepared) {
+      if (!hasStatus) response.statusCode = 400;
+      return writeWhole(providerError(endpoint.format, 400, id, prepared));
     }
-    case 'end':
-      return playEnd(play, action.how);
-  }
-}
-
-/** Sends everything written so far, with the head, before the delay starts. */
-async function pause(play: Play, delayMs: number): Promise<void> {
-  if (delayMs === 0) return;
-  await sendDueHead(play);
-  await passTime(delayMs, undefined, { signal: play.left }).catch(() => undefined);
-}
-
-async function playAnswer(play: Play, usage: ScriptUsage | undefined): Promise<void> {
-  const { endpoint, body, id, response } = play.call;
-  const { settings, now } = play.stage;
-  const createdSeconds = Math.floor(now() / 1000);
-  const answer = prepareAnswer(endpoint, body, { id, createdSeconds, words: settings.words, usage });
-  if ('message' in answer) {
-    if (play.head === 'implied') play.status = 400;
-    return writeWhole(play, providerError(endpoint.format, 400, id, answer));
-  }
-  if (endpoint.events === undefined || !isStreamRequested(endpoint, body))
-    return writeWhole(play, endpoint.plain(answer));
-  setHead(play);
-  await writeEvents(response, endpoint.events(answer), settings.chunkDelayMs);
-}
-
-async function playEnd(play: Play, how: ScriptEnd): Promise<void> {
-  const { response } = play.call;
-  if (how === 'normal') {
-    setHead(play);
-    response.end();
-    return;
-  }
-  await sendDueHead(play);
-  if (play.left.aborted) return;
-  if (how === 'stall') return untilDone(play, () => undefined);
-  play.stage.onOwnEnd();
-  if (how === 'reset') response.socket?.resetAndDestroy();
-  else response.socket?.destroySoon();
-}
-
-/** Writes a complete body at once. Announces its length unless the script has an abnormal end. */
-async function writeWhole(play: Play, text: string): Promise<void> {
-  if (play.endsNormally && play.head !== 'set') {
-    play.call.response.setHeader('content-length', Buffer.byteLength(text));
-  }
-  await write(play, text);
-}
-
-/**
- * Resolves when the operating system has the bytes, so that consecutive chunks are sent separately
- * and a cut loses none.
- */
-async function write(play: Play, bytes: Buffer | string): Promise<void> {
-  setHead(play);
-  if (bytes.length === 0) return;
-  await untilDone(play, (done) => play.call.response.write(bytes, done));
-}
-
-async function sendDueHead(play: Play): Promise<void> {
-  if (play.head === 'implied') return;
-  setHead(play);
-  play.call.response.flushHeaders();
-  await untilDone(play, (done) => play.call.response.socket?.write('', done));
-}
-
-/** Sets the head once per response: scripted headers override the default ones. */
-function setHead(play: Play): void {
-  if (play.head === 'set') return;
-  play.head = 'set';
-  const { response, endpoint, id, body } = play.call;
-  const isStream = play.status < 300 && isStreamRequested(endpoint, body);
-  response.statusCode = play.status;
-  response.setHeader(...idHeader(endpoint.format, id));
-  response.setHeader('content-type', isStream ? STREAM_TYPE : 'application/json');
-  if (isStream) response.setHeader('cache-control', 'no-cache');
-  for (const [name, value] of Object.entries(play.headers)) response.setHeader(name, value);
-}
-
-/**
- * Waits for a callback of the response or for the client to disconnect, after which callbacks may
- * not come.
- */
-function untilDone(play: Play, start: (done: () => void) => void): Promise<void> {
-  if (play.left.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    play.wake = resolve;
-    start(() => resolve());
-  });
+    if (endpoint.events === undefined || !isStreamRequested(call))
+      return writeWhole(JSON.stringify(endpoint.plain(prepared)));
+    completeHead();
+    return writeEvents(response, endpoint.events(prepared), stage.settings.chunkDelayMs);
+  };
+  const play = async (action: ScriptAction): Promise<void> => {
+    switch (action.kind) {
+      case 'head':
+        await pause(action.delayMs);
+        response.statusCode = action.status;
+        for (const [name, value] of Object.entries(action.headers)) response.setHeader(name, value);
+        hasStatus = true;
+        return;
+      case 'bytes':
+        await pause(action.delayMs);
+        return write(action.bytes);
+      case 'pause':
+        return pause(action.delayMs);
+      case 'wait':
+        await flush();
+        return stage.semaphores.wait(action.semaphore, left.signal);
+      case 'answer':
+        return answer(action.usage);
+      case 'error':
+        return writeWhole(providerError(endpoint.format, action.status, id));
+      case 'end':
+        if (action.how === 'normal') {
+          completeHead();
+          response.end();
+          return;
+        }
+        await flush();
+        if (action.how === 'stall') return untilDone(() => undefined);
+        if (left.signal.aborted) return;
+        stage.onOwnEnd();
+        if (action.how === 'reset') response.socket?.resetAndDestroy();
+        else response.socket?.destroySoon();
+    }
+  };
+  for (const action of actions) if (!left.signal.aborted) await play(action);
 }

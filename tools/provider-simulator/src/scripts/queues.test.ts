@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { Semaphores, SEMAPHORES_MAX, PERMITS_MAX } from './semaphores.js';
+import { QUEUED_MAX, ScriptQueue, Semaphores } from './queues.js';
+import { parseScript } from './script.js';
 
 const neverLeft = new AbortController().signal;
 
@@ -40,11 +41,20 @@ test('a disconnected call takes no permit', async () => {
   await semaphores.wait('g', neverLeft);
 });
 
-test('kept releases are bounded in number and names', () => {
+test('names with kept releases are bounded', () => {
   const semaphores = new Semaphores();
-  semaphores.release('g', 1);
-  expect(() => semaphores.release('g', PERMITS_MAX)).toThrow('keeps at most');
-  for (let index = 1; index < SEMAPHORES_MAX; index += 1) semaphores.release(`g${index}`, 1);
-  expect(() => semaphores.release('one more', 1)).toThrow('semaphores already keep releases');
-  semaphores.release('g', 1);
+  for (let index = 0; index < QUEUED_MAX; index += 1) semaphores.release(`g${index}`, 1);
+  expect(() => semaphores.release('one more', 1)).toThrow('names keep releases');
+});
+
+test('waiting scripts are bounded, and clearing one model keeps the others', () => {
+  const queue = new ScriptQueue();
+  const script = (model: string): void => queue.add(parseScript({ model, steps: [{ status: 500 }] }));
+  script('kept');
+  for (let index = 1; index < QUEUED_MAX; index += 1) script('many');
+  expect(() => script('many')).toThrow(`${QUEUED_MAX} scripts are already waiting`);
+  queue.clear('many');
+  expect([queue.size, queue.take('many', 'a')]).toEqual([1, undefined]);
+  expect(queue.take('kept', 'b')).toHaveLength(3);
+  expect([queue.size, queue.take('kept', 'b')]).toEqual([0, undefined]);
 });
