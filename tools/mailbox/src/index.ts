@@ -1,3 +1,3 @@
-export { startMailbox, type Mailbox, type MailboxOptions } from './mailbox.js';
+export { startMailbox, type Mailbox } from './mailbox.js';
 export { startMailboxPage, type MailboxPage } from './mailbox-page.js';
 export { readMail, type ParsedEmail as ReadMail } from './read-mail.js';

@@ -12,6 +12,13 @@ export interface MailboxPage {
 /** Maximum number of emails on the page; the newest are shown. */
 const SHOWN_MAX = 50;
 const REQUEST_MS_MAX = 10_000;
+const HEADERS = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+  'cache-control': 'no-store',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+};
 
 /**
  * Serves the emails of a mailbox as one page for a developer at this machine. It listens on the
@@ -20,41 +27,24 @@ const REQUEST_MS_MAX = 10_000;
  */
 export async function startMailboxPage(mailbox: Pick<Mailbox, 'mails'>, port = 0): Promise<MailboxPage> {
   const server = createServer({ requestTimeout: REQUEST_MS_MAX }, (request, response) => {
-    response.setHeader(
-      'content-security-policy',
-      "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
-    );
-    response.setHeader('cache-control', 'no-store');
-    response.setHeader('referrer-policy', 'no-referrer');
-    response.setHeader('x-content-type-options', 'nosniff');
-    if (request.method !== 'GET' || !isOwnName(request.headers.host)) {
-      response.writeHead(404).end();
-      return;
-    }
+    const isOwnName = /^(127\.0\.0\.1|localhost)(:\d+)?$/.test(request.headers.host ?? '');
+    const send = (status: number, text = ''): void => void response.writeHead(status, HEADERS).end(text);
+    if (request.method !== 'GET' || !isOwnName) return send(404);
     mailbox
       .mails()
       .then((mails) => Promise.all(mails.slice(-SHOWN_MAX).reverse().map(readMail)))
-      .then((mails) => {
-        response.setHeader('content-type', 'text/html; charset=utf-8');
-        response.end(pageOf(mails));
-      })
-      .catch(() => response.writeHead(500).end());
+      .then((mails) => send(200, pageOf(mails)))
+      .catch(() => send(500));
   });
-  server.listen(port, '127.0.0.1');
-  await once(server, 'listening');
+  await once(server.listen(port, '127.0.0.1'), 'listening');
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     async stop() {
-      const closed = once(server, 'close');
-      server.close();
+      const closed = once(server.close(), 'close');
       server.closeAllConnections();
       await closed;
     },
   };
-}
-
-function isOwnName(host: string | undefined): boolean {
-  return /^(127\.0\.0\.1|localhost)(:\d+)?$/.test(host ?? '');
 }
 
 const STYLE = `body{font:15px/1.5 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem;color-scheme:light dark}
@@ -62,16 +52,13 @@ article{border:1px solid #8886;border-radius:8px;padding:1rem 1.25rem;margin:1re
 h2{font-size:1.05rem;margin:0}p{margin:.25rem 0 0;opacity:.75}pre{font:inherit;white-space:pre-wrap;overflow-wrap:anywhere}`;
 
 function pageOf(mails: readonly ParsedEmail[]): string {
-  const shown =
-    mails.length === 0
-      ? '<p>There are no emails yet. Reload the page to check again.</p>'
-      : mails.map(articleOf).join('');
+  const articles = mails.map(
+    ({ to, date, subject, text }) =>
+      `<article><h2>${escape(subject)}</h2><p>To ${escape(to)} · ${escape(date)}</p><pre>${withLinks(text)}</pre></article>`,
+  );
   return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>Mailbox</title><style>${STYLE}</style><h1>Mailbox of this machine</h1>${shown}</html>`;
-}
-
-function articleOf({ to, date, subject, text }: ParsedEmail): string {
-  return `<article><h2>${escape(subject)}</h2><p>To ${escape(to)} · ${escape(date)}</p><pre>${withLinks(text)}</pre></article>`;
+<title>Mailbox</title><style>${STYLE}</style><h1>Mailbox of this machine</h1>
+${articles.join('') || '<p>There are no emails yet. Reload the page to check again.</p>'}</html>`;
 }
 
 /** Converts addresses into links and escapes everything else. */

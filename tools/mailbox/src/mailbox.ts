@@ -1,9 +1,8 @@
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
-import type { Readable } from 'node:stream';
 import { SMTPServer } from 'smtp-server';
 
-export interface MailboxOptions {
+interface MailboxOptions {
   /** Created if it does not exist. */
   readonly directory: string;
   /** 0 or absent: any free port. */
@@ -28,21 +27,22 @@ const CLIENTS_MAX = 32;
 const SILENCE_MAX_MS = 60_000;
 /** Time for open connections to end at a stop. */
 const CLOSE_MS = 1_000;
-const SUFFIX = '.eml';
 
 /** Starts a mailbox. Resolves when it listens. */
 export async function startMailbox({ directory, port = 0, mailsMax = MAILS_MAX }: MailboxOptions): Promise<Mailbox> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
-  let taken = 0;
-
-  const keep = async (mail: Buffer): Promise<void> => {
-    taken += 1;
-    const name = `${new Date().toISOString().replaceAll(':', '-')}-${String(taken).padStart(6, '0')}${SUFFIX}`;
-    const file = `${directory}/${name}`;
-    await writeFile(`${file}.new`, mail, { mode: 0o600 });
-    await rename(`${file}.new`, file);
-    const names = await namesIn(directory);
-    await Promise.all(names.slice(0, Math.max(0, names.length - mailsMax)).map((old) => remove(directory, old)));
+  const list = async (): Promise<string[]> => {
+    const names = (await readdir(directory)).filter((name) => name.endsWith('.eml')).sort();
+    return names.map((name) => `${directory}/${name}`);
+  };
+  let stored = 0;
+  const store = async (mail: Buffer): Promise<void> => {
+    stored += 1;
+    const name = `${new Date().toISOString().replaceAll(':', '-')}-${String(stored).padStart(6, '0')}.eml`;
+    await writeFile(`${directory}/${name}.new`, mail, { mode: 0o600 });
+    await rename(`${directory}/${name}.new`, `${directory}/${name}`);
+    // Two concurrent emails may remove the same file.
+    await Promise.all((await list()).slice(0, -mailsMax).map((old) => rm(old, { force: true })));
   };
 
   const server = new SMTPServer({
@@ -57,13 +57,18 @@ export async function startMailbox({ directory, port = 0, mailsMax = MAILS_MAX }
     socketTimeout: SILENCE_MAX_MS,
     closeTimeout: CLOSE_MS,
     onData(stream, _session, done) {
-      read(stream)
-        .then(async (mail) => {
-          if (stream.sizeExceeded || mail === null) return done(refusal(552, 'the email is larger than 1 MiB'));
-          await keep(mail);
-          done();
-        })
-        .catch(() => done(refusal(451, 'the email could not be stored')));
+      const refuse = (responseCode: number, text: string): void =>
+        done(Object.assign(new Error(text), { responseCode }));
+      const chunks: Buffer[] = [];
+      // The remaining bytes of an email that is too large are read and dropped.
+      stream.on('data', (chunk: Buffer) => !stream.sizeExceeded && chunks.push(chunk));
+      stream.once('end', () => {
+        if (stream.sizeExceeded) return refuse(552, 'the email is larger than 1 MiB');
+        store(Buffer.concat(chunks)).then(
+          () => done(),
+          () => refuse(451, 'the email could not be stored'),
+        );
+      });
     },
   });
   // A client that disconnects during an email is not an error of this process.
@@ -72,38 +77,10 @@ export async function startMailbox({ directory, port = 0, mailsMax = MAILS_MAX }
     server.server.once('error', reject);
     server.listen(port, '127.0.0.1', resolve);
   });
-  const address = server.server.address() as AddressInfo;
   return {
-    url: `smtp://127.0.0.1:${address.port}`,
+    url: `smtp://127.0.0.1:${(server.server.address() as AddressInfo).port}`,
     directory,
-    async mails() {
-      const names = await namesIn(directory);
-      return Promise.all(names.map((name) => readFile(`${directory}/${name}`, 'utf8')));
-    },
+    mails: async () => Promise.all((await list()).map((file) => readFile(file, 'utf8'))),
     stop: () => new Promise((resolve) => server.close(() => resolve())),
   };
-}
-
-/** Returns null for an email that is too large; the remaining bytes are read and dropped. */
-async function read(stream: Readable): Promise<Buffer | null> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of stream as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes <= MAIL_BYTES_MAX) chunks.push(chunk);
-  }
-  return bytes > MAIL_BYTES_MAX ? null : Buffer.concat(chunks);
-}
-
-async function namesIn(directory: string): Promise<string[]> {
-  return (await readdir(directory)).filter((name) => name.endsWith(SUFFIX)).sort();
-}
-
-/** Two concurrent emails may remove the same file. */
-function remove(directory: string, name: string): Promise<void> {
-  return rm(`${directory}/${name}`, { force: true });
-}
-
-function refusal(responseCode: number, text: string): Error {
-  return Object.assign(new Error(text), { responseCode });
 }

@@ -14,19 +14,13 @@ export interface ParsedEmail {
  * not hide others.
  */
 export async function readMail(mail: string): Promise<ParsedEmail> {
-  const { headers, text, html } = await PostalMime.parse(mail).catch((): Email => unreadable(mail));
+  // The library refuses parts that are nested too deeply.
+  const { headers, text, html } = await PostalMime.parse(mail).catch((): Pick<Email, 'headers' | 'text' | 'html'> => ({
+    headers: [],
+    text: mail,
+  }));
   // Uses raw headers instead of the library's addresses and dates, so that nothing is normalized.
   const header = (name: string): string => decodeWords(headers.find(({ key }) => key === name)?.value ?? '');
-  return {
-    from: header('from'),
-    to: header('to'),
-    date: header('date'),
-    subject: header('subject'),
-    text: text ?? html ?? '',
-  };
-}
-
-/** The library refuses parts that are nested too deeply. */
-function unreadable(mail: string): Email {
-  return { headers: [], headerLines: [], attachments: [], text: mail };
+  const [from, to, date, subject] = [header('from'), header('to'), header('date'), header('subject')];
+  return { from, to, date, subject, text: text ?? html ?? '' };
 }
