@@ -14,28 +14,25 @@ export interface ForwardingProxy {
  * bytes stay slow, and adds X-Forwarded-For to the first request of each connection.
  */
 export async function startForwardingProxy(targetPort: number): Promise<ForwardingProxy> {
-  const sockets = new Set<Socket>();
+  const clients = new Set<Socket>();
   const server = createServer({ allowHalfOpen: true }, (client) => {
     const target = connect({ port: targetPort, host: '127.0.0.1', allowHalfOpen: true });
-    for (const socket of [client, target]) {
-      sockets.add(socket);
-      socket.on('error', () => undefined);
-      socket.once('close', () => {
-        sockets.delete(socket);
-        client.destroy();
-        target.destroy();
-      });
-    }
+    clients.add(client);
+    const end = (): void => {
+      clients.delete(client);
+      client.destroy();
+      target.destroy();
+    };
+    for (const socket of [client, target]) socket.on('error', () => undefined).once('close', end);
     target.pipe(client);
     forward(client, target);
   });
-  server.listen({ host: '127.0.0.1', port: 0, backlog: LISTEN_BACKLOG });
-  await once(server, 'listening');
+  await once(server.listen({ host: '127.0.0.1', port: 0, backlog: LISTEN_BACKLOG }), 'listening');
   return {
     port: (server.address() as AddressInfo).port,
     async close() {
-      const closed = new Promise((resolve) => server.close(resolve));
-      for (const socket of sockets) socket.destroy();
+      const closed = once(server.close(), 'close');
+      for (const client of clients) client.destroy();
       await closed;
     },
   };
@@ -43,15 +40,15 @@ export async function startForwardingProxy(targetPort: number): Promise<Forwardi
 
 /** Inserts the header after the request line, so it waits until that line is complete. */
 function forward(client: Socket, target: Socket): void {
-  let line = Buffer.alloc(0);
-  const read = (chunk: Buffer): void => {
-    line = Buffer.concat([line, chunk]);
-    const end = line.indexOf('\r\n');
+  let received = Buffer.alloc(0);
+  client.on('data', function read(chunk: Buffer) {
+    received = Buffer.concat([received, chunk]);
+    const end = received.indexOf('\r\n');
     if (end < 0) return;
     client.off('data', read);
-    const from = `X-Forwarded-For: ${client.remoteAddress ?? ''}\r\n`;
-    target.write(Buffer.concat([line.subarray(0, end + 2), Buffer.from(from), line.subarray(end + 2)]));
+    target.write(received.subarray(0, end));
+    target.write(`\r\nX-Forwarded-For: ${client.remoteAddress ?? ''}`);
+    target.write(received.subarray(end));
     client.pipe(target);
-  };
-  client.on('data', read);
+  });
 }

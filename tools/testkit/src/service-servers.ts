@@ -1,8 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import type { ServiceName } from '@gateway/contracts/messages';
 import { onPool } from '@gateway/postgres';
-import type { ConfigFields, ReadyChecks, RunningService, ServiceContext } from '@gateway/service-kit';
-import { recordingLog, type LogLine, type RecordingLog } from './logs.js';
-import { serviceContext } from './service-context.js';
+import { BASE_FIELDS, ReadyChecks, readConfig, systemClock } from '@gateway/service-kit';
+import type { ConfigFields, RunningService, ServiceConfig, ServiceContext } from '@gateway/service-kit';
+import { recordingLog, silentLog, type LogLine, type RecordingLog } from './logs.js';
 import { startTestBus } from './test-bus.js';
 import { startTestDatabase, type TestDatabaseOptions } from './test-database.js';
 
@@ -64,5 +65,27 @@ export async function startServiceServers(options: ServiceServersOptions) {
       await Promise.all([...replicas].map((replica) => replica.stop()));
       await Promise.all([server.stop(), bus.stop()]);
     },
+  };
+}
+
+/**
+ * Returns the context that `runService` passes to a replica with this environment.
+ * @param clock pass the one of the test bus, so that a slow machine does not fail the test
+ * @throws ConfigurationError if a variable is missing or invalid
+ */
+export function serviceContext<S extends ConfigFields>(
+  fields: S,
+  env: NodeJS.ProcessEnv,
+  log: ServiceContext<S>['log'] = silentLog,
+  replica = `r${randomBytes(4).toString('hex')}`,
+  clock = systemClock,
+): ServiceContext<S> {
+  return {
+    config: readConfig({ ...BASE_FIELDS, ...fields }, env) as ServiceConfig<S>,
+    log,
+    clock,
+    replica,
+    ready: new ReadyChecks(),
+    stopping: new AbortController().signal,
   };
 }

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { accessSync, constants } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -7,16 +7,15 @@ const TOOL = 'slowhttptest';
 /** Connections that the tool opens per second. */
 const RATE = 1_500;
 const STOP_MS = 5_000;
+const GOOD_CALLERS = 20;
 /** Arguments of each mode: the flag, and how slow its connections are. */
 const MODES = {
   /** Request heads that never end: one header per second. */
-  headers: ['-H', '-i', '1'],
+  headers: '-H -i 1',
   /** Request bodies that never end: some bytes per second. */
-  body: ['-B', '-i', '1'],
-  /**
-   * Responses that the client hardly reads: a window of some bytes, three requests per connection.
-   */
-  read: ['-X', '-w', '1', '-y', '64', '-n', '5', '-z', '1', '-k', '3'],
+  body: '-B -i 1',
+  /** Responses that the client hardly reads: a small window, three requests per connection. */
+  read: '-X -w 1 -y 64 -n 5 -z 1 -k 3',
 } as const;
 
 export type SlowMode = keyof typeof MODES;
@@ -38,54 +37,26 @@ export interface SlowAttack {
   /** The largest number of simultaneous connections that the tool has printed. */
   connectedMost(): number;
   readonly isRunning: boolean;
-  /**
-   * Resolves when the attack has ended: its time is over, or the server has closed all connections.
-   */
+  /** Resolves when the time is over, or the server has closed all connections. */
   readonly ended: Promise<void>;
   stop(): Promise<void>;
 }
 
 /** Returns the reason why attacks cannot run on this machine, or null if they can. */
 export function noSlowAttacks(): string | null {
-  for (const directory of (process.env['PATH'] ?? '').split(delimiter)) {
-    try {
-      accessSync(join(directory, TOOL), constants.X_OK);
-      return null;
-    } catch {
-      // The next one.
-    }
-  }
+  const places = (process.env['PATH'] ?? '').split(delimiter);
+  if (places.some((directory) => existsSync(join(directory, TOOL)))) return null;
   return `needs ${TOOL} (Debian: apt-get install ${TOOL})`;
 }
 
 /** Starts slowhttptest against one address. */
-export function startSlowAttack({
-  mode,
-  url,
-  connections,
-  seconds,
-  bodyBytes,
-  headers,
-}: SlowAttackOptions): SlowAttack {
+export function startSlowAttack(options: SlowAttackOptions): SlowAttack {
+  const { mode, url, connections, seconds, bodyBytes = 4_096, headers = {} } = options;
   // slowhttptest has no argument for headers, but it copies the content type unchanged.
-  const more = Object.entries(headers ?? {}).map(([name, value]) => `\r\n${name}: ${value}`);
-  const type = `application/json${more.join('')}`;
-  const given = [
-    ...MODES[mode],
-    '-c',
-    connections,
-    '-r',
-    RATE,
-    '-l',
-    seconds,
-    '-u',
-    url,
-    '-f',
-    type,
-    '-s',
-    bodyBytes ?? 4_096,
-  ];
-  const child = spawn(TOOL, given.map(String), { stdio: ['ignore', 'pipe', 'ignore'] });
+  const more = Object.entries(headers).map(([name, value]) => `\r\n${name}: ${value}`);
+  const size = `-c ${connections} -r ${RATE} -l ${seconds} -s ${bodyBytes}`;
+  const args = [...`${MODES[mode]} ${size}`.split(' '), '-u', url, '-f', `application/json${more.join('')}`];
+  const child = spawn(TOOL, args, { stdio: ['ignore', 'pipe', 'ignore'] });
   let most = 0;
   let isRunning = true;
   child.stdout.setEncoding('latin1').on('data', (text: string) => {
@@ -114,10 +85,7 @@ export function startSlowAttack({
 }
 
 export interface GoodCallsOptions {
-  /**
-   * Sends one request from this address. Outcomes are counted by the returned text, or by the
-   * message of the error.
-   */
+  /** Sends one request from this address. Outcomes are counted by the result or the error. */
   readonly call: (localAddress: string) => Promise<string | number>;
   readonly everyMs: number;
 }
@@ -130,21 +98,15 @@ export async function goodCallsDuring(
   attack: SlowAttack,
   { call, everyMs }: GoodCallsOptions,
 ): Promise<Map<string, number>> {
-  const seen = new Map<string, number>();
-  const running = new Set<Promise<void>>();
-  for (let caller = 0; attack.isRunning; caller += 1) {
-    const address = `127.0.0.${2 + (caller % GOOD_CALLERS)}`;
-    const one = call(address)
-      .catch((error: unknown) => (error instanceof Error ? error.message : String(error)))
-      .then((outcome) => {
-        seen.set(String(outcome), (seen.get(String(outcome)) ?? 0) + 1);
-        running.delete(one);
-      });
-    running.add(one);
+  const outcomes: Promise<string>[] = [];
+  while (attack.isRunning) {
+    const address = `127.0.0.${2 + (outcomes.length % GOOD_CALLERS)}`;
+    outcomes.push(
+      call(address).then(String, (error: unknown) => (error instanceof Error ? error.message : String(error))),
+    );
     await delay(everyMs);
   }
-  await Promise.all(running);
+  const seen = new Map<string, number>();
+  for (const outcome of await Promise.all(outcomes)) seen.set(outcome, (seen.get(outcome) ?? 0) + 1);
   return seen;
 }
-
-const GOOD_CALLERS = 20;

@@ -8,6 +8,7 @@ import {
   type Pool,
 } from '@gateway/postgres';
 import type { RunningServer } from '@gateway/servers';
+import { changeUrl } from '@gateway/service-kit';
 import { borrowServer, SHARED_POSTGRES } from './borrow-server.js';
 import { patientClock } from './clocks.js';
 import { silentLog } from './logs.js';
@@ -66,9 +67,8 @@ export async function startTestDatabase(options: TestDatabaseOptions): Promise<T
       await setSearchPath(adminUrl, name, role.name, options.service);
       const url = asRole(adminUrl, role);
       const poolOn = (ownUrl: string): Pool => {
-        const pool = createPool(ownUrl, { applicationName: 'test', log: silentLog, clock: patientClock });
-        pools.push(pool);
-        return pool;
+        pools.push(createPool(ownUrl, { applicationName: 'test', log: silentLog, clock: patientClock }));
+        return pools.at(-1) as Pool;
       };
       const poolOf = (reader: string): Pool => poolOn(asRole(adminUrl, roleOf(reader)));
       return { admin: poolOn(adminUrl), pool: poolOn(url), url, poolOf };
@@ -87,9 +87,7 @@ export async function startTestDatabase(options: TestDatabaseOptions): Promise<T
  * migrations, the next suite drops its draft.
  */
 async function ensureTemplate(adminUrl: string, { service, migrations, readers = [] }: TestDatabaseOptions) {
-  const digest = createHash('sha256')
-    .update(JSON.stringify([migrations, readers]))
-    .digest('hex');
+  const digest = createHash('sha256').update(`${migrations.href} ${readers.join()}`).digest('hex');
   const template = `${service}_template_${digest.slice(0, DIGEST_LENGTH)}`;
   const draft = `${template}_draft`;
   await withServer(adminUrl, async (client) => {
@@ -113,8 +111,8 @@ async function ensureTemplate(adminUrl: string, { service, migrations, readers =
 /** Sets the search path, because copies of a database do not include the settings of its roles. */
 async function setSearchPath(adminUrl: string, database: string, role: string, schema: string): Promise<void> {
   await withServer(adminUrl, async (client) => {
-    await client.query(`ALTER ROLE ${role} IN DATABASE ${database} SET search_path = ${schema}`);
-    await client.query(`ALTER ROLE CURRENT_USER IN DATABASE ${database} SET search_path = ${schema}`);
+    for (const user of [role, 'CURRENT_USER'])
+      await client.query(`ALTER ROLE ${user} IN DATABASE ${database} SET search_path = ${schema}`);
   });
 }
 
@@ -123,8 +121,5 @@ function roleOf(name: string): { readonly name: string; readonly password: strin
 }
 
 function asRole(url: string, role: { readonly name: string; readonly password: string }): string {
-  const own = new URL(url);
-  own.username = role.name;
-  own.password = encodeURIComponent(role.password);
-  return own.href;
+  return changeUrl(url, (own) => Object.assign(own, { username: role.name, password: role.password }));
 }
