@@ -176,7 +176,9 @@ module.exports = {
       { path: '^services/dashboard/src/people-api/' },
       'The API of the pages is built on routes of the operator API.',
     ),
-    forbid('one-importer-of-nats', except('^(libs/bus|tools/testkit)/', test), { path: 'node_modules/nats/' }),
+    forbid('one-importer-of-nats', except('^(libs/bus|tools/(servers|testkit))/', test), {
+      path: 'node_modules/nats/',
+    }),
     forbid('one-importer-of-knex', except('^libs/postgres/', test), { path: 'node_modules/knex/' }),
     forbid('redis-is-admissions', code('^(libs|services)/', '^services/admission/'), { path: 'node_modules/ioredis/' }),
     forbid('edge-and-admission-touch-no-postgres', code('^services/(edge-proxy|admission|dashboard)/'), {

@@ -26,7 +26,7 @@ const BOUNDED = new Map([
   [String.raw`services/edge-proxy/src/upstream/source-entries.ts \/+$`, 'a configured address'],
   [String.raw`services/edge-proxy/src/credentials/entra.ts \/+$`, 'a configured address'],
   [String.raw`services/edge-proxy/src/config.ts \/+$`, 'a configured address'],
-  [String.raw`tools/servers/src/use-url.ts \?.*$`, 'a configured address'],
+  [String.raw`tools/servers/src/resolve-server.ts \?.*$`, 'a configured address'],
   [
     String.raw`services/edge-proxy/src/pricing/said-extras.ts ([a-z0-9_|]+)(\[[^\]]*\])?(?:\.|$)`,
     'a path of a profile, checked by the contract',

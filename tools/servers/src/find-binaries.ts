@@ -4,7 +4,6 @@ import { runCommand } from './run-command.js';
 import { isAtLeast } from './server-kind.js';
 import type { ProgramSearch, Program, ServerKind } from './server-kind.js';
 
-const VERSION_TIMEOUT_MS = 5_000;
 const COMMON_PLACES = [
   '/usr/local/sbin',
   '/usr/local/bin',
@@ -24,9 +23,9 @@ export async function findBinaries(kind: ServerKind, env: NodeJS.ProcessEnv): Pr
   const paths = named ? [named] : await candidates(kind, env);
   for (const path of paths) {
     const program = await examineProgram(kind, path, {});
+    const source = named ? `${kind.binaryVariable}=${named}` : path;
     if (typeof program === 'string') found.reasons.push(program);
-    else
-      found.programs.push({ ...program, resolver: 'binary', source: named ? `${kind.binaryVariable}=${named}` : path });
+    else found.programs.push({ ...program, resolver: 'binary', source });
   }
   if (paths.length === 0) found.reasons.push(`${kind.binaryVariable} is not set and no ${kind.programName} was found`);
   return found;
@@ -42,13 +41,13 @@ export async function examineProgram(
   env: Record<string, string>,
 ): Promise<Omit<Program, 'resolver' | 'source'> | string> {
   if (!(await isExecutable(path))) return `${path} is not an executable file`;
-  const result = await runCommand(path, ['--version'], { timeoutMs: VERSION_TIMEOUT_MS, env });
+  const result = await runCommand(path, ['--version'], { env });
   if (!result.ok) return `${path} does not run: ${result.problem}`;
-  const version = kind.parseVersion(result.stdout);
-  if (version === null) return `${path} does not report a version`;
+  const version = kind.versionPattern.exec(result.stdout)?.[1];
+  if (version === undefined) return `${path} does not report a version`;
   if (!isAtLeast(version, kind.minimumVersion))
     return `${path} is ${version}, at least ${kind.minimumVersion} is needed`;
-  const refusal = await kind.refuseProgram(path);
+  const refusal = await kind.refuseProgram?.(path);
   return refusal ?? { path, version, env };
 }
 
@@ -60,8 +59,7 @@ async function candidates(kind: ServerKind, env: NodeJS.ProcessEnv): Promise<str
   for (const directory of [...onPath, ...COMMON_PLACES, ...usual]) {
     const path = join(directory, kind.programName);
     const real = await realpath(path).catch(() => null);
-    if (real === null || found.has(real)) continue;
-    if (await isExecutable(path)) found.set(real, path);
+    if (real !== null && !found.has(real) && (await isExecutable(path))) found.set(real, path);
   }
   return [...found.values()];
 }
@@ -73,16 +71,16 @@ function isExecutable(path: string): Promise<boolean> {
   );
 }
 
-/** Returns directories that match a pattern with `*` in one part, higher numbers first. */
+/** Returns directories that match a pattern with `*` before its last part, higher numbers first. */
 async function expand(pattern: string): Promise<string[]> {
-  const parts = pattern.split('/');
-  const index = parts.findIndex((part) => part.includes('*'));
-  if (index < 0) return [pattern];
-  const parent = parts.slice(0, index).join('/');
-  const [before = '', after = ''] = (parts[index] ?? '').split('*');
-  const names = await readdir(parent).catch(() => []);
+  const star = pattern.indexOf('*');
+  if (star < 0) return [pattern];
+  const start = pattern.lastIndexOf('/', star) + 1;
+  const end = pattern.indexOf('/', star);
+  const [before, after] = [pattern.slice(start, star), pattern.slice(star + 1, end)];
+  const names = await readdir(pattern.slice(0, start)).catch(() => []);
   return names
     .filter((name) => name.startsWith(before) && name.endsWith(after))
     .sort((a, b) => b.localeCompare(a, 'en', { numeric: true }))
-    .map((name) => join(parent, name, ...parts.slice(index + 1)));
+    .map((name) => join(pattern.slice(0, start), name, pattern.slice(end)));
 }

@@ -1,12 +1,8 @@
-export { doctor } from './doctor.js';
-export { fetchDebianPackages } from './fetch-debian-packages.js';
 export { freePort } from '@gateway/service-kit/free-port';
-export { inspectServers } from './inspect-servers.js';
-export type { Inspection, InspectOptions } from './inspect-servers.js';
-export { askSentinel } from './without-lent-servers.js';
-export { conninfo } from './postgres-kind.js';
+export { fetchDebianPackages } from './debian-packages.js';
+export { conninfo } from './postgres-data.js';
+export { askSentinel } from './redis-kind.js';
 export type { PostgresFollows, RestartOptions, Resolver, RunningServer, ServerName, ServersOptions } from './server.js';
-export { ServerUnavailable } from './server-unavailable.js';
+export { ServerUnavailable } from './server-kind.js';
 export { spawnServer } from './spawn-server.js';
-export { startServers } from './start-servers.js';
-export { withoutServerUrls as withoutLentServers } from './without-lent-servers.js';
+export { startServers, withoutServerUrls as withoutLentServers } from './start-servers.js';

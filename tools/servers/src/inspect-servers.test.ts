@@ -31,8 +31,8 @@ test('a missing server is reported with its reason and three remedies', async ()
   };
   const [, nats, redis] = await inspectServers({ env });
   expect(nats).toMatchObject({ resolver: null, problem: expect.stringContaining('GATEWAY_NATS_URL is set') });
-  expect(redis?.problem).toContain('/nowhere is not an executable file');
-  expect(redis?.remedies).toHaveLength(3);
+  expect(nats?.problem).not.toContain('binary');
+  expect(redis?.problem).toMatch(/\/nowhere is not an executable file[^]*3\. start a Docker engine/);
 });
 
 test('resolvers keep their order, and unknown ones are refused', () => {

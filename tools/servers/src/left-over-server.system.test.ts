@@ -8,10 +8,9 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { isRunning, sql } from '../test/request-servers.js';
 import { temporaryState } from '../test/temporary-state.js';
-import { canEnter, serverUser } from './server-user.js';
+import { canEnter, serverUser, waitUntil } from './run-command.js';
 import type { ServersOptions } from './server.js';
 import { startServers } from './start-servers.js';
-import { waitUntil } from './wait-until.js';
 
 /** Some tests start several servers, possibly on a busy machine. */
 jest.setTimeout(120_000);

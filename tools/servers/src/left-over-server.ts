@@ -1,13 +1,10 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { runCommand } from './run-command.js';
-import { send } from './send-signal.js';
-import { waitUntil } from './wait-until.js';
+import { runCommand, send, waitUntil } from './run-command.js';
 import type { ServerName } from './server.js';
 
 const END_WAIT_MS = 10_000;
 const KILL_WAIT_MS = 5_000;
-const PS_TIMEOUT_MS = 5_000;
 
 interface PidRecord {
   pid: number;
@@ -39,12 +36,12 @@ export async function endLeftOverServer(stateDirectory: string, name: ServerName
       `the state directory ${stateDirectory} is in use: ${name} runs as process ${record.pid} of process ${record.starterPid}`,
     );
   }
+  const hasEnded = async (): Promise<boolean> => !(await isServing(record));
   send(record.pid, 'SIGINT');
-  if (await waitUntil(END_WAIT_MS, async () => !(await isServing(record)))) return;
+  if (await waitUntil(END_WAIT_MS, hasEnded)) return;
   send(record.pid, 'SIGKILL');
-  if (!(await waitUntil(KILL_WAIT_MS, async () => !(await isServing(record))))) {
-    throw new Error(`${name} of an earlier run (process ${record.pid}) does not end`);
-  }
+  if (await waitUntil(KILL_WAIT_MS, hasEnded)) return;
+  throw new Error(`${name} of an earlier run (process ${record.pid}) does not end`);
 }
 
 /**
@@ -53,9 +50,13 @@ export async function endLeftOverServer(stateDirectory: string, name: ServerName
  * then checks for remaining backends first.
  */
 export async function removeForeignLock(data: string): Promise<void> {
-  const file = join(data, 'postmaster.pid');
-  const pid = Number((await readFile(file, 'utf8').catch(() => '')).split('\n')[0]);
-  if (pid > 0 && isAlive(pid) && !(await isServing({ pid, mark: data }))) await rm(file, { force: true });
+  const pid = await readLock(data);
+  if (isAlive(pid) && !(await isServing({ pid, mark: data }))) await rm(join(data, 'postmaster.pid'), { force: true });
+}
+
+/** Returns the pid in PostgreSQL's lock file; 0 if there is none. */
+export async function readLock(data: string): Promise<number> {
+  return Number.parseInt(await readFile(join(data, 'postmaster.pid'), 'utf8').catch(() => '')) || 0;
 }
 
 /** Reports whether `pid` is a process with `mark` in its command line. */
@@ -63,16 +64,15 @@ export async function isServing({ pid, mark }: { pid: number; mark: string }): P
   if (!isAlive(pid)) return false;
   if (process.platform === 'linux') {
     const line = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
-    return line.split('\0').some((argument) => argument === mark);
+    return line.split('\0').includes(mark);
   }
-  const result = await runCommand('/bin/ps', ['-o', 'command=', '-p', String(pid)], { timeoutMs: PS_TIMEOUT_MS });
-  return result.stdout.includes(mark);
+  return (await runCommand('/bin/ps', ['-o', 'command=', '-p', String(pid)])).stdout.includes(mark);
 }
 
 function isAlive(pid: number): boolean {
   try {
-    process.kill(pid, 0);
-    return true;
+    // 0 would be the own process group.
+    return pid > 0 && process.kill(pid, 0);
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { findDebianProgram } from './find-debian-program.js';
-import { probeNats } from './probe-nats.js';
-import { isAtLeast } from './server-kind.js';
-import type { ServerKind } from './server-kind.js';
+import { urlsOf } from '@gateway/service-kit';
+import { findDebianProgram } from './debian-packages.js';
+import { ProbeRefused, isAtLeast } from './server-kind.js';
+import type { ProbeResult, ServerKind } from './server-kind.js';
 import type { ServersOptions } from './server.js';
 
 const PAYLOAD_MAX = '1MB';
@@ -24,20 +24,12 @@ export const natsKind: ServerKind = {
   minimumVersion: '2.9',
   installHint: 'Debian and Ubuntu: apt-get install nats-server; macOS: brew install nats-server',
   usualPlaces: [],
-  parseVersion: (text) => /\bv?(\d+\.\d+\.\d+)/.exec(text)?.[1] ?? null,
-  refuseProgram: () => Promise.resolve(null),
+  versionPattern: /\bv?(\d+\.\d+\.\d+)/,
   findProject: (cacheDirectory, options) =>
-    findDebianProgram(
-      natsKind,
-      { packages: ['nats-server'], program: 'usr/sbin/nats-server' },
-      cacheDirectory,
-      options,
-    ),
+    findDebianProgram(natsKind, ['nats-server'], 'usr/sbin/nats-server', cacheDirectory, options),
   url(port, options) {
-    const credentials = options.nats?.credentials;
-    const login = credentials
-      ? `${encodeURIComponent(credentials.user)}:${encodeURIComponent(credentials.password)}@`
-      : '';
+    const { user, password } = options.nats?.credentials ?? {};
+    const login = user ? `${encodeURIComponent(user)}:${encodeURIComponent(password ?? '')}@` : '';
     return `nats://${login}127.0.0.1:${port}`;
   },
   probe: probeNats,
@@ -47,15 +39,9 @@ export const natsKind: ServerKind = {
     await mkdir(home, { recursive: true, mode: 0o700 });
     const file = join(home, 'nats.conf');
     const identity = options.nats?.name ?? `gateway-${randomUUID()}`;
-    const durable = options.durable ?? true;
-    const lines = [
-      `server_name: ${JSON.stringify(identity)}`,
-      'host: "127.0.0.1"',
-      `port: ${port}`,
-      ...commonLines(storeLines(join(home, 'jetstream'), durable && isAtLeast(program.version, SYNC_INTERVAL_SINCE))),
-      options.nats?.config ?? '',
-    ];
-    await writeFile(file, `${lines.join('\n')}\n`, { mode: 0o600 });
+    const isSynced = (options.durable ?? true) && isAtLeast(program.version, SYNC_INTERVAL_SINCE);
+    const lines = [`server_name: ${JSON.stringify(identity)}`, 'host: "127.0.0.1"', `port: ${port}`];
+    await writeFile(file, lines.join('\n') + settings(join(home, 'jetstream'), isSynced, options), { mode: 0o600 });
     return { args: ['-c', file], user: null, stopSignals: ['SIGTERM'], deathSignal: 'KILL', mark: file, identity };
   },
 
@@ -63,38 +49,55 @@ export const natsKind: ServerKind = {
     await rm(join(options.stateDirectory, 'nats', 'jetstream'), { recursive: true, force: true });
   },
 
-  container: (options) => containerPlan(options),
-};
-
-function commonLines(store: string[]): string[] {
-  return [
-    'ping_interval: "1s"',
-    'ping_max: 2',
-    `max_payload: ${PAYLOAD_MAX}`,
-    `max_connections: ${CONNECTIONS_MAX}`,
-    'jetstream {',
-    ...store.map((line) => `  ${line}`),
-    '}',
-  ];
-}
-
-function storeLines(directory: string, syncAlways: boolean): string[] {
-  return [
-    `store_dir: ${JSON.stringify(directory)}`,
-    `max_memory_store: ${MEMORY_STORE_MAX}`,
-    `max_file_store: ${FILE_STORE_MAX}`,
-    ...(syncAlways ? ['sync_interval: always'] : []),
-  ];
-}
-
-function containerPlan(options: ServersOptions): ReturnType<ServerKind['container']> {
-  const lines = [...commonLines(storeLines('/data', options.durable ?? true)), options.nats?.config ?? ''];
-  return {
+  container: (options) => ({
     image: 'nats:2.12-alpine',
     port: 4222,
-    environment: {},
     command: ['-c', '/etc/nats/gateway.conf'],
     dataDirectory: '/data',
-    files: [{ target: '/etc/nats/gateway.conf', content: `${lines.join('\n')}\n` }],
-  };
+    files: [{ target: '/etc/nats/gateway.conf', content: settings('/data', options.durable ?? true, options) }],
+  }),
+};
+
+function settings(directory: string, isSynced: boolean, { nats }: ServersOptions): string {
+  return `
+ping_interval: "1s"
+ping_max: 2
+max_payload: ${PAYLOAD_MAX}
+max_connections: ${CONNECTIONS_MAX}
+jetstream {
+  store_dir: ${JSON.stringify(directory)}
+  max_memory_store: ${MEMORY_STORE_MAX}
+  max_file_store: ${FILE_STORE_MAX}
+  ${isSynced ? 'sync_interval: always' : ''}
+}
+${nats?.config ?? ''}
+`;
+}
+
+/**
+ * Connects to a NATS server. The URL may name several servers (`nats://user:password@a:4222,b`);
+ * the first response counts. Refuses a server without JetStream.
+ */
+async function probeNats(text: string, timeoutMs: number): Promise<ProbeResult> {
+  const urls = urlsOf(text).map((url) => new URL(url));
+  const [name = '', password = ''] = [urls[0]?.username, urls[0]?.password].map((part) =>
+    decodeURIComponent(part ?? ''),
+  );
+  const { connect, ErrorCode } = await import('nats');
+  const connection = await connect({
+    servers: urls.map(({ host }) => host),
+    ...(name !== '' && (password === '' ? { token: name } : { user: name, pass: password })),
+    timeout: timeoutMs,
+    reconnect: false,
+    noRandomize: true,
+    ignoreClusterUpdates: true,
+    name: 'gateway-servers',
+  }).catch((error: Error & { code?: string; chainedError?: Error }) => {
+    const codes: (string | undefined)[] = [ErrorCode.AuthorizationViolation, ErrorCode.BadAuthentication];
+    throw codes.includes(error.code) ? new ProbeRefused(error.message) : (error.chainedError ?? error);
+  });
+  const { info } = connection;
+  await connection.close();
+  if (info?.jetstream !== true) throw new ProbeRefused('JetStream is not enabled on this NATS server');
+  return { version: info.version, identity: info.server_name };
 }

@@ -1,10 +1,16 @@
-import { chmod, chown, lstat, mkdir, readlink, realpath, rm, stat, symlink } from 'node:fs/promises';
-import { join } from 'node:path';
-import { isOutside, outsideDirectory } from './outside-directory.js';
+import { createHash } from 'node:crypto';
+import { chmod, chown, lstat, mkdir, readFile, readdir, readlink, realpath } from 'node:fs/promises';
+import { rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { isServing, readLock } from './left-over-server.js';
+import { canEnter } from './run-command.js';
 import { ResolverSkipped } from './server-kind.js';
 import type { ServerUser } from './server-kind.js';
-import { canEnter } from './server-user.js';
-import { recordOrigin, sweepOutside } from './sweep-outside.js';
+
+/** Every user can enter it, and it survives a reboot. */
+const OUTSIDE = '/var/tmp/gateway-servers-0';
+const HASH_CHARACTERS = 16;
+const ORIGIN_SUFFIX = '.origin';
 
 /**
  * Returns PostgreSQL's data directory `<state>/postgres`, owned by the user that runs the server.
@@ -20,22 +26,18 @@ export async function prepareDataDirectory(stateDirectory: string, user: ServerU
     return inside;
   }
   const linked = await readlink(inside).catch(() => null);
-  if (linked !== null) return reuseLinked(linked, user);
+  if (linked !== null) {
+    if (linked.startsWith(`${OUTSIDE}/`) && !linked.includes('..')) return own(linked, user);
+    throw new ResolverSkipped(`the link to ${linked} in the state directory was not created by the gateway`);
+  }
   await admitGroup(stateDirectory, user);
   if (await canEnter(stateDirectory, user)) return own(inside, user);
   const outside = await outsideDirectory('state', await realpath(stateDirectory));
-  await sweepOutside(outside);
-  await rm(outside, { recursive: true, force: true });
-  await rm(inside, { recursive: true, force: true });
+  await sweepOutside();
+  for (const old of [outside, inside]) await rm(old, { recursive: true, force: true });
   await symlink(outside, inside);
-  await recordOrigin(outside, inside);
+  await writeFile(`${outside}${ORIGIN_SUFFIX}`, inside, { mode: 0o600 });
   return own(outside, user);
-}
-
-async function reuseLinked(target: string, user: ServerUser): Promise<string> {
-  if (!isOutside(target))
-    throw new ResolverSkipped(`the link to ${target} in the state directory was not created by the gateway`);
-  return own(target, user);
 }
 
 /** Permits the server user's group to enter, but not list, a private directory of root. */
@@ -47,11 +49,43 @@ async function admitGroup(directory: string, user: ServerUser): Promise<void> {
 }
 
 async function own(directory: string, user: ServerUser): Promise<string> {
-  await mkdir(directory, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EEXIST') throw error;
-  });
+  await makeDirectory(directory, 0o700);
   const { uid } = await lstat(directory);
   if (uid !== user.uid && uid !== 0) throw new ResolverSkipped(`${directory} belongs to user ${uid}`);
   await chown(directory, user.uid, user.gid);
   return directory;
+}
+
+/**
+ * Returns a path outside the checkout for files of root that PostgreSQL's unprivileged user must
+ * reach. The same `key` gives the same path. The parent directory belongs to root, so no other
+ * local user can create the path first.
+ */
+export async function outsideDirectory(label: string, key: string): Promise<string> {
+  await makeDirectory(OUTSIDE, 0o711);
+  const found = await lstat(OUTSIDE);
+  if (!found.isDirectory() || found.uid !== 0) throw new Error(`${OUTSIDE} does not belong to root: remove it`);
+  await chmod(OUTSIDE, 0o711);
+  const hash = createHash('sha256').update(key).digest('hex').slice(0, HASH_CHARACTERS);
+  return join(OUTSIDE, `${label}-${hash}`);
+}
+
+/** Creates the directory unless something has this name. */
+async function makeDirectory(path: string, mode: number): Promise<void> {
+  await mkdir(path, { mode }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error;
+  });
+}
+
+/** Deletes data directories outside that no link points to and no server uses. */
+async function sweepOutside(): Promise<void> {
+  for (const name of (await readdir(OUTSIDE)).filter((entry) => entry.endsWith(ORIGIN_SUFFIX))) {
+    const directory = join(OUTSIDE, basename(name, ORIGIN_SUFFIX));
+    const link = await readFile(join(OUTSIDE, name), 'utf8').catch(() => null);
+    if (link === null || (await readlink(link).catch(() => null)) === directory) continue;
+    const data = join(directory, 'data');
+    if (await isServing({ pid: await readLock(data), mark: data })) continue;
+    await rm(directory, { recursive: true, force: true });
+    await rm(join(OUTSIDE, name), { force: true });
+  }
 }

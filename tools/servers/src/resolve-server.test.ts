@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { natsRequest, redis, sql } from '../test/request-servers.js';
 import { temporaryState } from '../test/temporary-state.js';
 import { defaultCacheDirectory } from './resolve-server.js';
-import { ServerUnavailable } from './server-unavailable.js';
+import { ServerUnavailable } from './server-kind.js';
 import { type RunningServer, SERVER_NAMES, type ServerName, type ServersOptions } from './server.js';
 import { SERVER_KINDS, startServers } from './start-servers.js';
 
@@ -27,7 +27,7 @@ afterAll(async () => {
 test('the project resolver starts all three servers and each works', async () => {
   expect(Object.values(servers).map(({ resolver }) => resolver)).toEqual(['project', 'project', 'project']);
   expect(await sql(servers.postgres.url, 'SELECT current_setting($$max_connections$$) AS n')).toEqual([{ n: '200' }]);
-  expect(await redis(servers.redis.url, 'CONFIG GET maxmemory-policy')).toContain('noeviction');
+  expect(await redis(servers.redis.url, 'CONFIG', 'GET', 'maxmemory-policy')).toContain('noeviction');
   expect(await natsRequest(servers.nats.url, '$JS.API.INFO', '')).toContain('account_info_response');
   expect(lines.filter((line) => line.includes('project selected'))).toHaveLength(3);
   expect(lines).toContain('nats: url skipped: not in GATEWAY_SERVER_SOURCES');
@@ -37,7 +37,7 @@ test('servers refuse requests without the password', async () => {
   const { port } = new URL(servers.postgres.url);
   await expect(sql(`postgres://postgres:wrong@127.0.0.1:${port}/postgres`, 'SELECT 1')).rejects.toThrow('password');
   const bare = `redis://127.0.0.1:${new URL(servers.redis.url).port}`;
-  expect(await redis(bare, 'PING')).toMatch(/^-NOAUTH/);
+  await expect(redis(bare, 'PING')).rejects.toThrow('NOAUTH');
 });
 
 test('the url resolver uses servers that run elsewhere and never stops them', async () => {
@@ -114,12 +114,11 @@ const hasEngine = process.env['DOCKER_HOST'] !== undefined || existsSync('/var/r
 test('without any resolver the error lists three remedies', async () => {
   const env = { GATEWAY_SERVER_SOURCES: 'url' };
   const start = startServers(['postgres'], options(await state.make(), env));
-  const error = await start.then(fail, (reason: unknown) => reason as ServerUnavailable);
+  const error = await start.then(fail, (reason: unknown) => reason as Error);
   expect(error.message).toContain('url: GATEWAY_MIGRATION_URL and GATEWAY_POSTGRES_URL not set');
   expect(error.message).toMatch(/1\. give the address.*GATEWAY_MIGRATION_URL=postgres:\/\//);
   expect(error.message).toMatch(/2\. install PostgreSQL 14 or newer.*GATEWAY_POSTGRES_BINARY=/);
   expect(error.message).toMatch(/3\. start a Docker engine/);
-  expect(error.remedies).toHaveLength(3);
 });
 
 test('if one server cannot start, the others are stopped', async () => {

@@ -1,94 +1,166 @@
+import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { findBinaries } from './find-binaries.js';
+import { waitUntil } from './run-command.js';
 import { runProgram } from './run-program.js';
-import { type ProgramSearch, ResolverSkipped, type ServerKind } from './server-kind.js';
-import { type ResolverReason, ServerUnavailable } from './server-unavailable.js';
-import { RESOLVERS, type Resolver, type RunningServer, type ServersOptions, allowedResolvers } from './server.js';
-import { startContainer } from './start-container.js';
-import { readServerUrl, useUrl } from './use-url.js';
+import { ProbeRefused, ResolverSkipped, ServerUnavailable, isAtLeast } from './server-kind.js';
+import type { ProbeResult, ProgramSearch, ServerKind } from './server-kind.js';
+import { RESOLVERS, allowedResolvers } from './server.js';
+import type { Resolver, RunningServer, ServersOptions } from './server.js';
+import { containerSource, findEngineProblem, startContainer } from './start-container.js';
 
-/** The resolver provided a server, or the next one is tried for these reasons. */
-type ResolverResult = { server: RunningServer } | { reasons: string[] };
+/** A server given by URL may also be starting. */
+const URL_WAIT_MS = 10_000;
+const URL_WAIT_DRY_MS = 2_000;
+const PROBE_TIMEOUT_MS = 3_000;
+
+/** A server that a resolver can provide. */
+export interface Candidate {
+  readonly resolver: Resolver;
+  readonly version: string;
+  readonly source: string;
+  start(): Promise<RunningServer>;
+}
+
+interface Search {
+  readonly candidates: readonly Candidate[];
+  readonly reasons: readonly string[];
+}
+
+interface FindOptions extends ServersOptions {
+  /** Fetches nothing, and waits only shortly for a server given by URL. */
+  readonly isDry?: boolean;
+}
 
 /**
- * Uses the first resolver that provides a server, and logs why each earlier one did not. An
- * unusable URL ends the search, because the user expects that server instead of an empty one.
+ * Returns the result of `take` for the first candidate that it accepts, and logs why each earlier
+ * resolver was skipped. An unusable URL ends the search, because the user expects that server
+ * instead of an empty one.
+ * @param take throws `ResolverSkipped` to continue with the next candidate
  * @throws ServerUnavailable if no resolver provides a server
  */
-export async function resolveServer(kind: ServerKind, options: ServersOptions): Promise<RunningServer> {
-  const startedAt = performance.now();
-  const log = (line: string): void => options.log?.(`${kind.name}: ${line}`);
+export async function resolveServer<T>(
+  kind: ServerKind,
+  options: FindOptions,
+  take: (candidate: Candidate) => Promise<T>,
+): Promise<T> {
   const allowed = allowedResolvers(options.env ?? process.env);
-  const skipped: ResolverReason[] = [];
+  const skipped: string[] = [];
   for (const resolver of RESOLVERS) {
-    const step = allowed.includes(resolver)
-      ? await tryResolver(resolver, kind, options, log)
-      : { reasons: ['not in GATEWAY_SERVER_SOURCES'] };
-    if ('server' in step) {
-      const { version, source } = step.server;
-      const seconds = ((performance.now() - startedAt) / 1_000).toFixed(2);
-      log(`${resolver} selected: ${kind.title} ${version} from ${source}, ready after ${seconds} s`);
-      return step.server;
+    const skip = (reason: string): void => {
+      skipped.push(`${resolver}: ${reason}`);
+      options.log?.(`${kind.name}: ${resolver} skipped: ${reason}`);
+    };
+    if (!allowed.includes(resolver)) {
+      skip('not in GATEWAY_SERVER_SOURCES');
+      continue;
     }
-    for (const reason of step.reasons) {
-      skipped.push({ resolver, reason });
-      log(`${resolver} skipped: ${reason}`);
+    const { candidates, reasons } = await FINDERS[resolver](kind, options);
+    for (const reason of reasons) skip(reason);
+    for (const candidate of candidates) {
+      try {
+        return await take(candidate);
+      } catch (error) {
+        if (!(error instanceof ResolverSkipped)) throw error;
+        skip(error.message);
+      }
     }
   }
   throw new ServerUnavailable(kind, skipped);
 }
 
-async function tryResolver(
-  resolver: Resolver,
-  kind: ServerKind,
-  options: ServersOptions,
-  log: (line: string) => void,
-): Promise<ResolverResult> {
-  const env = options.env ?? process.env;
-  switch (resolver) {
-    case 'url':
-      return takeUrl(kind, env);
-    case 'binary':
-      return runFirst(kind, await findBinaries(kind, env), options);
-    case 'project': {
-      const cacheDirectory = options.cacheDirectory ?? defaultCacheDirectory();
-      return runFirst(kind, await kind.findProject(cacheDirectory, { fetch: true, log }), options);
-    }
-    case 'docker':
-      return attempt(() => startContainer(kind, options));
-  }
-}
+const FINDERS: Record<Resolver, (kind: ServerKind, options: FindOptions) => Promise<Search>> = {
+  async url(kind, options) {
+    const given = await readServerUrl(kind, options.env ?? process.env);
+    if (given === null) return { candidates: [], reasons: [`${kind.urlVariables.join(' and ')} not set`] };
+    const server = await useUrl(kind, given, options.isDry ? URL_WAIT_DRY_MS : URL_WAIT_MS).catch((error: Error) => {
+      throw new ServerUnavailable(kind, [`url: ${error.message}`]);
+    });
+    return { candidates: [{ ...server, start: () => Promise.resolve(server) }], reasons: [] };
+  },
 
-async function takeUrl(kind: ServerKind, env: NodeJS.ProcessEnv): Promise<ResolverResult> {
-  const given = await readServerUrl(kind, env);
-  if (given === null) return { reasons: [`${kind.urlVariables.join(' and ')} not set`] };
-  try {
-    return { server: await useUrl(kind, given) };
-  } catch (error) {
-    throw new ServerUnavailable(kind, [{ resolver: 'url', reason: (error as Error).message }]);
-  }
-}
+  binary: async (kind, options) => asSearch(kind, await findBinaries(kind, options.env ?? process.env), options),
 
-async function runFirst(kind: ServerKind, found: ProgramSearch, options: ServersOptions): Promise<ResolverResult> {
-  const reasons = [...found.reasons];
-  for (const program of found.programs) {
-    const step = await attempt(() => runProgram(kind, program, options));
-    if ('server' in step) return step;
-    reasons.push(...step.reasons);
-  }
-  return { reasons };
-}
+  async project(kind, options) {
+    const log = (line: string): void => options.log?.(`${kind.name}: ${line}`);
+    const cacheDirectory = options.cacheDirectory ?? defaultCacheDirectory();
+    const found = await kind.findProject(cacheDirectory, { fetch: options.isDry !== true, log });
+    return asSearch(kind, found, options);
+  },
 
-async function attempt(start: () => Promise<RunningServer>): Promise<ResolverResult> {
-  try {
-    return { server: await start() };
-  } catch (error) {
-    if (error instanceof ResolverSkipped) return { reasons: [error.message] };
-    throw error;
-  }
+  async docker(kind, options) {
+    const problem = await findEngineProblem();
+    if (problem !== null) return { candidates: [], reasons: [problem] };
+    const source = containerSource(kind, options);
+    const start = (): Promise<RunningServer> => startContainer(kind, options);
+    return { candidates: [{ resolver: 'docker', version: 'pulled on first start', source, start }], reasons: [] };
+  },
+};
+
+function asSearch(kind: ServerKind, { programs, reasons, fetchable }: ProgramSearch, options: ServersOptions): Search {
+  const candidates = programs.map((program): Candidate => ({
+    ...program,
+    start: () => runProgram(kind, program, options),
+  }));
+  if (fetchable === undefined) return { candidates, reasons };
+  const start = (): Promise<never> => Promise.reject(new ResolverSkipped(`${fetchable} not fetched yet`));
+  return {
+    candidates: [{ resolver: 'project', version: 'fetched on first start', source: fetchable, start }],
+    reasons: [],
+  };
 }
 
 /** Returns `.infra` in the checkout of this package, for code in `src` and in `dist`. */
 export function defaultCacheDirectory(): string {
   return fileURLToPath(new URL('../../../.infra', import.meta.url));
+}
+
+/**
+ * Returns the URL from the environment (directly or as `NAME_FILE`) with the variable's name; null
+ * if none is set.
+ */
+export async function readServerUrl(
+  kind: ServerKind,
+  env: NodeJS.ProcessEnv,
+): Promise<{ variable: string; url: string } | null> {
+  for (const variable of kind.urlVariables) {
+    const file = env[`${variable}_FILE`];
+    const url = env[variable] || (file ? (await readFile(file, 'utf8')).trim() : '');
+    if (url) return { variable, url };
+  }
+  return null;
+}
+
+/**
+ * Connects to the server at `url` and reads its version.
+ * @throws Error with a reason without secrets if the server cannot be used
+ */
+async function useUrl(
+  kind: ServerKind,
+  { variable, url }: { variable: string; url: string },
+  waitMs: number,
+): Promise<RunningServer> {
+  let answer: ProbeResult | undefined;
+  let problem = '';
+  await waitUntil(waitMs, async () => {
+    try {
+      answer = await kind.probe(url, PROBE_TIMEOUT_MS);
+      return true;
+    } catch (error) {
+      problem = describe(error);
+      return error instanceof ProbeRefused || error instanceof TypeError;
+    }
+  });
+  if (answer === undefined) throw new Error(`${variable} is set, but its server cannot be used: ${problem}`);
+  const { version } = answer;
+  if (/^\d/.test(version) && !isAtLeast(version, kind.minimumVersion))
+    throw new Error(`the server of ${variable} is ${version}, at least ${kind.minimumVersion} is needed`);
+  const source = `${variable} (${url.replace(/\/\/[^@/]*@/g, '//').replace(/\?.*$/, '')})`;
+  return { name: kind.name, resolver: 'url', url, version, pid: null, source, stop: () => Promise.resolve() };
+}
+
+/** If a name has several addresses, only the parts of the error have a text. */
+function describe(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(describe).join(', ');
+  return error instanceof Error ? error.message : String(error);
 }

@@ -1,10 +1,16 @@
 import { execFile } from 'node:child_process';
+import { access } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ServerUser } from './server-kind.js';
 
 const OUTPUT_MAX_BYTES = 16 * 1024 * 1024;
+const CHECK_TIMEOUT_MS = 5_000;
+const POLL_MS = 20;
+/** nobody and nogroup on Linux: PostgreSQL refuses to run as root. */
+const UNPRIVILEGED_ID = 65534;
 
 export interface CommandOptions {
-  timeoutMs: number;
+  timeoutMs?: number;
   env?: Record<string, string>;
   cwd?: string;
   user?: ServerUser | null;
@@ -18,8 +24,8 @@ export interface CommandResult {
 }
 
 /** Runs a program without a shell. Never throws. Kills the program after `timeoutMs`. */
-export function runCommand(path: string, args: string[], options: CommandOptions): Promise<CommandResult> {
-  const { timeoutMs, env, cwd = '/', user } = options;
+export function runCommand(path: string, args: string[], options: CommandOptions = {}): Promise<CommandResult> {
+  const { timeoutMs = CHECK_TIMEOUT_MS, env, cwd = '/', user } = options;
   return new Promise((resolve) => {
     const settings = {
       timeout: timeoutMs,
@@ -27,7 +33,7 @@ export function runCommand(path: string, args: string[], options: CommandOptions
       maxBuffer: OUTPUT_MAX_BYTES,
       cwd,
       env: { ...bareEnvironment(), ...env },
-      ...(user ? { uid: user.uid, gid: user.gid } : {}),
+      ...user,
     };
     try {
       execFile(path, args, settings, (error, stdout, stderr) => {
@@ -46,19 +52,50 @@ export function runCommand(path: string, args: string[], options: CommandOptions
  * settings are kept for fetching.
  */
 export function bareEnvironment(): Record<string, string> {
-  const kept: Record<string, string> = { LC_ALL: 'C', TZ: 'UTC' };
-  for (const name of [
-    'PATH',
-    'TMPDIR',
-    'http_proxy',
-    'https_proxy',
-    'no_proxy',
-    'HTTP_PROXY',
-    'HTTPS_PROXY',
-    'NO_PROXY',
-  ]) {
-    const value = process.env[name];
-    if (value !== undefined) kept[name] = value;
+  const kept = Object.entries(process.env).filter(([name]) => /^(PATH|TMPDIR|(https?|no)_proxy)$/i.test(name));
+  return { ...(Object.fromEntries(kept) as Record<string, string>), LC_ALL: 'C', TZ: 'UTC' };
+}
+
+/** Returns the user for PostgreSQL; null for the current user, if that is not root. */
+export function serverUser(): ServerUser | null {
+  return process.getuid?.() === 0 ? { uid: UNPRIVILEGED_ID, gid: UNPRIVILEGED_ID } : null;
+}
+
+/** Reports whether that user can reach `directory` through all of its parents. */
+export async function canEnter(directory: string, user: ServerUser | null): Promise<boolean> {
+  return (await runCommand('/bin/sh', ['-c', 'cd "$1"', 'sh', directory], { user })).ok;
+}
+
+/** Returns null if PostgreSQL's user can run `path --version`, else the reason. */
+export async function findRunProblem(path: string): Promise<string | null> {
+  const user = serverUser();
+  const result = await runCommand(path, ['--version'], { user });
+  if (result.ok) return null;
+  return `${path} does not run${user ? ` as user ${user.uid} (PostgreSQL refuses root)` : ''}: ${result.problem}`;
+}
+
+export function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Sends a signal to a process or, if negative, its group. Ignores a missing process. */
+export function send(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
-  return kept;
+}
+
+/** Checks `holds` every 20 ms. Returns false if it is still false after `timeoutMs`. */
+export async function waitUntil(timeoutMs: number, holds: () => boolean | Promise<boolean>): Promise<boolean> {
+  const until = performance.now() + timeoutMs;
+  for (;;) {
+    if (await holds()) return true;
+    if (performance.now() >= until) return false;
+    await delay(POLL_MS);
+  }
 }

@@ -4,10 +4,10 @@ import { createServer } from 'node:net';
 import { natsRequest, redis, sql } from '../test/request-servers.js';
 import { temporaryState } from '../test/temporary-state.js';
 import { freePort } from '@gateway/service-kit/free-port';
+import { waitUntil } from './run-command.js';
 import type { RestartOptions, RunningServer, ServersOptions } from './server.js';
 import { SERVER_NAMES } from './server.js';
 import { startServers } from './start-servers.js';
-import { waitUntil } from './wait-until.js';
 
 /** Some tests start several servers, possibly on a busy machine. */
 jest.setTimeout(120_000);
@@ -23,7 +23,7 @@ afterAll(async () => {
 test('restart() keeps port and data, and emptyState drops the data', async () => {
   const { postgres, nats, redis: cache } = await start(await state.make());
   await sql(postgres.url, 'CREATE TABLE kept AS SELECT 7 AS n');
-  await redis(cache.url, 'SET kept 7');
+  await redis(cache.url, 'SET', 'kept', '7');
   await natsRequest(nats.url, '$JS.API.STREAM.CREATE.KEPT', JSON.stringify({ name: 'KEPT', subjects: ['kept'] }));
   // The append-only file is synced each second, but written before the response: a killed process
   // loses nothing.
@@ -32,12 +32,12 @@ test('restart() keeps port and data, and emptyState drops the data', async () =>
     await restartAll([postgres, nats, cache], { kill });
     for (const [index, server] of [postgres, nats, cache].entries()) expect(server.pid).not.toBe(before[index]);
     expect(await sql(postgres.url, 'SELECT n FROM kept')).toEqual([{ n: 7 }]);
-    expect(await redis(cache.url, 'GET kept')).toContain('$1\r\n7');
+    expect(await redis(cache.url, 'GET', 'kept')).toBe('7');
     expect(await natsRequest(nats.url, '$JS.API.STREAM.NAMES', '')).toContain('KEPT');
   }
   await restartAll([postgres, nats, cache], { kill: true, emptyState: true });
   expect(await sql(postgres.url, "SELECT to_regclass('kept') AS found")).toEqual([{ found: null }]);
-  expect(await redis(cache.url, 'DBSIZE')).toContain(':0');
+  expect(await redis(cache.url, 'DBSIZE')).toBe('0');
   expect(await natsRequest(nats.url, '$JS.API.STREAM.NAMES', '')).not.toContain('KEPT');
   expect(exits).toEqual([]);
 });
@@ -85,7 +85,7 @@ test('a restart with ifEnded starts one process, and none after stop()', async (
   await Promise.all([cache.restart?.({ ifEnded: true }), cache.restart?.({ ifEnded: true })]);
   const second = cache.pid;
   expect(second).not.toBeNull();
-  expect(await redis(cache.url, 'INFO server')).toContain(`process_id:${second}\r\n`);
+  expect(await redis(cache.url, 'INFO', 'server')).toContain(`process_id:${second}\r\n`);
   process.kill(second ?? NaN, 'SIGKILL');
   expect(await waitUntil(5_000, () => exits.length > 0)).toBe(true);
   exits.splice(0);

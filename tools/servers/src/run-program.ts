@@ -1,15 +1,31 @@
-import { startProgram, endServer } from './bring-up.js';
-import type { StartedServer } from './bring-up.js';
-import { isPortFree } from '@gateway/service-kit/free-port';
-import { endLeftOverServer, removeRecord } from './left-over-server.js';
-import { send } from './send-signal.js';
-import type { Program, ServerKind } from './server-kind.js';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { freePort, isPortFree } from '@gateway/service-kit/free-port';
+import { endLeftOverServer, recordServer, removeRecord } from './left-over-server.js';
+import { send, waitUntil } from './run-command.js';
+import { ProbeRefused, ResolverSkipped } from './server-kind.js';
+import type { Launch, Program, ServerKind } from './server-kind.js';
 import type { RestartOptions, RunningServer, ServersOptions } from './server.js';
-import { waitUntil } from './wait-until.js';
+import { spawnServer, type ServerProcess } from './spawn-server.js';
 
 /** Longest time that a previous program may still hold a given port. */
 const PORT_WAIT_MS = 3_000;
-const KILL_WAIT_MS = 5_000;
+/** Long enough for PostgreSQL's recovery after a crash. */
+const READY_MAX_MS = 60_000;
+const PROBE_TIMEOUT_MS = 1_000;
+/** Longest time that a killed predecessor may hold a port or shared memory. */
+const RETRY_MAX_MS = 15_000;
+const RETRY_STEP_MS = 100;
+const SIGNAL_WAIT_MS = 10_000;
+/** Log texts of a server whose port, memory or lock file another process still uses. */
+const PASSING_FAULT = /address already in use|could not bind|shared memory block|lock file ".*" already exists/i;
+
+interface StartedServer {
+  process: ServerProcess;
+  launch: Launch;
+  port: number;
+  version: string;
+}
 
 /** Starts a server program on the state directory and controls it until `stop`. */
 export async function runProgram(kind: ServerKind, program: Program, options: ServersOptions): Promise<RunningServer> {
@@ -19,11 +35,13 @@ export async function runProgram(kind: ServerKind, program: Program, options: Se
   if (port !== 0 && !(await waitUntil(PORT_WAIT_MS, () => isPortFree(port)))) {
     throw new Error(`port ${port} for ${kind.title} is taken by another process`);
   }
-  let up: StartedServer = await startProgram(kind, program, port, options);
-  let changing = false;
   /** True after `stop`, until a manual restart. */
   let isStopped = false;
+  let changing = false;
   let queue: Promise<void> = Promise.resolve();
+  const start = (onPort: number): Promise<StartedServer> =>
+    startProgram(kind, program, onPort, options, () => isStopped);
+  let up = await start(port);
   const watch = (): void => {
     const watched = up.process;
     void watched.exited.then((code) => {
@@ -55,20 +73,20 @@ export async function runProgram(kind: ServerKind, program: Program, options: Se
     stop() {
       isStopped = true;
       return serialize(async () => {
-        await endServer(up.process, up.launch);
+        await endServer(up.process, up.launch.stopSignals);
         await removeRecord(stateDirectory, kind.name);
       });
     },
-    restart(how: RestartOptions = {}) {
-      if (how.ifEnded !== true) isStopped = false;
+    restart({ kill = false, emptyState = false, ifEnded = false }: RestartOptions = {}) {
+      if (!ifEnded) isStopped = false;
       return serialize(async () => {
-        if (how.ifEnded === true && (isStopped || !up.process.hasExited())) {
+        if (ifEnded && (isStopped || !up.process.hasExited())) {
           changing = isStopped;
           return;
         }
-        await end(up, how.kill === true);
-        if (how.emptyState === true) await kind.emptyState(options);
-        up = await startProgram(kind, program, up.port, options, () => isStopped);
+        await endServer(up.process, kill ? [] : up.launch.stopSignals);
+        if (emptyState) await kind.emptyState(options);
+        up = await start(up.port);
         changing = false;
         watch();
       });
@@ -76,9 +94,85 @@ export async function runProgram(kind: ServerKind, program: Program, options: Se
   };
 }
 
-async function end(up: StartedServer, kill: boolean): Promise<void> {
-  if (!kill) return endServer(up.process, up.launch);
-  send(up.process.pid, 'SIGKILL');
-  await waitUntil(KILL_WAIT_MS, () => up.process.hasExited());
-  up.process.endGroup();
+/**
+ * Prepares and spawns a server and waits until this server, not another one on its port, responds.
+ * Port 0 selects a free port at each attempt. Throws `ResolverSkipped` with the last 20 log lines
+ * if this program does not become ready or the start is aborted.
+ */
+async function startProgram(
+  kind: ServerKind,
+  program: Program,
+  port: number,
+  options: ServersOptions,
+  isAborted: () => boolean,
+): Promise<StartedServer> {
+  const until = performance.now() + RETRY_MAX_MS;
+  for (;;) {
+    const chosen = port || (await freePort());
+    const launch = await kind.prepare(program, chosen, options);
+    const logFile = join(options.stateDirectory, 'logs', `${kind.name}.log`);
+    const server = await spawnServer(program, launch, logFile).catch((error: Error) => {
+      throw new ResolverSkipped(`${program.path} cannot be spawned: ${error.message}`);
+    });
+    try {
+      const record = { pid: server.pid, starterPid: process.pid, mark: launch.mark };
+      await recordServer(options.stateDirectory, kind.name, record);
+      const identity = launch.identity.replace('{pid}', String(server.pid));
+      const version = await waitForAnswer(kind, server, identity, kind.url(chosen, options), isAborted);
+      return { process: server, launch, port: chosen, version };
+    } catch (error) {
+      const ended = server.hasExited();
+      await endServer(server, launch.stopSignals);
+      const tail = await server.tail();
+      if (ended && PASSING_FAULT.test(tail) && performance.now() < until && !isAborted()) {
+        await delay(RETRY_STEP_MS);
+        continue;
+      }
+      const { message } = error as Error;
+      if (error instanceof ProbeRefused)
+        throw new Error(
+          `${kind.title} started on ${options.stateDirectory} but refuses the connection: ${message}. Was its state created with another password?`,
+        );
+      throw new ResolverSkipped(`${program.path} ${message}; its last lines:\n${tail}`);
+    }
+  }
+}
+
+/** Ends a server in bounded time: these signals, then SIGKILL to it and its children. */
+async function endServer(server: ServerProcess, stopSignals: readonly NodeJS.Signals[]): Promise<void> {
+  for (const signal of [...stopSignals, 'SIGKILL' as const]) {
+    if (server.hasExited()) break;
+    send(server.pid, signal);
+    await waitUntil(SIGNAL_WAIT_MS, () => server.hasExited());
+  }
+  server.endGroup();
+  if (!server.hasExited()) throw new Error(`process ${server.pid} does not end`);
+}
+
+/** Returns the version that the server with this identity reports. */
+async function waitForAnswer(
+  kind: ServerKind,
+  server: ServerProcess,
+  identity: string,
+  url: string,
+  isAborted: () => boolean,
+): Promise<string> {
+  let version: string | undefined;
+  let refusal: ProbeRefused | undefined;
+  await waitUntil(READY_MAX_MS, async () => {
+    if (server.hasExited() || isAborted()) return true;
+    try {
+      const answer = await kind.probe(url, PROBE_TIMEOUT_MS, true);
+      if (answer.identity === identity) version = answer.version;
+    } catch (error) {
+      if (error instanceof ProbeRefused) refusal = error;
+    }
+    return version !== undefined || refusal !== undefined;
+  });
+  if (version !== undefined) return version;
+  // Another server on the port may refuse the probe while the new server is about to fail because
+  // the port is taken.
+  if (refusal && !(await waitUntil(PROBE_TIMEOUT_MS, () => server.hasExited()))) throw refusal;
+  if (server.hasExited()) throw new Error(`ended with ${(await server.exited) ?? 'a signal'} before it was ready`);
+  throw new Error(isAborted() ? 'was stopped before it was ready' : `did not respond within ${READY_MAX_MS} ms`);
 }

@@ -24,10 +24,7 @@ export interface Launch {
   stopSignals: NodeJS.Signals[];
   /** Sent by the kernel when the process that started the server dies. */
   deathSignal: 'QUIT' | 'KILL';
-  /**
-   * An argument that only this server on this state directory has. It distinguishes the server from
-   * another process with its old pid.
-   */
+  /** An argument that distinguishes the server from another process with its old pid. */
   mark: string;
   /**
    * The identity that the server must report, so that another server on the same port is
@@ -53,11 +50,11 @@ export interface ProgramSearch {
 export interface ContainerPlan {
   image: string;
   port: number;
-  environment: Record<string, string>;
+  environment?: Record<string, string>;
   command: string[];
   /** Directory in the container that keeps the data. */
   dataDirectory: string;
-  files: { target: string; content: string }[];
+  files?: { target: string; content: string }[];
 }
 
 /** The differences between the three servers. */
@@ -73,9 +70,10 @@ export interface ServerKind {
   installHint: string;
   /** Directories in addition to PATH; `*` matches one path part. */
   usualPlaces: string[];
-  parseVersion(text: string): string | null;
+  /** The version is its first group. */
+  versionPattern: RegExp;
   /** Returns why this program cannot be used although its version is accepted, or null. */
-  refuseProgram(path: string): Promise<string | null>;
+  refuseProgram?(path: string): Promise<string | null>;
   findProject(cacheDirectory: string, options: { fetch: boolean; log(line: string): void }): Promise<ProgramSearch>;
   url(port: number, options: ServersOptions): string;
   /**
@@ -104,11 +102,28 @@ export class ProbeRefused extends Error {
   override readonly name = 'ProbeRefused';
 }
 
+/** No resolver provided this server. The message has the reason of each one and the remedies. */
+export class ServerUnavailable extends Error {
+  override readonly name = 'ServerUnavailable';
+
+  constructor(kind: ServerKind, reasons: readonly string[]) {
+    super(
+      [
+        `${kind.title} could be neither found nor started:`,
+        ...reasons.map((reason) => `  ${reason}`),
+        'Do one of these:',
+        `  1. give the address of a running server: ${kind.urlVariables[0]}=${kind.urlExample}`,
+        `  2. install ${kind.title} ${kind.minimumVersion} or newer (${kind.installHint}) or name it: ${kind.binaryVariable}=/path/to/${kind.programName}`,
+        '  3. start a Docker engine that this user may use',
+      ].join('\n'),
+    );
+  }
+}
+
 /** Compares dotted numbers. A missing part counts as 0. */
 export function isAtLeast(version: string, minimum: string): boolean {
   const have = version.split('.').map(Number);
-  const need = minimum.split('.').map(Number);
-  for (const [index, part] of need.entries()) {
+  for (const [index, part] of minimum.split('.').map(Number).entries()) {
     const other = have[index] ?? 0;
     if (other !== part) return other > part;
   }

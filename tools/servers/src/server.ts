@@ -16,28 +16,20 @@ export interface RestartOptions {
   ifEnded?: boolean;
 }
 
-/**
- * A server that is ready. `pid` is the server process itself; it changes with each restart and is
- * null while no process runs.
- */
+/** A server that is ready. */
 export interface RunningServer {
   readonly name: ServerName;
   readonly resolver: Resolver;
   /** Contains credentials: do not log it. */
   readonly url: string;
   readonly version: string;
+  /** The current process of the server; null while none runs, or if it was not started here. */
   readonly pid: number | null;
   /** Origin of the server for people (a path or text), without secrets. */
   readonly source: string;
-  /**
-   * Ends the server if it was started here, also during a restart. A server given by URL is left
-   * alone. May be called twice.
-   */
+  /** Ends the server, also during a restart. A server given by URL is left alone. */
   stop(): Promise<void>;
-  /**
-   * Restarts the server on the same port, with the same data unless `emptyState` is set. Only for
-   * the resolvers binary and project.
-   */
+  /** Restarts the server on the same port. Only for the resolvers binary and project. */
   restart?(options?: RestartOptions): Promise<void>;
 }
 
@@ -82,10 +74,7 @@ export interface ServersOptions {
     superuserPassword: string;
     /** Further settings of the server as `name=value`. */
     settings?: readonly string[];
-    /**
-     * Called before each start. Returns the primary that this server follows as a standby; null: it
-     * is the primary.
-     */
+    /** Called before each start. Returns the primary to follow as a standby; null: none. */
     follows?: () => Promise<PostgresFollows | null>;
   };
   redis?: {
@@ -104,10 +93,7 @@ export interface ServersOptions {
     /** Makes the server a Sentinel, which monitors another one. */
     sentinel?: SentinelOptions;
   };
-  /**
-   * Default: true. False is for tests: a crash of the machine may lose data, but a crash of a
-   * server may not.
-   */
+  /** Default: true. False is for tests: a crash of the machine, but of no server, may lose data. */
   durable?: boolean;
   log?(line: string): void;
   /** Called when a started server ends without a stop or restart. */
@@ -117,14 +103,11 @@ export interface ServersOptions {
 const VARIABLE = 'GATEWAY_SERVER_SOURCES';
 
 /**
- * Returns the resolvers that the environment allows, in their order. Without the variable all are
- * allowed.
+ * Returns the resolvers that the environment allows. Without the variable all are allowed.
  * @throws Error if the variable names an unknown one
  */
 export function allowedResolvers(env: NodeJS.ProcessEnv): Resolver[] {
-  const text = env[VARIABLE]?.trim();
-  if (!text) return [...RESOLVERS];
-  const words = text.split(',').map((word) => word.trim());
+  const words = env[VARIABLE]?.trim() ? env[VARIABLE].split(',').map((word) => word.trim()) : RESOLVERS;
   const unknown = words.find((word) => !RESOLVERS.some((resolver) => resolver === word));
   if (unknown !== undefined) throw new Error(`${VARIABLE} has "${unknown}"; possible are ${RESOLVERS.join(', ')}`);
   return RESOLVERS.filter((resolver) => words.includes(resolver));

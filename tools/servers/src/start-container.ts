@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ResolverSkipped } from './server-kind.js';
-import type { ServerKind } from './server-kind.js';
+import { waitUntil } from './run-command.js';
+import { ResolverSkipped, type ServerKind } from './server-kind.js';
 import type { RunningServer, ServersOptions } from './server.js';
-import { waitUntil } from './wait-until.js';
 
 const READY_MAX_MS = 60_000;
 const PROBE_TIMEOUT_MS = 1_000;
@@ -17,18 +16,13 @@ const STOP_MAX_MS = 15_000;
  */
 export async function startContainer(kind: ServerKind, options: ServersOptions): Promise<RunningServer> {
   const plan = kind.container(options);
-  const { GenericContainer, getContainerRuntimeClient } = await import('testcontainers');
-  try {
-    await getContainerRuntimeClient();
-  } catch (error) {
-    throw new ResolverSkipped(`no Docker engine responds: ${(error as Error).message}`);
-  }
+  const { GenericContainer } = await import('testcontainers');
   const port = options.ports?.[kind.name] ?? 0;
   let description = new GenericContainer(plan.image)
     .withExposedPorts(port === 0 ? plan.port : { container: plan.port, host: port })
-    .withEnvironment(plan.environment)
+    .withEnvironment(plan.environment ?? {})
     .withCommand(plan.command)
-    .withCopyContentToContainer(plan.files);
+    .withCopyContentToContainer(plan.files ?? []);
   if (options.durable ?? true) {
     const source = await volumeName(kind, options.stateDirectory);
     description = description.withBindMounts([{ source, target: plan.dataDirectory, mode: 'rw' }]);
@@ -38,32 +32,29 @@ export async function startContainer(kind: ServerKind, options: ServersOptions):
   });
   const stop = async (): Promise<void> => void (await container.stop({ timeout: STOP_MAX_MS, remove: true }));
   const url = kind.url(container.getMappedPort(plan.port), options).replace('127.0.0.1', container.getHost());
-  const version = await waitForVersion(kind, url);
-  if (version === null) {
+  let version = '';
+  const isReady = await waitUntil(READY_MAX_MS, async () => {
+    version = (await kind.probe(url, PROBE_TIMEOUT_MS).catch(() => null))?.version ?? '';
+    return version !== '';
+  });
+  if (!isReady) {
     await stop();
     throw new ResolverSkipped(`${plan.image} started, but did not respond within ${READY_MAX_MS} ms`);
   }
-  return {
-    name: kind.name,
-    resolver: 'docker',
-    url,
-    version,
-    pid: null,
-    source: `container image ${plan.image}`,
-    stop,
-  };
+  return { name: kind.name, resolver: 'docker', url, version, pid: null, source: containerSource(kind, options), stop };
 }
 
-async function waitForVersion(kind: ServerKind, url: string): Promise<string | null> {
-  let version: string | null = null;
-  await waitUntil(READY_MAX_MS, async () => {
-    version = await kind.probe(url, PROBE_TIMEOUT_MS).then(
-      (answer) => answer.version,
-      () => null,
-    );
-    return version !== null;
-  });
-  return version;
+/** Reports why containers cannot run, or returns null. */
+export async function findEngineProblem(): Promise<string | null> {
+  const { getContainerRuntimeClient } = await import('testcontainers');
+  return getContainerRuntimeClient().then(
+    () => null,
+    (error: Error) => `no Docker engine responds: ${error.message}`,
+  );
+}
+
+export function containerSource(kind: ServerKind, options: ServersOptions): string {
+  return `container image ${kind.container(options).image}`;
 }
 
 async function volumeName(kind: ServerKind, stateDirectory: string): Promise<string> {

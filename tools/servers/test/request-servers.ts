@@ -1,5 +1,6 @@
+import { Redis } from 'ioredis';
+import { connect } from 'nats';
 import pg from 'pg';
-import { converse } from '../src/converse.js';
 
 const TIMEOUT_MS = 5_000;
 
@@ -15,29 +16,27 @@ export async function sql(url: string, text: string): Promise<Record<string, unk
   }
 }
 
-/** Sends inline commands to a Redis server and returns all responses as one text. */
-export function redis(url: string, ...lines: string[]): Promise<string> {
-  const { hostname, port, password } = new URL(url);
-  const login = password === '' ? [] : [`AUTH ${decodeURIComponent(password)}`];
-  const text = [...login, ...lines, 'ECHO end-of-answers'].map((line) => `${line}\r\n`).join('');
-  return converse({ host: hostname, port: Number(port), tls: false }, TIMEOUT_MS, (received, send) => {
-    if (received === '') return void send(text);
-    return /end-of-answers|^-NOAUTH/.test(received) ? received : undefined;
-  });
+/** Runs one command on a Redis server and returns its response as text. */
+export async function redis(url: string, command: string, ...words: string[]): Promise<string> {
+  const client = new Redis(url, { retryStrategy: () => null, connectTimeout: TIMEOUT_MS, enableReadyCheck: false });
+  client.on('error', () => undefined);
+  try {
+    return String(await client.call(command, ...words));
+  } finally {
+    client.disconnect();
+  }
 }
 
 /** Sends a request over NATS and returns the payload of the reply. */
-export function natsRequest(url: string, subject: string, body: string): Promise<string> {
-  const { hostname, port, username, password } = new URL(url);
-  const connect = JSON.stringify({ verbose: false, user: username, pass: password });
-  let isSent = false;
-  return converse({ host: hostname, port: Number(port), tls: false }, TIMEOUT_MS, (received, send) => {
-    if (received.includes('\r\n') && !isSent) {
-      isSent = true;
-      send(`CONNECT ${connect}\r\nSUB answer 1\r\nPUB ${subject} answer ${Buffer.byteLength(body)}\r\n${body}\r\n`);
-    }
-    return /\r\nMSG answer 1 \d+\r\n(.*)\r\n/.exec(received)?.[1];
-  });
+export async function natsRequest(url: string, subject: string, body: string): Promise<string> {
+  const { host, username, password } = new URL(url);
+  const login = username === '' ? {} : { user: username, pass: password };
+  const client = await connect({ servers: host, ...login, timeout: TIMEOUT_MS });
+  try {
+    return (await client.request(subject, body, { timeout: TIMEOUT_MS })).string();
+  } finally {
+    await client.close();
+  }
 }
 
 /** Reports whether a process exists and is not a zombie. */

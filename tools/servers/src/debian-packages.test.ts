@@ -2,7 +2,7 @@ import { afterAll, expect, jest, test } from '@jest/globals';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { temporaryState } from '../test/temporary-state.js';
-import { fetchDebianPackages } from './fetch-debian-packages.js';
+import { fetchDebianPackages } from './debian-packages.js';
 import { SERVER_KINDS } from './start-servers.js';
 
 jest.setTimeout(240_000);

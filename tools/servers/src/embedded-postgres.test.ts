@@ -2,15 +2,15 @@ import { afterAll, expect, test } from '@jest/globals';
 import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { temporaryState } from '../test/temporary-state.js';
-import { prepareNative } from './place-native.js';
-import { serverUser } from './server-user.js';
+import { prepareNative } from './embedded-postgres.js';
+import { serverUser } from './run-command.js';
 
 const state = temporaryState();
 const asRoot = serverUser() ? test : test.skip;
 
 afterAll(() => state.removeAll());
 
-test('placeNative() creates the library links of the install script', async () => {
+test('prepareNative() creates the library links of the install script', async () => {
   const root = await state.make();
   await chmod(root, 0o755);
   const native = await makeNative(root, [{ source: 'native/lib/libpq.so.5.18', target: 'native/lib/libpq.so.5' }]);
@@ -32,7 +32,7 @@ asRoot('unreachable binaries are copied once, also by two concurrent calls', asy
   await rm(dirname(first), { recursive: true });
 });
 
-test('placeNative() refuses links that lead out of the package', async () => {
+test('prepareNative() refuses links that lead out of the package', async () => {
   const root = await state.make();
   await chmod(root, 0o755);
   const native = await makeNative(root, [{ source: 'native/../../x', target: 'native/lib/x' }]);

@@ -1,3 +1,0 @@
-import { doctor } from './doctor.js';
-
-process.exitCode = await doctor();
