@@ -1,16 +1,11 @@
 // `npm run reset [-- --state DIR]`: deletes the local state unless a system is using it.
-import { existsSync, readFileSync, readlinkSync, lstatSync, rmSync, readdirSync } from 'node:fs';
+import { existsSync, readFileSync, readlinkSync, rmSync, readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 
-const at = process.argv.findIndex((arg) => arg === '--state' || arg.startsWith('--state='));
-const given =
-  at < 0
-    ? undefined
-    : process.argv[at].includes('=')
-      ? process.argv[at].slice('--state='.length)
-      : process.argv[at + 1];
-const state = resolve(given ?? fileURLToPath(new URL('../../.state', import.meta.url)));
+const { values } = parseArgs({ options: { state: { type: 'string' } } });
+const state = resolve(values.state ?? fileURLToPath(new URL('../../.state', import.meta.url)));
 
 if (!existsSync(state)) {
   console.log(`there is no state in ${state}`);
@@ -42,9 +37,6 @@ function runningStarter() {
 // Returns directories outside the state for data that the database's user must reach. The state has
 // links to them.
 function outsideDirectories(directory) {
-  if (!existsSync(directory)) return [];
-  return readdirSync(directory)
-    .map((name) => `${directory}/${name}`)
-    .filter((path) => lstatSync(path).isSymbolicLink())
-    .map((path) => resolve(directory, readlinkSync(path)));
+  const entries = existsSync(directory) ? readdirSync(directory, { withFileTypes: true }) : [];
+  return entries.filter((entry) => entry.isSymbolicLink()).map(({ name }) => readlinkSync(`${directory}/${name}`));
 }

@@ -1,14 +1,15 @@
 // `npm start` in plain JavaScript: checks the requirements before anything is compiled and prints
 // all problems with their remedies. Then compiles and runs the starter.
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, statfsSync } from 'node:fs';
+import { existsSync, statfsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const NODE_MIN = [20, 19];
 const DISK_BYTES_MIN = 1_000_000_000;
-const GIVEN_PORTS = ['--port', '--dashboard-port', '--operator-port'];
+const PORT_OPTIONS = ['port', 'dashboard-port', 'operator-port'];
 
 const startedAt = performance.now();
 const problems = [
@@ -21,7 +22,8 @@ if (problems.length > 0) {
   console.error(['The gateway cannot start:', ...problems.map((text) => `  - ${text}`)].join('\n'));
   process.exit(1);
 }
-compile();
+run(['node_modules/@typescript/native/bin/tsc', '-b', 'tools/local'], 'The code does not compile');
+run(['services/dashboard/web/build.mjs'], 'The pages of the dashboard cannot be built');
 console.log(`compiled in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
 await import('./dist/main.js');
 
@@ -42,15 +44,14 @@ function diskProblem() {
   return `only ${Math.floor(free / 1e6)} MB are free on the disk of ${ROOT}: the servers need 1,000 MB`;
 }
 
+/** Reports taken ports. The starter reports other problems of its arguments. */
 async function portProblems(args) {
-  const checks = GIVEN_PORTS.map(async (option) => {
-    const at = args.findIndex((arg) => arg === option || arg.startsWith(`${option}=`));
-    if (at < 0) return null;
-    const text = args[at]?.includes('=') ? args[at].slice(option.length + 1) : args[at + 1];
-    const port = Number(text);
-    if (text === undefined || !/^\d{1,5}$/.test(text) || port > 65_535) return `${option} needs a port, 0 to 65535`;
-    if (port === 0 || (await isFree(port))) return null;
-    return `port ${port} (${option}) is taken: stop the program that uses it, or choose another port (0: any)`;
+  const options = Object.fromEntries(PORT_OPTIONS.map((name) => [name, { type: 'string' }]));
+  const { values } = parseArgs({ args, options, strict: false });
+  const checks = PORT_OPTIONS.map(async (name) => {
+    const port = Number(values[name] ?? 0);
+    if (!Number.isInteger(port) || port < 1 || port > 65_535 || (await isFree(port))) return null;
+    return `port ${port} (--${name}) is taken: stop the program that uses it, or choose another port (0: any)`;
   });
   return Promise.all(checks);
 }
@@ -63,20 +64,8 @@ function isFree(port) {
   });
 }
 
-function compile() {
-  mkdirSync(`${ROOT}.cache`, { recursive: true });
-  const projects = JSON.parse(readFileSync(new URL('./tsconfig.json', import.meta.url), 'utf8'));
-  if (!projects.references) throw new Error('tools/local/tsconfig.json has no project references');
-  const tsc = spawnSync(process.execPath, ['node_modules/@typescript/native/bin/tsc', '-b', 'tools/local'], {
-    cwd: ROOT,
-    stdio: 'inherit',
-  });
-  if (tsc.status !== 0) {
-    console.error('The code does not compile. See the messages above.');
-    process.exit(1);
-  }
-  const pages = spawnSync(process.execPath, ['services/dashboard/web/build.mjs'], { cwd: ROOT, stdio: 'inherit' });
-  if (pages.status === 0) return;
-  console.error('The pages of the dashboard cannot be built. See the messages above.');
+function run(args, problem) {
+  if (spawnSync(process.execPath, args, { cwd: ROOT, stdio: 'inherit' }).status === 0) return;
+  console.error(`${problem}. See the messages above.`);
   process.exit(1);
 }

@@ -1,7 +1,6 @@
 import type { RunningServer, ServerName } from '@gateway/servers';
 import { ADMISSION_USER, type LedgerService } from '@gateway/setup';
 import { changeUrl } from '@gateway/service-kit';
-import { postgresUrlOf } from './migrate-all.js';
 import type { Secrets } from './secrets.js';
 
 /** The addresses that the processes receive. */
@@ -15,40 +14,33 @@ export interface Addresses {
   readonly dashboardUrl: string;
 }
 
-interface Running {
-  readonly servers: Readonly<Record<ServerName, RunningServer>>;
-  readonly urls: Readonly<Record<ServerName, string>>;
-  readonly mailbox: { readonly url: string };
-}
-
 /** Returns all addresses with each service's user. `ports`: of the first edge and dashboard. */
 export function createAddresses(
-  { servers, urls, mailbox }: Running,
+  servers: Readonly<Record<ServerName, RunningServer>>,
+  urls: Readonly<Record<ServerName, string>>,
+  smtpUrl: string,
   secrets: Secrets,
   ports: { readonly edge: number; readonly dashboard: number },
 ): Addresses {
+  /** Sets the user unless the server was given by URL: that server has its own users. */
+  const asUser = (server: 'nats' | 'redis', username: string, password: string): string =>
+    servers[server].resolver === 'url'
+      ? urls[server]
+      : changeUrl(urls[server], (url) => Object.assign(url, { username, password }));
   return {
-    natsUrlOf: (service) => {
-      // A server given by URL has its own users, so its URL is used unchanged.
-      if (servers.nats.resolver === 'url') return urls.nats;
-      return changeUrl(urls.nats, (url) => {
-        url.username = service;
-        url.password = secrets.busPasswords[service as keyof Secrets['busPasswords']];
-      });
-    },
-    postgresUrlOf: (service) => postgresUrlOf(urls.postgres, service, secrets),
-    redisUrl: redisUrlOf(servers.redis, urls.redis, secrets),
+    natsUrlOf: (service) => asUser('nats', service, secrets.busPasswords[service as keyof Secrets['busPasswords']]),
+    postgresUrlOf: (service) =>
+      changeUrl(urls.postgres, (url) =>
+        Object.assign(url, { username: roleOf(service), password: secrets.rolePasswords[service] }),
+      ),
+    redisUrl: asUser('redis', ADMISSION_USER, secrets.admissionRedisPassword),
     publicUrl: `http://127.0.0.1:${ports.edge}`,
     dashboardUrl: `http://127.0.0.1:${ports.dashboard}`,
-    smtpUrl: mailbox.url,
+    smtpUrl,
   };
 }
 
-/** Sets admission's user in the URL. A server given by URL has its own users. */
-function redisUrlOf({ resolver }: RunningServer, given: string, secrets: Secrets): string {
-  if (resolver === 'url') return given;
-  return changeUrl(given, (url) => {
-    url.username = ADMISSION_USER;
-    url.password = secrets.admissionRedisPassword;
-  });
+/** Returns the name of a role in PostgreSQL. */
+export function roleOf(service: string): string {
+  return `gateway_${service}`;
 }

@@ -2,26 +2,6 @@ import { parseArgs } from 'node:util';
 import { SERVICES } from './processes.js';
 import type { LocalService } from './processes.js';
 
-/**
- * The arguments of `npm start -- …`. A port that is not given is undefined; its default is then
- * only a preference.
- */
-export interface StartArguments {
-  readonly port: number | undefined;
-  readonly dashboardPort: number | undefined;
-  readonly operatorPort: number | undefined;
-  readonly state: string | undefined;
-  readonly replicas: Readonly<Record<LocalService, number>>;
-  /** True: demo data is also stored in servers that were given by URL. */
-  readonly demo: boolean;
-  /** Servers with standbys, and by default two replicas of each service. */
-  readonly ha: boolean;
-  /** Profiles of real providers to add to the simulated ones of the demo. */
-  readonly providers: readonly string[];
-  /** `<profile>=<url>`: an address to use instead of the profile's. */
-  readonly providerUrls: readonly string[];
-}
-
 const REPLICAS_MAX = 16;
 const PORT_MAX = 65_535;
 
@@ -29,8 +9,11 @@ const text = { type: 'string' } as const;
 const list = { type: 'string', multiple: true } as const;
 const flag = { type: 'boolean', default: false } as const;
 
-/** Parses the command line. Returns problems as texts for the user. */
-export function readArguments(args: readonly string[]): StartArguments | { readonly problems: readonly string[] } {
+/**
+ * Parses the arguments of `npm start -- …`. A port that is not given is undefined; its default is
+ * then only a preference. Returns problems as texts for the user.
+ */
+export function readArguments(args: readonly string[]) {
   let values;
   try {
     values = parseArgs({
@@ -58,18 +41,21 @@ export function readArguments(args: readonly string[]): StartArguments | { reado
     operatorPort: port('operator-port'),
     state: values.state,
     replicas: readReplicas(values.replicas, values.ha ? 2 : 1, problems),
+    /** True: demo data is also stored in servers that were given by URL. */
     demo: values.demo,
+    /** Servers with standbys, and by default two replicas of each service. */
     ha: values.ha,
+    /** Profiles of real providers to add to the simulated ones of the demo. */
     providers: values.provider ?? [],
+    /** `<profile>=<url>`: an address to use instead of the profile's. */
     providerUrls: values['provider-url'] ?? [],
   };
   return problems.length > 0 ? { problems } : result;
 }
 
 function readPort(name: string, text: string | undefined, problems: string[]): number | undefined {
-  if (text === undefined) return undefined;
-  const port = Number(text);
-  if (/^\d{1,5}$/.test(text) && port <= PORT_MAX) return port;
+  if (text === undefined || (/^\d{1,5}$/.test(text) && Number(text) <= PORT_MAX))
+    return text === undefined ? text : Number(text);
   problems.push(`--${name}: "${text}" is not a port (0 to ${PORT_MAX}; 0 means any)`);
   return undefined;
 }

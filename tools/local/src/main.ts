@@ -1,15 +1,12 @@
 import { resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { readArguments } from './arguments.js';
 import { watchParents } from './children/watch-parents.js';
-import { addRealProviders, realProviders, type RealCall } from './demo/real-providers.js';
-import { findDemoModel, seedDemo, type DemoData } from './demo/seed-demo.js';
-import type { LocalSystem } from './local-system.js';
+import { addRealProviders, realProviders } from './demo/real-providers.js';
+import { findDemoModel, seedDemo } from './demo/seed-demo.js';
 import { choosePorts } from './ports.js';
-import { formatReadyText } from './print-ready.js';
-import { startSystem } from './start-system.js';
-
-const DEFAULT_STATE = fileURLToPath(new URL('../../../.state', import.meta.url));
+import { formatReadyText, type ReadyInput } from './print-ready.js';
+import { startSystem, type LocalSystem } from './start-system.js';
+import { DEFAULT_STATE } from './state-file.js';
 
 const args = readArguments(process.argv.slice(2));
 if ('problems' in args) fail(args.problems.join('\n'));
@@ -29,6 +26,27 @@ watchParents(() => {
   if (!stopping.signal.aborted) void onSignal('npm ended');
 });
 
+/** Adds demo data and real providers. */
+const prepare = async (started: LocalSystem): Promise<ReadyInput & { readonly demoApiKey: string | null }> => {
+  const startedAt = performance.now();
+  const demo = await seedDemo(started, stateDirectory, args.demo);
+  if (demo.seeded) console.log(`demo data ready in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
+  const realCalls = await addRealProviders(started.running(), real.providers, process.env, (line) => console.log(line));
+  // The host and port of each server, without credentials.
+  const places = Object.entries(started.members).map(([name, { url }]) => [name, new URL(url).host] as const);
+  return {
+    stateDirectory,
+    isDefaultState: args.state === undefined,
+    mailboxUrl: started.mailboxUrl,
+    demoApiKey: demo.apiKey,
+    demoPassword: demo.password,
+    // Excludes demo models that a real provider now serves, because requests for them cost money.
+    demoModel: demo.apiKey === null ? null : await findDemoModel(started),
+    realCalls,
+    members: args.ha ? Object.fromEntries(places) : null,
+  };
+};
+
 try {
   const started = await startSystem({
     stateDirectory,
@@ -40,56 +58,18 @@ try {
     signal: stopping.signal,
   });
   // A signal waits for the demo data, because partial demo data could not be completed later.
-  const demo = await seed(started, args.demo);
-  const realCalls = await addReal(started);
-  // Excludes demo models that a real provider now serves, because requests for them cost money.
-  const demoModel = demo.apiKey !== null && realCalls.length > 0 ? await findDemoModel(started) : demo.model;
+  const input = await prepare(started).catch(async (error: unknown) => {
+    await started.stop();
+    throw error;
+  });
   if (stopping.signal.aborted) await end(started);
   system = started;
-  system.announce(demo.apiKey);
-  const { mailboxUrl } = system;
-  const members = args.ha ? placesOf(system) : null;
-  const isDefaultState = args.state === undefined;
-  const input = {
-    stateDirectory,
-    isDefaultState,
-    mailboxUrl,
-    demoPassword: demo.password,
-    demoModel,
-    realCalls,
-    members,
-  };
+  system.announce(input.demoApiKey);
   console.log(formatReadyText(system.running(), input));
 } catch (error) {
   // An aborted start leaves nothing behind, and its errors are not reported.
   if (stopping.signal.aborted) exitStopped();
   fail(error instanceof Error ? error.message : String(error));
-}
-
-/** Returns the host and port of each server, without credentials. */
-function placesOf({ members }: LocalSystem): Record<string, string> {
-  return Object.fromEntries(Object.entries(members).map(([name, { url }]) => [name, new URL(url).host]));
-}
-
-async function seed(started: LocalSystem, force: boolean): Promise<DemoData> {
-  const startedAt = performance.now();
-  try {
-    const demo = await seedDemo(started, stateDirectory, force);
-    if (demo.seeded) console.log(`demo data ready in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
-    return demo;
-  } catch (error) {
-    await started.stop();
-    throw error;
-  }
-}
-
-async function addReal(started: LocalSystem): Promise<RealCall[]> {
-  try {
-    return await addRealProviders(started.running(), real.providers, process.env, (line) => console.log(line));
-  } catch (error) {
-    await started.stop();
-    throw error;
-  }
 }
 
 /** The first signal stops in order; the second one kills everything at once. */

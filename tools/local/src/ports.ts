@@ -1,6 +1,5 @@
-import { createServer } from 'node:net';
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { freePort } from '@gateway/servers';
+import { freePort, isPortFree } from '@gateway/service-kit/free-port';
+import { readJson, replaceFile } from './state-file.js';
 
 /**
  * The documented ports of the servers and the simulator. If one is taken, a free port replaces it
@@ -39,13 +38,11 @@ export async function choosePorts(
   log: (line: string) => void,
 ): Promise<ChosenPorts> {
   const file = `${stateDirectory}/ports.json`;
-  const last = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Partial<Record<InnerPort, number>>) : {};
+  const last = (readJson(file) ?? {}) as Partial<Record<InnerPort, number>>;
   const ports = { ...INNER_PORTS } as Record<InnerPort, number>;
   for (const name of Object.keys(INNER_PORTS) as InnerPort[])
     ports[name] = await firstFree(last[name], INNER_PORTS[name]);
-  mkdirSync(stateDirectory, { recursive: true });
-  writeFileSync(`${file}.new`, JSON.stringify(ports));
-  renameSync(`${file}.new`, file);
+  replaceFile(file, JSON.stringify(ports));
   const port = await outerPort('--port', given.port, EDGE_PORT, log);
   const dashboardPort = await outerPort('--dashboard-port', given.dashboardPort, DASHBOARD_PORT, log);
   const operatorPort = await outerPort('--operator-port', given.operatorPort, OPERATOR_PORT, log);
@@ -59,21 +56,13 @@ async function outerPort(
   log: (line: string) => void,
 ): Promise<number> {
   if (given !== undefined) return given === 0 ? freePort() : given;
-  if (await isFree(preferred)) return preferred;
+  if (await isPortFree(preferred)) return preferred;
   const other = await freePort();
   log(`port ${preferred} is taken: using ${other} (set another one with ${option})`);
   return other;
 }
 
 async function firstFree(...preferred: readonly (number | undefined)[]): Promise<number> {
-  for (const port of preferred) if (port !== undefined && (await isFree(port))) return port;
+  for (const port of preferred) if (port !== undefined && (await isPortFree(port))) return port;
   return freePort();
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((answer) => {
-    const server = createServer();
-    server.once('error', () => answer(false));
-    server.listen(port, '127.0.0.1', () => server.close(() => answer(true)));
-  });
 }

@@ -1,8 +1,6 @@
 import type { RealCall } from './demo/real-providers.js';
 import { DEMO_EMAIL } from './demo/seed-demo.js';
-import { COMMON_FIELDS, readConfig } from '@gateway/service-kit';
 import { REDIS_DOWN_AFTER_MS } from './ha/topology.js';
-import { computeOutageMinutes } from './outage-minutes.js';
 import type { RunningFile } from './running-file.js';
 
 export interface ReadyInput {
@@ -19,12 +17,15 @@ export interface ReadyInput {
   readonly members: Readonly<Record<string, string>> | null;
 }
 
+const MESSAGES = { messages: [{ role: 'user', content: 'Say hello.' }] };
+
 /** Returns the text for a new user, with commands to paste. Programs wait for the last line. */
 export function formatReadyText(
   running: RunningFile,
   { stateDirectory, isDefaultState, mailboxUrl, demoPassword, demoModel, realCalls, members }: ReadyInput,
 ): string {
   const key = running.demoApiKey;
+  const state = isDefaultState ? '' : ` --state '${stateDirectory}'`;
   const lines = [
     '',
     `gateway            ${running.edgeUrls.join('  ')}`,
@@ -35,7 +36,6 @@ export function formatReadyText(
     `simulated provider ${running.providerUrls.join('  ')}`,
     `state and logs     ${stateDirectory}`,
     `emails             ${mailboxUrl}  (and ${stateDirectory}/mailbox)`,
-    `without billing    ${withoutBilling(process.env)}`,
   ];
   if (demoPassword !== null) lines.push(`demo sign-in       ${DEMO_EMAIL}  ${demoPassword}`);
   if (key === null)
@@ -43,60 +43,35 @@ export function formatReadyText(
       '',
       'There is no demo key, because the system already had accounts or its servers were given by URL (see --demo).',
     );
-  else
+  else {
+    lines.push(`demo API key       ${key}`, '');
+    if (demoModel === null)
+      lines.push('No demo model is available: none has an enabled source at the simulated provider.', '');
+    else {
+      const streamed = { stream: true, stream_options: { include_usage: true } };
+      const path = `${running.chatBaseUrl}/chat/completions`;
+      lines.push('Try it:', '', curl('-i', path, key, { model: demoModel, ...MESSAGES }), '');
+      lines.push(curl('-iN', path, key, { model: demoModel, ...MESSAGES, ...streamed }), '');
+    }
+    for (const { profile, model, endpoint } of realCalls) {
+      const asked = endpoint === '/v1/responses' ? { input: 'Say hello.' } : MESSAGES;
+      const body = { model, ...asked, ...(endpoint === '/v1/messages' ? { max_tokens: 100 } : {}) };
+      lines.push(`Request to the real ${profile}, which charges for it:`, '');
+      lines.push(curl('-i', running.edgeUrl + endpoint, key, body), '');
+    }
     lines.push(
-      `demo API key       ${key}`,
+      'Show the cost of a request by the x-gateway-request-id header of its response (without an ID: the last requests):',
       '',
-      ...(demoModel === null
-        ? ['No demo model is available: none has an enabled source at the simulated provider.']
-        : ['Try it:', '', curl(running, key, demoModel, false), '', curl(running, key, demoModel, true)]),
-      '',
-      ...realCalls.flatMap((call) => [
-        `Request to the real ${call.profile}, which charges for it:`,
-        '',
-        realCurl(running, key, call),
-        '',
-      ]),
-      ledger(isDefaultState ? '' : ` --state '${stateDirectory}'`),
+      `npm run ledger -- <x-gateway-request-id>${state}`,
     );
-  if (members !== null)
-    lines.push('', ...failoverLines(running, members, isDefaultState ? '' : ` --state '${stateDirectory}'`));
+  }
+  if (members !== null) lines.push('', ...failoverLines(running, members, state));
   return [...lines, '', 'Ctrl-C stops everything in order.', `ready: ${running.edgeUrl}`].join('\n');
 }
 
-/** Memory limit of the project's own Redis; a server given by URL may have another one. */
-const REDIS_BYTES = 1024 ** 3;
-const CALLS_PER_SECOND = [100, 1_000] as const;
-
-/** Describes how long requests are served while nothing settles. */
-function withoutBilling(env: NodeJS.ProcessEnv): string {
-  const { GATEWAY_USAGE_STREAM_BYTES } = COMMON_FIELDS;
-  const { GATEWAY_USAGE_STREAM_BYTES: streamBytes } = readConfig({ GATEWAY_USAGE_STREAM_BYTES }, env);
-  const rates = CALLS_PER_SECOND.map((rate) => {
-    return `${computeOutageMinutes({ streamBytes, redisBytes: REDIS_BYTES }, rate)} minutes at ${rate} requests/s`;
-  });
-  return `requests are served for ${rates.join(', ')}`;
-}
-
-function curl(running: RunningFile, key: string, model: string, stream: boolean): string {
-  const body = {
-    model,
-    messages: [{ role: 'user', content: 'Say hello.' }],
-    ...(stream ? { stream: true, stream_options: { include_usage: true } } : {}),
-  };
+function curl(flags: string, url: string, key: string, body: object): string {
   return [
-    `curl -i${stream ? 'N' : ''} ${running.chatBaseUrl}/chat/completions \\`,
-    `  -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' \\`,
-    `  -d '${JSON.stringify(body)}'`,
-  ].join('\n');
-}
-
-function realCurl({ edgeUrl }: RunningFile, key: string, { model, endpoint }: RealCall): string {
-  const messages = [{ role: 'user', content: 'Say hello.' }];
-  const asked = endpoint === '/v1/responses' ? { input: 'Say hello.' } : { messages };
-  const body = { model, ...asked, ...(endpoint === '/v1/messages' ? { max_tokens: 100 } : {}) };
-  return [
-    `curl -i ${edgeUrl}${endpoint} \\`,
+    `curl ${flags} ${url} \\`,
     `  -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' \\`,
     `  -d '${JSON.stringify(body)}'`,
   ].join('\n');
@@ -115,8 +90,4 @@ function failoverLines(running: RunningFile, members: Record<string, string>, st
     `kill -9 ${pid('nats-1')}   # the other two continue; the killed server is restarted`,
     `kill -9 ${pid('postgres-1')}   # the primary is restarted; after "npm run promote -w tools/local" it stays a standby`,
   ];
-}
-
-function ledger(state: string): string {
-  return `Show the cost of a request by the x-gateway-request-id header of its response (without an ID: the last requests):\n\nnpm run ledger -- <x-gateway-request-id>${state}`;
 }

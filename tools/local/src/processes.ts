@@ -20,54 +20,43 @@ export function environmentOf(
   secrets: Secrets,
   stateDirectory: string,
 ): Record<string, string> {
-  const nats = { GATEWAY_NATS_URL: addresses.natsUrlOf(service) };
-  switch (service) {
-    case 'edge-proxy':
-      return {
-        ...nats,
-        GATEWAY_PUBLIC_URL: addresses.publicUrl,
-        GATEWAY_DASHBOARD_URL: addresses.dashboardUrl,
-        GATEWAY_BILLING_LINK_URL: `${addresses.dashboardUrl}/billing`,
-        GATEWAY_USAGE_SPOOL_DIRECTORY: `${stateDirectory}/usage`,
-        GATEWAY_KEY_PEPPER: secrets.keyPepper,
-        GATEWAY_SOURCE_PRIVATE_KEY: secrets.sourcePrivateKey,
-        GATEWAY_ALLOW_PRIVATE_SOURCES: 'on',
-      };
-    case 'dashboard':
-      return {
-        ...nats,
-        GATEWAY_PUBLIC_URL: addresses.publicUrl,
-        GATEWAY_DASHBOARD_URL: addresses.dashboardUrl,
-        GATEWAY_TEAMS_ENABLED: 'on',
-        GATEWAY_DASHBOARD_OPERATORS: 'on',
-        GATEWAY_KEY_PEPPER: secrets.keyPepper,
-        GATEWAY_SOURCE_PUBLIC_KEY: publicKeyOf(secrets.sourcePrivateKey),
-        GATEWAY_WEBHOOK_PUBLIC_KEY: publicKeyOf(secrets.webhookPrivateKey),
-        GATEWAY_SESSION_SECRET: secrets.sessionSecret,
-        GATEWAY_OPERATOR_TOKEN: secrets.operatorToken,
-      };
-    case 'admission':
-      return { ...nats, GATEWAY_REDIS_URL: addresses.redisUrl };
-    case 'catalog':
-      return {
-        ...nats,
-        GATEWAY_POSTGRES_URL: addresses.postgresUrlOf(service),
-        GATEWAY_ALLOW_PRIVATE_SOURCES: 'on',
-      };
-    case 'accounts':
-      return {
-        ...nats,
-        GATEWAY_POSTGRES_URL: addresses.postgresUrlOf(service),
-        GATEWAY_TEAMS_ENABLED: 'on',
-        GATEWAY_DASHBOARD_URL: addresses.dashboardUrl,
-        GATEWAY_SMTP_URL: addresses.smtpUrl,
-      };
-    case 'billing':
-      return {
-        ...nats,
-        GATEWAY_POSTGRES_URL: addresses.postgresUrlOf(service),
-        GATEWAY_WEBHOOK_PRIVATE_KEY: secrets.webhookPrivateKey,
-        GATEWAY_ALLOW_PRIVATE_WEBHOOKS: 'on',
-      };
-  }
+  const own: Record<LocalService, () => Record<string, string>> = {
+    'edge-proxy': () => ({
+      GATEWAY_PUBLIC_URL: addresses.publicUrl,
+      GATEWAY_DASHBOARD_URL: addresses.dashboardUrl,
+      GATEWAY_BILLING_LINK_URL: `${addresses.dashboardUrl}/billing`,
+      GATEWAY_USAGE_SPOOL_DIRECTORY: `${stateDirectory}/usage`,
+      GATEWAY_KEY_PEPPER: secrets.keyPepper,
+      GATEWAY_SOURCE_PRIVATE_KEY: secrets.sourcePrivateKey,
+      GATEWAY_ALLOW_PRIVATE_SOURCES: 'on',
+    }),
+    dashboard: () => ({
+      GATEWAY_PUBLIC_URL: addresses.publicUrl,
+      GATEWAY_DASHBOARD_URL: addresses.dashboardUrl,
+      GATEWAY_TEAMS_ENABLED: 'on',
+      GATEWAY_DASHBOARD_OPERATORS: 'on',
+      GATEWAY_KEY_PEPPER: secrets.keyPepper,
+      GATEWAY_SOURCE_PUBLIC_KEY: publicKeyOf(secrets.sourcePrivateKey),
+      GATEWAY_WEBHOOK_PUBLIC_KEY: publicKeyOf(secrets.webhookPrivateKey),
+      GATEWAY_SESSION_SECRET: secrets.sessionSecret,
+      GATEWAY_OPERATOR_TOKEN: secrets.operatorToken,
+    }),
+    admission: () => ({ GATEWAY_REDIS_URL: addresses.redisUrl }),
+    catalog: () => ({ GATEWAY_ALLOW_PRIVATE_SOURCES: 'on' }),
+    accounts: () => ({
+      GATEWAY_TEAMS_ENABLED: 'on',
+      GATEWAY_DASHBOARD_URL: addresses.dashboardUrl,
+      GATEWAY_SMTP_URL: addresses.smtpUrl,
+    }),
+    billing: () => ({
+      GATEWAY_WEBHOOK_PRIVATE_KEY: secrets.webhookPrivateKey,
+      GATEWAY_ALLOW_PRIVATE_WEBHOOKS: 'on',
+    }),
+  };
+  const hasDatabase = service === 'billing' || service === 'accounts' || service === 'catalog';
+  return {
+    GATEWAY_NATS_URL: addresses.natsUrlOf(service),
+    ...(hasDatabase && { GATEWAY_POSTGRES_URL: addresses.postgresUrlOf(service) }),
+    ...own[service](),
+  };
 }

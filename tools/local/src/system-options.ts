@@ -1,3 +1,4 @@
+import type { RunningServer, ServerName } from '@gateway/servers';
 import type { Addresses } from './addresses.js';
 import type { InnerPort } from './ports.js';
 import type { LocalService } from './processes.js';
@@ -31,4 +32,14 @@ export interface SystemOptions {
   readonly log: (line: string) => void;
   /** Aborts the start, which then rejects after all its processes have ended. */
   readonly signal?: AbortSignal;
+}
+
+/** Started servers. */
+export interface Servers {
+  /** With standbys: the current primary of each kind, whose URL and pid change. */
+  readonly servers: Readonly<Record<ServerName, RunningServer>>;
+  /** All servers by name. With standbys there are several of a kind. */
+  readonly members: Readonly<Record<string, RunningServer>>;
+  /** The URLs for services. With standbys they name all servers of a kind. */
+  readonly urls: Readonly<Record<ServerName, string>>;
 }

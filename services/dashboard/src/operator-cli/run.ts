@@ -11,7 +11,7 @@ import { TEST_SOURCE } from './test-source.js';
 import { WATCH_PRICES } from './watch-prices.js';
 import { readArguments, type Arguments } from './read-arguments.js';
 
-export type { Output };
+export { createOperatorApi, type Output };
 export { cheapestFirst } from '../price-lists/margins.js';
 export { hasBundledModels } from './read-list.js';
 

@@ -1,4 +1,4 @@
-import { BYTES_PER_CALL } from '@gateway/local';
+import { BYTES_PER_CALL } from './outage-minutes.js';
 import type { Evidence, Terms } from '../evidence/evidence.js';
 import { CENT_NANO_USD } from '../../test/prices.js';
 import { RICH_NANO_USD } from '../load/accounts.js';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { connectBus } from '@gateway/bus';
-import { outageMinutes } from '@gateway/local';
+import { computeOutageMinutes } from './outage-minutes.js';
 import { silentLog, until } from '@gateway/testkit';
 import { SeededRandom } from '@gateway/testkit/random';
 import { SEED_MAX, testSeed } from '@gateway/testkit/seed';
@@ -89,7 +89,7 @@ export const outage = runnable({
         head: ['Sizes', ...RATES.map((rate) => `minutes at ${thousands(rate)} requests/s`)],
         rows: SIZES.map(({ text, ...sizes }) => [
           text,
-          ...RATES.map((rate) => thousands(outageMinutes(sizes, rate, bytesPerCall))),
+          ...RATES.map((rate) => thousands(computeOutageMinutes(sizes, rate, bytesPerCall))),
         ]),
         note: 'How long production can run without billing in the worst case: half of the stream is settled and kept for its hour, and Redis holds 100,000 accounts.',
       },

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
-import got from 'got';
+import { pause } from '@gateway/service-kit';
 
 export interface ChildOptions {
   readonly name: string;
@@ -9,6 +9,10 @@ export interface ChildOptions {
   readonly program: string;
   readonly env: NodeJS.ProcessEnv;
   readonly adminUrl: string;
+  /** Public address; absent unless the process is an edge or a dashboard. */
+  readonly url?: string;
+  /** Address of the operator API; absent unless the process is a dashboard. */
+  readonly operatorUrl?: string;
   readonly logFile: string;
   /** Receives a line when a ready child dies and when it is ready again. */
   readonly onChange: (text: string) => void;
@@ -17,6 +21,7 @@ export interface ChildOptions {
 /** Longest time from the start of the process until it is ready. */
 const READY_MS = 60_000;
 const READY_POLL_MS = 25;
+const READY_TIMEOUT_MS = 1_000;
 const LOG_LINES_SHOWN = 20;
 /**
  * Half of the default young generation: objects of a call die with the call, and 8 MB are enough
@@ -34,7 +39,7 @@ const NODE_OPTIONS = ['--max-semi-space-size=8', '--no-allocation-site-pretenuri
  * it dies later, it is restarted with back-off.
  */
 export class Child {
-  readonly #options: ChildOptions;
+  readonly #label: string;
   #process: ChildProcess | null = null;
   #exited: Promise<void> = Promise.resolve();
   #wanted = false;
@@ -43,16 +48,12 @@ export class Child {
   #startedAt = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(options: ChildOptions) {
-    this.#options = options;
-  }
-
-  get name(): string {
-    return this.#options.name;
+  constructor(readonly options: ChildOptions) {
+    this.#label = `${options.name}-${options.n}`;
   }
 
   get adminUrl(): string {
-    return this.#options.adminUrl;
+    return this.options.adminUrl;
   }
 
   /** The process ID, or null while no process runs. */
@@ -74,16 +75,14 @@ export class Child {
   async ready(timeoutMs = READY_MS): Promise<void> {
     const until = Date.now() + timeoutMs;
     while (Date.now() < until) {
-      if (!this.#process && !this.#wasReady) throw this.#diedEarly();
+      if (!this.#process && !this.#wasReady) throw this.#failure('ended before it was ready');
       if (this.#process && (await this.#answers())) {
         this.#wasReady = true;
         return;
       }
-      await new Promise((resolve) => setTimeout(resolve, READY_POLL_MS));
+      await pause(READY_POLL_MS);
     }
-    throw new Error(
-      `${this.#label()} was not ready after ${timeoutMs / 1000} s. Its last log lines:\n${this.lastLogLines()}`,
-    );
+    throw this.#failure(`was not ready after ${timeoutMs / 1000} s`);
   }
 
   /** Sends a signal. A child that dies from it is restarted unless `stop` was called. */
@@ -104,14 +103,14 @@ export class Child {
 
   lastLogLines(): string {
     try {
-      return readFileSync(this.#options.logFile, 'utf8').trimEnd().split('\n').slice(-LOG_LINES_SHOWN).join('\n');
+      return readFileSync(this.options.logFile, 'utf8').trimEnd().split('\n').slice(-LOG_LINES_SHOWN).join('\n');
     } catch {
       return '(no log)';
     }
   }
 
   #spawn(): void {
-    const { program, env, logFile } = this.#options;
+    const { program, env, logFile } = this.options;
     const log = openSync(logFile, 'a');
     const [command = process.execPath, ...args] = [...parentDeathPrefix(), process.execPath, ...NODE_OPTIONS, program];
     const child = spawn(command, args, { env, stdio: ['ignore', log, log], detached: true });
@@ -129,36 +128,28 @@ export class Child {
     if (!this.#wanted || !this.#wasReady) return;
     const delayMs = this.#delay.next(Date.now() - this.#startedAt);
     const how = child.signalCode ?? `code ${child.exitCode}`;
-    this.#options.onChange(`${this.#label()} ended (${how}); restarting in ${delayMs} ms`);
+    this.options.onChange(`${this.#label} ended (${how}); restarting in ${delayMs} ms`);
     this.#timer = setTimeout(() => {
       this.#spawn();
       this.ready().then(
-        () => this.#options.onChange(`${this.#label()} is ready again (pid ${this.pid})`),
-        (error: Error) => this.#options.onChange(error.message),
+        () => this.options.onChange(`${this.#label} is ready again (pid ${this.pid})`),
+        (error: Error) => this.options.onChange(error.message),
       );
     }, delayMs);
   }
 
-  async #answers(): Promise<boolean> {
-    try {
-      const answer = await got(`${this.#options.adminUrl}/readyz`, {
-        retry: { limit: 0 },
-        throwHttpErrors: false,
-        followRedirect: false,
-        timeout: { request: 1_000 },
-      });
-      return answer.statusCode === 200;
-    } catch {
-      return false;
-    }
+  #answers(): Promise<boolean> {
+    return fetch(`${this.options.adminUrl}/readyz`, { signal: AbortSignal.timeout(READY_TIMEOUT_MS) }).then(
+      async (response) => {
+        await response.arrayBuffer();
+        return response.status === 200;
+      },
+      () => false,
+    );
   }
 
-  #diedEarly(): Error {
-    return new Error(`${this.#label()} ended before it was ready. Its last log lines:\n${this.lastLogLines()}`);
-  }
-
-  #label(): string {
-    return `${this.#options.name}-${this.#options.n}`;
+  #failure(what: string): Error {
+    return new Error(`${this.#label} ${what}. Its last log lines:\n${this.lastLogLines()}`);
   }
 }
 
@@ -169,8 +160,8 @@ let prefix: readonly string[] | undefined;
  * systems have no such command.
  */
 function parentDeathPrefix(): readonly string[] {
-  prefix ??=
-    spawnSync('setpriv', ['--pdeathsig', 'KILL', 'true']).status === 0 ? ['setpriv', '--pdeathsig', 'KILL'] : [];
+  const command = ['setpriv', '--pdeathsig', 'KILL'];
+  prefix ??= spawnSync('setpriv', [...command.slice(1), 'true']).status === 0 ? command : [];
   return prefix;
 }
 

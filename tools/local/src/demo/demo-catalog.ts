@@ -9,136 +9,67 @@ export const DEMO_PROVIDERS: readonly { id: string; spec: ProviderSpec }[] = [
   { id: 'open-models', spec: { name: 'Open models host (simulated)', format: 'openai' } },
 ];
 
-type ModelInput = Omit<ModelSpec, 'active' | 'available' | 'bytesPerToken'> & { available?: boolean };
+const CHAT_ENDPOINTS: Readonly<Record<string, readonly Endpoint[]>> = {
+  openai: ['/v1/chat/completions', '/v1/responses'],
+  anthropic: ['/v1/chat/completions', '/v1/messages', '/v1/messages/count_tokens'],
+  'open-models': ['/v1/chat/completions'],
+};
+
 interface DemoModel {
   readonly id: string;
   readonly provider: string;
-  readonly spec: ModelInput;
+  readonly spec: Omit<ModelSpec, 'active' | 'available' | 'bytesPerToken'> & { available?: boolean };
   readonly endpoints: readonly Endpoint[];
   /** 1 uses the simulator's first listener; 2 uses both and prefers the first. */
-  readonly sources: 1 | 2;
+  readonly sources: number;
 }
 
-const CHAT: readonly Endpoint[] = ['/v1/chat/completions'];
-const CHAT_AND_RESPONSES: readonly Endpoint[] = ['/v1/chat/completions', '/v1/responses'];
-const MESSAGES: readonly Endpoint[] = ['/v1/chat/completions', '/v1/messages', '/v1/messages/count_tokens'];
+function model(id: string, displayName: string, contextLength: number, prices?: PricesSpec, sources = 1): DemoModel {
+  const publisher = id.slice(0, id.indexOf('/'));
+  const provider = publisher in CHAT_ENDPOINTS ? publisher : 'open-models';
+  const spec = { displayName, kind: 'chat' as const, contextLength, ...(prices && { prices }) };
+  return { id, provider, spec, endpoints: CHAT_ENDPOINTS[provider] ?? [], sources };
+}
 
-const chat = (displayName: string, contextLength: number, prices: PricesSpec | null): ModelInput => ({
-  displayName,
-  kind: 'chat',
-  contextLength,
-  ...(prices === null ? {} : { prices }),
-});
-const usd = (input: string, output: string, cachedInput?: string, cacheWrite?: string): PricesSpec => ({
-  inputPerMillion: input,
-  outputPerMillion: output,
-  ...(cachedInput === undefined ? {} : { cachedInputPerMillion: cachedInput }),
-  ...(cacheWrite === undefined ? {} : { cacheWritePerMillion: cacheWrite }),
-});
+/** Prices per million tokens. */
+function usd(input: string, output: string, cachedInput?: string, write?: string, write1h?: string): PricesSpec {
+  return {
+    inputPerMillion: input,
+    outputPerMillion: output,
+    ...(cachedInput !== undefined && { cachedInputPerMillion: cachedInput }),
+    ...(write !== undefined && { cacheWritePerMillion: write }),
+    ...(write1h !== undefined && { cacheWrite1hPerMillion: write1h }),
+  };
+}
 
+const SONNET_PRICES: PricesSpec = {
+  ...usd('3.00', '15.00', '0.30', '3.75', '6.00'),
+  tiers: [{ aboveInputTokens: 200_000, ...usd('6.00', '22.50', '0.60', '7.50', '12.00') }],
+};
+const EMBEDDING = model('openai/text-embedding-3-small', 'Text embedding 3 small', 8_191, usd('0.02', '0'));
+const UNAVAILABLE = model('demo/unavailable', 'A model that is switched off', 32_000, usd('1.00', '2.00'));
+
+/** The first one is for the first request. */
 export const DEMO_MODELS: readonly DemoModel[] = [
-  {
-    id: 'openai/gpt-4o',
-    provider: 'openai',
-    spec: chat('GPT-4o', 128_000, usd('2.50', '10.00', '1.25')),
-    endpoints: CHAT_AND_RESPONSES,
-    sources: 2,
-  },
-  {
-    id: 'openai/gpt-4o-mini',
-    provider: 'openai',
-    spec: chat('GPT-4o mini', 128_000, usd('0.15', '0.60', '0.075')),
-    endpoints: CHAT_AND_RESPONSES,
-    sources: 2,
-  },
-  {
-    id: 'openai/o4-mini',
-    provider: 'openai',
-    spec: chat('o4-mini', 200_000, usd('1.10', '4.40', '0.275')),
-    endpoints: CHAT_AND_RESPONSES,
-    sources: 1,
-  },
-  {
-    id: 'anthropic/claude-sonnet-4.5',
-    provider: 'anthropic',
-    spec: chat('Claude Sonnet 4.5', 200_000, {
-      ...usd('3.00', '15.00', '0.30', '3.75'),
-      cacheWrite1hPerMillion: '6.00',
-      tiers: [{ aboveInputTokens: 200_000, ...usd('6.00', '22.50', '0.60', '7.50'), cacheWrite1hPerMillion: '12.00' }],
-    }),
-    endpoints: MESSAGES,
-    sources: 2,
-  },
-  {
-    id: 'anthropic/claude-haiku-4.5',
-    provider: 'anthropic',
-    spec: chat('Claude Haiku 4.5', 200_000, {
-      ...usd('1.00', '5.00', '0.10', '1.25'),
-      cacheWrite1hPerMillion: '2.00',
-    }),
-    endpoints: MESSAGES,
-    sources: 1,
-  },
-  {
-    id: 'meta/llama-3.3-70b-instruct',
-    provider: 'open-models',
-    spec: chat('Llama 3.3 70B Instruct', 128_000, usd('0.59', '0.79')),
-    endpoints: CHAT,
-    sources: 2,
-  },
-  {
-    id: 'mistral/mistral-large',
-    provider: 'open-models',
-    spec: chat('Mistral Large', 128_000, usd('2.00', '6.00')),
-    endpoints: CHAT,
-    sources: 1,
-  },
-  {
-    id: 'deepseek/deepseek-v3',
-    provider: 'open-models',
-    spec: chat('DeepSeek V3', 64_000, usd('0.27', '1.10', '0.07')),
-    endpoints: CHAT,
-    sources: 1,
-  },
-  {
-    id: 'qwen/qwen3-32b',
-    provider: 'open-models',
-    spec: chat('Qwen3 32B', 40_960, usd('0.10', '0.30')),
-    endpoints: CHAT,
-    sources: 1,
-  },
-  {
-    id: 'google/gemini-2.5-flash',
-    provider: 'open-models',
-    spec: chat('Gemini 2.5 Flash', 1_000_000, usd('0.30', '2.50', '0.075')),
-    endpoints: CHAT,
-    sources: 1,
-  },
-  {
-    id: 'openai/text-embedding-3-small',
-    provider: 'openai',
-    spec: { displayName: 'Text embedding 3 small', kind: 'embedding', contextLength: 8_191, prices: usd('0.02', '0') },
-    endpoints: ['/v1/embeddings'],
-    sources: 1,
-  },
-  {
-    id: 'demo/unpriced',
-    provider: 'open-models',
-    spec: chat('A model without a price', 32_000, null),
-    endpoints: CHAT,
-    sources: 1,
-  },
-  {
-    id: 'demo/unavailable',
-    provider: 'open-models',
-    spec: { ...chat('A model that is switched off', 32_000, usd('1.00', '2.00')), available: false },
-    endpoints: CHAT,
-    sources: 1,
-  },
+  model('openai/gpt-4o-mini', 'GPT-4o mini', 128_000, usd('0.15', '0.60', '0.075'), 2),
+  model('openai/gpt-4o', 'GPT-4o', 128_000, usd('2.50', '10.00', '1.25'), 2),
+  model('openai/o4-mini', 'o4-mini', 200_000, usd('1.10', '4.40', '0.275')),
+  model('anthropic/claude-sonnet-4.5', 'Claude Sonnet 4.5', 200_000, SONNET_PRICES, 2),
+  model('anthropic/claude-haiku-4.5', 'Claude Haiku 4.5', 200_000, usd('1.00', '5.00', '0.10', '1.25', '2.00')),
+  model('meta/llama-3.3-70b-instruct', 'Llama 3.3 70B Instruct', 128_000, usd('0.59', '0.79'), 2),
+  model('mistral/mistral-large', 'Mistral Large', 128_000, usd('2.00', '6.00')),
+  model('deepseek/deepseek-v3', 'DeepSeek V3', 64_000, usd('0.27', '1.10', '0.07')),
+  model('qwen/qwen3-32b', 'Qwen3 32B', 40_960, usd('0.10', '0.30')),
+  model('google/gemini-2.5-flash', 'Gemini 2.5 Flash', 1_000_000, usd('0.30', '2.50', '0.075')),
+  { ...EMBEDDING, spec: { ...EMBEDDING.spec, kind: 'embedding' }, endpoints: ['/v1/embeddings'] },
+  model('demo/unpriced', 'A model without a price', 32_000),
+  { ...UNAVAILABLE, spec: { ...UNAVAILABLE.spec, available: false } },
 ];
 
 /** Percentage of each price that the simulated providers charge, so that there is a margin. */
 const COST_PERCENT = [80, 85] as const;
+/** Costs of a model without a price. */
+const UNPRICED_COSTS = usd('0.40', '0.80');
 
 /** Computes a provider's prices as a percentage of the customers' prices. */
 export function costsOf(prices: PricesSpec, percent: number): PricesSpec {
@@ -152,9 +83,6 @@ export function costsOf(prices: PricesSpec, percent: number): PricesSpec {
     ) as T;
   return { ...share(rates), ...(tiers && { tiers: tiers.map(share) }) };
 }
-
-/** Costs of a model without a price. */
-const UNPRICED_COSTS = usd('0.40', '0.80');
 
 /** Returns a source of a demo model at one listener of the simulator; the first is preferred. */
 export function demoSource(model: DemoModel, listener: 0 | 1, baseUrl: string): Omit<SourceSpec, 'weight' | 'enabled'> {

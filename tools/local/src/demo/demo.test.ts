@@ -1,32 +1,41 @@
 import { expect, test } from '@jest/globals';
+import type { Bus } from '@gateway/bus';
 import { pricesSpec } from '@gateway/contracts/operator';
 import { parseUsd } from '@gateway/metering';
 import { DEMO_MODELS, costsOf, demoSource } from './demo-catalog.js';
-import { firstModel, type DemoModelState } from './seed-demo.js';
+import { findReachableModel } from './seed-demo.js';
 
 const RUNNING = 'http://127.0.0.1:9001';
-const PRICES = { inputPerMillion: '1', outputPerMillion: '2' };
+const FIRST = DEMO_MODELS[0]?.id;
+const SOURCES = DEMO_MODELS.map((model) => ({ id: `${model.id}-a`, spec: demoSource(model, 0, RUNNING) }));
+const MODEL = { kind: 'chat', active: true, available: true, prices: { inputPerMillion: '1', outputPerMillion: '2' } };
+const SOURCE = { enabled: true, hasCredential: true, baseUrl: RUNNING };
 
-function now(id: string, model: object = {}, source: object = {}): DemoModelState {
-  return {
-    model: { id, kind: 'chat', active: true, available: true, prices: PRICES, ...model },
-    sources: [{ enabled: true, hasCredential: true, baseUrl: RUNNING, ...source }],
+/** Returns a bus on which `model` and `source` change the first demo model; null deletes. */
+function busWith(model: object | null, source: object | null): Pick<Bus, 'request'> {
+  const answer = async ({ name }: { name: string }, { id }: { id: string }) => {
+    const changed = name === 'catalog.get-model' ? model : source;
+    const isFirst = id === FIRST || id === `${FIRST}-a`;
+    if (isFirst && changed === null) return { refused: { code: 'not_found' } };
+    return { model: { ...MODEL, ...(isFirst ? model : {}) }, source: { ...SOURCE, ...(isFirst ? source : {}) } };
   };
+  return { request: answer as unknown as Bus['request'] };
 }
 
-test.each<[string, DemoModelState]>([
-  ['was deleted', { model: null, sources: [] }],
-  ['is no chat model', now('a', { kind: 'embedding' })],
-  ['is hidden', now('a', { active: false })],
-  ['is switched off', now('a', { available: false })],
-  ['has no price', now('a', { prices: null })],
-  ['has no source', { ...now('a'), sources: [] }],
-  ['has a source that is switched off', now('a', {}, { enabled: false })],
-  ['has a source without a credential', now('a', {}, { hasCredential: false })],
-  ['is served from an address where nothing runs', now('a', {}, { baseUrl: 'http://127.0.0.1:1' })],
-])('firstModel() returns no model that %s', (_, model) => {
-  expect(firstModel([model, now('b')], [RUNNING])).toBe('b');
-  expect(firstModel([model], [RUNNING])).toBeNull();
+test.each<[string, object | null, object | null]>([
+  ['was deleted', null, {}],
+  ['is no chat model', { kind: 'embedding' }, {}],
+  ['is hidden', { active: false }, {}],
+  ['is switched off', { available: false }, {}],
+  ['has no price', { prices: null }, {}],
+  ['has no source', {}, null],
+  ['has a source that is switched off', {}, { enabled: false }],
+  ['has a source without a credential', {}, { hasCredential: false }],
+  ['is served from an address where nothing runs', {}, { baseUrl: 'http://127.0.0.1:1' }],
+])('findReachableModel() returns no model that %s', async (_, model, source) => {
+  expect(await findReachableModel(busWith({}, {}), SOURCES)).toBe(FIRST);
+  expect(await findReachableModel(busWith(model, source), SOURCES)).toBe(DEMO_MODELS[1]?.id);
+  expect(await findReachableModel(busWith(model, source), SOURCES.slice(0, 1))).toBeNull();
 });
 
 test('every demo source has costs below the prices', () => {

@@ -1,8 +1,6 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { expect, test } from '@jest/globals';
 import { readArguments } from '../arguments.js';
-import { realProviders, sourcesOf } from './real-providers.js';
+import { realProviders } from './real-providers.js';
 
 const KEYS = { OPENAI_API_KEY: 'a', ANTHROPIC_API_KEY: 'b', AZURE_OPENAI_API_KEY: 'c' };
 
@@ -52,23 +50,4 @@ test.each<[string, string[], string[], NodeJS.ProcessEnv, RegExp]>([
 ])('the command line is refused with %s', (_name, names, urls, env, reason) => {
   const { problems } = realProviders(names, urls, env);
   expect(problems).toEqual([expect.stringMatching(reason)]);
-});
-
-test('sourcesOf() reads all pages', async () => {
-  const asked: (string | undefined)[] = [];
-  const server = createServer((request, response) => {
-    asked.push(request.url);
-    const page = asked.length;
-    response.end(JSON.stringify({ data: [{ id: `src-${page}` }], next_cursor: page < 3 ? `c/${page}` : null }));
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  try {
-    const operatorUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const sources = await sourcesOf({ operatorUrl, operatorToken: 't' }, '&modelId=a%2Fb');
-    expect(sources.map(({ id }) => id)).toEqual(['src-1', 'src-2', 'src-3']);
-    const first = '/sources?limit=200&modelId=a%2Fb';
-    expect(asked).toEqual([first, `${first}&cursor=c%2F1`, `${first}&cursor=c%2F2`]);
-  } finally {
-    server.close();
-  }
 });

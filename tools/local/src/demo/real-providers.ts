@@ -1,6 +1,12 @@
 import { PROFILES } from '@gateway/contracts/providers';
 import type { SourceView } from '@gateway/contracts/operator';
-import { cheapestFirst, hasBundledModels, runOperatorCommand } from '@gateway/dashboard/operator-cli';
+import {
+  cheapestFirst,
+  createOperatorApi,
+  hasBundledModels,
+  runOperatorCommand,
+} from '@gateway/dashboard/operator-cli';
+import type { RunningFile } from '../running-file.js';
 import { DEMO_PROVIDERS } from './demo-catalog.js';
 
 /** A provider of the option `--provider`. */
@@ -21,9 +27,6 @@ export interface RealCall {
   readonly endpoint: string;
 }
 
-/** Entries per page and per list. */
-const PAGE_LIMIT = 200;
-const SOURCES_MAX = 20_000;
 /** Endpoints for the first request, in order of preference. */
 const FIRST_ENDPOINTS = ['/v1/chat/completions', '/v1/messages', '/v1/responses'];
 
@@ -72,55 +75,52 @@ export function realProviders(
   return { providers, problems };
 }
 
-/** Address and token of the operator API. */
-export interface OperatorTarget {
-  readonly operatorUrl: string;
-  readonly operatorToken: string;
-}
-
 /**
  * Adds each provider with the models and prices of the bundled list, prints the result of a test
  * request, and disables simulated sources of the models that work. If a provider is refused or
  * fails its test, the others are still added.
  */
 export async function addRealProviders(
-  target: OperatorTarget,
+  { operatorUrl, operatorToken }: Pick<RunningFile, 'operatorUrl' | 'operatorToken'>,
   providers: readonly RealProvider[],
   env: NodeJS.ProcessEnv,
   log: (line: string) => void,
 ): Promise<RealCall[]> {
+  const api = createOperatorApi({ url: operatorUrl, token: operatorToken, gateway: null });
+  const target = { ...env, GATEWAY_OPERATOR_URL: operatorUrl, GATEWAY_OPERATOR_TOKEN: operatorToken };
+  const simulated = new Set(DEMO_PROVIDERS.map(({ id }) => id));
   const calls: RealCall[] = [];
   for (const provider of providers) {
-    if (!(await addProvider(target, provider, env, log))) continue;
-    const sources = (await sourcesOf(target, '')).filter(
-      ({ providerId, enabled }) => enabled && providerId === provider.id,
-    );
-    for (const { modelId } of sources) await switchSimulatedOff(target, modelId);
+    log(`adding ${provider.profile}, with the models and prices of the bundled list`);
+    if (!(await addProvider(provider, target, log))) continue;
+    const enabled = (await api.list<SourceView>('/sources')).filter((source) => source.enabled);
+    const sources = enabled.filter(({ providerId }) => providerId === provider.id);
+    const models = new Set(sources.map(({ modelId }) => modelId));
+    // Otherwise the simulator would serve some requests for the model.
+    for (const source of enabled.filter(({ providerId, modelId }) => simulated.has(providerId) && models.has(modelId)))
+      await api.put(`/sources/${source.id}`, { ...source, enabled: false });
     const first = firstCall(provider.profile, cheapestFirst(sources));
     if (first !== null) calls.push(first);
   }
   return calls;
 }
 
+/** Prints the result of the test request, or all output if the provider was not added. */
 async function addProvider(
-  { operatorUrl, operatorToken }: OperatorTarget,
   { profile, id, keyEnv, baseUrl }: RealProvider,
-  env: NodeJS.ProcessEnv,
+  target: NodeJS.ProcessEnv,
   log: (line: string) => void,
 ): Promise<boolean> {
-  log(`adding ${profile}, with the models and prices of the bundled list`);
   const line = [
     ...['providers', 'add', profile, '--id', id, '--below-cost', '--apply'],
     ...(keyEnv === null ? ['--no-key'] : ['--key-env', keyEnv]),
     ...(baseUrl === null ? [] : ['--base-url', baseUrl]),
   ];
-  let said = '';
-  const keep = (text: string): void => void (said += text);
-  const all = { ...env, GATEWAY_OPERATOR_URL: operatorUrl, GATEWAY_OPERATOR_TOKEN: operatorToken };
-  const code = await runOperatorCommand(line, all, { out: keep, error: keep });
-  // For an added provider only the result of the test is printed.
-  const [from, to] = [said.indexOf('\nsource '), said.indexOf('\n\nIn force on')];
-  log(code === 2 || from < 0 ? said.trim() : said.slice(from + 1, to < from ? undefined : to).trim());
+  let output = '';
+  const keep = (text: string): void => void (output += text);
+  const code = await runOperatorCommand(line, target, { out: keep, error: keep });
+  const [from, to] = [output.indexOf('\nsource '), output.indexOf('\n\nIn force on')];
+  log(code === 2 || from < 0 ? output.trim() : output.slice(from + 1, to < from ? undefined : to).trim());
   return code === 0;
 }
 
@@ -130,39 +130,4 @@ function firstCall(profile: string, sources: readonly SourceView[]): RealCall | 
     if (source !== undefined) return { profile, model: source.modelId, endpoint };
   }
   return null;
-}
-
-/** Otherwise the simulator would serve some requests for the model. */
-async function switchSimulatedOff(target: OperatorTarget, modelId: string): Promise<void> {
-  const demo = new Set(DEMO_PROVIDERS.map(({ id }) => id));
-  for (const source of await sourcesOf(target, `&modelId=${encodeURIComponent(modelId)}`)) {
-    if (!source.enabled || !demo.has(source.providerId)) continue;
-    await ask(target, `/sources/${source.id}`, { method: 'PUT', body: JSON.stringify({ ...source, enabled: false }) });
-  }
-}
-
-/** Returns all sources, or those of a query. @param query begins with `&`, or is empty */
-export async function sourcesOf(target: OperatorTarget, query: string): Promise<SourceView[]> {
-  const all: SourceView[] = [];
-  let after = '';
-  do {
-    const page = (await ask(target, `/sources?limit=${PAGE_LIMIT}${query}${after}`)) as {
-      readonly data: readonly SourceView[];
-      readonly next_cursor: string | null;
-    };
-    all.push(...page.data);
-    after = page.next_cursor === null ? '' : `&cursor=${encodeURIComponent(page.next_cursor)}`;
-  } while (after !== '' && all.length < SOURCES_MAX);
-  return all;
-}
-
-async function ask(
-  { operatorUrl, operatorToken }: OperatorTarget,
-  path: string,
-  init: RequestInit = {},
-): Promise<unknown> {
-  const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' };
-  const response = await fetch(operatorUrl + path, { ...init, headers });
-  if (!response.ok) throw new Error(`${path} of the operator API returned ${response.status}`);
-  return response.json();
 }

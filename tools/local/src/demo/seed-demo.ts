@@ -10,10 +10,9 @@ import {
   catalogGetSource,
   catalogPutSource,
 } from '@gateway/contracts/messages';
-import type { ModelView, SourceView } from '@gateway/contracts/operator';
 import { type Mailbox, readMail } from '@gateway/mailbox';
 import { Secret, publicHalfOf, sealTo } from '@gateway/service-kit';
-import type { LocalSystem } from '../local-system.js';
+import type { LocalSystem } from '../start-system.js';
 import { saveSecrets } from '../secrets.js';
 import { DEMO_MODELS, DEMO_PROVIDERS, demoSource } from './demo-catalog.js';
 
@@ -24,7 +23,6 @@ const AUTHOR = {
 } as const;
 const DEMO_CREDIT_USD = '25.00';
 export const DEMO_EMAIL = 'demo@example.com';
-const USUAL_MODEL = 'openai/gpt-4o-mini';
 const DEMO_PASSWORD_BYTES = 12;
 const MAIL_MS_MAX = 30_000;
 const MAIL_POLL_MS = 50;
@@ -35,8 +33,6 @@ export interface DemoData {
   readonly apiKey: string | null;
   /** Password of {@link DEMO_EMAIL} in the dashboard; null if there is no such user. */
   readonly password: string | null;
-  /** A model for a first request; null if none is available or there is no demo data. */
-  readonly model: string | null;
 }
 
 /**
@@ -49,22 +45,19 @@ export async function seedDemo(system: LocalSystem, stateDirectory: string, forc
     const given = Object.values(system.servers).some((server) => server.resolver === 'url');
     if (total > 0 && system.secrets.demoApiKey !== null) await updateSourceAddresses(bus, system, stateDirectory);
     const { demoApiKey, demoPassword } = system.secrets;
-    if (total > 0 || (given && !force)) {
-      const model = demoApiKey === null ? null : await findReachableModel(bus, system);
-      return { seeded: false, apiKey: demoApiKey, password: demoPassword, model };
-    }
+    if (total > 0 || (given && !force)) return { seeded: false, apiKey: demoApiKey, password: demoPassword };
     await seedCatalog(bus, system);
     const password = await signUpDemo(system);
     const apiKey = await seedAccount(bus, system.secrets.keyPepper);
     const demoProviderUrls = system.running().providerUrls;
     saveSecrets(stateDirectory, { ...system.secrets, demoApiKey: apiKey, demoPassword: password, demoProviderUrls });
-    return { seeded: true, apiKey, password, model: await findReachableModel(bus, system) };
+    return { seeded: true, apiKey, password };
   });
 }
 
 /** Returns a demo model that the simulated provider currently serves; null if there is none. */
 export function findDemoModel(system: LocalSystem): Promise<string | null> {
-  return withBus(system, (bus) => findReachableModel(bus, system));
+  return withBus(system, (bus) => findReachableModel(bus, demoSources(system)));
 }
 
 async function withBus<T>(system: LocalSystem, use: (bus: Bus) => Promise<T>): Promise<T> {
@@ -112,26 +105,29 @@ async function updateSourceAddresses(bus: Bus, system: LocalSystem, stateDirecto
   saveSecrets(stateDirectory, { ...system.secrets, demoProviderUrls: providerUrls });
 }
 
-/** Returns a model for the printed commands. */
-async function findReachableModel(bus: Bus, system: LocalSystem): Promise<string | null> {
-  const sourceIds = demoSources(system).map(({ id, spec }) => ({ id, modelId: spec.modelId }));
-  const models = DEMO_MODELS.map(async ({ id }): Promise<DemoModelState> => {
-    const answer = await bus.request(catalogGetModel, { id });
-    if ('refused' in answer) return { model: null, sources: [] };
-    const wanted = sourceIds.filter(({ modelId }) => modelId === id);
-    const sources = await Promise.all(wanted.map((source) => bus.request(catalogGetSource, { id: source.id })));
-    return { model: answer.model, sources: sources.flatMap((one) => ('refused' in one ? [] : [one.source])) };
-  });
-  const usualFirst = (await Promise.all(models)).sort((one, other) => placeOf(one) - placeOf(other));
-  return firstModel(usualFirst, system.running().providerUrls);
+/** Returns the first usable demo model that has a source at a running simulator. */
+export async function findReachableModel(bus: Pick<Bus, 'request'>, sources: readonly DemoSource[]) {
+  for (const { id } of DEMO_MODELS) {
+    const found = await bus.request(catalogGetModel, { id });
+    if ('refused' in found) continue;
+    const { kind, active, available, prices } = found.model;
+    if (kind !== 'chat' || !active || !available || prices === null) continue;
+    for (const own of sources.filter(({ spec }) => spec.modelId === id)) {
+      const answer = await bus.request(catalogGetSource, { id: own.id });
+      if ('refused' in answer) continue;
+      const { enabled, hasCredential, baseUrl } = answer.source;
+      if (enabled && hasCredential && sources.some(({ spec }) => spec.baseUrl === baseUrl)) return id;
+    }
+  }
+  return null;
 }
 
-/** Prefers the model that the README uses. */
-function placeOf({ model }: DemoModelState): number {
-  return model?.id === USUAL_MODEL ? 0 : 1;
+interface DemoSource {
+  readonly id: string;
+  readonly spec: ReturnType<typeof demoSource>;
 }
 
-function demoSources(system: LocalSystem): { id: string; spec: ReturnType<typeof demoSource> }[] {
+function demoSources(system: LocalSystem): DemoSource[] {
   const { providerUrls } = system.running();
   return DEMO_MODELS.flatMap((model) =>
     ([0, 1] as const).slice(0, model.sources).map((listener) => ({
@@ -205,28 +201,4 @@ async function seedAccount(bus: Bus, pepper: string): Promise<string> {
 function requireAccepted<T extends object>(answer: T): Exclude<T, { refused: unknown }> {
   if ('refused' in answer) throw new Error(`the demo data was refused: ${JSON.stringify(answer.refused)}`);
   return answer as Exclude<T, { refused: unknown }>;
-}
-
-/** Catalog data of one demo model; null if an operator deleted it. */
-export interface DemoModelState {
-  readonly model: Pick<ModelView, 'id' | 'kind' | 'active' | 'available' | 'prices'> | null;
-  readonly sources: readonly Pick<SourceView, 'enabled' | 'baseUrl' | 'hasCredential'>[];
-}
-
-/**
- * Returns the first model that a first request can use: it is available, and one of its sources is
- * a running simulator.
- * @returns null if there is none
- */
-export function firstModel(models: readonly DemoModelState[], providerUrls: readonly string[]): string | null {
-  const found = models.find(
-    ({ model, sources }) =>
-      model !== null &&
-      model.kind === 'chat' &&
-      model.active &&
-      model.available &&
-      model.prices !== null &&
-      sources.some(({ enabled, baseUrl, hasCredential }) => enabled && hasCredential && providerUrls.includes(baseUrl)),
-  );
-  return found?.model?.id ?? null;
 }

@@ -1,8 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { conninfo } from '@gateway/servers';
 import { isBehind, readServerState, withServer, type ServerState } from '@gateway/postgres';
-import { pause } from '@gateway/service-kit';
-import { readRecord, SYNCHRONOUS, writeRecord, type PrimaryRecord } from './topology.js';
+import { poll, readRecord, SYNCHRONOUS, writeRecord, type PrimaryRecord } from './topology.js';
 
 export interface PromoteOptions {
   readonly stateDirectory: string;
@@ -23,6 +22,8 @@ export interface Promotion {
   /** The log position of the promotion. Commits of the former primary after it are lost. */
   readonly position: string;
 }
+
+type Server = Parameters<Parameters<typeof withServer>[1]>[0];
 
 interface Standby {
   readonly name: string;
@@ -53,7 +54,10 @@ export async function promote(options: PromoteOptions): Promise<Promotion> {
   const record = readRecord(stateDirectory);
   if (record === null)
     throw new Error(`no PostgreSQL with standbys has been started on ${stateDirectory}: run npm start -- --ha`);
-  const { standbys, silent } = await findStandbys(record);
+  // Repeats the search for a while, because a server may be slow on a busy machine.
+  let found: Awaited<ReturnType<typeof readStandbys>> = { standbys: [], silent: [] };
+  await poll(FIND_MS, async () => ((found = await readStandbys(record)).silent.length === 0 ? found : null), LOOK_MS);
+  const { standbys, silent } = found;
   if (standbys.length === 0) throw new Error(`no standby responds: ${silent.join(', ')}`);
   if (silent.length > 0 && !acceptLoss) {
     throw new Error(
@@ -90,16 +94,6 @@ export async function promote(options: PromoteOptions): Promise<Promotion> {
   return { primary: chosen.name, timeline: state.timeline ?? 0, position: chosen.position };
 }
 
-/** Repeats the search for a while, because a server may be slow on a busy machine. */
-async function findStandbys(record: PrimaryRecord) {
-  const untilMs = performance.now() + FIND_MS;
-  for (;;) {
-    const found = await readStandbys(record);
-    if (found.silent.length === 0 || performance.now() > untilMs) return found;
-    await pause(LOOK_MS);
-  }
-}
-
 async function readStandbys(record: PrimaryRecord) {
   const standbys: { name: string; url: string }[] = [];
   const silent: string[] = [];
@@ -115,14 +109,17 @@ async function readStandbys(record: PrimaryRecord) {
 /** Resolves when the standby receives nothing more from the primary. */
 async function detach(url: string): Promise<void> {
   await withServer(url, async (server) => {
-    await server.query(`ALTER SYSTEM SET primary_conninfo = ''`);
-    await server.query('SELECT pg_reload_conf()');
-    const untilMs = performance.now() + DETACHED_MS;
-    while ((await server.query('SELECT FROM pg_stat_wal_receiver WHERE pid IS NOT NULL')).rowCount !== 0) {
-      if (performance.now() > untilMs) throw new Error('a standby does not stop following the primary');
-      await pause(LOOK_MS);
-    }
+    await setAndReload(server, 'primary_conninfo', '');
+    const receivers = 'SELECT FROM pg_stat_wal_receiver WHERE pid IS NOT NULL';
+    const isDetached = async (): Promise<true | null> => ((await server.query(receivers)).rowCount === 0 ? true : null);
+    if ((await poll(DETACHED_MS, isDetached, LOOK_MS)) === null)
+      throw new Error('a standby does not stop following the primary');
   });
+}
+
+async function setAndReload(server: Server, name: string, value: string): Promise<void> {
+  await server.query(`ALTER SYSTEM SET ${name} = '${value.replaceAll("'", "''")}'`);
+  await server.query('SELECT pg_reload_conf()');
 }
 
 async function readStandby({ name, url }: { name: string; url: string }): Promise<Standby> {
@@ -130,18 +127,13 @@ async function readStandby({ name, url }: { name: string; url: string }): Promis
   return { name, url, position: position ?? '0/0' };
 }
 
-async function follow(url: string, primaryUrl: string, name: string): Promise<void> {
-  await withServer(url, async (server) => {
-    const text = conninfo(primaryUrl, name).replaceAll("'", "''");
-    await server.query(`ALTER SYSTEM SET primary_conninfo = '${text}'`);
-    await server.query('SELECT pg_reload_conf()');
-  });
+function follow(url: string, primaryUrl: string, name: string): Promise<void> {
+  return withServer(url, (server) => setAndReload(server, 'primary_conninfo', conninfo(primaryUrl, name)));
 }
 
-async function promoteStandby(url: string, synchronous: string): Promise<ServerState> {
+function promoteStandby(url: string, synchronous: string): Promise<ServerState> {
   return withServer(url, async (server) => {
-    await server.query(`ALTER SYSTEM SET synchronous_standby_names = '${synchronous}'`);
-    await server.query('SELECT pg_reload_conf()');
+    await setAndReload(server, 'synchronous_standby_names', synchronous);
     await server.query(`SELECT pg_promote(true, ${PROMOTE_SECONDS})`);
     const state = await readServerState(server);
     if (state.isStandby) throw new Error(`the promotion did not end within ${PROMOTE_SECONDS} s`);

@@ -1,27 +1,35 @@
 import { readServerState, withServer } from '@gateway/postgres';
-import { pause } from '@gateway/service-kit';
-import type { Secrets } from '../secrets.js';
-import { LEADER_LOOK_MS, LOOK_MS, portsFor, portsFrom, type ClusterParts } from './members.js';
 import * as topology from './topology.js';
 
+const NAMES = topology.POSTGRES_MEMBERS;
 const PRIMARY_WAIT_MS = 60_000;
 /** Timeout after which the other servers drop a silent one. */
 const SILENT_SECONDS = 3;
+const SETTINGS = [
+  'wal_keep_size=512MB',
+  `wal_sender_timeout=${SILENT_SECONDS}s`,
+  `wal_receiver_timeout=${SILENT_SECONDS}s`,
+  'wal_receiver_status_interval=1s',
+  'wal_retrieve_retry_interval=200ms',
+];
 
 /** Starts a primary and two standbys, one of which must confirm each commit. */
-export async function startPostgres(
-  stateDirectory: string,
-  secrets: Secrets,
-  { start, members, restarter, between }: ClusterParts,
-) {
-  const names = topology.POSTGRES_MEMBERS;
-  const ports = await portsFor(names);
-  const peerPorts = await portsFrom('standbys', ports, between);
-  const urlOf = (name: string, by: Readonly<Record<string, number>> = ports): string =>
-    `postgres://postgres:${encodeURIComponent(secrets.postgresPassword)}@127.0.0.1:${by[name]}/postgres`;
-  const primary = topology.readRecord(stateDirectory)?.primary ?? names[0];
-  const urls = Object.fromEntries(names.map((name) => [name, urlOf(name)]));
-  const peerUrls = Object.fromEntries(names.map((name) => [name, urlOf(name, peerPorts)]));
+export async function startPostgres({
+  stateDirectory,
+  secrets,
+  start,
+  members,
+  restarter,
+  between,
+}: topology.ClusterParts): Promise<topology.Group> {
+  const ports = await topology.portsFor(NAMES);
+  const peerPorts = await topology.portsFrom('standbys', ports, between);
+  const urlOn = (hosts: string): string =>
+    `postgres://postgres:${encodeURIComponent(secrets.postgresPassword)}@${hosts}/postgres`;
+  const urlsOn = (by: Readonly<Record<string, number>>) =>
+    Object.fromEntries(NAMES.map((name) => [name, urlOn(`127.0.0.1:${by[name]}`)]));
+  const [urls, peerUrls] = [urlsOn(ports), urlsOn(peerPorts)];
+  const primary = topology.readRecord(stateDirectory)?.primary ?? NAMES[0];
   topology.writeRecord(stateDirectory, { primary, urls, peerUrls });
   const leader = (): string => topology.readRecord(stateDirectory)?.primary ?? primary;
   /** Servers whose last start was as a primary. */
@@ -31,47 +39,40 @@ export async function startPostgres(
       ports: { postgres: ports[name] ?? 0 },
       postgres: {
         superuserPassword: secrets.postgresPassword,
-        settings: [
-          'wal_keep_size=512MB',
-          `wal_sender_timeout=${SILENT_SECONDS}s`,
-          `wal_receiver_timeout=${SILENT_SECONDS}s`,
-          'wal_receiver_status_interval=1s',
-          'wal_retrieve_retry_interval=200ms',
-        ],
+        settings: SETTINGS,
         follows: async () => {
           if (leader() === name) {
             primaries.add(name);
             return null;
           }
           primaries.delete(name);
-          await waitForPrimary(() => urlOf(leader()));
-          return { url: urlOf(leader(), peerPorts), name };
+          await waitForPrimary(() => urls[leader()] ?? '');
+          return { url: peerUrls[leader()] ?? '', name };
         },
       },
     });
   await startOne(primary);
-  await Promise.all(names.filter((name) => name !== primary).map(startOne));
-  await withServer(urlOf(primary), async (server) => {
+  await Promise.all(NAMES.filter((name) => name !== primary).map(startOne));
+  await withServer(urls[primary] ?? '', async (server) => {
     await server.query(`ALTER SYSTEM SET synchronous_standby_names = '${topology.SYNCHRONOUS}'`);
     await server.query('SELECT pg_reload_conf()');
   });
   // Kills a server that was starting as the primary while another one was promoted.
-  restarter.meanwhile(LEADER_LOOK_MS, async () => {
+  restarter.meanwhile(topology.LEADER_LOOK_MS, async () => {
     const replaced = [...primaries].filter((name) => name !== leader());
     await Promise.all(replaced.flatMap((name) => members[name]?.restart?.({ kill: true }) ?? []));
   });
-  const hosts = names.map((name) => `127.0.0.1:${ports[name]}`).join(',');
-  const url = `${urlOf(primary).replace(/127\.0\.0\.1:\d+/, hosts)}?target_session_attrs=read-write`;
-  return { url, leader: () => members[leader()] };
+  return {
+    url: `${urlOn(topology.hostsOf(ports))}?target_session_attrs=read-write`,
+    leader: () => members[leader()],
+  };
 }
 
 /** Resolves when the server is a primary, which a standby needs before it can follow. */
 async function waitForPrimary(urlOf: () => string): Promise<void> {
-  const untilMs = performance.now() + PRIMARY_WAIT_MS;
-  for (;;) {
-    const state = await withServer(urlOf(), readServerState).catch(() => null);
-    if (state?.isStandby === false) return;
-    if (performance.now() > untilMs) throw new Error('the server to follow is not a primary');
-    await pause(LOOK_MS);
-  }
+  const isPrimary = await topology.poll(PRIMARY_WAIT_MS, async () => {
+    const state = await withServer(urlOf(), readServerState);
+    return state.isStandby ? null : true;
+  });
+  if (isPrimary === null) throw new Error('the server to follow is not a primary');
 }
