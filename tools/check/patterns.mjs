@@ -18,7 +18,7 @@ const OWN_INPUT = /\.test\.tsx?$|\/(?:test|verify|pictures)\/|^(?:tests|tools\/c
 
 /** Quadratic patterns for short texts, or for texts that no client sends, with reasons. */
 const BOUNDED = new Map([
-  [String.raw`libs/service-kit/src/telemetry.ts \/+$`, 'a configured address'],
+  [String.raw`libs/service-kit/src/telemetry/telemetry.ts \/+$`, 'a configured address'],
   [String.raw`services/accounts/src/mail/notice-rules.ts \/+$`, 'a configured address'],
   [String.raw`services/dashboard/src/operator-cli/operator-api.ts \/+$`, 'a configured address'],
   [String.raw`services/dashboard/src/people-api/models/edge-client.ts \/+$`, 'a configured address'],
@@ -44,7 +44,7 @@ const BOUNDED = new Map([
   [String.raw`services/dashboard/web/src/format/usd.ts 0+$`, 'the digits of one amount'],
   [String.raw`services/dashboard/src/people-api/sign-in/passwords.ts =+$`, 'base64 of a digest of ours'],
   [String.raw`libs/service-kit/src/network-address.ts \.+$`, 'a host, bounded by its schema'],
-  [String.raw`libs/service-kit/src/read-secret.ts ^(.+?)\1+$`, 'a configured secret'],
+  [String.raw`libs/service-kit/src/config/read-secret.ts ^(.+?)\1+$`, 'a configured secret'],
   [String.raw`tools/provider-simulator/src/call/serve-call.ts ^bearer +(.*)$`, 'local simulator'],
   [String.raw`tools/testkit/src/slow-attack.ts connected:[^\d\n]*?(?:\x1b\[[\d;]*m)?\s*(\d+)`, 'output of a test tool'],
 ]);

@@ -1,19 +1,19 @@
 import type { Timer } from '@gateway/service-kit';
-import { createRequester } from './ask.js';
+import { createRequester } from './requests/ask.js';
 import type { Bus, BusOptions } from './bus.js';
 import { openConnection, type Link } from './connection.js';
-import { startConsumer } from './consume.js';
-import { readDelivery } from './delivery.js';
-import { Subscriptions } from './subscriptions.js';
-import { loadLast } from './load-last.js';
-import { startMirror } from './mirror-bucket.js';
-import { createLookUpBuckets } from './look-up-bucket.js';
-import { createPublisher } from './publish.js';
-import { createBucketPublisher } from './publish-bucket.js';
-import { ReplyInbox } from './reply-inbox.js';
-import { createRequestServer } from './serve.js';
-import { createStore } from './store.js';
-import { createStreamClient } from './streams.js';
+import { startConsumer } from './streams/consume.js';
+import { readDelivery } from './streams/delivery.js';
+import { Subscriptions } from './requests/subscriptions.js';
+import { loadLast } from './buckets/load-last.js';
+import { startMirror } from './buckets/mirror-bucket.js';
+import { createLookUpBuckets } from './buckets/look-up-bucket.js';
+import { createPublisher } from './streams/publish.js';
+import { createBucketPublisher } from './buckets/publish-bucket.js';
+import { ReplyInbox } from './requests/reply-inbox.js';
+import { createRequestServer } from './requests/serve.js';
+import { createStore } from './streams/store.js';
+import { createStreamClient } from './streams/streams.js';
 import { decodeMessage, encodeBody } from './wire.js';
 
 /**

@@ -23,8 +23,8 @@ export type {
 } from './bus.js';
 export { BusFault } from './bus-fault.js';
 export { connectBus } from './connect-bus.js';
-export { mirrorCatalog } from './mirror-catalog.js';
-export { requestServer, type HandlerFault, type RequestServerOptions } from './request-server.js';
+export { mirrorCatalog } from './buckets/mirror-catalog.js';
+export { requestServer, type HandlerFault, type RequestServerOptions } from './requests/request-server.js';
 export {
   natsAuthorization,
   natsPermissions,

@@ -8,9 +8,9 @@ import {
   type StreamName,
 } from '@gateway/contracts/messages';
 import { BusFault } from './bus-fault.js';
-import { bucketStream, bucketSubjects, directGetSubject } from './bucket.js';
+import { bucketStream, bucketSubjects, directGetSubject } from './buckets/bucket.js';
 import { inboxPrefix } from './connection.js';
-import { replySubjects } from './reply-inbox.js';
+import { replySubjects } from './requests/reply-inbox.js';
 
 export type BucketPermissions = Readonly<Record<string, BucketOwners>>;
 

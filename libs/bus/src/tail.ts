@@ -1,7 +1,7 @@
 import { type AnyMessage, type ServiceName, subjectPattern } from '@gateway/contracts/messages';
 import { connect, type Msg, type NatsConnection } from 'nats';
-import { ERROR_CODE_HEADER, ERROR_TEXT_HEADER } from './ask.js';
-import { replySubjects } from './reply-inbox.js';
+import { ERROR_CODE_HEADER, ERROR_TEXT_HEADER } from './requests/ask.js';
+import { replySubjects } from './requests/reply-inbox.js';
 import { decodeAnswer, decodeMessage, type Decoded } from './wire.js';
 
 /** A message as sent over the bus, with the names of its fields. */

@@ -1,9 +1,9 @@
 import { systemClock, type TimerClock } from '@gateway/service-kit';
 import pg from 'pg';
-import { PrimaryChoice } from './choose-primary.js';
+import { PrimaryChoice } from './primary/choose-primary.js';
 import type { Log } from './log.js';
-import { PrimaryClient } from './primary-client.js';
-import { Timelines } from './timelines.js';
+import { PrimaryClient } from './primary/primary-client.js';
+import { Timelines } from './primary/timelines.js';
 
 export type Pool = pg.Pool;
 

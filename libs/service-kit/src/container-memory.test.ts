@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { containerMemoryBytes, computeMemoryBound } from './process-metrics.js';
+import { containerMemoryBytes, computeMemoryBound } from './telemetry/process-metrics.js';
 
 const GIB = 1024 ** 3;
 

@@ -1,4 +1,4 @@
-import { ConfigurationError } from './config.js';
+import { ConfigurationError } from './config/config.js';
 
 /**
  * EX_CONFIG of sysexits.h. A supervisor can distinguish it from a crash, because a restart would

@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { startAdmin } from './admin.js';
-import { BASE_FIELDS, type ServiceConfig, testControlProblems } from './base-fields.js';
+import { startAdmin } from './http/admin.js';
+import { BASE_FIELDS, type ServiceConfig, testControlProblems } from './config/base-fields.js';
 import { systemClock, type TimerClock } from './clock.js';
-import { type ConfigFields, ConfigurationError, printConfig, readConfig } from './config.js';
-import { type Logger, createLogger } from './log.js';
-import { startProcessMetrics } from './process-metrics.js';
-import { ReadyChecks } from './ready-checks.js';
+import { type ConfigFields, ConfigurationError, printConfig, readConfig } from './config/config.js';
+import { type Logger, createLogger } from './telemetry/log.js';
+import { startProcessMetrics } from './telemetry/process-metrics.js';
+import { ReadyChecks } from './http/ready-checks.js';
 import { withTimeout } from './retry.js';
 import { EXIT_CONFIGURATION } from './run-as-command.js';
 import { type StopSignal, awaitStopSignal } from './stop-signal.js';
-import { startTelemetry } from './telemetry.js';
+import { startTelemetry } from './telemetry/telemetry.js';
 
 export interface ServiceContext<S extends ConfigFields> {
   readonly config: ServiceConfig<S>;

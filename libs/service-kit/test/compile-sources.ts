@@ -1,5 +1,5 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { transformSync } from '@swc/core';
 
@@ -20,13 +20,15 @@ export function compileSources(): CompiledSources {
   const cache = join(ROOM, '.cache');
   mkdirSync(cache, { recursive: true });
   const directory = mkdtempSync(join(cache, 'compiled-'));
-  const sources = readdirSync(join(ROOM, 'src')).filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'));
+  const files = readdirSync(join(ROOM, 'src'), { recursive: true, encoding: 'utf8' });
+  const sources = files.filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'));
   for (const name of sources) {
     const { code } = transformSync(readFileSync(join(ROOM, 'src', name), 'utf8'), {
       filename: name,
       jsc: { parser: { syntax: 'typescript' }, target: 'es2022' },
       module: { type: 'es6' },
     });
+    mkdirSync(dirname(join(directory, name)), { recursive: true });
     writeFileSync(join(directory, name.replace(/\.ts$/, '.js')), code);
   }
   return { directory, remove: () => rmSync(directory, { recursive: true, force: true }) };
