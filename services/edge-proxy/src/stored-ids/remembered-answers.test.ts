@@ -144,7 +144,7 @@ test('a last chunk waits at most REMEMBER_MS for a store that does not respond',
   expect(waits.map(({ ms }) => ms)).toEqual([REMEMBER_MS]);
   await pass(REMEMBER_MS);
   await kept;
-  expect([failures, await found(answers, 'acc', 'resp_1')]).toEqual([['remember: late'], [['resp_1', 'src-a']]]);
+  expect([failures, await found(answers, 'acc', 'resp_1')]).toEqual([['store: late'], [['resp_1', 'src-a']]]);
 });
 
 test('a failed write is retried until the store is available again', async () => {
@@ -165,7 +165,7 @@ test('a write is given up after its time, or at once if the store is full', asyn
   void answers.remember('acc', ['resp_1'], 'src-a');
   await pass(REMEMBER_MS);
   for (let ms = REMEMBER_MS; ms < WRITE_MS_MAX; ms += RETRY_MS) await pass(RETRY_MS);
-  expect(failures).toEqual(['remember: late', 'lost: timeout']);
+  expect(failures).toEqual(['store: late', 'lost: timeout']);
   code = 'stream_full';
   await answers.remember('acc', ['resp_2'], 'src-a');
   expect(failures.slice(2)).toEqual(['lost: stream_full']);
