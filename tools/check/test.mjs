@@ -8,7 +8,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { affectedRooms, changedPackages, CORE, hashPackages, isCoreEnough, keepGreen, readGreen } from './affected.mjs';
 import { ROOMS, selectTests } from './rooms.mjs';
-import { forgetCounts, readCounts } from './test-counts.mjs';
+import { forgetCounts, readCounts } from './room-times.mjs';
 
 const TEST_MINUTES_MAX = 5;
 /** The same cache as in `npm run lint`, so that checked files are not checked again. */

@@ -7,7 +7,7 @@ const SOURCE = '/var/source';
 const LOG_LINES = 30;
 
 /** Copies the source into the root: the last commit as a bundle, or the files of the checkout. */
-export function placeSource(repository, root, { workingTree }) {
+export function placeSource(repository, root, { 'working-tree': workingTree }) {
   const git = (...args) => run('git', ['-C', repository, ...args]);
   const commit = git('rev-parse', '--short', 'HEAD').trim();
   run('mkdir', [root.path(SOURCE)]);

@@ -28,7 +28,7 @@ const source =
   root && (await results.step('preparation', 'the source in it', () => placeSource(REPOSITORY, root, options)));
 if (source) {
   for (const [kind, user] of Object.entries(USERS)) {
-    if (options.only !== null && options.only !== kind) continue;
+    if (options.only !== undefined && options.only !== kind) continue;
     for (const story of storiesOf({ user, root, source, options })) {
       const seen = await results.step(user.title, story.title, story.tell);
       root.killAll();

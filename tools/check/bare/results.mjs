@@ -71,10 +71,10 @@ export function expect(condition, expectation, seen) {
   if (!condition) throw new Unexpected(expectation, typeof seen === 'function' ? seen() : seen);
 }
 
-function leftOut({ skipTests, userTests, only }) {
+function leftOut({ 'skip-tests': skipTests, 'user-tests': userTests, only }) {
   const parts = [
     ...(skipTests ? ['`npm test`'] : userTests ? [] : ['`npm test` as the ordinary user']),
-    ...(only === null ? [] : [`everything as ${only === 'root' ? 'the ordinary user' : 'root'}`]),
+    ...(only === undefined ? [] : [`everything as ${only === 'root' ? 'the ordinary user' : 'root'}`]),
   ];
   return parts.length === 0 ? '' : ` Left out in this run: ${parts.join(', ')}.`;
 }

@@ -12,7 +12,7 @@ const TEST_LIMIT_MS = 1_200_000;
 export function storiesOf({ user, root, source, options }) {
   const first = new Checkout(root, user, source, 'gateway');
   const second = new Checkout(root, user, source, 'another gateway');
-  const tests = options.skipTests || (user.name !== 'root' && !options.userTests) ? [] : [testStory(first)];
+  const tests = options['skip-tests'] || (user.name !== 'root' && !options['user-tests']) ? [] : [testStory(first)];
   let demoKey = null;
   return [
     { title: 'git clone', essential: true, tell: () => first.clone() },

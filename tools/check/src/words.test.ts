@@ -1,17 +1,9 @@
-import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
-import { trackedFiles } from '../citations.mjs';
 import { retiredWords, wideComments } from '../words.mjs';
 
 /** Returns the retired words of one file with this text. */
 const found = (text: string, file = 'services/a/src/b.ts'): string[] =>
   retiredWords(new Map([[file, text]])).map((line) => line.slice(file.length + 1));
-
-test('no package has a retired word or a wide comment', () => {
-  const { files } = trackedFiles(fileURLToPath(new URL('../../../', import.meta.url)).replace(/\/$/, ''));
-  expect(retiredWords(files)).toEqual([]);
-  expect(wideComments(files)).toEqual([]);
-});
 
 test.each([
   ['const lastBeatAt = 1;', ['1: beat, better heartbeat']],
