@@ -6,7 +6,7 @@ import { freePort, startServers } from '@gateway/servers';
 import { admissionUser, LEDGER_SERVICES, migrateServices, MigrationHistoryError } from '@gateway/setup';
 import { type Addresses, createAddresses, roleOf } from './addresses.js';
 import type { Child } from './children/child.js';
-import { ServerRestarter } from './children/restart-servers.js';
+import { Restarter } from './children/restarter.js';
 import { type Replacement, Supervisor } from './children/supervisor.js';
 import { startCluster } from './ha/start-cluster.js';
 import type { LocalService, ProcessName } from './processes.js';
@@ -50,7 +50,7 @@ export async function startSystem(options: SystemOptions): Promise<LocalSystem> 
     log(text);
     file.rewrite();
   };
-  const restarter = new ServerRestarter(onChange);
+  const restarter = new Restarter(onChange);
   /** Servers and mailbox, which all services need. */
   const foundations: { stop(): Promise<unknown> }[] = [];
   const stopFoundations = async (): Promise<void> => {
@@ -74,7 +74,7 @@ export async function startSystem(options: SystemOptions): Promise<LocalSystem> 
     const own = createAddresses(servers, urls, mailbox.url, secrets, firstPorts);
     const addresses = (await options.through?.(own)) ?? own;
     await logDuration(log, 'migrations', () => migrateAll(servers.postgres.url, secrets, log));
-    const supervisor = await Supervisor.make({ options, addresses, secrets, firstPorts, onChange });
+    const supervisor = await Supervisor.make({ options, addresses, secrets, firstPorts, restarter });
     await logDuration(log, 'services', () => supervisor.start(options.signal));
     let demoApiKey = secrets.demoApiKey;
     let isStopping = false;
@@ -114,7 +114,7 @@ export async function startSystem(options: SystemOptions): Promise<LocalSystem> 
   }
 }
 
-async function startOwnServers(options: SystemOptions, secrets: Secrets, restarter: ServerRestarter): Promise<Servers> {
+async function startOwnServers(options: SystemOptions, secrets: Secrets, restarter: Restarter): Promise<Servers> {
   // With long timeouts for tests, NATS keeps slow processes connected. A repeated setting replaces
   // the one before.
   const isPatient = Number(options.env?.['GATEWAY_TIMEOUT_MIN_MS'] ?? 0) > 0;
@@ -132,7 +132,7 @@ async function startOwnServers(options: SystemOptions, secrets: Secrets, restart
     log: (line) => {
       if (!line.includes(' skipped: ')) options.log(`  ${line}`);
     },
-    onExit: (name, code) => restarter.ended(name, code),
+    onExit: (name, code) => restarter.ended(name, code === null ? 'signal' : `code ${code}`),
   });
   const { postgres, nats, redis } = servers;
   return { servers, members: servers, urls: { postgres: postgres.url, nats: nats.url, redis: redis.url } };

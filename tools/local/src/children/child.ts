@@ -14,8 +14,8 @@ export interface ChildOptions {
   /** Address of the operator API; absent unless the process is a dashboard. */
   readonly operatorUrl?: string;
   readonly logFile: string;
-  /** Receives a line when a ready child dies and when it is ready again. */
-  readonly onChange: (text: string) => void;
+  /** Receives the exit code or signal when the process of a ready child ends unexpectedly. */
+  readonly onEnd: (how: string) => void;
 }
 
 /** Longest time from the start of the process until it is ready. */
@@ -35,18 +35,15 @@ const NODE_OPTIONS = ['--max-semi-space-size=8', '--no-allocation-site-pretenuri
 
 /**
  * A supervised process. It starts in its own process group (Ctrl-C reaches only the starter, which
- * stops everything in order) with a parent-death signal. It is ready when `/readyz` returns 200. If
- * it dies later, it is restarted with back-off.
+ * stops everything in order) with a parent-death signal. It is ready when `/readyz` returns 200.
  */
 export class Child {
   readonly #label: string;
   #process: ChildProcess | null = null;
   #exited: Promise<void> = Promise.resolve();
   #wanted = false;
-  #wasReady = false;
-  readonly #delay = new RestartDelay();
-  #startedAt = 0;
-  #timer: NodeJS.Timeout | undefined;
+  /** The process has been ready, so its end is reported. */
+  #isReady = false;
 
   constructor(readonly options: ChildOptions) {
     this.#label = `${options.name}-${options.n}`;
@@ -67,22 +64,19 @@ export class Child {
    */
   async start(): Promise<void> {
     this.#wanted = true;
+    this.#isReady = false;
     this.#spawn();
-    await this.ready();
+    await this.#waitUntilReady(() => this.#process === null);
   }
 
-  /** Waits until `/readyz` returns 200. */
-  async ready(timeoutMs = READY_MS): Promise<void> {
-    const until = Date.now() + timeoutMs;
-    while (Date.now() < until) {
-      if (!this.#process && !this.#wasReady) throw this.#failure('ended before it was ready');
-      if (this.#process && (await this.#answers())) {
-        this.#wasReady = true;
-        return;
-      }
-      await pause(READY_POLL_MS);
-    }
-    throw this.#failure(`was not ready after ${timeoutMs / 1000} s`);
+  /** Starts the process again if it has ended and was not stopped. */
+  async restart(): Promise<void> {
+    if (this.#wanted) await (this.#process === null ? this.start() : this.ready());
+  }
+
+  /** Waits until `/readyz` returns 200, also of a restarted process. */
+  async ready(): Promise<void> {
+    await this.#waitUntilReady(() => false);
   }
 
   /** Sends a signal. A child that dies from it is restarted unless `stop` was called. */
@@ -93,7 +87,6 @@ export class Child {
   /** Stops the child: SIGTERM, after `graceMs` SIGKILL. It is not restarted. */
   async stop(graceMs: number, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
     this.#wanted = false;
-    clearTimeout(this.#timer);
     if (!this.#process) return;
     this.#process.kill(signal);
     const timer = setTimeout(() => this.#process?.kill('SIGKILL'), graceMs);
@@ -116,26 +109,27 @@ export class Child {
     const child = spawn(command, args, { env, stdio: ['ignore', log, log], detached: true });
     closeSync(log);
     this.#process = child;
-    this.#startedAt = Date.now();
     this.#exited = new Promise<void>((resolve) => {
       child.once('error', () => resolve());
       child.once('exit', () => resolve());
-    }).then(() => this.#onExit(child));
+    }).then(() => {
+      this.#process = null;
+      if (this.#wanted && this.#isReady) this.options.onEnd(child.signalCode ?? `code ${child.exitCode}`);
+    });
   }
 
-  #onExit(child: ChildProcess): void {
-    this.#process = null;
-    if (!this.#wanted || !this.#wasReady) return;
-    const delayMs = this.#delay.next(Date.now() - this.#startedAt);
-    const how = child.signalCode ?? `code ${child.exitCode}`;
-    this.options.onChange(`${this.#label} ended (${how}); restarting in ${delayMs} ms`);
-    this.#timer = setTimeout(() => {
-      this.#spawn();
-      this.ready().then(
-        () => this.options.onChange(`${this.#label} is ready again (pid ${this.pid})`),
-        (error: Error) => this.options.onChange(error.message),
-      );
-    }, delayMs);
+  async #waitUntilReady(hasFailed: () => boolean): Promise<void> {
+    const until = Date.now() + READY_MS;
+    while (Date.now() < until) {
+      if (!this.#wanted) return;
+      if (hasFailed()) throw this.#failure('ended before it was ready');
+      if (this.#process && (await this.#answers())) {
+        this.#isReady = true;
+        return;
+      }
+      await pause(READY_POLL_MS);
+    }
+    throw this.#failure(`was not ready after ${READY_MS / 1000} s`);
   }
 
   #answers(): Promise<boolean> {
@@ -163,20 +157,4 @@ function parentDeathPrefix(): readonly string[] {
   const command = ['setpriv', '--pdeathsig', 'KILL'];
   prefix ??= spawnSync('setpriv', [...command.slice(1), 'true']).status === 0 ? command : [];
   return prefix;
-}
-
-const BASE_MS = 250;
-const MAX_MS = 10_000;
-/** A process that ran longer than this restarts with the shortest delay. */
-const SETTLED_MS = 30_000;
-
-/** The back-off of one process that is restarted each time it ends. */
-export class RestartDelay {
-  #ends = 0;
-
-  /** Returns the delay after an end in ms. `livedMs` is 0 if the process was never ready. */
-  next(livedMs: number): number {
-    this.#ends = livedMs > SETTLED_MS ? 1 : this.#ends + 1;
-    return Math.min(MAX_MS, BASE_MS * 2 ** (this.#ends - 1));
-  }
 }

@@ -5,6 +5,7 @@ import { type LocalService, type ProcessName, SERVICES, environmentOf, programOf
 import type { Secrets } from '../secrets.js';
 import type { SystemOptions } from '../system-options.js';
 import { Child, type ChildOptions } from './child.js';
+import type { Restarter } from './restarter.js';
 
 export interface SupervisorParts {
   readonly options: SystemOptions;
@@ -12,8 +13,7 @@ export interface SupervisorParts {
   readonly secrets: Secrets;
   /** Ports of the first replicas. Later replicas use free ports. */
   readonly firstPorts: Readonly<Record<'edge' | 'operator' | 'dashboard', number>>;
-  /** Receives a line when a ready child dies and when it is ready again. */
-  readonly onChange: (text: string) => void;
+  readonly restarter: Restarter;
 }
 
 /** The replaced process, which still runs, and a function to stop it. */
@@ -136,7 +136,7 @@ export class Supervisor {
   }
 
   async #create(name: ProcessName): Promise<Child> {
-    const { options, addresses, secrets, onChange } = this.parts;
+    const { options, addresses, secrets, restarter } = this.parts;
     const n = (this.#made.get(name) ?? 0) + 1;
     this.#made.set(name, n);
     const adminPort = await freePort();
@@ -145,10 +145,10 @@ export class Supervisor {
       name === 'provider-simulator'
         ? {}
         : { ...environmentOf(name, addresses, secrets, options.stateDirectory), GATEWAY_REPLICA: `${name}-${n}` };
-    return new Child({
+    const child = new Child({
       name,
       n,
-      onChange,
+      onEnd: (how) => restarter.ended(`${name}-${n}`, how),
       program: programOf(name),
       env: {
         ...process.env,
@@ -162,6 +162,8 @@ export class Supervisor {
       ...urls,
       logFile: `${options.stateDirectory}/logs/${name}-${n}.jsonl`,
     });
+    restarter.watch({ [`${name}-${n}`]: child });
+    return child;
   }
 
   /** Returns the public addresses of a process and the variables that set them. */

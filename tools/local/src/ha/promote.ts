@@ -11,8 +11,6 @@ export interface PromoteOptions {
   readonly to?: string;
   /** Promotes even if commits may be lost. */
   readonly acceptLoss?: boolean;
-  /** The synchronous standbys of the next primary. Default: SYNCHRONOUS. */
-  readonly synchronous?: string;
   readonly log: (line: string) => void;
 }
 
@@ -82,7 +80,7 @@ export async function promote(options: PromoteOptions): Promise<Promotion> {
   writeRecord(stateDirectory, { ...record, primary: chosen.name });
   log(`${record.primary} is killed and restarts as a standby`);
   options.kill(record.primary);
-  const state = await promoteStandby(chosen.url, options.synchronous ?? SYNCHRONOUS);
+  const state = await promoteStandby(chosen.url);
   for (const other of ordered.filter((one) => one !== chosen)) {
     // A standby ahead of the primary cannot follow it and restarts on a copy.
     if (isBehind(chosen.position, other.position)) await resetStandby(options, other.name);
@@ -131,9 +129,9 @@ function follow(url: string, primaryUrl: string, name: string): Promise<void> {
   return withServer(url, (server) => setAndReload(server, 'primary_conninfo', conninfo(primaryUrl, name)));
 }
 
-function promoteStandby(url: string, synchronous: string): Promise<ServerState> {
+function promoteStandby(url: string): Promise<ServerState> {
   return withServer(url, async (server) => {
-    await setAndReload(server, 'synchronous_standby_names', synchronous);
+    await setAndReload(server, 'synchronous_standby_names', SYNCHRONOUS);
     await server.query(`SELECT pg_promote(true, ${PROMOTE_SECONDS})`);
     const state = await readServerState(server);
     if (state.isStandby) throw new Error(`the promotion did not end within ${PROMOTE_SECONDS} s`);

@@ -1,5 +1,5 @@
 import { startServers, type RunningServer } from '@gateway/servers';
-import type { ServerRestarter } from '../children/restart-servers.js';
+import type { Restarter } from '../children/restarter.js';
 import type { Secrets } from '../secrets.js';
 import type { Servers, SystemOptions } from '../system-options.js';
 import { startNats } from './start-nats.js';
@@ -14,7 +14,7 @@ import type { ClusterParts, Group } from './topology.js';
 export async function startCluster(
   { stateDirectory, durable, log, between = (_way, port) => Promise.resolve(port) }: SystemOptions,
   secrets: Secrets,
-  restarter: ServerRestarter,
+  restarter: Restarter,
 ): Promise<Servers> {
   const members: Record<string, RunningServer> = {};
   const start: ClusterParts['start'] = async (name, kind, own) => {
@@ -26,7 +26,7 @@ export async function startCluster(
       log: (line) => {
         if (!line.includes(' skipped: ')) log(`  ${name}: ${line}`);
       },
-      onExit: (_kind, code) => restarter.ended(name, code),
+      onExit: (_kind, code) => restarter.ended(name, code === null ? 'signal' : `code ${code}`),
       ...own,
     });
     Object.assign(members, { [name]: started[kind] });

@@ -1,6 +1,6 @@
 import { freePort, type RunningServer, type ServerName, type ServersOptions } from '@gateway/servers';
 import { pause } from '@gateway/service-kit';
-import type { ServerRestarter } from '../children/restart-servers.js';
+import type { Restarter } from '../children/restarter.js';
 import type { Secrets } from '../secrets.js';
 import { readJson, replaceFile } from '../state-file.js';
 
@@ -32,7 +32,7 @@ export interface ClusterParts {
   readonly start: (name: string, kind: ServerName, own: Omit<ServersOptions, 'stateDirectory'>) => Promise<void>;
   /** All started servers by name. */
   readonly members: Record<string, RunningServer>;
-  readonly restarter: ServerRestarter;
+  readonly restarter: Restarter;
   /** Returns the port for a connection between servers: the port itself, or that of a proxy. */
   readonly between: (way: string, port: number) => Promise<number>;
 }

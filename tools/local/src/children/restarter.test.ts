@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import { ServerRestarter } from './restart-servers.js';
+import { Restarter } from './restarter.js';
 
 /** A server whose end and start the test controls. */
 class Fake {
@@ -16,17 +16,17 @@ class Fake {
 }
 
 let reports: string[];
-let restarter: ServerRestarter;
+let restarter: Restarter;
 beforeEach(() => {
   jest.useFakeTimers();
   reports = [];
-  restarter = new ServerRestarter((text) => reports.push(text.replace(/[\d.]+ s /, 'S ')));
+  restarter = new Restarter((text) => reports.push(text.replace(/[\d.]+ s /, 'S ')));
 });
 afterEach(() => void jest.useRealTimers());
 
 const end = (server: Fake): void => {
   server.pid = null;
-  restarter.ended('nats', null);
+  restarter.ended('nats', 'signal');
 };
 
 test('a server that ended is restarted after a delay and reported when ready', async () => {
@@ -94,7 +94,7 @@ test('a server that ends before all have started is restarted afterwards', async
 
 test('a server without restart() is left alone', async () => {
   restarter.watch({ nats: { pid: null } });
-  restarter.ended('nats', 1);
+  restarter.ended('nats', 'code 1');
   await jest.advanceTimersByTimeAsync(60_000);
   expect(reports).toEqual([]);
 });
