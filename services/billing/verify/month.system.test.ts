@@ -1,10 +1,9 @@
-import { writeFileSync } from 'node:fs';
-import { cpus } from 'node:os';
 import { isDeepStrictEqual } from 'node:util';
 import type { LedgerEntryLine, UsageRecordLine, UsageRecordView } from '@gateway/contracts/operator';
 import { formatUsd, parseUsd } from '@gateway/metering';
 import { onPool } from '@gateway/postgres';
 import { type TestDatabase } from '@gateway/testkit';
+import { SeededRandom } from '@gateway/testkit/random';
 import { testSeed } from '@gateway/testkit/seed';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { showStatement, showTrialBalance } from '../src/finance/handlers.js';
@@ -16,11 +15,10 @@ import { type LedgerWorld, startLedgerWorld } from '../test/ledger-world.js';
 import { readCsv } from '../test/read-csv.js';
 import { add, BookOfMonth, classOf, MONTHS, plain, readStatement } from './book-of-month.js';
 import {
+  between,
   generateCall,
   type GeneratedAccount,
   type GeneratedCall,
-  type Generator,
-  makeGenerator,
   MONTH_BEGINS,
   MONTH_ENDS,
   PLAN_CHANGES,
@@ -33,13 +31,12 @@ const ACCOUNTS = Math.max(12, Math.round(CALLS / 250));
 const BATCH_EVENTS = 100;
 const LIMIT_MS = 240_000 + CALLS * 10;
 const DAY = 86_400_000;
-const FIGURES_FILE = new URL('../../../.results/month.md', import.meta.url);
 
 let world: LedgerWorld;
 let ledger: TestDatabase;
 let verbs: LedgerCommandsForTests;
 const book = new BookOfMonth();
-const took: [string, number][] = [];
+const took: Record<string, number> = {};
 let accounts: GeneratedAccount[] = [];
 
 beforeAll(async () => {
@@ -47,20 +44,21 @@ beforeAll(async () => {
   world = await startLedgerWorld();
   ledger = await world.ledger();
   verbs = ledgerVerbs(ledger);
-  const generator = makeGenerator(SEED);
+  const random = new SeededRandom(SEED);
   await timed('plans and credits', async () => {
-    accounts = await makeAccounts(generator);
-    for (const { account } of accounts)
-      await fund(account, generator, 'credit', BigInt(generator.integer(1, 10 ** 12)));
+    accounts = await makeAccounts(random);
+    for (const { account } of accounts) await fund(account, random, 'credit', BigInt(between(random, 1, 10 ** 12)));
   });
-  const calls = Array.from({ length: CALLS }, () => generateCall(generator, generator.pick(accounts)));
+  const calls = Array.from({ length: CALLS }, () => generateCall(random, random.pick(accounts)));
   await timed(`settling ${CALLS} calls`, () => settle(calls));
-  await timed('refunds, chargebacks, adjustments', () => correct(generator, calls));
+  await timed('refunds, chargebacks, adjustments', () => correct(random, calls));
 }, LIMIT_MS);
 
 afterAll(async () => {
   await world.stop();
-  if (FULL_RUN_EVENTS !== undefined) writeFileSync(FIGURES_FILE, figures());
+  // For docs/verification.md.
+  const figures = { seed: SEED, calls: CALLS, accounts: ACCOUNTS, entries: book.money.size, seconds: took };
+  if (FULL_RUN_EVENTS !== undefined) process.stdout.write(`${JSON.stringify(figures)}\n`);
 });
 
 test(
@@ -246,11 +244,11 @@ async function allRecords(account: string): Promise<UsageRecordView[]> {
 async function timed(name: string, work: () => Promise<void>): Promise<void> {
   const began = performance.now();
   await work();
-  took.push([name, (performance.now() - began) / 1_000]);
+  took[name] = (performance.now() - began) / 1_000;
 }
 
 /** Creates accounts; two of three have a plan, and another plan from the middle of the month on. */
-async function makeAccounts(generator: Generator): Promise<GeneratedAccount[]> {
+async function makeAccounts(random: SeededRandom): Promise<GeneratedAccount[]> {
   const [first, second] = ['basic', 'pro'] as const;
   await verbs.plan(first, MONTH_BEGINS);
   await verbs.plan(second, MONTH_BEGINS);
@@ -258,7 +256,7 @@ async function makeAccounts(generator: Generator): Promise<GeneratedAccount[]> {
   for (let index = 0; index < ACCOUNTS; index += 1) {
     const account = `account-${index}`;
     const begin = MONTH_BEGINS - 2 * DAY;
-    const periods: [string, string] | null = generator.chance(2 / 3)
+    const periods: [string, string] | null = random.chance(2 / 3)
       ? [
           await verbs.subscribe(account, first, begin, MONTH_ENDS + 2 * DAY, begin),
           await verbs.subscribe(account, second, PLAN_CHANGES, MONTH_ENDS + 2 * DAY, PLAN_CHANGES),
@@ -274,10 +272,10 @@ async function makeAccounts(generator: Generator): Promise<GeneratedAccount[]> {
  * the events of a call keep their order.
  */
 async function settle(calls: readonly GeneratedCall[]): Promise<void> {
-  const mixed = makeGenerator(SEED + 1);
+  const mixed = new SeededRandom(SEED + 1);
   const placed = calls.flatMap(({ events }) => {
-    const base = mixed.random();
-    return events.map((event, index) => ({ event, at: mixed.chance(0.5) ? base + index / 1e9 : mixed.random() }));
+    const base = mixed.next();
+    return events.map((event, index) => ({ event, at: mixed.chance(0.5) ? base + index / 1e9 : mixed.next() }));
   });
   const events = placed.sort((one, other) => one.at - other.at).map(({ event }) => event);
   for (let at = 0; at < events.length; at += BATCH_EVENTS) {
@@ -291,11 +289,11 @@ async function settle(calls: readonly GeneratedCall[]): Promise<void> {
  * Adds refunds of calls and of credits, chargebacks and adjustments. Refunds above the limit must
  * be refused and change nothing.
  */
-async function correct(generator: Generator, calls: readonly GeneratedCall[]): Promise<void> {
-  for (const call of calls.filter(({ expected }) => expected.wallet > 1n && generator.chance(0.03))) {
+async function correct(random: SeededRandom, calls: readonly GeneratedCall[]): Promise<void> {
+  for (const call of calls.filter(({ expected }) => expected.wallet > 1n && random.chance(0.03))) {
     const { account, wallet } = call.expected;
-    const part = generator.chance(0.5) ? wallet : wallet / 2n;
-    await fund(account, generator, 'refund', part, call.id);
+    const part = random.chance(0.5) ? wallet : wallet / 2n;
+    await fund(account, random, 'refund', part, call.id);
     const more = await verbs.fund(
       account,
       entrySpec('refund', wallet - part + 1n, call.id, 'too much'),
@@ -304,23 +302,22 @@ async function correct(generator: Generator, calls: readonly GeneratedCall[]): P
     expect(more).toMatchObject({ refused: { code: 'state_conflict' } });
   }
   for (const [id, { account, amount }] of [...book.money].filter(([, { kind }]) => kind === 'credit')) {
-    const [taken, back] = [BigInt(generator.integer(1, 100)), BigInt(generator.integer(1, 100))];
-    if (generator.chance(0.3)) await fund(account, generator, 'refund', -minOf(amount, taken), id);
-    if (generator.chance(0.2)) await fund(account, generator, 'chargeback', -amount, id);
-    if (generator.chance(0.3)) await fund(account, generator, 'adjustment', generator.chance(0.5) ? back : -back);
+    const [taken, back] = [BigInt(between(random, 1, 100)), BigInt(between(random, 1, 100))];
+    if (random.chance(0.3)) await fund(account, random, 'refund', -minOf(amount, taken), id);
+    if (random.chance(0.2)) await fund(account, random, 'chargeback', -amount, id);
+    if (random.chance(0.3)) await fund(account, random, 'adjustment', random.chance(0.5) ? back : -back);
   }
 }
 
 async function fund(
   account: string,
-  generator: Generator,
+  random: SeededRandom,
   kind: 'credit' | 'refund' | 'chargeback' | 'adjustment',
   amount: bigint,
   relatesTo: string | null = null,
 ): Promise<void> {
-  const at =
-    kind === 'credit' ? MONTH_BEGINS - generator.integer(0, DAY) : MONTH_BEGINS + generator.integer(0, 40 * DAY);
-  const reason = generator.pick(['paid', '=HYPERLINK("x")', '\'quoted\', "twice"', '-1', 'two\nlines', '@sum']);
+  const at = kind === 'credit' ? MONTH_BEGINS - between(random, 0, DAY) : MONTH_BEGINS + between(random, 0, 40 * DAY);
+  const reason = random.pick(['paid', '=HYPERLINK("x")', '\'quoted\', "twice"', '-1', 'two\nlines', '@sum']);
   const { transaction } = expectAccepted(await verbs.fund(account, entrySpec(kind, amount, relatesTo, reason), at));
   const counter =
     kind === 'refund' && amount > 0n ? 'revenue:wallet' : kind === 'adjustment' ? 'adjustment' : 'funding';
@@ -398,21 +395,4 @@ function inputOfCall(id: string) {
 
 function minOf(one: bigint, other: bigint): bigint {
   return one < other ? one : other;
-}
-
-function figures(): string {
-  const events = [...book.calls.values()].reduce((sum, call) => sum + call.events.length, 0);
-  const rows = took.map(([name, seconds]) => `| ${name} | ${seconds.toFixed(2)} |`);
-  return [
-    '# A generated month',
-    '',
-    `\`npm run verify:ledger -- month\`: ${CALLS} calls (${events} events) of ${ACCOUNTS} accounts with ${book.money.size} wallet entries,`,
-    `settled in this process on a separate PostgreSQL; statements, trial balance, exports, lists and finance views equal a second,`,
-    `independent ledger to the nano-USD. Seed ${SEED}, ${cpus().length} processors (${cpus()[0]?.model ?? 'unknown'}), Node ${process.version}.`,
-    '',
-    '| Step | Seconds |',
-    '| --- | --- |',
-    ...rows,
-    '',
-  ].join('\n');
 }

@@ -1,6 +1,7 @@
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import type { HoldFields, PricedVersion, UsageEvent, WireTokenUsage } from '@gateway/contracts/messages';
-import { toExpiredEvent, seededRandom } from '../test/events.js';
+import type { SeededRandom } from '@gateway/testkit/random';
+import { toExpiredEvent } from '../test/events.js';
 
 export const MONTH_BEGINS = Date.UTC(2026, 9, 1);
 export const MONTH_ENDS = Date.UTC(2026, 10, 1);
@@ -36,34 +37,20 @@ export interface ExpectedRecord {
   readonly costs: ReadonlyMap<string, bigint>;
 }
 
-export interface Generator {
-  random(): number;
-  /** Returns an integer in [from, to]. */
-  integer(from: number, to: number): number;
-  chance(share: number): boolean;
-  pick<T>(from: readonly T[]): T;
-}
-
-export function makeGenerator(seed: number): Generator {
-  const random = seededRandom(seed);
-  const integer = (from: number, to: number): number => from + Math.floor(random() * (to - from + 1));
-  return {
-    random,
-    integer,
-    chance: (share) => random() < share,
-    pick: <T>(from: readonly T[]): T => from[integer(0, from.length - 1)] as T,
-  };
+/** Returns an integer in [from, to]. */
+export function between(random: SeededRandom, from: number, to: number): number {
+  return from + random.below(to - from + 1);
 }
 
 /** Returns a time in the month or the days around it, including its first and last millisecond. */
-function momentOf(generator: Generator): number {
-  if (generator.chance(0.02)) {
-    return generator.pick([MONTH_BEGINS - 1, MONTH_BEGINS, MONTH_ENDS - 1, MONTH_ENDS]);
+function momentOf(random: SeededRandom): number {
+  if (random.chance(0.02)) {
+    return random.pick([MONTH_BEGINS - 1, MONTH_BEGINS, MONTH_ENDS - 1, MONTH_ENDS]);
   }
-  if (generator.chance(0.04)) {
-    return generator.pick([MONTH_BEGINS - generator.integer(1, DAY), MONTH_ENDS + generator.integer(0, DAY)]);
+  if (random.chance(0.04)) {
+    return random.pick([MONTH_BEGINS - between(random, 1, DAY), MONTH_ENDS + between(random, 0, DAY)]);
   }
-  return generator.integer(MONTH_BEGINS, MONTH_ENDS - 1);
+  return between(random, MONTH_BEGINS, MONTH_ENDS - 1);
 }
 
 export const PLAN_CHANGES = MONTH_BEGINS + 14 * DAY;
@@ -72,21 +59,21 @@ export const PLAN_CHANGES = MONTH_BEGINS + 14 * DAY;
  * Generates one call: paid by plan, wallet or both, failed, expired, settled after it had expired,
  * or delivered twice.
  */
-export function generateCall(generator: Generator, of: GeneratedAccount): GeneratedCall {
-  const at = momentOf(generator);
+export function generateCall(random: SeededRandom, of: GeneratedAccount): GeneratedCall {
+  const at = momentOf(random);
   const id = makeUuidV7(at);
-  const price = priceOf(generator, 'p');
-  const usage = copyUsage(generator);
+  const price = priceOf(random, 'p');
+  const usage = copyUsage(random);
   const amount = rated(usage, price);
-  const hold = holdOf(generator, of, { at, amount, priceVersion: price.version });
-  const attempts = attemptsOf(generator, usage);
+  const hold = holdOf(random, of, { at, amount, priceVersion: price.version });
+  const attempts = attemptsOf(random, usage);
   const settled: UsageEvent = {
     id,
     rank: 2,
     outcome: 'settled',
     hold,
     endpoint: '/v1/chat/completions',
-    streamed: generator.chance(0.5),
+    streamed: random.chance(0.5),
     startedAt: at,
     endedAt: at + 900,
     firstByteAt: at + 300,
@@ -105,12 +92,12 @@ export function generateCall(generator: Generator, of: GeneratedAccount): Genera
     evidence: 'none',
     amountNanoUsd: 0,
     status: 502,
-    attempts: generator.chance(0.5) ? attempts : [],
+    attempts: random.chance(0.5) ? attempts : [],
   };
   const gone = toExpiredEvent(settled);
-  const last = generator.chance(0.12) ? voided : generator.chance(0.04) ? gone : settled;
-  const before = last !== gone && generator.chance(0.05) ? [gone] : [];
-  const again = generator.chance(0.05) ? [last] : [];
+  const last = random.chance(0.12) ? voided : random.chance(0.04) ? gone : settled;
+  const before = last !== gone && random.chance(0.05) ? [gone] : [];
+  const again = random.chance(0.05) ? [last] : [];
   return { id, at, events: [...before, last, ...again], expected: expectedOf(last) };
 }
 
@@ -121,24 +108,24 @@ interface CallInput {
 }
 
 function holdOf(
-  generator: Generator,
+  random: SeededRandom,
   { account, periods }: GeneratedAccount,
   { at, amount, priceVersion }: CallInput,
 ): HoldFields {
   const period = periods === null ? null : periods[at < PLAN_CHANGES ? 0 : 1];
-  const isPlanFunded = period !== null && generator.chance(0.8);
+  const isPlanFunded = period !== null && random.chance(0.8);
   return {
     account,
-    key: `key-${generator.integer(1, 6)}-${account}`,
-    member: `member-${generator.integer(1, 3)}-${account}`,
-    model: generator.pick(['acme/one', 'acme/two', 'other/three']),
+    key: `key-${between(random, 1, 6)}-${account}`,
+    member: `member-${between(random, 1, 3)}-${account}`,
+    model: random.pick(['acme/one', 'acme/two', 'other/three']),
     priceVersion,
-    worstNanoUsd: Number(amount) + generator.integer(0, 50_000),
-    planMaxNanoUsd: isPlanFunded ? portionOf(generator, amount) : 0,
-    walletMaxNanoUsd: isPlanFunded ? portionOf(generator, amount) : null,
+    worstNanoUsd: Number(amount) + between(random, 0, 50_000),
+    planMaxNanoUsd: isPlanFunded ? portionOf(random, amount) : 0,
+    walletMaxNanoUsd: isPlanFunded ? portionOf(random, amount) : null,
     periods: {
       month: new Date(at).toISOString().slice(0, 7),
-      session5h: isPlanFunded ? at - generator.integer(0, 10_000) : null,
+      session5h: isPlanFunded ? at - between(random, 0, 10_000) : null,
       weekly: isPlanFunded ? MONTH_BEGINS - 3 * DAY : null,
       subscription: isPlanFunded ? { id: period, start: MONTH_BEGINS - 2 * DAY, end: MONTH_ENDS + 2 * DAY } : null,
     },
@@ -149,7 +136,7 @@ function holdOf(
           { type: 'monthly', unit: 'usd' },
         ]
       : [],
-    allotment: isPlanFunded ? generator.pick(['usd', 'requests', null]) : null,
+    allotment: isPlanFunded ? random.pick(['usd', 'requests', null]) : null,
     admittedAt: at,
   };
 }
@@ -177,13 +164,13 @@ function expectedOf({ outcome, hold, amountNanoUsd, attempts }: UsageEvent): Exp
 }
 
 /** Returns up to 150 % of the amount. */
-function portionOf(generator: Generator, amount: bigint): number {
-  return Number((amount * BigInt(generator.integer(0, 150))) / 100n);
+function portionOf(random: SeededRandom, amount: bigint): number {
+  return Number((amount * BigInt(between(random, 0, 150))) / 100n);
 }
 
-function priceOf(generator: Generator, prefix: string): PricedVersion {
-  const per = (): number => generator.integer(0, 30_000_000_000);
-  const optional = (): number | null => (generator.chance(0.3) ? null : per());
+function priceOf(random: SeededRandom, prefix: string): PricedVersion {
+  const per = (): number => between(random, 0, 30_000_000_000);
+  const optional = (): number | null => (random.chance(0.3) ? null : per());
   const tokens = () => ({
     inputPerMillion: per(),
     cachedInputPerMillion: optional(),
@@ -192,25 +179,25 @@ function priceOf(generator: Generator, prefix: string): PricedVersion {
     outputPerMillion: per(),
   });
   return {
-    version: `${prefix}${generator.integer(1, 1_000_000)}`,
-    figures: { ...tokens(), perCall: generator.integer(0, 3), tiers: [{ aboveInputTokens: 6_000, ...tokens() }] },
+    version: `${prefix}${between(random, 1, 1_000_000)}`,
+    figures: { ...tokens(), perCall: between(random, 0, 3), tiers: [{ aboveInputTokens: 6_000, ...tokens() }] },
   };
 }
 
-function copyUsage(generator: Generator): WireTokenUsage {
-  const cachedInput = generator.integer(0, 3_000);
-  const cacheWrite = generator.integer(0, 500);
-  const cacheWrite1h = generator.integer(0, 100);
-  const input = cachedInput + cacheWrite + cacheWrite1h + generator.integer(0, 4_000);
-  return { input, cachedInput, cacheWrite, cacheWrite1h, output: generator.integer(0, 4_000) };
+function copyUsage(random: SeededRandom): WireTokenUsage {
+  const cachedInput = between(random, 0, 3_000);
+  const cacheWrite = between(random, 0, 500);
+  const cacheWrite1h = between(random, 0, 100);
+  const input = cachedInput + cacheWrite + cacheWrite1h + between(random, 0, 4_000);
+  return { input, cachedInput, cacheWrite, cacheWrite1h, output: between(random, 0, 4_000) };
 }
 
-function attemptsOf(generator: Generator, usage: WireTokenUsage): UsageEvent['attempts'] {
-  const served = generator.integer(1, 2);
-  const failed: UsageEvent['attempts'] = generator.chance(0.2)
+function attemptsOf(random: SeededRandom, usage: WireTokenUsage): UsageEvent['attempts'] {
+  const served = between(random, 1, 2);
+  const failed: UsageEvent['attempts'] = random.chance(0.2)
     ? [attempt(3 - served, { outcome: 'rejected', status: 503, possiblyPaid: false, usage: null, cost: null })]
     : [];
-  const cost = generator.chance(0.1) ? null : priceOf(generator, 'c');
+  const cost = random.chance(0.1) ? null : priceOf(random, 'c');
   return [...failed, attempt(served, { outcome: 'completed', status: 200, possiblyPaid: true, usage, cost })];
 }
 

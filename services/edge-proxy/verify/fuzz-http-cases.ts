@@ -1,5 +1,6 @@
 import type { SeededRandom } from '@gateway/testkit/random';
 import { TEST_KEY } from '../test/edge-world.js';
+import { cutBytes, mutate } from './random-cases.js';
 
 /** One request, which may have been mutated. */
 export interface HttpCase {
@@ -17,18 +18,8 @@ const CALL_PATHS = [
   '/v1/responses',
 ] as const;
 const NO_PATHS = [
-  '/',
-  '/v1',
-  '*',
-  '/v1/models/',
-  '//v1/models',
-  '/v1/../v1/models',
-  '/v1/models%00',
-  '/v1/chat/completions/',
-  '/V1/messages',
-  '/v1/messages/count_tokens/x',
-  'http://evil.example/v1/models',
-  '/%2e%2e/%2e%2e/etc/passwd',
+  ...'/ /v1 * /v1/models/ //v1/models /v1/../v1/models /v1/models%00 /v1/chat/completions/ /V1/messages'.split(' '),
+  ...'/v1/messages/count_tokens/x http://evil.example/v1/models /%2e%2e/%2e%2e/etc/passwd'.split(' '),
   `/${'a'.repeat(3_000)}`,
 ];
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'PROPFIND', 'TRACE'];
@@ -42,55 +33,45 @@ const KEYS: readonly (readonly [string, 200 | 401])[] = [
   [`Authorization: Bearer ${TEST_KEY}\r\nAuthorization: Bearer ${TEST_KEY}`, 401],
 ];
 const EXTRA_HEADERS = [
-  'Accept: */*',
-  'X-Request-Id: mine',
-  'X-Request-Id: \xe9\xff',
+  ...[
+    'Accept: */*',
+    'X-Request-Id: mine',
+    'X-Request-Id: \xe9\xff',
+    'traceparent: ff-x',
+    'Cookie: a=b',
+    'OpenAI-Beta: x',
+  ],
   'traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00',
-  'traceparent: ff-x',
-  'Cookie: a=b',
-  'OpenAI-Beta: x',
-  'Expect: 100-continue',
-  'Expect: nothing',
-  'Upgrade: h2c',
-  'X-Forwarded-For: 127.0.0.1',
-  'anthropic-beta: a,b,c',
+  ...['Expect: 100-continue', 'Expect: nothing', 'Upgrade: h2c', 'X-Forwarded-For: 127.0.0.1', 'anthropic-beta: a,b,c'],
   `X-Big: ${'x'.repeat(2_000)}`,
 ];
 /** Texts that a mutation inserts. */
 const TOKENS = [
-  '\r\n',
-  '\r',
-  '\n',
-  '\0',
-  ' ',
-  '\t',
-  ':',
-  ',',
-  '0\r\n\r\n',
-  'Content-Length: 5\r\n',
-  'Content-Length: 0\r\n',
-  'Content-Length: 99999999999\r\n',
-  'Transfer-Encoding: chunked\r\n',
-  'Transfer-Encoding: gzip, chunked\r\n',
-  ' folded\r\n',
-  'Connection: close\r\n',
-  'Connection: keep-alive, upgrade\r\n',
-  'Host: other\r\n',
-  'HTTP/1.0',
-  'HTTP/2.0',
-  'GET /v1/models HTTP/1.1\r\n\r\n',
-  'ffffffff\r\n',
-  'ffffffffffffffffff\r\n',
-  '-1',
-  '{"__proto__":{"a":1}}',
-  '"model":',
-  '\\u0000',
-  '1e999',
-  '['.repeat(50),
-  '\xed\xa0\x80',
-  '\xef\xbb\xbf',
-  'A: b\r\n'.repeat(210),
-  'x'.repeat(5_000),
+  ...[
+    '\r\n',
+    '\r',
+    '\n',
+    '\0',
+    ' ',
+    '\t',
+    ':',
+    ',',
+    '0\r\n\r\n',
+    ' folded\r\n',
+    'Host: other\r\n',
+    'HTTP/1.0',
+    'HTTP/2.0',
+  ],
+  ...['Content-Length: 5\r\n', 'Content-Length: 0\r\n', 'Content-Length: 99999999999\r\n'],
+  ...[
+    'Transfer-Encoding: chunked\r\n',
+    'Transfer-Encoding: gzip, chunked\r\n',
+    'ffffffff\r\n',
+    'ffffffffffffffffff\r\n',
+  ],
+  ...['Connection: close\r\n', 'Connection: keep-alive, upgrade\r\n', 'GET /v1/models HTTP/1.1\r\n\r\n', '-1', '1e999'],
+  ...['{"__proto__":{"a":1}}', '"model":', '\\u0000', '['.repeat(50), '\xed\xa0\x80', '\xef\xbb\xbf'],
+  ...['A: b\r\n'.repeat(210), 'x'.repeat(5_000)],
 ];
 
 /** Returns a request from the grammar of the gateway's API, which may be mutated. */
@@ -98,7 +79,7 @@ export function httpCase(random: SeededRandom, model: string): HttpCase {
   const made = random.chance(0.75) ? callCase(random, model) : otherCase(random);
   if (random.chance(0.4)) return made;
   let bytes = made.bytes;
-  for (let times = 1 + random.below(3); times > 0; times -= 1) bytes = mutate(random, bytes);
+  for (let times = 1 + random.below(3); times > 0; times -= 1) bytes = mutateRequest(random, bytes);
   return { bytes, status: null };
 }
 
@@ -148,18 +129,12 @@ function requestOf(random: SeededRandom, line: string, headers: readonly string[
 }
 
 function chunksOf(random: SeededRandom, body: Buffer): Buffer[] {
-  const pieces: Buffer[] = [];
-  for (let from = 0; from < body.length;) {
-    const until = Math.min(body.length, from + 1 + random.below(body.length));
+  const chunks = cutBytes(random, body, body.length).flatMap((chunk) => {
     const extension = random.chance(0.1) ? ';a=b' : '';
-    pieces.push(Buffer.from(`${(until - from).toString(16)}${extension}\r\n`), body.subarray(from, until), CRLF);
-    from = until;
-  }
-  pieces.push(Buffer.from(random.chance(0.1) ? '0\r\nX-Trailer: 1\r\n\r\n' : '0\r\n\r\n'));
-  return pieces;
+    return [Buffer.from(`${chunk.length.toString(16)}${extension}\r\n`), chunk, Buffer.from('\r\n')];
+  });
+  return [...chunks, Buffer.from(random.chance(0.1) ? '0\r\nX-Trailer: 1\r\n\r\n' : '0\r\n\r\n')];
 }
-
-const CRLF = Buffer.from('\r\n');
 
 /** Returns a body that is valid for its endpoint, or invalid in one respect. */
 function bodyText(random: SeededRandom, path: string, model: string): { text: string; isValid: boolean } {
@@ -188,45 +163,19 @@ function bodyText(random: SeededRandom, path: string, model: string): { text: st
 }
 
 function requiredOf(path: string): Record<string, unknown> {
-  switch (path) {
-    case '/v1/completions':
-      return { prompt: 'Say something.' };
-    case '/v1/messages':
-      return { max_tokens: 5, messages: [{ role: 'user', content: 'Say something.' }] };
-    case '/v1/embeddings':
-    case '/v1/responses':
-      return { input: 'Say something.' };
-    default:
-      return { messages: [{ role: 'user', content: 'Say something.' }] };
-  }
+  const text = 'Say something.';
+  if (path === '/v1/completions') return { prompt: text };
+  if (path === '/v1/embeddings' || path === '/v1/responses') return { input: text };
+  const messages = [{ role: 'user', content: text }];
+  return path === '/v1/messages' ? { max_tokens: 5, messages } : { messages };
 }
 
-function mutate(random: SeededRandom, bytes: Buffer): Buffer {
+function mutateRequest(random: SeededRandom, bytes: Buffer): Buffer {
   // Most mutations change the head, which has the most effect on a parser.
   const headEnd = Math.max(1, bytes.indexOf('\r\n\r\n'));
   const at = random.below(random.chance(0.7) ? headEnd + 4 : bytes.length + 1);
-  const to = Math.min(bytes.length, at + random.below(12));
-  const [before, after] = [bytes.subarray(0, at), bytes.subarray(at)];
-  switch (random.below(7)) {
-    case 0:
-      return Buffer.concat([before, Buffer.from([random.below(256)]), after]);
-    case 1:
-      return Buffer.concat([before, bytes.subarray(to)]);
-    case 2:
-      return Buffer.concat([before, Buffer.from(random.pick(TOKENS), 'latin1'), after]);
-    case 3: {
-      const copy = Buffer.from(bytes);
-      if (at < copy.length) copy[at] = (copy[at] as number) ^ (1 << random.below(8));
-      return copy;
-    }
-    case 4:
-      return Buffer.concat([before, bytes.subarray(at, to), bytes.subarray(at, to), bytes.subarray(to)]);
-    case 5:
-      return bytes.subarray(0, at);
-    default: {
-      // After the end of a line, where a header begins.
-      const line = bytes.indexOf('\r\n', at) + 2;
-      return Buffer.concat([bytes.subarray(0, line), Buffer.from(random.pick(TOKENS), 'latin1'), bytes.subarray(line)]);
-    }
-  }
+  if (!random.chance(0.15)) return mutate(random, bytes, { splices: TOKENS, encoding: 'latin1', spanMax: 12, at });
+  // After the end of a line, where a header begins.
+  const line = bytes.indexOf('\r\n', at) + 2;
+  return Buffer.concat([bytes.subarray(0, line), Buffer.from(random.pick(TOKENS), 'latin1'), bytes.subarray(line)]);
 }

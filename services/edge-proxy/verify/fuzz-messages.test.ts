@@ -5,9 +5,9 @@ import { startTestBus, until, type TestBus } from '@gateway/testkit';
 import { SeededRandom } from '@gateway/testkit/random';
 import { testSeed } from '@gateway/testkit/seed';
 import { z } from 'zod';
-import { readCaseCount, table, writeReport } from './figures.js';
 import { makeHostileBody, hostileBytes, hostileListBytes } from './hostile-messages.js';
 import { isValid, makeSample, type JsonSchema } from './json-schema.js';
+import { printFigures, readCaseCount } from './random-cases.js';
 
 /** Messages of the short run in every test run; `npm run verify:fuzz -- fuzz` sets more. */
 const MESSAGES_DEFAULT = 10_000;
@@ -48,7 +48,6 @@ test(
   `${messages} mutated messages: no handler accepts an invalid one (seed ${seed})`,
   async () => {
     const random = new SeededRandom(seed);
-    const startedAt = performance.now();
     const bus = buses.get('edge-proxy') as Bus;
     const handlers = MESSAGES.map((message) => ({ message, schema: schemaOf(message.body) }));
     for (let number = 0; number < messages; number += 1) {
@@ -65,7 +64,7 @@ test(
       }
     }
     expect(({} as { a?: number }).a).toBeUndefined();
-    if (messages > MESSAGES_DEFAULT) report(performance.now() - startedAt);
+    if (messages > MESSAGES_DEFAULT) printFigures({ seed, messages, kinds: MESSAGES.length, ...figures });
     // The generator must reach every handler.
     if (messages >= MESSAGES_FULL)
       expect(MESSAGES.map(({ name }) => name).filter((name) => !acceptedOf.has(name))).toEqual([]);
@@ -214,26 +213,4 @@ async function requireOpen(message: RequestRow, random: SeededRandom): Promise<v
       .catch(() => undefined);
     return figures.liveAccepted > before;
   });
-}
-
-function report(ms: number): void {
-  const count = (value: number): string => value.toLocaleString('en');
-  const text = `Bodies of every message in the table, most of them mutated, some with damaged bytes or another version, are validated by the
-handler that receives them. Every accepted body matches the JSON Schema, as checked by an independent validator. No
-handler threw, and no prototype changed. One message in ${LIVE_EVERY} was also sent to a live service over a real NATS server, with the
-same result.
-
-${table([
-  ['', ''],
-  ['messages', count(messages)],
-  ['seed', String(seed)],
-  ['kinds of messages', count(MESSAGES.length)],
-  ['accepted', count(figures.accepted)],
-  ['rejected', count(figures.refused)],
-  ['accepted against the schema', '0'],
-  ['sent to live handlers', count(Math.ceil(messages / LIVE_EVERY))],
-  ['time without live handlers', `${(ms / 1000).toFixed(0)} s`],
-])}
-`;
-  writeReport('fuzz-messages', text, messages >= MESSAGES_FULL);
 }

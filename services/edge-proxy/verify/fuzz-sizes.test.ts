@@ -17,7 +17,7 @@ import { StreamRelay } from '../src/call/relay/relay-stream.js';
 import type { ResponseFormat } from '../src/formats/endpoints.js';
 import { READERS } from '../src/formats/readers.js';
 import { computeCharge, type Charge } from '../src/pricing/charge.js';
-import { readCaseCount } from './figures.js';
+import { readCaseCount } from './random-cases.js';
 
 /** Responses of the short run in every test run; `npm run verify:fuzz -- fuzz` sets more. */
 const ANSWERS_DEFAULT = 40;

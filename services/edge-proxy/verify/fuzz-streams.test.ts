@@ -17,12 +17,11 @@ import { computeCharge } from '../src/pricing/charge.js';
 import { READERS } from '../src/formats/readers.js';
 import type { MeterResult } from '../src/formats/meter.js';
 import { TOKENS_MAX } from '../src/formats/read-usage.js';
-import { readCaseCount, table, writeReport } from './figures.js';
 import { hostilePlain, makeHostileStream, type HostileStream } from './hostile-streams.js';
+import { printFigures, readCaseCount } from './random-cases.js';
 
 /** Streams of the short run in every test run; `npm run verify:fuzz -- fuzz` sets more. */
 const STREAMS_DEFAULT = 4_000;
-const STREAMS_FULL = 100_000;
 const HOUR_MS = 3_600_000;
 /** Number of streams between two checks of the memory. */
 const MEMORY_EVERY = 5_000;
@@ -67,19 +66,19 @@ test(
   `${streams} hostile streams cause no fault and no wrong bytes or charges (seed ${seed})`,
   () => {
     const random = new SeededRandom(seed);
-    const figures = { bytes: 0, chunks: 0, plain: 0, endings: new Map<string, number>() };
+    const figures = { seed, streams, bytes: 0, chunks: 0, plain: 0 };
+    const endings: Record<string, number> = {};
     const rssAtStart = process.memoryUsage.rss();
     let rssMost = rssAtStart;
-    const startedAt = performance.now();
     for (let number = 0; number < streams; number += 1) {
       const isPlain = random.chance(0.2);
       const ending = isPlain ? playPlain(random, number) : playStream(makeHostileStream(random), number, figures);
-      figures.endings.set(ending, (figures.endings.get(ending) ?? 0) + 1);
+      endings[ending] = (endings[ending] ?? 0) + 1;
       if (isPlain) figures.plain += 1;
       if (number % MEMORY_EVERY === 0) rssMost = Math.max(rssMost, process.memoryUsage.rss());
     }
     expect(rssMost - rssAtStart).toBeLessThan(GROWTH_BYTES_MAX);
-    if (streams > STREAMS_DEFAULT) report(figures, rssMost - rssAtStart, performance.now() - startedAt);
+    if (streams > STREAMS_DEFAULT) printFigures({ ...figures, endings, growthBytes: rssMost - rssAtStart });
   },
   4 * HOUR_MS,
 );
@@ -222,34 +221,4 @@ function playPlain(random: SeededRandom, number: number): string {
     }
   }
   return 'plain';
-}
-
-interface Figures {
-  readonly bytes: number;
-  readonly chunks: number;
-  readonly plain: number;
-  readonly endings: ReadonlyMap<string, number>;
-}
-
-function report({ bytes, chunks, plain, endings }: Figures, growth: number, ms: number): void {
-  const count = (value: number): string => value.toLocaleString('en');
-  const text = `Streams of each format with mutated bytes, wrong types, extreme counts and events without an end pass through the relay, the
-meter and the charge. They are split anywhere and end in each way. One case in five is a body that is not a stream and passes
-through the reader of every format. No case threw or ended twice, and no byte was relayed that the provider had not sent. All
-counts are valid, no cut stream is charged, and no estimate is above its hold.
-
-${table([
-  ['', ''],
-  ['streams and bodies', count(streams)],
-  ['seed', String(seed)],
-  ['bodies', count(plain)],
-  ['chunks of streams', count(chunks)],
-  ['bytes of streams', count(bytes)],
-  ...[...endings].sort().map(([ending, times]) => [ending, count(times)] as const),
-  ['deviations', '0'],
-  ['growth of resident memory', `${Math.round(growth / 2 ** 20)} MiB`],
-  ['time', `${(ms / 1000).toFixed(0)} s`],
-])}
-`;
-  writeReport('fuzz-streams', text, streams >= STREAMS_FULL);
 }

@@ -1,4 +1,5 @@
 import type { SeededRandom } from '@gateway/testkit/random';
+import { mutate } from './random-cases.js';
 
 /** Position of a top-level member as the generator wrote it, independent of any parser. */
 export interface WrittenMember {
@@ -15,110 +16,19 @@ export interface GeneratedDocument {
 
 const MEMBERS_MAX = 8;
 const DEPTH_MAX = 4;
-const DAMAGES_MAX = 3;
 const TOKENS_MAX = 14;
 
 const SPACES = ['', '', '', '', ' ', '\n', '\t', '\r\n', '  '] as const;
-const NAMES = [
-  'model',
-  'stream',
-  'messages',
-  'n',
-  'a',
-  '',
-  '__proto__',
-  'constructor',
-  '1',
-  '名',
-  'mod\\u0065l',
-] as const;
-const TEXT_PIECES = [
-  'a',
-  'B',
-  ' ',
-  '0',
-  '{',
-  '}',
-  '[',
-  ']',
-  ':',
-  ',',
-  '/',
-  'é',
-  '名',
-  '😀',
-  '\u007f',
-  '\u2028',
-] as const;
-const ESCAPES = [
-  '\\"',
-  '\\\\',
-  '\\/',
-  '\\b',
-  '\\f',
-  '\\n',
-  '\\r',
-  '\\t',
-  '\\u0000',
-  '\\u00e9',
-  '\\ud83d\\ude00',
-  '\\ud800',
-  '\\uDFFF',
-  '\\uABCD',
-] as const;
-const NUMBERS = [
-  '0',
-  '-0',
-  '1',
-  '-1',
-  '12345678901234567890',
-  '0.5',
-  '-0.0',
-  '1e5',
-  '1E+5',
-  '2e-7',
-  '1.5e308',
-  '1e999',
-  '9007199254740993',
-] as const;
+const NAMES = ['', ...'model stream messages n a __proto__ constructor 1 名 mod\\u0065l'.split(' ')];
+const TEXT_PIECES = [...'aB 0{}[]:,/é名😀\u007f\u2028'];
+const ESCAPES = '\\" \\\\ \\/ \\b \\f \\n \\r \\t \\u0000 \\u00e9 \\ud83d\\ude00 \\ud800 \\uDFFF \\uABCD'.split(' ');
+const NUMBERS = '0 -0 1 -1 12345678901234567890 0.5 -0.0 1e5 1E+5 2e-7 1.5e308 1e999 9007199254740993'.split(' ');
 const WORDS = ['true', 'false', 'null'] as const;
-/**
- * Bytes that replace a byte or are inserted: JSON syntax, control characters, and invalid UTF-8.
- */
-const DAMAGE_BYTES = [
-  ...Buffer.from('{}[]":,\\/ \n\t0123-+.eEutfn/*\'x\u0000\u001f'),
-  0x80,
-  0xc0,
-  0xe2,
-  0xed,
-  0xff,
-  0xef,
-] as const;
+/** Bytes that are inserted: JSON syntax, control characters, and invalid UTF-8. */
+const SPLICES = [...'{}[]":,\\/ \n\t0123-+.eEutfn/*\'x\u0000\u001f\x80\xc0\xe2\xed\xff\xef'];
 const TOKENS = [
-  ...[
-    '{',
-    '}',
-    '[',
-    ']',
-    ':',
-    ',',
-    '"',
-    '"a"',
-    '"a":',
-    '""',
-    ' ',
-    '\n',
-    '\\',
-    '\\u',
-    '"\\u12',
-    '1',
-    '01',
-    '-',
-    '1.',
-    '.5',
-    '1e',
-  ],
-  ...['true', 'tru', 'null', 'NaN', 'Infinity', '\ufeff', '//', '/*', "'a'", '\u00a0', '\u000b', '+1', '0x1'],
+  ...[' ', ...'{ } [ ] : , " "a" "a": "" \n \\ \\u "\\u12 1 01 - 1. .5 1e true tru null NaN Infinity'.split(' ')],
+  ...['\ufeff', '//', '/*', "'a'", '\u00a0', '\u000b', '+1', '0x1'],
 ];
 
 /** Seven in ten documents are valid; the others are damaged, truncated or random tokens. */
@@ -129,7 +39,10 @@ export function generateDocument(random: SeededRandom): GeneratedDocument {
   const whole = object(random);
   if (kind < 55) return whole;
   if (kind < 60) return { bytes: whole.bytes.subarray(0, random.below(whole.bytes.length + 1)), members: null };
-  return { bytes: damaged(random, whole.bytes), members: null };
+  let bytes = whole.bytes;
+  for (let times = 1 + random.below(3); times > 0; times -= 1)
+    bytes = mutate(random, bytes, { splices: SPLICES, encoding: 'latin1', spanMax: 3 });
+  return { bytes, members: null };
 }
 
 /** Returns a top-level object with the positions of its members. */
@@ -189,19 +102,6 @@ function space(random: SeededRandom): string {
 function tokens(random: SeededRandom): string {
   let text = random.chance(0.8) ? '{"x":' : '';
   const count = random.below(TOKENS_MAX + 1);
-  for (let i = 0; i < count; i += 1) text += TOKENS[random.below(TOKENS.length)] ?? '';
+  for (let i = 0; i < count; i += 1) text += random.pick(TOKENS);
   return random.chance(0.5) ? `${text}}` : text;
-}
-
-/** Changes, inserts or removes bytes. */
-function damaged(random: SeededRandom, whole: Buffer): Buffer {
-  let bytes = whole;
-  const count = 1 + random.below(DAMAGES_MAX);
-  for (let i = 0; i < count; i += 1) {
-    const at = random.below(bytes.length + 1);
-    const kind = random.below(3);
-    const put = kind === 2 ? Buffer.alloc(0) : Buffer.from([DAMAGE_BYTES[random.below(DAMAGE_BYTES.length)] ?? 0]);
-    bytes = Buffer.concat([bytes.subarray(0, at), put, bytes.subarray(kind === 1 ? at : at + 1)]);
-  }
-  return bytes;
 }

@@ -1,4 +1,5 @@
 import type { SeededRandom } from '@gateway/testkit/random';
+import { cutBytes } from './random-cases.js';
 
 /** The role of a generated event for the gateway. */
 export type EventRole = 'comment' | 'text' | 'usage' | 'extra_usage' | 'error' | 'final' | 'noise';
@@ -35,31 +36,34 @@ export interface GeneratedStream {
 }
 
 const TEXTS = [
-  '',
-  'a',
-  'Hello',
-  ' wörld',
-  '漢字',
-  '👩‍👩‍👧',
-  '\u2028',
-  'line\nline',
-  '\ud83d\ude00 ok',
-  'x'.repeat(300),
-  '{"a":1}',
-  '[DONE]',
+  ...[
+    '',
+    'a',
+    'Hello',
+    ' wörld',
+    '漢字',
+    '👩‍👩‍👧',
+    '\u2028',
+    'line\nline',
+    '\ud83d\ude00 ok',
+    'x'.repeat(300),
+    '{"a":1}',
+    '[DONE]',
+  ],
 ];
 const NOISE = [
-  'data: {"oops',
-  'data',
-  'data: 17',
-  'data: null',
-  'data: []',
-  'id: 7',
-  'retry: 100',
-  'datas: x',
-  'event',
-  'event: ping',
-  '',
+  ...[
+    'data: {"oops',
+    'data',
+    'data: 17',
+    'data: null',
+    'data: []',
+    'id: 7',
+    'retry: 100',
+    'datas: x',
+    'event',
+    'event: ping',
+  ],
 ];
 /** Values that providers send in an event that does not end the response. */
 const NO_REASONS = [null, null, '', 'null'];
@@ -85,7 +89,7 @@ export function generateStream(random: SeededRandom): GeneratedStream {
     sseEvents,
     rest,
     bytes,
-    chunks: cutAnywhere(random, bytes),
+    chunks: cutBytes(random, bytes, random.pick([1, 2, 3, 7, 30, 200, 1_000, bytes.length + 1])),
     end: random.pick(['proper', 'proper', 'proper', 'cut', 'left'] as const),
     dropUsage: format === 'chat' && random.chance(0.5),
   };
@@ -139,7 +143,7 @@ function linesOf(random: SeededRandom, format: StreamFormat, role: EventRole, te
     case 'comment':
       return [random.pick(COMMENTS)];
     case 'noise':
-      return random.pick(NOISE) === '' ? [] : [random.pick(NOISE.slice(0, -1))];
+      return random.chance(0.1) ? [] : [random.pick(NOISE)];
     default:
       return FORMATS[format](random, role, text, usage);
   }
@@ -149,61 +153,50 @@ type DataRole = Exclude<EventRole, 'comment' | 'noise'>;
 
 const FORMATS: Record<StreamFormat, (random: SeededRandom, role: DataRole, text: string, usage: Usage) => string[]> = {
   chat(random, role, text, { input, output }) {
+    if (role === 'final') return [random.pick(['data: [DONE]', 'data:[DONE]', 'data: [DONE] '])];
     const usage = { prompt_tokens: input, completion_tokens: output };
-    switch (role) {
-      case 'text':
-        return dataLines(random, {
-          choices: [{ index: 0, delta: { content: text }, finish_reason: random.pick(NO_REASONS) }],
-        });
-      case 'usage':
-        return dataLines(random, { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], usage });
-      case 'extra_usage':
-        return dataLines(random, { choices: [], usage });
-      case 'error':
-        return dataLines(random, { error: { message: 'overloaded' } });
-      case 'final':
-        return [random.pick(['data: [DONE]', 'data:[DONE]', 'data: [DONE] '])];
-    }
+    const delta = { content: text };
+    return dataLines(
+      random,
+      {
+        text: { choices: [{ index: 0, delta, finish_reason: random.pick(NO_REASONS) }] },
+        usage: { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], usage },
+        extra_usage: { choices: [], usage },
+        error: { error: { message: 'overloaded' } },
+      }[role],
+    );
   },
   message(random, role, text, { input, output }) {
-    const named = (type: string, fields: object): string[] => [
-      `event: ${type}`,
-      ...dataLines(random, { type, ...fields }),
-    ];
-    switch (role) {
-      case 'text':
-        return named('content_block_delta', { index: 0, delta: { type: 'text_delta', text } });
-      case 'usage':
-      case 'extra_usage':
-        return named('message_delta', {
-          delta: { stop_reason: 'end_turn' },
-          usage: { input_tokens: input, output_tokens: output },
-        });
-      case 'error':
-        return named('error', { error: { type: 'overloaded_error', message: 'Overloaded' } });
-      case 'final':
-        return named('message_stop', {});
-    }
+    const counted = { delta: { stop_reason: 'end_turn' }, usage: { input_tokens: input, output_tokens: output } };
+    return namedLines(
+      random,
+      {
+        text: { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } },
+        usage: { type: 'message_delta', ...counted },
+        extra_usage: { type: 'message_delta', ...counted },
+        error: { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } },
+        final: { type: 'message_stop' },
+      }[role],
+    );
   },
   response(random, role, text, { input, output }) {
-    const named = (type: string, fields: object): string[] => [
-      `event: ${type}`,
-      ...dataLines(random, { type, ...fields }),
-    ];
-    const usage = { input_tokens: input, output_tokens: output };
-    switch (role) {
-      case 'text':
-        return named('response.output_text.delta', { sequence_number: 1, delta: text });
-      case 'usage':
-      case 'extra_usage':
-        return named('response.in_progress', { sequence_number: 2, response: { id: 'resp_1', usage } });
-      case 'error':
-        return named('error', { code: 'server_error', message: 'overloaded' });
-      case 'final':
-        return named('response.completed', { sequence_number: 3, response: { id: 'resp_1', usage } });
-    }
+    const response = { id: 'resp_1', usage: { input_tokens: input, output_tokens: output } };
+    return namedLines(
+      random,
+      {
+        text: { type: 'response.output_text.delta', sequence_number: 1, delta: text },
+        usage: { type: 'response.in_progress', sequence_number: 2, response },
+        extra_usage: { type: 'response.in_progress', sequence_number: 2, response },
+        error: { type: 'error', code: 'server_error', message: 'overloaded' },
+        final: { type: 'response.completed', sequence_number: 3, response },
+      }[role],
+    );
   },
 };
+
+function namedLines<T extends { readonly type: string }>(random: SeededRandom, value: T): string[] {
+  return [`event: ${value.type}`, ...dataLines(random, value)];
+}
 
 /** Returns the JSON in one data line, or split into several where a line break has no effect. */
 function dataLines(random: SeededRandom, value: object): string[] {
@@ -212,16 +205,4 @@ function dataLines(random: SeededRandom, value: object): string[] {
   return JSON.stringify(value, null, 1)
     .split('\n')
     .map((line) => `data:${line.startsWith(' ') ? ' ' : ''}${line}`);
-}
-
-/** Splits the bytes anywhere, also inside a character or between CR and LF, or not at all. */
-function cutAnywhere(random: SeededRandom, bytes: Buffer): Buffer[] {
-  const sizeMax = random.pick([1, 2, 3, 7, 30, 200, 1_000, bytes.length + 1]);
-  const chunks: Buffer[] = [];
-  for (let from = 0; from < bytes.length;) {
-    const until = Math.min(bytes.length, from + 1 + random.below(sizeMax));
-    chunks.push(bytes.subarray(from, until));
-    from = until;
-  }
-  return chunks;
 }

@@ -1,52 +1,15 @@
 import type { SeededRandom } from '@gateway/testkit/random';
 import { makeSample, type JsonSchema } from './json-schema.js';
+import { mutate } from './random-cases.js';
 
 /** Values that a mutation inserts or uses as a replacement. */
 const VALUES: readonly unknown[] = [
-  null,
-  true,
-  0,
-  -1,
-  1.5,
-  -0,
-  2 ** 53,
-  -(2 ** 53),
-  9_000_000_000_000_001,
-  1e308,
-  '',
-  'x',
-  '../../etc/passwd',
-  'a b',
-  '\u0000',
-  '\ud800',
-  'x'.repeat(5_000),
-  [],
-  [null],
-  {},
-  { v: 1 },
-  { length: 3 },
-  { toString: null },
+  ...[null, true, 0, -1, 1.5, -0, 2 ** 53, -(2 ** 53), 9_000_000_000_000_001, 1e308],
+  ...['', 'x', '../../etc/passwd', 'a b', '\u0000', '\ud800', 'x'.repeat(5_000)],
+  ...[[], [null], {}, { v: 1 }, { length: 3 }, { toString: null }],
 ];
-const NAMES = ['__proto__', 'constructor', 'prototype', 'toString', 'v', 'id', 'kind', '', 'extra', '0'];
-const SPLICES = [
-  '{',
-  '}',
-  '[',
-  ']',
-  '"',
-  ',',
-  ':',
-  '\\',
-  '0',
-  '-',
-  'e9',
-  'null',
-  '\0',
-  '\ufeff',
-  '\ud800',
-  '{"__proto__":{"a":1}}',
-  '['.repeat(200),
-];
+const NAMES = ['', ...'__proto__ constructor prototype toString v id kind extra 0'.split(' ')];
+const SPLICES = [...'{}[]",:\\0-\0\ufeff\ud800', 'e9', 'null', '{"__proto__":{"a":1}}', '['.repeat(200)];
 
 /** Returns a body of this schema, which may be mutated. */
 export function makeHostileBody(schema: JsonSchema, random: SeededRandom): unknown {
@@ -72,7 +35,8 @@ export function hostileBytes(body: unknown, version: number, random: SeededRando
 
 function sometimesSpoilt(whole: Buffer, random: SeededRandom): Buffer {
   let bytes = whole;
-  for (let times = random.chance(0.3) ? 1 + random.below(3) : 0; times > 0; times -= 1) bytes = spoilt(bytes, random);
+  for (let times = random.chance(0.3) ? 1 + random.below(3) : 0; times > 0; times -= 1)
+    bytes = mutate(random, bytes, { splices: SPLICES, spanMax: 10 });
   return bytes;
 }
 
@@ -96,8 +60,6 @@ function changed(value: unknown, random: SeededRandom): unknown {
   return result;
 }
 
-const LONG_LIST = 300;
-
 function changedList(list: readonly unknown[], random: SeededRandom): unknown {
   const copy = [...list];
   const at = random.below(copy.length + 1);
@@ -111,24 +73,9 @@ function changedList(list: readonly unknown[], random: SeededRandom): unknown {
     case 2:
       return copy.length === 0
         ? random.pick(VALUES)
-        : Array.from({ length: LONG_LIST }, (_, index) => copy[index % copy.length]);
+        : Array.from({ length: 300 }, (_, index) => copy[index % copy.length]);
     default:
       if (at < copy.length) copy[at] = changed(copy[at], random);
       return copy;
-  }
-}
-
-function spoilt(bytes: Buffer, random: SeededRandom): Buffer {
-  const at = random.below(bytes.length + 1);
-  const to = Math.min(bytes.length, at + random.below(10));
-  switch (random.below(4)) {
-    case 0:
-      return Buffer.concat([bytes.subarray(0, at), Buffer.from([random.below(256)]), bytes.subarray(to)]);
-    case 1:
-      return Buffer.concat([bytes.subarray(0, at), bytes.subarray(to)]);
-    case 2:
-      return Buffer.concat([bytes.subarray(0, at), Buffer.from(random.pick(SPLICES)), bytes.subarray(at)]);
-    default:
-      return bytes.subarray(0, at);
   }
 }

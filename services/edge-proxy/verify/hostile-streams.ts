@@ -1,6 +1,7 @@
 import type { SeededRandom } from '@gateway/testkit/random';
 import { DEEP_JSON } from '../test/deep-json.js';
 import { generateStream, type GeneratedStream } from './generate-stream.js';
+import { cutBytes, mutate } from './random-cases.js';
 
 export type HostileStream = Omit<GeneratedStream, 'sseEvents' | 'rest'>;
 
@@ -8,84 +9,20 @@ export type HostileStream = Omit<GeneratedStream, 'sseEvents' | 'rest'>;
 const DEEP = 'nested too deep';
 /** Names that a reader reads. */
 const NAMES = [
-  'choices',
-  'delta',
-  'message',
-  'content',
-  'text',
-  'type',
-  'usage',
-  'prompt_tokens',
-  'completion_tokens',
-  'input_tokens',
-  'output_tokens',
-  'total_tokens',
-  'prompt_tokens_details',
-  'input_tokens_details',
-  'cached_tokens',
-  'cache_read_input_tokens',
-  'cache_creation',
-  'ephemeral_1h_input_tokens',
-  'finish_reason',
-  'stop_reason',
-  'index',
-  'error',
-  'response',
-  'item',
-  'sequence_number',
-  'detail',
-  'status',
-  'id',
-  'object',
-  'created',
-  'created_at',
-  'model',
-  'content_block',
-  'output',
-  '__proto__',
-  'constructor',
-  'toString',
+  ...'choices delta message content text type usage prompt_tokens completion_tokens input_tokens'.split(' '),
+  ...'output_tokens total_tokens prompt_tokens_details input_tokens_details cached_tokens'.split(' '),
+  ...'cache_read_input_tokens cache_creation ephemeral_1h_input_tokens finish_reason stop_reason index'.split(' '),
+  ...'error response item sequence_number detail status id object created created_at model content_block'.split(' '),
+  ...'output __proto__ constructor toString'.split(' '),
 ];
 const TYPES = [
-  'message_start',
-  'message_delta',
-  'message_stop',
-  'content_block_delta',
-  'content_block_start',
-  'error',
-  'ping',
-  'response.created',
-  'response.completed',
-  'response.incomplete',
-  'response.failed',
-  'response.output_text.delta',
-  'response.audio.delta',
-  'response.output_item.added',
+  ...'message_start message_delta message_stop content_block_delta content_block_start error ping'.split(' '),
+  ...'response.created response.completed response.incomplete response.failed response.output_text.delta'.split(' '),
+  ...'response.audio.delta response.output_item.added'.split(' '),
 ];
 const SCALARS: readonly unknown[] = [
-  null,
-  true,
-  false,
-  0,
-  -1,
-  1,
-  -0,
-  1.5,
-  7,
-  1e9,
-  1e9 + 1,
-  2 ** 53,
-  -(2 ** 53),
-  1e308,
-  -1e308,
-  '',
-  '7',
-  'NaN',
-  'x'.repeat(200),
-  '\u0000\ud800\u2028',
-  '漢字',
-  '[DONE]',
-  DEEP,
+  ...[null, true, false, 0, -1, 1, -0, 1.5, 7, 1e9, 1e9 + 1, 2 ** 53, -(2 ** 53), 1e308, -1e308],
+  ...['', '7', 'NaN', 'x'.repeat(200), '\u0000\ud800\u2028', '漢字', '[DONE]', DEEP],
 ];
 /** Objects that a reader keeps parts of, and that random generation would rarely produce. */
 const SHAPES: readonly object[] = [
@@ -102,28 +39,24 @@ const SHAPES: readonly object[] = [
 ];
 /** Texts that affect the event splitter, and invalid JSON. */
 const SPLICES = [
-  '\n',
-  '\r',
-  '\r\n',
-  '\n\n',
-  '\r\r',
-  '\r\n\r\n',
-  '\n'.repeat(300),
-  'data: ',
-  'data:',
-  'event: error\n',
-  'event: message_stop\n',
-  ':',
-  'id: 1\nretry: 0\n',
-  'data: [DONE]\n\n',
-  '\ufeff',
-  '\0',
-  '{"usage":{"prompt_tokens":1e999,"completion_tokens":1}}',
-  '{"choices":' + '['.repeat(3_000),
-  '"',
-  '\\u',
-  '}',
-  'x'.repeat(3_000),
+  ...[
+    '\n',
+    '\r',
+    '\r\n',
+    '\n\n',
+    '\r\r',
+    '\r\n\r\n',
+    '\n'.repeat(300),
+    ':',
+    '"',
+    '\\u',
+    '}',
+    '\ufeff',
+    '\0',
+    'x'.repeat(3_000),
+  ],
+  ...['data: ', 'data:', 'event: error\n', 'event: message_stop\n', 'id: 1\nretry: 0\n', 'data: [DONE]\n\n'],
+  ...['{"usage":{"prompt_tokens":1e999,"completion_tokens":1}}', '{"choices":' + '['.repeat(3_000)],
 ];
 
 /**
@@ -134,14 +67,16 @@ export function makeHostileStream(random: SeededRandom): HostileStream {
   const { format, bytes: sound, end, dropUsage } = generateStream(random);
   const events = Buffer.from(Array.from({ length: random.below(6) }, () => hostileEvent(random)).join(''));
   let bytes: Buffer = random.chance(0.5) ? Buffer.concat([sound, events]) : Buffer.concat([events, sound]);
-  for (let times = random.below(4); times > 0; times -= 1) bytes = mutate(random, bytes);
+  for (let times = random.below(4); times > 0; times -= 1)
+    bytes = mutate(random, bytes, { splices: SPLICES, spanMax: 40 });
   return { format, bytes, chunks: cut(random, bytes), end, dropUsage };
 }
 
 /** Returns a body of random JSON, or of other bytes. */
 export function hostilePlain(random: SeededRandom): Buffer {
   let bytes: Buffer = Buffer.from(written(random.chance(0.1) ? random.pick(SHAPES) : hostileValue(random, 6)));
-  for (let times = random.below(3); times > 0; times -= 1) bytes = mutate(random, bytes);
+  for (let times = random.below(3); times > 0; times -= 1)
+    bytes = mutate(random, bytes, { splices: SPLICES, spanMax: 40 });
   return bytes;
 }
 
@@ -178,37 +113,10 @@ function hostileObject(random: SeededRandom, levels: number): Record<string, unk
   return fields;
 }
 
-function mutate(random: SeededRandom, bytes: Buffer): Buffer {
-  const at = random.below(bytes.length + 1);
-  const to = Math.min(bytes.length, at + random.below(40));
-  switch (random.below(5)) {
-    case 0:
-      return Buffer.concat([bytes.subarray(0, at), Buffer.from([random.below(256)]), bytes.subarray(at)]);
-    case 1:
-      return Buffer.concat([bytes.subarray(0, at), bytes.subarray(to)]);
-    case 2:
-      return Buffer.concat([bytes.subarray(0, at), Buffer.from(random.pick(SPLICES)), bytes.subarray(at)]);
-    case 3: {
-      const copy = Buffer.from(bytes);
-      if (at < copy.length) copy[at] = (copy[at] as number) ^ (1 << random.below(8));
-      return copy;
-    }
-    default:
-      return Buffer.concat([bytes.subarray(0, to), bytes.subarray(at, to), bytes.subarray(to)]);
-  }
-}
-
-/** Usual number of chunks. A longer stream gets larger ones, since more chunks find little more. */
+/** More chunks than this find little more. A longer stream usually gets larger ones. */
 const CHUNKS_USUAL = 40;
 
 function cut(random: SeededRandom, bytes: Buffer): Buffer[] {
   const least = random.chance(0.02) ? 1 : Math.ceil(bytes.length / CHUNKS_USUAL);
-  const sizeMax = Math.max(least, random.pick([1, 5, 50, 500, bytes.length + 1]));
-  const chunks: Buffer[] = [];
-  for (let from = 0; from < bytes.length;) {
-    const until = Math.min(bytes.length, from + 1 + random.below(sizeMax));
-    chunks.push(bytes.subarray(from, until));
-    from = until;
-  }
-  return chunks;
+  return cutBytes(random, bytes, Math.max(least, random.pick([1, 5, 50, 500, bytes.length + 1])));
 }

@@ -1,7 +1,7 @@
 import type { SeededRandom } from '@gateway/testkit/random';
 import fc from 'fast-check';
 
-/** The parts of JSON Schema that the message schemas use. */
+/** The parts of JSON Schema that samples of the message schemas need. */
 export interface JsonSchema {
   readonly type?: string | readonly string[];
   readonly const?: unknown;
@@ -30,52 +30,35 @@ export function isValid(schema: JsonSchema, value: unknown): boolean {
   const choices = schema.anyOf ?? schema.oneOf;
   if (choices !== undefined && !choices.some((choice) => isValid(choice, value))) return false;
   const { type } = schema;
-  if (typeof type === 'object') return type.some((each) => isValid({ ...schema, type: each }, value));
-  switch (type) {
-    case undefined:
-      return true;
-    case 'null':
-      return value === null;
-    case 'boolean':
-      return typeof value === 'boolean';
-    case 'integer':
-    case 'number':
-      return isNumber(schema, value);
-    case 'string':
-      return typeof value === 'string' && isText(schema, value);
-    case 'array':
-      return Array.isArray(value) && isList(schema, value);
-    case 'object':
-      return typeof value === 'object' && value !== null && !Array.isArray(value) && isObject(schema, value);
-    default:
-      throw new TypeError(`unsupported type ${type}`);
-  }
+  return type === undefined || [type].flat().some((each) => isOfType(each, schema, value));
 }
 
-function isNumber({ type, minimum = -Infinity, maximum = Infinity }: JsonSchema, value: unknown): boolean {
-  if (typeof value !== 'number' || !Number.isFinite(value) || value < minimum || value > maximum) return false;
-  return type === 'number' || Number.isInteger(value);
-}
-
-function isText({ minLength = 0, maxLength = Infinity, pattern }: JsonSchema, value: string): boolean {
-  if (value.length < minLength || value.length > maxLength) return false;
-  return pattern === undefined || regexOf(pattern).test(value);
-}
-
-function isList({ items = {}, minItems = 0, maxItems = Infinity }: JsonSchema, value: readonly unknown[]): boolean {
-  if (value.length < minItems || value.length > maxItems) return false;
-  return value.every((each) => isValid(items, each));
+function isOfType(type: string, schema: JsonSchema, value: unknown): boolean {
+  const { minimum = -Infinity, maximum = Infinity, minLength = 0, maxLength = Infinity, pattern = '' } = schema;
+  const { items = {}, minItems = 0, maxItems = Infinity } = schema;
+  const isWithin = (least: number, size: number, most: number): boolean => size >= least && size <= most;
+  if (type === 'null' || value === null) return type === 'null' && value === null;
+  if (type === 'boolean') return typeof value === 'boolean';
+  if (type === 'number') return Number.isFinite(value) && isWithin(minimum, value as number, maximum);
+  if (type === 'integer') return Number.isInteger(value) && isWithin(minimum, value as number, maximum);
+  if (type === 'string')
+    return typeof value === 'string' && isWithin(minLength, value.length, maxLength) && regexOf(pattern).test(value);
+  if (type === 'array')
+    return (
+      Array.isArray(value) && isWithin(minItems, value.length, maxItems) && value.every((each) => isValid(items, each))
+    );
+  if (type === 'object') return typeof value === 'object' && !Array.isArray(value) && isObject(schema, value);
+  throw new TypeError(`unsupported type ${type}`);
 }
 
 function isObject(schema: JsonSchema, value: object): boolean {
-  const { properties = {}, required = [], additionalProperties = true, propertyNames } = schema;
+  const { properties = {}, required = [], additionalProperties = true, propertyNames = {} } = schema;
   if (!required.every((name) => Object.hasOwn(value, name))) return false;
   return Object.entries(value).every(([name, each]) => {
     if (Object.hasOwn(properties, name)) return isValid(properties[name] as JsonSchema, each);
     if (typeof additionalProperties === 'boolean') return additionalProperties;
     // The handlers drop a member with this name and so do not check it.
-    if (name === '__proto__') return true;
-    return isValid(additionalProperties, each) && (propertyNames === undefined || isValid(propertyNames, name));
+    return name === '__proto__' || (isValid(additionalProperties, each) && isValid(propertyNames, name));
   });
 }
 
@@ -147,7 +130,7 @@ function sampleText(schema: JsonSchema, random: SeededRandom): string {
   if (pattern !== undefined) {
     const known = texts.get(pattern) ?? textsOf(pattern);
     texts.set(pattern, known);
-    const fitting = known.filter((text) => isText(schema, text));
+    const fitting = known.filter(({ length }) => length >= minLength && length <= (schema.maxLength ?? Infinity));
     return random.pick(fitting.length === 0 ? known : fitting);
   }
   if (format === 'uri') return 'https://example.com/hook';

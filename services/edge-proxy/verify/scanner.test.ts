@@ -1,16 +1,13 @@
 import { expect, test } from '@jest/globals';
-import { cpus } from 'node:os';
 import { SeededRandom } from '@gateway/testkit/random';
 import { testSeed } from '@gateway/testkit/seed';
 import { scanObject, type ScanResult } from '../src/json/json-scanner.js';
 import { compareScan } from './compare-scan.js';
-import { readCaseCount, table, writeReport } from './figures.js';
 import { generateDocument } from './generate-document.js';
+import { printFigures, readCaseCount } from './random-cases.js';
 
 /** Documents of the short run in every test run; `npm run verify:fuzz -- scanner` sets more. */
 const DOCUMENTS_DEFAULT = 20_000;
-/** A shorter run is printed, but does not replace the committed figures. */
-const DOCUMENTS_FULL = 10_000_000;
 const MINUTE_MS = 60_000;
 
 const documents = readCaseCount('GATEWAY_VERIFY_DOCUMENTS', DOCUMENTS_DEFAULT);
@@ -20,7 +17,6 @@ test(
   `${documents} documents give the same result as with JSON.parse (seed ${seed})`,
   () => {
     const random = new SeededRandom(seed);
-    const startedAt = performance.now();
     let accepted = 0;
     let bytes = 0;
     for (let number = 0; number < documents; number += 1) {
@@ -35,7 +31,7 @@ test(
     }
     expect(accepted).toBeGreaterThan(documents / 2);
     expect(documents - accepted).toBeGreaterThan(documents / 5);
-    if (documents > DOCUMENTS_DEFAULT) report({ accepted, bytes }, performance.now() - startedAt);
+    if (documents > DOCUMENTS_DEFAULT) printFigures({ seed, documents, accepted, bytes });
   },
   240 * MINUTE_MS,
 );
@@ -72,27 +68,4 @@ test.each<[string, (result: ScanResult) => ScanResult]>([
 
 function withMembers(result: ScanResult, change: (member: Members[number]) => Members[number]): ScanResult {
   return result.ok ? { ok: true, members: result.members.map(change) } : result;
-}
-
-function report({ accepted, bytes }: { accepted: number; bytes: number }, ms: number): void {
-  const facts = table([
-    ['', ''],
-    ['documents', documents.toLocaleString('en')],
-    ['seed', String(seed)],
-    ['read as an object by both', accepted.toLocaleString('en')],
-    ['rejected by both', (documents - accepted).toLocaleString('en')],
-    ['differences', '0'],
-    ['bytes', bytes.toLocaleString('en')],
-    ['time', `${(ms / 1000).toFixed(0)} s`],
-    ['date', new Date().toISOString().slice(0, 10)],
-    ['machine', `${cpus()[0]?.model.trim() ?? 'unknown'}, Node ${process.versions.node}`],
-  ]);
-  const text = `# The scanner against JSON.parse
-
-Written by \`npm run verify:fuzz -- scanner\`. It compares the verdict (accepted or rejected), names, values and
-kinds. For documents that were generated valid it also compares the position of every member.
-
-${facts}
-`;
-  writeReport('scanner', text, documents >= DOCUMENTS_FULL);
 }
