@@ -13,6 +13,7 @@ const [SETTLING_ACCOUNTS, EVENTS_OF_MESSAGE] = [1_000, 100];
 /** Interval of requests. Equals 25 open overviews with three requests each every 20 s. */
 const EVERY_MS = 250;
 const REQUESTS = 15;
+const TIMED_OUT = 503;
 const DAY_MS = 86_400_000;
 const KIB = 1024;
 
@@ -36,18 +37,17 @@ export async function runDashboard(options: BenchOptions, context: BenchContext)
   }
   const busy: number[][] = cases.map(() => []);
   let isOver = false;
-  const requesting = (async () => {
+  const requestUntilOver = async (): Promise<void> => {
     for (let sent = 0; !isOver; sent += 1) {
       const at = sent % cases.length;
       const [, path = '', entriesMin = 0] = cases[at] ?? [];
       busy[at]?.push((await request(person, path, entriesMin)).ms);
       await delay(EVERY_MS);
     }
-  })();
+  };
   const series = { events: options.events, accounts: SETTLING_ACCOUNTS, size: EVENTS_OF_MESSAGE };
-  const { perSecond } = await settling.settle(series);
-  isOver = true;
-  await requesting;
+  const settled = settling.settle(series).finally(() => (isOver = true));
+  const [{ perSecond }] = await Promise.all([settled, requestUntilOver()]);
   const rows = cases.map(([name], at) => {
     const times = idle[at] ?? [];
     return [name, median(times), Math.max(...times), median(busy[at] ?? [])];
@@ -90,13 +90,17 @@ function listCases({ keys, models }: Person, first: Answer['list']) {
   return cases;
 }
 
-/** @throws Error for an error response or too few entries, which would count as fast */
+/**
+ * Returns infinite milliseconds if the gateway timed out. @throws Error for another error or too few
+ * entries, which would count as fast
+ */
 async function request(person: Person, path: string, entriesMin: number): Promise<Answer> {
   const begunMs = performance.now();
   const response = await fetch(`${person.url}${path}`, { headers: { cookie: person.cookie } });
   const text = await response.text();
   const ms = performance.now() - begunMs;
   const list = JSON.parse(text) as Answer['list'];
+  if (response.status === TIMED_OUT) return { ms: Number.POSITIVE_INFINITY, list };
   if (response.status !== 200 || (list.data?.length ?? 0) < entriesMin)
     throw new Error(`${path}: ${response.status}, ${list.data?.length} of ${entriesMin} entries`);
   return { ms, list };

@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '@gateway/servers';
+import { until } from '@gateway/testkit';
 import { type BenchContext, messageOf, openRunDirectory } from '../context.js';
 import { type Counters, countDuring } from '../gateway/counters.js';
 import { type Gateway, type GatewaySpec, buildCommit, findNatsProgram, hostGateway } from '../gateway/host-gateway.js';
@@ -30,9 +31,8 @@ const TRACE_RATIOS = [0, 0.01, 1];
 /** Concurrent first calls of the accounts. */
 const FIRST_CALLS_PARALLEL = 8;
 const WARM_UP = { connections: 16, seconds: 2 };
-/** Longest time until the catalog reaches the edge, and the interval between attempts. */
+/** Longest time until the catalog reaches the edge. */
 const FIRST_RESPONSE_MS_MAX = 20_000;
-const FIRST_RESPONSE_POLL_MS = 100;
 const [OPEN_STREAMS, OPEN_STREAMS_QUICK] = [1_000, 100];
 /** Time for work that follows a settled call, such as its balance snapshot. */
 const QUIET_MS = 1_500;
@@ -48,6 +48,12 @@ interface Comparison {
 interface Plan {
   readonly gateways: readonly GatewaySpec[];
   readonly comparisons: readonly Comparison[];
+}
+
+/** Measurements outside the timed rounds: open streams by peer, and work per call. */
+interface Untimed {
+  readonly open: Record<string, Awaited<ReturnType<typeof measureOpenStreams>>>;
+  readonly counts: { title: string; scenario: string; perCall: Counters }[];
 }
 
 /** Measures this gateway, its peers, other commits and another Node in the same rounds. */
@@ -110,13 +116,12 @@ async function runPlan(plan: Plan, options: BenchOptions, context: BenchContext)
   const withStreams: CallKind[] = options.scenarios.includes('open-streams') ? ['streamed'] : [];
   const kinds = new Set<CallKind>(['plain', ...scenarios.map(({ kind }) => kind), ...withStreams]);
   const unable = await warmUp(started, [...kinds], context);
-  const open: Record<string, Awaited<ReturnType<typeof measureOpenStreams>>> = {};
+  const { open, counts }: Untimed = { open: {}, counts: [] };
   const streams = options.quick ? OPEN_STREAMS_QUICK : OPEN_STREAMS;
   // A dropped stream at another commit would leave a record without a response.
   const able = ({ id }: Peer) => !unable.has(`${id} streamed`) && id !== 'direct' && !options.against.includes(id);
   for (const peer of withStreams.length > 0 ? all.filter(able) : [])
     open[peer.title] = await measureOpenStreams(load, peer, streams, fresh.get(peer) ?? {});
-  const counts: { title: string; scenario: string; perCall: Counters }[] = [];
   for (const gateway of options.scenarios.includes('counts') ? gateways : [])
     for (const scenario of SCENARIOS.filter(({ id }) => COUNTED.includes(id)))
       counts.push({
@@ -208,7 +213,7 @@ async function warmUp(started: Started, kinds: readonly CallKind[], context: Ben
   for (const peer of all) {
     const gateway = gateways.find((one) => one === peer);
     for (const kind of kinds) {
-      const reason = await findFailure(load, peer, kind, gateway === undefined ? 0 : FIRST_RESPONSE_MS_MAX, context);
+      const reason = await findFailure(load, peer, kind, gateway === undefined ? 0 : FIRST_RESPONSE_MS_MAX);
       if (reason !== null && (gateway !== undefined || kind === 'plain'))
         throw new Error(`${peer.title} does not answer ${kind} calls: ${reason}`);
       if (reason === null) continue;
@@ -226,21 +231,16 @@ async function warmUp(started: Started, kinds: readonly CallKind[], context: Ben
 }
 
 /** Retries until the catalog has reached a gateway. Other peers are tried once. */
-async function findFailure(
-  load: Load,
-  peer: Peer,
-  kind: CallKind,
-  withinMs: number,
-  { signal }: BenchContext,
-): Promise<string | null> {
-  const until = Date.now() + withinMs;
-  for (;;) {
-    signal.throwIfAborted();
-    const result = await runJob(load, peer, createJob(peer, { kind, connections: 1 }, { calls: 1 }));
-    if (failuresTotal(result) === 0) return null;
-    if (Date.now() >= until) return Object.keys(result.failures).join(', ');
-    await delay(FIRST_RESPONSE_POLL_MS);
-  }
+async function findFailure(load: Load, peer: Peer, kind: CallKind, withinMs: number): Promise<string | null> {
+  let failures: Readonly<Record<string, number>> = {};
+  const isAnswered = async () => {
+    ({ failures } = await runJob(load, peer, createJob(peer, { kind, connections: 1 }, { calls: 1 })));
+    return failuresTotal({ failures }) === 0;
+  };
+  return until('a response', isAnswered, withinMs).then(
+    () => null,
+    () => Object.keys(failures).join(', '),
+  );
 }
 
 /** Counts the work that calls cause, outside the timed runs, and divides it by the calls. */
@@ -258,13 +258,7 @@ function renderSections(
   { all }: Started,
   scenarios: readonly Scenario[],
   samples: readonly Sample[],
-  {
-    open,
-    counts,
-  }: {
-    readonly open: Readonly<Record<string, Awaited<ReturnType<typeof measureOpenStreams>>>>;
-    readonly counts: readonly { title: string; scenario: string; perCall: Counters }[];
-  },
+  { open, counts }: Untimed,
 ): Report['sections'] {
   const titleOf = (id: string) => scenarios.find((one) => one.id === id)?.title ?? id;
   const factors = comparisons.map(({ title, ours, theirs }) => {
