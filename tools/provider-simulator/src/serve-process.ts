@@ -2,7 +2,7 @@ import { type Server, createServer } from 'node:http';
 import type { ProviderSimulator, ProviderSimulatorOptions } from './start-provider-simulator.js';
 
 /** Options of the simulator, and the admin address. */
-export interface SimulatorConfig extends Required<Omit<ProviderSimulatorOptions, 'requireKey' | 'answerWords'>> {
+export interface SimulatorConfig extends Required<Omit<ProviderSimulatorOptions, 'requireKey'>> {
   adminHost: string;
   /** Undefined: no admin address. */
   adminPort: number | undefined;

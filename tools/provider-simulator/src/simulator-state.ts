@@ -1,6 +1,5 @@
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { AnswerSettings } from './call/answer-call.js';
 import type { CallLog } from './call/call-log.js';
 import type { ScriptQueue, Semaphores } from './scripts/queues.js';
 import type { ListenerName } from './scripts/script.js';
@@ -20,7 +19,8 @@ export interface SimulatorState {
   semaphores: Semaphores;
   /** Undefined if calls are not recorded. */
   log: CallLog | undefined;
-  settings: AnswerSettings;
+  /** Milliseconds between the events of a stream. */
+  chunkDelayMs: number;
   requireKey: string | undefined;
   counters: SimulatorCounters;
 }

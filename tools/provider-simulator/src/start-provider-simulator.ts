@@ -1,12 +1,9 @@
 import { CallLog, type CallFilter, type CallRecord } from './call/call-log.js';
 import { serveCall } from './call/serve-call.js';
-import { CONTROL_PREFIX, clearScripts, serveControl } from './control/serve-control.js';
+import { CONTROL_PREFIX, serveControl } from './control/serve-control.js';
 import { ScriptQueue, Semaphores } from './scripts/queues.js';
 import { type ListenerName, type Script, parseScript } from './scripts/script.js';
 import { Listener, type SimulatorCounters, type SimulatorState } from './simulator-state.js';
-
-/** Words of a response unless something else sets its size. */
-const ANSWER_WORDS = 24;
 
 /** All options have defaults. */
 export interface ProviderSimulatorOptions {
@@ -18,8 +15,6 @@ export interface ProviderSimulatorOptions {
   requireKey?: string;
   /** Whether to store calls for `calls` and `GET /__calls`. Default: true. */
   recordCalls?: boolean;
-  /** Words of a default response. Default: 24. A request's own output limit may shorten it. */
-  answerWords?: number;
   /** Milliseconds between the events of a default stream. Default: 0. */
   chunkDelayMs?: number;
 }
@@ -53,7 +48,7 @@ export async function startProviderSimulator(options: ProviderSimulatorOptions =
     scripts: new ScriptQueue(),
     semaphores: new Semaphores(),
     log: recordCalls ? new CallLog() : undefined,
-    settings: { words: options.answerWords ?? ANSWER_WORDS, chunkDelayMs: options.chunkDelayMs ?? 0 },
+    chunkDelayMs: options.chunkDelayMs ?? 0,
     requireKey: options.requireKey,
     counters: { calls: { a: 0, b: 0 }, aborted: 0 },
   };
@@ -74,9 +69,14 @@ export async function startProviderSimulator(options: ProviderSimulatorOptions =
   return {
     urls: [a.url, b.url],
     script: (script) => state.scripts.add(parseScript(script)),
-    clearScripts: (model) => clearScripts(state, model),
+    clearScripts(model) {
+      state.scripts.clear(model);
+      if (model === undefined) state.semaphores.clear();
+    },
     calls: (filter = {}) => state.log?.list(filter) ?? [],
-    release: (name, times = 1) => state.semaphores.release(name, times),
+    release: (name, times = 1) => {
+      for (let n = 0; n < times; n += 1) state.semaphores.release(name);
+    },
     closeListener: (name) => listeners[name].close(),
     reopenListener: (name) => listeners[name].open(),
     counters: () => ({ ...structuredClone(state.counters), scriptsQueued: state.scripts.size }),

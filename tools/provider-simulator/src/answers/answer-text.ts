@@ -4,6 +4,8 @@ import type { AnswerRequest } from './answer.js';
 const ECHO_WORDS_MAX = 8;
 /** Characters of the request that the echo reads. Bounds the work for a large prompt. */
 const ECHO_CHARACTERS_MAX = 512;
+/** Words of a response unless something else sets its size. */
+const ANSWER_WORDS = 24;
 const TOKENS_PER_WORD = 1.3;
 const BYTES_PER_TOKEN = 4;
 /** Output tokens of a required tool call. */
@@ -31,13 +33,13 @@ export interface AnswerText {
 /**
  * Writes the text of a default response; the same request gets the same text. A model name that
  * ends in `-chunks<N>` or `-bytes<N>` sets the exact size. Otherwise the size is the lower one of
- * `words` and the request's output limit. Returns undefined if N is too large.
+ * {@link ANSWER_WORDS} and the request's output limit. Returns undefined if N is too large.
  */
-export function writeAnswerText(model: string, request: AnswerRequest, words: number): AnswerText | undefined {
+export function writeAnswerText(model: string, request: AnswerRequest): AnswerText | undefined {
   if (request.toolName !== undefined) return { pieces: [], outputTokens: TOOL_CALL_TOKENS * (request.choices ?? 1) };
   const suffix = SIZE_SUFFIX.exec(model);
   const { outputTokensMax = Infinity } = request;
-  const wordsMax = Math.max(1, Math.min(words, Math.floor(outputTokensMax / TOKENS_PER_WORD)));
+  const wordsMax = Math.max(1, Math.min(ANSWER_WORDS, Math.floor(outputTokensMax / TOKENS_PER_WORD)));
   if (suffix === null) return wordsAnswer(request, wordsMax, outputTokensMax);
   const size = Number(suffix[2]);
   if (suffix[1] === 'bytes') return size > ANSWER_BYTES_MAX ? undefined : bytesAnswer(request, size);

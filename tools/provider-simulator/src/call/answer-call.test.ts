@@ -8,7 +8,7 @@ let simulator: ProviderSimulator;
 let base: string;
 
 beforeAll(async () => {
-  simulator = await startProviderSimulator({ answerWords: 20 });
+  simulator = await startProviderSimulator();
   base = simulator.urls[0];
 });
 afterAll(() => simulator.close());
@@ -19,8 +19,8 @@ const messages = [
 ];
 const chatUsage = {
   prompt_tokens: 8,
-  completion_tokens: 26,
-  total_tokens: 34,
+  completion_tokens: 32,
+  total_tokens: 40,
   prompt_tokens_details: { cached_tokens: 0, audio_tokens: 0 },
   completion_tokens_details: { reasoning_tokens: 0, audio_tokens: 0 },
 };
@@ -34,7 +34,7 @@ test('a plain chat response repeats the prompt, is deterministic and counts toke
   const [choice] = choicesOf(first);
   const { content } = choice?.['message'] as { content: string };
   expect(content).toMatch(/^You said "Why is the "sky" blue\?": /);
-  expect(content.split(' ')).toHaveLength(20);
+  expect(content.split(' ')).toHaveLength(24);
   expect(choice).toMatchObject({ index: 0, finish_reason: 'stop', message: { role: 'assistant', refusal: null } });
   expect(choicesOf(second)).toEqual(choicesOf(first));
   expect(second['id']).not.toBe(first['id']);
@@ -61,8 +61,8 @@ test('a chat stream has role, content, finish reason and requested usage in orde
   const deltas = data.flatMap(choicesOf).filter((choice) => choice['index'] === 1);
   const text = deltas.map((choice) => (choice['delta'] as Json)['content'] ?? '').join('');
   expect(text).toBe((choicesOf(plain)[0]?.['message'] as Json)['content']);
-  expect(deltas.map((choice) => choice['finish_reason'])).toEqual([...Array(21).fill(null), 'stop']);
-  expect(data.at(-1)).toMatchObject({ choices: [], usage: { ...chatUsage, completion_tokens: 52, total_tokens: 60 } });
+  expect(deltas.map((choice) => choice['finish_reason'])).toEqual([...Array(25).fill(null), 'stop']);
+  expect(data.at(-1)).toMatchObject({ choices: [], usage: { ...chatUsage, completion_tokens: 64, total_tokens: 72 } });
   expect(data.slice(0, -1).every((each) => each['usage'] === null)).toBe(true);
 });
 
@@ -102,12 +102,12 @@ test('a required tool is called in each format', async () => {
 test('legacy completions respond to every prompt, plain and streamed', async () => {
   const body = { model: 'm', prompt: ['One two three', 'Four'], n: 2 };
   const plain = await postForJson(`${base}/v1/completions`, body);
-  expect(plain).toMatchObject({ object: 'text_completion', usage: { prompt_tokens: 5, completion_tokens: 104 } });
+  expect(plain).toMatchObject({ object: 'text_completion', usage: { prompt_tokens: 5, completion_tokens: 128 } });
   expect(choicesOf(plain).map((choice) => choice['index'])).toEqual([0, 1, 2, 3]);
   const stream = { ...body, n: 1, prompt: [1, 2, 3], stream_options: { include_usage: true } };
   const events = await postForEvents(`${base}/completions`, stream);
   expect(events.at(-1)?.data).toBe('[DONE]');
-  expect(dataOf(events).at(-1)).toMatchObject({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 26 } });
+  expect(dataOf(events).at(-1)).toMatchObject({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 32 } });
   expect(choicesOf(dataOf(events).at(-2) as Json)[0]).toMatchObject({ text: '', finish_reason: 'stop' });
 });
 
@@ -126,7 +126,7 @@ test('a plain messages response counts the system text and has its own usage for
     content: [{ type: 'text', text: expect.stringMatching(/^You said/) }],
     stop_reason: 'end_turn',
     stop_sequence: null,
-    usage: { input_tokens: 8, cache_creation_input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 26 },
+    usage: { input_tokens: 8, cache_creation_input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 32 },
   });
   const count = await postForJson(`${base}/v1/messages/count_tokens`, { ...body, max_tokens: undefined });
   expect(count).toEqual({ input_tokens: 8 });
@@ -156,9 +156,9 @@ test('responses have the same text plain and as a numbered sequence of events', 
   const usage = {
     input_tokens: 3,
     input_tokens_details: { cached_tokens: 0 },
-    output_tokens: 26,
+    output_tokens: 32,
     output_tokens_details: { reasoning_tokens: 0 },
-    total_tokens: 29,
+    total_tokens: 35,
   };
   expect(plain).toMatchObject({ object: 'response', status: 'completed', usage });
   const events = await postForEvents(`${base}/v1/responses`, body);

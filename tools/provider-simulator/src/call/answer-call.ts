@@ -17,13 +17,6 @@ export interface ModelCall {
   response: ServerResponse;
 }
 
-export interface AnswerSettings {
-  /** Words of a response unless something else sets its size. */
-  words: number;
-  /** Milliseconds between the events of a stream. */
-  chunkDelayMs: number;
-}
-
 /** Returns undefined if the bytes are not a JSON object. */
 export function parseBody(bytes: Buffer): JsonObject | undefined {
   try {
@@ -46,25 +39,25 @@ export function isStreamRequested({ endpoint, body }: ModelCall): boolean {
 }
 
 /** Sends a provider's response: the default for every call without a script. */
-export function answerCall(call: ModelCall, settings: AnswerSettings): void {
+export function answerCall(call: ModelCall, chunkDelayMs: number): void {
   const { endpoint, body, id, response } = call;
-  const answer = prepareAnswer(call, settings.words);
+  const answer = prepareAnswer(call);
   if ('message' in answer) return answerError(response, endpoint.format, 400, id, answer);
   if (endpoint.events === undefined || !isStreamRequested(call))
     return sendJson(response, endpoint.format, 200, id, JSON.stringify(endpoint.plain(answer)));
   response.writeHead(200, [...idHeader(endpoint.format, id), 'content-type', STREAM_TYPE, 'cache-control', 'no-cache']);
-  const delayMs = parsePace(modelOf(body) ?? '') ?? settings.chunkDelayMs;
+  const delayMs = parsePace(modelOf(body) ?? '') ?? chunkDelayMs;
   void writeEvents(response, endpoint.events(answer), delayMs).then(() => response.end());
 }
 
 /** Prepares the default response to a body, or the provider's error about it. */
-export function prepareAnswer({ endpoint, body, id }: ModelCall, words: number, usage?: ScriptUsage): Answer | Problem {
+export function prepareAnswer({ endpoint, body, id }: ModelCall, usage?: ScriptUsage): Answer | Problem {
   const model = modelOf(body);
   if (body === undefined) return { message: 'The body is not a JSON object.', param: null };
   if (model === undefined) return { message: 'You must provide a model parameter.', param: 'model' };
   const request = endpoint.read(body);
   if ('message' in request) return request;
-  const text = writeAnswerText(model, request, words);
+  const text = writeAnswerText(model, request);
   if (text === undefined) return { message: 'The size in the model name is above its bound.', param: 'model' };
   const isOwnForm = usage !== undefined && (usage === null || !isTokenCounts(usage));
   const input = Math.max(1, Math.ceil(request.promptCharacters / CHARACTERS_PER_TOKEN));

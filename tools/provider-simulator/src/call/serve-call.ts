@@ -99,10 +99,10 @@ function answer(
     return answerError(response, format, 401, id);
   const modelCall = { endpoint, body, id, response };
   const actions = state.scripts.take(modelOf(body) ?? '', listener.name);
-  if (actions === undefined) return answerCall(modelCall, state.settings);
-  const { semaphores, settings } = state;
+  if (actions === undefined) return answerCall(modelCall, state.chunkDelayMs);
+  const { semaphores, chunkDelayMs } = state;
   const onOwnEnd = (): void => void (call.isEndedByScript = true);
-  void playScript(modelCall, actions, { semaphores, settings, onOwnEnd });
+  void playScript(modelCall, actions, { semaphores, chunkDelayMs, onOwnEnd });
 }
 
 /** Reads both headers, because providers of the two formats use different ones. */

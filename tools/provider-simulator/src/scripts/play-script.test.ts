@@ -162,7 +162,7 @@ test('a semaphore before the status holds the head, a later one the response', a
 });
 
 test('delays hold the head and each chunk at least for their time', async () => {
-  script([{ status: 201, headersDelayMs: 40 }, { delayMs: 20 }, { chunk: 'x', delayMs: 40 }]);
+  script([{ delayMs: 40 }, { status: 201 }, { delayMs: 20 }, { chunk: 'x', delayMs: 40 }]);
   const start = performance.now();
   const response = await post(`${a}${chat}`, body);
   const headMs = performance.now() - start;

@@ -1,7 +1,6 @@
 import { setTimeout as passTime } from 'node:timers/promises';
 import { providerError } from '../answers/provider-error.js';
 import {
-  type AnswerSettings,
   type ModelCall,
   STREAM_TYPE,
   idHeader,
@@ -15,7 +14,7 @@ import type { ScriptAction, ScriptUsage } from './script.js';
 /** Dependencies of a script. `onOwnEnd` is called before the simulator breaks a connection. */
 interface Stage {
   semaphores: Semaphores;
-  settings: AnswerSettings;
+  chunkDelayMs: number;
   onOwnEnd: () => void;
 }
 
@@ -79,7 +78,7 @@ export async function playScript(call: ModelCall, actions: readonly ScriptAction
     return write(text);
   };
   const answer = async (usage: ScriptUsage | undefined): Promise<void> => {
-    const prepared = prepareAnswer(call, stage.settings.words, usage);
+    const prepared = prepareAnswer(call, usage);
     if ('message' in prepared) {
       if (!hasStatus) response.statusCode = 400;
       return writeWhole(providerError(endpoint.format, 400, id, prepared));
@@ -87,12 +86,11 @@ export async function playScript(call: ModelCall, actions: readonly ScriptAction
     if (endpoint.events === undefined || !isStreamRequested(call))
       return writeWhole(JSON.stringify(endpoint.plain(prepared)));
     completeHead();
-    return writeEvents(response, endpoint.events(prepared), stage.settings.chunkDelayMs);
+    return writeEvents(response, endpoint.events(prepared), stage.chunkDelayMs);
   };
   const play = async (action: ScriptAction): Promise<void> => {
     switch (action.kind) {
       case 'head':
-        await pause(action.delayMs);
         response.statusCode = action.status;
         for (const [name, value] of Object.entries(action.headers)) response.setHeader(name, value);
         hasStatus = true;

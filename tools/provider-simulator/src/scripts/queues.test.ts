@@ -9,17 +9,18 @@ test('one release lets one waiting call continue, the longest waiting first', as
   const passed: string[] = [];
   const first = semaphores.wait('g', neverLeft).then(() => passed.push('first'));
   const second = semaphores.wait('g', neverLeft).then(() => passed.push('second'));
-  semaphores.release('g', 1);
+  semaphores.release('g');
   await first;
   expect(passed).toEqual(['first']);
-  semaphores.release('g', 1);
+  semaphores.release('g');
   await second;
   expect(passed).toEqual(['first', 'second']);
 });
 
 test('an early release is kept, and dropped by clear()', async () => {
   const semaphores = new Semaphores();
-  semaphores.release('g', 2);
+  semaphores.release('g');
+  semaphores.release('g');
   await semaphores.wait('g', neverLeft);
   semaphores.clear();
   const left = new AbortController();
@@ -37,14 +38,14 @@ test('a disconnected call takes no permit', async () => {
   const gone = semaphores.wait('g', left.signal);
   left.abort();
   await gone;
-  semaphores.release('g', 1);
+  semaphores.release('g');
   await semaphores.wait('g', neverLeft);
 });
 
 test('names with kept releases are bounded', () => {
   const semaphores = new Semaphores();
-  for (let index = 0; index < QUEUED_MAX; index += 1) semaphores.release(`g${index}`, 1);
-  expect(() => semaphores.release('one more', 1)).toThrow('names keep releases');
+  for (let index = 0; index < QUEUED_MAX; index += 1) semaphores.release(`g${index}`);
+  expect(() => semaphores.release('one more')).toThrow('names keep releases');
 });
 
 test('waiting scripts are bounded, and clearing one model keeps the others', () => {

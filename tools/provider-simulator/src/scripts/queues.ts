@@ -43,16 +43,11 @@ export class Semaphores {
   readonly #permits = new Map<string, number>();
   readonly #waiting = new Map<string, Set<() => void>>();
 
-  /** Lets `permits` calls continue, waiting ones first. */
-  release(name: string, permits: number): void {
-    const waiting = this.#waiting.get(name) ?? new Set();
-    for (const pass of [...waiting].slice(0, permits)) {
-      pass();
-      permits -= 1;
-    }
-    if (permits === 0) return;
+  release(name: string): void {
+    const [pass] = this.#waiting.get(name) ?? [];
+    if (pass !== undefined) return pass();
     if (this.#permits.size >= QUEUED_MAX) throw new InvalidControlInput(`${QUEUED_MAX} names keep releases`);
-    this.#permits.set(name, (this.#permits.get(name) ?? 0) + permits);
+    this.#permits.set(name, (this.#permits.get(name) ?? 0) + 1);
   }
 
   /** Resolves when a release lets this call continue, or when its client disconnects. */

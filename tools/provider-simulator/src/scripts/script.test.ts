@@ -25,7 +25,6 @@ const wrongSteps: [unknown[], RegExp][] = [
   [[{ status: 200, headers: { a: 'x\ny' } }], /^steps\[0\]\.headers must be/],
   [[{ status: 200, headers: { a: 1 } }], /^steps\[0\]\.headers must be/],
   [[{ status: 200, headers: [] }], /^steps\[0\]\.headers must be/],
-  [[{ headersDelayMs: -1 }], /^steps\[0\]\.headersDelayMs/],
   [[{ chunk: 1 }], /^steps\[0\]\.chunk must be a string$/],
   [[{ chunk: 'x' }, { chunk: 'y', delayMs: 1.5 }], /^steps\[1\]\.delayMs/],
   [[{ bytesBase64: 'a' }], /^steps\[0\]\.bytesBase64 must be padded base64$/],

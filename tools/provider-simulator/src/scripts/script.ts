@@ -32,7 +32,7 @@ type Headers = Record<string, string | string[]>;
 
 /** One step of a script as clients send it. The README describes each combination. */
 export type ScriptStep =
-  | { status?: number; headers?: Headers; headersDelayMs?: number }
+  | { status?: number; headers?: Headers }
   | { chunk: string; delayMs?: number }
   | { bytesBase64: string; delayMs?: number }
   | { delayMs: number }
@@ -50,7 +50,7 @@ export interface Script {
 
 /** A validated script as a sequence of actions with all defaults filled in. */
 export type ScriptAction =
-  | { kind: 'head'; status: number; headers: Headers; delayMs: number }
+  | { kind: 'head'; status: number; headers: Headers }
   | { kind: 'bytes'; bytes: Buffer; delayMs: number }
   | { kind: 'pause'; delayMs: number }
   | { kind: 'wait'; semaphore: string }
@@ -76,7 +76,7 @@ type Check = readonly [isValid: (value: unknown) => boolean, expected: string];
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-export const integerFrom = (least: number, most: number): Check => [
+const integerFrom = (least: number, most: number): Check => [
   (value) => Number.isInteger(value) && Number(value) >= least && Number(value) <= most,
   `an integer from ${least} to ${most}`,
 ];
@@ -90,20 +90,18 @@ export const NAME: Check = [
 ];
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 const DELAY = integerFrom(0, 3_600_000);
-/** The most calls that use one script, and the most calls that one release lets continue. */
-export const TIMES = integerFrom(1, 1_000_000);
 const STEPS_MAX = 100_000;
 
 const SCRIPT: Readonly<Record<keyof Script, Check>> = {
   model: NAME,
-  times: TIMES,
+  times: integerFrom(1, 1_000_000_000),
   listener: oneOf(['a', 'b']),
   steps: [
     (value) => Array.isArray(value) && value.length > 0 && value.length <= STEPS_MAX,
     `an array of 1 to ${STEPS_MAX} steps`,
   ],
 };
-const HEAD = { status: integerFrom(200, 599), headers: [areHeaders, 'valid headers'], headersDelayMs: DELAY } as const;
+const HEAD = { status: integerFrom(200, 599), headers: [areHeaders, 'valid headers'] } as const;
 /** The fields of each kind of step. The first field that a step has determines its kind. */
 const STEPS: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
   chunk: { chunk: [(value) => typeof value === 'string', 'a string'], delayMs: DELAY },
@@ -116,7 +114,6 @@ const STEPS: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
   end: { end: oneOf(ENDS) },
   status: HEAD,
   headers: HEAD,
-  headersDelayMs: HEAD,
   delayMs: { delayMs: DELAY },
 };
 
@@ -218,14 +215,10 @@ function toActions(steps: readonly ScriptStep[]): ScriptAction[] {
     } else if ('waitFor' in step) actions.push({ kind: 'wait', semaphore: step.waitFor });
     else if ('delayMs' in step) actions.push({ kind: 'pause', delayMs: step.delayMs });
     else {
-      const {
-        status = 200,
-        headers = {},
-        headersDelayMs: delayMs = 0,
-      } = step as Extract<ScriptStep, { status?: number }>;
+      const { status = 200, headers = {} } = step as Extract<ScriptStep, { status?: number }>;
       if (has('head')) refuse('a script has one status step at most');
       if (has('bytes')) refuse('the status step must come before every chunk');
-      actions.push({ kind: 'head', status, headers, delayMs });
+      actions.push({ kind: 'head', status, headers });
     }
   }
   const hasBytes = actions.some(({ kind }) => kind === 'bytes');
