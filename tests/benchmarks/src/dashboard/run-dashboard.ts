@@ -91,8 +91,8 @@ function listCases({ keys, models }: Person, first: Answer['list']) {
 }
 
 /**
- * Returns infinite milliseconds if the gateway timed out. @throws Error for another error or too few
- * entries, which would count as fast
+ * Returns infinite milliseconds if the gateway timed out.
+ * @throws Error for another error or too few entries, which would count as fast
  */
 async function request(person: Person, path: string, entriesMin: number): Promise<Answer> {
   const begunMs = performance.now();
