@@ -61,12 +61,8 @@ const about = {
  */
 export const accountsRecordAccess = request({
   name: 'accounts.note-access',
-  subject: 'accounts.note-access',
-  version: 1,
   sentBy: ['dashboard'],
   servedBy: ['accounts'],
-  perReplica: false,
-  answers: 'one',
   timeoutMs: 5_000,
   body: z.object({
     entries: z

@@ -26,12 +26,8 @@ import { commandId, count, digest, digests, epochMs, objectId } from './scalars.
  */
 export const accountsLoad = request({
   name: 'accounts.load',
-  subject: 'accounts.load',
-  version: 1,
   sentBy: ['admission'],
   servedBy: ['accounts'],
-  perReplica: false,
-  answers: 'one',
   timeoutMs: 1_500,
   body: z.object({ account: objectId, key: objectId.nullable() }),
   answer: z.object({ account: accountRecord.nullable(), key: keyRecord.nullable(), member: memberRecord.nullable() }),
@@ -46,12 +42,8 @@ const versionOf = z.object({ id: objectId, version: count });
  */
 export const accountsUnchanged = request({
   name: 'accounts.unchanged',
-  subject: 'accounts.unchanged',
-  version: 1,
   sentBy: ['admission'],
   servedBy: ['accounts'],
-  perReplica: false,
-  answers: 'one',
   timeoutMs: 3_000,
   body: z.object({
     accounts: z
@@ -75,12 +67,8 @@ export const accountsUnchanged = request({
  */
 export const accountsFind = request({
   name: 'accounts.find',
-  subject: 'accounts.find',
-  version: 1,
   sentBy: ['admission'],
   servedBy: ['accounts'],
-  perReplica: false,
-  answers: 'one',
   timeoutMs: 1_500,
   body: z.object({ digests }),
   answer: z.object({ found: z.object({ account: objectId, key: objectId, digest }).nullable() }),
@@ -98,7 +86,6 @@ const command = commandId.optional();
 export const accountsCreateAccount = request({
   ...management,
   name: 'accounts.create-account',
-  subject: 'accounts.create-account',
   body: z.object({ spec: accountCreate, author: commandAuthor, command }),
   answer: z.union([z.object({ account: accountView }), managementRefusal]),
 });
@@ -106,7 +93,6 @@ export const accountsCreateAccount = request({
 export const accountsGetAccount = request({
   ...management,
   name: 'accounts.get-account',
-  subject: 'accounts.get-account',
   body: z.object({ account: objectId }),
   answer: z.union([z.object({ account: accountView }), managementRefusal]),
 });
@@ -114,7 +100,6 @@ export const accountsGetAccount = request({
 export const accountsListAccounts = request({
   ...management,
   name: 'accounts.list-accounts',
-  subject: 'accounts.list-accounts',
   body: z.object(page),
   answer: z.union([z.object({ accounts: z.array(accountView), nextCursor, total: count }), managementRefusal]),
 });
@@ -126,7 +111,6 @@ export const accountsListAccounts = request({
 export const accountsSetAccountState = request({
   ...management,
   name: 'accounts.set-account-state',
-  subject: 'accounts.set-account-state',
   body: z.object({ account: objectId, verb: z.enum(['suspend', 'reinstate']), author: commandAuthor }),
   answer: z.union([z.object({ account: accountView }), managementRefusal]),
 });
@@ -139,7 +123,6 @@ export const accountsSetAccountState = request({
 export const accountsCloseAccount = request({
   ...management,
   name: 'accounts.close-account',
-  subject: 'accounts.close-account',
   timeoutMs: 20_000,
   body: z.object({ account: objectId, author: commandAuthor }),
   answer: z.union([z.object({ account: accountView }), managementRefusal]),
@@ -148,7 +131,6 @@ export const accountsCloseAccount = request({
 export const accountsCreateMember = request({
   ...management,
   name: 'accounts.create-member',
-  subject: 'accounts.create-member',
   body: z.object({ account: objectId, spec: memberCreate, author: commandAuthor, command }),
   answer: z.union([z.object({ member: memberView }), managementRefusal]),
 });
@@ -160,7 +142,6 @@ export const accountsCreateMember = request({
 export const accountsInviteMember = request({
   ...management,
   name: 'accounts.invite-member',
-  subject: 'accounts.invite-member',
   body: z.object({ account: objectId, spec: memberCreate.omit({ emailVerified: true }), author: commandAuthor }),
   answer: z.union([z.object({ member: memberView }), throttled, managementRefusal]),
 });
@@ -168,7 +149,6 @@ export const accountsInviteMember = request({
 export const accountsListMembers = request({
   ...management,
   name: 'accounts.list-members',
-  subject: 'accounts.list-members',
   body: z.object({ account: objectId, ...page }),
   answer: z.union([z.object({ members: z.array(memberView), nextCursor }), managementRefusal]),
 });
@@ -184,7 +164,6 @@ export type MemberRight = (typeof MEMBER_RIGHTS)[number];
 export const accountsPutMember = request({
   ...management,
   name: 'accounts.put-member',
-  subject: 'accounts.put-member',
   body: z.object({
     account: objectId,
     member: objectId,
@@ -202,7 +181,6 @@ export const accountsPutMember = request({
 export const accountsDeleteMember = request({
   ...management,
   name: 'accounts.delete-member',
-  subject: 'accounts.delete-member',
   body: z.object({ account: objectId, member: objectId, author: commandAuthor }),
   answer: z.union([z.object({ deleted: z.literal(true) }), managementRefusal]),
 });
@@ -214,7 +192,6 @@ const newSecret = { digest, maskedSecret: z.string().max(100) };
 export const accountsCreateKey = request({
   ...management,
   name: 'accounts.create-key',
-  subject: 'accounts.create-key',
   body: z.object({ account: objectId, spec: keyCreate, ...newSecret, author: commandAuthor, command }),
   answer: z.union([z.object({ key: keyView, repeated: z.boolean() }), managementRefusal]),
 });
@@ -227,7 +204,6 @@ export const accountsCreateKey = request({
 export const accountsRotateKey = request({
   ...management,
   name: 'accounts.rotate-key',
-  subject: 'accounts.rotate-key',
   body: z.object({ key: objectId, ...newSecret, author: commandAuthor, command }),
   answer: z.union([z.object({ key: keyView, repeated: z.boolean(), inForce: z.boolean() }), managementRefusal]),
 });
@@ -236,7 +212,6 @@ export const accountsRotateKey = request({
 export const accountsSetKeyState = request({
   ...management,
   name: 'accounts.set-key-state',
-  subject: 'accounts.set-key-state',
   body: z.object({ key: objectId, verb: z.enum(['revoke', 'suspend', 'reinstate']), author: commandAuthor }),
   answer: z.union([z.object({ key: keyView }), managementRefusal]),
 });
@@ -245,7 +220,6 @@ export const accountsSetKeyState = request({
 export const accountsListKeys = request({
   ...management,
   name: 'accounts.list-keys',
-  subject: 'accounts.list-keys',
   body: z.object({ account: objectId, member: objectId.optional(), ...page }),
   answer: z.union([z.object({ keys: z.array(keyView), nextCursor }), managementRefusal]),
 });
@@ -253,7 +227,6 @@ export const accountsListKeys = request({
 export const accountsGetKey = request({
   ...management,
   name: 'accounts.get-key',
-  subject: 'accounts.get-key',
   body: z.object({ key: objectId }),
   answer: z.union([z.object({ key: keyView }), managementRefusal]),
 });
@@ -268,7 +241,6 @@ export const NAMES_MAX = 200;
 export const accountsNames = request({
   ...management,
   name: 'accounts.names',
-  subject: 'accounts.names',
   body: z.object({
     account: objectId,
     keys: z.array(objectId).max(NAMES_MAX),
@@ -298,7 +270,6 @@ export const accountsEnsurePlaygroundKey = request({
   ...management,
   version: 2,
   name: 'accounts.ensure-playground-key',
-  subject: 'accounts.ensure-playground-key',
   body: z.object({ account: objectId, member: objectId, digest, author: commandAuthor }),
   answer: z.union([z.object({ key: objectId }), managementRefusal]),
 });
@@ -306,7 +277,6 @@ export const accountsEnsurePlaygroundKey = request({
 export const accountsAudit = request({
   ...management,
   name: 'accounts.audit',
-  subject: 'accounts.audit',
   body: z.object({
     account: objectId.nullable(),
     object: z.string().max(200).nullable(),
@@ -324,7 +294,6 @@ export const accountsAudit = request({
 export const accountsFindOperator = request({
   ...management,
   name: 'accounts.find-operator',
-  subject: 'accounts.find-operator',
   timeoutMs: 2_000,
   body: z.object({ digests }),
   answer: z.object({ operator: operatorView.nullable() }),
@@ -333,7 +302,6 @@ export const accountsFindOperator = request({
 export const accountsCreateOperator = request({
   ...management,
   name: 'accounts.create-operator',
-  subject: 'accounts.create-operator',
   body: z.object({ spec: operatorCreate, digest, author: commandAuthor, command }),
   answer: z.union([z.object({ operator: operatorView, repeated: z.boolean() }), managementRefusal]),
 });
@@ -341,7 +309,6 @@ export const accountsCreateOperator = request({
 export const accountsListOperators = request({
   ...management,
   name: 'accounts.list-operators',
-  subject: 'accounts.list-operators',
   body: z.object(page),
   answer: z.union([z.object({ operators: z.array(operatorView), nextCursor }), managementRefusal]),
 });
@@ -349,7 +316,6 @@ export const accountsListOperators = request({
 export const accountsDeleteOperator = request({
   ...management,
   name: 'accounts.delete-operator',
-  subject: 'accounts.delete-operator',
   body: z.object({ operator: objectId, author: commandAuthor }),
   answer: z.union([z.object({ deleted: z.literal(true) }), managementRefusal]),
 });
@@ -366,7 +332,6 @@ const idempotencyKey = z.string().min(1).max(255);
 export const accountsBeginIdempotent = request({
   ...management,
   name: 'accounts.begin-idempotent',
-  subject: 'accounts.begin-idempotent',
   timeoutMs: 2_000,
   body: z.object({ operator: z.string().max(200), idempotencyKey, fingerprint: digest }),
   answer: z.discriminatedUnion('kind', [
@@ -380,7 +345,6 @@ export const accountsBeginIdempotent = request({
 export const accountsEndIdempotent = request({
   ...management,
   name: 'accounts.end-idempotent',
-  subject: 'accounts.end-idempotent',
   timeoutMs: 2_000,
   body: z.object({
     operator: z.string().max(200),
@@ -398,8 +362,6 @@ export const KEY_USES_MAX = 1_000;
 /** Times at which keys were last used by an admitted call. Sent periodically; a later time wins. */
 export const keysUsed = published({
   name: 'keys.used',
-  subject: 'keys.used',
-  version: 1,
   sentBy: ['admission'],
   servedBy: ['accounts'],
   reaches: 'one',

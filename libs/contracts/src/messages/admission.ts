@@ -146,8 +146,6 @@ export type BatchAnswer = z.infer<typeof batchAnswer>;
 
 export const admissionBatch = request({
   name: 'admission.batch',
-  subject: 'admission.batch',
-  version: 1,
   checkedInPlace: true,
   sentBy: ['edge-proxy'],
   servedBy: ['admission'],
@@ -185,12 +183,9 @@ const unauthorized = z.discriminatedUnion('kind', [
  */
 export const admissionAuthorize = request({
   name: 'admission.authorize',
-  subject: 'admission.authorize',
-  version: 1,
   sentBy: ['edge-proxy'],
   servedBy: ['admission'],
   perReplica: true,
-  answers: 'one',
   timeoutMs: 2_000,
   body: z.object({ id: requestId, digests }),
   answer: z.union([
@@ -213,12 +208,9 @@ export const admissionAuthorize = request({
  */
 export const admissionUsage = request({
   name: 'admission.usage',
-  subject: 'admission.usage',
-  version: 1,
   sentBy: ['edge-proxy', 'dashboard'],
   servedBy: ['admission'],
   perReplica: true,
-  answers: 'one',
   timeoutMs: 2_000,
   body: z.object({ id: requestId, digests }),
   answer: z.union([
@@ -257,12 +249,8 @@ export const admissionUsage = request({
 /** Sends a change to admission and waits until admission has applied it (docs/protocol.md#r10). */
 export const admissionApply = request({
   name: 'admission.apply',
-  subject: 'admission.apply',
-  version: 1,
   sentBy: ['billing', 'accounts'],
   servedBy: ['admission'],
-  perReplica: false,
-  answers: 'one',
   timeoutMs: 1_000,
   body: z.object({
     /** From billing, with the ledger epoch. */
@@ -287,7 +275,6 @@ const operations = {
 export const admissionSlots = request({
   ...operations,
   name: 'admission.slots',
-  subject: 'admission.slots',
   timeoutMs: 5_000,
   body: z.object({
     account: objectId.nullable(),
@@ -307,7 +294,6 @@ export const admissionSlots = request({
 export const admissionReleaseSlot = request({
   ...operations,
   name: 'admission.release-slot',
-  subject: 'admission.release-slot',
   timeoutMs: 5_000,
   body: z.object({ requestId, author: commandAuthor }),
   answer: z.union([z.object({ released: z.literal(true), account: objectId }), managementRefusal]),
@@ -320,7 +306,6 @@ export const admissionReleaseSlot = request({
 export const admissionHeld = request({
   ...operations,
   name: 'admission.held',
-  subject: 'admission.held',
   timeoutMs: 2_000,
   body: z.object({ account: objectId }),
   answer: z.union([z.object({ walletNanoUsd: nanoUsdPositive, slots: count }), managementRefusal]),

@@ -31,12 +31,8 @@ export type RaisedAlert = z.infer<typeof raisedAlert>;
 /** Requests an alert email from accounts. A repeated alert sends no email. */
 export const alertRaised = request({
   name: 'alert.raised',
-  subject: 'alert.raised',
-  version: 1,
   sentBy: ['billing'],
   servedBy: ['accounts'],
-  perReplica: false,
-  answers: 'one',
   timeoutMs: 3_000,
   body: raisedAlert,
   answer: z.object({ taken: z.literal(true) }),
@@ -49,12 +45,8 @@ export const alertRaised = request({
  */
 export const billingApplyCaps = request({
   name: 'billing.apply-caps',
-  subject: 'billing.apply-caps',
-  version: 1,
   sentBy: ['accounts'],
   servedBy: ['billing'],
-  perReplica: false,
-  answers: 'one',
   timeoutMs: 3_000,
   body: z.object({
     account: objectId,
@@ -83,7 +75,6 @@ const sealedSecret = z.string().min(1).max(1_000);
 export const billingAlerts = request({
   ...management,
   name: 'billing.alerts',
-  subject: 'billing.alerts',
   body: z.object(page),
   answer: z.union([z.object({ alerts: z.array(alertView), nextCursor }), managementRefusal]),
 });
@@ -92,7 +83,6 @@ export const billingAlerts = request({
 export const billingPutWebhook = request({
   ...management,
   name: 'billing.put-webhook',
-  subject: 'billing.put-webhook',
   body: z.object({ account: objectId, spec: webhookSpec, sealedSecret, author: commandAuthor }),
   answer: z.union([
     z.object({ change: z.enum(['created', 'changed', 'unchanged']), webhook: webhookView }),
@@ -103,7 +93,6 @@ export const billingPutWebhook = request({
 export const billingGetWebhook = request({
   ...management,
   name: 'billing.get-webhook',
-  subject: 'billing.get-webhook',
   body: z.object({ account: objectId }),
   answer: z.union([z.object({ webhook: webhookView }), managementRefusal]),
 });
@@ -112,7 +101,6 @@ export const billingGetWebhook = request({
 export const billingDeleteWebhook = request({
   ...management,
   name: 'billing.delete-webhook',
-  subject: 'billing.delete-webhook',
   body: z.object({ account: objectId, author: commandAuthor }),
   answer: z.union([z.object({ deleted: z.literal(true) }), managementRefusal]),
 });
@@ -121,7 +109,6 @@ export const billingDeleteWebhook = request({
 export const billingRotateWebhookSecret = request({
   ...management,
   name: 'billing.rotate-webhook-secret',
-  subject: 'billing.rotate-webhook-secret',
   body: z.object({ account: objectId, sealedSecret, author: commandAuthor, command: commandId.optional() }),
   answer: z.union([z.object({ webhook: webhookView, repeated: z.boolean() }), managementRefusal]),
 });
@@ -130,7 +117,6 @@ export const billingRotateWebhookSecret = request({
 export const billingWebhookDeliveries = request({
   ...management,
   name: 'billing.webhook-deliveries',
-  subject: 'billing.webhook-deliveries',
   body: z.object(page),
   answer: z.union([z.object({ deliveries: z.array(webhookDeliveryView), nextCursor }), managementRefusal]),
 });

@@ -47,8 +47,6 @@ import { usageEvent } from './usage.js';
  */
 export const billingBalanceSnapshots = published({
   name: 'billing.standing',
-  subject: 'billing.standing',
-  version: 1,
   checkedInPlace: true,
   sentBy: ['billing'],
   servedBy: ['admission'],
@@ -63,12 +61,8 @@ export const billingBalanceSnapshots = published({
  */
 export const billingLoad = request({
   name: 'billing.load',
-  subject: 'billing.load',
-  version: 1,
   sentBy: ['admission'],
   servedBy: ['billing'],
-  perReplica: false,
-  answers: 'one',
   timeoutMs: 1_500,
   body: z.object({
     account: objectId,
@@ -98,12 +92,8 @@ export const billingLoad = request({
  */
 export const billingUnchanged = request({
   name: 'billing.unchanged',
-  subject: 'billing.unchanged',
-  version: 1,
   sentBy: ['admission'],
   servedBy: ['billing'],
-  perReplica: false,
-  answers: 'one',
   timeoutMs: 3_000,
   body: z.object({
     accounts: z
@@ -127,12 +117,8 @@ export const billingUnchanged = request({
 /** Returns whether an account has funds and how many keys it may have, for the key rules. */
 export const billingFunding = request({
   name: 'billing.funding',
-  subject: 'billing.funding',
-  version: 1,
   sentBy: ['accounts', 'dashboard'],
   servedBy: ['billing'],
-  perReplica: false,
-  answers: 'one',
   timeoutMs: 2_000,
   body: z.object({ account: objectId }),
   answer: z.object({
@@ -156,7 +142,6 @@ const nextCursor = z.string().nullable();
 export const billingAddWalletEntry = request({
   ...management,
   name: 'billing.add-wallet-entry',
-  subject: 'billing.add-wallet-entry',
   body: z.object({ account: objectId, spec: walletEntryCreate, author: commandAuthor }),
   answer: z.union([walletEntryCreated, managementRefusal]),
 });
@@ -165,7 +150,6 @@ export const billingAddWalletEntry = request({
 export const billingWallet = request({
   ...management,
   name: 'billing.wallet',
-  subject: 'billing.wallet',
   body: z.object({ account: objectId }),
   answer: walletView.pick({ balanceUsd: true }),
 });
@@ -173,7 +157,6 @@ export const billingWallet = request({
 export const billingUsageRecord = request({
   ...management,
   name: 'billing.usage-record',
-  subject: 'billing.usage-record',
   body: z.object({ requestId }),
   answer: z.union([
     z.object({ record: usageRecordView, transactions: z.array(ledgerTransactionView) }),
@@ -185,7 +168,6 @@ export const billingUsageRecord = request({
 export const billingUsageRecords = request({
   ...management,
   name: 'billing.usage-records',
-  subject: 'billing.usage-records',
   body: z.object({
     account: objectId.nullable(),
     from: epochMs.nullable(),
@@ -206,7 +188,6 @@ export const billingUsageRecords = request({
 export const billingLedger = request({
   ...management,
   name: 'billing.ledger',
-  subject: 'billing.ledger',
   /** `withoutCalls`: only transactions that no call caused. */
   body: z.object({ account: objectId, month: month.nullable(), withoutCalls: z.boolean().optional(), ...page }),
   answer: z.union([z.object({ transactions: z.array(ledgerTransactionView), nextCursor }), managementRefusal]),
@@ -215,7 +196,6 @@ export const billingLedger = request({
 export const billingLedgerTransaction = request({
   ...management,
   name: 'billing.ledger-transaction',
-  subject: 'billing.ledger-transaction',
   body: z.object({ id: requestId }),
   answer: z.union([z.object({ transaction: ledgerTransactionView }), managementRefusal]),
 });
@@ -224,7 +204,6 @@ export const billingLedgerTransaction = request({
 export const billingTrialBalance = request({
   ...management,
   name: 'billing.trial-balance',
-  subject: 'billing.trial-balance',
   timeoutMs: 30_000,
   body: z.object({ asOf: epochMs.nullable() }),
   answer: z.union([z.object({ trialBalance: trialBalanceView }), managementRefusal]),
@@ -233,7 +212,6 @@ export const billingTrialBalance = request({
 export const billingStatement = request({
   ...management,
   name: 'billing.statement',
-  subject: 'billing.statement',
   timeoutMs: 30_000,
   body: z.object({ account: objectId, month }),
   answer: z.union([z.object({ statement: statementView }), managementRefusal]),
@@ -246,7 +224,6 @@ export const billingStatement = request({
 export const billingStatementLines = request({
   ...management,
   name: 'billing.statement-lines',
-  subject: 'billing.statement-lines',
   timeoutMs: 30_000,
   body: z.object({
     account: objectId,
@@ -285,7 +262,6 @@ export const entryId = z
 export const billingExportUsageRecords = request({
   ...management,
   name: 'billing.export-usage-records',
-  subject: 'billing.export-usage-records',
   timeoutMs: 20_000,
   body: z.object({ ...exported, after: requestId.nullable() }),
   answer: z.union([exportPage, managementRefusal]),
@@ -295,7 +271,6 @@ export const billingExportUsageRecords = request({
 export const billingExportLedgerEntries = request({
   ...management,
   name: 'billing.export-ledger-entries',
-  subject: 'billing.export-ledger-entries',
   timeoutMs: 20_000,
   body: z.object({ ...exported, after: entryId.nullable() }),
   answer: z.union([exportPage, managementRefusal]),
@@ -309,7 +284,6 @@ export const billingExportLedgerEntries = request({
 export const billingCloseAccount = request({
   ...management,
   name: 'billing.close-account',
-  subject: 'billing.close-account',
   sentBy: ['accounts'],
   body: z.object({ account: objectId, author: commandAuthor }),
   answer: z.union([z.object({ closed: z.literal(true) }), managementRefusal]),
@@ -325,7 +299,6 @@ export const ERASED_PEOPLE_MAX = 100;
 export const billingEraseOrigins = request({
   ...management,
   name: 'billing.erase-origins',
-  subject: 'billing.erase-origins',
   sentBy: ['accounts'],
   body: z.object({ people: z.array(objectId).min(1).max(ERASED_PEOPLE_MAX) }),
   answer: z.object({ entriesErased: count }),
@@ -338,7 +311,6 @@ export const billingEraseOrigins = request({
 export const billingPutLimits = request({
   ...management,
   name: 'billing.put-limits',
-  subject: 'billing.put-limits',
   body: z.object({ account: objectId, spec: limitsSpec, author: commandAuthor }),
   answer: z.union([z.object({ limits: limitsSpec }), managementRefusal]),
 });
@@ -347,7 +319,6 @@ export const billingPutLimits = request({
 export const billingPutPlan = request({
   ...management,
   name: 'billing.put-plan',
-  subject: 'billing.put-plan',
   body: z.object({ id: objectId, spec: planSpec, author: commandAuthor }),
   answer: z.union([
     z.object({ change: z.enum(['created', 'changed', 'unchanged']), plan: planView }),
@@ -358,7 +329,6 @@ export const billingPutPlan = request({
 export const billingGetPlan = request({
   ...management,
   name: 'billing.get-plan',
-  subject: 'billing.get-plan',
   body: z.object({ id: objectId }),
   answer: z.union([z.object({ plan: planView }), managementRefusal]),
 });
@@ -366,7 +336,6 @@ export const billingGetPlan = request({
 export const billingListPlans = request({
   ...management,
   name: 'billing.list-plans',
-  subject: 'billing.list-plans',
   body: z.object(page),
   answer: z.union([z.object({ plans: z.array(planView), nextCursor }), managementRefusal]),
 });
@@ -378,7 +347,6 @@ export const billingListPlans = request({
 export const billingDeletePlan = request({
   ...management,
   name: 'billing.delete-plan',
-  subject: 'billing.delete-plan',
   body: z.object({ id: objectId, author: commandAuthor }),
   answer: z.union([z.object({ deleted: z.literal(true) }), managementRefusal]),
 });
@@ -387,7 +355,6 @@ export const billingDeletePlan = request({
 export const billingApplyPlans = request({
   ...management,
   name: 'billing.apply-plans',
-  subject: 'billing.apply-plans',
   timeoutMs: 15_000,
   body: z.object({
     plans: z.array(planObject).max(APPLY_OBJECTS_MAX),
@@ -405,7 +372,6 @@ export const billingApplyPlans = request({
 export const billingPutSubscription = request({
   ...management,
   name: 'billing.put-subscription',
-  subject: 'billing.put-subscription',
   body: z.object({ account: objectId, spec: subscriptionSpec, author: commandAuthor }),
   answer: z.union([
     z.object({ change: z.enum(['created', 'changed', 'unchanged']), subscription: subscriptionView }),
@@ -416,7 +382,6 @@ export const billingPutSubscription = request({
 export const billingGetSubscription = request({
   ...management,
   name: 'billing.get-subscription',
-  subject: 'billing.get-subscription',
   body: z.object({ account: objectId }),
   answer: z.union([z.object({ subscription: subscriptionView }), managementRefusal]),
 });
@@ -425,7 +390,6 @@ export const billingGetSubscription = request({
 export const billingDeleteSubscription = request({
   ...management,
   name: 'billing.delete-subscription',
-  subject: 'billing.delete-subscription',
   body: z.object({ account: objectId, author: commandAuthor }),
   answer: z.union([z.object({ deleted: z.literal(true) }), managementRefusal]),
 });
@@ -433,7 +397,6 @@ export const billingDeleteSubscription = request({
 export const billingGetLimits = request({
   ...management,
   name: 'billing.get-limits',
-  subject: 'billing.get-limits',
   body: z.object({ account: objectId }),
   answer: z.union([z.object({ limits: limitsSpec }), managementRefusal]),
 });
@@ -441,7 +404,6 @@ export const billingGetLimits = request({
 export const billingAudit = request({
   ...management,
   name: 'billing.audit',
-  subject: 'billing.audit',
   body: z.object({ account: objectId.nullable(), object: z.string().max(200).nullable(), ...page }),
   answer: z.union([z.object({ entries: z.array(auditEntryView), nextCursor }), managementRefusal]),
 });

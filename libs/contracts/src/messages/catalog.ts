@@ -223,7 +223,6 @@ const management = managementBy('catalog');
 export const catalogPutProvider = request({
   ...management,
   name: 'catalog.put-provider',
-  subject: 'catalog.put-provider',
   body: z.object({ id: objectId, spec: providerSpec, sealedCredential, author: commandAuthor }),
   answer: z.union([z.object({ ...outcome, provider: providerView }), managementRefusal]),
 });
@@ -231,7 +230,6 @@ export const catalogPutProvider = request({
 export const catalogPutModel = request({
   ...management,
   name: 'catalog.put-model',
-  subject: 'catalog.put-model',
   body: z.object({ id: modelId, spec: modelSpec, author: commandAuthor }),
   answer: z.union([z.object({ ...outcome, model: modelView }), managementRefusal]),
 });
@@ -240,7 +238,6 @@ export const catalogPutModel = request({
 export const catalogPutSource = request({
   ...management,
   name: 'catalog.put-source',
-  subject: 'catalog.put-source',
   body: z.object({ id: objectId, spec: sourceSpec, sealedCredential, author: commandAuthor }),
   answer: z.union([z.object({ ...outcome, source: sourceView }), managementRefusal]),
 });
@@ -249,7 +246,6 @@ export const catalogPutSource = request({
 export const catalogPutAlias = request({
   ...management,
   name: 'catalog.put-alias',
-  subject: 'catalog.put-alias',
   body: z.object({ id: aliasName, spec: aliasSpec, author: commandAuthor }),
   answer: z.union([z.object({ ...outcome, alias: aliasView }), managementRefusal]),
 });
@@ -257,7 +253,6 @@ export const catalogPutAlias = request({
 export const catalogGetProvider = request({
   ...management,
   name: 'catalog.get-provider',
-  subject: 'catalog.get-provider',
   body: z.object({ id: objectId }),
   answer: z.union([z.object({ provider: providerView }), managementRefusal]),
 });
@@ -265,7 +260,6 @@ export const catalogGetProvider = request({
 export const catalogGetModel = request({
   ...management,
   name: 'catalog.get-model',
-  subject: 'catalog.get-model',
   body: z.object({ id: modelId }),
   answer: z.union([z.object({ model: modelView }), managementRefusal]),
 });
@@ -273,7 +267,6 @@ export const catalogGetModel = request({
 export const catalogGetSource = request({
   ...management,
   name: 'catalog.get-source',
-  subject: 'catalog.get-source',
   body: z.object({ id: objectId }),
   answer: z.union([z.object({ source: sourceView }), managementRefusal]),
 });
@@ -281,7 +274,6 @@ export const catalogGetSource = request({
 export const catalogGetAlias = request({
   ...management,
   name: 'catalog.get-alias',
-  subject: 'catalog.get-alias',
   body: z.object({ id: aliasName }),
   answer: z.union([z.object({ alias: aliasView }), managementRefusal]),
 });
@@ -289,7 +281,6 @@ export const catalogGetAlias = request({
 export const catalogListProviders = request({
   ...management,
   name: 'catalog.list-providers',
-  subject: 'catalog.list-providers',
   body: z.object(page),
   answer: z.union([z.object({ providers: z.array(providerView), nextCursor }), managementRefusal]),
 });
@@ -298,7 +289,6 @@ export const catalogListProviders = request({
 export const catalogListProfiles = request({
   ...management,
   name: 'catalog.list-profiles',
-  subject: 'catalog.list-profiles',
   body: z.object({}),
   answer: z.union([z.object({ profiles: z.array(providerProfile).max(PROFILES_MAX) }), managementRefusal]),
 });
@@ -306,7 +296,6 @@ export const catalogListProfiles = request({
 export const catalogListModels = request({
   ...management,
   name: 'catalog.list-models',
-  subject: 'catalog.list-models',
   body: z.object(page),
   answer: z.union([
     z.object({
@@ -322,7 +311,6 @@ export const catalogListModels = request({
 export const catalogListSources = request({
   ...management,
   name: 'catalog.list-sources',
-  subject: 'catalog.list-sources',
   body: z.object({ model: modelId.nullable(), ...page }),
   answer: z.union([z.object({ sources: z.array(sourceView), nextCursor }), managementRefusal]),
 });
@@ -330,7 +318,6 @@ export const catalogListSources = request({
 export const catalogListAliases = request({
   ...management,
   name: 'catalog.list-aliases',
-  subject: 'catalog.list-aliases',
   body: z.object(page),
   answer: z.union([z.object({ aliases: z.array(aliasView), nextCursor }), managementRefusal]),
 });
@@ -342,7 +329,6 @@ export const catalogListAliases = request({
 export const catalogProposePrices = request({
   ...management,
   name: 'catalog.propose-prices',
-  subject: 'catalog.propose-prices',
   body: z.object({ proposal: priceProposalPut, author: commandAuthor }),
   answer: z.union([z.object({ proposal: priceProposalSaved }), managementRefusal]),
 });
@@ -351,7 +337,6 @@ export const catalogProposePrices = request({
 export const catalogGetPriceProposal = request({
   ...management,
   name: 'catalog.get-price-proposal',
-  subject: 'catalog.get-price-proposal',
   body: z.object({}),
   answer: z.union([z.object({ proposal: priceProposalView }), managementRefusal]),
 });
@@ -363,7 +348,6 @@ export const catalogGetPriceProposal = request({
 export const catalogDelete = request({
   ...management,
   name: 'catalog.delete',
-  subject: 'catalog.delete',
   body: z.object({
     kind: z.enum(['provider', 'model', 'source', 'alias']),
     id: z.union([objectId, modelId, aliasName]),
@@ -379,7 +363,6 @@ export const catalogDelete = request({
 export const catalogApply = request({
   ...management,
   name: 'catalog.apply',
-  subject: 'catalog.apply',
   timeoutMs: 15_000,
   body: z.object({
     objects: z.array(catalogObject).max(APPLY_OBJECTS_MAX),
@@ -396,7 +379,6 @@ export const catalogApply = request({
 export const catalogAudit = request({
   ...management,
   name: 'catalog.audit',
-  subject: 'catalog.audit',
   body: z.object({ object: z.string().max(200).nullable(), ...page }),
   answer: z.union([z.object({ entries: z.array(auditEntryView), nextCursor }), managementRefusal]),
 });
@@ -408,7 +390,6 @@ export const catalogAudit = request({
 export const catalogSourceHealth = request({
   ...management,
   name: 'catalog.source-health',
-  subject: 'catalog.source-health',
   body: z.object(page),
   answer: z.union([z.object({ sources: z.array(sourceHealthView), nextCursor }), managementRefusal]),
 });
@@ -422,8 +403,6 @@ export const CATALOG_MIRRORED_EVERY_MS = 2_000;
 /** The catalog revision that a replica uses. It is sent after each change and every two seconds. */
 export const catalogRevisionUsed = published({
   name: 'catalog.mirrored',
-  subject: 'catalog.mirrored',
-  version: 1,
   sentBy: ['edge-proxy', 'admission'],
   servedBy: ['catalog'],
   reaches: 'all',
@@ -447,8 +426,6 @@ export const SOURCE_HEALTH_EVERY_MS = 5_000;
  */
 export const edgeHealth = published({
   name: 'edge.health',
-  subject: 'edge.health',
-  version: 1,
   sentBy: ['edge-proxy'],
   servedBy: ['catalog', 'edge-proxy'],
   reaches: 'all',

@@ -83,7 +83,6 @@ export const edgeShortHeartbeat = stored({
 export const edgeHeartbeatReply = published({
   name: 'edge.heartbeat-reply',
   subject: 'edge.heartbeat-reply.{edge}',
-  version: 1,
   checkedInPlace: true,
   sentBy: ['admission'],
   servedBy: ['edge-proxy'],
@@ -109,8 +108,6 @@ export const edgeHeartbeatReply = published({
  */
 export const edgeResyncRequest = published({
   name: 'edge.resync-request',
-  subject: 'edge.resync-request',
-  version: 1,
   sentBy: ['admission'],
   servedBy: ['edge-proxy', 'admission'],
   reaches: 'all',
@@ -136,7 +133,6 @@ export const SOURCE_TEST_MS_MAX = 45_000;
 export const edgeTestSource = request({
   ...managementBy('edge-proxy'),
   name: 'edge.test-source',
-  subject: 'edge.test-source',
   timeoutMs: SOURCE_TEST_MS_MAX + 5_000,
   body: z.object({ source: objectId }),
   answer: z.union([z.object({ test: sourceTestView }), managementRefusal]),

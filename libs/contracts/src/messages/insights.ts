@@ -34,7 +34,6 @@ export const unbilledCalls = z.object({
 export const billingUsageSeries = request({
   ...management,
   name: 'billing.usage-series',
-  subject: 'billing.usage-series',
   body: z.object({
     account: objectId,
     from: epochMs,
@@ -83,7 +82,6 @@ export const billingUsageSeries = request({
 export const billingKeyMonths = request({
   ...management,
   name: 'billing.key-months',
-  subject: 'billing.key-months',
   body: z.object({ account: objectId, month, keys: z.array(objectId).min(1).max(PAGE_LIMIT_MAX) }),
   answer: z.object({ rows: z.array(z.object({ key: objectId, chargedNanoUsd: nanoUsdPositive })) }),
 });
@@ -108,8 +106,6 @@ const lastIds = z.array(requestId).max(REFUSED_IDS_MAX);
  */
 export const callsRefused = published({
   name: 'calls.refused',
-  subject: 'calls.refused',
-  version: 1,
   sentBy: ['admission'],
   servedBy: ['billing'],
   reaches: 'one',
@@ -147,7 +143,6 @@ const refusedRow = z.object({
 export const billingRefusedCalls = request({
   ...management,
   name: 'billing.refused-calls',
-  subject: 'billing.refused-calls',
   body: z.object({ account: objectId, from: epochMs, to: epochMs, key: objectId.optional() }),
   answer: z.union([
     z.object({
@@ -165,7 +160,6 @@ export const billingRefusedCalls = request({
 export const billingRefusedCall = request({
   ...management,
   name: 'billing.refused-call',
-  subject: 'billing.refused-call',
   body: z.object({ requestId }),
   answer: z.union([z.object({ account: objectId, row: refusedRow }), managementRefusal]),
 });

@@ -73,18 +73,22 @@ export type ReceivedOf<M extends { body: z.ZodType }> = z.output<M['body']>;
 export type AnswerOf<M extends { answer: z.ZodType }> = z.output<M['answer']>;
 export type AnswerBodyOf<M extends { answer: z.ZodType }> = z.input<M['answer']>;
 
+type Spec<M extends AnyMessage, Defaulted extends keyof M> = Omit<M, 'kind' | 'subject' | 'version' | Defaulted> &
+  Partial<Pick<M, 'subject' | 'version' | Defaulted>>;
+
+/** Creates a request. By default its subject is its name, and any replica sends one response. */
 export function request<Q extends z.ZodType, A extends z.ZodType>(
-  message: Omit<RequestMessage<Q, A>, 'kind'>,
+  spec: Spec<RequestMessage<Q, A>, 'answers' | 'perReplica'>,
 ): RequestMessage<Q, A> {
-  return { kind: 'request', ...message };
+  return { kind: 'request', subject: spec.name, version: 1, answers: 'one', perReplica: false, ...spec };
 }
 
-export function published<B extends z.ZodType>(message: Omit<PublishedMessage<B>, 'kind'>): PublishedMessage<B> {
-  return { kind: 'published', ...message };
+export function published<B extends z.ZodType>(spec: Spec<PublishedMessage<B>, never>): PublishedMessage<B> {
+  return { kind: 'published', subject: spec.name, version: 1, ...spec };
 }
 
-export function stored<B extends z.ZodType>(message: Omit<StoredMessage<B>, 'kind'>): StoredMessage<B> {
-  return { kind: 'stored', ...message };
+export function stored<B extends z.ZodType>(spec: Spec<StoredMessage<B>, never>): StoredMessage<B> {
+  return { kind: 'stored', subject: spec.name, version: 1, ...spec };
 }
 
 /** Fills in the words of a subject. Throws if a word is missing or is not a plain subject token. */
@@ -113,11 +117,4 @@ export function subjectPattern(
  * that owns the object.
  */
 export const managementBy = <S extends ServiceName>(service: S) =>
-  ({
-    version: 1,
-    sentBy: ['dashboard'],
-    servedBy: [service],
-    perReplica: false,
-    answers: 'one',
-    timeoutMs: 8_000,
-  }) as const;
+  ({ sentBy: ['dashboard'], servedBy: [service], timeoutMs: 8_000 }) as const;

@@ -25,7 +25,6 @@ const holder = z.discriminatedUnion('kind', [
 export const accountsCreateOperatorSession = request({
   ...sessions,
   name: 'accounts.create-operator-session',
-  subject: 'accounts.create-operator-session',
   body: z.object({ digest, holder }),
   answer: z.object({ created: z.boolean() }),
 });
@@ -38,7 +37,6 @@ export const accountsCreateOperatorSession = request({
 export const accountsFindOperatorSession = request({
   ...sessions,
   name: 'accounts.find-operator-session',
-  subject: 'accounts.find-operator-session',
   body: z.object({ digests, rootDigests: z.array(digest).min(1).max(4) }),
   answer: z.object({ holder: z.union([z.literal('root'), operatorView]).nullable() }),
 });
@@ -47,7 +45,6 @@ export const accountsFindOperatorSession = request({
 export const accountsEndOperatorSession = request({
   ...sessions,
   name: 'accounts.end-operator-session',
-  subject: 'accounts.end-operator-session',
   body: z.object({ digests }),
   answer: z.object({ ended: z.literal(true) }),
 });

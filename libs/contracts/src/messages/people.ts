@@ -42,7 +42,6 @@ const accepted = z.object({ kind: z.literal('accepted') });
 export const accountsSignUp = request({
   ...people,
   name: 'accounts.sign-up',
-  subject: 'accounts.sign-up',
   body: z.object({ name: label, email, origin: requestOrigin }),
   answer: z.discriminatedUnion('kind', [accepted, throttled]),
 });
@@ -55,7 +54,6 @@ export const accountsSignUp = request({
 export const accountsBeginSignIn = request({
   ...people,
   name: 'accounts.begin-sign-in',
-  subject: 'accounts.begin-sign-in',
   body: z.object({ email, client }),
   answer: z.discriminatedUnion('kind', [
     z.object({ kind: z.literal('proceed'), user: z.object({ id: objectId, passwordHash }).nullable() }),
@@ -78,7 +76,6 @@ export type PeopleSession = z.infer<typeof peopleSession>;
 export const accountsCreateSession = request({
   ...people,
   name: 'accounts.create-session',
-  subject: 'accounts.create-session',
   body: z.object({
     user: objectId,
     comparedHash: passwordHash,
@@ -96,7 +93,6 @@ export const accountsCreateSession = request({
 export const accountsFindSession = request({
   ...people,
   name: 'accounts.find-session',
-  subject: 'accounts.find-session',
   timeoutMs: 2_000,
   body: z.object({ digests }),
   answer: z.object({ session: peopleSession.nullable() }),
@@ -106,7 +102,6 @@ export const accountsFindSession = request({
 export const accountsEndSession = request({
   ...people,
   name: 'accounts.end-session',
-  subject: 'accounts.end-session',
   body: z.object({ digests, everywhere: z.boolean(), origin: requestOrigin }),
   answer: z.object({ ended: z.literal(true) }),
 });
@@ -115,7 +110,6 @@ export const accountsEndSession = request({
 export const accountsResendVerification = request({
   ...people,
   name: 'accounts.resend-verification',
-  subject: 'accounts.resend-verification',
   body: z.object({ email, origin: requestOrigin }),
   answer: z.discriminatedUnion('kind', [accepted, throttled]),
 });
@@ -124,7 +118,6 @@ export const accountsResendVerification = request({
 export const accountsRequestReset = request({
   ...people,
   name: 'accounts.request-reset',
-  subject: 'accounts.request-reset',
   body: z.object({ email, origin: requestOrigin }),
   answer: z.discriminatedUnion('kind', [accepted, throttled]),
 });
@@ -136,7 +129,6 @@ export const accountsRequestReset = request({
 export const accountsFindMailToken = request({
   ...people,
   name: 'accounts.find-mail-token',
-  subject: 'accounts.find-mail-token',
   body: z.object({ kind: mailTokenKind, digest: tokenDigest, client }),
   answer: z.discriminatedUnion('kind', [z.object({ kind: z.literal('found') }), tokenInvalid, throttled]),
 });
@@ -149,7 +141,6 @@ export const accountsFindMailToken = request({
 export const accountsUseMailToken = request({
   ...people,
   name: 'accounts.use-mail-token',
-  subject: 'accounts.use-mail-token',
   body: z.object({
     kind: mailTokenKind,
     digest: tokenDigest,
@@ -171,7 +162,6 @@ export const accountsUseMailToken = request({
 export const accountsChangePassword = request({
   ...people,
   name: 'accounts.change-password',
-  subject: 'accounts.change-password',
   body: z.object({ user: objectId, comparedHash: passwordHash, newHash: passwordHash, digests, origin: requestOrigin }),
   answer: z.object({ changed: z.boolean() }),
 });
@@ -183,7 +173,6 @@ export const accountsChangePassword = request({
 export const accountsKeyCreation = request({
   ...people,
   name: 'accounts.key-creation',
-  subject: 'accounts.key-creation',
   body: z.object({ account: objectId, member: objectId }),
   answer: z.union([
     z.object({

@@ -86,7 +86,6 @@ export function unpackEvent(sent: unknown): unknown {
 export const usageEvents = stored({
   name: 'usage.events',
   subject: 'usage.events.{group}',
-  version: 1,
   checkedInPlace: true,
   sentBy: ['edge-proxy', 'admission'],
   servedBy: ['billing'],
