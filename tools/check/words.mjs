@@ -24,14 +24,13 @@ const RETIRED = new Map([
 
 /** Names that users, stored data or other releases use. The search ignores them. */
 const PUBLIC = [
-  // Subjects, streams and message names.
   /\bbilling\.standing\b/g,
   // Environment variables and metrics.
   /\bGATEWAY_[A-Z0-9_]+\b|\bgateway_[a-z0-9_]+\b/g,
   // Alerts, their runbooks and dashboards.
   /\bGateway[A-Z][A-Za-z]+\b/g,
   // Tables and functions of SQL, and fields of messages.
-  /\b(?:standing_rows|begin_incarnation|set_aside\w*)\b|(?<!\w)(?:incarnation|standing)(?=[:,]|\b\s*[})\]=?!&|;.])/g,
+  /\b(?:begin_incarnation|set_aside\w*)\b|(?<!\w)incarnation(?=[:,]|\b\s*[})\]=?!&|;.])/g,
   // Lua, npm scripts and files that carry a public name.
   /\b(?:gate|gate_token)\.lua\b|\b0022-heartbeats[\w-]*/g,
 ];

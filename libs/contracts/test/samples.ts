@@ -170,7 +170,7 @@ export const SAMPLES: Readonly<Record<string, { bodies: readonly object[]; answe
   'edge.heartbeat-reply': {
     bodies: [{ n: 1, chunk: 0, tokens: [], abort: [ID], released: [ID], now: AT, full: true }],
   },
-  'billing.standing': {
+  'billing.balance-snapshot': {
     bodies: [
       {
         incarnation: ID,

@@ -292,7 +292,7 @@ export function ownersOf(state: OwnerState): Ports['owners'] {
       for (const [name, row] of known.rows) if (name.startsWith('w:')) rows.set(name, { name, ...row });
       return {
         incarnation: known.incarnation,
-        standing: {
+        snapshot: {
           account,
           rows: [...rows.values()],
           terms: known.terms,

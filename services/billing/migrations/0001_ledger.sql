@@ -46,8 +46,8 @@ CREATE TABLE ledger_state (
 INSERT INTO ledger_state (incarnation, consumers)
   SELECT begun, begun FROM later_incarnation(VARIADIC ARRAY[]::text[]) AS begun;
 
--- Customers. The version increases, under the lock on the row, with each change of a standing row
--- or of the terms.
+-- Customers. The version increases, under the lock on the row, with each change of a balance or
+-- of the terms.
 CREATE TABLE accounts (
   account text COLLATE "C" PRIMARY KEY CHECK (length(account) BETWEEN 1 AND 128),
   version bigint NOT NULL DEFAULT 0 CHECK (version >= 0),
@@ -74,7 +74,7 @@ CREATE TABLE names (
 
 -- Projections: balances and counters by name (wallet, km:, mm:, w:, al:). Written in the
 -- transaction of the ledger entries that change them.
-CREATE TABLE standing_rows (
+CREATE TABLE balances (
   account text COLLATE "C" NOT NULL REFERENCES accounts,
   name text COLLATE "C" NOT NULL CHECK (length(name) BETWEEN 1 AND 300),
   value bigint NOT NULL CHECK (value BETWEEN -9000000000000000 AND 9000000000000000),
@@ -175,8 +175,8 @@ CREATE TABLE call_records (
   recorded_at timestamptz NOT NULL DEFAULT now(),
   -- The plan pays plan_nano_usd, the wallet pays the rest.
   charged_nano_usd bigint NOT NULL CHECK (charged_nano_usd BETWEEN 0 AND 9000000000000000),
-  -- Worst-case cost. Admission fixed it together with the funding, the periods and the standing
-  -- rows of the call.
+  -- Worst-case cost. Admission fixed it together with the funding, the periods and the
+  -- balances of the call.
   worst_nano_usd bigint NOT NULL,
   -- Null: 0.
   plan_nano_usd bigint CHECK (plan_nano_usd BETWEEN 1 AND charged_nano_usd),
@@ -391,7 +391,7 @@ ALTER TABLE plans ADD FOREIGN KEY (id, current_version) REFERENCES plan_versions
   DEFERRABLE INITIALLY DEFERRED;
 
 CREATE TABLE subscription_periods (
-  -- Part of names of standing rows and ledger accounts, so it contains no colon.
+  -- Part of names of balances and ledger accounts, so it contains no colon.
   id text COLLATE "C" PRIMARY KEY CHECK (id ~ '^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$'),
   account text COLLATE "C" NOT NULL REFERENCES accounts,
   plan_id text COLLATE "C" NOT NULL,
@@ -484,7 +484,7 @@ CREATE TABLE spend_caps (
 );
 
 -- Alerts. The primary key prevents a second alert for the same threshold. Subject and period are
--- the two parts of the name of the standing row that reached the threshold.
+-- the two parts of the name of the balance that reached the threshold.
 CREATE TABLE alerts (
   account text COLLATE "C" NOT NULL REFERENCES accounts,
   subject text COLLATE "C" NOT NULL CHECK (subject ~ '^(w|km|mm):'),
@@ -1025,7 +1025,7 @@ SELECT entry.transaction_id, entry.ordinal, head.kind, head.account AS account_i
 
 CREATE VIEW finance.wallet_balances_v1 AS
 SELECT wallet.account AS account_id, finance.usd(wallet.value) AS balance_usd, account.closed_at
-  FROM ${schema}.standing_rows wallet JOIN ${schema}.accounts account ON account.account = wallet.account
+  FROM ${schema}.balances wallet JOIN ${schema}.accounts account ON account.account = wallet.account
  WHERE wallet.name = 'wallet';
 
 -- One row for each account and month with movements. The opening balance plus the movements is the
@@ -1091,7 +1091,7 @@ SELECT CASE WHEN ledger_account LIKE 'wallet:%' THEN 'wallet' WHEN ledger_accoun
 GRANT SELECT ON ledger_state TO ${role};
 GRANT SELECT, INSERT (account), UPDATE (version, terms_version, caps_version, closed_at) ON accounts TO ${role};
 GRANT SELECT, INSERT (name) ON names TO ${role};
-GRANT SELECT, INSERT, UPDATE (value, version) ON standing_rows TO ${role};
+GRANT SELECT, INSERT, UPDATE (value, version) ON balances TO ${role};
 GRANT SELECT, INSERT (id, account_number, kind) ON command_transactions TO ${role};
 GRANT SELECT, INSERT ON command_entries TO ${role};
 GRANT SELECT,

@@ -38,7 +38,7 @@ const WEBHOOK_DELIVER_MS = 15_000;
 const WEBHOOK_LEASE_MS = 35_000;
 
 /** Body of an outbox row for admission. */
-const outboxSnapshot = z.object({ change: objectId, standing: balanceSnapshot });
+const outboxSnapshot = z.object({ change: objectId, snapshot: balanceSnapshot });
 
 /** Sends changes to admission. The commands respond after admission has applied them. */
 export function startAdmissionOutbox(
@@ -48,7 +48,7 @@ export function startAdmissionOutbox(
   guard: Pick<LedgerGuard, 'isKnown' | 'isLedger'>,
 ): Outbox {
   const telling: PublishChangeDeps = {
-    stateWith: ({ change, standing }) => readStateWith(pool, standing.account, change),
+    stateWith: ({ change, snapshot }) => readStateWith(pool, snapshot.account, change),
     isLedger: guard.isLedger,
     apply: (body) => bus.request(admissionApply, body),
   };

@@ -113,8 +113,8 @@ describe('billing.load', () => {
   test('returns no plan and no wallet for an unknown account', async () => {
     const account = freshAccount();
     const id = makeUuidV7(Date.now());
-    const { standing } = await load(account, { names: ['km:k:2026-11'], ids: [id] });
-    expect(standing).toEqual({
+    const { snapshot } = await load(account, { names: ['km:k:2026-11'], ids: [id] });
+    expect(snapshot).toEqual({
       account,
       rows: [
         { name: 'wallet', value: null, version: 0 },
@@ -149,8 +149,8 @@ describe('billing.load', () => {
       ids: [event.id, unknown],
       afterLoss: true,
     });
-    expect(answer.standing.closed).toEqual([event.id]);
-    expect(answer.standing.rows).toEqual(
+    expect(answer.snapshot.closed).toEqual([event.id]);
+    expect(answer.snapshot.rows).toEqual(
       expect.arrayContaining([
         { name: 'wallet', value: -10, version: 1 },
         { name: `km:${event.hold.key}:2026-11`, value: 10, version: 1 },
@@ -193,16 +193,16 @@ describe('billing.load', () => {
       'al:requests:acme/one:sub-8',
     ];
     for (const name of names)
-      await world.ledger.pool.query('INSERT INTO standing_rows VALUES ($1, $2, 4, 1)', [account, name]);
-    const { standing } = await load(account);
-    expect(standing.terms?.value).toMatchObject({
+      await world.ledger.pool.query('INSERT INTO balances VALUES ($1, $2, 4, 1)', [account, name]);
+    const { snapshot } = await load(account);
+    expect(snapshot.terms?.value).toMatchObject({
       plan: { id: 'pro', tier: 'pro' },
       models: null,
       subscription: { id: 'sub-9' },
       windows: [{ limit: 9_000_000_000_000_000 }],
       allotments: [{ model: 'acme/one', limit: 3 }],
     });
-    expect(standing.rows.map(({ name }) => name).sort()).toEqual([names[0], names[2], names[4], 'wallet'].sort());
+    expect(snapshot.rows.map(({ name }) => name).sort()).toEqual([names[0], names[2], names[4], 'wallet'].sort());
     expect(await dashboard.request(billingFunding, { account })).toEqual({
       walletNanoUsd: null,
       planActive: true,
@@ -210,7 +210,7 @@ describe('billing.load', () => {
       defaultKeyCapNanoUsd: 7,
       inLedger: true,
     });
-    await world.ledger.admin.query('DELETE FROM billing.standing_rows WHERE account = $1', [account]);
+    await world.ledger.admin.query('DELETE FROM billing.balances WHERE account = $1', [account]);
   });
 
   // Covers r11; Redis is lost and billing is behind
@@ -229,12 +229,12 @@ describe('billing.load', () => {
       expect((await load(account)).caughtUpTo).toBeLessThanOrEqual(storedBefore);
       const asked = load(account, { afterLoss: true }, { timeoutMs: 10_000 });
       await expect(asked).rejects.toMatchObject({ code: 'behind' });
-      expect((await load(account, { ids: [waiting.id] })).standing.closed).toEqual([]);
+      expect((await load(account, { ids: [waiting.id] })).snapshot.closed).toEqual([]);
       await holder.query('COMMIT');
       await settledAll(waiting);
       await until('it is settled', async () => (await load(account)).caughtUpTo > storedBefore);
       const answer = await load(account, { afterLoss: true, ids: [waiting.id] });
-      expect(answer.standing.closed).toEqual([waiting.id]);
+      expect(answer.snapshot.closed).toEqual([waiting.id]);
     } finally {
       holder.release(true);
     }
@@ -246,11 +246,11 @@ test('billing.unchanged returns accounts without newer versions, once all is set
   const first = createSettledEvent(createHold(account), 10);
   await record(first);
   await settledAll(first);
-  const { standing } = await load(account, { names: [`km:${first.hold.key}:2026-11`] });
-  const rows = standing.rows.map(({ name, version }) => ({ name, version }));
+  const { snapshot } = await load(account, { names: [`km:${first.hold.key}:2026-11`] });
+  const rows = snapshot.rows.map(({ name, version }) => ({ name, version }));
   const ask = () =>
     admission.request(billingUnchanged, {
-      accounts: [{ account, termsVersion: standing.terms?.version ?? 0, rows }],
+      accounts: [{ account, termsVersion: snapshot.terms?.version ?? 0, rows }],
     });
   expect(await ask()).toMatchObject({ accounts: [{ account, version: 1 }] });
   const holder = await world.ledger.admin.connect();
@@ -283,7 +283,7 @@ describe('wallet entries', () => {
         ],
       },
     });
-    expect(applied.flatMap(({ standing }) => standing?.accounts ?? [])).toContainEqual({
+    expect(applied.flatMap(({ snapshots }) => snapshots?.accounts ?? [])).toContainEqual({
       account,
       rows: [{ name: 'wallet', value: 12_500_000_000, version: 1 }],
       closed: [],
@@ -353,7 +353,7 @@ describe('wallet entries', () => {
     expect(await dashboard.request(billingWallet, { account })).toEqual({ balanceUsd: '1.00' });
     admissionAnswers = true;
     expect(await fund(account, '1.00', { reference })).toMatchObject({ repeated: true, balanceUsd: '1.00' });
-    expect(applied.flatMap(({ standing }) => standing?.accounts ?? []).some((one) => one.account === account)).toBe(
+    expect(applied.flatMap(({ snapshots }) => snapshots?.accounts ?? []).some((one) => one.account === account)).toBe(
       true,
     );
   });
@@ -367,14 +367,14 @@ test('limits of an account replace the defaults until they are removed', async (
     limits: { requestsPerMinute: 7, maxActiveKeys: 9 },
   });
   expect(
-    applied.flatMap(({ standing }) => standing?.accounts ?? []).find((one) => one.account === account),
+    applied.flatMap(({ snapshots }) => snapshots?.accounts ?? []).find((one) => one.account === account),
   ).toMatchObject({
     terms: { value: { requestsPerMinute: 7, concurrency: 3 }, version: 1 },
   });
-  expect((await load(account)).standing.terms).toMatchObject({ value: { requestsPerMinute: 7 }, version: 1 });
+  expect((await load(account)).snapshot.terms).toMatchObject({ value: { requestsPerMinute: 7 }, version: 1 });
   expect(await dashboard.request(billingFunding, { account })).toMatchObject({ activeKeysMax: 9 });
   await put({});
-  expect((await load(account)).standing.terms).toMatchObject({ value: { requestsPerMinute: 60 }, version: 2 });
+  expect((await load(account)).snapshot.terms).toMatchObject({ value: { requestsPerMinute: 60 }, version: 2 });
 });
 
 test('ledger and records are listed newest first, page by page', async () => {
@@ -467,7 +467,7 @@ test('a stream that was lost and created again is settled from its beginning', a
       () => false,
     ),
   );
-  expect((await load(account, { afterLoss: true, ids: [event.id] })).standing.closed).toEqual([event.id]);
+  expect((await load(account, { afterLoss: true, ids: [event.id] })).snapshot.closed).toEqual([event.id]);
 }, 60_000);
 
 test('readiness reports database and bus', async () => {

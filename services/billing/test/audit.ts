@@ -21,7 +21,7 @@ export async function runAudit(pool: Pool): Promise<string[]> {
  */
 export async function readLedgerValues(pool: Pool): Promise<Record<string, string>> {
   const rows = await onPool(pool).query<{ name: string; value: string }>(
-    `SELECT account || ' ' || name AS name, value::text FROM standing_rows
+    `SELECT account || ' ' || name AS name, value::text FROM balances
      UNION ALL SELECT ledger_account, sum(amount_nano_usd)::text FROM ledger_entries GROUP BY 1
      UNION ALL SELECT 'record ' || id, outcome || ' ' || charged_nano_usd FROM usage_records
      ORDER BY 1`,

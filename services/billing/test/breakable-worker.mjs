@@ -101,7 +101,7 @@ const worker = startUsageWorker(
   {
     store: settling,
     months: createMonths(settling),
-    announcer: { snapshots: breakable('standing', (accounts) => announcer.snapshots(accounts)) },
+    announcer: { snapshots: breakable('snapshots', (accounts) => announcer.snapshots(accounts)) },
     meter: createSettlementMeter(),
     isInfrastructureFault,
     retryDelayMs: () => 100,

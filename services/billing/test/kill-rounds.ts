@@ -14,7 +14,7 @@ import {
 } from './events.js';
 
 /** The calls of a worker that settles a batch: its ports, and the statements BEGIN and COMMIT. */
-export const PORT_CALLS = ['hold', 'ensureMonth', 'commit', 'BEGIN', 'COMMIT', 'standing', 'ack'];
+export const PORT_CALLS = ['hold', 'ensureMonth', 'commit', 'BEGIN', 'COMMIT', 'snapshots', 'ack'];
 
 /** The names of all statements of a settle transaction, in order. */
 export const STATEMENTS = [

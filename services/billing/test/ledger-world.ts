@@ -55,7 +55,7 @@ const EMPTY = `
   DELETE FROM billing.webhooks;
   DELETE FROM billing.webhook_deliveries;
   DELETE FROM billing.webhook_outbox;
-  DELETE FROM billing.standing_rows;
+  DELETE FROM billing.balances;
   DELETE FROM billing.account_limits;
   DELETE FROM billing.subscription_timers;
   DELETE FROM billing.plan_refreshes;

@@ -50,9 +50,9 @@ export class OperatorWorld {
       billing.connect('dashboard'),
     ]);
     const world = new OperatorWorld(billing, edge, admission, dashboard);
-    admission.serve(admissionApply, async ({ standing }) => {
+    admission.serve(admissionApply, async ({ snapshots }) => {
       if (!world.admissionAnswers) throw new Error('this test lets admission fail');
-      for (const { account, terms } of standing?.accounts ?? []) {
+      for (const { account, terms } of snapshots?.accounts ?? []) {
         const told = world.published.get(account) ?? [];
         // Ignores known versions, because a change is sent at least once.
         if (terms !== undefined && terms.version > (told.at(-1)?.version ?? 0))
@@ -130,7 +130,7 @@ export class OperatorWorld {
   /** Returns the terms in a load of the account. */
   async terms(account: string): Promise<AccountTerms | undefined> {
     const loaded = await this.admission.request(billingLoad, { account, names: [], ids: [], afterLoss: false });
-    return loaded.standing.terms?.value;
+    return loaded.snapshot.terms?.value;
   }
 
   async audit(filter: { account?: string; object?: string }, limit = 50, cursor: string | null = null) {

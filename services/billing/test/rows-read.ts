@@ -11,7 +11,7 @@ export interface QueryPlan {
   readonly 'QUERY PLAN'?: readonly { readonly Plan: Node }[];
 }
 
-/** Returns the number of rows of `standing_rows` that a plan has read. */
+/** Returns the number of rows of `balances` that a plan has read. */
 export function countRowsRead(explained: QueryPlan | undefined): number {
   return readBy(explained?.['QUERY PLAN']?.[0]?.Plan);
 }
@@ -19,6 +19,6 @@ export function countRowsRead(explained: QueryPlan | undefined): number {
 function readBy(node: Node | undefined): number {
   if (node === undefined) throw new Error('there is no plan');
   const below = (node.Plans ?? []).reduce((sum, one) => sum + readBy(one), 0);
-  if (node['Relation Name'] !== 'standing_rows') return below;
+  if (node['Relation Name'] !== 'balances') return below;
   return below + (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'];
 }

@@ -20,7 +20,7 @@ test.each([
 test.each([
   "log('the door is open');",
   'config.GATEWAY_HEARTBEAT_MS; gauge.gateway_edge_heartbeat_failures_total;',
-  '// billing.standing, in standing_rows (GatewayHeartbeatsFailing)',
+  '// billing.balance-snapshot, in balances (GatewayHeartbeatsFailing)',
   'const outstanding = heartbeat + gateway + aggregate + upbeat;',
   'publish({ incarnation: ledgerEpoch });',
   '// What is set aside for one call.',

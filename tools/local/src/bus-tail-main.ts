@@ -7,7 +7,7 @@ import { MESSAGES } from '@gateway/contracts/messages';
 import { readRunning } from './running-file.js';
 import { loadSecrets } from './secrets.js';
 
-const OF_EVERY_CALL = ['admission.batch', 'usage.events', 'billing.standing'];
+const OF_EVERY_CALL = ['admission.batch', 'usage.events', 'billing.balance-snapshot'];
 
 const { values, positionals } = parseArgs({
   options: { state: { type: 'string' }, seconds: { type: 'string' } },

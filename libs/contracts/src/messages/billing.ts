@@ -46,7 +46,7 @@ import { usageEvent } from './usage.js';
  * admission applies them to the shared limit store.
  */
 export const billingBalanceSnapshots = published({
-  name: 'billing.standing',
+  name: 'billing.balance-snapshot',
   checkedInPlace: true,
   sentBy: ['billing'],
   servedBy: ['admission'],
@@ -76,7 +76,7 @@ export const billingLoad = request({
   }),
   answer: z.object({
     incarnation: ledgerEpoch,
-    standing: balanceSnapshot,
+    snapshot: balanceSnapshot,
     /** Every event stored before this time is settled. */
     caughtUpTo: epochMs,
     /** The account's version. All changes up to this version are in the snapshot. */

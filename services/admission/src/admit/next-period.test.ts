@@ -162,7 +162,7 @@ describe('with a frozen clock', () => {
     await periodOf(account);
     const { next: alone } = account.state.terms.value;
     const told = { account: account.account, rows: [], closed: [], terms: { value: alone!, version: 2 } };
-    await one.admission.apply({ standing: { incarnation: testEpoch(1), accounts: [told] } });
+    await one.admission.apply({ snapshots: { incarnation: testEpoch(1), accounts: [told] } });
     world.setTime(END - 1);
     expect(await answer(account)).toMatchObject({ code: 'no_funding' });
     world.setTime(END);

@@ -61,7 +61,7 @@ async function change(account: TestAccount, terms: Partial<AccountTerms>): Promi
   const { state } = account;
   state.terms = { value: { ...state.terms.value, ...terms }, version: state.terms.version + 1 };
   const told = { account: account.account, rows: [], closed: [], terms: state.terms };
-  await one.admission.apply({ standing: { incarnation: testEpoch(1), accounts: [told] } });
+  await one.admission.apply({ snapshots: { incarnation: testEpoch(1), accounts: [told] } });
 }
 
 async function settled(account: TestAccount, rows: Record<string, number>, closed: string[]): Promise<void> {

@@ -8,7 +8,7 @@ export interface AccountUpdate {
   readonly account: string;
   readonly incarnation?: string;
   readonly record?: AccountRecord;
-  readonly standing?: BalanceSnapshot;
+  readonly snapshot?: BalanceSnapshot;
   readonly members?: readonly MemberRecord[];
   readonly keyRecords?: readonly KeyRecord[];
 }
@@ -59,7 +59,7 @@ export function parseTermsVersion(mark: string): number {
 
 /** Builds the script that writes newer values, then ends the holds of closed IDs. */
 export function buildApplyCall(keys: BucketKeys, update: AccountUpdate, load: LoadStamp | null): ScriptCall {
-  const { standing: snapshot, record, members = [], keyRecords = [] } = update;
+  const { snapshot, record, members = [], keyRecords = [] } = update;
   const rows = snapshot?.rows ?? [];
   const closed = snapshot?.closed ?? [];
   const terms = snapshot?.terms && storeTerms(snapshot.terms.value);

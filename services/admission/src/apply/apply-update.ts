@@ -31,7 +31,7 @@ export async function applyBalanceSnapshots(
   { incarnation, accounts }: ReceivedOf<typeof billingBalanceSnapshots>,
   noticeLoss: (bucket: number) => void,
 ): Promise<void> {
-  const update = accounts.map((snapshot) => ({ account: snapshot.account, incarnation, standing: snapshot }));
+  const update = accounts.map((snapshot) => ({ account: snapshot.account, incarnation, snapshot }));
   await applyAll(ports, update, noticeLoss);
 }
 
@@ -55,7 +55,7 @@ async function applyAll(
 }
 
 /** Returns one update per account, in the order of the accounts in the message. */
-function groupByAccount({ standing: snapshot, accounts = [], keys = [], members = [] }: Update): AccountUpdate[] {
+function groupByAccount({ snapshots, accounts = [], keys = [], members = [] }: Update): AccountUpdate[] {
   const byAccount = new Map<string, { -readonly [K in keyof AccountUpdate]: AccountUpdate[K] }>();
   const of = (account: string) => {
     const known = byAccount.get(account);
@@ -64,10 +64,10 @@ function groupByAccount({ standing: snapshot, accounts = [], keys = [], members 
     byAccount.set(account, made);
     return made as { -readonly [K in keyof AccountUpdate]: AccountUpdate[K] };
   };
-  for (const one of snapshot?.accounts ?? []) {
+  for (const one of snapshots?.accounts ?? []) {
     const entry = of(one.account);
-    if (snapshot) entry.incarnation = snapshot.incarnation;
-    entry.standing = one;
+    if (snapshots) entry.incarnation = snapshots.incarnation;
+    entry.snapshot = one;
   }
   for (const record of accounts) of(record.account).record = record;
   for (const key of keys) {

@@ -110,7 +110,7 @@ test('a load is written only under its own epoch and within five seconds', async
   const write = async (under: string, startedAt: number) => {
     const stamp = { token: under, startedAt, complete: false, caughtUp: false, version: null };
     const [reply] = await one.limitStore.run([
-      buildApplyCall(keys, { account: account.account, standing: snapshot }, stamp),
+      buildApplyCall(keys, { account: account.account, snapshot }, stamp),
     ]);
     return Array.isArray(reply) ? reply[0] : reply;
   };
@@ -130,7 +130,7 @@ test("a load creates balances only if it is not older than the account's load", 
       { name, value: PRICE, version: 5 },
       { name: 'wallet', value: 2 * PRICE, version: version + 1 },
     ];
-    const update = { account: account.account, standing: { account: account.account, rows, closed: [] } };
+    const update = { account: account.account, snapshot: { account: account.account, rows, closed: [] } };
     const stamp = { token, startedAt: one.clock.now(), complete: false, caughtUp: false, version };
     await one.limitStore.run([buildApplyCall(findBucketKeys(bucketOfAccount(account.account)), update, stamp)]);
     return (await one.admission.readAccount(account.account)).rows;

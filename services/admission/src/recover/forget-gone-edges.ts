@@ -80,7 +80,7 @@ export class GoneEdgeCleanup {
       const part = calls.slice(from, from + IDS_MAX);
       const ids = part.map(({ id }) => id);
       const answer = await this.ports.owners.loadBalances({ account, names: [], ids, afterLoss: false });
-      const closed = new Set(answer.standing.closed);
+      const closed = new Set(answer.snapshot.closed);
       const open = part.filter(({ id }) => !closed.has(id));
       unknown += open.length;
       if (answer.caughtUpTo > dueMs)

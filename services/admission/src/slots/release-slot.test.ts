@@ -76,7 +76,7 @@ test('unknown, released and settled IDs are not found', async () => {
   expect(await dump(account)).toMatchObject({ slots: 0, held: {} });
 });
 
-test.each(['ok', 'void', 'standing'] as const)(
+test.each(['ok', 'void', 'snapshot'] as const)(
   'taking back during the end of the call (%s) frees the slot once',
   async (end) => {
     const account = makeAccount(world, { wallet: 100 * PRICE });
@@ -84,7 +84,7 @@ test.each(['ok', 'void', 'standing'] as const)(
     for (let round = 0; round < 20; round += 1) {
       const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
       const ending = () =>
-        end === 'standing' ? snapshot(account, [call.id]) : batch(two, { releases: [release(call, end, 3)] });
+        end === 'snapshot' ? snapshot(account, [call.id]) : batch(two, { releases: [release(call, end, 3)] });
       await Promise.all(round % 2 === 0 ? [take(call), ending(), take(call, two)] : [ending(), take(call)]);
       expect((await dump(account)).slots).toBe(1);
       await snapshot(account, [call.id]);

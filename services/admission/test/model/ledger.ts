@@ -90,7 +90,7 @@ export class Ledger {
     const snapshot: BalanceSnapshot = { account: this.account, rows, terms: this.terms, closed };
     return {
       version: this.#version,
-      standing: snapshot,
+      snapshot,
       caughtUpTo: Math.min(now, ...this.stream.map(({ storedAt }) => storedAt)),
     };
   }

@@ -168,8 +168,8 @@ export class ModelLimitStore {
       this.now,
     );
     if (!answer) return [];
-    this.state.applyBalanceSnapshots(answer.standing, this.now, false);
-    const closed = new Set(answer.standing.closed);
+    this.state.applyBalanceSnapshots(answer.snapshot, this.now, false);
+    const closed = new Set(answer.snapshot.closed);
     return asked.filter(({ id, due }) => !closed.has(id) && due < answer.caughtUpTo);
   }
 
@@ -340,10 +340,10 @@ export class ModelLimitStore {
     if (key !== null) this.#loadRecords(key);
     if (answer) {
       if (wantsAccount) {
-        this.state.dropUnnamed(answer.standing.rows, answer.version);
+        this.state.dropUnnamed(answer.snapshot.rows, answer.version);
         this.ledgerAtLoad = new Map([...this.ledger.rows.values()].map((row) => [row.name, row.version]));
       }
-      this.state.applyBalanceSnapshots(answer.standing, this.now, false);
+      this.state.applyBalanceSnapshots(answer.snapshot, this.now, false);
       this.state.caughtUp = true;
     }
     if (wantsAccount) this.state.loadedAt = this.now;

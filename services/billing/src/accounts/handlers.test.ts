@@ -64,7 +64,7 @@ test('closing an account ends the subscription, informs admission and is audited
     { action: 'close_account', ...AUTHOR, after: { state: 'closed', subscriptionEnded: true } },
   ]);
   const [published] = await onPool(ledger.pool).query<{ plan: unknown }>(
-    `SELECT body #> '{standing,terms,value,plan}' AS plan FROM outbox WHERE key = $1 ORDER BY id DESC LIMIT 1`,
+    `SELECT body #> '{snapshot,terms,value,plan}' AS plan FROM outbox WHERE key = $1 ORDER BY id DESC LIMIT 1`,
     [account],
   );
   expect(published).toEqual({ plan: null });

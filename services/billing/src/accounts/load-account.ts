@@ -42,7 +42,7 @@ export async function loadAccount(deps: LoadDeps, request: ReceivedOf<typeof bil
     kind: 'loaded',
     answer: {
       incarnation: snapshot.ledgerEpoch,
-      standing: {
+      snapshot: {
         account,
         rows: [...snapshot.rows],
         terms: { value: composeTerms(snapshot.published, snapshot.limits), version: snapshot.termsVersion },

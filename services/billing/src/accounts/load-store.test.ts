@@ -28,7 +28,7 @@ beforeAll(async () => {
   ]);
   await ledger.admin.query(`INSERT INTO billing.accounts (account, version) VALUES ('busy', 1)`);
   await ledger.admin.query(
-    `INSERT INTO billing.standing_rows (account, name, value, version) SELECT 'busy', unnest($1::text[]), 1, 1`,
+    `INSERT INTO billing.balances (account, name, value, version) SELECT 'busy', unnest($1::text[]), 1, 1`,
     [names],
   );
   return () => pool.end();

@@ -102,16 +102,16 @@ async function readBalanceRows(
   const found = await tx.query<Balance>(
     `SELECT named.* FROM unnest($2::text[]) AS wanted (name)
        CROSS JOIN LATERAL (
-         SELECT account, name, value, version FROM standing_rows
-          WHERE account = $1 AND standing_rows.name = wanted.name LIMIT 1) AS named
+         SELECT account, name, value, version FROM balances
+          WHERE account = $1 AND balances.name = wanted.name LIMIT 1) AS named
      UNION
      SELECT running.* FROM unnest($3::text[], $4::text[]) AS rows (first, beyond)
        CROSS JOIN LATERAL (
-         SELECT account, name, value, version FROM standing_rows
+         SELECT account, name, value, version FROM balances
           WHERE account = $1 AND name >= rows.first AND name < rows.beyond
           ORDER BY name DESC LIMIT ${RUNNING_ROWS_MAX}) AS running
      UNION
-     (SELECT account, name, value, version FROM standing_rows
+     (SELECT account, name, value, version FROM balances
        WHERE account = $1 AND name >= 'al:' AND name < 'al;' AND substring(name FROM '[^:]*$') = ANY ($5::text[])
        ORDER BY name DESC LIMIT ${RUNNING_ROWS_MAX})`,
     [

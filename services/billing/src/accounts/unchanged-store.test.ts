@@ -21,7 +21,7 @@ beforeAll(() => {
 });
 afterAll(() => pool.end());
 beforeEach(async () => {
-  await ledger.admin.query('DELETE FROM billing.standing_rows; DELETE FROM billing.accounts');
+  await ledger.admin.query('DELETE FROM billing.balances; DELETE FROM billing.accounts');
 });
 
 const put = async (account: string, rows: Readonly<Record<string, number>>, version = 9, terms = 4): Promise<void> => {
@@ -31,7 +31,7 @@ const put = async (account: string, rows: Readonly<Record<string, number>>, vers
     terms,
   ]);
   await ledger.admin.query(
-    `INSERT INTO billing.standing_rows (account, name, value, version)
+    `INSERT INTO billing.balances (account, name, value, version)
      SELECT $1, name, 1, version FROM unnest($2::text[], $3::bigint[]) AS row (name, version)`,
     [account, Object.keys(rows), Object.values(rows)],
   );

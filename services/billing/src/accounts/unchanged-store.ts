@@ -53,7 +53,7 @@ async function changedAccounts(tx: Tx, asked: RequestedAccounts): Promise<Set<st
     `SELECT DISTINCT named.account
        FROM unnest($1::text[], $2::text[], $3::bigint[]) AS named (account, name, version)
        LEFT JOIN LATERAL (
-         SELECT version FROM standing_rows
+         SELECT version FROM balances
           WHERE account = named.account AND name = named.name LIMIT 1) AS kept ON true
       WHERE coalesce(kept.version, 0) <> named.version`,
     [
@@ -74,7 +74,7 @@ async function withOtherWindows(tx: Tx, asked: RequestedAccounts, now: number): 
     `SELECT running.account, running.name
        FROM unnest($1::text[]) AS asked (account) CROSS JOIN unnest($2::text[], $3::text[]) AS rows (first, beyond)
        CROSS JOIN LATERAL (
-         SELECT account, name FROM standing_rows
+         SELECT account, name FROM balances
           WHERE account = asked.account AND name >= rows.first AND name < rows.beyond
           ORDER BY name DESC LIMIT ${RUNNING_ROWS_MAX}) AS running`,
     [

@@ -16,7 +16,7 @@ const POINTS = [
   'before COMMIT',
   'after COMMIT',
   'after commit',
-  'after standing',
+  'after snapshots',
   'before ack',
   'after ack',
 ];

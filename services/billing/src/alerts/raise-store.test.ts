@@ -192,7 +192,7 @@ test('a balance that is corrected down and charged again raises nothing twice', 
   const before = await raised();
   expect(before).toEqual([km(50), `w:weekly:usd ${weekStart(START)} 50`]);
   // No usage event reduces a charge, so the test changes the balance itself.
-  await onPool(ledger.pool).execute("UPDATE standing_rows SET value = 10 WHERE name LIKE 'km:%' OR name LIKE 'w:%'");
+  await onPool(ledger.pool).execute("UPDATE balances SET value = 10 WHERE name LIKE 'km:%' OR name LIKE 'w:%'");
   for (const by of [store, createSettlementStore(ledger.pool)])
     await settle([createSettledEvent(createPlanHold('a', 1_000, 0), 25)], by);
   expect(await raised()).toEqual(before);

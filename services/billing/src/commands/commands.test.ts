@@ -78,7 +78,7 @@ test('audit and chain verification pass, then report damaged records', async () 
   });
   const audited = await run('commands/audit.js');
   expect(audited.code).toBe(1);
-  for (const check of ['standing', 'chain'])
+  for (const check of ['balance', 'chain'])
     expect(audited.out).toMatch(new RegExp(`^${check}: .*(${event.id}|a wallet)`, 'm'));
   expect(await run(...verify)).toMatchObject({ code: 1, out: expect.stringContaining(event.id) });
 }, 60_000);

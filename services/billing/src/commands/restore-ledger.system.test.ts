@@ -51,7 +51,7 @@ test(`a restored ledger settles everything since the backup (TEST_SEED=${SEED})`
   expect(outcome).toMatchObject({ kind: 'restored', ledgerEpoch, lost: 0 });
   expect(ledgerEpoch).not.toBe(before);
   const published = await onPool(copy.pool).query<{ account: string; rows: unknown[] }>(
-    `SELECT key AS account, body -> 'standing' -> 'rows' AS rows FROM outbox WHERE topic = 'standing' ORDER BY key`,
+    `SELECT key AS account, body -> 'snapshot' -> 'rows' AS rows FROM outbox WHERE topic = 'balance-snapshot' ORDER BY key`,
   );
   const accounts = await onPool(copy.pool).query<{ account: string }>('SELECT account FROM accounts ORDER BY account');
   expect(published).toEqual(accounts.map(({ account }) => ({ account, rows: [] })));

@@ -78,7 +78,7 @@ test('a dead letter is listed, settles after the fix, and is published to admiss
   expect(await listed()).toEqual([]);
   expect(await listed(true)).toMatchObject([{ contentHash: hash, replays: 1, lastOutcomes: ['settled'] }]);
   const [published] = await onPool(ledger.pool).query<{ body: unknown }>('SELECT body FROM outbox');
-  expect(published).toMatchObject({ body: { standing: { account: 'a', closed: [event.id] } } });
+  expect(published).toMatchObject({ body: { snapshot: { account: 'a', closed: [event.id] } } });
   expect(await runAudit(ledger.pool)).toEqual([]);
 });
 

@@ -91,11 +91,11 @@ export const AUDIT_CHECKS: readonly AuditCheck[] = [
               OR posted.account IS DISTINCT FROM entry.account`,
   },
   {
-    name: 'standing',
-    sql: `WITH rebuilt AS (SELECT account, name, sum(amount) AS value FROM (${BALANCES}) standing GROUP BY 1, 2)
+    name: 'balance',
+    sql: `WITH rebuilt AS (SELECT account, name, sum(amount) AS value FROM (${BALANCES}) amounts GROUP BY 1, 2)
           SELECT format('%s %s', account, name) AS subject, coalesce(rebuilt.value, 0)::text AS expected,
                  coalesce(kept.value, 0)::text AS found
-            FROM rebuilt FULL JOIN standing_rows kept USING (account, name)
+            FROM rebuilt FULL JOIN balances kept USING (account, name)
            WHERE coalesce(rebuilt.value, 0) <> coalesce(kept.value, 0)`,
   },
   {
@@ -125,11 +125,11 @@ export const AUDIT_CHECKS: readonly AuditCheck[] = [
     name: 'version',
     sql: `SELECT format('%s %s', account, name) AS subject, format('at most %s', known.version) AS expected,
                  changed.version::text AS found
-            FROM standing_rows changed JOIN accounts known USING (account) WHERE changed.version > known.version`,
+            FROM balances changed JOIN accounts known USING (account) WHERE changed.version > known.version`,
   },
   {
     name: 'alert',
-    sql: `WITH rebuilt AS (SELECT account, name, sum(amount) AS value FROM (${BALANCES}) standing GROUP BY 1, 2)
+    sql: `WITH rebuilt AS (SELECT account, name, sum(amount) AS value FROM (${BALANCES}) amounts GROUP BY 1, 2)
           SELECT format('%s %s:%s at %s percent', alert.account, subject, period, threshold) AS subject,
                  format('a use of %s or more', used_value) AS expected, coalesce(rebuilt.value, 0)::text AS found
             FROM alerts alert

@@ -101,27 +101,27 @@ describe('the audit reports', () => {
     ],
     [
       'two entries with other amounts that balance',
-      ['wallet entry', 'standing', 'chain'],
+      ['wallet entry', 'balance', 'chain'],
       () => payment,
       () => `UPDATE command_entries SET amount_nano_usd = amount_nano_usd * 2 WHERE transaction_id = '${payment}'`,
     ],
     [
       'an entry under another account',
-      ['wallet entry', 'standing', 'chain'],
+      ['wallet entry', 'balance', 'chain'],
       () => payment,
       () => `UPDATE command_entries SET ledger_account = 'wallet:b'
               WHERE transaction_id = '${payment}' AND ledger_account = 'wallet:a'`,
     ],
     [
       'a transaction that is gone with its entries',
-      ['wallet entry', 'standing', 'chained transactions', 'chain'],
+      ['wallet entry', 'balance', 'chained transactions', 'chain'],
       () => payment,
       () => `DELETE FROM command_entries WHERE transaction_id = '${payment}'`,
       () => `DELETE FROM command_transactions WHERE id = '${payment}'`,
     ],
     [
       'a forged transaction',
-      ['wallet entry', 'standing', 'chained transactions', 'unchained transaction'],
+      ['wallet entry', 'balance', 'chained transactions', 'unchained transaction'],
       () => forged,
       () => `INSERT INTO command_transactions (id, kind, account_number)
              SELECT '${forged}', 'adjustment', number FROM accounts WHERE account = 'a'`,
@@ -142,31 +142,31 @@ describe('the audit reports', () => {
     [
       // Covers i1
       'a wallet with another value',
-      ['standing'],
+      ['balance'],
       () => 'b wallet',
-      () => `UPDATE standing_rows SET value = value + 1 WHERE account = 'b' AND name = 'wallet'`,
+      () => `UPDATE balances SET value = value + 1 WHERE account = 'b' AND name = 'wallet'`,
     ],
     [
       'a window without its use',
-      ['standing'],
+      ['balance'],
       () => 'a w:weekly:requests',
-      () => `DELETE FROM standing_rows WHERE account = 'a' AND name LIKE 'w:weekly:requests:%'`,
+      () => `DELETE FROM balances WHERE account = 'a' AND name LIKE 'w:weekly:requests:%'`,
     ],
     [
       'the month of an unused key',
-      ['standing'],
+      ['balance'],
       () => 'a km:nobody:2026-11',
-      () => `INSERT INTO standing_rows VALUES ('a', 'km:nobody:2026-11', 7, 1)`,
+      () => `INSERT INTO balances VALUES ('a', 'km:nobody:2026-11', 7, 1)`,
     ],
     [
       'a record with another charge',
-      ['record', 'standing', 'hour of use', 'chain'],
+      ['record', 'balance', 'hour of use', 'chain'],
       () => call.id,
       () => `UPDATE call_records SET charged_nano_usd = 101, plan_nano_usd = 70 WHERE id = '${call.id}'`,
     ],
     [
       'a record that is gone',
-      ['standing', 'hour of use', 'chained transactions', 'chain'],
+      ['balance', 'hour of use', 'chained transactions', 'chain'],
       () => call.id,
       () => `DELETE FROM call_records WHERE id = '${call.id}'`,
     ],

@@ -36,7 +36,7 @@ export async function readBalances(tx: Tx, wanted: ReadonlyMap<string, ReadonlyS
   const pairs = [...wanted].flatMap(([account, names]) => [...names].map((name) => ({ account, name })));
   if (pairs.length === 0) return [];
   return tx.query<Balance>(
-    `SELECT account, name, value, version FROM standing_rows
+    `SELECT account, name, value, version FROM balances
        JOIN unnest($1::text[], $2::text[]) AS wanted (account, name) USING (account, name)`,
     [texts(pairs.map(({ account }) => account)), texts(pairs.map(({ name }) => name))],
     { name: 'read_rows' },
@@ -46,7 +46,7 @@ export async function readBalances(tx: Tx, wanted: ReadonlyMap<string, ReadonlyS
 export async function writeBalances(tx: Tx, rows: readonly Balance[]): Promise<void> {
   if (rows.length === 0) return;
   await tx.execute(
-    `INSERT INTO standing_rows (account, name, value, version)
+    `INSERT INTO balances (account, name, value, version)
      SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[])
      ON CONFLICT (account, name) DO UPDATE SET value = excluded.value, version = excluded.version`,
     balanceColumns(rows),
@@ -71,7 +71,7 @@ function balanceColumns(rows: readonly Balance[]): Buffer[] {
 export async function updateBalances(tx: Tx, rows: readonly Balance[]): Promise<void> {
   if (rows.length === 0) return;
   const updated = await tx.execute(
-    `UPDATE standing_rows kept SET value = changed.value, version = changed.version
+    `UPDATE balances kept SET value = changed.value, version = changed.version
        FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) AS changed (account, name, value, version)
       WHERE kept.account = changed.account AND kept.name = changed.name`,
     balanceColumns(rows),
@@ -82,7 +82,7 @@ export async function updateBalances(tx: Tx, rows: readonly Balance[]): Promise<
 
 /** The wallet's balance in nano-USD; null until its first entry. */
 export function readWallet(tx: Tx, account: string): Promise<{ readonly value: bigint } | null> {
-  return tx.one<{ value: bigint }>('SELECT value FROM standing_rows WHERE account = $1 AND name = $2', [
+  return tx.one<{ value: bigint }>('SELECT value FROM balances WHERE account = $1 AND name = $2', [
     account,
     WALLET_ROW,
   ]);
@@ -148,14 +148,14 @@ function entryColumns(transactions: readonly LedgerTransaction[]) {
 }
 
 /** Outbox messages that are sent as `admission.apply` with a balance snapshot. */
-const SNAPSHOT_TOPIC = 'standing';
+const SNAPSHOT_TOPIC = 'balance-snapshot';
 
 /**
  * Enqueues the snapshot in the transaction that makes the change. The account's lock keeps the
  * changes of one account in order.
  */
 export async function enqueueSnapshot(tx: Tx, change: string, snapshot: BalanceSnapshot): Promise<void> {
-  await enqueue(tx, { topic: SNAPSHOT_TOPIC, key: snapshot.account, body: { change, standing: snapshot } });
+  await enqueue(tx, { topic: SNAPSHOT_TOPIC, key: snapshot.account, body: { change, snapshot } });
 }
 
 /** Waits until admission has applied a change from the outbox (docs/protocol.md#r10). */

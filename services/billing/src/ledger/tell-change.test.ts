@@ -3,7 +3,7 @@ import { testEpoch } from '@gateway/testkit/random';
 import { publishChange } from './tell-change.js';
 
 const STATE = { database: 'promoted', ledgerEpoch: testEpoch(2) };
-const CHANGE = { change: 'entry-1', standing: { account: 'account-0', rows: [], closed: [] } };
+const CHANGE = { change: 'entry-1', snapshot: { account: 'account-0', rows: [], closed: [] } };
 
 async function tell(compared: string, state: typeof STATE | null = STATE) {
   const told: object[] = [];
@@ -20,7 +20,7 @@ async function tell(compared: string, state: typeof STATE | null = STATE) {
 }
 
 test('tellChange() publishes a change under the epoch of its ledger', async () => {
-  const told = [{ standing: { incarnation: STATE.ledgerEpoch, accounts: [CHANGE.standing] } }];
+  const told = [{ snapshots: { incarnation: STATE.ledgerEpoch, accounts: [CHANGE.snapshot] } }];
   expect(await tell('promoted')).toEqual({ told, failed: null });
 });
 

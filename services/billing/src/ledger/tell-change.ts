@@ -5,7 +5,7 @@ import type { LedgerState } from './store.js';
 export interface PublishedChange {
   /** Identifies one change of the account. */
   readonly change: string;
-  readonly standing: BalanceSnapshot;
+  readonly snapshot: BalanceSnapshot;
 }
 
 export interface PublishChangeDeps {
@@ -13,7 +13,7 @@ export interface PublishChangeDeps {
   readonly stateWith: (told: PublishedChange) => Promise<Pick<LedgerState, 'database' | 'ledgerEpoch'> | null>;
   /** Returns true if that database was verified under its epoch (docs/protocol.md#r17). */
   readonly isLedger: (database: string) => boolean;
-  readonly apply: (body: Pick<ReceivedOf<typeof admissionApply>, 'standing'>) => Promise<unknown>;
+  readonly apply: (body: Pick<ReceivedOf<typeof admissionApply>, 'snapshots'>) => Promise<unknown>;
 }
 
 /**
@@ -30,5 +30,5 @@ export async function publishChange(
   const state = await stateWith(told);
   if (state === null) throw new Error('the ledger has lost this change');
   if (!isLedger(state.database)) throw new Error('the ledger is not yet compared with the stream');
-  await apply({ standing: { incarnation: state.ledgerEpoch, accounts: [told.standing] } });
+  await apply({ snapshots: { incarnation: state.ledgerEpoch, accounts: [told.snapshot] } });
 }

@@ -131,7 +131,7 @@ export function createUsageHoursStore(pool: Pool) {
     /** Returns the account's balances with the given names. */
     balances: (account: string, names: readonly string[]): Promise<{ name: string; value: bigint }[]> =>
       onPool(pool).query<{ name: string; value: bigint }>(
-        'SELECT name, value FROM standing_rows WHERE account = $1 AND name = ANY ($2::text[])',
+        'SELECT name, value FROM balances WHERE account = $1 AND name = ANY ($2::text[])',
         [account, names],
       ),
     /** Counts the calls that a series with this filter leaves out. */

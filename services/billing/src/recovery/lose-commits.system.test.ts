@@ -138,11 +138,11 @@ test('settles lost usage again under a new epoch before it answers loads', async
   // Admission gets a new epoch for every account, and later snapshots have the new epoch.
   await until('admission gets every account', () =>
     ['account-0', 'account-1', 'account-2'].every((account) =>
-      applied.some(({ standing }) => standing?.accounts.some((one) => one.account === account)),
+      applied.some(({ snapshots }) => snapshots?.accounts.some((one) => one.account === account)),
     ),
   );
   await settleCalls(3);
-  expect(new Set([...told, ...applied.map(({ standing }) => standing?.incarnation)])).toEqual(
+  expect(new Set([...told, ...applied.map(({ snapshots }) => snapshots?.incarnation)])).toEqual(
     new Set([after.ledgerEpoch]),
   );
 });
@@ -180,7 +180,7 @@ test('a restored ledger settles the usage since its backup, then answers loads',
   expect((await state()).consumers).not.toBe(before.consumers);
   await until('admission gets every account', () =>
     ['account-0', 'account-1', 'account-2'].every((account) =>
-      applied.some(({ standing }) => standing?.accounts.some((one) => one.account === account)),
+      applied.some(({ snapshots }) => snapshots?.accounts.some((one) => one.account === account)),
     ),
   );
 });

@@ -246,7 +246,7 @@ export async function enqueueEpochSnapshots(tx: Tx, ledgerEpoch: string): Promis
   await tx.execute('DELETE FROM stream_marks');
   return tx.execute(
     `INSERT INTO outbox (topic, key, body)
-     SELECT 'standing', account, jsonb_build_object('change', 'restored-' || $1::text, 'standing',
+     SELECT 'balance-snapshot', account, jsonb_build_object('change', 'restored-' || $1::text, 'snapshot',
               jsonb_build_object('account', account, 'rows', '[]'::jsonb, 'closed', '[]'::jsonb))
        FROM accounts ORDER BY account`,
     [ledgerEpoch],

@@ -82,7 +82,7 @@ async function fill(accounts: number): Promise<void> {
   await ledger.admin.query(`
     SET search_path = billing;
     INSERT INTO accounts (account, version) SELECT account, 1 FROM (${names}) name ON CONFLICT DO NOTHING;
-    INSERT INTO standing_rows (account, name, value, version)
+    INSERT INTO balances (account, name, value, version)
       SELECT account, kind, 1, 1 FROM (${names}) name, unnest(ARRAY['wallet', 'km:k:2026-11', 'mm:m:2026-11']) AS kind
       ON CONFLICT DO NOTHING;
     ANALYZE`);

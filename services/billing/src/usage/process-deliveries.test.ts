@@ -220,7 +220,7 @@ describe('an infrastructure fault', () => {
 
   test('from a missing table creates no dead letter', async () => {
     ledger = await world.ledger();
-    await ledger.admin.query('ALTER TABLE billing.standing_rows RENAME TO elsewhere');
+    await ledger.admin.query('ALTER TABLE billing.balances RENAME TO elsewhere');
     const stopping = new AbortController();
     stopping.abort();
     const at = bench({ stopping: stopping.signal });

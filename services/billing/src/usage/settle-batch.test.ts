@@ -46,7 +46,7 @@ function settle(events: readonly UsageEvent[], on = ledger): Promise<BatchDecisi
 
 async function row(account: string, name: string): Promise<bigint | null> {
   const found = await onPool(ledger.pool).one<{ value: bigint }>(
-    'SELECT value FROM standing_rows WHERE account = $1 AND name = $2',
+    'SELECT value FROM balances WHERE account = $1 AND name = $2',
     [account, name],
   );
   return found?.value ?? null;
@@ -204,15 +204,15 @@ describe('deliveries of one call', () => {
   // Covers r8
   test('that correct a record are published until admission applies them', async () => {
     const snapshots = () =>
-      onPool(ledger.pool).query<{ key: string; body: { standing: BalanceSnapshot } }>('SELECT key, body FROM outbox');
+      onPool(ledger.pool).query<{ key: string; body: { snapshot: BalanceSnapshot } }>('SELECT key, body FROM outbox');
     await settle([toExpiredEvent(paid)]);
     await settle([createSettledEvent(createHold('a'), 5)]);
     expect(await snapshots()).toEqual([]);
     await settle([paid, createSettledEvent(createHold('a'), 1), createSettledEvent(createHold('b'), 2)]);
     await settle([paid]);
     const published = await snapshots();
-    expect(published).toMatchObject([{ key: 'a', body: { standing: { account: 'a', closed: [paid.id] } } }]);
-    expect(published[0]?.body.standing.rows).toContainEqual({
+    expect(published).toMatchObject([{ key: 'a', body: { snapshot: { account: 'a', closed: [paid.id] } } }]);
+    expect(published[0]?.body.snapshot.rows).toContainEqual({
       name: 'wallet',
       value: Number(await row('a', 'wallet')),
       version: 2,

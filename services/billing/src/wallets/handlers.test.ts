@@ -142,7 +142,7 @@ test('a chargeback of spent money leaves a debt and is published to admission', 
   await verbs.settle(createSettledEvent(createHold(account), 400_000_000));
   expect(await fund(account, 'chargeback', '-1.00', payment)).toMatchObject({ balanceUsd: '-0.40' });
   const rows = await onPool(ledger.pool).query<{ rows: unknown }>(
-    `SELECT body -> 'standing' -> 'rows' AS rows FROM outbox WHERE key = $1 ORDER BY id DESC LIMIT 1`,
+    `SELECT body -> 'snapshot' -> 'rows' AS rows FROM outbox WHERE key = $1 ORDER BY id DESC LIMIT 1`,
     [account],
   );
   expect(rows[0]?.rows).toMatchObject([{ name: 'wallet', value: -400_000_000 }]);

@@ -78,7 +78,7 @@ export function createOwners(withPlan: boolean): Owners {
     },
     loadBalances: async ({ account, names, ids }) => ({
       incarnation: LEDGER_EPOCH,
-      standing: { ...createSnapshot(numberOf(account), withPlan, begun, names), closed: [...ids] },
+      snapshot: { ...createSnapshot(numberOf(account), withPlan, begun, names), closed: [...ids] },
       caughtUpTo: Date.now(),
       version: 1,
     }),

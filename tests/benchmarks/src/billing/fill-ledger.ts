@@ -89,7 +89,7 @@ const STATEMENTS: readonly { readonly text: string; readonly values?: unknown[] 
     values: [SOURCE, USAGE.input, USAGE.output, PRICE.version, AMOUNT_NANO_USD, PROVIDER],
   },
   {
-    text: `INSERT INTO standing_rows AS kept
+    text: `INSERT INTO balances AS kept
            SELECT account, format(form, key_id, member_id, ${AT_MONTH}), sum(sign) * $1::bigint, max(version)
              FROM call JOIN accounts USING (account), ${ROWS} GROUP BY 1, 2
            ON CONFLICT (account, name) DO UPDATE SET value = kept.value + excluded.value, version = excluded.version`,

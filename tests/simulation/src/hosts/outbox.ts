@@ -92,7 +92,7 @@ export class Outbox {
         return request(world, this.host, to?.host ?? null, APPLY_MS, async () => to?.admission.apply(body));
       },
     };
-    const told = publishChange(telling, { change: '', standing: row.snapshot });
+    const told = publishChange(telling, { change: '', snapshot: row.snapshot });
     // The row stays while the database cannot be reached, and is sent again.
     const taken = told.then(() => ledger.reached(time.now));
     taken.then(

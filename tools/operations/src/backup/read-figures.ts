@@ -9,7 +9,7 @@ export async function readFigures(client: pg.ClientBase): Promise<BackupTotals> 
     `SELECT (SELECT count(*) FROM billing.accounts)::text AS "ledger accounts",
             (SELECT count(*) FROM billing.ledger_transactions)::text AS "ledger transactions",
             (SELECT count(*) FROM billing.ledger_entries)::text AS "ledger entries",
-            (SELECT coalesce(sum(value), 0) FROM billing.standing_rows WHERE name = 'wallet')::text AS "wallets, nano-USD",
+            (SELECT coalesce(sum(value), 0) FROM billing.balances WHERE name = 'wallet')::text AS "wallets, nano-USD",
             (SELECT coalesce(sum(amount_nano_usd), 0) FROM billing.ledger_entries
               WHERE ledger_account LIKE 'wallet:%')::text AS "wallet entries, nano-USD",
             (SELECT count(*) FROM billing.usage_records)::text AS "usage records",
