@@ -29,8 +29,8 @@ const PUBLIC = [
   /\bGATEWAY_[A-Z0-9_]+\b|\bgateway_[a-z0-9_]+\b/g,
   // Alerts, their runbooks and dashboards.
   /\bGateway[A-Z][A-Za-z]+\b/g,
-  // Tables and functions of SQL, and fields of messages.
-  /\b(?:begin_incarnation|set_aside\w*)\b|(?<!\w)incarnation(?=[:,]|\b\s*[})\]=?!&|;.])/g,
+  // Names in SQL.
+  /\bset_aside\w*\b/g,
   // Lua, npm scripts and files that carry a public name.
   /\b(?:gate|gate_token)\.lua\b|\b0022-heartbeats[\w-]*/g,
 ];

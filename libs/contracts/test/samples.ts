@@ -173,7 +173,7 @@ export const SAMPLES: Readonly<Record<string, { bodies: readonly object[]; answe
   'billing.balance-snapshot': {
     bodies: [
       {
-        incarnation: ID,
+        ledgerEpoch: ID,
         accounts: [
           {
             account: 'a-1',

@@ -93,7 +93,7 @@ export class FakeLedger {
         return row ? [{ name, ...row }] : [];
       });
       const snapshot = { account: event.hold.account, rows, closed: [event.id] };
-      this.bus.publish(billingBalanceSnapshots, {}, { incarnation: state.incarnation, accounts: [snapshot] });
+      this.bus.publish(billingBalanceSnapshots, {}, { ledgerEpoch: state.ledgerEpoch, accounts: [snapshot] });
     }
   }
 

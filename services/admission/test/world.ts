@@ -80,7 +80,7 @@ export interface AccountState {
   terms: { value: AccountTerms; version: number };
   readonly rows: Map<string, { value: number | null; version: number }>;
   readonly records: Set<string>;
-  incarnation: string;
+  ledgerEpoch: string;
 }
 
 /** The account's version in the ledger: that of its newest balance or of its terms. */
@@ -291,7 +291,7 @@ export function ownersOf(state: OwnerState): Ports['owners'] {
       }
       for (const [name, row] of known.rows) if (name.startsWith('w:')) rows.set(name, { name, ...row });
       return {
-        incarnation: known.incarnation,
+        ledgerEpoch: known.ledgerEpoch,
         snapshot: {
           account,
           rows: [...rows.values()],
@@ -315,7 +315,7 @@ export function ownersOf(state: OwnerState): Ports['owners'] {
         return [{ account, version: versionOf(known) }];
       });
       const [first] = state.accounts.values();
-      return { incarnation: first?.incarnation ?? '', accounts };
+      return { ledgerEpoch: first?.ledgerEpoch ?? '', accounts };
     },
     async unchangedRecords(asked) {
       state.asked.unchanged += 1;
@@ -377,7 +377,7 @@ export function makeAccount(
     terms: { value: { ...NO_PLAN, ...options.terms }, version: 1 },
     rows: new Map(),
     records: new Set(),
-    incarnation: testEpoch(1),
+    ledgerEpoch: testEpoch(1),
   };
   if (options.wallet !== undefined && options.wallet !== null)
     state.rows.set('wallet', { value: options.wallet, version: 1 });

@@ -20,7 +20,7 @@ CREATE FUNCTION uuid_floor(epoch_ms bigint) RETURNS uuid LANGUAGE sql IMMUTABLE 
 
 -- Returns a new ledger epoch: a UUIDv7 that is later than the known ones. Epochs are ordered by the
 -- time at which they began (docs/decisions/0113).
-CREATE FUNCTION later_incarnation(VARIADIC known text[]) RETURNS text LANGUAGE sql SET search_path = ${schema}, pg_temp
+CREATE FUNCTION create_ledger_epoch(VARIADIC known text[]) RETURNS text LANGUAGE sql SET search_path = ${schema}, pg_temp
   AS $$
     SELECT substr(began, 1, 8) || '-' || substr(began, 9) || '-7' || substr(gen_random_uuid()::text, 16)
       FROM (
@@ -34,7 +34,7 @@ CREATE FUNCTION later_incarnation(VARIADIC known text[]) RETURNS text LANGUAGE s
 -- One row: the ledger's epoch, which a restored copy replaces, and the first month that is kept.
 CREATE TABLE ledger_state (
   only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
-  incarnation text NOT NULL,
+  ledger_epoch text NOT NULL,
   -- Earlier months were dropped. Their events are set aside, and their partitions are not created
   -- again.
   first_month date NOT NULL DEFAULT DATE '2020-01-01' CHECK (first_month = date_trunc('month', first_month)::date),
@@ -43,8 +43,8 @@ CREATE TABLE ledger_state (
   -- that lost commits begins a new epoch and keeps its consumers (docs/decisions/0102).
   consumers text NOT NULL
 );
-INSERT INTO ledger_state (incarnation, consumers)
-  SELECT begun, begun FROM later_incarnation(VARIADIC ARRAY[]::text[]) AS begun;
+INSERT INTO ledger_state (ledger_epoch, consumers)
+  SELECT begun, begun FROM create_ledger_epoch(VARIADIC ARRAY[]::text[]) AS begun;
 
 -- Customers. The version increases, under the lock on the row, with each change of a balance or
 -- of the terms.
@@ -896,21 +896,21 @@ END $$;
 
 -- Begins a new epoch after a restore from a backup (docs/protocol.md#r17), and returns it. The
 -- service has no other privilege to change ledger_state than this function and the next one.
-CREATE FUNCTION begin_incarnation() RETURNS text LANGUAGE sql SECURITY DEFINER
+CREATE FUNCTION begin_ledger_epoch() RETURNS text LANGUAGE sql SECURITY DEFINER
   SET search_path = ${schema}, pg_temp
   AS $$
     UPDATE ledger_state
-       SET (incarnation, consumers) = (SELECT made, made FROM (SELECT later_incarnation(incarnation) AS made) new)
-    RETURNING incarnation
+       SET (ledger_epoch, consumers) = (SELECT made, made FROM (SELECT create_ledger_epoch(ledger_epoch) AS made) new)
+    RETURNING ledger_epoch
   $$;
 
 -- Begins a new epoch after the ledger lost commits, and returns it. `seen` is the latest epoch that
 -- was observed, which the ledger may have lost. Returns null if the current epoch is no longer
 -- `former`.
-CREATE FUNCTION begin_incarnation_after(former text, seen text) RETURNS text LANGUAGE sql SECURITY DEFINER
+CREATE FUNCTION begin_ledger_epoch_after(former text, seen text) RETURNS text LANGUAGE sql SECURITY DEFINER
   SET search_path = ${schema}, pg_temp
   AS $$
-    UPDATE ledger_state SET incarnation = later_incarnation(former, seen) WHERE incarnation = former RETURNING incarnation
+    UPDATE ledger_state SET ledger_epoch = create_ledger_epoch(former, seen) WHERE ledger_epoch = former RETURNING ledger_epoch
   $$;
 
 -- Erases the networks and user agents of people whose last account was closed, and returns the
@@ -1137,13 +1137,13 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON outbox TO ${role};
 GRANT SELECT, INSERT, UPDATE, DELETE ON alert_outbox TO ${role};
 GRANT SELECT, INSERT, UPDATE, DELETE ON webhook_outbox TO ${role};
 
-REVOKE ALL ON FUNCTION begin_incarnation() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION begin_incarnation() TO ${role};
+REVOKE ALL ON FUNCTION begin_ledger_epoch() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION begin_ledger_epoch() TO ${role};
 REVOKE ALL ON FUNCTION guard_month(text, text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION ensure_month(date) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION ensure_month(date) TO ${role};
-REVOKE ALL ON FUNCTION begin_incarnation_after(text, text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION begin_incarnation_after(text, text) TO ${role};
+REVOKE ALL ON FUNCTION begin_ledger_epoch_after(text, text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION begin_ledger_epoch_after(text, text) TO ${role};
 REVOKE ALL ON FUNCTION erase_origins(text[]) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION erase_origins(text[]) TO ${role};
 

@@ -22,7 +22,6 @@ test.each([
   'config.GATEWAY_HEARTBEAT_MS; gauge.gateway_edge_heartbeat_failures_total;',
   '// billing.balance-snapshot, in balances (GatewayHeartbeatsFailing)',
   'const outstanding = heartbeat + gateway + aggregate + upbeat;',
-  'publish({ incarnation: ledgerEpoch });',
   '// What is set aside for one call.',
 ])('%j is not reported', (text) => {
   expect(found(text)).toEqual([]);

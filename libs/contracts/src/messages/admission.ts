@@ -254,7 +254,7 @@ export const admissionApply = request({
   timeoutMs: 1_000,
   body: z.object({
     /** From billing, with the ledger epoch. */
-    snapshots: z.object({ incarnation: ledgerEpoch, accounts: z.array(balanceSnapshot).min(1).max(100) }).optional(),
+    snapshots: z.object({ ledgerEpoch, accounts: z.array(balanceSnapshot).min(1).max(100) }).optional(),
     /** From accounts. */
     accounts: z.array(accountRecord).max(100).optional(),
     keys: z.array(keyRecord).max(100).optional(),

@@ -51,7 +51,7 @@ export const billingBalanceSnapshots = published({
   sentBy: ['billing'],
   servedBy: ['admission'],
   reaches: 'one',
-  body: z.object({ incarnation: ledgerEpoch, accounts: z.array(balanceSnapshot).min(1).max(500) }),
+  body: z.object({ ledgerEpoch, accounts: z.array(balanceSnapshot).min(1).max(500) }),
 });
 
 /**
@@ -75,7 +75,7 @@ export const billingLoad = request({
     afterLoss: z.boolean(),
   }),
   answer: z.object({
-    incarnation: ledgerEpoch,
+    ledgerEpoch,
     snapshot: balanceSnapshot,
     /** Every event stored before this time is settled. */
     caughtUpTo: epochMs,
@@ -108,7 +108,7 @@ export const billingUnchanged = request({
       .max(UNCHANGED_ACCOUNTS_MAX),
   }),
   answer: z.object({
-    incarnation: ledgerEpoch,
+    ledgerEpoch,
     /** The unchanged accounts, each with its version in the snapshot. */
     accounts: z.array(z.object({ account: objectId, version: count })).max(UNCHANGED_ACCOUNTS_MAX),
   }),

@@ -143,7 +143,7 @@ test('a full Redis admits nothing but still runs releases, changes and sweeps', 
     expect(released).toEqual([running.id]);
     const row = { name: 'wallet', value: 9 * PRICE, version: 2 };
     const snapshot = { account: account.account, rows: [row], closed: [running.id] };
-    await one.admission.applySnapshots({ incarnation: testEpoch(1), accounts: [snapshot] });
+    await one.admission.applySnapshots({ ledgerEpoch: testEpoch(1), accounts: [snapshot] });
     await one.admission.sweep();
   } finally {
     await redis.config('SET', 'maxmemory', usual);

@@ -100,7 +100,7 @@ describe('windows', () => {
     expect(first.hold.periods.session5h).toBe(opened);
     const rows = [{ name: sessionWindowRow(unit, opened), value: unit === 'usd' ? PRICE : 1, version: 2 }];
     await one.admission.applySnapshots({
-      incarnation: testEpoch(1),
+      ledgerEpoch: testEpoch(1),
       accounts: [{ account: account.account, rows, closed: [first.id] }],
     });
     const refused = { code: 'window_exhausted', shouldRetry: false, message: says('Window session_5h') };
@@ -202,7 +202,7 @@ describe('windows', () => {
     const second = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
     expect(second.hold.periods.session5h).toBe(opened);
     await one.admission.applySnapshots({
-      incarnation: testEpoch(1),
+      ledgerEpoch: testEpoch(1),
       accounts: [{ account: account.account, rows: [], closed: [first.id, second.id] }],
     });
     world.setTime(opened + SESSION_5H_MS - 1);

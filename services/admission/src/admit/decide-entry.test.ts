@@ -36,7 +36,7 @@ test('an ended ID is gone, regardless of how it ended', async () => {
   await batch(two, { releases: [release(admitted, 'ok', PRICE)] });
   expect(await admit(one, entry)).toEqual({ kind: 'gone', id: entry.id });
   await one.admission.applySnapshots({
-    incarnation: testEpoch(1),
+    ledgerEpoch: testEpoch(1),
     accounts: [{ account: account.account, rows: [], closed: [entry.id] }],
   });
   expect(await admit(two, entry)).toEqual({ kind: 'gone', id: entry.id });

@@ -92,7 +92,7 @@ test('a giant call without a cap causes no cap refusal, nor does a concurrent ca
   const rows = [keyMonthRow(account.key, month), memberMonthRow(account.member, month)];
   const spent = rows.map((name) => ({ name, value: 160, version: 2 }));
   const snapshot = { account: account.account, rows: spent, closed: [giant.id, usual.id] };
-  await one.admission.applySnapshots({ incarnation: testEpoch(1), accounts: [snapshot] });
+  await one.admission.applySnapshots({ ledgerEpoch: testEpoch(1), accounts: [snapshot] });
   // The account has spent something.
   expect(codeOf(await admit(one, call(account, GIANT_TOKENS)))).toBe('admitted');
 });
@@ -112,7 +112,7 @@ test('concurrent giant calls release exactly their held sums, in any order', asy
   const rest = answers.filter((_answer, index) => index % 5 > 2) as Admitted[];
   const close = (calls: readonly Admitted[]) => {
     const snapshot = { account: account.account, rows: [], closed: calls.map(({ id }) => id) };
-    return one.admission.applySnapshots({ incarnation: testEpoch(1), accounts: [snapshot] });
+    return one.admission.applySnapshots({ ledgerEpoch: testEpoch(1), accounts: [snapshot] });
   };
   const ends: ReleaseEntry[] = [
     ...voided.map((ended) => release(ended, 'void')),

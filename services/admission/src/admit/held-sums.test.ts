@@ -121,7 +121,7 @@ test.each(SEEDS)('held sums and slots equal the sum of the holds after each step
     wallet += Math.floor((random.next() - 0.45) * PRICE);
     const rows: VersionedBalance[] = random.chance(0.7) ? [{ name: 'wallet', value: wallet, version }] : [];
     await pick(replicas)!.admission.applySnapshots({
-      incarnation: testEpoch(1),
+      ledgerEpoch: testEpoch(1),
       accounts: [{ account: account.account, rows, closed }],
     });
   };
@@ -155,7 +155,7 @@ test.each(SEEDS)('held sums and slots equal the sum of the holds after each step
   const left = (await expectConsistent(account)).holds.map(({ id }) => id);
   expect(ended.length).toBeGreaterThan(30);
   await replicas[0]!.admission.applySnapshots({
-    incarnation: testEpoch(1),
+    ledgerEpoch: testEpoch(1),
     accounts: [{ account: account.account, rows: [], closed: left }],
   });
   const end = await expectConsistent(account);

@@ -75,7 +75,7 @@ describe('with a frozen clock', () => {
     expect(await answer(account)).toMatchObject({ code: 'concurrency_limit', facts: { limit: 2, used: 3 } });
     const dump = await one.admission.readAccount(account.account);
     await one.admission.applySnapshots({
-      incarnation: testEpoch(1),
+      ledgerEpoch: testEpoch(1),
       accounts: [{ account: account.account, rows: [], closed: dump.holds.map(({ id }) => id) }],
     });
     expect(await periodOf(account)).toBe(next);
@@ -91,7 +91,7 @@ describe('with a frozen clock', () => {
     world.setTime(END);
     expect(await answer(account)).toMatchObject({ code: 'no_funding' });
     await one.admission.applySnapshots({
-      incarnation: testEpoch(1),
+      ledgerEpoch: testEpoch(1),
       accounts: [{ account: account.account, rows: [{ name: 'wallet', value: PRICE, version: 9 }], closed: [] }],
     });
     expect(await answer(account)).toMatchObject({ code: 'concurrency_limit', facts: { limit: 1, used: 1 } });
@@ -162,7 +162,7 @@ describe('with a frozen clock', () => {
     await periodOf(account);
     const { next: alone } = account.state.terms.value;
     const told = { account: account.account, rows: [], closed: [], terms: { value: alone!, version: 2 } };
-    await one.admission.apply({ snapshots: { incarnation: testEpoch(1), accounts: [told] } });
+    await one.admission.apply({ snapshots: { ledgerEpoch: testEpoch(1), accounts: [told] } });
     world.setTime(END - 1);
     expect(await answer(account)).toMatchObject({ code: 'no_funding' });
     world.setTime(END);

@@ -61,14 +61,14 @@ async function change(account: TestAccount, terms: Partial<AccountTerms>): Promi
   const { state } = account;
   state.terms = { value: { ...state.terms.value, ...terms }, version: state.terms.version + 1 };
   const told = { account: account.account, rows: [], closed: [], terms: state.terms };
-  await one.admission.apply({ snapshots: { incarnation: testEpoch(1), accounts: [told] } });
+  await one.admission.apply({ snapshots: { ledgerEpoch: testEpoch(1), accounts: [told] } });
 }
 
 async function settled(account: TestAccount, rows: Record<string, number>, closed: string[]): Promise<void> {
   const version = account.state.terms.version + 10;
   for (const [name, value] of Object.entries(rows)) account.state.rows.set(name, { value, version });
   await one.admission.applySnapshots({
-    incarnation: testEpoch(1),
+    ledgerEpoch: testEpoch(1),
     accounts: [
       {
         account: account.account,

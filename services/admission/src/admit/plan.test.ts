@@ -63,7 +63,7 @@ const ask = (account: TestAccount, model = 'acme/fixed') =>
   admit(one, admitEntry(one.clock, [account.digest], { model }));
 const snapshot = (account: TestAccount, rows: Record<string, number>, version: number, closed: string[]) =>
   one.admission.applySnapshots({
-    incarnation: testEpoch(1),
+    ledgerEpoch: testEpoch(1),
     accounts: [
       {
         account: account.account,

@@ -111,7 +111,7 @@ test('held sums and slots return to zero after all calls end in any order', asyn
   const closedWithoutRelease = admitted.slice(100);
   const spent = 100 * PRICE;
   const snapshot = (ids: Admitted[]) => ({
-    incarnation: testEpoch(1),
+    ledgerEpoch: testEpoch(1),
     accounts: [
       {
         account: account.account,

@@ -41,7 +41,7 @@ test('a repeated release and a release after the balance snapshot have no effect
   ]);
   expect((await one.admission.readAccount(account.account)).held['wallet']).toBe(5);
   await one.admission.applySnapshots({
-    incarnation: testEpoch(1),
+    ledgerEpoch: testEpoch(1),
     accounts: [{ account: account.account, rows: [], closed: [admitted.id] }],
   });
   await batch(one, { releases: [ok] });

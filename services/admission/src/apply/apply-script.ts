@@ -6,7 +6,7 @@ import { storeKey, storeTerms } from '../limit-store/stored-records-rules.js';
 /** Changes to one account that its owners have sent. */
 export interface AccountUpdate {
   readonly account: string;
-  readonly incarnation?: string;
+  readonly ledgerEpoch?: string;
   readonly record?: AccountRecord;
   readonly snapshot?: BalanceSnapshot;
   readonly members?: readonly MemberRecord[];
@@ -63,7 +63,7 @@ export function buildApplyCall(keys: BucketKeys, update: AccountUpdate, load: Lo
   const rows = snapshot?.rows ?? [];
   const closed = snapshot?.closed ?? [];
   const terms = snapshot?.terms && storeTerms(snapshot.terms.value);
-  const ledgerEpoch = update.incarnation === undefined ? '' : computeLedgerEpochSuffix(update.incarnation);
+  const ledgerEpoch = update.ledgerEpoch === undefined ? '' : computeLedgerEpochSuffix(update.ledgerEpoch);
   return {
     script: 'apply',
     keys: [...listAccountKeys(keys, update.account), keys.keyRecords, keys.texts],

@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => world.stop());
 
 const walletUpdate = (account: TestAccount, value: number, version: number, closed: string[] = []) => ({
-  incarnation: testEpoch(1),
+  ledgerEpoch: testEpoch(1),
   accounts: [{ account: account.account, rows: [{ name: 'wallet', value, version }], closed }],
 });
 
@@ -33,8 +33,8 @@ test('a message of an earlier ledger epoch has no effect', async () => {
   const [later, earlier] = [testEpoch(3), '00000000-0002-7fff-bfff-ffffffffffff'];
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const { id } = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
-  const told = (incarnation: string, value: number, version: number, closed: string[] = []) =>
-    one.admission.applySnapshots({ ...walletUpdate(account, value, version, closed), incarnation });
+  const told = (ledgerEpoch: string, value: number, version: number, closed: string[] = []) =>
+    one.admission.applySnapshots({ ...walletUpdate(account, value, version, closed), ledgerEpoch });
   await told(later, 3 * PRICE, 2);
   await expect(told(earlier, 9 * PRICE, 7, [id])).rejects.toThrow('its ledger has a later epoch');
   await told(later, 2 * PRICE, 3);
@@ -49,7 +49,7 @@ test('a full snapshot is applied, and the newer of two versions of a balance cou
   const rows = Array.from({ length: 1_998 }, (_unused, n) => ({ name: `km:key_${n}:2026-11`, value: n, version: 2 }));
   const wallet = (value: number, version: number) => ({ name: 'wallet', value, version });
   const twice = [wallet(3 * PRICE, 4), ...rows, wallet(4 * PRICE, 3)];
-  const snapshot = { incarnation: testEpoch(1), accounts: [{ account: account.account, rows: twice, closed: [] }] };
+  const snapshot = { ledgerEpoch: testEpoch(1), accounts: [{ account: account.account, rows: twice, closed: [] }] };
   await one.admission.applySnapshots(snapshot);
   const dump = await one.admission.readAccount(account.account);
   expect(Object.keys(dump.rows)).toHaveLength(1_999);
@@ -87,7 +87,7 @@ test('a late balance snapshot creates no missing balance unless newer than the l
     { name: 'km:newer:2026-11', value: PRICE, version: 8 },
   ];
   await one.admission.applySnapshots({
-    incarnation: testEpoch(1),
+    ledgerEpoch: testEpoch(1),
     accounts: [{ account: account.account, rows, closed: [] }],
   });
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));
@@ -96,7 +96,7 @@ test('a late balance snapshot creates no missing balance unless newer than the l
   expect(dump.rows['km:newer:2026-11']).toEqual({ value: PRICE, version: 8 });
   const again = rows.map((row) => ({ ...row, name: row.name.replace('er:', 'est:') }));
   await one.admission.applySnapshots({
-    incarnation: testEpoch(1),
+    ledgerEpoch: testEpoch(1),
     accounts: [{ account: account.account, rows: again, closed: [] }],
   });
   const later = await one.admission.readAccount(account.account);
@@ -111,7 +111,7 @@ test('new terms apply to the next call, also at a replica that cached the old on
   await mustAdmit(two, admitEntry(two.clock, [account.digest]));
   const terms = (concurrency: number, version: number) => ({
     snapshot: {
-      incarnation: testEpoch(1),
+      ledgerEpoch: testEpoch(1),
       accounts: [
         { account: account.account, rows: [], terms: { value: { ...NO_PLAN, concurrency }, version }, closed: [] },
       ],

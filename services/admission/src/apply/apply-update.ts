@@ -28,10 +28,10 @@ export async function applyUpdate(
  */
 export async function applyBalanceSnapshots(
   ports: Pick<Ports, 'limitStore'>,
-  { incarnation, accounts }: ReceivedOf<typeof billingBalanceSnapshots>,
+  { ledgerEpoch, accounts }: ReceivedOf<typeof billingBalanceSnapshots>,
   noticeLoss: (bucket: number) => void,
 ): Promise<void> {
-  const update = accounts.map((snapshot) => ({ account: snapshot.account, incarnation, snapshot }));
+  const update = accounts.map((snapshot) => ({ account: snapshot.account, ledgerEpoch, snapshot }));
   await applyAll(ports, update, noticeLoss);
 }
 
@@ -66,7 +66,7 @@ function groupByAccount({ snapshots, accounts = [], keys = [], members = [] }: U
   };
   for (const one of snapshots?.accounts ?? []) {
     const entry = of(one.account);
-    if (snapshots) entry.incarnation = snapshots.incarnation;
+    if (snapshots) entry.ledgerEpoch = snapshots.ledgerEpoch;
     entry.snapshot = one;
   }
   for (const record of accounts) of(record.account).record = record;

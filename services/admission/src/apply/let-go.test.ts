@@ -37,7 +37,7 @@ async function settle({ account, state }: TestAccount, values: Record<string, nu
 }
 
 const tell = (account: string, rows: VersionedBalance[], closed: string[] = []) =>
-  one.admission.applySnapshots({ incarnation: testEpoch(1), accounts: [{ account, rows, closed }] });
+  one.admission.applySnapshots({ ledgerEpoch: testEpoch(1), accounts: [{ account, rows, closed }] });
 
 test('an account has as many fields after many periods as after a few', async () => {
   world.setTime(START);

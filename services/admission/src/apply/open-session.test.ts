@@ -26,7 +26,7 @@ test.each([[[2, 1]], [[1, 2]]])(
       version: 2,
     }));
     await one.admission.applySnapshots({
-      incarnation: testEpoch(1),
+      ledgerEpoch: testEpoch(1),
       accounts: [{ account: account.account, rows, closed: [] }],
     });
     expect((await one.admission.readAccount(account.account)).session).toBe(now - HOUR_MS);

@@ -183,7 +183,7 @@ test('a published balance snapshot ends the holds of its closed IDs', async () =
   const [admitted] = await ask({ admits: [admitEntry(one.clock, [account.digest])] });
   const rows = [{ name: 'wallet', value: 7, version: 2 }];
   const snapshot = { account: account.account, rows, closed: [admitted!.id] };
-  world.buses.billing.publish(billingBalanceSnapshots, {}, { incarnation: testEpoch(1), accounts: [snapshot] });
+  world.buses.billing.publish(billingBalanceSnapshots, {}, { ledgerEpoch: testEpoch(1), accounts: [snapshot] });
   await until('the slot is free', async () => (await one.admission.readAccount(account.account)).slots === 0);
   expect(await one.admission.readAccount(account.account)).toMatchObject({ held: {}, rows: { wallet: { value: 7 } } });
 });

@@ -145,7 +145,7 @@ test("a load creates balances only if it is not older than the account's load", 
 test('a load never overwrites a newer balance that was applied during the load', async () => {
   const account = makeAccount(world, { wallet: 3 * PRICE });
   await one.admission.applySnapshots({
-    incarnation: testEpoch(1),
+    ledgerEpoch: testEpoch(1),
     accounts: [{ account: account.account, rows: [{ name: 'wallet', value: PRICE, version: 7 }], closed: [] }],
   });
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));
@@ -178,13 +178,13 @@ test('a restored ledger with another epoch is queried again', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   account.state.rows.set('wallet', { value: 10 * PRICE, version: 50 });
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));
-  account.state.incarnation = testEpoch(2);
+  account.state.ledgerEpoch = testEpoch(2);
   account.state.rows.set('wallet', { value: 2 * PRICE, version: 3 });
   const snapshot = { account: account.account, rows: [], closed: [] };
-  await one.admission.applySnapshots({ incarnation: testEpoch(2), accounts: [snapshot] });
+  await one.admission.applySnapshots({ ledgerEpoch: testEpoch(2), accounts: [snapshot] });
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   expect((await one.admission.readAccount(account.account)).rows['wallet']).toEqual({ value: 2 * PRICE, version: 3 });
-  account.state.incarnation = testEpoch(1);
+  account.state.ledgerEpoch = testEpoch(1);
 });
 
 // Covers r17
@@ -194,10 +194,10 @@ test('lost terms are not used after their version is reused', async () => {
   const three = await world.replica();
   account.state.terms = { value: { ...NO_PLAN, requestsPerMinute: 1_000 }, version: 2 };
   for (const replica of [one, two]) await mustAdmit(replica, admitEntry(replica.clock, [account.digest]));
-  account.state.incarnation = testEpoch(3);
+  account.state.ledgerEpoch = testEpoch(3);
   account.state.terms = { value: { ...NO_PLAN, requestsPerMinute: 0 }, version: 2 };
   const snapshot = { account: account.account, rows: [], closed: [] };
-  await one.admission.applySnapshots({ incarnation: testEpoch(3), accounts: [snapshot] });
+  await one.admission.applySnapshots({ ledgerEpoch: testEpoch(3), accounts: [snapshot] });
   for (const replica of [three, two, one]) {
     expect(await admit(replica, admitEntry(replica.clock, [account.digest]))).toMatchObject({
       code: 'rate_limited',

@@ -98,7 +98,7 @@ export class AccountLoader {
         {
           account: keyReference.account,
           ...(record && { record }),
-          ...(snapshot && { incarnation: snapshot.incarnation, snapshot: snapshot.snapshot }),
+          ...(snapshot && { ledgerEpoch: snapshot.ledgerEpoch, snapshot: snapshot.snapshot }),
           members,
           keyRecords,
         },

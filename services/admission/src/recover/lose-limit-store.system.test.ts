@@ -143,7 +143,7 @@ test('a restart from an old file does not restore old balances or caps', async (
     account.state.rows.set(keyMonth, { value: spent, version });
     const rows = ['wallet', keyMonth].map((name) => ({ name, ...account.state.rows.get(name)! }));
     await one.admission.applySnapshots({
-      incarnation: testEpoch(1),
+      ledgerEpoch: testEpoch(1),
       accounts: [{ account: account.account, rows, closed }],
     });
   };
@@ -178,7 +178,7 @@ test('a snapshot before the load of a restored account removes its old balances'
   await recovered([one], {});
   const wallet = { name: 'wallet', value: 95 * PRICE, version: 3 };
   await one.admission.applySnapshots({
-    incarnation: testEpoch(1),
+    ledgerEpoch: testEpoch(1),
     accounts: [{ account: account.account, rows: [wallet], closed: [] }],
   });
   expect((await one.admission.readAccount(account.account)).rows).toEqual({
@@ -221,7 +221,7 @@ test('a heartbeat creates no hold for a call that was closed under the same epoc
   const { token } = tokens.find(({ bucket }) => bucket === call!.bucket)!;
   expect(token).not.toBe(call!.token);
   await one.admission.applySnapshots({
-    incarnation: testEpoch(1),
+    ledgerEpoch: testEpoch(1),
     accounts: [{ account: account.account, rows: [], closed: [call!.id] }],
   });
   world.advance(91_000);
@@ -238,7 +238,7 @@ test('a change gets a fault while a bucket has no epoch and is applied later', a
   const revoked = account.changeKey({ state: 'revoked' });
   const update = { keys: [revoked] };
   const snapshot = {
-    incarnation: testEpoch(1),
+    ledgerEpoch: testEpoch(1),
     accounts: [{ account: account.account, rows: [{ name: 'wallet', value: 7, version: 9 }], closed: [] }],
   };
   await redis.flushall();

@@ -176,7 +176,7 @@ test('an account with a newer snapshot is not confirmed', async () => {
   const kept = await summaryOf(account);
   const rows = [{ name: `km:${account.key}:2026-11`, value: 1, version: 2 }];
   await one.admission.applySnapshots({
-    incarnation: testEpoch(1),
+    ledgerEpoch: testEpoch(1),
     accounts: [{ account: account.account, rows, closed: [] }],
   });
   expect(await confirm(kept)).toContain('changed');
@@ -190,7 +190,7 @@ test('a late message older than the confirmed version creates no balance', async
   const name = `km:${account.key}:2026-11`;
   const tell = (version: number) =>
     one.admission.applySnapshots({
-      incarnation: testEpoch(1),
+      ledgerEpoch: testEpoch(1),
       accounts: [{ account: account.account, rows: [{ name, value: version, version }], closed: [] }],
     });
   await tell(20);

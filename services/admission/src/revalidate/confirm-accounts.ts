@@ -51,7 +51,7 @@ export async function confirmAccounts(
       balances.accounts.flatMap(({ account, version }) => (known.has(account) ? [[account, version] as const] : [])),
     );
     result.changed += asked.length - versions.size;
-    const calls = groups.map((group) => confirmCall(group, balances.incarnation, versions));
+    const calls = groups.map((group) => confirmCall(group, balances.ledgerEpoch, versions));
     const replies = await runInParts(limitStore, calls);
     for (const [index, { kept }] of groups.entries()) {
       const outcome = readConfirmReply(replies[index] ?? []);

@@ -69,7 +69,7 @@ async function settle({ account, key, state }: TestAccount, id: string): Promise
   state.records.add(id);
   const rows = ['wallet', month].map((name) => ({ name, ...state.rows.get(name)! }));
   await replicas[0]!.admission.applySnapshots({
-    incarnation: state.incarnation,
+    ledgerEpoch: state.ledgerEpoch,
     accounts: [{ account, rows, closed: [id] }],
   });
 }

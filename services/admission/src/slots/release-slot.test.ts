@@ -36,7 +36,7 @@ const abortsOf = (edge: string) =>
   world.heartbeatReplies.filter((said) => said.edge === edge).at(-1)?.heartbeatReply.abort;
 const snapshot = (account: TestAccount, closed: string[]) =>
   one.admission.applySnapshots({
-    incarnation: testEpoch(1),
+    ledgerEpoch: testEpoch(1),
     accounts: [{ account: account.account, rows: [], closed }],
   });
 

@@ -130,10 +130,10 @@ async function askOnce(ports: Ports, { account, token, now, holds, names }: Ques
   const { owners, limitStore, clock } = ports;
   const ids = holds.map(({ id }) => id);
   const answer = await owners.loadBalances({ account, names, ids, afterLoss: false });
-  const { incarnation, snapshot, caughtUpTo, version } = answer;
+  const { ledgerEpoch, snapshot, caughtUpTo, version } = answer;
   const load = { token, startedAt: now, complete: false, caughtUp: false, version };
   await limitStore.run([
-    buildApplyCall(findBucketKeys(bucketOfAccount(account)), { account, incarnation, snapshot }, load),
+    buildApplyCall(findBucketKeys(bucketOfAccount(account)), { account, ledgerEpoch, snapshot }, load),
   ]);
   const closed = new Set(snapshot.closed);
   // Redis time includes the test clock's offset; the stream's time does not.

@@ -101,7 +101,7 @@ test('all replicas record a call of a vanished edge as expired in the same way',
   // The balance snapshot with its ID ends the hold. Nothing is left 90 s after the admission.
   account.state.records.add(call.id);
   await one.admission.applySnapshots({
-    incarnation: testEpoch(1),
+    ledgerEpoch: testEpoch(1),
     accounts: [{ account: account.account, rows: [], closed: [call.id] }],
   });
   expect(await dump(account)).toMatchObject({ slots: 0, held: {}, holds: [] });

@@ -463,7 +463,7 @@ export class Play {
     this.#said.push(snapshot);
     const { stage } = this;
     this.#note(() => JSON.stringify(snapshot));
-    await stage.replicas[snapshot.rows.length % 2]?.applySnapshots({ incarnation: testEpoch(1), accounts: [snapshot] });
+    await stage.replicas[snapshot.rows.length % 2]?.applySnapshots({ ledgerEpoch: testEpoch(1), accounts: [snapshot] });
     stage.model.applyBalanceSnapshots(snapshot);
   }
 

@@ -165,7 +165,7 @@ export class Stage {
         loadBalances: async ({ names, ids, afterLoss }) => {
           const loaded = this.ledger.load(names, ids, afterLoss, this.now);
           if (loaded === null || this.ledger.down) throw new Error('billing does not answer');
-          return { incarnation: testEpoch(1), ...loaded };
+          return { ledgerEpoch: testEpoch(1), ...loaded };
         },
         unchangedBalances: () => Promise.reject(new Error('not asked')),
         unchangedRecords: () => Promise.reject(new Error('not asked')),

@@ -23,5 +23,5 @@ export async function findUnchanged(
   if ((await waitForStream(deps, askedAt)) === null) return { kind: 'behind' };
   const found = await deps.store.unchanged(accounts, askedAt);
   if (!deps.mayUse(found.database)) return { kind: 'behind' };
-  return { kind: 'answered', answer: { incarnation: found.ledgerEpoch, accounts: found.accounts } };
+  return { kind: 'answered', answer: { ledgerEpoch: found.ledgerEpoch, accounts: found.accounts } };
 }

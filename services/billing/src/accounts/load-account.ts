@@ -41,7 +41,7 @@ export async function loadAccount(deps: LoadDeps, request: ReceivedOf<typeof bil
   return {
     kind: 'loaded',
     answer: {
-      incarnation: snapshot.ledgerEpoch,
+      ledgerEpoch: snapshot.ledgerEpoch,
       snapshot: {
         account,
         rows: [...snapshot.rows],

@@ -63,7 +63,7 @@ async function snapshot(tx: Tx, { account, names, ids, now }: SnapshotRequest): 
     version: bigint | null;
     terms_version: bigint | null;
   }>(
-    `SELECT ${DATABASE_IDENTITY_SQL} AS database, ledger_state.incarnation AS ledger_epoch, accounts.version, accounts.terms_version
+    `SELECT ${DATABASE_IDENTITY_SQL} AS database, ledger_epoch, accounts.version, accounts.terms_version
        FROM ledger_state LEFT JOIN accounts ON accounts.account = $1`,
     [account],
     { name: 'load_state' },

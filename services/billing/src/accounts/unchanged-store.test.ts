@@ -78,9 +78,9 @@ test('another terms version is a change; an unknown account has version 0', asyn
 test('the result has the account version and the ledger epoch of the snapshot', async () => {
   await put('one', KEPT, 12);
   const found = await createUnchangedStore(pool).unchanged([asking('one', KEPT), asking('none', {}, 0)], NOW);
-  const { rows } = await ledger.admin.query('SELECT incarnation FROM billing.ledger_state');
+  const { rows } = await ledger.admin.query('SELECT ledger_epoch FROM billing.ledger_state');
   expect(found).toMatchObject({
-    ledgerEpoch: rows[0].incarnation,
+    ledgerEpoch: rows[0].ledger_epoch,
     accounts: [
       { account: 'one', version: 12 },
       { account: 'none', version: 0 },

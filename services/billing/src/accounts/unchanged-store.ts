@@ -28,7 +28,7 @@ export function createUnchangedStore(pool: Pool): UnchangedStore {
 
 async function unchanged(tx: Tx, asked: RequestedAccounts, now: number): Promise<UnchangedAccounts> {
   const state = await tx.one<{ database: string; ledger_epoch: string }>(
-    `SELECT ${DATABASE_IDENTITY_SQL} AS database, incarnation AS ledger_epoch FROM ledger_state`,
+    `SELECT ${DATABASE_IDENTITY_SQL} AS database, ledger_epoch FROM ledger_state`,
     [],
     { name: 'unchanged_state' },
   );

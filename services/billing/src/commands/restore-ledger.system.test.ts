@@ -22,7 +22,7 @@ afterAll(() => world.stop(), 60_000);
 /** Creates another ledger that consumes the same stream. */
 async function otherLedger(): Promise<TestDatabase> {
   const other = await world.ledgers.ledger();
-  await other.pool.query('SELECT begin_incarnation()');
+  await other.pool.query('SELECT begin_ledger_epoch()');
   return other;
 }
 

@@ -348,7 +348,7 @@ describe('the hash chains', () => {
   );
 
   test('the service cannot set the ledger epoch', async () => {
-    await expect(ledger.pool.query(`UPDATE ledger_state SET incarnation = 'mine'`)).rejects.toThrow(
+    await expect(ledger.pool.query(`UPDATE ledger_state SET ledger_epoch = 'mine'`)).rejects.toThrow(
       /permission denied/,
     );
   });
@@ -358,7 +358,7 @@ describe('the hash chains', () => {
 test('an epoch is later than the previous and the seen one, and begins only once', async () => {
   const beginAfter = async (former: string, seen: string): Promise<string | null> =>
     (
-      await onPool(ledger.pool).one<{ begun: string | null }>('SELECT begin_incarnation_after($1, $2) AS begun', [
+      await onPool(ledger.pool).one<{ begun: string | null }>('SELECT begin_ledger_epoch_after($1, $2) AS begun', [
         former,
         seen,
       ])

@@ -93,4 +93,4 @@ export interface NumberedQuery {
  * SQL over ledger_state for a text that identifies the tables that a connection sees. The text
  * changes when the server is restarted, promoted, restored or replaced, and with each ledger epoch.
  */
-export const DATABASE_IDENTITY_SQL = `pg_postmaster_start_time()::text || ' ' || to_regclass('names')::oid || ' ' || ledger_state.incarnation`;
+export const DATABASE_IDENTITY_SQL = `pg_postmaster_start_time()::text || ' ' || to_regclass('names')::oid || ' ' || ledger_state.ledger_epoch`;

@@ -16,7 +16,7 @@ export interface LedgerState {
 }
 
 const LEDGER_STATE = `
-  SELECT ${DATABASE_IDENTITY_SQL} AS database, incarnation AS "ledgerEpoch", consumers FROM ledger_state`;
+  SELECT ${DATABASE_IDENTITY_SQL} AS database, ledger_epoch AS "ledgerEpoch", consumers FROM ledger_state`;
 
 export async function readLedgerState(pool: Pool): Promise<LedgerState> {
   const state = await onPool(pool).one<LedgerState>(LEDGER_STATE);

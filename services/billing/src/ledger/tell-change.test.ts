@@ -20,7 +20,7 @@ async function tell(compared: string, state: typeof STATE | null = STATE) {
 }
 
 test('tellChange() publishes a change under the epoch of its ledger', async () => {
-  const told = [{ snapshots: { incarnation: STATE.ledgerEpoch, accounts: [CHANGE.snapshot] } }];
+  const told = [{ snapshots: { ledgerEpoch: STATE.ledgerEpoch, accounts: [CHANGE.snapshot] } }];
   expect(await tell('promoted')).toEqual({ told, failed: null });
 });
 

@@ -30,5 +30,5 @@ export async function publishChange(
   const state = await stateWith(told);
   if (state === null) throw new Error('the ledger has lost this change');
   if (!isLedger(state.database)) throw new Error('the ledger is not yet compared with the stream');
-  await apply({ snapshots: { incarnation: state.ledgerEpoch, accounts: [told.snapshot] } });
+  await apply({ snapshots: { ledgerEpoch: state.ledgerEpoch, accounts: [told.snapshot] } });
 }

@@ -39,8 +39,8 @@ beforeAll(async () => {
     world.connect('admission'),
     world.connect('dashboard'),
   ]);
-  admission.subscribe(billingBalanceSnapshots, ({ incarnation, accounts }) => {
-    told.push(incarnation);
+  admission.subscribe(billingBalanceSnapshots, ({ ledgerEpoch, accounts }) => {
+    told.push(ledgerEpoch);
     for (const one of accounts) for (const id of one.closed) closed.add(id);
   });
   admission.serve(admissionApply, async (body) => {
@@ -133,7 +133,7 @@ test('settles lost usage again under a new epoch before it answers loads', async
   const after = await state();
   expect(after.ledgerEpoch).not.toBe(before.ledgerEpoch);
   expect(after.consumers).toBe(before.consumers);
-  expect((await load('account-0')).incarnation).toBe(after.ledgerEpoch);
+  expect((await load('account-0')).ledgerEpoch).toBe(after.ledgerEpoch);
   expect(log.lines.map(({ text }) => text)).toContain('the usage of lost commits was settled again from the stream');
   // Admission gets a new epoch for every account, and later snapshots have the new epoch.
   await until('admission gets every account', () =>
@@ -142,7 +142,7 @@ test('settles lost usage again under a new epoch before it answers loads', async
     ),
   );
   await settleCalls(3);
-  expect(new Set([...told, ...applied.map(({ snapshots }) => snapshots?.incarnation)])).toEqual(
+  expect(new Set([...told, ...applied.map(({ snapshots }) => snapshots?.ledgerEpoch)])).toEqual(
     new Set([after.ledgerEpoch]),
   );
 });

@@ -17,7 +17,7 @@ const LEDGER_STATE_SQL = `
   SELECT ${DATABASE_IDENTITY_SQL} AS database,
          ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::integer AS timeline,
          pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0')::bigint AS log_bytes,
-         incarnation AS ledger_epoch, consumers,
+         ledger_epoch, consumers,
          (SELECT coalesce(sum(number), 0) FROM chain_heads)::bigint AS blocks
     FROM ledger_state`;
 
@@ -46,7 +46,7 @@ export function createLostCommitsStore(pool: Pool): LostCommitsStore {
       ),
     beginEpochAfter: (former, seen) =>
       inTransaction(pool, async (tx) => {
-        const sql = 'SELECT begin_incarnation_after($1, $2) AS begun';
+        const sql = 'SELECT begin_ledger_epoch_after($1, $2) AS begun';
         const begun = (await tx.one<{ begun: string | null }>(sql, [former, seen]))?.begun ?? null;
         if (begun !== null) await enqueueEpochSnapshots(tx, begun);
         return begun;

@@ -229,10 +229,10 @@ export function createRestoreStore(pool: Pool) {
       floor: SettledPosition | null,
     ): Promise<{ readonly ledgerEpoch: string; readonly accounts: number }> =>
       inTransaction(pool, async (tx) => {
-        const row = await tx.one<{ incarnation: string }>('SELECT begin_incarnation() AS incarnation');
+        const row = await tx.one<{ ledger_epoch: string }>('SELECT begin_ledger_epoch() AS ledger_epoch');
         if (row === null) throw new Error('ledger_state is empty');
         if (floor !== null) await moveFloor(tx, floor.sequence, floor.storedAtMs);
-        return { ledgerEpoch: row.incarnation, accounts: await enqueueEpochSnapshots(tx, row.incarnation) };
+        return { ledgerEpoch: row.ledger_epoch, accounts: await enqueueEpochSnapshots(tx, row.ledger_epoch) };
       }),
   };
 }

@@ -139,6 +139,6 @@ export function createUsageStream(
 /** Publishes balance snapshots under the current ledger epoch. */
 export function createSnapshotPublisher(bus: Bus, ledgerEpoch: () => string): SnapshotPublisher {
   return {
-    snapshots: (accounts) => bus.publish(billingBalanceSnapshots, {}, { incarnation: ledgerEpoch(), accounts }),
+    snapshots: (accounts) => bus.publish(billingBalanceSnapshots, {}, { ledgerEpoch: ledgerEpoch(), accounts }),
   };
 }

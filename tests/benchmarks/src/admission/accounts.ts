@@ -77,12 +77,12 @@ export function createOwners(withPlan: boolean): Owners {
       return { account: records.account, key: key === null ? null : records.key, member: records.member };
     },
     loadBalances: async ({ account, names, ids }) => ({
-      incarnation: LEDGER_EPOCH,
+      ledgerEpoch: LEDGER_EPOCH,
       snapshot: { ...createSnapshot(numberOf(account), withPlan, begun, names), closed: [...ids] },
       caughtUpTo: Date.now(),
       version: 1,
     }),
-    unchangedBalances: async () => ({ incarnation: LEDGER_EPOCH, accounts: [] }),
+    unchangedBalances: async () => ({ ledgerEpoch: LEDGER_EPOCH, accounts: [] }),
     unchangedRecords: async () => ({ accounts: [] }),
   };
 }

@@ -123,7 +123,7 @@ export class BenchStore {
       const closed = [...(accounts.get(account)?.closed ?? []), id];
       accounts.set(account, { account, rows, closed });
     }
-    await this.admission.applySnapshots({ incarnation: LEDGER_EPOCH, accounts: [...accounts.values()] });
+    await this.admission.applySnapshots({ ledgerEpoch: LEDGER_EPOCH, accounts: [...accounts.values()] });
   }
 
   /** Makes a call of each account from 0 to `count`. Returns those that it leaves open. */

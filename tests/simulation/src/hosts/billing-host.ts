@@ -178,7 +178,7 @@ export class BillingHost implements HostedProcess {
     const { world, host } = this;
     if (world.network.isCut(host)) return false;
     const to = anyOf(world, world.admissions);
-    const sent = onWire({ incarnation: this.#guard.ledgerEpoch, accounts });
+    const sent = onWire({ ledgerEpoch: this.#guard.ledgerEpoch, accounts });
     if (to) world.network.post(host, to.host, () => void to.admission.applySnapshots(sent).catch(() => undefined));
     return true;
   }

@@ -60,7 +60,7 @@ test.each([
   const messages = buildSnapshotMessages(closed, rows);
   const seen = new Set<string>();
   for (const accountsOf of messages) {
-    const body = { incarnation: testEpoch(1), accounts: accountsOf };
+    const body = { ledgerEpoch: testEpoch(1), accounts: accountsOf };
     expect(billingBalanceSnapshots.body.safeParse(body).success).toBe(true);
     expect(JSON.stringify(body).length).toBeLessThan(BUS_BYTES_MAX);
     for (const { account, rows, closed: ids } of accountsOf) {
