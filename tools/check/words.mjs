@@ -24,13 +24,10 @@ const RETIRED = new Map([
 
 /** Names that users, stored data or other releases use. The search ignores them. */
 const PUBLIC = [
-  /\bbilling\.standing\b/g,
   // Environment variables and metrics.
   /\bGATEWAY_[A-Z0-9_]+\b|\bgateway_[a-z0-9_]+\b/g,
   // Alerts, their runbooks and dashboards.
   /\bGateway[A-Z][A-Za-z]+\b/g,
-  // Names in SQL.
-  /\bset_aside\w*\b/g,
   // Lua, npm scripts and files that carry a public name.
   /\b(?:gate|gate_token)\.lua\b|\b0022-heartbeats[\w-]*/g,
 ];

@@ -35,7 +35,7 @@ CREATE FUNCTION create_ledger_epoch(VARIADIC known text[]) RETURNS text LANGUAGE
 CREATE TABLE ledger_state (
   only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
   ledger_epoch text NOT NULL,
-  -- Earlier months were dropped. Their events are set aside, and their partitions are not created
+  -- Earlier months were dropped. Their events become dead letters, and their partitions are not created
   -- again.
   first_month date NOT NULL DEFAULT DATE '2020-01-01' CHECK (first_month = date_trunc('month', first_month)::date),
   created_at timestamptz NOT NULL DEFAULT now(),
@@ -278,7 +278,7 @@ CREATE INDEX call_records_attempts ON call_records (id) WHERE attempts IS NOT NU
 
 -- Dead letters: events that could not be settled, for examination by an operator. The hash prevents
 -- a second row for a redelivery.
-CREATE TABLE set_aside_events (
+CREATE TABLE dead_letters (
   content_hash bytea PRIMARY KEY CHECK (length(content_hash) = 32),
   request_id uuid,
   account text COLLATE "C",
@@ -287,13 +287,13 @@ CREATE TABLE set_aside_events (
   reason text NOT NULL,
   detail text NOT NULL,
   event bytea NOT NULL,
-  set_aside_at timestamptz NOT NULL DEFAULT now()
+  recorded_at timestamptz NOT NULL DEFAULT now()
 );
-CREATE INDEX set_aside_events_request ON set_aside_events (request_id);
+CREATE INDEX dead_letters_request ON dead_letters (request_id);
 
--- Retries of events that were set aside, and their results.
-CREATE TABLE set_aside_replays (
-  content_hash bytea NOT NULL REFERENCES set_aside_events,
+-- Retries of dead letters, and their results.
+CREATE TABLE dead_letter_replays (
+  content_hash bytea NOT NULL REFERENCES dead_letters,
   replayed_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   actor text NOT NULL CHECK (length(actor) BETWEEN 1 AND 200),
   -- One for each event of the message.
@@ -934,8 +934,8 @@ CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON command_entries FOR EACH R
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON wallet_entries FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON chain_blocks FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON call_records FOR EACH ROW EXECUTE FUNCTION refuse_change();
-CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON set_aside_events FOR EACH ROW EXECUTE FUNCTION refuse_change();
-CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON set_aside_replays FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON dead_letters FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON dead_letter_replays FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON plan_versions FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON alerts FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE ON changes FOR EACH ROW EXECUTE FUNCTION refuse_change();
@@ -949,8 +949,8 @@ CREATE TRIGGER no_truncate BEFORE TRUNCATE ON command_entries EXECUTE FUNCTION r
 CREATE TRIGGER no_truncate BEFORE TRUNCATE ON wallet_entries EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER no_truncate BEFORE TRUNCATE ON chain_blocks EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER no_truncate BEFORE TRUNCATE ON call_records EXECUTE FUNCTION refuse_change();
-CREATE TRIGGER no_truncate BEFORE TRUNCATE ON set_aside_events EXECUTE FUNCTION refuse_change();
-CREATE TRIGGER no_truncate BEFORE TRUNCATE ON set_aside_replays EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER no_truncate BEFORE TRUNCATE ON dead_letters EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER no_truncate BEFORE TRUNCATE ON dead_letter_replays EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER no_truncate BEFORE TRUNCATE ON plan_versions EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER no_truncate BEFORE TRUNCATE ON changes EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER no_truncate BEFORE TRUNCATE ON alerts EXECUTE FUNCTION refuse_change();
@@ -1106,8 +1106,8 @@ GRANT SELECT ON usage_records TO ${role};
 GRANT SELECT ON command_heads, usage_heads, correction_heads TO ${role};
 GRANT SELECT ON ledger_transactions TO ${role};
 GRANT SELECT ON ledger_entries TO ${role};
-GRANT SELECT, INSERT ON set_aside_events TO ${role};
-GRANT SELECT, INSERT (content_hash, actor, outcomes, resolved) ON set_aside_replays TO ${role};
+GRANT SELECT, INSERT ON dead_letters TO ${role};
+GRANT SELECT, INSERT (content_hash, actor, outcomes, resolved) ON dead_letter_replays TO ${role};
 GRANT SELECT, INSERT, DELETE ON applied_batches TO ${role};
 GRANT SELECT, UPDATE ON stream_progress TO ${role};
 GRANT SELECT, INSERT, DELETE ON stream_marks TO ${role};

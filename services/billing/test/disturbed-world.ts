@@ -160,11 +160,11 @@ export class DisturbedWorld {
 /** Returns balances, counters, records and dead letters. */
 export async function readLedger(pool: Pool): Promise<Record<string, string>> {
   const { rows } = await pool.query<{ hash: string; reason: string }>(
-    `SELECT encode(content_hash, 'hex') AS hash, reason FROM set_aside_events`,
+    `SELECT encode(content_hash, 'hex') AS hash, reason FROM dead_letters`,
   );
   return {
     ...(await readLedgerValues(pool)),
-    ...Object.fromEntries(rows.map(({ hash, reason }) => [`aside ${hash}`, reason])),
+    ...Object.fromEntries(rows.map(({ hash, reason }) => [`dead letter ${hash}`, reason])),
   };
 }
 

@@ -30,7 +30,7 @@ export const STATEMENTS = [
   'update_rows',
   'write_rows',
   'write_versions',
-  'insert_set_aside',
+  'insert_dead_letters',
   'insert_applied',
   'lock_chain_heads',
   'append_chain_blocks',

@@ -45,9 +45,9 @@ const EMPTY = `
   DELETE FROM billing.call_records;
   DELETE FROM billing.usage_hours;
   DELETE FROM billing.refused_calls;
-  DELETE FROM billing.set_aside_replays;
+  DELETE FROM billing.dead_letter_replays;
   DELETE FROM billing.shard_holders;
-  DELETE FROM billing.set_aside_events;
+  DELETE FROM billing.dead_letters;
   DELETE FROM billing.wallet_entries;
   DELETE FROM billing.alerts;
   DELETE FROM billing.alert_outbox;

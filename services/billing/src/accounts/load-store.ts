@@ -137,7 +137,7 @@ async function closedIds(tx: Tx, ids: readonly string[]): Promise<string[]> {
   if (ids.length === 0) return [];
   const rows = await tx.query<{ id: string }>(
     `SELECT id FROM call_records WHERE id = ANY ($1::uuid[]) AND id >= $2::uuid AND id <= $3::uuid
-     UNION SELECT request_id FROM set_aside_events WHERE request_id = ANY ($1::uuid[])`,
+     UNION SELECT request_id FROM dead_letters WHERE request_id = ANY ($1::uuid[])`,
     [ids, ...findIdSpan(ids)],
     { name: 'load_closed' },
   );

@@ -51,10 +51,10 @@ test('the dead letter command lists, shows and replays dead letters', async () =
   const hash = listed.out.slice(0, 64);
   expect(await run('commands/dead-letters.js', 'replay', hash, '--actor', 'ada')).toEqual({
     code: 1,
-    out: 'set_aside\n',
+    out: 'dead_letter\n',
   });
   const shown = (await run('commands/dead-letters.js', 'show', hash)).out;
-  expect(shown).toContain('replayed 1 times: set_aside');
+  expect(shown).toContain('replayed 1 times: dead_letter');
   expect(shown).toContain('"amountNanoUsd":6');
   expect((await run('commands/dead-letters.js', 'replay', hash)).code).toBe(64);
 });

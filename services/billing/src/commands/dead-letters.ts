@@ -36,7 +36,7 @@ if (verb === 'list') {
     const outcomes = await replayDeadLetter(deadLetters, hash, actor);
     if (outcomes === null) return unknown();
     console.log(outcomes.join(', '));
-    return outcomes.includes('set_aside') ? EXIT_DEAD_LETTERS_LEFT : 0;
+    return outcomes.includes('dead_letter') ? EXIT_DEAD_LETTERS_LEFT : 0;
   });
 } else {
   console.error('usage: dead-letters list [--all] | show HASH | replay HASH --actor NAME');

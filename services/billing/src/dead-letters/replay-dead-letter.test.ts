@@ -98,7 +98,7 @@ test('an event that is still invalid becomes a dead letter again', async () => {
   expect(rows.map(({ reason }) => reason).sort()).toEqual(['amount', 'unreadable']);
   for (const { contentHash } of rows)
     expect(await replayDeadLetter(createDeadLetterStore(ledger.pool), contentHash, 'operator:ada')).toEqual([
-      'set_aside',
+      'dead_letter',
     ]);
   expect(await listed()).toMatchObject([{ replays: 1 }, { replays: 1 }]);
 });

@@ -37,20 +37,20 @@ interface Row {
   reason: DeadLetterReason;
   detail: string;
   event: Buffer;
-  set_aside_at: Date;
+  recorded_at: Date;
   replays: bigint;
   last_outcomes: EventOutcome[] | null;
 }
 
 const SELECT = `
-  SELECT encode(aside.content_hash, 'hex') AS content_hash, request_id, account, shard, stream_sequence, reason, detail,
-         event, set_aside_at, replay.replays, replay.last_outcomes
-    FROM set_aside_events aside
+  SELECT encode(letter.content_hash, 'hex') AS content_hash, request_id, account, shard, stream_sequence, reason, detail,
+         event, recorded_at, replay.replays, replay.last_outcomes
+    FROM dead_letters letter
     CROSS JOIN LATERAL (
       SELECT count(*) AS replays, coalesce(bool_or(resolved), false) AS resolved,
-             (SELECT outcomes FROM set_aside_replays newest WHERE newest.content_hash = aside.content_hash
+             (SELECT outcomes FROM dead_letter_replays newest WHERE newest.content_hash = letter.content_hash
                ORDER BY replayed_at DESC LIMIT 1) AS last_outcomes
-        FROM set_aside_replays WHERE set_aside_replays.content_hash = aside.content_hash
+        FROM dead_letter_replays WHERE dead_letter_replays.content_hash = letter.content_hash
     ) replay`;
 
 export type DeadLetterStore = ReturnType<typeof createDeadLetterStore>;
@@ -65,18 +65,18 @@ export function createDeadLetterStore(pool: Pool) {
       let after = { at: new Date(0), hash: '' };
       for (;;) {
         const rows = await queries.query<Row>(
-          `${SELECT} WHERE (set_aside_at, aside.content_hash) > ($1, decode($2, 'hex')) AND ($3 OR NOT replay.resolved)
-            ORDER BY set_aside_at, aside.content_hash LIMIT ${PAGE_MAX}`,
+          `${SELECT} WHERE (recorded_at, letter.content_hash) > ($1, decode($2, 'hex')) AND ($3 OR NOT replay.resolved)
+            ORDER BY recorded_at, letter.content_hash LIMIT ${PAGE_MAX}`,
           [after.at, after.hash, all],
         );
         for (const row of rows) yield toStoredDeadLetter(row);
         const last = rows.at(-1);
         if (last === undefined || rows.length < PAGE_MAX) return;
-        after = { at: last.set_aside_at, hash: last.content_hash };
+        after = { at: last.recorded_at, hash: last.content_hash };
       }
     },
     async find(contentHash: string): Promise<StoredDeadLetter | null> {
-      const row = await queries.one<Row>(`${SELECT} WHERE aside.content_hash = decode($1, 'hex')`, [contentHash]);
+      const row = await queries.one<Row>(`${SELECT} WHERE letter.content_hash = decode($1, 'hex')`, [contentHash]);
       return row === null ? null : toStoredDeadLetter(row);
     },
     /**
@@ -92,8 +92,8 @@ export function createDeadLetterStore(pool: Pool) {
         const decision = await settle(new LedgerSettlement(tx, createCaches()));
         const { outcomes, closed, rowsAfter } = decision;
         await tx.execute(
-          `INSERT INTO set_aside_replays (content_hash, actor, outcomes, resolved) VALUES (decode($1, 'hex'), $2, $3, $4)`,
-          [contentHash, actor, outcomes, !outcomes.includes('set_aside')],
+          `INSERT INTO dead_letter_replays (content_hash, actor, outcomes, resolved) VALUES (decode($1, 'hex'), $2, $3, $4)`,
+          [contentHash, actor, outcomes, !outcomes.includes('dead_letter')],
         );
         for (const snapshots of buildSnapshotMessages(closed, rowsAfter))
           for (const snapshot of snapshots) await enqueueSnapshot(tx, `replay-${contentHash}`, snapshot);
@@ -111,7 +111,7 @@ function toStoredDeadLetter(row: Row): StoredDeadLetter {
     sequence: Number(row.stream_sequence),
     reason: row.reason,
     detail: row.detail,
-    recordedAt: row.set_aside_at,
+    recordedAt: row.recorded_at,
     event: row.event,
     replays: Number(row.replays),
     lastOutcomes: row.last_outcomes,

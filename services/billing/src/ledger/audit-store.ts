@@ -79,8 +79,8 @@ function readHeadsBefore(tx: Tx, blocks: number): Promise<ChainHead[]> {
 
 async function countDeadLetters(tx: Tx): Promise<number> {
   const row = await tx.one<{ open: bigint }>(
-    `SELECT count(*) AS open FROM set_aside_events aside WHERE NOT EXISTS (
-       SELECT FROM set_aside_replays replay WHERE replay.content_hash = aside.content_hash AND replay.resolved)`,
+    `SELECT count(*) AS open FROM dead_letters letter WHERE NOT EXISTS (
+       SELECT FROM dead_letter_replays replay WHERE replay.content_hash = letter.content_hash AND replay.resolved)`,
   );
   return Number(row?.open ?? 0n);
 }

@@ -255,7 +255,7 @@ describe('history', () => {
     'command_transactions',
     'command_entries',
     'wallet_entries',
-    'set_aside_events',
+    'dead_letters',
     'call_records',
     'names',
   ];
@@ -266,7 +266,7 @@ describe('history', () => {
       INSERT INTO billing.wallet_entries
         (reference, transaction_id, account, kind, amount_nano_usd, balance_nano_usd, reason, actor)
         VALUES ('r', gen_random_uuid(), 'a', 'credit', 1, 1, 'test', 'test');
-      INSERT INTO billing.set_aside_events (content_hash, shard, stream_sequence, reason, detail, event)
+      INSERT INTO billing.dead_letters (content_hash, shard, stream_sequence, reason, detail, event)
         VALUES (sha256('x'), 0, 1, 'unreadable', 'test', 'x');
       INSERT INTO billing.names (name) VALUES ('key')`);
     await addRecord({});
@@ -277,13 +277,13 @@ describe('history', () => {
     await expect(ledger.pool.query(`TRUNCATE ${table}`)).rejects.toThrow(/permission denied/);
   });
 
-  test.each(['command_transactions', 'command_entries', 'wallet_entries', 'set_aside_events', 'call_records', 'names'])(
+  test.each(['command_transactions', 'command_entries', 'wallet_entries', 'dead_letters', 'call_records', 'names'])(
     '%s: even a superuser cannot change rows',
     async (table) => {
       const id = await post(BALANCED);
       expect(id).toBeTruthy();
       const column =
-        { command_entries: 'ledger_account', set_aside_events: 'reason', call_records: 'rank', names: 'name' }[table] ??
+        { command_entries: 'ledger_account', dead_letters: 'reason', call_records: 'rank', names: 'name' }[table] ??
         'kind';
       await expect(ledger.pool.query(`UPDATE ${table} SET ${column} = ${column}`)).rejects.toThrow(/permission denied/);
       await expect(ledger.admin.query(`UPDATE billing.${table} SET ${column} = ${column}`)).rejects.toThrow(

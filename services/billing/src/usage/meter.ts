@@ -13,7 +13,7 @@ export interface BatchMeasurement {
   failed(error: unknown): void;
 }
 
-const OUTCOMES: readonly EventOutcome[] = ['settled', 'voided', 'expired', 'repeated', 'outranked', 'set_aside'];
+const OUTCOMES: readonly EventOutcome[] = ['settled', 'voided', 'expired', 'repeated', 'outranked', 'dead_letter'];
 const COMMIT_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const BATCH_EVENTS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000];
 

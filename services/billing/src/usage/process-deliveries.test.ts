@@ -86,7 +86,7 @@ async function deliver(
 async function outcomes(): Promise<string[]> {
   const rows = await onPool(ledger.pool).query<{ text: string }>(
     `SELECT outcome || ' ' || charged_nano_usd AS text FROM usage_records
-     UNION ALL SELECT 'aside: ' || reason FROM set_aside_events ORDER BY 1`,
+     UNION ALL SELECT 'dead letter: ' || reason FROM dead_letters ORDER BY 1`,
   );
   return rows.map(({ text }) => text);
 }
@@ -138,7 +138,7 @@ describe('dead letters', () => {
   test('contain a message that is not JSON, and the other messages settle', async () => {
     const at = bench();
     await deliver(at, Buffer.from('{"events":['), [event()]);
-    expect(await outcomes()).toEqual(['aside: unreadable', 'settled 10']);
+    expect(await outcomes()).toEqual(['dead letter: unreadable', 'settled 10']);
     expect(at.steps.filter((step) => 'acked' in step)).toHaveLength(2);
   });
 
@@ -148,7 +148,7 @@ describe('dead letters', () => {
     ['that is a number', 7],
   ])('contain a message %s', async (_what, body) => {
     await deliver(bench(), Buffer.from(JSON.stringify(body)));
-    expect(await outcomes()).toEqual(['aside: unreadable']);
+    expect(await outcomes()).toEqual(['dead letter: unreadable']);
   });
 
   // Covers events come twice, late, re-ordered, broken
@@ -156,7 +156,7 @@ describe('dead letters', () => {
     const at = bench();
     const bad = { ...event(), evidence: 'guessed' };
     await deliver(at, [event(), bad, event(5)]);
-    expect(await outcomes()).toEqual(['aside: unreadable', 'settled 10', 'settled 5']);
+    expect(await outcomes()).toEqual(['dead letter: unreadable', 'settled 10', 'settled 5']);
     const published = at.steps.flatMap((step) => ('published' in step ? step.published : []));
     expect(published.flatMap(({ closed }) => closed)).toContain(bad.id);
   });
@@ -164,7 +164,7 @@ describe('dead letters', () => {
   test('contain an event without a readable ID, and nothing is published', async () => {
     const at = bench();
     await deliver(at, [{ ...event(), id: 'not an id' }, null, 'text']);
-    expect(await outcomes()).toEqual(['aside: unreadable', 'aside: unreadable', 'aside: unreadable']);
+    expect(await outcomes()).toEqual(['dead letter: unreadable', 'dead letter: unreadable', 'dead letter: unreadable']);
     expect(at.steps).toEqual([{ acked: 1 }]);
   });
 
@@ -177,7 +177,7 @@ describe('dead letters', () => {
     const at = bench();
     const bad = event(7, 'poison');
     await deliver(at, [event(), bad], [event(5)]);
-    expect(await outcomes()).toEqual(['aside: refused_by_database', 'settled 10', 'settled 5']);
+    expect(await outcomes()).toEqual(['dead letter: refused_by_database', 'settled 10', 'settled 5']);
     const published = at.steps.flatMap((step) => ('published' in step ? step.published : []));
     expect(published.find(({ account }) => account === 'poison')).toEqual({
       account: 'poison',
@@ -226,7 +226,7 @@ describe('an infrastructure fault', () => {
     const at = bench({ stopping: stopping.signal });
     await deliver(at, [event()]);
     expect(at.steps).toEqual([{ givenBack: 1, ms: REDELIVERY_DELAY_MS }]);
-    expect(await onPool(ledger.admin).query('SELECT FROM billing.set_aside_events')).toEqual([]);
+    expect(await onPool(ledger.admin).query('SELECT FROM billing.dead_letters')).toEqual([]);
   });
 });
 
@@ -235,7 +235,7 @@ test('an event that is not packed or is truncated becomes a dead letter alone', 
   const [sound, cut] = [event(1), event(2)];
   const [version, [first, second]] = JSON.parse(Buffer.from(packMessage([sound, cut])).toString());
   await deliver(at, Buffer.from(JSON.stringify([version, [first, second.slice(0, -6), 'x', [], cut]])));
-  expect(await outcomes()).toEqual([...Array(4).fill('aside: unreadable'), 'settled 1']);
+  expect(await outcomes()).toEqual([...Array(4).fill('dead letter: unreadable'), 'settled 1']);
 });
 
 test('messages are split into transactions of at most 1,200 events', async () => {

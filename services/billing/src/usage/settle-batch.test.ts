@@ -169,12 +169,12 @@ describe('deliveries of one call', () => {
     const { outcomes, deadLetters, closed } = await settle([
       createSettledEvent(createPlanHold('a', 50, 30), 90, { id: paid.id }),
     ]);
-    expect(outcomes).toEqual(['set_aside']);
+    expect(outcomes).toEqual(['dead_letter']);
     expect(deadLetters[0]).toMatchObject({ reason: 'other_content', requestId: paid.id });
     expect(closed[0]).toMatchObject({ id: paid.id });
     expect(closed[0]?.rows).toContain('wallet');
     expect((await readLedgerValues(ledger.pool))[`record ${paid.id}`]).toBe('settled 100');
-    expect(await onPool(ledger.pool).query('SELECT reason, account FROM set_aside_events')).toEqual([
+    expect(await onPool(ledger.pool).query('SELECT reason, account FROM dead_letters')).toEqual([
       { reason: 'other_content', account: 'a' },
     ]);
   });
@@ -183,7 +183,7 @@ describe('deliveries of one call', () => {
     const other = createSettledEvent(createPlanHold('a', 50, 30), 90, { id: paid.id });
     await settle([paid, other]);
     await settle([other]);
-    expect(await onPool(ledger.pool).query('SELECT FROM set_aside_events')).toHaveLength(1);
+    expect(await onPool(ledger.pool).query('SELECT FROM dead_letters')).toHaveLength(1);
   });
 
   test('with another account become dead letters', async () => {
@@ -249,7 +249,7 @@ describe('an event becomes a dead letter alone', () => {
   test.each(Object.keys(bad))('%s', async (name) => {
     const event = bad[name] as UsageEvent;
     const { outcomes, closed, deadLetters } = await settle([good, event]);
-    expect(outcomes.toSorted()).toEqual(['set_aside', 'settled']);
+    expect(outcomes.toSorted()).toEqual(['dead_letter', 'settled']);
     expect(closed.map(({ id }) => id)).toContain(event.id);
     expect(deadLetters).toMatchObject([{ requestId: event.id, account: 'a' }]);
     expect(await row('a', 'wallet')).toBe(-10n);

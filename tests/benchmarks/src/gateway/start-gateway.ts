@@ -88,7 +88,7 @@ async function countRecords(books: Pool): Promise<{ records: number; charged: nu
   const { rows } = await books.query<{ records: number; charged: number; deadLetters: number }>(
     `SELECT count(*)::int AS records,
             count(*) FILTER (WHERE outcome = 'settled' AND evidence = 'reported' AND charged_nano_usd > 0)::int AS charged,
-            (SELECT count(*) FROM billing.set_aside_events)::int AS "deadLetters"
+            (SELECT count(*) FROM billing.dead_letters)::int AS "deadLetters"
        FROM billing.usage_records`,
   );
   return rows[0] ?? { records: 0, charged: 0, deadLetters: 0 };

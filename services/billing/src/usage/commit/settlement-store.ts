@@ -198,7 +198,7 @@ async function writeDecision(tx: Tx, { decision, read, applied, numbers }: Write
 async function insertDeadLetters(tx: Tx, events: readonly DeadLetter[]): Promise<void> {
   for (const event of events) {
     await tx.execute(
-      `INSERT INTO set_aside_events
+      `INSERT INTO dead_letters
          (content_hash, request_id, account, shard, stream_sequence, reason, detail, event)
        VALUES (decode($1, 'hex'), $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING`,
       [
@@ -211,7 +211,7 @@ async function insertDeadLetters(tx: Tx, events: readonly DeadLetter[]): Promise
         event.detail,
         event.event,
       ],
-      { name: 'insert_set_aside' },
+      { name: 'insert_dead_letters' },
     );
   }
 }

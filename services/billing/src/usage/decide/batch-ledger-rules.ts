@@ -4,7 +4,7 @@ import type { UsageRecord } from '../../records/rules.js';
 import type { Postings } from './postings-rules.js';
 import type { DeadLetter } from '../rules.js';
 
-export type EventOutcome = 'settled' | 'voided' | 'expired' | 'repeated' | 'outranked' | 'set_aside';
+export type EventOutcome = 'settled' | 'voided' | 'expired' | 'repeated' | 'outranked' | 'dead_letter';
 
 /** An ID that a snapshot closes, with the balances of its record (docs/protocol.md#r8). */
 export interface ClosedId {

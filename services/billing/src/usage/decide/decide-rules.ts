@@ -25,7 +25,7 @@ export function decideBatch({ accepted, deadLetters }: PreparedEvents, read: Led
     ledger.addDeadLetter(event);
     closeDeadLetter(event, ledger);
   }
-  return { ...ledger.result(), outcomes: [...outcomes, ...deadLetters.map(() => 'set_aside' as const)] };
+  return { ...ledger.result(), outcomes: [...outcomes, ...deadLetters.map(() => 'dead_letter' as const)] };
 }
 
 /** Returns the names of the balances that a batch may change or must publish, by account. */
@@ -53,7 +53,7 @@ function decideEvent(event: PreparedEvent, ledger: BatchLedger): EventOutcome {
       buildDeadLetter(receivedEvent, 'other_account', `the record of this id belongs to ${before.account}`),
     );
     ledger.close(before, computePostings(before));
-    return 'set_aside';
+    return 'dead_letter';
   }
   if (record.rank > before.rank)
     return write(event, before, subtractPostings(postings, computePostings(before)), ledger);
@@ -63,7 +63,7 @@ function decideEvent(event: PreparedEvent, ledger: BatchLedger): EventOutcome {
   ledger.addDeadLetter(
     buildDeadLetter(receivedEvent, 'other_content', `a record of rank ${before.rank} has other content`),
   );
-  return 'set_aside';
+  return 'dead_letter';
 }
 
 /**
@@ -87,7 +87,7 @@ function write(
   if (!ledger.fits(record.account, postings)) {
     ledger.addDeadLetter(buildDeadLetter(receivedEvent, 'bounds', 'a balance or an entry would exceed its bounds'));
     ledger.close(before ?? record, before === undefined ? NO_POSTINGS : computePostings(before));
-    return 'set_aside';
+    return 'dead_letter';
   }
   const transaction = buildTransaction(event, before, postings);
   ledger.write({ record, corrects: before ?? null }, transaction, postings);
