@@ -28,8 +28,6 @@ const PUBLIC = [
   /\bGATEWAY_[A-Z0-9_]+\b|\bgateway_[a-z0-9_]+\b/g,
   // Alerts, their runbooks and dashboards.
   /\bGateway[A-Z][A-Za-z]+\b/g,
-  // Lua, npm scripts and files that carry a public name.
-  /\b(?:gate|gate_token)\.lua\b|\b0022-heartbeats[\w-]*/g,
 ];
 
 /** Files written by programs, owned by others, or describing the retired words. */

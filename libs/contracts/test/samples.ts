@@ -56,7 +56,7 @@ const admit = {
 const bounds = { promptBytes: 1, arrayElements: 0, attachments: 0, outputTokensMax: 8192 };
 const files = { documents: 1, documentBytes: 2, audios: 0, audioBytes: 0, videos: 1, videoBytes: 5 };
 const releases = [
-  { blind: false, id: ID, hold: planHold, tag: 't', outcome: 'ok', amountNanoUsd: 7 },
+  { blind: false, id: ID, hold: planHold, callEpoch: 't', outcome: 'ok', amountNanoUsd: 7 },
   { blind: true, id: ID, digests: [DIGEST, DIGEST] },
 ];
 const admitted = {
@@ -64,7 +64,7 @@ const admitted = {
   id: ID,
   account: 'a-1',
   bucket: 255,
-  token: 't',
+  epoch: 't',
   sources: ['s-1'],
   repeated: false,
 };
@@ -118,8 +118,8 @@ const heartbeat = {
   n: 1,
   chunk: 0,
   chunks: 1,
-  tokens: [{ bucket: 3, token: 't' }],
-  calls: [{ id: ID, hold, tag: 't', endpoint: '/v1/messages' }],
+  epochs: [{ bucket: 3, epoch: 't' }],
+  calls: [{ id: ID, hold, callEpoch: 't', endpoint: '/v1/messages' }],
   releases,
   last: false,
 };
@@ -149,7 +149,7 @@ export const SAMPLES: Readonly<Record<string, { bodies: readonly object[]; answe
           { ...admitted, hold, price },
           { ...admitted, hold, price: dearPrice },
           { ...admitted, hold: null, price: null },
-          { kind: 'opened', id: ID, account: 'a-1', bucket: 0, token: 't' },
+          { kind: 'opened', id: ID, account: 'a-1', bucket: 0, epoch: 't' },
           {
             kind: 'refused',
             id: ID,
@@ -165,10 +165,10 @@ export const SAMPLES: Readonly<Record<string, { bodies: readonly object[]; answe
   },
   'edge.heartbeat': { bodies: [heartbeat] },
   'edge.heartbeat-short': {
-    bodies: [{ ...heartbeat, names: [{ tag: 't', accounts: [{ account: 'a-1', ids: [ID] }] }] }],
+    bodies: [{ ...heartbeat, names: [{ callEpoch: 't', accounts: [{ account: 'a-1', ids: [ID] }] }] }],
   },
   'edge.heartbeat-reply': {
-    bodies: [{ n: 1, chunk: 0, tokens: [], abort: [ID], released: [ID], now: AT, full: true }],
+    bodies: [{ n: 1, chunk: 0, epochs: [], abort: [ID], released: [ID], now: AT, full: true }],
   },
   'billing.balance-snapshot': {
     bodies: [

@@ -1,5 +1,5 @@
 #!lua
--- uses: gate spans amounts
+-- uses: epoch spans amounts
 -- Makes one decision (docs/protocol.md#r2; docs/behaviour.md#order-of-refusals). All checks come
 -- before all writes, because Lua has no rollback. The script may not run when Redis is out of
 -- memory: that is a fault, and never leaves a half-made hold.
@@ -25,8 +25,8 @@ local month_start, key_cap_text = ARGV[ADMIT.month_start], ARGV[ADMIT.key_cap]
 local key_row, member_row = ARGV[ADMIT.key_month_row], ARGV[ADMIT.member_month_row]
 local allotment_text, session_limits, windows_count = ARGV[ADMIT.allotment], ARGV[ADMIT.session], tonumber(ARGV[ADMIT.windows])
 local now = redis_now()
-local token, state, caught_up = gate_token(KEYS[KEY.token])
-if not token then
+local epoch, state, caught_up = read_epoch(KEYS[KEY.epoch])
+if not epoch then
   return { 'lost', int(now) }
 end
 if state ~= 'open' then
@@ -44,12 +44,12 @@ local fields = redis.call(
 local loaded_under, loaded_at, account_state, slots, terms_version, open_session, latest, renewed_at,
   wallet_text, wallet_held, plan_held, loaded_key, references, member, key_month_text, key_held, member_month_text, member_held =
   unpack(fields, 1, ADMIT_FIELD.size)
-local mark = mark_of(token)
-if loaded_under ~= mark or loaded_key ~= mark .. ' ' .. key_version or terms_version ~= known_terms_version then
+local suffix = suffix_of(epoch)
+if loaded_under ~= suffix or loaded_key ~= suffix .. ' ' .. key_version or terms_version ~= known_terms_version then
   -- The account is not loaded under this epoch, or its versions differ from those of the caller,
   -- which receives the current ones.
-  local lacks_account = loaded_under ~= mark
-  local lacks_key = string.match(loaded_key or '', '^%S+') ~= mark
+  local lacks_account = loaded_under ~= suffix
+  local lacks_key = string.match(loaded_key or '', '^%S+') ~= suffix
   local record = not lacks_key and redis.call('GET', record_key)
   local terms, periods = '', ''
   if terms_version ~= '0' and not lacks_account then
@@ -59,7 +59,7 @@ if loaded_under ~= mark or loaded_key ~= mark .. ' ' .. key_version or terms_ver
   end
   lacks_account, lacks_key = lacks_account or not terms, lacks_key or not record
   if lacks_account or lacks_key then
-    return { 'load', int(now), token, caught_up, lacks_account and '1' or '0', lacks_key and '1' or '0', '' }
+    return { 'load', int(now), epoch, caught_up, lacks_account and '1' or '0', lacks_key and '1' or '0', '' }
   end
   return { 'know', int(now), record, terms_version, terms, periods }
 end
@@ -77,7 +77,7 @@ local known, is_noted = unpack(redis.call('HMGET', hold_key, id, counted_field))
 if known and mode ~= 'count' then
   local known_shape = string.match(known, '^o (%S+) ')
   if known_shape then
-    return { 'repeated', int(now), token, known, redis.call('HGET', hold_key, 's:' .. known_shape) }
+    return { 'repeated', int(now), epoch, known, redis.call('HGET', hold_key, 's:' .. known_shape) }
   end
   return { 'gone', int(now) }
 end
@@ -157,7 +157,7 @@ if mode == 'admit' then
     end
   end
   if #missing > 0 then
-    return { 'load', int(now), token, caught_up, '0', '0', table.concat(missing, ' ') }
+    return { 'load', int(now), epoch, caught_up, '0', '0', table.concat(missing, ' ') }
   end
 end
 
@@ -174,7 +174,7 @@ local function note_counted()
 end
 local function refused(code, ...)
   note_counted()
-  return { 'refused', int(now), token, code, ... }
+  return { 'refused', int(now), epoch, code, ... }
 end
 
 if key_refusal ~= '' then
@@ -199,7 +199,7 @@ if fact_refusal ~= '' then
 end
 if mode == 'open' then
   note_counted()
-  return { 'opened', int(now), token }
+  return { 'opened', int(now), epoch }
 end
 
 local wallet = tonumber(wallet_text or 0) or 0
@@ -214,7 +214,7 @@ if wallet == 0 and not plan_funded then
 end
 if mode == 'count' then
   note_counted()
-  return { 'counted', int(now), token }
+  return { 'counted', int(now), epoch }
 end
 
 if slots >= tonumber(concurrency) then
@@ -367,4 +367,4 @@ end
 if key_cap and worst > 0 then
   room_left = math.min(room_left, math.floor((key_cap - key_month - held_key) / worst) - 1)
 end
-return { 'admitted', now_text, token, now_text, plan_max_text, wallet_max_text, session_text, int(room_left) }
+return { 'admitted', now_text, epoch, now_text, plan_max_text, wallet_max_text, session_text, int(room_left) }

@@ -1,15 +1,15 @@
 #!lua flags=allow-oom
--- uses: gate spans amounts holds ended-rows
+-- uses: epoch spans amounts holds ended-rows
 -- Applies changes to one account from its owners: records, balances, terms, closed IDs
 -- (docs/protocol.md#r8, docs/protocol.md#r10, docs/protocol.md#r11). Each part is written if it is
 -- newer, whether the account is loaded or not. Balances are written before IDs are closed.
 local RECORD_SECONDS = 7776000
 
-local token_key, due_key, asked_key = KEYS[KEY.token], KEYS[KEY.due], KEYS[KEY.asked]
+local epoch_key, due_key, unsettled_key = KEYS[KEY.epoch], KEYS[KEY.due], KEYS[KEY.unsettled]
 local account_key, hold_key = KEYS[KEY.account], KEYS[KEY.holds]
 local records_prefix, texts_prefix = KEYS[KEY.key_record], KEYS[KEY.texts]
 local account, ledger_epoch = ARGV[APPLY.account], ARGV[APPLY.ledger_epoch]
-local load_token, load_start, is_complete = ARGV[APPLY.load_token], ARGV[APPLY.load_start], ARGV[APPLY.is_complete] == '1'
+local load_epoch, load_start, is_complete = ARGV[APPLY.load_epoch], ARGV[APPLY.load_start], ARGV[APPLY.is_complete] == '1'
 local has_caught_up, account_version = ARGV[APPLY.caught_up] == '1', ARGV[APPLY.account_version]
 local account_state, state_version = ARGV[APPLY.account_state], ARGV[APPLY.state_version]
 local terms_version, text_id, terms_text, periods = unpack(ARGV, APPLY.terms_version, APPLY.periods)
@@ -22,13 +22,13 @@ local records_at = members_at + members * RECORD.size
 local closed_at = records_at + records * RECORD.size
 
 local now = redis_now()
-local token, state, caught_up, since = gate_token(token_key)
-if not token then
+local epoch, state, caught_up, since = read_epoch(epoch_key)
+if not epoch then
   return { 'lost', int(now) }
 end
-local mark = mark_of(token)
-local loading = load_token ~= ''
-if loading and (load_token ~= token or now - tonumber(load_start) > LOAD_MS) then
+local suffix = suffix_of(epoch)
+local loading = load_epoch ~= ''
+if loading and (load_epoch ~= epoch or now - tonumber(load_start) > LOAD_MS) then
   return { 'void', int(now) }
 end
 
@@ -83,7 +83,7 @@ end
 -- cases all balances must be loaded again (docs/protocol.md#r12, docs/protocol.md#r17).
 local other_ledger = versions['in'] ~= ledger_epoch
 local completes = loading and is_complete
-if ledger_epoch ~= '' and (other_ledger or (versions['g'] ~= mark and versions['t'] ~= mark)) then
+if ledger_epoch ~= '' and (other_ledger or (versions['g'] ~= suffix and versions['t'] ~= suffix)) then
   if versions['in'] then
     local stale = other_ledger and { 't', 'tv', 'tt', 'tp', 'tn', 'ss' } or { 't' }
     for _, field in ipairs(redis.call('HKEYS', account_key)) do
@@ -99,7 +99,7 @@ if ledger_epoch ~= '' and (other_ledger or (versions['g'] ~= mark and versions['
   end
   put('in', ledger_epoch)
   if not completes then
-    put('g', mark)
+    put('g', suffix)
   end
 end
 
@@ -145,7 +145,7 @@ local account_now = math.max(now, tonumber(versions['lt'] or 0))
 -- A message with older data than the last load creates no balance: a balance that does not exist
 -- here may have been settled to a newer value since. It is loaded when it is needed
 -- (docs/protocol.md#r13).
-local loaded_version = versions['t'] == mark and tonumber(versions['lv']) or -1
+local loaded_version = versions['t'] == suffix and tonumber(versions['lv']) or -1
 local load_is_late = loading and (tonumber(account_version) or loaded_version) < loaded_version
 for at = rows_at, members_at - 1, RECORD.size do
   local name, value, version = ARGV[at + RECORD.name], ARGV[at + RECORD.content], ARGV[at + RECORD.version]
@@ -175,10 +175,10 @@ end
 for at = records_at, closed_at - 1, RECORD.size do
   local key, record, version = ARGV[at + RECORD.name], ARGV[at + RECORD.content], ARGV[at + RECORD.version]
   local field = 'k:' .. key
-  local known_mark, known_version = string.match(versions[field] or '', '^(%S+) (%S+)$')
+  local known_suffix, known_version = string.match(versions[field] or '', '^(%S+) (%S+)$')
   local is_newer = not known_version or tonumber(version) > tonumber(known_version)
   put_record(records_prefix .. key, is_newer, version == known_version, record)
-  local text = (loading and mark or known_mark or '-') .. ' ' .. (is_newer and version or known_version)
+  local text = (loading and suffix or known_suffix or '-') .. ' ' .. (is_newer and version or known_version)
   if text ~= versions[field] then
     versions[field] = text
     put(field, text)
@@ -201,22 +201,22 @@ local function forget_unnamed(version)
   end
 end
 if completes then
-  if versions['t'] ~= mark then
+  if versions['t'] ~= suffix then
     forget_unnamed(tonumber(account_version))
     put('lv', account_version)
   end
   if not versions['tv'] then
     put('tv', '0')
   end
-  put('at', versions['t'] == mark and int(math.max(tonumber(versions['at']), tonumber(load_start))) or load_start)
-  put('t', mark)
+  put('at', versions['t'] == suffix and int(math.max(tonumber(versions['at']), tonumber(load_start))) or load_start)
+  put('t', suffix)
 end
 write_news()
 if completes and versions['g'] then
   redis.call('HDEL', account_key, 'g')
 end
 if loading and has_caught_up and caught_up ~= '1' then
-  note_caught_up(token_key, token, state, since)
+  note_caught_up(epoch_key, epoch, state, since)
 end
 
 for at = closed_at + 1, closed_at + closed do
@@ -225,7 +225,7 @@ for at = closed_at + 1, closed_at + closed do
   if known then
     local hold = parse_hold(known)
     if hold.state ~= 'g' then
-      end_hold(due_key, asked_key, account_key, hold_key, account .. '|' .. id, id, hold, shape_of(hold_key, hold), now)
+      end_hold(due_key, unsettled_key, account_key, hold_key, account .. '|' .. id, id, hold, shape_of(hold_key, hold), now)
     end
   end
 end
@@ -247,8 +247,8 @@ local function let_go()
   end
   redis.call('HSET', account_key, 'at', int(account_now), 'lv', int(low))
 end
-if not loading and rows > 0 and versions['t'] == mark and account_now - tonumber(versions['at']) >= LET_GO_MS then
+if not loading and rows > 0 and versions['t'] == suffix and account_now - tonumber(versions['at']) >= LET_GO_MS then
   let_go()
 end
 keep(account_key, versions['x'], now)
-return { 'applied', int(now), token }
+return { 'applied', int(now), epoch }

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- uses: gate spans amounts holds
+-- uses: epoch spans amounts holds
 -- Processes the running calls of one edge in one bucket (docs/protocol.md#r5). A hold that exists
 -- and is open is extended. A missing hold of another epoch was lost: the call's ID is returned, so
 -- that the hold is created again. A last heartbeat has no effect if another replica has opened the
@@ -15,13 +15,13 @@ local function heartbeat_part(heartbeat, args, at, calls, account, account_key, 
   local ids, call_epochs = {}, {}
   for index = 1, calls do
     local call_at = at + (index - 1) * HEARTBEAT_CALL.size
-    ids[index], call_epochs[index] = args[call_at + HEARTBEAT_CALL.id], args[call_at + HEARTBEAT_CALL.tag]
+    ids[index], call_epochs[index] = args[call_at + HEARTBEAT_CALL.id], args[call_at + HEARTBEAT_CALL.call_epoch]
   end
   local set, scores = {}, {}
   for index, text in ipairs(redis.call('HMGET', hold_key, unpack(ids))) do
     local id, hold = ids[index], text and parse_hold(text)
     if not hold then
-      if call_epochs[index] ~= heartbeat.token then
+      if call_epochs[index] ~= heartbeat.epoch then
         table.insert(heartbeat.lost, id)
       end
     elseif hold.state == 'o' then
@@ -51,15 +51,15 @@ local accounts_prefix, holds_prefix = ARGV[HEARTBEAT.accounts], ARGV[HEARTBEAT.h
 local lease_ms, expiry_ms = tonumber(ARGV[HEARTBEAT.lease_ms]), tonumber(ARGV[HEARTBEAT.expiry_ms])
 local is_restoring = ARGV[HEARTBEAT.is_restoring] == '1'
 local now = redis_now()
-local token, state = gate_token(KEYS[KEY.token])
-if not token then
+local epoch, state = read_epoch(KEYS[KEY.epoch])
+if not epoch then
   return { 'lost', int(now) }
 end
 if is_restoring and state ~= 'restoring' then
-  return { state, int(now), token, '0' }
+  return { state, int(now), epoch, '0' }
 end
 local heartbeat = {
-  due_key = KEYS[KEY.due], token = token, is_restoring = is_restoring, lost = {}, abort = {},
+  due_key = KEYS[KEY.due], epoch = epoch, is_restoring = is_restoring, lost = {}, abort = {},
   lease = int(now + lease_ms), due = int(now + expiry_ms), next = int(now + math.min(lease_ms, expiry_ms)),
 }
 local account_at = HEARTBEAT.size
@@ -78,7 +78,7 @@ while account_at < #ARGV do
   end
   account_at = calls_at + calls * HEARTBEAT_CALL.size
 end
-local reply = { state, int(now), token, int(#heartbeat.lost) }
+local reply = { state, int(now), epoch, int(#heartbeat.lost) }
 for _, id in ipairs(heartbeat.lost) do
   reply[#reply + 1] = id
 end

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- uses: gate
+-- uses: epoch
 -- Decides which replica restores lost buckets (docs/protocol.md#r12). One replica has the lease,
 -- and the others wait until it ends.
 --

@@ -1,5 +1,5 @@
 #!lua flags=no-writes
--- uses: gate
+-- uses: epoch
 -- Returns one scan step over the calls of one bucket that have not ended. It scans the set of due
 -- times, which is the only list of calls. An entry that stays in the set from the first step to the
 -- last is found, even if its due time changes. The scan starts with cursor '0'. The pattern matches
@@ -9,17 +9,17 @@
 -- shape of each call}
 local holds_prefix, cursor = ARGV[LIST.holds], ARGV[LIST.cursor]
 local now = redis_now()
-local token, state = gate_token(KEYS[KEY.token])
-if not token then
+local epoch, state = read_epoch(KEYS[KEY.epoch])
+if not epoch then
   return { 'lost', int(now) }
 end
 if state ~= 'open' then
-  return { 'restoring', int(now), token }
+  return { 'restoring', int(now), epoch }
 end
 local next_cursor, found = unpack(redis.call(
   'ZSCAN', KEYS[KEY.due], cursor, 'MATCH', ARGV[LIST.pattern], 'COUNT', ARGV[LIST.entries_max]
 ))
-local reply = { 'open', int(now), token, next_cursor }
+local reply = { 'open', int(now), epoch, next_cursor }
 for index = 1, #found, 2 do
   local account, id = string.match(found[index], '^([^|]*)|(.*)$')
   local hold_key = holds_prefix .. account

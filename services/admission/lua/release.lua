@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- uses: gate spans amounts holds
+-- uses: epoch spans amounts holds
 -- Ends a call (docs/protocol.md#r4 and docs/protocol.md#r6). The arguments may include everything
 -- that creates a lost hold.
 --
@@ -10,10 +10,10 @@ local VOID_UNKNOWN_MS = 60000
 local due_key, account_key, hold_key = KEYS[KEY.due], KEYS[KEY.account], KEYS[KEY.holds]
 local account, id = ARGV[RELEASE.account], ARGV[RELEASE.id]
 local id_time, outcome, amount = ARGV[RELEASE.id_time], ARGV[RELEASE.outcome], ARGV[RELEASE.amount]
-local call_epoch = ARGV[RELEASE.tag]
+local call_epoch = ARGV[RELEASE.call_epoch]
 local now = redis_now()
-local token = gate_token(KEYS[KEY.token])
-if not token then
+local epoch = read_epoch(KEYS[KEY.epoch])
+if not epoch then
   return { 'lost', int(now) }
 end
 local member = account .. '|' .. id
@@ -21,10 +21,10 @@ local known = redis.call('HGET', hold_key, id)
 if not known then
   -- Without a hold, another epoch means that the hold's limit store was lost. With the same epoch
   -- the hold was closed, and nothing happens.
-  if outcome == 'ok' and call_epoch ~= token then
+  if outcome == 'ok' and call_epoch ~= epoch then
     local hold_at = RELEASE.size
     if #ARGV == hold_at then
-      return { 'create', int(now), token }
+      return { 'create', int(now), epoch }
     end
     create_hold(due_key, account_key, hold_key, member, id, {
       state = 'd', shape = ARGV[hold_at + RELEASE_HOLD.shape], admitted = ARGV[hold_at + RELEASE_HOLD.admitted],
@@ -36,16 +36,16 @@ if not known then
     redis.call('HSET', hold_key, id, 'g')
     redis.call('ZADD', due_key, int(now + GONE_MS), member)
   end
-  return { 'released', int(now), token }
+  return { 'released', int(now), epoch }
 end
 
 local hold = parse_hold(known)
 if hold.state ~= 'o' and hold.state ~= 'x' then
-  return { 'released', int(now), token }
+  return { 'released', int(now), epoch }
 end
 if outcome == 'void' then
-  end_hold(due_key, KEYS[KEY.asked], account_key, hold_key, member, id, hold, shape_of(hold_key, hold), now)
-  return { 'released', int(now), token }
+  end_hold(due_key, KEYS[KEY.unsettled], account_key, hold_key, member, id, hold, shape_of(hold_key, hold), now)
+  return { 'released', int(now), epoch }
 end
 local wallet_before, amount_before, plan_before, bears_before = held_by(hold)
 local slot = hold.slot == '1' and -1 or 0
@@ -58,4 +58,4 @@ adjust(
 )
 redis.call('HSET', hold_key, id, hold_text(hold))
 redis.call('ZADD', due_key, hold.due, member)
-return { 'released', int(now), token }
+return { 'released', int(now), epoch }

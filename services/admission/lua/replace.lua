@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- uses: gate
+-- uses: epoch
 -- Sets new epochs for all buckets of a superseded server that is used again (docs/protocol.md#r12).
 -- All are set together: new epochs in some buckets would make the data of the other buckets valid
 -- too. If another replica has already done this, one epoch has the given time or a later one, and
@@ -7,10 +7,10 @@
 --
 -- Replies {'restoring' or 'replaced', now, newest epoch}
 local newest = ''
-for _, token_key in ipairs(KEYS) do
-  local token = gate_token(token_key)
-  if token and token > newest then
-    newest = token
+for _, epoch_key in ipairs(KEYS) do
+  local epoch = read_epoch(epoch_key)
+  if epoch and epoch > newest then
+    newest = epoch
   end
 end
 local now = redis_now()
@@ -18,7 +18,7 @@ local set_at = tonumber(string.match(newest, '%.(%d+)%.')) or 0
 if set_at >= tonumber(ARGV[REPLACE.stale_before]) then
   return { 'replaced', int(now), newest }
 end
-for _, token_key in ipairs(KEYS) do
-  redis.call('SET', token_key, ARGV[REPLACE.token] .. ' restoring ' .. int(now) .. ' 0')
+for _, epoch_key in ipairs(KEYS) do
+  redis.call('SET', epoch_key, ARGV[REPLACE.epoch] .. ' restoring ' .. int(now) .. ' 0')
 end
-return { 'restoring', int(now), ARGV[REPLACE.token] }
+return { 'restoring', int(now), ARGV[REPLACE.epoch] }

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- uses: gate spans amounts holds
+-- uses: epoch spans amounts holds
 -- Processes the due entries of one bucket (docs/protocol.md#r9): frees the slot of a lapsed lease,
 -- deletes tombstones and notes (m:), and marks open holds past due as expiring. The owner is
 -- queried for expiring and done holds. Done holds without a record at billing wait in a separate
@@ -16,16 +16,16 @@ local ASK_MAX_MS = 60000
 -- Delay before an open hold is checked again if its silence does not count.
 local UNHEARD_MS = 5000
 
-local due_key, asked_key = KEYS[KEY.due], KEYS[KEY.asked]
+local due_key, unsettled_key = KEYS[KEY.due], KEYS[KEY.unsettled]
 local accounts_prefix, holds_prefix = ARGV[SWEEP.accounts], ARGV[SWEEP.holds]
 local silent_until = tonumber(ARGV[SWEEP.silent_until])
 local now = redis_now()
-local token, state, caught_up = gate_token(KEYS[KEY.token])
-if not token then
+local epoch, state, caught_up = read_epoch(KEYS[KEY.epoch])
+if not epoch then
   return { 'lost', int(now) }
 end
 if state ~= 'open' then
-  return { 'restoring', int(now), token }
+  return { 'restoring', int(now), epoch }
 end
 local freed = 0
 local asks = {}
@@ -56,14 +56,14 @@ local function write(account, id, hold_key, hold, key, next_at, member)
   keep(accounts_prefix .. account, redis.call('HGET', accounts_prefix .. account, 'x'), now)
 end
 
-for _, member in ipairs(due_of(asked_key, ARGV[SWEEP.asked_again_max])) do
+for _, member in ipairs(due_of(unsettled_key, ARGV[SWEEP.unsettled_max])) do
   local account, id, hold_key, hold = read_member(member)
   if hold and hold.state == 'd' then
     local next_at = ask(account, id, hold, shape_of(hold_key, hold))
-    write(account, id, hold_key, hold, asked_key, next_at, member)
+    write(account, id, hold_key, hold, unsettled_key, next_at, member)
   else
     -- The hold is gone or no longer due.
-    redis.call('ZREM', asked_key, member)
+    redis.call('ZREM', unsettled_key, member)
   end
 end
 local members = due_of(due_key, ARGV[SWEEP.entries_max])
@@ -96,7 +96,7 @@ for _, member in ipairs(members) do
     local key = due_key
     if hold.state == 'd' then
       redis.call('ZREM', due_key, member)
-      key = asked_key
+      key = unsettled_key
     end
     write(account, id, hold_key, hold, key, next_at, member)
   end
@@ -107,4 +107,4 @@ if #gone_members > 0 then
     redis.call('HDEL', hold_key, unpack(ids))
   end
 end
-return { 'open', int(now), token, caught_up, int(#members), int(freed), unpack(asks) }
+return { 'open', int(now), epoch, caught_up, int(#members), int(freed), unpack(asks) }

@@ -114,7 +114,7 @@ export class Admission {
    */
   observeEpochs(epochs: BucketEpochs, run?: RedisRun): void {
     this.ports.limitStore.observe(
-      epochs.map(({ token }) => token),
+      epochs.map(({ epoch }) => epoch),
       run,
     );
   }
@@ -124,7 +124,7 @@ export class Admission {
   }
 
   heartbeat(heartbeat: Heartbeat): Promise<void> {
-    this.observeEpochs(heartbeat.tokens, heartbeat.run);
+    this.observeEpochs(heartbeat.epochs, heartbeat.run);
     return answerHeartbeat(this.ports, this.#decider.cache, heartbeat, this.#decider.noticeLoss);
   }
 

@@ -127,7 +127,7 @@ export interface Edges {
   /** Deletes an edge's messages from the stream, up to and including that position. */
   forget(edge: string, upToSequence: number): Promise<void>;
   heartbeatReply(edge: string, heartbeatReply: BodyOf<typeof edgeHeartbeatReply>): void;
-  report(tokens: readonly { bucket: number; token: string }[]): void;
+  report(epochs: readonly { bucket: number; epoch: string }[]): void;
 }
 
 export interface Journal {

@@ -21,7 +21,7 @@ export interface EdgeCall {
   readonly id: string;
   readonly bucket: number;
   readonly hold: HoldFields;
-  tag: string;
+  callEpoch: string;
   aborted: boolean;
 }
 
@@ -44,7 +44,7 @@ const ENDPOINT = '/v1/chat/completions';
 export class FakeEdge {
   readonly running = new Map<string, EdgeCall>();
   readonly #releases = new Map<string, ReleaseEntry>();
-  readonly #tokens = new Map<number, { current: string; superseded: Set<string> }>();
+  readonly #epochs = new Map<number, { current: string; superseded: Set<string> }>();
   readonly #heartbeats = new Map<number, EdgeCall[]>();
   readonly #timer: NodeJS.Timeout;
   #n = 0;
@@ -60,9 +60,9 @@ export class FakeEdge {
     reportLateMs = 0,
   ) {
     bus.subscribe(edgeHeartbeatReply, (heartbeatReply) => this.#take(heartbeatReply), { words: { edge: name } });
-    bus.subscribe(edgeResyncRequest, async ({ tokens }) => {
+    bus.subscribe(edgeResyncRequest, async ({ epochs }) => {
       if (reportLateMs > 0) await new Promise((resolve) => setTimeout(resolve, reportLateMs));
-      for (const { bucket, token } of tokens) this.#note(bucket, token);
+      for (const { bucket, epoch } of epochs) this.#note(bucket, epoch);
       await this.heartbeat();
     });
     this.#timer = setInterval(() => void this.heartbeat(), HEARTBEAT_MS);
@@ -93,8 +93,8 @@ export class FakeEdge {
       const answer = await this.#ask(entry);
       if (this.#dead) break;
       if (answer?.kind === 'refused') return { kind: 'refused', code: answer.code };
-      if (answer?.kind === 'admitted' && answer.hold !== null && this.#note(answer.bucket, answer.token)) {
-        return { kind: 'admitted', call: this.#dispatch(answer.id, answer.bucket, answer.hold, answer.token) };
+      if (answer?.kind === 'admitted' && answer.hold !== null && this.#note(answer.bucket, answer.epoch)) {
+        return { kind: 'admitted', call: this.#dispatch(answer.id, answer.bucket, answer.hold, answer.epoch) };
       }
       attempts.push(answer === null ? 'no answer' : answer.kind === 'fault' ? answer.code : `stale ${answer.kind}`);
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
@@ -113,9 +113,9 @@ export class FakeEdge {
 
   /** Ends a call. Retries the event until it is stored; heartbeats repeat the release. */
   async end(call: EdgeCall, amountNanoUsd: number): Promise<void> {
-    const { id, hold, tag } = call;
+    const { id, hold, callEpoch } = call;
     this.spending.end(hold.account, hold.worstNanoUsd, amountNanoUsd);
-    this.#release({ blind: false, id, hold, tag, outcome: 'ok', amountNanoUsd });
+    this.#release({ blind: false, id, hold, callEpoch, outcome: 'ok', amountNanoUsd });
     const event = settledEvent(call, amountNanoUsd);
     while (!this.#dead) {
       const stored = this.bus.store(usageEvents, { group: 0 }, { events: [event] });
@@ -147,8 +147,8 @@ export class FakeEdge {
       chunk: 0,
       chunks: 1,
       last: false,
-      tokens: Array.from(this.#tokens, ([bucket, { current }]) => ({ bucket, token: current })),
-      calls: calls.map(({ id, hold, tag }) => ({ id, hold, tag, endpoint: ENDPOINT as typeof ENDPOINT })),
+      epochs: Array.from(this.#epochs, ([bucket, { current }]) => ({ bucket, epoch: current })),
+      calls: calls.map(({ id, hold, callEpoch }) => ({ id, hold, callEpoch, endpoint: ENDPOINT as typeof ENDPOINT })),
       releases: [...this.#releases.values()],
     };
     await this.bus.store(edgeHeartbeat, { edge: this.name, chunk: 0 }, heartbeat).catch(() => undefined);
@@ -170,8 +170,8 @@ export class FakeEdge {
     });
   }
 
-  #dispatch(id: string, bucket: number, hold: HoldFields, tag: string): EdgeCall {
-    const call = { id, bucket, hold, tag, aborted: false };
+  #dispatch(id: string, bucket: number, hold: HoldFields, callEpoch: string): EdgeCall {
+    const call = { id, bucket, hold, callEpoch, aborted: false };
     this.running.set(id, call);
     this.spending.dispatch(hold.account, id, hold.worstNanoUsd);
     return call;
@@ -193,15 +193,16 @@ export class FakeEdge {
 
   #take(heartbeatReply: {
     n: number;
-    tokens: { bucket: number; token: string }[];
+    epochs: { bucket: number; epoch: string }[];
     abort: string[];
     released: string[];
   }): void {
     if (this.#dead) return;
-    const tags = new Map(
-      heartbeatReply.tokens.flatMap(({ bucket, token }) => (this.#note(bucket, token) ? [[bucket, token]] : [])),
+    const callEpochs = new Map(
+      heartbeatReply.epochs.flatMap(({ bucket, epoch }) => (this.#note(bucket, epoch) ? [[bucket, epoch]] : [])),
     );
-    for (const call of this.#heartbeats.get(heartbeatReply.n) ?? []) call.tag = tags.get(call.bucket) ?? call.tag;
+    for (const call of this.#heartbeats.get(heartbeatReply.n) ?? [])
+      call.callEpoch = callEpochs.get(call.bucket) ?? call.callEpoch;
     for (const id of heartbeatReply.released) this.#releases.delete(id);
     for (const id of heartbeatReply.abort) {
       const call = this.running.get(id);
@@ -210,12 +211,12 @@ export class FakeEdge {
   }
 
   /** Returns false if another epoch has replaced this one. */
-  #note(bucket: number, token: string): boolean {
-    const known = this.#tokens.get(bucket);
-    if (known && (known.superseded.has(token) || parseEpochTime(token) < parseEpochTime(known.current))) return false;
+  #note(bucket: number, epoch: string): boolean {
+    const known = this.#epochs.get(bucket);
+    if (known && (known.superseded.has(epoch) || parseEpochTime(epoch) < parseEpochTime(known.current))) return false;
     const superseded = known?.superseded ?? new Set<string>();
-    if (known && known.current !== token) superseded.add(known.current);
-    this.#tokens.set(bucket, { current: token, superseded });
+    if (known && known.current !== epoch) superseded.add(known.current);
+    this.#epochs.set(bucket, { current: epoch, superseded });
     return true;
   }
 }

@@ -93,7 +93,7 @@ export interface World {
   readonly owners: OwnerState;
   readonly events: UsageEvent[];
   readonly heartbeatReplies: { edge: string; heartbeatReply: Parameters<Edges['heartbeatReply']>[1] }[];
-  readonly reports: { bucket: number; token: string }[][];
+  readonly reports: { bucket: number; epoch: string }[][];
   readonly uses: { key: string; at: number }[][];
   readonly refused: { minute: number; rows: readonly RefusalCount[] }[];
   /** If true, no published message arrives. */
@@ -219,7 +219,7 @@ async function startReplica(world: World, name: string, clock: RedisClock, optio
           if (heartbeat.edge === edge && sequence <= upToSequence) world.kept.delete(key);
       },
       heartbeatReply: (edge, heartbeatReply) => void world.heartbeatReplies.push({ edge, heartbeatReply }),
-      report: (tokens) => void world.reports.push([...tokens]),
+      report: (epochs) => void world.reports.push([...epochs]),
     },
     journal: { store: async (_shard, events) => void world.events.push(...events) },
     listeners: {
@@ -476,12 +476,12 @@ export async function mustAdmit(replica: Pick<Replica, 'admission'>, entry: Admi
 }
 
 export function release(admitted: Admitted, outcome: 'ok' | 'void', amountNanoUsd = 0): ReleaseEntry {
-  return { blind: false, id: admitted.id, hold: admitted.hold, tag: admitted.token, outcome, amountNanoUsd };
+  return { blind: false, id: admitted.id, hold: admitted.hold, callEpoch: admitted.epoch, outcome, amountNanoUsd };
 }
 
 /** A call as it appears in a heartbeat of its edge. */
-export function running({ id, hold, token }: Admitted, change: Partial<HeartbeatCall> = {}): HeartbeatCall {
-  return { id, hold, tag: token, endpoint: '/v1/chat/completions', ...change };
+export function running({ id, hold, epoch }: Admitted, change: Partial<HeartbeatCall> = {}): HeartbeatCall {
+  return { id, hold, callEpoch: epoch, endpoint: '/v1/chat/completions', ...change };
 }
 
 /** Number of stored heartbeats per world. */
@@ -500,7 +500,7 @@ export function heartbeatOf(
     n,
     chunk: 0,
     chunks: 1,
-    tokens: [],
+    epochs: [],
     calls: [],
     releases: [],
     last: false,

@@ -39,7 +39,7 @@ export const TEST_PRICE: PricedVersion = {
 
 /** The state that all replicas of the fake admission share, like the limit store. */
 export class FakeAdmission {
-  token = 'run1-0001';
+  epoch = 'run1-0001';
   /** Source IDs in the admission of a model. */
   readonly sources = new Map<string, string[]>();
   /** Price in the admission of a model, instead of {@link TEST_PRICE}. */
@@ -85,7 +85,7 @@ export class FakeAdmission {
       id: entry.id,
       account: this.account,
       bucket: this.bucket,
-      token: this.token,
+      epoch: this.epoch,
       hold: isBilled ? hold : null,
       price: isBilled ? (this.prices.get(entry.model ?? '') ?? TEST_PRICE) : null,
       sources,
@@ -116,7 +116,7 @@ export function sendHeartbeatReply(
   bus: Bus,
   admission: FakeAdmission,
   heartbeat: Heartbeat,
-  reply: { abort?: string[]; released?: string[]; token?: string } = {},
+  reply: { abort?: string[]; released?: string[]; epoch?: string } = {},
 ): void {
   bus.publish(
     edgeHeartbeatReply,
@@ -124,7 +124,7 @@ export function sendHeartbeatReply(
     {
       n: heartbeat.n,
       chunk: heartbeat.chunk,
-      tokens: [{ bucket: admission.bucket, token: reply.token ?? admission.token }],
+      epochs: [{ bucket: admission.bucket, epoch: reply.epoch ?? admission.epoch }],
       abort: reply.abort ?? [],
       released: reply.released ?? [],
       now: Date.now() + admission.clockOffsetMs,
@@ -133,7 +133,7 @@ export function sendHeartbeatReply(
 }
 
 export function sendResyncRequest(bus: Bus, admission: FakeAdmission): void {
-  bus.publish(edgeResyncRequest, {}, { tokens: [{ bucket: admission.bucket, token: admission.token }] });
+  bus.publish(edgeResyncRequest, {}, { epochs: [{ bucket: admission.bucket, epoch: admission.epoch }] });
 }
 
 function answerBatch(bus: Bus, admission: FakeAdmission, batch: Batch, reply: Reply): void {
@@ -148,7 +148,7 @@ function answerBatch(bus: Bus, admission: FakeAdmission, batch: Batch, reply: Re
         id: entry.id,
         account: TEST_ACCOUNT,
         bucket: admission.bucket,
-        token: admission.token,
+        epoch: admission.epoch,
       },
     );
   }

@@ -99,9 +99,9 @@ export class FakeBusClient implements BusClient {
 }
 
 /** Returns an admission under an epoch. */
-export function makeAdmission(token: string, id: string): BatchAnswer {
+export function makeAdmission(epoch: string, id: string): BatchAnswer {
   const admission = new FakeAdmission();
-  admission.token = token;
+  admission.epoch = epoch;
   const entry = {
     id,
     digests: ['0'.repeat(64)],

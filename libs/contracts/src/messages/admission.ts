@@ -78,7 +78,7 @@ export const releaseEntry = z.discriminatedUnion('blind', [
     blind: z.literal(false),
     id: requestId,
     hold: holdFields,
-    tag: bucketEpoch,
+    callEpoch: bucketEpoch,
     outcome: z.enum(['ok', 'void']),
     amountNanoUsd: nanoUsdPositive,
   }),
@@ -112,14 +112,14 @@ const openedAnswer = z.object({
   id: requestId,
   account: objectId,
   bucket,
-  token: bucketEpoch,
+  epoch: bucketEpoch,
 });
 const admittedAnswer = z.object({
   kind: z.literal('admitted'),
   id: requestId,
   account: objectId,
   bucket,
-  token: bucketEpoch,
+  epoch: bucketEpoch,
   /** Null for endpoints that are not billed: they have no slot, hold, heartbeat or release. */
   hold: holdFields.nullable(),
   price: pricedVersion.nullable(),

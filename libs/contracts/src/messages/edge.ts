@@ -10,14 +10,14 @@ export const HEARTBEAT_CALLS_MAX = 500;
 /** Maximum bytes of a heartbeat message, below the bus limit. Larger ones are sent in chunks. */
 export const HEARTBEAT_BYTES_MAX = 768 * 1024;
 
-const bucketEpochs = z.array(z.object({ bucket, token: bucketEpoch })).max(256);
+const bucketEpochs = z.array(z.object({ bucket, epoch: bucketEpoch })).max(256);
 export type BucketEpochs = z.infer<typeof bucketEpochs>;
 
 /** A run of Redis: its ID and the time of its newest epoch (docs/protocol.md#r12). */
 const redisRun = z.object({ id: z.string().max(64), setAt: epochMs });
 export type RedisRun = z.infer<typeof redisRun>;
 
-const heartbeatCall = z.object({ id: requestId, hold: holdFields, tag: bucketEpoch, endpoint });
+const heartbeatCall = z.object({ id: requestId, hold: holdFields, callEpoch: bucketEpoch, endpoint });
 export type HeartbeatCall = z.infer<typeof heartbeatCall>;
 
 const heartbeatBody = z.object({
@@ -30,7 +30,7 @@ const heartbeatBody = z.object({
    * The last epoch of each bucket that the edge received. A short heartbeat has only the epochs
    * that changed since the last full one.
    */
-  tokens: bucketEpochs,
+  epochs: bucketEpochs,
   /** The latest run of Redis that the edge knows. Absent: it knows none. */
   run: redisRun.optional(),
   calls: z.array(heartbeatCall).max(HEARTBEAT_CALLS_MAX),
@@ -59,7 +59,7 @@ export const edgeHeartbeat = stored({
 });
 
 const heartbeatNames = z.object({
-  tag: bucketEpoch,
+  callEpoch: bucketEpoch,
   accounts: z
     .array(z.object({ account: objectId, ids: z.array(requestId).max(HEARTBEAT_CALLS_MAX) }))
     .max(HEARTBEAT_CALLS_MAX),
@@ -90,7 +90,7 @@ export const edgeHeartbeatReply = published({
   body: z.object({
     n: count,
     chunk: count,
-    tokens: bucketEpochs,
+    epochs: bucketEpochs,
     /** Running calls to end: the account was suspended, or an operator released the slot. */
     abort: z.array(requestId),
     /** Releases of the heartbeat that are done. */
@@ -112,7 +112,7 @@ export const edgeResyncRequest = published({
   servedBy: ['edge-proxy', 'admission'],
   reaches: 'all',
   body: z.object({
-    tokens: bucketEpochs,
+    epochs: bucketEpochs,
     /** The replica that is stopping. Edges send it no more requests by name. */
     left: objectId.optional(),
     /**

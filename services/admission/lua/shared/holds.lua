@@ -164,7 +164,7 @@ end
 
 -- Ends a hold, which then counts as 0. Its tombstone prevents a late admission or heartbeat from
 -- creating it again.
-local function end_hold(due_key, asked_key, account_key, hold_key, member, id, hold, shape_text, now)
+local function end_hold(due_key, unsettled_key, account_key, hold_key, member, id, hold, shape_text, now)
   local wallet, amount, plan, bears = held_by(hold)
   local slot = hold.slot == '1' and -1 or 0
   if adjust(account_key, hold, shape_text, -wallet, -amount, -plan, -1, slot, -1, -bears) <= 0 then
@@ -174,7 +174,7 @@ local function end_hold(due_key, asked_key, account_key, hold_key, member, id, h
     close_unused_session(account_key, hold.session)
   end
   if hold.state == 'd' and hold.tries ~= '0' then
-    redis.call('ZREM', asked_key, member)
+    redis.call('ZREM', unsettled_key, member)
   end
   local gone_at = tonumber(hold.admitted) + GONE_MS
   if now < gone_at then

@@ -5,10 +5,10 @@
 local SUMMARY_FIELDS_MAX = 200
 local BALANCE, MEMBER, KEY_FIELD, COLON, DASH = string.byte('umk:-', 1, 5)
 
-local function summary_of(account_key, mark)
+local function summary_of(account_key, suffix)
   local under, has_left_behind, ledger_epoch, state_version, terms_version =
     unpack(redis.call('HMGET', account_key, 't', 'g', 'in', 'sv', 'tv'))
-  if not under or under == mark or has_left_behind or not (ledger_epoch and state_version and terms_version) then
+  if not under or under == suffix or has_left_behind or not (ledger_epoch and state_version and terms_version) then
     return ''
   end
   if redis.call('HLEN', account_key) > SUMMARY_FIELDS_MAX then

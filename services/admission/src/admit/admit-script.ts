@@ -91,17 +91,17 @@ export type AdmitOutcome =
   | {
       readonly kind: 'admitted';
       readonly now: number;
-      readonly token: string;
+      readonly epoch: string;
       readonly hold: HoldFields;
       /** Number of further calls with the same worst case that would fit now. */
       readonly roomLeft: number;
     }
-  | { readonly kind: 'repeated'; readonly now: number; readonly token: string; readonly hold: HoldFields }
-  | { readonly kind: 'opened' | 'counted'; readonly now: number; readonly token: string }
+  | { readonly kind: 'repeated'; readonly now: number; readonly epoch: string; readonly hold: HoldFields }
+  | { readonly kind: 'opened' | 'counted'; readonly now: number; readonly epoch: string }
   | {
       readonly kind: 'refused';
       readonly now: number;
-      readonly token: string;
+      readonly epoch: string;
       readonly code: RefusalCode;
       readonly facts: RefusalFacts;
     }
@@ -117,7 +117,7 @@ export type AdmitOutcome =
 
 /** Records that must be loaded into the limit store before a decision is possible. */
 export interface LoadNeeds {
-  readonly token: string;
+  readonly epoch: string;
   /** Whether billing has settled all events that were stored before this epoch was set. */
   readonly caughtUp: boolean;
   readonly account: boolean;
@@ -141,7 +141,7 @@ export function readAdmitReply(
       return {
         kind: 'admitted',
         now,
-        token: text(2),
+        epoch: text(2),
         hold: buildAdmittedHold(reply, keyReference.account, prepared),
         roomLeft: Number(text(7)),
       };
@@ -149,15 +149,15 @@ export function readAdmitReply(
       return {
         kind: 'repeated',
         now,
-        token: text(2),
+        epoch: text(2),
         hold: toHoldFields(keyReference.account, readHold(text(3)), readTemplate(text(4))),
       };
     case 'opened':
     case 'counted':
-      return { kind: reply[0], now, token: text(2) };
+      return { kind: reply[0], now, epoch: text(2) };
     case 'refused': {
       const code = text(3) as RefusalCode;
-      return { kind: 'refused', now, token: text(2), code, facts: readRefusalFacts(code, reply, now, prepared) };
+      return { kind: 'refused', now, epoch: text(2), code, facts: readRefusalFacts(code, reply, now, prepared) };
     }
     case 'load':
       return { kind: 'load', now, needs: readLoadNeeds(reply) };
@@ -182,7 +182,7 @@ export function readAdmitReply(
 
 function readLoadNeeds(reply: ScriptReply): LoadNeeds {
   return {
-    token: reply[2] ?? '',
+    epoch: reply[2] ?? '',
     caughtUp: reply[3] === '1',
     account: reply[4] === '1',
     key: reply[5] === '1',

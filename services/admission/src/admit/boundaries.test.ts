@@ -187,14 +187,14 @@ describe('windows', () => {
     world.setTime(opened);
     const first = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
     // The edge's heartbeats extend the call until then.
-    const hold = { id: first.id, hold: first.hold, tag: first.token, endpoint: '/v1/messages' as const };
+    const hold = { id: first.id, hold: first.hold, callEpoch: first.epoch, endpoint: '/v1/messages' as const };
     world.setTime(opened + SESSION_5H_MS - 2);
     await one.admission.heartbeat({
       edge: 'edge1',
       n: 1,
       chunk: 0,
       chunks: 1,
-      tokens: [],
+      epochs: [],
       calls: [hold],
       releases: [],
       last: false,

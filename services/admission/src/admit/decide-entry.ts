@@ -39,7 +39,7 @@ export async function decideEntry(decider: DecisionContext, entry: Entry, batchR
       // The owner has just returned this digest, but the limit store has a different one: the key
       // was rotated and its new record has not arrived yet.
       renewed = true;
-      const needs = { token: outcome.token, caughtUp: true, account: false, key: true, rows: [] };
+      const needs = { epoch: outcome.epoch, caughtUp: true, account: false, key: true, rows: [] };
       await decider.loader.load(keyReference, { ...needs, startedAt: outcome.now });
       continue;
     }

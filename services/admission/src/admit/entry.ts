@@ -64,7 +64,7 @@ export function toAnswer(
         id,
         account,
         bucket,
-        token: outcome.token,
+        epoch: outcome.epoch,
         hold: outcome.hold,
         price,
         sources,
@@ -79,7 +79,7 @@ export function toAnswer(
         id,
         account,
         bucket,
-        token: outcome.token,
+        epoch: outcome.epoch,
         hold: null,
         price: null,
         sources,
@@ -89,7 +89,7 @@ export function toAnswer(
     case 'repeated':
       return buildRepeatedAnswer(ports, entry, keyReference, outcome);
     case 'opened':
-      return { kind: 'opened', id, account, bucket, token: outcome.token };
+      return { kind: 'opened', id, account, bucket, epoch: outcome.epoch };
     case 'refused':
       return { kind: 'refused', id, code: outcome.code, facts: outcome.facts };
     case 'gone':
@@ -115,7 +115,7 @@ function buildRepeatedAnswer(
 ): BatchAnswer {
   const { id } = entry.body;
   if (entry.kind === 'open') return { kind: 'gone', id };
-  const { hold, token } = outcome;
+  const { hold, epoch } = outcome;
   const view = requireCatalog(ports);
   const price = findPriceVersion(view, hold.model, hold.priceVersion);
   const sources = [...(view.get(hold.model)?.enabledSources.get(entry.body.endpoint) ?? [])];
@@ -127,7 +127,7 @@ function buildRepeatedAnswer(
     id,
     account: keyReference.account,
     bucket: keyReference.keys.bucket,
-    token,
+    epoch,
     hold,
     price,
     sources,

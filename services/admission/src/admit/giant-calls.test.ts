@@ -31,7 +31,7 @@ const CONTEXT = {
 };
 /** The edge's value for `max_tokens: 90000000000000000`. */
 const GIANT_TOKENS = Number.MAX_SAFE_INTEGER;
-/** At nine nano-USD per token, the cost is below the largest amount and odd. */
+/** At nine nano-USD per epoch, the cost is below the largest amount and odd. */
 const ODD_TOKENS = 777_777_777_777_777;
 const ODD = ODD_TOKENS * 9;
 
@@ -134,7 +134,7 @@ test('giant calls are held again after a loss of the limit store and end normall
   const lost = [...calls, ...calls].map(({ hold }) => ({
     id: makeUuidV7(one.clock.now()),
     hold,
-    tag: 'another.token',
+    callEpoch: 'another.epoch',
   }));
   const listed = lost.map((running) => ({ ...running, endpoint: '/v1/chat/completions' as const }));
   await one.admission.heartbeat(heartbeatOf(world, 'edge1', 1, { calls: listed }));
@@ -182,7 +182,7 @@ test('a cap that is set later counts the running giant calls', async () => {
 
 test('a sum adds and subtracts any amount exactly', async () => {
   const part = (name: string) => readFileSync(new URL(`../../lua/shared/${name}.lua`, import.meta.url), 'utf8');
-  const script = `${part('gate')}\n${part('amounts')}
+  const script = `${part('epoch')}\n${part('amounts')}
     local sums = {}
     for at = 1, #ARGV, 2 do
       local more = add_exactly(ARGV[at], tonumber(ARGV[at + 1]))

@@ -128,9 +128,11 @@ test.each(SEEDS)('held sums and slots equal the sum of the holds after each step
   const heartbeatSome = async () => {
     const calls = live
       .filter(() => random.chance(0.8))
-      .map(({ id, hold, token }) => ({ id, hold, tag: token, endpoint: null }));
+      .map(({ id, hold, epoch }) => ({ id, hold, callEpoch: epoch, endpoint: null }));
     const lost = random.chance(0.2) ? pick(ended) : undefined;
-    const made = lost ? [{ id: makeUuidV7(replicas[0]!.clock.now()), hold: lost.hold, tag: 'another.token' }] : [];
+    const made = lost
+      ? [{ id: makeUuidV7(replicas[0]!.clock.now()), hold: lost.hold, callEpoch: 'another.epoch' }]
+      : [];
     const named = [...calls, ...made].map((call) => ({ ...call, endpoint: '/v1/messages' as const }));
     await pick(replicas)!.admission.heartbeat(heartbeatOf(world, 'edge1', version, { calls: named }));
   };

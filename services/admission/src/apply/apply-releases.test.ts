@@ -77,7 +77,7 @@ test('a release of an unknown ID creates a done hold only with another epoch', a
   const admitted = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   const known = release(admitted, 'ok', 7);
   if (known.blind) throw new Error('not blind');
-  const lost = { ...known, id: makeUuidV7(one.clock.now()), tag: 'another.token' };
+  const lost = { ...known, id: makeUuidV7(one.clock.now()), callEpoch: 'another.epoch' };
   const closed = { ...known, id: makeUuidV7(one.clock.now()) };
   const { released } = await batch(one, { releases: [lost, closed] });
   expect(new Set(released)).toEqual(new Set([lost.id, closed.id]));

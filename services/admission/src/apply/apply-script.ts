@@ -15,7 +15,7 @@ export interface AccountUpdate {
 
 /** Epoch and start of a load (Redis time, ms). */
 export interface LoadStamp {
-  readonly token: string;
+  readonly epoch: string;
   readonly startedAt: number;
   /**
    * Whether both the account record and the balance snapshot are present, so that the account
@@ -71,7 +71,7 @@ export function buildApplyCall(keys: BucketKeys, update: AccountUpdate, load: Lo
       ...toArguments('APPLY', {
         account: update.account,
         ledgerEpoch,
-        loadToken: load?.token ?? '',
+        loadEpoch: load?.epoch ?? '',
         loadStart: load?.startedAt ?? 0,
         isComplete: load?.complete ? '1' : '0',
         caughtUp: load?.caughtUp ? '1' : '0',

@@ -303,7 +303,7 @@ test('a look-up from before a rotation does not admit the old secret', async () 
 test('a heartbeat ends the calls of a suspended account, not of a reinstated one', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
-  const running = { id: call.id, hold: call.hold, tag: call.token, endpoint: '/v1/messages' as const };
+  const running = { id: call.id, hold: call.hold, callEpoch: call.epoch, endpoint: '/v1/messages' as const };
   const abortsAt = async (n: number) => {
     await one.admission.heartbeat(heartbeatOf(world, 'edge-applied', n, { calls: [running] }));
     return world.heartbeatReplies.filter(({ edge }) => edge === 'edge-applied').at(-1)?.heartbeatReply.abort;

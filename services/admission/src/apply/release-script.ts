@@ -8,7 +8,7 @@ import { type BucketKeys, listAccountKeys } from '../limit-store/key-rules.js';
 export interface HeldRelease {
   readonly id: string;
   readonly hold: HoldFields;
-  readonly tag: string;
+  readonly callEpoch: string;
   readonly outcome: 'ok' | 'void';
   readonly amountNanoUsd: number;
 }
@@ -33,11 +33,12 @@ export function buildCreatingReleaseCall(keys: BucketKeys, release: HeldRelease,
 
 /** Builds the script that voids an admission without an answer, from only its ID and account. */
 export function buildBlindReleaseCall(keys: BucketKeys, account: string, id: string, idTime: number): ScriptCall {
-  return callOf(keys, account, toArguments('RELEASE', { account, id, idTime, outcome: 'void', amount: 0, tag: '' }));
+  const args = { account, id, idTime, outcome: 'void', amount: 0, callEpoch: '' };
+  return callOf(keys, account, toArguments('RELEASE', args));
 }
 
-function endOf({ id, hold, tag, outcome, amountNanoUsd: amount }: HeldRelease, idTime: number): ScriptArgument[] {
-  return toArguments('RELEASE', { account: hold.account, id, idTime, outcome, amount, tag });
+function endOf({ id, hold, callEpoch, outcome, amountNanoUsd: amount }: HeldRelease, idTime: number): ScriptArgument[] {
+  return toArguments('RELEASE', { account: hold.account, id, idTime, outcome, amount, callEpoch });
 }
 
 function callOf(keys: BucketKeys, account: string, args: readonly ScriptArgument[]): ScriptCall {

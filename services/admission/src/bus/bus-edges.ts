@@ -26,7 +26,7 @@ const DUPLICATE_WINDOW_MS = 1_000;
  * Notifies the edges that this replica stops, so that they no longer send requests to it by name.
  */
 export function publishLeaving(bus: Bus, replica: string): void {
-  bus.publish(edgeResyncRequest, {}, { tokens: [], left: replica });
+  bus.publish(edgeResyncRequest, {}, { epochs: [], left: replica });
 }
 
 /**
@@ -34,7 +34,7 @@ export function publishLeaving(bus: Bus, replica: string): void {
  */
 export function connectOtherReplicas(bus: Bus): OtherReplicas {
   return {
-    publish: (run) => void bus.publish(edgeResyncRequest, {}, { tokens: [], run }),
+    publish: (run) => void bus.publish(edgeResyncRequest, {}, { epochs: [], run }),
     areReachable: () =>
       bus.streamState(STREAM).then(
         () => true,
@@ -71,7 +71,7 @@ export function createBusEdges(bus: Bus, log: Log): Edges {
       for (const kind of KINDS) await bus.purgeStream(STREAM, upToSequence, subjectPattern(kind, { edge }));
     },
     heartbeatReply: (edge, heartbeatReply) => void bus.publish(edgeHeartbeatReply, { edge }, heartbeatReply),
-    report: (tokens) => void bus.publish(edgeResyncRequest, {}, { tokens: [...tokens] }),
+    report: (epochs) => void bus.publish(edgeResyncRequest, {}, { epochs: [...epochs] }),
   };
 }
 

@@ -97,9 +97,9 @@ test('a call is looked up, loaded, admitted and released over the bus', async ()
   const account = makeAccount({ owners }, { wallet: 2 * PRICE });
   const [first] = await ask({ admits: [admitEntry(one.clock, [account.digest])] });
   expect(first).toMatchObject({ kind: 'admitted', hold: { worstNanoUsd: PRICE }, price: { version: 'p1' } });
-  const { id, hold, token } = first as Admitted;
+  const { id, hold, epoch } = first as Admitted;
   const [reply] = await replies({
-    releases: [{ blind: false, id, hold, tag: token, outcome: 'ok', amountNanoUsd: 5 }],
+    releases: [{ blind: false, id, hold, callEpoch: epoch, outcome: 'ok', amountNanoUsd: 5 }],
   });
   expect(reply).toMatchObject({ released: [id], answers: [] });
   expect(Math.abs((reply?.now ?? 0) - Date.now())).toBeLessThan(5_000);
@@ -191,27 +191,27 @@ test('a published balance snapshot ends the holds of its closed IDs', async () =
 test('a heartbeat gets a heartbeat reply for its edge', async () => {
   const account = makeAccount({ owners }, { wallet: 10 * PRICE });
   const [answer] = await ask({ admits: [admitEntry(one.clock, [account.digest])] });
-  const { id, hold, token, bucket } = answer as Admitted;
+  const { id, hold, epoch, bucket } = answer as Admitted;
   const heartbeatReplies: object[] = [];
   const edge = world.buses['edge-proxy'];
   edge.subscribe(edgeHeartbeatReply, (heartbeatReply) => void heartbeatReplies.push(heartbeatReply), {
     words: { edge: 'edge7' },
   });
-  const call = { id, hold, tag: token, endpoint: '/v1/messages' as const };
-  const heartbeat = { edge: 'edge7', n: 3, chunk: 0, chunks: 1, tokens: [], calls: [call], releases: [], last: false };
+  const call = { id, hold, callEpoch: epoch, endpoint: '/v1/messages' as const };
+  const heartbeat = { edge: 'edge7', n: 3, chunk: 0, chunks: 1, epochs: [], calls: [call], releases: [], last: false };
   await until('a heartbeat reply arrives', async () => {
     await edge.store(edgeHeartbeat, { edge: 'edge7', chunk: 0 }, heartbeat);
     return heartbeatReplies.length > 0;
   });
-  expect(heartbeatReplies[0]).toMatchObject({ n: 3, chunk: 0, tokens: [{ bucket, token }], abort: [], released: [] });
-  const names = [{ tag: token, accounts: [{ account: account.account, ids: [id] }] }];
+  expect(heartbeatReplies[0]).toMatchObject({ n: 3, chunk: 0, epochs: [{ bucket, epoch }], abort: [], released: [] });
+  const names = [{ callEpoch: epoch, accounts: [{ account: account.account, ids: [id] }] }];
   const short = { ...heartbeat, n: 4, calls: [], names };
   await edge.store(edgeShortHeartbeat, { edge: 'edge7', place: '0' }, short);
   // Two replicas share the heartbeats, so a copy of the full one may be answered after the short
   // one.
   const shortReply = () => heartbeatReplies.find((reply) => 'n' in reply && reply.n === 4);
   await until('the short one is answered', () => shortReply() !== undefined);
-  expect(shortReply()).toMatchObject({ n: 4, tokens: [{ bucket, token }], abort: [] });
+  expect(shortReply()).toMatchObject({ n: 4, epochs: [{ bucket, epoch }], abort: [] });
   // A recovery reads from the stream the full data of the calls that the newest heartbeat names.
   const edges = createBusEdges(await world.connect('admission'), silentLog);
   const kept = await edges.lastHeartbeats('edge7');

@@ -44,8 +44,8 @@ export function serveBus(bus: Bus, admission: Admission, log: Log): void {
       .applySnapshots(snapshot)
       .catch((err: unknown) => log.warn({ err }, 'a balance snapshot was not applied'));
   });
-  bus.subscribe(edgeResyncRequest, ({ tokens, run }) => {
-    if (run === undefined) admission.observeEpochs(tokens);
+  bus.subscribe(edgeResyncRequest, ({ epochs, run }) => {
+    if (run === undefined) admission.observeEpochs(epochs);
     else admission.observeRun(run);
   });
   for (const kind of [edgeHeartbeat, edgeShortHeartbeat]) {

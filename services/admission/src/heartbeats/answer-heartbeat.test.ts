@@ -40,7 +40,7 @@ test('the heartbeat reply contains heartbeat, part, epochs and processed release
   expect(heartbeatReplyOf('edge-a')).toMatchObject({
     n: 41,
     chunk: 2,
-    tokens: [{ bucket: call.bucket, token: call.token }],
+    epochs: [{ bucket: call.bucket, epoch: call.epoch }],
     abort: [],
     released: [ended.id],
   });
@@ -51,7 +51,7 @@ test('the heartbeat reply contains heartbeat, part, epochs and processed release
 test('a missing call is held again only if it was held by an earlier limit store', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
-  const lost = running(call, { id: makeUuidV7(one.clock.now()), tag: 'another.token' });
+  const lost = running(call, { id: makeUuidV7(one.clock.now()), callEpoch: 'another.epoch' });
   const closed = running(call, { id: makeUuidV7(one.clock.now()) });
   await one.admission.heartbeat(heartbeatOf(world, 'edge-b', 1, { calls: [lost, closed] }));
   const dump = await one.admission.readAccount(account.account);
@@ -68,8 +68,8 @@ test('a missing call is held again only if it was held by an earlier limit store
   expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 2, held: { wallet: 2 * PRICE } });
 });
 
-const short = (ids: string[], account: string, tag: string) => ({
-  names: [{ tag, accounts: [{ account, ids }] }],
+const short = (ids: string[], account: string, callEpoch: string) => ({
+  names: [{ callEpoch, accounts: [{ account, ids }] }],
 });
 
 test('a short heartbeat extends the holds of the calls that it names', async () => {
@@ -78,11 +78,11 @@ test('a short heartbeat extends the holds of the calls that it names', async () 
   const before = (await one.admission.readAccount(account.account)).holds[0]?.hold.due ?? 0;
   const readAt = one.clock.now();
   await until('time has passed', () => one.clock.now() > readAt + 1);
-  await one.admission.heartbeat(heartbeatOf(world, 'edge-s', 1, short([call.id], account.account, call.token)));
+  await one.admission.heartbeat(heartbeatOf(world, 'edge-s', 1, short([call.id], account.account, call.epoch)));
   expect(heartbeatReplyOf('edge-s')).toEqual({
     n: 1,
     chunk: 0,
-    tokens: [{ bucket: call.bucket, token: call.token }],
+    epochs: [{ bucket: call.bucket, epoch: call.epoch }],
     abort: [],
     released: [],
     now: expect.any(Number),
@@ -95,12 +95,12 @@ test('a short heartbeat extends the holds of the calls that it names', async () 
 test('a named call without a hold is requested in a full heartbeat until it is held', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
-  const lost = running(call, { id: makeUuidV7(one.clock.now()), tag: 'another.token' });
-  await one.admission.heartbeat(heartbeatOf(world, 'edge-t', 1, short([lost.id], account.account, lost.tag)));
-  expect(heartbeatReplyOf('edge-t')).toMatchObject({ tokens: [], full: true });
+  const lost = running(call, { id: makeUuidV7(one.clock.now()), callEpoch: 'another.epoch' });
+  await one.admission.heartbeat(heartbeatOf(world, 'edge-t', 1, short([lost.id], account.account, lost.callEpoch)));
+  expect(heartbeatReplyOf('edge-t')).toMatchObject({ epochs: [], full: true });
   await one.admission.heartbeat(heartbeatOf(world, 'edge-t', 2, { calls: [lost] }));
   const reply = heartbeatReplyOf('edge-t');
-  expect([reply?.tokens, reply?.full]).toEqual([[{ bucket: call.bucket, token: call.token }], undefined]);
+  expect([reply?.epochs, reply?.full]).toEqual([[{ bucket: call.bucket, epoch: call.epoch }], undefined]);
   expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 2, held: { wallet: 2 * PRICE } });
 });
 
@@ -109,7 +109,7 @@ test('a late heartbeat does not restore an ended call', async () => {
   const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   await batch(one, { releases: [release(call, 'void')] });
   await one.admission.heartbeat(
-    heartbeatOf(world, 'edge-c', 1, { calls: [running(call), running(call, { tag: 'another.token' })] }),
+    heartbeatOf(world, 'edge-c', 1, { calls: [running(call), running(call, { callEpoch: 'another.epoch' })] }),
   );
   expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 0, held: {} });
 });

@@ -22,7 +22,7 @@ export async function answerHeartbeat(
   ports.edges.heartbeatReply(heartbeat.edge, {
     n: heartbeat.n,
     chunk: heartbeat.chunk,
-    tokens: held.tokens,
+    epochs: held.epochs,
     abort: held.abort,
     released,
     now: ports.clock.now(),

@@ -20,7 +20,7 @@ export interface HeartbeatSpans {
  */
 export function buildHeartbeatCall(
   keys: BucketKeys,
-  calls: readonly Pick<RunningCall, 'id' | 'account' | 'tag'>[],
+  calls: readonly Pick<RunningCall, 'id' | 'account' | 'callEpoch'>[],
   spans: HeartbeatSpans,
   restoring: boolean,
 ): ScriptCall {
@@ -28,7 +28,7 @@ export function buildHeartbeatCall(
   const args = toArguments('HEARTBEAT', { accounts: keys.accounts, holds: keys.holds, ...spans, isRestoring });
   for (const [account, own] of groupBy(calls, ({ account }) => account)) {
     args.push(...toArguments('HEARTBEAT_ACCOUNT', { account, calls: own.length }));
-    for (const { id, tag } of own) args.push(...toArguments('HEARTBEAT_CALL', { id, tag }));
+    for (const { id, callEpoch } of own) args.push(...toArguments('HEARTBEAT_CALL', { id, callEpoch }));
   }
   return { script: 'heartbeat', keys: listBucketKeys(keys), args };
 }
@@ -37,7 +37,7 @@ export interface HeartbeatOutcome {
   /** `lost`: the bucket has no epoch, so nothing was done. */
   readonly state: 'open' | 'restoring' | 'lost';
   readonly now: number;
-  readonly token: string;
+  readonly epoch: string;
   /** Calls whose hold was lost with an earlier limit store. */
   readonly lost: ReadonlySet<string>;
   /** Calls that the edge must end. */
@@ -49,7 +49,7 @@ export function readHeartbeatReply(reply: ScriptReply): HeartbeatOutcome {
   return {
     state: reply[0] === 'open' || reply[0] === 'restoring' ? reply[0] : 'lost',
     now: readReplyTime(reply),
-    token: reply[2] ?? '',
+    epoch: reply[2] ?? '',
     lost: new Set(reply.slice(4, 4 + lost)),
     abort: reply.slice(4 + lost),
   };
@@ -63,7 +63,7 @@ export function buildCreateHoldCall(
   spans: HeartbeatSpans,
   restoring: boolean,
 ): ScriptCall {
-  const { id, hold, tag, endpoint } = call;
+  const { id, hold, callEpoch, endpoint } = call;
   const template = storeTemplate(toTemplate(hold, endpoint));
   return {
     script: 'create',
@@ -71,7 +71,7 @@ export function buildCreateHoldCall(
     args: toArguments('CREATE', {
       account: hold.account,
       id,
-      tag,
+      callEpoch,
       edge,
       ...spans,
       ...toHoldNumbers(hold),

@@ -8,7 +8,7 @@ import { AdmissionFault, type Ports } from '../ports.js';
 
 export interface HoldResult {
   /** Epochs of the buckets whose reported calls are all held now. */
-  readonly tokens: { bucket: number; token: string }[];
+  readonly epochs: { bucket: number; epoch: string }[];
   readonly abort: string[];
   /** Buckets whose calls could not be held. The next heartbeat reports these calls again. */
   readonly failed: number[];
@@ -30,7 +30,7 @@ export async function holdCalls(
   calls: readonly RunningCall[],
   restoring: boolean,
 ): Promise<HoldResult> {
-  const held: HoldResult = { tokens: [], abort: [], failed: [], wantsFull: false };
+  const held: HoldResult = { epochs: [], abort: [], failed: [], wantsFull: false };
   const byBucket = [...groupBy(calls, ({ account }) => bucketOfAccount(account))];
   const replies = await ports.limitStore.run(
     byBucket.map(([bucket, own]) => buildHeartbeatCall(findBucketKeys(bucket), own, ports.durations, restoring)),
@@ -47,7 +47,7 @@ export async function holdCalls(
     const known = lost.filter((full) => full !== null);
     if (!(await createLost(ports, bucket, edge, known, restoring))) held.failed.push(bucket);
     else if (known.length < lost.length) held.wantsFull = true;
-    else held.tokens.push({ bucket, token: outcome.token });
+    else held.epochs.push({ bucket, epoch: outcome.epoch });
   }
   return held;
 }

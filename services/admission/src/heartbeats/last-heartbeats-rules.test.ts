@@ -21,7 +21,7 @@ const kept = (
     n,
     chunk,
     chunks,
-    tokens: [{ bucket: 7, token: 'new' }],
+    epochs: [{ bucket: 7, epoch: 'new' }],
     calls: [],
     releases: [],
     last: false,
@@ -49,7 +49,7 @@ test('an older part replaces a missing one, and a dropped part does not count', 
 });
 
 test('an edge that has stopped counts as reported', () => {
-  const [stopped] = findLastHeartbeats([kept(9, 0, 1, { last: true, tokens: [] })]);
+  const [stopped] = findLastHeartbeats([kept(9, 0, 1, { last: true, epochs: [] })]);
   expect(hasReported(stopped!, 7, 'new')).toBe(true);
 });
 
@@ -83,13 +83,14 @@ test('a part that is replaced during the read counts once, with its newest conte
 });
 
 const hold = { account: 'acc_1', model: 'm' } as HeartbeatCall['hold'];
-const listed = (id: string, tag = 't1'): HeartbeatCall => ({ id, hold, tag, endpoint: '/v1/messages' });
-const naming = (ids: string[], tag = 't1') => [{ tag, accounts: [{ account: 'acc_1', ids }] }];
-const seen = ({ calls }: LastHeartbeat) => calls.map(({ id, tag, full }) => [id, tag, full?.tag ?? null]);
+const listed = (id: string, callEpoch = 't1'): HeartbeatCall => ({ id, hold, callEpoch, endpoint: '/v1/messages' });
+const naming = (ids: string[], callEpoch = 't1') => [{ callEpoch, accounts: [{ account: 'acc_1', ids }] }];
+const seen = ({ calls }: LastHeartbeat) =>
+  calls.map(({ id, callEpoch, full }) => [id, callEpoch, full?.callEpoch ?? null]);
 
 // Covers r12
 test('a short heartbeat names the calls and the previous full one has their data', () => {
-  const full = kept(5, 0, 1, { calls: [listed('a'), listed('b')], tokens: [{ bucket: 7, token: 'old' }] });
+  const full = kept(5, 0, 1, { calls: [listed('a'), listed('b')], epochs: [{ bucket: 7, epoch: 'old' }] });
   const short = kept(6, 0, 1, { calls: [listed('c')], names: naming(['b'], 't2') });
   for (const order of [
     [full, short],
@@ -105,9 +106,9 @@ test('a short heartbeat names the calls and the previous full one has their data
 });
 
 test('a full heartbeat after a short one counts alone with its own epochs', () => {
-  const short = kept(6, 0, 1, { calls: [listed('c')], names: naming(['b']), tokens: [{ bucket: 7, token: 'newer' }] });
+  const short = kept(6, 0, 1, { calls: [listed('c')], names: naming(['b']), epochs: [{ bucket: 7, epoch: 'newer' }] });
   const [last] = findLastHeartbeats([kept(7, 0, 1, { calls: [listed('d')] }), short]);
-  expect([seen(last!), last!.tokens.get(7)]).toEqual([[['d', 't1', 't1']], 'new']);
+  expect([seen(last!), last!.epochs.get(7)]).toEqual([[['d', 't1', 't1']], 'new']);
 });
 
 test('a call without its full data makes a heartbeat incomplete but is listed', () => {

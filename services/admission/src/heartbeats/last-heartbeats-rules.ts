@@ -15,7 +15,7 @@ export interface StoredHeartbeat {
     readonly n: number;
     readonly chunk: number;
     readonly chunks: number;
-    readonly tokens: BucketEpochs;
+    readonly epochs: BucketEpochs;
     readonly calls: readonly HeartbeatCall[];
     readonly releases: readonly ReleaseEntry[];
     readonly last: boolean;
@@ -38,7 +38,7 @@ export interface LastHeartbeat {
   /** Whether the edge has stopped for good. */
   readonly stopped: boolean;
   /** The epoch that the newest heartbeat quotes, per bucket. */
-  readonly tokens: ReadonlyMap<number, string>;
+  readonly epochs: ReadonlyMap<number, string>;
   readonly calls: readonly RunningCall[];
   readonly releases: readonly ReleaseEntry[];
 }
@@ -104,8 +104,8 @@ export function isGone({ storedAtMs }: StoredAt, nowMs: number, expiryMs: number
 }
 
 /** Whether this edge, if it is alive, has reported all calls that it runs under the epoch. */
-export function hasReported(heartbeat: LastHeartbeat, bucket: number, token: string): boolean {
-  return heartbeat.stopped || (heartbeat.complete && heartbeat.tokens.get(bucket) === token);
+export function hasReported(heartbeat: LastHeartbeat, bucket: number, epoch: string): boolean {
+  return heartbeat.stopped || (heartbeat.complete && heartbeat.epochs.get(bucket) === epoch);
 }
 
 function findLastHeartbeat(edge: string, kept: readonly StoredHeartbeat[]): LastHeartbeat {
@@ -121,7 +121,7 @@ function findLastHeartbeat(edge: string, kept: readonly StoredHeartbeat[]): Last
     sequence: Math.max(...kept.map(({ sequence }) => sequence)),
     complete: newest.isComplete && calls.every((call) => call.full !== null),
     stopped: newest.parts.some(({ last }) => last),
-    tokens: new Map(quoting.flatMap(({ tokens }) => tokens.map(({ bucket, token }) => [bucket, token] as const))),
+    epochs: new Map(quoting.flatMap(({ epochs }) => epochs.map(({ bucket, epoch }) => [bucket, epoch] as const))),
     calls,
     releases: counted.flatMap(({ releases }) => releases),
   };
@@ -160,7 +160,7 @@ function joinCalls(
   for (const part of [...parts].sort((a, b) => a.n - b.n)) {
     for (const call of listRunningCalls(part)) {
       const full = call.full ?? listed.get(call.id);
-      joined.set(call.id, { ...call, full: full === undefined ? null : { ...full, tag: call.tag } });
+      joined.set(call.id, { ...call, full: full === undefined ? null : { ...full, callEpoch: call.callEpoch } });
     }
   }
   return [...joined.values()];
@@ -170,7 +170,7 @@ function joinCalls(
 export interface RunningCall {
   readonly id: string;
   readonly account: string;
-  readonly tag: string;
+  readonly callEpoch: string;
   /** Everything needed to create the hold again. Null if only short heartbeats name the call. */
   readonly full: HeartbeatCall | null;
 }
@@ -183,9 +183,9 @@ export function listRunningCalls({
   readonly calls: readonly HeartbeatCall[];
   readonly names?: readonly HeartbeatNames[];
 }): RunningCall[] {
-  const listed = calls.map((full): RunningCall => ({ id: full.id, account: full.hold.account, tag: full.tag, full }));
-  const named = names.flatMap(({ tag, accounts }) =>
-    accounts.flatMap(({ account, ids }) => ids.map((id): RunningCall => ({ id, account, tag, full: null }))),
+  const listed = calls.map((full) => ({ id: full.id, account: full.hold.account, callEpoch: full.callEpoch, full }));
+  const named = names.flatMap(({ callEpoch, accounts }) =>
+    accounts.flatMap(({ account, ids }) => ids.map((id): RunningCall => ({ id, account, callEpoch, full: null }))),
   );
   return [...listed, ...named];
 }

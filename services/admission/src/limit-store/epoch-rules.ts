@@ -95,12 +95,12 @@ export function makeEpoch(runId: string, setAt: number, random: string): string 
 }
 
 /** Returns the set time of an epoch, epoch ms; 0 if the epoch contains no time. */
-export function parseEpochTime(token: string): number {
-  const [, time, random] = token.split('.');
+export function parseEpochTime(epoch: string): number {
+  const [, time, random] = epoch.split('.');
   return random === undefined ? 0 : Number(time) || 0;
 }
 
 /** Returns the server run that keeps an epoch; empty if the epoch does not name it. */
-export function parseEpochRun(token: string): string {
-  return token.slice(0, Math.max(0, token.indexOf('.')));
+export function parseEpochRun(epoch: string): string {
+  return epoch.slice(0, Math.max(0, epoch.indexOf('.')));
 }

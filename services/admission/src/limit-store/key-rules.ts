@@ -1,12 +1,12 @@
 /** Names of the Redis keys of one bucket. The hash tag puts all of them into one Redis slot. */
 export interface BucketKeys {
   readonly bucket: number;
-  readonly token: string;
+  readonly epoch: string;
   readonly due: string;
   /** Done holds without a record at billing, ordered by the time of the next query. */
-  readonly asked: string;
+  readonly unsettled: string;
   /** The last poll for due holds, for this bucket and those that were polled together with it. */
-  readonly look: string;
+  readonly poll: string;
   /** Prefixes; the ID of the account or key follows. */
   readonly accounts: string;
   readonly holds: string;
@@ -27,8 +27,8 @@ export function findBucketKeys(bucket: number): BucketKeys {
 }
 
 /** The first keys of a script for one bucket, in the order of `POSITIONS.KEY`. */
-export function listBucketKeys({ token, due, asked }: BucketKeys): string[] {
-  return [token, due, asked];
+export function listBucketKeys({ epoch, due, unsettled }: BucketKeys): string[] {
+  return [epoch, due, unsettled];
 }
 
 /** The first keys of a script for one account, in the order of `POSITIONS.KEY`. */
@@ -66,10 +66,10 @@ function makeKeys(bucket: number): BucketKeys {
   const tag = `{${bucket}}`;
   return {
     bucket,
-    token: `${tag}tok`,
+    epoch: `${tag}epoch`,
     due: `${tag}due`,
-    asked: `${tag}asked`,
-    look: `${tag}look`,
+    unsettled: `${tag}unsettled`,
+    poll: `${tag}poll`,
     accounts: `${tag}a:`,
     holds: `${tag}h:`,
     keyRecords: `${tag}k:`,

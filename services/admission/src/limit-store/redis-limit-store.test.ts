@@ -8,7 +8,7 @@ import { type ReplicaRun, makeEpoch, parseEpochRun, parseEpochTime } from './epo
 import { heldCall } from '../read/read-script.js';
 import { findBucketKeys, formatReferenceKey } from './key-rules.js';
 import { sweepCall } from '../sweep/sweep-script.js';
-import { restoreCall } from './token-script.js';
+import { restoreCall } from './epoch-script.js';
 import { AdmissionFault } from '../ports.js';
 import { RedisClock } from './redis-clock.js';
 import { RedisLimitStore, SILENCE_MAX_MS } from './redis-limit-store.js';
@@ -158,7 +158,7 @@ test('a superseded server is dropped and not used again with its old epochs', as
   const { server, redis } = await startRedis();
   const { limitStore, log } = openLimitStore(server.url);
   await until('it is in use', () => limitStore.usable());
-  const { token } = findBucketKeys(0);
+  const { epoch } = findBucketKeys(0);
   const setAt = parseEpochTime(await restoreFirst(limitStore));
   const other = 'f'.repeat(40);
   limitStore.observe([makeEpoch(other, setAt - 1, '00')]);
@@ -170,7 +170,7 @@ test('a superseded server is dropped and not used again with its old epochs', as
   expect(limitStore.usable()).toBe(false);
   // The server is promoted again, after the other one. Its data is lost, and its next epochs are
   // later.
-  await redis.set(token, `${makeEpoch(other, setAt + 60_000, '00')} open 0 1`);
+  await redis.set(epoch, `${makeEpoch(other, setAt + 60_000, '00')} open 0 1`);
   await until('it is in use', () => limitStore.usable());
   expect(parseEpochTime(limitStore.newEpoch())).toBeGreaterThan(setAt + 60_000);
 });
@@ -190,7 +190,7 @@ test('a server that started empty is dropped at the first change', async () => {
   expect(await apply()).toMatchObject([{ 0: 'lost' }]);
   expect(limitStore.usable()).toBe(true);
   // Another replica has set this epoch and left without notifying this one.
-  await redis.set(findBucketKeys(0).token, `${makeEpoch(id, 1_000, '00')} open 0 1`);
+  await redis.set(findBucketKeys(0).epoch, `${makeEpoch(id, 1_000, '00')} open 0 1`);
   // The calls are sent together. The first answer closes the connection.
   const [held, first, second] = await Promise.allSettled([read(), apply(), apply()]);
   expect(held).toMatchObject({ status: 'fulfilled', value: [{ 0: 'open' }] });
@@ -217,20 +217,20 @@ test('a superseded server is used with new epochs if no other is used', async ()
     },
   });
   await until('it is in use', () => limitStore.usable());
-  const token = await restoreFirst(limitStore);
-  later = parseEpochTime(token) + 60_000;
+  const epoch = await restoreFirst(limitStore);
+  later = parseEpochTime(epoch) + 60_000;
   limitStore.observe([makeEpoch(other, later, '00')]);
   await until('others were asked for long enough', () => told.length > 10);
   expect(limitStore.problem()).toBe('another Redis server has replaced this one');
   expect(limitStore.usable()).toBe(false);
-  expect(told.at(-1)).toEqual({ id: parseEpochRun(token), setAt: parseEpochTime(token), isUsed: false });
+  expect(told.at(-1)).toEqual({ id: parseEpochRun(epoch), setAt: parseEpochTime(epoch), isUsed: false });
   [someoneUsesAnother, busIsThere] = [false, false];
   const toldBefore = told.length;
   await until('nobody could be asked for long enough', () => told.length > toldBefore + 10);
   expect(limitStore.usable()).toBe(false);
   busIsThere = true;
   await until('it is in use again', () => limitStore.usable());
-  const keys = Array.from({ length: BUCKETS_TOTAL }, (_unused, bucket) => findBucketKeys(bucket).token);
+  const keys = Array.from({ length: BUCKETS_TOTAL }, (_unused, bucket) => findBucketKeys(bucket).epoch);
   const epochs = (await redis.mget(keys)).map((text) => text?.split(' ') ?? []);
   expect(epochs.filter(([epoch = '', state]) => parseEpochTime(epoch) <= later || state !== 'restoring')).toEqual([]);
   limitStore.observe([makeEpoch(other, later, '00')]);
@@ -247,7 +247,7 @@ test('the order of a run follows its newest epoch in any bucket', async () => {
   await until('it is in use', () => limitStore.usable());
   const first = await restoreFirst(limitStore);
   const [id, setAt] = [parseEpochRun(first), parseEpochTime(first)];
-  await redis.set(findBucketKeys(200).token, `${makeEpoch(id, setAt + 60_000, '00')} open 0 1`);
+  await redis.set(findBucketKeys(200).epoch, `${makeEpoch(id, setAt + 60_000, '00')} open 0 1`);
   limitStore.observe([makeEpoch('f'.repeat(40), setAt + 30_000, '00')]);
   expect(limitStore.usable()).toBe(false);
   await until('it is in use again', () => limitStore.usable());
@@ -262,7 +262,7 @@ test('a handshake has no effect after the end of its connection', async () => {
   clock.monotonic = () => now;
   const { limitStore } = openLimitStore(server.url, clock);
   await until('it is in use', () => limitStore.usable());
-  const token = await restoreFirst(limitStore);
+  const epoch = await restoreFirst(limitStore);
   limitStore.setOthers({
     publish: () => undefined,
     areReachable: () => {
@@ -272,13 +272,13 @@ test('a handshake has no effect after the end of its connection', async () => {
       return new Promise((resolve) => waiting.push(resolve));
     },
   });
-  limitStore.observe([makeEpoch('f'.repeat(40), parseEpochTime(token) + 60_000, '00')]);
+  limitStore.observe([makeEpoch('f'.repeat(40), parseEpochTime(epoch) + 60_000, '00')]);
   await until('a handshake waits, and could begin anew', () => waiting.length > 0);
   await redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
   await until('the next one waits', () => waiting.length > 1);
   waiting[0]?.(true);
   await new Promise((resolve) => setImmediate(resolve));
-  await expect(redis.get(findBucketKeys(0).token)).resolves.toMatch(token);
+  await expect(redis.get(findBucketKeys(0).epoch)).resolves.toMatch(epoch);
   expect(limitStore.usable()).toBe(false);
   waiting[1]?.(true);
   await until('it is in use again', () => limitStore.usable());
@@ -290,8 +290,8 @@ test('only a replica with an older run is notified of the used run', async () =>
   const { limitStore } = openLimitStore(server.url);
   limitStore.setOthers({ publish: (run) => void told.push(run), areReachable: async () => true });
   await until('it is in use', () => limitStore.usable());
-  const token = await restoreFirst(limitStore);
-  const [id, setAt] = [parseEpochRun(token), parseEpochTime(token)];
+  const epoch = await restoreFirst(limitStore);
+  const [id, setAt] = [parseEpochRun(epoch), parseEpochTime(epoch)];
   const other = 'f'.repeat(40);
   limitStore.observeRun({ id, setAt: setAt - 1, isUsed: false });
   limitStore.observeRun({ id: other, setAt: setAt + 1, isUsed: false });

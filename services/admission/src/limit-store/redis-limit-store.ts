@@ -7,7 +7,7 @@ import { type ReplicaRun, makeEpoch } from './epoch-rules.js';
 import { type OtherReplicas, RunAgreement } from './run-agreement-rules.js';
 import { type ScriptCall, type ScriptName, type ScriptReply, readReplyTime } from './script-rules.js';
 import { ACCOUNT_KEYS, NO_KEY_REFERENCE, parseAccount, formatReferenceKey } from './key-rules.js';
-import { EPOCH_KEYS, replaceCall } from './token-script.js';
+import { EPOCH_KEYS, replaceCall } from './epoch-script.js';
 import { type AccountsStep, AdmissionFault, type LimitStore, type Log } from '../ports.js';
 import { findEvictionProblem, hasServerChanged, findRedisProblem } from './redis-settings.js';
 import { type SocketAddress, type RedisAddress, parseRedisAddress } from './redis-address.js';

@@ -120,7 +120,7 @@ function readLua(name: string): string {
 }
 
 /**
- * One run of a script. `lua/shared/gate.lua` defines the first arguments of all scripts. Arguments
+ * One run of a script. `lua/shared/epoch.lua` defines the first arguments of all scripts. Arguments
  * are texts or integers.
  */
 export interface EvalCall {

@@ -8,7 +8,7 @@ import type { ScriptName, ScriptReply } from './script-rules.js';
  * epoch of their bucket; `due` returns the newest epoch of all buckets. Edges discard replies of
  * the other scripts by their epoch.
  */
-const EPOCH_SCRIPTS: ReadonlySet<ScriptName> = new Set(['due', 'sweep', 'token', 'apply']);
+const EPOCH_SCRIPTS: ReadonlySet<ScriptName> = new Set(['due', 'sweep', 'set-epoch', 'apply']);
 /** Index of the bucket's epoch in a reply, if present. */
 const EPOCH_AT = 2;
 

@@ -7,7 +7,7 @@ const FOLDER = new URL('../../lua/', import.meta.url);
 test('scripts read keys from 1, and arguments after those of every run', () => {
   const positions = listLuaPositions();
   const wanted = [
-    'KEY.token',
+    'KEY.epoch',
     'KEY.key_record',
     'ADMIT.mode',
     'ADMIT.is_counted',

@@ -7,7 +7,7 @@ function words<T extends string>(...lines: readonly T[]): readonly WordsOf<T>[] 
 
 /** The scripts in the folder `lua`, by file name. */
 export const SCRIPT_NAMES = words(
-  'admit release apply due sweep heartbeat create token replace lease read list take summary confirm',
+  'admit release apply due sweep heartbeat create set-epoch replace lease read list take summary confirm',
 );
 export type ScriptName = (typeof SCRIPT_NAMES)[number];
 
@@ -35,7 +35,7 @@ export const POSITIONS = {
   /**
    * Keys of a call. Scripts for a bucket take the first three, scripts for an account take more.
    */
-  KEY: ['token', 'due', 'asked', 'account', 'holds', 'keyRecord', 'texts'],
+  KEY: ['epoch', 'due', 'unsettled', 'account', 'holds', 'keyRecord', 'texts'],
   /** The first arguments of every run. The arguments of the script follow. */
   RUN: ['runId', 'clockOffset'],
   /** Followed by the windows, each as one text, and the fields from `ADMIT_FIELD.key` on. */
@@ -49,35 +49,35 @@ export const POSITIONS = {
     'loadedUnder loadedAt state slots termsVersion session latest renewedAt wallet heldOfWallet',
     'heldOfPlan key references member keyMonth heldOfKey memberMonth heldOfMember',
   ),
-  RELEASE: ['account', 'id', 'idTime', 'outcome', 'amount', 'tag'],
+  RELEASE: ['account', 'id', 'idTime', 'outcome', 'amount', 'callEpoch'],
   /** Follows `RELEASE` when a lost hold may be created. */
   RELEASE_HOLD: ['admitted', 'worst', 'planMax', 'walletMax', 'session', 'shape', 'shapeText'],
   /** Followed by balances, members and keys, each as a `RECORD`, and closed IDs. */
   APPLY: words(
-    'account ledgerEpoch loadToken loadStart isComplete caughtUp accountVersion accountState',
+    'account ledgerEpoch loadEpoch loadStart isComplete caughtUp accountVersion accountState',
     'stateVersion termsVersion textId text periods rows members keys closed',
   ),
   /** Lines of an account's summary. Its parts follow. */
   SUMMARY: ['ledgerEpoch', 'stateVersion', 'termsVersion'],
   SUMMARY_PART: ['field', 'text'],
   /** Followed by the accounts, in the order of their keys. */
-  CONFIRM: ['loadToken', 'loadStart', 'ledgerEpoch'],
+  CONFIRM: ['loadEpoch', 'loadStart', 'ledgerEpoch'],
   CONFIRM_ACCOUNT: ['version', 'summary'],
   /** `content`: the value of a balance, the cap of a member, or the record of a key. */
   RECORD: ['name', 'content', 'version'],
   /** Followed by each account with its calls. */
   HEARTBEAT: ['accounts', 'holds', 'leaseMs', 'expiryMs', 'isRestoring'],
   HEARTBEAT_ACCOUNT: ['account', 'calls'],
-  HEARTBEAT_CALL: ['id', 'tag'],
+  HEARTBEAT_CALL: ['id', 'callEpoch'],
   CREATE: words(
-    'account id tag edge leaseMs expiryMs admitted worst planMax walletMax session shape',
+    'account id callEpoch edge leaseMs expiryMs admitted worst planMax walletMax session shape',
     'shapeText onlyRestoring',
   ),
   TAKE: ['account', 'id'],
   DUE: ['replica', 'othersMs', 'ownMs', 'listens', 'silenceMs', 'leaseMs'],
-  SWEEP: ['accounts', 'holds', 'entriesMax', 'askedAgainMax', 'silentUntil'],
-  TOKEN: ['action', 'token'],
-  REPLACE: ['token', 'staleBefore'],
+  SWEEP: ['accounts', 'holds', 'entriesMax', 'unsettledMax', 'silentUntil'],
+  SET_EPOCH: ['action', 'epoch'],
+  REPLACE: ['epoch', 'staleBefore'],
   LEASE: ['replica', 'leaseMs'],
   /** Followed by the requested fields. */
   READ: ['keyField'],

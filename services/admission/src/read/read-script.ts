@@ -7,7 +7,7 @@ import { readStoredKey, readStoredTerms } from '../limit-store/stored-records-ru
 /** The state that decisions use, read without any change. Amounts in nano-USD, counts in calls. */
 export interface ReadState {
   readonly now: number;
-  readonly token: string;
+  readonly epoch: string;
   readonly caughtUp: boolean;
   readonly key: KeyRecord;
   readonly suspended: boolean;
@@ -72,15 +72,15 @@ export function parseReadReply(reply: ScriptReply, account: string, key: string,
   if (reply[0] !== 'open') return { kind: reply[0] === 'restoring' ? 'restoring' : 'lost' };
   const now = readReplyTime(reply);
   const text = (index: number): string => reply[index] ?? '';
-  const token = text(2);
+  const epoch = text(2);
   const caughtUp = text(3) === '1';
   const missing = { account: text(4) !== '1', key: text(5) !== '1' };
-  if (missing.account || missing.key) return { kind: 'load', now, needs: { token, caughtUp, ...missing, rows: [] } };
+  if (missing.account || missing.key) return { kind: 'load', now, needs: { epoch, caughtUp, ...missing, rows: [] } };
   return {
     kind: 'read',
     state: {
       now,
-      token,
+      epoch,
       caughtUp,
       key: readStoredKey(text(6), account, key),
       suspended: text(7) !== 'active',

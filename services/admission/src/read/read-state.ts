@@ -115,7 +115,7 @@ function refuse(state: ReadState, digests: readonly string[]): { code: RefusalCo
 }
 
 function loadNeeds(state: ReadState, key: boolean, rows: readonly string[]) {
-  return { token: state.token, caughtUp: state.caughtUp, account: false, key, rows, startedAt: state.now };
+  return { epoch: state.epoch, caughtUp: state.caughtUp, account: false, key, rows, startedAt: state.now };
 }
 
 /** Returns the data that decide which models a key can see (docs/behaviour.md#models). */

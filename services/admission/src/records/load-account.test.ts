@@ -104,34 +104,32 @@ test('a key that its owner no longer knows gets invalid_api_key and is evicted',
 // Covers r11
 test('a load is written only under its own epoch and within five seconds', async () => {
   const account = makeAccount(world, { wallet: 3 * PRICE });
-  const { token } = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  const { epoch } = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   const keys = findBucketKeys(bucketOfAccount(account.account));
   const snapshot = { account: account.account, rows: [{ name: 'wallet', value: 9, version: 9 }], closed: [] };
   const write = async (under: string, startedAt: number) => {
-    const stamp = { token: under, startedAt, complete: false, caughtUp: false, version: null };
-    const [reply] = await one.limitStore.run([
-      buildApplyCall(keys, { account: account.account, snapshot }, stamp),
-    ]);
+    const stamp = { epoch: under, startedAt, complete: false, caughtUp: false, version: null };
+    const [reply] = await one.limitStore.run([buildApplyCall(keys, { account: account.account, snapshot }, stamp)]);
     return Array.isArray(reply) ? reply[0] : reply;
   };
-  expect(await write(`${token}x`, one.clock.now())).toBe('void');
-  expect(await write(token, one.clock.now() - 5_100)).toBe('void');
+  expect(await write(`${epoch}x`, one.clock.now())).toBe('void');
+  expect(await write(epoch, one.clock.now() - 5_100)).toBe('void');
   expect((await one.admission.readAccount(account.account)).rows['wallet']).toEqual({ value: 3 * PRICE, version: 1 });
-  expect(await write(token, one.clock.now() - 4_000)).toBe('applied');
+  expect(await write(epoch, one.clock.now() - 4_000)).toBe('applied');
   expect((await one.admission.readAccount(account.account)).rows['wallet']).toEqual({ value: 9, version: 9 });
 });
 
 test("a load creates balances only if it is not older than the account's load", async () => {
   const account = makeAccount(world, { wallet: PRICE });
   account.state.rows.set('wallet', { value: 3 * PRICE, version: 7 });
-  const { token } = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  const { epoch } = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   const write = async (name: string, version: number) => {
     const rows = [
       { name, value: PRICE, version: 5 },
       { name: 'wallet', value: 2 * PRICE, version: version + 1 },
     ];
     const update = { account: account.account, snapshot: { account: account.account, rows, closed: [] } };
-    const stamp = { token, startedAt: one.clock.now(), complete: false, caughtUp: false, version };
+    const stamp = { epoch, startedAt: one.clock.now(), complete: false, caughtUp: false, version };
     await one.limitStore.run([buildApplyCall(findBucketKeys(bucketOfAccount(account.account)), update, stamp)]);
     return (await one.admission.readAccount(account.account)).rows;
   };

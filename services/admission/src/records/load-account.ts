@@ -18,7 +18,7 @@ const ROWS_MAX = 100;
 
 interface MergedRequest {
   readonly keyReference: KeyReference;
-  readonly token: string;
+  readonly epoch: string;
   startedAt: number;
   caughtUp: boolean;
   account: boolean;
@@ -78,7 +78,7 @@ export class AccountLoader {
   }
 
   async #loadOnce(request: MergedRequest): Promise<ReadonlySet<string>> {
-    const { keyReference, token, startedAt, keys } = request;
+    const { keyReference, epoch, startedAt, keys } = request;
     const wantsRecords = request.account || keys.size > 0;
     const wantsBalances = request.account || request.rows.size > 0;
     const [records, snapshot] = await Promise.all([
@@ -103,7 +103,7 @@ export class AccountLoader {
           keyRecords,
         },
         {
-          token,
+          epoch,
           startedAt,
           complete,
           caughtUp: snapshot !== null && !request.caughtUp,
@@ -146,7 +146,7 @@ export class AccountLoader {
 /** Whether a load in flight covers everything in another request. */
 function covers(flying: MergedRequest, wanted: MergedRequest): boolean {
   return (
-    flying.token === wanted.token &&
+    flying.epoch === wanted.epoch &&
     (flying.account || !wanted.account) &&
     [...wanted.keys].every((key) => flying.keys.has(key)) &&
     [...wanted.rows].every((row) => flying.rows.has(row))
@@ -160,7 +160,7 @@ function covers(flying: MergedRequest, wanted: MergedRequest): boolean {
 function mergeRequest(into: MergedRequest | null, keyReference: KeyReference, request: LoadRequest): MergedRequest {
   const merged = into ?? {
     keyReference,
-    token: request.token,
+    epoch: request.epoch,
     startedAt: request.startedAt,
     caughtUp: request.caughtUp,
     account: false,

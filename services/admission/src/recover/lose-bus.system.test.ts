@@ -33,8 +33,8 @@ afterAll(async () => {
 
 const allOpen = () =>
   until('all buckets are open', async () => {
-    const token = await redis.get('{0}tok');
-    return one.admission.bucketsPending() === 0 && token?.includes(' open ');
+    const epoch = await redis.get('{0}epoch');
+    return one.admission.bucketsPending() === 0 && epoch?.includes(' open ');
   });
 
 test('a lost limit store is restored from heartbeats in a new, empty NATS', async () => {
@@ -60,12 +60,12 @@ test('no bucket opens after a loss of both until the bus has the running calls',
   try {
     await redis.flushall();
     await until('the loss is noticed', () => one.admission.bucketsPending() > 0);
-    await until('a token is set', () => redis.get('{0}tok'));
+    await until('an epoch is set', () => redis.get('{0}epoch'));
     await until('a second has passed for Redis', async () => {
-      const [, , since] = (await redis.get('{0}tok'))!.split(' ');
+      const [, , since] = (await redis.get('{0}epoch'))!.split(' ');
       return Date.now() - Number(since) > 1_000;
     });
-    expect(await redis.get('{0}tok')).toMatch(' restoring ');
+    expect(await redis.get('{0}epoch')).toMatch(' restoring ');
   } finally {
     process.kill(world.nats.pid!, 'SIGCONT');
   }

@@ -100,10 +100,10 @@ const allOpen = () =>
     'all buckets are open',
     async () => {
       if (!replicas.every(({ admission }) => admission.bucketsPending() === 0)) return false;
-      const tokens = await redis
-        .mget(Array.from({ length: 256 }, (_unused, bucket) => `{${bucket}}tok`))
+      const epochs = await redis
+        .mget(Array.from({ length: 256 }, (_unused, bucket) => `{${bucket}}epoch`))
         .catch(() => []);
-      return tokens.length === 256 && tokens.every((token) => token?.includes(' open '));
+      return epochs.length === 256 && epochs.every((epoch) => epoch?.includes(' open '));
     },
     RECOVERY_MAX_MS,
   );

@@ -50,10 +50,10 @@ const admitMany = async (replica: Replica, account: TestAccount, count: number):
  * epochs.
  */
 function reportAll(edges: Readonly<Record<string, readonly Admitted[]>>): void {
-  const tokens = [...(world.reports.at(-1) ?? [])];
+  const epochs = [...(world.reports.at(-1) ?? [])];
   for (const [edge, calls] of Object.entries(edges)) {
     const n = (world.kept.get(`${edge}.0`)?.heartbeat.n ?? 0) + 1;
-    heartbeatOf(world, edge, n, { calls: calls.map((call) => running(call)), tokens });
+    heartbeatOf(world, edge, n, { calls: calls.map((call) => running(call)), epochs });
   }
 }
 
@@ -121,7 +121,7 @@ test('the recovery waits twelve seconds for an edge that misses resync requests'
   const one = await world.replica();
   const account = makeAccount(world, { wallet: 2 * PRICE });
   const [call] = await admitMany(one, account, 1);
-  const deafHeartbeat = (n: number) => heartbeatOf(world, 'deaf', n, { calls: [running(call!)], tokens: [] });
+  const deafHeartbeat = (n: number) => heartbeatOf(world, 'deaf', n, { calls: [running(call!)], epochs: [] });
   deafHeartbeat(1);
   await redis.flushall();
   await one.admission.sweep();
@@ -174,7 +174,7 @@ test('a snapshot before the load of a restored account removes its old balances'
   const [{ bucket } = { bucket: 0 }] = await admitMany(one, account, 1);
   // Changed data is not confirmed.
   account.state.rows.set(keyMonth, { value: 5 * PRICE, version: 3 });
-  await redis.del(`{${bucket}}tok`);
+  await redis.del(`{${bucket}}epoch`);
   await recovered([one], {});
   const wallet = { name: 'wallet', value: 95 * PRICE, version: 3 };
   await one.admission.applySnapshots({
@@ -196,7 +196,7 @@ test('the last heartbeat restores a lapsed slot only while its bucket is restori
   world.advance(11_000);
   await one.admission.sweep();
   expect((await one.admission.readAccount(account.account)).slots).toBe(0);
-  await redis.del(`{${kept!.bucket}}tok`);
+  await redis.del(`{${kept!.bucket}}epoch`);
   heartbeatOf(world, 'edge1', 1, { calls: [running(kept!)], last: true });
   await recovered([one], {});
   expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 1, held: { wallet: 2 * PRICE } });
@@ -205,7 +205,7 @@ test('the last heartbeat restores a lapsed slot only while its bucket is restori
   world.advance(91_000);
   await one.admission.sweep();
   expect((await one.admission.readAccount(account.account)).holds.map(({ id }) => id)).toEqual([ended!.id]);
-  const late = listRunningCalls({ calls: [running(kept!), running(ended!, { tag: 'another.token' })] });
+  const late = listRunningCalls({ calls: [running(kept!), running(ended!, { callEpoch: 'another.epoch' })] });
   expect(await holdCalls(one.ports, 'edge1', late, true)).toMatchObject({ failed: [] });
   expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 0, held: { wallet: PRICE } });
 });
@@ -217,16 +217,16 @@ test('a heartbeat creates no hold for a call that was closed under the same epoc
   await redis.flushall();
   await recovered([one], { live: [call!] });
   await one.admission.heartbeat(heartbeatOf(world, 'live', 50, { calls: [running(call!)] }));
-  const { tokens } = world.heartbeatReplies.at(-1)!.heartbeatReply;
-  const { token } = tokens.find(({ bucket }) => bucket === call!.bucket)!;
-  expect(token).not.toBe(call!.token);
+  const { epochs } = world.heartbeatReplies.at(-1)!.heartbeatReply;
+  const { epoch } = epochs.find(({ bucket }) => bucket === call!.bucket)!;
+  expect(epoch).not.toBe(call!.epoch);
   await one.admission.applySnapshots({
     ledgerEpoch: testEpoch(1),
     accounts: [{ account: account.account, rows: [], closed: [call!.id] }],
   });
   world.advance(91_000);
   await one.admission.sweep();
-  await one.admission.heartbeat(heartbeatOf(world, 'live', 51, { calls: [running(call!, { tag: token })] }));
+  await one.admission.heartbeat(heartbeatOf(world, 'live', 51, { calls: [running(call!, { callEpoch: epoch })] }));
   expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 0, held: {}, holds: [] });
 });
 
@@ -267,7 +267,7 @@ test('an ID from the lost limit store is decided again and held once', async () 
   await recovered([one], { live: [] });
   const again = await mustAdmit(one, entry);
   expect(again).toMatchObject({ id: first.id, repeated: false });
-  expect(again.token).not.toBe(first.token);
+  expect(again.epoch).not.toBe(first.epoch);
   await one.admission.heartbeat(heartbeatOf(world, 'live', 60, { calls: [running(first), running(again)] }));
   expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 1, held: { wallet: PRICE } });
   const unknown = { ...release(first, 'ok', 5), id: makeUuidV7(one.clock.now()) };
@@ -282,18 +282,18 @@ test('thousands of calls of one account are restored and kept by one heartbeat',
   if (!first) throw new Error('not admitted');
   // More IDs, texts and scores than an unpacked list can hold.
   const calls = Array.from({ length: 9_000 }, () => ({
-    ...running(first, { tag: 'lost' }),
+    ...running(first, { callEpoch: 'lost' }),
     id: makeUuidV7(one.clock.now()),
   }));
   const created = await holdCalls(one.ports, 'edge1', listRunningCalls({ calls }), false);
   expect(created.failed).toEqual([]);
-  const [token] = created.tokens;
+  const [epoch] = created.epochs;
   const kept = await holdCalls(
     one.ports,
     'edge1',
-    listRunningCalls({ calls: calls.map((call) => ({ ...call, tag: token?.token ?? '' })) }),
+    listRunningCalls({ calls: calls.map((call) => ({ ...call, callEpoch: epoch?.epoch ?? '' })) }),
     false,
   );
-  expect(kept).toMatchObject({ failed: [], tokens: [token] });
+  expect(kept).toMatchObject({ failed: [], epochs: [epoch] });
   expect((await one.admission.readAccount(account.account)).slots).toBe(9_001);
 });

@@ -37,7 +37,7 @@ async function loseLimitStore(): Promise<void> {
 
 /** Sends heartbeats of an edge that has received the resync request, under the reported epochs. */
 function reportBack(edge: string, n: number, calls: Admitted[]): void {
-  heartbeatOf(world, edge, n, { calls: calls.map((call) => running(call)), tokens: [...(world.reports.at(-1) ?? [])] });
+  heartbeatOf(world, edge, n, { calls: calls.map((call) => running(call)), epochs: [...(world.reports.at(-1) ?? [])] });
 }
 
 // Covers r12
@@ -70,7 +70,7 @@ test('nothing is admitted after a loss until every live edge has reported', asyn
   await until('all buckets are open', () => one.admission.bucketsPending() === 0);
   const dump = await one.admission.readAccount(account.account);
   expect(dump).toMatchObject({ slots: 2, held: { wallet: 2 * PRICE } });
-  expect((await mustAdmit(one, admitEntry(one.clock, [account.digest]))).token).not.toBe(calls[0]!.token);
+  expect((await mustAdmit(one, admitEntry(one.clock, [account.digest]))).epoch).not.toBe(calls[0]!.epoch);
   expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({
     code: 'insufficient_credits',
   });
@@ -109,15 +109,15 @@ test('a bucket from another server run gets a new epoch and loads missing data',
   const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   // Simulates a promoted replica: only the latest data is missing, and the epoch names another run.
   account.state.rows.set('wallet', { value: 5 * PRICE, version: 2 });
-  const token = `${'0'.repeat(40)}.stale`;
+  const epoch = `${'0'.repeat(40)}.stale`;
   const { Redis } = await import('ioredis');
   const redis = new Redis(world.server.url);
-  await redis.set(`{${call.bucket}}tok`, `${token} open 1 1`);
+  await redis.set(`{${call.bucket}}epoch`, `${epoch} open 1 1`);
   await redis.quit();
   expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ kind: 'fault' });
   await until('all buckets are open', () => one.admission.bucketsPending() === 0);
   const next = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
-  expect(next.token).not.toBe(call.token);
+  expect(next.epoch).not.toBe(call.epoch);
   const dump = await one.admission.readAccount(account.account);
   expect(dump).toMatchObject({
     slots: 2,
@@ -130,7 +130,7 @@ test('a bucket from another server run gets a new epoch and loads missing data',
 test('a superseded Redis that no replica uses is restored under later epochs', async () => {
   const account = makeAccount(world, { wallet: 2 * PRICE });
   const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
-  const later = parseEpochTime(call.token) + 60_000;
+  const later = parseEpochTime(call.epoch) + 60_000;
   one.limitStore.setOthers({ publish: () => one.pass(300), areReachable: async () => true });
   one.limitStore.onUse(() => one.admission.redisInUse());
   heartbeatOf(world, 'edge-dead', 9, { calls: [running(call)] }, Date.now() - 60_000);
@@ -141,10 +141,10 @@ test('a superseded Redis that no replica uses is restored under later epochs', a
   await until('all buckets are open', () => one.admission.bucketsPending() === 0);
   const { Redis } = await import('ioredis');
   const redis = new Redis(world.server.url);
-  const epochs = await redis.mget(Array.from({ length: BUCKETS_TOTAL }, (_unused, bucket) => `{${bucket}}tok`));
+  const epochs = await redis.mget(Array.from({ length: BUCKETS_TOTAL }, (_unused, bucket) => `{${bucket}}epoch`));
   await redis.quit();
   expect(epochs.filter((epoch) => parseEpochTime((epoch ?? '').split(' ')[0] ?? '') <= later)).toEqual([]);
-  expect(parseEpochTime((await mustAdmit(one, admitEntry(one.clock, [account.digest]))).token)).toBeGreaterThan(later);
+  expect(parseEpochTime((await mustAdmit(one, admitEntry(one.clock, [account.digest]))).epoch)).toBeGreaterThan(later);
   expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 2, held: { wallet: 2 * PRICE } });
 });
 
@@ -190,16 +190,16 @@ test('each epoch of a bucket is later than the previous one despite a slow clock
   const { Redis } = await import('ioredis');
   const redis = new Redis(world.server.url);
   try {
-    const { bucket, token } = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
-    const ahead = token.replace(/\.\d+\./, `.${Date.now() + 60_000}.`);
-    await redis.set(`{${bucket}}tok`, `${ahead} open 1 1`);
+    const { bucket, epoch } = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+    const ahead = epoch.replace(/\.\d+\./, `.${Date.now() + 60_000}.`);
+    await redis.set(`{${bucket}}epoch`, `${ahead} open 1 1`);
     await one.admission.sweep();
-    await redis.del(`{${bucket}}tok`);
+    await redis.del(`{${bucket}}epoch`);
     await one.admission.sweep();
     await until('all buckets are open', () => one.admission.bucketsPending() === 0);
-    const next = (await mustAdmit(one, admitEntry(one.clock, [account.digest]))).token;
+    const next = (await mustAdmit(one, admitEntry(one.clock, [account.digest]))).epoch;
     expect(parseEpochTime(next)).toBe(parseEpochTime(ahead) + 1);
-    expect(Math.abs(parseEpochTime(token) - Date.now())).toBeLessThan(60_000);
+    expect(Math.abs(parseEpochTime(epoch) - Date.now())).toBeLessThan(60_000);
   } finally {
     await redis.quit();
   }
@@ -223,7 +223,7 @@ test.each([0, 1, 2, 3, 4, 6])(
     const recovery = new Recovery({ ...one.ports, log: { ...one.ports.log, info } }, new RecordCache());
     recovery.notice(5);
     await until('both are done with', () => recovery.pending() === 0);
-    for (const bucket of [5, 6]) expect(await redis.get(`{${bucket}}tok`)).toMatch(' open ');
+    for (const bucket of [5, 6]) expect(await redis.get(`{${bucket}}epoch`)).toMatch(' open ');
     await recovery.stop();
     await redis.quit();
   },
@@ -241,9 +241,9 @@ test('one replica restores and another one continues if it falls silent', async 
     const { edges } = one.ports;
     const counted: typeof edges = {
       ...edges,
-      report: (tokens) => {
+      report: (epochs) => {
         own.reports += 1;
-        edges.report(tokens);
+        edges.report(epochs);
       },
       lastHeartbeats: (edge) => {
         own.reads += 1;

@@ -12,7 +12,7 @@ import {
 } from '../heartbeats/last-heartbeats-rules.js';
 import { type ScriptReply, toArguments } from '../limit-store/script-rules.js';
 import { RESTORER_KEY } from '../limit-store/key-rules.js';
-import { openCall, restoreCall } from '../limit-store/token-script.js';
+import { openCall, restoreCall } from '../limit-store/epoch-script.js';
 import { holdCalls } from '../heartbeats/hold-calls.js';
 import type { RecordCache } from '../records/record-cache.js';
 import { AdmissionFault, type Ports } from '../ports.js';
@@ -32,7 +32,7 @@ const LEASE_MS = 2_000;
 const WAIT_MAX_MS = 12_000;
 
 interface Restoring {
-  readonly token: string;
+  readonly epoch: string;
   /** Monotonic milliseconds of this process. */
   readonly since: number;
 }
@@ -130,10 +130,10 @@ export class Recovery {
   }
 
   /** A bucket whose restore another replica started has already waited since then. */
-  #follow(bucket: number, [, now, token = '', begunAt]: ScriptReply): void {
-    if (this.#restoring.get(bucket)?.token === token) return;
+  #follow(bucket: number, [, now, epoch = '', begunAt]: ScriptReply): void {
+    if (this.#restoring.get(bucket)?.epoch === epoch) return;
     const waitedMs = Math.max(0, Number(now) - Number(begunAt));
-    this.#restoring.set(bucket, { token, since: this.ports.clock.monotonic() - waitedMs });
+    this.#restoring.set(bucket, { epoch, since: this.ports.clock.monotonic() - waitedMs });
     this.#reportedAt = -Infinity;
     this.#read = null;
   }
@@ -149,7 +149,7 @@ export class Recovery {
     const now = computeSilenceTime(heartbeats, clock.wall());
     const live = heartbeats.filter((heartbeat) => isLive(heartbeat, now));
     const ready = [...this.#restoring].filter(
-      ([bucket, one]) => this.#hasWaited(one) || live.every((heartbeat) => hasReported(heartbeat, bucket, one.token)),
+      ([bucket, one]) => this.#hasWaited(one) || live.every((heartbeat) => hasReported(heartbeat, bucket, one.epoch)),
     );
     const notGone = heartbeats.filter((heartbeat) => !isGone(heartbeat, now, durations.expiryMs));
     if (ready.length > 0) await this.#open(new Map(ready), notGone);
@@ -164,7 +164,7 @@ export class Recovery {
     return [...newest.values()].every((mark) => {
       const known = read.get(mark.edge);
       if (!isLive(mark, now) || known === undefined || mark.sequence > known.sequence) return true;
-      return [...this.#restoring].every(([bucket, { token }]) => hasReported(known, bucket, token));
+      return [...this.#restoring].every(([bucket, { epoch }]) => hasReported(known, bucket, epoch));
     });
   }
 
@@ -178,7 +178,7 @@ export class Recovery {
 
   #report(): void {
     this.#reportedAt = this.ports.clock.monotonic();
-    this.ports.edges.report(Array.from(this.#restoring, ([bucket, { token }]) => ({ bucket, token })));
+    this.ports.edges.report(Array.from(this.#restoring, ([bucket, { epoch }]) => ({ bucket, epoch })));
   }
 
   /**
@@ -198,15 +198,15 @@ export class Recovery {
       await applyReleases(this.ports, this.cache, releases, (bucket) => failed.add(bucket));
     }
     const whole = [...ready].filter(([bucket]) => !failed.has(bucket));
-    const replies = await this.ports.limitStore.run(whole.map(([bucket, { token }]) => openCall(bucket, token)));
+    const replies = await this.ports.limitStore.run(whole.map(([bucket, { epoch }]) => openCall(bucket, epoch)));
     const opened: number[] = [];
-    for (const [index, [bucket, { token }]] of whole.entries()) {
+    for (const [index, [bucket, { epoch }]] of whole.entries()) {
       const reply = replies[index];
       if (reply === undefined || reply instanceof AdmissionFault) continue;
       this.#restoring.delete(bucket);
       // The bucket was lost again, or another replica or server has given it another epoch. Its
       // recovery starts again.
-      if (reply[0] === 'open' && reply[2] === token) opened.push(bucket);
+      if (reply[0] === 'open' && reply[2] === epoch) opened.push(bucket);
       else this.#noticed.add(bucket);
     }
     bucketsOpened.add(opened.length);

@@ -32,7 +32,7 @@ const keysOf = ({ account }: TestAccount) => findBucketKeys(bucketOfAccount(acco
 
 /** The bucket loses its epoch and keeps all other data, like in a promoted replica. */
 async function loseEpoch(account: TestAccount): Promise<void> {
-  await redis.del(keysOf(account).token);
+  await redis.del(keysOf(account).epoch);
   await one.admission.sweep();
   await until('its bucket is open', () => one.admission.bucketsPending() === 0);
 }
@@ -72,9 +72,9 @@ const confirm = async (group: KeptGroup, version = 1, ledgerEpoch = testEpoch(1)
 
 /** Sets another epoch without a scan of the bucket's accounts. */
 async function replaceEpoch(account: TestAccount): Promise<void> {
-  const { token } = keysOf(account);
-  const [epoch = '', ...state] = (await redis.get(token))?.split(' ') ?? [];
-  await redis.set(token, [`${epoch.slice(0, -1)}${epoch.endsWith('0') ? '1' : '0'}`, ...state].join(' '));
+  const { epoch } = keysOf(account);
+  const [epoch = '', ...state] = (await redis.get(epoch))?.split(' ') ?? [];
+  await redis.set(epoch, [`${epoch.slice(0, -1)}${epoch.endsWith('0') ? '1' : '0'}`, ...state].join(' '));
 }
 
 test('a kept account is confirmed and its next call needs no load', async () => {
@@ -154,11 +154,11 @@ test('only recent summaries of the same epoch and ledger are confirmed', async (
   const read = () => redis.hgetall(keysOf(account).accounts + account.account);
   const before = await read();
   expect(await confirm({ ...kept, startedAt: kept.startedAt - 5_100 })).toContain('void');
-  expect(await confirm({ ...kept, token: `${kept.token}x` })).toContain('void');
+  expect(await confirm({ ...kept, epoch: `${kept.epoch}x` })).toContain('void');
   expect(await confirm(kept, 1, testEpoch(2))).toContain('changed');
   expect(await read()).toEqual(before);
   expect(await confirm(kept, 7)).toContain('confirmed');
-  const mark = kept.token.slice(-12);
+  const mark = kept.epoch.slice(-12);
   expect(await read()).toEqual({
     ...before,
     t: mark,
@@ -166,7 +166,7 @@ test('only recent summaries of the same epoch and ledger are confirmed', async (
     lv: '7',
     [`k:${account.key}`]: `${mark} 1`,
   });
-  expect(await redis.get(keysOf(account).token)).toMatch(/ 1$/);
+  expect(await redis.get(keysOf(account).epoch)).toMatch(/ 1$/);
   expect(await summaryOf(account)).toMatchObject({ kept: [] });
 });
 

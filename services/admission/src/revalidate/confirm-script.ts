@@ -24,7 +24,7 @@ export interface KeptAccount {
 /** Accounts of one bucket, as returned by one script. */
 export interface KeptGroup {
   readonly bucket: number;
-  readonly token: string;
+  readonly epoch: string;
   /** Redis time of the summaries, ms. */
   readonly startedAt: number;
   readonly kept: readonly KeptAccount[];
@@ -45,7 +45,7 @@ export function readSummaryReply(bucket: number, accounts: readonly string[], re
   const summaries = reply.slice(REPLY_FIXED);
   return {
     bucket,
-    token: reply[2] ?? '',
+    epoch: reply[2] ?? '',
     startedAt: readReplyTime(reply),
     kept: accounts.flatMap((account, index) => {
       const summary = summaries[index] ?? '';
@@ -76,7 +76,7 @@ function readSummary(account: string, summary: string): KeptAccount {
 
 /** @param versions of the confirmed accounts, in the snapshot that billing has read */
 export function confirmCall(
-  { bucket, token, startedAt, kept }: KeptGroup,
+  { bucket, epoch, startedAt, kept }: KeptGroup,
   ledgerEpoch: string,
   versions: ReadonlyMap<string, number>,
 ): ScriptCall {
@@ -89,7 +89,7 @@ export function confirmCall(
     ),
     args: [
       ...toArguments('CONFIRM', {
-        loadToken: token,
+        loadEpoch: epoch,
         loadStart: startedAt,
         ledgerEpoch: computeLedgerEpochSuffix(ledgerEpoch),
       }),

@@ -121,8 +121,8 @@ test(
     const loads = asksOf().loads.slice(before.loads.length);
     expect(new Set(loads)).toEqual(new Set([charged.account, revoked.account]));
     // The confirmation also records for later loads in its bucket that billing has caught up.
-    const token = await redis.get(findBucketKeys(bucketOfAccount(unchanged[0]!.account)).token);
-    expect(token).toMatch(/ 1$/);
+    const epoch = await redis.get(findBucketKeys(bucketOfAccount(unchanged[0]!.account)).epoch);
+    expect(epoch).toMatch(/ 1$/);
   },
   TEST_MS,
 );

@@ -145,7 +145,7 @@ test('a request during a restore never returns not_found', async () => {
   heartbeatOf(world, 'edge-silent', 2, { calls: [running(call)], last: true });
   await until('all buckets are open', async () => {
     await one.admission.sweep().catch(() => undefined);
-    return one.admission.bucketsPending() === 0 && (await redis.get(`{${call.bucket}}tok`))?.includes(' open ');
+    return one.admission.bucketsPending() === 0 && (await redis.get(`{${call.bucket}}epoch`))?.includes(' open ');
   });
   await redis.quit();
   const again = await until('it can be taken back', () => take(call).catch(() => null));
@@ -159,9 +159,9 @@ test('a bucket that is restored with its data keeps the taken-back state', async
   heartbeatOf(world, 'edge-kept', 1, { calls: [running(call)], last: true });
   const { Redis } = await import('ioredis');
   const redis = new Redis(world.server.url);
-  await redis.del(`{${call.bucket}}tok`);
+  await redis.del(`{${call.bucket}}epoch`);
   await one.admission.sweep();
-  await until('the bucket is open', async () => (await redis.get(`{${call.bucket}}tok`))?.includes(' open '));
+  await until('the bucket is open', async () => (await redis.get(`{${call.bucket}}epoch`))?.includes(' open '));
   await redis.quit();
   expect(await holdOf(account, call)).toMatchObject({ state: 'open', slot: false, takenBack: true });
   expect((await dump(account)).slots).toBe(0);

@@ -28,7 +28,7 @@ const WAITING_MAX = 2_000;
 
 interface Question {
   readonly account: string;
-  readonly token: string;
+  readonly epoch: string;
   /** Redis time of the sweep, ms. */
   readonly now: number;
   readonly holds: readonly DueHold[];
@@ -126,12 +126,12 @@ async function settleQuestion(
 }
 
 /** Closes calls with a record. Returns those that never get one unless they still run. */
-async function askOnce(ports: Ports, { account, token, now, holds, names }: Question): Promise<DueHold[]> {
+async function askOnce(ports: Ports, { account, epoch, now, holds, names }: Question): Promise<DueHold[]> {
   const { owners, limitStore, clock } = ports;
   const ids = holds.map(({ id }) => id);
   const answer = await owners.loadBalances({ account, names, ids, afterLoss: false });
   const { ledgerEpoch, snapshot, caughtUpTo, version } = answer;
-  const load = { token, startedAt: now, complete: false, caughtUp: false, version };
+  const load = { epoch, startedAt: now, complete: false, caughtUp: false, version };
   await limitStore.run([
     buildApplyCall(findBucketKeys(bucketOfAccount(account)), { account, ledgerEpoch, snapshot }, load),
   ]);
@@ -155,9 +155,9 @@ async function withoutNamed(named: NamedCalls, due: readonly DueHold[], since: n
 }
 
 /** Builds the requests: one account each, within the limits of the contract. */
-function questionsOf({ token, now, asks }: SweepOutcome): Question[] {
+function questionsOf({ epoch, now, asks }: SweepOutcome): Question[] {
   return [...groupBy(asks, (ask) => ask.account)].flatMap(([account, holds]) =>
-    partsOf(holds).map(({ part, names }) => ({ account, token, now, holds: part, names: [...names] })),
+    partsOf(holds).map(({ part, names }) => ({ account, epoch, now, holds: part, names: [...names] })),
   );
 }
 

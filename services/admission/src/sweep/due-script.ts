@@ -40,7 +40,7 @@ export function buildDueCall(
   const keys = buckets.map(findBucketKeys);
   return {
     script: 'due',
-    keys: [...keys.flatMap(listBucketKeys), ...keys.slice(0, 1).map(({ look }) => look)],
+    keys: [...keys.flatMap(listBucketKeys), ...keys.slice(0, 1).map(({ poll }) => poll)],
     args: toArguments('DUE', { replica, ...sharing, listens: listens ? '1' : '0', silenceMs, leaseMs }),
   };
 }

@@ -258,8 +258,8 @@ describe('silence', () => {
 
   /** Simulates a time without polls. The clock of the world does not change. */
   async function beSilent(ms: number, at = redis): Promise<void> {
-    const look = String(await at.get('{0}look')).split(' ');
-    await at.set('{0}look', [...look.slice(0, 5), Number(look[5]) - ms, look[6]].join(' '));
+    const poll = String(await at.get('{0}poll')).split(' ');
+    await at.set('{0}poll', [...poll.slice(0, 5), Number(poll[5]) - ms, poll[6]].join(' '));
   }
 
   // Covers r9; Redis cannot be reached; all admissions are away
@@ -287,9 +287,9 @@ describe('silence', () => {
       });
       await report(2, lives);
       // Simulates that a lease has passed on that server.
-      const look = String(await redis.get('{0}look')).split(' ');
-      expect(Number(look[6])).toBeGreaterThan(0);
-      await redis.set('{0}look', [...look.slice(0, 6), Number(look[6]) - 30_000].join(' '));
+      const poll = String(await redis.get('{0}poll')).split(' ');
+      expect(Number(poll[6])).toBeGreaterThan(0);
+      await redis.set('{0}poll', [...poll.slice(0, 6), Number(poll[6]) - 30_000].join(' '));
       going.advance(6_000);
       await own.admission.sweep();
       const { slots, holds } = await own.admission.readAccount(account.account);
@@ -395,11 +395,11 @@ describe('a poll of one replica', () => {
   test('is ignored if it is of another Redis run or from the future', async () => {
     const account = makeAccount(world, { wallet: 10 * PRICE });
     await sweepAs(one);
-    const look = String(await redis.get('{0}look'));
-    const till = look.split(' ')[2] ?? '';
-    const others = [look.replace(/^\S+/, 'f'.repeat(40)), look.replace(till, String(Number(till) + 120_000))];
+    const poll = String(await redis.get('{0}poll'));
+    const till = poll.split(' ')[2] ?? '';
+    const others = [poll.replace(/^\S+/, 'f'.repeat(40)), poll.replace(till, String(Number(till) + 120_000))];
     for (const other of others) {
-      await redis.set('{0}look', other);
+      await redis.set('{0}poll', other);
       await mustAdmit(one, admitEntry(one.clock, [account.digest]));
       world.advance(11_000);
       await sweepAs(two);
@@ -414,9 +414,9 @@ describe('a poll of one replica', () => {
     const ask = (replica: Replica) =>
       replica.limitStore.run([buildDueCall([...Array(256).keys()], replica.ports.replica, SHARED, LISTENING)]);
     const [state, , newest = '', holds = ''] = (await ask(one))[0] as string[];
-    expect(state).toBe('looked');
-    expect((await ask(two))[0]).toEqual(['enough', expect.any(String), newest, holds]);
-    const epochs = await Promise.all([...Array(256).keys()].map((bucket) => redis.get(`{${bucket}}tok`)));
+    expect(state).toBe('polled');
+    expect((await ask(two))[0]).toEqual(['recent', expect.any(String), newest, holds]);
+    const epochs = await Promise.all([...Array(256).keys()].map((bucket) => redis.get(`{${bucket}}epoch`)));
     expect(parseEpochTime(newest)).toBe(Math.max(...epochs.map((epoch) => parseEpochTime(epoch?.split(' ')[0] ?? ''))));
     expect(Number(holds)).toBeGreaterThanOrEqual(calls.length);
     world.advance(11_000);

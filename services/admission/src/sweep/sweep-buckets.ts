@@ -31,9 +31,9 @@ export async function sweepBuckets(
   let { buckets } = found;
   // While billing is away, one repeated query per bucket is enough to detect its return, so the
   // length of the outage does not prolong sweeps.
-  const askedAgainMax = ledger.settles() ? ASKED_AGAIN_MAX : 1;
+  const unsettledMax = ledger.settles() ? ASKED_AGAIN_MAX : 1;
   for (let run = 0; run < RUNS_MAX && buckets.length > 0; run += 1) {
-    const outcomes = await sweepOnce(ports, buckets, silentUntil, run === 0 ? askedAgainMax : 0);
+    const outcomes = await sweepOnce(ports, buckets, silentUntil, run === 0 ? unsettledMax : 0);
     for (const [bucket, { state }] of outcomes) {
       if (state !== 'open') noticeLoss(bucket);
     }
@@ -55,10 +55,10 @@ async function sweepOnce(
   { limitStore, log }: Ports,
   buckets: readonly number[],
   silentUntil: number,
-  askedAgainMax: number,
+  unsettledMax: number,
 ): Promise<ReadonlyMap<number, SweepOutcome>> {
   const replies = await limitStore.run(
-    buckets.map((bucket) => sweepCall(findBucketKeys(bucket), silentUntil, askedAgainMax)),
+    buckets.map((bucket) => sweepCall(findBucketKeys(bucket), silentUntil, unsettledMax)),
   );
   const outcomes = new Map<number, SweepOutcome>();
   for (const [index, bucket] of buckets.entries()) {

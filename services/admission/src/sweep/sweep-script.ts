@@ -21,7 +21,7 @@ export interface DueHold {
 export interface SweepOutcome {
   readonly state: 'open' | 'restoring' | 'lost';
   readonly now: number;
-  readonly token: string;
+  readonly epoch: string;
   readonly caughtUp: boolean;
   /** Number of entries that had fallen due; {@link SWEEP_ENTRIES_MAX} when there may be more. */
   readonly seen: number;
@@ -31,14 +31,14 @@ export interface SweepOutcome {
 
 /**
  * @param silentUntil from the poll that found the bucket
- * @param askedAgainMax maximum number of done holds to query billing for again
+ * @param unsettledMax maximum number of done holds to query billing for again
  */
-export function sweepCall(keys: BucketKeys, silentUntil: number, askedAgainMax: number): ScriptCall {
+export function sweepCall(keys: BucketKeys, silentUntil: number, unsettledMax: number): ScriptCall {
   const { accounts, holds } = keys;
   return {
     script: 'sweep',
     keys: listBucketKeys(keys),
-    args: toArguments('SWEEP', { accounts, holds, entriesMax: SWEEP_ENTRIES_MAX, askedAgainMax, silentUntil }),
+    args: toArguments('SWEEP', { accounts, holds, entriesMax: SWEEP_ENTRIES_MAX, unsettledMax, silentUntil }),
   };
 }
 
@@ -51,7 +51,7 @@ export function readSweepReply(reply: ScriptReply): SweepOutcome {
   return {
     state: reply[0] === 'open' || reply[0] === 'restoring' ? reply[0] : 'lost',
     now: readReplyTime(reply),
-    token: reply[2] ?? '',
+    epoch: reply[2] ?? '',
     caughtUp: reply[3] === '1',
     seen: Number(reply[4] ?? 0),
     slotsFreed: Number(reply[5] ?? 0),

@@ -41,7 +41,7 @@ export function agreeOnAnswer(stage: Stage, real: BatchAnswer, model: ModelAnswe
     return;
   }
   agree('hold', { hold: real.hold, repeated: real.repeated }, { hold: model.hold, repeated: model.repeated });
-  agree('place', [real.account, real.bucket, real.token], [stage.account, stage.bucket, stage.model.state.token]);
+  agree('place', [real.account, real.bucket, real.epoch], [stage.account, stage.bucket, stage.model.state.epoch]);
   if (model.hold === null || endpoint === null) return;
   const { model: name, admittedAt } = model.hold;
   agree('price', real.price, priceAt(stage.catalog, name, admittedAt));

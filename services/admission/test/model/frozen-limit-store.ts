@@ -150,7 +150,7 @@ export class FrozenLimitStore implements LimitStore {
   /** Number of script runs. A step without any run has changed nothing. */
   scriptsRun = 0;
   #runs = 0;
-  #tokens = 0;
+  #epochs = 0;
   readonly #routes = new Set<string>();
 
   constructor(
@@ -165,7 +165,7 @@ export class FrozenLimitStore implements LimitStore {
 
   async run(calls: readonly ScriptCall[]): Promise<readonly (ScriptReply | AdmissionFault)[]> {
     this.scriptsRun += calls.length;
-    const own = findBucketKeys(this.bucket).token;
+    const own = findBucketKeys(this.bucket).epoch;
     const isOwn = ({ script, keys }: ScriptCall): boolean => script === 'lease' || keys.includes(own);
     const now = this.clock.wall();
     const replies = await this.redis.run(
@@ -203,8 +203,8 @@ export class FrozenLimitStore implements LimitStore {
   }
 
   newEpoch(): string {
-    this.#tokens += 1;
-    return `${this.#runId()}.${this.#tokens}`;
+    this.#epochs += 1;
+    return `${this.#runId()}.${this.#epochs}`;
   }
 
   /** Lists no accounts: nothing is confirmed in a sequence, so each loss is followed by loads. */

@@ -104,7 +104,7 @@ export class ModelLimitStore {
       else if (!hold && this.now - timeOfUuidV7(id) < VOID_UNKNOWN_MS) this.state.gone.set(id, this.now + GONE_MS);
       return;
     }
-    if (!hold && release.tag === this.state.token) return;
+    if (!hold && release.callEpoch === this.state.epoch) return;
     if (hold?.state === 'done') return;
     const due = this.now + ASK_MS;
     this.#put({
@@ -137,7 +137,7 @@ export class ModelLimitStore {
     for (const call of calls) {
       const hold = this.state.holds.get(call.id);
       if (suspended || hold?.slot === 'taken back') abort.push(call.id);
-      if (!hold && !this.state.gone.has(call.id) && call.tag !== this.state.token) lost.push(call);
+      if (!hold && !this.state.gone.has(call.id) && call.callEpoch !== this.state.epoch) lost.push(call);
       if (hold?.state !== 'open') continue;
       if (restoring && hold.slot === 'free') hold.slot = 'taken';
       hold.due = this.now + EXPIRY_MS;
@@ -286,7 +286,7 @@ export class ModelLimitStore {
     const digest = digests.find(this.#isOf(found)) ?? '';
     if (!known) this.#routes.redis.add(digest);
     this.#routes.replicas[replica]?.add(digest);
-    if (this.state.token === null) throw new ModelFault('admission_error');
+    if (this.state.epoch === null) throw new ModelFault('admission_error');
     if (this.state.loadedAt === null || !this.state.keysLoaded.has(found)) this.#load(found, []);
     // A digest that the owner of keys has just returned is accepted, regardless of the key's record
     // in the limit store.

@@ -34,7 +34,7 @@ export interface ModelHold {
  */
 export class ModelState {
   /** Null: the limit store was lost. */
-  token: string | null = null;
+  epoch: string | null = null;
   caughtUp = false;
   /** Time of the load under this epoch, or the equivalent time set by let-go.ts. */
   loadedAt: number | null = null;
@@ -64,7 +64,7 @@ export class ModelState {
    * docs/protocol.md#r12).
    */
   lose(dataToo: boolean): void {
-    this.token = null;
+    this.epoch = null;
     this.caughtUp = false;
     this.loadedAt = null;
     this.keysLoaded.clear();

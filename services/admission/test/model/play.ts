@@ -214,7 +214,7 @@ export class Play {
     const heartbeatReply = stage.heartbeatReplies.at(-1);
     agree('abort', heartbeatReply?.abort, abort);
     agree('released', [...(heartbeatReply?.released ?? [])].sort(), heartbeat.releases.map(({ id }) => id).sort());
-    for (const { token } of heartbeatReply?.tokens ?? []) for (const call of calls) call.tag = token;
+    for (const { epoch } of heartbeatReply?.epochs ?? []) for (const call of calls) call.callEpoch = epoch;
     for (const { id } of heartbeat.releases) this.#released(id);
     this.#note(() => `${edge}: ${heartbeat.calls.length} calls, ${heartbeat.releases.length} releases`);
   }
@@ -328,7 +328,7 @@ export class Play {
     if (dataToo) await stage.limitStore.flush();
     else stage.limitStore.failOver();
     stage.model.lose(dataToo);
-    this.#note(() => (dataToo ? 'everything' : 'the token'));
+    this.#note(() => (dataToo ? 'everything' : 'the epoch'));
     if (this.#choices.rarely(3, 1)) await this.admit();
     await stage.restore();
     // Billing usually catches up soon. Until then, calls of an unloaded account get a fault.
@@ -411,7 +411,7 @@ export class Play {
       this.see(nameOf(real));
       if (lost || real.kind !== 'admitted' || !real.hold || stage.running.some(({ id }) => id === real.id)) continue;
       if (stage.ended.some(({ id }) => id === real.id)) continue;
-      stage.running.push({ id: real.id, hold: real.hold, tag: real.token, edge });
+      stage.running.push({ id: real.id, hold: real.hold, callEpoch: real.epoch, edge });
     }
     const answer = answers.get(entries.at(-1)?.body.id ?? '');
     const isNew = answer?.kind === 'admitted' && !answer.repeated;

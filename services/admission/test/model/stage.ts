@@ -23,7 +23,7 @@ export interface EdgeCall {
   readonly id: string;
   readonly hold: HoldFields;
   /** Epoch of its hold, as last reported to the edge. */
-  tag: string;
+  callEpoch: string;
   readonly edge: string;
 }
 
@@ -93,16 +93,16 @@ export class Stage {
   }
 
   /** Builds an edge's heartbeat and stores it in the stream. */
-  heartbeatOf(edge: string, calls: readonly EdgeCall[], tokens: Heartbeat['tokens']): Heartbeat {
+  heartbeatOf(edge: string, calls: readonly EdgeCall[], epochs: Heartbeat['epochs']): Heartbeat {
     this.#heartbeats += 1;
     const heartbeat: Heartbeat = {
       edge,
       n: this.#heartbeats,
       chunk: 0,
       chunks: 1,
-      tokens,
+      epochs,
       last: false,
-      calls: calls.map(({ id, hold, tag }) => ({ id, hold, tag, endpoint: '/v1/chat/completions' })),
+      calls: calls.map(({ id, hold, callEpoch }) => ({ id, hold, callEpoch, endpoint: '/v1/chat/completions' })),
       releases: this.unreleased.filter((call) => call.edge === edge).map(releaseOf),
     };
     this.kept.set(edge, { heartbeat, storedAtMs: this.now, sequence: heartbeat.n });
@@ -119,7 +119,7 @@ export class Stage {
       if (turn > TURNS_MAX) throw new Error('the bucket was not restored');
       await this.redis.send('ping');
     }
-    this.model.state.token = this.reportedEpoch;
+    this.model.state.epoch = this.reportedEpoch;
     for (const { heartbeat, storedAtMs } of this.kept.values()) {
       if (isGone({ storedAtMs }, this.now, EXPIRY_MS)) continue;
       this.model.heartbeat(heartbeat.edge, heartbeat.calls, true);
@@ -177,7 +177,7 @@ export class Stage {
         lastHeartbeats: async (edge) =>
           [...this.kept.values()].filter(({ heartbeat }) => edge === undefined || heartbeat.edge === edge),
         heartbeatReply: (_edge, heartbeatReply) => void this.heartbeatReplies.push(heartbeatReply),
-        report: (tokens) => this.#report([...tokens]),
+        report: (epochs) => this.#report([...epochs]),
       },
       journal: {
         store: async (_shard, events) => {
@@ -195,14 +195,14 @@ export class Stage {
   }
 
   /** Live edges answer at once with their running calls. */
-  #report(tokens: Heartbeat['tokens']): void {
-    this.reportedEpoch = tokens[0]?.token ?? null;
+  #report(epochs: Heartbeat['epochs']): void {
+    this.reportedEpoch = epochs[0]?.epoch ?? null;
     for (const edge of EDGES) {
       if (this.deadEdges.has(edge)) continue;
       this.heartbeatOf(
         edge,
         this.running.filter((call) => call.edge === edge),
-        tokens,
+        epochs,
       );
     }
   }
@@ -210,8 +210,8 @@ export class Stage {
 
 const TURNS_MAX = 100_000;
 
-export function releaseOf({ id, hold, tag, outcome, amountNanoUsd }: EndedCall) {
-  return { blind: false as const, id, hold, tag, outcome, amountNanoUsd };
+export function releaseOf({ id, hold, callEpoch, outcome, amountNanoUsd }: EndedCall) {
+  return { blind: false as const, id, hold, callEpoch, outcome, amountNanoUsd };
 }
 
 function answer<T>(down: boolean, value: T): T {

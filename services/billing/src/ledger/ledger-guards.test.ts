@@ -251,14 +251,7 @@ describe('a usage record', () => {
 });
 
 describe('history', () => {
-  const tables = [
-    'command_transactions',
-    'command_entries',
-    'wallet_entries',
-    'dead_letters',
-    'call_records',
-    'names',
-  ];
+  const tables = ['command_transactions', 'command_entries', 'wallet_entries', 'dead_letters', 'call_records', 'names'];
 
   beforeAll(async () => {
     await ledger.admin.query(`

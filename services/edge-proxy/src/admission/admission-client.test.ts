@@ -73,7 +73,7 @@ test('requests of one tick of any kind are sent in one message', async () => {
   sent?.answer({
     answers: [
       { kind: 'refused', id: one.id, code: 'rate_limited', facts: { retryAfterSeconds: 3 } },
-      { kind: 'opened', id: openId, account: 'acc', bucket: 3, token: EPOCH },
+      { kind: 'opened', id: openId, account: 'acc', bucket: 3, epoch: EPOCH },
     ],
     released: [sent.batch.releases[0]?.id ?? ''],
   });
@@ -84,7 +84,7 @@ test('requests of one tick of any kind are sent in one message', async () => {
 });
 
 test.each<[string, (id: string) => BatchAnswer]>([
-  ['opened', (id) => ({ kind: 'opened', id, account: 'acc', bucket: 3, token: EPOCH })],
+  ['opened', (id) => ({ kind: 'opened', id, account: 'acc', bucket: 3, epoch: EPOCH })],
   ['refused', (id) => ({ kind: 'refused', id, code: 'rate_limited', facts: { retryAfterSeconds: 3 } })],
 ])('a late answer to another attempt of the open does not resolve an admission: %s', async (_name, late) => {
   const asked = { ...entry(), opened: true };
@@ -93,7 +93,7 @@ test.each<[string, (id: string) => BatchAnswer]>([
   await timers.advance(275);
   const [first, second] = busClient.sent;
   expect(busClient.sent).toHaveLength(2);
-  second?.answer({ answers: [{ kind: 'opened', id: asked.id, account: 'acc', bucket: 3, token: EPOCH }] });
+  second?.answer({ answers: [{ kind: 'opened', id: asked.id, account: 'acc', bucket: 3, epoch: EPOCH }] });
   expect(await open).toMatchObject({ kind: 'opened' });
   const admission = admissionClient.admit(asked, true);
   await flush();
@@ -292,7 +292,7 @@ test('an answer under a superseded epoch is void, and the same ID is sent again'
   await flush();
   expect(busClient.sent[2]?.batch.admits).toMatchObject([{ id: asked.id }]);
   busClient.sent[2]?.answer({ answers: [makeAdmission('run.2.bb', asked.id)] });
-  expect(await outcome).toMatchObject({ kind: 'admitted', token: 'run.2.bb' });
+  expect(await outcome).toMatchObject({ kind: 'admitted', epoch: 'run.2.bb' });
 });
 
 // Covers r3
@@ -305,7 +305,7 @@ test('an answer older than 5 s is ignored, and its hold is released', async () =
   busClient.sent[0]?.answer({ answers: [makeAdmission(EPOCH, asked.id)] });
   expect(await outcome).toEqual(fault);
   expect(admissionClient.unansweredReleases()).toMatchObject([
-    { blind: false, id: asked.id, outcome: 'void', tag: EPOCH },
+    { blind: false, id: asked.id, outcome: 'void', callEpoch: EPOCH },
   ]);
 });
 
@@ -337,8 +337,8 @@ test('mayMeetOwnHold() is false while there is room, from admission to release',
   expect(admissionClient.mayMeetOwnHold(TEST_ACCOUNT, 0)).toBe(true);
   void admissionClient.admit(entry(), true);
   expect(admissionClient.mayMeetOwnHold(TEST_ACCOUNT, 1)).toBe(true);
-  const { id, hold, token: tag } = answer;
-  admissionClient.release({ blind: false, id, hold, tag, outcome: 'ok', amountNanoUsd: 0 }, null);
+  const { id, hold, epoch: callEpoch } = answer;
+  admissionClient.release({ blind: false, id, hold, callEpoch, outcome: 'ok', amountNanoUsd: 0 }, null);
   expect(admissionClient.accountsHeld).toBe(1);
   admissionClient.releasesAnswered([id]);
   expect(admissionClient.accountsHeld).toBe(0);

@@ -208,7 +208,7 @@ export class AdmissionClient {
     switch (answer.kind) {
       case 'admitted':
       case 'opened':
-        if (!this.#parts.epochs.observe(answer.bucket, answer.token, message.sentAt)) return this.#askAgain(question);
+        if (!this.#parts.epochs.observe(answer.bucket, answer.epoch, message.sentAt)) return this.#askAgain(question);
         if (answer.kind === 'admitted' && answer.hold !== null) this.#room.taken(answer.hold, answer.roomLeft ?? 0);
         if (now - question.askedAt > this.#answerAgeMs) return this.#declineLate(question, answer);
         return this.#close(question, answer);
@@ -240,8 +240,8 @@ export class AdmissionClient {
   #declineLate(question: PendingRequest, answer: Extract<BatchAnswer, { kind: 'admitted' | 'opened' }>): void {
     this.#close(question, ADMISSION_FAULT);
     if (answer.kind !== 'admitted' || answer.hold === null) return;
-    const { id, hold, token: tag } = answer;
-    this.release({ blind: false, id, hold, tag, outcome: 'void', amountNanoUsd: 0 }, null);
+    const { id, hold, epoch: callEpoch } = answer;
+    this.release({ blind: false, id, hold, callEpoch, outcome: 'void', amountNanoUsd: 0 }, null);
   }
 
   #faulted(message: BatchInFlight, batch: AdmissionBatch, code: string, replica: string | undefined): void {

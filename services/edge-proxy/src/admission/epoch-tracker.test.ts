@@ -9,8 +9,8 @@ test.each([
   ['the newer one has more digits', ['run1.999.aa', 'run1.1000.bb'], [true, true], 'run1.1000.bb'],
 ])('the epoch that was set last is current: %s', (_case, heard, answers, current) => {
   const epochs = new EpochTracker(() => 0);
-  expect(heard.map((token) => epochs.observe(3, token))).toEqual(answers);
-  expect(epochs.all()).toEqual([{ bucket: 3, token: current }]);
+  expect(heard.map((epoch) => epochs.observe(3, epoch))).toEqual(answers);
+  expect(epochs.all()).toEqual([{ bucket: 3, epoch: current }]);
 });
 
 // Covers r12
@@ -19,13 +19,13 @@ test('the run with the newest epoch is in force in all buckets', () => {
   expect(epochs.observe(1, 'old.200.aa')).toBe(true);
   expect(epochs.observe(1, 'new.100.bb')).toBe(false);
   expect(epochs.observe(2, 'new.300.cc')).toBe(true);
-  expect(epochs.all()).toEqual([{ bucket: 2, token: 'new.300.cc' }]);
+  expect(epochs.all()).toEqual([{ bucket: 2, epoch: 'new.300.cc' }]);
   expect(epochs.observe(1, 'new.100.bb')).toBe(true);
   expect(epochs.observe(1, 'old.200.aa')).toBe(false);
   expect(epochs.observe(3, 'old.299.dd')).toBe(false);
   expect(epochs.all()).toEqual([
-    { bucket: 1, token: 'new.100.bb' },
-    { bucket: 2, token: 'new.300.cc' },
+    { bucket: 1, epoch: 'new.100.bb' },
+    { bucket: 2, epoch: 'new.300.cc' },
   ]);
   expect(epochs.run()).toEqual({ id: 'new', setAt: 300 });
 });

@@ -2,7 +2,7 @@ import { BUCKETS_TOTAL, isLater } from '@gateway/contracts/ids';
 import type { BucketEpochs, RedisRun } from '@gateway/contracts/messages';
 
 interface Epoch {
-  readonly token: string;
+  readonly epoch: string;
   /** Epoch ms. An epoch that must have followed a later one counts as set just after that one. */
   readonly setAt: number;
   /** When this edge received it, in monotonic ms. */
@@ -31,16 +31,16 @@ export class EpochTracker {
    * Records an epoch. Returns false if it is superseded, so its sender used a lost limit store.
    * @param askedAt monotonic time of the request in ms; absent if the message is not an answer
    */
-  observe(bucket: number, token: string, askedAt = -Infinity): boolean {
+  observe(bucket: number, epoch: string, askedAt = -Infinity): boolean {
     // The usual case: the epoch is known and its run is in force.
-    if (this.#buckets[bucket]?.token === token) return true;
-    const run = runOf(token);
+    if (this.#buckets[bucket]?.epoch === epoch) return true;
+    const run = runOf(epoch);
     this.observeRun(run);
     if (run.id !== this.#run?.id) return false;
     const known = this.#buckets[bucket];
     const isAfter = known === undefined || run.setAt >= known.setAt;
     if (!isAfter && askedAt <= known.heardAt) return false;
-    this.#buckets[bucket] = { token, setAt: isAfter ? run.setAt : known.setAt + 1, heardAt: this.monotonicMs() };
+    this.#buckets[bucket] = { epoch, setAt: isAfter ? run.setAt : known.setAt + 1, heardAt: this.monotonicMs() };
     return true;
   }
 
@@ -61,17 +61,17 @@ export class EpochTracker {
 
   /** Returns the bucket's epoch in the run in force, or undefined if none is known. */
   current(bucket: number): string | undefined {
-    return this.#buckets[bucket]?.token;
+    return this.#buckets[bucket]?.epoch;
   }
 
   /** Returns the epochs of the run in force, as heartbeats carry them. */
   all(): BucketEpochs {
-    return this.#buckets.flatMap((known, bucket) => (known === undefined ? [] : [{ bucket, token: known.token }]));
+    return this.#buckets.flatMap((known, bucket) => (known === undefined ? [] : [{ bucket, epoch: known.epoch }]));
   }
 }
 
 /** Parses `<run id>.<time>.<random>`. An epoch without a time counts as earlier than all others. */
-function runOf(token: string): RedisRun {
-  const [id = '', time, random] = token.split('.');
+function runOf(epoch: string): RedisRun {
+  const [id = '', time, random] = epoch.split('.');
   return { id, setAt: random === undefined ? 0 : Number(time) || 0 };
 }

@@ -8,7 +8,7 @@ export interface CallWithHold {
   readonly hold: HoldFields;
   readonly bucket: number;
   /** The call epoch. Only a heartbeat reply changes it. */
-  tag: string;
+  callEpoch: string;
   /** Ends the call. Does nothing if its response is already complete. */
   abort(why: AbortReason): void;
 }

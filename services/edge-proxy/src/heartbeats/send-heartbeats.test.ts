@@ -60,16 +60,16 @@ afterEach(async () => {
   admissionClient.stop();
 });
 
-function heldCall(tag = 't1'): CallWithHold {
+function heldCall(callEpoch = 't1'): CallWithHold {
   const id = makeUuidV7(Date.now());
-  const answer = makeAdmission(tag, id);
+  const answer = makeAdmission(callEpoch, id);
   if (answer.kind !== 'admitted' || answer.hold === null) throw new Error('not admitted');
   const call: CallWithHold = {
     id,
     endpoint: '/v1/chat/completions',
     hold: answer.hold,
     bucket: TEST_BUCKET,
-    tag,
+    callEpoch,
     abort: () => void aborted.push(id),
   };
   running.add(call);
@@ -82,7 +82,7 @@ const bucketEpoch = (n: number): string => `${'a'.repeat(40)}.${1_800_000_000_00
 const reply = (more: Partial<HeartbeatReply>): HeartbeatReply => ({
   n: 1,
   chunk: 0,
-  tokens: [],
+  epochs: [],
   abort: [],
   released: [],
   now: 0,
@@ -105,7 +105,7 @@ test('a heartbeat lists each call with its hold and epoch and each unanswered re
   await heartbeats.send();
   const [heartbeat, ...others] = busClient.heartbeats;
   expect(edgeHeartbeat.body.parse(heartbeat)).toEqual(heartbeat);
-  expect(heartbeat?.calls).toEqual([{ id: call.id, hold: call.hold, tag: 't1', endpoint: call.endpoint }]);
+  expect(heartbeat?.calls).toEqual([{ id: call.id, hold: call.hold, callEpoch: 't1', endpoint: call.endpoint }]);
   expect([heartbeat?.releases.length, others]).toEqual([1, []]);
 });
 
@@ -150,10 +150,10 @@ test('a heartbeat with long items is split into parts that fit, without losing a
   for (let bucket = 0; bucket < 256; bucket += 1) epochs.observe(bucket, bucketEpoch(bucket));
   const ids = Array.from({ length: 1_200 }, () => makeUuidV7(Date.now()));
   for (const id of ids) {
-    const tag = bucketEpoch(0);
+    const callEpoch = bucketEpoch(0);
     const abort = (): void => undefined;
-    running.add({ id, endpoint: '/v1/chat/completions', hold: { ...hold }, bucket: TEST_BUCKET, tag, abort });
-    admissionClient.release({ blind: false, id, hold: { ...hold }, tag, outcome: 'ok', amountNanoUsd: 1 }, null);
+    running.add({ id, endpoint: '/v1/chat/completions', hold: { ...hold }, bucket: TEST_BUCKET, callEpoch, abort });
+    admissionClient.release({ blind: false, id, hold: { ...hold }, callEpoch, outcome: 'ok', amountNanoUsd: 1 }, null);
   }
   await heartbeats.send();
   const sizes = busClient.heartbeats.map((heartbeat) =>
@@ -167,8 +167,8 @@ test('a heartbeat with long items is split into parts that fit, without losing a
   );
   for (const heartbeat of busClient.heartbeats) expect(edgeHeartbeat.body.safeParse(heartbeat).success).toBe(true);
   // A heartbeat reply applies to one part, so it changes the call epochs of that part only.
-  heartbeats.onReply(reply({ n: 1, chunk: 1, tokens: [{ bucket: TEST_BUCKET, token: bucketEpoch(1_000) }] }));
-  const changed = running.all().filter(({ tag }) => tag === bucketEpoch(1_000));
+  heartbeats.onReply(reply({ n: 1, chunk: 1, epochs: [{ bucket: TEST_BUCKET, epoch: bucketEpoch(1_000) }] }));
+  const changed = running.all().filter(({ callEpoch }) => callEpoch === bucketEpoch(1_000));
   expect(changed.map(({ id }) => id)).toEqual(busClient.heartbeats[1]?.calls.map(({ id }) => id));
 });
 
@@ -178,13 +178,13 @@ test('a call epoch changes only by a reply to a heartbeat that listed the call',
   const early = heldCall();
   await heartbeats.send();
   const late = heldCall();
-  heartbeats.onReply(reply({ n: 1, tokens: [{ bucket: TEST_BUCKET, token: 't2' }] }));
-  expect([early.tag, late.tag]).toEqual(['t2', 't1']);
+  heartbeats.onReply(reply({ n: 1, epochs: [{ bucket: TEST_BUCKET, epoch: 't2' }] }));
+  expect([early.callEpoch, late.callEpoch]).toEqual(['t2', 't1']);
   await heartbeats.send();
-  heartbeats.onReply(reply({ n: 2, tokens: [{ bucket: TEST_BUCKET, token: 't1' }] }));
-  expect([early.tag, late.tag]).toEqual(['t2', 't1']);
-  heartbeats.onReply(reply({ n: 2, chunk: 1, tokens: [{ bucket: TEST_BUCKET, token: 't2' }] }));
-  expect([early.tag, late.tag]).toEqual(['t2', 't2']);
+  heartbeats.onReply(reply({ n: 2, epochs: [{ bucket: TEST_BUCKET, epoch: 't1' }] }));
+  expect([early.callEpoch, late.callEpoch]).toEqual(['t2', 't1']);
+  heartbeats.onReply(reply({ n: 2, chunk: 1, epochs: [{ bucket: TEST_BUCKET, epoch: 't2' }] }));
+  expect([early.callEpoch, late.callEpoch]).toEqual(['t2', 't2']);
 });
 
 const answered = async (more: Partial<HeartbeatReply> = {}): Promise<Heartbeat | undefined> => {
@@ -206,16 +206,16 @@ test('a short heartbeat names the listed calls and lists only new ones', async (
   await answered();
   const parts = busClient.heartbeats.slice(1);
   for (const part of parts) expect(edgeShortHeartbeat.body.parse(part)).toEqual(part);
-  const names = (ids: string[]) => [{ tag: 't1', accounts: [{ account: first.hold.account, ids }] }];
+  const names = (ids: string[]) => [{ callEpoch: 't1', accounts: [{ account: first.hold.account, ids }] }];
   expect(parts).toMatchObject([
-    { n: 2, chunk: 0, chunks: 2, tokens: [], run: epochs.run(), names: names([first.id]), calls: [] },
-    { n: 2, chunk: 1, chunks: 2, tokens: [], run: epochs.run(), names: [], calls: [{ id: late.id }] },
+    { n: 2, chunk: 0, chunks: 2, epochs: [], run: epochs.run(), names: names([first.id]), calls: [] },
+    { n: 2, chunk: 1, chunks: 2, epochs: [], run: epochs.run(), names: [], calls: [{ id: late.id }] },
   ]);
   epochs.observe(TEST_BUCKET, bucketEpoch(3));
   const later = heldCall();
   await answered();
   expect(busClient.heartbeats.slice(3)).toMatchObject([
-    { n: 3, tokens: [{ bucket: TEST_BUCKET, token: bucketEpoch(3) }], names: names([first.id, late.id]), calls: [] },
+    { n: 3, epochs: [{ bucket: TEST_BUCKET, epoch: bucketEpoch(3) }], names: names([first.id, late.id]), calls: [] },
     { n: 3, names: [], calls: [{ id: later.id }] },
   ]);
   // Messages that list calls stay in the stream. Messages that only name them replace each other.
@@ -225,8 +225,8 @@ test('a short heartbeat names the listed calls and lists only new ones', async (
 test('a reply sets the epoch of a call that was only named', async () => {
   const call = heldCall();
   await answered();
-  await answered({ tokens: [{ bucket: TEST_BUCKET, token: 't2' }] });
-  expect(call.tag).toBe('t2');
+  await answered({ epochs: [{ bucket: TEST_BUCKET, epoch: 't2' }] });
+  expect(call.callEpoch).toBe('t2');
 });
 
 // Covers r5
@@ -243,7 +243,7 @@ test.each<[string, () => unknown]>([
   ['30 seconds have passed', () => timers.block(30_000)],
   ['the previous one was not answered', () => heartbeats.send()],
   ['admission requests a full one', () => heartbeats.onReply(reply({ n: 2, full: true }))],
-  ['admission restores a bucket', () => heartbeats.onResyncRequest({ tokens: [{ bucket: 9, token: bucketEpoch(9) }] })],
+  ['admission restores a bucket', () => heartbeats.onResyncRequest({ epochs: [{ bucket: 9, epoch: bucketEpoch(9) }] })],
   [
     'the previous one was not stored',
     async () => {
@@ -273,8 +273,8 @@ test('a heartbeat reply ends calls and confirms releases', async () => {
 });
 
 test('a resync request is answered immediately by a heartbeat with the new epoch', async () => {
-  heartbeats.onResyncRequest({ tokens: [{ bucket: 7, token: 'new' }] });
-  expect(busClient.heartbeats).toMatchObject([{ tokens: [{ bucket: 7, token: 'new' }] }]);
+  heartbeats.onResyncRequest({ epochs: [{ bucket: 7, epoch: 'new' }] });
+  expect(busClient.heartbeats).toMatchObject([{ epochs: [{ bucket: 7, epoch: 'new' }] }]);
 });
 
 test('requests during a heartbeat share one more, which quotes all their epochs', async () => {
@@ -285,18 +285,18 @@ test('requests during a heartbeat share one more, which quotes all their epochs'
     sent.push(heartbeat);
     await held;
   };
-  heartbeats.onResyncRequest({ tokens: [{ bucket: 1, token: 'new' }] });
-  for (let bucket = 2; bucket < 50; bucket += 1) heartbeats.onResyncRequest({ tokens: [{ bucket, token: 'new' }] });
+  heartbeats.onResyncRequest({ epochs: [{ bucket: 1, epoch: 'new' }] });
+  for (let bucket = 2; bucket < 50; bucket += 1) heartbeats.onResyncRequest({ epochs: [{ bucket, epoch: 'new' }] });
   const asked = heartbeats.send();
   expect(sent).toHaveLength(1);
   goOn();
   await asked;
-  expect(sent.map(({ tokens }) => tokens.length)).toEqual([1, 49]);
+  expect(sent.map(({ epochs }) => epochs.length)).toEqual([1, 49]);
 });
 
 test('a resync request sends a heartbeat only for epochs that were not quoted yet', async () => {
-  const asks = async (token: string): Promise<number> => {
-    heartbeats.onResyncRequest({ tokens: [{ bucket: 7, token }] });
+  const asks = async (epoch: string): Promise<number> => {
+    heartbeats.onResyncRequest({ epochs: [{ bucket: 7, epoch }] });
     await new Promise(setImmediate);
     return busClient.heartbeats.length;
   };
@@ -314,6 +314,6 @@ test('stop() sends a last heartbeat that is marked as last', async () => {
   await heartbeats.stop();
   expect(busClient.heartbeats.at(-1)).toMatchObject({ last: true, calls: [] });
   const sent = busClient.heartbeats.length;
-  heartbeats.onResyncRequest({ tokens: [] });
+  heartbeats.onResyncRequest({ epochs: [] });
   expect(busClient.heartbeats).toHaveLength(sent);
 });

@@ -83,11 +83,11 @@ export class Heartbeats {
    * bucket begins while the bucket is restored. The request may also name the Redis run in use
    * (docs/protocol.md#r12).
    */
-  onResyncRequest({ tokens, run }: ResyncRequest): void {
+  onResyncRequest({ epochs: changed, run }: ResyncRequest): void {
     const { epochs } = this.#parts;
     if (run?.isUsed === true) epochs.observeRun(run);
-    for (const { bucket, token } of tokens) epochs.observe(bucket, token);
-    const isQuoted = tokens.every(({ bucket }) => this.#quoted.get(bucket) === epochs.current(bucket));
+    for (const { bucket, epoch } of changed) epochs.observe(bucket, epoch);
+    const isQuoted = changed.every(({ bucket }) => this.#quoted.get(bucket) === epochs.current(bucket));
     if (!isQuoted) this.#sendFull();
   }
 
@@ -97,12 +97,12 @@ export class Heartbeats {
       heartbeat.isAnswered = true;
       this.#parts.clock.correct(reply.now, this.#parts.timers.monotonicMs() - heartbeat.at);
     }
-    const tags = new Map<number, string>();
-    for (const { bucket, token } of reply.tokens) {
-      if (this.#parts.epochs.observe(bucket, token, heartbeat?.at)) tags.set(bucket, token);
+    const callEpochs = new Map<number, string>();
+    for (const { bucket, epoch } of reply.epochs) {
+      if (this.#parts.epochs.observe(bucket, epoch, heartbeat?.at)) callEpochs.set(bucket, epoch);
     }
     const { named = [], calls = [] } = heartbeat?.parts[reply.chunk] ?? {};
-    for (const call of [...named, ...calls]) call.tag = tags.get(call.bucket) ?? call.tag;
+    for (const call of [...named, ...calls]) call.callEpoch = callEpochs.get(call.bucket) ?? call.callEpoch;
     for (const id of reply.abort) this.#parts.running.abort(id, 'admission');
     this.#parts.admissionClient.releasesAnswered(reply.released);
     if (reply.full === true) this.#sendFull();
@@ -129,19 +129,19 @@ export class Heartbeats {
     const calls = running.all().sort((call, other) => call.bucket - other.bucket);
     const listing = this.#isFullDue(at) ? null : this.#listing;
     const known = epochs.all();
-    const tokens = known.filter(({ bucket, token }) => listing?.epochs.get(bucket) !== token);
+    const changed = known.filter(({ bucket, epoch }) => listing?.epochs.get(bucket) !== epoch);
     this.#isFullWanted = false;
     this.#n += 1;
     const { parts, places } = this.#cut(calls, listing);
     this.#remember({ at, parts, isAnswered: false });
-    const stores = this.#messages(parts, tokens, listing !== null).map((message, chunk) =>
+    const stores = this.#messages(parts, changed, listing !== null).map((message, chunk) =>
       bus.storeHeartbeat(message, places[chunk] ?? '').then(
         () => true,
         () => (onFailed(), false),
       ),
     );
     const isWhole = (await Promise.all(stores)).every(Boolean);
-    const quoted = new Map(known.map(({ bucket, token }) => [bucket, token]));
+    const quoted = new Map(known.map(({ bucket, epoch }) => [bucket, epoch]));
     if (isWhole) this.#quoted = quoted;
     this.#listing = isWhole ? (listing ?? { at, calls: new WeakSet(), epochs: quoted, additions: 0 }) : null;
     for (const part of parts) for (const call of part.calls) this.#listing?.calls.add(call);
@@ -169,7 +169,7 @@ export class Heartbeats {
     return { parts: [...state, ...additions], places };
   }
 
-  #messages(parts: readonly HeartbeatPart[], tokens: BucketEpochs, isShort: boolean): Heartbeat[] {
+  #messages(parts: readonly HeartbeatPart[], epochs: BucketEpochs, isShort: boolean): Heartbeat[] {
     const run = this.#parts.epochs.run();
     const isIdle = parts.every(({ named, calls, releases }) => named.length + calls.length + releases.length === 0);
     return parts.map(({ named, calls, releases }, chunk) => ({
@@ -177,9 +177,9 @@ export class Heartbeats {
       n: this.#n,
       chunk,
       chunks: parts.length,
-      tokens,
+      epochs,
       ...(run && { run }),
-      calls: calls.map(({ id, hold, tag, endpoint }) => ({ id, hold, tag, endpoint })),
+      calls: calls.map(({ id, hold, callEpoch, endpoint }) => ({ id, hold, callEpoch, endpoint })),
       releases: [...releases],
       last: this.#isLast && isIdle,
       ...(isShort && { names: toNames(named) }),
@@ -194,9 +194,9 @@ export class Heartbeats {
 
 function toNames(calls: readonly CallWithHold[]): HeartbeatNames[] {
   return Array.from(
-    groupBy(calls, ({ tag }) => tag),
-    ([tag, under]) => ({
-      tag,
+    groupBy(calls, ({ callEpoch }) => callEpoch),
+    ([callEpoch, under]) => ({
+      callEpoch,
       accounts: Array.from(
         groupBy(under, ({ hold }) => hold.account),
         ([account, own]) => ({ account, ids: own.map(({ id }) => id) }),
@@ -233,8 +233,8 @@ function bytesOf(item: object): number {
  * each list. Returns one empty part if there is nothing to list.
  */
 export function cutParts({ named, calls, releases }: HeartbeatPart): HeartbeatPart[] {
-  const tags = new Set(named.map(({ tag }) => tag)).size;
-  const headBytes = HEAD_BYTES + EPOCH_BYTES * (BUCKETS_TOTAL + tags);
+  const callEpochs = new Set(named.map(({ callEpoch }) => callEpoch)).size;
+  const headBytes = HEAD_BYTES + EPOCH_BYTES * (BUCKETS_TOTAL + callEpochs);
   const empty = () => ({ named: [] as CallWithHold[], calls: [] as CallWithHold[], releases: [] as ReleaseEntry[] });
   const parts = [empty()];
   let bytes = headBytes;

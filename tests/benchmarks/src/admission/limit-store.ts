@@ -97,9 +97,9 @@ export class BenchStore {
       for (const answer of answers) {
         if (answer.kind !== 'admitted' || answer.hold === null)
           throw new Error(`a call was not admitted: ${JSON.stringify(answer)}`);
-        const { id, hold, token } = answer;
+        const { id, hold, epoch } = answer;
         const amountNanoUsd = Math.floor(hold.worstNanoUsd / USED_SHARE);
-        releases.push({ blind: false, id, hold, tag: token, outcome: 'ok', amountNanoUsd });
+        releases.push({ blind: false, id, hold, callEpoch: epoch, outcome: 'ok', amountNanoUsd });
       }
     });
     return releases;

@@ -108,8 +108,8 @@ export class DirectSender {
 
   /** Releases all holds without a charge, because no call was made. */
   async giveBack(admitted: DirectAnswers['admitted']): Promise<void> {
-    const releases = [...admitted.values()].flatMap(({ id, hold, token }): ReleaseEntry[] =>
-      hold === null ? [] : [{ blind: false, id, hold, tag: token, outcome: 'void', amountNanoUsd: 0 }],
+    const releases = [...admitted.values()].flatMap(({ id, hold, epoch }): ReleaseEntry[] =>
+      hold === null ? [] : [{ blind: false, id, hold, callEpoch: epoch, outcome: 'void', amountNanoUsd: 0 }],
     );
     while (releases.length > 0) await this.#request({ admits: [], releases: releases.splice(0, BATCH_ENTRIES_MAX) });
   }

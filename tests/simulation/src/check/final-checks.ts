@@ -26,7 +26,7 @@ function checkMirrors({ server, scenario, ledger, truth }: World): void {
     const keys = findBucketKeys(bucketOfAccount(name));
     const fields = server.hash(keys.accounts + name);
     // An account that was not used since the limit store was lost is not loaded yet.
-    if (!server.isLoaded(keys.token, fields['t'])) continue;
+    if (!server.isLoaded(keys.epoch, fields['t'])) continue;
     for (const [field, value] of Object.entries(fields)) {
       if (!field.startsWith('v:') || field.startsWith('v:w:session')) continue;
       const row = ledger.row(name, field.slice(2));

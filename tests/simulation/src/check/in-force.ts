@@ -26,8 +26,8 @@ export function checkInForce(parts: RunParts, { account, versions }: ConfirmedCh
   const keys = findBucketKeys(bucketOfAccount(account));
   const fields = server.hash(keys.accounts + account);
   for (const [field, version] of versions) truth.told.set(`${account} ${field}`, version);
-  if (!server.isOpen(keys.token) || !server.isLoaded(keys.token, fields['t'])) return;
-  if (server.hasSuperseded && isElsewhere(parts, keys.token)) return;
+  if (!server.isOpen(keys.epoch) || !server.isLoaded(keys.epoch, fields['t'])) return;
+  if (server.hasSuperseded && isElsewhere(parts, keys.epoch)) return;
   for (const [field, version] of versions) {
     if (!isInUse(fields, field)) continue;
     const known = parseVersion(fields[field]);
@@ -36,10 +36,10 @@ export function checkInForce(parts: RunParts, { account, versions }: ConfirmedCh
 }
 
 /** Whether a change may be in force at a superseded limit store instead. */
-function isElsewhere({ server, scenario, truth, admissions, time }: RunParts, tokenKey: string): boolean {
+function isElsewhere({ server, scenario, truth, admissions, time }: RunParts, epochKey: string): boolean {
   if (!server.isOutranked) return admissions.some((one) => one !== null && time.now - one.host.cutUntil < HEARD_MS);
   const isMisled = scenario.faults.some((fault) => fault.kind === 'failover' && fault.misleads === true);
-  if (isMisled) truth.broke('a limit store in use stays in use', tokenKey);
+  if (isMisled) truth.broke('a limit store in use stays in use', epochKey);
   return true;
 }
 

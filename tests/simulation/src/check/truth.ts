@@ -110,7 +110,7 @@ export class Truth {
       this.counts.admitted += 1;
       call.id = answer.id;
       call.hold ??= answer.hold;
-      call.epoch ??= answer.token;
+      call.epoch ??= answer.epoch;
     }
   }
 

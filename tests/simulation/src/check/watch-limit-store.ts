@@ -50,8 +50,8 @@ export class LimitStoreWatch {
       case 'take':
         if (outcome === 'taken') world.truth.takenBack.add(String(readArgument('TAKE', 'id', args)));
         break;
-      case 'token':
-        if (readArgument('TOKEN', 'action', args) === 'open' && outcome === 'open') markUnguarded(world);
+      case 'set-epoch':
+        if (readArgument('SET_EPOCH', 'action', args) === 'open' && outcome === 'open') markUnguarded(world);
         return;
       case 'sweep':
         if (reply[4] === '0') return;
@@ -79,7 +79,7 @@ export class LimitStoreWatch {
     if (this.#changed.size === 0) return;
     const world = this.world();
     for (const { name } of world.scenario.accounts) {
-      if (this.#changed.has(findBucketKeys(bucketOfAccount(name)).token)) compareSums(world, name);
+      if (this.#changed.has(findBucketKeys(bucketOfAccount(name)).epoch)) compareSums(world, name);
     }
     this.#changed.clear();
   }

@@ -105,7 +105,7 @@ interface RemainingHold {
 function heldSomewhere({ server, scenario }: World): RemainingHold | null {
   for (const { name } of scenario.accounts) {
     const keys = findBucketKeys(bucketOfAccount(name));
-    if (!server.isOpen(keys.token)) return { what: `the bucket of ${name} is not open`, isUnended: false };
+    if (!server.isOpen(keys.epoch)) return { what: `the bucket of ${name} is not open`, isUnended: false };
     const holds = Object.entries(server.hash(keys.holds + name)).filter(([id]) => isHoldId(id));
     const held = holds.map(([id, text]) => ({ id, ...readHold(text) })).filter(({ state }) => state !== 'gone');
     const [first] = held;

@@ -85,7 +85,7 @@ export class AdmissionHost implements AdmissionReplica {
         const sent = onWire(run);
         for (const to of admissions) if (to) network.post(host, to.host, () => to.admission.observeRun(sent));
         for (const to of edges)
-          if (to) network.post(host, to.host, () => to.deliver.report({ tokens: [], run: { ...sent } }));
+          if (to) network.post(host, to.host, () => to.deliver.report({ epochs: [], run: { ...sent } }));
       },
       areReachable: () =>
         request(world, host, streams.host, HEARTBEATS_MS, async () => true).then(
@@ -132,14 +132,14 @@ export class AdmissionHost implements AdmissionReplica {
           const sent = onWire(reply);
           if (to) network.post(host, to.host, () => to.deliver.reply(sent));
         },
-        report: (tokens) => {
+        report: (epochs) => {
           streams.traffic.requests += 1;
           for (const to of edges) {
-            const sent = onWire({ tokens: [...tokens] });
+            const sent = onWire({ epochs: [...epochs] });
             if (to) network.post(host, to.host, () => to.deliver.report(sent));
           }
           for (const to of world.admissions) {
-            if (to) network.post(host, to.host, () => to.admission.observeEpochs([...tokens]));
+            if (to) network.post(host, to.host, () => to.admission.observeEpochs([...epochs]));
           }
         },
       },

@@ -1,6 +1,6 @@
 import { makeEpoch, type ReplicaRun } from '@gateway/admission/limit-store/epoch-rules.js';
 import { RunAgreement, type OtherReplicas } from '@gateway/admission/limit-store/run-agreement-rules.js';
-import { replaceCall } from '@gateway/admission/limit-store/token-script.js';
+import { replaceCall } from '@gateway/admission/limit-store/epoch-script.js';
 import { AdmissionFault, type LimitStore } from '@gateway/admission/ports.js';
 import type { RedisClock } from '@gateway/admission/limit-store/redis-clock.js';
 import type { ScriptCall, ScriptName, ScriptReply } from '@gateway/admission/limit-store/script-rules.js';

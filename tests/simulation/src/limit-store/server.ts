@@ -87,8 +87,8 @@ export class LimitStoreServer {
   /** Runs a script when it arrives. @throws Error if the script fails */
   run(all: ScriptCall, runId: string): ScriptReply {
     const call = this.#ofOwnBuckets(all);
-    const tokenKey = call.keys[0] ?? '';
-    if (call.script !== 'lease' && !this.buckets.has(tokenKey)) return this.#emptyBucket(call);
+    const epochKey = call.keys[0] ?? '';
+    if (call.script !== 'lease' && !this.buckets.has(epochKey)) return this.#emptyBucket(call);
     if (runId === this.#supersededRun) {
       return this.redis.inSuperseded(() =>
         this.redis.run(call.script, this.time.now, call.keys, [runId, 0, ...call.args]),
@@ -117,16 +117,16 @@ export class LimitStoreServer {
     return this.redis.hash(key);
   }
 
-  /** Whether the bucket of this token admits calls. */
-  isOpen(tokenKey: string): boolean {
-    const [token = '', state] = this.redis.text(tokenKey).split(' ');
-    return this.isUp && state === 'open' && token.startsWith(this.runId);
+  /** Whether the bucket of this epoch admits calls. */
+  isOpen(epochKey: string): boolean {
+    const [epoch = '', state] = this.redis.text(epochKey).split(' ');
+    return this.isUp && state === 'open' && epoch.startsWith(this.runId);
   }
 
   /** Whether the account was loaded under the bucket's epoch, whose suffix marks it. */
-  isLoaded(tokenKey: string, under: string | undefined): boolean {
-    const [token = ''] = this.redis.text(tokenKey).split(' ');
-    return under !== undefined && under !== '' && token.endsWith(under);
+  isLoaded(epochKey: string, under: string | undefined): boolean {
+    const [epoch = ''] = this.redis.text(epochKey).split(' ');
+    return under !== undefined && under !== '' && epoch.endsWith(under);
   }
 
   /** Writes the server's file. An old state is restored from it. */
@@ -203,10 +203,10 @@ export class LimitStoreServer {
   /** Limits calls for all buckets to the buckets of this run. The other buckets are empty. */
   #ofOwnBuckets(call: ScriptCall): ScriptCall {
     if (call.script !== 'due' && call.script !== 'replace') return call;
-    const look = call.script === 'due' ? call.keys.slice(-1) : [];
-    const ofBuckets = call.keys.slice(0, call.keys.length - look.length);
+    const poll = call.script === 'due' ? call.keys.slice(-1) : [];
+    const ofBuckets = call.keys.slice(0, call.keys.length - poll.length);
     const own = ofBuckets.filter((key) => this.buckets.has(`${key.slice(0, key.indexOf('}') + 1)}tok`));
-    return { ...call, keys: [...own, ...look] };
+    return { ...call, keys: [...own, ...poll] };
   }
 
   /** Returns one shared reply per time for all empty buckets, because they are many. */

@@ -46,7 +46,7 @@ const PLANTED: Readonly<Record<string, Readonly<Record<string, string | readonly
   },
   'heartbeat.lua': {
     'a heartbeat does not create lost holds (docs/protocol.md#r5)':
-      'if <<call_epochs[index] ~= heartbeat.token -> false>> then',
+      'if <<call_epochs[index] ~= heartbeat.epoch -> false>> then',
   },
   'admission/dist/heartbeats/last-heartbeats-rules.js': {
     'a call named only by a short heartbeat counts as silent (docs/protocol.md#r5)': [
@@ -74,18 +74,18 @@ const PLANTED: Readonly<Record<string, Readonly<Record<string, string | readonly
   },
   'release.lua': {
     'the release of a lost call creates nothing (docs/protocol.md#r6)': [
-      "if <<outcome == 'ok' and call_epoch ~= token -> false>> then",
+      "if <<outcome == 'ok' and call_epoch ~= epoch -> false>> then",
       { unseen: 'the missing hold is settled a moment later' },
     ],
   },
   'apply.lua': {
     'an older row replaces a newer one (docs/protocol.md#r8)': "<<and newer('u:' .. name, version) -> >> then",
     'a load is written at any time and under any epoch (docs/protocol.md#r11)': [
-      'if <<loading and (load_token ~= token or now - tonumber(load_start) > LOAD_MS) -> false>> then',
+      'if <<loading and (load_epoch ~= epoch or now - tonumber(load_start) > LOAD_MS) -> false>> then',
       { unseen: 'rows have versions: an older row replaces nothing (docs/protocol.md#r8)' },
     ],
     'rows of a late snapshot survive the load after a loss': [
-      "if <<versions['t'] ~= mark -> false>> then",
+      "if <<versions['t'] ~= suffix -> false>> then",
       { kind: 'late', seedsMax: 2_000 },
     ],
     'rows are dropped without a record (docs/protocol.md#r13)':
@@ -175,7 +175,7 @@ const PLANTED: Readonly<Record<string, Readonly<Record<string, string | readonly
   },
   'admission/dist/recover/recover-buckets.js': {
     'a recovery opens a bucket without waiting for edges (docs/protocol.md#r12)':
-      '<<live.every((heartbeat) => hasReported(heartbeat, bucket, one.token)) -> true>>',
+      '<<live.every((heartbeat) => hasReported(heartbeat, bucket, one.epoch)) -> true>>',
     'a recovery ignores the last heartbeats (docs/protocol.md#r12)': [
       'for (const heartbeat of <<heartbeats -> []>>) {',
       { seedsMax: 1_000 },

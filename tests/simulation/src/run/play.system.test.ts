@@ -136,7 +136,7 @@ test.each([
   ['the wallet is not checked', 'elseif available < worst then', 'elseif false then'],
   [
     'a recovered limit store does not hold calls again',
-    'if call_epochs[index] ~= heartbeat.token then',
+    'if call_epochs[index] ~= heartbeat.epoch then',
     'if false then',
   ],
   ['rows are dropped without a record', "redis.call('HSET', account_key, 'at', int(account_now), 'lv', int(low))", ''],

@@ -77,7 +77,7 @@ class Play {
     const random = new Random(scenario.seed ^ 0x77aa);
     const { seed, faults, hosts } = scenario;
     const network = new Network({ time, seed, faults, kill: (host, ms) => this.#places.kill(host, ms) });
-    const buckets = new Set(scenario.accounts.map(({ name }) => findBucketKeys(bucketOfAccount(name)).token));
+    const buckets = new Set(scenario.accounts.map(({ name }) => findBucketKeys(bucketOfAccount(name)).epoch));
     const [ledger, outbox] = [new MemoryLedger(), new Outbox(world)];
     this.#world = {
       scenario,

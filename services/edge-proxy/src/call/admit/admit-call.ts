@@ -195,7 +195,7 @@ function toAdmission(
 function toAdmittedCall(
   parts: AdmitParts,
   call: Call,
-  { account, hold, price, bucket, token, sources, roomLeft = 0 }: AdmittedAnswer,
+  { account, hold, price, bucket, epoch, sources, roomLeft = 0 }: AdmittedAnswer,
   parsed: ParsedCall,
   body: RequestBody,
 ): AdmittedCall {
@@ -207,7 +207,7 @@ function toAdmittedCall(
           endpoint: call.row.path,
           hold,
           bucket,
-          tag: token,
+          callEpoch: epoch,
           abort: (why) => endFromOutside(admitted, why),
         };
   const admitted: AdmittedCall = {
@@ -285,9 +285,9 @@ function requestAdmission(
 }
 
 /** Releases an admission without a sent request. It has no usage record. */
-function releaseVoid(parts: AdmitParts, { id, hold, token: tag }: AdmittedAnswer): void {
+function releaseVoid(parts: AdmitParts, { id, hold, epoch: callEpoch }: AdmittedAnswer): void {
   if (hold === null) return;
-  parts.admissionClient.release({ blind: false, id, hold, tag, outcome: 'void', amountNanoUsd: 0 }, null);
+  parts.admissionClient.release({ blind: false, id, hold, callEpoch, outcome: 'void', amountNanoUsd: 0 }, null);
 }
 
 function toGatewayError(

@@ -88,7 +88,7 @@ function play(
       bounds: { promptBytes: 1, arrayElements: 0, attachments: 0 },
     },
     roomLeft,
-    held: { id: 'id', bucket: 1, tag: 'tag', hold: { account: TEST_ACCOUNT, worstNanoUsd: 5 } },
+    held: { id: 'id', bucket: 1, callEpoch: 'callEpoch', hold: { account: TEST_ACCOUNT, worstNanoUsd: 5 } },
     price: TEST_PRICE,
   } as unknown as AdmittedCall;
   const finished = finishCall(parts, call, result);

@@ -107,12 +107,12 @@ function releaseHold(
 function sendRelease(
   { admissionClient }: FinishParts,
   parent: Span,
-  { id, hold, tag }: CallWithHold,
+  { id, hold, callEpoch }: CallWithHold,
   ending: { readonly outcome: 'ok' | 'void'; readonly amountNanoUsd: number },
   released: Confirmation | null,
 ): void {
   const span = parent === NO_SPAN ? NO_SPAN : startSpan('release', { parent: parent.traceparent, kind: 'client' });
-  admissionClient.release({ blind: false, id, hold, tag, ...ending }, () => {
+  admissionClient.release({ blind: false, id, hold, callEpoch, ...ending }, () => {
     span.end();
     released?.confirm();
   });

@@ -15,27 +15,27 @@ end
 -- Reads the epoch of a bucket, its state ('open' or 'restoring'), whether billing has caught up
 -- since ('1'), and the start of the state. Returns nil when the limit store was lost: the epoch
 -- does not exist or comes from another run of the server.
-local function gate_token(key)
+local function read_epoch(key)
   local run_id = ARGV[RUN.run_id]
-  local gate = redis.call('GET', key)
-  if not gate or string.sub(gate, 1, #run_id) ~= run_id then
+  local stored = redis.call('GET', key)
+  if not stored or string.sub(stored, 1, #run_id) ~= run_id then
     return nil
   end
-  local token_end = string.find(gate, ' ', #run_id + 1, true)
-  local state_end = string.find(gate, ' ', token_end + 1, true)
-  local since_end = string.find(gate, ' ', state_end + 1, true)
-  return string.sub(gate, 1, token_end - 1), string.sub(gate, token_end + 1, state_end - 1),
-    string.sub(gate, since_end + 1), string.sub(gate, state_end + 1, since_end - 1)
+  local epoch_end = string.find(stored, ' ', #run_id + 1, true)
+  local state_end = string.find(stored, ' ', epoch_end + 1, true)
+  local since_end = string.find(stored, ' ', state_end + 1, true)
+  return string.sub(stored, 1, epoch_end - 1), string.sub(stored, epoch_end + 1, state_end - 1),
+    string.sub(stored, since_end + 1), string.sub(stored, state_end + 1, since_end - 1)
 end
 
 -- Returns the epoch suffix: the random end of an epoch, which is unique within the bucket. Accounts
 -- and keys store the suffix, so that their fields stay short.
-local MARK_CHARS = 12
-local function mark_of(token)
-  return string.sub(token, -MARK_CHARS)
+local SUFFIX_CHARS = 12
+local function suffix_of(epoch)
+  return string.sub(epoch, -SUFFIX_CHARS)
 end
 
 -- Records that billing has settled all events that were stored before the epoch was set.
-local function note_caught_up(key, token, state, since)
-  redis.call('SET', key, token .. ' ' .. state .. ' ' .. since .. ' 1')
+local function note_caught_up(key, epoch, state, since)
+  redis.call('SET', key, epoch .. ' ' .. state .. ' ' .. since .. ' 1')
 end
