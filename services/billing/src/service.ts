@@ -161,7 +161,7 @@ export async function startBilling(options: BillingOptions): Promise<RunningServ
     log,
     stopping,
   };
-  const onMended = createGuardMetrics(() => guard);
+  const onRecovered = createGuardMetrics(() => guard);
   const guard = new LedgerGuard(
     {
       store: createLostCommitsStore(pool),
@@ -169,7 +169,7 @@ export async function startBilling(options: BillingOptions): Promise<RunningServ
       kept: createKeptPosition(bus.lookUpBucket(DATABASE_BUCKET)),
       settle: processLostMessages({ ...settling, store: createSettlementStore(settlePool) }),
       log,
-      onMended,
+      onRecovered,
     },
     ledgerEpoch,
   );

@@ -156,7 +156,7 @@ test.each([
       return admission.admits.at(-1)?.replica === 'a1' && admission.admits.some(({ replica }) => replica === 'a0');
     });
     const [slow, leaving] = admissionBuses;
-    if (isTold) leaving?.publish(edgeResyncRequest, {}, { tokens: [], left: 'a1' });
+    if (isTold) leaving?.publish(edgeResyncRequest, {}, { epochs: [], left: 'a1' });
     await leaving?.drain(1_000);
     admission.deliver = (answer) => void setTimeout(answer, SLOW_MS);
     const answers = await Promise.all(Array.from({ length: 20 }, () => send(edge.url, PATH, chat())));
@@ -190,13 +190,13 @@ test(
   async () => {
     const { admission, admissionBuses } = await start({ env: { GATEWAY_HEARTBEAT_MS: '60000' } });
     await until('the first heartbeat', () => admission.heartbeats.length > 0);
-    admission.token = 'run2-0001';
+    admission.epoch = 'run2-0001';
     const [bus] = admissionBuses;
     if (bus === undefined) throw new Error('there is no admission');
     sendResyncRequest(bus, admission);
     await until('the heartbeat contains it', () =>
-      admission.heartbeats.some(({ tokens }) =>
-        tokens.some(({ bucket, token }) => bucket === admission.bucket && token === admission.token),
+      admission.heartbeats.some(({ epochs }) =>
+        epochs.some(({ bucket, epoch }) => bucket === admission.bucket && epoch === admission.epoch),
       ),
     );
   },

@@ -110,7 +110,7 @@ test('new terms apply to the next call, also at a replica that cached the old on
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   await mustAdmit(two, admitEntry(two.clock, [account.digest]));
   const terms = (concurrency: number, version: number) => ({
-    snapshot: {
+    snapshots: {
       ledgerEpoch: testEpoch(1),
       accounts: [
         { account: account.account, rows: [], terms: { value: { ...NO_PLAN, concurrency }, version }, closed: [] },

@@ -72,9 +72,9 @@ const confirm = async (group: KeptGroup, version = 1, ledgerEpoch = testEpoch(1)
 
 /** Sets another epoch without a scan of the bucket's accounts. */
 async function replaceEpoch(account: TestAccount): Promise<void> {
-  const { epoch } = keysOf(account);
-  const [epoch = '', ...state] = (await redis.get(epoch))?.split(' ') ?? [];
-  await redis.set(epoch, [`${epoch.slice(0, -1)}${epoch.endsWith('0') ? '1' : '0'}`, ...state].join(' '));
+  const { epoch: key } = keysOf(account);
+  const [epoch = '', ...state] = (await redis.get(key))?.split(' ') ?? [];
+  await redis.set(key, [`${epoch.slice(0, -1)}${epoch.endsWith('0') ? '1' : '0'}`, ...state].join(' '));
 }
 
 test('a kept account is confirmed and its next call needs no load', async () => {

@@ -17,7 +17,7 @@ const LEDGER_STATE_SQL: LedgerSnapshotState = {
   missing: [],
 };
 
-let look: LedgerSnapshotState;
+let ledger: LedgerSnapshotState;
 let kept: KeptPosition | null;
 let acknowledged: number[];
 let messages: StreamMessage[];
@@ -27,7 +27,7 @@ let first: number;
 
 /** Ten messages that alternate between two subjects. */
 beforeEach(() => {
-  [look, kept, acknowledged, settled, databaseWorks, first] = [LEDGER_STATE_SQL, null, [0, 0], [], true, 1];
+  [ledger, kept, acknowledged, settled, databaseWorks, first] = [LEDGER_STATE_SQL, null, [0, 0], [], true, 1];
   messages = Array.from({ length: 10 }, (_, index) => ({
     sequence: index + 1,
     subject: index % 2,
@@ -39,10 +39,10 @@ beforeEach(() => {
 const stored = () => messages.filter(({ sequence }) => sequence >= first);
 const deps: LostCommitsDeps = {
   store: {
-    look: async () => look,
+    readState: async () => ledger,
     beginEpochAfter: async (former) => {
-      if (look.ledgerEpoch !== former) return null;
-      look = { ...look, ledgerEpoch: testEpoch(2), settled: { sequence: 10, storedAtMs: T0 }, missing: [] };
+      if (ledger.ledgerEpoch !== former) return null;
+      ledger = { ...ledger, ledgerEpoch: testEpoch(2), settled: { sequence: 10, storedAtMs: T0 }, missing: [] };
       return testEpoch(2);
     },
   },
@@ -70,7 +70,7 @@ const deps: LostCommitsDeps = {
 const check = () => checkLedger(deps);
 
 test('unacknowledged messages are not lost', async () => {
-  look = {
+  ledger = {
     ...LEDGER_STATE_SQL,
     missing: [
       { from: 5, to: 5 },
@@ -79,7 +79,7 @@ test('unacknowledged messages are not lost', async () => {
   };
   // Everything of the second subject; messages 5, 7 and 9 belong to the first subject.
   acknowledged = [4, 10];
-  look = {
+  ledger = {
     ...LEDGER_STATE_SQL,
     missing: [
       { from: 5, to: 5 },
@@ -87,44 +87,44 @@ test('unacknowledged messages are not lost', async () => {
       { from: 9, to: 9 },
     ],
   };
-  expect(await check()).toMatchObject({ kind: 'whole' });
+  expect(await check()).toMatchObject({ kind: 'complete' });
   expect(settled).toEqual([]);
 });
 
 test('one lost acknowledged message makes everything missing be settled again', async () => {
   acknowledged = [5, 10];
-  look = {
+  ledger = {
     ...LEDGER_STATE_SQL,
     missing: [
       { from: 5, to: 5 },
       { from: 7, to: 9 },
     ],
   };
-  expect(await check()).toMatchObject({ kind: 'mended', lost: 2 });
+  expect(await check()).toMatchObject({ kind: 'recovered', lost: 2 });
   expect(settled.sort()).toEqual([5, 7, 8, 9]);
 });
 
 test('the kept position detects a loss without the consumer', async () => {
   kept = { ...toKeptPosition(LEDGER_STATE_SQL), sequence: 6, storedAtMs: T0 + 6 };
-  look = { ...LEDGER_STATE_SQL, missing: [{ from: 5, to: 6 }] };
-  expect(await check()).toMatchObject({ kind: 'mended', lost: 2, settled: 2 });
-  expect(await check()).toMatchObject({ kind: 'whole' });
+  ledger = { ...LEDGER_STATE_SQL, missing: [{ from: 5, to: 6 }] };
+  expect(await check()).toMatchObject({ kind: 'recovered', lost: 2, settled: 2 });
+  expect(await check()).toMatchObject({ kind: 'complete' });
 });
 
 // Covers r17
 test('a promotion that another replica has checked meanwhile begins no second epoch', async () => {
   kept = toKeptPosition(LEDGER_STATE_SQL);
-  look = { ...LEDGER_STATE_SQL, database: 'two', timeline: 2, ledgerEpoch: testEpoch(2) };
+  ledger = { ...LEDGER_STATE_SQL, database: 'two', timeline: 2, ledgerEpoch: testEpoch(2) };
   const read = deps.kept.read;
   let reads = 0;
   const meanwhile = async () => {
     const before = await read();
     reads += 1;
-    if (reads === 1) kept = toKeptPosition(look);
+    if (reads === 1) kept = toKeptPosition(ledger);
     return before;
   };
-  expect(await checkLedger({ ...deps, kept: { ...deps.kept, read: meanwhile } })).toMatchObject({ kind: 'again' });
-  expect(await check()).toMatchObject({ kind: 'whole' });
+  expect(await checkLedger({ ...deps, kept: { ...deps.kept, read: meanwhile } })).toMatchObject({ kind: 'retry' });
+  expect(await check()).toMatchObject({ kind: 'complete' });
 });
 
 // Covers r17
@@ -135,28 +135,28 @@ test('a new epoch is later than the last kept one, even if the ledger has lost i
     ...deps.store,
     beginEpochAfter: async (former: string, last: string) => (seen.push(former, last), testEpoch(3)),
   };
-  expect(await checkLedger({ ...deps, store })).toMatchObject({ kind: 'mended' });
+  expect(await checkLedger({ ...deps, store })).toMatchObject({ kind: 'recovered' });
   expect([...seen, kept?.ledgerEpoch]).toEqual([testEpoch(1), testEpoch(2), testEpoch(3)]);
 });
 
 test('the kept position of a deleted stream is ignored', async () => {
   kept = { ...toKeptPosition(LEDGER_STATE_SQL), sequence: 6, storedAtMs: T0 - 60_000 };
-  look = { ...LEDGER_STATE_SQL, missing: [{ from: 5, to: 6 }] };
-  expect(await check()).toMatchObject({ kind: 'whole' });
+  ledger = { ...LEDGER_STATE_SQL, missing: [{ from: 5, to: 6 }] };
+  expect(await check()).toMatchObject({ kind: 'complete' });
   kept = { ...toKeptPosition(LEDGER_STATE_SQL), sequence: 5_000, storedAtMs: T0 };
-  expect(await check()).toMatchObject({ kind: 'whole' });
+  expect(await check()).toMatchObject({ kind: 'complete' });
 });
 
 test('missing messages that have left the stream are a gap and begin no epoch', async () => {
   kept = { ...toKeptPosition(LEDGER_STATE_SQL), sequence: 9, storedAtMs: T0 + 9 };
-  [look, first] = [{ ...LEDGER_STATE_SQL, missing: [{ from: 5, to: 9 }] }, 8];
+  [ledger, first] = [{ ...LEDGER_STATE_SQL, missing: [{ from: 5, to: 9 }] }, 8];
   expect(await check()).toMatchObject({ kind: 'gap', gone: [{ from: 5, to: 7 }] });
-  expect(look.ledgerEpoch).toBe(testEpoch(1));
+  expect(ledger.ledgerEpoch).toBe(testEpoch(1));
 });
 
 test('missing acknowledged messages below the stream are a gap', async () => {
   acknowledged = [10, 10];
-  [look, first] = [{ ...LEDGER_STATE_SQL, missing: [{ from: 5, to: 6 }] }, 7];
+  [ledger, first] = [{ ...LEDGER_STATE_SQL, missing: [{ from: 5, to: 6 }] }, 7];
   expect(await check()).toMatchObject({ kind: 'gap', gone: [{ from: 5, to: 6 }] });
 });
 
@@ -166,7 +166,7 @@ test('a purge of unsettled usage is detected without acknowledgements', async ()
   const asked: number[] = [];
   const store = {
     ...deps.store,
-    look: async (upTo: number) => (
+    readState: async (upTo: number) => (
       asked.push(upTo),
       { ...LEDGER_STATE_SQL, missing: upTo > 4 ? [{ from: 5, to: upTo }] : [] }
     ),
@@ -183,16 +183,16 @@ test('a purge of unsettled usage is detected without acknowledgements', async ()
 
 test('a ledger that has settled nothing ignores messages deleted before', async () => {
   acknowledged = [6, 6];
-  look = { ...LEDGER_STATE_SQL, settled: { sequence: 0, storedAtMs: 0 }, missing: [{ from: 1, to: 6 }] };
+  ledger = { ...LEDGER_STATE_SQL, settled: { sequence: 0, storedAtMs: 0 }, missing: [{ from: 1, to: 6 }] };
   first = 7;
-  expect(await check()).toMatchObject({ kind: 'whole' });
+  expect(await check()).toMatchObject({ kind: 'complete' });
 });
 
 test('no epoch begins while the database cannot settle the lost messages', async () => {
   kept = { ...toKeptPosition(LEDGER_STATE_SQL), sequence: 6, storedAtMs: T0 + 6 };
-  [look, databaseWorks] = [{ ...LEDGER_STATE_SQL, missing: [{ from: 5, to: 6 }] }, false];
-  expect(await check()).toMatchObject({ kind: 'again' });
-  expect(look.ledgerEpoch).toBe(testEpoch(1));
+  [ledger, databaseWorks] = [{ ...LEDGER_STATE_SQL, missing: [{ from: 5, to: 6 }] }, false];
+  expect(await check()).toMatchObject({ kind: 'retry' });
+  expect(ledger.ledgerEpoch).toBe(testEpoch(1));
 });
 
 test('the guard allows only a compared and whole database', async () => {
@@ -203,14 +203,14 @@ test('the guard allows only a compared and whole database', async () => {
   await guard.check();
   expect([guard.allows('one'), guard.allows('two'), guard.stopped]).toEqual([true, false, null]);
 
-  look = { ...look, database: 'two', timeline: 2 };
+  ledger = { ...ledger, database: 'two', timeline: 2 };
   await guard.check();
   expect([guard.allows('one'), guard.allows('two'), guard.stopped]).toEqual([false, false, 'lost']);
   await guard.check();
   expect([guard.allows('two'), guard.ledgerEpoch]).toEqual([true, testEpoch(2)]);
 
   // The former primary, after an operator has connected this process to it again.
-  look = { ...look, database: 'one', timeline: 1 };
+  ledger = { ...ledger, database: 'one', timeline: 1 };
   await guard.check();
   await guard.check();
   expect([guard.allows('one'), guard.stopped, errors.length]).toEqual([false, 'superseded', 1]);
@@ -218,7 +218,7 @@ test('the guard allows only a compared and whole database', async () => {
 
 test('the guard allows settlements in a restored ledger first and loads later', async () => {
   kept = { ...toKeptPosition(LEDGER_STATE_SQL), consumers: 'restore-0', sequence: 6, storedAtMs: T0 + 6 };
-  look = { ...LEDGER_STATE_SQL, database: 'restored', ledgerEpoch: testEpoch(2) };
+  ledger = { ...LEDGER_STATE_SQL, database: 'restored', ledgerEpoch: testEpoch(2) };
   const guard = new LedgerGuard({ ...deps, log: { ...deps.log, error: () => undefined } }, testEpoch(1));
   const says = () => [guard.isKnown(), guard.isLedger('restored'), guard.allows('restored'), guard.ledgerEpoch];
   expect(says()).toEqual([false, false, false, testEpoch(1)]);
@@ -226,7 +226,7 @@ test('the guard allows settlements in a restored ledger first and loads later', 
   expect(guard.stopped).toBe('behind');
   expect(says()).toEqual([true, true, false, testEpoch(2)]);
   expect(guard.isLedger('one')).toBe(false);
-  look = { ...look, settled: { sequence: 6, storedAtMs: T0 + 6 } };
+  ledger = { ...ledger, settled: { sequence: 6, storedAtMs: T0 + 6 } };
   await guard.check();
   expect(guard.stopped).toBeNull();
   expect(says()).toEqual([true, true, true, testEpoch(2)]);

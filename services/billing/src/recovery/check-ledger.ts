@@ -20,13 +20,13 @@ export interface LostCommitsDeps {
   readonly log: { warn(facts: object, text: string): void };
 }
 
-export type LedgerCheck =
-  | { readonly kind: 'whole' | 'again'; readonly look: LedgerSnapshotState }
-  | { readonly kind: 'superseded' | 'behind'; readonly look: LedgerSnapshotState }
+export type LedgerCheck = { readonly ledger: LedgerSnapshotState } & (
+  | { readonly kind: 'complete' | 'retry' | 'superseded' | 'behind' }
   /** Commits were lost, and their usage was settled again. */
-  | { readonly kind: 'mended'; readonly look: LedgerSnapshotState; readonly lost: number; readonly settled: number }
+  | { readonly kind: 'recovered'; readonly lost: number; readonly settled: number }
   /** Settled usage was lost, and its messages have been deleted from the stream. */
-  | { readonly kind: 'gap'; readonly look: LedgerSnapshotState; readonly gone: readonly MessageRange[] };
+  | { readonly kind: 'gap'; readonly gone: readonly MessageRange[] }
+);
 
 /** Messages that are settled together, and concurrent fetches. */
 const FETCHED_MAX = 100;
@@ -45,30 +45,31 @@ export async function checkLedger(deps: LostCommitsDeps): Promise<LedgerCheck> {
   // Includes the messages below the first one of the stream: an unsettled message there was purged
   // or has expired. The state was read before the ledger, so a concurrent trim cannot hide a
   // missing message.
-  const told = Math.max(0, ...acknowledged, kept?.sequence ?? 0, state.firstSequence - 1);
-  const look = await store.look(told);
-  const known = kept !== null && (await belongsToStream(stream, state, look, kept)) ? kept : null;
-  const wholeness = compareWithKept(look, known);
-  if (wholeness === 'superseded' || wholeness === 'behind') return { kind: wholeness, look };
-  const settledOnce = known?.consumers === look.consumers ? known.sequence : 0;
-  const lost = await lostMessages(deps, look, { state, acknowledged, kept: settledOnce });
-  if (wholeness === 'whole' && lost === 0) {
-    await keeping.write(toKeptPosition(look));
-    return { kind: 'whole', look };
+  const storedUpTo = Math.max(0, ...acknowledged, kept?.sequence ?? 0, state.firstSequence - 1);
+  const ledger = await store.readState(storedUpTo);
+  const known = kept !== null && (await belongsToStream(stream, state, ledger, kept)) ? kept : null;
+  const completeness = compareWithKept(ledger, known);
+  if (completeness === 'superseded' || completeness === 'behind') return { kind: completeness, ledger };
+  const settledOnce = known?.consumers === ledger.consumers ? known.sequence : 0;
+  const lost = await lostMessages(deps, ledger, { state, acknowledged, kept: settledOnce });
+  if (completeness === 'complete' && lost === 0) {
+    await keeping.write(toKeptPosition(ledger));
+    return { kind: 'complete', ledger };
   }
   // If the kept timeline has changed, another replica has compared the ledger meanwhile, and may
   // have begun an epoch for the same promotion.
-  if ((await keeping.read())?.timeline !== kept?.timeline) return { kind: 'again', look };
+  if ((await keeping.read())?.timeline !== kept?.timeline) return { kind: 'retry', ledger };
   deps.log.warn(
-    { ...look, missing: look.missing.slice(0, 10), kept, lost },
+    { ...ledger, missing: ledger.missing.slice(0, 10), kept, lost },
     'the ledger has lost commits, or may have',
   );
-  const { gone, settled, isDone } = await settleMissing(deps, look, state);
-  if (gone.length > 0) return { kind: 'gap', look, gone };
-  const begun = isDone ? await store.beginEpochAfter(look.ledgerEpoch, kept?.ledgerEpoch ?? look.ledgerEpoch) : null;
-  if (begun === null) return { kind: 'again', look };
-  await keeping.write(toKeptPosition({ ...look, ledgerEpoch: begun }));
-  return { kind: 'mended', look, lost, settled };
+  const { gone, settled, isDone } = await settleMissing(deps, ledger, state);
+  if (gone.length > 0) return { kind: 'gap', ledger, gone };
+  const seen = kept?.ledgerEpoch ?? ledger.ledgerEpoch;
+  const begun = isDone ? await store.beginEpochAfter(ledger.ledgerEpoch, seen) : null;
+  if (begun === null) return { kind: 'retry', ledger };
+  await keeping.write(toKeptPosition({ ...ledger, ledgerEpoch: begun }));
+  return { kind: 'recovered', ledger, lost, settled };
 }
 
 /** Returns false if the kept position belongs to a stream that was deleted and created again. */
@@ -97,17 +98,17 @@ interface LostMessagesInput {
  */
 async function lostMessages(
   { stream }: LostCommitsDeps,
-  look: LedgerSnapshotState,
-  told: LostMessagesInput,
+  ledger: LedgerSnapshotState,
+  input: LostMessagesInput,
 ): Promise<number> {
   let lost = 0;
-  for (const { from, to } of look.missing) {
-    if (from <= told.kept) lost += Math.min(to, told.kept) - from + 1;
+  for (const { from, to } of ledger.missing) {
+    if (from <= input.kept) lost += Math.min(to, input.kept) - from + 1;
     // Unsettled messages are never deleted. A ledger that has settled nothing begins at the first
     // message of the stream.
-    else if (from < told.state.firstSequence) lost += look.settled.sequence > 0 ? to - from + 1 : 0;
+    else if (from < input.state.firstSequence) lost += ledger.settled.sequence > 0 ? to - from + 1 : 0;
     else {
-      for (const [subject, floor] of told.acknowledged.entries()) {
+      for (const [subject, floor] of input.acknowledged.entries()) {
         const message = floor < from ? null : await stream.message(from, subject);
         if (message !== null && message.sequence <= Math.min(to, floor)) lost += 1;
       }
@@ -128,14 +129,14 @@ interface SettledRanges {
  */
 async function settleMissing(
   deps: LostCommitsDeps,
-  look: LedgerSnapshotState,
+  ledger: LedgerSnapshotState,
   { firstSequence }: StreamState,
 ): Promise<SettledRanges> {
   const gone: MessageRange[] = [];
   let settled = 0;
-  for (const range of look.missing) {
+  for (const range of ledger.missing) {
     // A ledger that has settled nothing begins at the first message of the stream.
-    if (range.from < firstSequence && look.settled.sequence > 0)
+    if (range.from < firstSequence && ledger.settled.sequence > 0)
       gone.push({ from: range.from, to: Math.min(range.to, firstSequence - 1) });
     for (let from = Math.max(firstSequence, range.from); from <= range.to; from += FETCHED_MAX) {
       const to = Math.min(range.to, from + FETCHED_MAX - 1);

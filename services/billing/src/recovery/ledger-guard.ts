@@ -12,7 +12,7 @@ export type StopReason = 'unchecked' | 'superseded' | 'behind' | 'gap' | 'lost';
 
 export interface GuardDeps extends LostCommitsDeps {
   readonly log: LostCommitsDeps['log'] & { error(facts: object, text: string): void };
-  readonly onMended?: (mended: Extract<LedgerCheck, { kind: 'mended' }>) => void;
+  readonly onRecovered?: (recovered: Extract<LedgerCheck, { kind: 'recovered' }>) => void;
 }
 
 /**
@@ -94,31 +94,29 @@ export class LedgerGuard {
     const checked = await checkLedger(this.deps);
     this.#failed = 0;
     this.#gone = checked.kind === 'gap' ? checked.gone.reduce((sum, { from, to }) => sum + to - from + 1, 0) : 0;
-    const { database, ledgerEpoch } = checked.look;
+    const { database, ledgerEpoch } = checked.ledger;
     this.#seen = database;
-    this.#checked = checked.kind === 'whole' ? database : null;
+    this.#checked = checked.kind === 'complete' ? database : null;
     this.#restored = checked.kind === 'behind' ? database : null;
-    if (checked.kind === 'whole' || checked.kind === 'behind') this.#ledgerEpoch = ledgerEpoch;
-    if (checked.kind === 'whole') {
+    if (checked.kind === 'complete' || checked.kind === 'behind') this.#ledgerEpoch = ledgerEpoch;
+    if (checked.kind === 'complete') {
       this.#stopped = null;
       return CHECK_MS;
     }
-    this.#tell(checked);
+    this.#report(checked);
     // After lost commits were settled again, the next check finds a complete ledger.
-    return checked.kind === 'mended' || checked.kind === 'again' ? 0 : RECHECK_MS;
+    return checked.kind === 'recovered' || checked.kind === 'retry' ? 0 : RECHECK_MS;
   }
 
-  #tell(checked: LedgerCheck): void {
-    const { log, onMended } = this.deps;
-    const { timeline, ledgerEpoch } = checked.look;
-    if (checked.kind === 'mended') {
+  #report(checked: LedgerCheck): void {
+    const { log, onRecovered } = this.deps;
+    const { timeline, ledgerEpoch } = checked.ledger;
+    if (checked.kind === 'recovered') {
       const { lost, settled } = checked;
-      onMended?.(checked);
+      onRecovered?.(checked);
       log.warn({ timeline, ledgerEpoch, lost, settled }, 'the usage of lost commits was settled again from the stream');
-      this.#stopped = 'lost';
-      return;
     }
-    if (checked.kind === 'whole' || checked.kind === 'again') {
+    if (checked.kind === 'recovered' || checked.kind === 'complete' || checked.kind === 'retry') {
       this.#stopped = 'lost';
       return;
     }
@@ -142,7 +140,7 @@ function toGapFields(checked: LedgerCheck): object {
 const REASONS: readonly StopReason[] = ['unchecked', 'lost', 'gap', 'behind', 'superseded'];
 
 /** @returns the function to call after lost commits were settled again */
-export function createGuardMetrics(guard: () => LedgerGuard): (mended: { readonly lost: number }) => void {
+export function createGuardMetrics(guard: () => LedgerGuard): (recovered: { readonly lost: number }) => void {
   gauge(
     'gateway_billing_ledger_stopped',
     'Reason why loads and settlements wait: the ledger has or may have lost commits',
@@ -154,7 +152,7 @@ export function createGuardMetrics(guard: () => LedgerGuard): (mended: { readonl
     'Unsettled usage messages that have left the stream',
     () => guard().gone,
   );
-  const mends = counter(
+  const epochs = counter(
     'gateway_billing_ledger_epochs_total',
     'Ledger epochs begun because commits were or may have been lost',
   );
@@ -163,7 +161,7 @@ export function createGuardMetrics(guard: () => LedgerGuard): (mended: { readonl
     'Lost usage messages that were settled again from the stream',
   );
   return ({ lost }) => {
-    mends.add(1);
+    epochs.add(1);
     lostMessages.add(lost);
   };
 }

@@ -15,23 +15,23 @@ const LEDGER_STATE_SQL: LedgerSnapshotState = {
 const KEPT = toKeptPosition(LEDGER_STATE_SQL);
 
 test.each([
-  ['nothing was kept yet', null, 'whole'],
-  ['the kept position is the current one', KEPT, 'whole'],
-  ['the ledger has grown', { ...KEPT, logBytes: 4_000, blocks: 30, sequence: 60 }, 'whole'],
-  ['the log is shorter', { ...KEPT, logBytes: 5_001 }, 'cut'],
-  ['a chain is shorter', { ...KEPT, blocks: 41 }, 'cut'],
-  ['it was promoted, and its log is already longer', { ...KEPT, timeline: 1, logBytes: 4_000 }, 'cut'],
+  ['nothing was kept yet', null, 'complete'],
+  ['the kept position is the current one', KEPT, 'complete'],
+  ['the ledger has grown', { ...KEPT, logBytes: 4_000, blocks: 30, sequence: 60 }, 'complete'],
+  ['the log is shorter', { ...KEPT, logBytes: 5_001 }, 'suspect'],
+  ['a chain is shorter', { ...KEPT, blocks: 41 }, 'suspect'],
+  ['it was promoted, and its log is already longer', { ...KEPT, timeline: 1, logBytes: 4_000 }, 'suspect'],
   ['another database was promoted', { ...KEPT, timeline: 3 }, 'superseded'],
-  ['it was restored on a server with a new log', { ...KEPT, consumers: 'restore-0', timeline: 9 }, 'whole'],
+  ['it was restored on a server with a new log', { ...KEPT, consumers: 'restore-0', timeline: 9 }, 'complete'],
   ['it was restored and has not settled everything again', { ...KEPT, consumers: 'restore-0', sequence: 71 }, 'behind'],
-] as const)('wholenessOf(): %s', (_name, kept, wholeness) => {
-  expect(compareWithKept(LEDGER_STATE_SQL, kept)).toBe(wholeness);
+] as const)('compareWithKept(): %s', (_name, kept, completeness) => {
+  expect(compareWithKept(LEDGER_STATE_SQL, kept)).toBe(completeness);
 });
 
 test.each([
   ['a restored ledger with a later epoch', testEpoch(2), testEpoch(1), 'behind'],
   ['a ledger that a restored one has replaced', testEpoch(1), testEpoch(2), 'superseded'],
-] as const)('wholenessOf() with other consumers: %s', (_name, ledgerEpoch, ledgerEpochKept, wholeness) => {
+] as const)('compareWithKept() with other consumers: %s', (_name, ledgerEpoch, ledgerEpochKept, completeness) => {
   const kept = { ...KEPT, consumers: 'restore-0', sequence: 71, ledgerEpoch: ledgerEpochKept };
-  expect(compareWithKept({ ...LEDGER_STATE_SQL, ledgerEpoch }, kept)).toBe(wholeness);
+  expect(compareWithKept({ ...LEDGER_STATE_SQL, ledgerEpoch }, kept)).toBe(completeness);
 });

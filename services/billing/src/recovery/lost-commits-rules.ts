@@ -33,7 +33,7 @@ export interface KeptPosition extends SettledPosition {
 /** The ledger's side of the comparison. */
 export interface LostCommitsStore {
   /** Reads one snapshot, with the missing messages up to `upTo`. */
-  look(upTo: number): Promise<LedgerSnapshotState>;
+  readState(upTo: number): Promise<LedgerSnapshotState>;
   /**
    * Begins a new ledger epoch that is later than `former` and `seen`, and enqueues a balance
    * snapshot for each account that makes admission load it again. Returns null if `former` is
@@ -43,28 +43,28 @@ export interface LostCommitsStore {
 }
 
 /**
- * - `whole`: the ledger has everything that is known.
+ * - `complete`: the ledger has everything that is known.
  * - `superseded`: the database was replaced by a promoted copy or a restored backup; another
  *   database is the ledger.
  * - `behind`: the ledger was restored, and has not yet settled all messages of the former ledger
  *   again.
- * - `cut`: commits are lost or may be lost: the log was promoted, or is shorter than before.
+ * - `suspect`: commits are lost or may be lost: the log was promoted, or is shorter than before.
  */
-export type LedgerCompleteness = 'whole' | 'superseded' | 'behind' | 'cut';
+export type LedgerCompleteness = 'complete' | 'superseded' | 'behind' | 'suspect';
 
 /**
  * Compares the ledger with the kept position. Epochs are UUIDs of version 7, which are in order.
  * The stream shows which messages are missing.
  */
-export function compareWithKept(look: LedgerSnapshotState, kept: KeptPosition | null): LedgerCompleteness {
-  if (kept === null) return 'whole';
-  if (kept.consumers !== look.consumers) {
-    if (look.ledgerEpoch < kept.ledgerEpoch) return 'superseded';
-    return look.settled.sequence < kept.sequence ? 'behind' : 'whole';
+export function compareWithKept(ledger: LedgerSnapshotState, kept: KeptPosition | null): LedgerCompleteness {
+  if (kept === null) return 'complete';
+  if (kept.consumers !== ledger.consumers) {
+    if (ledger.ledgerEpoch < kept.ledgerEpoch) return 'superseded';
+    return ledger.settled.sequence < kept.sequence ? 'behind' : 'complete';
   }
-  if (look.timeline < kept.timeline) return 'superseded';
-  const isShorter = look.logBytes < kept.logBytes || look.blocks < kept.blocks;
-  return look.timeline > kept.timeline || isShorter ? 'cut' : 'whole';
+  if (ledger.timeline < kept.timeline) return 'superseded';
+  const isShorter = ledger.logBytes < kept.logBytes || ledger.blocks < kept.blocks;
+  return ledger.timeline > kept.timeline || isShorter ? 'suspect' : 'complete';
 }
 
 export function toKeptPosition({

@@ -3,7 +3,7 @@ import { DATABASE_IDENTITY_SQL } from '../ledger/sql.js';
 import { readMissingMessages, readSettledPosition, enqueueEpochSnapshots } from '../stream/progress-store.js';
 import type { LostCommitsStore } from './lost-commits-rules.js';
 
-interface LookRow {
+interface LedgerStateRow {
   database: string;
   timeline: number;
   log_bytes: bigint;
@@ -24,11 +24,11 @@ const LEDGER_STATE_SQL = `
 /** Creates the store that reads the ledger's state and begins a new epoch. */
 export function createLostCommitsStore(pool: Pool): LostCommitsStore {
   return {
-    look: (upTo) =>
+    readState: (upTo) =>
       inTransaction(
         pool,
         async (tx) => {
-          const row = await tx.one<LookRow>(LEDGER_STATE_SQL);
+          const row = await tx.one<LedgerStateRow>(LEDGER_STATE_SQL);
           if (row === null) throw new Error('ledger_state is empty');
           const settled = await readSettledPosition(tx);
           return {

@@ -23,7 +23,7 @@ const FETCH_MAX = 50;
 /** Small, so that batches are split into the shards of their accounts. */
 const BATCH_EVENTS_MAX = 3;
 /** Interval between a consumer's polls for messages to be redelivered. */
-const LOOK_MS = 1_000;
+const POLL_MS = 1_000;
 const RETRY_MS = 200;
 
 type Question = Parameters<typeof loadAccount>[1];
@@ -150,7 +150,7 @@ export class BillingHost implements HostedProcess {
     const ask = <T>(answer: () => T): Promise<T> => request(world, host, streams.host, FACTS_MS, async () => answer());
     return {
       store: {
-        look: async (upTo: number) => this.#database().look(upTo),
+        readState: async (upTo: number) => this.#database().readState(upTo),
         beginEpochAfter: async (former: string) => {
           const begun = this.#database().beginEpochAfter(former);
           const accounts = world.scenario.accounts.map(({ name }) => ({ account: name, rows: [], closed: [] }));
@@ -187,7 +187,7 @@ export class BillingHost implements HostedProcess {
     const { world, host } = this;
     const { time, streams, network, random } = world;
     let isBusy = false;
-    const look = (): void => {
+    const poll = (): void => {
       if (isBusy || network.isCut(host)) return;
       const taken = streams.take(subject, random.between(1, FETCH_MAX));
       if (taken.length === 0) return;
@@ -201,17 +201,17 @@ export class BillingHost implements HostedProcess {
           .catch((error: unknown) => world.truth.unforeseen('a batch failed', error))
           .finally(() => {
             isBusy = false;
-            time.in(host, 0, look);
+            time.in(host, 0, poll);
           });
       });
       // The network may have lost the batch: the next poll comes when it may be redelivered.
-      time.in(host, LOOK_MS, () => {
+      time.in(host, POLL_MS, () => {
         isBusy = isBusy && hasArrived;
         hasArrived = true;
       });
     };
-    this.#unsubscribe.push(streams.onStored(() => void time.in(host, 0, look)));
-    time.every(host, LOOK_MS, look);
+    this.#unsubscribe.push(streams.onStored(() => void time.in(host, 0, poll)));
+    time.every(host, POLL_MS, poll);
     return { stop: async () => undefined };
   }
 

@@ -110,7 +110,7 @@ export class MemoryLedger {
     return `database-${this.timeline} ${this.epoch}`;
   }
 
-  look(upTo: number): LedgerSnapshotState {
+  readState(upTo: number): LedgerSnapshotState {
     const missing: { from: number; to: number }[] = [];
     for (let at = this.#floor.sequence + 1; at <= upTo; at += 1)
       if (!this.#applied.has(at)) missing.push({ from: at, to: at });

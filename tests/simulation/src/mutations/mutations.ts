@@ -25,7 +25,7 @@ export type Mutation = Change & Options & { readonly name: string };
 /** Without this, the ledger guard settles acknowledged events again that are missing. */
 const LOST_ONES_STAY: Change = {
   file: 'billing/dist/recovery/check-ledger.js',
-  change: "wholeness === 'whole'<< && lost === 0 -> >>",
+  change: "completeness === 'complete'<< && lost === 0 -> >>",
 };
 
 /** By file and name. Each breaks one rule of docs/protocol.md#rules. */
@@ -260,11 +260,11 @@ const PLANTED: Readonly<Record<string, Readonly<Record<string, string | readonly
   },
   'billing/dist/recovery/check-ledger.js': {
     'a ledger counts as complete without comparing it with the stream (docs/protocol.md#r17)':
-      "if (<<wholeness === 'whole' && lost === 0 -> true>>) {",
+      "if (<<completeness === 'complete' && lost === 0 -> true>>) {",
     'the usage of lost commits stays lost (docs/protocol.md#r17)':
-      'const { gone, settled, isDone } = <<await settleMissing(deps, look, state) -> { gone: [], settled: 0, isDone: true }>>;',
+      'const { gone, settled, isDone } = <<await settleMissing(deps, ledger, state) -> { gone: [], settled: 0, isDone: true }>>;',
     'a promoted ledger keeps its epoch (docs/protocol.md#r17)': [
-      '<<await store.beginEpochAfter(look.ledgerEpoch, kept?.ledgerEpoch ?? look.ledgerEpoch) -> look.ledgerEpoch>>',
+      '<<await store.beginEpochAfter(ledger.ledgerEpoch, seen) -> ledger.ledgerEpoch>>',
       { seedsMax: 1_000 },
     ],
   },

@@ -25,7 +25,7 @@ export interface LockedLedger extends LedgerRead {
 
 /** The connection's database is not yet compared with the stream; the settlement is retried. */
 export class UnverifiedDatabaseError extends Error {
-  override readonly name = 'UncheckedDatabase';
+  override readonly name = 'UnverifiedDatabase';
 }
 
 /**
