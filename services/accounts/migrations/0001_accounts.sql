@@ -222,10 +222,10 @@ CREATE INDEX outbox_key_id ON outbox (key, id);
 CREATE INDEX outbox_due_at ON outbox (due_at);
 
 -- Alerts received from billing. Each is emailed once, even if billing sends it several times.
-CREATE TABLE mailed_alerts (
+CREATE TABLE emailed_alerts (
   alert text COLLATE "C" PRIMARY KEY CHECK (length(alert) BETWEEN 1 AND 128),
   account text COLLATE "C" NOT NULL REFERENCES accounts,
-  taken_at timestamptz NOT NULL DEFAULT now()
+  received_at timestamptz NOT NULL DEFAULT now()
 );
 
 -- Emails that wait for delivery, one row per recipient. A row contains the member's ID: address and
@@ -248,22 +248,22 @@ CREATE FUNCTION attempt_slot(kind text, subject text) RETURNS integer LANGUAGE s
     FROM attempt_salt, sha256(salt || convert_to(kind || ':' || subject, 'UTF8')) AS digest
 $$;
 
--- Deletes at most `most` entries for refused attempts that are older than 90 days, and returns
+-- Deletes at most `rows_max` entries for refused attempts that are older than 90 days, and returns
 -- their number.
-CREATE FUNCTION forget_refused_attempts(most integer) RETURNS integer LANGUAGE sql SECURITY DEFINER
+CREATE FUNCTION delete_refused_attempts(rows_max integer) RETURNS integer LANGUAGE sql SECURITY DEFINER
   SET search_path = ${schema}, pg_temp AS $$
   WITH gone AS (
     DELETE FROM audit_log WHERE id IN (
-      SELECT id FROM (SELECT id, at FROM audit_log WHERE kind = 'refused' ORDER BY id LIMIT most) AS oldest
+      SELECT id FROM (SELECT id, at FROM audit_log WHERE kind = 'refused' ORDER BY id LIMIT rows_max) AS oldest
        WHERE at < now() - interval '90 days')
     RETURNING 1)
   SELECT count(*)::integer FROM gone
 $$;
 
--- Replaces the values of `fields` in a view by `put`.
-CREATE FUNCTION erase_fields(view jsonb, fields text[], put text) RETURNS jsonb LANGUAGE sql IMMUTABLE
+-- Replaces the values of `fields` in a view by `replacement`.
+CREATE FUNCTION erase_fields(view jsonb, fields text[], replacement text) RETURNS jsonb LANGUAGE sql IMMUTABLE
   RETURN view || coalesce(
-    (SELECT jsonb_object_agg(key, to_jsonb(put)) FROM jsonb_each(view) WHERE key = ANY (fields) AND value <> 'null'), '{}');
+    (SELECT jsonb_object_agg(key, to_jsonb(replacement)) FROM jsonb_each(view) WHERE key = ANY (fields) AND value <> 'null'), '{}');
 
 -- Erases names and addresses of a closed account, in the transaction that closes it. The networks
 -- and user agents of people who lose their address go too: in log entries about the person and in
@@ -273,29 +273,29 @@ CREATE FUNCTION erase_fields(view jsonb, fields text[], put text) RETURNS jsonb 
 CREATE FUNCTION erase_closed_account(closed text) RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
   SET search_path = ${schema}, pg_temp AS $$
 DECLARE
-  put CONSTANT text := 'erased';
+  replacement CONSTANT text := 'erased';
   fields CONSTANT text[] := ARRAY['name', 'email'];
   person text;
-  nobody text;
+  placeholder text;
   entries bigint;
 BEGIN
   IF NOT EXISTS (SELECT FROM accounts WHERE id = closed AND state = 'closed') THEN
     RAISE EXCEPTION 'account % is not closed', closed USING ERRCODE = 'integrity_constraint_violation';
   END IF;
-  UPDATE accounts SET name = put WHERE id = closed;
-  UPDATE api_keys SET name = put WHERE account = closed;
+  UPDATE accounts SET name = replacement WHERE id = closed;
+  UPDATE api_keys SET name = replacement WHERE account = closed;
   FOR person IN SELECT DISTINCT user_id FROM members WHERE account = closed ORDER BY 1 LOOP
-    -- Whoever makes this person a member of another account at this moment is waited for, or waits and finds nobody.
+    -- Serializes with a transaction that adds this person to another account.
     PERFORM FROM users WHERE id = person FOR UPDATE;
     IF EXISTS (SELECT FROM members other WHERE other.user_id = person AND other.account <> closed
                   AND other.deleted_at IS NULL) THEN
-      -- The address is still that of other accounts: here its place is taken by nobody.
-      nobody := 'usr_' || replace(gen_random_uuid()::text, '-', '');
-      INSERT INTO users (id, email, email_verified) VALUES (nobody, put || ':' || nobody, false);
-      UPDATE members SET user_id = nobody WHERE account = closed AND user_id = person;
+      -- Other accounts still use the address: this account gets a placeholder.
+      placeholder := 'usr_' || replace(gen_random_uuid()::text, '-', '');
+      INSERT INTO users (id, email, email_verified) VALUES (placeholder, replacement || ':' || placeholder, false);
+      UPDATE members SET user_id = placeholder WHERE account = closed AND user_id = person;
     ELSE
-      -- No address: nobody can be made a member by it.
-      UPDATE users SET email = put || ':' || id, email_verified = false, password_hash = NULL WHERE id = person;
+      -- Without its address, the user cannot become a member again.
+      UPDATE users SET email = replacement || ':' || id, email_verified = false, password_hash = NULL WHERE id = person;
       DELETE FROM sessions WHERE user_id = person;
       DELETE FROM mail_tokens WHERE user_id = person;
       UPDATE audit_log SET client = NULL, agent = NULL
@@ -303,7 +303,7 @@ BEGIN
     END IF;
   END LOOP;
   UPDATE audit_log
-     SET before = erase_fields(before, fields, put), after = erase_fields(after, fields, put),
+     SET before = erase_fields(before, fields, replacement), after = erase_fields(after, fields, replacement),
          erased_at = now(), erased_fields = fields
    WHERE account = closed AND (jsonb_exists_any(before, fields) OR jsonb_exists_any(after, fields));
   GET DIAGNOSTICS entries = ROW_COUNT;
@@ -316,14 +316,14 @@ END $$;
 -- for good if the user belongs to another account, or if the account has a key, an alert or a
 -- change by another actor. The service has no other privilege to delete users. Returns false if
 -- nothing was deleted.
-CREATE FUNCTION forget_sign_up(person text) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER
+CREATE FUNCTION delete_sign_up(person text) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER
   SET search_path = ${schema}, pg_temp AS $$
 DECLARE
   own text;
 BEGIN
   PERFORM FROM users
     WHERE id = person AND signed_up_at < now() - interval '7 days' AND NOT email_verified FOR UPDATE;
-  -- A statement of its own: a link that was being mailed is seen when the lock is there.
+  -- A separate statement, so that it sees a link that was sent before the lock was granted.
   IF NOT FOUND OR EXISTS (SELECT FROM mail_tokens WHERE user_id = person AND expires_at > now()) THEN
     RETURN false;
   END IF;
@@ -334,7 +334,7 @@ BEGIN
       OR EXISTS (SELECT FROM audit_log WHERE account = own AND actor <> 'user:' || person)
       OR EXISTS (SELECT FROM members WHERE account = own AND user_id <> person)
       OR EXISTS (SELECT FROM api_keys WHERE account = own)
-      OR EXISTS (SELECT FROM mailed_alerts WHERE account = own) THEN
+      OR EXISTS (SELECT FROM emailed_alerts WHERE account = own) THEN
     UPDATE users SET signed_up_at = NULL WHERE id = person;
     RETURN false;
   END IF;
@@ -366,15 +366,15 @@ GRANT SELECT, INSERT, UPDATE (digest, seen_at), DELETE ON operator_sessions TO $
 GRANT SELECT, INSERT, UPDATE (fingerprint, command, status, body, created_at), DELETE ON idempotency_keys TO ${role};
 GRANT SELECT, INSERT (actor, action, account, object_id, before, after, kind, client, agent, request_id) ON audit_log TO ${role};
 GRANT SELECT, INSERT, UPDATE, DELETE ON outbox TO ${role};
-GRANT SELECT, INSERT (alert, account) ON mailed_alerts TO ${role};
+GRANT SELECT, INSERT (alert, account) ON emailed_alerts TO ${role};
 GRANT SELECT, INSERT, UPDATE, DELETE ON mail_outbox TO ${role};
 GRANT SELECT, INSERT, UPDATE, DELETE ON billing_outbox TO ${role};
 
 REVOKE ALL ON FUNCTION attempt_slot(text, text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION attempt_slot(text, text) TO ${role};
-REVOKE ALL ON FUNCTION forget_refused_attempts(integer) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION forget_refused_attempts(integer) TO ${role};
+REVOKE ALL ON FUNCTION delete_refused_attempts(integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION delete_refused_attempts(integer) TO ${role};
 REVOKE ALL ON FUNCTION erase_closed_account(text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION erase_closed_account(text) TO ${role};
-REVOKE ALL ON FUNCTION forget_sign_up(text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION forget_sign_up(text) TO ${role};
+REVOKE ALL ON FUNCTION delete_sign_up(text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION delete_sign_up(text) TO ${role};

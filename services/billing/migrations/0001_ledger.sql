@@ -422,10 +422,10 @@ CREATE TABLE subscription_timers (
   account text COLLATE "C" PRIMARY KEY REFERENCES accounts,
   due_at timestamptz NOT NULL,
   -- The current period that was last sent to admission; null: none.
-  told_period text COLLATE "C",
+  sent_period text COLLATE "C",
   -- The following period that was last sent to admission, so that admission changes from one to the
   -- next at the right time; null: none.
-  told_next text COLLATE "C"
+  sent_next text COLLATE "C"
 );
 CREATE INDEX subscription_timers_due_at ON subscription_timers (due_at);
 
@@ -754,7 +754,7 @@ BEGIN
 END $$;
 
 -- Refuses writes through views.
-CREATE FUNCTION refuse_derived() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION refuse_view_change() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   RAISE EXCEPTION '% of % is refused: it is append-only, and a view', TG_OP, TG_TABLE_NAME
     USING ERRCODE = 'integrity_constraint_violation';
@@ -779,7 +779,7 @@ BEGIN
    LIMIT 1;
   IF NOT FOUND THEN RETURN NULL; END IF;
   IF wrong.apart THEN
-    RAISE EXCEPTION 'entries of ledger transaction % do not come whole and with it', wrong.transaction_id
+    RAISE EXCEPTION 'entries of ledger transaction % are incomplete or not inserted with its head', wrong.transaction_id
       USING ERRCODE = 'integrity_constraint_violation';
   END IF;
   RAISE EXCEPTION 'ledger transaction % has % entries that sum to %', wrong.transaction_id, wrong.entries, wrong.total
@@ -836,7 +836,7 @@ END $$;
 
 -- Sets the ID of an alert: a UUID of version 8 (RFC 9562, 5.8), computed from its primary key. An
 -- alert that is raised again after a restore has the same ID, by which receivers recognize it.
-CREATE FUNCTION name_alert() RETURNS trigger LANGUAGE plpgsql SET search_path = ${schema}, pg_temp
+CREATE FUNCTION set_alert_id() RETURNS trigger LANGUAGE plpgsql SET search_path = ${schema}, pg_temp
   AS $$
     DECLARE
       digest text := encode(sha256(convert_to(format('%s %s %s %s', NEW.account, NEW.subject, NEW.period, NEW.threshold), 'UTF8')), 'hex');
@@ -848,13 +848,13 @@ CREATE FUNCTION name_alert() RETURNS trigger LANGUAGE plpgsql SET search_path = 
 
 -- Creates the triggers of a partition. Triggers of the parent table do not run for a statement that
 -- names the partition.
-CREATE FUNCTION guard_month(parent text, part text) RETURNS void LANGUAGE plpgsql SET search_path = ${schema}, pg_temp AS $$
+CREATE FUNCTION create_month_triggers(parent text, part text) RETURNS void LANGUAGE plpgsql SET search_path = ${schema}, pg_temp AS $$
 BEGIN
   IF parent = 'command_transactions' THEN
     EXECUTE format('CREATE TRIGGER balanced AFTER INSERT ON %I REFERENCING NEW TABLE AS added_heads
                       FOR EACH STATEMENT EXECUTE FUNCTION check_added_heads()', part);
   ELSIF parent = 'command_entries' THEN
-    EXECUTE format('CREATE TRIGGER whole_and_in_time AFTER INSERT ON %I REFERENCING NEW TABLE AS added_entries
+    EXECUTE format('CREATE TRIGGER complete AFTER INSERT ON %I REFERENCING NEW TABLE AS added_entries
                       FOR EACH STATEMENT EXECUTE FUNCTION check_added_entries()', part);
   ELSE
     EXECUTE format('CREATE TRIGGER ranked AFTER INSERT ON %I REFERENCING NEW TABLE AS added_records
@@ -868,7 +868,7 @@ END $$;
 CREATE FUNCTION ensure_month(month_start date) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER
   SET search_path = ${schema}, pg_temp AS $$
 DECLARE
-  -- Far enough for any test clock, near enough that a garbled id makes no table.
+  -- Later than any test clock. An invalid ID from after it creates no table.
   last_month CONSTANT date := date_trunc('month', now() + interval '10 years')::date;
   lower_id CONSTANT uuid := uuid_floor((extract(epoch FROM month_start::timestamp) * 1000)::bigint);
   upper_id CONSTANT uuid := uuid_floor((extract(epoch FROM month_start::timestamp + interval '1 month') * 1000)::bigint);
@@ -885,10 +885,10 @@ BEGIN
     CONTINUE WHEN EXISTS (
       SELECT FROM pg_catalog.pg_class WHERE relname = part AND relnamespace = '${schema}'::regnamespace
     );
-    -- Made apart and attached: making it as a partition at once would lock out every reader of the parent.
+    -- Attached after its creation: creating it as a partition would block all readers of the parent.
     EXECUTE format('CREATE TABLE %I (LIKE %I INCLUDING DEFAULTS INCLUDING CONSTRAINTS)', part, parent);
     EXECUTE format('CREATE TRIGGER no_truncate BEFORE TRUNCATE ON %I EXECUTE FUNCTION refuse_change()', part);
-    PERFORM guard_month(parent, part);
+    PERFORM create_month_triggers(parent, part);
     EXECUTE format('ALTER TABLE %I ATTACH PARTITION %I FOR VALUES FROM (%L) TO (%L)', parent, part, lower_id, upper_id);
   END LOOP;
   RETURN true;
@@ -958,20 +958,20 @@ CREATE TRIGGER no_truncate BEFORE TRUNCATE ON alerts EXECUTE FUNCTION refuse_cha
 -- Exception: networks and user agents can be erased from the audit log.
 
 -- Views.
-CREATE TRIGGER append_only INSTEAD OF UPDATE OR DELETE ON usage_records FOR EACH ROW EXECUTE FUNCTION refuse_derived();
+CREATE TRIGGER append_only INSTEAD OF UPDATE OR DELETE ON usage_records FOR EACH ROW EXECUTE FUNCTION refuse_view_change();
 CREATE TRIGGER append_only INSTEAD OF UPDATE OR DELETE ON ledger_transactions
-  FOR EACH ROW EXECUTE FUNCTION refuse_derived();
-CREATE TRIGGER append_only INSTEAD OF UPDATE OR DELETE ON ledger_entries FOR EACH ROW EXECUTE FUNCTION refuse_derived();
+  FOR EACH ROW EXECUTE FUNCTION refuse_view_change();
+CREATE TRIGGER append_only INSTEAD OF UPDATE OR DELETE ON ledger_entries FOR EACH ROW EXECUTE FUNCTION refuse_view_change();
 
 -- Checks and values of inserted rows.
-CREATE TRIGGER whole_and_in_time AFTER INSERT ON command_entries
+CREATE TRIGGER complete AFTER INSERT ON command_entries
   REFERENCING NEW TABLE AS added_entries FOR EACH STATEMENT EXECUTE FUNCTION check_added_entries();
 CREATE TRIGGER balanced AFTER INSERT ON command_transactions
   REFERENCING NEW TABLE AS added_heads FOR EACH STATEMENT EXECUTE FUNCTION check_added_heads();
 CREATE TRIGGER next_block BEFORE INSERT ON chain_blocks FOR EACH ROW EXECUTE FUNCTION check_next_block();
 CREATE TRIGGER ranked AFTER INSERT ON call_records
   REFERENCING NEW TABLE AS added_records FOR EACH STATEMENT EXECUTE FUNCTION check_added_records();
-CREATE TRIGGER name BEFORE INSERT ON alerts FOR EACH ROW EXECUTE FUNCTION name_alert();
+CREATE TRIGGER set_id BEFORE INSERT ON alerts FOR EACH ROW EXECUTE FUNCTION set_alert_id();
 
 -- Schema of the role finance
 
@@ -1139,7 +1139,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON webhook_outbox TO ${role};
 
 REVOKE ALL ON FUNCTION begin_ledger_epoch() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION begin_ledger_epoch() TO ${role};
-REVOKE ALL ON FUNCTION guard_month(text, text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION create_month_triggers(text, text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION ensure_month(date) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION ensure_month(date) TO ${role};
 REVOKE ALL ON FUNCTION begin_ledger_epoch_after(text, text) FROM PUBLIC;

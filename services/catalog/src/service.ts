@@ -1,6 +1,6 @@
 import { connectBus, requestServer } from '@gateway/bus';
 import {
-  CATALOG_MIRRORED_EVERY_MS,
+  CATALOG_REVISION_EVERY_MS,
   catalogRevisionUsed,
   DATABASE_BUCKET,
   edgeHealth,
@@ -40,7 +40,7 @@ export interface CatalogTimes extends PublisherTimes {
   /** Interval at which edges and admission replicas report their revision. */
   readonly mirroredEveryMs: number;
 }
-const TIMES: CatalogTimes = { ...PUBLISHER_TIMES, mirroredEveryMs: CATALOG_MIRRORED_EVERY_MS };
+const TIMES: CatalogTimes = { ...PUBLISHER_TIMES, mirroredEveryMs: CATALOG_REVISION_EVERY_MS };
 
 /** Starts the service: store, publisher, reports of others, then the handlers. */
 export async function startCatalog(

@@ -20,7 +20,7 @@ function startLog() {
     if (state.away) return Promise.reject(new Error('accounts is away'));
     accountsRecordAccess.body.parse(body);
     messages.push(body.entries);
-    return Promise.resolve({ noted: true });
+    return Promise.resolve({ recorded: true });
   };
   const access = createAccessLog({ request } as unknown as Services, { nowMs: () => state.now }, recordingLog());
   return { access, messages, state };

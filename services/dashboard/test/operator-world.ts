@@ -114,9 +114,9 @@ export async function startOperatorWorld(
       if (!message.sentBy.includes('dashboard')) continue;
       connection.serve(message, async (body) => {
         if (away.has(service)) throw new BusFault('disconnected', `${service} is away`);
-        if (message.name === 'accounts.note-access') {
+        if (message.name === 'accounts.record-access') {
           noted.push(...(body as { entries: Record<string, unknown>[] }).entries);
-          return { noted: true } as never;
+          return { recorded: true } as never;
         }
         asked.push({ name: message.name, body: body as Record<string, unknown> });
         const script = scripts.get(message.name);

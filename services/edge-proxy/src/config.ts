@@ -1,6 +1,6 @@
 import type { ErrorContext } from '@gateway/contracts/errors';
 import { DEFAULT_KEY_PREFIX } from '@gateway/contracts/ids';
-import { ANSWERS_BUCKET } from '@gateway/contracts/messages';
+import { RESPONSE_IDS_BUCKET } from '@gateway/contracts/messages';
 import {
   COMMON_FIELDS,
   type ConfigOf,
@@ -64,7 +64,7 @@ export const EDGE_FIELDS = {
   }),
   GATEWAY_STORED_RESPONSE_IDS_MAX: field.integer({
     doc: 'IDs of stored responses, items and containers that NATS keeps, each for 30 days; one needs about 100 bytes of disk and 400 bytes of memory on each NATS server; a full store accepts no new IDs; set the same value for all edges',
-    default: ANSWERS_BUCKET.entriesDefault,
+    default: RESPONSE_IDS_BUCKET.entriesDefault,
     min: 1_000,
     max: 1_000_000_000,
   }),

@@ -220,8 +220,8 @@ function subscribeToBus(
 ): void {
   bus.subscribe(edgeHeartbeatReply, (reply) => heartbeats.onReply(reply), { words: { edge: edgeId } });
   bus.subscribe(edgeResyncRequest, (request) => {
-    if (request.left === undefined) heartbeats.onResyncRequest(request);
-    else edge.replicas.left(request.left, timers.monotonicMs());
+    if (request.stopping === undefined) heartbeats.onResyncRequest(request);
+    else edge.replicas.left(request.stopping, timers.monotonicMs());
   });
   catalog.onChange(() => edge.health.renew((source) => catalog.entry(source), edge.clock.nowMs()));
   bus.onReconnect(() => journal.retryNow());

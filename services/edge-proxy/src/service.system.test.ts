@@ -156,7 +156,7 @@ test.each([
       return admission.admits.at(-1)?.replica === 'a1' && admission.admits.some(({ replica }) => replica === 'a0');
     });
     const [slow, leaving] = admissionBuses;
-    if (isTold) leaving?.publish(edgeResyncRequest, {}, { epochs: [], left: 'a1' });
+    if (isTold) leaving?.publish(edgeResyncRequest, {}, { epochs: [], stopping: 'a1' });
     await leaving?.drain(1_000);
     admission.deliver = (answer) => void setTimeout(answer, SLOW_MS);
     const answers = await Promise.all(Array.from({ length: 20 }, () => send(edge.url, PATH, chat())));

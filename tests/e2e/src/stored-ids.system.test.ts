@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { connectBus, type Bus } from '@gateway/bus';
-import { ANSWERS_BUCKET } from '@gateway/contracts/messages';
+import { RESPONSE_IDS_BUCKET } from '@gateway/contracts/messages';
 import { startProviderSimulator, type ProviderSimulator } from '@gateway/provider-simulator';
 import { changeUrl } from '@gateway/service-kit';
 import { recordingLog, until } from '@gateway/testkit';
@@ -116,7 +116,7 @@ test('a follow-up without NATS returns 500 and does not reach the provider', asy
  * Stores this number of IDs in the same way as edges, and prints how long a write and a read take.
  */
 async function fill(ids: number): Promise<void> {
-  const { name, ageMaxMs, entryBytesMax, entriesDefault: entriesMax } = ANSWERS_BUCKET;
+  const { name, ageMaxMs, entryBytesMax, entriesDefault: entriesMax } = RESPONSE_IDS_BUCKET;
   const bucket = bus.lookUpBucket({ name, ageMaxMs, bytesMax: entriesMax * entryBytesMax, entriesMax });
   const keys = Array.from({ length: ids }, () => randomBytes(16).toString('base64url'));
   const writeMs = await timed(keys, (key) => bucket.put(key, model.sources[0] ?? '', STORE_MS));

@@ -1,4 +1,4 @@
-import { CATALOG_MIRRORED_EVERY_MS, catalogRevisionUsed } from '@gateway/contracts/messages';
+import { CATALOG_REVISION_EVERY_MS, catalogRevisionUsed } from '@gateway/contracts/messages';
 import { every, systemClock } from '@gateway/service-kit';
 import { randomBytes } from 'node:crypto';
 import type { BucketMirror, BucketSwap, Bus } from '../bus.js';
@@ -26,7 +26,7 @@ export function mirrorCatalog(
     revision = head.revision;
     tell();
   });
-  const telling = every(CATALOG_MIRRORED_EVERY_MS, async () => tell(), { clock });
+  const telling = every(CATALOG_REVISION_EVERY_MS, async () => tell(), { clock });
   const unlisten = bus.onReconnect(() => tell());
   return {
     ...mirror,

@@ -41,11 +41,11 @@ export const throttled = z.object({ kind: z.literal('throttled'), retryAfterSeco
 /** Audit actions of permission uses that change nothing. */
 export const ACCESS_ACTIONS = ['operator_sign_in', 'operator_sign_out', 'export', 'test_source'] as const;
 /** Audit actions of changes outside the databases, which no service records with the change. */
-export const NOTED_CHANGES = ['end_call'] as const;
+export const REPORTED_CHANGES = ['end_call'] as const;
 /** Audit actions of refused attempts. They are counted per minute. */
 export const REFUSED_ACTIONS = ['sign_in_refused', 'operator_token_refused', 'access_refused'] as const;
 export type AccessAction = (typeof ACCESS_ACTIONS)[number];
-export type ReportedChange = (typeof NOTED_CHANGES)[number];
+export type ReportedChange = (typeof REPORTED_CHANGES)[number];
 export type RefusedAttemptAction = (typeof REFUSED_ACTIONS)[number];
 
 const about = {
@@ -60,7 +60,7 @@ const about = {
  * attempts and calls that an operator ends. The sender never repeats an entry.
  */
 export const accountsRecordAccess = request({
-  name: 'accounts.note-access',
+  name: 'accounts.record-access',
   sentBy: ['dashboard'],
   servedBy: ['accounts'],
   timeoutMs: 5_000,
@@ -69,7 +69,7 @@ export const accountsRecordAccess = request({
       .array(
         z.discriminatedUnion('kind', [
           z.object({ kind: z.literal('access'), action: z.enum(ACCESS_ACTIONS), ...about }),
-          z.object({ kind: z.literal('change'), action: z.enum(NOTED_CHANGES), ...about }),
+          z.object({ kind: z.literal('change'), action: z.enum(REPORTED_CHANGES), ...about }),
           z.object({
             kind: z.literal('refused'),
             action: z.enum(REFUSED_ACTIONS),
@@ -82,5 +82,5 @@ export const accountsRecordAccess = request({
       .min(1)
       .max(ACCESS_ENTRIES_MAX),
   }),
-  answer: z.object({ noted: z.literal(true) }),
+  answer: z.object({ recorded: z.literal(true) }),
 });

@@ -157,8 +157,8 @@ export const accountsListMembers = request({
  * Permissions that changes of a member need. `keys`: for a higher role or a verified address,
  * because both allow the member to create keys. `money`: for the cap.
  */
-export const MEMBER_RIGHTS = ['keys', 'money'] as const;
-export type MemberRight = (typeof MEMBER_RIGHTS)[number];
+export const MEMBER_PERMISSIONS = ['keys', 'money'] as const;
+export type MemberPermission = (typeof MEMBER_PERMISSIONS)[number];
 
 /** Responds after admission has applied the member's cap. */
 export const accountsPutMember = request({
@@ -170,7 +170,7 @@ export const accountsPutMember = request({
     spec: memberPut,
     author: commandAuthor,
     /** Permissions that the sender does not have. A change that needs one of them is refused. */
-    lacks: z.array(z.enum(MEMBER_RIGHTS)).optional(),
+    missingPermissions: z.array(z.enum(MEMBER_PERMISSIONS)).optional(),
   }),
   answer: z.union([z.object({ member: memberView }), managementRefusal]),
 });
@@ -353,7 +353,7 @@ export const accountsEndIdempotent = request({
     status: z.int().min(200).max(499),
     body: z.string().max(200_000),
   }),
-  answer: z.object({ kept: z.literal(true) }),
+  answer: z.object({ stored: z.literal(true) }),
 });
 
 /** Maximum number of keys in one last-use message. */

@@ -10,7 +10,7 @@ import { ADMISSION_REFUSAL_CODES } from '../errors/refusals.js';
 import { accountRecord, keyRecord, memberRecord } from './records.js';
 import {
   accountTerms,
-  askedExtras,
+  requestedExtras,
   ASKS_MAX,
   callBounds,
   holdFields,
@@ -62,7 +62,7 @@ const admitEntry = z.object({
    * The different readings of the request among its sources. Absent: all sources read it as a
    * request of the standard class without units.
    */
-  asks: z.array(askedExtras).min(1).max(ASKS_MAX).optional(),
+  asks: z.array(requestedExtras).min(1).max(ASKS_MAX).optional(),
   /** The request field because of which no source can price the request. */
   unpricedField: z.string().max(64).optional(),
   /** With `unpricedField`: the class, unit, tool type or value without a price. */

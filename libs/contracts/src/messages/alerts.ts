@@ -35,7 +35,7 @@ export const alertRaised = request({
   servedBy: ['accounts'],
   timeoutMs: 3_000,
   body: raisedAlert,
-  answer: z.object({ taken: z.literal(true) }),
+  answer: z.object({ accepted: z.literal(true) }),
 });
 
 /**

@@ -130,8 +130,8 @@ export const ASKS_MAX = 8;
  * A source's reading of a request: the class, the most uses of each unit, and the request field
  * that selects more than the standard class.
  */
-export const askedExtras = z.object({ class: priceClass, units: unitUses, field: z.string().max(64) });
-export type RequestedExtras = z.infer<typeof askedExtras>;
+export const requestedExtras = z.object({ class: priceClass, units: unitUses, field: z.string().max(64) });
+export type RequestedExtras = z.infer<typeof requestedExtras>;
 
 export const WINDOW_TYPES = ['session_5h', 'weekly', 'monthly'] as const;
 export const windowType = z.enum(WINDOW_TYPES);

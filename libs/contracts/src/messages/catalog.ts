@@ -185,8 +185,8 @@ export interface BucketOwners {
  * returned it. The key is a hash of account and ID. The capacity is configured. A full bucket
  * rejects new entries and never drops one early.
  */
-export const ANSWERS_BUCKET = {
-  name: 'answers',
+export const RESPONSE_IDS_BUCKET = {
+  name: 'response-ids',
   /** Retention of an ID: the time for which providers keep responses. */
   ageMaxMs: 30 * 86_400_000,
   /** Maximum bytes of an entry on disk: a subject of 40 characters, a source ID of 64, overhead. */
@@ -205,7 +205,7 @@ const DATABASE_SERVICES = ['billing', 'accounts', 'catalog'] as const;
 /** The buckets of the key-value store by their names. */
 export const BUCKETS: Readonly<Record<string, BucketOwners>> = {
   catalog: { writtenBy: ['catalog'], readBy: ['edge-proxy', 'admission', 'dashboard'] },
-  [ANSWERS_BUCKET.name]: { writtenBy: ['edge-proxy'], readBy: ['edge-proxy'], lookedUp: true },
+  [RESPONSE_IDS_BUCKET.name]: { writtenBy: ['edge-proxy'], readBy: ['edge-proxy'], lookedUp: true },
   [QUOTAS_BUCKET.name]: { writtenBy: ['edge-proxy'], readBy: ['edge-proxy'], lookedUp: true },
   [DATABASE_BUCKET.name]: { writtenBy: DATABASE_SERVICES, readBy: DATABASE_SERVICES, lookedUp: true },
 };
@@ -398,11 +398,11 @@ export const catalogSourceHealth = request({
  * Interval at which a replica reports its revision. A replica that has been silent for three
  * intervals counts as stopped.
  */
-export const CATALOG_MIRRORED_EVERY_MS = 2_000;
+export const CATALOG_REVISION_EVERY_MS = 2_000;
 
 /** The catalog revision that a replica uses. It is sent after each change and every two seconds. */
 export const catalogRevisionUsed = published({
-  name: 'catalog.mirrored',
+  name: 'catalog.revision-used',
   sentBy: ['edge-proxy', 'admission'],
   servedBy: ['catalog'],
   reaches: 'all',

@@ -114,7 +114,7 @@ export const edgeResyncRequest = published({
   body: z.object({
     epochs: bucketEpochs,
     /** The replica that is stopping. Edges send it no more requests by name. */
-    left: objectId.optional(),
+    stopping: objectId.optional(),
     /**
      * The run of Redis that the replica uses or should use. A replica with a later run replies with
      * that run.

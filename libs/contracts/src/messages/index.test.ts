@@ -46,7 +46,7 @@ test('a command of the dashboard requires an author or an origin', () => {
   const verbs = /\.(add|apply|change|close|create|delete|end|ensure|invite|put|release|rotate|set|sign|use)-/;
   const commands = bodies.filter(({ name, sentBy }) => sentBy.includes('dashboard') && verbs.test(name));
   const without = commands.filter(({ objects: [body = {}] }) => !requires(body, 'author') && !requires(body, 'origin'));
-  // accounts.note-access records operators' sign-ins and sign-outs.
+  // accounts.record-access records operators' sign-ins and sign-outs.
   const noted = ['accounts.create-operator-session', 'accounts.end-operator-session'];
   const idempotency = ['accounts.end-idempotent'];
   expect(without.map(({ name }) => name).sort()).toEqual([...noted, ...idempotency].sort());

@@ -28,7 +28,7 @@ const quotaShare = z.object({
   running: count,
   /** Tokens of ended calls, and estimated input tokens of running calls. */
   tokens: count,
-  underWay: count,
+  runningTokens: count,
   /** The edge found no share for a call, so other edges return the part that they do not need. */
   short: z.boolean(),
 });

@@ -39,7 +39,7 @@ export async function recordAccess(
       await tx.audit({ kind, author: { actor, origin }, action, account, objectId, before: null, after });
     }
   });
-  return { noted: true };
+  return { recorded: true };
 }
 
 /** Registers the handlers of audit requests. */

@@ -50,7 +50,7 @@ export function createCleanupStore(pool: Pool) {
      */
     deleteSignUp: (user: string): Promise<boolean> =>
       inTransaction(pool, async (tx) => {
-        const { gone } = await written(tx.one<{ gone: boolean }>('SELECT forget_sign_up($1) AS gone', [user]));
+        const { gone } = await written(tx.one<{ gone: boolean }>('SELECT delete_sign_up($1) AS gone', [user]));
         return gone;
       }),
     /** Keeps a sign-up permanently. {@link unverifiedSignUps} does not return it again. */
@@ -75,7 +75,7 @@ const TOKENS = `DELETE FROM mail_tokens WHERE digest IN (
 const ATTEMPTS = `DELETE FROM attempts WHERE (kind, slot) IN (
     SELECT kind, slot FROM attempts WHERE began_at < $1 ORDER BY began_at LIMIT $2)`;
 /** Only this database function may delete them, and it has the retention time. */
-const REFUSED = 'SELECT forget_refused_attempts($1) AS gone';
+const REFUSED = 'SELECT delete_refused_attempts($1) AS gone';
 /** Every sign-up has its own account. */
 const UNVERIFIED = `SELECT u.id AS user, (SELECT min(m.account) FROM members m WHERE m.user_id = u.id) AS account
   FROM users u WHERE u.signed_up_at < $1 AND NOT u.email_verified

@@ -33,9 +33,9 @@ test('a repeated request gets the same command, and after its end the response',
   const begun = await Promise.all(Array.from({ length: 10 }, () => begin(own)));
   expect(begun).toEqual(begun.map(() => begun[0]));
   expect(begun[0]).toMatchObject({ kind: 'begun', command: expect.stringMatching(/^[0-9a-f-]{36}$/) });
-  expect(await end(own, 201, '{"id":"key_1"}')).toEqual({ kept: true });
+  expect(await end(own, 201, '{"id":"key_1"}')).toEqual({ stored: true });
   expect(await begin(own)).toEqual({ kind: 'done', status: 201, body: '{"id":"key_1"}' });
-  expect(await end(own, 200, '{}')).toEqual({ kept: true });
+  expect(await end(own, 200, '{}')).toEqual({ stored: true });
   expect(await begin(own)).toEqual({ kind: 'done', status: 201, body: '{"id":"key_1"}' });
 });
 
@@ -44,7 +44,7 @@ test('a different request with the same key conflicts, unless by another operato
   await begin(own);
   const other = { ...own, fingerprint: OTHER };
   expect(await begin(other)).toEqual({ kind: 'conflict' });
-  expect(await end(other, 200, '{}')).toEqual({ kept: true });
+  expect(await end(other, 200, '{}')).toEqual({ stored: true });
   expect(await begin(own)).toMatchObject({ kind: 'begun' });
   expect(await begin({ ...other, operator: 'operator:other' })).toMatchObject({ kind: 'begun' });
 });

@@ -35,9 +35,9 @@ export async function beginIdempotent(
 export async function endIdempotent(
   idempotency: Pick<IdempotencyStore, 'end'>,
   { status, body, ...request }: IdempotentRequest & { readonly status: number; readonly body: string },
-): Promise<{ kept: true }> {
+): Promise<{ stored: true }> {
   await idempotency.end(request, status, body);
-  return { kept: true };
+  return { stored: true };
 }
 
 /** Registers the handlers of idempotency requests. */

@@ -141,7 +141,7 @@ test('without a mail server, emails are written to the log', async () => {
 
 test('an alert of an unknown account is accepted without emails', async () => {
   await start();
-  expect(await tell(alertOf('acc_00000000000000000000000000000000'))).toEqual({ taken: true });
+  expect(await tell(alertOf('acc_00000000000000000000000000000000'))).toEqual({ accepted: true });
 });
 
 test('billing receives the caps of keys and members and their changes', async () => {

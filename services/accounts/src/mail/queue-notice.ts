@@ -42,7 +42,7 @@ export async function queueAlertEmails(
     if (!(await tx.lockAccount(alert.account)) || !(await tx.takeAlert(alert))) return;
     for (const member of await tx.alertReaders(alert.account, alert.subject)) await tx.queueMail(member, alert);
   });
-  return { taken: true };
+  return { accepted: true };
 }
 
 /** Registers the handler of alerts from billing. */

@@ -91,7 +91,7 @@ export function createMailWrites(tx: Tx, queued: () => void) {
   return {
     /** Returns false if the alert was already accepted. */
     async takeAlert({ id, account }: RaisedAlert): Promise<boolean> {
-      const text = 'INSERT INTO mailed_alerts (alert, account) VALUES ($1, $2) ON CONFLICT DO NOTHING';
+      const text = 'INSERT INTO emailed_alerts (alert, account) VALUES ($1, $2) ON CONFLICT DO NOTHING';
       return (await tx.execute(text, [id, account])) === 1;
     },
     /**

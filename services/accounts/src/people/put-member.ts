@@ -25,14 +25,14 @@ export async function putMember(
 
 async function put(
   tx: PeopleTx,
-  { account, member: id, spec, author, lacks }: PutMember,
+  { account, member: id, spec, author, missingPermissions }: PutMember,
   nowMs: () => number,
 ): Promise<PendingChange<Answer> | ManagementRefusal> {
   const locked = await tx.lockAccount(account);
   if (locked?.state === 'closed') return accountClosed();
   const current = await tx.membership(account, id);
   if (!current) return refuse('not_found', 'the account has no such member');
-  const change = decideMemberPut(spec, current, nowMs(), lacks);
+  const change = decideMemberPut(spec, current, nowMs(), missingPermissions);
   if (isRefusal(change)) return change;
   const { member, verify } = change;
   const user = verify ? { ...current.user, emailVerified: true } : current.user;

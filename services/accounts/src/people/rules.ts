@@ -1,4 +1,4 @@
-import type { MemberRecord, MemberRight } from '@gateway/contracts/messages';
+import type { MemberRecord, MemberPermission } from '@gateway/contracts/messages';
 import { type MemberView, refuse, type ManagementRefusal, type MemberPut } from '@gateway/contracts/operator';
 import {
   type Account,
@@ -40,13 +40,13 @@ export interface MemberChange {
 /**
  * Decides the fields of a replaced member. Only a new cap raises the version, because admission has
  * no other field. A verified address stays verified. The owner cannot change. A change that needs
- * one of `lacks` is refused.
+ * one of `missingPermissions` is refused.
  */
 export function decideMemberPut(
   spec: MemberPut,
   { member, user }: Membership,
   nowMs: number,
-  lacks: readonly MemberRight[] = [],
+  missingPermissions: readonly MemberPermission[] = [],
 ): MemberChange | ManagementRefusal {
   const cap = readCap(spec.monthlySpendCapUsd);
   if (spec.email.toLowerCase() !== user.email)
@@ -57,10 +57,10 @@ export function decideMemberPut(
     return refuse('state_conflict', 'an account has exactly one owner, who was created with it', 'role');
   const capChanges = cap !== member.capNanoUsd;
   const verify = spec.emailVerified && !user.emailVerified;
-  if (verify && lacks.includes('keys')) return needsAdmin('emailVerified', 'a verified address');
-  if (spec.role === 'admin' && member.role === 'member' && lacks.includes('keys'))
+  if (verify && missingPermissions.includes('keys')) return needsAdmin('emailVerified', 'a verified address');
+  if (spec.role === 'admin' && member.role === 'member' && missingPermissions.includes('keys'))
     return needsAdmin('role', 'a higher role');
-  if (capChanges && lacks.includes('money')) return needsAdmin('monthlySpendCapUsd', 'another cap');
+  if (capChanges && missingPermissions.includes('money')) return needsAdmin('monthlySpendCapUsd', 'another cap');
   const changes = capChanges || spec.role !== member.role;
   const version = capChanges ? nextVersion(member, nowMs) : member.version;
   return { member: changes ? { ...member, role: spec.role, capNanoUsd: cap, version } : member, verify };

@@ -26,7 +26,7 @@ const DUPLICATE_WINDOW_MS = 1_000;
  * Notifies the edges that this replica stops, so that they no longer send requests to it by name.
  */
 export function publishLeaving(bus: Bus, replica: string): void {
-  bus.publish(edgeResyncRequest, {}, { epochs: [], left: replica });
+  bus.publish(edgeResyncRequest, {}, { epochs: [], stopping: replica });
 }
 
 /**

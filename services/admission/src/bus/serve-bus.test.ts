@@ -303,7 +303,10 @@ test('a stopping replica reports used keys and refused calls', async () => {
 
 test('a stopping replica notifies the edges', async () => {
   const left: string[] = [];
-  world.buses['edge-proxy'].subscribe(edgeResyncRequest, (report) => void (report.left && left.push(report.left)));
+  world.buses['edge-proxy'].subscribe(
+    edgeResyncRequest,
+    (report) => void (report.stopping && left.push(report.stopping)),
+  );
   const fourth = await world.start('four');
   expect(left).toEqual([]);
   await fourth.stop();

@@ -54,7 +54,7 @@ beforeAll(async () => {
   accountsBus.serve(alertRaised, async (alert) => {
     if (!accountsAnswer) throw new Error('this test lets accounts fail');
     mailed.push(alert);
-    return { taken: true as const };
+    return { accepted: true as const };
   });
   await Promise.all([world.start('one', undefined, OPTIONS), world.start('two', undefined, OPTIONS)]);
 }, 60_000);

@@ -136,7 +136,7 @@ describe('a ledger transaction', () => {
         await postBy(query, id, BALANCED);
         await addEntries(query, id, BALANCED, 3);
       }),
-    ).rejects.toThrow(/do not come whole/);
+    ).rejects.toThrow(/are incomplete/);
   });
 
   test('is checked in a partition as in its parent', async () => {
@@ -151,7 +151,7 @@ describe('a ledger transaction', () => {
       ledger.admin.query(`INSERT INTO billing.command_entries_2026_11 VALUES ($1, 1, 'cost', 1), ($1, 2, 'cost', -1)`, [
         id,
       ]),
-    ).rejects.toThrow(/do not come whole/);
+    ).rejects.toThrow(/are incomplete/);
   });
 
   test.each(['the service', 'the superuser'])('rejects later entries, even balanced ones, from %s', async (who) => {
@@ -159,7 +159,7 @@ describe('a ledger transaction', () => {
     const pool = who === 'the service' ? ledger.pool : ledger.admin;
     for (const first of [1, 3])
       await expect(addEntries((text, values) => pool.query(text, values), id, BALANCED, first)).rejects.toThrow(
-        /do not come whole|duplicate key/,
+        /are incomplete|duplicate key/,
       );
   });
 
@@ -175,7 +175,7 @@ describe('a ledger transaction', () => {
   test('rejects entries without a head', async () => {
     await expect(
       addEntries((text, values) => ledger.pool.query(text, values), makeUuidV7(START), BALANCED),
-    ).rejects.toThrow(/do not come whole/);
+    ).rejects.toThrow(/are incomplete/);
   });
 });
 

@@ -105,12 +105,12 @@ export interface TimerRow {
 }
 
 export async function readTimer(tx: Tx, account: string): Promise<TimerRow | null> {
-  const row = await tx.one<{ due_at: Date; told_period: string | null; told_next: string | null }>(
-    'SELECT due_at, told_period, told_next FROM subscription_timers WHERE account = $1',
+  const row = await tx.one<{ due_at: Date; sent_period: string | null; sent_next: string | null }>(
+    'SELECT due_at, sent_period, sent_next FROM subscription_timers WHERE account = $1',
     [account],
     { name: 'read_timer' },
   );
-  return row && { dueAt: row.due_at.getTime(), published: { current: row.told_period, next: row.told_next } };
+  return row && { dueAt: row.due_at.getTime(), published: { current: row.sent_period, next: row.sent_next } };
 }
 
 /** Null for `dueAt` deletes the timer. */
@@ -125,9 +125,9 @@ export async function writeTimer(
     return;
   }
   await tx.execute(
-    `INSERT INTO subscription_timers (account, due_at, told_period, told_next) VALUES ($1, ${timeSql('$2')}, $3, $4)
+    `INSERT INTO subscription_timers (account, due_at, sent_period, sent_next) VALUES ($1, ${timeSql('$2')}, $3, $4)
      ON CONFLICT (account) DO UPDATE
-       SET due_at = excluded.due_at, told_period = excluded.told_period, told_next = excluded.told_next`,
+       SET due_at = excluded.due_at, sent_period = excluded.sent_period, sent_next = excluded.sent_next`,
     [account, dueAt, current?.id ?? null, next?.id ?? null],
     { name: 'write_timer' },
   );

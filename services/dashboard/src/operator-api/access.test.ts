@@ -94,10 +94,10 @@ test.each([
 test.each([
   ['operator', ['keys', 'money']],
   ['admin', []],
-])('putMember of the role %s names the permissions that it lacks', async (role, lacks) => {
+])('putMember of the role %s names the permissions that it lacks', async (role, missingPermissions) => {
   const put = { email: MEMBER.email, role: 'member' };
   expect((await sendAs(role, 'PUT', '/accounts/acc_1/members/mem_1', put)).status).toBe(200);
-  expect(changes()).toEqual([expect.objectContaining({ body: expect.objectContaining({ lacks }) })]);
+  expect(changes()).toEqual([expect.objectContaining({ body: expect.objectContaining({ missingPermissions }) })]);
 });
 
 test('the role operator makes an account whose owner is not verified', async () => {

@@ -35,7 +35,7 @@ beforeEach(() => {
   world.scriptByName('accounts.end-idempotent', (body) => {
     const { fingerprint, status, body: text } = body as Required<Kept>;
     kept.set(nameOf(body), { fingerprint, status, body: text });
-    return { kept: true };
+    return { stored: true };
   });
   world.scriptByName('accounts.create-key', () => ({ key: KEY, repeated: false }));
   world.scriptByName('accounts.rotate-key', () => ({ key: KEY, repeated: false, inForce: true }));

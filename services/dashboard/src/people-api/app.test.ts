@@ -79,7 +79,7 @@ test('every route has one example and every message for the dashboard is used', 
   const examples = [...Object.values(PAGE_EXAMPLES), ...Object.values(EXAMPLES)];
   const used = new Set(examples.flatMap(({ answers }) => Object.keys(answers)));
   const ofHandlers = [
-    'accounts.note-access',
+    'accounts.record-access',
     'accounts.find-operator-session',
     'accounts.begin-idempotent',
     'accounts.end-idempotent',

@@ -3,7 +3,7 @@ import {
   admissionAuthorize,
   admissionBatch,
   admissionUsage,
-  ANSWERS_BUCKET,
+  RESPONSE_IDS_BUCKET,
   edgeHeartbeat,
   edgeHealth,
   edgeShortHeartbeat,
@@ -26,8 +26,8 @@ const QUOTA_MS = 1_000;
  * Sends the edge's messages over the bus.
  * @param storedResponseIdsMax most IDs of responses, items and containers in the shared bucket
  */
-export function makeBusClient(bus: Bus, storedResponseIdsMax: number = ANSWERS_BUCKET.entriesDefault): BusClient {
-  const { name, ageMaxMs, entryBytesMax } = ANSWERS_BUCKET;
+export function makeBusClient(bus: Bus, storedResponseIdsMax: number = RESPONSE_IDS_BUCKET.entriesDefault): BusClient {
+  const { name, ageMaxMs, entryBytesMax } = RESPONSE_IDS_BUCKET;
   const bytesMax = storedResponseIdsMax * entryBytesMax;
   const answers = bus.lookUpBucket({ name, ageMaxMs, bytesMax, entriesMax: storedResponseIdsMax });
   const quotas = bus.lookUpBucket(QUOTAS_BUCKET);

@@ -53,9 +53,9 @@ async function expectRefused(world: EdgeWorld, model: OwnModel, url: string, eac
 }
 
 test.each([
-  ['no ID can be read', '$JS.API.DIRECT.GET.KV_answers.>'],
-  ['no ID can be confirmed', '$JS.API.STREAM.MSG.GET.KV_answers'],
-  ['the store cannot be created', '$JS.API.STREAM.CREATE.KV_answers'],
+  ['no ID can be read', '$JS.API.DIRECT.GET.KV_response-ids.>'],
+  ['no ID can be confirmed', '$JS.API.STREAM.MSG.GET.KV_response-ids'],
+  ['the store cannot be created', '$JS.API.STREAM.CREATE.KV_response-ids'],
 ])(
   'requests with foreign IDs get 500 without an attempt while %s',
   (_what, withheld) =>
@@ -79,10 +79,10 @@ test(
       if (status === 500) await expectRefused(world, model, another.url, [{ previous_response_id }]);
       return status;
     };
-    await withWorld('$JS.API.DIRECT.GET.KV_answers.>', async (world, model) => {
+    await withWorld('$JS.API.DIRECT.GET.KV_response-ids.>', async (world, model) => {
       expect(await statusAtAnother(world, model)).toBe(500);
     });
-    await withWorld('$JS.API.STREAM.MSG.GET.KV_answers', async (world, model) => {
+    await withWorld('$JS.API.STREAM.MSG.GET.KV_response-ids', async (world, model) => {
       expect(await statusAtAnother(world, model)).toBe(200);
     });
   },

@@ -24,7 +24,7 @@ export class HeldShare {
   #running = 0;
   #calls = 0;
   #tokens = 0;
-  #underWay = 0;
+  #runningTokens = 0;
   #endsAtMs = -Infinity;
   #counted = { requests: 0, tokens: 0 };
   /** Tokens in the last stored plan, including this edge's calls that had ended. */
@@ -83,7 +83,7 @@ export class HeldShare {
     if (nowMs >= this.#endsAtMs) return 'unknown';
     if (requestsPerMinute !== null && this.#sent >= this.#granted) return 'requests';
     if (callsAtOnce !== null && this.#running >= this.#calls) return 'calls';
-    const tokens = this.#tokensUsed + this.#tokens - this.#counted.tokens + this.#underWay;
+    const tokens = this.#tokensUsed + this.#tokens - this.#counted.tokens + this.#runningTokens;
     return tokensPerMinute !== null && tokens >= tokensPerMinute ? 'tokens' : null;
   }
 
@@ -107,12 +107,12 @@ export class HeldShare {
     this.#sent += 1;
     this.#running += 1;
     this.#callsWanted = Math.max(this.#callsWanted, this.#running);
-    this.#underWay += tokens;
+    this.#runningTokens += tokens;
   }
 
   /** Replaces the estimated input tokens of a call by the tokens that it used. */
   counted(estimated: number, tokens: number): void {
-    this.#underWay -= estimated;
+    this.#runningTokens -= estimated;
     this.#tokens += tokens;
   }
 
@@ -129,7 +129,7 @@ export class HeldShare {
       sent: this.#sent,
       tokens: this.#tokens,
       running: this.#running,
-      underWay: this.#underWay,
+      runningTokens: this.#runningTokens,
       counted: this.#counted,
       short: this.#short,
       wants: { requests: Math.ceil((this.#asked * AHEAD_MS) / paceMs), calls: this.#callsWanted },

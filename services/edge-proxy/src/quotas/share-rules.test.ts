@@ -10,7 +10,7 @@ const NOTHING: OwnUse = {
   sent: 0,
   tokens: 0,
   running: 0,
-  underWay: 0,
+  runningTokens: 0,
   counted: { requests: 0, tokens: 0 },
   short: false,
   wants: { requests: 0, calls: 0 },
@@ -23,7 +23,7 @@ const SHARE: QuotaShare = {
   calls: 0,
   running: 0,
   tokens: 0,
-  underWay: 0,
+  runningTokens: 0,
   short: false,
 };
 /** The end of the step that contains `NOW`, plus a minute and the clock difference. */
@@ -106,7 +106,7 @@ test.each<[string, Case, QuotaEntry['spent']]>([
   ['nothing of a share that may still be used', { shares: { e2: { until: NOW - 999, granted: 9, sent: 4 } } }, []],
   [
     'tokens of ended calls',
-    { shares: { e1: { tokens: 50 } }, own: { tokens: 70, underWay: 9 } },
+    { shares: { e1: { tokens: 50 } }, own: { tokens: 70, runningTokens: 9 } },
     [{ until: COUNTS_UNTIL, requests: 0, tokens: 20 }],
   ],
 ])('planShare() counts usage: %s', (_name, given, spent) => {
@@ -115,7 +115,7 @@ test.each<[string, Case, QuotaEntry['spent']]>([
 
 test('planShare() renews a share, drops expired ones and removes one that is returned', () => {
   const shares = { e1: {}, gone: { until: NOW - CLOCKS_DIFFER_MS_MAX, calls: 16 }, e2: { calls: 3 } };
-  const own = { sent: 4, tokens: 5, running: 1, underWay: 6, short: true };
+  const own = { sent: 4, tokens: 5, running: 1, runningTokens: 6, short: true };
   const { entry } = planOf({ shares, own });
   const renewed = { until: NOW + SHARE_MS, granted: 9, calls: 1, ...own };
   expect(entry.shares).toEqual({ e2: { ...SHARE, calls: 3 }, e1: renewed });
@@ -124,7 +124,7 @@ test('planShare() renews a share, drops expired ones and removes one that is ret
 
 test('planShare() counts the tokens of all edges, with running inputs of other edges', () => {
   const spent = [{ until: NOW + 1, requests: 1, tokens: 100 }];
-  const plan = planOf({ spent, shares: { e2: { underWay: 30 } }, own: { tokens: 7, underWay: 5 } });
+  const plan = planOf({ spent, shares: { e2: { runningTokens: 30 } }, own: { tokens: 7, runningTokens: 5 } });
   expect(plan.tokensUsed).toBe(137);
   expect(plan.use).toEqual({
     requestsPerMinute: { used: 1, allowed: 80 },

@@ -18,7 +18,7 @@ export interface OwnUse {
   readonly sent: number;
   readonly tokens: number;
   readonly running: number;
-  readonly underWay: number;
+  readonly runningTokens: number;
   /** The counted amounts of `sent` and `tokens`, for an entry without a share of this edge. */
   readonly counted: { readonly requests: number; readonly tokens: number };
   readonly short: boolean;
@@ -67,7 +67,7 @@ export function planShare(before: QuotaEntry | null, own: OwnUse, quota: SourceQ
   const spent = withSpent(before?.spent ?? [], { requests, tokens }, nowMs);
   const holders = Object.values(others);
   const spentRequests = sumOf(spent, (each) => each.requests);
-  const tokensUsed = sumOf(spent, (each) => each.tokens) + sumOf(holders, (each) => each.underWay);
+  const tokensUsed = sumOf(spent, (each) => each.tokens) + sumOf(holders, (each) => each.runningTokens);
   const granting = { own, holders, isLonger: holders.some(({ short }) => short) };
   const ofRequests = grant(granting, quota.requestsPerMinute, {
     held: spentRequests + sumOf(holders, unsent),
@@ -81,7 +81,7 @@ export function planShare(before: QuotaEntry | null, own: OwnUse, quota: SourceQ
   });
   const granted = own.sent + ofRequests.part;
   const calls = Math.max(own.running, ofCalls.part);
-  const { sent, running, underWay, short } = own;
+  const { sent, running, runningTokens, short } = own;
   const renewed: QuotaShare = {
     until: nowMs + SHARE_MS,
     granted,
@@ -89,7 +89,7 @@ export function planShare(before: QuotaEntry | null, own: OwnUse, quota: SourceQ
     calls,
     running,
     tokens: own.tokens,
-    underWay,
+    runningTokens,
     short,
   };
   return {
@@ -102,7 +102,7 @@ export function planShare(before: QuotaEntry | null, own: OwnUse, quota: SourceQ
     use: {
       requestsPerMinute: used(spentRequests, quota.requestsPerMinute),
       callsAtOnce: used(own.running + sumOf(holders, (each) => each.running), quota.callsAtOnce),
-      tokensPerMinute: used(tokensUsed + own.underWay, quota.tokensPerMinute),
+      tokensPerMinute: used(tokensUsed + own.runningTokens, quota.tokensPerMinute),
     },
   };
 }

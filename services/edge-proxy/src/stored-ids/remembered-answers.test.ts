@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from '@jest/globals';
-import { ANSWERS_BUCKET } from '@gateway/contracts/messages';
+import { RESPONSE_IDS_BUCKET } from '@gateway/contracts/messages';
 import { startTestBus } from '@gateway/testkit';
 import { ManualClock } from '@gateway/testkit/clocks';
 import { FakeBusClient } from '../../test/fake-bus-client.js';
@@ -180,5 +180,5 @@ test('failed writes above the bound are not retried', async () => {
 });
 
 test('IDs are kept for 30 days', () => {
-  expect(ANSWERS_BUCKET.ageMaxMs).toBe(30 * 86_400_000);
+  expect(RESPONSE_IDS_BUCKET.ageMaxMs).toBe(30 * 86_400_000);
 });

@@ -3,7 +3,7 @@ import {
   accountsDeleteMember,
   accountsListMembers,
   accountsPutMember,
-  MEMBER_RIGHTS,
+  MEMBER_PERMISSIONS,
 } from '@gateway/contracts/messages';
 import { memberCreate, memberPut, memberView } from '@gateway/contracts/operator';
 import { defineRoute, listRoute, respondDeleted, respondPage, respondWith, withAccount } from '../route.js';
@@ -49,8 +49,8 @@ export const MEMBER_ROUTES = [
     answers: { 200: memberView },
     refusals: ['state_conflict', 'not_in_force'],
     async handle({ services, params, body, author, may }) {
-      const lacks = MEMBER_RIGHTS.filter((right) => !may(right));
-      const question = { account: params.id, member: params.memberId, spec: body, author, lacks };
+      const missingPermissions = MEMBER_PERMISSIONS.filter((right) => !may(right));
+      const question = { account: params.id, member: params.memberId, spec: body, author, missingPermissions };
       return respondWith(200, await services.request(accountsPutMember, question), ({ member }) => member);
     },
   }),
