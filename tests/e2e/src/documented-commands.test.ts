@@ -60,6 +60,7 @@ const PLACES = new Map<string, Place>([
   ['npm run secrets', { file: 'tools/operations/src/compose-secrets.test.ts', says: 'secrets-main.js' }],
   ['npm run backup', { file: 'tests/e2e/src/upgrade/run-program.ts', says: 'backup-main.js' }],
   ['npm run restore', { file: 'tests/e2e/src/upgrade/run-program.ts', says: 'restore-main.js' }],
+  ['npm run write-release', { file: 'tests/e2e/src/upgrade/released.system.test.ts', says: 'npm run write-release' }],
   ['npm run restored', { file: 'tools/operations/src/restore-main.ts', says: 'commands/restore.js' }],
   [
     'node services/billing/dist/commands/',

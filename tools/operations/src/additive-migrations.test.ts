@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { copyFileSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterAll, expect, test } from '@jest/globals';
@@ -11,16 +12,19 @@ import type { LedgerService } from './migrate-services.js';
 
 interface Release {
   readonly version: string;
-  /** The newest migration of each schema. */
-  readonly newest: Readonly<Record<LedgerService, string>>;
+  readonly commit: string;
+  /** Number of migrations of each service, in the order of `LEDGER_SERVICES`. */
+  readonly files: readonly number[];
+  /** Of the texts of these migrations; the first 32 hexadecimal digits. */
+  readonly sha256: string;
 }
 
 const ROOT = new URL('../../../', import.meta.url);
 /**
- * A later migration may declare an exception: `-- beside 0.1.0: <kind: name>: why the code of that
- * release tolerates it`.
+ * A later migration may declare an exception: `-- exception 0.1.0: <kind: name>: why the code of
+ * that release tolerates it`.
  */
-const MARKER = /^-- beside (\d+\.\d+\.\d+): ([a-z ]+: .+?): \S.*$/gm;
+const MARKER = /^-- exception (\d+\.\d+\.\d+): ([a-z ]+: .+?): \S.*$/gm;
 const { releases } = JSON.parse(readText('tools/operations/released-migrations.json')) as { releases: Release[] };
 
 const directory = temporaryDirectory('additive');
@@ -38,24 +42,31 @@ test('the changelog and the recorded migrations have the same releases', () => {
   expect(releases.map(({ version }) => version)).toEqual(released);
 });
 
+test.each(releases)('release $version: no migration has changed', ({ files, sha256 }) => {
+  const hash = createHash('sha256');
+  for (const [index, service] of LEDGER_SERVICES.entries())
+    for (const file of filesOf(service).slice(0, files[index]))
+      hash.update(readText(`services/${service}/migrations/${file}`));
+  expect(hash.digest('hex').slice(0, 32)).toBe(sha256);
+});
+
 test.each(LEDGER_SERVICES)(
   'the schema of %s only has additions since the newest release',
   async (service) => {
     const release = releases.at(-1);
-    // Before the first release there is no older code, so the current schema is used.
     const files = filesOf(service);
-    const newest = release?.newest[service] ?? files.at(-1) ?? '';
-    expect(files).toContain(newest);
+    const newest = files[(release?.files[LEDGER_SERVICES.indexOf(service)] ?? 0) - 1];
+    if (newest === undefined) throw new Error(`the release has no migrations of ${service}`);
     const older = await elementsOf(service, copyUpTo(service, newest));
     const newer = await elementsOf(service, migrationsOf(service));
     expect(older.size).toBeGreaterThan(10);
     const later = files
       .filter((file) => file > newest)
       .map((file) => readFileSync(`${migrationsOf(service)}${file}`, 'utf8'));
-    const borne = later.flatMap((sql) =>
+    const exceptions = later.flatMap((sql) =>
       [...sql.matchAll(MARKER)].flatMap(([, version, what]) => (version === release?.version ? [what] : [])),
     );
-    expect(findNarrowings(older, newer).filter((what) => !borne.includes(what))).toEqual([]);
+    expect(findNarrowings(older, newer).filter((what) => !exceptions.includes(what))).toEqual([]);
   },
   60_000,
 );
