@@ -226,7 +226,7 @@ test('the usage endpoint shows the usage that the limit store has settled under 
   await clients.close();
   expect(seen.filter(({ answer }) => answer === '200')).toHaveLength(fit);
   const { windows: shown } = await usageOf(user);
-  const firstEndedAt = Math.min(...seen.map(({ endedAtMs }) => endedAtMs));
+  const firstEndedAt = Math.min(...seen.map(({ endedAt }) => endedAt));
   expect(shown).toMatchObject([
     { used: fit, remaining: 0, percentUsed: 100 },
     { used: fit / 100, label: 'Session (5 hours)' },

@@ -5,7 +5,7 @@ import { tokensOf } from '../load/call-plan.js';
 import { checkEvidence } from './check-evidence.js';
 import type { ClientCall, Evidence, FaultDone, LedgerTransaction, ProviderCall, UsageRecord } from './evidence.js';
 import { chargeOf } from '../load/accounts.js';
-import { RECOVERY_MS, findFaultAnswers } from './judge-call.js';
+import { RECOVERY_MS, isDuringFault } from './judge-call.js';
 
 const ACCOUNT = '00000000-0000-7000-8000-000000000001';
 const CREDIT = 1_000_000_000n;
@@ -253,6 +253,11 @@ const PLANTED: readonly (readonly [string, (made: Scene) => void, RegExp])[] = [
     ({ whole }) => void whole.ledger.push(paid(makeUuidV7(AT), 5n)),
     /is in the ledger and has no record/,
   ],
+  [
+    'a 500 of the gateway without a fault',
+    ({ refused }) => void (refused.call.code = 'admission_error'),
+    /call 2: got a 500 admission_error without a fault/,
+  ],
   ['a slot taken at the end', ({ evidence }) => void (only(evidence.accounts).slots = 1), /has 1 slots taken/],
   ['a remaining hold', ({ evidence }) => void (only(evidence.accounts).holds = 1), /1 holds/],
   [
@@ -317,19 +322,14 @@ test('a missing record is excused if edge and limit store are lost together', ()
 });
 
 test('a fault explains a 500 of the gateway until 5 s after its end', () => {
-  const { call } = callAt(1);
-  const answer = { ...call, status: 500, code: 'admission_error' };
-  const fault: FaultDone = { what: 'kill', target: 'admission-1', from: answer.begunAt, until: answer.endedAt };
-  const count = (one: Partial<ClientCall>, faults = [fault]): number[] => {
-    const { caused, others } = findFaultAnswers({ calls: [{ ...answer, ...one }], faults });
-    return [caused.length, others.length];
-  };
-  expect(count({})).toEqual([1, 0]);
-  expect(count({}, [])).toEqual([0, 1]);
-  expect(count({ begunAt: fault.until + RECOVERY_MS })).toEqual([1, 0]);
-  expect(count({ begunAt: fault.until + RECOVERY_MS + 1 })).toEqual([0, 1]);
-  expect(count({ endedAt: fault.from - 1 })).toEqual([0, 1]);
-  expect(count({ code: 'upstream_error' })).toEqual([0, 0]);
+  const fault = { from: AT, until: AT + 500 };
+  const isExplained = (begunAt: number, endedAt: number, faults = [fault]) =>
+    isDuringFault({ begunAt, endedAt }, faults);
+  expect(isExplained(AT - 9, AT)).toBe(true);
+  expect(isExplained(AT - 9, AT - 1)).toBe(false);
+  expect(isExplained(AT, AT, [])).toBe(false);
+  const lastMs = fault.until + RECOVERY_MS;
+  expect([isExplained(lastMs, lastMs), isExplained(lastMs + 1, lastMs + 1)]).toEqual([true, false]);
 });
 
 test('two disconnected calls without an ID get one record each', () => {

@@ -4,7 +4,6 @@ import { judgeLedger, judgeLimits } from './judge-accounts.js';
 import { joinLogs } from './match-records.js';
 
 export interface CheckResult {
-  /** Violated invariants, one sentence each. */
   readonly violations: readonly string[];
   /** The shortest description of a call with a violation; null if there is none. */
   readonly counterExample: string | null;
@@ -106,7 +105,6 @@ function tokens(usage: Tokens | null): string {
   return usage === null ? 'none' : `${usage.input}/${usage.output}`;
 }
 
-/** Formats the time of day; entries without a time come from the end of the run. */
 function time(at: number): string {
   return Number.isFinite(at) ? new Date(at).toISOString().slice(11, 23) : 'at the end  ';
 }

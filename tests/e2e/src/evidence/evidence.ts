@@ -1,15 +1,12 @@
 // The evidence of a run under faults: all logs about its calls as plain data. The checker has no
 // other input.
 
-/** How a call ended for its client. */
 export type Ending =
   /** Complete by the protocol: the client read the final event or the end of the body. */
   | 'whole'
-  /** A status other than 200. */
   | 'refused'
   /** A broken connection or an error event. */
   | 'cut'
-  /** The client disconnected. */
   | 'left';
 
 export type ModelOfRun = 'rated' | 'cent' | 'cancelled';
@@ -29,7 +26,6 @@ export interface ClientCall {
   /** The text that the client read: all of it in order, its beginning, or anything else. */
   readonly text: 'all' | 'beginning' | 'other';
   readonly usage: Tokens | null;
-  /** Epoch milliseconds. */
   readonly begunAt: number;
   readonly endedAt: number;
 }
@@ -80,12 +76,10 @@ export interface Terms {
   readonly creditNanoUsd: bigint;
   readonly slots: number;
   readonly requestsPerMinute: number | null;
-  /** Number of requests in the plan's window. */
   readonly windowRequests: number | null;
   readonly keyCapNanoUsd: bigint | null;
 }
 
-/** State of an account after the run. */
 export interface AccountState {
   readonly account: string;
   /** Balance from the operator API, and from the finance view. */
@@ -133,7 +127,6 @@ export interface Evidence {
   readonly leaseMs: number;
 }
 
-/** All log entries about one call. */
 export interface JoinedCall {
   readonly call: ClientCall;
   readonly provider: readonly ProviderCall[];

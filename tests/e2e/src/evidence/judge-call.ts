@@ -1,4 +1,4 @@
-import type { ClientCall, Evidence, FaultDone, JoinedCall } from './evidence.js';
+import type { ClientCall, FaultDone, JoinedCall } from './evidence.js';
 import { tokensOf } from '../load/call-plan.js';
 import { chargeMax, chargeOf } from '../load/accounts.js';
 
@@ -18,12 +18,19 @@ export const FAULT_CODES = /^(admission_error|lookup_failed|catalog_error|usage_
 /** Clients may get these 500s for this time after a fault. */
 export const RECOVERY_MS = 5_000;
 
-/** Returns the calls that got such a 500: caused by a fault or shortly after it, and the others. */
-export function findFaultAnswers({ calls, faults }: Pick<Evidence, 'calls' | 'faults'>) {
-  const answers = calls.filter(({ status, code }) => status === 500 && FAULT_CODES.test(code ?? ''));
-  const isCaused = ({ begunAt, endedAt }: ClientCall): boolean =>
-    faults.some(({ from, until }) => from <= endedAt && until + RECOVERY_MS >= begunAt);
-  return { caused: answers.filter(isCaused), others: answers.filter((call) => !isCaused(call)) };
+/** Start and end of a fault, including the time until all harmed parts are ready again. */
+export type FaultSpan = Pick<FaultDone, 'from' | 'until'>;
+
+export function isFaultAnswer({ status, code }: Pick<ClientCall, 'status' | 'code'>): boolean {
+  return status === 500 && FAULT_CODES.test(code ?? '');
+}
+
+/** Whether a fault, or the recovery from it, explains a 500 of this call. */
+export function isDuringFault(
+  { begunAt, endedAt }: Pick<ClientCall, 'begunAt' | 'endedAt'>,
+  faults: readonly FaultSpan[],
+): boolean {
+  return faults.some(({ from, until }) => from <= endedAt && until + RECOVERY_MS >= begunAt);
 }
 
 /**
@@ -31,17 +38,17 @@ export function findFaultAnswers({ calls, faults }: Pick<Evidence, 'calls' | 'fa
  * planned failures of the provider.
  */
 export function isRefusedBy(
-  { from, until }: Pick<FaultDone, 'from' | 'until'>,
+  { from, until }: FaultSpan,
   { begunAt, endedAt, ending, status, code }: ClientCall,
 ): boolean {
   if (endedAt < from || begunAt > until || ending === 'left') return false;
   return status === null || (status >= 500 && FAULT_CODES.test(code ?? ''));
 }
 
-/** Describes the first violation of a call; null if it kept all invariants. */
 export function judgeCall(joined: JoinedCall, faults: readonly FaultDone[]): string | null {
   const { call, provider, records } = joined;
   const [record] = records;
+  if (isFaultAnswer(call) && !isDuringFault(call, faults)) return `got a 500 ${call.code} without a fault`;
   if (records.length > 1) return `has ${records.length} records`;
   if (provider.length > 0 && record === undefined) {
     return isLostWithLimitStore(joined, faults) ? null : 'reached the provider and has no record';
@@ -152,7 +159,6 @@ interface Hits {
   readonly sourceDisturbed: boolean;
 }
 
-/** Finds the faults that may have ended this call. */
 function hitsOf({ call, provider }: JoinedCall, faults: readonly FaultDone[]): Hits {
   const lastAt = Math.max(call.endedAt, ...provider.map(({ endedAt }) => endedAt ?? call.endedAt));
   const to = lastAt + (call.ending === 'left' ? READ_AFTER_DISCONNECT_MS : SLACK_MS);

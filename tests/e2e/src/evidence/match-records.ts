@@ -52,7 +52,6 @@ function mayBeOf(unmatched: Unmatched, record: UsageRecord): boolean {
   );
 }
 
-/** A matching between calls and records. Both sides use the same search. */
 class Matching {
   readonly #partners = new Map<object, object>();
   readonly #fitting = new Map<object, object[]>();
@@ -100,7 +99,6 @@ class Matching {
 
 export interface JoinedLogs {
   readonly calls: readonly JoinedCall[];
-  /** Usage records without a call. */
   readonly foreign: readonly UsageRecord[];
 }
 

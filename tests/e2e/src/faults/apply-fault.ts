@@ -1,8 +1,9 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type LocalSystem, SERVICES } from '@gateway/local';
+import type { RestartOptions, RunningServer } from '@gateway/servers';
 import { until } from '@gateway/testkit';
-import { loseLimitStore } from '../limit-store/lose-limit-store.js';
+import { Redis } from 'ioredis';
 import { type FaultServer, type PlannedFault, type Targets, isServer } from './fault-plan.js';
 import type { Links } from './tcp-proxy.js';
 
@@ -11,13 +12,11 @@ const AGAIN_WITHIN_MS = 40_000;
 const RESTARTS_MAX = 3;
 const UNSTORED_FOR_MS = 500;
 
-/** Lists the processes and links of a running system that a fault can hit. */
 export function targetsOf(system: LocalSystem, links: Links): Targets {
   const processes = SERVICES.flatMap((name) => system.children(name).map((_, index) => `${name}-${index + 1}`));
   return { processes, links: links.names };
 }
 
-/** Causes a fault and ends it. Killed processes are restarted by their supervisor. */
 export async function applyFault(fault: PlannedFault, system: LocalSystem, links: Links): Promise<void> {
   const { what, target, forMs } = fault;
   switch (what) {
@@ -28,9 +27,9 @@ export async function applyFault(fault: PlannedFault, system: LocalSystem, links
     case 'freeze':
       return freeze(pidOf(system, target), forMs);
     case 'restart':
-      return restart(system, serverNamed(target));
+      return restart(system.servers[serverNamed(target)], { kill: true });
     case 'flush':
-      return loseLimitStore(system.servers.redis, 'flushed', () => Promise.resolve());
+      return loseLimitStore(system.servers.redis, 'flushed');
     case 'reset':
       return links.named(target).reset();
     case 'stall':
@@ -58,7 +57,6 @@ async function kill(system: LocalSystem, target: string): Promise<void> {
   await until(`${target} has ended`, () => child.pid !== pid, AGAIN_WITHIN_MS);
 }
 
-/** Kills a server; resolves when the local system has restarted it. */
 async function killServer(system: LocalSystem, name: FaultServer): Promise<void> {
   const server = system.servers[name];
   const pid = await until(`${name} runs`, () => server.pid, AGAIN_WITHIN_MS);
@@ -79,7 +77,7 @@ async function stopWithoutNats(system: LocalSystem, target: string): Promise<voi
     await delay(UNSTORED_FOR_MS);
     await child.stop(AGAIN_WITHIN_MS);
   } finally {
-    await restart(system, 'nats');
+    await restart(system.servers.nats, { kill: true });
   }
   await child.start();
 }
@@ -117,13 +115,31 @@ export function signalTree(pid: number | null, signal: NodeJS.Signals): void {
   }
 }
 
-async function restart(system: LocalSystem, name: FaultServer): Promise<void> {
-  const server = system.servers[name];
+/**
+ * Ways to lose the limit store: emptied while it runs; killed and restarted with its data; stopped
+ * and restarted empty.
+ */
+export const LOSSES = ['flushed', 'killed', 'replaced'] as const;
+
+/** Loses Redis. A stopped one starts again on the same port. */
+export async function loseLimitStore(redis: RunningServer, loss: (typeof LOSSES)[number]): Promise<void> {
+  if (loss === 'replaced') return restart(redis, { emptyState: true });
+  const store = new Redis(redis.url, { maxRetriesPerRequest: 1 });
+  try {
+    // The local Redis writes no file by itself; another Redis may.
+    await (loss === 'flushed' ? store.flushall() : store.save());
+  } finally {
+    store.disconnect();
+  }
+  if (loss === 'killed') await restart(redis, { kill: true });
+}
+
+async function restart(server: RunningServer, how: RestartOptions): Promise<void> {
   if (server.restart === undefined)
-    throw new Error(`${name} from ${server.source} was not started by this run and cannot be restarted`);
+    throw new Error(`${server.name} from ${server.source} was not started by this run and cannot be restarted`);
   for (let tries = 1; ; tries += 1) {
     try {
-      return await server.restart({ kill: true });
+      return await server.restart(how);
     } catch (error) {
       // A busy machine may not start the server before the timeout.
       if (tries === RESTARTS_MAX) throw error;

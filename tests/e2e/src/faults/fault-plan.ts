@@ -10,9 +10,7 @@ export interface PlannedFault {
   readonly delayMs: number;
 }
 
-/** The processes and links that a fault can hit. */
 export interface Targets {
-  /** Process names like `billing-1`. */
   readonly processes: readonly string[];
   readonly links: readonly string[];
 }
@@ -42,7 +40,6 @@ export function isServer(target: string): target is FaultServer {
   return SERVERS.some((name) => name === target);
 }
 
-/** Plans the faults, which run one after the other. */
 export function planFaults(count: number, targets: Targets, next: () => number): PlannedFault[] {
   const kinds: (typeof KINDS)[number][] = [];
   while (kinds.length < count) kinds.push(...shuffled(KINDS, next));

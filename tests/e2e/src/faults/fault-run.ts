@@ -1,9 +1,10 @@
 import { until } from '@gateway/testkit';
 import { get } from '../../test/call.js';
+import type { TestOperator } from '../../test/operator.js';
 import { type OwnSystem, startOwnSystem } from '../../test/own-system.js';
 import { RUN_PRICES, type RunAccount, arrangeAccounts } from '../load/accounts.js';
 import type { Mix } from '../load/call-plan.js';
-import { type FaultLoad, type RateLoad, startFaultLoad, startRateLoad } from '../load/loads.js';
+import { type FaultLoad, startFaultLoad } from '../load/loads.js';
 import { type PlannedProvider, startPlannedProvider } from '../load/planned-provider.js';
 import type { Evidence, FaultDone, ModelOfRun } from '../evidence/evidence.js';
 import type { Topology } from '../runner/scenario.js';
@@ -12,14 +13,13 @@ import { allReady, applyFault, targetsOf } from './apply-fault.js';
 import { Links } from './tcp-proxy.js';
 import { readEvidence } from '../evidence/read-evidence.js';
 
-const LEASE_MS = 8_000;
 /**
  * Lease and expiry are longer than every silence that a fault causes, also on a busy machine. So a
  * call loses its slot or hold only with its edge. A call that settles after its expiry may exceed a
  * limit by design.
  */
 const DURATIONS = {
-  GATEWAY_LEASE_MS: String(LEASE_MS),
+  GATEWAY_LEASE_MS: '8000',
   GATEWAY_EXPIRY_MS: '30000',
   // An edge that stops while NATS is down waits for NATS for at most this drain time plus its
   // minimum stop time.
@@ -28,8 +28,8 @@ const DURATIONS = {
   GATEWAY_SWEEP_MS: '300',
 };
 /** For servers with standbys: longer than an election among them. */
-const STANDBY_LEASE_MS = 20_000;
-const STANDBY_DURATIONS = { GATEWAY_LEASE_MS: String(STANDBY_LEASE_MS), GATEWAY_EXPIRY_MS: '45000' };
+const STANDBY_DURATIONS = { ...DURATIONS, GATEWAY_LEASE_MS: '20000', GATEWAY_EXPIRY_MS: '45000' };
+const DEFAULT_LEASE_MS = '30000';
 const REPLICAS = { 'edge-proxy': 2, admission: 2, billing: 2 } as const;
 const ENDPOINTS = ['/v1/chat/completions', '/v1/messages'] as const;
 const SOURCES = ['a', 'b'] as const;
@@ -44,25 +44,31 @@ export class FaultRun {
 
   private constructor(
     readonly system: OwnSystem,
+    /** Environment of every process that is started from now on. */
+    readonly env: Record<string, string | undefined>,
     /** Links from services to servers and sources. */
     readonly links: Links,
     /** Links between servers of one kind with standbys. */
     readonly peerLinks: Links,
     readonly provider: PlannedProvider,
     readonly accounts: readonly RunAccount[],
-    private readonly modelIds: ModelIds,
-    /** Stops the system, the proxies and the provider. */
+    readonly modelIds: ModelIds,
     readonly end: () => Promise<void>,
-    private readonly leaseMs: number,
   ) {}
 
   /** @param calls number of calls; the limits are sized so that the run reaches them */
-  static async begin(name: string, calls: number, topology: Topology = {}): Promise<FaultRun> {
-    const { env = {}, ha = false, isLinked = true, isDivisible = false } = topology;
+  static async begin(
+    name: string,
+    calls: number,
+    topology: Topology = {},
+    arrange = (operator: TestOperator): Promise<RunAccount[]> => arrangeAccounts(operator, calls),
+  ): Promise<FaultRun> {
+    const { ha = false, isLinked = true, isDivisible = false, replicas = REPLICAS } = topology;
+    const env = { ...(topology.durations ?? (ha ? STANDBY_DURATIONS : DURATIONS)), ...topology.env };
     const links = new Links();
     const peerLinks = new Links();
     const provider = await startPlannedProvider();
-    const system = await startOwnSystem(name, { ...DURATIONS, ...(ha ? STANDBY_DURATIONS : {}), ...env }, REPLICAS, {
+    const system = await startOwnSystem(name, env, replicas, {
       ...(isLinked ? { through: (own) => links.between(own) } : {}),
       ha,
       ...(isDivisible ? { between: (way, port) => peerLinks.addPort(way, port) } : {}),
@@ -75,18 +81,9 @@ export class FaultRun {
     };
     try {
       const modelIds = await arrangeModels(system, links, provider);
-      const accounts = await arrangeAccounts(system.operator, calls);
+      const accounts = await arrange(system.operator);
       await untilServed(system, accounts);
-      return new FaultRun(
-        system,
-        links,
-        peerLinks,
-        provider,
-        accounts,
-        modelIds,
-        end,
-        ha ? STANDBY_LEASE_MS : LEASE_MS,
-      );
+      return new FaultRun(system, env, links, peerLinks, provider, accounts, modelIds, end);
     } catch (error) {
       await end();
       throw error;
@@ -97,26 +94,14 @@ export class FaultRun {
     return targetsOf(this.system.local, this.links);
   }
 
-  get faults(): readonly FaultDone[] {
-    return this.#faults;
-  }
-
-  /** Makes as many calls as the workers of all accounts can. */
-  load(mix: Mix, next: () => number): FaultLoad {
-    return startFaultLoad(this.#loadOptions(mix, next));
-  }
-
-  /** Makes calls at a constant rate, regardless of their results. */
-  steadyLoad(mix: Mix, next: () => number, callsPerSecond: number): RateLoad {
-    return startRateLoad({ ...this.#loadOptions(mix, next), callsPerSecond });
-  }
-
-  #loadOptions(mix: Mix, next: () => number) {
+  /** Makes as many calls as the workers of all accounts can, or as the rate allows. */
+  load(mix: Mix, next: () => number, callsPerSecond?: number): FaultLoad {
+    const { accounts, modelIds } = this;
     const { edgeUrls } = this.system.local.running();
-    return { accounts: this.accounts, edgeUrls, modelIds: this.modelIds, mix, next };
+    const rate = callsPerSecond === undefined ? {} : { callsPerSecond };
+    return startFaultLoad({ accounts, edgeUrls, modelIds, mix, next, ...rate });
   }
 
-  /** Causes one fault under load; resolves when every edge serves calls again. */
   causeFault(fault: PlannedFault, load: FaultLoad): Promise<FaultDone> {
     return this.causeAs(fault, () => applyFault(fault, this.system.local, this.links), load);
   }
@@ -145,12 +130,17 @@ export class FaultRun {
     return done;
   }
 
-  /** Collects all logs after the end of the load. */
-  async evidence(load: Pick<FaultLoad, 'seen'>): Promise<Evidence> {
-    const { system, provider, accounts } = this;
+  /**
+   * Collects all logs after the end of the load.
+   *
+   * @param faults in addition to those that this run caused
+   */
+  async evidence({ seen: calls }: Pick<FaultLoad, 'seen'>, faults: readonly FaultDone[] = []): Promise<Evidence> {
+    const { system, provider, accounts, env } = this;
     await allReady(system.local);
     const terms = accounts.map((account) => account.terms);
-    return readEvidence({ system, provider, terms, calls: load.seen, faults: this.#faults, leaseMs: this.leaseMs });
+    const leaseMs = Number(env['GATEWAY_LEASE_MS'] ?? DEFAULT_LEASE_MS);
+    return readEvidence({ system, provider, terms, calls, faults: [...this.#faults, ...faults], leaseMs });
   }
 }
 
@@ -167,7 +157,6 @@ async function untilServed({ local }: OwnSystem, accounts: readonly RunAccount[]
 
 type ModelIds = Readonly<Record<ModelOfRun, string>>;
 
-/** Creates three models, each with two sources behind separate proxies. */
 async function arrangeModels({ operator }: OwnSystem, links: Links, provider: PlannedProvider): Promise<ModelIds> {
   const urls = await Promise.all(SOURCES.map((source) => links.add(`edge-proxy to source ${source}`, provider.url)));
   const baseUrls = urls.map((url, index) => `${url}/${SOURCES[index]}`);
@@ -178,7 +167,6 @@ async function arrangeModels({ operator }: OwnSystem, links: Links, provider: Pl
   return { rated: await model('rated'), cent: await model('cent'), cancelled: await model('cancelled') };
 }
 
-/** Counts how the last calls ended. */
 function lastOf({ seen }: FaultLoad): string {
   const counts = new Map<string, number>();
   for (const { edge, ending, status, code } of seen.slice(-LAST_CALLS)) {

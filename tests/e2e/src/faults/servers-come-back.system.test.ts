@@ -6,9 +6,10 @@ import { testSeed } from '@gateway/testkit/seed';
 import { until } from '@gateway/testkit';
 import { FAULTS_MIX } from '../load/call-plan.js';
 import { checkEvidence } from '../evidence/check-evidence.js';
+import { isFaultAnswer } from '../evidence/judge-call.js';
 import type { FaultLoad } from '../load/loads.js';
 import { SERVERS } from './fault-plan.js';
-import { isOperatorApiServing } from '../standbys/cause-standby-fault.js';
+import { isOperatorApiServing } from '../standbys/ha.js';
 import { FaultRun } from './fault-run.js';
 
 /** Timeout from a server's kill until requests, dashboard and operator API work again. */
@@ -69,6 +70,7 @@ test(`an edge stopped without NATS stores its usage at its next start (seed ${SE
   const evidence = await run.evidence(load);
   const { violations, counterExample } = checkEvidence(evidence);
   if (violations.length > 0) throw new Error([...violations, counterExample].join('\n'));
+  console.info(`${evidence.calls.filter(isFaultAnswer).length} responses with 500 because of the faults`);
   expect(evidence.calls.filter(({ ending }) => ending === 'whole').length).toBeGreaterThan(CALLS_BETWEEN);
   expect(storedFromFile()).toBeGreaterThan(0);
   expect(readdirSync(join(stateDirectory(), 'usage'))).toEqual([]);

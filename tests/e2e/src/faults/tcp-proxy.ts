@@ -2,10 +2,8 @@ import { type AddressInfo, type Socket, connect, createServer } from 'node:net';
 import { type Addresses, SERVICES } from '@gateway/local';
 import { urlsOf } from '@gateway/service-kit';
 
-/** A proxy between two processes of this machine, to disturb their connections. */
 export interface TcpProxy {
   readonly port: number;
-  /** Number of open connections. */
   readonly connections: number;
   /** Breaks every connection in both directions, like a router that lost its state. */
   reset(): void;
@@ -84,7 +82,6 @@ function breakOff(socket: Socket): void {
   else socket.resetAndDestroy();
 }
 
-/** State of a proxy, which is read for each chunk of bytes. */
 export interface Passage {
   delayMs: number;
   isStalled: boolean;
@@ -216,7 +213,6 @@ export class Links {
     return through;
   }
 
-  /** Puts a proxy before a port and returns the port of the proxy. */
   async addPort(name: string, port: number): Promise<number> {
     const proxy = await startTcpProxy(port);
     this.#proxies.set(name, proxy);

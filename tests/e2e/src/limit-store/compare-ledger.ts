@@ -3,6 +3,7 @@ import { formatUsd, parseUsd } from '@gateway/metering';
 import { errorCode } from '../../test/call.js';
 import type { ClientResult } from '../../test/load.js';
 import type { TestOperator } from '../../test/operator.js';
+import { type FaultSpan, isDuringFault, isFaultAnswer } from '../evidence/judge-call.js';
 import { readRecords } from '../evidence/read-evidence.js';
 
 /** One call as its client saw it. The charge is null if the client did not see it admitted. */
@@ -12,11 +13,9 @@ export interface ClientCall {
 }
 
 export interface Comparison {
-  /** Number of records with a charge, and without one. */
   readonly settled: number;
   readonly uncharged: number;
   readonly expired: number;
-  /** One sentence per difference between the ledger and the clients. */
   readonly differences: readonly string[];
 }
 
@@ -82,30 +81,21 @@ function isSettled({ outcome }: UsageRecordView): boolean {
   return outcome === 'settled';
 }
 
-/**
- * Codes that clients may read while the limit store is down and shortly after
- * (docs/protocol.md#failures).
- */
-const FAULT_CODES: readonly string[] = ['admission_error', 'lookup_failed'];
-
-/** Returns the times of all 500s of calls that ended after `sinceMs`, epoch milliseconds. */
-export function faultsOf(seen: readonly ClientResult[], sinceMs: number): number[] {
-  return seen.flatMap(({ status, endedAt }) => {
-    const at = Date.parse(endedAt);
-    return status !== null && status >= 500 && at >= sinceMs ? [at] : [];
+/** Describes the responses that are neither expected nor a 500 that one of the faults explains. */
+export function wrongAnswers(
+  seen: readonly ClientResult[],
+  expected: readonly string[],
+  faults: readonly FaultSpan[],
+): string[] {
+  const wrong = seen.filter((call) => {
+    const span = { begunAt: Date.parse(call.begunAt), endedAt: Date.parse(call.endedAt) };
+    return !expected.includes(answerOf(call)) && !(isFaultResult(call) && isDuringFault(span, faults));
   });
+  return wrong.map((call) => `${call.requestId ?? 'a call'} got ${answerOf(call)}: ${call.body.slice(0, 200)}`);
 }
 
-/**
- * Describes the responses that are neither expected nor a fault that a lost limit store may cause.
- */
-export function wrongAnswers(seen: readonly ClientResult[], expected: readonly string[]): string[] {
-  const faults = FAULT_CODES.map((code) => `500 ${code}`);
-  return seen.flatMap((call) => {
-    const answer = answerOf(call);
-    if (expected.includes(answer) || faults.includes(answer)) return [];
-    return [`${call.requestId ?? 'a call'} of ${call.account} got ${answer}: ${call.body.slice(0, 200)}`];
-  });
+export function isFaultResult({ status, body }: ClientResult): boolean {
+  return isFaultAnswer({ status, code: errorCode(body) });
 }
 
 function answerOf({ status, complete, body }: ClientResult): string {

@@ -1,18 +1,16 @@
 import { usageObject } from '@gateway/contracts/public';
 import type { UsageObject } from '@gateway/contracts/public';
-import { formatUsd } from '@gateway/metering';
+import { formatUsd, MINUTE_MS, SESSION_5H_MS, WEEK_MS, minuteOf, weekStart } from '@gateway/metering';
 import { get } from '../../test/call.js';
 import type { ProviderCount } from '../../test/counting-provider.js';
 import type { TestOperator } from '../../test/operator.js';
 import { CENT_NANO_USD } from '../../test/prices.js';
-import { RECOVERY_MS } from '../evidence/judge-call.js';
+import { FAULT_CODES, type FaultSpan, isDuringFault } from '../evidence/judge-call.js';
 import { compareLedger } from '../limit-store/compare-ledger.js';
 import { countEach } from '../runner/render-report.js';
 import type { LimitCase, LimitedAccount } from './limit-cases.js';
 import type { PressedCall } from './press-limit.js';
-import { earliest, wrongRetryAfters } from './judge-retry-after.js';
 
-/** Results of the load on one limit. */
 export interface PressedLimit {
   readonly limit: LimitCase;
   readonly account: LimitedAccount;
@@ -26,37 +24,25 @@ export interface PressedLimit {
   readonly faults: readonly FaultSpan[];
 }
 
-/** From a fault until the harmed part is ready again, in times of the limit store. */
-export interface FaultSpan {
-  readonly fromMs: number;
-  readonly untilMs: number;
-}
-
 const FAILED = '500 upstream_error';
-const FAULTS: readonly string[] = ['500 admission_error', '500 lookup_failed'];
 
-/** Returns the number of admitted calls, and the excess for limits that allow an overshoot. */
-export function admittedOf({ limit, seen, fit }: PressedLimit): { admitted: number; overshoot: number } {
-  const admitted = seen.filter(({ answer }) => answer === '200').length;
-  return { admitted, overshoot: limit.promise === 'overshoot' ? Math.max(0, admitted - fit) : 0 };
+export function admittedOf({ seen }: Pick<PressedLimit, 'seen'>): number {
+  return seen.filter(({ answer }) => answer === '200').length;
 }
 
 export function faultsOf(seen: readonly PressedCall[]): number {
-  return seen.filter(({ answer }) => FAULTS.includes(answer)).length;
+  return seen.filter(isFault).length;
 }
 
-export interface Judgement {
-  /** Records of calls that were held and never made. */
-  readonly expired: number;
-  /** One sentence per violation of the limit. */
-  readonly differences: readonly string[];
+function isFault({ answer }: PressedCall): boolean {
+  return answer.startsWith('500 ') && FAULT_CODES.test(answer.slice('500 '.length));
 }
 
 /**
  * Checks the responses, the provider's count, the ledger and the usage endpoint against the limit's
- * promise.
+ * promise. Returns one sentence per violation.
  */
-export async function judgeLimit(pressed: PressedLimit, operator: TestOperator, edgeUrl: string): Promise<Judgement> {
+export async function judgeLimit(pressed: PressedLimit, operator: TestOperator, edgeUrl: string): Promise<string[]> {
   const { account, seen, faults } = pressed;
   const creditUsd = account.creditNanoUsd === null ? null : formatUsd(account.creditNanoUsd);
   const calls = seen.map(({ requestId, answer }) => ({
@@ -64,19 +50,18 @@ export async function judgeLimit(pressed: PressedLimit, operator: TestOperator, 
     chargeNanoUsd: answer === '200' ? CENT_NANO_USD : null,
   }));
   const { expired, differences } = await compareLedger(operator, account.account, creditUsd, calls);
-  const sentences = [
+  return [
     ...judgeCounts(pressed),
     ...judgeAnswers(pressed),
     ...(expired === 0 || faults.length > 0 ? [] : [`${expired} calls were held, not made and not released`]),
     ...differences,
     ...(await judgeUsage(pressed, edgeUrl)),
-  ];
-  return { expired, differences: sentences.map((sentence) => `${pressed.limit.name}: ${sentence}`) };
+  ].map((sentence) => `${pressed.limit.name}: ${sentence}`);
 }
 
 function judgeCounts(pressed: PressedLimit): string[] {
   const { limit, account, fit, seen, provider, minutes } = pressed;
-  const { admitted } = admittedOf(pressed);
+  const admitted = admittedOf(pressed);
   const wrong: string[] = [];
   const failed = seen.filter(({ answer }) => answer === FAILED).length;
   if (provider.calls !== admitted + failed) {
@@ -124,10 +109,10 @@ export function admittedAfterRefusal({
   faults,
 }: Pick<PressedLimit, 'limit' | 'fit' | 'seen' | 'faults'>): string[] {
   const answered = seen.filter(({ answer }) => answer === '200');
-  const refusedAt = earliest(seen.filter(({ answer }) => refusals.includes(answer)).map(({ endedAtMs }) => endedAtMs));
-  const ends = answered.map(({ endedAtMs }) => endedAtMs).sort((one, other) => one - other);
+  const refusedAt = earliest(seen.filter(({ answer }) => refusals.includes(answer)).map(({ endedAt }) => endedAt));
+  const ends = answered.map(({ endedAt }) => endedAt).sort((one, other) => one - other);
   const usedUpAt = faults.length > 0 ? (ends[fit - 1] ?? Infinity) : -Infinity;
-  const late = answered.filter(({ begunAtMs }) => begunAtMs > Math.max(refusedAt, usedUpAt)).length;
+  const late = answered.filter(({ begunAt }) => begunAt > Math.max(refusedAt, usedUpAt)).length;
   return late === 0 ? [] : [`${late} were admitted after a refusal because the limit was used up`];
 }
 
@@ -139,7 +124,9 @@ function judgeAnswers({ limit, account, seen, faults }: PressedLimit): string[] 
     ...(limit.provider.failEvery === undefined ? [] : [FAILED]),
     ...(limit.promise === 'overshoot' ? ['429 concurrency_limit'] : []),
   ];
-  const others = seen.filter((call) => !expected.includes(call.answer) && !isCausedByFault(call, faults));
+  const others = seen.filter(
+    (call) => !expected.includes(call.answer) && !(isFault(call) && isDuringFault(call, faults)),
+  );
   const counts = countEach(others.map(({ answer }) => answer));
   const wrong = [...counts].map(([answer, count]) => `${count} were answered ${answer}`);
   const own = seen.filter(({ answer }) => limit.refusals.includes(answer));
@@ -148,23 +135,17 @@ function judgeAnswers({ limit, account, seen, faults }: PressedLimit): string[] 
   const [first] = untimely;
   if (first !== undefined) {
     wrong.push(
-      `${untimely.length} refusals have a wrong Retry-After, for example ${first.retryAfter} at ${first.endedAtMs}`,
+      `${untimely.length} refusals have a wrong Retry-After, for example ${first.retryAfter} at ${first.endedAt}`,
     );
   }
   return wrong;
 }
 
-export function isCausedByFault({ answer, begunAtMs, endedAtMs }: PressedCall, faults: readonly FaultSpan[]): boolean {
-  const meets = ({ fromMs, untilMs }: FaultSpan): boolean => endedAtMs >= fromMs && begunAtMs <= untilMs + RECOVERY_MS;
-  return FAULTS.includes(answer) && faults.some(meets);
-}
-
-/** Checks the usage endpoint after everything has settled. */
 async function judgeUsage(pressed: PressedLimit, edgeUrl: string): Promise<string[]> {
   const { limit, account, fit } = pressed;
   const usage = await readUsage(edgeUrl, account.secret);
   if (limit.window === null) return usage.windows.length === 0 ? [] : ['the usage endpoint shows a window'];
-  const { admitted } = admittedOf(pressed);
+  const admitted = admittedOf(pressed);
   const { type, unit } = limit.window;
   const shown = (count: number): number => (unit === 'usd' ? Number(formatUsd(BigInt(count) * CENT_NANO_USD)) : count);
   const expected = { type, unit, limit: shown(fit), used: shown(admitted), remaining: 0, percentUsed: 100 };
@@ -174,9 +155,76 @@ async function judgeUsage(pressed: PressedLimit, edgeUrl: string): Promise<strin
   return wanted === found ? [] : [`the usage endpoint returns ${found} instead of ${wanted}`];
 }
 
-/** Reads GET /v1/gateway/usage and validates it against its schema. */
 export async function readUsage(edgeUrl: string, secret: string): Promise<UsageObject> {
   const { status, text } = await get(`${edgeUrl}/v1/gateway/usage`, secret);
   if (status !== 200) throw new Error(`the usage endpoint returned ${status}: ${text}`);
   return usageObject.parse(JSON.parse(text));
+}
+
+interface Span {
+  readonly from: number;
+  readonly until: number;
+}
+
+const SLOT_RETRY_SECONDS = 2;
+
+/**
+ * Returns the refusals with a wrong Retry-After: not the time until the reset, or present although
+ * the limit has no reset.
+ */
+export function wrongRetryAfters(
+  { resets }: LimitCase,
+  account: LimitedAccount,
+  seen: readonly PressedCall[],
+  refusals: readonly PressedCall[],
+): PressedCall[] {
+  // The session began with a call after the first start, and before the end of the first response.
+  const opened: Span = {
+    from: earliest(seen.map(({ begunAt }) => begunAt)),
+    until: earliest(seen.filter(({ answer }) => answer === '200').map(({ endedAt }) => endedAt)),
+  };
+  return refusals.filter((call) => {
+    const seconds = secondsOf(resets, account, call, opened);
+    if (seconds === null) return call.retryAfter !== null;
+    return call.retryAfter === null || call.retryAfter < seconds.from || call.retryAfter > seconds.until;
+  });
+}
+
+/** Returns the minimum. `Math.min(...)` fails for very long lists. */
+export function earliest(times: readonly number[]): number {
+  return times.reduce((least, time) => Math.min(least, time), Infinity);
+}
+
+/**
+ * Returns the bounds of Retry-After in whole seconds, rounded up. The refusal was decided between
+ * the start and the end of the call.
+ */
+function secondsOf(
+  resets: LimitCase['resets'],
+  { period }: LimitedAccount,
+  { begunAt, endedAt }: PressedCall,
+  opened: Span,
+): Span | null {
+  const between = (from: number, until: number): Span => ({
+    from: Math.ceil((from - endedAt) / 1000),
+    until: Math.ceil((until - begunAt) / 1000),
+  });
+  switch (resets) {
+    case null:
+      return null;
+    case 'slot':
+      return { from: SLOT_RETRY_SECONDS, until: SLOT_RETRY_SECONDS };
+    case 'minute': {
+      const [first, last] = [minuteOf(begunAt), minuteOf(endedAt)];
+      if (first !== last) return { from: 1, until: MINUTE_MS / 1000 };
+      return between((first + 1) * MINUTE_MS, (first + 1) * MINUTE_MS);
+    }
+    case 'session_5h':
+      return between(opened.from + SESSION_5H_MS, opened.until + SESSION_5H_MS);
+    case 'weekly':
+      return between(weekStart(begunAt) + WEEK_MS, weekStart(endedAt) + WEEK_MS);
+    case 'monthly':
+    case 'period':
+      return between(period?.endMs ?? 0, period?.endMs ?? 0);
+  }
 }

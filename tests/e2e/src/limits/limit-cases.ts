@@ -25,11 +25,8 @@ export type LimitPromise = 'exact' | 'overshoot' | 'at_once' | 'per_minute';
 export interface LimitCase {
   readonly name: string;
   readonly promise: LimitPromise;
-  /** Status and code of the limit's refusals. */
   readonly refusals: readonly string[];
-  /** The reset that determines Retry-After. */
   readonly resets: 'minute' | 'slot' | Window['type'] | 'period' | null;
-  /** The plan's window that counts the calls. */
   readonly window: Pick<Window, 'type' | 'unit'> | null;
   readonly provider: ProviderBehaviour;
   /** Creates an account and a key with room for `fit` calls of the model. */
@@ -40,7 +37,6 @@ export interface LimitedAccount extends TestAccount {
   /** Null: the account never had credit. */
   readonly creditNanoUsd: bigint | null;
   readonly slots: number;
-  /** Period of the subscription. */
   readonly period: TestPeriod | null;
 }
 
@@ -120,7 +116,6 @@ function limit(
   return { name, resets, arrange, ...usual, ...more };
 }
 
-/** @throws Error if no limit has this name */
 export function limitCalled(name: string): LimitCase {
   const limit = LIMIT_CASES.find((one) => one.name === name);
   if (limit === undefined) throw new Error(`unknown limit ${name}`);

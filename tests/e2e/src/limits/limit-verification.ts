@@ -5,12 +5,12 @@ import { until } from '@gateway/testkit';
 import { type CountingProvider, startCountingProvider } from '../../test/counting-provider.js';
 import { connectRedis, untilEmpty } from '../../test/limit-store.js';
 import type { OwnSystem } from '../../test/own-system.js';
-import { type FaultSpan, admittedOf, faultsOf, judgeLimit } from './judge-limit.js';
+import type { FaultSpan } from '../evidence/judge-call.js';
+import { admittedOf, faultsOf, judgeLimit } from './judge-limit.js';
 import { CENT } from '../../test/prices.js';
 import { type LimitCase, type LimitedAccount } from './limit-cases.js';
 import { Clients } from './press-limit.js';
 
-/** Three replicas of admission serve two edges. */
 export const REPLICAS = { 'edge-proxy': 2, admission: 3 } as const;
 export const IN_FLIGHT = 200;
 /**
@@ -24,25 +24,13 @@ export const DURATIONS = {
   GATEWAY_SWEEP_MS: '500',
 };
 
-/** Results of the load on one limit. */
 export interface LimitFigures {
   readonly limit: LimitCase;
-  /** Responses that count: not those that only reached the limit on slots before this limit. */
-  readonly calls: number;
   readonly fit: number;
-  readonly slots: number;
   readonly admitted: number;
-  readonly overshoot: number;
-  /** Most concurrent calls that the provider saw. */
-  readonly atOnce: number;
-  /** Responses with a status of 500 or above. */
+  /** Responses with a 500 because of a kill. */
   readonly faults: number;
-  /** Holds of calls that never ran. They were released when they expired. */
-  readonly expired: number;
   readonly kills: number;
-  /** Duration of the load, without preparation and checks. */
-  readonly ms: number;
-  /** One sentence per violation of the limit. */
   readonly differences: readonly string[];
 }
 
@@ -57,7 +45,6 @@ const REFUSED_AT_LAST = 5;
 const LAST_CALLS_MAX = 2_000;
 const EMPTY_WITHIN_MS = 60_000;
 
-/** Puts load on one limit after the other in a running system. */
 export class LimitVerification {
   readonly #system: OwnSystem;
   readonly #provider: CountingProvider;
@@ -90,7 +77,6 @@ export class LimitVerification {
     await this.#provider.close();
   }
 
-  /** Creates an account with this limit, and a separate model. */
   async arrange(limit: LimitCase, fit: number): Promise<{ account: LimitedAccount; model: string; upstream: string }> {
     const { operator } = this.#system;
     const { id: model } = await operator.model(CENT, [this.#provider.url]);
@@ -118,7 +104,6 @@ export class LimitVerification {
     const seen = await this.#clients.press(options).finally(() => {
       isOver = true;
     });
-    const ms = this.#clients.nowMs() - startedAt;
     const kills = await disturbed;
     const left: string[] = [];
     const limitStoreIsEmpty = (): Promise<unknown> =>
@@ -136,23 +121,10 @@ export class LimitVerification {
     const provider = this.#provider.count(upstream);
     const pressed = { limit, account, fit, seen, provider, minutes, faults: kills };
     const [edgeUrl = ''] = this.#system.local.running().edgeUrls;
-    const { expired, differences } = await judgeLimit(pressed, operator, edgeUrl);
-    return {
-      limit,
-      fit,
-      calls,
-      kills: kills.length,
-      ms,
-      slots: account.slots,
-      ...admittedOf(pressed),
-      atOnce: provider.most,
-      faults: faultsOf(seen),
-      expired,
-      differences: [...left, ...differences],
-    };
+    const differences = [...left, ...(await judgeLimit(pressed, operator, edgeUrl))];
+    return { limit, fit, admitted: admittedOf(pressed), faults: faultsOf(seen), kills: kills.length, differences };
   }
 
-  /** Waits until the account has no slot, no hold and no held amount. */
   limitStoreIsEmpty(account: string): Promise<void> {
     return untilEmpty(this.#redis, account, EMPTY_WITHIN_MS);
   }
@@ -183,10 +155,10 @@ export function killAdmissions({ local }: OwnSystem, next: () => number): Distur
       if (isOver()) return kills;
       const replicas = local.children('admission');
       const victim = replicas[Math.floor(next() * replicas.length)];
-      const fromMs = nowMs();
+      const from = nowMs();
       await victim?.stop(0, 'SIGKILL');
       await victim?.start();
-      kills.push({ fromMs, untilMs: nowMs() });
+      kills.push({ from, until: nowMs() });
     }
   };
 }

@@ -1,12 +1,11 @@
 import { SeededRandom } from '@gateway/testkit/random';
 import { SEED_MAX, testSeed } from '@gateway/testkit/seed';
 import { startOwnSystem } from '../../test/own-system.js';
-import { seconds, thousands } from '../runner/render-report.js';
+import { thousands } from '../runner/render-report.js';
 import { runnable } from '../runner/run-scenario.js';
 import { LIMIT_CASES, limitCalled } from './limit-cases.js';
 import { DURATIONS, killAdmissions, LimitVerification, REPLICAS, type LimitFigures } from './limit-verification.js';
 
-/** The limit has room for one in ten calls. */
 const ONE_FITS_IN = 10;
 
 export const limits = runnable({
@@ -43,30 +42,12 @@ export const limits = runnable({
     }),
   report: (rounds) =>
     rounds.map(({ figures }) => ({
-      head: [
-        ...[
-          'Limit',
-          'promise',
-          'requests',
-          'fit',
-          'admitted',
-          'overshoot',
-          'slots',
-          'most concurrent',
-          'kills',
-          '500s',
-        ],
-        ...['expired', 'seconds'],
-      ],
+      head: ['Limit', 'promise', 'fit', 'admitted', 'kills', '500s'],
       wordColumns: 2,
       rows: figures.map(({ name, promise, ...one }) => [
-        name,
-        promise,
-        ...[one.calls, promise === 'at_once' ? one.slots : one.fit, one.admitted].map(thousands),
-        promise === 'overshoot' ? thousands(one.overshoot) : '',
-        ...[one.slots, one.atOnce, one.kills, one.faults, one.expired].map(thousands),
-        seconds(one.ms),
+        ...[name, promise],
+        ...[one.fit, one.admitted, one.kills, one.faults].map(thousands),
       ]),
-      note: 'Promises: `exact` admits the number that fits. `overshoot` admits at most one more per slot, and none of them began after the limit had refused a request; a refusal may come early after a kill, because settled amounts count twice until their holds are requested. `at_once`: the provider never has more requests at the same time. `per_minute`: in each clock minute of the limit store, the first requests are admitted. 500s are `admission_error` and `lookup_failed`; expired are places of requests that were not made.',
+      note: 'Promises: `exact` admits the number that fits. `overshoot` admits at most one more per slot, and none of them began after the limit had refused a request; a refusal may come early after a kill, because settled amounts count twice until their holds are requested. `at_once`: the provider never has more requests at the same time. `per_minute`: in each clock minute of the limit store, the first requests are admitted. 500s: responses because of a kill.',
     })),
 });

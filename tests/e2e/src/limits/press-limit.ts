@@ -2,21 +2,17 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Pool } from 'undici';
 import { errorCode, HELLO } from '../../test/call.js';
 
-/** One call as its client saw it. */
 export interface PressedCall {
   readonly requestId: string;
-  /** `200`, or status and code. */
   readonly answer: string;
   readonly retryAfter: number | null;
-  /** Start and end of the call, epoch milliseconds. */
-  readonly begunAtMs: number;
-  readonly endedAtMs: number;
+  readonly begunAt: number;
+  readonly endedAt: number;
 }
 
 export interface PressOptions {
   readonly secret: string;
   readonly model: string;
-  /** Number of responses that count. */
   readonly calls: number;
   readonly inFlight: number;
   /** A response that does not count: the client waits and repeats the call. */
@@ -32,7 +28,6 @@ const BACK_OFF_MS = 60;
 const BACK_OFFS_MAX = 400_000;
 const ANSWER_MS_MAX = 60_000;
 
-/** Clients with connections to all edges. */
 export class Clients {
   readonly #pools: readonly Pool[];
   readonly #clockOffsetMs: number;
@@ -84,7 +79,7 @@ export class Clients {
   async #call(secret: string, body: string): Promise<PressedCall> {
     const pool = this.#pools[(this.#next += 1) % this.#pools.length];
     if (pool === undefined) throw new Error('there is no edge');
-    const begunAtMs = this.nowMs();
+    const begunAt = this.nowMs();
     const {
       statusCode,
       headers,
@@ -101,8 +96,8 @@ export class Clients {
       requestId: String(headers['x-gateway-request-id']),
       answer: statusCode === 200 ? '200' : `${statusCode} ${errorCode(text)}`,
       retryAfter: retryAfter === undefined ? null : Number(retryAfter),
-      begunAtMs,
-      endedAtMs: this.nowMs(),
+      begunAt,
+      endedAt: this.nowMs(),
     };
   }
 }

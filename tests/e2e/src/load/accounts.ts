@@ -3,12 +3,10 @@ import type { TestOperator } from '../../test/operator.js';
 import { CENT, CENT_NANO_USD } from '../../test/prices.js';
 import type { ClientCall, ModelOfRun, Terms, Tokens } from '../evidence/evidence.js';
 
-/** An account of a run: its limits, and the load on it. */
 export interface RunAccount {
   readonly terms: Terms;
   readonly secret: string;
   readonly model: ModelOfRun;
-  /** Number of concurrent calls. */
   readonly workers: number;
 }
 

@@ -1,6 +1,5 @@
 import type { Tokens } from '../evidence/evidence.js';
 
-/** Formats a provider's response for one path. */
 export interface AnswerFormat {
   plain(text: string, tokens: Tokens): string;
   /** Parts of a stream: its start, one text chunk, and everything after the last chunk. */
@@ -60,7 +59,6 @@ const messages: AnswerFormat = {
     messagesEvent('message_stop', {}),
 };
 
-/** Response formats by request path. */
 export const ANSWER_FORMATS: Readonly<Record<string, AnswerFormat>> = {
   '/v1/chat/completions': chat,
   '/v1/messages': messages,

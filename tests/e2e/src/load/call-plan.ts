@@ -28,16 +28,13 @@ export interface CallPlan {
   readonly pieceMs: number;
   readonly part: ProviderPart;
   readonly leaves: Leaving | null;
-  /** The client pauses after each read. */
   readonly isSlow: boolean;
 }
 
-/** Shares from 0 to 1. */
 export interface Mix {
   /** Share of streams, and of other calls, whose clients disconnect early. */
   readonly streamsLeft: number;
   readonly plainLeft: number;
-  /** Share of streams with a slow client. */
   readonly slow: number;
 }
 
@@ -97,7 +94,6 @@ export function pieceOf(n: number, index: number, pieceBytes: number): string {
   return `${n}.${index}`.padEnd(pieceBytes, '-').concat(' ');
 }
 
-/** Returns the complete text of a call's response. */
 export function textOf({ n, pieces, pieceBytes }: CallPlan): string {
   let text = '';
   for (let index = 0; index < pieces; index += 1) text += pieceOf(n, index, pieceBytes);

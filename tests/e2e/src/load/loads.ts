@@ -15,12 +15,8 @@ const TOKENS_ABOVE = 8;
 const UNNOTICED_MS = 5_000;
 /** Pause after a refusal, so that refusals do not outnumber the other calls. */
 const REFUSED_PAUSE_MS = 250;
-/** Pause after a call without a response. */
 const BROKEN_PAUSE_MS = 50;
-/** Timeout for the end of all running calls. */
 const REST_MS_MAX = 120_000;
-const TICK_MS = 20;
-const UNDER_WAY_MAX = 1_000;
 /** Number of concurrent plain calls of a steady load, in addition to its streams. */
 const PLAIN_WORKERS = 6;
 
@@ -39,13 +35,6 @@ export interface FaultLoad extends Load {
   goOn(): void;
 }
 
-/** A load at a constant rate. */
-export interface RateLoad extends Load {
-  /** Calls that were skipped because too many were running: the machine is too slow. */
-  readonly leftOut: number;
-}
-
-/** A load that keeps streams open. */
 export interface SteadyLoad extends Load {
   /** Numbers of the running calls at an edge. */
   underWay(edge: number): readonly number[];
@@ -57,6 +46,8 @@ export interface LoadOptions {
   readonly modelIds: Readonly<Record<ModelOfRun, string>>;
   readonly mix: Mix;
   readonly next: () => number;
+  /** Rate of all workers together. Default: each makes its next call at once. */
+  readonly callsPerSecond?: number;
 }
 
 /** An edge that receives calls. Each process of the service has a different number. */
@@ -68,7 +59,6 @@ export interface EdgeTarget {
 export interface SteadyLoadOptions {
   readonly accounts: readonly RunAccount[];
   readonly modelId: string;
-  /** Number of concurrent long streams. */
   readonly streams: number;
   /** Pause between two of the 12 to 20 chunks of a stream. */
   readonly pieceMs: number;
@@ -79,49 +69,9 @@ export interface SteadyLoadOptions {
 }
 
 /** Makes calls for all accounts, each with its number of workers, until the load is stopped. */
-export function startFaultLoad({ accounts, ...options }: LoadOptions): FaultLoad {
-  return startWorkers(repeatByWorkers(accounts), callerOf(options));
-}
-
-/**
- * Makes calls at a constant rate until the load is stopped. Accounts are chosen at random, weighted
- * by their number of workers.
- */
-export function startRateLoad({ accounts, callsPerSecond, ...options }: LoadOptions & { callsPerSecond: number }) {
-  const lanes = repeatByWorkers(accounts);
-  const makeNext = callerOf(options);
-  const seen: ClientCall[] = [];
-  const underWay = new Set<Promise<void>>();
-  const startedAt = performance.now();
-  let begun = 0;
-  let leftOut = 0;
-  const beginOne = (): void => {
-    begun += 1;
-    const account = pick(lanes, Math.floor(options.next() * lanes.length));
-    if (underWay.size >= UNDER_WAY_MAX) {
-      leftOut += 1;
-      return;
-    }
-    const call = makeNext(account, begun).then((ended) => {
-      seen.push(ended);
-      underWay.delete(call);
-    });
-    underWay.add(call);
-  };
-  const timer = setInterval(() => {
-    const due = ((performance.now() - startedAt) / 1_000) * callsPerSecond;
-    while (begun < due) beginOne();
-  }, TICK_MS);
-  return {
-    seen,
-    get leftOut() {
-      return leftOut;
-    },
-    async stop(): Promise<void> {
-      clearInterval(timer);
-      await Promise.all(underWay);
-    },
-  };
+export function startFaultLoad({ accounts, callsPerSecond = Infinity, ...options }: LoadOptions): FaultLoad {
+  const workers = accounts.flatMap((account) => Array<RunAccount>(account.workers).fill(account));
+  return startWorkers(workers, callerOf(options), [], (workers.length * 1_000) / callsPerSecond);
 }
 
 /** Keeps the streams open and makes plain calls until the load is stopped. Plans no failures. */
@@ -146,18 +96,23 @@ export function startSteadyLoad({ accounts, modelId, streams, pieceMs, seen, edg
  * Starts one worker for each account of the list.
  *
  * @param seen gets the ended calls; the numbers of new calls continue its length
+ * @param everyMs shortest time between two calls of a worker
  */
 function startWorkers(
   accounts: readonly RunAccount[],
   makeNext: (account: RunAccount, n: number, worker: number) => Promise<ClientCall>,
   seen: ClientCall[] = [],
+  everyMs = 0,
 ): FaultLoad {
   let stopped = false;
   let begun = seen.length;
   let resting: Promise<void> | null = null;
   let goOn = (): void => undefined;
   const workers = accounts.map(async (account, worker) => {
+    let dueAt = performance.now() + (everyMs * worker) / accounts.length;
     for (;;) {
+      if (everyMs > 0) await delay(Math.max(0, dueAt - performance.now()));
+      dueAt = Math.max(dueAt, performance.now()) + everyMs;
       if (resting !== null) await resting;
       if (stopped) return;
       begun += 1;
@@ -188,10 +143,6 @@ function startWorkers(
       await Promise.all(workers);
     },
   };
-}
-
-function repeatByWorkers(accounts: readonly RunAccount[]): RunAccount[] {
-  return accounts.flatMap((account) => Array<RunAccount>(account.workers).fill(account));
 }
 
 function pick<T>(all: readonly T[], at: number): T {

@@ -12,7 +12,6 @@ export interface PlannedProvider {
   /** Base URL. The name of a source is the first part of the path: `<url>/a`. */
   readonly url: string;
   readonly calls: readonly ProviderCall[];
-  /** Number of open requests. */
   readonly running: number;
   close(): Promise<void>;
 }
@@ -111,7 +110,6 @@ async function writeStream(
   if (pieces === instruction.pieces) response.write(format.end(tokensOf(instruction.call)));
 }
 
-/** Resolves when the response can be written to again or is closed. */
 function roomIn(response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {

@@ -3,7 +3,6 @@ import type { Socket } from 'node:net';
 import { CALL_MS_MAX, PlannedAbort } from './reading.js';
 import type { ClientRequest, Reading } from './reading.js';
 
-/** Pause of a slow client after each read. */
 const SLOW_PAUSE_MS = 25;
 const HEAD_END = '\r\n\r\n';
 const DONE = 'data: [DONE]';
@@ -55,7 +54,6 @@ export async function callRaw({ plan, place, prompt, maxTokens }: ClientRequest,
   }
 }
 
-/** Reads until the connection is closed or broken. */
 function readAll(socket: Socket, isSlow: boolean, onPiece: () => void): Promise<string> {
   let read = '';
   socket.setEncoding('latin1');
@@ -72,7 +70,6 @@ function readAll(socket: Socket, isSlow: boolean, onPiece: () => void): Promise<
   });
 }
 
-/** Parses the response as far as it was received. */
 function readAnswer(read: string, streamed: boolean, reading: Reading): void {
   const headEnd = read.indexOf(HEAD_END);
   if (headEnd < 0) return;

@@ -1,7 +1,6 @@
 import type { ClientCall, ModelOfRun } from '../evidence/evidence.js';
 import type { CallPlan } from './call-plan.js';
 
-/** Account, edge and model of a call. */
 export interface CallPlace {
   readonly account: string;
   readonly secret: string;
@@ -33,7 +32,6 @@ export interface ClientRequest {
   readonly maxTokens: number;
 }
 
-/** Timeout for a call. */
 export const CALL_MS_MAX = 90_000;
 
 /**

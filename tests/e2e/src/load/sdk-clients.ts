@@ -14,7 +14,6 @@ interface Part {
 type Options = { readonly signal: AbortSignal };
 type Head = { readonly status: number; readonly headers: Headers | undefined };
 
-/** One request with an official SDK. */
 interface SdkCall {
   plain(options: Options): Promise<{ response: Head; part: Part }>;
   stream(options: Options): Promise<{ response: Head; parts: AsyncIterable<Part> }>;
@@ -27,7 +26,6 @@ const anthropicClient = reuse(
   (edgeUrl, apiKey) => new Anthropic({ apiKey, authToken: null, baseURL: edgeUrl, ...SETTINGS }),
 );
 
-/** Sends a request with the official OpenAI SDK. */
 export function callWithOpenai(request: ClientRequest, reading: Reading): Promise<void> {
   const { completions } = openaiClient(request.place.edgeUrl, request.place.secret).chat;
   const params = paramsOf(request);
@@ -54,7 +52,6 @@ function openaiTokens(usage: OpenAI.CompletionUsage | null | undefined): Tokens 
   return usage ? { input: usage.prompt_tokens, output: usage.completion_tokens } : null;
 }
 
-/** Sends a request with the official Anthropic SDK. */
 export function callWithAnthropic(request: ClientRequest, reading: Reading): Promise<void> {
   const { messages } = anthropicClient(request.place.edgeUrl, request.place.secret);
   const params = paramsOf(request);
@@ -134,7 +131,6 @@ function codeOf(body: unknown): string | null {
   return typeof found === 'string' ? found : null;
 }
 
-/** Creates one client per edge and key. */
 function reuse<Client>(create: (edgeUrl: string, apiKey: string) => Client) {
   const clients = new Map<string, Client>();
   return (edgeUrl: string, apiKey: string): Client => {

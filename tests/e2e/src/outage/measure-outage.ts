@@ -15,13 +15,10 @@ export interface OutageSeen {
   readonly downAt: number;
   readonly backAt: number;
   readonly caughtUpAt: number;
-  /** Samples from the start to the end of the outage. */
   readonly samples: readonly Sample[];
-  /** Events that were waiting when billing came back. */
   readonly waiting: number;
 }
 
-/** Results that are computed from the samples of an outage. */
 export interface OutageMeasures {
   readonly seconds: number;
   /** Usage records of calls that began between the first and the last sample. */

@@ -7,14 +7,12 @@ import { total } from '../runner/render-report.js';
 
 /** State of the stores and of admission at one time. Counts are totals since the start. */
 export interface Sample {
-  /** Epoch milliseconds. */
   readonly at: number;
   readonly streamBytes: number;
   readonly redisBytes: number;
   readonly holds: number;
   /** Failed requests to billing from all replicas. */
   readonly billingRequests: number;
-  /** Number of lines in the logs of admission. */
   readonly logLines: number;
   /** Seconds until admission stops, as its alarm metric reports; the minimum of all replicas. */
   readonly secondsLeft: { readonly redis: number; readonly stream: number };

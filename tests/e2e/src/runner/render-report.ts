@@ -3,22 +3,18 @@ import { renderTable } from '@gateway/testkit';
 export interface ReportTable {
   readonly head: readonly string[];
   readonly rows: readonly (readonly string[])[];
-  /** Number of left-aligned columns; default: 1. */
   readonly wordColumns?: number;
-  /** Explains the table. */
   readonly note?: string;
 }
 
 export interface Report {
   readonly title: string;
-  /** The command that repeats the run. */
   readonly command: string;
   readonly about: string;
   readonly tables: readonly ReportTable[];
   readonly violations: readonly string[];
 }
 
-/** Renders a report as Markdown. Without a date, so that the same run gives the same text. */
 export function renderReport({ title, command, about, tables, violations }: Report): string {
   const parts = tables.flatMap(({ head, rows, wordColumns, note }) => [
     renderTable(head, rows, wordColumns),
@@ -31,7 +27,6 @@ export function renderReport({ title, command, about, tables, violations }: Repo
   );
 }
 
-/** Formats a rounded count with thousands separators. */
 export function thousands(count: number): string {
   return Math.round(count).toLocaleString('en');
 }
@@ -54,7 +49,6 @@ export function quantiles(values: readonly number[], shares: readonly number[] =
   return shares.map((share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0);
 }
 
-/** Returns the number of occurrences of each text, in the order of the first one. */
 export function countEach(texts: readonly string[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);

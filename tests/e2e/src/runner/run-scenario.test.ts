@@ -1,17 +1,15 @@
 import { expect, test } from '@jest/globals';
 import { nextSlice, reportFaults, type FaultsOptions } from '../faults/faults.js';
 import { renderReport } from './render-report.js';
-import { continuedRounds, dueOptions, parseOptions } from './run-scenario.js';
-import type { RoundPlan } from './scenario.js';
+import { dueOptions, parseOptions } from './run-scenario.js';
 
 const ASKED = { calls: 1_000_000, faults: 105, slice: 100_000, seed: 7 };
-const PLAN: RoundPlan<FaultsOptions> = { continuedWith: ['calls', 'faults', 'slice'], next: nextSlice };
 
 /** Plays every round that is due. */
-function playAll(requested: FaultsOptions, done: { requested: FaultsOptions; options: FaultsOptions }[] = []) {
-  const rounds = [...continuedRounds(PLAN, done, requested)];
-  for (let due = dueOptions(PLAN, requested, rounds); due !== null; due = dueOptions(PLAN, requested, rounds))
-    rounds.push({ requested, options: due });
+function playAll(requested: FaultsOptions) {
+  const rounds: { options: FaultsOptions }[] = [];
+  for (let due = dueOptions(nextSlice, requested, rounds); due !== null; due = dueOptions(nextSlice, requested, rounds))
+    rounds.push({ options: due });
   return rounds;
 }
 const sharesOf = (rounds: { options: FaultsOptions }[]) =>
@@ -31,17 +29,6 @@ test('rounds have different seeds and add up to the parameters', () => {
   ]);
 });
 
-test('a run continues the previous one if it is incomplete and has the same parameters', () => {
-  const all = playAll(ASKED);
-  const half = all.slice(0, 4);
-  expect(sharesOf(playAll({ ...ASKED, seed: 99 }, half))).toEqual(sharesOf(all));
-  for (const other of [{ calls: 10_000 }, { faults: 1 }, { slice: 1_000 }]) {
-    expect(playAll({ ...ASKED, ...other, seed: 99 }, half)[0]?.options.seed).toBe(99);
-  }
-  expect(playAll({ ...ASKED, seed: 99 }, all)[0]?.options.seed).toBe(99);
-  expect(continuedRounds(undefined, half, ASKED)).toEqual([]);
-});
-
 test('reportFaults adds the rounds, and the report lists each violation', () => {
   const figures = (...times: number[]) => ({ figures: { faults: { 'kill nats': times }, calls: { made: 2 } } });
   const tables = reportFaults([figures(30), figures(50, 10)]);
@@ -59,9 +46,8 @@ test('parseOptions returns defaults, and rejects unknown and invalid options', (
       if (text !== 'a') throw new RangeError('unknown kind');
     },
   };
-  expect(parseOptions(specs, [])).toEqual({ isNew: false, options: { calls: 5, kinds: undefined } });
-  const given = ['--calls', '9', '--kinds', 'a', '--from', 'new'];
-  expect(parseOptions(specs, given)).toEqual({ isNew: true, options: { calls: 9, kinds: 'a' } });
-  const wrong = [['--calls', '10'], ['--calls', 'x'], ['--kinds', 'b'], ['--from', 'first'], ['--no'], ['calls']];
+  expect(parseOptions(specs, [])).toEqual({ calls: 5, kinds: undefined });
+  expect(parseOptions(specs, ['--calls', '9', '--kinds', 'a'])).toEqual({ calls: 9, kinds: 'a' });
+  const wrong = [['--calls', '10'], ['--calls', 'x'], ['--kinds', 'b'], ['--no'], ['calls']];
   for (const args of wrong) expect(() => parseOptions(specs, args)).toThrow();
 });

@@ -2,7 +2,6 @@ import type { LocalService } from '@gateway/local';
 import type { CheckResult } from '../evidence/check-evidence.js';
 import type { ReportTable } from './render-report.js';
 
-/** An integer option of the command line with its default and bounds. */
 export interface IntegerOption {
   readonly or: number;
   readonly min: number;
@@ -20,7 +19,8 @@ export type OptionsOf<Specs extends OptionSpecs> = {
 export interface Topology {
   readonly replicas?: Partial<Record<LocalService, number>>;
   readonly env?: Readonly<Record<string, string>>;
-  /** Runs each server with standbys. */
+  /** Variables with the durations of a `FaultRun`. Default: short ones. */
+  readonly durations?: Readonly<Record<string, string>>;
   readonly ha?: boolean;
   /** False: services connect to their servers directly, for speed. Default: through proxies. */
   readonly isLinked?: boolean;
@@ -28,9 +28,7 @@ export interface Topology {
   readonly isDivisible?: boolean;
 }
 
-/** The results of `judge` in one round. */
 export interface Judgement<Figures> extends Partial<CheckResult> {
-  /** Violated rules, one sentence each. */
   readonly violations: readonly string[];
   /** Measured values for the report, which JSON can represent. */
   readonly figures: Figures;
@@ -38,7 +36,6 @@ export interface Judgement<Figures> extends Partial<CheckResult> {
 
 /** One round as a line of `.results/<name>.jsonl`. */
 export interface Round<Options, Figures> {
-  /** The options of the command line. */
   readonly requested: Options;
   /** The options of this round. Each round has a new system. */
   readonly options: Options;
@@ -57,29 +54,25 @@ export interface Scenario<
   /** Name on the command line and of the result files. */
   readonly name: string;
   readonly title: string;
-  /** Describes the run in the report. */
   readonly about: string;
   readonly options: Specs;
   readonly topology: Topology;
-  /** Starts the system, its provider and its accounts. */
   start(topology: Topology, options: OptionsOf<Specs>): Promise<World>;
   /** Starts a load, which the runner stops after `fault`. Absent: `fault` sends its requests. */
   load?(world: World, options: OptionsOf<Specs>): Load | Promise<Load>;
   /** Causes the faults, one after the other, and returns what `judge` needs. */
   fault(world: World, context: FaultContext<OptionsOf<Specs>, Load>): Promise<Seen>;
   judge(world: World, seen: Seen, load: Load): Promise<Judgement<Figures>>;
-  /** Returns the tables of the report. */
   report(rounds: readonly Round<OptionsOf<Specs>, Figures>[]): readonly ReportTable[];
   /** Splits a run into rounds. Absent: one round. */
-  readonly rounds?: RoundPlan<OptionsOf<Specs>>;
+  readonly nextRound?: NextRound<OptionsOf<Specs>>;
 }
 
-export interface RoundPlan<Options> {
-  /** A run continues the previous one if these options are equal. */
-  readonly continuedWith: readonly (keyof Options)[];
-  /** Returns the options of the next round that differ from the command line; null: complete. */
-  next(requested: Options, done: readonly Pick<Round<Options, unknown>, 'options'>[]): Partial<Options> | null;
-}
+/** Returns the options of the next round that differ from the command line; null: complete. */
+export type NextRound<Options> = (
+  requested: Options,
+  done: readonly Pick<Round<Options, unknown>, 'options'>[],
+) => Partial<Options> | null;
 
 export interface FaultContext<Options, Load> {
   readonly load: Load;

@@ -15,7 +15,6 @@ export interface ExpectedError {
   /** Whether the edge logs the error class and the provider's message. */
   readonly isLogged: boolean;
   readonly failuresInARow: 0 | 1 | 2;
-  /** Length of the source's cooldown, or null if there is none. */
   readonly restMs: number | null;
 }
 
@@ -24,7 +23,6 @@ const COOL_DOWN_MS_MAX = 600_000;
 const REFUSED_MS = 30_000;
 const CHAT_STYLE = (endpoint: string): boolean => !endpoint.startsWith('/v1/messages');
 
-/** @throws Error if the table does not contain the class */
 export function expectedOfError(shape: Shape): ExpectedError {
   const { status, endpoint, expected } = shape;
   const isChat = CHAT_STYLE(endpoint);
@@ -77,7 +75,6 @@ export function expectedOfError(shape: Shape): ExpectedError {
   throw new Error(`${shape.name}: no expected result for this error class`);
 }
 
-/** Returns the expected Retry-After in seconds, or null if the header is absent. */
 export function retryAfterOf({ expected: { errorClass, retryAfterMs } }: Shape): string | null {
   return errorClass === 'quota' && retryAfterMs != null ? String(Math.ceil(retryAfterMs / 1_000)) : null;
 }
@@ -87,7 +84,6 @@ function coolDownMs(shape: Shape): number {
   return seconds === null ? COOL_DOWN_MS : Math.min(Number(seconds) * 1_000, COOL_DOWN_MS_MAX);
 }
 
-/** Returns the provider's status if it is a server error, else 502. */
 function failureStatus({ status, expected }: Shape): number {
   const said = status === 200 ? expected.saidStatus : status;
   return said !== undefined && said >= 500 ? said : 502;

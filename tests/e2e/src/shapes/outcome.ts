@@ -12,9 +12,7 @@ import type { Shape } from './shape.js';
 export interface Outcome {
   readonly client: string;
   readonly retryAfter: string | null;
-  /** Null if there is no record. */
   readonly record: object | null;
-  /** Null if the source was not queried. */
   readonly health: ShownHealth | string | null;
   /** The error class in the edge's log, and whether the log quotes the provider's message. */
   readonly log: string | null;
@@ -31,7 +29,6 @@ export interface Seen {
   readonly record: UsageRecordView | undefined;
   /** A string says why it was not seen. */
   readonly health: ReadHealth | string | null;
-  /** The log line about a refused request. */
   readonly logged: { readonly class: string; readonly providerText: string | null } | undefined;
 }
 

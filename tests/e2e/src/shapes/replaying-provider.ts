@@ -1,16 +1,13 @@
 import { startHttpServer } from '../../test/http-server.js';
 
-/** A response to replay. */
 export interface ReplayedAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** The whole body. */
   readonly text: string;
   readonly isStream: boolean;
 }
 
 export interface ReplayingProvider {
-  /** Returns the base URL of a source that always sends this response. */
   urlOf(at: number): string;
   close(): Promise<void>;
 }

@@ -7,13 +7,11 @@ const TOKEN = { input: 1_000n, cachedInput: 130n, cacheWrite: 1_270n, cacheWrite
 /** Price of each class in tenths of the standard price. */
 const TENTHS: Readonly<Record<PriceClass, bigint>> = { standard: 10n, priority: 20n, flex: 5n, fast: 60n };
 const USE_NANO_USD = 10_000_000n;
-/** Prices that are the same in every class. */
 const KIND = { audioInput: 8_000n, audioOutput: 16_000n, imageInput: 5_000n, imageOutput: 20_000n } as const;
 
 export type TokenKind = keyof typeof KIND;
 export type Tokens = Readonly<Record<keyof typeof TOKEN, number>>;
 
-/** The billable usage that a response reports. */
 export interface Charged {
   readonly tokens: Tokens;
   readonly class: PriceClass;
@@ -64,7 +62,6 @@ function perMillion(nanoUsdOfOne: bigint): string {
   return usd(nanoUsdOfOne * 1_000_000n);
 }
 
-/** Formats nano-USD as USD with nine decimals. */
 function usd(nanoUsd: bigint): string {
   const [whole, rest] = [nanoUsd / 1_000_000_000n, nanoUsd % 1_000_000_000n];
   return `${whole}.${rest.toString().padStart(9, '0')}`;

@@ -16,7 +16,6 @@ export interface Shape {
   readonly expected: ExpectedOfShape;
 }
 
-/** The expected values in the fixture. */
 export interface ExpectedOfShape {
   /** Input tokens without cache reads and cache writes. */
   readonly input?: number | null;
@@ -25,7 +24,6 @@ export interface ExpectedOfShape {
   readonly cacheWrite1h?: number | null;
   /** Absent if the response does not report its usage. The gateway then estimates the charge. */
   readonly output?: number | null;
-  /** The billed class. */
   readonly class?: PriceClass | string;
   readonly units?: Readonly<Record<string, number>>;
   readonly kinds?: Partial<Readonly<Record<TokenKind, number>>>;
@@ -45,7 +43,6 @@ export interface ExpectedOfShape {
   readonly repeats?: boolean;
   /** The status that an error inside a response reports. */
   readonly saidStatus?: number;
-  /** The model that the message names. */
   readonly names?: string;
   /**
    * Whether no client request can cause this error, regardless of the model that the message names.

@@ -1,10 +1,13 @@
+import { until } from '@gateway/testkit';
 import { SEED_MAX, testSeed } from '@gateway/testkit/seed';
 import { checkEvidence } from '../evidence/check-evidence.js';
+import { isFaultAnswer, isRefusedBy } from '../evidence/judge-call.js';
 import { FaultRun } from '../faults/fault-run.js';
 import { startLoad } from '../faults/faults.js';
+import type { FaultLoad } from '../load/loads.js';
 import { quantiles, seconds, thousands, total } from '../runner/render-report.js';
 import { runnable } from '../runner/run-scenario.js';
-import { causeStandbyFault, type FaultCost } from './cause-standby-fault.js';
+import { allBack } from './members.js';
 import { STANDBY_FAULTS, type StandbyFault } from './standby-faults.js';
 
 const CALLS_BETWEEN = 150;
@@ -17,19 +20,12 @@ export const ha = runnable({
   options: {
     times: { or: 20, min: 1, max: 1_000 },
     seed: { or: testSeed(), min: 0, max: SEED_MAX },
-    nats: () => undefined,
     kinds: selectFaults,
   },
   topology: { ha: true, isDivisible: true },
-  rounds: {
-    continuedWith: ['kinds', 'nats'],
-    next: ({ times, seed }, done) =>
-      done.length >= times ? null : { seed: (done[0]?.options.seed ?? seed) + done.length },
-  },
-  start: (topology, { kinds, nats }) => {
-    if (nats !== undefined) process.env['GATEWAY_NATS_BINARY'] = nats;
-    return FaultRun.begin('verify-ha', CALLS_BETWEEN * (selectFaults(kinds).length + 1), topology);
-  },
+  nextRound: ({ times, seed }, done) => (done.length >= times ? null : { seed: seed + done.length }),
+  start: (topology, { kinds }) =>
+    FaultRun.begin('verify-ha', CALLS_BETWEEN * (selectFaults(kinds).length + 1), topology),
   load: (run, { seed }) => startLoad(run, seed),
   fault: async (run, { load, options: { kinds }, log }) => {
     const costs: FaultCost[] = [];
@@ -43,11 +39,13 @@ export const ha = runnable({
   judge: async (run, costs, load) => {
     const versions = Object.values(run.system.local.servers).map(({ name, version }) => `${name} ${version}`);
     const evidence = await run.evidence(load);
-    return { ...checkEvidence(evidence), figures: { calls: evidence.calls.length, costs, versions } };
+    const { length: calls } = evidence.calls;
+    const failed = evidence.calls.filter(isFaultAnswer).length;
+    return { ...checkEvidence(evidence), figures: { calls, failed, costs, versions } };
   },
   report: (rounds) => {
     const costs = rounds.flatMap(({ figures }) => figures.costs);
-    const calls = thousands(total(rounds.map(({ figures }) => figures.calls)));
+    const sum = (of: 'calls' | 'failed') => thousands(total(rounds.map(({ figures }) => figures[of])));
     return [
       {
         head: ['Fault', 'times', 's with refusals: median', 'worst', 's until service: median', 'worst'],
@@ -57,7 +55,7 @@ export const ha = runnable({
           const served = quantiles(own.map(({ servedMs }) => servedMs));
           return [fault, thousands(own.length), ...[...refused, ...served].map(seconds)];
         }),
-        note: `Rounds: ${rounds.length}. Requests: ${calls}. Last versions: ${rounds.at(-1)?.figures.versions.join(', ')}.`,
+        note: `Rounds: ${rounds.length}. Requests: ${sum('calls')}, with ${sum('failed')} responses with 500 because of a fault. Last versions: ${rounds.at(-1)?.figures.versions.join(', ')}.`,
       },
     ];
   },
@@ -72,4 +70,47 @@ function selectFaults(text = ''): readonly StandbyFault[] {
   const selected = STANDBY_FAULTS.filter(({ name }) => name.includes(text));
   if (selected.length === 0) throw new RangeError('--kinds must be a part of a fault name');
   return selected;
+}
+
+export interface FaultCost {
+  readonly fault: string;
+  /** Time from the first to the last call that the fault refused or broke; 0 if there was none. */
+  readonly refusedMs: number;
+  readonly refused: number;
+  /**
+   * Time until both edges and the operator API serve again, even if a killed server does not run
+   * yet.
+   */
+  readonly servedMs: number;
+}
+
+const CALLS_WITHIN_MS = 120_000;
+const OPERATORS_WITHIN_MS = 60_000;
+
+/**
+ * Waits for `callsBefore` calls and causes the fault. Resolves when the whole system serves again.
+ */
+export async function causeStandbyFault(
+  run: FaultRun,
+  load: FaultLoad,
+  fault: StandbyFault,
+  callsBefore: number,
+): Promise<FaultCost> {
+  const due = load.seen.length + callsBefore;
+  await until(`${due} calls have ended`, () => load.seen.length >= due, CALLS_WITHIN_MS);
+  const done = await run.causeAs(fault.as, () => fault.cause(run), load);
+  await until('the operator API responds', () => isOperatorApiServing(run), OPERATORS_WITHIN_MS);
+  const servedMs = Date.now() - done.from;
+  await allBack(run);
+  const refused = load.seen.filter((call) => isRefusedBy(done, call));
+  const times = refused.flatMap(({ begunAt, endedAt }) => [begunAt, endedAt]);
+  const refusedMs = refused.length === 0 ? 0 : Math.max(...times) - Math.min(...times);
+  return { fault: fault.name, refusedMs, refused: refused.length, servedMs };
+}
+
+export async function isOperatorApiServing(run: FaultRun): Promise<boolean> {
+  const { operatorUrl, operatorToken } = run.system.local.running();
+  const headers = { authorization: `Bearer ${operatorToken}` };
+  const answer = await fetch(`${operatorUrl}/accounts`, { headers, signal: AbortSignal.timeout(OPERATORS_WITHIN_MS) });
+  return answer.status === 200;
 }

@@ -19,7 +19,6 @@ export function memberOf(run: FaultRun, name: string): LocalSystem['members'][st
   return member;
 }
 
-/** Returns the name of the current primary or leader. */
 export function leaderOf(run: FaultRun, kind: FaultServer): string {
   const { url } = local(run).servers[kind];
   const found = Object.entries(local(run).members).find(([, member]) => member.url === url);
@@ -27,7 +26,6 @@ export function leaderOf(run: FaultRun, kind: FaultServer): string {
   return found[0];
 }
 
-/** Returns both standbys of PostgreSQL. */
 export function standbysOf(run: FaultRun): readonly [string, string] {
   const names = Object.keys(local(run).members).filter((name) => name.startsWith('postgres-'));
   const [one = '', other = ''] = names.filter((name) => name !== leaderOf(run, 'postgres')).sort();
@@ -154,7 +152,6 @@ async function isPrimary(store: Redis): Promise<boolean> {
   return /^role:master\r$/m.test(await store.info('replication'));
 }
 
-/** Returns the number of scripts that a server has run, with or without effect. */
 async function scriptsOf(store: Redis): Promise<number> {
   const counts = (await store.info('commandstats')).matchAll(/^cmdstat_(?:eval|evalsha|fcall)(?:_ro)?:calls=(\d+)/gm);
   return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { FaultDone } from '../evidence/evidence.js';
 import type { FaultServer } from '../faults/fault-plan.js';
 import type { FaultRun } from '../faults/fault-run.js';
-import { loseLimitStore } from '../limit-store/lose-limit-store.js';
+import { loseLimitStore } from '../faults/apply-fault.js';
 import {
   queryPostgres,
   cutOffFromPeers,
@@ -24,7 +24,6 @@ const SHORT_MS = 2_000;
 /** Long enough for Sentinels to promote the replica, so that two primaries exist afterwards. */
 const REPLACED_MS = 7_000;
 
-/** A fault of one of several servers of a kind. */
 export interface StandbyFault {
   readonly name: string;
   /** The fault as the checker sees it. */
@@ -85,9 +84,7 @@ export const STANDBY_FAULTS: readonly StandbyFault[] = [
     freezeMember(run, leaderOf(run, 'redis'), SHORT_MS / 2),
   ),
   of('redis', 'kill', 'the primary is cut off from services, Sentinels and replica', divideRedis),
-  of('redis', 'flush', 'the primary is emptied', (run) =>
-    loseLimitStore(run.system.local.servers.redis, 'flushed', () => Promise.resolve()),
-  ),
+  of('redis', 'flush', 'the primary is emptied', (run) => loseLimitStore(run.system.local.servers.redis, 'flushed')),
   of('redis', 'restart', 'the replica is killed', (run) =>
     kill(run, leaderOf(run, 'redis') === 'redis-1' ? 'redis-2' : 'redis-1'),
   ),

@@ -5,10 +5,11 @@ import { testSeed } from '@gateway/testkit/seed';
 import { until } from '@gateway/testkit';
 import { FAULTS_MIX } from '../load/call-plan.js';
 import { checkEvidence } from '../evidence/check-evidence.js';
+import { isFaultAnswer } from '../evidence/judge-call.js';
 import type { FaultLoad } from '../load/loads.js';
 import { FaultRun } from '../faults/fault-run.js';
 import { STANDBY_FAULTS } from './standby-faults.js';
-import { causeStandbyFault } from './cause-standby-fault.js';
+import { causeStandbyFault } from './ha.js';
 
 /** Faults of the short run. `npm run verify:faults -- ha` runs all of them. */
 const SHORT = STANDBY_FAULTS.filter(({ name }) =>
@@ -50,6 +51,7 @@ test(`the checker finds no violation after all faults (seed ${SEED})`, async () 
   const evidence = await run.evidence(load);
   const { violations, counterExample } = checkEvidence(evidence);
   if (violations.length > 0) throw new Error([...violations, counterExample].join('\n'));
+  console.info(`${evidence.calls.filter(isFaultAnswer).length} responses with 500 because of the faults`);
   expect(evidence.calls.filter(({ ending }) => ending === 'whole').length).toBeGreaterThan(CALLS_BETWEEN);
 }, 300_000);
 

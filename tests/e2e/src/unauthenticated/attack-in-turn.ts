@@ -7,7 +7,7 @@ import { type LocalSystem, SERVICES } from '@gateway/local';
 import type { SeededRandom } from '@gateway/testkit/random';
 import type { AttackBounds, AttackFigures, AttackTarget } from './attack.js';
 import type { AttackedSystem } from './attacked-system.js';
-import type { AttackKind } from './attacks.js';
+import { type AttackKind, startAttack } from './attacks.js';
 import { Tally, startValidLoad, type ValidCounts } from './valid-load.js';
 
 /** One attack, and the valid requests that began during it. */
@@ -79,25 +79,24 @@ export async function attackInTurn(system: AttackedSystem, options: TurnOptions)
   return { before: quiet.counts, attacks, memory: memory.samples, lengthMs: performance.now() - beganMs };
 }
 
-/** Parameters of an attacker. */
-export interface AttackOrder extends AttackBounds {
+interface AttackOrder extends AttackBounds {
   readonly kind: AttackKind;
   readonly target: AttackTarget;
 }
 
 /** Always the compiled file, also if this file runs from `src`. */
 const PROGRAM = fileURLToPath(
-  new URL(
-    import.meta.url.includes('/dist/') ? './attack-main.js' : '../../dist/src/unauthenticated/attack-main.js',
-    import.meta.url,
-  ),
+  new URL(import.meta.url.includes('/dist/') ? '../main.js' : '../../dist/src/main.js', import.meta.url),
 );
 /** Time after the planned end until the attacker is killed. */
 const LATE_MS_MAX = 20_000;
 
-/** Runs an attack in a separate process. Returns null if the process ended without a result. */
+/**
+ * Runs an attack in a separate process, so that it does not slow down the valid load. Returns null
+ * if the process ended without a result.
+ */
 async function runAttack(order: AttackOrder): Promise<AttackFigures | null> {
-  const child = fork(PROGRAM, [JSON.stringify(order)], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  const child = fork(PROGRAM, ['attack', JSON.stringify(order)], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   let figures: AttackFigures | null = null;
   child.once('message', (message) => (figures = message as AttackFigures));
   const late = setTimeout(() => child.kill('SIGKILL'), order.seconds * 1_000 + LATE_MS_MAX);
@@ -106,9 +105,16 @@ async function runAttack(order: AttackOrder): Promise<AttackFigures | null> {
   return figures;
 }
 
-/** Resident memory of one process at one time. */
+/** Runs in the attacker, which ends when its parent does. Sends the figures to the parent. */
+export async function attackForParent(order: string): Promise<void> {
+  const { kind, target, ...bounds } = JSON.parse(order) as AttackOrder;
+  const attack = startAttack(kind, target, bounds);
+  process.once('disconnect', () => attack.stop());
+  const figures = await attack.ended;
+  if (process.connected) process.send?.(figures, undefined, undefined, () => process.disconnect());
+}
+
 export interface MemorySample {
-  /** Time since the start of the watch. */
   readonly atMs: number;
   readonly replica: string;
   readonly pid: number;
@@ -123,7 +129,6 @@ interface MemoryWatch {
 const EVERY_MS = 1_000;
 const KIBIBYTE = 1024;
 
-/** Samples the resident memory of every service once per second; needs /proc. */
 function watchMemory(system: LocalSystem): MemoryWatch {
   const samples: MemorySample[] = [];
   const beganMs = performance.now();
@@ -142,7 +147,6 @@ function watchMemory(system: LocalSystem): MemoryWatch {
   return { samples, stop: () => clearInterval(timer) };
 }
 
-/** Returns null if the process has ended. */
 function residentBytes(pid: number): number | null {
   try {
     const kibibytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];

@@ -8,7 +8,6 @@ export interface AttackTarget {
   readonly edgePort: number;
   readonly pagesPort: number;
   readonly operatorPort: number;
-  /** Path of the largest file of the pages. */
   readonly largeFile: string;
   /** A key of the attacker's account, and a model that it may use. */
   readonly secret: string;
@@ -16,19 +15,14 @@ export interface AttackTarget {
 }
 
 export interface AttackBounds {
-  /** Duration of the attack. */
   readonly seconds: number;
   /** Limit of concurrent connections for every kind. */
   readonly connectionsMax: number;
 }
 
-/** Results of an attack. */
 export interface AttackFigures {
-  /** Number of connections that were made. */
   readonly connections: number;
-  /** Most concurrent connections. */
   readonly connectionsMost: number;
-  /** Number of responses by status. */
   readonly answers: Readonly<Record<string, number>>;
 }
 
@@ -38,24 +32,19 @@ export interface RunningAttack {
   stop(): void;
 }
 
-/** Connections of one kind to one port of 127.0.0.1. */
 export interface HeldGroup {
   readonly port: number;
   /** Number of concurrent connections. One that is closed or gets a response is opened again. */
   readonly connections: number;
   /** Delay after the start of the attack; default: none. */
   readonly afterMs?: number;
-  /** First bytes to send; default: none. */
   readonly first?: string;
   /** Bytes to send at each interval if the earlier ones were sent, until `bytesMax` were sent. */
   readonly then?: { readonly bytes: Buffer; readonly everyMs: number; readonly bytesMax: number };
-  /** False: does not read the response. */
   readonly reads?: false;
 }
 
-/** Requests that are repeated on persistent connections. */
 export interface RepeatedRequests {
-  /** Number of concurrent requests. */
   readonly atOnce: number;
   /** Minimum interval between two requests of one connection. */
   readonly everyMs: number;
@@ -133,7 +122,6 @@ export function holdConnections(groups: readonly HeldGroup[], bounds: AttackBoun
   return { ended, stop: () => stop() };
 }
 
-/** Writes more bytes if the earlier ones have been sent. */
 function writeMore(one: Held): void {
   const { socket, group } = one;
   if (group.then === undefined || socket.connecting || socket.writableLength > 0 || !socket.writable) return;
@@ -145,7 +133,6 @@ function writeMore(one: Held): void {
   one.sentAtMs = nowMs;
 }
 
-/** Repeats requests on many connections until the attack is over or stopped. */
 export function repeatRequests({ atOnce, everyMs, request }: RepeatedRequests, bounds: AttackBounds): RunningAttack {
   const connections = Math.min(atOnce, bounds.connectionsMax);
   const agent = new Agent({ keepAlive: true, maxSockets: connections });

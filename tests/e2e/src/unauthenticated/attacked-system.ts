@@ -13,12 +13,10 @@ const CREDIT_USD = '1000000';
 const PER_MINUTE_MAX = 1_000_000;
 const SLOTS_MAX = 500;
 
-/** A system with a provider, and accounts for the valid load and the attacker. */
 export interface AttackedSystem {
   readonly own: OwnSystem;
   readonly attacked: AttackTarget;
   readonly valid: ValidTarget;
-  /** Stops the system, the proxies and the provider. */
   end(): Promise<void>;
 }
 

@@ -5,7 +5,6 @@ import type { AttackBounds, AttackTarget, HeldGroup, RepeatedRequests, RunningAt
 import { LARGE, REPEAT } from './repeating-provider.js';
 import { CHAT } from './send-request.js';
 
-/** An attack: connections that stay open, or requests that are repeated. */
 type Attack =
   | { readonly hold: (target: AttackTarget) => readonly HeldGroup[] }
   | { readonly repeat: (target: AttackTarget) => RepeatedRequests };
@@ -95,7 +94,6 @@ export const ATTACKS = {
       chunksToEdge(target, makeSecret(KEY_PREFIX)),
     ],
   },
-  /** Bodies of one-byte chunks with a valid key. */
   'chunks-with-key': { hold: (target) => [chunksToEdge(target, target.secret)] },
   /**
    * POSTs that announce a body and send none: to the pages without a session, and to the edge with
@@ -107,7 +105,6 @@ export const ATTACKS = {
       { port: edgePort, connections: 400, first: postHead(CHAT, bearer(secret), 'content-length: 50') },
     ],
   },
-  /** Connections that send nothing. */
   'idle-connections': {
     hold: ({ edgePort, pagesPort }) => [
       { port: pagesPort, connections: IDLE.pages },

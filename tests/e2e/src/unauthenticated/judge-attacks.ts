@@ -15,7 +15,6 @@ const CALLS_PER_SECOND = 50;
 
 export interface ResidentMeans {
   readonly replica: string;
-  /** Means in bytes. */
   readonly warm: number;
   readonly last: number;
 }
@@ -62,7 +61,6 @@ export function residentMeans({ memory, lengthMs }: Pick<AttacksSeen, 'memory' |
   }));
 }
 
-/** Returns the number of failed requests. */
 export function wrongOf({ wrong }: ValidCount): number {
   return total(Object.values(wrong));
 }

@@ -3,7 +3,6 @@ import { request, type Agent, type IncomingMessage } from 'node:http';
 
 export const CHAT = '/v1/chat/completions';
 
-/** One request to a port of 127.0.0.1. */
 export interface RequestContent {
   readonly port: number;
   readonly method: 'GET' | 'POST';

@@ -4,10 +4,8 @@ import { CHAT, sendRequest, type RequestOptions, type SentRequest } from './send
 export const VALID_KINDS = ['calls', 'pages', 'operators', 'new keys'] as const;
 export type ValidKind = (typeof VALID_KINDS)[number];
 
-/** Results of the valid requests of one kind. */
 export interface ValidCount {
   readonly sent: number;
-  /** Failed requests by their failure. */
   readonly wrong: Readonly<Record<string, number>>;
   readonly slowestMs: number;
 }
@@ -44,7 +42,6 @@ export interface ValidTarget {
   readonly secret: string;
   readonly modelId: string;
   readonly operatorToken: string;
-  /** Value of the `Origin` header. */
   readonly pagesOrigin: string;
 }
 
@@ -55,11 +52,9 @@ export interface ValidLoad {
   stop(): Promise<void>;
 }
 
-/** Interval between two requests of a kind. */
 const EVERY_MS: Readonly<Record<ValidKind, number>> = { calls: 20, pages: 250, operators: 1_000, 'new keys': 2_000 };
 /** Number of client addresses, from 127.0.0.2 up. */
 const ADDRESSES = 40;
-/** One in three requests to a model is streamed. */
 const STREAMED = 3;
 const DONE = 'data: [DONE]';
 

@@ -1,5 +1,6 @@
 import type { KeyCreated } from '@gateway/contracts/operator';
 import type { OwnSystem } from '../../test/own-system.js';
+import type { FaultDone } from '../evidence/evidence.js';
 import type { RollingRun } from './rolling-run.js';
 import { runProgram } from './run-program.js';
 
@@ -19,15 +20,13 @@ export interface Restored {
    * database served again.
    */
   readonly endedAt: { readonly backup: number; readonly loss: number; readonly back: number };
-  readonly backupMs: number;
-  /** Duration of the command, and from the loss until the services with tables were ready. */
-  readonly restoreMs: number;
-  readonly outageMs: number;
   /** Messages of the stream that the backup does not contain. */
   readonly settledAgain: number;
   readonly backupOutput: string;
   readonly restoreOutput: string;
   readonly entered: EnteredAfter;
+  /** Ends when the services with tables are ready again. */
+  readonly fault: FaultDone;
 }
 
 const WITH_TABLES = ['billing', 'accounts', 'catalog'] as const;
@@ -44,27 +43,23 @@ export async function loseDatabase(run: RollingRun, directory: string, callsAfte
   const { system } = run;
   const { operator, local } = system;
   const before = await operator.account('10.00');
-  const beganMs = performance.now();
   const backup = await mustRun('backup', ['--to', directory], system);
-  const backupMs = performance.now() - beganMs;
   const atBackup = run.seen.length;
   const entered = await enterByHand(system, before.account);
   await run.ended(atBackup + callsAfter);
-  const lostMs = performance.now();
+  const lostAt = Date.now();
   const atLoss = run.seen.length;
   await Promise.all(WITH_TABLES.flatMap((name) => local.children(name)).map((child) => child.stop(STOP_MS)));
   const { restart } = local.servers.postgres;
   if (restart === undefined) throw new Error('this run did not start the database and does not delete it');
   await restart({ kill: true, emptyState: true });
-  const restoringMs = performance.now();
   const restored = await mustRun('restore', ['--from', directory], system);
-  const restoreMs = performance.now() - restoringMs;
   await Promise.all(WITH_TABLES.flatMap((name) => local.children(name)).map((child) => child.start()));
-  const outageMs = performance.now() - lostMs;
+  const fault = { what: 'restart', target: 'postgres', from: lostAt, until: Date.now() } as const;
   const settledAgain = Number(/(\d+) messages will be settled again/.exec(restored)?.[1]);
   const endedAt = { backup: atBackup, loss: atLoss, back: run.seen.length };
   const output = { backupOutput: backup, restoreOutput: restored };
-  return { endedAt, backupMs, restoreMs, outageMs, settledAgain, ...output, entered };
+  return { endedAt, settledAgain, ...output, entered, fault };
 }
 
 /**

@@ -21,21 +21,19 @@ export const restore = runnable({
     try {
       await run.ended(calls);
       const restored = await loseDatabase(run, join(directory.path, 'made'), calls);
-      log(`restored after ${restored.outageMs.toFixed(0)} ms; ${run.seen.length} calls have ended`);
+      log(`restored; ${run.seen.length} calls have ended`);
       return restored;
     } finally {
       directory.remove();
     }
   },
-  judge: async (run, { endedAt, backupMs, restoreMs, outageMs, settledAgain, entered }) => {
-    const evidence = await run.evidence();
+  judge: async (run, { endedAt, settledAgain, entered, fault }) => {
+    const evidence = await run.evidence([fault]);
     const { violations, counterExample } = checkEvidence(evidence);
     const audit = await runProgram('audit', [], run.system);
     const since = evidence.calls.slice(endedAt.loss, endedAt.back);
     const figures = {
-      'backup under load, ms': backupMs,
-      'restore command, ms': restoreMs,
-      'from the loss until the three services were ready, ms': outageMs,
+      'from the loss until the three services were ready, ms': fault.until - fault.from,
       'requests that had ended at the backup': endedAt.backup,
       'requests that ended between backup and loss': endedAt.loss - endedAt.backup,
       'requests that ended without a database': since.length,

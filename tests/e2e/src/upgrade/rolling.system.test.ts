@@ -86,7 +86,7 @@ withTools(
       for (const password of [postgresPassword, ...Object.values(rolePasswords)]) {
         expect([restored.backupOutput, restored.restoreOutput, output].join()).not.toContain(password);
       }
-      const evidence = await run.evidence();
+      const evidence = await run.evidence([restored.fault]);
       const { violations, counterExample } = checkEvidence(evidence);
       if (violations.length > 0) throw new Error([...violations, counterExample].join('\n'));
       expect(await checkEntered(system, restored.entered)).toEqual([]);
@@ -113,7 +113,8 @@ const READ_SECRETS: readonly (readonly (readonly [LocalService, number])[])[] = 
 ];
 
 test('rotating all secrets in two steps under load refuses no call and keeps old keys', async () => {
-  const { local, operator } = run.system;
+  const { env, system } = run.run;
+  const { local, operator } = system;
   const { keyPepper, sourcePrivateKey, webhookPrivateKey, sessionSecret, operatorToken } = local.secrets;
   const old = {
     GATEWAY_KEY_PEPPER: keyPepper,
@@ -133,21 +134,19 @@ test('rotating all secrets in two steps under load refuses no call and keeps old
   };
   try {
     for (const [name, value] of Object.entries(old)) {
-      run.env[name] = randomBytes(SECRET_BYTES).toString('hex');
-      run.env[`${name}_PREVIOUS`] = value;
+      env[name] = randomBytes(SECRET_BYTES).toString('hex');
+      env[`${name}_PREVIOUS`] = value;
     }
     for (const purpose of ['SOURCE', 'WEBHOOK'])
-      run.env[`GATEWAY_${purpose}_PUBLIC_KEY`] = publicKeyOf(run.env[`GATEWAY_${purpose}_PRIVATE_KEY`] ?? '');
+      env[`GATEWAY_${purpose}_PUBLIC_KEY`] = publicKeyOf(env[`GATEWAY_${purpose}_PRIVATE_KEY`] ?? '');
     await replaceAll();
-    expect([await statusOf(operatorToken), await statusOf(run.env['GATEWAY_OPERATOR_TOKEN'] ?? '')]).toEqual([
-      200, 200,
-    ]);
+    expect([await statusOf(operatorToken), await statusOf(env['GATEWAY_OPERATOR_TOKEN'] ?? '')]).toEqual([200, 200]);
     // This key has the new pepper. The keys of the load have the old one.
     const { secret } = await operator.account('1.00');
     await expectAnswered(secret);
     const resealed = await runProgram('reseal', [], run.system, {
       GATEWAY_POSTGRES_URL: local.addresses.postgresUrlOf('catalog'),
-      GATEWAY_SOURCE_PRIVATE_KEY: run.env['GATEWAY_SOURCE_PRIVATE_KEY'],
+      GATEWAY_SOURCE_PRIVATE_KEY: env['GATEWAY_SOURCE_PRIVATE_KEY'],
       GATEWAY_SOURCE_PRIVATE_KEY_PREVIOUS: sourcePrivateKey,
     });
     expect([resealed.code, resealed.output]).toEqual([
@@ -159,13 +158,11 @@ test('rotating all secrets in two steps under load refuses no call and keeps old
       const texts = await Promise.all(urls.map(async (url) => (await fetch(`${url}/metrics`)).text()));
       return texts.every((text) => /^gateway_edge_outdated_credentials 0$/m.test(text));
     });
-    for (const name of Object.keys(old)) if (name !== 'GATEWAY_KEY_PEPPER') delete run.env[`${name}_PREVIOUS`];
+    for (const name of Object.keys(old)) if (name !== 'GATEWAY_KEY_PEPPER') delete env[`${name}_PREVIOUS`];
     await replaceAll();
-    expect([await statusOf(operatorToken), await statusOf(run.env['GATEWAY_OPERATOR_TOKEN'] ?? '')]).toEqual([
-      401, 200,
-    ]);
+    expect([await statusOf(operatorToken), await statusOf(env['GATEWAY_OPERATOR_TOKEN'] ?? '')]).toEqual([401, 200]);
     await expectAnswered(secret);
-    await expectAnswered(run.accounts[0]?.secret ?? '');
+    await expectAnswered(run.run.accounts[0]?.secret ?? '');
   } finally {
     await load.stop();
   }

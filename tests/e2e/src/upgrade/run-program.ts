@@ -4,7 +4,6 @@ import type { OwnSystem } from '../../test/own-system.js';
 
 export interface ProgramEnd {
   readonly code: number | null;
-  /** Output of stdout and stderr, in order of arrival. */
   readonly output: string;
 }
 

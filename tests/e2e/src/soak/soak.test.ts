@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { judgeSoak } from './judge-soak.js';
+import { judgeSoak } from './soak.js';
 
 const MEGABYTE = 1024 * 1024;
 const rest = { replica: 'edge-proxy-1', heapBytes: 40 * MEGABYTE, residentBytes: 0, sockets: 20, timers: 5 };
