@@ -84,7 +84,7 @@ const PLACES = new Map<string, Place>([
   ['npm run bench', { file: 'docs/benchmarks.md', says: 'npm run bench' }],
   // Takes minutes on idle cores.
   ['npm run bench -- --against', { notRun: 'builds another commit: run by hand before and after a change of speed' }],
-  ...['rotation', 'limits', 'failover', 'faults', 'soak', 'upgrade', 'restore', 'ha', 'outage', 'unauthenticated']
+  ...['rotation', 'limits', 'faults', 'soak', 'upgrade', 'restore', 'ha', 'outage', 'unauthenticated']
     .map((name) => `faults -- ${name}`)
     .map(verification),
   ...['faults', 'fuzz', 'ledger', 'ledger -- month', 'model', 'simulation'].map(verification),

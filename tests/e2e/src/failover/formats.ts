@@ -1,17 +1,11 @@
-/** An API format: its requests, the responses of its provider, and how a stream ends. */
 export interface FailoverFormat {
   readonly path: '/v1/chat/completions' | '/v1/messages' | '/v1/responses';
-  /** The request body without the model. */
   readonly body: object;
-  /** The first events of a stream, without content. */
   readonly early: string;
-  /** The first events of a stream, including the first content. */
   readonly first: string;
-  /** The provider's error as a stream event. */
   readonly error: string;
   /** An event with incomplete JSON. The stream ends after it. */
   readonly brokenEvent: string;
-  /** Text that occurs in each complete stream. */
   readonly finalMarker: string;
   /**
    * Whether the gateway relays a provider's error in a stream unchanged. If not, it sends its own
@@ -20,7 +14,6 @@ export interface FailoverFormat {
   readonly relaysErrors: boolean;
 }
 
-/** The error code that scripted providers send inside a response. */
 export const PROVIDER_CODE = 'server_error';
 
 const MESSAGES = [{ role: 'user', content: 'hello' }];

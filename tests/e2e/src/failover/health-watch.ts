@@ -35,7 +35,6 @@ export class HealthWatch {
     this.#timer = setInterval(() => void this.#poll(), POLL_MS);
   }
 
-  /** Waits for the view of a source after this number of attempts. */
   of(source: string, attempts: number): Promise<ReadHealth> {
     return until(
       `the health of ${source} after ${attempts} attempts`,

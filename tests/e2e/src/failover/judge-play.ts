@@ -16,7 +16,6 @@ import {
 /** Tolerance for rounding: the end of an attempt is reported in whole milliseconds. */
 const REST_MS_OFF_MAX = 2;
 
-/** Returns a sentence for each difference from the scenario; empty if there is none. */
 export function judgePlay({ play, calls, health }: SeenPlay): string[] {
   const name = `${play.scenario.name}, ${play.format.path} ${play.streamed ? 'streamed' : 'plain'}`;
   const wrong = play.calls.flatMap((expected, at) => {

@@ -25,12 +25,10 @@ export interface FailoverWorld {
   readonly operator: TestOperator;
 }
 
-/** Number of plays that run concurrently. */
 const AT_ONCE = 12;
 const SOURCES = ['a', 'b'] as const;
 const CREDIT_USD = '1000.00';
 
-/** Plays each scenario with its own model and two sources, and returns the results. */
 export async function playScenarios({ edgeUrl, operator }: FailoverWorld, plays: readonly Play[]): Promise<SeenPlay[]> {
   const account = await operator.account(CREDIT_USD);
   await operator.limits(account.account, 1_000_000, 1_000);

@@ -3,7 +3,6 @@ import type { ExpectedResponse, ExpectedCall, Scenario } from './scenario.js';
 
 const HEAD = ['Failure of `a`', 'Client receives', 'Sources queried', 'Charge'];
 
-/** Renders the page docs/failover.md. */
 export function renderCard(scenarios: readonly Scenario[]): string {
   return `# When a provider fails
 
@@ -13,8 +12,8 @@ A model has two sources, \`a\` and \`b\`, and \`a\` is preferred. \`/\` separate
 the same result unless a row distinguishes them. The charge is the usage that the named source reported. [Failover](behaviour.md#failover) has
 the rules, and [Responses](behaviour.md#answers) explains how a stream is cut.
 
-\`npm run verify:faults -- failover\` runs each row on the whole system in every format. It checks the client's response, the queried sources, the
-ledger and the health of the sources ([last run](verification.md)).
+\`npm run test:system -- failover\` runs each row on the whole system in every format. It checks the client's response, the queried
+sources, the ledger and the health of the sources.
 
 ${renderTable(HEAD, scenarios.map(rowOf), HEAD.length)}
 `;
@@ -41,7 +40,6 @@ export function rowOf({ name, plain, streamed }: Scenario): string[] {
   ];
 }
 
-/** Joins the texts of consecutive requests and combines equal neighbours. */
 function joinTexts(calls: readonly string[]): string {
   const groups: { text: string; times: number }[] = [];
   for (const text of calls) {

@@ -18,10 +18,8 @@ export type SourceBehaviour = 'serves' | 'refuses connections' | ((played: Playe
  */
 export const FIRST_SEEN = 'first seen';
 
-/** The context of an act. */
 export interface Played {
   readonly format: FailoverFormat;
-  /** The source's name for the model. */
   readonly upstreamModel: string;
 }
 
@@ -34,7 +32,6 @@ export type ExpectedResponse =
   | { readonly kind: 'refused'; readonly status: number; readonly code: string; readonly retryAfter?: string }
   | { readonly kind: 'broken_off'; readonly code: string; readonly isProviderError?: true };
 
-/** One request and its expected result. */
 export interface ExpectedCall {
   readonly a: SourceBehaviour;
   readonly b: SourceBehaviour;
@@ -44,9 +41,7 @@ export interface ExpectedCall {
    * connection.
    */
   readonly queried: readonly SourceName[];
-  /** The source whose usage is charged, or null for no charge. */
   readonly charged: SourceName | null;
-  /** Milliseconds after the previous request. */
   readonly afterMs?: number;
 }
 
@@ -55,7 +50,6 @@ export interface ExpectedHealth {
   readonly state: 'healthy' | 'cooling' | 'open';
   readonly failuresInARow: number;
   readonly lastOutcome: string;
-  /** Length of the cooldown, or null if there is none. */
   readonly restMs: number | null;
 }
 
@@ -71,8 +65,6 @@ export interface Scenario {
   readonly streamed: readonly ExpectedCall[] | null;
   /** The health of `a`, which every scenario queries. */
   readonly health: ExpectedHealth;
-  /** Waits for a circuit breaker. The short run skips the scenario. */
-  readonly isLong?: true;
 }
 
 /** The tokens that each source reports, and their charge at `PRICES` in nano-USD. */
@@ -87,13 +79,11 @@ export const CHARGE_NANO_USD = {
   b: 7_501_000n,
 } as const;
 
-/** A response as its client received it. */
 export interface SeenAnswer {
   readonly requestId: string;
   readonly status: number;
   readonly retryAfter: string | null;
   readonly text: string;
-  /** Whether the connection broke before the response was complete. */
   readonly cut: boolean;
 }
 
@@ -110,15 +100,12 @@ export interface SeenCall {
   readonly takenNanoUsd?: bigint;
 }
 
-/** The result of a play. */
 export interface SeenPlay {
   readonly play: Play;
   readonly calls: readonly SeenCall[];
-  /** The health of source `a` after the last request. */
   readonly health: ReadHealth;
 }
 
-/** A scenario in one format, with plain or streamed requests. */
 export interface Play {
   readonly scenario: Scenario;
   readonly format: FailoverFormat;

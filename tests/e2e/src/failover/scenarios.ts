@@ -19,7 +19,6 @@ const PROVIDER_ERROR = JSON.stringify({
 
 const SERVED_BY_A: ExpectedCall = { a: 'serves', b: 'serves', client: WHOLE, queried: ['a'], charged: 'a' };
 
-/** `a` fails and `b` responds. */
 const failsOver = (a: SourceBehaviour): ExpectedCall => ({
   a,
   b: 'serves',
@@ -270,6 +269,5 @@ export const SCENARIOS: readonly Scenario[] = [
       { ...SERVED_BY_A, afterMs: BREAKER_OPEN_MS },
     ],
     health('completed', 0),
-    { isLong: true },
   ),
 ];
