@@ -210,7 +210,7 @@ test.each([0, 1, 2, 3, 4, 6])(
   async (ticks) => {
     const { Redis } = await import('ioredis');
     const redis = new Redis(world.server.url);
-    await redis.del('{5}tok', '{6}tok');
+    await redis.del('{5}epoch', '{6}epoch');
     let later = async (): Promise<void> => {
       for (let tick = 0; tick < ticks; tick += 1) await Promise.resolve();
       recovery.notice(6);
@@ -233,7 +233,7 @@ test('one replica restores and another one continues if it falls silent', async 
   const { Redis } = await import('ioredis');
   const redis = new Redis(world.server.url);
   heartbeatOf(world, 'edge-a', 1);
-  await redis.del('{5}tok', '{0}restorer');
+  await redis.del('{5}epoch', '{0}restorer');
   const did = new Map<string, { reports: number; reads: number }>();
   const recoveryAs = (replica: string): Recovery => {
     const own = { reports: 0, reads: 0 };
@@ -264,7 +264,7 @@ test('one replica restores and another one continues if it falls silent', async 
   reportBack('edge-a', 2, []);
   const others = [...recoveries].filter(([replica]) => replica !== restorer);
   await until('they are done', () => others.every(([, recovery]) => recovery.pending() === 0));
-  expect(await redis.get('{5}tok')).toMatch(' open ');
+  expect(await redis.get('{5}epoch')).toMatch(' open ');
   for (const recovery of recoveries.values()) await recovery.stop();
   await redis.quit();
 });

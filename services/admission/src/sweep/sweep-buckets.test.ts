@@ -384,7 +384,7 @@ describe('a poll of one replica', () => {
 
   test('does not replace others if it found a lost bucket', async () => {
     await sweepAs(one);
-    await redis.del('{7}tok');
+    await redis.del('{7}epoch');
     await sweepAs(one);
     await sweepAs(two);
     expect(noticed).toEqual([7, 7]);

@@ -205,7 +205,7 @@ export class LimitStoreServer {
     if (call.script !== 'due' && call.script !== 'replace') return call;
     const poll = call.script === 'due' ? call.keys.slice(-1) : [];
     const ofBuckets = call.keys.slice(0, call.keys.length - poll.length);
-    const own = ofBuckets.filter((key) => this.buckets.has(`${key.slice(0, key.indexOf('}') + 1)}tok`));
+    const own = ofBuckets.filter((key) => this.buckets.has(`${key.slice(0, key.indexOf('}') + 1)}epoch`));
     return { ...call, keys: [...own, ...poll] };
   }
 
