@@ -4,8 +4,7 @@ import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
-const { values } = parseArgs({ options: { state: { type: 'string' } } });
-const state = resolve(values.state ?? fileURLToPath(new URL('../../.state', import.meta.url)));
+const state = resolve(stateOption() ?? fileURLToPath(new URL('../../.state', import.meta.url)));
 
 if (!existsSync(state)) {
   console.log(`there is no state in ${state}`);
@@ -23,6 +22,15 @@ if (starter !== null) {
 for (const outside of outsideDirectories(`${state}/servers`)) rmSync(outside, { recursive: true, force: true });
 rmSync(state, { recursive: true, force: true });
 console.log(`deleted ${state}`);
+
+function stateOption() {
+  try {
+    return parseArgs({ options: { state: { type: 'string' } } }).values.state;
+  } catch (error) {
+    console.error(`${error.message}: nothing was deleted`);
+    process.exit(2);
+  }
+}
 
 function runningStarter() {
   try {
