@@ -24,19 +24,14 @@ const RUNS = {
 };
 
 const [name, ...args] = process.argv.slice(2);
-const { program, tests, pattern, cases } = RUNS[`${name} ${args[0]}`] ?? RUNS[name];
+const own = RUNS[`${name} ${args[0]}`];
+const { program, tests, pattern, cases } = own ?? RUNS[name];
+const files = own === undefined ? `${pattern}${args[0] ?? ''}` : pattern;
+const jest = ['run', '-s', 'jest', '--', '--selectProjects', tests, '--testPathPatterns', files];
 process.chdir(new URL('../..', import.meta.url).pathname);
 const isDone =
-  run('npm', ['run', '-s', 'build']) &&
-  (program === undefined
-    ? run('npm', ['run', '-s', 'jest', '--', '--selectProjects', tests, '--testPathPatterns', patternOf(args)])
-    : run('node', [program, ...args]));
+  run('npm', ['run', '-s', 'build']) && (program === undefined ? run('npm', jest) : run('node', [program, ...args]));
 process.exit(isDone ? 0 : 1);
-
-/** A part selects test files of the run. */
-function patternOf([part = '']) {
-  return `${name} ${part}` in RUNS ? pattern : pattern + part;
-}
 
 /** Variables of the environment, such as `GATEWAY_VERIFY_STREAMS`, precede these numbers. */
 function run(command, parameters) {

@@ -42,8 +42,7 @@ function runningStarter() {
   }
 }
 
-// Returns directories outside the state for data that the database's user must reach. The state has
-// links to them.
+// Returns directories outside the state, with links in it, that the database's user must reach.
 function outsideDirectories(directory) {
   const entries = existsSync(directory) ? readdirSync(directory, { withFileTypes: true }) : [];
   return entries.filter((entry) => entry.isSymbolicLink()).map(({ name }) => readlinkSync(`${directory}/${name}`));

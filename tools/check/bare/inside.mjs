@@ -36,5 +36,5 @@ if (source) {
     }
   }
 }
-results.write(RESULTS, { source, options, root });
+results.write(RESULTS, { source, root });
 process.exit(results.failed === 0 ? 0 : 1);

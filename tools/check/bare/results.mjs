@@ -28,14 +28,14 @@ export class Results {
     }
   }
 
-  write(file, { source, options, root }) {
+  write(file, { source, root }) {
     const lines = [
       '# Bare machine',
       '',
       'Written by `npm run check:bare`: a Debian 12 made by debootstrap (minbase), with ca-certificates, git, Node and npm added,',
       'no curl, no servers, no package lists. The npm cache is empty before the first `npm ci` of each user.',
       '',
-      `Source: ${source?.text ?? 'none'}. Node ${process.versions.node}, npm ${root?.npmVersion ?? '?'}, ${cpus().length} cores.${leftOut(options)}`,
+      `Source: ${source?.text ?? 'none'}. Node ${process.versions.node}, npm ${root?.npmVersion ?? '?'}, ${cpus().length} cores.`,
       '',
       '| As | What | Seconds | Result |',
       '| --- | --- | ---: | --- |',
@@ -69,12 +69,4 @@ export class Unexpected extends Error {
 
 export function expect(condition, expectation, seen) {
   if (!condition) throw new Unexpected(expectation, typeof seen === 'function' ? seen() : seen);
-}
-
-function leftOut({ 'skip-tests': skipTests, 'user-tests': userTests, only }) {
-  const parts = [
-    ...(skipTests ? ['`npm test`'] : userTests ? [] : ['`npm test` as the ordinary user']),
-    ...(only === undefined ? [] : [`everything as ${only === 'root' ? 'the ordinary user' : 'root'}`]),
-  ];
-  return parts.length === 0 ? '' : ` Left out in this run: ${parts.join(', ')}.`;
 }
