@@ -70,7 +70,6 @@ export async function startCatalog(
   const publisher = startPublisher(
     {
       log,
-      clock,
       publish: () =>
         publishCatalog({
           store,

@@ -1,4 +1,5 @@
-import { every, type TimerClock } from '@gateway/service-kit';
+import { every } from '@gateway/service-kit';
+import { PublicationWaits } from './published-waiters.js';
 
 /** `waited`: another replica was publishing. */
 export type Outcome = 'published' | 'waited' | 'failed';
@@ -15,7 +16,6 @@ export interface PublisherDeps {
   /** Whether the published catalog is missing or older than the database. */
   readonly isStale: () => Promise<boolean>;
   readonly log: { warn(fields: object, text: string): void; info(fields: object, text: string): void };
-  readonly clock: TimerClock;
   /** Called with the outcome and the duration of each attempt, in seconds. */
   readonly onTry: (outcome: Outcome, seconds: number) => void;
   /** Returns the milliseconds before attempt number `attempt` (the first repetition is 0). */
@@ -33,10 +33,7 @@ export interface Publisher {
   announce(): void;
   /** The newest revision that this replica saw published. Null before the first publication. */
   revision(): number | null;
-  /**
-   * Waits until the revision is published. Returns false after the timeout, or if the publisher
-   * stops. Never rejects.
-   */
+  /** Waits until the revision is published. Returns false after the timeout. Never rejects. */
   published(revision: number, timeoutMs: number): Promise<boolean>;
   /** Ends the wait for the next attempt, after a reconnect. */
   wake(): void;
@@ -52,10 +49,7 @@ export const PUBLISHER_TIMES: PublisherTimes = { checkMs: 3_000, verifyMs: 60_00
  * until it succeeds, so that no change is lost.
  */
 export function startPublisher(deps: PublisherDeps, times: PublisherTimes = PUBLISHER_TIMES): Publisher {
-  const { clock } = deps;
-  /** The newest published revision, which never decreases, and the waits for newer ones. */
-  let revision: number | null = null;
-  const waits = new Set<{ readonly awaited: number; readonly end: (published: boolean) => void }>();
+  const waiters = new PublicationWaits();
   let wanted = true;
   /**
    * Whether an attempt is running. Changes announced in the meantime are published after it, or
@@ -63,7 +57,7 @@ export function startPublisher(deps: PublisherDeps, times: PublisherTimes = PUBL
    */
   let isTrying = false;
   let failures = 0;
-  let verifiedAt = clock.monotonicMs();
+  let verifiedAt = performance.now();
 
   /** Tries to publish and returns the milliseconds until the next attempt. */
   const attempt = async (): Promise<number> => {
@@ -72,17 +66,16 @@ export function startPublisher(deps: PublisherDeps, times: PublisherTimes = PUBL
     const result = await tryOnce(deps);
     isTrying = false;
     if (typeof result === 'number') {
-      verifiedAt = clock.monotonicMs();
+      verifiedAt = performance.now();
       failures = 0;
-      revision = Math.max(revision ?? 0, result);
-      for (const { awaited, end } of waits) if (awaited <= revision) end(true);
+      waiters.resolveUpTo(result);
       return wanted ? 0 : Infinity;
     }
     wanted = true;
     // Another replica's publication is short.
     return deps.retryDelayMs(result === 'waited' ? 0 : failures++);
   };
-  const attempts = every(Infinity, attempt, { atOnce: true, clock });
+  const attempts = every(Infinity, attempt, { atOnce: true });
 
   const announce = (): void => {
     if (wanted) return;
@@ -91,45 +84,33 @@ export function startPublisher(deps: PublisherDeps, times: PublisherTimes = PUBL
   };
 
   const check = async (): Promise<void> => {
-    if (wanted || revision === null) return;
-    const due = clock.monotonicMs() - verifiedAt >= times.verifyMs;
+    if (wanted || waiters.revision() === null) return;
+    const due = performance.now() - verifiedAt >= times.verifyMs;
     // A failure of the check is ignored, because the next publication fails too and reports it.
     if (due || (await deps.isStale().catch(() => false))) announce();
   };
 
-  const checks = every(times.checkMs, check, { clock });
+  const checks = every(times.checkMs, check);
   return {
     announce,
-    revision: () => revision,
-    published(awaited, timeoutMs) {
-      if (revision !== null && revision >= awaited) return Promise.resolve(true);
-      return new Promise((resolve) => {
-        const end = (published: boolean): void => {
-          timer.cancel();
-          waits.delete(wait);
-          resolve(published);
-        };
-        const timer = clock.setTimer(timeoutMs, () => end(false));
-        const wait = { awaited, end };
-        waits.add(wait);
-      });
-    },
+    revision: () => waiters.revision(),
+    published: (awaited, timeoutMs) => waiters.published(awaited, timeoutMs),
     wake() {
       wanted = true;
       attempts.wake();
     },
     async stop() {
       await Promise.all([attempts.stop(), checks.stop()]);
-      for (const { end } of waits) end(false);
+      waiters.stop();
     },
   };
 }
 
 /** Makes one attempt and reports its outcome and duration. */
 async function tryOnce(deps: PublisherDeps): Promise<AttemptResult> {
-  const begunMs = deps.clock.monotonicMs();
+  const begun = performance.now();
   const result = await publishOnce(deps);
-  deps.onTry(typeof result === 'number' ? 'published' : result, (deps.clock.monotonicMs() - begunMs) / 1_000);
+  deps.onTry(typeof result === 'number' ? 'published' : result, (performance.now() - begun) / 1_000);
   return result;
 }
 
