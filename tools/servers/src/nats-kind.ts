@@ -1,12 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { connect as connectSocket } from 'node:net';
 import { join } from 'node:path';
 import { urlsOf } from '@gateway/service-kit';
+import type { ConnectionOptions, ServerInfo } from 'nats';
 import { findDebianProgram } from './debian-packages.js';
 import { ProbeRefused, isAtLeast } from './server-kind.js';
 import type { ProbeResult, ServerKind } from './server-kind.js';
 import type { ServersOptions } from './server.js';
 
+const DEFAULT_PORT = 4222;
 const PAYLOAD_MAX = '1MB';
 const MEMORY_STORE_MAX = '256MB';
 const FILE_STORE_MAX = '32GB';
@@ -75,29 +78,50 @@ ${nats?.config ?? ''}
 }
 
 /**
- * Connects to a NATS server. The URL may name several servers (`nats://user:password@a:4222,b`);
- * the first response counts. Refuses a server without JetStream.
+ * Reads a NATS server's greeting. Checks the URL's credentials if no TLS is required, which could
+ * lead to a stranger. The URL may name several servers (`nats://user:password@a:4222,b`); the first
+ * response counts. Refuses a server without JetStream.
  */
 async function probeNats(text: string, timeoutMs: number): Promise<ProbeResult> {
   const urls = urlsOf(text).map((url) => new URL(url));
-  const [name = '', password = ''] = [urls[0]?.username, urls[0]?.password].map((part) =>
-    decodeURIComponent(part ?? ''),
-  );
-  const { connect, ErrorCode } = await import('nats');
-  const connection = await connect({
-    servers: urls.map(({ host }) => host),
-    ...(name !== '' && (password === '' ? { token: name } : { user: name, pass: password })),
-    timeout: timeoutMs,
-    reconnect: false,
-    noRandomize: true,
-    ignoreClusterUpdates: true,
-    name: 'gateway-servers',
-  }).catch((error: Error & { code?: string; chainedError?: Error }) => {
-    const codes: (string | undefined)[] = [ErrorCode.AuthorizationViolation, ErrorCode.BadAuthentication];
-    throw codes.includes(error.code) ? new ProbeRefused(error.message) : (error.chainedError ?? error);
+  const greeting = await Promise.any(urls.map((url) => readGreeting(url, timeoutMs))).catch((error: AggregateError) => {
+    throw error.errors[0];
   });
-  const { info } = connection;
-  await connection.close();
-  if (info?.jetstream !== true) throw new ProbeRefused('JetStream is not enabled on this NATS server');
+  const info = JSON.parse(greeting) as ServerInfo & { readonly tls_required?: boolean };
+  if (info.jetstream !== true) throw new ProbeRefused('JetStream is not enabled on this NATS server');
+  const [user = '', pass = ''] = [urls[0]?.username, urls[0]?.password].map((part) => decodeURIComponent(part ?? ''));
+  const isChecked = user !== '' && info.tls_required !== true;
+  if (isChecked) await checkCredentials(urls, pass === '' ? { token: user } : { user, pass }, timeoutMs);
   return { version: info.version, identity: info.server_name };
+}
+
+/** The server sends it before TLS and authentication. */
+function readGreeting({ hostname, port }: URL, timeoutMs: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let received = '';
+    const socket = connectSocket({ host: hostname, port: Number(port) || DEFAULT_PORT });
+    const fail = (error?: Error): void => reject(error ?? new Error('the connection was closed'));
+    socket.setTimeout(timeoutMs, () => socket.destroy(new Error(`no response within ${timeoutMs} ms`)));
+    socket.once('error', fail).once('close', () => fail());
+    socket.setEncoding('utf8').on('data', (chunk: string) => {
+      received += chunk;
+      const [, json] = /^INFO (\{.*\}) ?\r\n/.exec(received) ?? [];
+      if (json === undefined) return;
+      resolve(json);
+      socket.destroy();
+    });
+  });
+}
+
+async function checkCredentials(urls: readonly URL[], login: ConnectionOptions, timeoutMs: number): Promise<void> {
+  const { connect, ErrorCode } = await import('nats');
+  const refusals: readonly string[] = [ErrorCode.AuthorizationViolation, ErrorCode.BadAuthentication];
+  const servers = urls.map(({ host }) => host);
+  const fixed = { servers, reconnect: false, ignoreClusterUpdates: true, name: 'gateway-servers' };
+  const connection = await connect({ ...fixed, ...login, timeout: timeoutMs }).catch(
+    (error: Error & { code?: string; chainedError?: Error }) => {
+      throw refusals.includes(error.code ?? '') ? new ProbeRefused(error.message) : (error.chainedError ?? error);
+    },
+  );
+  await connection.close();
 }
