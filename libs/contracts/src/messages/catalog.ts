@@ -189,7 +189,7 @@ export const RESPONSE_IDS_BUCKET = {
   name: 'response-ids',
   /** Retention of an ID: the time for which providers keep responses. */
   ageMaxMs: 30 * 86_400_000,
-  /** Maximum bytes of an entry on disk: a subject of 40 characters, a source ID of 64, overhead. */
+  /** Maximum bytes of an entry on disk: a subject of 45 characters, a source ID of 64, overhead. */
   entryBytesMax: 160,
   /** Default capacity: 600,000 responses of five IDs, about 20,000 per day. */
   entriesDefault: 3_000_000,
