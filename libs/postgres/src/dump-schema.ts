@@ -3,12 +3,12 @@ import { identifier } from './identifier.js';
 import { inTransaction } from './transaction.js';
 
 /**
- * Prints a schema as text for a golden file: tables with their columns, constraints and indexes,
+ * Returns a schema as text for a golden file: tables with their columns, constraints and indexes,
  * views, sequences, functions, triggers, types, and privileges of roles other than the owner. The
  * output is sorted. It leaves out differences between servers (owners, oids, NOT NULL as
  * constraints, the MAINTAIN privilege, qualified columns of a view's only relation), so that
- * PostgreSQL 15 and 18 print the same. Partitions are left out because they depend on the date;
- * their parent is printed.
+ * PostgreSQL 15 and 18 return the same. Partitions are left out because they depend on the date;
+ * their parent is included.
  */
 export async function dumpSchema(pool: Pool, schema: string): Promise<string> {
   const name = identifier(schema, 'the name of a schema');

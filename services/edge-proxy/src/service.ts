@@ -37,7 +37,7 @@ const PARSE_THREAD_URL = new URL('./parse/parse-thread.js', import.meta.url);
 
 /**
  * Creates and connects all components. Resolves when the public port listens.
- * @param parseThreadUrl location of the compiled module, unless it is next to this one
+ * @param parseThreadUrl URL of the thread's compiled module; tests run uncompiled code
  */
 export async function startEdge(
   context: ServiceContext<typeof EDGE_FIELDS>,

@@ -6,7 +6,7 @@ const upstream = { chatType: 'api_error', messagesType: 'api_error', retry: 'wit
 
 /**
  * All error codes that clients can get, each listed once (specification, Errors): the refusals,
- * then the faults. A test compares them with the specification's table.
+ * then internal and provider errors. A test compares them with the specification's table.
  */
 export const ERROR_CATALOGUE = {
   ...REFUSALS,

@@ -42,8 +42,8 @@ import {
 import { usageEvent } from './usage.js';
 
 /**
- * Sends admission the balances that a commit changed (docs/protocol.md#r8). One replica of
- * admission applies them to the shared limit store.
+ * Sends admission the balances that a commit changed and the IDs of settled requests, which end
+ * their holds (docs/protocol.md#r8). One replica of admission applies them to the limit store.
  */
 export const billingBalanceSnapshots = published({
   name: 'billing.balance-snapshot',

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Whether a JSON value is valid. Allocates nothing. */
+/** Whether a JSON value is valid. Does not copy the value. */
 export type Check = (value: unknown) => boolean;
 
 /**

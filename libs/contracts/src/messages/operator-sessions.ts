@@ -20,7 +20,7 @@ const holder = z.discriminatedUnion('kind', [
 
 /**
  * Starts an operator's session on the pages after the token was verified. `created` is false if the
- * operator has been deleted in the meantime.
+ * operator has expired or been deleted in the meantime.
  */
 export const accountsCreateOperatorSession = request({
   ...sessions,

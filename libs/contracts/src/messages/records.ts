@@ -5,7 +5,7 @@ import { count, digest, epochMs, nanoUsdPositive, objectId } from './scalars.js'
 /** Version of an object. It grows with each change, and the newer one wins in any order. */
 const version = count;
 
-/** An account in the limit store. */
+/** An account as the accounts service sends it to admission. */
 export const accountRecord = z.object({ account: objectId, state: z.enum(['active', 'suspended']), version });
 export type AccountRecord = z.infer<typeof accountRecord>;
 

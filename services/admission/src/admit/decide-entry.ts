@@ -12,12 +12,12 @@ import { type Entry, toAnswer, prepareEntry, buildTarget } from './entry.js';
 /** Each attempt loads something that was missing. More attempts than that indicate a fault. */
 const ATTEMPTS_MAX = 8;
 
-/** The part of a batch run that an entry needs when it is decided alone. */
+/** The deadline and the start of scripts of an entry that is decided without a batch. */
 export type EntryRun = Pick<BatchRun, 'expired' | 'beginScript'>;
 
 /**
- * Decides one entry and loads missing records. Checks the deadline before each step, so that
- * nothing is decided after the entry was answered.
+ * Decides one entry and loads missing records. Checks the deadline before each step, so that no
+ * step starts after the entry was answered. A step that has started may still create a hold.
  * @throws AdmissionFault
  */
 export async function decideEntry(decider: DecisionContext, entry: Entry, batchRun: EntryRun): Promise<BatchAnswer> {

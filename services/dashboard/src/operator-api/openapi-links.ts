@@ -6,7 +6,7 @@ export type Link = { readonly operationId: string; readonly parameters: Record<s
  * Returns the OpenAPI links to the operations on an object that a route created or changed. A POST
  * whose response has an `id` links to the operations on that object and to the objects below it
  * (`/accounts` links to `/accounts/{id}` and to POST `/accounts/{id}/keys`, which links to
- * `/keys/{id}`). A PUT links to the other operations on its path.
+ * `/keys/{id}`). A PUT links to the other operations on its path and below.
  */
 export function buildLinks(route: OperatorRoute, routes: readonly OperatorRoute[]): Record<string, Link> {
   const others = routes.filter(({ id }) => id !== route.id);

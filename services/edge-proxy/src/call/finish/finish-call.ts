@@ -80,9 +80,9 @@ function storeEvent(parts: FinishParts, call: AdmittedCall, event: UsageEvent | 
 }
 
 /**
- * Releases the hold of a charged call while its event is stored. A void release removes the hold at
- * once, so it is sent after the event is stored; otherwise a crash would lose the record. A call
- * without an event is released void at once.
+ * Releases a charged call while its event is stored: this frees its slot, and its hold keeps the
+ * charge. A void release ends the hold at once, so it is sent after the event is stored; otherwise
+ * a crash would lose the record. A call without an event is released void at once.
  * @returns null: the last chunk does not wait for the release
  */
 function releaseHold(
