@@ -25,7 +25,7 @@ test('slowPatterns() accepts linear patterns and skips tests', () => {
 /** With one of them, a text of n characters takes at most n² / 2 steps; the edge reads 8,000. */
 const UNBOUNDED = /(?<!\\)[*+]|\{\d+,\}/g;
 
-test('error patterns of providers have at most one unbounded quantifier and no slow part', () => {
+test('error patterns have at most one unbounded quantifier and no slow part', () => {
   const patterns = [...PROFILES, OPENAI_COMPATIBLE, ANTHROPIC_COMPATIBLE].flatMap(({ id, errors }) =>
     errors.flatMap(({ text }) => (text === null ? [] : [{ where: id, source: text, flags: 'i' }])),
   );

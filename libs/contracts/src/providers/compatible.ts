@@ -94,3 +94,13 @@ export const ANTHROPIC_COMPATIBLE: ProviderProfile = {
   pricing: MESSAGES_PRICING,
   catches: ['Charges other than tokens are unknown. Such requests are refused unless `unpriced` is `forward`.'],
 };
+
+/** The endpoints of servers that implement both API styles. */
+export const ALL_PATHS = toSamePaths(
+  '/v1/chat/completions',
+  '/v1/completions',
+  '/v1/messages',
+  '/v1/messages/count_tokens',
+  '/v1/embeddings',
+  '/v1/responses',
+);

@@ -71,7 +71,7 @@ export class InvalidControlInput extends Error {
   override readonly name = 'InvalidControlInput';
 }
 
-/** A test of a field, and what the field must be. */
+/** A check of a field, and its description for errors. */
 type Check = readonly [isValid: (value: unknown) => boolean, expected: string];
 
 const isObject = (value: unknown): value is Record<string, unknown> =>

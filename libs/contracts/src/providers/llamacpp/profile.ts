@@ -1,5 +1,5 @@
 import type { ProviderProfile } from '../../operator/index.js';
-import { DEFAULTS, FREE_PRICING, toSamePaths } from '../compatible.js';
+import { ALL_PATHS, DEFAULTS, FREE_PRICING } from '../compatible.js';
 
 export const LLAMACPP: ProviderProfile = {
   ...DEFAULTS,
@@ -8,14 +8,7 @@ export const LLAMACPP: ProviderProfile = {
   checked: '2026-11-23',
   documentation: 'https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md',
   format: 'openai',
-  endpoints: toSamePaths(
-    '/v1/chat/completions',
-    '/v1/completions',
-    '/v1/messages',
-    '/v1/messages/count_tokens',
-    '/v1/embeddings',
-    '/v1/responses',
-  ),
+  endpoints: ALL_PATHS,
   auth: [{ type: 'bearer' }, { type: 'header', header: 'x-api-key' }],
   betas: 'standard',
   pricing: FREE_PRICING,

@@ -1,5 +1,5 @@
 import type { ProviderProfile } from '../../operator/index.js';
-import { DEFAULTS, FREE_PRICING, toSamePaths } from '../compatible.js';
+import { ALL_PATHS, DEFAULTS, FREE_PRICING } from '../compatible.js';
 
 export const SGLANG: ProviderProfile = {
   ...DEFAULTS,
@@ -8,14 +8,7 @@ export const SGLANG: ProviderProfile = {
   checked: '2026-11-23',
   documentation: 'https://mintlify.com/sgl-project/sglang/backend/openai-compatible-api',
   format: 'openai',
-  endpoints: toSamePaths(
-    '/v1/chat/completions',
-    '/v1/completions',
-    '/v1/messages',
-    '/v1/messages/count_tokens',
-    '/v1/embeddings',
-    '/v1/responses',
-  ),
+  endpoints: ALL_PATHS,
   betas: 'standard',
   cachedInInput: true,
   pricing: FREE_PRICING,
