@@ -111,7 +111,7 @@ test("calls with attachments exceed wallet and cap by one call's excess at most"
   );
 });
 
-test('an image is held by the epoch number of its source', async () => {
+test('an image is held by the token number of its source', async () => {
   const account = makeAccount(world, { wallet: 1_000_000 });
   const [admitted] = await admitAll(account, [{ ...outputOf(0), attachments: 1 }]);
   expect(admitted?.hold.worstNanoUsd).toBe(48_169 * 2);

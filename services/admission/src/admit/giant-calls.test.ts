@@ -31,7 +31,7 @@ const CONTEXT = {
 };
 /** The edge's value for `max_tokens: 90000000000000000`. */
 const GIANT_TOKENS = Number.MAX_SAFE_INTEGER;
-/** At nine nano-USD per epoch, the cost is below the largest amount and odd. */
+/** At nine nano-USD per token, the cost is below the largest amount and odd. */
 const ODD_TOKENS = 777_777_777_777_777;
 const ODD = ODD_TOKENS * 9;
 
