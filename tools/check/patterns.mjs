@@ -28,7 +28,7 @@ const BOUNDED = new Map([
   [String.raw`services/edge-proxy/src/config.ts \/+$`, 'a configured address'],
   [String.raw`tools/servers/src/resolve-server.ts \?.*$`, 'a configured address'],
   [
-    String.raw`services/edge-proxy/src/pricing/said-extras.ts ([a-z0-9_|]+)(\[[^\]]*\])?(?:\.|$)`,
+    String.raw`services/edge-proxy/src/pricing/reported-extras.ts ([a-z0-9_|]+)(\[[^\]]*\])?(?:\.|$)`,
     'a path of a profile, checked by the contract',
   ],
   [

@@ -4,7 +4,7 @@ import { connect, Events, type NatsConnection, type Status } from 'nats';
 import { BusFault } from './bus-fault.js';
 import type { BusLog, BusOptions } from './bus.js';
 import { makeCounters, type Counters } from './counters.js';
-import { fixTransport } from './mend-transport.js';
+import { fixTransport } from './fix-transport.js';
 
 const FIRST_CONNECT_MS = 30_000;
 /** Timeout of one attempt to connect, with its handshake. */

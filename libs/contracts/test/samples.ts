@@ -133,7 +133,7 @@ export const SAMPLES: Readonly<Record<string, { bodies: readonly object[]; answe
         opens: [{ id: ID, digests: [DIGEST] }],
         admits: [
           { ...admit, bounds },
-          { ...admit, bounds, asks: [{ ...served, field: 'service_tier' }], traceparent: '00-0-0-01' },
+          { ...admit, bounds, requestedExtras: [{ ...served, field: 'service_tier' }], traceparent: '00-0-0-01' },
           { ...admit, bounds, unpricedField: 'tools', unpricedName: 'web_search' },
           { ...admit, bounds: { ...bounds, attachments: 3, files } },
           { ...admit, model: null, bounds: null, bodyRefusal: 'request_entity_too_large' },

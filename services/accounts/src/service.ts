@@ -36,7 +36,7 @@ import { servePeople } from './people/handlers.js';
 import { BILLING_OUTBOX } from './base/store.js';
 import { createHandlers } from './base/serve.js';
 import { serveSignIn } from './sign-in/handlers.js';
-import { takeSignUp } from './sign-in/sign-up.js';
+import { completeSignUp } from './sign-in/sign-up.js';
 import { createAccountsStore } from './store.js';
 
 const POOL_CONNECTIONS_MAX = 10;
@@ -165,7 +165,7 @@ function startMails({ config, clock, log }: ServiceContext<typeof ACCOUNTS_FIELD
   const deliver = (row: OutboxRow): Promise<void> => {
     switch (row.topic) {
       case SIGN_UP_TOPIC:
-        return takeSignUp(deps, row);
+        return completeSignUp(deps, row);
       case NOTICE_TOPIC:
         return sendNotice(deps, row);
       default:

@@ -232,7 +232,7 @@ end
 -- Deletes the balances of ended periods once a day (docs/protocol.md#r13). The account then counts
 -- as loaded now, with the versions of the deleted balances: a missing balance is loaded instead of
 -- starting at 0, and a message that is not newer than a deleted balance creates none.
-local function let_go()
+local function drop_ended()
   local ended, low, gone = ended_rows(account_key, account_now), loaded_version, {}
   for _, row in ipairs(ended) do
     gone[#gone + 1] = 'v:' .. row
@@ -247,8 +247,8 @@ local function let_go()
   end
   redis.call('HSET', account_key, 'at', int(account_now), 'lv', int(low))
 end
-if not loading and rows > 0 and versions['t'] == suffix and account_now - tonumber(versions['at']) >= LET_GO_MS then
-  let_go()
+if not loading and rows > 0 and versions['t'] == suffix and account_now - tonumber(versions['at']) >= DROP_ENDED_MS then
+  drop_ended()
 end
 keep(account_key, versions['x'], now)
 return { 'applied', int(now), epoch }

@@ -28,15 +28,15 @@ if state ~= 'open' then
   return { 'restoring', int(now), epoch }
 end
 local freed = 0
-local asks = {}
+local due_holds = {}
 -- Adds a hold to the queries and counts the attempt. Returns the time of the next query.
 local function ask(account, id, hold, shape_text)
   local tries = tonumber(hold.tries)
   hold.tries = int(math.min(tries + 1, 9))
-  asks[#asks + 1] = account
-  asks[#asks + 1] = id
-  asks[#asks + 1] = hold_text(hold)
-  asks[#asks + 1] = shape_text
+  due_holds[#due_holds + 1] = account
+  due_holds[#due_holds + 1] = id
+  due_holds[#due_holds + 1] = hold_text(hold)
+  due_holds[#due_holds + 1] = shape_text
   return now + math.min(ASK_MAX_MS, ASK_MS * 2 ^ tries)
 end
 -- Returns due members of a set, up to the given number.
@@ -107,4 +107,4 @@ if #gone_members > 0 then
     redis.call('HDEL', hold_key, unpack(ids))
   end
 end
-return { 'open', int(now), epoch, caught_up, int(#members), int(freed), unpack(asks) }
+return { 'open', int(now), epoch, caught_up, int(#members), int(freed), unpack(due_holds) }

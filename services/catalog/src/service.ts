@@ -38,9 +38,9 @@ const seconds = histogram('gateway_catalog_publication_seconds', 'Duration of a 
 
 export interface CatalogTimes extends PublisherTimes {
   /** Interval at which edges and admission replicas report their revision. */
-  readonly mirroredEveryMs: number;
+  readonly followedEveryMs: number;
 }
-const TIMES: CatalogTimes = { ...PUBLISHER_TIMES, mirroredEveryMs: CATALOG_REVISION_EVERY_MS };
+const TIMES: CatalogTimes = { ...PUBLISHER_TIMES, followedEveryMs: CATALOG_REVISION_EVERY_MS };
 
 /** Starts the service: store, publisher, reports of others, then the handlers. */
 export async function startCatalog(
@@ -102,7 +102,7 @@ export async function startCatalog(
   );
   ready.add('catalog', () => publisher.revision() !== null || 'not published yet');
 
-  const followers = trackReplicas({ clock, everyMs: times.mirroredEveryMs });
+  const followers = trackReplicas({ clock, everyMs: times.followedEveryMs });
   gauge('gateway_catalog_followers', 'Edges and admission replicas that report their catalog revision', () =>
     followers.count(),
   );

@@ -7,7 +7,7 @@ import { startCatalog, type CatalogTimes } from '../src/service.js';
  * Checks the head often, so that tests do not wait for it. Disables verification, so that tests see
  * only the effect of the check. Replicas report often.
  */
-export const TIMES: CatalogTimes = { checkMs: 50, verifyMs: 3_600_000, mirroredEveryMs: 200 };
+export const TIMES: CatalogTimes = { checkMs: 50, verifyMs: 3_600_000, followedEveryMs: 200 };
 
 interface ReplicaOptions {
   readonly env?: Record<string, string>;

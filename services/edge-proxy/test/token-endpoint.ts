@@ -8,9 +8,9 @@ export interface TokenEndpoint {
   readonly asked: readonly TokenRequestRecord[];
   /** Lifetime of tokens issued from now on, in seconds. */
   lifeS: number;
-  /** `hang` delays the responses until {@link TokenEndpoint.letGo} is called. */
+  /** `hang` delays the responses until {@link TokenEndpoint.releaseHeld} is called. */
   answers: 'issue' | 'fail' | 'hang';
-  letGo(): void;
+  releaseHeld(): void;
   /** Whether the endpoint issued this token, which is neither expired nor revoked. */
   isGood(token: string): boolean;
   /** Revokes all tokens issued so far. */
@@ -61,7 +61,7 @@ export async function startTokenEndpoint(
     asked,
     lifeS: 3_600,
     answers: 'issue',
-    letGo: () => {
+    releaseHeld: () => {
       for (const go of waiting.splice(0)) go();
     },
     isGood: (token) => (goodUntilMs.get(token) ?? 0) > Date.now(),

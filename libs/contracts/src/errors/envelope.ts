@@ -24,8 +24,8 @@ export function chatErrorObject(error: GatewayError, requestId: string): Record<
 }
 
 /**
- * Formats an error of the messages endpoints as JSON text: type, error with type, message and code,
- * request_id (specification, Errors).
+ * Formats an error of the messages endpoints as JSON text: type, error with type, message, code and
+ * details, request_id (specification, Errors).
  */
 export function messagesErrorBody(error: GatewayError, requestId: string): string {
   return JSON.stringify({

@@ -11,7 +11,7 @@ import { accountRecord, keyRecord, memberRecord } from './records.js';
 import {
   accountTerms,
   requestedExtras,
-  ASKS_MAX,
+  REQUESTED_EXTRAS_MAX,
   callBounds,
   holdFields,
   pricedVersion,
@@ -62,7 +62,7 @@ const admitEntry = z.object({
    * The different readings of the request among its sources. Absent: all sources read it as a
    * request of the standard class without units.
    */
-  asks: z.array(requestedExtras).min(1).max(ASKS_MAX).optional(),
+  requestedExtras: z.array(requestedExtras).min(1).max(REQUESTED_EXTRAS_MAX).optional(),
   /** The request field because of which no source can price the request. */
   unpricedField: z.string().max(64).optional(),
   /** With `unpricedField`: the class, unit, tool type or value without a price. */

@@ -125,7 +125,7 @@ export const servedExtras = z.object({ class: priceClass, units: unitUses });
 export type ServedClassUnits = z.infer<typeof servedExtras>;
 
 /** Maximum number of different readings of one request among the sources of its model. */
-export const ASKS_MAX = 8;
+export const REQUESTED_EXTRAS_MAX = 8;
 /**
  * A source's reading of a request: the class, the most uses of each unit, and the request field
  * that selects more than the standard class.

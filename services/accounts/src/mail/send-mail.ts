@@ -16,7 +16,7 @@ const queuedMail = z.object({ member: objectId, alert: raisedAlert });
 export async function sendMail(deps: SendMailDeps, row: { readonly body: unknown }): Promise<void> {
   const { member, alert } = queuedMail.parse(row.body);
   const reader = await deps.store.alertReader(alert.account, member, alert.subject);
-  if (reader === null) return nobodyToMail();
+  if (reader === null) return countNoRecipient();
   const mail = { id: `${alert.id}.${member}`, to: reader.email, ...composeAlertMail(alert, reader) };
   await trySending(deps, mail, { alert: alert.id, member }, alert.raisedAt);
 }
@@ -35,7 +35,7 @@ const mails = counter('gateway_accounts_emails_total', 'Emails by outcome', {
 });
 
 /** Counts an email that has no recipient any more. */
-export function nobodyToMail(): void {
+export function countNoRecipient(): void {
   mails.of({ outcome: 'no_recipient' }).add();
 }
 

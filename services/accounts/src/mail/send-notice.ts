@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { composeNotice, NOTICES, TOKEN_LIFE_MS, type Notice } from './notice-rules.js';
 import type { MailStore, MailTx } from './store.js';
 import type { UserWithPassword } from '../base/rules.js';
-import { nobodyToMail, trySending, type SendingDeps } from './send-mail.js';
+import { countNoRecipient, trySending, type SendingDeps } from './send-mail.js';
 
 export interface SendNoticeDeps extends SendingDeps {
   readonly store: Pick<MailStore, 'change' | 'account'>;
@@ -35,13 +35,13 @@ const queuedNotice = z.object({
  */
 export async function sendNotice(deps: SendNoticeDeps, row: NoticeRow): Promise<void> {
   const { notice, user, account, origin, queuedAt } = queuedNotice.parse(row.body);
-  if (user === null) return nobodyToMail();
+  if (user === null) return countNoRecipient();
   const invited = account === null ? null : await deps.store.account(account);
-  if (account !== null && (invited === null || invited.account.state === 'closed')) return nobodyToMail();
+  if (account !== null && (invited === null || invited.account.state === 'closed')) return countNoRecipient();
   const made = await deps.store.change((tx) =>
     prepare(tx, { notice, user, origin: row.attempts === 0 ? origin : null }, deps.nowMs()),
   );
-  if (made === null) return nobodyToMail();
+  if (made === null) return countNoRecipient();
   const input = { dashboardUrl: deps.dashboardUrl, token: made.token, accountName: invited && invited.account.name };
   const mail = { id: `${notice}.${user}.${queuedAt}`, to: made.email, ...composeNotice(notice, input) };
   await trySending(deps, mail, { notice, user }, queuedAt);

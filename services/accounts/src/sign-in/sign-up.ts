@@ -9,8 +9,8 @@ import type { MakeId } from '../base/rules.js';
 import type { QueuedSignUp } from '../mail/store.js';
 
 /**
- * Accepts a sign-up. {@link takeSignUp} reads the address after the response, so that neither the
- * response nor its duration reveals whether it has a user.
+ * Accepts a sign-up. {@link completeSignUp} reads the address after the response, so that neither
+ * the response nor its duration reveals whether it has a user.
  */
 export async function signUp(
   { store, nowMs }: BeginSignInDeps,
@@ -39,7 +39,10 @@ export interface SignUpDeps {
  * the first password. A user with a verified address gets an email about the existing account. A
  * user with an unverified address, who has no password, gets another verification link.
  */
-export async function takeSignUp({ store, makeId, nowMs }: SignUpDeps, row: { readonly body: unknown }): Promise<void> {
+export async function completeSignUp(
+  { store, makeId, nowMs }: SignUpDeps,
+  row: { readonly body: unknown },
+): Promise<void> {
   const request = accountsSignUp.body.parse(row.body);
   await store.change(async (tx) => {
     const now = nowMs();

@@ -10,5 +10,5 @@ local IDLE_SECONDS = 604800
 local STAMP_MS = 86400000
 -- Interval for deleting the balances of ended periods, and the time after its end at which a week
 -- or a session counts as ended: see ended-rows.lua.
-local LET_GO_MS = 86400000
+local DROP_ENDED_MS = 86400000
 local ENDED_MS = 3600000

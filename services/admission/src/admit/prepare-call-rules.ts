@@ -35,7 +35,7 @@ export interface CallRequest {
   readonly bounds: CallBounds | null;
   readonly bodyRefusal: AdmitEntry['bodyRefusal'];
   /** How each source's rules read the request. Absent: as a call of the standard class. */
-  readonly asks?: readonly RequestedExtras[] | undefined;
+  readonly requestedExtras?: readonly RequestedExtras[] | undefined;
   /** The field that prevents every source from pricing the request. */
   readonly unpricedField?: string | undefined;
   readonly unpricedName?: string | undefined;
@@ -91,8 +91,8 @@ export function prepareCall(call: CallRequest, known: CachedAccount, catalog: Ca
   if (opened.keyRefusal !== null) return opened;
   const billed = call.endpoint !== UNBILLED;
   const facts = computeModelFacts(catalog, call.model ?? '', call.endpoint, billed, now);
-  const asks = facts.price === null ? null : findPricedReadings(call.asks, facts.price);
-  const refusal = refuseByFacts(call, known.key, facts, asks === null);
+  const requestedExtras = facts.price === null ? null : findPricedReadings(call.requestedExtras, facts.price);
+  const refusal = refuseByFacts(call, known.key, facts, requestedExtras === null);
   const validity = intersect(opened.validity, facts);
   if (refusal !== null) return withFacts(opened, { validity, ...refusal, funded: null });
   const model = call.model ?? '';
@@ -100,7 +100,7 @@ export function prepareCall(call: CallRequest, known: CachedAccount, catalog: Ca
   const { terms } = opened;
   const funding = terms.subscription === null ? 'none' : isModelInPlan(terms, model) ? 'plan' : 'wallet';
   const accepted = { factRefusal: null, facts: {} } as const;
-  if (price === null || asks === null || call.bounds === null) {
+  if (price === null || requestedExtras === null || call.bounds === null) {
     return withFacts(opened, { validity, ...accepted, funded: { billed: null, funding, model, sources } });
   }
   const planFunded = funding === 'plan';
@@ -114,8 +114,8 @@ export function prepareCall(call: CallRequest, known: CachedAccount, catalog: Ca
     priceVersion: price.version,
     planFunded,
   });
-  const worst = computeWorstNanoUsd(call.bounds, facts.figures, price, asks);
-  const least = planFunded ? computeLeastNanoUsd(call.bounds, price, asks) : 0;
+  const worst = computeWorstNanoUsd(call.bounds, facts.figures, price, requestedExtras);
+  const least = planFunded ? computeLeastNanoUsd(call.bounds, price, requestedExtras) : 0;
   const periods =
     callTemplate.plan === null ? callTemplate.month : intersect(callTemplate.month, callTemplate.plan.validity);
   const funded = { billed: { price, worst, least, callTemplate }, funding, model, sources } as const;
@@ -182,12 +182,12 @@ function refuseByFacts(
 
 /** Explains which part of the request has no price, if the model itself has one. */
 function buildUnpricedFacts(
-  { asks, unpricedField: field, unpricedName: name }: CallRequest,
+  { requestedExtras, unpricedField: field, unpricedName: name }: CallRequest,
   price: PricedVersion,
   isUnpriced: boolean,
 ): Pick<RefusalFacts, 'field' | 'unpriced'> | null {
   if (field !== undefined) return { field, unpriced: name ?? field };
-  const asked = isUnpriced ? asks?.find((each) => each.field !== '') : undefined;
+  const asked = isUnpriced ? requestedExtras?.find((each) => each.field !== '') : undefined;
   if (asked === undefined) return null;
   const { extras } = toPriceFigures(price);
   return { field: asked.field, unpriced: unpricedName(asked, extras) ?? asked.field };
@@ -203,12 +203,12 @@ const PLAIN: PricedReadings = [STANDARD];
  * An absent list means only the standard class.
  */
 export function findPricedReadings(
-  asks: readonly RequestedExtras[] | undefined,
+  requestedExtras: readonly RequestedExtras[] | undefined,
   price: PricedVersion,
 ): PricedReadings | null {
-  if (asks === undefined) return PLAIN;
+  if (requestedExtras === undefined) return PLAIN;
   const { extras } = toPriceFigures(price);
-  const [first, ...others] = asks.filter((asked) => isPriced(asked, extras));
+  const [first, ...others] = requestedExtras.filter((asked) => isPriced(asked, extras));
   return first === undefined ? null : [first, ...others];
 }
 
@@ -220,11 +220,11 @@ export function computeWorstNanoUsd(
   bounds: CallBounds,
   figures: BoundFigures,
   price: PricedVersion,
-  asks: PricedReadings = PLAIN,
+  requestedExtras: PricedReadings = PLAIN,
 ): number {
   const prices = toPriceFigures(price);
   let worst: NanoUsd = 0n;
-  for (const asked of asks) {
+  for (const asked of requestedExtras) {
     const cost = worstCase(bounds, figures, prices, asked);
     if (cost > worst) worst = cost;
   }
@@ -235,8 +235,12 @@ export function computeWorstNanoUsd(
  * Lowest cost that a plan-funded call must be able to pay, using the cheapest reading, in nano-USD:
  * a safe integer (docs/behaviour.md#who-pays).
  */
-export function computeLeastNanoUsd(bounds: CallBounds, price: PricedVersion, asks: PricedReadings = PLAIN): number {
+export function computeLeastNanoUsd(
+  bounds: CallBounds,
+  price: PricedVersion,
+  requestedExtras: PricedReadings = PLAIN,
+): number {
   const prices = toPriceFigures(price);
-  const costs = asks.map((asked) => leastCost(bounds, prices, asked));
+  const costs = requestedExtras.map((asked) => leastCost(bounds, prices, asked));
   return Number(costs.reduce((least, cost) => (cost < least ? cost : least)));
 }

@@ -3,7 +3,7 @@ import type { ReceivedOf, admissionApply, billingBalanceSnapshots } from '@gatew
 import { buildApplyCall } from './apply-script.js';
 import type { AccountUpdate } from './apply-script.js';
 import { findBucketKeys } from '../limit-store/key-rules.js';
-import { tellRoutes } from '../records/find-key.js';
+import { storeRoutes } from '../records/find-key.js';
 import { AdmissionFault } from '../ports.js';
 import type { Ports } from '../ports.js';
 
@@ -19,7 +19,7 @@ export async function applyUpdate(
   noticeLoss: (bucket: number) => void,
 ): Promise<void> {
   await applyAll(ports, groupByAccount(update), noticeLoss);
-  await tellRoutes(ports.limitStore, update.keys ?? []);
+  await storeRoutes(ports.limitStore, update.keys ?? []);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import { UNCHANGED_PARTS_MAX } from '@gateway/contracts/messages';
-import { readCall, readKeptKey } from '../read/read-script.js';
+import { buildReadCall, readKeptKey } from '../read/read-script.js';
 import { findBucketKeys } from '../limit-store/key-rules.js';
 import { type StoredVersions, readStoredVersions } from '../limit-store/stored-records-rules.js';
 import { type Ports, runScript } from '../ports.js';
@@ -83,7 +83,7 @@ async function* compare(
   yield* newer('account', account, { version, state }, owned);
   const byMember = new Map(members.map((member) => [member.id, member.version]));
   for (const { id, version } of keys) {
-    const kept = readKeptKey(await runScript(limitStore, readCall(bucket, account, id, [])), account, id);
+    const kept = readKeptKey(await runScript(limitStore, buildReadCall(bucket, account, id, [])), account, id);
     const { key, member } = await owners.loadAccount(account, id);
     yield* newer('key', id, { version, state: kept?.state }, key);
     const memberVersion = byMember.get(member?.member ?? '');

@@ -3,7 +3,7 @@ import { applyReleases } from '../apply/apply-releases.js';
 import { listRunningCalls } from './last-heartbeats-rules.js';
 import type { RecordCache } from '../records/record-cache.js';
 import type { Heartbeat, Ports } from '../ports.js';
-import { holdCalls } from './hold-calls.js';
+import { extendHolds } from './extend-holds.js';
 
 /**
  * Processes one heartbeat: extends the holds of running calls, applies unacknowledged releases, and
@@ -15,7 +15,7 @@ export async function answerHeartbeat(
   heartbeat: Heartbeat,
   noticeLoss: (bucket: number) => void,
 ): Promise<void> {
-  const held = await holdCalls(ports, heartbeat.edge, listRunningCalls(heartbeat), false);
+  const held = await extendHolds(ports, heartbeat.edge, listRunningCalls(heartbeat), false);
   for (const bucket of held.failed) noticeLoss(bucket);
   const released = await applyReleases(ports, cache, heartbeat.releases, noticeLoss);
   heartbeatsTotal.add();

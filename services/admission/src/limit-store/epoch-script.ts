@@ -8,12 +8,12 @@ export const EPOCH_KEYS: readonly string[] = Array.from(
 );
 
 /** Builds the script that starts a restore under the epoch, if the bucket has none of this run. */
-export function restoreCall(bucket: number, epoch: string): ScriptCall {
+export function buildRestoreCall(bucket: number, epoch: string): ScriptCall {
   return callOf(bucket, { action: 'restore', epoch });
 }
 
 /** Builds the script that opens a bucket that is being restored under this epoch. */
-export function openCall(bucket: number, epoch: string): ScriptCall {
+export function buildOpenCall(bucket: number, epoch: string): ScriptCall {
   return callOf(bucket, { action: 'open', epoch });
 }
 
@@ -21,7 +21,7 @@ export function openCall(bucket: number, epoch: string): ScriptCall {
  * Builds the script that gives all buckets the epoch and the state `restoring`.
  * @param staleBefore epoch ms; nothing changes if an epoch of this run was set then or later
  */
-export function replaceCall(epoch: string, staleBefore: number): ScriptCall {
+export function buildReplaceCall(epoch: string, staleBefore: number): ScriptCall {
   return { script: 'replace', keys: EPOCH_KEYS, args: toArguments('REPLACE', { epoch, staleBefore }) };
 }
 

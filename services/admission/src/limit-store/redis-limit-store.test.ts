@@ -5,10 +5,10 @@ import { type RecordingLog, type TestServer, recordingLog, startTestRedis, until
 import { startTestCluster } from '../../test/model/test-cluster.js';
 import { buildApplyCall } from '../apply/apply-script.js';
 import { type ReplicaRun, makeEpoch, parseEpochRun, parseEpochTime } from './epoch-rules.js';
-import { heldCall } from '../read/read-script.js';
+import { buildHeldCall } from '../read/read-script.js';
 import { findBucketKeys, formatReferenceKey } from './key-rules.js';
-import { sweepCall } from '../sweep/sweep-script.js';
-import { restoreCall } from './epoch-script.js';
+import { buildSweepCall } from '../sweep/sweep-script.js';
+import { buildRestoreCall } from './epoch-script.js';
 import { AdmissionFault } from '../ports.js';
 import { RedisClock } from './redis-clock.js';
 import { RedisLimitStore, SILENCE_MAX_MS } from './redis-limit-store.js';
@@ -40,12 +40,12 @@ const said = (log: RecordingLog): string =>
   log.lines.map(({ facts, text }) => `${text} ${String((facts as { err?: unknown }).err ?? '')}`).join('\n');
 
 const sweepOf = (limitStore: RedisLimitStore, bucket = 0) => {
-  return limitStore.run([sweepCall(findBucketKeys(bucket), 0, 0)]);
+  return limitStore.run([buildSweepCall(findBucketKeys(bucket), 0, 0)]);
 };
 
 /** Starts the restore of the first bucket and returns its epoch. */
 async function restoreFirst(limitStore: RedisLimitStore): Promise<string> {
-  const [reply] = await limitStore.run([restoreCall(0, limitStore.newEpoch())]);
+  const [reply] = await limitStore.run([buildRestoreCall(0, limitStore.newEpoch())]);
   return (reply as string[])[2] ?? '';
 }
 
@@ -186,7 +186,7 @@ test('a server that started empty is dropped at the first change', async () => {
     const change = { account: 'acc_any', record: { account: 'acc_any', state: 'active' as const, version: 1 } };
     return limitStore.run([buildApplyCall(findBucketKeys(0), change, null)]);
   };
-  const read = () => limitStore.run([heldCall(findBucketKeys(0), 'acc_any')]);
+  const read = () => limitStore.run([buildHeldCall(findBucketKeys(0), 'acc_any')]);
   expect(await apply()).toMatchObject([{ 0: 'lost' }]);
   expect(limitStore.usable()).toBe(true);
   // Another replica has set this epoch and left without notifying this one.
@@ -309,7 +309,7 @@ test('a request after a long sweep is answered before it by a second connection'
   };
   await until('it is in use', () => limitStore.usable());
   await until('sweeps use their connection', isSwept);
-  const sweep = sweepCall(findBucketKeys(0), 0, 0);
+  const sweep = buildSweepCall(findBucketKeys(0), 0, 0);
   // Reads the order from the slow log of Redis, because the order of the replies also depends on
   // this process.
   await redis.config('SET', 'slowlog-max-len', '100000');

@@ -7,7 +7,7 @@ import { type ReplicaRun, makeEpoch } from './epoch-rules.js';
 import { type OtherReplicas, RunAgreement } from './run-agreement-rules.js';
 import { type ScriptCall, type ScriptName, type ScriptReply, readReplyTime } from './script-rules.js';
 import { ACCOUNT_KEYS, NO_KEY_REFERENCE, parseAccount, formatReferenceKey } from './key-rules.js';
-import { EPOCH_KEYS, replaceCall } from './epoch-script.js';
+import { EPOCH_KEYS, buildReplaceCall } from './epoch-script.js';
 import { type AccountsStep, AdmissionFault, type LimitStore, type Log } from '../ports.js';
 import { findEvictionProblem, hasServerChanged, findRedisProblem } from './redis-settings.js';
 import { type SocketAddress, type RedisAddress, parseRedisAddress } from './redis-address.js';
@@ -281,7 +281,7 @@ export class RedisLimitStore implements LimitStore {
   /** Gives the buckets of a superseded run an epoch later than all known ones, and returns it. */
   async #replaceEpochs(runId: string): Promise<string> {
     this.log.warn({ runId }, 'no replica uses the Redis server that replaced this one; using this one again');
-    const call = replaceCall(this.#epochFor(runId), this.#runs.nextTime(0));
+    const call = buildReplaceCall(this.#epochFor(runId), this.#runs.nextTime(0));
     const [reply = new Error('no reply')] = await this.#batcher.run([call], runId, this.clock.offsetMs());
     if (reply instanceof Error) throw reply;
     return reply[2] ?? '';

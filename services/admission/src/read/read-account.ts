@@ -2,7 +2,7 @@ import { bucketOfAccount } from '@gateway/contracts/ids';
 import type { AnswerBodyOf, admissionHeld } from '@gateway/contracts/messages';
 import { type HoldTemplate, readTemplate } from '../limit-store/hold-template-rules.js';
 import { type StoredHold, isHoldId, readHold } from '../limit-store/hold-rules.js';
-import { heldCall, readHeldReply } from './read-script.js';
+import { buildHeldCall, readHeldReply } from './read-script.js';
 import { findBucketKeys } from '../limit-store/key-rules.js';
 import { AdmissionFault, type LimitStore, type Ports } from '../ports.js';
 
@@ -66,7 +66,7 @@ export async function readHeld(
   noticeLoss: (bucket: number) => void,
 ): Promise<AnswerBodyOf<typeof admissionHeld>> {
   const bucket = bucketOfAccount(account);
-  const [reply] = await limitStore.run([heldCall(findBucketKeys(bucket), account)]);
+  const [reply] = await limitStore.run([buildHeldCall(findBucketKeys(bucket), account)]);
   if (reply === undefined || reply instanceof AdmissionFault) throw reply ?? new Error('no reply');
   const held = readHeldReply(reply);
   if (held !== null) return held;

@@ -28,7 +28,7 @@ export type ReadOutcome =
 /** Number of reply values before the balances. */
 const FIXED = 13;
 
-export function readCall(keys: BucketKeys, account: string, key: string, rows: readonly string[]): ScriptCall {
+export function buildReadCall(keys: BucketKeys, account: string, key: string, rows: readonly string[]): ScriptCall {
   return {
     script: 'read',
     keys: keysOf(keys, account, key),
@@ -37,7 +37,7 @@ export function readCall(keys: BucketKeys, account: string, key: string, rows: r
 }
 
 /** Builds the script that sums the holds of an account, whether it is loaded or not. */
-export function heldCall(keys: BucketKeys, account: string): ScriptCall {
+export function buildHeldCall(keys: BucketKeys, account: string): ScriptCall {
   return {
     script: 'read',
     keys: keysOf(keys, account, ''),
@@ -60,14 +60,14 @@ export function readHeldReply(reply: ScriptReply): { slots: number; walletNanoUs
 
 /**
  * Returns the stored record of a key, loaded or not. Null if it has expired or the bucket is not
- * open. The other parameters are those of {@link readCall}.
+ * open. The other parameters are those of {@link buildReadCall}.
  */
 export function readKeptKey(reply: ScriptReply, account: string, key: string): KeyRecord | null {
   const text = reply[0] === 'open' ? reply[6] : undefined;
   return text ? readStoredKey(text, account, key) : null;
 }
 
-/** The other parameters are those of {@link readCall}. */
+/** The other parameters are those of {@link buildReadCall}. */
 export function parseReadReply(reply: ScriptReply, account: string, key: string, rows: readonly string[]): ReadOutcome {
   if (reply[0] !== 'open') return { kind: reply[0] === 'restoring' ? 'restoring' : 'lost' };
   const now = readReplyTime(reply);

@@ -76,7 +76,7 @@ export async function evictKeyReference(
 /**
  * Stores the owner's key references. They replace everything that was remembered about the digests.
  */
-export async function tellRoutes(
+export async function storeRoutes(
   limitStore: Ports['limitStore'],
   keys: readonly { readonly digest: string; readonly account: string; readonly key: string }[],
 ): Promise<void> {

@@ -1,4 +1,4 @@
-import { type ReadState, readCall, parseReadReply } from '../read/read-script.js';
+import { type ReadState, buildReadCall, parseReadReply } from '../read/read-script.js';
 import { AdmissionFault, runScript } from '../ports.js';
 import type { DecisionContext } from './load-account.js';
 import type { KeyReference } from './record-cache.js';
@@ -31,7 +31,7 @@ export async function readLoaded(
 ): Promise<ReadState | null> {
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
     const { keys, account, key } = keyReference;
-    const reply = await runScript(decider.ports.limitStore, readCall(keys, account, key, rows));
+    const reply = await runScript(decider.ports.limitStore, buildReadCall(keys, account, key, rows));
     const outcome = parseReadReply(reply, account, key, rows);
     if (outcome.kind === 'read') return outcome.state;
     if (outcome.kind !== 'load') {

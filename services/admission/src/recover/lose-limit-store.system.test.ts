@@ -21,7 +21,7 @@ import {
   running,
 } from '../../test/world.js';
 import { listRunningCalls } from '../heartbeats/last-heartbeats-rules.js';
-import { holdCalls } from '../heartbeats/hold-calls.js';
+import { extendHolds } from '../heartbeats/extend-holds.js';
 
 let world: World;
 let redis: Redis;
@@ -206,7 +206,7 @@ test('the last heartbeat restores a lapsed slot only while its bucket is restori
   await one.admission.sweep();
   expect((await one.admission.readAccount(account.account)).holds.map(({ id }) => id)).toEqual([ended!.id]);
   const late = listRunningCalls({ calls: [running(kept!), running(ended!, { callEpoch: 'another.epoch' })] });
-  expect(await holdCalls(one.ports, 'edge1', late, true)).toMatchObject({ failed: [] });
+  expect(await extendHolds(one.ports, 'edge1', late, true)).toMatchObject({ failed: [] });
   expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 0, held: { wallet: PRICE } });
 });
 
@@ -285,10 +285,10 @@ test('thousands of calls of one account are restored and kept by one heartbeat',
     ...running(first, { callEpoch: 'lost' }),
     id: makeUuidV7(one.clock.now()),
   }));
-  const created = await holdCalls(one.ports, 'edge1', listRunningCalls({ calls }), false);
+  const created = await extendHolds(one.ports, 'edge1', listRunningCalls({ calls }), false);
   expect(created.failed).toEqual([]);
   const [epoch] = created.epochs;
-  const kept = await holdCalls(
+  const kept = await extendHolds(
     one.ports,
     'edge1',
     listRunningCalls({ calls: calls.map((call) => ({ ...call, callEpoch: epoch?.epoch ?? '' })) }),

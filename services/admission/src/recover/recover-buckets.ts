@@ -12,8 +12,8 @@ import {
 } from '../heartbeats/last-heartbeats-rules.js';
 import { type ScriptReply, toArguments } from '../limit-store/script-rules.js';
 import { RESTORER_KEY } from '../limit-store/key-rules.js';
-import { openCall, restoreCall } from '../limit-store/epoch-script.js';
-import { holdCalls } from '../heartbeats/hold-calls.js';
+import { buildOpenCall, buildRestoreCall } from '../limit-store/epoch-script.js';
+import { extendHolds } from '../heartbeats/extend-holds.js';
 import type { RecordCache } from '../records/record-cache.js';
 import { AdmissionFault, type Ports } from '../ports.js';
 
@@ -115,7 +115,7 @@ export class Recovery {
     const { limitStore, edges, replica, log } = this.ports;
     // Without the bus nothing can be restored, so this replica must not take the lease.
     const listens = edges.listens();
-    const calls = buckets.map((bucket) => restoreCall(bucket, limitStore.newEpoch()));
+    const calls = buckets.map((bucket) => buildRestoreCall(bucket, limitStore.newEpoch()));
     const leaseArgs = toArguments('LEASE', { replica, leaseMs: LEASE_MS });
     if (listens) calls.push({ script: 'lease', keys: [RESTORER_KEY], args: leaseArgs });
     const replies = await limitStore.run(calls);
@@ -190,7 +190,7 @@ export class Recovery {
     const failed = new Set<number>();
     for (const heartbeat of heartbeats) {
       const calls = heartbeat.calls.filter(({ account, full }) => full !== null && ready.has(bucketOfAccount(account)));
-      const held = await holdCalls(this.ports, heartbeat.edge, calls, true);
+      const held = await extendHolds(this.ports, heartbeat.edge, calls, true);
       for (const bucket of held.failed) failed.add(bucket);
       const releases = heartbeat.releases.filter(
         (release) => !release.blind && ready.has(bucketOfAccount(release.hold.account)),
@@ -198,7 +198,7 @@ export class Recovery {
       await applyReleases(this.ports, this.cache, releases, (bucket) => failed.add(bucket));
     }
     const whole = [...ready].filter(([bucket]) => !failed.has(bucket));
-    const replies = await this.ports.limitStore.run(whole.map(([bucket, { epoch }]) => openCall(bucket, epoch)));
+    const replies = await this.ports.limitStore.run(whole.map(([bucket, { epoch }]) => buildOpenCall(bucket, epoch)));
     const opened: number[] = [];
     for (const [index, [bucket, { epoch }]] of whole.entries()) {
       const reply = replies[index];

@@ -3,7 +3,7 @@ import { bucketOfAccount } from '@gateway/contracts/ids';
 import { recordingLog, until } from '@gateway/testkit';
 import { testEpoch } from '@gateway/testkit/random';
 import { Redis } from 'ioredis';
-import { confirmCall, summaryCall, readSummaryReply } from './confirm-script.js';
+import { buildConfirmCall, buildSummaryCall, readSummaryReply } from './confirm-script.js';
 import type { KeptGroup } from './confirm-script.js';
 import { findBucketKeys } from '../limit-store/key-rules.js';
 import { PRICE, admit, admitEntry, makeAccount, makeWorld, mustAdmit, release, batch } from '../../test/world.js';
@@ -59,7 +59,7 @@ async function end(account: TestAccount): Promise<void> {
 
 async function summaryOf({ account }: TestAccount): Promise<KeptGroup> {
   const bucket = bucketOfAccount(account);
-  const [reply] = await one.limitStore.run([summaryCall(bucket, [account])]);
+  const [reply] = await one.limitStore.run([buildSummaryCall(bucket, [account])]);
   const group = readSummaryReply(bucket, [account], reply as string[]);
   if (group === null) throw new Error('its bucket is lost');
   return group;
@@ -67,7 +67,7 @@ async function summaryOf({ account }: TestAccount): Promise<KeptGroup> {
 
 const confirm = async (group: KeptGroup, version = 1, ledgerEpoch = testEpoch(1)) => {
   const versions = new Map(group.kept.map(({ account }) => [account, version]));
-  return (await one.limitStore.run([confirmCall(group, ledgerEpoch, versions)]))[0];
+  return (await one.limitStore.run([buildConfirmCall(group, ledgerEpoch, versions)]))[0];
 };
 
 /** Sets another epoch without a scan of the bucket's accounts. */

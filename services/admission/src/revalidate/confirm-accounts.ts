@@ -1,7 +1,7 @@
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import { UNCHANGED_ACCOUNTS_MAX } from '@gateway/contracts/messages';
 import { groupBy } from '@gateway/service-kit';
-import { confirmCall, summaryCall, readConfirmReply, readSummaryReply } from './confirm-script.js';
+import { buildConfirmCall, buildSummaryCall, readConfirmReply, readSummaryReply } from './confirm-script.js';
 import type { KeptAccount, KeptGroup } from './confirm-script.js';
 import type { ScriptCall, ScriptReply } from '../limit-store/script-rules.js';
 import { AdmissionFault } from '../ports.js';
@@ -51,7 +51,7 @@ export async function confirmAccounts(
       balances.accounts.flatMap(({ account, version }) => (known.has(account) ? [[account, version] as const] : [])),
     );
     result.changed += asked.length - versions.size;
-    const calls = groups.map((group) => confirmCall(group, balances.ledgerEpoch, versions));
+    const calls = groups.map((group) => buildConfirmCall(group, balances.ledgerEpoch, versions));
     const replies = await runInParts(limitStore, calls);
     for (const [index, { kept }] of groups.entries()) {
       const outcome = readConfirmReply(replies[index] ?? []);
@@ -77,7 +77,7 @@ async function keptGroups(
   );
   const replies = await runInParts(
     limitStore,
-    parts.map(({ bucket, part }) => summaryCall(bucket, part)),
+    parts.map(({ bucket, part }) => buildSummaryCall(bucket, part)),
   );
   return parts.flatMap(({ bucket, part }, index) => {
     const group = readSummaryReply(bucket, part, replies[index] ?? []);

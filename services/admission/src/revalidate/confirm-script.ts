@@ -35,7 +35,7 @@ export interface KeptGroup {
 const REPLY_FIXED = 3;
 const LARGE = '-';
 
-export function summaryCall(bucket: number, accounts: readonly string[]): ScriptCall {
+export function buildSummaryCall(bucket: number, accounts: readonly string[]): ScriptCall {
   return { script: 'summary', keys: keysOf(bucket, accounts), args: [] };
 }
 
@@ -75,7 +75,7 @@ function readSummary(account: string, summary: string): KeptAccount {
 }
 
 /** @param versions of the confirmed accounts, in the snapshot that billing has read */
-export function confirmCall(
+export function buildConfirmCall(
   { bucket, epoch, startedAt, kept }: KeptGroup,
   ledgerEpoch: string,
   versions: ReadonlyMap<string, number>,

@@ -2,7 +2,7 @@ import { bucketOfAccount } from '@gateway/contracts/ids';
 import type { AnswerBodyOf, ReceivedOf, admissionReleaseSlot } from '@gateway/contracts/messages';
 import { refuse } from '@gateway/contracts/operator';
 import { findBucketKeys } from '../limit-store/key-rules.js';
-import { takeCall } from './slot-script.js';
+import { buildTakeCall } from './slot-script.js';
 import { AdmissionFault } from '../ports.js';
 import type { Ports } from '../ports.js';
 import { findCall } from './find-call.js';
@@ -25,7 +25,7 @@ export async function releaseSlot(
   if (call === null) return createNotFound();
   const { account } = call;
   const bucket = bucketOfAccount(account);
-  const [reply] = await ports.limitStore.run([takeCall(findBucketKeys(bucket), account, requestId)]);
+  const [reply] = await ports.limitStore.run([buildTakeCall(findBucketKeys(bucket), account, requestId)]);
   if (reply === undefined || reply instanceof AdmissionFault) throw reply ?? new Error('no reply');
   // The call ended between the two scripts.
   if (reply[0] === 'ended') return createNotFound();

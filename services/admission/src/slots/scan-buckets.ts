@@ -1,5 +1,5 @@
 import { findBucketKeys } from '../limit-store/key-rules.js';
-import { listCall, readListReply } from './slot-script.js';
+import { buildListCall, readListReply } from './slot-script.js';
 import type { ListStep } from './slot-script.js';
 import { AdmissionFault } from '../ports.js';
 import type { Ports } from '../ports.js';
@@ -24,7 +24,7 @@ export async function scanBuckets(
   pattern: string,
   noticeLoss: (bucket: number) => void,
 ): Promise<ListStep[]> {
-  const calls = places.map(({ bucket, scan }) => listCall(findBucketKeys(bucket), scan, pattern, STEP_ENTRIES));
+  const calls = places.map(({ bucket, scan }) => buildListCall(findBucketKeys(bucket), scan, pattern, STEP_ENTRIES));
   const replies = await limitStore.run(calls);
   return places.map(({ bucket }, index) => {
     const reply = replies[index];

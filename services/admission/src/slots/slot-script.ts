@@ -25,7 +25,7 @@ export interface ListStep {
  * @param pattern of `<account>|<id>`, with `*` for any text
  * @param entriesMax approximate number of entries to scan, in any state and of any account
  */
-export function listCall(keys: BucketKeys, scan: string, pattern: string, entriesMax: number): ScriptCall {
+export function buildListCall(keys: BucketKeys, scan: string, pattern: string, entriesMax: number): ScriptCall {
   const args = toArguments('LIST', { holds: keys.holds, cursor: scan, pattern, entriesMax });
   return { script: 'list', keys: listBucketKeys(keys), args };
 }
@@ -41,6 +41,6 @@ export function readListReply(reply: ScriptReply): ListStep | null {
   return { next: reply[3] ?? SCAN_BEGIN, holds };
 }
 
-export function takeCall(keys: BucketKeys, account: string, id: string): ScriptCall {
+export function buildTakeCall(keys: BucketKeys, account: string, id: string): ScriptCall {
   return { script: 'take', keys: listAccountKeys(keys, account), args: toArguments('TAKE', { account, id }) };
 }

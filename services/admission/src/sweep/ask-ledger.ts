@@ -155,8 +155,8 @@ async function withoutNamed(named: NamedCalls, due: readonly DueHold[], since: n
 }
 
 /** Builds the requests: one account each, within the limits of the contract. */
-function questionsOf({ epoch, now, asks }: SweepOutcome): Question[] {
-  return [...groupBy(asks, (ask) => ask.account)].flatMap(([account, holds]) =>
+function questionsOf({ epoch, now, dueHolds }: SweepOutcome): Question[] {
+  return [...groupBy(dueHolds, (ask) => ask.account)].flatMap(([account, holds]) =>
     partsOf(holds).map(({ part, names }) => ({ account, epoch, now, holds: part, names: [...names] })),
   );
 }

@@ -199,7 +199,7 @@ test('a sweep reads one waiting hold per bucket until billing responds', async (
     let read = 0;
     const take = (outcomes: Iterable<SweepOutcome>): void => {
       const all = [...outcomes];
-      read += all.flatMap(({ asks }) => asks).filter((ask) => ask.account === account.account).length;
+      read += all.flatMap(({ dueHolds }) => dueHolds).filter((ask) => ask.account === account.account).length;
       ledger.take(all);
     };
     await sweepBuckets(one.ports, { settles: () => ledger.settles(), take }, () => undefined, {

@@ -1,7 +1,13 @@
 import { BUCKETS_TOTAL } from '@gateway/contracts/ids';
 import { type DuePoll, type PollSharing, buildDueCall, readDueReply } from './due-script.js';
 import { findBucketKeys } from '../limit-store/key-rules.js';
-import { ASKED_AGAIN_MAX, SWEEP_ENTRIES_MAX, type SweepOutcome, readSweepReply, sweepCall } from './sweep-script.js';
+import {
+  ASKED_AGAIN_MAX,
+  SWEEP_ENTRIES_MAX,
+  type SweepOutcome,
+  readSweepReply,
+  buildSweepCall,
+} from './sweep-script.js';
 import { AdmissionFault, type Ports, runScript } from '../ports.js';
 import type { LedgerClient } from './ask-ledger.js';
 import { holdsQueried, holdsKept, slotsFreed } from '../metrics.js';
@@ -58,7 +64,7 @@ async function sweepOnce(
   unsettledMax: number,
 ): Promise<ReadonlyMap<number, SweepOutcome>> {
   const replies = await limitStore.run(
-    buckets.map((bucket) => sweepCall(findBucketKeys(bucket), silentUntil, unsettledMax)),
+    buckets.map((bucket) => buildSweepCall(findBucketKeys(bucket), silentUntil, unsettledMax)),
   );
   const outcomes = new Map<number, SweepOutcome>();
   for (const [index, bucket] of buckets.entries()) {
@@ -69,7 +75,7 @@ async function sweepOnce(
     }
     const outcome = readSweepReply(reply);
     slotsFreed.add(outcome.slotsFreed);
-    holdsQueried.add(outcome.asks.length);
+    holdsQueried.add(outcome.dueHolds.length);
     outcomes.set(bucket, outcome);
   }
   return outcomes;

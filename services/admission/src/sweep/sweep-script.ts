@@ -26,14 +26,14 @@ export interface SweepOutcome {
   /** Number of entries that had fallen due; {@link SWEEP_ENTRIES_MAX} when there may be more. */
   readonly seen: number;
   readonly slotsFreed: number;
-  readonly asks: readonly DueHold[];
+  readonly dueHolds: readonly DueHold[];
 }
 
 /**
  * @param silentUntil from the poll that found the bucket
  * @param unsettledMax maximum number of done holds to query billing for again
  */
-export function sweepCall(keys: BucketKeys, silentUntil: number, unsettledMax: number): ScriptCall {
+export function buildSweepCall(keys: BucketKeys, silentUntil: number, unsettledMax: number): ScriptCall {
   const { accounts, holds } = keys;
   return {
     script: 'sweep',
@@ -43,10 +43,10 @@ export function sweepCall(keys: BucketKeys, silentUntil: number, unsettledMax: n
 }
 
 export function readSweepReply(reply: ScriptReply): SweepOutcome {
-  const asks: DueHold[] = [];
+  const dueHolds: DueHold[] = [];
   for (let at = 6; at + 3 < reply.length; at += 4) {
     const [account = '', id = '', hold = '', template = ''] = reply.slice(at, at + 4);
-    asks.push({ account, id, hold: readHold(hold), template: readTemplate(template) });
+    dueHolds.push({ account, id, hold: readHold(hold), template: readTemplate(template) });
   }
   return {
     state: reply[0] === 'open' || reply[0] === 'restoring' ? reply[0] : 'lost',
@@ -55,7 +55,7 @@ export function readSweepReply(reply: ScriptReply): SweepOutcome {
     caughtUp: reply[3] === '1',
     seen: Number(reply[4] ?? 0),
     slotsFreed: Number(reply[5] ?? 0),
-    asks,
+    dueHolds,
   };
 }
 

@@ -133,7 +133,7 @@ export class StateReader {
 export function requireSettled(sums: Sums, { state, ledgerAtLoad }: ModelLimitStore): void {
   if (state.loadedAt === null) return;
   for (const [name, { version }] of Object.entries(sums.rows)) {
-    const settled = Math.max(ledgerAtLoad.get(name) ?? 0, state.letGo.get(name) ?? 0);
+    const settled = Math.max(ledgerAtLoad.get(name) ?? 0, state.dropped.get(name) ?? 0);
     if (version < settled) throw new Disagreement(`${name} has version ${version}, and ${settled} was known`);
   }
 }

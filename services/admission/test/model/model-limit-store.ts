@@ -14,7 +14,7 @@ import { keyMonthRow, memberMonthRow } from '@gateway/metering';
 import type { CatalogView } from '../../src/admit/catalog-view-rules.js';
 import type { Directory } from './directory.js';
 import type { Ledger } from './ledger.js';
-import { letGoEnded } from './let-go.js';
+import { dropEnded } from './drop-ended.js';
 import { ModelDecision } from './model-decision.js';
 import { ModelState } from './model-state.js';
 import type { ModelHold } from './model-state.js';
@@ -213,7 +213,7 @@ export class ModelLimitStore {
 
   applyBalanceSnapshots(snapshot: BalanceSnapshot): void {
     this.state.applyBalanceSnapshots(snapshot, this.now, true);
-    if (snapshot.rows.length > 0) letGoEnded(this.state, Math.max(this.now, this.state.latest));
+    if (snapshot.rows.length > 0) dropEnded(this.state, Math.max(this.now, this.state.latest));
   }
 
   /** Whether all data for a reader is present, so that the read changes nothing. */

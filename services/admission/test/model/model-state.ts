@@ -36,7 +36,7 @@ export class ModelState {
   /** Null: the limit store was lost. */
   epoch: string | null = null;
   caughtUp = false;
-  /** Time of the load under this epoch, or the equivalent time set by let-go.ts. */
+  /** Time of the load under this epoch, or the equivalent time set by drop-ended.ts. */
   loadedAt: number | null = null;
   /** The version of the account at this load. */
   loadedVersion = 0;
@@ -47,7 +47,7 @@ export class ModelState {
   readonly members = new Map<string, MemberRecord>();
   readonly rows = new Map<string, { value: number | null; version: number }>();
   /** Versions of deleted balances. No balance is created again with an older version. */
-  readonly letGo = new Map<string, number>();
+  readonly dropped = new Map<string, number>();
   readonly holds = new Map<string, ModelHold>();
   /** Ended IDs, with the time until which they are remembered. */
   readonly gone = new Map<string, number>();
@@ -69,7 +69,7 @@ export class ModelState {
     this.loadedAt = null;
     this.keysLoaded.clear();
     this.rows.clear();
-    this.letGo.clear();
+    this.dropped.clear();
     if (!dataToo) return;
     this.record = null;
     this.terms = { value: TERMS_WITHOUT_PLAN, version: 0 };

@@ -6,7 +6,7 @@ import { Admission } from '../../src/admission.js';
 import { isGone } from '../../src/heartbeats/last-heartbeats-rules.js';
 import type { StoredHeartbeat } from '../../src/heartbeats/last-heartbeats-rules.js';
 import { findBucketKeys } from '../../src/limit-store/key-rules.js';
-import { ASKED_AGAIN_MAX, readSweepReply, sweepCall } from '../../src/sweep/sweep-script.js';
+import { ASKED_AGAIN_MAX, readSweepReply, buildSweepCall } from '../../src/sweep/sweep-script.js';
 import { AdmissionFault } from '../../src/ports.js';
 import type { Heartbeat, Ports } from '../../src/ports.js';
 import { LedgerClient } from '../../src/sweep/ask-ledger.js';
@@ -137,7 +137,7 @@ export class Stage {
   /** Runs the part of a sweep that concerns this bucket, and all of its queries. */
   async sweep(): Promise<void> {
     const [reply] = await this.limitStore.run([
-      sweepCall(findBucketKeys(this.bucket), this.model.now, ASKED_AGAIN_MAX),
+      buildSweepCall(findBucketKeys(this.bucket), this.model.now, ASKED_AGAIN_MAX),
     ]);
     if (!reply || reply instanceof AdmissionFault) throw reply ?? new Error('no reply');
     this.#ledgerClient.take([readSweepReply(reply)]);

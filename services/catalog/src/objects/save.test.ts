@@ -17,7 +17,7 @@ let edge: Bus;
 let admission: Bus;
 /** The clock of the replicas. */
 const clock = new ManualClock();
-const start = () => world.start({ clock, times: { mirroredEveryMs: EVERY_MS } });
+const start = () => world.start({ clock, times: { followedEveryMs: EVERY_MS } });
 let replicas: Replica[] = [];
 const stops: (() => void)[] = [];
 let names = 0;

@@ -15,7 +15,7 @@ export interface ChargedPrices {
   /** Whether the source, or any source of the model, serves the messages format. */
   readonly onMessages: boolean;
   /** Classes that requests can ask the source for, including classes without costs. */
-  readonly asks: readonly ExtraClass[];
+  readonly requestable: readonly ExtraClass[];
 }
 
 /** Converts the prices to nano-USD, in the form that the catalog publishes. */

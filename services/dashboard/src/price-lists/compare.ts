@@ -82,7 +82,7 @@ export function computeModelMargin(
   profiles: readonly ProviderProfile[],
 ): ModelMargin {
   const onMessages = own.some(({ source }) => isOnMessages(source));
-  return computeMargin(prices === null ? null : { prices, onMessages, asks: [] }, costsOfModel(own, profiles));
+  return computeMargin(prices === null ? null : { prices, onMessages, requestable: [] }, costsOfModel(own, profiles));
 }
 
 /** Returns the costs of the sources that requests can reach. */
@@ -119,7 +119,7 @@ export function isOnMessages({ endpoints }: { readonly endpoints: readonly strin
  */
 function toChargedPrices(source: SourceView, prices: Prices, profiles: readonly ProviderProfile[]): ChargedPrices {
   const profile = source.unpriced === 'forward' ? undefined : profiles.find(({ id }) => id === source.profile);
-  return { prices, onMessages: isOnMessages(source), asks: profile === undefined ? [] : classesOf(profile) };
+  return { prices, onMessages: isOnMessages(source), requestable: profile === undefined ? [] : classesOf(profile) };
 }
 
 /** Returns the classes, other than standard, that requests can ask a provider for. */

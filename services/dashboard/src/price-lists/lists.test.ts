@@ -28,7 +28,7 @@ test('the bundled list has at least fifty models, each once per provider', () =>
 
 test('no cost of the bundled list is above its price with a markup', () => {
   for (const { costs } of BUNDLED.models) {
-    const cost = { prices: costs, onMessages: true, asks: [] };
+    const cost = { prices: costs, onMessages: true, requestable: [] };
     expect(findBelowCost(compareFigures({ ...cost, prices: applyMarkup(cost, 1n) }, cost))).toEqual([]);
   }
 });

@@ -18,7 +18,7 @@ import type { Prices } from './prices.js';
 const charged = (prices: Prices, more: Partial<ChargedPrices> = {}): ChargedPrices => ({
   prices,
   onMessages: false,
-  asks: [],
+  requestable: [],
   ...more,
 });
 const COST: Prices = { inputPerMillion: '1', cachedInputPerMillion: '0.1', outputPerMillion: '4' };
@@ -125,7 +125,7 @@ test('figuresOf() reports audio of a class and of its tiers below cost', () => {
 });
 
 test.each<[string, Partial<ChargedPrices>, string[]]>([
-  ['a source that can be asked for it', { asks: ['flex'] }, ['flex input', 'flex cached input', 'flex output']],
+  ['a source that can be asked for it', { requestable: ['flex'] }, ['flex input', 'flex cached input', 'flex output']],
   ['a source that cannot be asked for it', {}, []],
 ])('figuresOf() compares a class without costs at %s', (_name, more, below) => {
   const figures = compareFigures(
@@ -152,11 +152,11 @@ const CLASSES = ['standard', ...EXTRA_CLASSES] as const;
  * kind.
  */
 function eachCharge(
-  [price, cost, asks]: [ResolvedFigures, ResolvedFigures, readonly string[]],
+  [price, cost, requestable]: [ResolvedFigures, ResolvedFigures, readonly string[]],
   visit: (price: bigint, cost: bigint, place: string) => void,
 ): void {
   for (const name of CLASSES) {
-    const [sold, bought] = [price[name], cost[name] ?? (asks.includes(name) ? cost.standard : undefined)];
+    const [sold, bought] = [price[name], cost[name] ?? (requestable.includes(name) ? cost.standard : undefined)];
     if (sold === undefined || bought === undefined) continue;
     const sizes = [...sold.tiers, ...bought.tiers].map(({ aboveInputTokens }) => aboveInputTokens);
     for (const tokens of [0, ...sizes, ...sizes.map((size) => size + 1)]) {
@@ -172,7 +172,7 @@ function eachCharge(
 const source = fc.record({
   prices: priceDocument,
   onMessages: fc.boolean(),
-  asks: fc.subarray([...EXTRA_CLASSES]),
+  requestable: fc.subarray([...EXTRA_CLASSES]),
 });
 
 test('a proposed price covers every possible cost of a request with the markup', () => {
@@ -184,7 +184,7 @@ test('a proposed price covers every possible cost of a request with the markup',
       const price = charged(prices, { onMessages });
       for (const cost of sources) {
         const short: string[] = [];
-        eachCharge([resolveCharged(price), resolveCharged(cost), cost.asks], (sold, bought, place) => {
+        eachCharge([resolveCharged(price), resolveCharged(cost), cost.requestable], (sold, bought, place) => {
           if (sold < AMOUNT_NANO_USD_MAX && sold * 10_000n < bought * (10_000n + markup))
             short.push(`${place}: ${sold} < ${bought}`);
         });
@@ -209,7 +209,7 @@ test('figures below cost are reported exactly when a resolved price is under its
       for (const [unit, text] of Object.entries(prices.unitsPerThousand ?? {}))
         isBelow ||= parseUsd(text) < parseUsd(cost.prices.unitsPerThousand?.[unit] ?? '0');
       eachCharge(
-        [resolveCharged(price), resolveCharged(cost), cost.asks],
+        [resolveCharged(price), resolveCharged(cost), cost.requestable],
         (sold, bought) => (isBelow ||= sold < bought),
       );
       expect(findBelowCost(compareFigures(price, cost)).length > 0).toBe(isBelow);

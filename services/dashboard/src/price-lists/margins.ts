@@ -21,7 +21,7 @@ export function compareFigures(price: ChargedPrices, cost: ChargedPrices): Figur
   const found = tokenFigures(sold.standard, bought.standard, '');
   for (const name of EXTRA_CLASSES) {
     const ofPrice = sold[name];
-    const isMet = bought[name] !== undefined || cost.asks.includes(name);
+    const isMet = bought[name] !== undefined || cost.requestable.includes(name);
     if (ofPrice !== undefined && isMet) found.push(...tokenFigures(ofPrice, costOfClass(bought, name), `${name} `));
   }
   for (const [unit, text] of Object.entries(cost.prices.unitsPerThousand ?? {})) {

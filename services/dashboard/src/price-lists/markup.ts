@@ -50,7 +50,7 @@ export function applyMarkup(costs: Pick<ChargedPrices, 'prices' | 'onMessages'>,
     return need === undefined || price === undefined || covers(price, need, raise);
   });
   if (isCovered) return raised;
-  return normalizePrices({ ...raised, ...statePrices([{ ...costs, asks: [] }], raise) });
+  return normalizePrices({ ...raised, ...statePrices([{ ...costs, requestable: [] }], raise) });
 }
 
 function covers(price: ResolvedClass, need: ResolvedClass, raise: (amount: bigint) => bigint): boolean {
@@ -91,14 +91,14 @@ export function computeHighestCosts(all: readonly [ChargedPrices, ...ChargedPric
 
 /** Returns token prices that cover each cost after `raise`, with every price stated. */
 function statePrices(all: readonly ChargedPrices[], raise: (amount: bigint) => bigint): Prices {
-  const resolved = all.map((one) => ({ costs: resolveCharged(one), asks: one.asks }));
+  const resolved = all.map((one) => ({ costs: resolveCharged(one), requestable: one.requestable }));
   const media = MEDIA_KINDS.filter(([, kind]) =>
     all.some(({ prices }) => [prices, ...Object.values(prices.classes ?? {})].some((part) => part?.[kind] != null)),
   );
   const classes: Partial<Record<ExtraClass, TieredPrices>> = {};
   for (const name of EXTRA_CLASSES) {
     if (resolved.every(({ costs }) => costs[name] === undefined)) continue;
-    const met = resolved.filter(({ costs, asks }) => costs[name] !== undefined || asks.includes(name));
+    const met = resolved.filter(({ costs, requestable }) => costs[name] !== undefined || requestable.includes(name));
     const ofClass = met.map(({ costs }) => costOfClass(costs, name));
     classes[name] = statedClass(amountsOf(ofClass, raise, CLASS_TIERS_MAX), media);
   }

@@ -76,7 +76,7 @@ export function planProvider(request: ProviderRequest): ProviderPlan {
     const own = there === undefined ? pricesOf(request, listed, ({ costs }) => costs) : there.prices;
     const price = own === null ? null : normalizePrices(own);
     const onMessages = isModelOnMessages(request, listed);
-    const margin = computeMargin(price === null ? null : { prices: price, onMessages, asks: [] }, [
+    const margin = computeMargin(price === null ? null : { prices: price, onMessages, requestable: [] }, [
       { sourceId, ...chargedAt(request, listed, listed.costs) },
     ]);
     const sourceThere = sourcesThere.get(sourceId) ?? null;
@@ -140,7 +140,7 @@ function pricesOf(request: ProviderRequest, listed: AddedModel, costsOf: (one: A
 }
 
 function chargedAt({ profile }: ProviderRequest, listed: AddedModel, prices: Prices): ChargedPrices {
-  return { prices, onMessages: isOnMessages(listed), asks: classesOf(profile) };
+  return { prices, onMessages: isOnMessages(listed), requestable: classesOf(profile) };
 }
 
 function isModelOnMessages({ models, sourcesThere }: ProviderRequest, { id }: AddedModel): boolean {

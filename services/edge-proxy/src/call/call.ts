@@ -3,7 +3,7 @@ import type { AttemptRecord, PricedVersion } from '@gateway/contracts/messages';
 import { type BoundFigures, boundFigures } from '@gateway/metering';
 import type { Rotatable, Span } from '@gateway/service-kit';
 import type { CallWithHold } from '../heartbeats/running-calls.js';
-import type { PricedReading, PricingRules } from '../pricing/asks.js';
+import type { PricedReading, PricingRules } from '../pricing/requested-extras.js';
 import type { EndpointSpec } from '../formats/endpoints.js';
 import type { ParsedCall } from '../parse/parse-call.js';
 import type { Catalog, ClientRequest, RequestBody } from '../ports.js';

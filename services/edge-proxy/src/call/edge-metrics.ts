@@ -63,7 +63,7 @@ export interface EdgeMetrics extends ModelMetrics {
 }
 
 export function makeEdgeMetrics(): EdgeMetrics {
-  const calls = counter('gateway_edge_requests_total', 'Calls to model endpoints by status class', {
+  const calls = counter('gateway_edge_requests_total', 'Requests to model endpoints by status class', {
     endpoint: ENDPOINTS,
     status: STATUS_CLASSES,
   });
@@ -94,7 +94,7 @@ export function makeEdgeMetrics(): EdgeMetrics {
     'Responses whose reported cost was 0 or more than 100 times the computed one',
     { source: { max: NAMED_SOURCES_MAX } },
   );
-  const aboveHold = counter('gateway_edge_charges_above_hold_total', 'Calls that cost more than their hold');
+  const aboveHold = counter('gateway_edge_charges_above_hold_total', 'Requests that cost more than their hold');
   const firstByte = histogram(
     'gateway_edge_time_to_first_byte_seconds',
     'Time from the request to the first byte of a successful response',
@@ -123,9 +123,13 @@ export function makeEdgeMetrics(): EdgeMetrics {
   );
   const storesFailed = counter('gateway_edge_usage_store_failures_total', 'Failed attempts to store usage events');
   const heartbeatsFailed = counter('gateway_edge_heartbeat_failures_total', 'Heartbeats that were not stored');
-  const shed = counter('gateway_edge_requests_shed_total', 'Calls refused at once while the process was overloaded', {
-    reason: ['delay', 'memory'],
-  });
+  const shed = counter(
+    'gateway_edge_requests_shed_total',
+    'Requests refused at once while the process was overloaded',
+    {
+      reason: ['delay', 'memory'],
+    },
+  );
   const unknownKeys = counter(
     'gateway_edge_unknown_keys_total',
     'Well-formed unknown keys, and keys that were not looked up',

@@ -139,7 +139,7 @@ test('a token that does not arrive in time counts as an unreachable source', asy
     { source: ids[0], outcome: 'unreachable' },
     { source: ids[1], outcome: 'completed' },
   ]);
-  endpoint.letGo();
+  endpoint.releaseHeld();
   expect((await send(world.edge.url, PATH, chat({ model }))).status).toBe(200);
   expect([endpoint.asked.length, provider.asked.length]).toEqual([1, 1]);
 });
@@ -154,7 +154,7 @@ test('a client that disconnects while a token is fetched leaves no hold', async 
   leaving.abort();
   await expect(asked).rejects.toThrow();
   await until('the hold is released', () => world.admission.releases.length > released);
-  endpoint.letGo();
+  endpoint.releaseHeld();
   endpoint.answers = 'issue';
   expect((await send(world.edge.url, PATH, chat({ model }))).status).toBe(200);
   expect([endpoint.asked.length, provider.asked.length]).toEqual([1, 1]);

@@ -38,8 +38,8 @@ export async function requestToken(
 }
 
 function codeOf(answer: TokenResponse): string {
-  const said = refusal.safeParse(jsonOf(answer));
-  return said.success ? ` ${said.data.error}` : '';
+  const reported = refusal.safeParse(jsonOf(answer));
+  return reported.success ? ` ${reported.data.error}` : '';
 }
 
 function jsonOf({ body }: TokenResponse): unknown {

@@ -9,7 +9,7 @@ export interface ErrorClassRule {
    * doubled each time. If a client could have caused the refusal, it applies only after several
    * accounts met it.
    */
-  readonly rest: 'none' | 'cool_down' | 'refused';
+  readonly cooldown: 'none' | 'cool_down' | 'refused';
   /** Counts toward the source's breaker. Never set for errors that a client can cause. */
   readonly countsAsFailure: boolean;
   /**
@@ -19,22 +19,22 @@ export interface ErrorClassRule {
   readonly log: 'none' | 'info' | 'warn';
 }
 
-const OURS: ErrorClassRule = { next: true, rest: 'refused', countsAsFailure: false, log: 'warn' };
-const FAILS: ErrorClassRule = { next: true, rest: 'none', countsAsFailure: true, log: 'none' };
-const CLIENTS: ErrorClassRule = { next: false, rest: 'none', countsAsFailure: false, log: 'info' };
+const SOURCE_REFUSES: ErrorClassRule = { next: true, cooldown: 'refused', countsAsFailure: false, log: 'warn' };
+const SOURCE_FAILS: ErrorClassRule = { next: true, cooldown: 'none', countsAsFailure: true, log: 'none' };
+const CLIENT_ERROR: ErrorClassRule = { next: false, cooldown: 'none', countsAsFailure: false, log: 'info' };
 
 export const CLASS_RULES: Readonly<Record<ErrorClass, ErrorClassRule>> = {
-  body: CLIENTS,
-  content: CLIENTS,
-  credential: OURS,
-  funds: OURS,
-  model: OURS,
-  forbidden: OURS,
-  not_found: OURS,
-  item: { ...CLIENTS, next: true },
-  quota: { ...FAILS, rest: 'cool_down', countsAsFailure: false },
-  overload: FAILS,
-  late: FAILS,
-  unexpected: { ...CLIENTS, log: 'warn' },
-  foreign: { ...FAILS, next: false, log: 'warn' },
+  body: CLIENT_ERROR,
+  content: CLIENT_ERROR,
+  credential: SOURCE_REFUSES,
+  funds: SOURCE_REFUSES,
+  model: SOURCE_REFUSES,
+  forbidden: SOURCE_REFUSES,
+  not_found: SOURCE_REFUSES,
+  item: { ...CLIENT_ERROR, next: true },
+  quota: { ...SOURCE_FAILS, cooldown: 'cool_down', countsAsFailure: false },
+  overload: SOURCE_FAILS,
+  late: SOURCE_FAILS,
+  unexpected: { ...CLIENT_ERROR, log: 'warn' },
+  foreign: { ...SOURCE_FAILS, next: false, log: 'warn' },
 };

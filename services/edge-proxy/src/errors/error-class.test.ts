@@ -2,18 +2,18 @@ import { describe, expect, test } from '@jest/globals';
 import { PROVIDER_ERRORS, UPSTREAM_MODEL, type ProviderErrorCase } from '../../test/provider-errors.js';
 import { CLASS_RULES } from './class-rules.js';
 import { classifyError, type ErrorClass } from './error-class.js';
-import { readErrorBody } from './said-error.js';
+import { readErrorBody } from './reported-error.js';
 
 const bytesOf = (body: unknown): Buffer => Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
 
 function classOf({ status, body, errorType }: Pick<ProviderErrorCase, 'status' | 'body' | 'errorType'>) {
-  return classifyError({ status, said: readErrorBody(bytesOf(body)), errorType, upstreamModel: UPSTREAM_MODEL });
+  return classifyError({ status, reported: readErrorBody(bytesOf(body)), errorType, upstreamModel: UPSTREAM_MODEL });
 }
 
 test.each(PROVIDER_ERRORS.map((each) => [each.provider, each] as const))('%s', (_name, each) => {
   const { class: found, certain } = classOf(each);
   expect(found).toBe(each.class);
-  if (CLASS_RULES[found].rest === 'refused') expect(certain).toBe(each.certain === true);
+  if (CLASS_RULES[found].cooldown === 'refused') expect(certain).toBe(each.certain === true);
 });
 
 test('at least twelve providers are included, each with its source', () => {
@@ -96,19 +96,24 @@ test.each([
   ['the name of another model', 'The model other-model does not exist.', false],
 ])('a profile rule for the class model: %s', (_name, message, certain) => {
   const code = certain && message.includes('deployment') ? 'DeploymentNotFound' : 'not_found';
-  const said = readErrorBody(bytesOf({ error: { message, code } }));
+  const reported = readErrorBody(bytesOf({ error: { message, code } }));
   const rules = [{ status: 404, code: null, text: null, class: 'model' as const }];
-  const found = classifyError({ status: 404, said, errorType: undefined, upstreamModel: UPSTREAM_MODEL, rules });
+  const found = classifyError({ status: 404, reported, errorType: undefined, upstreamModel: UPSTREAM_MODEL, rules });
   expect(found).toEqual({ class: 'model', certain, status: 404 });
 });
 
 test('errors that a client can cause neither cool down a source nor open a breaker', () => {
   for (const name of ['body', 'content', 'item', 'unexpected'] as const) {
-    expect(CLASS_RULES[name]).toMatchObject({ rest: 'none', countsAsFailure: false });
+    expect(CLASS_RULES[name]).toMatchObject({ cooldown: 'none', countsAsFailure: false });
   }
   for (const name of ['forbidden', 'not_found'] as const) {
     expect(
-      classifyError({ status: name === 'forbidden' ? 403 : 404, said: null, errorType: undefined, upstreamModel: 'm' }),
+      classifyError({
+        status: name === 'forbidden' ? 403 : 404,
+        reported: null,
+        errorType: undefined,
+        upstreamModel: 'm',
+      }),
     ).toEqual({
       class: name,
       certain: false,

@@ -1,5 +1,5 @@
 import type { ErrorRule } from '@gateway/contracts/operator';
-import { normalizeCode, type ReportedError } from './said-error.js';
+import { normalizeCode, type ReportedError } from './reported-error.js';
 
 /**
  * The cause of a provider's error, which decides the consequences (class-rules). The status decides
@@ -36,7 +36,7 @@ export type ErrorClass =
 export interface ErrorInput {
   /** Status of the response; null inside a stream, and for a 200 that is an error. */
   readonly status: number | null;
-  readonly said: ReportedError | null;
+  readonly reported: ReportedError | null;
   /** Value of a header that names the error. */
   readonly errorType: string | undefined;
   /** The model's name at the source. */
@@ -58,20 +58,20 @@ export interface ClassifiedError {
 /** Returns the class of a provider's error. */
 export function classifyError({
   status: answered,
-  said,
+  reported,
   errorType,
   upstreamModel,
   rules,
 }: ErrorInput): ClassifiedError {
-  const codes = collectCodes(said, errorType);
+  const codes = collectCodes(reported, errorType);
   const has = (known: ReadonlySet<string>): boolean => codes.some((code) => known.has(code));
-  const text = said?.message ?? '';
-  const status = answered ?? said?.status ?? findStatusByCode(codes);
+  const text = reported?.message ?? '';
+  const status = answered ?? reported?.status ?? findStatusByCode(codes);
   const is = (name: ErrorClass, certain = false): ClassifiedError => ({ class: name, certain, status });
   const isOwnModel = (): boolean =>
     has(DEPLOYMENT_CODES) || WHOLE_MODEL_TEXT.test(text) || hasWord(text, upstreamModel);
   if (status !== null && (status < 400 || status > 599)) return is('foreign');
-  if (said?.moderated === true || has(CONTENT_CODES) || CONTENT_TEXT.test(text)) return is('content');
+  if (reported?.moderated === true || has(CONTENT_CODES) || CONTENT_TEXT.test(text)) return is('content');
   const ruled = rules === undefined ? undefined : findRuleClass(rules, status, codes, text);
   if (ruled !== undefined) {
     return is(ruled, ruled === 'credential' || ruled === 'funds' || (ruled === 'model' && isOwnModel()));
@@ -114,8 +114,8 @@ function compilePattern(text: string): RegExp {
   return pattern;
 }
 
-function collectCodes(said: ReportedError | null, errorType: string | undefined): readonly string[] {
-  const ofBody = said?.codes ?? [];
+function collectCodes(reported: ReportedError | null, errorType: string | undefined): readonly string[] {
+  const ofBody = reported?.codes ?? [];
   return errorType === undefined ? ofBody : [...ofBody, normalizeCode(errorType.split(':', 1)[0] ?? '')];
 }
 

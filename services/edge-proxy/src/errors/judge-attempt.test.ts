@@ -171,7 +171,7 @@ test('a usable response is final and has no error', () => {
     reached: true,
     refusal: null,
     errorClass: null,
-    said: null,
+    reported: null,
   });
 });
 

@@ -7,7 +7,7 @@ import { CLASS_RULES } from './class-rules.js';
 import { classifyError, type ClassifiedError, type ErrorClass } from './error-class.js';
 import { buildClientError } from './provider-error.js';
 import { parseTextWaitMs, toWholeSeconds } from './retry-after.js';
-import { readErrorBody, type ReportedError } from './said-error.js';
+import { readErrorBody, type ReportedError } from './reported-error.js';
 
 /** Maximum bytes of a provider's error body that are read. */
 export const ERROR_BODY_BYTES_MAX = 64 * 1024;
@@ -67,7 +67,7 @@ export type AttemptResult =
   /** A provider's error inside a stream, or as a complete body with status 200. */
   | {
       readonly kind: 'provider_error';
-      readonly said: ReportedError | null;
+      readonly reported: ReportedError | null;
       /** Wait stated by the response's headers, in milliseconds. */
       readonly waitMs?: number | undefined;
     }
@@ -132,7 +132,7 @@ export interface AttemptJudgment {
   /** The class of the provider's error; null if there is no error. */
   readonly errorClass: ErrorClass | null;
   /** The provider's error, not cleaned. */
-  readonly said: ReportedError | null;
+  readonly reported: ReportedError | null;
 }
 
 /** Statuses of a provider's timeout: the output may have been computed. */
@@ -150,7 +150,7 @@ const NOTHING: AttemptJudgment = {
   reached: true,
   refusal: null,
   errorClass: null,
-  said: null,
+  reported: null,
 };
 
 const UNREACHED = { outcome: 'unreachable', possiblyPaid: false, reached: false } as const;
@@ -179,7 +179,7 @@ export function judgeAttempt(result: AttemptResult, facts: AttemptFacts): Attemp
       return { ...failed, step: 'next_source', outcome: 'broken' };
     case 'provider_error':
       return {
-        ...judgeError(result.said, null, facts, result.waitMs, undefined),
+        ...judgeError(result.reported, null, facts, result.waitMs, undefined),
         outcome: 'broken',
         possiblyPaid: true,
       };
@@ -216,13 +216,17 @@ type ProviderResponse = Extract<AttemptResult, { kind: 'answered' }>;
 function judgeResponse(answer: ProviderResponse, facts: AttemptFacts): AttemptJudgment {
   const { status } = answer;
   if (status === 200 && isUsable(answer, facts.streamed)) return { ...NOTHING, status };
-  const said = isDecoded(answer) ? readErrorBody(answer.bodyStart) : null;
+  const reported = isDecoded(answer) ? readErrorBody(answer.bodyStart) : null;
   if (status !== 200) {
-    const judged = withOtherCredential(judgeError(said, status, facts, answer.waitMs, answer.errorType), status, facts);
+    const judged = withOtherCredential(
+      judgeError(reported, status, facts, answer.waitMs, answer.errorType),
+      status,
+      facts,
+    );
     return { ...judged, outcome: 'rejected', status, possiblyPaid: PAID_STATUSES.has(status) || status < 300 };
   }
   const failed = { outcome: 'broken', status, possiblyPaid: true } as const;
-  if (said !== null) return { ...judgeError(said, null, facts, answer.waitMs, answer.errorType), ...failed };
+  if (reported !== null) return { ...judgeError(reported, null, facts, answer.waitMs, answer.errorType), ...failed };
   return { ...NOTHING, ...failed, step: 'next_source', error: createUnusableError(), countsAsFailure: true };
 }
 
@@ -231,7 +235,7 @@ function judgeResponse(answer: ProviderResponse, facts: AttemptFacts): AttemptJu
  * @param status of the response; null inside a stream, and for a 200
  */
 function judgeError(
-  said: ReportedError | null,
+  reported: ReportedError | null,
   status: number | null,
   facts: AttemptFacts,
   headerWaitMs: number | undefined,
@@ -239,25 +243,30 @@ function judgeError(
 ): AttemptJudgment {
   const classified = classifyError({
     status,
-    said,
+    reported,
     errorType,
     upstreamModel: facts.upstreamModel,
     rules: facts.errorRules,
   });
   const rule = CLASS_RULES[classified.class];
-  const waitMs = headerWaitMs ?? readBodyWaitMs(said);
-  const isQuota = rule.rest === 'cool_down';
+  const waitMs = headerWaitMs ?? readBodyWaitMs(reported);
+  const isQuota = rule.cooldown === 'cool_down';
   return {
     ...NOTHING,
     step: rule.next ? 'next_source' : 'final',
     outcome: 'rejected',
-    error: buildClientError(classified, facts.style, said, waitMs === undefined ? undefined : toWholeSeconds(waitMs)),
+    error: buildClientError(
+      classified,
+      facts.style,
+      reported,
+      waitMs === undefined ? undefined : toWholeSeconds(waitMs),
+    ),
     coolDownMs: isQuota ? toCoolDownMs(waitMs) : null,
     retryInMs: toRetryMs(classified, status, waitMs),
     countsAsFailure: rule.countsAsFailure,
-    refusal: rule.rest !== 'refused' ? null : classified.certain ? 'certain' : 'unclear',
+    refusal: rule.cooldown !== 'refused' ? null : classified.certain ? 'certain' : 'unclear',
     errorClass: classified.class,
-    said,
+    reported,
   };
 }
 
@@ -317,8 +326,8 @@ function isDecoded({ contentEncoding }: ProviderResponse): boolean {
 }
 
 /** Returns the longer wait of Google's `RetryInfo`, which is rounded down, and the text. */
-function readBodyWaitMs(said: ReportedError | null): number | undefined {
-  const waits = [said?.waitMs, parseTextWaitMs(said?.message ?? null)].filter((ms) => ms !== undefined);
+function readBodyWaitMs(reported: ReportedError | null): number | undefined {
+  const waits = [reported?.waitMs, parseTextWaitMs(reported?.message ?? null)].filter((ms) => ms !== undefined);
   return waits.length === 0 ? undefined : Math.max(...waits);
 }
 

@@ -3,7 +3,7 @@ import type { ErrorRule } from '@gateway/contracts/operator';
 import { recordedShapes } from '../../test/recorded-shapes.js';
 import { RULE_ERRORS } from '../../test/rule-errors.js';
 import { classifyError } from './error-class.js';
-import { readErrorBody } from './said-error.js';
+import { readErrorBody } from './reported-error.js';
 
 interface Case {
   readonly status: number | null;
@@ -14,7 +14,8 @@ interface Case {
 const SHAPES = recordedShapes();
 
 function classOf({ status, errorType, text }: Case, rules: readonly ErrorRule[]): string {
-  return classifyError({ status, errorType, said: readErrorBody(Buffer.from(text)), upstreamModel: 'up', rules }).class;
+  return classifyError({ status, errorType, reported: readErrorBody(Buffer.from(text)), upstreamModel: 'up', rules })
+    .class;
 }
 
 /** Returns whether the class of an error changes if only this rule gets another class. */

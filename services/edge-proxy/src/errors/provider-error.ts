@@ -4,7 +4,7 @@ import type { EndpointStyle } from '../formats/endpoints.js';
 import type { ClassifiedError } from './error-class.js';
 import { cleanMessage } from './provider-message.js';
 import { findRecoveryText } from './recovery-text.js';
-import type { ReportedError } from './said-error.js';
+import type { ReportedError } from './reported-error.js';
 
 const REJECTED = "The model's provider rejected the request body.";
 const MODERATED = "The model's provider refused this request for its content.";
@@ -30,7 +30,7 @@ export function shouldReadErrorBody(status: number): boolean {
 export function buildClientError(
   { class: what, status }: ClassifiedError,
   style: EndpointStyle,
-  said: ReportedError | null,
+  reported: ReportedError | null,
   retryAfterSeconds: number | undefined,
 ): GatewayError {
   switch (what) {
@@ -38,11 +38,11 @@ export function buildClientError(
       if (status === 413) {
         return gatewayError('request_entity_too_large', "The request is too large for the model's provider.");
       }
-      return gatewayError('invalid_request', bodyText(style, said, REJECTED));
+      return gatewayError('invalid_request', bodyText(style, reported, REJECTED));
     case 'content':
       return gatewayError(
         'invalid_request',
-        status === 400 || status === 422 ? bodyText(style, said, MODERATED) : MODERATED,
+        status === 400 || status === 422 ? bodyText(style, reported, MODERATED) : MODERATED,
       );
     case 'credential':
       return gatewayError('upstream_auth_error', undefined, { status: status === 403 ? 403 : 401 });
@@ -53,7 +53,7 @@ export function buildClientError(
       if (status === 403) return gatewayError('upstream_auth_error', undefined, { status: 403 });
       return gatewayError('model_not_found', "The model's provider does not know this model.", { param: 'model' });
     case 'item':
-      if (status === 400 || status === 422) return gatewayError('invalid_request', bodyText(style, said, REJECTED));
+      if (status === 400 || status === 422) return gatewayError('invalid_request', bodyText(style, reported, REJECTED));
       return gatewayError(
         'model_not_found',
         "The model's provider does not have an item, a file or an earlier response that the request refers to.",
@@ -76,8 +76,8 @@ export function buildClientError(
   }
 }
 
-function bodyText(style: EndpointStyle, said: ReportedError | null, generic: string): string {
-  const message = said?.message ?? null;
+function bodyText(style: EndpointStyle, reported: ReportedError | null, generic: string): string {
+  const message = reported?.message ?? null;
   if (message === null) return generic;
   if (style === 'messages') return findRecoveryText(message) ?? generic;
   const cleaned = cleanMessage(message);

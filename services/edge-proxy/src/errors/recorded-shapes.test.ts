@@ -3,7 +3,7 @@ import { toPriceFigures } from '@gateway/contracts/messages';
 import { PRICE_CLASSES, type ProviderProfile } from '@gateway/contracts/operator';
 import { PRICE_WITH_EXTRAS } from '../../test/pricing-rules.js';
 import { recordedShapes, type RecordedResponse } from '../../test/recorded-shapes.js';
-import { readPricing, type PriceReading } from '../pricing/asks.js';
+import { readPricing, type PriceReading } from '../pricing/requested-extras.js';
 import { ENDPOINT_TABLE } from '../formats/endpoints.js';
 import { EventSplitter } from '../formats/event-stream.js';
 import { withReason, type MeterResult, type ProviderFailure } from '../formats/meter.js';
@@ -60,7 +60,7 @@ function judged(shape: RecordedResponse, profile: ProviderProfile): AttemptJudgm
           errorType: header('x-amzn-errortype'),
           bodyStart: Buffer.from(shape.text),
         }
-      : { kind: 'provider_error', said: failure.said, waitMs: readHeaderWaitMs(header, NOW) };
+      : { kind: 'provider_error', reported: failure.reported, waitMs: readHeaderWaitMs(header, NOW) };
   const facts = { style: row.style, streamed: shape.isStream, upstreamModel: 'up' };
   return judgeAttempt(result, { ...facts, errorRules: profile.errors });
 }
@@ -133,8 +133,8 @@ describe.each(recordedShapes().map(([profile, shapes]) => [profile.id, profile, 
       // of the gateway's.
       if (reading.kind === 'unpriced' || !PRICE_CLASSES.some((name) => name === shape.expected.class)) continue;
       test(`class: ${shape.name}`, () => {
-        const { said = null } = read(shape, profile).result;
-        expect(computeBilledExtras(profile.pricing, { ...reading, models: [] }, said, EXTRAS).served.class).toBe(
+        const { reported = null } = read(shape, profile).result;
+        expect(computeBilledExtras(profile.pricing, { ...reading, models: [] }, reported, EXTRAS).served.class).toBe(
           shape.expected.class,
         );
       });

@@ -1,6 +1,6 @@
 import type { Rank, Shape } from '../json/json-reducer.js';
-import type { PricingRules } from '../pricing/asks.js';
-import { SAID_TEXT_LENGTH_MAX } from '../errors/said-error.js';
+import type { PricingRules } from '../pricing/requested-extras.js';
+import { REPORTED_TEXT_LENGTH_MAX } from '../errors/reported-error.js';
 import { NOT_GENERATED } from './generated-text.js';
 
 /**
@@ -28,7 +28,7 @@ const OTHER = createShape(2, each(NOT_GENERATED, IGNORED));
 const EMPTY = createShape(0, [], IGNORED);
 const NAME = createShape(0, [], OTHER);
 /** Counts and errors: everything in them is kept, but only the beginning of long strings. */
-const WHOLE: Shape = { rank: 0, stringBytesMax: SAID_TEXT_LENGTH_MAX, keepsBeginning: true, members: new Map() };
+const WHOLE: Shape = { rank: 0, stringBytesMax: REPORTED_TEXT_LENGTH_MAX, keepsBeginning: true, members: new Map() };
 
 /** Members that describe a response or an event. */
 const NAMES = [

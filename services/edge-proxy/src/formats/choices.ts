@@ -13,7 +13,7 @@ import {
 } from './answer-json.js';
 import type { ParsedJson } from '../json/json-reducer.js';
 import { generatedTextBytes, hasContent } from './generated-text.js';
-import { readError } from '../errors/said-error.js';
+import { readError } from '../errors/reported-error.js';
 import { readFailedEvent, withError } from './failed-event.js';
 import { DROP, EARLY, FINAL, PASS } from './meter.js';
 import type {
@@ -25,7 +25,7 @@ import type {
   StreamMeterOptions,
 } from './meter.js';
 import { readOpenAiUsage } from './openai-usage.js';
-import { ReportedExtrasReader, readReportedExtras } from '../pricing/said-extras.js';
+import { ReportedExtrasReader, readReportedExtras } from '../pricing/reported-extras.js';
 import {
   hasInputAndOutput,
   createMeterResult,
@@ -37,7 +37,7 @@ import {
 /** Length of `[DONE]`, with room for white space around it. */
 const DONE_BYTES_MAX = 16;
 /** A stream that ended without any choice. */
-const NO_ANSWER: EventHandling = { ...PASS, pass: false, failure: { said: null, relayed: null } };
+const NO_ANSWER: EventHandling = { ...PASS, pass: false, failure: { reported: null, relayed: null } };
 
 /**
  * Creates the reader for responses that are lists of choices: chat and legacy completions.
@@ -58,7 +58,7 @@ export function createChoicesReader(streamed: string, plain: string): ResponseRe
  */
 function createChoicesMeter(textMember: string, options: StreamMeterOptions): StreamMeter {
   const { dropUsageChunk, makesUsageEvent = false, choices, totalExtra, pricing, cacheWriteTtl1h } = options;
-  const said = pricing === undefined ? null : new ReportedExtrasReader(pricing);
+  const reported = pricing === undefined ? null : new ReportedExtrasReader(pricing);
   const usage = new UsageTally((value) => readOpenAiUsage(value, totalExtra), cacheWriteTtl1h);
   let deliveredBytes = 0;
   let markerSeen = false;
@@ -85,8 +85,8 @@ function createChoicesMeter(textMember: string, options: StreamMeterOptions): St
       if (event === 'error' || isError(chunk)) return readFailedEvent(sseEvent, chunk);
       if (chunk === null) return EARLY;
       const failed = findFailedPart(chunk);
-      if (failed !== null) return { ...PASS, pass: false, failure: { said: readError(failed), relayed: null } };
-      said?.read(chunk);
+      if (failed !== null) return { ...PASS, pass: false, failure: { reported: readError(failed), relayed: null } };
+      reported?.read(chunk);
       if (makesUsageEvent) {
         first ??= readChunkHead(chunk);
         isUsageTold ||= hasInputAndOutput(readOpenAiUsage(chunk['usage']));
@@ -108,7 +108,7 @@ function createChoicesMeter(textMember: string, options: StreamMeterOptions): St
     result: () =>
       withReportedExtras(
         createMeterResult(usage.read(deliveredBytes), deliveredBytes, markerSeen || finishedChoices.size >= choices),
-        said,
+        reported,
       ),
     hasText: () => deliveredBytes > 0,
     cutEnding: (error, requestId) => Buffer.from(`data: ${chatErrorBody(error, requestId)}\n\n`),

@@ -1,6 +1,6 @@
 import type { SseEvent } from './event-stream.js';
 import { CLEANED_LENGTH_MAX, cleanMessage } from '../errors/provider-message.js';
-import { readError, SAID_TEXT_LENGTH_MAX, type ReportedError } from '../errors/said-error.js';
+import { readError, REPORTED_TEXT_LENGTH_MAX, type ReportedError } from '../errors/reported-error.js';
 import { CutText, type ParsedJson } from '../json/json-reducer.js';
 import { isRecord, hasError, type JsonRecord } from './answer-json.js';
 import type { MeterResult, ProviderFailure, EventHandling } from './meter.js';
@@ -49,8 +49,8 @@ export function readFailedEvent(sseEvent: SseEvent, message: JsonRecord | null):
 
 /** Adds the error of a complete body that is not a valid response, if it reports one. */
 export function withError(result: MeterResult, answer: JsonRecord): MeterResult {
-  const said = readError(answer);
-  return said === null ? result : { ...result, failure: { said, relayed: null } };
+  const reported = readError(answer);
+  return reported === null ? result : { ...result, failure: { reported, relayed: null } };
 }
 
 /** Reads a complete response that reports a failure. */
@@ -65,16 +65,18 @@ function buildFailure(message: JsonRecord, written: (json: string) => Buffer, as
     cleaned === null && asIs !== null
       ? asIs
       : written(JSON.stringify(limitLevels(cleaned ?? message, WRITTEN_LEVELS_MAX)));
-  return { said: readError(message), relayed };
+  return { reported: readError(message), relayed };
 }
 
 function buildTextFailure(sseEvent: SseEvent): ProviderFailure {
   const text = Buffer.isBuffer(sseEvent.data) ? sseEvent.data.toString() : '';
-  const said: ReportedError | null =
-    text === '' ? null : { message: text.slice(0, SAID_TEXT_LENGTH_MAX), codes: [], status: null, moderated: false };
-  if (sseEvent.endsLong === true) return { said, relayed: null };
+  const reported: ReportedError | null =
+    text === ''
+      ? null
+      : { message: text.slice(0, REPORTED_TEXT_LENGTH_MAX), codes: [], status: null, moderated: false };
+  if (sseEvent.endsLong === true) return { reported, relayed: null };
   const cleaned = cleanMessage(text);
-  return { said, relayed: cleaned === text ? sseEvent.bytes : formatEvent(sseEvent, cleaned) };
+  return { reported, relayed: cleaned === text ? sseEvent.bytes : formatEvent(sseEvent, cleaned) };
 }
 
 function formatEvent({ event }: SseEvent, data: string): Buffer {

@@ -1,8 +1,8 @@
 import { messagesErrorBody } from '@gateway/contracts/errors';
 import { StoredIdReader, withIds } from '../stored-ids/answer-names.js';
-import { readError } from '../errors/said-error.js';
+import { readError } from '../errors/reported-error.js';
 import type { ParsedJson } from '../json/json-reducer.js';
-import { ReportedExtrasReader, readReportedExtras } from '../pricing/said-extras.js';
+import { ReportedExtrasReader, readReportedExtras } from '../pricing/reported-extras.js';
 import { isReason, isRecord, parseObject, hasError } from './answer-json.js';
 import { AnthropicUsage } from './anthropic-usage.js';
 import type { SseEvent } from './event-stream.js';
@@ -44,7 +44,7 @@ export const messagesReader: ResponseReader = {
 function messagesStreamMeter(options: StreamMeterOptions): StreamMeter {
   const { pricing } = options;
   const usage = new AnthropicUsage(options);
-  const said = pricing === undefined ? null : new ReportedExtrasReader(pricing);
+  const reported = pricing === undefined ? null : new ReportedExtrasReader(pricing);
   let deliveredBytes = 0;
   let isStopped = false;
   let isFinal = false;
@@ -58,7 +58,7 @@ function messagesStreamMeter(options: StreamMeterOptions): StreamMeter {
         usage.add(message?.['usage'], deliveredBytes);
         // On this endpoint an error has the gateway's code and text, also inside a stream
         // (specification, Errors).
-        return { ...PASS, pass: false, failure: { said: readError(message), relayed: null } };
+        return { ...PASS, pass: false, failure: { reported: readError(message), relayed: null } };
       }
       if (message === null) return event === 'message_stop' ? final() : EARLY;
       switch (type) {
@@ -70,14 +70,14 @@ function messagesStreamMeter(options: StreamMeterOptions): StreamMeter {
           return hasContent(message['content_block']) ? PASS : EARLY;
         case 'message_start':
           usage.add(memberOf(message['message'], 'usage'), deliveredBytes);
-          if (isRecord(message['message'])) said?.read(message['message']);
+          if (isRecord(message['message'])) reported?.read(message['message']);
           ids.readContainer(memberOf(message['message'], 'container'));
           return hasContent(memberOf(message['message'], 'content')) ? PASS : EARLY;
         case 'message_delta':
           isStopped ||= isReason(memberOf(message['delta'], 'stop_reason'));
           // The report with the stop reason counts the complete output.
           usage.add(message['usage'], isStopped ? Infinity : deliveredBytes);
-          said?.read(message);
+          reported?.read(message);
           ids.readContainer(memberOf(message['delta'], 'container'));
           if (memberOf(message['delta'], 'stop_reason') === REFUSED) isRefused = true;
           return isReason(memberOf(message['delta'], 'stop_reason')) ? PASS : EARLY;
@@ -94,7 +94,7 @@ function messagesStreamMeter(options: StreamMeterOptions): StreamMeter {
       const finished = isFinal || isStopped;
       if (isRefused && deliveredBytes === 0) return createMeterResult(NOT_CHARGED, 0, finished);
       return withIds(
-        withReportedExtras(createMeterResult(usage.read(finished, deliveredBytes), deliveredBytes, finished), said),
+        withReportedExtras(createMeterResult(usage.read(finished, deliveredBytes), deliveredBytes, finished), reported),
         ids,
       );
     },

@@ -3,8 +3,8 @@ import type { GatewayError } from '@gateway/contracts/errors';
 import type { CatalogSource } from '@gateway/contracts/messages';
 import type { ParsedJson } from '../json/json-reducer.js';
 import type { SseEvent } from './event-stream.js';
-import type { ReportedError } from '../errors/said-error.js';
-import type { ReportedExtras } from '../pricing/said-extras.js';
+import type { ReportedError } from '../errors/reported-error.js';
+import type { ReportedExtras } from '../pricing/reported-extras.js';
 import type { StoredIds } from '../stored-ids/answer-names.js';
 
 /** The usage of a response, as the meter read it. */
@@ -35,7 +35,7 @@ export interface MeterResult {
    * The reported class and tool uses; absent if none were reported or the source has no pricing
    * rules.
    */
-  readonly said?: ReportedExtras | null;
+  readonly reported?: ReportedExtras | null;
   /** The failure of a plain body that is an error or a failed response. */
   readonly failure?: ProviderFailure;
 }
@@ -55,7 +55,7 @@ export interface PartialUsage extends Omit<TokenCounts, 'input' | 'output'> {
 /** An error of a provider, inside a stream or instead of a response. */
 export interface ProviderFailure {
   /** Null if it has no text, code or status. */
-  readonly said: ReportedError | null;
+  readonly reported: ReportedError | null;
   /**
    * The error in its own format, cleaned, to be relayed; null if the gateway sends its own error.
    */
@@ -69,7 +69,10 @@ export interface ProviderFailure {
  */
 export function withReason(failure: ProviderFailure, next: ProviderFailure | null): ProviderFailure {
   const relayed = [failure.relayed, next?.relayed].filter((bytes) => bytes != null);
-  return { said: next?.said ?? failure.said, relayed: relayed.length === 0 ? null : Buffer.concat(relayed) };
+  return {
+    reported: next?.reported ?? failure.reported,
+    relayed: relayed.length === 0 ? null : Buffer.concat(relayed),
+  };
 }
 
 /** The meter's instructions to the relay for one event. */

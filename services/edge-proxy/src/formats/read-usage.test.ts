@@ -19,13 +19,13 @@ interface Said {
 
 const few = fc.constantFrom(0, 1, 2, 3, 5, 8);
 const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined, freq: 4 });
-const said: fc.Arbitrary<Said> = fc.record({
+const reported: fc.Arbitrary<Said> = fc.record({
   input: maybe(fc.option(few, { freq: 6 })),
   output: maybe(fc.option(few, { freq: 6 })),
   cached: maybe(fc.option(few, { freq: 6 })),
   total: maybe(fc.constantFrom(4, 9, 20)),
 });
-const sequence = fc.array(fc.oneof({ arbitrary: said, weight: 8 }, { arbitrary: fc.constant(null), weight: 1 }), {
+const sequence = fc.array(fc.oneof({ arbitrary: reported, weight: 8 }, { arbitrary: fc.constant(null), weight: 1 }), {
   maxLength: 5,
 });
 /** Values that are not counts, in turn. */

@@ -1,6 +1,6 @@
 import { combineSamplings, type TokenCounts, type TokenKinds } from '@gateway/metering';
 import type { CatalogSource } from '@gateway/contracts/messages';
-import type { ReportedExtrasReader } from '../pricing/said-extras.js';
+import type { ReportedExtrasReader } from '../pricing/reported-extras.js';
 import { isSet } from './answer-json.js';
 import type { MeterResult, PartialUsage } from './meter.js';
 
@@ -203,6 +203,6 @@ export function createMeterResult(read: UsageResult, deliveredBytes: number, fin
 
 /** Adds the values that affect the price; `reader` is null if the source has no pricing rules. */
 export function withReportedExtras(result: MeterResult, reader: ReportedExtrasReader | null): MeterResult {
-  const said = reader?.said() ?? null;
-  return said === null ? result : { ...result, said };
+  const reported = reader?.reported() ?? null;
+  return reported === null ? result : { ...result, reported };
 }

@@ -142,7 +142,7 @@ test('a failed response is relayed unchanged unless its error must be cleaned', 
   const plain = response('The request was refused.');
   expect(reader.readPlain(plain).failure).toMatchObject({
     relayed: plain,
-    said: { message: 'The request was refused.' },
+    reported: { message: 'The request was refused.' },
   });
   const leaking = reader.readPlain(
     response('Limit of organization org-SECRETabcdef12 reached, see https://x.example/SECRET'),
@@ -173,7 +173,7 @@ test.each([
 test('an error nested too deeply has no text and is relayed without its depth', () => {
   const detail = '{"detail":'.repeat(100_000) + '1' + '}'.repeat(100_000);
   const { failure } = reader.readPlain(Buffer.from(`{"object":"response","status":"failed","error":${detail}}`));
-  expect(failure?.said).toBeNull();
+  expect(failure?.reported).toBeNull();
   expect(String(failure?.relayed).length).toBeLessThan(1_000);
 });
 
@@ -281,6 +281,6 @@ test('a large response keeps members that rules name at unusual places', () => {
   const output = Array.from({ length: 2_000 }, (_, n) => ({ type: 'message', id: `m${n}`, text: 'x'.repeat(1_000) }));
   const more = { billing: { sum: { total: 0.5 } }, place: { region: 'us' }, served_by: 'another' };
   reducer.write(Buffer.from(JSON.stringify({ object: 'response', id: 'r', output, ...more })));
-  const { said } = reader.readPlain(reducer, { pricing });
-  expect(said).toMatchObject({ costNanoUsd: 500_000_000, unpriced: ['region:us'], model: 'another' });
+  const { reported } = reader.readPlain(reducer, { pricing });
+  expect(reported).toMatchObject({ costNanoUsd: 500_000_000, unpriced: ['region:us'], model: 'another' });
 });

@@ -1,7 +1,7 @@
 import { type GatewayError, chatErrorObject } from '@gateway/contracts/errors';
 import { StoredIdReader, withIds } from '../stored-ids/answer-names.js';
 import type { ParsedJson } from '../json/json-reducer.js';
-import { ReportedExtrasReader, readReportedExtras } from '../pricing/said-extras.js';
+import { ReportedExtrasReader, readReportedExtras } from '../pricing/reported-extras.js';
 import { type JsonRecord, isRecord, readName, parseObject, hasError, readSeconds } from './answer-json.js';
 import type { SseEvent } from './event-stream.js';
 import { readFailedResponse, readFailedEvent, withError } from './failed-event.js';
@@ -52,7 +52,7 @@ const EMPTY_AT_FIRST: ReadonlySet<unknown> = new Set([
 
 /** Identifies events by the `type` of their data. The `event` field repeats it. */
 function responsesStreamMeter({ totalExtra, pricing, cacheWriteTtl1h }: StreamMeterOptions): StreamMeter {
-  const said = pricing === undefined ? null : new ReportedExtrasReader(pricing);
+  const reported = pricing === undefined ? null : new ReportedExtrasReader(pricing);
   const usage = new UsageTally((value) => readResponsesUsage(value, totalExtra), cacheWriteTtl1h);
   let deliveredBytes = 0;
   let isFinal = false;
@@ -84,13 +84,13 @@ function responsesStreamMeter({ totalExtra, pricing, cacheWriteTtl1h }: StreamMe
           return isOpening(message['item']) ? EARLY : PASS;
         case 'response.output_item.done':
           ids.readItem(message['item']);
-          said?.readItem(message['item']);
+          reported?.readItem(message['item']);
           return isOpening(message['item']) ? EARLY : PASS;
         case 'response.completed':
         case 'response.incomplete':
         case 'response.cancelled':
           // Earlier events have the requested class, not the served one.
-          if (isRecord(response)) said?.read(response);
+          if (isRecord(response)) reported?.read(response);
           isFinal = true;
           return FINAL;
         case 'response.failed':
@@ -103,7 +103,10 @@ function responsesStreamMeter({ totalExtra, pricing, cacheWriteTtl1h }: StreamMe
       }
     },
     result: () =>
-      withIds(withReportedExtras(createMeterResult(usage.read(deliveredBytes), deliveredBytes, isFinal), said), ids),
+      withIds(
+        withReportedExtras(createMeterResult(usage.read(deliveredBytes), deliveredBytes, isFinal), reported),
+        ids,
+      ),
     hasText: () => deliveredBytes > 0,
     cutEnding: (error, requestId) => buildCutEnding(error, requestId, begun, nextNumber),
   };
@@ -144,7 +147,7 @@ function hasNoContent({ type, item, part, text }: JsonRecord): boolean {
 /** Marks a failure without a reason as unexplained: the next event may have the reason. */
 function withUnexplained(seen: EventHandling): EventHandling {
   const { failure } = seen;
-  return failure?.said === null ? { ...seen, failure: { ...failure, isUnexplained: true } } : seen;
+  return failure?.reported === null ? { ...seen, failure: { ...failure, isUnexplained: true } } : seen;
 }
 
 function readResponseHead(response: JsonRecord): ResponseHead | null {

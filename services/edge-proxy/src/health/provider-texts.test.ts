@@ -11,7 +11,7 @@ function world() {
     texts.record({
       source,
       requestId: 'r-1',
-      judged: { errorClass, status: 400, said: { message, codes: [], status: null, moderated: false } },
+      judged: { errorClass, status: 400, reported: { message, codes: [], status: null, moderated: false } },
     });
   return { log, time, hear };
 }

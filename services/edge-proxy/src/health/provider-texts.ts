@@ -16,7 +16,7 @@ export interface ProviderTextsParts {
 export interface ProviderText {
   readonly source: string;
   readonly requestId: string;
-  readonly judged: Pick<AttemptJudgment, 'errorClass' | 'status' | 'said'>;
+  readonly judged: Pick<AttemptJudgment, 'errorClass' | 'status' | 'reported'>;
 }
 
 /**
@@ -33,12 +33,12 @@ export class ProviderTexts {
     this.#throttle = new Throttle({ everyMs: LOG_EVERY_MS, nowMs: monotonicMs });
   }
 
-  record({ source, requestId, judged: { errorClass, status, said } }: ProviderText): void {
+  record({ source, requestId, judged: { errorClass, status, reported } }: ProviderText): void {
     const level = errorClass === null ? 'none' : CLASS_RULES[errorClass].log;
     if (level === 'none') return;
     const unlogged = this.#throttle.pass(source);
     if (unlogged === null) return;
-    const message = said?.message ?? null;
+    const message = reported?.message ?? null;
     // Not named `text`, which is the message of every log line.
     const providerText = message === null ? null : loggedText(message);
     const facts = { source, requestId, status, class: errorClass, providerText, unlogged };

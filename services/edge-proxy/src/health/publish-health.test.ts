@@ -20,7 +20,7 @@ const OK: AttemptJudgment = {
   reached: true,
   refusal: null,
   errorClass: null,
-  said: null,
+  reported: null,
 };
 const LIMITED: AttemptJudgment = { ...OK, step: 'next_source', outcome: 'rejected', status: 429, coolDownMs: 5_000 };
 const FAILED: AttemptJudgment = { ...OK, outcome: 'broken', status: null, countsAsFailure: true };

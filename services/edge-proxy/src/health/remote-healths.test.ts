@@ -60,7 +60,7 @@ test('health from other edges changes only the order, until this edge has a resp
     reached: true,
     refusal: null,
     errorClass: null,
-    said: null,
+    reported: null,
   } as const;
   healths.ended('a', completed, NOW + 1);
   expect(healths.rank('a', NOW + 1)).toBe(0);

@@ -204,16 +204,16 @@ test.each([
   ['invalid_request_error', 400, 'invalid_request'],
   ['unknown error type', 502, 'upstream_error'],
 ])('POST /v1/messages replaces the message of an %s inside a stream', async (type, status, code) => {
-  const said = `event: error\ndata: ${JSON.stringify({ type: 'error', error: { type, message: 'of org-acme' } })}\n\n`;
+  const reported = `event: error\ndata: ${JSON.stringify({ type: 'error', error: { type, message: 'of org-acme' } })}\n\n`;
   const [sseEvent] = CUT['/v1/messages'];
-  world.provider.script({ model: MODEL, steps: [{ chunk: sseEvent }, { chunk: said }] });
+  world.provider.script({ model: MODEL, steps: [{ chunk: sseEvent }, { chunk: reported }] });
   const cut = await streamOf('/v1/messages');
   expect([cut.answer.statusCode, cut.isComplete]).toEqual([200, false]);
   const ending = cut.text.slice(sseEvent.length);
   expect(ending).toMatch(/^event: error\ndata: .*\n\n$/);
   const body = { type: 'error', error: { code }, request_id: idOf(cut.answer) };
   expect(JSON.parse(ending.slice('event: error\ndata: '.length))).toMatchObject(body);
-  world.provider.script({ model: MODEL, steps: [{ chunk: said }] });
+  world.provider.script({ model: MODEL, steps: [{ chunk: reported }] });
   const refused = await streamOf('/v1/messages');
   expect([refused.answer.statusCode, refused.isComplete]).toEqual([status, true]);
   expect(JSON.parse(refused.text)).toMatchObject({ ...body, request_id: idOf(refused.answer) });

@@ -7,8 +7,8 @@ import { AccountShares, readBody } from './read-body.js';
 
 const BYTES_MAX = 100;
 
-function poolsOf(opened: HeldBytes, unopened = new HeldBytes(0)) {
-  return { opened, unopened, shares: new AccountShares(opened, 0.25) };
+function poolsOf(authenticated: HeldBytes, unauthenticated = new HeldBytes(0)) {
+  return { authenticated, unauthenticated, shares: new AccountShares(authenticated, 0.25) };
 }
 
 /** readBody() uses only the request's stream. */
@@ -94,39 +94,39 @@ test('an account has a share for arriving bodies, and complete bodies do not use
   const body = bodyOf(await read);
   const next = coming('acme');
   await new Promise((resolve) => setImmediate(resolve));
-  expect(pools.opened.held).toBe(body.bytes.length + 6 * 9 * MIB);
+  expect(pools.authenticated.held).toBe(body.bytes.length + 6 * 9 * MIB);
   for (const each of [...all.slice(1), other, next]) each.stream.destroy();
   await new Promise((resolve) => setImmediate(resolve));
-  expect([pools.opened.held, pools.shares.size]).toEqual([10 * MIB, 0]);
+  expect([pools.authenticated.held, pools.shares.size]).toEqual([10 * MIB, 0]);
 });
 
 test('a body with an unconfirmed key is counted separately by its announced length', async () => {
-  const [opened, unopened] = [new HeldBytes(30), new HeldBytes(40)];
+  const [authenticated, unauthenticated] = [new HeldBytes(30), new HeldBytes(40)];
   const stream = new PassThrough();
   const reading = { announced: 20, bytesMax: BYTES_MAX, account: null };
-  const read = readBody(stream as unknown as IncomingMessage, reading, poolsOf(opened, unopened));
-  expect([opened.held, unopened.held]).toEqual([0, 20]);
+  const read = readBody(stream as unknown as IncomingMessage, reading, poolsOf(authenticated, unauthenticated));
+  expect([authenticated.held, unauthenticated.held]).toEqual([0, 20]);
   stream.end(Buffer.alloc(20));
   const body = bodyOf(await read);
-  expect([opened.held, unopened.held]).toEqual([0, 20]);
+  expect([authenticated.held, unauthenticated.held]).toEqual([0, 20]);
   body.opened();
   body.opened();
-  expect([opened.held, unopened.held]).toEqual([20, 0]);
+  expect([authenticated.held, unauthenticated.held]).toEqual([20, 0]);
   body.free();
-  expect([opened.held, unopened.held]).toEqual([0, 0]);
+  expect([authenticated.held, unauthenticated.held]).toEqual([0, 0]);
 });
 
 test('a confirmed body that does not fit the main pool stays in its first pool', async () => {
-  const [opened, unopened] = [new HeldBytes(10), new HeldBytes(40)];
+  const [authenticated, unauthenticated] = [new HeldBytes(10), new HeldBytes(40)];
   const stream = new PassThrough();
   const reading = { announced: 20, bytesMax: BYTES_MAX, account: null };
-  const read = readBody(stream as unknown as IncomingMessage, reading, poolsOf(opened, unopened));
+  const read = readBody(stream as unknown as IncomingMessage, reading, poolsOf(authenticated, unauthenticated));
   stream.end(Buffer.alloc(20));
   const body = bodyOf(await read);
   body.opened();
-  expect([opened.held, unopened.held]).toEqual([0, 20]);
+  expect([authenticated.held, unauthenticated.held]).toEqual([0, 20]);
   body.free();
-  expect([opened.held, unopened.held]).toEqual([0, 0]);
+  expect([authenticated.held, unauthenticated.held]).toEqual([0, 0]);
 });
 
 const MIB = 1024 * 1024;

@@ -176,15 +176,15 @@ const NO_BYTES = Buffer.alloc(0);
 /** The pools for counting bodies. */
 export interface BodyPools {
   /** Bodies with a confirmed key. */
-  readonly opened: HeldBytes;
+  readonly authenticated: HeldBytes;
   /** All other bodies. */
-  readonly unopened: HeldBytes;
+  readonly unauthenticated: HeldBytes;
   readonly shares: AccountShares;
 }
 
 const POOLS: BodyPools = {
-  opened: REQUEST_BODIES,
-  unopened: UNAUTHENTICATED_BODIES,
+  authenticated: REQUEST_BODIES,
+  unauthenticated: UNAUTHENTICATED_BODIES,
   shares: new AccountShares(REQUEST_BODIES, ACCOUNT_PART),
 };
 
@@ -202,7 +202,7 @@ export class CountedBody implements RequestBody {
   constructor(account: string | null, pools: BodyPools = POOLS) {
     this.#account = account;
     this.#pools = pools;
-    this.#pool = account === null ? pools.unopened : pools.opened;
+    this.#pool = account === null ? pools.unauthenticated : pools.authenticated;
   }
 
   /**
@@ -232,11 +232,11 @@ export class CountedBody implements RequestBody {
   }
 
   opened(): void {
-    const { opened } = this.#pools;
+    const { authenticated } = this.#pools;
     // A body that does not fit the main pool stays counted in its present pool.
-    if (this.#pool === opened || !opened.take(this.#held)) return;
+    if (this.#pool === authenticated || !authenticated.take(this.#held)) return;
     this.#pool.give(this.#held);
-    this.#pool = opened;
+    this.#pool = authenticated;
   }
 
   free(): void {

@@ -11,7 +11,10 @@ const LIMITS: LoadLimits = {
 };
 
 /** Returns the reason for load shedding after each reading of delay and memory. */
-function said(readings: readonly (readonly [number, number])[], from: LoadState = RECOVERED): (LoadReason | null)[] {
+function reported(
+  readings: readonly (readonly [number, number])[],
+  from: LoadState = RECOVERED,
+): (LoadReason | null)[] {
   let state = from;
   return readings.map(([delayMs, memoryShare]) => {
     state = judgeLoad(state, { delayMs, memoryShare }, LIMITS);
@@ -28,21 +31,23 @@ const [QUIET, LATE, FULL, BETWEEN] = [
 const SHEDDING: LoadState = { shedding: 'delay', streak: 0 };
 
 test('load shedding begins after several high readings in a row, of delay or memory', () => {
-  expect(said([LATE, LATE, LATE])).toEqual([null, null, 'delay']);
-  expect(said([FULL, FULL, FULL])).toEqual([null, null, 'memory']);
-  expect(said([LATE, FULL, LATE])).toEqual([null, null, 'delay']);
+  expect(reported([LATE, LATE, LATE])).toEqual([null, null, 'delay']);
+  expect(reported([FULL, FULL, FULL])).toEqual([null, null, 'memory']);
+  expect(reported([LATE, FULL, LATE])).toEqual([null, null, 'delay']);
 });
 
 test('one reading below the limit restarts the count', () => {
-  expect(said([LATE, LATE, QUIET, LATE, LATE, BETWEEN, LATE, LATE, LATE]).slice(0, -1)).toEqual(Array(8).fill(null));
+  expect(reported([LATE, LATE, QUIET, LATE, LATE, BETWEEN, LATE, LATE, LATE]).slice(0, -1)).toEqual(
+    Array(8).fill(null),
+  );
 });
 
 test('load shedding ends after several readings in a row below the recovery limits', () => {
-  expect(said([QUIET, QUIET], SHEDDING)).toEqual(['delay', null]);
-  expect(said([BETWEEN, BETWEEN, BETWEEN, BETWEEN], SHEDDING)).toEqual(Array(4).fill('delay'));
-  expect(said([QUIET, BETWEEN, QUIET, QUIET], SHEDDING)).toEqual(['delay', 'delay', 'delay', null]);
+  expect(reported([QUIET, QUIET], SHEDDING)).toEqual(['delay', null]);
+  expect(reported([BETWEEN, BETWEEN, BETWEEN, BETWEEN], SHEDDING)).toEqual(Array(4).fill('delay'));
+  expect(reported([QUIET, BETWEEN, QUIET, QUIET], SHEDDING)).toEqual(['delay', 'delay', 'delay', null]);
 });
 
 test('the reason is that of the latest reading above a limit', () => {
-  expect(said([FULL, BETWEEN, LATE, QUIET], SHEDDING)).toEqual(['memory', 'memory', 'delay', 'delay']);
+  expect(reported([FULL, BETWEEN, LATE, QUIET], SHEDDING)).toEqual(['memory', 'memory', 'delay', 'delay']);
 });

@@ -9,7 +9,7 @@ const sum = (bounds: object): number =>
   Object.values(bounds).reduce((total: number, bytes: number) => total + bytes, 0);
 
 test('each kind has its default without a container limit and with a large one', () => {
-  const all = { bodies: 512, unopened: 64, answers: 256, beginnings: 64, events: 64 };
+  const all = { bodies: 512, unauthenticated: 64, responses: 256, streamBuffers: 64, events: 64 };
   const bytes = Object.fromEntries(Object.entries(all).map(([kind, mebibytes]) => [kind, mebibytes * MIB]));
   expect(boundsIn(undefined)).toEqual(bytes);
   expect(boundsIn(16 * 1024 * MIB)).toEqual(bytes);
@@ -22,6 +22,6 @@ test.each([512, 1024, 2048])('all bounds together leave room for the process in 
 });
 
 test('a configured value overrides the default', () => {
-  const { bodies, answers } = boundsIn(1024 * MIB, { GATEWAY_EDGE_BODY_BYTES: String(700 * MIB) });
-  expect([bodies, answers]).toEqual([700 * MIB, Math.floor(1024 * MIB * 0.08)]);
+  const { bodies, responses } = boundsIn(1024 * MIB, { GATEWAY_EDGE_BODY_BYTES: String(700 * MIB) });
+  expect([bodies, responses]).toEqual([700 * MIB, Math.floor(1024 * MIB * 0.08)]);
 });

@@ -22,9 +22,9 @@ function bytesField(what: string, mebibytes: number, part: number) {
  */
 const KINDS = {
   bodies: { mebibytes: 512, part: 0.2 },
-  unopened: { mebibytes: 64, part: 0.04 },
-  answers: { mebibytes: 256, part: 0.08 },
-  beginnings: { mebibytes: 64, part: 0.04 },
+  unauthenticated: { mebibytes: 64, part: 0.04 },
+  responses: { mebibytes: 256, part: 0.08 },
+  streamBuffers: { mebibytes: 64, part: 0.04 },
   events: { mebibytes: 64, part: 0.04 },
 } as const;
 
@@ -34,9 +34,12 @@ const kindField = (what: string, kind: Kind) => bytesField(what, KINDS[kind].meb
 /** Limits for all calls of one edge together. */
 export const MEMORY_FIELDS = {
   GATEWAY_EDGE_BODY_BYTES: kindField('request bodies, until no source needs them', 'bodies'),
-  GATEWAY_EDGE_UNAUTHENTICATED_BYTES: kindField('bodies whose key admission has not confirmed', 'unopened'),
-  GATEWAY_EDGE_RESPONSE_BYTES: kindField('plain responses that are held until they are complete', 'answers'),
-  GATEWAY_EDGE_STREAM_BUFFER_BYTES: kindField('stream beginnings without content, which are held back', 'beginnings'),
+  GATEWAY_EDGE_UNAUTHENTICATED_BYTES: kindField('bodies whose key admission has not confirmed', 'unauthenticated'),
+  GATEWAY_EDGE_RESPONSE_BYTES: kindField('plain responses that are held until they are complete', 'responses'),
+  GATEWAY_EDGE_STREAM_BUFFER_BYTES: kindField(
+    'stream streamBuffers without content, which are held back',
+    'streamBuffers',
+  ),
   GATEWAY_EDGE_EVENT_BYTES: kindField(
     'usage events that are not stored yet; above it no request is admitted',
     'events',
@@ -51,23 +54,23 @@ export function computeMemoryBounds(
   config: ConfigOf<typeof MEMORY_FIELDS>,
   container: number | undefined,
 ): MemoryBounds {
-  const boundOf = (said: number | null, kind: Kind): number => {
+  const boundOf = (configured: number | null, kind: Kind): number => {
     const { mebibytes, part } = KINDS[kind];
-    return said ?? memoryBound(mebibytes * MEBIBYTE, part, container);
+    return configured ?? memoryBound(mebibytes * MEBIBYTE, part, container);
   };
   return {
     bodies: boundOf(config.GATEWAY_EDGE_BODY_BYTES, 'bodies'),
-    unopened: boundOf(config.GATEWAY_EDGE_UNAUTHENTICATED_BYTES, 'unopened'),
-    answers: boundOf(config.GATEWAY_EDGE_RESPONSE_BYTES, 'answers'),
-    beginnings: boundOf(config.GATEWAY_EDGE_STREAM_BUFFER_BYTES, 'beginnings'),
+    unauthenticated: boundOf(config.GATEWAY_EDGE_UNAUTHENTICATED_BYTES, 'unauthenticated'),
+    responses: boundOf(config.GATEWAY_EDGE_RESPONSE_BYTES, 'responses'),
+    streamBuffers: boundOf(config.GATEWAY_EDGE_STREAM_BUFFER_BYTES, 'streamBuffers'),
     events: boundOf(config.GATEWAY_EDGE_EVENT_BYTES, 'events'),
   };
 }
 
 /** Sets the limits of this process. */
-export function setMemoryBounds({ bodies, unopened, answers, beginnings }: MemoryBounds): void {
+export function setMemoryBounds({ bodies, unauthenticated, responses, streamBuffers }: MemoryBounds): void {
   REQUEST_BODIES.bytesMax = bodies;
-  UNAUTHENTICATED_BODIES.bytesMax = unopened;
-  HELD_RESPONSES.bytesMax = answers;
-  HELD_BEGINNINGS.bytesMax = beginnings;
+  UNAUTHENTICATED_BODIES.bytesMax = unauthenticated;
+  HELD_RESPONSES.bytesMax = responses;
+  HELD_BEGINNINGS.bytesMax = streamBuffers;
 }

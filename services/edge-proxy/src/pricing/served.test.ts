@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { toPriceFigures, UNIT_USES_MAX } from '@gateway/contracts/messages';
 import { STANDARD, type PriceClass, type PriceExtras } from '@gateway/metering';
 import { PRICE_WITH_EXTRAS, RULES } from '../../test/pricing-rules.js';
-import { readReportedExtras } from './said-extras.js';
+import { readReportedExtras } from './reported-extras.js';
 import { computeBilledExtras } from './served.js';
 
 const EXTRAS = toPriceFigures(PRICE_WITH_EXTRAS).extras as PriceExtras;
@@ -11,7 +11,7 @@ const asking = (name: PriceClass = 'standard', field = '', once: readonly string
   once,
   models: ['lab/one'],
 });
-const said = (answer: object) => readReportedExtras({ ...answer }, RULES)?.said() ?? null;
+const reported = (answer: object) => readReportedExtras({ ...answer }, RULES)?.reported() ?? null;
 
 test.each<[string, ReturnType<typeof asking>, object, object, string[]]>([
   ['nothing', asking(), {}, STANDARD, []],
@@ -54,7 +54,7 @@ test.each<[string, ReturnType<typeof asking>, object, object, string[]]>([
     [],
   ],
 ])('servedOf() for a response with %s', (_what, asked, answer, served, unpriced) => {
-  expect(computeBilledExtras(RULES, asked, said(answer), EXTRAS)).toEqual({ served, unpriced });
+  expect(computeBilledExtras(RULES, asked, reported(answer), EXTRAS)).toEqual({ served, unpriced });
 });
 
 test('uses at a path of two units count once for the requested unit', () => {
@@ -63,7 +63,8 @@ test('uses at a path of two units count once for the requested unit', () => {
   const tool = (unit: string) => ({ ...(search as (typeof RULES.tools)[number]), unit, reportedAt });
   const rules = { ...RULES, tools: [tool('web_search'), tool('other'), tool('other'), ...others] };
   const answer =
-    readReportedExtras({ output: [{ type: 'web_search_call' }, { type: 'web_search_call' }] }, rules)?.said() ?? null;
+    readReportedExtras({ output: [{ type: 'web_search_call' }, { type: 'web_search_call' }] }, rules)?.reported() ??
+    null;
   const unitsOf = (units: Record<string, number>) =>
     computeBilledExtras(
       rules,
@@ -77,13 +78,13 @@ test('uses at a path of two units count once for the requested unit', () => {
 });
 
 test('uses of a unit that is also requested once have the same bound', () => {
-  const answer = said({ usage: { server_tool_use: { web_search_requests: UNIT_USES_MAX } } });
+  const answer = reported({ usage: { server_tool_use: { web_search_requests: UNIT_USES_MAX } } });
   const { served } = computeBilledExtras(RULES, asking('standard', 'tools', ['web_search']), answer, EXTRAS);
   expect(served.units).toEqual({ web_search: UNIT_USES_MAX });
 });
 
 test('uses without a price are recorded and named', () => {
-  const answer = said({ usage: { server_tool_use: { web_search_requests: 3 } } });
+  const answer = reported({ usage: { server_tool_use: { web_search_requests: 3 } } });
   expect(computeBilledExtras(RULES, asking(), answer, null)).toEqual({
     served: { class: 'standard', units: { web_search: 3 } },
     unpriced: ['web_search'],
@@ -118,7 +119,7 @@ test.each([
   ['an amount above the maximum', USD, { usage: { cost: 1e30 } }, null],
   ['a name that every object has', { path: 'constructor.name', unit: 'usd' } as const, {}, null],
 ])('a reported cost is read from %s', (_name, at, answer, expected) => {
-  expect(readReportedExtras({ ...answer }, { ...RULES, reportedCostAt: at })?.said()?.costNanoUsd ?? null).toBe(
+  expect(readReportedExtras({ ...answer }, { ...RULES, reportedCostAt: at })?.reported()?.costNanoUsd ?? null).toBe(
     expected,
   );
 });
@@ -134,7 +135,7 @@ test.each<[string, ReturnType<typeof asking>, object, string[]]>([
   'a source that forwards unpriced requests bills the standard class and names %s',
   (_what, asked, answer, unpriced) => {
     const sent = { ...asked, unbilled: [] };
-    expect(computeBilledExtras(RULES, sent, said(answer), EXTRAS)).toEqual({ served: STANDARD, unpriced });
+    expect(computeBilledExtras(RULES, sent, reported(answer), EXTRAS)).toEqual({ served: STANDARD, unpriced });
   },
 );
 

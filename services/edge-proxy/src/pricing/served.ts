@@ -5,8 +5,8 @@ import {
   UNPRICED_NAME_LENGTH_MAX,
 } from '@gateway/contracts/messages';
 import { type PriceClass, type PriceExtras, STANDARD, type Served, classPrices, unitPrice } from '@gateway/metering';
-import type { PricedReading, PricingRules } from './asks.js';
-import type { ReportedExtras, ReportedUses } from './said-extras.js';
+import type { PricedReading, PricingRules } from './requested-extras.js';
+import type { ReportedExtras, ReportedUses } from './reported-extras.js';
 
 /** The billed class and units, and the names without a price, for the operator. */
 export interface BilledExtras {
@@ -41,23 +41,23 @@ const PLAIN: BilledExtras = { served: STANDARD, unpriced: [] };
 export function computeBilledExtras(
   rules: PricingRules | undefined,
   { asked, once, unbilled, models }: SentCall,
-  said: ReportedExtras | null,
+  reported: ReportedExtras | null,
   extras: PriceExtras | null,
 ): BilledExtras {
-  const isPlain = asked.class === 'standard' && once.length === 0 && said === null;
+  const isPlain = asked.class === 'standard' && once.length === 0 && reported === null;
   if (rules === undefined || (isPlain && !unbilled?.length)) return PLAIN;
-  const unpriced = new Set([...(said?.unpriced ?? []), ...(unbilled ?? [])]);
-  const name = findServedClass(rules, asked, said, unpriced);
+  const unpriced = new Set([...(reported?.unpriced ?? []), ...(unbilled ?? [])]);
+  const name = findServedClass(rules, asked, reported, unpriced);
   const isSold = name === 'standard' || (unbilled === undefined && classPrices(name, extras) !== undefined);
   if (!isSold) unpriced.add(name);
-  const used = countUsedUnits(rules, asked, said, extras);
+  const used = countUsedUnits(rules, asked, reported, extras);
   for (const unit of once) addUses(used, unit, 1);
   const units: Record<string, number> = {};
   for (const [unit, uses] of used) {
     if (unbilled !== undefined || unitPrice(unit, extras) === null || uses > UNIT_USES_MAX) unpriced.add(unit);
     if (unbilled === undefined) units[unit] = Math.min(uses, UNIT_USES_MAX);
   }
-  const model = said?.model ?? null;
+  const model = reported?.model ?? null;
   if (model !== null && !models.some((each) => isSameModel(each, model))) {
     unpriced.add(`model:${model}`);
   }
@@ -73,11 +73,11 @@ export function computeBilledExtras(
 function countUsedUnits(
   { tools }: PricingRules,
   asked: RequestedExtras,
-  said: ReportedExtras | null,
+  reported: ReportedExtras | null,
   extras: PriceExtras | null,
 ): Map<string, number> {
   const units = new Map<string, number>();
-  for (const [path, uses] of said?.uses ?? []) {
+  for (const [path, uses] of reported?.uses ?? []) {
     const counted = tools.filter(({ reportedAt }) => reportedAt === path);
     const unit = findUsedUnit(counted, asked, uses, extras);
     if (unit !== undefined && uses.count > 0) addUses(units, unit, uses.count);
@@ -116,12 +116,12 @@ function addUses(units: Map<string, number>, unit: string, uses: number): void {
 function findServedClass(
   { classes }: PricingRules,
   asked: RequestedExtras,
-  said: ReportedExtras | null,
+  reported: ReportedExtras | null,
   unpriced: Set<string>,
 ): PriceClass {
   let served: PriceClass = 'standard';
   for (const [index, { field, answers }] of classes.entries()) {
-    const value = said?.classes.get(index);
+    const value = reported?.classes.get(index);
     const unsaid = field === asked.field ? asked.class : 'standard';
     const known = value !== undefined && Object.hasOwn(answers, value) ? answers[value] : undefined;
     const name = value === undefined ? unsaid : known;

@@ -6,8 +6,14 @@ import { ENDPOINT_TABLE } from '../formats/endpoints.js';
 import { EventSplitter } from '../formats/event-stream.js';
 import { READERS } from '../formats/readers.js';
 import { parseCall } from '../parse/parse-call.js';
-import { type PriceReading, type PricingRules, type UnpricedPart, applyPrice, readPricing } from './asks.js';
-import type { ReportedExtras } from './said-extras.js';
+import {
+  type PriceReading,
+  type PricingRules,
+  type UnpricedPart,
+  applyPrice,
+  readPricing,
+} from './requested-extras.js';
+import type { ReportedExtras } from './reported-extras.js';
 import { computeBilledExtras, isSameModel } from './served.js';
 
 type Json = Record<string, unknown>;
@@ -40,16 +46,16 @@ function readingOf(rules: PricingRules, endpoint: Endpoint, request: Json | stri
 const events = (all: readonly Json[]): Buffer =>
   Buffer.from(all.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''));
 
-function saidOfPlain(rules: PricingRules, endpoint: Endpoint, answer: Json): ReportedExtras | null {
+function reportedByPlain(rules: PricingRules, endpoint: Endpoint, answer: Json): ReportedExtras | null {
   const { readPlain } = READERS[rowOf(endpoint).format];
-  return readPlain(Buffer.from(JSON.stringify(answer)), { pricing: rules }).said ?? null;
+  return readPlain(Buffer.from(JSON.stringify(answer)), { pricing: rules }).reported ?? null;
 }
 
-function saidOfStream(rules: PricingRules, endpoint: Endpoint, all: readonly Json[]): ReportedExtras | null {
+function reportedByStream(rules: PricingRules, endpoint: Endpoint, all: readonly Json[]): ReportedExtras | null {
   const meter = READERS[rowOf(endpoint).format].streamMeter({ dropUsageChunk: false, choices: 1, pricing: rules });
   const splitter = new EventSplitter();
   for (const event of [...splitter.push(events(all)), splitter.end()]) if (event !== null) meter.read(event);
-  return meter.result().said ?? null;
+  return meter.result().reported ?? null;
 }
 
 const SIZES = { container: 30_000_000n, container_4g: 120_000_000n, container_64g: 1_920_000_000n };
@@ -62,14 +68,14 @@ const priced = (...units: string[]): PriceExtras => ({
 /** The billed class and units and the unpriced names of a request, or the reason of its refusal. */
 function billed(
   profile: string,
-  { endpoint = '/v1/responses' as Endpoint, request, extras, said, models = ['one'] }: Billed,
+  { endpoint = '/v1/responses' as Endpoint, request, extras, reported, models = ['one'] }: Billed,
 ): { units: Record<string, number>; unpriced: readonly string[] } | UnpricedPart {
   const rules = rulesOf(profile);
   const reading = readingOf(rules, endpoint, request);
   if (reading.kind === 'unpriced') return { field: reading.field, name: reading.name };
   const read = applyPrice(reading, extras);
   if (!('once' in read)) return read;
-  const { served, unpriced } = computeBilledExtras(rules, { ...read, models }, said(rules), extras);
+  const { served, unpriced } = computeBilledExtras(rules, { ...read, models }, reported(rules), extras);
   return { units: { ...served.units }, unpriced };
 }
 
@@ -77,7 +83,7 @@ interface Billed {
   readonly endpoint?: Endpoint;
   readonly request: Json | string;
   readonly extras: PriceExtras;
-  readonly said: (rules: PricingRules) => ReportedExtras | null;
+  readonly reported: (rules: PricingRules) => ReportedExtras | null;
   readonly models?: readonly string[];
 }
 
@@ -170,12 +176,12 @@ describe.each(['openai', 'azure-openai'])('%s', (profile) => {
     });
     const completed = (answer: Json): Json[] => [...done, { type: 'response.completed', response: answer }];
     const without = response([], more);
-    for (const said of [
-      (rules: PricingRules) => saidOfPlain(rules, '/v1/responses', plain),
-      (rules: PricingRules) => saidOfStream(rules, '/v1/responses', completed(plain)),
-      (rules: PricingRules) => saidOfStream(rules, '/v1/responses', completed(without)),
+    for (const reported of [
+      (rules: PricingRules) => reportedByPlain(rules, '/v1/responses', plain),
+      (rules: PricingRules) => reportedByStream(rules, '/v1/responses', completed(plain)),
+      (rules: PricingRules) => reportedByStream(rules, '/v1/responses', completed(without)),
     ]) {
-      expect(billed(profile, { request, extras, said })).toEqual({ units, unpriced: [] });
+      expect(billed(profile, { request, extras, reported })).toEqual({ units, unpriced: [] });
     }
   });
 
@@ -243,7 +249,7 @@ describe.each(['openai', 'azure-openai'])('%s', (profile) => {
     ['images of another model', { tools: [{ type: 'image_generation', model: 'gpt-image-2.5' }] }, 'image_generation'],
   ])('refuses %s', (_what, request, name) => {
     const extras = priced('web_search', 'container', 'container_4g', 'image_gen_input', 'image_gen_output');
-    expect(billed(profile, { request, extras, said: () => null })).toMatchObject({ name });
+    expect(billed(profile, { request, extras, reported: () => null })).toMatchObject({ name });
   });
 
   test('accepts tools that a client runs, also inside a namespace', () => {
@@ -260,8 +266,8 @@ describe.each(['openai', 'azure-openai'])('%s', (profile) => {
       { type: 'web_search', external_web_access: false },
       { type: 'web_search' },
     ];
-    const said = (rules: PricingRules) => saidOfPlain(rules, '/v1/responses', response(SEARCHING));
-    expect(billed(profile, { request: { tools }, extras: priced('web_search'), said })).toEqual({
+    const reported = (rules: PricingRules) => reportedByPlain(rules, '/v1/responses', response(SEARCHING));
+    expect(billed(profile, { request: { tools }, extras: priced('web_search'), reported })).toEqual({
       units: { web_search: 2 },
       unpriced: [],
     });
@@ -269,17 +275,20 @@ describe.each(['openai', 'azure-openai'])('%s', (profile) => {
 });
 
 test('a container costs its size, a named one the most expensive size sold', () => {
-  const said = (rules: PricingRules) => saidOfPlain(rules, '/v1/responses', response([interpreted('cntr_a', 1)]));
+  const reported = (rules: PricingRules) =>
+    reportedByPlain(rules, '/v1/responses', response([interpreted('cntr_a', 1)]));
   const sized = {
     tools: [{ type: 'code_interpreter', container: { type: 'auto', memory_limit: '4g', file_ids: ['f'] } }],
   };
   const all = priced('container', 'container_4g', 'container_64g');
-  expect(billed('openai', { request: sized, extras: all, said })).toMatchObject({ units: { container_4g: 1 } });
-  expect(billed('openai', { request: NAMED, extras: all, said })).toMatchObject({ units: { container_64g: 1 } });
-  expect(billed('openai', { request: NAMED, extras: priced('container'), said })).toMatchObject({
+  expect(billed('openai', { request: sized, extras: all, reported })).toMatchObject({ units: { container_4g: 1 } });
+  expect(billed('openai', { request: NAMED, extras: all, reported })).toMatchObject({ units: { container_64g: 1 } });
+  expect(billed('openai', { request: NAMED, extras: priced('container'), reported })).toMatchObject({
     units: { container: 1 },
   });
-  expect(billed('openai', { request: NAMED, extras: priced('web_search'), said })).toMatchObject({ name: 'container' });
+  expect(billed('openai', { request: NAMED, extras: priced('web_search'), reported })).toMatchObject({
+    name: 'container',
+  });
   const reading = readingOf(rulesOf('openai'), '/v1/responses', NAMED);
   expect(reading).toMatchObject({
     asked: { units: { container: 1 } },
@@ -290,9 +299,9 @@ test('a container costs its size, a named one the most expensive size sold', () 
 test('unpriced tools of a stored prompt are recorded', () => {
   const output = [interpreted('cntr_a', 1), { type: 'file_search_call', id: 'fs_1' }];
   const drawn = { tool_usage: { image_gen: { input_tokens: 1550, output_tokens: 515 } } };
-  const said = (rules: PricingRules) => saidOfPlain(rules, '/v1/responses', response(output, drawn));
+  const reported = (rules: PricingRules) => reportedByPlain(rules, '/v1/responses', response(output, drawn));
   const request = { prompt: { id: 'pmpt_1' } };
-  expect(billed('openai', { request, extras: priced('file_search'), said })).toEqual({
+  expect(billed('openai', { request, extras: priced('file_search'), reported })).toEqual({
     units: { file_search: 1, container: 1, image_gen_input: 1550, image_gen_output: 515 },
     unpriced: ['container', 'image_gen_input', 'image_gen_output'],
   });
@@ -315,11 +324,11 @@ test.each(['index', 'id'])('tools of a chat stream count once by %s, as in a pla
   }));
   const extras = priced('web_search', 'visit_website', 'server_tool');
   const plain = { ...chat, choices: [{ index: 0, message: { [member]: used }, finish_reason: 'stop' }] };
-  for (const said of [
-    (rules: PricingRules) => saidOfPlain(rules, '/v1/chat/completions', plain),
-    (rules: PricingRules) => saidOfStream(rules, '/v1/chat/completions', chunks),
+  for (const reported of [
+    (rules: PricingRules) => reportedByPlain(rules, '/v1/chat/completions', plain),
+    (rules: PricingRules) => reportedByStream(rules, '/v1/chat/completions', chunks),
   ]) {
-    expect(billed(profile, { endpoint: '/v1/chat/completions', request, extras, said })).toEqual({
+    expect(billed(profile, { endpoint: '/v1/chat/completions', request, extras, reported })).toEqual({
       units: { [unit]: 2 },
       unpriced: [],
     });
@@ -332,10 +341,10 @@ test('Groq prices searches, visits and other tools separately', () => {
     choices: [{ message: { executed_tools: executed }, finish_reason: 'stop' }],
     usage: { prompt_tokens: 1, completion_tokens: 1 },
   };
-  const said = (rules: PricingRules) => saidOfPlain(rules, '/v1/chat/completions', plain);
+  const reported = (rules: PricingRules) => reportedByPlain(rules, '/v1/chat/completions', plain);
   const request = { compound_custom: {} };
   const extras = priced('web_search', 'visit_website', 'server_tool');
-  expect(billed('groq', { endpoint: '/v1/chat/completions', request, extras, said })).toEqual({
+  expect(billed('groq', { endpoint: '/v1/chat/completions', request, extras, reported })).toEqual({
     units: { web_search: 1, visit_website: 2, server_tool: 1 },
     unpriced: [],
   });
@@ -357,12 +366,12 @@ test("a region and a model of the provider's choice are recorded in any form", (
     { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 2, inference_geo: 'us' } },
     { type: 'message_stop' },
   ];
-  for (const said of [
-    (rules: PricingRules) => saidOfPlain(rules, '/v1/messages', answer),
-    (rules: PricingRules) => saidOfStream(rules, '/v1/messages', stream),
+  for (const reported of [
+    (rules: PricingRules) => reportedByPlain(rules, '/v1/messages', answer),
+    (rules: PricingRules) => reportedByStream(rules, '/v1/messages', stream),
   ]) {
     const models = ['anthropic/claude-opus-5', 'claude-opus-5'];
-    expect(billed('anthropic', { endpoint: '/v1/messages', request: {}, extras: priced(), said, models })).toEqual({
+    expect(billed('anthropic', { endpoint: '/v1/messages', request: {}, extras: priced(), reported, models })).toEqual({
       units: {},
       unpriced: ['inference_geo:us', 'model:claude-haiku-5-5'],
     });
@@ -384,8 +393,8 @@ describe('a block of a message that adds a tool', () => {
   const defined = (definition: unknown): object => ({ type: 'tool_definition', definition });
   const bill = (request: string, extras: PriceExtras): ReturnType<typeof billed> => {
     const usage = { server_tool_use: { web_search_requests: 2 } };
-    const said = (rules: PricingRules) => saidOfPlain(rules, '/v1/messages', message('one', usage));
-    return billed('anthropic', { endpoint: '/v1/messages', request, extras, said });
+    const reported = (rules: PricingRules) => reportedByPlain(rules, '/v1/messages', message('one', usage));
+    return billed('anthropic', { endpoint: '/v1/messages', request, extras, reported });
   };
   const SEARCH = defined({ type: 'web_search_20260209', name: 'web_search', max_uses: 3 });
 
@@ -418,10 +427,10 @@ describe('a block of a message that adds a tool', () => {
 });
 
 test('an ordinary response has no unpriced names', () => {
-  const said = (rules: PricingRules) =>
-    saidOfPlain(rules, '/v1/messages', message('claude-opus-5-20260701', { inference_geo: 'global' }));
+  const reported = (rules: PricingRules) =>
+    reportedByPlain(rules, '/v1/messages', message('claude-opus-5-20260701', { inference_geo: 'global' }));
   const models = ['anthropic/claude-opus-5', 'claude-opus-5'];
-  expect(billed('anthropic', { endpoint: '/v1/messages', request: {}, extras: priced(), said, models })).toEqual({
+  expect(billed('anthropic', { endpoint: '/v1/messages', request: {}, extras: priced(), reported, models })).toEqual({
     units: {},
     unpriced: [],
   });

@@ -19,7 +19,7 @@ import type {
   SourceFailure,
   SourceSender,
 } from '../ports.js';
-import { readPricingForSource } from '../pricing/asks.js';
+import { readPricingForSource } from '../pricing/requested-extras.js';
 import { findVersionAt } from '../pricing/charge.js';
 import { computeBilledExtras } from '../pricing/served.js';
 import { type TestTarget, classifyResult, cleanProviderText } from './test-findings.js';
@@ -66,7 +66,7 @@ export async function callSource(
   return {
     ...request,
     ...found,
-    providerText: cleanProviderText(judged.said, noted.sent),
+    providerText: cleanProviderText(judged.reported, noted.sent),
     status: judged.status,
     usage: meter?.usage ?? null,
     costUsd: amount(findVersionAt(opened.source.costs, nowMs)),
@@ -278,7 +278,7 @@ function computeAmount(
   const read = readPricingForSource(source, priceFacts);
   if (read.kind === 'unpriced') return null;
   const sent = { ...read, models: [model, source.upstreamModel] };
-  const { served } = computeBilledExtras(source.pricing, sent, meter.said ?? null, figures.extras);
+  const { served } = computeBilledExtras(source.pricing, sent, meter.reported ?? null, figures.extras);
   return formatUsd(rate(meter.usage, figures, served));
 }
 

@@ -119,11 +119,11 @@ test.each<[string, TestResult, string, RegExp]>([
 });
 
 test('shownText() removes secrets, addresses and IDs, and limits the length', () => {
-  const said = (message: string) => ({ message, codes: [], status: null, moderated: false });
-  expect(cleanProviderText(said('No right with plain-secret at https://inner.example/x'), ['plain-secret'])).toBe(
+  const reported = (message: string) => ({ message, codes: [], status: null, moderated: false });
+  expect(cleanProviderText(reported('No right with plain-secret at https://inner.example/x'), ['plain-secret'])).toBe(
     'No right with [removed] at [removed]',
   );
-  expect(cleanProviderText(said('x '.repeat(2_000)), [])).toHaveLength(500);
-  expect(cleanProviderText(said(''), [])).toBeNull();
+  expect(cleanProviderText(reported('x '.repeat(2_000)), [])).toHaveLength(500);
+  expect(cleanProviderText(reported(''), [])).toBeNull();
   expect(cleanProviderText(null, [])).toBeNull();
 });

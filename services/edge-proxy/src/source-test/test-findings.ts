@@ -9,7 +9,7 @@ export type TestFinding = SourceTestCall['finding'];
 
 /** The result of one test call. */
 export interface TestResult {
-  readonly judged: Pick<AttemptJudgment, 'outcome' | 'errorClass' | 'status' | 'said'>;
+  readonly judged: Pick<AttemptJudgment, 'outcome' | 'errorClass' | 'status' | 'reported'>;
   /** The usage that the response reported; null if there was no response. */
   readonly meter: Pick<MeterResult, 'usage' | 'problem'> | null;
   /** Why the connection failed or was not made; null if it did not fail. */
@@ -48,16 +48,16 @@ export function classifyResult(facts: TestResult): FindingText {
 const OUT_OF_TOKENS =
   /could not finish\b.{0,80}\b(?:max_(?:completion_|output_)?tokens|output limit)|\b(?:max_(?:completion_|output_)?tokens|output limit)\b.{0,40}\bwas reached/i;
 
-function isOutOfTokens({ errorClass, status, said }: TestResult['judged']): boolean {
-  return errorClass !== null && status === 400 && OUT_OF_TOKENS.test((said?.message ?? '').slice(0, 500));
+function isOutOfTokens({ errorClass, status, reported }: TestResult['judged']): boolean {
+  return errorClass !== null && status === 400 && OUT_OF_TOKENS.test((reported?.message ?? '').slice(0, 500));
 }
 
 function kindOf({ judged, failure, noCredential, isLate }: TestResult): TestFinding {
-  const { outcome, errorClass, said } = judged;
+  const { outcome, errorClass, reported } = judged;
   if (outcome === 'completed') return 'works';
   if (noCredential !== null) return 'credential';
   if (isLate) return 'slow';
-  if (errorClass !== null) return isOfPlace(errorClass, said) ? 'region' : OF_CLASS[errorClass];
+  if (errorClass !== null) return isOfPlace(errorClass, reported) ? 'region' : OF_CLASS[errorClass];
   if (outcome === 'unreachable') return failure === null ? 'slow' : unreachable(failure.reason);
   if (outcome === 'timed_out') return 'slow';
   return failure === null ? 'answer' : 'broken';
@@ -95,9 +95,11 @@ const PLACE_CODES: ReadonlySet<string> = new Set(['unsupportedcountryregionterri
 const PLACE_TEXT =
   /\b(?:country|region|territory|location)\b.{0,60}\b(?:not (?:supported|available|allowed)|unsupported|unavailable)\b|(?:\bnot|n't) (?:supported|available|allowed) (?:in|from|for) (?:your|this|the)\b.{0,20}\b(?:country|region|territory|location)\b/i;
 
-function isOfPlace(errorClass: ErrorClass, said: AttemptJudgment['said']): boolean {
-  if (said === null || !MAY_BE_PLACE.has(errorClass)) return false;
-  return said.codes.some((code) => PLACE_CODES.has(code)) || PLACE_TEXT.test((said.message ?? '').slice(0, 500));
+function isOfPlace(errorClass: ErrorClass, reported: AttemptJudgment['reported']): boolean {
+  if (reported === null || !MAY_BE_PLACE.has(errorClass)) return false;
+  return (
+    reported.codes.some((code) => PLACE_CODES.has(code)) || PLACE_TEXT.test((reported.message ?? '').slice(0, 500))
+  );
 }
 
 function worksInWords({ meter, target: { isBilled } }: TestResult): string {
@@ -153,8 +155,8 @@ const SECRET_LENGTH_MIN = 6;
  * none.
  * @param sent secrets of the request, which are removed from the text
  */
-export function cleanProviderText(said: AttemptJudgment['said'], sent: readonly string[]): string | null {
-  let text = said?.message ?? '';
+export function cleanProviderText(reported: AttemptJudgment['reported'], sent: readonly string[]): string | null {
+  let text = reported?.message ?? '';
   for (const secret of sent) if (secret.length >= SECRET_LENGTH_MIN) text = text.replaceAll(secret, '[removed]');
   const cleaned = Array.from(cleanMessage(text)).slice(0, SHOWN_LENGTH_MAX).join('');
   return cleaned === '' ? null : cleaned;

@@ -48,6 +48,6 @@ const ASKED: Readonly<Record<Endpoint, (limit: LimitField) => object>> = {
 };
 
 /** Whether only the field's name was rejected. Reasoning models require the other name. */
-export function wantsOtherLimit({ errorClass, said }: AttemptJudgment): boolean {
-  return errorClass === 'body' && said?.message?.includes('max_completion_tokens') === true;
+export function wantsOtherLimit({ errorClass, reported }: AttemptJudgment): boolean {
+  return errorClass === 'body' && reported?.message?.includes('max_completion_tokens') === true;
 }

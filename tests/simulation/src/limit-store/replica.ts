@@ -1,6 +1,6 @@
 import { makeEpoch, type ReplicaRun } from '@gateway/admission/limit-store/epoch-rules.js';
 import { RunAgreement, type OtherReplicas } from '@gateway/admission/limit-store/run-agreement-rules.js';
-import { replaceCall } from '@gateway/admission/limit-store/epoch-script.js';
+import { buildReplaceCall } from '@gateway/admission/limit-store/epoch-script.js';
 import { AdmissionFault, type LimitStore } from '@gateway/admission/ports.js';
 import type { RedisClock } from '@gateway/admission/limit-store/redis-clock.js';
 import type { ScriptCall, ScriptName, ScriptReply } from '@gateway/admission/limit-store/script-rules.js';
@@ -198,7 +198,7 @@ export class ReplicaLimitStore implements LimitStore {
     const mayBeUsed = await this.#runs.mayBeginAnew();
     const isThere = server.isReachable && server.answers(runId);
     if (!isThere || !mayBeUsed) return this.#shakeHandsLater();
-    const reply = server.run(replaceCall(this.#epochFor(runId), this.#runs.nextTime(0)), runId);
+    const reply = server.run(buildReplaceCall(this.#epochFor(runId), this.#runs.nextTime(0)), runId);
     if (this.#runs.connected(runId, [reply[2] ?? ''])) this.#use(runId);
     else this.#shakeHandsLater();
   }

@@ -58,7 +58,7 @@ const PLANTED: Readonly<Record<string, Readonly<Record<string, string | readonly
       { kind: 'gone' },
     ],
   },
-  'admission/dist/heartbeats/hold-calls.js': {
+  'admission/dist/heartbeats/extend-holds.js': {
     'a named call gets an epoch without a hold (docs/protocol.md#r5)': [
       '<<known.length < lost.length -> false>>',
       { unseen: 'a recovery has created the holds that full heartbeats list (docs/protocol.md#r12)' },

@@ -11,7 +11,7 @@ export type ChangeScript = (name: ScriptName, text: string) => string;
  * their end. The rule allows that for every row that no call counts in.
  */
 const SPANS: readonly (readonly [said: string, here: string])[] = [
-  ['local LET_GO_MS = 86400000', 'local LET_GO_MS = 0'],
+  ['local DROP_ENDED_MS = 86400000', 'local DROP_ENDED_MS = 0'],
   ['local ENDED_MS = 3600000', 'local ENDED_MS = -1e15'],
 ];
 

@@ -15,7 +15,7 @@ import {
   buildTooLargeFinding,
 } from '../../parse/parse-call.js';
 import type { BodyParser, Catalog, ClientHeaders, RequestBody } from '../../ports.js';
-import { collectReadings } from '../../pricing/asks.js';
+import { collectReadings } from '../../pricing/requested-extras.js';
 import { withClassHeaders } from '../../pricing/price-facts.js';
 import type { AdmittedCall, Call, EdgeSettings } from '../call.js';
 import type { Deadlines } from '../deadlines.js';
@@ -255,7 +255,10 @@ function toRefusal(parts: AdmitParts, call: Call, outcome: AdmitOutcome, finding
   return { kind: 'error', error: gatewayError('admission_error') };
 }
 
-type BodyQuestion = Pick<AdmitEntry, 'model' | 'bounds' | 'bodyRefusal' | 'asks' | 'unpricedField' | 'unpricedName'>;
+type BodyQuestion = Pick<
+  AdmitEntry,
+  'model' | 'bounds' | 'bodyRefusal' | 'requestedExtras' | 'unpricedField' | 'unpricedName'
+>;
 
 function toBodyQuestion(parts: AdmitParts, parsed: ParsedCall): BodyQuestion {
   const { model, bounds, priceFacts } = parsed;

@@ -9,7 +9,7 @@ import {
 } from '../../errors/judge-attempt.js';
 import { shouldReadErrorBody } from '../../errors/provider-error.js';
 import { readHeaderWaitMs } from '../../errors/retry-after.js';
-import type { ReportedError } from '../../errors/said-error.js';
+import type { ReportedError } from '../../errors/reported-error.js';
 import type { Authorizer, DecryptedSource, SourceFailure } from '../../ports.js';
 import type { AdmittedCall } from '../call.js';
 import type { Delivery } from '../relay/delivery.js';
@@ -73,8 +73,8 @@ export class AttemptJudge {
   }
 
   /** Judges an error that the provider reports inside a 200 response. */
-  failureInside(said: ReportedError | null): AttemptJudgment {
-    return this.result({ kind: 'provider_error', said, waitMs: this.#head?.waitMs });
+  failureInside(reported: ReportedError | null): AttemptJudgment {
+    return this.result({ kind: 'provider_error', reported, waitMs: this.#head?.waitMs });
   }
 
   /**
@@ -147,7 +147,7 @@ export function computeReadOnMs(
  * Marks a complete response as left by the client, which had received `leftAtBytes` of text. A
  * response that the provider cut stays cut, so it costs nothing.
  */
-export function toDeliveryToNobody(delivery: Delivery, leftAtBytes: number): Delivery {
+export function asLeftByClient(delivery: Delivery, leftAtBytes: number): Delivery {
   const { ended, meter } = delivery;
   return {
     ...delivery,

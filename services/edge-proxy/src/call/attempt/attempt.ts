@@ -1,6 +1,6 @@
 import type { Clock, Logger } from '@gateway/service-kit';
 import type { AttemptJudgment } from '../../errors/judge-attempt.js';
-import type { ReportedError } from '../../errors/said-error.js';
+import type { ReportedError } from '../../errors/reported-error.js';
 import {
   type AuthorizationHeaders,
   type Authorizer,
@@ -22,7 +22,7 @@ import {
   computeReadOnMs,
   findOtherCredential,
   toAttemptResult,
-  toDeliveryToNobody,
+  asLeftByClient,
 } from './attempt-judge.js';
 import { AttemptLimits } from './attempt-limits.js';
 import { type AttemptContext, type AttemptPhase, AttemptState } from './attempt-state.js';
@@ -273,7 +273,7 @@ export class Attempt implements SourceReader, RelayEvents {
     const state = this.#state;
     if (!state.takes('ended')) return;
     const { relay } = state;
-    const seen = this.#isGone ? toDeliveryToNobody(delivery, state.leftAtBytes) : delivery;
+    const seen = this.#isGone ? asLeftByClient(delivery, state.leftAtBytes) : delivery;
     state.conclude(state.judge.delivered(delivery, this.#isGone), seen);
     if (delivery.ended === 'complete') state.readRest(relay);
     else state.hangUp();
@@ -283,10 +283,10 @@ export class Attempt implements SourceReader, RelayEvents {
     if (this.#state.takes('incomplete')) this.#state.breakOff(result);
   }
 
-  providerFailed(said: ReportedError | null, canPass: boolean): boolean {
+  providerFailed(reported: ReportedError | null, canPass: boolean): boolean {
     const state = this.#state;
     if (!state.takes('provider_failed')) return false;
-    const judged = state.judge.failureInside(said);
+    const judged = state.judge.failureInside(reported);
     if (!canPass || !this.#passes(judged)) {
       state.breakOffBy(judged);
       return false;

@@ -6,7 +6,7 @@ import type { SourceHealths } from '../../health/source-healths.js';
 import { type AffinityKey, affinityKey, findSessionId } from '../../parse/affinity.js';
 import { acceptsLimit } from '../../parse/forward-body.js';
 import type { Catalog, DecryptedSource } from '../../ports.js';
-import { type UnpricedPart, applyPrice, readPricingForSource } from '../../pricing/asks.js';
+import { type UnpricedPart, applyPrice, readPricingForSource } from '../../pricing/requested-extras.js';
 import { NO_PERMIT, type SourceChoice, type SourceQuotas } from '../../quotas/source-quotas.js';
 import { allowSources, checksIds, formatNotFound, listIdsToLookUp } from '../../sources/named-sources.js';
 import { orderSources } from '../../sources/source-order.js';

@@ -85,7 +85,7 @@ test('a requested and served class is sent to admission and billed', async () =>
   expect(event).toMatchObject({ amountNanoUsd: 2 * STANDARD_NANO_USD, served: { class: 'priority', units: {} } });
   expect(event.attempts).toMatchObject([{ served: { class: 'priority', units: {} } }]);
   expect(world.admission.admits.at(-1)?.entry).toMatchObject({
-    asks: [{ class: 'priority', units: {}, field: 'service_tier' }],
+    requestedExtras: [{ class: 'priority', units: {}, field: 'service_tier' }],
   });
 });
 
@@ -100,7 +100,9 @@ test.each([
   });
   const event = await world.eventOf(String(got.headers['x-gateway-request-id']));
   expect(event.amountNanoUsd).toBe(nanoUsd);
-  expect(world.admission.admits.at(-1)?.entry.asks).toEqual([{ class: asked, units: {}, field: 'x-ms-service-tier' }]);
+  expect(world.admission.admits.at(-1)?.entry.requestedExtras).toEqual([
+    { class: asked, units: {}, field: 'x-ms-service-tier' },
+  ]);
 });
 
 test('priority that was served as default is billed as standard', async () => {
@@ -133,14 +135,14 @@ test('a source that refuses nothing records unpriced names and the reported cost
     attempts: [{ reportedCostNanoUsd: 500_000_000 }],
   });
   expect(event.served).toBeUndefined();
-  expect(world.admission.admits.at(-1)?.entry.asks).toBeUndefined();
+  expect(world.admission.admits.at(-1)?.entry.requestedExtras).toBeUndefined();
 });
 
 test('a call without classes or tools adds no fields to admission and its event', async () => {
   answer = completion({ service_tier: 'default' });
   const event = await settled(ruled, { temperature: 1, tools: [{ type: 'function', function: { name: 'f' } }] });
   expect([event.served, event.unpriced]).toEqual([undefined, undefined]);
-  expect(world.admission.admits.at(-1)?.entry.asks).toBeUndefined();
+  expect(world.admission.admits.at(-1)?.entry.requestedExtras).toBeUndefined();
   expect(world.admission.admits.at(-1)?.entry.unpricedField).toBeUndefined();
 });
 
@@ -151,7 +153,7 @@ test('a tool is billed by the uses that the response reports', async () => {
     amountNanoUsd: STANDARD_NANO_USD + 20_000,
     served: { class: 'standard', units: { web_search: 2 } },
   });
-  expect(world.admission.admits.at(-1)?.entry.asks).toEqual([
+  expect(world.admission.admits.at(-1)?.entry.requestedExtras).toEqual([
     { class: 'standard', units: { web_search: 3 }, field: 'tools' },
   ]);
 });

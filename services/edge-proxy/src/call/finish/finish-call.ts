@@ -43,7 +43,7 @@ export async function finishCall(parts: FinishParts, call: AdmittedCall, result:
   const event = buildUsageEvent(parts, call, ending);
 
   const stored = storeEvent(parts, call, event);
-  const released = releaseHold(parts, call, event, stored);
+  const released = releaseCall(parts, call, event, stored);
   recordEnd(parts, call, ending);
   if (result.kind === 'delivered' && result.delivery.ended === 'complete') {
     if (idsStored !== null) await idsStored;
@@ -85,7 +85,7 @@ function storeEvent(parts: FinishParts, call: AdmittedCall, event: UsageEvent | 
  * a crash would lose the record. A call without an event is released void at once.
  * @returns null: the last chunk does not wait for the release
  */
-function releaseHold(
+function releaseCall(
   parts: FinishParts,
   call: AdmittedCall,
   event: UsageEvent | null,

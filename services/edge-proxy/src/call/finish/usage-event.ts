@@ -81,7 +81,7 @@ function computeServed(
   if (reading === null || meter === null) return { served: STANDARD, unpriced: [] };
   const upstreamModel = source === null ? undefined : parts.catalog.source(source)?.source.upstreamModel;
   const sent = { ...reading.read, models: [parsed.model, upstreamModel ?? parsed.model] };
-  const finding = computeBilledExtras(reading.rules, sent, meter.said ?? null, price.extras);
+  const finding = computeBilledExtras(reading.rules, sent, meter.reported ?? null, price.extras);
   const { unpriced } = finding;
   if (unpriced.length > 0) parts.unpricedServed.found({ source, requestId: id, unpriced });
   return finding;
@@ -104,7 +104,7 @@ function toRecordedAttempts(
 
 /** Adds the cost that the provider reports, and records its difference from the computed cost. */
 function withReportedCost({ metrics }: UsageEventParts, { meter }: CallEnding, attempt: AttemptRecord): AttemptRecord {
-  const reported = meter?.said?.costNanoUsd;
+  const reported = meter?.reported?.costNanoUsd;
   if (reported === undefined) return attempt;
   const { usage, cost, served, source } = attempt;
   if (usage !== null && cost !== null) {

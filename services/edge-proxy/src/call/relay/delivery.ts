@@ -3,7 +3,7 @@ import type { TokenUsage } from '@gateway/metering';
 import type { CallEnd } from '../../pricing/charge.js';
 import type { MeterResult } from '../../formats/meter.js';
 import type { AttemptResult } from '../../errors/judge-attempt.js';
-import type { ReportedError } from '../../errors/said-error.js';
+import type { ReportedError } from '../../errors/reported-error.js';
 
 /** How a relayed response has ended. All but its last chunk has been sent. */
 export interface Delivery {
@@ -84,7 +84,7 @@ export interface RelayEvents {
    * format and ends. False: the attempt has ended, or the relay was stopped.
    * @param canPass the error is available in the provider's format
    */
-  providerFailed(said: ReportedError | null, canPass: boolean): boolean;
+  providerFailed(reported: ReportedError | null, canPass: boolean): boolean;
   /** The client reads slower than the provider writes. */
   pause(): void;
 }

@@ -305,7 +305,7 @@ test('items that a rule counts are counted after others that reach the limit', (
   const json = JSON.stringify({ response, type: 'response.completed' });
   const { delivery } = relay(streamOf(json, form, '\n'), 65_536, form, true);
   expect(delivery?.meter).toMatchObject({ usage: { input: 1_000, output: 100 } });
-  expect(delivery?.meter?.said?.uses.get('output[type=web_search_call]')).toMatchObject({ count: 40 });
+  expect(delivery?.meter?.reported?.uses.get('output[type=web_search_call]')).toMatchObject({ count: 40 });
 });
 
 test.each<[string, ResponseFormat, object]>([

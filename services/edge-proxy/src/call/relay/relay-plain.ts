@@ -117,7 +117,7 @@ export class PlainRelay implements ResponseRelay {
       return null;
     }
     const relayed = this.hasBegun ? null : failure.relayed;
-    return events.providerFailed(failure.said, relayed !== null) ? relayed : null;
+    return events.providerFailed(failure.reported, relayed !== null) ? relayed : null;
   }
 
   drop(): void {

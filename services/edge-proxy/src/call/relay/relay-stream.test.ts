@@ -18,7 +18,7 @@ function relay(format: keyof typeof READERS = 'response') {
   const commits: (() => void)[] = [];
   /** The last deadline in milliseconds; undefined: the default, null: none. */
   let deadlineMs: number | undefined | null = null;
-  const said: (string | undefined)[] = [];
+  const reported: (string | undefined)[] = [];
   const canPass: boolean[] = [];
   const answer = fakeResponse({ write: (bytes) => written.push(bytes) > 0 });
   const stream = new StreamRelay({
@@ -39,7 +39,7 @@ function relay(format: keyof typeof READERS = 'response') {
       incomplete: (result) => void failures.push(result),
       providerFailed: (error, mayPass) => {
         canPass.push(mayPass);
-        return said.push(error?.codes.join()) > 0;
+        return reported.push(error?.codes.join()) > 0;
       },
       pause: () => undefined,
     },
@@ -49,7 +49,7 @@ function relay(format: keyof typeof READERS = 'response') {
     failures,
     commits,
     deadlineMs: () => deadlineMs,
-    said,
+    reported,
     canPass,
     ends: () => deliveries.map(({ ended }) => ended),
     push: (...chunks: string[]) => chunks.forEach((chunk) => stream.data(Buffer.from(chunk))),
@@ -193,13 +193,13 @@ test.each<[string, keyof typeof READERS, string[], string]>([
 });
 
 test('a failed response of 9 MiB is a failure and not relayed', () => {
-  const { stream, push, sent, said } = relay();
+  const { stream, push, sent, reported } = relay();
   push(
     RESPONSES.first,
     `data: {"type":"response.failed","response":{"error":{"code":"server_error"},"output":${OUTPUT}}}\n\n`,
   );
   stream.end(false);
-  expect(said).toEqual(['servererror']);
+  expect(reported).toEqual(['servererror']);
   expect(sent().length).toBeLessThan(100_000);
 });
 
@@ -211,29 +211,29 @@ test.each([
   ['known by its name', `event: error\ndata: {"pad":"${LONG}","type":"error","code":"server_error"}\n\n`],
   ['known by its type', `data: {"type":"error","code":"server_error","pad":"${LONG}"}\n\n`],
 ])('StreamRelay sends the cleaned part of a long error event that is %s', (_name, event) => {
-  const { push, sent, said } = relay();
+  const { push, sent, reported } = relay();
   push(RESPONSES.first, event.slice(0, 70_000), event.slice(70_000));
-  expect(said).toEqual(['servererror']);
+  expect(reported).toEqual(['servererror']);
   const [, json = ''] = sent().slice(RESPONSES.first.length).split('data: ');
   expect(JSON.parse(json)).toEqual({ type: 'error', code: 'server_error' });
 });
 
 test("StreamRelay ends a long event with the gateway's error if its error came late", () => {
   const event = `data: {"pad":"${LONG}","error":{"message":"see https://secret.example","code":"server_error"}}\n\n`;
-  const { push, sent, said, canPass } = relay('chat');
+  const { push, sent, reported, canPass } = relay('chat');
   push(CHAT.first, event.slice(0, 70_000), event.slice(70_000, 80_000), event.slice(80_000));
-  expect([said, canPass]).toEqual([['servererror'], [false]]);
+  expect([reported, canPass]).toEqual([['servererror'], [false]]);
   expect(sent()).not.toContain('secret');
   expect(`${CHAT.first}${event}`.startsWith(sent())).toBe(true);
 });
 
 test('StreamRelay holds back a long early event, so that a later error is judged', () => {
   const created = CREATED.replace('data: {', `data: {"pad":"${LONG}",`);
-  const { push, sent, said, stream } = relay();
+  const { push, sent, reported, stream } = relay();
   push(created.slice(0, 70_000), created.slice(70_000));
   expect([sent(), HELD_BEGINNINGS.held]).toEqual(['', created.length]);
   push('event: error\ndata: {"type":"error","code":"server_error"}\n\n');
-  expect(said).toEqual(['servererror']);
+  expect(reported).toEqual(['servererror']);
   stream.drop();
 });
 
@@ -300,10 +300,10 @@ test.each<[string, string[], string]>([
   ['in a later packet, after a comment', [UNEXPLAINED, `: wait\n\n${REASON}`], UNEXPLAINED + REASON],
   ['without the end of its event', [UNEXPLAINED, REASON.slice(0, -1)], UNEXPLAINED + REASON.slice(0, -1)],
 ])('a failure without a reason takes that of the next event, %s', (_name, chunks, wanted) => {
-  const { push, sent, said, stream } = relay();
+  const { push, sent, reported, stream } = relay();
   push(...chunks);
   stream.end(false);
-  expect([sent(), said]).toEqual([wanted, ['contentpolicyviolation']]);
+  expect([sent(), reported]).toEqual([wanted, ['contentpolicyviolation']]);
 });
 
 test.each<[string, string[]]>([
@@ -313,9 +313,9 @@ test.each<[string, string[]]>([
   ['in the packet of the first content', [RESPONSES.first + UNEXPLAINED]],
   ['before a comment', [CREATED + UNEXPLAINED, ': wait\n\n']],
 ])('the wait for the reason of a failure %s is two seconds', (_name, chunks) => {
-  const { push, deadlineMs, said } = relay();
+  const { push, deadlineMs, reported } = relay();
   push(...chunks);
-  expect([deadlineMs(), said]).toEqual([2_000, []]);
+  expect([deadlineMs(), reported]).toEqual([2_000, []]);
 });
 
 test.each<[string, (relayed: ReturnType<typeof relay>) => void]>([
@@ -326,8 +326,8 @@ test.each<[string, (relayed: ReturnType<typeof relay>) => void]>([
 ])('a failure without a reason has none when %s', (_name, happens) => {
   const relayed = relay();
   relayed.push(RESPONSES.first, UNEXPLAINED);
-  expect([relayed.sent(), relayed.said]).toEqual([RESPONSES.first, []]);
+  expect([relayed.sent(), relayed.reported]).toEqual([RESPONSES.first, []]);
   happens(relayed);
   relayed.stream.end(false);
-  expect([relayed.sent(), relayed.said]).toEqual([RESPONSES.first + UNEXPLAINED, [undefined]]);
+  expect([relayed.sent(), relayed.reported]).toEqual([RESPONSES.first + UNEXPLAINED, [undefined]]);
 });

@@ -26,7 +26,7 @@ const LF = 0x0a;
 const CR = 0x0d;
 const NOTHING = Buffer.alloc(0);
 const BROKEN: BodyFailure = { kind: 'broken_in_body' };
-const UNKNOWN_FAILURE: ProviderFailure = { said: null, relayed: null };
+const UNKNOWN_FAILURE: ProviderFailure = { reported: null, relayed: null };
 /** Ends a partly sent event, so that the following bytes form their own event. */
 const END_OF_SSE_EVENT = Buffer.from('\n\n');
 
@@ -190,10 +190,10 @@ export class StreamRelay implements ResponseRelay {
    * Handles a failure that the provider reports. The client gets it in the provider's format if the
    * attempt allows it and no part of that event was sent.
    */
-  #fail(passing: Buffer[], { said, relayed }: ProviderFailure): void {
+  #fail(passing: Buffer[], { reported, relayed }: ProviderFailure): void {
     this.#send(passing);
     const own = this.#isInsideEvent ? null : relayed;
-    if (!this.#parts.events.providerFailed(said, own !== null) || own === null) return;
+    if (!this.#parts.events.providerFailed(reported, own !== null) || own === null) return;
     this.#isDecided = true;
     this.#send([own]);
     this.#finish('cut', null);

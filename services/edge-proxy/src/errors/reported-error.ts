@@ -2,7 +2,7 @@ import { isRecord, type JsonRecord } from '../formats/answer-json.js';
 import { parseDurationMs } from './retry-after.js';
 
 /** Maximum length of a provider's text that is read. */
-export const SAID_TEXT_LENGTH_MAX = 8_000;
+export const REPORTED_TEXT_LENGTH_MAX = 8_000;
 const CODES_MAX = 12;
 const CODE_LENGTH_MAX = 80;
 /** Maximum number of complaints about a body that are included. */
@@ -50,7 +50,7 @@ export function readError(value: unknown): ReportedError | null {
   const inner = isRecord(error) ? error : {};
   const maker = isRecord(body['base_resp']) ? body['base_resp'] : {};
   const waitMs = readRetryInfoMs(inner);
-  const said: ReportedError = {
+  const reported: ReportedError = {
     message: findText([inner['message'], error, body['message'], body['Message'], body['detail'], maker['status_msg']]),
     codes: readCodes(body, inner, maker),
     status: findStatus([
@@ -64,7 +64,7 @@ export function readError(value: unknown): ReportedError | null {
     moderated: isModerated(inner),
     ...(waitMs === undefined ? {} : { waitMs }),
   };
-  return said.message === null && said.codes.length === 0 && said.status === null ? null : said;
+  return reported.message === null && reported.codes.length === 0 && reported.status === null ? null : reported;
 }
 
 /**
@@ -127,7 +127,7 @@ function isModerated(inner: JsonRecord): boolean {
 function findText(candidates: readonly unknown[]): string | null {
   for (const each of candidates) {
     const text = readText(each).trim();
-    if (text !== '') return text.slice(0, SAID_TEXT_LENGTH_MAX);
+    if (text !== '') return text.slice(0, REPORTED_TEXT_LENGTH_MAX);
   }
   return null;
 }

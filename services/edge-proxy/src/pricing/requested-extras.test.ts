@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { RULES } from '../../test/pricing-rules.js';
-import { collectReadings, readPricing, readPricingForSource } from './asks.js';
+import { collectReadings, readPricing, readPricingForSource } from './requested-extras.js';
 import { ENDPOINT_TABLE } from '../formats/endpoints.js';
 import type { EndpointSpec } from '../formats/endpoints.js';
 import { parseCall } from '../parse/parse-call.js';
@@ -135,14 +135,14 @@ test.each<[string, object, readonly (typeof RULES | undefined)[], object]>([
     'one reading',
     { service_tier: 'flex' },
     [RULES, RULES],
-    { asks: [{ class: 'flex', units: {}, field: 'service_tier' }] },
+    { requestedExtras: [{ class: 'flex', units: {}, field: 'service_tier' }] },
   ],
   [
     'two readings',
     { tools: [search({ max_uses: 2 })] },
     [RULES, OTHER_TOOLS],
     {
-      asks: [
+      requestedExtras: [
         { class: 'standard', units: { web_search: 2 }, field: 'tools' },
         { class: 'standard', units: {}, field: '' },
       ],

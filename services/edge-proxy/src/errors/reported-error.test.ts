@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { normalizeCode, readError, readErrorBody, SAID_TEXT_LENGTH_MAX } from './said-error.js';
+import { normalizeCode, readError, readErrorBody, REPORTED_TEXT_LENGTH_MAX } from './reported-error.js';
 
 const PROPERTY_MS_MAX = 60_000;
 const textOf = (body: string): string | null | undefined => readErrorBody(Buffer.from(body))?.message;
@@ -70,7 +70,7 @@ test('a detail of a detail is read, but no deeper one', () => {
 });
 
 test('a long text is cut', () => {
-  expect(textOf(JSON.stringify({ error: 'x'.repeat(100_000) }))).toHaveLength(SAID_TEXT_LENGTH_MAX);
+  expect(textOf(JSON.stringify({ error: 'x'.repeat(100_000) }))).toHaveLength(REPORTED_TEXT_LENGTH_MAX);
 });
 
 test(

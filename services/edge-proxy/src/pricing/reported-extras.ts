@@ -1,7 +1,7 @@
 import { UNPRICED_NAME_LENGTH_MAX } from '@gateway/contracts/messages';
 import type { ReportedCostAt } from '@gateway/contracts/operator';
 import { AMOUNT_NANO_USD_MAX } from '@gateway/metering';
-import type { PricingRules } from './asks.js';
+import type { PricingRules } from './requested-extras.js';
 import { isRecord, isSet, type JsonRecord } from '../formats/answer-json.js';
 
 /** The reported values that a response's price depends on. */
@@ -88,7 +88,7 @@ export class ReportedExtrasReader {
     }
   }
 
-  said(): ReportedExtras | null {
+  reported(): ReportedExtras | null {
     const uses = new Map<string, ReportedUses>();
     for (const [{ path, distinct }, counter] of this.#counters) {
       const { total, names, hasUnnamed, most, sum } = counter;

@@ -24,7 +24,7 @@ export interface HoldResult {
  * @param restoring a call whose lease lapsed takes its slot again (docs/protocol.md#r12); nothing
  * is done in a bucket that is already open
  */
-export async function holdCalls(
+export async function extendHolds(
   ports: Pick<Ports, 'limitStore' | 'durations'>,
   edge: string,
   calls: readonly RunningCall[],

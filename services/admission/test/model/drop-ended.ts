@@ -1,15 +1,15 @@
 import { SESSION_5H_MS, WEEK_MS, parseRowName } from '@gateway/metering';
 import { heldSums, type ModelState } from './model-state.js';
 
-const LET_GO_MS = 86_400_000;
+const DROP_ENDED_MS = 86_400_000;
 const ENDED_MS = 3_600_000;
 
 /**
  * Deletes ended balances of an account once a day, when a change of balances arrives. The account
  * then counts as loaded now.
  */
-export function letGoEnded(state: ModelState, now: number): void {
-  if (state.loadedAt === null || now - state.loadedAt < LET_GO_MS) return;
+export function dropEnded(state: ModelState, now: number): void {
+  if (state.loadedAt === null || now - state.loadedAt < DROP_ENDED_MS) return;
   const held = heldSums(state);
   const months = [...state.rows.keys()].map((name) => monthOfRow(name) ?? '').sort();
   const { subscription, next } = state.terms.value;
@@ -17,7 +17,7 @@ export function letGoEnded(state: ModelState, now: number): void {
   for (const [name, { version }] of [...state.rows]) {
     if (name in held || !hasEnded(name, months.at(-1) ?? '', periods, now)) continue;
     state.rows.delete(name);
-    state.letGo.set(name, version);
+    state.dropped.set(name, version);
     state.loadedVersion = Math.max(state.loadedVersion, version);
   }
   state.loadedAt = now;

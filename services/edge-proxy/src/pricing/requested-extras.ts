@@ -1,4 +1,9 @@
-import { ASKS_MAX, UNIT_USES_MAX, type RequestedExtras, type CatalogSource } from '@gateway/contracts/messages';
+import {
+  REQUESTED_EXTRAS_MAX,
+  UNIT_USES_MAX,
+  type RequestedExtras,
+  type CatalogSource,
+} from '@gateway/contracts/messages';
 import type { ToolType } from '@gateway/contracts/operator';
 import { isPriced, unitPrice, unpricedName, type PriceClass, type PriceExtras } from '@gateway/metering';
 import { foldCase } from '../parse/fields.js';
@@ -84,7 +89,7 @@ function computeUnitCost({ units }: RequestedExtras, extras: PriceExtras | null)
 
 /** The readings of a request by its model's sources, for admission. */
 export type AdmissionPricing = {
-  readonly asks?: RequestedExtras[];
+  readonly requestedExtras?: RequestedExtras[];
   readonly unpricedField?: string;
   readonly unpricedName?: string;
 };
@@ -93,7 +98,7 @@ const NOTHING: AdmissionPricing = {};
 
 /** Collects the different readings of a request by its sources. */
 export function collectReadings(facts: PricedParts, sources: readonly SourceRules[]): AdmissionPricing {
-  const asks = new Map<string, RequestedExtras>();
+  const distinct = new Map<string, RequestedExtras>();
   let unpriced: UnpricedPart | null = null;
   for (const source of sources) {
     const reading = readPricingForSource(source, facts);
@@ -101,15 +106,15 @@ export function collectReadings(facts: PricedParts, sources: readonly SourceRule
     else {
       const billed = reading.unbilled === undefined ? [reading.asked, ...reading.otherSizes] : [NOTHING_ASKED];
       for (const asked of billed) {
-        if (asks.size < ASKS_MAX) asks.set(JSON.stringify(asked), asked);
+        if (distinct.size < REQUESTED_EXTRAS_MAX) distinct.set(JSON.stringify(asked), asked);
       }
     }
   }
-  const all = [...asks.values()];
+  const all = [...distinct.values()];
   if (all.length === 0) {
     return unpriced === null ? NOTHING : { unpricedField: unpriced.field, unpricedName: unpriced.name };
   }
-  return all.every((asked) => asked === NOTHING_ASKED) ? NOTHING : { asks: all };
+  return all.every((asked) => asked === NOTHING_ASKED) ? NOTHING : { requestedExtras: all };
 }
 
 const namedBy = new WeakMap<PricingRules, ReadonlySet<string>>();

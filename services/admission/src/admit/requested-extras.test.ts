@@ -73,18 +73,23 @@ test.each<[string, RequestedExtras[] | undefined, number]>([
   ['a tool', [search], 210],
   ['the most expensive of several readings', [asked({}), search, dear], 210],
   ['several readings, of which one has no price', [fast, dear], 30],
-])('a call is held for its worst case with %s', async (_what, asks, worst) => {
+])('a call is held for its worst case with %s', async (_what, requestedExtras, worst) => {
   const account = makeAccount(world, { wallet: 1_000 });
-  const admitted = await mustAdmit(replica, entryOf(account.digest, 'acme/sold', { asks }));
+  const admitted = await mustAdmit(replica, entryOf(account.digest, 'acme/sold', { requestedExtras }));
   expect(admitted.hold).toMatchObject({ worstNanoUsd: worst });
 });
 
 test.each<[string, string, Partial<AdmitEntry>, object]>([
-  ['no reading has a price', 'acme/sold', { asks: [fast] }, { model: 'acme/sold', field: 'speed', unpriced: 'fast' }],
+  [
+    'no reading has a price',
+    'acme/sold',
+    { requestedExtras: [fast] },
+    { model: 'acme/sold', field: 'speed', unpriced: 'fast' },
+  ],
   [
     'the version prices nothing else',
     'acme/plain',
-    { asks: [search] },
+    { requestedExtras: [search] },
     { model: 'acme/plain', field: 'tools', unpriced: 'web_search' },
   ],
   [
@@ -111,7 +116,7 @@ test.each<[string, string, Partial<AdmitEntry>, object]>([
 
 test.each<[string, string, Partial<AdmitEntry>, RefusalCode]>([
   ['a model that is switched off', 'acme/off', { unpricedField: 'x' }, 'model_not_available'],
-  ['an unknown model', 'acme/nobody', { asks: [fast] }, 'model_not_found'],
+  ['an unknown model', 'acme/nobody', { requestedExtras: [fast] }, 'model_not_found'],
 ])('%s is refused with its own code', async (_what, name, change, code) => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   expect(await admit(replica, entryOf(account.digest, name, change))).toMatchObject({ kind: 'refused', code });
