@@ -1,7 +1,6 @@
-import { CORE } from './tools/check/affected.mjs';
 import { useMemoryDirectory } from './tools/check/memory-directory.mjs';
 import { groupSuites } from './tools/check/group-suites.mjs';
-import { ROOMS } from './tools/check/rooms.mjs';
+import { CORE, ROOMS } from './tools/check/rooms.mjs';
 
 useMemoryDirectory();
 
@@ -83,5 +82,4 @@ export default {
   testSequencer: './tools/check/longest-first.mjs',
   // Longer than any wait inside a test, so that the wait fails with its own message first.
   testTimeout: 120_000,
-  reporters: ['default', './tools/check/room-times.mjs'],
 };

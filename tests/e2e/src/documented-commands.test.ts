@@ -31,8 +31,8 @@ const NO_ENGINE = { notRun: 'needs Docker, Helm or a cluster; tests check the fi
 /** Commands by prefix. The longest matching prefix applies. */
 const PLACES = new Map<string, Place>([
   ['npm ci', { file: '.ci/run', says: 'npm ci' }],
-  ['npm test', { file: 'tools/check/both-lanes.mjs', says: "['test']" }],
-  ['npm run test:system', { file: 'tools/check/both-lanes.mjs', says: 'test:system' }],
+  ['npm test', { file: 'tools/check/test.mjs', says: "['test']" }],
+  ['npm run test:system', { file: 'tools/check/test.mjs', says: "'test:system'" }],
   ['npm start', { file: 'tools/check/bare/running-system.mjs', says: "['npm', 'start'" }],
   ['npm run build', { file: 'tools/check/test.mjs', says: "'build'" }],
   ['node services/dashboard/web/build.mjs', { file: 'package.json', says: 'node services/dashboard/web/build.mjs' }],

@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { temporaryDirectory } from '@gateway/testkit';
-import { affectedRooms, changedPackages, CORE, hashPackages, isCoreEnough } from '../affected.mjs';
-import { selectTests } from '../rooms.mjs';
+import { affectedRooms, changedPackages, CORE, hashPackages, isCoreEnough, selectTests } from '../rooms.mjs';
 import { groupSuites } from '../group-suites.mjs';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
