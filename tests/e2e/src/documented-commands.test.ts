@@ -33,7 +33,7 @@ const PLACES = new Map<string, Place>([
   ['npm ci', { file: '.ci/run', says: 'npm ci' }],
   ['npm test', { file: 'tools/check/test.mjs', says: "['test']" }],
   ['npm run test:system', { file: 'tools/check/test.mjs', says: "'test:system'" }],
-  ['npm start', { file: 'tools/check/bare/running-system.mjs', says: "['npm', 'start'" }],
+  ['npm start', { file: 'tools/check/bare.mjs', says: "['npm', 'start'" }],
   ['npm run build', { file: 'tools/check/test.mjs', says: "'build'" }],
   ['node services/dashboard/web/build.mjs', { file: 'package.json', says: 'node services/dashboard/web/build.mjs' }],
   ['npx tsc -b', { file: 'package.json', says: 'tsc -b' }],
