@@ -1,74 +1,19 @@
 import type { ProviderProfile } from '@gateway/contracts/operator';
 
-/** Builds the page "Connecting providers". A test compares it with `docs/providers.md`. */
-export function providersPage(profiles: readonly ProviderProfile[]): string {
+/** The table of providers and the notes after the last section of `docs/providers.md`. */
+const TABLE = /^\| Provider .*\n(?:\|.*\n)+/m;
+const NOTES = /(?<=^<!-- The table and these notes .*-->\n\n)[^]*/m;
+
+/**
+ * Replaces the table and the notes of the page "Connecting providers".
+ * @throws Error if the page lacks one of them
+ */
+export function updateProvidersPage(page: string, profiles: readonly ProviderProfile[]): string {
+  if (!TABLE.test(page) || !NOTES.test(page)) throw new Error('the page has no table or no comment before the notes');
+  const head = '| Provider | `profile` | Base URL and `parameters` | Endpoints | Credential | Other prices |';
   const rows = profiles.map((profile) => `| ${[...rowOf(profile)].join(' | ')} |`);
-  return [
-    '# Connecting providers',
-    '',
-    '<!-- Written from libs/contracts/src/providers by its test with UPDATE_GOLDEN=1. -->',
-    '',
-    'A source names a **profile**, which describes its provider. A setting that the source does not have comes from the',
-    'profile. The facts behind each profile, with their sources and dates, are in `libs/contracts/src/providers`. A fact that is',
-    "not known has the default of the provider's format. [SOURCES.md](../services/catalog/SOURCES.md) describes all settings of",
-    'a source.',
-    '',
-    '```json',
-    '{ "modelId": "openai/gpt-6.1-terra", "providerId": "openai", "profile": "openai", "upstreamModel": "gpt-6.1-terra" }',
-    '```',
-    '',
-    'The commands below connect a provider with the models, prices and costs of the bundled list, and compare costs with a',
-    'public list. They show the changes, and `--apply` makes them. The key is read from the variable in the table, or from',
-    'the one of `--key-env`. It becomes the credential of the provider, which all its sources without their own one use.',
-    'After `--apply` the cheapest model gets a test request. The new sources take requests only if it works. `sources test`',
-    'repeats the test at any time. `--from models.dev`, `litellm` or `provider` adds models that the bundled list does not',
-    'have, `--models NAME=DEPLOYMENT` names a deployment at Azure, and `--cost` sets costs that no list has.',
-    '',
-    '```sh',
-    'npm run operator -- providers profiles',
-    'npm run operator -- providers add openai --models gpt-6.1-terra,gpt-6.1-sol --markup 20',
-    'npm run operator -- sources test openai-gpt-6.1-terra',
-    'npm run operator -- prices compare --from bundled',
-    '```',
-    '',
-    '| Provider | `profile` | Base URL and `parameters` | Endpoints | Credential | Other prices |',
-    '| --- | --- | --- | --- | --- | --- |',
-    ...rows,
-    '',
-    '**Other prices**: price classes that a request can select, and tools that the provider charges per use. A request for',
-    'a class or a tool without a price goes to another source, or gets 503 `model_not_priced`. Tools that the client runs',
-    'cost tokens only. `freeTools` of a source adds to the list of its profile.',
-    '',
-    '## Watching costs',
-    '',
-    'Providers change prices about every month. `prices watch` compares the costs in force with public lists, and with the',
-    'costs that OpenRouter, xAI and Perplexity report in their responses. It stores a proposal and never applies it. If the',
-    'differences changed since the last check, the alert `GatewayCostsDiffer` is raised once: a metric, and a log line of the',
-    'catalog that lists the models. Equal differences on another day raise no alert.',
-    '',
-    '```sh',
-    'npm run operator -- prices watch --once                  # now: for cron, a Kubernetes CronJob, or to try it',
-    'npm run operator -- prices watch --at 06:30              # each day at 06:30 UTC, until it is stopped',
-    'npm run operator -- prices proposal                      # old and new figures, and prices below cost',
-    'npm run -s operator -- prices proposal --document > proposal.json',
-    'npm run operator -- apply -f proposal.json --dry-run     # then without --dry-run',
-    '```',
-    '',
-    '- It runs where you start it, with a token of the role `operator` (`--token-file`). In the image the command is',
-    '  `node services/dashboard/dist/operator-cli/main.js prices watch --at 06:30`. A start after the set time catches up. If',
-    '  there are several replicas, one does the check of a day. A failed check is repeated every 15 minutes.',
-    '- The lists are models.dev, LiteLLM and the bundled list. The first list that has a source is used. `--from` selects',
-    '  others. `--list-url litellm=https://…` sets your own URL: at most 64 MiB within a minute, over https, and not at a',
-    '  private address unless `GATEWAY_ALLOW_PRIVATE_SOURCES` is on. If a list cannot be read, nothing is proposed.',
-    '- `--markup 20` proposes prices too, else only costs are proposed. Prices below cost are printed.',
-    '- A reported cost is used from 20 requests of a source in the last day (the newest 2,000 are read) and from a difference',
-    '  of 2 % on. It does not change any figures: compare the costs with the invoice.',
-    '- The document has the current objects at the time of writing, with only costs and prices changed.',
-    '- Figures of a list that the catalog cannot store, such as cached audio, batches or regional factors, are printed as',
-    '  `not read` by `prices compare`.',
-    '',
-    ...profiles.flatMap(notesOf),
-  ].join('\n');
+  const table = [head, head.replace(/[^|]+/g, ' --- '), ...rows, ''].join('\n');
+  return page.replace(TABLE, () => table).replace(NOTES, () => profiles.flatMap(notesOf).join('\n'));
 }
 
 function* rowOf(profile: ProviderProfile): Iterable<string> {
