@@ -31,21 +31,22 @@ export interface ChosenPorts {
  * Chooses the ports of this start. Edge, dashboard and operator API get the given ports (0: any),
  * else the documented or free ones. The others get the ports of the last start on this state if
  * they are free, because stored data may refer to them.
+ * @throws Error if a given port is taken
  */
 export async function choosePorts(
   stateDirectory: string,
   given: Readonly<Record<'port' | 'dashboardPort' | 'operatorPort', number | undefined>>,
   log: (line: string) => void,
 ): Promise<ChosenPorts> {
+  const port = await outerPort('--port', given.port, EDGE_PORT, log);
+  const dashboardPort = await outerPort('--dashboard-port', given.dashboardPort, DASHBOARD_PORT, log);
+  const operatorPort = await outerPort('--operator-port', given.operatorPort, OPERATOR_PORT, log);
   const file = `${stateDirectory}/ports.json`;
   const last = (readJson(file) ?? {}) as Partial<Record<InnerPort, number>>;
   const ports = { ...INNER_PORTS } as Record<InnerPort, number>;
   for (const name of Object.keys(INNER_PORTS) as InnerPort[])
     ports[name] = await firstFree(last[name], INNER_PORTS[name]);
   replaceFile(file, JSON.stringify(ports));
-  const port = await outerPort('--port', given.port, EDGE_PORT, log);
-  const dashboardPort = await outerPort('--dashboard-port', given.dashboardPort, DASHBOARD_PORT, log);
-  const operatorPort = await outerPort('--operator-port', given.operatorPort, OPERATOR_PORT, log);
   return { port, dashboardPort, operatorPort, ports };
 }
 
@@ -55,8 +56,12 @@ async function outerPort(
   preferred: number,
   log: (line: string) => void,
 ): Promise<number> {
-  if (given !== undefined) return given === 0 ? freePort() : given;
-  if (await isPortFree(preferred)) return preferred;
+  if (given === 0) return freePort();
+  if (await isPortFree(given ?? preferred)) return given ?? preferred;
+  if (given !== undefined)
+    throw new Error(
+      `port ${given} (${option}) is taken: stop the program that uses it, or choose another port (0: any)`,
+    );
   const other = await freePort();
   log(`port ${preferred} is taken: using ${other} (set another one with ${option})`);
   return other;
