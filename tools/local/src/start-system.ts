@@ -132,7 +132,7 @@ async function startOwnServers(options: SystemOptions, secrets: Secrets, restart
     log: (line) => {
       if (!line.includes(' skipped: ')) options.log(`  ${line}`);
     },
-    onExit: (name, code) => restarter.ended(name, code === null ? 'signal' : `code ${code}`),
+    onExit: (name, how) => restarter.ended(name, how),
   });
   const { postgres, nats, redis } = servers;
   return { servers, members: servers, urls: { postgres: postgres.url, nats: nats.url, redis: redis.url } };

@@ -65,7 +65,7 @@ test('a server that ends unexpectedly is reported once', async () => {
   const { redis: cache } = await startServers(['redis'], options(directory));
   process.kill(cache.pid ?? 0, 'SIGKILL');
   expect(await waitUntil(5_000, () => exits.length > 0)).toBe(true);
-  expect(exits.splice(0)).toEqual(['redis null']);
+  expect(exits.splice(0)).toEqual(['redis SIGKILL']);
   await cache.restart?.();
   expect(await redis(cache.url, 'PING')).toContain('PONG');
   await cache.stop();
@@ -146,6 +146,6 @@ function options(stateDirectory: string): ServersOptions {
     postgres: { superuserPassword: 'secret' },
     redis: { persist: true },
     durable: false,
-    onExit: (name, code) => exits.push(`${name} ${code}`),
+    onExit: (name, how) => exits.push(`${name} ${how}`),
   };
 }

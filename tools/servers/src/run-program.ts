@@ -1,8 +1,9 @@
+import { renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort, isPortFree } from '@gateway/service-kit/free-port';
 import { endLeftOverServer, recordServer, removeRecord } from './left-over-server.js';
-import { send, waitUntil } from './run-command.js';
+import { bareEnvironment, waitUntil } from './run-command.js';
 import { ProbeRefused, ResolverSkipped } from './server-kind.js';
 import type { Launch, Program, ServerKind } from './server-kind.js';
 import type { RestartOptions, RunningServer, ServersOptions } from './server.js';
@@ -17,6 +18,7 @@ const PROBE_TIMEOUT_MS = 1_000;
 const RETRY_MAX_MS = 15_000;
 const RETRY_STEP_MS = 100;
 const SIGNAL_WAIT_MS = 10_000;
+const LOG_BYTES_MAX = 10 * 1024 * 1024;
 /** Log texts of a server whose port, memory or lock file another process still uses. */
 const PASSING_FAULT = /address already in use|could not bind|shared memory block|lock file ".*" already exists/i;
 
@@ -44,11 +46,11 @@ export async function runProgram(kind: ServerKind, program: Program, options: Se
   let up = await start(port);
   const watch = (): void => {
     const watched = up.process;
-    void watched.exited.then((code) => {
+    void watched.exited.then((how) => {
       if (changing || watched !== up.process) return;
       // No child process of the server may use the data concurrently with its successor.
       watched.endGroup();
-      options.onExit?.(kind.name, code);
+      options.onExit?.(kind.name, how);
     });
   };
   /** Runs stops and restarts one after another. */
@@ -111,9 +113,10 @@ async function startProgram(
     const chosen = port || (await freePort());
     const launch = await kind.prepare(program, chosen, options);
     const logFile = join(options.stateDirectory, 'logs', `${kind.name}.log`);
-    const server = await spawnServer(program, launch, logFile).catch((error: Error) => {
-      throw new ResolverSkipped(`${program.path} cannot be spawned: ${error.message}`);
-    });
+    const logBytes = statSync(logFile, { throwIfNoEntry: false })?.size ?? 0;
+    if (logBytes > LOG_BYTES_MAX) renameSync(logFile, `${logFile}.1`);
+    const env = { ...bareEnvironment(), ...program.env };
+    const server = spawnServer({ command: program.path, ...launch, env, cwd: '/', logFile });
     try {
       const record = { pid: server.pid, starterPid: process.pid, mark: launch.mark };
       await recordServer(options.stateDirectory, kind.name, record);
@@ -123,7 +126,7 @@ async function startProgram(
     } catch (error) {
       const ended = server.hasExited();
       await endServer(server, launch.stopSignals);
-      const tail = await server.tail();
+      const tail = server.tail();
       if (ended && PASSING_FAULT.test(tail) && performance.now() < until && !isAborted()) {
         await delay(RETRY_STEP_MS);
         continue;
@@ -142,7 +145,7 @@ async function startProgram(
 async function endServer(server: ServerProcess, stopSignals: readonly NodeJS.Signals[]): Promise<void> {
   for (const signal of [...stopSignals, 'SIGKILL' as const]) {
     if (server.hasExited()) break;
-    send(server.pid, signal);
+    server.kill(signal);
     await waitUntil(SIGNAL_WAIT_MS, () => server.hasExited());
   }
   server.endGroup();
@@ -173,6 +176,6 @@ async function waitForAnswer(
   // Another server on the port may refuse the probe while the new server is about to fail because
   // the port is taken.
   if (refusal && !(await waitUntil(PROBE_TIMEOUT_MS, () => server.hasExited()))) throw refusal;
-  if (server.hasExited()) throw new Error(`ended with ${(await server.exited) ?? 'a signal'} before it was ready`);
+  if (server.hasExited()) throw new Error(`ended with ${await server.exited} before it was ready`);
   throw new Error(isAborted() ? 'was stopped before it was ready' : `did not respond within ${READY_MAX_MS} ms`);
 }

@@ -96,8 +96,8 @@ export interface ServersOptions {
   /** Default: true. False is for tests: a crash of the machine, but of no server, may lose data. */
   durable?: boolean;
   log?(line: string): void;
-  /** Called when a started server ends without a stop or restart. */
-  onExit?(name: ServerName, code: number | null): void;
+  /** Called when a started server ends without a stop or restart. `how`: exit code or signal. */
+  onExit?(name: ServerName, how: string): void;
 }
 
 const VARIABLE = 'GATEWAY_SERVER_SOURCES';

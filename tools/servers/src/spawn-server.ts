@@ -1,82 +1,84 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdir, open, readFile, rename } from 'node:fs/promises';
+import { spawn, spawnSync } from 'node:child_process';
+import { closeSync, fstatSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { bareEnvironment, runCommand, send } from './run-command.js';
-import type { Launch, Program } from './server-kind.js';
+import { send } from './run-command.js';
+import type { Launch } from './server-kind.js';
 
-const LOG_BYTES_MAX = 10 * 1024 * 1024;
 const TAIL_LINES = 20;
 
+export interface ProcessOptions extends Partial<Pick<Launch, 'user' | 'deathSignal'>> {
+  readonly command: string;
+  readonly args: readonly string[];
+  /** The whole environment. */
+  readonly env: NodeJS.ProcessEnv;
+  /** Standard output and error are appended to it. Its directory is created. */
+  readonly logFile: string;
+  readonly cwd?: string;
+}
+
 export interface ServerProcess {
+  /** 0 if the program could not be started. */
   readonly pid: number;
-  /** Settles when the process has ended; null if a signal ended it. */
-  readonly exited: Promise<number | null>;
+  /** Settles when the process has ended, with `code <n>`, the signal, or why it did not start. */
+  readonly exited: Promise<string>;
   hasExited(): boolean;
+  /** Has no effect on a process that has ended. */
+  kill(signal: NodeJS.Signals): void;
   /**
    * Ends the child processes in the server's group. Signals only once, because another group may
    * get the number later.
    */
   endGroup(): void;
   /** Returns the last log lines of this process, not of an earlier one. */
-  tail(): Promise<string>;
+  tail(): string;
 }
 
 /**
- * Starts a server in its own session, so that a terminal's Ctrl-C does not reach it. If the system
- * has setpriv, the server ends with this process. Appends to the log file; a file above 10 MiB is
- * first renamed to `.1`.
+ * Starts a process in its own session, so that a terminal's Ctrl-C does not reach it. If the system
+ * has setpriv (Linux), the kernel ends it with this process, also after kill -9. It does not keep
+ * this process alive.
  */
-export async function spawnServer(
-  program: Pick<Program, 'path' | 'env'>,
-  launch: Pick<Launch, 'args' | 'user' | 'deathSignal'>,
-  logFile: string,
-): Promise<ServerProcess> {
-  const prefix = (await canBindToParent()) ? ['setpriv', '--pdeathsig', launch.deathSignal, '--'] : [];
-  const [command = '', ...args] = [...prefix, program.path, ...launch.args];
-  await mkdir(dirname(logFile), { recursive: true });
-  let log = await open(logFile, 'a', 0o600);
-  let { size } = await log.stat();
-  if (size > LOG_BYTES_MAX) {
-    await log.close();
-    await rename(logFile, `${logFile}.1`);
-    log = await open(logFile, 'a', 0o600);
-    size = 0;
-  }
-  const child = spawn(command, args, {
-    cwd: '/',
-    detached: true,
-    stdio: ['ignore', log.fd, log.fd],
-    env: { ...bareEnvironment(), ...program.env },
-    ...launch.user,
-  });
-  const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
-  try {
-    await once(child, 'spawn');
-  } finally {
-    await log.close();
-  }
-  child.on('error', () => undefined);
+export function spawnServer({
+  command,
+  args,
+  logFile,
+  deathSignal = 'KILL',
+  ...options
+}: ProcessOptions): ServerProcess {
+  const prefix = canBindToParent() ? ['setpriv', '--pdeathsig', deathSignal, '--'] : [];
+  const [program = command, ...words] = [...prefix, command, ...args];
+  mkdirSync(dirname(logFile), { recursive: true });
+  const log = openSync(logFile, 'a', 0o600);
+  const { size } = fstatSync(log);
+  const { cwd, env, user } = options;
+  const child = spawn(program, words, { cwd, env, ...user, detached: true, stdio: ['ignore', log, log] });
+  closeSync(log);
   child.unref();
-  const pid = child.pid ?? 0;
-  let isGroupEnded = false;
+  const { pid = 0 } = child;
+  let hasExited = false;
+  const exited = new Promise<string>((resolve) => {
+    child.once('error', ({ message }) => resolve(message));
+    child.once('exit', (code, signal) => resolve(signal ?? `code ${code}`));
+  }).finally(() => (hasExited = true));
+  let isGroupEnded = pid === 0;
   return {
     pid,
     exited,
-    hasExited: () => child.exitCode !== null || child.signalCode !== null,
+    hasExited: () => hasExited || child.exitCode !== null || child.signalCode !== null,
+    kill: (signal) => void child.kill(signal),
     endGroup() {
       if (!isGroupEnded) send(-pid, 'SIGKILL');
       isGroupEnded = true;
     },
-    async tail() {
-      const own = (await readFile(logFile)).subarray(size).toString('utf8');
+    tail() {
+      const own = readFileSync(logFile).subarray(size).toString('utf8');
       return own.trimEnd().split('\n').slice(-TAIL_LINES).join('\n');
     },
   };
 }
 
-let binding: Promise<boolean> | undefined;
+let isBinding: boolean | undefined;
 
-function canBindToParent(): Promise<boolean> {
-  return (binding ??= runCommand('setpriv', ['--pdeathsig', 'KILL', '--', 'true']).then(({ ok }) => ok));
+function canBindToParent(): boolean {
+  return (isBinding ??= spawnSync('setpriv', ['--pdeathsig', 'KILL', '--', 'true']).status === 0);
 }

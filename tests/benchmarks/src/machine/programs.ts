@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { spawnServer } from '@gateway/servers';
+import { bareEnvironment, spawnServer } from '@gateway/servers';
 import { isPortFree } from '@gateway/service-kit/free-port';
 import { until } from '@gateway/testkit';
 import { type Cleanup, messageOf } from '../context.js';
@@ -28,16 +28,14 @@ export async function startProgram(
   ending: Cleanup,
   readyMs = READY_MS,
 ): Promise<number> {
-  const launch = { args: [...args], user: null, deathSignal: 'KILL' as const };
-  const program = await spawnServer({ path: command, env }, launch, logFile);
+  const program = spawnServer({ command, args, env: { ...bareEnvironment(), ...env }, cwd: '/', logFile });
   ending.add(title, () => {
     program.endGroup();
     return program.exited;
   });
   const listens = async () => program.hasExited() || !(await isPortFree(port));
   await until(`${title} listens`, listens, readyMs).catch(() => undefined);
-  if (program.hasExited() || (await isPortFree(port)))
-    throw new Error(`${title} did not start:\n${await program.tail()}`);
+  if (program.hasExited() || (await isPortFree(port))) throw new Error(`${title} did not start:\n${program.tail()}`);
   return program.pid;
 }
 

@@ -1,5 +1,4 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { closeSync, openSync, readFileSync } from 'node:fs';
+import { spawnServer, type ServerProcess } from '@gateway/servers';
 import { pause } from '@gateway/service-kit';
 
 export interface ChildOptions {
@@ -22,7 +21,6 @@ export interface ChildOptions {
 const READY_MS = 60_000;
 const READY_POLL_MS = 25;
 const READY_TIMEOUT_MS = 1_000;
-const LOG_LINES_SHOWN = 20;
 /**
  * Half of the default young generation: objects of a call die with the call, and 8 MB are enough
  * for them. With 16 or 32 a call cost no less in interleaved runs, and 5,000 open streams used 10
@@ -39,7 +37,7 @@ const NODE_OPTIONS = ['--max-semi-space-size=8', '--no-allocation-site-pretenuri
  */
 export class Child {
   readonly #label: string;
-  #process: ChildProcess | null = null;
+  #process: ServerProcess | null = null;
   #exited: Promise<void> = Promise.resolve();
   #wanted = false;
   /** The process has been ready, so its end is reported. */
@@ -55,7 +53,7 @@ export class Child {
 
   /** The process ID, or null while no process runs. */
   get pid(): number | null {
-    return this.#process?.pid ?? null;
+    return this.#isRunning ? (this.#process?.pid ?? null) : null;
   }
 
   /**
@@ -66,12 +64,12 @@ export class Child {
     this.#wanted = true;
     this.#isReady = false;
     this.#spawn();
-    await this.#waitUntilReady(() => this.#process === null);
+    await this.#waitUntilReady(() => !this.#isRunning);
   }
 
   /** Starts the process again if it has ended and was not stopped. */
   async restart(): Promise<void> {
-    if (this.#wanted) await (this.#process === null ? this.start() : this.ready());
+    if (this.#wanted) await (this.#isRunning ? this.ready() : this.start());
   }
 
   /** Waits until `/readyz` returns 200, also of a restarted process. */
@@ -87,34 +85,27 @@ export class Child {
   /** Stops the child: SIGTERM, after `graceMs` SIGKILL. It is not restarted. */
   async stop(graceMs: number, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
     this.#wanted = false;
-    if (!this.#process) return;
-    this.#process.kill(signal);
+    if (!this.#isRunning) return;
+    this.#process?.kill(signal);
     const timer = setTimeout(() => this.#process?.kill('SIGKILL'), graceMs);
     await this.#exited;
     clearTimeout(timer);
   }
 
+  /** Returns the last log lines of the newest process. */
   lastLogLines(): string {
-    try {
-      return readFileSync(this.options.logFile, 'utf8').trimEnd().split('\n').slice(-LOG_LINES_SHOWN).join('\n');
-    } catch {
-      return '(no log)';
-    }
+    return this.#process?.tail() ?? '';
+  }
+
+  get #isRunning(): boolean {
+    return this.#process !== null && !this.#process.hasExited();
   }
 
   #spawn(): void {
     const { program, env, logFile } = this.options;
-    const log = openSync(logFile, 'a');
-    const [command = process.execPath, ...args] = [...parentDeathPrefix(), process.execPath, ...NODE_OPTIONS, program];
-    const child = spawn(command, args, { env, stdio: ['ignore', log, log], detached: true });
-    closeSync(log);
-    this.#process = child;
-    this.#exited = new Promise<void>((resolve) => {
-      child.once('error', () => resolve());
-      child.once('exit', () => resolve());
-    }).then(() => {
-      this.#process = null;
-      if (this.#wanted && this.#isReady) this.options.onEnd(child.signalCode ?? `code ${child.exitCode}`);
+    this.#process = spawnServer({ command: process.execPath, args: [...NODE_OPTIONS, program], env, logFile });
+    this.#exited = this.#process.exited.then((how) => {
+      if (this.#wanted && this.#isReady) this.options.onEnd(how);
     });
   }
 
@@ -123,7 +114,7 @@ export class Child {
     while (Date.now() < until) {
       if (!this.#wanted) return;
       if (hasFailed()) throw this.#failure('ended before it was ready');
-      if (this.#process && (await this.#answers())) {
+      if (this.#isRunning && (await this.#answers())) {
         this.#isReady = true;
         return;
       }
@@ -145,16 +136,4 @@ export class Child {
   #failure(what: string): Error {
     return new Error(`${this.#label} ${what}. Its last log lines:\n${this.lastLogLines()}`);
   }
-}
-
-let prefix: readonly string[] | undefined;
-
-/**
- * On Linux, setpriv makes the kernel end the child when the starter dies, also after kill -9. Other
- * systems have no such command.
- */
-function parentDeathPrefix(): readonly string[] {
-  const command = ['setpriv', '--pdeathsig', 'KILL'];
-  prefix ??= spawnSync('setpriv', [...command.slice(1), 'true']).status === 0 ? command : [];
-  return prefix;
 }

@@ -1,4 +1,4 @@
-import { startServers, type RunningServer } from '@gateway/servers';
+import { startServers, withoutLentServers, type RunningServer } from '@gateway/servers';
 import type { Restarter } from '../children/restarter.js';
 import type { Secrets } from '../secrets.js';
 import type { Servers, SystemOptions } from '../system-options.js';
@@ -22,11 +22,11 @@ export async function startCluster(
       stateDirectory: `${stateDirectory}/servers/${name}`,
       durable,
       // Ignores server URLs of the environment, which would give all members the same server.
-      env: Object.fromEntries(Object.entries(process.env).filter(([key]) => !/^GATEWAY_.*_URL(_FILE)?$/.test(key))),
+      env: withoutLentServers(),
       log: (line) => {
         if (!line.includes(' skipped: ')) log(`  ${name}: ${line}`);
       },
-      onExit: (_kind, code) => restarter.ended(name, code === null ? 'signal' : `code ${code}`),
+      onExit: (_kind, how) => restarter.ended(name, how),
       ...own,
     });
     Object.assign(members, { [name]: started[kind] });
