@@ -4,15 +4,14 @@ import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { inspectServers } from './inspect-servers.js';
 import { defaultCacheDirectory } from './resolve-server.js';
-import { runCommand } from './run-command.js';
 
-const NPM_TIMEOUT_MS = 15_000;
 const GIBIBYTE = 1024 ** 3;
 /** Servers, their first data and the fetched programs need less than this. */
 const FREE_MIN_BYTES = 2 * GIBIBYTE;
 
 const checkout = dirname(defaultCacheDirectory());
-const [servers, npm, disk] = await Promise.all([inspectServers(), npmVersion(), statfs(checkout)]);
+const [servers, disk] = await Promise.all([inspectServers(), statfs(checkout)]);
+const npm = /^npm\/(\S+)/.exec(process.env['npm_config_user_agent'] ?? '')?.[1] ?? 'unknown';
 const freeBytes = disk.bavail * disk.bsize;
 const rows = [
   ['', 'version', 'source'],
@@ -36,10 +35,3 @@ for (const row of rows)
 for (const { problem } of servers) if (problem !== undefined) console.log(`\n${problem}`);
 if (freeBytes < FREE_MIN_BYTES) console.log(`\nless than ${FREE_MIN_BYTES / GIBIBYTE} GiB of disk space is free`);
 process.exitCode = servers.every(({ resolver }) => resolver !== null) && freeBytes >= FREE_MIN_BYTES ? 0 : 1;
-
-async function npmVersion(): Promise<string> {
-  const agent = /^npm\/(\S+)/.exec(process.env['npm_config_user_agent'] ?? '')?.[1];
-  if (agent !== undefined) return agent;
-  const result = await runCommand('npm', ['--version'], { timeoutMs: NPM_TIMEOUT_MS });
-  return result.ok ? result.stdout.trim() : 'not found';
-}

@@ -1,24 +1,18 @@
+import type { Logger, LogLevel } from '@gateway/service-kit';
+
 export interface LogLine {
-  readonly level: 'debug' | 'info' | 'warn' | 'error';
+  readonly level: Exclude<LogLevel, 'silent'>;
   readonly facts: object;
   readonly text: string;
 }
 
-interface TestLog {
-  debug(facts: object, text: string): void;
-  info(facts: object, text: string): void;
-  warn(facts: object, text: string): void;
-  error(facts: object, text: string): void;
-  child(): TestLog;
-}
-
 /** A log that stores its lines, so that a test can read them. */
-export interface RecordingLog extends TestLog {
+export interface RecordingLog extends Logger {
   readonly lines: readonly LogLine[];
 }
 
 /** A log that discards its lines. */
-export const silentLog: TestLog = {
+export const silentLog: Logger = {
   debug: () => undefined,
   info: () => undefined,
   warn: () => undefined,
