@@ -1,22 +1,21 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { ProviderProfile, UsageRecordView } from '@gateway/contracts/operator';
-import { until } from '@gateway/testkit';
+import type { ProviderProfile } from '@gateway/contracts/operator';
 import { recordedShapes } from '../../../../services/edge-proxy/test/recorded-shapes.js';
 import { applyObjects } from '../../test/apply-objects.js';
 import { chat } from '../../test/call.js';
 import { LEAST_BODY } from '../../test/contract-call.js';
+import { startHttpServer, type HttpServer } from '../../test/http-server.js';
 import { sharedSystem } from '../../test/system.js';
-import { HealthWatch } from '../failover/health-watch.js';
-import { expectedOutcome, seenOutcome } from './outcome.js';
-import type { Seen } from './outcome.js';
-import { startReplayingProvider } from './replaying-provider.js';
-import type { ReplayingProvider } from './replaying-provider.js';
+import { readRecords } from '../evidence/read-evidence.js';
+import { watchHealth } from '../failover/source-health.js';
+import { expectedOutcome, seenOutcome, type Seen, type Shape } from './outcome.js';
 import { shapePrices } from './shape-prices.js';
-import type { Shape } from './shape.js';
 
 const PLAY_MS_MAX = 300_000;
 const AT_ONCE = 16;
+const HEALTH_MS_MAX = 200_000;
+const RECORDED_WITHIN_MS = 60_000;
 const PROFILES = recordedShapes();
 const PLAYED = PROFILES.flatMap(([profile, shapes]) => shapes.map((shape) => ({ profile, shape: shape as Shape })));
 /** The longest wait before a retry at the only source of a model. */
@@ -24,9 +23,19 @@ const RETRY_WAIT_MS_MAX = 2_000;
 const REFUSED = 'a provider refused a request';
 
 const seen = new Map<Shape, Seen>();
-let provider: ReplayingProvider;
+let provider: HttpServer;
 beforeAll(async () => {
-  provider = await startReplayingProvider(PLAYED.map(({ shape }) => shape));
+  // The first part of the path selects the response.
+  provider = await startHttpServer((request, response) => {
+    const shape = PLAYED[Number(request.url?.split('/')[1])]?.shape;
+    request.resume();
+    request.on('end', () => {
+      if (shape === undefined) return response.destroy();
+      const { status, headers, text, isStream } = shape;
+      const type = { 'content-type': isStream ? 'text/event-stream' : 'application/json' };
+      response.writeHead(status, { ...type, ...headers, 'content-length': Buffer.byteLength(text) }).end(text);
+    });
+  });
   await playAll();
 }, PLAY_MS_MAX);
 afterAll(() => provider.close());
@@ -47,7 +56,6 @@ async function playAll(): Promise<void> {
     })),
     ...PLAYED.flatMap(({ profile, shape }, at) => objectsOf(profile, shape, at)),
   ]);
-  const watch = new HealthWatch(operator);
   const answers: Seen['answer'][] = [];
   const waiting = [...PLAYED.entries()];
   const work = async (): Promise<void> => {
@@ -58,28 +66,27 @@ async function playAll(): Promise<void> {
       answers[at] = await chat(url, secret, { model: modelOf(at), ...bodyOf(shape) }, headers);
     }
   };
-  try {
-    await Promise.all(Array.from({ length: AT_ONCE }, work));
-    const outcomes = PLAYED.map(({ shape }) => expectedOutcome(shape));
-    const recorded = outcomes.filter(({ record }) => record !== null).length;
-    let records: UsageRecordView[] = [];
-    const isAll = async (): Promise<boolean> => (records = await operator.records(account)).length >= recorded;
-    // The tests report missing records.
-    await until('the records of all calls', isAll).catch(() => undefined);
-    const ofCall = new Map(records.map((record) => [record.requestId, record]));
-    const lines = refusalsInLog();
-    const healthOf = async (shape: Shape, at: number): Promise<Seen['health']> =>
-      (outcomes[at]?.health ?? null) === null
-        ? null
-        : watch.of(sourceOf(at), attemptsOf(shape)).catch((error: Error) => error.message);
-    const healths = await Promise.all(PLAYED.map(({ shape }, at) => healthOf(shape, at)));
-    for (const [at, { shape }] of PLAYED.entries()) {
-      const answer = answers[at] as Seen['answer'];
-      const record = ofCall.get(answer.requestId);
-      seen.set(shape, { answer, record, health: healths[at] ?? null, logged: lines.get(sourceOf(at)) });
-    }
-  } finally {
-    watch.stop();
+  const outcomes = PLAYED.map(({ shape }) => expectedOutcome(shape));
+  const attempts = PLAYED.flatMap(({ shape }, at) =>
+    outcomes[at]?.health == null ? [] : [[sourceOf(at), attemptsOf(shape)] as const],
+  );
+  const [healths] = await Promise.all([
+    watchHealth(operator, new Map(attempts), HEALTH_MS_MAX),
+    ...Array.from({ length: AT_ONCE }, work),
+  ]);
+  const recorded = outcomes.filter(({ record }) => record !== null).length;
+  // The tests report missing records.
+  const records = await readRecords(
+    () => operator.records(account),
+    (all) => all.length >= recorded,
+    RECORDED_WITHIN_MS,
+  );
+  const ofCall = new Map(records.map((record) => [record.requestId, record]));
+  const lines = refusalsInLog();
+  for (const [at, { shape }] of PLAYED.entries()) {
+    const answer = answers[at] as Seen['answer'];
+    const record = ofCall.get(answer.requestId);
+    seen.set(shape, { answer, record, health: healths.get(sourceOf(at)), logged: lines.get(sourceOf(at)) });
   }
 }
 
@@ -105,7 +112,7 @@ function objectsOf(profile: ProviderProfile, shape: Shape, at: number): object[]
         providerId: `shape-${profile.format}`,
         profile: profile.id,
         parameters: Object.fromEntries(Object.keys(profile.parameters).map((name) => [name, 'some'])),
-        baseUrl: provider.urlOf(at),
+        baseUrl: `${provider.url}/${at}`,
         upstreamModel: shape.expected.names ?? `model-of-shape-${at}`,
         endpoints: [shape.endpoint],
         // Some requests name stored responses, which this gateway does not know.
