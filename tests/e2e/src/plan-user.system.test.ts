@@ -13,7 +13,7 @@ import { sharedSystem } from '../test/system.js';
 import type { SharedSystem } from '../test/system.js';
 import { readUsage } from './limits/judge-limit.js';
 import { CENT } from '../test/prices.js';
-import { Clients } from './limits/press-limit.js';
+import { press } from './limits/press-limit.js';
 
 /**
  * The provider reports ten output tokens, which cost one cent. A request without an output limit
@@ -201,7 +201,6 @@ test('the usage endpoint shows the usage that the limit store has settled under 
   expect(Date.parse(closed.windows[1]?.resetsAt ?? '')).toBeGreaterThanOrEqual(begunAt + SESSION_5H_MS);
   const row = weeklyWindowRow('requests', weekStart(begunAt));
   const settled = async (): Promise<number> => (await readSettled(redis, user.account, row)) ?? 0;
-  const clients = new Clients(system.edgeUrls, 20);
   let isOver = false;
   const looks = (async () => {
     let count = 0;
@@ -219,11 +218,11 @@ test('the usage endpoint shows the usage that the limit store has settled under 
   })();
   // Errors are thrown at the `await` below.
   looks.catch(() => undefined);
-  const seen = await clients.press({ secret: user.secret, model, calls: 2 * fit, inFlight: 20, backOff: null });
+  const { edgeUrls } = system;
+  const seen = await press({ edgeUrls, secret: user.secret, model, calls: 2 * fit, inFlight: 20 });
   await until('everything is settled', async () => (await settled()) === fit);
   isOver = true;
   expect(await looks).toBeGreaterThan(2);
-  await clients.close();
   expect(seen.filter(({ answer }) => answer === '200')).toHaveLength(fit);
   const { windows: shown } = await usageOf(user);
   const firstEndedAt = Math.min(...seen.map(({ endedAt }) => endedAt));

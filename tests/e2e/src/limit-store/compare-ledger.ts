@@ -12,13 +12,6 @@ export interface ClientCall {
   readonly chargeNanoUsd: bigint | null;
 }
 
-export interface Comparison {
-  readonly settled: number;
-  readonly uncharged: number;
-  readonly expired: number;
-  readonly differences: readonly string[];
-}
-
 const RECORDED_WITHIN_MS = 60_000;
 
 /**
@@ -33,7 +26,7 @@ export async function compareLedger(
   account: string,
   creditUsd: string | null,
   calls: readonly ClientCall[],
-): Promise<Comparison> {
+) {
   const answered = calls.filter(({ chargeNanoUsd }) => chargeNanoUsd !== null);
   const isComplete = (all: readonly UsageRecordView[]): boolean => {
     const ids = new Set(all.filter(isSettled).map(({ requestId }) => requestId));
@@ -43,13 +36,18 @@ export async function compareLedger(
   const differences: string[] = [];
   const byId = new Map(records.map((record) => [record.requestId, record]));
   if (byId.size !== records.length) differences.push(`${account} has two records with one ID`);
-  for (const call of calls) {
-    const difference = differenceOf(call, byId.get(call.requestId));
-    if (difference !== null) differences.push(`${call.requestId} ${difference}`);
-    byId.delete(call.requestId);
+  for (const { requestId, chargeNanoUsd } of calls) {
+    const record = byId.get(requestId);
+    const isCorrect =
+      chargeNanoUsd === null
+        ? record === undefined || (!isSettled(record) && parseUsd(record.chargedUsd) === 0n)
+        : record !== undefined && isSettled(record) && parseUsd(record.chargedUsd) === chargeNanoUsd;
+    const wanted = chargeNanoUsd === null ? 'was not answered' : `was answered and costs ${chargeNanoUsd}`;
+    if (!isCorrect) differences.push(`${requestId} ${wanted}, and has the record ${describe(record)}`);
+    byId.delete(requestId);
   }
   for (const record of byId.values()) {
-    differences.push(`${record.requestId} is ${record.outcome} at ${record.chargedUsd}, and no client made it`);
+    differences.push(`${record.requestId} has the record ${describe(record)}, and no client made it`);
   }
   const sum = (of: 'chargedUsd' | 'walletUsd'): bigint =>
     records.reduce((all, record) => all + parseUsd(record[of]), 0n);
@@ -64,42 +62,25 @@ export async function compareLedger(
   return { settled, expired, uncharged: records.length - settled, differences };
 }
 
-function differenceOf({ chargeNanoUsd }: ClientCall, record: UsageRecordView | undefined): string | null {
-  if (chargeNanoUsd === null) {
-    if (record === undefined) return null;
-    return !isSettled(record) && parseUsd(record.chargedUsd) === 0n
-      ? null
-      : `was not answered and is ${record.outcome} at ${record.chargedUsd}`;
-  }
-  if (record === undefined) return 'was answered and has no record';
-  if (!isSettled(record)) return `was answered and is ${record.outcome}`;
-  const charged = parseUsd(record.chargedUsd);
-  return charged === chargeNanoUsd ? null : `costs ${chargeNanoUsd} and was charged ${charged}`;
+function describe(record: UsageRecordView | undefined): string {
+  return record === undefined ? 'none' : `${record.outcome} at ${record.chargedUsd}`;
 }
 
 function isSettled({ outcome }: UsageRecordView): boolean {
   return outcome === 'settled';
 }
 
-/** Describes the responses that are neither expected nor a 500 that one of the faults explains. */
-export function wrongAnswers(
-  seen: readonly ClientResult[],
-  expected: readonly string[],
-  faults: readonly FaultSpan[],
-): string[] {
-  const wrong = seen.filter((call) => {
+/** Describes the responses that are neither expected nor a 500 that the fault explains. */
+export function wrongAnswers(seen: readonly ClientResult[], expected: string, fault: FaultSpan): string[] {
+  return seen.flatMap((call) => {
+    const { requestId, status, complete, body } = call;
+    const answer = status === 200 ? (complete ? '200' : '200 cut') : `${status} ${errorCode(body)}`;
     const span = { begunAt: Date.parse(call.begunAt), endedAt: Date.parse(call.endedAt) };
-    return !expected.includes(answerOf(call)) && !(isFaultResult(call) && isDuringFault(span, faults));
+    if (answer === expected || (isFaultResult(call) && isDuringFault(span, [fault]))) return [];
+    return `${requestId ?? 'a call'} got ${answer}: ${body.slice(0, 200)}`;
   });
-  return wrong.map((call) => `${call.requestId ?? 'a call'} got ${answerOf(call)}: ${call.body.slice(0, 200)}`);
 }
 
 export function isFaultResult({ status, body }: ClientResult): boolean {
   return isFaultAnswer({ status, code: errorCode(body) });
-}
-
-function answerOf({ status, complete, body }: ClientResult): string {
-  if (status === null) return 'no response';
-  if (status === 200) return complete ? '200' : '200 cut';
-  return `${status} ${errorCode(body)}`;
 }

@@ -132,7 +132,7 @@ async function whileFrozen<T>(
 
 /** Expects only responses that are expected or that the fault explains, and prints the latter. */
 function expectAnswers(seen: readonly ClientResult[], expected: string, fault: FaultSpan): void {
-  expect(wrongAnswers(seen, [expected], [fault])).toEqual([]);
+  expect(wrongAnswers(seen, expected, fault)).toEqual([]);
   console.info(`${seen.filter(isFaultResult).length} responses with 500 because of the fault`);
 }
 

@@ -7,7 +7,7 @@ import type { TestOperator } from '../../test/operator.js';
 import { CENT_NANO_USD } from '../../test/prices.js';
 import { FAULT_CODES, type FaultSpan, isDuringFault } from '../evidence/judge-call.js';
 import { compareLedger } from '../limit-store/compare-ledger.js';
-import { countEach } from '../runner/render-report.js';
+import { countEach, total } from '../runner/render-report.js';
 import type { LimitCase, LimitedAccount } from './limit-cases.js';
 import type { PressedCall } from './press-limit.js';
 
@@ -25,6 +25,7 @@ export interface PressedLimit {
 }
 
 const FAILED = '500 upstream_error';
+const SLOT_RETRY_SECONDS = 2;
 
 export function admittedOf({ seen }: Pick<PressedLimit, 'seen'>): number {
   return seen.filter(({ answer }) => answer === '200').length;
@@ -62,18 +63,16 @@ export async function judgeLimit(pressed: PressedLimit, operator: TestOperator, 
 function judgeCounts(pressed: PressedLimit): string[] {
   const { limit, account, fit, seen, provider, minutes } = pressed;
   const admitted = admittedOf(pressed);
-  const wrong: string[] = [];
   const failed = seen.filter(({ answer }) => answer === FAILED).length;
-  if (provider.calls !== admitted + failed) {
-    wrong.push(`${admitted} were served, ${failed} failed, and the provider had ${provider.calls} calls`);
-  }
+  const counted = `${admitted} were served, ${failed} failed, and the provider had ${provider.calls} calls`;
+  const wrong = provider.calls === admitted + failed ? [] : [counted];
+  const fits = `${admitted} were admitted, ${fit} fit`;
   switch (limit.promise) {
     case 'exact':
-      if (admitted !== fit) wrong.push(`${admitted} were admitted and ${fit} fit`);
+      if (admitted !== fit) wrong.push(fits);
       break;
     case 'overshoot':
-      if (admitted < fit) wrong.push(`${admitted} were admitted and ${fit} fit`);
-      if (admitted > fit + account.slots) wrong.push(`${admitted} were admitted, ${fit} fit, ${account.slots} slots`);
+      if (admitted < fit || admitted > fit + account.slots) wrong.push(`${fits}, ${account.slots} slots`);
       wrong.push(...admittedAfterRefusal(pressed));
       break;
     case 'at_once':
@@ -83,13 +82,13 @@ function judgeCounts(pressed: PressedLimit): string[] {
       }
       break;
     case 'per_minute': {
-      const fits = minutes.reduce((sum, count) => sum + Math.min(count, fit), 0);
-      const counted = minutes.reduce((sum, count) => sum + count, 0);
+      const room = total(minutes.map((count) => Math.min(count, fit)));
+      const places = total(minutes);
       const faults = faultsOf(seen);
       // A call with a 500 may have a place. A call that was refused, and repeated because the
       // answer was slow, has two.
-      if (admitted > fits || admitted < fits - faults) wrong.push(`${admitted} were admitted and ${fits} fit`);
-      if (counted < seen.length - faults) wrong.push(`${seen.length} calls took ${counted} places`);
+      if (admitted > room || admitted < room - faults) wrong.push(`${admitted} were admitted and ${room} fit`);
+      if (places < seen.length - faults) wrong.push(`${seen.length} calls took ${places} places`);
       break;
     }
   }
@@ -129,36 +128,23 @@ function judgeAnswers({ limit, account, seen, faults }: PressedLimit): string[] 
   );
   const counts = countEach(others.map(({ answer }) => answer));
   const wrong = [...counts].map(([answer, count]) => `${count} were answered ${answer}`);
-  const own = seen.filter(({ answer }) => limit.refusals.includes(answer));
-  if (own.length === 0) wrong.push('nothing was refused');
-  const untimely = wrongRetryAfters(limit, account, seen, own);
-  const [first] = untimely;
-  if (first !== undefined) {
-    wrong.push(
-      `${untimely.length} refusals have a wrong Retry-After, for example ${first.retryAfter} at ${first.endedAt}`,
-    );
+  const refusals = seen.filter(({ answer }) => limit.refusals.includes(answer));
+  if (refusals.length === 0) wrong.push('nothing was refused');
+  // The session began with a call after the first start, and before the end of the first response.
+  const opened = {
+    from: earliest(seen.map(({ begunAt }) => begunAt)),
+    until: earliest(seen.filter(({ answer }) => answer === '200').map(({ endedAt }) => endedAt)),
+  };
+  const untimely = refusals.filter((call) => !isTimely(limit.resets, account, call, opened));
+  if (untimely.length > 0) {
+    wrong.push(`${untimely.length} refusals have a wrong Retry-After, for example ${JSON.stringify(untimely[0])}`);
   }
   return wrong;
 }
 
-async function judgeUsage(pressed: PressedLimit, edgeUrl: string): Promise<string[]> {
-  const { limit, account, fit } = pressed;
-  const usage = await readUsage(edgeUrl, account.secret);
-  if (limit.window === null) return usage.windows.length === 0 ? [] : ['the usage endpoint shows a window'];
-  const admitted = admittedOf(pressed);
-  const { type, unit } = limit.window;
-  const shown = (count: number): number => (unit === 'usd' ? Number(formatUsd(BigInt(count) * CENT_NANO_USD)) : count);
-  const expected = { type, unit, limit: shown(fit), used: shown(admitted), remaining: 0, percentUsed: 100 };
-  const [window] = usage.windows;
-  const text = window && Object.fromEntries(Object.keys(expected).map((name) => [name, window[name as 'type']]));
-  const [wanted, found] = [JSON.stringify(expected), JSON.stringify(text)];
-  return wanted === found ? [] : [`the usage endpoint returns ${found} instead of ${wanted}`];
-}
-
-export async function readUsage(edgeUrl: string, secret: string): Promise<UsageObject> {
-  const { status, text } = await get(`${edgeUrl}/v1/gateway/usage`, secret);
-  if (status !== 200) throw new Error(`the usage endpoint returned ${status}: ${text}`);
-  return usageObject.parse(JSON.parse(text));
+/** Returns the minimum. `Math.min(...)` fails for very long lists. */
+function earliest(times: readonly number[]): number {
+  return times.reduce((least, time) => Math.min(least, time), Infinity);
 }
 
 interface Span {
@@ -166,65 +152,48 @@ interface Span {
   readonly until: number;
 }
 
-const SLOT_RETRY_SECONDS = 2;
-
 /**
- * Returns the refusals with a wrong Retry-After: not the time until the reset, or present although
- * the limit has no reset.
+ * Whether Retry-After is the time until the reset in whole seconds, rounded up, or absent if the
+ * limit has no reset. The refusal was decided between the start and the end of the call.
  */
-export function wrongRetryAfters(
-  { resets }: LimitCase,
-  account: LimitedAccount,
-  seen: readonly PressedCall[],
-  refusals: readonly PressedCall[],
-): PressedCall[] {
-  // The session began with a call after the first start, and before the end of the first response.
-  const opened: Span = {
-    from: earliest(seen.map(({ begunAt }) => begunAt)),
-    until: earliest(seen.filter(({ answer }) => answer === '200').map(({ endedAt }) => endedAt)),
-  };
-  return refusals.filter((call) => {
-    const seconds = secondsOf(resets, account, call, opened);
-    if (seconds === null) return call.retryAfter !== null;
-    return call.retryAfter === null || call.retryAfter < seconds.from || call.retryAfter > seconds.until;
-  });
-}
-
-/** Returns the minimum. `Math.min(...)` fails for very long lists. */
-export function earliest(times: readonly number[]): number {
-  return times.reduce((least, time) => Math.min(least, time), Infinity);
-}
-
-/**
- * Returns the bounds of Retry-After in whole seconds, rounded up. The refusal was decided between
- * the start and the end of the call.
- */
-function secondsOf(
+function isTimely(
   resets: LimitCase['resets'],
   { period }: LimitedAccount,
-  { begunAt, endedAt }: PressedCall,
+  { retryAfter, begunAt, endedAt }: PressedCall,
   opened: Span,
-): Span | null {
-  const between = (from: number, until: number): Span => ({
-    from: Math.ceil((from - endedAt) / 1000),
-    until: Math.ceil((until - begunAt) / 1000),
-  });
-  switch (resets) {
-    case null:
-      return null;
-    case 'slot':
-      return { from: SLOT_RETRY_SECONDS, until: SLOT_RETRY_SECONDS };
-    case 'minute': {
-      const [first, last] = [minuteOf(begunAt), minuteOf(endedAt)];
-      if (first !== last) return { from: 1, until: MINUTE_MS / 1000 };
-      return between((first + 1) * MINUTE_MS, (first + 1) * MINUTE_MS);
-    }
-    case 'session_5h':
-      return between(opened.from + SESSION_5H_MS, opened.until + SESSION_5H_MS);
-    case 'weekly':
-      return between(weekStart(begunAt) + WEEK_MS, weekStart(endedAt) + WEEK_MS);
-    case 'monthly':
-    case 'period':
-      return between(period?.endMs ?? 0, period?.endMs ?? 0);
-  }
+): boolean {
+  if (resets === null || retryAfter === null) return resets === null && retryAfter === null;
+  if (resets === 'slot') return retryAfter === SLOT_RETRY_SECONDS;
+  const spanOf = (resetOf: (at: number) => number): Span => ({ from: resetOf(begunAt), until: resetOf(endedAt) });
+  const periodEnd = period?.endMs ?? 0;
+  const reset = {
+    minute: spanOf((at) => (minuteOf(at) + 1) * MINUTE_MS),
+    session_5h: { from: opened.from + SESSION_5H_MS, until: opened.until + SESSION_5H_MS },
+    weekly: spanOf((at) => weekStart(at) + WEEK_MS),
+    monthly: { from: periodEnd, until: periodEnd },
+    period: { from: periodEnd, until: periodEnd },
+  }[resets];
+  const longestMs = resets === 'minute' ? MINUTE_MS : Infinity;
+  const least = Math.max(1, Math.ceil((reset.from - endedAt) / 1000));
+  const most = Math.ceil(Math.min(longestMs, reset.until - begunAt) / 1000);
+  return retryAfter >= least && retryAfter <= most;
+}
+
+async function judgeUsage(pressed: PressedLimit, edgeUrl: string): Promise<string[]> {
+  const { limit, account, fit } = pressed;
+  const usage = await readUsage(edgeUrl, account.secret);
+  if (limit.window === null) return usage.windows.length === 0 ? [] : ['the usage endpoint shows a window'];
+  const { type, unit } = limit.window;
+  const shown = (count: number): number => (unit === 'usd' ? Number(formatUsd(BigInt(count) * CENT_NANO_USD)) : count);
+  const used = shown(admittedOf(pressed));
+  const expected = { type, unit, limit: shown(fit), used, remaining: 0, percentUsed: 100 };
+  const [window] = usage.windows;
+  const [found, wanted] = [JSON.stringify(window), JSON.stringify({ ...window, ...expected })];
+  return wanted === found ? [] : [`the usage endpoint returns ${found} instead of ${wanted}`];
+}
+
+export async function readUsage(edgeUrl: string, secret: string): Promise<UsageObject> {
+  const { status, text } = await get(`${edgeUrl}/v1/gateway/usage`, secret);
+  if (status !== 200) throw new Error(`the usage endpoint returned ${status}: ${text}`);
+  return usageObject.parse(JSON.parse(text));
 }

@@ -13,7 +13,8 @@ import type { OwnSystem } from '../../test/own-system.js';
 import { CENT_NANO_USD } from '../../test/prices.js';
 import { limitCalled } from './limit-cases.js';
 import type { LimitedAccount } from './limit-cases.js';
-import { DURATIONS, LimitVerification, REPLICAS } from './limit-verification.js';
+import { DURATIONS, REPLICAS, startLimitVerification } from './limits.js';
+import type { ArrangedLimit, LimitVerification } from './limits.js';
 import type { PressedCall } from './press-limit.js';
 
 const CALLS = 200;
@@ -51,7 +52,7 @@ beforeAll(async () => {
     await startBefore(leadMs);
     await expectSkew();
     scenes = await useUp();
-    if (verification.clients.nowMs() < BOUNDARY_MS || leadMs === LEADS_MS.at(-1)) break;
+    if (verification.nowMs() < BOUNDARY_MS || leadMs === LEADS_MS.at(-1)) break;
     await end();
   }
 }, 500_000);
@@ -74,7 +75,7 @@ async function startBefore(lead: number): Promise<void> {
     },
     REPLICAS,
   );
-  verification = await LimitVerification.begin(system, offsetMs);
+  verification = await startLimitVerification(system, offsetMs);
   await loadTime();
 }
 
@@ -97,26 +98,23 @@ async function expectSkew(): Promise<void> {
  * so the first request has an ID with the wrong time.
  */
 async function loadTime(): Promise<void> {
-  const { account, model } = await verification.arrange(limitCalled('wallet'), CALLS);
+  const arranged = await verification.arrange(limitCalled('wallet'), CALLS);
   await until('both edges know the time', async () => {
-    const press = { secret: account.secret, model, calls: REPLICAS['edge-proxy'], inFlight: 1, backOff: null };
-    const seen = await verification.clients.press(press);
+    const seen = await verification.send(arranged, REPLICAS['edge-proxy']);
     return seen.every(({ answer }) => !answer.endsWith('admission_error'));
   });
 }
 
 interface Scenes {
-  readonly minute: Arranged;
-  readonly week: Arranged;
-  readonly month: Arranged;
-  readonly paid: Arranged;
+  readonly minute: ArrangedLimit;
+  readonly week: ArrangedLimit;
+  readonly month: ArrangedLimit;
+  readonly paid: ArrangedLimit;
   /** Requests of the four accounts in this order. */
   readonly seen: readonly PressedCall[][];
   /** Sends this number of requests for each account. */
   pressAll(calls: number): Promise<unknown>;
 }
-
-type Arranged = Awaited<ReturnType<LimitVerification['arrange']>>;
 
 /**
  * Creates accounts with one limit each and uses up the limits in the last seconds of their periods.
@@ -126,17 +124,16 @@ async function useUp(): Promise<Scenes> {
   const week = await verification.arrange(limitCalled('weekly in requests'), FIT);
   const month = await verification.arrange(limitCalled('cap of a key'), FIT);
   const paid = await verification.arrange(limitCalled('monthly in requests'), FIT);
-  await endsAtBoundary(paid.account);
+  await endsAtBoundary(paid);
   const all = [minute, week, month, paid];
   const seen = all.map((): PressedCall[] => []);
   const pressAll = (calls: number): Promise<unknown> =>
     Promise.all(
-      all.map(async ({ account, model }, index) => {
-        const press = { secret: account.secret, model, calls, inFlight: 20, backOff: null };
-        seen[index]?.push(...(await verification.clients.press(press)));
+      all.map(async (arranged, index) => {
+        seen[index]?.push(...(await verification.send(arranged, calls, 20)));
       }),
     );
-  await until('the last seconds of the periods', () => verification.clients.nowMs() > BOUNDARY_MS - USED_UP_MS, leadMs);
+  await until('the last seconds of the periods', () => verification.nowMs() > BOUNDARY_MS - USED_UP_MS, leadMs);
   await pressAll(3 * FIT);
   return { minute, week, month, paid, seen, pressAll };
 }
@@ -146,14 +143,14 @@ test.concurrent(
   'each period admits exactly its limit when all periods end under load',
   async () => {
     const { minute, pressAll, seen } = scenes;
-    await until('the last second of the periods', () => verification.clients.nowMs() > BOUNDARY_MS - 1_000, MINUTE_MS);
-    while (verification.clients.nowMs() < BOUNDARY_MS + AFTER_MS) await pressAll(20);
+    await until('the last second of the periods', () => verification.nowMs() > BOUNDARY_MS - 1_000, MINUTE_MS);
+    while (verification.nowMs() < BOUNDARY_MS + AFTER_MS) await pressAll(20);
     await pressAll(2 * FIT);
     const { week, month, paid } = scenes;
-    for (const { account } of [minute, week, month, paid]) await verification.limitStoreIsEmpty(account.account);
+    for (const arranged of [minute, week, month, paid]) await verification.limitStoreIsEmpty(arranged);
 
     const [ofMinute = [], ofWeek = [], ofMonth = [], ofPaid = []] = seen;
-    const minutes = await verification.minutes(minute.account.account, BOUNDARY_MS - leadMs);
+    const minutes = await verification.minutes(minute, BOUNDARY_MS - leadMs);
     expect(answered(ofMinute)).toBe(minutes.reduce((sum, count) => sum + Math.min(count, FIT), 0));
     // Each request counts once. A refused request was sent again if its reply was late, and then
     // counts twice.
@@ -161,7 +158,7 @@ test.concurrent(
     expect([...new Set(ofMinute.map(({ answer }) => answer))].sort()).toEqual(['200', '429 rate_limited']);
 
     const weeks = [BOUNDARY_MS - WEEK_MS, BOUNDARY_MS].map((start) => weeklyWindowRow('requests', start));
-    await expectSettled(week.account, weeks, FIT);
+    await expectSettled(week, weeks, FIT);
     expectAtBoundary(ofWeek, '429 window_exhausted');
     for (const { answer, retryAfter, begunAt, endedAt } of ofWeek) {
       if (answer !== '429 window_exhausted') continue;
@@ -171,8 +168,8 @@ test.concurrent(
       expect(retryAfter).toBeLessThanOrEqual(Math.ceil((resets - begunAt) / 1000));
     }
 
-    const months = [BOUNDARY_MS - 1, BOUNDARY_MS].map((at) => keyMonthRow(month.account.key, monthOf(at)));
-    await expectSettled(month.account, months, FIT * Number(CENT_NANO_USD));
+    const months = [BOUNDARY_MS - 1, BOUNDARY_MS].map((at) => keyMonthRow(month.key, monthOf(at)));
+    await expectSettled(month, months, FIT * Number(CENT_NANO_USD));
     expectAtBoundary(ofMonth, '403 monthly_spend_cap_exceeded');
 
     expect(answered(ofPaid)).toBe(FIT);
@@ -197,8 +194,8 @@ test.concurrent.each([
 ])(
   '%s: the limit and Retry-After are exact while all clocks are wrong',
   async (name) => {
-    await until('the periods have ended', () => verification.clients.nowMs() > BOUNDARY_MS + AFTER_MS, MINUTE_MS);
-    const { differences } = await verification.press(limitCalled(name), CALLS, FIT);
+    await until('the periods have ended', () => verification.nowMs() > BOUNDARY_MS + AFTER_MS, MINUTE_MS);
+    const { differences } = await verification.verify(limitCalled(name), CALLS, FIT);
     expect(differences).toEqual([]);
   },
   60_000,

@@ -5,7 +5,8 @@ import { testSeed } from '@gateway/testkit/seed';
 import { type OwnSystem, startOwnSystem } from '../../test/own-system.js';
 import { readUsage } from './judge-limit.js';
 import { LIMIT_CASES, limitCalled } from './limit-cases.js';
-import { DURATIONS, IN_FLIGHT, LimitVerification, REPLICAS, killAdmissions } from './limit-verification.js';
+import { DURATIONS, IN_FLIGHT, REPLICAS, startLimitVerification } from './limits.js';
+import type { LimitVerification } from './limits.js';
 
 /**
  * Requests per limit. `npm run verify:faults -- limits` sends ten times as many and kills replicas
@@ -20,7 +21,7 @@ let system: OwnSystem;
 let verification: LimitVerification;
 beforeAll(async () => {
   system = await startOwnSystem('limits', DURATIONS, REPLICAS);
-  verification = await LimitVerification.begin(system);
+  verification = await startLimitVerification(system);
 }, 60_000);
 afterAll(async () => {
   await verification?.end();
@@ -31,7 +32,7 @@ afterAll(async () => {
 test.each(LIMIT_CASES)(
   `$name: ${CALLS} calls, ${IN_FLIGHT} at a time, keep the limit ($promise)`,
   async (limit) => {
-    const figures = await verification.press(limit, CALLS, FIT);
+    const figures = await verification.verify(limit, CALLS, FIT);
     expect(figures.differences).toEqual([]);
   },
   60_000,
@@ -39,12 +40,7 @@ test.each(LIMIT_CASES)(
 
 // Covers a replica of admission is killed or hangs
 test(`${CALLS_UNDER_KILLS} calls use a wallet exactly under kills (seed ${SEED})`, async () => {
-  const figures = await verification.press(
-    limitCalled('wallet'),
-    CALLS_UNDER_KILLS,
-    FIT,
-    killAdmissions(system, new SeededRandom(SEED).next),
-  );
+  const figures = await verification.verify(limitCalled('wallet'), CALLS_UNDER_KILLS, FIT, new SeededRandom(SEED).next);
   expect(figures.differences).toEqual([]);
   expect(figures.kills).toBeGreaterThan(0);
   console.info(`${figures.kills} kills, ${figures.faults} responses with 500`);
@@ -53,24 +49,23 @@ test(`${CALLS_UNDER_KILLS} calls use a wallet exactly under kills (seed ${SEED})
 test('a USD window is exceeded by at most the number of slots while billing hangs', async () => {
   const limit = limitCalled('weekly in USD');
   const fit = 10;
-  const { account, model } = await verification.arrange(limit, fit);
-  const press = { secret: account.secret, model, inFlight: 1, backOff: null };
-  await verification.clients.press({ ...press, calls: 1 });
-  await verification.limitStoreIsEmpty(account.account);
+  const arranged = await verification.arrange(limit, fit);
+  await verification.send(arranged, 1);
+  await verification.limitStoreIsEmpty(arranged);
   const [billing] = system.local.children('billing');
   billing?.kill('SIGSTOP');
   try {
-    const seen = await verification.clients.press({ ...press, calls: fit + account.slots + 20 });
+    const seen = await verification.send(arranged, fit + arranged.slots + 20);
     const admitted = 1 + seen.filter(({ answer }) => answer === '200').length;
     expect(admitted).toBeGreaterThanOrEqual(fit);
-    expect(admitted).toBeLessThanOrEqual(fit + account.slots);
+    expect(admitted).toBeLessThanOrEqual(fit + arranged.slots);
   } finally {
     billing?.kill('SIGCONT');
   }
-  await verification.limitStoreIsEmpty(account.account);
+  await verification.limitStoreIsEmpty(arranged);
   const [edgeUrl = ''] = system.local.running().edgeUrls;
   await until('the window shows as used up', async () => {
-    const { windows } = await readUsage(edgeUrl, account.secret);
+    const { windows } = await readUsage(edgeUrl, arranged.secret);
     return windows[0]?.percentUsed === 100;
   });
 }, 60_000);

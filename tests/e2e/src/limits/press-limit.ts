@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Pool } from 'undici';
-import { errorCode, HELLO } from '../../test/call.js';
+import { chat, errorCode, HELLO } from '../../test/call.js';
 
 export interface PressedCall {
   readonly requestId: string;
@@ -11,12 +10,15 @@ export interface PressedCall {
 }
 
 export interface PressOptions {
+  readonly edgeUrls: readonly string[];
   readonly secret: string;
   readonly model: string;
   readonly calls: number;
   readonly inFlight: number;
-  /** A response that does not count: the client waits and repeats the call. */
-  readonly backOff: string | null;
+  /** A response that does not count: the client waits and repeats the call. Default: none. */
+  readonly backOff?: string | null;
+  /** Times the calls. Default: the clock of this process. */
+  readonly nowMs?: () => number;
 }
 
 /**
@@ -26,78 +28,31 @@ export interface PressOptions {
 const BACK_OFF_MS = 60;
 /** Limits the calls that do not count, so that a run ends if the limit never has room. */
 const BACK_OFFS_MAX = 400_000;
-const ANSWER_MS_MAX = 60_000;
 
-export class Clients {
-  readonly #pools: readonly Pool[];
-  readonly #clockOffsetMs: number;
-  #next = 0;
+/** Number of the next call. Calls use the edges in turn, also single ones. */
+let turn = 0;
 
-  /** @param clockOffsetMs offset of the limit store's clock, which times the calls */
-  constructor(edgeUrls: readonly string[], inFlight: number, clockOffsetMs = 0) {
-    this.#clockOffsetMs = clockOffsetMs;
-    const settings = {
-      connections: inFlight,
-      pipelining: 1,
-      headersTimeout: ANSWER_MS_MAX,
-      bodyTimeout: ANSWER_MS_MAX,
-    };
-    this.#pools = edgeUrls.map((url) => new Pool(url, settings));
-  }
-
-  /**
-   * Makes the calls over all edges in turn. Returns all responses, also those that do not count.
-   */
-  async press({ secret, model, calls, inFlight, backOff }: PressOptions): Promise<PressedCall[]> {
-    const seen: PressedCall[] = [];
-    const body = JSON.stringify({ model, messages: HELLO });
-    let begun = 0;
-    const worker = async (): Promise<void> => {
-      while (begun < calls) {
-        begun += 1;
-        for (;;) {
-          const call = await this.#call(secret, body);
-          seen.push(call);
-          if (call.answer !== backOff || seen.length > calls + BACK_OFFS_MAX) break;
-          await delay(BACK_OFF_MS);
-        }
-      }
-    };
-    await Promise.all(Array.from({ length: Math.min(calls, inFlight) }, worker));
-    return seen;
-  }
-
-  /** Time of the limit store, epoch milliseconds. */
-  nowMs(): number {
-    return Date.now() + this.#clockOffsetMs;
-  }
-
-  async close(): Promise<void> {
-    await Promise.all(this.#pools.map((pool) => pool.close()));
-  }
-
-  async #call(secret: string, body: string): Promise<PressedCall> {
-    const pool = this.#pools[(this.#next += 1) % this.#pools.length];
-    if (pool === undefined) throw new Error('there is no edge');
-    const begunAt = this.nowMs();
-    const {
-      statusCode,
-      headers,
-      body: answer,
-    } = await pool.request({
-      path: '/v1/chat/completions',
-      method: 'POST',
-      headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
-      body,
-    });
-    const text = await answer.text();
-    const retryAfter = headers['retry-after'];
-    return {
-      requestId: String(headers['x-gateway-request-id']),
-      answer: statusCode === 200 ? '200' : `${statusCode} ${errorCode(text)}`,
-      retryAfter: retryAfter === undefined ? null : Number(retryAfter),
-      begunAt,
-      endedAt: this.nowMs(),
-    };
-  }
+/** Makes the calls. Returns all responses, also those that do not count. */
+export async function press(options: PressOptions): Promise<PressedCall[]> {
+  const { edgeUrls, secret, model, calls, inFlight, backOff = null, nowMs = Date.now } = options;
+  const seen: PressedCall[] = [];
+  const callOnce = async (): Promise<string> => {
+    const edgeUrl = edgeUrls[(turn += 1) % edgeUrls.length];
+    const begunAt = nowMs();
+    const body = { model, messages: HELLO };
+    const { status, text, headers, requestId, cut } = await chat(`${edgeUrl}/v1/chat/completions`, secret, body);
+    const answer = cut ? `${status} cut` : status === 200 ? '200' : `${status} ${errorCode(text)}`;
+    const retryAfter = headers['retry-after'] === undefined ? null : Number(headers['retry-after']);
+    seen.push({ requestId, answer, retryAfter, begunAt, endedAt: nowMs() });
+    return answer;
+  };
+  let begun = 0;
+  const worker = async (): Promise<void> => {
+    while (begun < calls) {
+      begun += 1;
+      while ((await callOnce()) === backOff && seen.length <= calls + BACK_OFFS_MAX) await delay(BACK_OFF_MS);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(calls, inFlight) }, worker));
+  return seen;
 }
