@@ -5,7 +5,7 @@ import { outage } from './outage/outage.js';
 import type { RunnableScenario } from './runner/scenario.js';
 import { soak } from './soak/soak.js';
 import { ha } from './standbys/ha.js';
-import { attackForParent } from './unauthenticated/attack-in-turn.js';
+import { attackForParent } from './unauthenticated/attack.js';
 import { unauthenticated } from './unauthenticated/unauthenticated.js';
 import { restore } from './upgrade/restore.js';
 import { upgrade } from './upgrade/upgrade.js';

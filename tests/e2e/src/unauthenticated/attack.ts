@@ -1,20 +1,12 @@
-import { Agent } from 'node:http';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
-import { sendRequest, type RequestContent } from './send-request.js';
+import { fileURLToPath } from 'node:url';
+import { type AttackGroup, type AttackKind, ATTACKS, type AttackTarget } from './attacks.js';
 
-/** Facts that an attacker may know: ports of 127.0.0.1, and all that a new customer can see. */
-export interface AttackTarget {
-  readonly edgePort: number;
-  readonly pagesPort: number;
-  readonly operatorPort: number;
-  readonly largeFile: string;
-  /** A key of the attacker's account, and a model that it may use. */
-  readonly secret: string;
-  readonly modelId: string;
-}
-
-export interface AttackBounds {
+export interface AttackOrder {
+  readonly kind: AttackKind;
+  readonly target: AttackTarget;
   readonly seconds: number;
   /** Limit of concurrent connections for every kind. */
   readonly connectionsMax: number;
@@ -26,34 +18,9 @@ export interface AttackFigures {
   readonly answers: Readonly<Record<string, number>>;
 }
 
-export interface RunningAttack {
-  /** Resolves when the attack is over or stopped. All its connections are closed then. */
-  readonly ended: Promise<AttackFigures>;
-  stop(): void;
-}
-
-export interface HeldGroup {
-  readonly port: number;
-  /** Number of concurrent connections. One that is closed or gets a response is opened again. */
-  readonly connections: number;
-  /** Delay after the start of the attack; default: none. */
-  readonly afterMs?: number;
-  readonly first?: string;
-  /** Bytes to send at each interval if the earlier ones were sent, until `bytesMax` were sent. */
-  readonly then?: { readonly bytes: Buffer; readonly everyMs: number; readonly bytesMax: number };
-  readonly reads?: false;
-}
-
-export interface RepeatedRequests {
-  readonly atOnce: number;
-  /** Minimum interval between two requests of one connection. */
-  readonly everyMs: number;
-  readonly request: (n: number) => RequestContent;
-}
-
-interface Held {
+interface Connection {
   readonly socket: Socket;
-  readonly group: HeldGroup;
+  readonly group: AttackGroup;
   sent: number;
   sentAtMs: number;
 }
@@ -61,68 +28,71 @@ interface Held {
 const TICK_MS = 100;
 /**
  * Connections to open per tick: many until the wanted number is reached for the first time, later
- * one to replace a closed one.
+ * one to replace a closed one. Those that repeat requests are replaced at once.
  */
 const FIRST_PER_TICK = 200;
 const AGAIN_PER_TICK = 1;
-const STATUS = /^HTTP\/1\.1 (\d{3})/;
+const STATUS = /HTTP\/1\.1 (\d{3})/g;
 
-/** Keeps the connections of these groups open until the attack is over or stopped. */
-export function holdConnections(groups: readonly HeldGroup[], bounds: AttackBounds): RunningAttack {
-  const held = new Set<Held>();
+/** Runs in the attacker, which ends when its parent does. Sends the figures to the parent. */
+export async function attackForParent(json: string): Promise<void> {
+  const { kind, target, seconds, connectionsMax } = JSON.parse(json) as AttackOrder;
+  const groups: readonly AttackGroup[] = ATTACKS[kind](target);
+  const open = new Set<Connection>();
   const answers: Record<string, number> = {};
   const made = groups.map(() => 0);
-  let most = 0;
-  const wanted = groups.reduce((sum, { connections }) => sum + connections, 0);
   const beganMs = performance.now();
-  const share = Math.min(1, bounds.connectionsMax / wanted);
+  const share = Math.min(1, connectionsMax / groups.reduce((sum, { connections }) => sum + connections, 0));
+  let connectionsMost = 0;
+  let requests = 0;
 
-  const open = (group: HeldGroup): void => {
-    const one: Held = { socket: connect(group.port, '127.0.0.1'), group, sent: 0, sentAtMs: performance.now() };
-    held.add(one);
-    one.socket.on('error', () => undefined);
-    one.socket.once('close', () => held.delete(one));
-    one.socket.once('connect', () => group.first !== undefined && one.socket.write(group.first));
-    if (group.reads === false) one.socket.pause();
-    else {
-      one.socket.once('data', (chunk) => {
-        const status = STATUS.exec(chunk.toString('latin1'))?.[1] ?? 'other';
+  const connectOne = (group: AttackGroup): void => {
+    const { port, first, repeat, reads = true } = group;
+    const socket = connect(port, '127.0.0.1');
+    const one: Connection = { socket, group, sent: 0, sentAtMs: performance.now() };
+    const request = (): void => {
+      const text = repeat?.request((requests += 1)) ?? first;
+      one.sentAtMs = performance.now();
+      if (text !== undefined && socket.writable) socket.write(text);
+    };
+    open.add(one);
+    socket.on('error', () => undefined);
+    socket.once('close', () => open.delete(one));
+    socket.once('connect', request);
+    if (!reads) return void socket.pause();
+    socket.on('data', (chunk) => {
+      for (const [, status = ''] of chunk.toString('latin1').matchAll(STATUS)) {
         answers[status] = (answers[status] ?? 0) + 1;
-        one.socket.resetAndDestroy();
-      });
-    }
+        if (repeat !== undefined) setTimeout(request, repeat.everyMs - (performance.now() - one.sentAtMs));
+      }
+      if (repeat === undefined) socket.resetAndDestroy();
+    });
   };
   const tick = (): void => {
     for (const [index, group] of groups.entries()) {
       if (performance.now() - beganMs < (group.afterMs ?? 0)) continue;
       const due = Math.max(1, Math.floor(group.connections * share));
-      const isFirst = (made[index] ?? 0) < due;
-      let now = [...held].filter((one) => one.group === group).length;
+      const isFirst = (made[index] ?? 0) < due || group.repeat !== undefined;
+      let now = [...open].filter((one) => one.group === group).length;
       for (let n = 0; n < (isFirst ? FIRST_PER_TICK : AGAIN_PER_TICK) && now < due; n += 1, now += 1) {
-        open(group);
+        connectOne(group);
         made[index] = (made[index] ?? 0) + 1;
       }
     }
-    for (const one of held) writeMore(one);
-    most = Math.max(most, held.size);
+    for (const one of open) writeMore(one);
+    connectionsMost = Math.max(connectionsMost, open.size);
   };
 
-  const timer = setInterval(tick, TICK_MS);
-  let stop = (): void => undefined;
-  const ended = new Promise<AttackFigures>((resolve) => {
-    stop = () => {
-      clearTimeout(end);
-      clearInterval(timer);
-      for (const { socket } of held) socket.resetAndDestroy();
-      resolve({ connections: made.reduce((sum, one) => sum + one, 0), connectionsMost: most, answers });
-    };
-    const end = setTimeout(() => stop(), bounds.seconds * 1_000);
-  });
   tick();
-  return { ended, stop: () => stop() };
+  const timer = setInterval(tick, TICK_MS);
+  await Promise.race([once(process, 'disconnect'), new Promise((resolve) => setTimeout(resolve, seconds * 1_000))]);
+  clearInterval(timer);
+  for (const { socket } of open) socket.resetAndDestroy();
+  const figures: AttackFigures = { connections: made.reduce((sum, one) => sum + one, 0), connectionsMost, answers };
+  if (process.connected) process.send?.(figures, undefined, undefined, () => process.disconnect());
 }
 
-function writeMore(one: Held): void {
+function writeMore(one: Connection): void {
   const { socket, group } = one;
   if (group.then === undefined || socket.connecting || socket.writableLength > 0 || !socket.writable) return;
   const { bytes, everyMs, bytesMax } = group.then;
@@ -133,25 +103,23 @@ function writeMore(one: Held): void {
   one.sentAtMs = nowMs;
 }
 
-export function repeatRequests({ atOnce, everyMs, request }: RepeatedRequests, bounds: AttackBounds): RunningAttack {
-  const connections = Math.min(atOnce, bounds.connectionsMax);
-  const agent = new Agent({ keepAlive: true, maxSockets: connections });
-  const stopping = new AbortController();
-  const answers: Record<string, number> = {};
-  let n = 0;
-  const worker = async (): Promise<void> => {
-    while (!stopping.signal.aborted) {
-      const least = delay(everyMs);
-      const { outcome } = await sendRequest({ ...request((n += 1)), agent, signal: stopping.signal });
-      if (!stopping.signal.aborted) answers[outcome] = (answers[outcome] ?? 0) + 1;
-      await least;
-    }
-  };
-  const timer = setTimeout(() => stopping.abort(), bounds.seconds * 1_000);
-  const ended = Promise.all(Array.from({ length: connections }, worker)).then(() => {
-    clearTimeout(timer);
-    agent.destroy();
-    return { connections, connectionsMost: connections, answers };
-  });
-  return { ended, stop: () => stopping.abort() };
+/** Always the compiled file, also if this file runs from `src`. */
+const PROGRAM = fileURLToPath(
+  new URL(import.meta.url.includes('/dist/') ? '../main.js' : '../../dist/src/main.js', import.meta.url),
+);
+/** Time after the planned end until the attacker is killed. */
+const LATE_MS_MAX = 20_000;
+
+/**
+ * Runs an attack in a separate process, so that it does not slow down the valid load. Returns null
+ * if the process ended without a result.
+ */
+export async function runAttack(order: AttackOrder): Promise<AttackFigures | null> {
+  const child = fork(PROGRAM, ['attack', JSON.stringify(order)], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  let figures: AttackFigures | null = null;
+  child.once('message', (message) => (figures = message as AttackFigures));
+  const late = setTimeout(() => child.kill('SIGKILL'), order.seconds * 1_000 + LATE_MS_MAX);
+  await once(child, 'close');
+  clearTimeout(late);
+  return figures;
 }

@@ -1,29 +1,23 @@
+import { startProviderSimulator } from '@gateway/provider-simulator';
 import { startForwardingProxy, type ForwardingProxy } from '@gateway/testkit';
 import { startOwnSystem, type OwnSystem } from '../../test/own-system.js';
 import { PRICES } from '../../test/prices.js';
-import type { TestOperator } from '../../test/operator.js';
-import type { Topology } from '../runner/scenario.js';
-import type { AttackTarget } from './attack.js';
-import { startRepeatingProvider } from './repeating-provider.js';
-import { sendRequest } from './send-request.js';
-import type { ValidTarget } from './valid-load.js';
+import type { AttackTarget } from './attacks.js';
+import { sendRequest, type ValidTarget } from './valid-load.js';
 
 export const ATTACKED_TOPOLOGY = { replicas: { 'edge-proxy': 1, admission: 1 } } as const;
-const CREDIT_USD = '1000000';
-const PER_MINUTE_MAX = 1_000_000;
-const SLOTS_MAX = 500;
+const CALLS_MAX = 1_000_000_000;
+/** About the longest message of a provider that the gateway processes. */
+const MESSAGE_SPACES = 3_980;
+/** A long run of spaces after a word that the redaction of error messages searches for. */
+const REFUSED = `organization${' '.repeat(MESSAGE_SPACES)}!`;
 
-export interface AttackedSystem {
-  readonly own: OwnSystem;
-  readonly attacked: AttackTarget;
-  readonly valid: ValidTarget;
-  end(): Promise<void>;
-}
+export type AttackedSystem = Awaited<ReturnType<typeof startAttackedSystem>>;
 
 /** @param hops trusted proxies before both public listeners: 0 or 1 */
-export async function startAttackedSystem(name: string, { replicas }: Topology, hops = 0): Promise<AttackedSystem> {
+export async function startAttackedSystem(name: string, hops = 0) {
   const env = hops === 0 ? {} : { GATEWAY_EDGE_PROXIES: String(hops), GATEWAY_DASHBOARD_PROXIES: String(hops) };
-  const provider = await startRepeatingProvider();
+  const provider = await startProviderSimulator({ recordCalls: false });
   const proxies: ForwardingProxy[] = [];
   let own: OwnSystem | undefined;
   const end = async (): Promise<void> => {
@@ -39,40 +33,43 @@ export async function startAttackedSystem(name: string, { replicas }: Topology, 
     return proxy.port;
   };
   try {
-    own = await startOwnSystem(name, env, replicas);
+    own = await startOwnSystem(name, env, ATTACKED_TOPOLOGY.replicas);
     const { operator, local } = own;
     const { edgeUrl, dashboardUrl, operatorUrl, operatorToken } = local.running();
     const operatorPort = Number(new URL(operatorUrl).port);
     const ports = { edgePort: await openPort(edgeUrl), pagesPort: await openPort(dashboardUrl), operatorPort };
-    const { id: modelId } = await operator.model(PRICES, [provider.url]);
-    const { secret } = await createAccount(operator);
-    const largeFile = await findLargeFile(ports.pagesPort);
-    return {
-      own,
-      attacked: { ...ports, modelId, secret, largeFile },
-      valid: { ...ports, modelId, ...(await createAccount(operator)), operatorToken, pagesOrigin: dashboardUrl },
-      end,
+    const createModel = async (upstreamModel: string): Promise<string> =>
+      (await operator.model(PRICES, [provider.urls[0]], { upstreamModel })).id;
+    const createAccount = async () => {
+      const created = await operator.account('1000000');
+      await operator.limits(created.account, 1_000_000, 500);
+      return created;
     };
+    const error = JSON.stringify({ error: { message: REFUSED, type: 'invalid_request_error' } });
+    provider.script({ model: 'refusing', times: CALLS_MAX, steps: [{ status: 400 }, { chunk: error }] });
+    const { secret } = await createAccount();
+    const modelId = await createModel('serving');
+    const attacked: AttackTarget = {
+      ...ports,
+      largeFile: await findLargeFile(ports.pagesPort),
+      secret,
+      modelId,
+      largeModelId: await createModel('large-bytes2097152'),
+      refusingModelId: await createModel('refusing'),
+    };
+    const account = await createAccount();
+    const valid: ValidTarget = { ...ports, modelId, ...account, operatorToken, pagesOrigin: dashboardUrl };
+    return { own, attacked, valid, end };
   } catch (error) {
     await end();
     throw error;
   }
 }
 
-async function createAccount(operator: TestOperator): Promise<{ account: string; secret: string }> {
-  const { account, secret } = await operator.account(CREDIT_USD);
-  await operator.limits(account, PER_MINUTE_MAX, SLOTS_MAX);
-  return { account, secret };
-}
-
-/** Returns the largest of the files that the home page references. */
+/** Returns the main script of the home page, which is its largest file. */
 async function findLargeFile(port: number): Promise<string> {
   const { text } = await sendRequest({ port, method: 'GET', path: '/' });
-  const paths = [...text.matchAll(/"(\/assets\/[^"]+\.js)"/g)].flatMap(([, path]) => path ?? []);
-  const sizes = await Promise.all(
-    paths.map(async (path) => (await sendRequest({ port, method: 'GET', path })).text.length),
-  );
-  const largest = paths[sizes.indexOf(Math.max(...sizes))];
-  if (largest === undefined) throw new Error('the home page references no file; build the pages first');
-  return largest;
+  const path = /src="(\/assets\/[^"]+\.js)"/.exec(text)?.[1];
+  if (path === undefined) throw new Error('the home page references no file; build the pages first');
+  return path;
 }

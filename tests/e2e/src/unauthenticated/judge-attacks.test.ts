@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import type { AttackSeen, AttacksSeen, MemorySample } from './attack-in-turn.js';
-import { judgeAttacks, judgeRate, residentMeans } from './judge-attacks.js';
+import { judgeAttacks, judgeRate, measureMemory } from './judge-attacks.js';
+import type { AttackSeen, AttacksSeen, MemorySample } from './judge-attacks.js';
 import type { ValidCount, ValidCounts } from './valid-load.js';
 
 const MINUTE_MS = 60_000;
@@ -17,8 +17,7 @@ const valid = (change: Partial<ValidCounts> = {}): ValidCounts => ({
 });
 const attack = (change: Partial<AttackSeen> = {}): AttackSeen => ({
   kind: 'slow-heads',
-  fromMs: 0,
-  toMs: HOUR_MS,
+  lengthMs: HOUR_MS,
   figures: { connections: 3_000, connectionsMost: 3_000, answers: {} },
   valid: valid(),
   ...change,
@@ -78,9 +77,11 @@ test.each([
   expect(judgeAttacks(seen(change)).join()).toMatch(sentence);
 });
 
-test('residentMeans uses minutes five to fifteen and the last ten of an hour', () => {
+test('measureMemory uses minutes five to fifteen and the last ten of an hour', () => {
   const samples = memory((minute) => (minute >= 5 && minute <= 15 ? 10 : minute >= 50 ? 11 : 1_000));
-  expect(residentMeans(seen({ memory: samples }))).toEqual([{ replica: 'edge-proxy-1', warm: 10, last: 11 }]);
+  expect(measureMemory(seen({ memory: samples }))).toEqual([
+    { replica: 'edge-proxy-1', starts: 1, warm: 10, last: 11 },
+  ]);
   expect(judgeAttacks(seen({ memory: samples }))).toEqual([]);
 });
 

@@ -1,29 +1,27 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { attackInTurn } from './attack-in-turn.js';
-import { ATTACKED_TOPOLOGY, startAttackedSystem, type AttackedSystem } from './attacked-system.js';
+import { attackInTurn } from './unauthenticated.js';
+import { startAttackedSystem, type AttackedSystem } from './attacked-system.js';
 import { ATTACK_KINDS } from './attacks.js';
 import { judgeAttacks } from './judge-attacks.js';
 
 /**
  * `npm run verify:faults -- unauthenticated` runs for an hour, and once more behind a trusted hop.
  */
-const SECONDS_EACH = 4;
-const CONNECTIONS_MAX = 3_000;
+const BOUNDS = { seconds: 4, connectionsMax: 3_000 };
 /** Low, because a busy machine sends fewer than fifty requests per second. */
 const VALID_CALLS_MIN = 20;
 
 describe('unauthenticated clients', () => {
   let system: AttackedSystem;
   beforeAll(async () => {
-    system = await startAttackedSystem('unauthenticated', ATTACKED_TOPOLOGY);
+    system = await startAttackedSystem('unauthenticated');
   }, 120_000);
   afterAll(() => system?.end(), 60_000);
 
   test.each(ATTACK_KINDS)(
     '%s: no valid request and no page is refused',
     async (kind) => {
-      const bounds = { kinds: [kind], secondsEach: SECONDS_EACH, connectionsMax: CONNECTIONS_MAX };
-      const seen = await attackInTurn(system, bounds);
+      const seen = await attackInTurn(system, [kind], BOUNDS);
       expect(judgeAttacks(seen)).toEqual([]);
       expect(seen.attacks[0]?.valid.calls.sent).toBeGreaterThan(VALID_CALLS_MIN);
     },

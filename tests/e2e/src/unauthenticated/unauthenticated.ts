@@ -1,15 +1,74 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type LocalSystem, SERVICES } from '@gateway/local';
 import { SeededRandom } from '@gateway/testkit/random';
 import { SEED_MAX, testSeed } from '@gateway/testkit/seed';
-import { megabytes, seconds, thousands, total } from '../runner/render-report.js';
+import { seconds, thousands, total } from '../runner/render-report.js';
 import { runnable } from '../runner/run-scenario.js';
-import { attackInTurn, planTurns, type AttacksSeen } from './attack-in-turn.js';
-import { ATTACKED_TOPOLOGY, startAttackedSystem } from './attacked-system.js';
-import { parseKinds } from './attacks.js';
-import { judgeAttacks, judgeRate, residentMeans, wrongOf } from './judge-attacks.js';
+import { type AttackOrder, runAttack } from './attack.js';
+import { ATTACKED_TOPOLOGY, startAttackedSystem, type AttackedSystem } from './attacked-system.js';
+import { type AttackKind, parseKinds } from './attacks.js';
+import { judgeAttacks, judgeRate, measureMemory, wrongOf } from './judge-attacks.js';
+import type { AttackSeen, AttacksSeen, MemorySample } from './judge-attacks.js';
+import { startValidLoad, VALID_KINDS } from './valid-load.js';
+
+/** Duration of the valid load before the first attack. */
+const QUIET_MS = 2_000;
+const SAMPLE_EVERY_MS = 1_000;
+const KIBIBYTE = 1024;
+
+/** Runs one attack after the other during the valid load. */
+export async function attackInTurn(
+  { own, attacked: target, valid }: AttackedSystem,
+  kinds: readonly AttackKind[],
+  bounds: Pick<AttackOrder, 'seconds' | 'connectionsMax'>,
+  log: (line: string) => void = () => undefined,
+): Promise<AttacksSeen> {
+  const load = await startValidLoad(valid);
+  const before = load.count();
+  const beganMs = performance.now();
+  const memory: MemorySample[] = [];
+  const sample = (): void => void memory.push(...readMemory(own.local, performance.now() - beganMs));
+  sample();
+  const timer = setInterval(sample, SAMPLE_EVERY_MS);
+  const attacks: AttackSeen[] = [];
+  try {
+    await delay(QUIET_MS);
+    for (const kind of kinds) {
+      const counts = load.count();
+      const fromMs = performance.now();
+      const figures = await runAttack({ kind, target, ...bounds });
+      attacks.push({ kind, lengthMs: performance.now() - fromMs, figures, valid: counts });
+      log(`${kind}: ${JSON.stringify({ ...figures, valid: counts.calls })}`);
+    }
+  } finally {
+    await load.stop();
+    clearInterval(timer);
+  }
+  return { before, attacks, memory, lengthMs: performance.now() - beganMs };
+}
+
+/** Reads the resident memory of every process. Skips one that is starting again. */
+function readMemory(system: LocalSystem, atMs: number): MemorySample[] {
+  const { pids } = system.running();
+  return SERVICES.flatMap((name) =>
+    (pids[name] ?? []).flatMap((pid, index) => {
+      try {
+        const kibibytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+        if (kibibytes === undefined) return [];
+        return [{ atMs, replica: `${name}-${index + 1}`, pid, bytes: Number(kibibytes) * KIBIBYTE }];
+      } catch {
+        return [];
+      }
+    }),
+  );
+}
 
 const CONNECTIONS_MAX = 18_000;
 /** The proxy needs two connections for each, and the limit on connections is its responsibility. */
 const HOP_CONNECTIONS_MAX = 3_000;
+/** Rounds of all kinds. Each measurement of memory then contains two of them. */
+const ROUNDS = 12;
 
 export const unauthenticated = runnable({
   name: 'unauthenticated',
@@ -23,56 +82,33 @@ export const unauthenticated = runnable({
     kinds: parseKinds,
   },
   topology: ATTACKED_TOPOLOGY,
-  start: (topology, { hops }) => startAttackedSystem('verify-unauthenticated', topology, hops),
-  fault: (system, { options: { kinds, minutes, hops, seed }, log }) =>
-    attackInTurn(system, {
-      ...planTurns(parseKinds(kinds), minutes, new SeededRandom(seed)),
-      connectionsMax: hops === 0 ? CONNECTIONS_MAX : HOP_CONNECTIONS_MAX,
-      onAttack: ({ kind, valid }) => log(`${kind}: ${wrongOf(valid.calls)} of ${valid.calls.sent} requests not served`),
-    }),
+  start: (_topology, { hops }) => startAttackedSystem('verify-unauthenticated', hops),
+  fault: (system, { options: { kinds, minutes, hops, seed }, log }) => {
+    const random = new SeededRandom(seed);
+    const turns = Array.from({ length: ROUNDS }, () => {
+      const left = [...parseKinds(kinds)];
+      return parseKinds(kinds).flatMap(() => left.splice(random.below(left.length), 1));
+    }).flat();
+    const connectionsMax = hops === 0 ? CONNECTIONS_MAX : HOP_CONNECTIONS_MAX;
+    const bounds = { seconds: (minutes * 60) / turns.length, connectionsMax };
+    return attackInTurn(system, turns, bounds, log);
+  },
   judge: (_system, seen) =>
     Promise.resolve({
       violations: [...judgeAttacks(seen), ...judgeRate(seen)],
-      figures: { kinds: measureKinds(seen), memory: residentMeans(seen) },
+      figures: { valid: countValid(seen), memory: measureMemory(seen) },
     }),
   report: (rounds) =>
-    rounds.flatMap(({ figures: { kinds, memory } }) => [
-      {
-        head: ['Attack', 'connections', 'concurrent', 'responses', 'valid requests', 'failed', 'slowest s'],
-        rows: kinds.map(({ kind, connections, most, answers, sent, failed, slowestMs }) => [
-          ...[kind, thousands(connections), thousands(most), answers],
-          ...[thousands(sent), thousands(failed), seconds(slowestMs)],
-        ]),
-        note: 'Connections: made by the attacker, and the most at the same time. Valid requests: those that began during the attack.',
-      },
-      {
-        head: ['Process', 'warm MB', 'last MB', 'ratio'],
-        rows: memory.map(({ replica, warm, last }) => [
-          ...[replica, megabytes(warm), megabytes(last), (last / warm).toFixed(2)],
-        ]),
-        note: 'Mean resident memory from a twelfth to a quarter of the time, and in the last sixth.',
-      },
-    ]),
+    rounds.map(({ figures: { valid } }) => ({
+      head: ['Valid requests', 'sent', 'failed', 'slowest s'],
+      rows: valid.map((one) => [one.kind, thousands(one.sent), thousands(one.failed), seconds(one.slowestMs)]),
+    })),
 });
 
-function measureKinds({ attacks }: AttacksSeen) {
-  return [...new Set(attacks.map(({ kind }) => kind))].map((kind) => {
-    const own = attacks.filter((one) => one.kind === kind);
-    const attackers = own.flatMap(({ figures }) => figures ?? []);
-    const valid = own.flatMap((one) => Object.values(one.valid));
-    const answers: Record<string, number> = {};
-    for (const [status, count] of attackers.flatMap((one) => Object.entries(one.answers)))
-      answers[status] = (answers[status] ?? 0) + count;
-    return {
-      kind,
-      connections: total(attackers.map(({ connections }) => connections)),
-      most: Math.max(0, ...attackers.map(({ connectionsMost }) => connectionsMost)),
-      answers: Object.entries(answers)
-        .map(([status, count]) => `${thousands(count)} ${status}`)
-        .join(', '),
-      sent: total(valid.map(({ sent }) => sent)),
-      failed: total(valid.map(wrongOf)),
-      slowestMs: Math.max(...valid.map(({ slowestMs }) => slowestMs)),
-    };
+function countValid({ attacks }: AttacksSeen) {
+  return VALID_KINDS.map((kind) => {
+    const counts = attacks.map(({ valid }) => valid[kind]);
+    const slowestMs = Math.max(...counts.map((count) => count.slowestMs));
+    return { kind, sent: total(counts.map(({ sent }) => sent)), failed: total(counts.map(wrongOf)), slowestMs };
   });
 }
