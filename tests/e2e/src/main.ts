@@ -2,7 +2,7 @@
 import { faults } from './faults/faults.js';
 import { limits } from './limits/limits.js';
 import { outage } from './outage/outage.js';
-import type { RunnableScenario } from './runner/scenario.js';
+import type { RunnableScenario } from './runner/run-scenario.js';
 import { soak } from './soak/soak.js';
 import { ha } from './standbys/ha.js';
 import { attackForParent } from './unauthenticated/attack.js';

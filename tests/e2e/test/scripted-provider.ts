@@ -51,7 +51,7 @@ export async function startScriptedProvider(
   };
 }
 
-function eventText(event: object): string {
+export function eventText(event: object): string {
   return `${'type' in event ? `event: ${String(event.type)}\n` : ''}data: ${JSON.stringify(event)}\n\n`;
 }
 
@@ -64,8 +64,11 @@ function testAnswer(path: string): ScriptedAnswer {
   return chatAnswer({ prompt_tokens: 9, completion_tokens: 2, total_tokens: 11 });
 }
 
-/** Returns a chat completion. `more` has additional fields of the body and of the last chunk. */
-export function chatAnswer(usage: object, more: object = {}): ScriptedAnswer {
+/**
+ * Returns a chat completion. `more` has additional fields of the body and of the last chunk,
+ * `texts` the chunks of the text.
+ */
+export function chatAnswer(usage: object, more: object = {}, texts: readonly string[] = ['Hi.']): ScriptedAnswer {
   const common = { id: 'chatcmpl_1', created: 1_790_000_000, model: 'scripted' };
   const choice = { index: 0, finish_reason: 'stop' };
   const chunk = { ...common, object: 'chat.completion.chunk' };
@@ -73,12 +76,12 @@ export function chatAnswer(usage: object, more: object = {}): ScriptedAnswer {
     plain: {
       ...common,
       object: 'chat.completion',
-      choices: [{ ...choice, message: { role: 'assistant', content: 'Hi.' } }],
+      choices: [{ ...choice, message: { role: 'assistant', content: texts.join('') } }],
       usage,
       ...more,
     },
     events: [
-      { ...chunk, choices: [{ index: 0, delta: { role: 'assistant', content: 'Hi.' } }] },
+      ...texts.map((content) => ({ ...chunk, choices: [{ index: 0, delta: { role: 'assistant', content } }] })),
       { ...chunk, choices: [{ ...choice, delta: {} }] },
       { ...chunk, choices: [], usage, ...more },
     ],

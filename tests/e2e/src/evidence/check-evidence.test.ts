@@ -68,7 +68,7 @@ function callAt(n: number): Forged {
       n,
       model: 'rated',
       edge: 0,
-      client: 'raw',
+      client: 'http',
       requestId,
       status: 200,
       code: null,
@@ -151,7 +151,10 @@ const killed = (edge: number): FaultDone => ({
 });
 
 test('checkEvidence reports nothing for a correct run', () => {
-  expect(checkEvidence(evidenceOf(scene()))).toEqual({ violations: [], counterExample: null });
+  const { counts, ...found } = checkEvidence(evidenceOf(scene()));
+  expect(found).toEqual({ violations: [], counterExample: null });
+  expect(counts).toMatchObject({ made: 4, 'of them streamed': 1, cut: 1, 'records settled': 2, 'records voided': 2 });
+  expect(checkEvidence(evidenceOf(scene()), ['a rule of the run']).violations).toEqual(['a rule of the run']);
 });
 
 const PLANTED: readonly (readonly [string, (made: Scene) => void, RegExp])[] = [
@@ -314,7 +317,8 @@ test('a missing record is excused if edge and limit store are lost together', ()
     expect(checkEvidence(evidenceOf(made)).violations).toEqual(['call 3: reached the provider and has no record']);
   }
   made.faults = [kill, flush];
-  expect(checkEvidence(evidenceOf(made)).violations).toEqual([]);
+  const { violations, counts } = checkEvidence(evidenceOf(made));
+  expect([violations, counts['lost by design, with an edge and the limit store']]).toEqual([[], 1]);
   made.cut.call.ending = 'left';
   expect(checkEvidence(evidenceOf(made)).violations).toEqual([]);
   Object.assign(only(made.cut.provider), { begunAt: begunAt - 5_000 });
@@ -371,7 +375,7 @@ test('the counterexample describes the call with the fewest lines', () => {
   expect(counterExample?.split('\n').map((line) => line.slice(16).trim())).toEqual([
     expect.stringContaining('r and has no record'),
     'fault   freeze nats',
-    'client  raw of 00000000-0000-7000-8000-000000000001 at edge 1 requests a response of rated',
+    'client  http of 00000000-0000-7000-8000-000000000001 at edge 1 requests a response of rated',
     'source  a has the request',
     'source  a failed, usage none',
     expect.stringMatching(/^client {2}refused: 500 upstream_error, text beginning, usage none, id /),

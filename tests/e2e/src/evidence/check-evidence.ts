@@ -1,5 +1,6 @@
+import { countEach } from '../runner/render-report.js';
 import type { Evidence, JoinedCall, Tokens } from './evidence.js';
-import { judgeCall } from './judge-call.js';
+import { isFaultAnswer, isLostWithLimitStore, judgeCall } from './judge-call.js';
 import { judgeLedger, judgeLimits } from './judge-accounts.js';
 import { joinLogs } from './match-records.js';
 
@@ -7,15 +8,21 @@ export interface CheckResult {
   readonly violations: readonly string[];
   /** The shortest description of a call with a violation; null if there is none. */
   readonly counterExample: string | null;
+  /** For the report. */
+  readonly counts: Readonly<Record<string, number>>;
 }
+
+const STORIES_MAX = 20;
 
 /**
  * Compares the logs of clients, provider, ledger and limit store with the invariants that hold
  * under every fault (docs/protocol.md#invariants). Uses only the evidence.
+ *
+ * @param others violations of the run's own rules, which are added
  */
-export function checkEvidence(evidence: Evidence): CheckResult {
+export function checkEvidence(evidence: Evidence, others: readonly string[] = []): CheckResult {
   const { calls, foreign } = joinLogs(evidence);
-  const violations: string[] = [];
+  const violations = [...others];
   const blamed: { readonly joined: JoinedCall; readonly sentence: string }[] = [];
   const blame = (sentence: string, joined: JoinedCall | undefined): void => {
     violations.push(joined === undefined ? sentence : `call ${joined.call.n}: ${sentence}`);
@@ -26,15 +33,16 @@ export function checkEvidence(evidence: Evidence): CheckResult {
     if (sentence !== null) blame(sentence, joined);
   }
   const byId = new Map(calls.flatMap((joined) => joined.records.map((record) => [record.requestId, joined])));
-  for (const id of repeated(evidence.calls.flatMap(({ requestId }) => requestId ?? []))) {
-    blame(`${id} was given to two calls`, byId.get(id));
+  for (const [id, count] of countEach(evidence.calls.flatMap(({ requestId }) => requestId ?? []))) {
+    if (count > 1) blame(`${id} was given to two calls`, byId.get(id));
   }
-  for (const record of foreign) {
-    violations.push(`${record.requestId} is ${record.outcome} at ${record.chargedNanoUsd}, and no client made it`);
+  for (const { requestId, outcome, chargedNanoUsd } of foreign) {
+    violations.push(`${requestId} is ${outcome} at ${chargedNanoUsd}, and no client made it`);
   }
-  for (const { sentence, requestId } of [...judgeLedger(evidence), ...judgeLimits(evidence)]) {
-    const text = requestId === null ? sentence : `${requestId} ${sentence}`;
-    blame(text, requestId === null ? undefined : byId.get(requestId));
+  for (const sentence of judgeLimits(evidence)) violations.push(sentence);
+  for (const { sentence, requestId } of judgeLedger(evidence)) {
+    if (requestId === null) violations.push(sentence);
+    else blame(`${requestId} ${sentence}`, byId.get(requestId));
   }
   // A description scans the whole ledger, so only the calls with the fewest entries are described.
   const size = ({ provider, records }: JoinedCall): number => provider.length + records.length;
@@ -43,14 +51,31 @@ export function checkEvidence(evidence: Evidence): CheckResult {
     .slice(0, STORIES_MAX)
     .map(({ joined, sentence }) => `${sentence}\n${describeCall(joined, evidence)}`)
     .sort((one, other) => one.split('\n').length - other.split('\n').length);
-  return { violations, counterExample };
+  return { violations, counterExample, counts: countCalls(calls, evidence) };
 }
 
-const STORIES_MAX = 20;
-
-function repeated(ids: readonly string[]): Set<string> {
-  const seen = new Set<string>();
-  return new Set(ids.filter((id) => seen.has(id) || (seen.add(id), false)));
+function countCalls(
+  joined: readonly JoinedCall[],
+  { calls, provider, records, faults }: Evidence,
+): CheckResult['counts'] {
+  const endings = countEach(calls.map(({ ending }) => ending));
+  const outcomes = countEach(records.map(({ outcome }) => outcome));
+  return {
+    made: calls.length,
+    'of them streamed': calls.filter(({ streamed }) => streamed).length,
+    'complete for their clients': endings.get('whole') ?? 0,
+    'abandoned by their clients': endings.get('left') ?? 0,
+    cut: endings.get('cut') ?? 0,
+    refused: endings.get('refused') ?? 0,
+    '500 because of a fault': calls.filter(isFaultAnswer).length,
+    'attempts at the provider': provider.length,
+    'records settled': outcomes.get('settled') ?? 0,
+    'records voided': outcomes.get('voided') ?? 0,
+    'records expired': outcomes.get('expired') ?? 0,
+    'lost by design, with an edge and the limit store': joined.filter(
+      (one) => one.provider.length > 0 && isLostWithLimitStore(one, faults),
+    ).length,
+  };
 }
 
 /**
@@ -58,46 +83,40 @@ function repeated(ids: readonly string[]): Set<string> {
  */
 const AROUND_MS = 2_000;
 
-interface Line {
-  readonly at: number;
-  readonly text: string;
-}
+type Line = readonly [at: number, text: string];
 
 /** Describes what all logs contain about one call, one line per event, sorted by time. */
-export function describeCall({ call, provider, records }: JoinedCall, { ledger, faults }: Evidence): string {
+function describeCall({ call, provider, records }: JoinedCall, { ledger, faults }: Evidence): string {
+  const what = `${call.streamed ? 'a stream' : 'a response'} of ${call.model}`;
+  const seen = `${call.status ?? 'no status'} ${call.code ?? ''}, text ${call.text}, usage ${tokens(call.usage)}`;
   const lines: Line[] = [
-    {
-      at: call.begunAt,
-      text: `client  ${call.client} of ${call.account} at edge ${call.edge + 1} requests ${call.streamed ? 'a stream' : 'a response'} of ${call.model}`,
-    },
-    {
-      at: call.endedAt,
-      text: `client  ${call.ending}: ${call.status ?? 'no status'} ${call.code ?? ''}, text ${call.text}, usage ${tokens(call.usage)}, id ${call.requestId ?? 'unknown'}`,
-    },
-    ...provider.flatMap((one): Line[] => [
-      { at: one.begunAt, text: `source  ${one.source} has the request` },
-      { at: one.endedAt ?? Infinity, text: `source  ${one.source} ${one.ending}, usage ${tokens(one.usage)}` },
+    [call.begunAt, `client  ${call.client} of ${call.account} at edge ${call.edge + 1} requests ${what}`],
+    [call.endedAt, `client  ${call.ending}: ${seen}, id ${call.requestId ?? 'unknown'}`],
+    ...provider.flatMap(({ source, ending, usage, begunAt, endedAt }): Line[] => [
+      [begunAt, `source  ${source} has the request`],
+      [endedAt ?? Infinity, `source  ${source} ${ending}, usage ${tokens(usage)}`],
     ]),
-    ...records.map((record): Line => ({
-      at: Infinity,
-      text: `record  ${record.requestId} ${record.outcome}, ${record.evidence} ${tokens(record.tokens)}, charged ${record.chargedNanoUsd}, begun ${time(record.startedAt)}`,
-    })),
+    ...records.map((record): Line => {
+      const { requestId, outcome, evidence, chargedNanoUsd, startedAt } = record;
+      const end = `${outcome}, ${evidence} ${tokens(record.tokens)}, charged ${chargedNanoUsd}`;
+      return [Infinity, `record  ${requestId} ${end}, begun ${time(startedAt)}`];
+    }),
     ...ledger
       .filter(({ requestId }) => records.some((record) => record.requestId === requestId))
       .map(({ kind, entries }): Line => {
         const text = entries.map(({ ledgerAccount, amountNanoUsd }) => `${ledgerAccount} ${amountNanoUsd}`);
-        return { at: Infinity, text: `ledger  ${kind}: ${text.join(', ')}` };
+        return [Infinity, `ledger  ${kind}: ${text.join(', ')}`];
       }),
     ...faults
       .filter(({ from, until }) => from <= call.endedAt + AROUND_MS && until >= call.begunAt - AROUND_MS)
-      .flatMap(({ what, target, from, until }): Line[] => [
-        { at: from, text: `fault   ${what} ${target}` },
-        { at: until, text: `fault   ${what} ${target} has ended, all edges serve` },
+      .flatMap(({ what: fault, target, from, until }): Line[] => [
+        [from, `fault   ${fault} ${target}`],
+        [until, `fault   ${fault} ${target} has ended, all edges serve`],
       ]),
   ];
   return lines
-    .sort((one, other) => one.at - other.at)
-    .map(({ at, text }) => `  ${time(at)}  ${text}`)
+    .sort(([one], [other]) => one - other)
+    .map(([at, text]) => `  ${time(at)}  ${text}`)
     .join('\n');
 }
 

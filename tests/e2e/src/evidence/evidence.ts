@@ -1,5 +1,6 @@
 // The evidence of a run under faults: all logs about its calls as plain data. The checker has no
 // other input.
+import type { LimitStoreState } from '../../test/limit-store.js';
 
 export type Ending =
   /** Complete by the protocol: the client read the final event or the end of the body. */
@@ -80,14 +81,11 @@ export interface Terms {
   readonly keyCapNanoUsd: bigint | null;
 }
 
-export interface AccountState {
+export interface AccountState extends Pick<LimitStoreState, 'slots' | 'holds' | 'heldSums'> {
   readonly account: string;
   /** Balance from the operator API, and from the finance view. */
   readonly walletNanoUsd: bigint;
   readonly viewNanoUsd: bigint;
-  readonly slots: number;
-  readonly holds: number;
-  readonly heldSums: readonly string[];
 }
 
 export type FaultKind =

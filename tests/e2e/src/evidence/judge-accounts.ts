@@ -1,6 +1,7 @@
 import { timeOfUuidV7 } from '@gateway/contracts/ids';
 import { MINUTE_MS, minuteOf } from '@gateway/metering';
 import { isServer } from '../faults/fault-plan.js';
+import { countEach } from '../runner/render-report.js';
 import type { Evidence, LedgerTransaction, ProviderCall, Terms, UsageRecord } from './evidence.js';
 import { losesLimitStore } from './judge-call.js';
 
@@ -11,23 +12,25 @@ import { losesLimitStore } from './judge-call.js';
 const ADMITTED_WITHIN_MS = 5_000;
 
 /** Checks that no account exceeded a limit, and that no slot, hold or held amount is left. */
-export function judgeLimits(evidence: Evidence): Finding[] {
-  const sentences = evidence.terms.flatMap((terms) => [
-    ...judgeMoney(terms, evidence),
-    ...judgeSlots(terms, evidence),
-    ...judgeMinutes(terms, evidence),
-  ]);
-  for (const { account, slots, holds, heldSums } of evidence.accounts) {
-    if (slots === 0 && holds === 0 && heldSums.length === 0) continue;
-    sentences.push(`${account} has ${slots} slots taken, ${holds} holds and held amounts of ${heldSums.join(', ')}`);
-  }
-  return sentences.map((sentence) => ({ sentence, requestId: null }));
+export function judgeLimits(evidence: Evidence): string[] {
+  const left = evidence.accounts.filter(({ slots, holds, heldSums }) => slots + holds + heldSums.length > 0);
+  return [
+    ...evidence.terms.flatMap((terms) => [
+      ...judgeMoney(terms, evidence),
+      ...judgeSlots(terms, evidence),
+      ...judgeMinutes(terms, evidence),
+    ]),
+    ...left.map(
+      ({ account, slots, holds, heldSums }) =>
+        `${account} has ${slots} slots taken, ${holds} holds and held amounts of ${heldSums.join(', ')}`,
+    ),
+  ];
 }
 
 function judgeMoney(terms: Terms, { records, accounts }: Evidence): string[] {
   const { account, windowRequests, keyCapNanoUsd } = terms;
   const settled = records.filter((record) => record.account === account && record.outcome === 'settled');
-  const spent = settled.reduce((sum, { chargedNanoUsd }) => sum + chargedNanoUsd, 0n);
+  const spent = sumOf(settled, ({ chargedNanoUsd }) => chargedNanoUsd);
   const wallet = accounts.find((one) => one.account === account)?.walletNanoUsd ?? 0n;
   const wrong: string[] = [];
   if (wallet < 0n) wrong.push(`the wallet of ${account} is at ${wallet}`);
@@ -69,24 +72,14 @@ function judgeSlots({ account, slots }: Terms, { calls, provider, faults, leaseM
 /** The count of a minute restarts only if the limit store is lost. */
 function judgeMinutes({ account, requestsPerMinute }: Terms, { records, faults }: Evidence): string[] {
   if (requestsPerMinute === null) return [];
-  const counts = new Map<number, number>();
-  for (const record of records) {
-    const at = admittedAt(record, account);
-    if (at !== null) counts.set(minuteOf(at), (counts.get(minuteOf(at)) ?? 0) + 1);
-  }
-  return [...counts].flatMap(([minute, count]) => {
+  const times = records.filter((one) => one.account === account).map(({ requestId }) => timeOfUuidV7(requestId));
+  const certain = times.filter((at) => at % MINUTE_MS <= MINUTE_MS - ADMITTED_WITHIN_MS);
+  return [...countEach(certain.map(minuteOf))].flatMap(([minute, count]) => {
     const [start, end] = [minute * MINUTE_MS, (minute + 1) * MINUTE_MS];
     const losses = faults.filter((fault) => losesLimitStore(fault) && fault.from < end && fault.until > start);
     const allowed = requestsPerMinute * (1 + losses.length);
     return count <= allowed ? [] : [`${account} has ${count} calls in a minute of ${allowed}`];
   });
-}
-
-/** Returns null for other accounts and for calls whose minute is uncertain. */
-function admittedAt({ account, requestId }: UsageRecord, of: string): number | null {
-  if (account !== of) return null;
-  const at = timeOfUuidV7(requestId);
-  return at % MINUTE_MS > MINUTE_MS - ADMITTED_WITHIN_MS ? null : at;
 }
 
 /** A violation, and the request ID of the record if it concerns one. */
@@ -98,52 +91,55 @@ export interface Finding {
 /** Checks the ledger for consistency, and compares it with the usage records. */
 export function judgeLedger({ ledger, records, accounts, terms }: Evidence): Finding[] {
   const findings: Finding[] = [];
-  const byRequest = new Map<string, LedgerTransaction[]>();
-  for (const transaction of ledger) {
-    const sum = total(transaction.entries.map(({ amountNanoUsd }) => amountNanoUsd));
-    const { requestId } = transaction;
-    if (sum !== 0n) findings.push({ sentence: `transaction ${transaction.id} sums to ${sum}`, requestId });
-    if (requestId !== null) byRequest.set(requestId, [...(byRequest.get(requestId) ?? []), transaction]);
+  const entriesOf = new Map<string, Entry[]>();
+  for (const { id, requestId, entries } of ledger) {
+    const sum = sumOf(entries, ({ amountNanoUsd }) => amountNanoUsd);
+    if (sum !== 0n) findings.push({ sentence: `transaction ${id} sums to ${sum}`, requestId });
+    if (requestId !== null) entriesOf.set(requestId, [...(entriesOf.get(requestId) ?? []), ...entries]);
   }
+  const judged = new Set<string>();
   for (const record of records) {
-    const sentence = judgeRecord(record, byRequest.get(record.requestId) ?? []);
-    if (sentence !== null) findings.push({ sentence, requestId: record.requestId });
-    byRequest.delete(record.requestId);
+    const { requestId } = record;
+    const sentence = judgeRecord(record, entriesOf.get(requestId) ?? []);
+    if (sentence !== null) findings.push({ sentence, requestId });
+    if (judged.has(requestId)) findings.push({ sentence: 'has two records', requestId });
+    judged.add(requestId);
   }
-  for (const requestId of byRequest.keys()) {
-    findings.push({ sentence: 'is in the ledger and has no record', requestId });
-  }
-  const ids = new Set<string>();
-  for (const { requestId } of records) {
-    if (ids.has(requestId)) findings.push({ sentence: 'has two records', requestId });
-    ids.add(requestId);
-  }
+  for (const requestId of entriesOf.keys())
+    if (!judged.has(requestId)) findings.push({ sentence: 'is in the ledger and has no record', requestId });
   for (const { account, walletNanoUsd, viewNanoUsd } of accounts) {
     const credit = terms.find((one) => one.account === account)?.creditNanoUsd ?? 0n;
-    const entries = ledger.flatMap((one) => one.entries).filter((entry) => entry.ledgerAccount === `wallet:${account}`);
-    const balance = total(entries.map(({ amountNanoUsd }) => amountNanoUsd));
-    const paid = total(records.filter((one) => one.account === account).map((one) => one.walletNanoUsd));
-    if (new Set([walletNanoUsd, viewNanoUsd, balance, credit - paid]).size > 1) {
+    const balance = balanceOf(
+      `wallet:${account}`,
+      ledger.flatMap(({ entries }) => entries),
+    );
+    const own = records.filter((one) => one.account === account);
+    const left = credit - sumOf(own, (one) => one.walletNanoUsd);
+    if (new Set([walletNanoUsd, viewNanoUsd, balance, left]).size > 1) {
       const text = `${walletNanoUsd} by the API, ${viewNanoUsd} by the view, ${balance} by its entries`;
-      findings.push({ sentence: `wallet of ${account}: ${text}, ${credit - paid} by its records`, requestId: null });
+      findings.push({ sentence: `wallet of ${account}: ${text}, ${left} by its records`, requestId: null });
     }
   }
   return findings;
 }
 
 /** Checks that wallet and plan paid the record's amounts, including all corrections. */
-function judgeRecord(record: UsageRecord, transactions: readonly LedgerTransaction[]): string | null {
+function judgeRecord(record: UsageRecord, entries: readonly Entry[]): string | null {
   const { account, chargedNanoUsd, walletNanoUsd, planNanoUsd } = record;
   if (walletNanoUsd + planNanoUsd !== chargedNanoUsd) return 'wallet and plan do not make up its charge';
-  const entries = transactions.flatMap((transaction) => transaction.entries);
-  const from = (ledgerAccount: string): bigint =>
-    -total(entries.filter((one) => one.ledgerAccount.startsWith(ledgerAccount)).map((one) => one.amountNanoUsd));
-  const [wallet, plan] = [from(`wallet:${account}`), from(`plan:${account}:`)];
+  const [wallet, plan] = [-balanceOf(`wallet:${account}`, entries), -balanceOf(`plan:${account}:`, entries)];
   if (wallet !== walletNanoUsd)
     return `took ${walletNanoUsd} from the wallet by its record and ${wallet} by the ledger`;
   return plan === planNanoUsd ? null : `took ${planNanoUsd} from the plan by its record and ${plan} by the ledger`;
 }
 
-function total(amounts: readonly bigint[]): bigint {
-  return amounts.reduce((sum, amount) => sum + amount, 0n);
+type Entry = LedgerTransaction['entries'][number];
+
+/** @param of beginning of the names of ledger accounts */
+function balanceOf(of: string, entries: readonly Entry[]): bigint {
+  return sumOf(entries, ({ ledgerAccount, amountNanoUsd }) => (ledgerAccount.startsWith(of) ? amountNanoUsd : 0n));
+}
+
+function sumOf<T>(all: readonly T[], amountOf: (one: T) => bigint): bigint {
+  return all.reduce((sum, one) => sum + amountOf(one), 0n);
 }

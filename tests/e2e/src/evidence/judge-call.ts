@@ -1,4 +1,4 @@
-import type { ClientCall, FaultDone, JoinedCall } from './evidence.js';
+import type { ClientCall, FaultDone, JoinedCall, Tokens } from './evidence.js';
 import { tokensOf } from '../load/call-plan.js';
 import { chargeMax, chargeOf } from '../load/accounts.js';
 
@@ -122,11 +122,10 @@ function judgeWhole(joined: JoinedCall): string | null {
   if (record === undefined) return 'was answered and has no record';
   if (record.outcome !== 'settled') return `was answered and is ${record.outcome}`;
   const { input, output } = tokensOf(call.n);
-  const isReported = call.usage?.input === input && call.usage.output === output;
-  if (!isReported) return 'was answered with another usage than the provider reported';
-  if (record.evidence !== 'reported' || record.tokens?.input !== input || record.tokens.output !== output) {
+  const isReported = (usage: Tokens | null): boolean => usage?.input === input && usage.output === output;
+  if (!isReported(call.usage)) return 'was answered with another usage than the provider reported';
+  if (record.evidence !== 'reported' || !isReported(record.tokens))
     return 'is recorded with another usage than the provider reported';
-  }
   const charge = exactCharge(joined);
   return record.chargedNanoUsd === charge ? null : `costs ${charge} and was charged ${record.chargedNanoUsd}`;
 }
@@ -152,14 +151,11 @@ function exactCharge({ call }: JoinedCall): bigint {
   return chargeOf(call.model, tokensOf(call.n));
 }
 
-interface Hits {
-  readonly edgeKilled: boolean;
-  /** Killed or stopped in order: its running calls were cut, but no record was lost. */
-  readonly edgeEnded: boolean;
-  readonly sourceDisturbed: boolean;
-}
-
-function hitsOf({ call, provider }: JoinedCall, faults: readonly FaultDone[]): Hits {
+/**
+ * Returns which faults affected the call. `edgeEnded`: the edge was killed or stopped in order; its
+ * running calls were cut, but a stop loses no record.
+ */
+function hitsOf({ call, provider }: JoinedCall, faults: readonly FaultDone[]) {
   const lastAt = Math.max(call.endedAt, ...provider.map(({ endedAt }) => endedAt ?? call.endedAt));
   const to = lastAt + (call.ending === 'left' ? READ_AFTER_DISCONNECT_MS : SLACK_MS);
   const during = faults.filter(({ from, until }) => from <= to && until >= call.begunAt - SLACK_MS);

@@ -4,64 +4,60 @@ import { type LocalSystem, SERVICES } from '@gateway/local';
 import type { RestartOptions, RunningServer } from '@gateway/servers';
 import { until } from '@gateway/testkit';
 import { Redis } from 'ioredis';
-import { type FaultServer, type PlannedFault, type Targets, isServer } from './fault-plan.js';
-import type { Links } from './tcp-proxy.js';
+import { type PlannedFault, isServer } from './fault-plan.js';
+import type { Links, TcpProxy } from './tcp-proxy.js';
 
 /** Timeout for the restart of a killed process. Its supervisor waits longer after each crash. */
 const AGAIN_WITHIN_MS = 40_000;
 const RESTARTS_MAX = 3;
 const UNSTORED_FOR_MS = 500;
 
-export function targetsOf(system: LocalSystem, links: Links): Targets {
-  const processes = SERVICES.flatMap((name) => system.children(name).map((_, index) => `${name}-${index + 1}`));
-  return { processes, links: links.names };
-}
-
 export async function applyFault(fault: PlannedFault, system: LocalSystem, links: Links): Promise<void> {
   const { what, target, forMs } = fault;
   switch (what) {
     case 'kill':
-      return isServer(target) ? killServer(system, target) : kill(system, target);
+      await kill(system, target);
+      // Another replica takes over the work of a process, or the work waits.
+      if (isServer(target)) await until(`${target} runs again`, () => system.servers[target].pid, AGAIN_WITHIN_MS);
+      return;
     case 'stop without nats':
       return stopWithoutNats(system, target);
     case 'freeze':
-      return freeze(pidOf(system, target), forMs);
+      return freeze(system, target, forMs);
     case 'restart':
-      return restart(system.servers[serverNamed(target)], { kill: true });
+      return restart(serverNamed(system, target), { kill: true });
     case 'flush':
       return loseLimitStore(system.servers.redis, 'flushed');
     case 'reset':
       return links.named(target).reset();
     case 'stall':
-    case 'delay': {
-      const link = links.named(target);
-      if (what === 'stall') link.stall();
-      else link.delay(fault.delayMs);
-      try {
-        await delay(forMs);
-      } finally {
-        link.restore();
-      }
-    }
+      return stall([links.named(target)], () => delay(forMs));
+    case 'delay':
+      links.named(target).delay(fault.delayMs);
+      await delay(forMs).finally(() => links.named(target).restore());
   }
 }
 
-/**
- * Kills a process, which its supervisor restarts. Another replica takes over its work, or the work
- * waits.
- */
-async function kill(system: LocalSystem, target: string): Promise<void> {
-  const child = childNamed(system, target);
-  const pid = await until(`${target} runs`, () => child.pid, AGAIN_WITHIN_MS);
-  child.kill('SIGKILL');
-  await until(`${target} has ended`, () => child.pid !== pid, AGAIN_WITHIN_MS);
+/** Kills a process or a server, which the local system restarts. Resolves when it has ended. */
+export async function kill(system: LocalSystem, target: string): Promise<void> {
+  const pid = await until(`${target} runs`, () => pidOf(system, target), AGAIN_WITHIN_MS);
+  signal(system, target, 'SIGKILL');
+  await until(`${target} has ended`, () => pidOf(system, target) !== pid, AGAIN_WITHIN_MS);
 }
 
-async function killServer(system: LocalSystem, name: FaultServer): Promise<void> {
-  const server = system.servers[name];
-  const pid = await until(`${name} runs`, () => server.pid, AGAIN_WITHIN_MS);
-  signalTree(pid, 'SIGKILL');
-  await until(`${name} runs again`, () => server.pid !== null && server.pid !== pid, AGAIN_WITHIN_MS);
+/** Sends SIGSTOP, waits, and sends SIGCONT. Connections to the process hang in between. */
+export async function freeze(system: LocalSystem, target: string, forMs: number): Promise<void> {
+  const pid = pidOf(system, target);
+  signalTree(pid, 'SIGSTOP');
+  await delay(forMs).finally(() => signalTree(pid, 'SIGCONT'));
+}
+
+/** Stalls the links while the function runs. */
+export async function stall(links: readonly TcpProxy[], meanwhile: () => Promise<unknown>): Promise<void> {
+  for (const link of links) link.stall();
+  await meanwhile().finally(() => {
+    for (const link of links) link.restore();
+  });
 }
 
 /**
@@ -90,28 +86,33 @@ export async function allReady(system: LocalSystem): Promise<void> {
   }
 }
 
-/** Sends SIGSTOP, waits, and sends SIGCONT. Connections to the process hang in between. */
-export async function freeze(pid: number | null, forMs: number): Promise<void> {
-  signalTree(pid, 'SIGSTOP');
-  try {
-    await delay(forMs);
-  } finally {
-    signalTree(pid, 'SIGCONT');
-  }
+/** Sends a signal to a process (`billing-1`) or a server (`nats`; with standbys `nats-1`). */
+export function signal(system: LocalSystem, target: string, which: NodeJS.Signals): void {
+  signalTree(pidOf(system, target), which);
 }
 
 /**
- * Sends a signal to a process. PostgreSQL has one process per connection, which get the signal too,
- * except SIGKILL. They are found on Linux only.
+ * PostgreSQL has one process per connection, which get the signal too, except SIGKILL. They are
+ * found on Linux only.
  */
-export function signalTree(pid: number | null, signal: NodeJS.Signals): void {
+function signalTree(pid: number | null, which: NodeJS.Signals): void {
   if (pid === null) return;
-  for (const one of signal === 'SIGKILL' ? [pid] : [pid, ...childrenOf(pid)]) {
+  for (const one of which === 'SIGKILL' ? [pid] : [pid, ...childrenOf(pid)]) {
     try {
-      process.kill(one, signal);
+      process.kill(one, which);
     } catch {
       // A connection's process may have ended meanwhile.
     }
+  }
+}
+
+function childrenOf(pid: number): number[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+      readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
+    );
+  } catch {
+    return [];
   }
 }
 
@@ -134,31 +135,28 @@ export async function loseLimitStore(redis: RunningServer, loss: (typeof LOSSES)
   if (loss === 'killed') await restart(redis, { kill: true });
 }
 
-async function restart(server: RunningServer, how: RestartOptions): Promise<void> {
+/** Tries again, because a busy machine may not start the server before the timeout. */
+export async function restart(server: RunningServer, how: RestartOptions): Promise<void> {
   if (server.restart === undefined)
     throw new Error(`${server.name} from ${server.source} was not started by this run and cannot be restarted`);
   for (let tries = 1; ; tries += 1) {
     try {
       return await server.restart(how);
     } catch (error) {
-      // A busy machine may not start the server before the timeout.
       if (tries === RESTARTS_MAX) throw error;
     }
   }
 }
 
 function pidOf(system: LocalSystem, target: string): number | null {
-  return isServer(target) ? system.servers[target].pid : childNamed(system, target).pid;
+  const isOfServer = isServer(target) || target in system.members;
+  return (isOfServer ? serverNamed(system, target) : childNamed(system, target)).pid;
 }
 
-function childrenOf(pid: number): number[] {
-  try {
-    return readdirSync(`/proc/${pid}/task`).flatMap((task) =>
-      readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
-    );
-  } catch {
-    return [];
-  }
+export function serverNamed({ servers, members }: LocalSystem, target: string): RunningServer {
+  const server = isServer(target) ? servers[target] : members[target];
+  if (server === undefined) throw new Error(`there is no server ${target}`);
+  return server;
 }
 
 function childNamed(system: LocalSystem, target: string): ReturnType<LocalSystem['children']>[number] {
@@ -167,9 +165,4 @@ function childNamed(system: LocalSystem, target: string): ReturnType<LocalSystem
   const child = service && system.children(service)[Number(n) - 1];
   if (child === undefined) throw new Error(`there is no process ${target}`);
   return child;
-}
-
-function serverNamed(target: string): FaultServer {
-  if (!isServer(target)) throw new Error(`there is no server ${target}`);
-  return target;
 }

@@ -1,4 +1,7 @@
+import { type LocalSystem, SERVICES } from '@gateway/local';
+import type { SeededRandom } from '@gateway/testkit/random';
 import type { FaultDone } from '../evidence/evidence.js';
+import type { Links } from './tcp-proxy.js';
 
 /** A planned fault. A seed and a system always give the same faults. */
 export interface PlannedFault {
@@ -19,7 +22,7 @@ export const SERVERS = ['postgres', 'nats', 'redis'] as const;
 export type FaultServer = (typeof SERVERS)[number];
 
 /** Shorter than the lease of these systems, so that a silence alone never frees a slot. */
-export const SILENCE_MS = { min: 300, span: 1_500 };
+const SILENCE_MS = { min: 300, span: 1_500 };
 const DELAY_MS = { min: 20, span: 230 };
 
 /** Each kind occurs equally often. */
@@ -40,25 +43,21 @@ export function isServer(target: string): target is FaultServer {
   return SERVERS.some((name) => name === target);
 }
 
-export function planFaults(count: number, targets: Targets, next: () => number): PlannedFault[] {
-  const kinds: (typeof KINDS)[number][] = [];
-  while (kinds.length < count) kinds.push(...shuffled(KINDS, next));
-  return kinds.slice(0, count).map(({ what, among }) => {
-    const forMs = between(SILENCE_MS, next);
-    const all = among(targets);
-    const target = all[Math.floor(next() * all.length)];
-    if (target === undefined) throw new Error('the system has no target for this fault');
-    return { what, target, forMs, delayMs: what === 'delay' ? between(DELAY_MS, next) : 0 };
+export function targetsOf(system: LocalSystem, links: Links): Targets {
+  const processes = SERVICES.flatMap((name) => system.children(name).map((_, index) => `${name}-${index + 1}`));
+  return { processes, links: links.names };
+}
+
+/** Returns all kinds in a random order, then all kinds in another order, up to the count. */
+export function planFaults(count: number, targets: Targets, random: SeededRandom): PlannedFault[] {
+  let kinds: typeof KINDS = [];
+  return Array.from({ length: count }, () => {
+    if (kinds.length === 0) kinds = KINDS;
+    const kind = random.pick(kinds);
+    kinds = kinds.filter((one) => one !== kind);
+    const { what, among } = kind;
+    const target = random.pick(among(targets));
+    const forMs = SILENCE_MS.min + random.below(SILENCE_MS.span);
+    return { what, target, forMs, delayMs: what === 'delay' ? DELAY_MS.min + random.below(DELAY_MS.span) : 0 };
   });
-}
-
-function between({ min, span }: { min: number; span: number }, next: () => number): number {
-  return min + Math.floor(next() * span);
-}
-
-function shuffled<T>(all: readonly T[], next: () => number): T[] {
-  return all
-    .map((one) => ({ one, at: next() }))
-    .sort((a, b) => a.at - b.at)
-    .map(({ one }) => one);
 }

@@ -1,17 +1,19 @@
 import { until } from '@gateway/testkit';
+import { SeededRandom } from '@gateway/testkit/random';
 import { get } from '../../test/call.js';
 import type { TestOperator } from '../../test/operator.js';
 import { type OwnSystem, startOwnSystem } from '../../test/own-system.js';
-import { RUN_PRICES, type RunAccount, arrangeAccounts } from '../load/accounts.js';
-import type { Mix } from '../load/call-plan.js';
-import { type FaultLoad, startFaultLoad } from '../load/loads.js';
-import { type PlannedProvider, startPlannedProvider } from '../load/planned-provider.js';
-import type { Evidence, FaultDone, ModelOfRun } from '../evidence/evidence.js';
-import type { Topology } from '../runner/scenario.js';
-import type { PlannedFault, Targets } from './fault-plan.js';
-import { allReady, applyFault, targetsOf } from './apply-fault.js';
-import { Links } from './tcp-proxy.js';
+import type { ClientCall, Evidence, FaultDone, ModelOfRun } from '../evidence/evidence.js';
 import { readEvidence } from '../evidence/read-evidence.js';
+import { RUN_PRICES, type RunAccount, arrangeAccounts } from '../load/accounts.js';
+import { type Mix, planCall } from '../load/call-plan.js';
+import { type EdgeTarget, type Load, type LoadOptions, startLoad } from '../load/loads.js';
+import { type PlannedProvider, startPlannedProvider } from '../load/planned-provider.js';
+import { countEach } from '../runner/render-report.js';
+import type { Topology } from '../runner/scenario.js';
+import { allReady, applyFault } from './apply-fault.js';
+import type { PlannedFault } from './fault-plan.js';
+import { Links } from './tcp-proxy.js';
 
 /**
  * Lease and expiry are longer than every silence that a fault causes, also on a busy machine. So a
@@ -36,11 +38,23 @@ const SOURCES = ['a', 'b'] as const;
 /** A fault is over when each edge has completed this number of calls that began after it. */
 const SERVED_CALLS = 3;
 const SERVED_WITHIN_MS = 180_000;
+/** Longer than a client waits for its response. */
+const SILENT_MS_MAX = 120_000;
 const LAST_CALLS = 100;
+/**
+ * Calls and faults have different random sequences, so that the number of calls does not change the
+ * faults.
+ */
+const CALLS_SEED = 0x5eed;
 
-/** A system with a proxy on each link, a scripted provider, and accounts for the load. */
+/** A system with a proxy on each link, a scripted provider, accounts, and one load at a time. */
 export class FaultRun {
-  readonly #faults: FaultDone[] = [];
+  /** Ended calls of all loads, in order of completion. */
+  readonly seen: ClientCall[] = [];
+  readonly faults: FaultDone[] = [];
+  /** The edges that receive calls, in turn. */
+  edges: readonly EdgeTarget[];
+  #load: Load | null = null;
 
   private constructor(
     readonly system: OwnSystem,
@@ -53,8 +67,10 @@ export class FaultRun {
     readonly provider: PlannedProvider,
     readonly accounts: readonly RunAccount[],
     readonly modelIds: ModelIds,
-    readonly end: () => Promise<void>,
-  ) {}
+    private readonly stop: () => Promise<void>,
+  ) {
+    this.edges = system.local.running().edgeUrls.map((url, number) => ({ number, url }));
+  }
 
   /** @param calls number of calls; the limits are sized so that the run reaches them */
   static async begin(
@@ -73,7 +89,7 @@ export class FaultRun {
       ha,
       ...(isDivisible ? { between: (way, port) => peerLinks.addPort(way, port) } : {}),
     });
-    const end = async (): Promise<void> => {
+    const stop = async (): Promise<void> => {
       await system.stop();
       await links.close();
       await peerLinks.close();
@@ -83,64 +99,75 @@ export class FaultRun {
       const modelIds = await arrangeModels(system, links, provider);
       const accounts = await arrange(system.operator);
       await untilServed(system, accounts);
-      return new FaultRun(system, env, links, peerLinks, provider, accounts, modelIds, end);
+      return new FaultRun(system, env, links, peerLinks, provider, accounts, modelIds, stop);
     } catch (error) {
-      await end();
+      await stop();
       throw error;
     }
   }
 
-  get targets(): Targets {
-    return targetsOf(this.system.local, this.links);
-  }
-
-  /** Makes as many calls as the workers of all accounts can, or as the rate allows. */
-  load(mix: Mix, next: () => number, callsPerSecond?: number): FaultLoad {
-    const { accounts, modelIds } = this;
-    const { edgeUrls } = this.system.local.running();
+  /** Makes random calls with the workers of all accounts, until `evidence` or `end` stops them. */
+  load(mix: Mix, seed: number, callsPerSecond?: number): Load {
+    const random = new SeededRandom(seed ^ CALLS_SEED);
+    const workers = this.accounts.flatMap((account) => Array<RunAccount>(account.workers).fill(account));
     const rate = callsPerSecond === undefined ? {} : { callsPerSecond };
-    return startFaultLoad({ accounts, edgeUrls, modelIds, mix, next, ...rate });
+    return this.startLoad({ workers, plan: (n) => planCall(n, random, mix), ...rate });
   }
 
-  causeFault(fault: PlannedFault, load: FaultLoad): Promise<FaultDone> {
-    return this.causeAs(fault, () => applyFault(fault, this.system.local, this.links), load);
+  startLoad(options: Pick<LoadOptions, 'workers' | 'plan' | 'callsPerSecond'>): Load {
+    const { modelIds, seen } = this;
+    return (this.#load = startLoad({ ...options, modelIds, seen, edges: () => this.edges }));
   }
 
-  /** Runs `cause` instead of a planned fault. The checker treats it as `fault`. */
+  /** Resolves when this number of calls have ended. Rejects if no call ends for two minutes. */
+  async ended(calls: number): Promise<void> {
+    for (let { length } = this.seen; length < calls; { length } = this.seen)
+      await until(`call ${length + 1} of ${calls} has ended`, () => this.seen.length > length, SILENT_MS_MAX);
+  }
+
+  causeFault(fault: PlannedFault): Promise<FaultDone> {
+    return this.causeAs(fault, () => applyFault(fault, this.system.local, this.links));
+  }
+
+  /**
+   * Runs `cause` instead of a planned fault. The checker treats it as `fault`. Resolves when each
+   * edge serves.
+   */
   async causeAs(
-    fault: Pick<FaultDone, 'what' | 'target'>,
+    { what, target }: Pick<FaultDone, 'what' | 'target'>,
     cause: () => Promise<unknown>,
-    load: FaultLoad,
   ): Promise<FaultDone> {
     const from = Date.now();
     await cause();
     const endedAt = Date.now();
-    const edges = this.system.local.running().edgeUrls.map((_, edge) => edge);
     await until(
-      `every edge serves after: ${fault.what} ${fault.target}`,
-      () => edges.every((edge) => served(load, edge, endedAt)),
+      `every edge serves after: ${what} ${target}`,
+      () => this.edges.every(({ number }) => served(this.seen, number, endedAt)),
       SERVED_WITHIN_MS,
     ).catch((error: Error) => {
-      throw new Error(
-        `${error.message}; ${load.begun - load.seen.length} calls are open, the last results: ${lastOf(load)}`,
-      );
+      throw new Error(`${error.message}; ${this.#load?.underWay.size} calls are open, the last: ${lastOf(this.seen)}`);
     });
-    const done = { what: fault.what, target: fault.target, from, until: Date.now() };
-    this.#faults.push(done);
+    const done = { what, target, from, until: Date.now() };
+    this.faults.push(done);
     return done;
   }
 
-  /**
-   * Collects all logs after the end of the load.
-   *
-   * @param faults in addition to those that this run caused
-   */
-  async evidence({ seen: calls }: Pick<FaultLoad, 'seen'>, faults: readonly FaultDone[] = []): Promise<Evidence> {
-    const { system, provider, accounts, env } = this;
+  /** Stops the load, and collects all logs when its last calls have ended. */
+  async evidence(): Promise<Evidence> {
+    await this.#load?.stop();
+    const { system, provider, accounts, env, seen: calls, faults } = this;
     await allReady(system.local);
     const terms = accounts.map((account) => account.terms);
     const leaseMs = Number(env['GATEWAY_LEASE_MS'] ?? DEFAULT_LEASE_MS);
-    return readEvidence({ system, provider, terms, calls, faults: [...this.#faults, ...faults], leaseMs });
+    return readEvidence(system, provider, { terms, calls, faults, leaseMs });
+  }
+
+  async end(): Promise<void> {
+    try {
+      await this.#load?.stop();
+    } finally {
+      await this.stop();
+    }
   }
 }
 
@@ -167,16 +194,14 @@ async function arrangeModels({ operator }: OwnSystem, links: Links, provider: Pl
   return { rated: await model('rated'), cent: await model('cent'), cancelled: await model('cancelled') };
 }
 
-function lastOf({ seen }: FaultLoad): string {
-  const counts = new Map<string, number>();
-  for (const { edge, ending, status, code } of seen.slice(-LAST_CALLS)) {
-    const answer = `edge ${edge + 1} ${ending} ${status ?? ''} ${code ?? ''}`.trim();
-    counts.set(answer, (counts.get(answer) ?? 0) + 1);
-  }
-  return [...counts].map(([answer, count]) => `${count} ${answer}`).join(', ');
+function lastOf(seen: readonly ClientCall[]): string {
+  const answers = seen
+    .slice(-LAST_CALLS)
+    .map((call) => `edge ${call.edge + 1} ${call.ending} ${call.status} ${call.code}`);
+  return [...countEach(answers)].map(([answer, count]) => `${count} ${answer}`).join(', ');
 }
 
-function served({ seen }: FaultLoad, edge: number, since: number): boolean {
+function served(seen: readonly ClientCall[], edge: number, since: number): boolean {
   let count = 0;
   for (let at = seen.length - 1; at >= 0 && count < SERVED_CALLS; at -= 1) {
     const call = seen[at];

@@ -10,8 +10,9 @@ import { FaultRun } from './fault-run.js';
 import { SeededRandom } from '@gateway/testkit/random';
 import { checkEvidence } from '../evidence/check-evidence.js';
 import { FAULT_CODES, RECOVERY_MS, isFaultAnswer, losesLimitStore } from '../evidence/judge-call.js';
-import { planFaults } from './fault-plan.js';
-import { causeFaults, startLoad } from './faults.js';
+import { FAULTS_MIX } from '../load/call-plan.js';
+import { planFaults, targetsOf } from './fault-plan.js';
+import { causeFaults } from './faults.js';
 
 /**
  * `npm run verify:faults -- faults` sends fifty times as many requests and causes a hundred faults.
@@ -46,10 +47,11 @@ afterAll(async () => {
 test(`${CALLS} calls under kills and random faults have no violation (seed ${SEED})`, async () => {
   const output: string[] = [];
   const log = (line: string): void => void output.push(line);
-  const planned = [...KILLED, ...planFaults(FAULTS, run.targets, new SeededRandom(SEED).next)];
-  const load = startLoad(run, SEED);
-  await causeFaults(run, load, planned, CALLS, log).finally(() => load.stop());
-  const evidence = await run.evidence(load);
+  const targets = targetsOf(run.system.local, run.links);
+  const planned = [...KILLED, ...planFaults(FAULTS, targets, new SeededRandom(SEED))];
+  run.load(FAULTS_MIX, SEED);
+  await causeFaults(run, planned, CALLS, log);
+  const evidence = await run.evidence();
   const { violations, counterExample } = checkEvidence(evidence);
   if (violations.length > 0) throw new Error([...violations, counterExample, ...output].join('\n'));
   console.info(`${evidence.calls.filter(isFaultAnswer).length} responses with 500 because of the faults`);

@@ -1,13 +1,11 @@
 import { readFileSync, readdirSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { SeededRandom } from '@gateway/testkit/random';
 import { testSeed } from '@gateway/testkit/seed';
 import { until } from '@gateway/testkit';
 import { FAULTS_MIX } from '../load/call-plan.js';
 import { checkEvidence } from '../evidence/check-evidence.js';
 import { isFaultAnswer } from '../evidence/judge-call.js';
-import type { FaultLoad } from '../load/loads.js';
 import { SERVERS } from './fault-plan.js';
 import { isOperatorApiServing } from '../standbys/ha.js';
 import { FaultRun } from './fault-run.js';
@@ -16,26 +14,20 @@ import { FaultRun } from './fault-run.js';
 const BACK_WITHIN_MS = 15_000;
 /** Requests between two faults. */
 const CALLS_BETWEEN = 150;
-const CALLS_WITHIN_MS = 120_000;
 const STOPS_MAX = 5;
 const SEED = testSeed();
 
 let run: FaultRun;
-let load: FaultLoad;
 beforeAll(async () => {
   run = await FaultRun.begin('servers-come-back', CALLS_BETWEEN * (SERVERS.length + 2 + STOPS_MAX));
-  load = run.load(FAULTS_MIX, new SeededRandom(SEED).next);
+  run.load(FAULTS_MIX, SEED);
 }, 120_000);
 afterAll(async () => {
-  await load?.stop();
   await run?.end();
 }, 120_000);
 
 const fault = { forMs: 0, delayMs: 0 };
-const moreCalls = (): Promise<unknown> => {
-  const due = load.seen.length + CALLS_BETWEEN;
-  return until(`${due} calls have ended`, () => load.seen.length >= due, CALLS_WITHIN_MS);
-};
+const moreCalls = (): Promise<void> => run.ended(run.seen.length + CALLS_BETWEEN);
 
 test.each(SERVERS)(
   `%s restarts once after a kill under load within ${BACK_WITHIN_MS / 1_000} s`,
@@ -43,7 +35,7 @@ test.each(SERVERS)(
     await moreCalls();
     const { local } = run.system;
     const before = local.running().pids[name];
-    const { from, until: served } = await run.causeFault({ what: 'kill', target: name, ...fault }, load);
+    const { from, until: served } = await run.causeFault({ what: 'kill', target: name, ...fault });
     await until('the dashboard responds', async () => (await fetch(local.running().dashboardUrl)).status === 200);
     await until('the operator API responds', () => isOperatorApiServing(run), BACK_WITHIN_MS);
     const ms = Date.now() - from;
@@ -63,11 +55,10 @@ test(`an edge stopped without NATS stores its usage at its next start (seed ${SE
   // stops the edge until that happens.
   for (let stops = 0; stops < STOPS_MAX && storedFromFile() === 0; stops += 1) {
     await moreCalls();
-    await run.causeFault({ what: 'stop without nats', target: 'edge-proxy-1', ...fault }, load);
+    await run.causeFault({ what: 'stop without nats', target: 'edge-proxy-1', ...fault });
   }
   await moreCalls();
-  await load.stop();
-  const evidence = await run.evidence(load);
+  const evidence = await run.evidence();
   const { violations, counterExample } = checkEvidence(evidence);
   if (violations.length > 0) throw new Error([...violations, counterExample].join('\n'));
   console.info(`${evidence.calls.filter(isFaultAnswer).length} responses with 500 because of the faults`);

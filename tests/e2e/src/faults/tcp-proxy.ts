@@ -1,6 +1,9 @@
 import { type AddressInfo, type Socket, connect, createServer } from 'node:net';
+import { Transform } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Addresses, SERVICES } from '@gateway/local';
 import { urlsOf } from '@gateway/service-kit';
+import { LEDGER_SERVICES } from '@gateway/setup';
 
 export interface TcpProxy {
   readonly port: number;
@@ -18,27 +21,22 @@ export interface TcpProxy {
   close(): Promise<void>;
 }
 
-interface Pair {
-  readonly outer: Socket;
-  readonly inner: Socket;
-  readonly flows: readonly Flow[];
-}
-
 /**
  * Listens on a free port of the loopback address and relays every connection to another port there.
  */
 export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
-  const passage: Passage = { delayMs: 0, isStalled: false };
-  const pairs = new Set<Pair>();
+  const passage: Passage = { delayMs: 0, stalled: null, restore: () => undefined };
+  /** Both sockets of each connection. */
+  const pairs = new Set<readonly [Socket, Socket]>();
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (outer) => {
     const inner = connect({ host: '127.0.0.1', port: targetPort, allowHalfOpen: true, noDelay: true });
-    const pair: Pair = { outer, inner, flows: [new Flow(outer, inner, passage), new Flow(inner, outer, passage)] };
+    const pair = [outer, inner] as const;
     pairs.add(pair);
     // An error on one side resets the other: an orderly end would make a cut response look
     // complete.
-    outer.on('error', () => breakOff(inner));
+    outer.on('error', () => breakOff(inner)).on('close', () => pairs.delete(pair));
     inner.on('error', () => breakOff(outer));
-    outer.on('close', () => pairs.delete(pair));
+    outer.pipe(new Flow(passage)).pipe(inner).pipe(new Flow(passage)).pipe(outer);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
@@ -47,27 +45,23 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
       return pairs.size;
     },
     reset() {
-      for (const { outer, inner } of pairs) {
-        breakOff(outer);
-        breakOff(inner);
-      }
+      for (const socket of [...pairs].flat()) breakOff(socket);
     },
     stall() {
-      passage.isStalled = true;
+      passage.stalled ??= new Promise((resolve) => {
+        passage.restore = resolve;
+      });
     },
     delay(milliseconds) {
       passage.delayMs = milliseconds;
     },
     restore() {
-      passage.isStalled = false;
       passage.delayMs = 0;
-      for (const { flows } of pairs) for (const flow of flows) flow.go();
+      passage.stalled = null;
+      passage.restore();
     },
     close() {
-      for (const { outer, inner } of pairs) {
-        outer.destroy();
-        inner.destroy();
-      }
+      for (const socket of [...pairs].flat()) socket.destroy();
       return new Promise((resolve) => server.close(() => resolve()));
     },
   };
@@ -82,85 +76,58 @@ function breakOff(socket: Socket): void {
   else socket.resetAndDestroy();
 }
 
-export interface Passage {
+interface Passage {
   delayMs: number;
-  isStalled: boolean;
+  /** Null while traffic flows; resolves at `restore`. */
+  stalled: Promise<void> | null;
+  restore: () => void;
 }
 
-/** Limit of the buffer for one direction of a connection. Above it, the sender is paused. */
+/** Bytes that one direction of a connection holds back. Above it, the sender is paused. */
 const HELD_BYTES_MAX = 256 * 1024;
 
-interface Piece {
-  /** Null: the sender has ended its side. */
-  readonly bytes: Buffer | null;
-  /** Earliest time to send the bytes: monotonic clock, milliseconds. */
-  readonly dueAt: number;
-}
-
 /** One direction of a connection. Relays bytes in order as the state of the proxy permits. */
-export class Flow {
-  readonly #from: Socket;
-  readonly #to: Socket;
-  readonly #passage: Passage;
-  readonly #held: Piece[] = [];
+class Flow extends Transform {
   #heldBytes = 0;
-  #isFull = false;
-  #timer: NodeJS.Timeout | undefined;
+  /** Resolves when all held bytes have passed; null without held bytes. */
+  #passed: Promise<void> | null = null;
 
-  constructor(from: Socket, to: Socket, passage: Passage) {
-    this.#from = from;
-    this.#to = to;
-    this.#passage = passage;
-    from.on('data', (bytes: Buffer) => this.#take(bytes));
-    from.on('end', () => this.#take(null));
-    from.on('close', () => clearTimeout(this.#timer));
-    to.on('drain', () => {
-      this.#isFull = false;
-      this.go();
-    });
+  constructor(private readonly passage: Passage) {
+    super();
   }
 
-  /** Sends all bytes that are due. Called again after each change of the proxy's state. */
-  go(): void {
-    clearTimeout(this.#timer);
-    for (let next = this.#held[0]; next !== undefined; next = this.#held[0]) {
-      if (this.#passage.isStalled || this.#isFull || this.#to.destroyed) break;
-      const waitMs = next.dueAt - performance.now();
-      if (waitMs > 0) {
-        this.#timer = setTimeout(() => this.go(), waitMs);
-        break;
-      }
-      this.#held.shift();
-      this.#heldBytes -= next.bytes?.length ?? 0;
-      this.#pass(next.bytes);
-    }
-    if (this.#heldBytes > HELD_BYTES_MAX) this.#from.pause();
-    else if (!this.#isFull) this.#from.resume();
+  override _transform(bytes: Buffer, _encoding: string, done: (error: null, bytes?: Buffer) => void): void {
+    const { delayMs, stalled } = this.passage;
+    // Usually nothing is held.
+    if (delayMs === 0 && stalled === null && this.#passed === null) return done(null, bytes);
+    this.#heldBytes += bytes.length;
+    const passed = this.#pass(bytes, performance.now() + delayMs, this.#passed);
+    this.#passed = passed;
+    if (this.#heldBytes <= HELD_BYTES_MAX) done(null);
+    else void passed.then(() => done(null));
   }
 
-  #take(bytes: Buffer | null): void {
-    const { delayMs, isStalled } = this.#passage;
-    // Usually nothing is buffered.
-    if (delayMs === 0 && !isStalled && !this.#isFull && this.#held.length === 0) {
-      this.#pass(bytes);
-      if (this.#isFull) this.#from.pause();
-      return;
-    }
-    this.#held.push({ bytes, dueAt: performance.now() + delayMs });
-    this.#heldBytes += bytes?.length ?? 0;
-    this.go();
+  /** Relays the end of the sender's side after all held bytes. */
+  override _flush(done: () => void): void {
+    void this.#whenOpen(performance.now() + this.passage.delayMs, this.#passed).then(done);
   }
 
-  #pass(bytes: Buffer | null): void {
-    if (this.#to.destroyed) return;
-    if (bytes === null) this.#to.end();
-    else this.#isFull = !this.#to.write(bytes);
+  async #pass(bytes: Buffer, dueAt: number, before: Promise<void> | null): Promise<void> {
+    await this.#whenOpen(dueAt, before);
+    this.push(bytes);
+    this.#heldBytes -= bytes.length;
+    if (this.#heldBytes === 0) this.#passed = null;
+  }
+
+  async #whenOpen(dueAt: number, before: Promise<void> | null): Promise<void> {
+    await before;
+    if (performance.now() < dueAt) await delay(dueAt - performance.now());
+    while (this.passage.stalled !== null) await this.passage.stalled;
   }
 }
 
-type LedgerService = Parameters<Addresses['postgresUrlOf']>[0];
+/** Sentinels report addresses of servers, which no proxy can replace. */
 const SENTINELS = 'redis+sentinel:';
-const LEDGER_SERVICES: readonly LedgerService[] = ['billing', 'accounts', 'catalog'];
 
 /**
  * The links between the processes of a system, each through a separate proxy: `edge-proxy to nats`,
@@ -181,20 +148,16 @@ export class Links {
 
   /** Returns addresses with a proxy between each service and each server. */
   async between(own: Addresses): Promise<Addresses> {
-    const nats = new Map<string, string>();
-    for (const service of SERVICES) {
-      nats.set(service, await this.add(`${service} to nats`, own.natsUrlOf(service)));
-    }
-    const postgres = new Map<string, string>();
-    for (const service of LEDGER_SERVICES) {
-      postgres.set(service, await this.add(`${service} to postgres`, own.postgresUrlOf(service)));
-    }
+    const urls = new Map<string, string>();
+    const add = async (name: string, url: string): Promise<unknown> => urls.set(name, await this.add(name, url));
+    for (const service of SERVICES) await add(`${service} to nats`, own.natsUrlOf(service));
+    for (const service of LEDGER_SERVICES) await add(`${service} to postgres`, own.postgresUrlOf(service));
+    if (!own.redisUrl.startsWith(SENTINELS)) await add('admission to redis', own.redisUrl);
     return {
       ...own,
-      natsUrlOf: (service) => nats.get(service) ?? own.natsUrlOf(service),
-      postgresUrlOf: (service) => postgres.get(service) ?? own.postgresUrlOf(service),
-      // Sentinels report addresses of servers, which no proxy can replace.
-      redisUrl: own.redisUrl.startsWith(SENTINELS) ? own.redisUrl : await this.add('admission to redis', own.redisUrl),
+      natsUrlOf: (service) => urls.get(`${service} to nats`) ?? own.natsUrlOf(service),
+      postgresUrlOf: (service) => urls.get(`${service} to postgres`) ?? own.postgresUrlOf(service),
+      redisUrl: urls.get('admission to redis') ?? own.redisUrl,
     };
   }
 
@@ -203,12 +166,11 @@ export class Links {
    * several servers, each link has a number: `billing to postgres-2`.
    */
   async add(name: string, target: string): Promise<string> {
-    const urls = urlsOf(target);
+    const urls = urlsOf(target).map((text) => new URL(text));
     let through = target;
-    for (const [index, text] of urls.entries()) {
-      const url = new URL(text);
-      const port = await this.addPort(urls.length > 1 ? `${name}-${index + 1}` : name, Number(url.port));
-      through = through.replace(url.host, `${url.hostname}:${port}`);
+    for (const [index, { host, hostname, port }] of urls.entries()) {
+      const proxyPort = await this.addPort(urls.length > 1 ? `${name}-${index + 1}` : name, Number(port));
+      through = through.replace(host, `${hostname}:${proxyPort}`);
     }
     return through;
   }

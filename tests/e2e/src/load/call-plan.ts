@@ -1,4 +1,5 @@
-import type { ModelOfRun } from '../evidence/evidence.js';
+import type { SeededRandom } from '@gateway/testkit/random';
+import type { ModelOfRun, Tokens } from '../evidence/evidence.js';
 
 /**
  * Behaviour of the provider for the first attempt of a call. It serves all later attempts of that
@@ -16,16 +17,16 @@ export type ProviderPart =
 /** When the client disconnects: within its request, before the response, or halfway through it. */
 export type Leaving = 'half_sent' | 'at_once' | 'midway';
 
-/**
- * Plan of one call for the client and the provider. A seed and a number always give the same plan.
- */
+/** Plan of one call for the client and the provider. */
 export interface CallPlan {
   readonly n: number;
-  readonly client: 'openai' | 'anthropic' | 'raw';
+  readonly client: 'openai' | 'anthropic' | 'http';
   readonly streamed: boolean;
+  /** Chunks of the text. */
   readonly pieces: number;
   readonly pieceBytes: number;
-  readonly pieceMs: number;
+  /** Pause before each event of a stream, and before each half of a plain response. */
+  readonly pauseMs: number;
   readonly part: ProviderPart;
   readonly leaves: Leaving | null;
   readonly isSlow: boolean;
@@ -41,28 +42,29 @@ export interface Mix {
 export const FAULTS_MIX: Mix = { streamsLeft: 0.1, plainLeft: 0.04, slow: 0.03 };
 export const SOAK_MIX: Mix = { streamsLeft: 0.32, plainLeft: 0.05, slow: 0.05 };
 
-const CLIENTS = ['openai', 'anthropic', 'raw', 'raw'] as const;
+const CLIENTS = ['openai', 'anthropic', 'http', 'http'] as const;
 const STREAMED_SHARE = 0.6;
 const UNAVAILABLE_SHARE = 0.05;
 const FAILS_SHARE = 0.03;
 const CUTS_SHARE = 0.03;
 const PIECES = { min: 2, span: 9 };
 const PIECE_BYTES = { min: 4, span: 60 };
-const PIECE_MS_MAX = 30;
+const PAUSE_MS_MAX = 20;
 /** More than all buffers on the path hold, so that a slow client blocks the provider. */
-const SLOW_PIECES = { pieces: 24, pieceBytes: 64 * 1024, pieceMs: 0 };
+const SLOW_PIECES = { pieces: 24, pieceBytes: 64 * 1024, pauseMs: 0 };
 
-export function planCall(n: number, next: () => number, mix: Mix): CallPlan {
-  const streamed = next() < STREAMED_SHARE;
-  // Only the raw client can pause its reads.
-  const isSlow = streamed && next() < mix.slow;
-  const client = isSlow ? 'raw' : (CLIENTS[Math.floor(next() * CLIENTS.length)] ?? 'raw');
-  const part = partOf(next());
-  const leaves = isSlow ? null : leavingOf(client, streamed, next(), mix);
+/** Plans a random call. The state of the generator and a number always give the same plan. */
+export function planCall(n: number, random: SeededRandom, mix: Mix): CallPlan {
+  const streamed = random.chance(STREAMED_SHARE);
+  // Only the HTTP client can pause its reads.
+  const isSlow = streamed && random.chance(mix.slow);
+  const client = isSlow ? 'http' : random.pick(CLIENTS);
+  const part = partOf(random.next());
+  const leaves = isSlow ? null : leavingOf(client, streamed, random.next(), mix);
   const size = {
-    pieces: whole(PIECES, next()),
-    pieceBytes: whole(PIECE_BYTES, next()),
-    pieceMs: Math.floor(next() * PIECE_MS_MAX),
+    pieces: PIECES.min + random.below(PIECES.span),
+    pieceBytes: PIECE_BYTES.min + random.below(PIECE_BYTES.span),
+    pauseMs: random.below(PAUSE_MS_MAX),
   };
   return { n, client, streamed, part, leaves, isSlow, ...(isSlow ? SLOW_PIECES : size) };
 }
@@ -76,54 +78,45 @@ function partOf(at: number): ProviderPart {
 function leavingOf(client: CallPlan['client'], streamed: boolean, at: number, mix: Mix): Leaving | null {
   const share = streamed ? mix.streamsLeft : mix.plainLeft;
   if (at >= share) return null;
-  if (!streamed) return client === 'raw' && at < share / 2 ? 'half_sent' : 'at_once';
+  if (!streamed) return client === 'http' && at < share / 2 ? 'half_sent' : 'at_once';
   return at < share / 8 ? 'at_once' : 'midway';
 }
 
-function whole({ min, span }: { min: number; span: number }, at: number): number {
-  return min + Math.floor(at * span);
+/** The lengths differ, so that the streams of a process do not end at the same time. */
+const STEADY_PIECES = { min: 8, span: 9 };
+const PLAIN_MS = 75;
+
+/**
+ * Plans a call without a failure.
+ *
+ * @param pauseMs pause before each of the 11 to 21 events of a stream; null for a plain call
+ */
+export function planSteadyCall(n: number, pauseMs: number | null): CallPlan {
+  const client = (['openai', 'anthropic', 'http'] as const)[n % 3] ?? 'http';
+  const stays = { pieceBytes: 40, part: 'answers', leaves: null, isSlow: false } as const;
+  if (pauseMs === null) return { n, client, streamed: false, pieces: 1, pauseMs: PLAIN_MS, ...stays };
+  return { n, client, streamed: true, pieces: STEADY_PIECES.min + (n % STEADY_PIECES.span), pauseMs, ...stays };
 }
 
-/** Returns the prompt, which contains the instructions to the provider. */
-export function promptOf({ n, pieces, pieceBytes, pieceMs, part }: CallPlan, model: ModelOfRun): string {
-  return JSON.stringify({ call: n, pieces, pieceBytes, pieceMs, part, model, filler: 'so that the bound is kept' });
+/** Instructions to the provider. They are the prompt of a call. */
+export type Instruction = Pick<CallPlan, 'n' | 'pieces' | 'pieceBytes' | 'pauseMs' | 'part'>;
+
+export function promptOf({ n, pieces, pieceBytes, pauseMs, part }: CallPlan, model: ModelOfRun): string {
+  const instruction: Instruction = { n, pieces, pieceBytes, pauseMs, part };
+  return JSON.stringify({ ...instruction, model, filler: 'so that the bound is kept' });
 }
 
-/** Returns the text of one chunk. No two chunks of a run are equal. */
-export function pieceOf(n: number, index: number, pieceBytes: number): string {
-  return `${n}.${index}`.padEnd(pieceBytes, '-').concat(' ');
+/** Returns the chunks of the text. No two chunks of a run are equal. */
+export function piecesOf({ n, pieces, pieceBytes }: Instruction): string[] {
+  return Array.from({ length: pieces }, (_, index) => `${n}.${index}`.padEnd(pieceBytes, '-').concat(' '));
 }
 
-export function textOf({ n, pieces, pieceBytes }: CallPlan): string {
-  let text = '';
-  for (let index = 0; index < pieces; index += 1) text += pieceOf(n, index, pieceBytes);
-  return text;
-}
+const INPUT_KINDS = 17;
 
 /**
  * Returns the usage that the provider reports. The output tokens are the call's number, so that a
  * usage record can be matched with its call.
  */
-export function tokensOf(n: number): { input: number; output: number } {
+export function tokensOf(n: number): Tokens {
   return { input: 5 + (n % INPUT_KINDS), output: n };
-}
-
-const INPUT_KINDS = 17;
-
-const STEADY_CLIENTS = ['openai', 'anthropic', 'raw'] as const;
-const PLAIN_MS = 150;
-/** The lengths differ, so that the streams of a process do not end at the same time. */
-const STREAM_PIECES = { min: 12, span: 9 };
-
-/**
- * Plans a call without a failure.
- *
- * @param pieceMs pause between chunks of a stream; null for a plain call
- */
-export function planSteadyCall(n: number, pieceMs: number | null): CallPlan {
-  const client = STEADY_CLIENTS[n % STEADY_CLIENTS.length] ?? 'raw';
-  const stays = { pieceBytes: 40, part: 'answers', leaves: null, isSlow: false } as const;
-  if (pieceMs === null) return { n, client, streamed: false, pieces: 1, pieceMs: PLAIN_MS, ...stays };
-  const pieces = STREAM_PIECES.min + (n % STREAM_PIECES.span);
-  return { n, client, streamed: true, pieces, pieceMs, ...stays };
 }

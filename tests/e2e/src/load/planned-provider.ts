@@ -1,11 +1,11 @@
+import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { json } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
-import { pieceOf, tokensOf } from './call-plan.js';
-import type { CallPlan } from './call-plan.js';
-import type { ProviderCall } from '../evidence/evidence.js';
-import { ANSWER_FORMATS } from './answer-formats.js';
-import type { AnswerFormat } from './answer-formats.js';
 import { startHttpServer } from '../../test/http-server.js';
+import { chatAnswer, eventText, messageAnswer, type ScriptedAnswer, textBlock } from '../../test/scripted-provider.js';
+import type { ProviderCall } from '../evidence/evidence.js';
+import { type Instruction, piecesOf, tokensOf } from './call-plan.js';
 
 /** A provider that follows the instructions in the prompt and logs every request. */
 export interface PlannedProvider {
@@ -16,19 +16,10 @@ export interface PlannedProvider {
   close(): Promise<void>;
 }
 
-type Instruction = Pick<CallPlan, 'pieces' | 'pieceBytes' | 'pieceMs' | 'part'> & { readonly call: number };
-
-interface Running {
-  n: number;
-  source: string;
-  ending: ProviderCall['ending'];
-  usage: ProviderCall['usage'];
-  begunAt: number;
-  endedAt: number | null;
-}
+type LoggedCall = { -readonly [Name in keyof ProviderCall]: ProviderCall[Name] };
 
 export async function startPlannedProvider(): Promise<PlannedProvider> {
-  const calls: Running[] = [];
+  const calls: LoggedCall[] = [];
   let running = 0;
   /** Calls that had a first attempt. Later attempts are served. */
   const begun = new Set<number>();
@@ -54,28 +45,30 @@ export async function startPlannedProvider(): Promise<PlannedProvider> {
   };
 }
 
+interface InstructionBody {
+  readonly stream?: boolean;
+  readonly messages: readonly { readonly content: string }[];
+}
+
+/** @param log returns whether this is the first attempt of the call */
 async function serve(
   request: IncomingMessage,
   response: ServerResponse,
-  log: (call: Running) => boolean,
+  log: (call: LoggedCall) => boolean,
 ): Promise<void> {
   const [, source = '', ...path] = (request.url ?? '').split('/');
-  const format = ANSWER_FORMATS[`/${path.join('/')}`];
-  if (format === undefined) throw new Error(`no such path: ${request.url}`);
-  const body = await readJson(request);
-  const instruction = JSON.parse(body.messages[0]?.content ?? '') as Instruction;
-  const call: Running = {
-    n: instruction.call,
-    source,
-    ending: 'running',
-    usage: null,
-    begunAt: Date.now(),
-    endedAt: null,
-  };
+  const { stream = false, messages } = (await json(request)) as InstructionBody;
+  const instruction = JSON.parse(messages[0]?.content ?? '') as Instruction;
+  const parts = partsOf(`/${path.join('/')}`, instruction, stream);
+  const { n, pauseMs } = instruction;
+  const call: LoggedCall = { n, source, ending: 'running', usage: null, begunAt: Date.now(), endedAt: null };
   const part = log(call) ? instruction.part : 'answers';
-  response.on('close', () => {
-    call.endedAt ??= Date.now();
-    if (call.ending === 'running') call.ending = response.writableFinished ? 'whole' : 'left';
+  const closed = new Promise<void>((resolve) => {
+    response.on('close', () => {
+      call.endedAt = Date.now();
+      if (call.ending === 'running') call.ending = response.writableFinished ? 'whole' : 'left';
+      resolve();
+    });
   });
   if (part === 'unavailable' || part === 'fails') {
     call.ending = 'failed';
@@ -83,67 +76,44 @@ async function serve(
     response.writeHead(part === 'fails' ? 500 : 503, { 'content-type': 'application/json' }).end(refusal);
     return;
   }
-  if (part === 'answers') call.usage = tokensOf(call.n);
-  const write = body.stream === true ? writeStream : writePlain;
-  await write(response, format, instruction, part === 'cuts' ? Math.ceil(instruction.pieces / 2) : instruction.pieces);
-  if (part === 'cuts') {
+  if (part === 'answers') call.usage = tokensOf(n);
+  const bytes = parts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+  const plainHead = { 'content-type': 'application/json', 'content-length': bytes };
+  response.writeHead(200, stream ? { 'content-type': 'text/event-stream' } : plainHead);
+  for (const text of part === 'cuts' ? parts.slice(0, parts.length / 2) : parts) {
+    if (pauseMs > 0) await delay(pauseMs);
+    if (response.destroyed) return;
+    if (!response.write(text)) await Promise.race([once(response, 'drain'), closed]);
+  }
+  if (part !== 'cuts') response.end();
+  else {
     call.ending = 'cut';
     response.destroy();
-    return;
   }
-  response.end();
 }
 
-async function writeStream(
-  response: ServerResponse,
-  format: AnswerFormat,
-  instruction: Instruction,
-  pieces: number,
-): Promise<void> {
-  response.writeHead(200, { 'content-type': 'text/event-stream' });
-  response.write(format.begin(tokensOf(instruction.call)));
-  for (let index = 0; index < pieces && !response.destroyed; index += 1) {
-    if (instruction.pieceMs > 0) await delay(instruction.pieceMs);
-    const room = response.write(format.piece(pieceOf(instruction.call, index, instruction.pieceBytes)));
-    if (!room && !response.destroyed) await roomIn(response);
+/** Returns the events of a stream, or both halves of a plain response. */
+function partsOf(path: string, instruction: Instruction, isStream: boolean): string[] {
+  const { plain, events } = answerOf(path, instruction);
+  if (isStream) return [...events.map(eventText), ...(path === '/v1/messages' ? [] : ['data: [DONE]\n\n'])];
+  const body = JSON.stringify(plain);
+  return [body.slice(0, body.length / 2), body.slice(body.length / 2)];
+}
+
+function answerOf(path: string, instruction: Instruction): ScriptedAnswer {
+  const { input, output } = tokensOf(instruction.n);
+  const texts = piecesOf(instruction);
+  if (path === '/v1/chat/completions') {
+    const usage = { prompt_tokens: input, completion_tokens: output, total_tokens: input + output };
+    return chatAnswer(usage, {}, texts);
   }
-  if (pieces === instruction.pieces) response.write(format.end(tokensOf(instruction.call)));
-}
-
-function roomIn(response: ServerResponse): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      response.off('drain', done);
-      response.off('close', done);
-      resolve();
-    };
-    response.on('drain', done);
-    response.on('close', done);
-  });
-}
-
-async function writePlain(
-  response: ServerResponse,
-  format: AnswerFormat,
-  instruction: Instruction,
-  pieces: number,
-): Promise<void> {
-  await delay(instruction.pieceMs);
-  let text = '';
-  for (let index = 0; index < instruction.pieces; index += 1)
-    text += pieceOf(instruction.call, index, instruction.pieceBytes);
-  const answer = format.plain(text, tokensOf(instruction.call));
-  response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(answer) });
-  response.write(pieces === instruction.pieces ? answer : answer.slice(0, answer.length / 2));
-}
-
-interface InstructionBody {
-  readonly stream?: boolean;
-  readonly messages: readonly { readonly content: string }[];
-}
-
-async function readJson(request: IncomingMessage): Promise<InstructionBody> {
-  let body = '';
-  for await (const chunk of request) body += String(chunk);
-  return JSON.parse(body) as InstructionBody;
+  if (path !== '/v1/messages') throw new Error(`no such path: ${path}`);
+  const usage = { input_tokens: input, output_tokens: output };
+  const { plain, events } = messageAnswer([textBlock(texts.join(''))], usage);
+  const isText = (event: object): boolean => 'type' in event && event.type === 'content_block_delta';
+  const deltas = texts.map((text) => ({ index: 0, delta: { type: 'text_delta', text } }));
+  return {
+    plain,
+    events: events.flatMap((event) => (isText(event) ? deltas.map((one) => ({ ...event, ...one })) : event)),
+  };
 }

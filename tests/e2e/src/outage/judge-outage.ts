@@ -1,9 +1,77 @@
-import { BYTES_PER_CALL } from './outage-minutes.js';
-import type { Evidence, Terms } from '../evidence/evidence.js';
 import { CENT_NANO_USD } from '../../test/prices.js';
+import type { Evidence, Terms } from '../evidence/evidence.js';
+import { isRefusedBy } from '../evidence/judge-call.js';
 import { RICH_NANO_USD } from '../load/accounts.js';
-import { endsOf, expectedLeft, type OutageMeasures } from './measure-outage.js';
-import type { Sample } from './read-sample.js';
+import { countEach } from '../runner/render-report.js';
+
+export const STORES = ['stream', 'redis'] as const;
+export type PerStore = Readonly<Record<(typeof STORES)[number], number>>;
+
+/** State of the stores and of admission at one time. Counts are totals since the start. */
+export interface Sample {
+  readonly at: number;
+  readonly bytes: PerStore;
+  readonly holds: number;
+  /** Failed requests to billing from all replicas. */
+  readonly billingRequests: number;
+  readonly logLines: number;
+  /** Seconds until admission stops, as its alarm metric reports; the minimum of all replicas. */
+  readonly secondsLeft: PerStore;
+}
+
+/** Times are epoch milliseconds. */
+export interface OutageSeen {
+  readonly downAt: number;
+  readonly backAt: number;
+  readonly caughtUpAt: number;
+  readonly samples: readonly Sample[];
+  readonly waiting: number;
+}
+
+export type OutageMeasures = ReturnType<typeof measureOutage>;
+
+/**
+ * Admission of a local system stops at these sizes, bytes (docs/protocol.md#r14,
+ * docs/protocol.md#r15).
+ */
+const GIBIBYTE = 1024 ** 3;
+const ROOM: PerStore = { stream: 0.9 * 4 * GIBIBYTE, redis: 0.85 * GIBIBYTE };
+
+export function measureOutage(
+  { samples, downAt, backAt, caughtUpAt }: Omit<OutageSeen, 'waiting'>,
+  { calls, records }: Pick<Evidence, 'calls' | 'records'>,
+) {
+  const [first, last] = [samples[0], samples.at(-1)];
+  const late = samples[samples.length - 1 - Math.max(1, Math.floor(samples.length / 4))];
+  if (first === undefined || last === undefined || late === undefined)
+    throw new Error('an outage needs at least two samples');
+  const seconds = (last.at - first.at) / 1_000;
+  /** Usage records of calls that began between the first and the last sample. */
+  const stored = records.filter(({ startedAt }) => startedAt >= first.at && startedAt < last.at).length;
+  /** Holds that were created in the same time: fewer, because failed calls leave none. */
+  const held = last.holds - first.holds;
+  const grown = (of: keyof PerStore): number => last.bytes[of] - first.bytes[of];
+  const left = (of: keyof PerStore): number => (ROOM[of] - last.bytes[of]) / (grown(of) / seconds);
+  const lateRate = (of: 'logLines' | 'billingRequests'): number =>
+    (last[of] - late[of]) / ((last.at - late.at) / 1_000);
+  const offered = calls.filter(({ begunAt }) => begunAt >= downAt && begunAt < backAt);
+  const refused = calls.filter((call) => isRefusedBy({ from: downAt, until: caughtUpAt }, call));
+  return {
+    ...{ seconds, stored, held },
+    /** Calls that began during the outage, and those of them with a response. */
+    offered: offered.length,
+    answered: offered.filter(({ status }) => status !== null).length,
+    bytesPerCall: { stream: grown('stream') / stored, redis: grown('redis') / held },
+    /** Seconds that each store lasts at the end: forecast by the alarm, and at the mean growth. */
+    forecast: last.secondsLeft,
+    expected: { stream: left('stream'), redis: left('redis') },
+    /** Rates per second in the last quarter of the outage. */
+    logLines: lateRate('logLines'),
+    billingRequests: lateRate('billingRequests'),
+    /** Calls that the outage refused or broke, by code, until billing had caught up. */
+    refused: Object.fromEntries(countEach(refused.map(({ code, ending }) => code ?? ending))),
+  };
+}
 
 /** Most lines per minute that two replicas may log: about requests to billing, and other events. */
 const LOG_LINES_A_MINUTE_MAX = 20;
@@ -11,30 +79,30 @@ const LOG_LINES_A_MINUTE_MAX = 20;
 const QUESTIONS_A_SECOND_MAX = 10;
 /** With fewer holds, their size is lost in the fluctuations of Redis's own memory. */
 const HELD_MIN = 5_000;
+/** Bytes per call, rounded up: stored in the stream, and held in Redis after its end. */
+const BYTES_PER_CALL: PerStore = { stream: 1_000, redis: 400 };
 /** The alarm uses the growth of the last ten minutes, in steps of ten seconds. */
 const FORECAST_FACTOR_MAX = 2;
-/** The last call to end may have returned its cent. */
-const CENTS_LEFT_MAX = 1n;
 
 /** Describes each effect of the outage that a client or an operator could notice. */
-export function judgeOutage(measures: OutageMeasures, samples: readonly Sample[]): string[] {
-  const { refused, logLines, billingRequests, bytesPerCall, held } = measures;
+export function judgeOutage(measures: OutageMeasures): string[] {
+  const { refused, logLines, billingRequests, bytesPerCall, held, forecast, expected } = measures;
   const wrong = Object.entries(refused).map(([code, count]) => `${count} calls were refused: ${code}`);
-  if (logLines.last * 60 > LOG_LINES_A_MINUTE_MAX) wrong.push(`the log grew by ${logLines.last} lines per second`);
-  if (billingRequests.last > QUESTIONS_A_SECOND_MAX)
-    wrong.push(`billing got ${billingRequests.last} requests per second`);
-  const isMeasured = held >= HELD_MIN;
-  for (const store of isMeasured ? (['stream', 'redis'] as const) : (['stream'] as const)) {
-    if (!(bytesPerCall[store] <= BYTES_PER_CALL[store])) {
+  if (logLines * 60 > LOG_LINES_A_MINUTE_MAX) wrong.push(`the log grew by ${logLines} lines per second`);
+  if (billingRequests > QUESTIONS_A_SECOND_MAX) wrong.push(`billing got ${billingRequests} requests per second`);
+  for (const store of STORES) {
+    if (store === 'redis' && held < HELD_MIN) continue;
+    if (!(bytesPerCall[store] <= BYTES_PER_CALL[store]))
       wrong.push(`a call takes ${bytesPerCall[store]} bytes of ${store}, above ${BYTES_PER_CALL[store]}`);
-    }
-    const [forecast, expected] = [endsOf(samples)[1].secondsLeft[store], expectedLeft(samples)[store]];
-    if (forecast > expected * FORECAST_FACTOR_MAX || forecast < expected / FORECAST_FACTOR_MAX) {
-      wrong.push(`the alarm of ${store} forecasts ${forecast} s, and the growth leaves ${expected} s`);
-    }
+    const factor = forecast[store] / expected[store];
+    if (factor > FORECAST_FACTOR_MAX || factor < 1 / FORECAST_FACTOR_MAX)
+      wrong.push(`the alarm of ${store} forecasts ${forecast[store]} s, and the growth leaves ${expected[store]} s`);
   }
   return wrong;
 }
+
+/** The last call to end may have returned its cent. */
+const CENTS_LEFT_MAX = 1n;
 
 /**
  * Checks limits that calls use up: a refused account must have used its limit up to the last call.
@@ -57,4 +125,23 @@ function callsThatFit({ creditNanoUsd, keyCapNanoUsd, windowRequests }: Omit<Ter
   if (windowRequests !== null) return BigInt(windowRequests);
   if (keyCapNanoUsd !== null) return keyCapNanoUsd / CENT_NANO_USD;
   return creditNanoUsd >= RICH_NANO_USD ? null : creditNanoUsd / CENT_NANO_USD;
+}
+
+/** In the worst case half of the stream is settled usage; back-pressure begins at 90 %. */
+const STREAM_SHARE = 0.4;
+/** Share of Redis' memory at which admission stops. */
+const REDIS_SHARE = 0.85;
+/** Redis memory for 100,000 accounts. */
+const REDIS_BYTES_OF_ACCOUNTS = 150_000_000;
+
+/**
+ * Computes the whole minutes without billing until no call is admitted.
+ * @param sizes bytes of each store; 0 for Redis: no known limit
+ * @param perCall bytes of one call in each store
+ */
+export function computeOutageMinutes(sizes: PerStore, callsPerSecond: number, perCall = BYTES_PER_CALL): number {
+  const stream = (sizes.stream * STREAM_SHARE) / perCall.stream;
+  const redis = (sizes.redis * REDIS_SHARE - REDIS_BYTES_OF_ACCOUNTS) / perCall.redis;
+  const calls = Math.max(0, sizes.redis === 0 ? stream : Math.min(stream, redis));
+  return Math.floor(calls / callsPerSecond / 60);
 }

@@ -1,19 +1,24 @@
+import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { connectBus } from '@gateway/bus';
-import { computeOutageMinutes } from './outage-minutes.js';
-import { silentLog, until } from '@gateway/testkit';
-import { SeededRandom } from '@gateway/testkit/random';
+import { type Bus, connectBus } from '@gateway/bus';
+import { silentLog, sumOfMetric, until } from '@gateway/testkit';
 import { SEED_MAX, testSeed } from '@gateway/testkit/seed';
+import type { Redis } from 'ioredis';
 import { connectRedis } from '../../test/limit-store.js';
+import type { OwnSystem } from '../../test/own-system.js';
 import { checkEvidence } from '../evidence/check-evidence.js';
 import { FaultRun } from '../faults/fault-run.js';
 import { FAULTS_MIX } from '../load/call-plan.js';
-import type { FaultLoad } from '../load/loads.js';
-import { seconds, thousands } from '../runner/render-report.js';
+import { seconds, thousands, total } from '../runner/render-report.js';
 import { runnable } from '../runner/run-scenario.js';
-import { judgeExactness, judgeOutage } from './judge-outage.js';
-import { measureOutage, type OutageSeen } from './measure-outage.js';
-import { readSample, readSettled } from './read-sample.js';
+import {
+  computeOutageMinutes,
+  judgeExactness,
+  judgeOutage,
+  measureOutage,
+  type OutageSeen,
+  type Sample,
+} from './judge-outage.js';
 
 /** Load before the outage, so that each account is loaded, and after it. */
 const AROUND_MS = 6_000;
@@ -28,15 +33,9 @@ const GIBIBYTE = 1024 ** 3;
 const RATES = [100, 1_000] as const;
 /** The first size is the one in the chart and its notes. The second is enough for an hour. */
 const SIZES = [
-  { text: 'stream of 4 GiB, Redis of 1 GB', streamBytes: 4 * GIBIBYTE, redisBytes: GIBIBYTE },
-  { text: 'stream of 10 GiB, Redis of 2 GB', streamBytes: 10 * GIBIBYTE, redisBytes: 2 * GIBIBYTE },
+  { text: 'stream of 4 GiB, Redis of 1 GB', stream: 4 * GIBIBYTE, redis: GIBIBYTE },
+  { text: 'stream of 10 GiB, Redis of 2 GB', stream: 10 * GIBIBYTE, redis: 2 * GIBIBYTE },
 ] as const;
-
-interface Outage {
-  readonly outageMs: number;
-  readonly callsPerSecond: number;
-  readonly seed: number;
-}
 
 export const OUTAGE_TOPOLOGY = { isLinked: false } as const;
 
@@ -44,7 +43,7 @@ export const outage = runnable({
   name: 'outage',
   title: 'Outage of billing',
   about:
-    'all replicas of billing are killed and stay down. Official clients and raw sockets make requests at a constant rate over two edges and two replicas of admission. Then two replicas of billing start under the same load. Five of the eight accounts reach a limit. No request may be refused or broken because of the outage, and limits that requests use up must be used up to the last request.',
+    'all replicas of billing are killed and stay down. Official clients and a plain HTTP client send requests at a constant rate, without waiting for responses, over two edges and two replicas of admission. Then two replicas of billing start under the same load. Five of the eight accounts reach a limit. No request may be refused or broken because of the outage, and limits that requests use up must be used up to the last request.',
   options: {
     minutes: { or: 60, min: 1, max: 1_000 },
     /** The default leaves three quarters of two processors idle. */
@@ -53,42 +52,39 @@ export const outage = runnable({
   },
   topology: OUTAGE_TOPOLOGY,
   start: (topology, { minutes, rate }) => FaultRun.begin('verify-outage', callsOf(minutes * MINUTE_MS, rate), topology),
-  load: (run, { rate, seed }) => startOutageLoad(run, { callsPerSecond: rate, seed }),
-  fault: (run, { load, options: { minutes }, log }) => stopBilling(run, load, minutes * MINUTE_MS, log),
-  judge: async (run, seen, load) => {
-    const evidence = await run.evidence(load);
-    const { violations, counterExample } = checkEvidence(evidence);
+  fault: (run, { options: { minutes, rate, seed }, log }) => {
+    run.load(FAULTS_MIX, seed, rate);
+    return stopBilling(run, minutes * MINUTE_MS, log);
+  },
+  judge: async (run, seen) => {
+    const evidence = await run.evidence();
     const measures = measureOutage(seen, evidence);
-    return {
-      violations: [...judgeOutage(measures, seen.samples), ...judgeExactness(evidence), ...violations],
-      counterExample,
-      figures: {
-        ...measures,
-        calls: evidence.calls.length,
-        waiting: seen.waiting,
-        caughtUpMs: seen.caughtUpAt - seen.backAt,
-      },
-    };
+    const wrong = [...judgeOutage(measures), ...judgeExactness(evidence)];
+    const { waiting, caughtUpAt, backAt } = seen;
+    return { ...checkEvidence(evidence, wrong), figures: { ...measures, waiting, caughtUpMs: caughtUpAt - backAt } };
   },
   report: (rounds) =>
-    rounds.flatMap(({ figures: { calls, waiting, caughtUpMs, bytesPerCall, ...measures } }) => [
+    rounds.flatMap(({ figures }) => [
       {
-        head: ['Per second of the outage', 'first quarter', 'last quarter'],
-        rows: (['logLines', 'billingRequests'] as const).map((name) => {
-          const { first, last } = measures[name];
-          return [
-            name === 'logLines' ? 'log lines of admission' : 'requests to billing',
-            first.toFixed(1),
-            last.toFixed(1),
-          ];
-        }),
-        note: `${thousands(calls)} requests. The outage took ${measures.seconds.toFixed(1)} s. Billing settled ${thousands(waiting)} events within ${seconds(caughtUpMs)} s of its start. ${thousands(measures.stored)} stored requests took ${thousands(bytesPerCall.stream)} bytes of the stream each, ${thousands(measures.held)} holds ${thousands(bytesPerCall.redis)} bytes of Redis.`,
+        head: ['Measure', 'value'],
+        rows: [
+          ['outage, s', figures.seconds.toFixed(1)],
+          ['requests offered during the outage', thousands(figures.offered)],
+          ['of them with a response', thousands(figures.answered)],
+          ['bytes of the stream per stored request', thousands(figures.bytesPerCall.stream)],
+          ['bytes of Redis per hold', thousands(figures.bytesPerCall.redis)],
+          ['log lines of admission per second, last quarter', figures.logLines.toFixed(1)],
+          ['requests to billing per second, last quarter', figures.billingRequests.toFixed(1)],
+          ['events that waited for billing', thousands(figures.waiting)],
+          ['s until billing had settled them', seconds(figures.caughtUpMs)],
+        ],
+        note: 'The clients of the other requests disconnected before the response.',
       },
       {
         head: ['Sizes', ...RATES.map((rate) => `minutes at ${thousands(rate)} requests/s`)],
         rows: SIZES.map(({ text, ...sizes }) => [
           text,
-          ...RATES.map((rate) => thousands(computeOutageMinutes(sizes, rate, bytesPerCall))),
+          ...RATES.map((rate) => thousands(computeOutageMinutes(sizes, rate, figures.bytesPerCall))),
         ]),
         note: 'How long production can run without billing in the worst case: half of the stream is settled and kept for its hour, and Redis holds 100,000 accounts.',
       },
@@ -99,33 +95,24 @@ export function callsOf(outageMs: number, callsPerSecond: number): number {
   return Math.ceil(((outageMs + 2 * AROUND_MS) / 1_000) * callsPerSecond);
 }
 
-export function startOutageLoad(run: FaultRun, { callsPerSecond, seed }: Omit<Outage, 'outageMs'>): FaultLoad {
-  return run.load(FAULTS_MIX, new SeededRandom(seed).next, callsPerSecond);
-}
-
 /** Kills all replicas of billing, and starts them again after the outage. */
-export async function stopBilling(
-  run: FaultRun,
-  load: FaultLoad,
-  outageMs: number,
-  log: (line: string) => void,
-): Promise<OutageSeen> {
+export async function stopBilling(run: FaultRun, outageMs: number, log: (line: string) => void): Promise<OutageSeen> {
   const { system, provider } = run;
   const redis = connectRedis(system.local.servers.redis.url);
   const url = system.local.addresses.natsUrlOf('billing');
   const bus = await connectBus({ url, service: 'billing', replica: 'outage-watch', log: silentLog });
   try {
-    await warmUp(run, load);
+    await warmUp(run);
     const replicas = system.local.children('billing');
     await Promise.all(replicas.map((child) => child.stop(0, 'SIGKILL')));
     const downAt = Date.now();
-    log(`billing is down; ${load.seen.length} calls have ended`);
+    log(`billing is down; ${run.seen.length} calls have ended`);
     const samples = [await readSample(system, redis, bus)];
     const everyMs = Math.max(SAMPLE_MS_MIN, outageMs / SAMPLES);
     for (let now = Date.now(); now < downAt + outageMs; now = Date.now()) {
       await delay(Math.min(everyMs, downAt + outageMs - now));
       samples.push(await readSample(system, redis, bus));
-      log(`${load.seen.length} calls; ${JSON.stringify(samples.at(-1))}`);
+      log(`${run.seen.length} calls; ${JSON.stringify(samples.at(-1))}`);
     }
     const waiting = new Set(provider.calls.filter(({ begunAt }) => begunAt >= downAt).map(({ n }) => n)).size;
     const backAt = Date.now();
@@ -136,7 +123,7 @@ export async function stopBilling(
       CAUGHT_UP_WITHIN_MS,
     );
     const caughtUpAt = Date.now();
-    log(`${waiting} events were settled within ${caughtUpAt - backAt} ms; ${load.seen.length} calls`);
+    log(`${waiting} events were settled within ${caughtUpAt - backAt} ms; ${run.seen.length} calls`);
     await delay(AROUND_MS);
     return { downAt, backAt, caughtUpAt, samples, waiting };
   } finally {
@@ -149,14 +136,46 @@ export async function stopBilling(
  * Waits for a response for each account at each edge, because billing cannot load accounts during
  * the outage.
  */
-async function warmUp(run: FaultRun, load: FaultLoad): Promise<void> {
+async function warmUp({ seen, accounts, edges }: FaultRun): Promise<void> {
   await delay(AROUND_MS);
-  const edges = [...run.system.local.running().edgeUrls.keys()];
   const isServed = (account: string, edge: number): boolean =>
-    load.seen.some((call) => call.account === account && call.edge === edge && call.ending === 'whole');
+    seen.some((call) => call.account === account && call.edge === edge && call.ending === 'whole');
   await until(
     'each account was served at each edge',
-    () => run.accounts.every(({ terms }) => edges.every((edge) => isServed(terms.account, edge))),
+    () => accounts.every(({ terms }) => edges.every(({ number }) => isServed(terms.account, number))),
     WARM_WITHIN_MS,
   );
+}
+
+/** Reads a sample from a running system. `bus` connects as billing, which owns the stream. */
+async function readSample({ local }: OwnSystem, redis: Redis, bus: Bus): Promise<Sample> {
+  const admissions = await scrape(local.running().adminUrls['admission'] ?? []);
+  const each = (name: string, label?: string) => admissions.map((text) => sumOfMetric(text, name, label) ?? 0);
+  const secondsLeft = (store: string): number =>
+    Math.min(...each('gateway_admission_store_remaining_seconds', `store="${store}"`));
+  const logs = admissions.map((_, index) => `${local.stateDirectory}/logs/admission-${index + 1}.jsonl`);
+  return {
+    at: Date.now(),
+    bytes: {
+      stream: (await bus.streamState('USAGE')).bytes,
+      redis: Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))?.[1]),
+    },
+    holds: Math.max(...each('gateway_admission_holds')),
+    billingRequests: total(each('gateway_bus_requests_failed_total', 'message="billing.load"')),
+    logLines: total(logs.map((file) => readFileSync(file, 'utf8').split('\n').length - 1)),
+    secondsLeft: { redis: secondsLeft('redis'), stream: secondsLeft('stream') },
+  };
+}
+
+/** Reads the number of usage events that the running replicas of billing have processed. */
+async function readSettled({ local }: OwnSystem): Promise<number> {
+  const texts = await scrape(local.running().adminUrls['billing'] ?? []);
+  return total(texts.map((text) => sumOfMetric(text, 'gateway_billing_usage_events_total') ?? 0));
+}
+
+/** Fetches metrics. Skips processes that do not respond, such as one that is starting. */
+async function scrape(urls: readonly string[]): Promise<string[]> {
+  const read = async (url: string): Promise<string> => (await fetch(`${url}/metrics`)).text();
+  const texts = await Promise.all(urls.map((url) => read(url).catch(() => null)));
+  return texts.filter((text) => text !== null);
 }

@@ -18,13 +18,17 @@ export interface Report {
 export function renderReport({ title, command, about, tables, violations }: Report): string {
   const parts = tables.flatMap(({ head, rows, wordColumns, note }) => [
     renderTable(head, rows, wordColumns),
-    ...(note === undefined ? [] : [note]),
+    note ?? [],
   ]);
   const found = violations.length === 0 ? 'Violations: none.' : `Violations: ${violations.length}.`;
-  const list = violations.map((sentence) => `- ${sentence}`).join('\n');
-  return (
-    [`# ${title}`, `\`${command}\`: ${about}`, ...parts, found, ...(list === '' ? [] : [list])].join('\n\n') + '\n'
-  );
+  const list = violations.length === 0 ? [] : violations.map((sentence) => `- ${sentence}`).join('\n');
+  return [`# ${title}`, `\`${command}\`: ${about}`, ...parts, found, list].flat().join('\n\n') + '\n';
+}
+
+/** A table with the sums of the counts of all rounds. */
+export function countTable(title: string, counts: readonly Readonly<Record<string, number>>[]): ReportTable {
+  const sum = (name: string): string => thousands(total(counts.map((one) => one[name] ?? 0)));
+  return { head: [title, 'count'], rows: Object.keys(counts[0] ?? {}).map((name) => [name, sum(name)]) };
 }
 
 export function thousands(count: number): string {
@@ -49,8 +53,8 @@ export function quantiles(values: readonly number[], shares: readonly number[] =
   return shares.map((share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0);
 }
 
-export function countEach(texts: readonly string[]): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
+export function countEach<T>(values: readonly T[]): Map<T, number> {
+  const counts = new Map<T, number>();
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
   return counts;
 }

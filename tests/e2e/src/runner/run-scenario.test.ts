@@ -1,37 +1,27 @@
 import { expect, test } from '@jest/globals';
-import { nextSlice, reportFaults, type FaultsOptions } from '../faults/faults.js';
-import { renderReport } from './render-report.js';
-import { dueOptions, parseOptions } from './run-scenario.js';
+import { planRounds, reportFaults } from '../faults/faults.js';
+import { countTable, renderReport } from './render-report.js';
+import { parseOptions } from './run-scenario.js';
 
-const ASKED = { calls: 1_000_000, faults: 105, slice: 100_000, seed: 7 };
-
-/** Plays every round that is due. */
-function playAll(requested: FaultsOptions) {
-  const rounds: { options: FaultsOptions }[] = [];
-  for (let due = dueOptions(nextSlice, requested, rounds); due !== null; due = dueOptions(nextSlice, requested, rounds))
-    rounds.push({ options: due });
-  return rounds;
-}
-const sharesOf = (rounds: { options: FaultsOptions }[]) =>
-  rounds.map(({ options: { calls, faults, seed } }) => [calls, faults, seed]);
+const REQUESTED = { calls: 1_000_000, faults: 105, slice: 100_000, seed: 7 };
 
 test('rounds have different seeds and add up to the parameters', () => {
-  const shares = sharesOf(playAll(ASKED));
+  const shares = planRounds(REQUESTED).map(({ calls = 0, faults = 0, seed = 0 }) => [calls, faults, seed]);
   const sum = (at: number): number => shares.reduce((all, share) => all + (share[at] ?? 0), 0);
   expect(shares.map(([, , seed]) => seed)).toEqual([7, 8, 9, 10, 11, 12, 13, 14, 15, 16]);
-  expect([sum(0), sum(1)]).toEqual([ASKED.calls, ASKED.faults]);
-  expect(Math.max(...shares.map(([calls = 0]) => calls))).toBe(ASKED.slice);
+  expect([sum(0), sum(1)]).toEqual([REQUESTED.calls, REQUESTED.faults]);
+  expect(Math.max(...shares.map(([calls = 0]) => calls))).toBe(REQUESTED.slice);
   expect(new Set(shares.map(([, faults]) => faults))).toEqual(new Set([10, 11]));
-  expect(sharesOf(playAll({ calls: 250, faults: 3, slice: 100, seed: 7 }))).toEqual([
-    [83, 1, 7],
-    [83, 1, 8],
-    [84, 1, 9],
+  expect(planRounds({ calls: 250, faults: 3, slice: 100, seed: 7 })).toEqual([
+    { calls: 83, faults: 1, seed: 7 },
+    { calls: 83, faults: 1, seed: 8 },
+    { calls: 84, faults: 1, seed: 9 },
   ]);
 });
 
-test('reportFaults adds the rounds, and the report lists each violation', () => {
-  const figures = (...times: number[]) => ({ figures: { faults: { 'kill nats': times }, calls: { made: 2 } } });
-  const tables = reportFaults([figures(30), figures(50, 10)]);
+test('a report adds the rounds and lists each violation', () => {
+  const figures = (...times: number[]) => ({ figures: { 'kill nats': times } });
+  const tables = [...reportFaults([figures(30), figures(50, 10)]), countTable('Requests', [{ made: 2 }, { made: 2 }])];
   const page = renderReport({ title: 'T', command: 'c', about: 'a', tables, violations: ['seed 8: wrong'] });
   expect(page).toMatch(/\| kill nats +\| +3 \| +30 \| +50 \|/);
   expect(page).toMatch(/\| made +\| +4 \|/);

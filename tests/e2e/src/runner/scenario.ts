@@ -2,7 +2,7 @@ import type { LocalService } from '@gateway/local';
 import type { CheckResult } from '../evidence/check-evidence.js';
 import type { ReportTable } from './render-report.js';
 
-export interface IntegerOption {
+interface IntegerOption {
   readonly or: number;
   readonly min: number;
   readonly max: number;
@@ -28,61 +28,30 @@ export interface Topology {
   readonly isDivisible?: boolean;
 }
 
+/** The result of a round. `counts` become a table of the report. */
 export interface Judgement<Figures> extends Partial<CheckResult> {
   readonly violations: readonly string[];
-  /** Measured values for the report, which JSON can represent. */
   readonly figures: Figures;
 }
 
-/** One round as a line of `.results/<name>.jsonl`. */
-export interface Round<Options, Figures> {
-  readonly requested: Options;
+export interface Round<Options, Figures> extends Judgement<Figures> {
   /** The options of this round. Each round has a new system. */
   readonly options: Options;
-  readonly violations: readonly string[];
-  readonly figures: Figures;
 }
 
 /** A verification of the whole system. The runner calls the functions in this order. */
-export interface Scenario<
-  Specs extends OptionSpecs,
-  World extends { end(): Promise<unknown> },
-  Load extends { stop(): Promise<unknown> },
-  Seen,
-  Figures,
-> {
-  /** Name on the command line and of the result files. */
+export interface Scenario<Specs extends OptionSpecs, World extends { end(): Promise<unknown> }, Seen, Figures> {
+  /** Name on the command line and of the result file. */
   readonly name: string;
   readonly title: string;
   readonly about: string;
   readonly options: Specs;
+  /** Splits a run: returns the options of each round that differ from the command line. */
+  rounds?(requested: OptionsOf<Specs>): readonly Partial<OptionsOf<Specs>>[];
   readonly topology: Topology;
   start(topology: Topology, options: OptionsOf<Specs>): Promise<World>;
-  /** Starts a load, which the runner stops after `fault`. Absent: `fault` sends its requests. */
-  load?(world: World, options: OptionsOf<Specs>): Load | Promise<Load>;
-  /** Causes the faults, one after the other, and returns what `judge` needs. */
-  fault(world: World, context: FaultContext<OptionsOf<Specs>, Load>): Promise<Seen>;
-  judge(world: World, seen: Seen, load: Load): Promise<Judgement<Figures>>;
+  /** Sends requests, causes the faults, one after the other, and returns what `judge` needs. */
+  fault(world: World, context: { options: OptionsOf<Specs>; log: (line: string) => void }): Promise<Seen>;
+  judge(world: World, seen: Seen): Promise<Judgement<Figures>>;
   report(rounds: readonly Round<OptionsOf<Specs>, Figures>[]): readonly ReportTable[];
-  /** Splits a run into rounds. Absent: one round. */
-  readonly nextRound?: NextRound<OptionsOf<Specs>>;
-}
-
-/** Returns the options of the next round that differ from the command line; null: complete. */
-export type NextRound<Options> = (
-  requested: Options,
-  done: readonly Pick<Round<Options, unknown>, 'options'>[],
-) => Partial<Options> | null;
-
-export interface FaultContext<Options, Load> {
-  readonly load: Load;
-  readonly options: Options;
-  readonly log: (line: string) => void;
-}
-
-/** A scenario without its types: it runs with the arguments of the command line. */
-export interface RunnableScenario {
-  readonly name: string;
-  /** Returns the exit code: 0 without violations, 1 with some, 2 for invalid arguments. */
-  run(args: readonly string[]): Promise<number>;
 }

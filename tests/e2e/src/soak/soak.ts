@@ -3,12 +3,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type LocalSystem, SERVICES } from '@gateway/local';
 import { temporaryDirectory, until } from '@gateway/testkit';
-import { SeededRandom } from '@gateway/testkit/random';
 import { SEED_MAX, testSeed } from '@gateway/testkit/seed';
 import { checkEvidence } from '../evidence/check-evidence.js';
 import { FaultRun } from '../faults/fault-run.js';
 import { SOAK_MIX } from '../load/call-plan.js';
-import { megabytes, thousands } from '../runner/render-report.js';
+import { megabytes, total } from '../runner/render-report.js';
 import { runnable } from '../runner/run-scenario.js';
 
 const PAUSES = 6;
@@ -23,7 +22,7 @@ export const soak = runnable({
   name: 'soak',
   title: 'A long run',
   about:
-    'official clients and raw sockets over two replicas of edge-proxy, admission and billing, and a proxy on every link between processes. Clients abandon 30 % of the streams, and pause after every read in 5 %. The load pauses six times, and every process collects its garbage. Nothing may grow from the second pause to the last.',
+    'official clients and a plain HTTP client over two replicas of edge-proxy, admission and billing, and a proxy on every link between processes. Clients abandon 30 % of the streams, and pause after every read in 5 %. The load pauses six times, and every process collects its garbage. Nothing may grow from the second pause to the last.',
   options: { minutes: { or: 60, min: 1, max: 10_000 }, seed: { or: testSeed(), min: 0, max: SEED_MAX } },
   topology: { env: { NODE_OPTIONS: `--import=${PRELOAD}` } },
   start: async (topology, { minutes }) => {
@@ -32,48 +31,32 @@ export const soak = runnable({
     const run = await FaultRun.begin('verify-soak', minutes * CALLS_A_MINUTE, { ...topology, env });
     return { run, directory, end: () => run.end().finally(() => directory.remove()) };
   },
-  load: ({ run }, { seed }) => run.load(SOAK_MIX, new SeededRandom(seed).next),
-  fault: async ({ run, directory }, { load, options: { minutes }, log }) => {
+  fault: async ({ run, directory }, { options: { minutes, seed }, log }) => {
     const pauses: Resources[][] = [];
-    for (let pause = 1; pause <= PAUSES; pause += 1) {
+    while (pauses.length < PAUSES) {
+      const load = run.load(SOAK_MIX, seed + pauses.length);
       await delay((minutes * MINUTE_MS) / PAUSES);
-      await load.rest();
+      await load.stop();
       await delay(PAUSE_MS);
       pauses.push(await readResources(run.system.local, directory.path));
-      log(`pause ${pause}: ${load.seen.length} calls; ${JSON.stringify(pauses.at(-1))}`);
-      if (pause < PAUSES) load.goOn();
+      log(`pause ${pauses.length}: ${run.seen.length} calls; ${JSON.stringify(pauses.at(-1))}`);
     }
     return pauses;
   },
-  judge: async ({ run }, pauses, load) => {
-    const evidence = await run.evidence(load);
-    const { violations, counterExample } = checkEvidence(evidence);
-    const streams = evidence.calls.filter(({ streamed, ending }) => streamed && ending !== 'refused');
-    const counts = {
-      'requests made': evidence.calls.length,
-      'streams admitted': streams.length,
-      'of them abandoned by their clients': streams.filter(({ ending }) => ending === 'left').length,
-      'attempts at the provider': evidence.provider.length,
-      'usage records': evidence.records.length,
-    };
-    return { violations: [...judgeSoak(pauses), ...violations], counterExample, figures: { pauses, counts } };
-  },
+  judge: async ({ run }, pauses) => ({ ...checkEvidence(await run.evidence(), judgeSoak(pauses)), figures: pauses }),
   report: (rounds) =>
-    rounds.flatMap(({ figures: { pauses, counts } }) => [
-      { head: ['Count', 'value'], rows: Object.entries(counts).map(([name, count]) => [name, thousands(count)]) },
-      {
-        head: ['Process', ...pauses.map((_, index) => `pause ${index + 1}`)],
-        rows: (pauses[0] ?? []).map(({ replica }) => [
-          replica,
-          ...pauses
-            .flatMap((pause) => pause.find((one) => one.replica === replica) ?? [])
-            .map(({ heapBytes, residentBytes, sockets, timers }) =>
-              [megabytes(heapBytes), megabytes(residentBytes), sockets, timers].join(' · '),
-            ),
-        ]),
-        note: 'MB of heap and buffers · MB resident · sockets · timers.',
-      },
-    ]),
+    rounds.map(({ figures: pauses }) => ({
+      head: ['Process', ...pauses.map((_, index) => `pause ${index + 1}`)],
+      rows: (pauses[0] ?? []).map(({ replica }) => [
+        replica,
+        ...pauses
+          .flatMap((pause) => pause.find((one) => one.replica === replica) ?? [])
+          .map(({ heapBytes, residentBytes, sockets, timers }) =>
+            [megabytes(heapBytes), megabytes(residentBytes), sockets, timers].join(' · '),
+          ),
+      ]),
+      note: 'MB of heap and buffers · MB resident · sockets · timers.',
+    })),
 });
 
 /**
@@ -95,27 +78,22 @@ const TIMERS_MAX = 5;
  * code is compiled. Returns one sentence per resource that grew.
  */
 export function judgeSoak(rests: readonly (readonly Resources[])[]): string[] {
-  const [, first = [], ...later] = rests;
-  const last = later.at(-1) ?? [];
+  const [, first = []] = rests;
   return first.flatMap((before) => {
-    const after = last.find(({ replica }) => replica === before.replica);
+    const own = rests.slice(1).map((rest) => rest.find(({ replica }) => replica === before.replica));
+    const after = own.at(-1);
     if (after === undefined) return [`${before.replica} is not running at the end`];
+    const heaps = own.map((one) => one?.heapBytes ?? 0);
+    const isSteady =
+      heaps.length >= STEADY_RESTS_MIN && heaps.every((heap, at) => at === 0 || heap > (heaps[at - 1] ?? 0));
     const grown: string[] = [];
     const heap = after.heapBytes - before.heapBytes;
     if (heap > Math.max(HEAP_BYTES_MAX, before.heapBytes * HEAP_GROWTH_MAX)) grown.push(`${heap} bytes of heap`);
-    else if (heap > STEADY_BYTES_MAX && growsSteadily([first, ...later], before.replica)) {
-      grown.push(`${heap} bytes of heap, more in each pause,`);
-    }
+    else if (heap > STEADY_BYTES_MAX && isSteady) grown.push(`${heap} bytes of heap, more in each pause,`);
     if (after.sockets - before.sockets > SOCKETS_MAX) grown.push(`${after.sockets - before.sockets} sockets`);
     if (after.timers - before.timers > TIMERS_MAX) grown.push(`${after.timers - before.timers} timers`);
     return grown.map((what) => `${before.replica} grew by ${what}`);
   });
-}
-
-/** Whether the heap grew in each of at least {@link STEADY_RESTS_MIN} rounds. */
-function growsSteadily(rests: readonly (readonly Resources[])[], of: string): boolean {
-  const heaps = rests.map((rest) => rest.find(({ replica }) => replica === of)?.heapBytes ?? 0);
-  return heaps.length >= STEADY_RESTS_MIN && heaps.every((heap, at) => at === 0 || heap > (heaps[at - 1] ?? 0));
 }
 
 /** Resources of an idle process after a garbage collection. */
@@ -127,12 +105,8 @@ export interface Resources {
   readonly timers: number;
 }
 
-interface Written {
-  readonly rss: number;
-  readonly heapUsed: number;
-  readonly external: number;
-  readonly resources: Readonly<Record<string, number>>;
-}
+/** What `test/resource-counts.mjs` writes. */
+type Written = Record<'rss' | 'heapUsed' | 'external', number> & { resources: Record<string, number> };
 
 const SOCKETS = ['TCPSocketWrap', 'TLSWrap', 'PipeWrap'];
 const TIMERS = ['Timeout', 'Immediate'];
@@ -152,14 +126,9 @@ export async function readResources(system: LocalSystem, directory: string): Pro
       child.kill('SIGUSR2');
       await until(`${replica} has written its resources`, () => existsSync(file), WRITTEN_WITHIN_MS);
       const { rss, heapUsed, external, resources } = JSON.parse(readFileSync(file, 'utf8')) as Written;
-      const count = (names: readonly string[]): number => names.reduce((sum, one) => sum + (resources[one] ?? 0), 0);
-      all.push({
-        replica,
-        heapBytes: heapUsed + external,
-        residentBytes: rss,
-        sockets: count(SOCKETS),
-        timers: count(TIMERS),
-      });
+      const count = (names: readonly string[]): number => total(names.map((one) => resources[one] ?? 0));
+      const [sockets, timers] = [count(SOCKETS), count(TIMERS)];
+      all.push({ replica, heapBytes: heapUsed + external, residentBytes: rss, sockets, timers });
     }
   }
   return all;

@@ -1,19 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { LocalSystem } from '@gateway/local';
 import type { FaultDone } from '../evidence/evidence.js';
-import type { FaultServer } from '../faults/fault-plan.js';
+import { freeze, kill, loseLimitStore, serverNamed, signal } from '../faults/apply-fault.js';
+import { type FaultServer, SERVERS } from '../faults/fault-plan.js';
 import type { FaultRun } from '../faults/fault-run.js';
-import { loseLimitStore } from '../faults/apply-fault.js';
 import {
-  queryPostgres,
   cutOffFromPeers,
   cutOffFromServices,
   divideRedis,
-  freezeMember,
-  kill,
   leaderOf,
-  memberOf,
   promoteNow,
-  signal,
+  queryPostgres,
   standbysOf,
 } from './members.js';
 
@@ -31,65 +28,85 @@ export interface StandbyFault {
   readonly cause: (run: FaultRun) => Promise<unknown>;
 }
 
-const of = (
-  target: FaultServer,
-  what: FaultDone['what'],
-  name: string,
-  cause: StandbyFault['cause'],
-): StandbyFault => ({
-  name: `${target}: ${name}`,
-  as: { what, target },
-  cause,
-});
+/** @param primary server of this kind; for NATS, whose servers are equal, the first one */
+type Cause = (system: LocalSystem, primary: string, run: FaultRun) => Promise<unknown>;
 
-export const STANDBY_FAULTS: readonly StandbyFault[] = [
-  of('postgres', 'kill', 'the primary is killed and comes back from its files', (run) =>
-    kill(run, leaderOf(run, 'postgres')),
-  ),
-  of('postgres', 'kill', 'the primary is killed and a standby promoted', async (run) => {
-    signal(run, leaderOf(run, 'postgres'), 'SIGKILL');
-    await promoteNow(run);
-  }),
-  of('postgres', 'restart', 'a standby is promoted in order', (run) => promoteNow(run)),
-  of('postgres', 'freeze', 'the primary is frozen', (run) => freezeMember(run, leaderOf(run, 'postgres'), SHORT_MS)),
-  of('postgres', 'kill', 'the primary is frozen and a standby promoted', async (run) => {
-    signal(run, leaderOf(run, 'postgres'), 'SIGSTOP');
-    await promoteNow(run);
-  }),
-  of('postgres', 'stall', 'the primary is cut off from the services', (run) =>
-    cutOffFromServices(run, leaderOf(run, 'postgres'), SHORT_MS),
-  ),
-  of('postgres', 'kill', 'a standby is killed', (run) => kill(run, standbysOf(run)[0])),
-  of('postgres', 'freeze', 'a standby is frozen', (run) => freezeMember(run, standbysOf(run)[0], 2 * SHORT_MS)),
-  of('postgres', 'stall', 'the primary is cut off from its standbys', (run) =>
-    cutOffFromPeers(run, leaderOf(run, 'postgres'), REPLACED_MS),
-  ),
-  of('postgres', 'kill', 'a standby that lacks commits is promoted', promoteLacking),
-  of('nats', 'kill', 'a server is killed', (run) => kill(run, 'nats-1')),
-  of('nats', 'freeze', 'a server is frozen', (run) => freezeMember(run, 'nats-2', SHORT_MS)),
-  of('nats', 'stall', 'a server is cut off from the services', (run) => cutOffFromServices(run, 'nats-3', SHORT_MS)),
-  of('nats', 'stall', 'a server is cut off from its peers', (run) => cutOffFromPeers(run, 'nats-1', REPLACED_MS)),
-  of('nats', 'restart', 'all servers are restarted one after the other', async (run) => {
-    for (const name of ['nats-1', 'nats-2', 'nats-3']) {
-      await memberOf(run, name).restart?.();
-      // Wait until this server has caught up: streams with three copies need two of them.
-      await delay(SHORT_MS);
-    }
-  }),
-  of('redis', 'kill', 'the primary is killed and its replica promoted', (run) => kill(run, leaderOf(run, 'redis'))),
-  of('redis', 'kill', 'the primary is frozen, replaced, and wakes up', (run) =>
-    freezeMember(run, leaderOf(run, 'redis'), REPLACED_MS),
-  ),
-  of('redis', 'freeze', 'the primary is frozen for less than it takes to be replaced', (run) =>
-    freezeMember(run, leaderOf(run, 'redis'), SHORT_MS / 2),
-  ),
-  of('redis', 'kill', 'the primary is cut off from services, Sentinels and replica', divideRedis),
-  of('redis', 'flush', 'the primary is emptied', (run) => loseLimitStore(run.system.local.servers.redis, 'flushed')),
-  of('redis', 'restart', 'the replica is killed', (run) =>
-    kill(run, leaderOf(run, 'redis') === 'redis-1' ? 'redis-2' : 'redis-1'),
-  ),
-  of('redis', 'restart', 'a Sentinel is killed', (run) => kill(run, 'sentinel-1')),
-];
+const FAULTS: Readonly<Record<FaultServer, Readonly<Record<string, readonly [FaultDone['what'], Cause]>>>> = {
+  postgres: {
+    'the primary is killed and comes back from its files': ['kill', kill],
+    'the primary is killed and a standby promoted': ['kill', promoteAfter('SIGKILL')],
+    'a standby is promoted in order': ['restart', (system) => promoteNow(system)],
+    'the primary is frozen': ['freeze', (system, primary) => freeze(system, primary, SHORT_MS)],
+    'the primary is frozen and a standby promoted': ['kill', promoteAfter('SIGSTOP')],
+    'the primary is cut off from the services': ['stall', cutOff],
+    'a standby is killed': ['kill', (system) => kill(system, standbysOf(system)[0])],
+    'a standby is frozen': ['freeze', (system) => freeze(system, standbysOf(system)[0], 2 * SHORT_MS)],
+    'the primary is cut off from its standbys': ['stall', isolate],
+    'a standby that lacks commits is promoted': ['kill', promoteLacking],
+  },
+  nats: {
+    'a server is killed': ['kill', kill],
+    'a server is frozen': ['freeze', (system) => freeze(system, 'nats-2', SHORT_MS)],
+    'a server is cut off from the services': ['stall', (system, _primary, run) => cutOff(system, 'nats-3', run)],
+    'a server is cut off from its peers': ['stall', isolate],
+    'all servers are restarted one after the other': ['restart', restartNats],
+  },
+  redis: {
+    'the primary is killed and its replica promoted': ['kill', kill],
+    'the primary is frozen, replaced, and wakes up': [
+      'kill',
+      (system, primary) => freeze(system, primary, REPLACED_MS),
+    ],
+    'the primary is frozen for less than it takes to be replaced': [
+      'freeze',
+      (system, primary) => freeze(system, primary, SHORT_MS / 2),
+    ],
+    'the primary is cut off from services, Sentinels and replica': [
+      'kill',
+      (_system, _primary, run) => divideRedis(run),
+    ],
+    'the primary is emptied': ['flush', ({ servers }) => loseLimitStore(servers.redis, 'flushed')],
+    'the replica is killed': [
+      'restart',
+      (system, primary) => kill(system, primary === 'redis-1' ? 'redis-2' : 'redis-1'),
+    ],
+    'a Sentinel is killed': ['restart', (system) => kill(system, 'sentinel-1')],
+  },
+};
+
+export const STANDBY_FAULTS: readonly StandbyFault[] = SERVERS.flatMap((target) =>
+  Object.entries(FAULTS[target]).map(([name, [what, cause]]): StandbyFault => ({
+    name: `${target}: ${name}`,
+    as: { what, target },
+    cause: (run) => {
+      const { local } = run.system;
+      return cause(local, target === 'nats' ? 'nats-1' : leaderOf(local, target), run);
+    },
+  })),
+);
+
+function promoteAfter(which: NodeJS.Signals): Cause {
+  return (system, primary) => {
+    signal(system, primary, which);
+    return promoteNow(system);
+  };
+}
+
+function cutOff(_system: LocalSystem, member: string, run: FaultRun): Promise<void> {
+  return cutOffFromServices(run, member, SHORT_MS);
+}
+
+function isolate(_system: LocalSystem, member: string, run: FaultRun): Promise<void> {
+  return cutOffFromPeers(run, member, () => delay(REPLACED_MS));
+}
+
+async function restartNats(system: LocalSystem): Promise<void> {
+  for (const name of ['nats-1', 'nats-2', 'nats-3']) {
+    await serverNamed(system, name).restart?.();
+    // Wait until this server has caught up: streams with three copies need two of them.
+    await delay(SHORT_MS);
+  }
+}
 
 /**
  * Longer than the primary waits for a silent standby. Everything that it sent before still arrives.
@@ -102,17 +119,16 @@ const LACKING_MS = 8_000;
  *
  * @throws Error if the promoted standby lacked no commit
  */
-export async function promoteLacking(run: FaultRun): Promise<void> {
-  const primary = leaderOf(run, 'postgres');
-  const [lacking, confirming] = standbysOf(run);
-  signal(run, lacking, 'SIGSTOP');
+async function promoteLacking(system: LocalSystem, primary: string): Promise<void> {
+  const [lacking, confirming] = standbysOf(system);
+  signal(system, lacking, 'SIGSTOP');
   await delay(LACKING_MS);
-  const confirmed = await queryPostgres(run, confirming, 'SELECT pg_last_wal_receive_lsn()::text AS answer');
-  for (const member of [primary, confirming]) signal(run, member, 'SIGSTOP');
-  signal(run, lacking, 'SIGCONT');
-  const promotion = await promoteNow(run, true);
+  const confirmed = await queryPostgres(system, confirming, 'SELECT pg_last_wal_receive_lsn()::text AS answer');
+  for (const member of [primary, confirming]) signal(system, member, 'SIGSTOP');
+  signal(system, lacking, 'SIGCONT');
+  const promotion = await promoteNow(system, true);
   if (promotion.primary !== lacking) throw new Error(`${promotion.primary} was promoted, not ${lacking}`);
   const lost = `pg_wal_lsn_diff('${confirmed}', '${promotion.position}')`;
-  const bytes = Number(await queryPostgres(run, lacking, `SELECT ${lost} AS answer`));
+  const bytes = Number(await queryPostgres(system, lacking, `SELECT ${lost} AS answer`));
   if (bytes <= 0) throw new Error(`${lacking} lacked no commit: it was at ${promotion.position}`);
 }

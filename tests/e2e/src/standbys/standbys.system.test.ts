@@ -1,12 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { SeededRandom } from '@gateway/testkit/random';
 import { testSeed } from '@gateway/testkit/seed';
-import { until } from '@gateway/testkit';
 import { FAULTS_MIX } from '../load/call-plan.js';
 import { checkEvidence } from '../evidence/check-evidence.js';
 import { isFaultAnswer } from '../evidence/judge-call.js';
-import type { FaultLoad } from '../load/loads.js';
 import { FaultRun } from '../faults/fault-run.js';
 import { STANDBY_FAULTS } from './standby-faults.js';
 import { causeStandbyFault } from './ha.js';
@@ -18,17 +15,14 @@ const SHORT = STANDBY_FAULTS.filter(({ name }) =>
 const CALLS_BETWEEN = 100;
 /** Far above the usual time, because machines that run tests are busy. */
 const REFUSED_MAX_MS = 30_000;
-const CALLS_WITHIN_MS = 120_000;
 const SEED = testSeed();
 
 let run: FaultRun;
-let load: FaultLoad;
 beforeAll(async () => {
   run = await FaultRun.begin('standbys', CALLS_BETWEEN * (SHORT.length + 2), { ha: true });
-  load = run.load(FAULTS_MIX, new SeededRandom(SEED).next);
+  run.load(FAULTS_MIX, SEED);
 }, 240_000);
 afterAll(async () => {
-  await load?.stop();
   await run?.end();
 }, 120_000);
 
@@ -37,7 +31,7 @@ afterAll(async () => {
 test.each(SHORT)(
   `$name: calls are refused only for seconds`,
   async (fault) => {
-    const { refusedMs, servedMs } = await causeStandbyFault(run, load, fault, CALLS_BETWEEN);
+    const { refusedMs, servedMs } = await causeStandbyFault(run, fault, CALLS_BETWEEN);
     process.stdout.write(`${fault.name}: refused for ${refusedMs} ms, all served after ${servedMs} ms\n`);
     expect(refusedMs).toBeLessThan(REFUSED_MAX_MS);
   },
@@ -45,10 +39,8 @@ test.each(SHORT)(
 );
 
 test(`the checker finds no violation after all faults (seed ${SEED})`, async () => {
-  const due = load.seen.length + CALLS_BETWEEN;
-  await until(`${due} calls have ended`, () => load.seen.length >= due, CALLS_WITHIN_MS);
-  await load.stop();
-  const evidence = await run.evidence(load);
+  await run.ended(run.seen.length + CALLS_BETWEEN);
+  const evidence = await run.evidence();
   const { violations, counterExample } = checkEvidence(evidence);
   if (violations.length > 0) throw new Error([...violations, counterExample].join('\n'));
   console.info(`${evidence.calls.filter(isFaultAnswer).length} responses with 500 because of the faults`);

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { temporaryDirectory } from '@gateway/testkit';
 import { checkEvidence } from '../evidence/check-evidence.js';
-import { thousands } from '../runner/render-report.js';
+import { countTable } from '../runner/render-report.js';
 import { runnable } from '../runner/run-scenario.js';
-import { checkEntered, loseDatabase } from './lose-database.js';
-import { isServed, RollingRun } from './rolling-run.js';
+import { loseDatabase } from './lose-database.js';
+import { beginRollingRun, isServed, SteadyLoad } from './rolling-run.js';
 import { runProgram } from './run-program.js';
 
 export const restore = runnable({
@@ -14,11 +14,11 @@ export const restore = runnable({
     'streams of three to five seconds are always open, in addition to plain requests. Steps under this load: `npm run backup`; after more requests, a stop of billing, accounts and catalog; a kill of PostgreSQL and the deletion of its files; `npm run restore` on the empty server; a start of the three services. Edges, admission and NATS keep running. Recovered: the whole backup, and every later request once, from the stream. Not recovered: manual changes after the backup.',
   options: { streams: { or: 60, min: 10, max: 2_000 }, calls: { or: 2_000, min: 10, max: 1_000_000 } },
   topology: {},
-  start: (_topology, { streams }) => RollingRun.begin('verify-restore', streams),
-  load: (run) => run.load(),
-  fault: async (run, { options: { calls }, log }) => {
+  start: () => beginRollingRun('verify-restore'),
+  fault: async (run, { options: { streams, calls }, log }) => {
     const directory = temporaryDirectory('verify-restore-backup');
     try {
+      await SteadyLoad.start(run, streams);
       await run.ended(calls);
       const restored = await loseDatabase(run, join(directory.path, 'made'), calls);
       log(`restored; ${run.seen.length} calls have ended`);
@@ -27,32 +27,25 @@ export const restore = runnable({
       directory.remove();
     }
   },
-  judge: async (run, { endedAt, settledAgain, entered, fault }) => {
-    const evidence = await run.evidence([fault]);
-    const { violations, counterExample } = checkEvidence(evidence);
+  judge: async (run, { endedAt, tookMs, settledAgain, checkEntered }) => {
+    const evidence = await run.evidence();
     const audit = await runProgram('audit', [], run.system);
+    const wrong = [...(await checkEntered()), ...(audit.code === 0 ? [] : [audit.output])];
     const since = evidence.calls.slice(endedAt.loss, endedAt.back);
     const figures = {
-      'from the loss until the three services were ready, ms': fault.until - fault.from,
+      'from the loss until the three services were ready, ms': tookMs,
       'requests that had ended at the backup': endedAt.backup,
       'requests that ended between backup and loss': endedAt.loss - endedAt.backup,
       'requests that ended without a database': since.length,
-      'of them complete': since.filter(({ ending }) => ending === 'whole').length,
+      'of them complete': since.filter(isServed).length,
       'messages settled again from the stream': settledAgain,
-      'requests in total': evidence.calls.length,
-      'of them refused, cut or without a response': evidence.calls.filter((call) => !isServed(call)).length,
-      'records settled': evidence.records.filter(({ outcome }) => outcome === 'settled').length,
     };
-    const all = [
-      ...violations,
-      ...(await checkEntered(run.system, entered)),
-      ...(audit.code === 0 ? [] : [audit.output]),
-    ];
-    return { violations: all, counterExample, figures };
+    return { ...checkEvidence(evidence, wrong), figures };
   },
-  report: (rounds) =>
-    rounds.map(({ figures }) => ({
-      head: ['Measure', 'value'],
-      rows: Object.entries(figures).map(([name, value]) => [name, thousands(value)]),
-    })),
+  report: (rounds) => [
+    countTable(
+      'Measure',
+      rounds.map(({ figures }) => figures),
+    ),
+  ],
 });

@@ -1,12 +1,11 @@
 import type { LocalService } from '@gateway/local';
 import { until } from '@gateway/testkit';
-import type { TestOperator } from '../../test/operator.js';
-import { type OwnSystem, PATIENT } from '../../test/own-system.js';
-import type { ClientCall, Evidence, FaultDone } from '../evidence/evidence.js';
+import { PATIENT } from '../../test/own-system.js';
+import type { ClientCall } from '../evidence/evidence.js';
 import { FaultRun } from '../faults/fault-run.js';
-import { type RunAccount, payer } from '../load/accounts.js';
-import { type EdgeTarget, type SteadyLoad, startSteadyLoad } from '../load/loads.js';
-import type { Topology } from '../runner/scenario.js';
+import { payer } from '../load/accounts.js';
+import { planSteadyCall } from '../load/call-plan.js';
+import type { Load } from '../load/loads.js';
 
 export interface Replaced {
   readonly service: LocalService;
@@ -18,74 +17,59 @@ export interface Replaced {
 }
 
 /** A stream takes three to five seconds. */
-const PIECE_MS = 250;
+const EVENT_MS = 250;
 const GRACE_MS = 90_000;
 const OPEN_WITHIN_MS = 120_000;
 /** A worker pauses between two streams, so more workers than streams are needed. */
 const WORKERS_PER_STREAM = 1.06;
-const CALLS_WITHIN_MS = 3_600_000;
+/** Number of concurrent plain calls, in addition to the streams. */
+const PLAIN_WORKERS = 6;
 const ACCOUNTS = 2;
-const TOPOLOGY: Topology = {
+const TOPOLOGY = {
   replicas: { 'edge-proxy': 2, admission: 2, billing: 1 },
   env: PATIENT,
   // Longer than any stream of a run, so that a stopping edge cuts none.
   durations: { GATEWAY_DRAIN_MS: '60000' },
   isLinked: false,
-};
+} as const;
 
-/**
- * A system under a steady load. Its processes are replaced one after the other, as in a rolling
- * upgrade.
- */
-export class RollingRun {
-  readonly system: OwnSystem;
-  readonly #replaced: Replaced[] = [];
-  readonly #seen: ClientCall[] = [];
-  #load?: SteadyLoad;
-  #edges: readonly EdgeTarget[];
-  #edgesMade: number;
+/** Starts a system whose processes can be replaced one after the other, as in a rolling upgrade. */
+export function beginRollingRun(name: string): Promise<FaultRun> {
+  return FaultRun.begin(name, 0, TOPOLOGY, (operator) =>
+    Promise.all(Array.from({ length: ACCOUNTS }, () => payer(operator, { model: 'rated', workers: 0 }))),
+  );
+}
 
+/** Streams that are always open, in addition to plain calls. No failures are planned. */
+export class SteadyLoad {
   private constructor(
-    readonly run: FaultRun,
+    private readonly run: FaultRun,
     private readonly streams: number,
-    private readonly pieceMs: number,
-  ) {
-    this.system = run.system;
-    this.#edges = this.system.local.running().edgeUrls.map((url, number) => ({ number, url }));
-    this.#edgesMade = this.#edges.length;
-  }
+    private readonly load: Load,
+  ) {}
 
-  /** @param pieceMs pause between two of the 12 to 20 chunks of a stream */
-  static async begin(name: string, streams: number, pieceMs = PIECE_MS): Promise<RollingRun> {
-    const arrange = (operator: TestOperator): Promise<RunAccount[]> => {
-      const workers = Math.ceil(streams / ACCOUNTS);
-      return Promise.all(Array.from({ length: ACCOUNTS }, () => payer(operator, { model: 'rated', workers })));
-    };
-    return new RollingRun(await FaultRun.begin(name, 0, TOPOLOGY, arrange), streams, pieceMs);
-  }
-
-  get replaced(): readonly Replaced[] {
-    return this.#replaced;
-  }
-
-  /** Ended calls of all loads, in order of completion. */
-  get seen(): readonly ClientCall[] {
-    return this.#seen;
-  }
-
-  /** Resolves when every stream is open. An earlier load must have ended. */
-  async load(): Promise<SteadyLoad> {
-    const load = startSteadyLoad({
-      accounts: this.run.accounts,
-      modelId: this.run.modelIds.rated,
-      streams: Math.ceil(this.streams * WORKERS_PER_STREAM),
-      pieceMs: this.pieceMs,
-      seen: this.#seen,
-      edges: () => this.#edges,
+  /**
+   * Resolves when every stream is open.
+   *
+   * @param eventMs pause before each of the 11 to 21 events of a stream
+   */
+  static async start(run: FaultRun, streams: number, eventMs = EVENT_MS): Promise<SteadyLoad> {
+    const streamWorkers = Math.ceil(streams * WORKERS_PER_STREAM);
+    const workers = Array.from(
+      { length: Math.ceil((streamWorkers + PLAIN_WORKERS) / ACCOUNTS) },
+      () => run.accounts,
+    ).flat();
+    const load = run.startLoad({
+      workers,
+      plan: (n, worker) => planSteadyCall(n, worker < streamWorkers ? eventMs : null),
     });
-    this.#load = load;
-    await this.#allOpen();
-    return load;
+    const steady = new SteadyLoad(run, streams, load);
+    await steady.#allOpen();
+    return steady;
+  }
+
+  stop(): Promise<void> {
+    return this.load.stop();
   }
 
   /**
@@ -93,51 +77,36 @@ export class RollingRun {
    * the calls of the old process have reached the provider, the old process gets its stop signal.
    * Resolves when the old process has ended.
    */
-  async replace(service: LocalService, index: number, load: SteadyLoad): Promise<Replaced> {
-    const replacement = await this.system.local.replace(service, index);
-    const carried = service === 'edge-proxy' ? await this.#sendElsewhere(index, load) : [];
+  async replace(service: LocalService, index: number): Promise<Replaced> {
+    const replacement = await this.run.system.local.replace(service, index);
+    const carried = service === 'edge-proxy' ? await this.#sendElsewhere(index) : [];
     await this.#allOpen();
     const open = this.run.provider.running;
     await replacement.retire(GRACE_MS);
-    const lastLines = replacement.old.lastLogLines();
-    const replaced = { service, open, carried, lastLines };
-    this.#replaced.push(replaced);
-    return replaced;
-  }
-
-  async ended(calls: number): Promise<void> {
-    await until(`${calls} calls have ended`, () => this.#seen.length >= calls, CALLS_WITHIN_MS);
-  }
-
-  evidence(faults?: readonly FaultDone[]): Promise<Evidence> {
-    return this.run.evidence(this, faults);
-  }
-
-  async end(): Promise<void> {
-    await this.#load?.stop();
-    await this.run.end();
+    return { service, open, carried, lastLines: replacement.old.lastLogLines() };
   }
 
   /**
    * Sends new calls to the new edge, as a load balancer does before an edge is stopped. Returns the
    * running calls of the old edge.
    */
-  async #sendElsewhere(index: number, load: SteadyLoad): Promise<readonly number[]> {
-    const old = this.#edges[index];
-    const url = this.system.local.running().edgeUrls[index];
+  async #sendElsewhere(index: number): Promise<readonly number[]> {
+    const { run, load } = this;
+    const old = run.edges[index];
+    const url = run.system.local.running().edgeUrls[index];
     if (old === undefined || url === undefined) throw new Error(`there is no edge at place ${index}`);
-    const number = this.#edgesMade;
-    this.#edgesMade += 1;
-    this.#edges = this.#edges.with(index, { number, url });
+    // Each process has a different number.
+    run.edges = run.edges.with(index, { number: old.number + run.edges.length, url });
+    const carried = (): number[] => [...load.underWay].flatMap(([n, edge]) => (edge === old.number ? [n] : []));
     await until(
       'the calls of the old edge have reached the provider',
       () => {
-        const reached = new Set(this.run.provider.calls.map(({ n }) => n));
-        return load.underWay(old.number).every((n) => reached.has(n));
+        const reached = new Set(run.provider.calls.map(({ n }) => n));
+        return carried().every((n) => reached.has(n));
       },
       OPEN_WITHIN_MS,
     );
-    return load.underWay(old.number);
+    return carried();
   }
 
   #allOpen(): Promise<true> {

@@ -6,9 +6,10 @@ import { findPostgresTools } from '@gateway/setup';
 import { temporaryDirectory, until } from '@gateway/testkit';
 import { get } from '../../test/call.js';
 import { checkEvidence } from '../evidence/check-evidence.js';
-import { checkEntered, loseDatabase } from './lose-database.js';
+import { loseDatabase } from './lose-database.js';
 import { runProgram } from './run-program.js';
-import { RollingRun } from './rolling-run.js';
+import type { FaultRun } from '../faults/fault-run.js';
+import { beginRollingRun, SteadyLoad } from './rolling-run.js';
 
 /**
  * `npm run verify:faults -- upgrade` holds five times as many streams open and replaces every
@@ -32,19 +33,19 @@ const OLDEST_SERVER = 14;
 const SECRET_BYTES = 32;
 const withTools = findPostgresTools(OLDEST_SERVER, process.env) === null ? test.skip : test;
 
-let run: RollingRun;
+let run: FaultRun;
 beforeAll(async () => {
-  run = await RollingRun.begin('rolling', STREAMS);
+  run = await beginRollingRun('rolling');
 }, 60_000);
 afterAll(async () => {
   await run?.end();
 }, 60_000);
 
 test(`replacing edges, admissions and billing under ${STREAMS} streams loses no call`, async () => {
-  const load = await run.load();
+  const load = await SteadyLoad.start(run, STREAMS);
   try {
     for (const [service, index] of ROLLED) {
-      const { open, carried, lastLines } = await run.replace(service, index, load);
+      const { open, carried, lastLines } = await load.replace(service, index);
       expect([service, open >= STREAMS]).toEqual([service, true]);
       // The old process has stopped normally.
       expect(lastLines).toMatch(/"text":"stopped"}$/);
@@ -76,7 +77,7 @@ withTools(
     const directory = temporaryDirectory('backup');
     try {
       const { system } = run;
-      const load = await run.load();
+      const load = await SteadyLoad.start(run, STREAMS);
       const restored = await loseDatabase(run, join(directory.path, 'made'), CALLS_AFTER_BACKUP);
       await load.stop();
       expect(restored.settledAgain).toBeGreaterThanOrEqual(CALLS_AFTER_BACKUP);
@@ -84,12 +85,12 @@ withTools(
       expect([code, output]).toEqual([2, expect.stringContaining('stop billing, accounts and catalog first')]);
       const { postgresPassword, rolePasswords } = system.local.secrets;
       for (const password of [postgresPassword, ...Object.values(rolePasswords)]) {
-        expect([restored.backupOutput, restored.restoreOutput, output].join()).not.toContain(password);
+        expect(restored.output + output).not.toContain(password);
       }
-      const evidence = await run.evidence([restored.fault]);
+      const evidence = await run.evidence();
       const { violations, counterExample } = checkEvidence(evidence);
       if (violations.length > 0) throw new Error([...violations, counterExample].join('\n'));
-      expect(await checkEntered(system, restored.entered)).toEqual([]);
+      expect(await restored.checkEntered()).toEqual([]);
       const audit = await runProgram('audit', [], system);
       expect([audit.code, audit.output]).toEqual([0, expect.stringContaining('0 differences')]);
     } finally {
@@ -113,7 +114,7 @@ const READ_SECRETS: readonly (readonly (readonly [LocalService, number])[])[] = 
 ];
 
 test('rotating all secrets in two steps under load refuses no call and keeps old keys', async () => {
-  const { env, system } = run.run;
+  const { env, system } = run;
   const { local, operator } = system;
   const { keyPepper, sourcePrivateKey, webhookPrivateKey, sessionSecret, operatorToken } = local.secrets;
   const old = {
@@ -123,10 +124,10 @@ test('rotating all secrets in two steps under load refuses no call and keeps old
     GATEWAY_SESSION_SECRET: sessionSecret,
     GATEWAY_OPERATOR_TOKEN: operatorToken,
   };
-  const load = await run.load();
+  const load = await SteadyLoad.start(run, STREAMS);
   const begunBefore = new Set(run.seen);
   const replaceAll = async (): Promise<void> => {
-    for (const at of READ_SECRETS) await Promise.all(at.map(([service, index]) => run.replace(service, index, load)));
+    for (const at of READ_SECRETS) await Promise.all(at.map(([service, index]) => load.replace(service, index)));
   };
   const statusOf = async (token: string): Promise<number> => {
     const headers = { authorization: `Bearer ${token}` };
@@ -162,7 +163,7 @@ test('rotating all secrets in two steps under load refuses no call and keeps old
     await replaceAll();
     expect([await statusOf(operatorToken), await statusOf(env['GATEWAY_OPERATOR_TOKEN'] ?? '')]).toEqual([401, 200]);
     await expectAnswered(secret);
-    await expectAnswered(run.run.accounts[0]?.secret ?? '');
+    await expectAnswered(run.accounts[0]?.secret ?? '');
   } finally {
     await load.stop();
   }

@@ -1,9 +1,9 @@
-import { spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { OwnSystem } from '../../test/own-system.js';
 
 export interface ProgramEnd {
-  readonly code: number | null;
+  readonly code: number;
   readonly output: string;
 }
 
@@ -29,30 +29,20 @@ export async function runProgram(
 ): Promise<ProgramEnd> {
   const { servers, addresses, secrets } = local;
   const file = fileURLToPath(new URL(`${ROOT}${PROGRAMS[program]}`, import.meta.url));
-  const child = spawn(process.execPath, [file, ...args], {
-    env: {
-      ...process.env,
-      GATEWAY_MIGRATION_URL: servers.postgres.url,
-      GATEWAY_POSTGRES_URL: addresses.postgresUrlOf('billing'),
-      GATEWAY_BILLING_POSTGRES_URL: addresses.postgresUrlOf('billing'),
-      GATEWAY_ACCOUNTS_POSTGRES_URL: addresses.postgresUrlOf('accounts'),
-      GATEWAY_CATALOG_POSTGRES_URL: addresses.postgresUrlOf('catalog'),
-      GATEWAY_FINANCE_PASSWORD: secrets.financePassword,
-      GATEWAY_NATS_URL: addresses.natsUrlOf('billing'),
-      ...env,
-    },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8');
-    stream.on('data', (text: string) => {
-      output += text;
+  const all = {
+    ...process.env,
+    GATEWAY_MIGRATION_URL: servers.postgres.url,
+    GATEWAY_POSTGRES_URL: addresses.postgresUrlOf('billing'),
+    GATEWAY_BILLING_POSTGRES_URL: addresses.postgresUrlOf('billing'),
+    GATEWAY_ACCOUNTS_POSTGRES_URL: addresses.postgresUrlOf('accounts'),
+    GATEWAY_CATALOG_POSTGRES_URL: addresses.postgresUrlOf('catalog'),
+    GATEWAY_FINANCE_PASSWORD: secrets.financePassword,
+    GATEWAY_NATS_URL: addresses.natsUrlOf('billing'),
+    ...env,
+  };
+  return new Promise((resolve) => {
+    execFile(process.execPath, [file, ...args], { env: all }, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code), output: stdout + stderr });
     });
-  }
-  const code = await new Promise<number | null>((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', resolve);
   });
-  return { code, output };
 }
