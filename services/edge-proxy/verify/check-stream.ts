@@ -4,7 +4,7 @@ import type { Delivery } from '../src/call/relay/delivery.js';
 import { StreamRelay } from '../src/call/relay/relay-stream.js';
 import { READERS } from '../src/formats/readers.js';
 import type { GeneratedStream } from './generate-stream.js';
-import { parseStream, splitEvents, showsAnswer } from './reference-relay.js';
+import { type Expected, parseStream, splitEvents, showsAnswer } from './reference-relay.js';
 
 /** Number of checks of the client's view per stream. */
 const LOOKS_MAX = 4;
@@ -29,24 +29,22 @@ export function findProblem(stream: GeneratedStream, random: () => number): stri
   });
   if (late[0] !== undefined) return late[0];
   if (relayed.begunBeforeFirstEvent) return 'the response began before the first event';
-  if (expected.ended === 'unusable') {
-    if (!relayed.isUnusable || relayed.written !== '') return 'a stream without an event was not rejected';
-    return null;
+  const { delivery, isUnusable, failure, written } = relayed;
+  switch (expected.ended) {
+    case 'unusable':
+      return isUnusable && written === '' ? null : 'a stream without an event was not rejected';
+    case 'refused':
+      return failure !== null && written === '' ? null : 'a stream that begins with an error was not rejected';
+    case 'unfinished':
+      if (!isUnusable) return 'an incomplete stream was reported as complete';
+      return isPassed(written, expected.passed) ? null : 'an incomplete stream was not relayed unchanged';
+    default: {
+      if (delivery === null) return 'the relay did not end';
+      const ending = { left: 'client_disconnected', complete: 'complete' }[expected.ended as string] ?? 'cut';
+      if (delivery.ended !== ending) return `ended ${delivery.ended} instead of ${ending}`;
+      return bytesProblem(stream, expected, written, delivery) ?? meterProblem(expected, delivery);
+    }
   }
-  if (expected.ended === 'refused') {
-    if (relayed.failure === null || relayed.written !== '')
-      return 'a stream that begins with an error was not rejected';
-    return null;
-  }
-  if (expected.ended === 'unfinished') {
-    if (!relayed.isUnusable) return 'an incomplete stream was reported as complete';
-    return isPassed(relayed.written, expected.passed) ? null : 'an incomplete stream was not relayed unchanged';
-  }
-  const { delivery } = relayed;
-  if (delivery === null) return 'the relay did not end';
-  const ending = expected.ended === 'left' ? 'client_disconnected' : expected.ended === 'complete' ? 'complete' : 'cut';
-  if (delivery.ended !== ending) return `ended ${delivery.ended} instead of ${ending}`;
-  return bytesProblem(stream, relayed, delivery) ?? meterProblem(stream, delivery);
 }
 
 /**
@@ -128,13 +126,17 @@ function lateBytes(stream: GeneratedStream, chunks: number, written: string, fin
   return written === complete || `${written}\n` === complete ? [] : ['a complete event was held back'];
 }
 
-function bytesProblem(stream: GeneratedStream, relayed: Relayed, delivery: Delivery): string | null {
-  const { passed, following, ended, finalAt } = parseStream(stream);
+function bytesProblem(
+  stream: GeneratedStream,
+  { passed, following, ended, finalAt }: Expected,
+  written: string,
+  delivery: Delivery,
+): string | null {
   const last = delivery.lastPiece?.toString() ?? '';
-  const all = relayed.written + last;
+  const all = written + last;
   if (finalAt !== null) {
     // The LF of a split CRLF is sent with the next event.
-    const isBefore = [relayed.written, `${relayed.written}\n`].includes(passed.slice(0, finalAt));
+    const isBefore = [written, `${written}\n`].includes(passed.slice(0, finalAt));
     if (!isBefore) return 'the bytes before the final marker differ from those of the provider';
     if (!all.startsWith(passed)) return 'the last chunk is not the final marker';
     return all === passed + following ? null : 'the bytes after the final marker differ from those of the provider';
@@ -165,8 +167,8 @@ function endingProblem({ format }: GeneratedStream, ending: string, code: string
   return isError ? null : 'the ending is not an error event';
 }
 
-function meterProblem(stream: GeneratedStream, { meter }: Delivery): string | null {
-  const { usage, isRunning, textBytes, ended, finalAt } = parseStream(stream);
+function meterProblem(expected: Expected, { meter }: Delivery): string | null {
+  const { usage, isRunning, textBytes, ended, finalAt } = expected;
   if (meter === null) return 'nothing was metered';
   if (meter.deliveredBytes !== textBytes) return `${meter.deliveredBytes} bytes of text instead of ${textBytes}`;
   const counted = meter.usage ?? meter.begun ?? null;

@@ -101,7 +101,7 @@ const schemas = new Map<z.ZodType, JsonSchema>();
 function schemaOf(body: z.ZodType): JsonSchema {
   const known = schemas.get(body);
   if (known !== undefined) return known;
-  const schema = z.toJSONSchema(body, { io: 'input' }) as JsonSchema;
+  const schema: JsonSchema = z.toJSONSchema(body, { io: 'input' });
   expect(JSON.stringify(schema)).not.toContain('"$ref"');
   schemas.set(body, schema);
   return schema;

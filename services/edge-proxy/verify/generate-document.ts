@@ -1,20 +1,8 @@
 import type { SeededRandom } from '@gateway/testkit/random';
 import { mutate } from './random-cases.js';
 
-/** Position of a top-level member as the generator wrote it, independent of any parser. */
-export interface WrittenMember {
-  readonly nameStart: number;
-  readonly start: number;
-  readonly end: number;
-}
-
-export interface GeneratedDocument {
-  readonly bytes: Buffer;
-  /** The members of a valid document. Null if it was damaged or may not be an object. */
-  readonly members: readonly WrittenMember[] | null;
-}
-
 const MEMBERS_MAX = 8;
+const ELEMENTS_MAX = 3;
 const DEPTH_MAX = 4;
 const TOKENS_MAX = 14;
 
@@ -31,41 +19,27 @@ const TOKENS = [
   ...['\ufeff', '//', '/*', "'a'", '\u00a0', '\u000b', '+1', '0x1'],
 ];
 
-/** Seven in ten documents are valid; the others are damaged, truncated or random tokens. */
-export function generateDocument(random: SeededRandom): GeneratedDocument {
+/** Returns a document. Seven in ten are valid; others are damaged, truncated or random tokens. */
+export function generateDocument(random: SeededRandom): Buffer {
   const kind = random.below(100);
-  if (kind >= 92) return { bytes: Buffer.from(tokens(random)), members: null };
-  if (kind >= 88) return { bytes: Buffer.from(space(random) + value(random, 0) + space(random)), members: null };
-  const whole = object(random);
-  if (kind < 55) return whole;
-  if (kind < 60) return { bytes: whole.bytes.subarray(0, random.below(whole.bytes.length + 1)), members: null };
-  let bytes = whole.bytes;
+  if (kind >= 92) return Buffer.from(tokens(random));
+  const text = kind >= 88 ? value(random, 0) : list(random, '{}', MEMBERS_MAX, 0);
+  const whole: Buffer = Buffer.from(space(random) + text + space(random));
+  if (kind >= 88 || kind < 55) return whole;
+  if (kind < 60) return whole.subarray(0, random.below(whole.length + 1));
+  let bytes = whole;
   for (let times = 1 + random.below(3); times > 0; times -= 1)
     bytes = mutate(random, bytes, { splices: SPLICES, encoding: 'latin1', spanMax: 3 });
-  return { bytes, members: null };
+  return bytes;
 }
 
-/** Returns a top-level object with the positions of its members. */
-function object(random: SeededRandom): GeneratedDocument {
-  const members: WrittenMember[] = [];
-  let text = `${space(random)}{${space(random)}`;
-  let bytes = Buffer.byteLength(text);
-  const add = (piece: string): number => {
-    text += piece;
-    bytes += Buffer.byteLength(piece);
-    return bytes;
-  };
-  const count = random.below(MEMBERS_MAX + 1);
-  for (let i = 0; i < count; i += 1) {
-    const nameStart = i === 0 ? bytes : add(`,${space(random)}`);
-    add(name(random));
-    const start = add(`${space(random)}:${space(random)}`);
-    const end = add(value(random, 1));
-    add(space(random));
-    members.push({ nameStart, start, end });
-  }
-  add(`}${space(random)}`);
-  return { bytes: Buffer.from(text), members };
+/** Returns an object or an array. @param brackets `{}` or `[]` */
+function list(random: SeededRandom, brackets: string, countMax: number, depth: number): string {
+  const items = Array.from({ length: random.below(countMax + 1) }, () => {
+    const start = brackets === '{}' ? `${name(random)}${space(random)}:${space(random)}` : '';
+    return space(random) + start + value(random, depth + 1) + space(random);
+  });
+  return brackets[0] + (items.length === 0 ? space(random) : items.join(',')) + brackets[1];
 }
 
 function value(random: SeededRandom, depth: number): string {
@@ -73,15 +47,7 @@ function value(random: SeededRandom, depth: number): string {
   if (kind < 3) return string(random);
   if (kind < 5) return random.pick(NUMBERS);
   if (kind < 6) return random.pick(WORDS);
-  const count = random.below(4);
-  const isArray = kind < 8;
-  let text = (isArray ? '[' : '{') + space(random);
-  for (let i = 0; i < count; i += 1) {
-    if (i > 0) text += `,${space(random)}`;
-    if (!isArray) text += `${name(random)}${space(random)}:${space(random)}`;
-    text += value(random, depth + 1) + space(random);
-  }
-  return text + (isArray ? ']' : '}');
+  return list(random, kind < 8 ? '[]' : '{}', ELEMENTS_MAX, depth);
 }
 
 function name(random: SeededRandom): string {
@@ -89,10 +55,9 @@ function name(random: SeededRandom): string {
 }
 
 function string(random: SeededRandom): string {
-  let text = '"';
   const count = random.below(random.chance(0.05) ? 60 : 8);
-  for (let i = 0; i < count; i += 1) text += random.chance(0.25) ? random.pick(ESCAPES) : random.pick(TEXT_PIECES);
-  return `${text}"`;
+  const pieces = Array.from({ length: count }, () => random.pick(random.chance(0.25) ? ESCAPES : TEXT_PIECES));
+  return `"${pieces.join('')}"`;
 }
 
 function space(random: SeededRandom): string {
@@ -100,8 +65,7 @@ function space(random: SeededRandom): string {
 }
 
 function tokens(random: SeededRandom): string {
-  let text = random.chance(0.8) ? '{"x":' : '';
-  const count = random.below(TOKENS_MAX + 1);
-  for (let i = 0; i < count; i += 1) text += random.pick(TOKENS);
-  return random.chance(0.5) ? `${text}}` : text;
+  const start = random.chance(0.8) ? '{"x":' : '';
+  const text = Array.from({ length: random.below(TOKENS_MAX + 1) }, () => random.pick(TOKENS)).join('');
+  return start + text + (random.chance(0.5) ? '}' : '');
 }

@@ -2,69 +2,32 @@ import type { SeededRandom } from '@gateway/testkit/random';
 import { cutBytes } from './random-cases.js';
 
 /** The role of a generated event for the gateway. */
-export type EventRole = 'comment' | 'text' | 'usage' | 'extra_usage' | 'error' | 'final' | 'noise';
+type EventRole = 'comment' | 'text' | 'usage' | 'extra_usage' | 'error' | 'final' | 'noise';
 
 export type StreamFormat = 'chat' | 'message' | 'response';
-
-export interface GeneratedEvent {
-  readonly role: EventRole;
-  /** The text of the event, independent of the format. */
-  readonly text: string;
-  readonly usage: Usage | null;
-  /** The event as it is sent. */
-  readonly wire: string;
-}
 
 export interface Usage {
   readonly input: number;
   readonly output: number;
 }
 
-/** How a stream ends: properly by HTTP, broken by the network, or aborted by its client. */
-export type StreamEnd = 'proper' | 'cut' | 'left';
-
 export interface GeneratedStream {
   readonly format: StreamFormat;
-  readonly sseEvents: readonly GeneratedEvent[];
-  /** Bytes after the last blank line. */
-  readonly rest: string;
+  /** The events as they are sent, and the bytes after the last blank line. */
+  readonly parts: readonly string[];
   readonly bytes: Buffer;
   readonly chunks: readonly Buffer[];
-  readonly end: StreamEnd;
+  /** How it ends: properly by HTTP, broken by the network, or aborted by its client. */
+  readonly end: 'proper' | 'cut' | 'left';
   /** Whether only the gateway, and not the client, requested the usage chunk. */
   readonly dropUsage: boolean;
 }
 
 const TEXTS = [
-  ...[
-    '',
-    'a',
-    'Hello',
-    ' wörld',
-    '漢字',
-    '👩‍👩‍👧',
-    '\u2028',
-    'line\nline',
-    '\ud83d\ude00 ok',
-    'x'.repeat(300),
-    '{"a":1}',
-    '[DONE]',
-  ],
+  ...['', ...'a Hello 漢字 👩‍👩‍👧 {"a":1} [DONE]'.split(' '), ' wörld', '\u2028', 'line\nline', '\ud83d\ude00 ok'],
+  'x'.repeat(300),
 ];
-const NOISE = [
-  ...[
-    'data: {"oops',
-    'data',
-    'data: 17',
-    'data: null',
-    'data: []',
-    'id: 7',
-    'retry: 100',
-    'datas: x',
-    'event',
-    'event: ping',
-  ],
-];
+const NOISE = 'data: {"oops|data|data: 17|data: null|data: []|id: 7|retry: 100|datas: x|event|event: ping'.split('|');
 /** Values that providers send in an event that does not end the response. */
 const NO_REASONS = [null, null, '', 'null'];
 const COMMENTS = [':', ': keep-alive', ':data: {"x":1}', ': [DONE]', ': ünïcode'];
@@ -76,18 +39,17 @@ export function generateStream(random: SeededRandom): GeneratedStream {
   const mixed = random.chance(0.15);
   const usual = random.pick(LINE_ENDS);
   const lineEnd = (): string => (mixed ? random.pick(LINE_ENDS) : usual);
-  const sseEvents: GeneratedEvent[] = [];
-  for (const role of rolesOf(random, format)) {
-    sseEvents.push(sseEventOf(random, format, role, lineEnd, sseEvents.at(-1)?.wire ?? ''));
-  }
+  const events: string[] = [];
+  for (const role of rolesOf(random, format))
+    events.push(eventOf(random, format, role, lineEnd, events.at(-1)?.endsWith('\r') ?? false));
   const rest = random.chance(0.15) ? random.pick(['data: {"cut', ': half', 'da', 'event: x\n', 'data: 1\r\n']) : '';
+  const parts = [...events, rest];
   // Not before an empty line: the relay treats both as one line, which changes no event.
-  const bom = random.chance(0.05) && !/^[\r\n]/.test(sseEvents[0]?.wire ?? rest) ? '\ufeff' : '';
-  const bytes = Buffer.from(bom + sseEvents.map(({ wire }) => wire).join('') + rest);
+  if (random.chance(0.05) && !/^[\r\n]/.test(parts[0] ?? '')) parts[0] = `\ufeff${parts[0]}`;
+  const bytes = Buffer.from(parts.join(''));
   return {
     format,
-    sseEvents,
-    rest,
+    parts,
     bytes,
     chunks: cutBytes(random, bytes, random.pick([1, 2, 3, 7, 30, 200, 1_000, bytes.length + 1])),
     end: random.pick(['proper', 'proper', 'proper', 'cut', 'left'] as const),
@@ -110,43 +72,28 @@ function rolesOf(random: SeededRandom, format: StreamFormat): EventRole[] {
   return roles;
 }
 
-function sseEventOf(
+/** @param isAfterCr whether the previous event ends with a CR */
+function eventOf(
   random: SeededRandom,
   format: StreamFormat,
   role: EventRole,
   lineEnd: () => string,
-  before: string,
-): GeneratedEvent {
-  const text = random.pick(TEXTS);
-  const usage = { input: random.below(100_000), output: random.below(100_000) };
-  const lines = linesOf(random, format, role, text, usage);
+  isAfterCr: boolean,
+): string {
+  const lines = linesOf(random, format, role);
   if (role !== 'noise' && random.chance(0.1)) lines.splice(random.below(lines.length + 1), 0, random.pick(COMMENTS));
   if (role !== 'noise' && random.chance(0.05)) lines.push('id: 1');
-  const wire = joinSseEvent(lines, lineEnd, before);
-  const hasUsage = role === 'usage' || role === 'extra_usage' || (role === 'final' && format === 'response');
-  return { role, text: role === 'text' ? text : '', usage: hasUsage ? usage : null, wire };
+  const wire = lines.map((line) => line + lineEnd()).join('');
+  // A CR and the LF of an empty line would be one line end.
+  const end = lineEnd();
+  return wire + (end === '\n' && (wire === '' ? isAfterCr : wire.endsWith('\r')) ? '\r' : end);
 }
 
-/** Joins lines without a CR before the LF of an empty line: both would be one line end. */
-function joinSseEvent(lines: readonly string[], lineEnd: () => string, before: string): string {
-  let wire = '';
-  for (const line of [...lines, '']) {
-    const end = lineEnd();
-    const isAfterCr = (wire === '' ? before : wire).endsWith('\r');
-    wire += line + (line === '' && isAfterCr && end === '\n' ? '\r' : end);
-  }
-  return wire;
-}
-
-function linesOf(random: SeededRandom, format: StreamFormat, role: EventRole, text: string, usage: Usage): string[] {
-  switch (role) {
-    case 'comment':
-      return [random.pick(COMMENTS)];
-    case 'noise':
-      return random.chance(0.1) ? [] : [random.pick(NOISE)];
-    default:
-      return FORMATS[format](random, role, text, usage);
-  }
+function linesOf(random: SeededRandom, format: StreamFormat, role: EventRole): string[] {
+  if (role === 'comment') return [random.pick(COMMENTS)];
+  if (role === 'noise') return random.chance(0.1) ? [] : [random.pick(NOISE)];
+  const usage = { input: random.below(100_000), output: random.below(100_000) };
+  return FORMATS[format](random, role, random.pick(TEXTS), usage);
 }
 
 type DataRole = Exclude<EventRole, 'comment' | 'noise'>;

@@ -3,7 +3,7 @@ import { DEEP_JSON } from '../test/deep-json.js';
 import { generateStream, type GeneratedStream } from './generate-stream.js';
 import { cutBytes, mutate } from './random-cases.js';
 
-export type HostileStream = Omit<GeneratedStream, 'sseEvents' | 'rest'>;
+export type HostileStream = Omit<GeneratedStream, 'parts'>;
 
 /** Placeholder for {@link DEEP_JSON} until an event is written. */
 const DEEP = 'nested too deep';
@@ -39,24 +39,9 @@ const SHAPES: readonly object[] = [
 ];
 /** Texts that affect the event splitter, and invalid JSON. */
 const SPLICES = [
-  ...[
-    '\n',
-    '\r',
-    '\r\n',
-    '\n\n',
-    '\r\r',
-    '\r\n\r\n',
-    '\n'.repeat(300),
-    ':',
-    '"',
-    '\\u',
-    '}',
-    '\ufeff',
-    '\0',
-    'x'.repeat(3_000),
-  ],
+  ...['\n', '\r', '\r\n', '\n\n', '\r\r', '\r\n\r\n', '\n'.repeat(300), ':', '"', '\\u', '}', '\ufeff', '\0'],
   ...['data: ', 'data:', 'event: error\n', 'event: message_stop\n', 'id: 1\nretry: 0\n', 'data: [DONE]\n\n'],
-  ...['{"usage":{"prompt_tokens":1e999,"completion_tokens":1}}', '{"choices":' + '['.repeat(3_000)],
+  ...['{"usage":{"prompt_tokens":1e999,"completion_tokens":1}}', '{"choices":' + '['.repeat(3_000), 'x'.repeat(3_000)],
 ];
 
 /**

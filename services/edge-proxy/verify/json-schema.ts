@@ -1,32 +1,13 @@
 import type { SeededRandom } from '@gateway/testkit/random';
 import fc from 'fast-check';
+import type { z } from 'zod';
 
-/** The parts of JSON Schema that samples of the message schemas need. */
-export interface JsonSchema {
-  readonly type?: string | readonly string[];
-  readonly const?: unknown;
-  readonly enum?: readonly unknown[];
-  readonly anyOf?: readonly JsonSchema[];
-  readonly oneOf?: readonly JsonSchema[];
-  readonly properties?: Readonly<Record<string, JsonSchema>>;
-  readonly required?: readonly string[];
-  readonly additionalProperties?: JsonSchema | boolean;
-  readonly propertyNames?: JsonSchema;
-  readonly items?: JsonSchema;
-  readonly minItems?: number;
-  readonly maxItems?: number;
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly minLength?: number;
-  readonly maxLength?: number;
-  readonly pattern?: string;
-  readonly format?: string;
-}
+export type JsonSchema = z.core.JSONSchema.JSONSchema;
 
 /** Returns whether the value matches the schema. Does not use the library that the handlers use. */
 export function isValid(schema: JsonSchema, value: unknown): boolean {
   if ('const' in schema && value !== schema.const) return false;
-  if (schema.enum !== undefined && !schema.enum.includes(value)) return false;
+  if (schema.enum !== undefined && !(schema.enum as unknown[]).includes(value)) return false;
   const choices = schema.anyOf ?? schema.oneOf;
   if (choices !== undefined && !choices.some((choice) => isValid(choice, value))) return false;
   const { type } = schema;
@@ -45,7 +26,9 @@ function isOfType(type: string, schema: JsonSchema, value: unknown): boolean {
     return typeof value === 'string' && isWithin(minLength, value.length, maxLength) && regexOf(pattern).test(value);
   if (type === 'array')
     return (
-      Array.isArray(value) && isWithin(minItems, value.length, maxItems) && value.every((each) => isValid(items, each))
+      Array.isArray(value) &&
+      isWithin(minItems, value.length, maxItems) &&
+      value.every((each) => isValid(items as JsonSchema, each))
     );
   if (type === 'object') return typeof value === 'object' && !Array.isArray(value) && isObject(schema, value);
   throw new TypeError(`unsupported type ${type}`);
@@ -58,7 +41,7 @@ function isObject(schema: JsonSchema, value: object): boolean {
     if (Object.hasOwn(properties, name)) return isValid(properties[name] as JsonSchema, each);
     if (typeof additionalProperties === 'boolean') return additionalProperties;
     // The handlers drop a member with this name and so do not check it.
-    return name === '__proto__' || (isValid(additionalProperties, each) && isValid(propertyNames, name));
+    return name === '__proto__' || (isValid(additionalProperties, each) && isValid(propertyNames as JsonSchema, name));
   });
 }
 
@@ -91,7 +74,7 @@ export function makeSample(schema: JsonSchema, random: SeededRandom): unknown {
     case 'array': {
       const { items = {}, minItems = 0, maxItems = 3 } = schema;
       const length = Math.max(minItems, random.below(Math.min(3, maxItems) + 1));
-      return Array.from({ length }, () => makeSample(items, random));
+      return Array.from({ length }, () => makeSample(items as JsonSchema, random));
     }
     case 'object':
       return sampleObject(schema, random);
@@ -142,11 +125,12 @@ function sampleObject(schema: JsonSchema, random: SeededRandom): Record<string, 
   const { properties = {}, required = [], additionalProperties, propertyNames } = schema;
   const value: Record<string, unknown> = {};
   for (const [name, inner] of Object.entries(properties)) {
-    if (required.includes(name) || random.chance(0.5)) value[name] = makeSample(inner, random);
+    if (required.includes(name) || random.chance(0.5)) value[name] = makeSample(inner as JsonSchema, random);
   }
   if (typeof additionalProperties === 'object') {
     for (let count = random.below(3); count > 0; count -= 1) {
-      value[String(makeSample(propertyNames ?? { type: 'string' }, random))] = makeSample(additionalProperties, random);
+      const added = String(makeSample((propertyNames ?? { type: 'string' }) as JsonSchema, random));
+      value[added] = makeSample(additionalProperties, random);
     }
   }
   return value;

@@ -34,64 +34,48 @@ export interface Expected {
  * expressions, without state between chunks. It follows the standard for server-sent events and the
  * rules of docs/behaviour.md#answers, independently of the relay's code.
  */
-export function parseStream(stream: GeneratedStream): Expected {
-  const text = stream.bytes.toString('utf8');
-  const { sseEvents, rest } = splitEvents(text);
-  const isProper = stream.end === 'proper';
-  const seen = isProper && rest !== '' ? [...sseEvents, readSseEvent(rest)] : sseEvents;
+export function parseStream({ bytes, format, end, dropUsage }: GeneratedStream): Expected {
+  const { sseEvents, rest } = splitEvents(bytes.toString('utf8'));
+  const seen = end === 'proper' && rest !== '' ? [...sseEvents, readSseEvent(rest)] : sseEvents;
   let passed = '';
   let usage: Usage | null = null;
   let textBytes = 0;
   let countedBytes = 0;
-  // A message reports its usage together with its stop reason.
-  const metered = (): Pick<Expected, 'usage' | 'isRunning' | 'textBytes'> => ({
-    usage,
-    isRunning: stream.format !== 'message' && usage !== null && textBytes > countedBytes,
-    textBytes,
-  });
-  let hasEvent = false;
-  let hasAnswer = false;
-  let isFinished = false;
-  let hasChoice = stream.format !== 'chat';
+  let [hasEvent, hasAnswer, isFinished, hasChoice] = [false, false, false, format !== 'chat'];
+  const expect = (ended: Expected['ended'], more: Partial<Expected> = {}): Expected => {
+    // A message reports its usage together with its stop reason.
+    const isRunning = format !== 'message' && usage !== null && textBytes > countedBytes;
+    return { passed, following: '', ended, finalAt: null, usage, isRunning, textBytes, ...more };
+  };
   for (const [index, sseEvent] of seen.entries()) {
-    const meaning = meaningOf(stream.format, sseEvent);
+    const meaning = meaningOf(format, sseEvent);
+    const { role } = meaning;
     hasChoice ||= meaning.hasChoice;
-    const isNoAnswer = meaning.role === 'final' && !hasChoice;
-    if (isNoAnswer || meaning.role === 'error') usage = best(usage, meaning.usage);
-    if (isNoAnswer || (meaning.role === 'error' && (stream.format === 'message' || !hasAnswer))) {
-      const ended = hasAnswer ? 'replaced' : 'refused';
-      return { passed: hasAnswer ? passed : '', following: '', ended, finalAt: null, ...metered() };
-    }
+    const isNoAnswer = role === 'final' && !hasChoice;
+    if (isNoAnswer || role === 'error') usage = best(usage, meaning.usage);
+    if (isNoAnswer || (role === 'error' && (format === 'message' || !hasAnswer)))
+      return hasAnswer ? expect('replaced') : expect('refused', { passed: '' });
     isFinished ||= meaning.finishes;
     usage = best(usage, meaning.usage);
     textBytes += Buffer.byteLength(meaning.text);
     if (meaning.usage !== null) countedBytes = textBytes;
     // An incomplete event at the end of an unfinished stream is not sent.
     const isHalf = index === sseEvents.length;
-    if (isHalf && !isFinished && meaning.role !== 'final' && meaning.role !== 'error') break;
-    if (sseEvent.data !== null) hasEvent = true;
-    hasAnswer ||= showsAnswer(stream.format, sseEvent);
-    if (meaning.role === 'final') {
-      const following = seen.slice(index + 1).map((each) => each.text);
-      return {
-        passed: passed + sseEvent.text,
-        following: following.join(''),
-        ended: 'complete',
-        finalAt: passed.length,
-        ...metered(),
-      };
-    }
-    if (stream.dropUsage && meaning.role === 'extra_usage') continue;
+    if (isHalf && !isFinished && role !== 'final' && role !== 'error') break;
+    hasEvent ||= sseEvent.data !== null;
+    hasAnswer ||= showsAnswer(format, sseEvent);
+    if (role === 'extra_usage' && dropUsage) continue;
+    const finalAt = passed.length;
     passed += sseEvent.text;
-    if (meaning.role === 'error')
-      return { passed, following: '', ended: 'cut_by_provider', finalAt: null, ...metered() };
+    const following = (): string => seen.slice(index + 1).reduce((texts, { text }) => texts + text, '');
+    if (role === 'final') return expect('complete', { following: following(), finalAt });
+    if (role === 'error') return expect('cut_by_provider');
   }
   const properly = !hasEvent ? 'unusable' : isFinished ? 'complete' : 'unfinished';
-  const ended = stream.end === 'proper' ? properly : stream.end;
+  const ended = end === 'proper' ? properly : end;
   // Before an event that shows an answer nothing is sent, unless the stream is complete without
   // one.
-  const isSent = hasAnswer || (hasEvent && ended === 'complete');
-  return { passed: isSent ? passed : '', following: '', ended, finalAt: null, ...metered() };
+  return hasAnswer || (hasEvent && ended === 'complete') ? expect(ended) : expect(ended, { passed: '' });
 }
 
 /** Returns whether an event has text or ends the response. */
@@ -166,17 +150,12 @@ function meaningOf(format: StreamFormat, { data }: ReferenceEvent): Meaning {
   const delta = typeof json.delta === 'string' ? json.delta : json.delta?.text;
   const text = delta ?? json.choices?.[0]?.delta?.content ?? '';
   const isFinal = json.type === 'message_stop' || json.type === 'response.completed';
+  const hasChoice = (json.choices?.length ?? 0) > 0;
   const isExtra = json.choices?.length === 0 && usage !== undefined;
   const reason = typeof json.delta === 'object' ? json.delta.stop_reason : json.choices?.[0]?.finish_reason;
   const finishes = typeof reason === 'string' && !['', 'null'].includes(reason);
-  const hasChoice = (json.choices?.length ?? 0) > 0;
-  return {
-    role: isFinal ? 'final' : isExtra ? 'extra_usage' : 'other',
-    usage: usage ?? null,
-    text,
-    finishes,
-    hasChoice,
-  };
+  const role = isFinal ? 'final' : isExtra ? 'extra_usage' : 'other';
+  return { role, usage: usage ?? null, text, finishes, hasChoice };
 }
 
 /** The members that generated events have. */

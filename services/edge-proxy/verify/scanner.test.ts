@@ -23,11 +23,11 @@ test(
       const document = generateDocument(random);
       const compared = compareScan(document);
       if (compared.difference !== null) {
-        const text = document.bytes.toString('base64');
+        const text = document.toString('base64');
         throw new Error(`seed ${seed}, document ${number}: ${compared.difference}\n${text}`);
       }
       if (compared.accepted) accepted += 1;
-      bytes += document.bytes.length;
+      bytes += document.length;
     }
     expect(accepted).toBeGreaterThan(documents / 2);
     expect(documents - accepted).toBeGreaterThan(documents / 5);
@@ -39,7 +39,7 @@ test(
 test('a seed always generates the same documents', () => {
   const bytes = (each: number): string => {
     const random = new SeededRandom(each);
-    return Array.from({ length: 50 }, () => generateDocument(random).bytes.toString('latin1')).join('\n');
+    return Array.from({ length: 50 }, () => generateDocument(random).toString('latin1')).join('\n');
   };
   expect(bytes(7)).toBe(bytes(7));
   expect(bytes(7)).not.toBe(bytes(8));
@@ -53,10 +53,16 @@ test.each<[string, (result: ScanResult) => ScanResult]>([
   ['loses a member', (result) => (result.ok ? { ok: true, members: result.members.slice(1) } : result)],
   ['decodes escapes wrongly', (result) => withMembers(result, (one) => ({ ...one, name: one.name.replace('e', 'E') }))],
   ['returns a wrong end', (result) => withMembers(result, (one) => ({ ...one, end: one.end + 1 }))],
+  ['returns a wrong start', (result) => withMembers(result, (one) => ({ ...one, start: one.start - 1 }))],
   [
-    'returns a wrong name position',
+    'returns a late name position',
     (result) => withMembers(result, (one) => ({ ...one, nameStart: one.nameStart + 1 })),
   ],
+  [
+    'returns an early name position',
+    (result) => withMembers(result, (one) => ({ ...one, nameStart: one.nameStart - 1 })),
+  ],
+  ['loses the last member', (result) => (result.ok ? { ok: true, members: result.members.slice(0, -1) } : result)],
   ['miscounts elements', (result) => withMembers(result, (one) => ({ ...one, elements: one.elements + 1 }))],
 ])('the comparison detects a scanner that %s', (_name, spoil) => {
   const random = new SeededRandom(1);
