@@ -1,128 +1,96 @@
-import { parseUsd } from '@gateway/metering';
 import type { StatementView } from '@gateway/contracts/operator';
+import { parseUsd } from '@gateway/metering';
+import { groupBy } from '@gateway/service-kit/group-by';
 import { type GeneratedCall, MONTH_BEGINS, MONTH_ENDS } from './month.js';
 
 /** The months that a generated month extends into, in order. */
 export const MONTHS = ['2026-09', '2026-10', '2026-11'] as const;
 type Month = (typeof MONTHS)[number];
 
-export function monthAt(at: number): Month {
-  return MONTHS[at < MONTH_BEGINS ? 0 : at < MONTH_ENDS ? 1 : 2];
-}
-
 type Sums = Map<string, bigint>;
 
-export interface ExpectedSpend {
-  calls: number;
-  charged: bigint;
-  plan: bigint;
-  wallet: bigint;
+/** A credit, refund, chargeback or adjustment, and its second ledger account. */
+interface MoneyEntry {
+  readonly account: string;
+  readonly kind: string;
+  readonly amount: bigint;
+  readonly counter: string;
+  readonly at: number;
+  readonly reason: string;
 }
 
-/**
- * An independent second ledger that only adds amounts. It computes the expected content of each
- * view of the ledger. Keys are the names of sums; their parts are separated by spaces.
- */
+/** An independent second ledger that only adds amounts. It computes the content of each view. */
 export class BookOfMonth {
-  /** By class of ledger account. */
-  readonly trialBalance: Sums = new Map();
   /** By ledger account. */
   readonly ledger: Sums = new Map();
-  /** By `<account> <month> <kind>`. */
-  readonly movements: Sums = new Map();
-  /** `<account> <month>` of each statement; voided calls create none. */
-  readonly months = new Set<string>();
-  /** By `<account> <month> <key | member | model | all> <id>`. */
-  readonly spends = new Map<string, ExpectedSpend>();
   readonly calls = new Map<string, GeneratedCall>();
-  readonly money = new Map<string, { account: string; kind: string; amount: bigint; reason: string }>();
+  readonly money = new Map<string, MoneyEntry>();
 
   call(call: GeneratedCall): void {
     this.calls.set(call.id, call);
-    const { account, period, outcome, plan, wallet, costs, charged } = call.expected;
-    this.#post(`wallet:${account}`, -wallet);
-    this.#post('revenue:wallet', wallet);
-    if (period !== null) this.#post(`plan:${account}:${period}`, -plan);
-    this.#post('revenue:plan', plan);
+    const { account, period, plan, wallet, costs } = call.expected;
+    add(this.ledger, `wallet:${account}`, -wallet);
+    add(this.ledger, 'revenue:wallet', wallet);
+    if (period !== null) add(this.ledger, `plan:${account}:${period}`, -plan);
+    add(this.ledger, 'revenue:plan', plan);
     for (const [provider, cost] of costs) {
-      this.#post('cost', -cost);
-      this.#post(`provider-cost:${provider}`, cost);
-    }
-    const month = monthAt(call.at);
-    add(this.movements, `${account} ${month} usage`, -wallet);
-    if (outcome === 'settled' || wallet !== 0n) this.months.add(`${account} ${month}`);
-    if (outcome !== 'settled') return;
-    const { key, member, model } = call.expected;
-    for (const line of ['all ', `key ${key}`, `member ${member}`, `model ${model}`]) {
-      const name = `${account} ${month} ${line}`;
-      const sum = this.spends.get(name) ?? { calls: 0, charged: 0n, plan: 0n, wallet: 0n };
-      this.spends.set(name, {
-        calls: sum.calls + 1,
-        charged: sum.charged + charged,
-        plan: sum.plan + plan,
-        wallet: sum.wallet + wallet,
-      });
+      add(this.ledger, 'cost', -cost);
+      add(this.ledger, `provider-cost:${provider}`, cost);
     }
   }
 
-  entry(entry: {
-    id: string;
-    account: string;
-    kind: string;
-    amount: bigint;
-    counter: string;
-    at: number;
-    reason: string;
-  }) {
-    const { id, account, kind, amount, counter, at, reason } = entry;
-    this.money.set(id, { account, kind, amount, reason });
-    this.#post(`wallet:${account}`, amount);
-    this.#post(counter, -amount);
-    add(this.movements, `${account} ${monthAt(at)} ${kind}`, amount);
-    this.months.add(`${account} ${monthAt(at)}`);
+  entry(id: string, entry: MoneyEntry): void {
+    this.money.set(id, entry);
+    add(this.ledger, `wallet:${entry.account}`, entry.amount);
+    add(this.ledger, entry.counter, -entry.amount);
   }
 
-  /** Returns the wallet before a month begins, or at the end of the last month if `null`. */
-  balance(account: string, before: Month | null): bigint {
-    let sum = 0n;
-    for (const [name, amount] of this.movements) {
-      const [of, month] = name.split(' ');
-      if (of === account && (before === null || (month as string) < before)) sum += amount;
-    }
-    return sum;
+  /** By class of ledger account. */
+  trialBalance(): Sums {
+    const sums: Sums = new Map();
+    for (const [ledgerAccount, amount] of this.ledger) add(sums, classOf(ledgerAccount), amount);
+    return sums;
   }
 
-  /**
-   * Returns the expected statement of an account for a month. Its usage and its corrections are one
-   * movement here.
-   */
+  /** Returns `<account> <month>` of each statement. Voided calls create none. */
+  months(): Set<string> {
+    const calls = [...this.calls.values()].filter(
+      ({ expected }) => expected.outcome === 'settled' || expected.wallet !== 0n,
+    );
+    const ofCalls = calls.map(({ at, expected }) => `${expected.account} ${monthAt(at)}`);
+    return new Set([...ofCalls, ...[...this.money.values()].map(({ account, at }) => `${account} ${monthAt(at)}`)]);
+  }
+
+  /** Usage and its corrections are one movement here. */
   statement(account: string, month: Month) {
-    const next = MONTHS[MONTHS.indexOf(month) + 1] ?? null;
+    const calls = [...this.calls.values()].filter(({ expected }) => expected.account === account);
+    const usage = calls.map(({ at, expected }) => ({ at, kind: 'usage', amount: -expected.wallet }));
+    const movements = [...usage, ...[...this.money.values()].filter((entry) => entry.account === account)];
+    const sum = (of: (name: Month, kind: string) => boolean): bigint =>
+      movements.reduce((total, { at, kind, amount }) => total + (of(monthAt(at), kind) ? amount : 0n), 0n);
     const kinds = ['adjustment', 'chargeback', 'credit', 'refund', 'usage'];
-    const of = (by: string) =>
-      Object.fromEntries(
-        [...this.spends].flatMap(([name, spend]) => {
-          const prefix = `${account} ${month} ${by} `;
-          return name.startsWith(prefix) ? [[name.slice(prefix.length), spend] as const] : [];
-        }),
-      );
+    const settled = calls.filter(({ at, expected }) => monthAt(at) === month && expected.outcome === 'settled');
+    const by = (name: 'key' | 'member' | 'model') =>
+      Object.fromEntries([...groupBy(settled, ({ expected }) => expected[name])].map(([id, of]) => [id, spendOf(of)]));
     return {
-      opening: this.balance(account, month),
-      closing: this.balance(account, next),
-      movements: Object.fromEntries(
-        kinds.map((kind) => [kind, this.movements.get(`${account} ${month} ${kind}`) ?? 0n]),
-      ),
-      usage: of('all')[''] ?? { calls: 0, charged: 0n, plan: 0n, wallet: 0n },
-      byKey: of('key'),
-      byMember: of('member'),
-      byModel: of('model'),
+      opening: sum((name) => name < month),
+      closing: sum((name) => name <= month),
+      movements: Object.fromEntries(kinds.map((kind) => [kind, sum((name, of) => name === month && of === kind)])),
+      usage: spendOf(settled),
+      byKey: by('key'),
+      byMember: by('member'),
+      byModel: by('model'),
     };
   }
+}
 
-  #post(ledgerAccount: string, amount: bigint): void {
-    add(this.ledger, ledgerAccount, amount);
-    add(this.trialBalance, classOf(ledgerAccount), amount);
-  }
+function monthAt(at: number): Month {
+  return MONTHS[at < MONTH_BEGINS ? 0 : at < MONTH_ENDS ? 1 : 2];
+}
+
+function spendOf(calls: readonly GeneratedCall[]) {
+  const sum = (name: 'charged' | 'plan' | 'wallet') => calls.reduce((total, one) => total + one.expected[name], 0n);
+  return { calls: calls.length, charged: sum('charged'), plan: sum('plan'), wallet: sum('wallet') };
 }
 
 export function classOf(ledgerAccount: string): string {
@@ -145,12 +113,9 @@ export function readStatement(view: StatementView) {
       (total, { kind, amountUsd }) => total + (kinds.includes(kind) ? parseUsd(amountUsd) : 0n),
       0n,
     );
-  const spend = ({ calls, chargedUsd, planUsd, walletUsd }: StatementView['usage']): ExpectedSpend => ({
-    calls,
-    charged: parseUsd(chargedUsd),
-    plan: parseUsd(planUsd),
-    wallet: parseUsd(walletUsd),
-  });
+  const spend = ({ calls, chargedUsd, planUsd, walletUsd }: StatementView['usage']) => {
+    return { calls, charged: parseUsd(chargedUsd), plan: parseUsd(planUsd), wallet: parseUsd(walletUsd) };
+  };
   return {
     opening: parseUsd(view.openingBalanceUsd),
     closing: parseUsd(view.closingBalanceUsd),

@@ -1,11 +1,13 @@
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import type { HoldFields, PricedVersion, UsageEvent, WireTokenUsage } from '@gateway/contracts/messages';
+import { monthOf } from '@gateway/metering';
 import type { SeededRandom } from '@gateway/testkit/random';
-import { toExpiredEvent } from '../test/events.js';
+import { createHold, createPlanHold, createSettledEvent, toExpiredEvent, toVoidedEvent } from '../test/events.js';
 
 export const MONTH_BEGINS = Date.UTC(2026, 9, 1);
 export const MONTH_ENDS = Date.UTC(2026, 10, 1);
 const DAY = 86_400_000;
+export const PLAN_CHANGES = MONTH_BEGINS + 14 * DAY;
 const MILLIONTHS = 1_000_000n;
 
 /** An account with the data that its calls need. The plan changes in the middle of the month. */
@@ -20,21 +22,7 @@ export interface GeneratedCall {
   readonly id: string;
   readonly at: number;
   readonly events: readonly UsageEvent[];
-  readonly expected: ExpectedRecord;
-}
-
-/** The expected record of a call, computed only from the rules. */
-export interface ExpectedRecord {
-  readonly account: string;
-  readonly key: string;
-  readonly member: string;
-  readonly model: string;
-  readonly period: string | null;
-  readonly outcome: UsageEvent['outcome'];
-  readonly charged: bigint;
-  readonly plan: bigint;
-  readonly wallet: bigint;
-  readonly costs: ReadonlyMap<string, bigint>;
+  readonly expected: ReturnType<typeof expectedOf>;
 }
 
 /** Returns an integer in [from, to]. */
@@ -44,16 +32,11 @@ export function between(random: SeededRandom, from: number, to: number): number 
 
 /** Returns a time in the month or the days around it, including its first and last millisecond. */
 function momentOf(random: SeededRandom): number {
-  if (random.chance(0.02)) {
-    return random.pick([MONTH_BEGINS - 1, MONTH_BEGINS, MONTH_ENDS - 1, MONTH_ENDS]);
-  }
-  if (random.chance(0.04)) {
-    return random.pick([MONTH_BEGINS - between(random, 1, DAY), MONTH_ENDS + between(random, 0, DAY)]);
-  }
+  if (random.chance(0.02)) return random.pick([MONTH_BEGINS - 1, MONTH_BEGINS, MONTH_ENDS - 1, MONTH_ENDS]);
+  const day = between(random, 1, DAY);
+  if (random.chance(0.04)) return random.pick([MONTH_BEGINS - day, MONTH_ENDS + day]);
   return between(random, MONTH_BEGINS, MONTH_ENDS - 1);
 }
-
-export const PLAN_CHANGES = MONTH_BEGINS + 14 * DAY;
 
 /**
  * Generates one call: paid by plan, wallet or both, failed, expired, settled after it had expired,
@@ -63,37 +46,13 @@ export function generateCall(random: SeededRandom, of: GeneratedAccount): Genera
   const at = momentOf(random);
   const id = makeUuidV7(at);
   const price = priceOf(random, 'p');
-  const usage = copyUsage(random);
+  const usage = drawUsage(random);
   const amount = rated(usage, price);
-  const hold = holdOf(random, of, { at, amount, priceVersion: price.version });
   const attempts = attemptsOf(random, usage);
-  const settled: UsageEvent = {
-    id,
-    rank: 2,
-    outcome: 'settled',
-    hold,
-    endpoint: '/v1/chat/completions',
-    streamed: random.chance(0.5),
-    startedAt: at,
-    endedAt: at + 900,
-    firstByteAt: at + 300,
-    status: 200,
-    source: 'source-1',
-    usage,
-    evidence: 'reported',
-    price,
-    amountNanoUsd: Number(amount),
-    attempts,
-  };
-  const voided: UsageEvent = {
-    ...settled,
-    outcome: 'voided',
-    usage: null,
-    evidence: 'none',
-    amountNanoUsd: 0,
-    status: 502,
-    attempts: random.chance(0.5) ? attempts : [],
-  };
+  const times = { startedAt: at, endedAt: at + 900, firstByteAt: at + 300, streamed: random.chance(0.5) };
+  const hold = { ...holdOf(random, of, at, amount), priceVersion: price.version };
+  const settled = createSettledEvent(hold, Number(amount), { id, ...times, usage, price, attempts });
+  const voided = { ...toVoidedEvent(settled), attempts: random.chance(0.5) ? attempts : [] };
   const gone = toExpiredEvent(settled);
   const last = random.chance(0.12) ? voided : random.chance(0.04) ? gone : settled;
   const before = last !== gone && random.chance(0.05) ? [gone] : [];
@@ -101,54 +60,41 @@ export function generateCall(random: SeededRandom, of: GeneratedAccount): Genera
   return { id, at, events: [...before, last, ...again], expected: expectedOf(last) };
 }
 
-interface CallInput {
-  readonly at: number;
-  readonly amount: bigint;
-  readonly priceVersion: string;
-}
-
-function holdOf(
-  random: SeededRandom,
-  { account, periods }: GeneratedAccount,
-  { at, amount, priceVersion }: CallInput,
-): HoldFields {
+function holdOf(random: SeededRandom, { account, periods }: GeneratedAccount, at: number, amount: bigint): HoldFields {
   const period = periods === null ? null : periods[at < PLAN_CHANGES ? 0 : 1];
   const isPlanFunded = period !== null && random.chance(0.8);
+  /** Up to 150 % of the amount. */
+  const portion = (): number => Number((amount * BigInt(between(random, 0, 150))) / 100n);
+  const hold = isPlanFunded ? createPlanHold(account, portion(), portion()) : createHold(account);
   return {
-    account,
+    ...hold,
     key: `key-${between(random, 1, 6)}-${account}`,
     member: `member-${between(random, 1, 3)}-${account}`,
     model: random.pick(['acme/one', 'acme/two', 'other/three']),
-    priceVersion,
     worstNanoUsd: Number(amount) + between(random, 0, 50_000),
-    planMaxNanoUsd: isPlanFunded ? portionOf(random, amount) : 0,
-    walletMaxNanoUsd: isPlanFunded ? portionOf(random, amount) : null,
     periods: {
-      month: new Date(at).toISOString().slice(0, 7),
+      month: monthOf(at),
       session5h: isPlanFunded ? at - between(random, 0, 10_000) : null,
       weekly: isPlanFunded ? MONTH_BEGINS - 3 * DAY : null,
       subscription: isPlanFunded ? { id: period, start: MONTH_BEGINS - 2 * DAY, end: MONTH_ENDS + 2 * DAY } : null,
     },
-    windows: isPlanFunded
-      ? [
-          { type: 'session_5h', unit: 'usd' },
-          { type: 'weekly', unit: 'requests' },
-          { type: 'monthly', unit: 'usd' },
-        ]
-      : [],
     allotment: isPlanFunded ? random.pick(['usd', 'requests', null]) : null,
     admittedAt: at,
   };
 }
 
 /**
- * Splits the amount: the plan up to its bound, then the wallet up to its bound, the remainder to
- * the plan. A wallet-funded call is paid by the wallet alone.
+ * Returns the record that the ledger must have, computed only from the rules. The plan pays up to
+ * its bound, then the wallet up to its bound, the plan the remainder. A wallet-funded call is paid
+ * by the wallet alone.
  */
-function expectedOf({ outcome, hold, amountNanoUsd, attempts }: UsageEvent): ExpectedRecord {
+function expectedOf({ outcome, hold, amountNanoUsd, attempts }: UsageEvent) {
   const { account, key, member, model, walletMaxNanoUsd } = hold;
   const rest = Math.max(amountNanoUsd - hold.planMaxNanoUsd, 0);
   const wallet = walletMaxNanoUsd === null ? amountNanoUsd : Math.min(rest, walletMaxNanoUsd);
+  const costs = new Map<string, bigint>();
+  for (const { provider, usage, cost } of attempts)
+    if (usage !== null && cost !== null) costs.set(provider, (costs.get(provider) ?? 0n) + rated(usage, cost));
   return {
     account,
     key,
@@ -159,13 +105,8 @@ function expectedOf({ outcome, hold, amountNanoUsd, attempts }: UsageEvent): Exp
     charged: BigInt(amountNanoUsd),
     plan: BigInt(amountNanoUsd - wallet),
     wallet: BigInt(wallet),
-    costs: costsOf(attempts),
+    costs,
   };
-}
-
-/** Returns up to 150 % of the amount. */
-function portionOf(random: SeededRandom, amount: bigint): number {
-  return Number((amount * BigInt(between(random, 0, 150))) / 100n);
 }
 
 function priceOf(random: SeededRandom, prefix: string): PricedVersion {
@@ -184,7 +125,7 @@ function priceOf(random: SeededRandom, prefix: string): PricedVersion {
   };
 }
 
-function copyUsage(random: SeededRandom): WireTokenUsage {
+function drawUsage(random: SeededRandom): WireTokenUsage {
   const cachedInput = between(random, 0, 3_000);
   const cacheWrite = between(random, 0, 500);
   const cacheWrite1h = between(random, 0, 100);
@@ -194,26 +135,12 @@ function copyUsage(random: SeededRandom): WireTokenUsage {
 
 function attemptsOf(random: SeededRandom, usage: WireTokenUsage): UsageEvent['attempts'] {
   const served = between(random, 1, 2);
-  const failed: UsageEvent['attempts'] = random.chance(0.2)
-    ? [attempt(3 - served, { outcome: 'rejected', status: 503, possiblyPaid: false, usage: null, cost: null })]
-    : [];
+  const placeOf = (number: number) => ({ source: `source-${number}`, provider: `provider-${number}` });
+  const failed = { ...placeOf(3 - served), outcome: 'rejected', status: 503, possiblyPaid: false } as const;
+  const completed = { ...placeOf(served), outcome: 'completed', status: 200, possiblyPaid: true } as const;
   const cost = random.chance(0.1) ? null : priceOf(random, 'c');
-  return [...failed, attempt(served, { outcome: 'completed', status: 200, possiblyPaid: true, usage, cost })];
-}
-
-type Attempt = UsageEvent['attempts'][number];
-
-function attempt(number: number, rest: Omit<Attempt, 'source' | 'provider'>): Attempt {
-  return { source: `source-${number}`, provider: `provider-${number}`, ...rest };
-}
-
-function costsOf(attempts: UsageEvent['attempts']): Map<string, bigint> {
-  const costs = new Map<string, bigint>();
-  for (const { provider, usage, cost } of attempts) {
-    if (usage === null || cost === null) continue;
-    costs.set(provider, (costs.get(provider) ?? 0n) + rated(usage, cost));
-  }
-  return costs;
+  const before = random.chance(0.2) ? [{ ...failed, usage: null, cost: null }] : [];
+  return [...before, { ...completed, usage, cost }];
 }
 
 /**
@@ -230,21 +157,18 @@ function rated(usage: WireTokenUsage, { figures }: PricedVersion): bigint {
     const exact = BigInt(price) * input;
     return exact / base + ((exact % base) * 2n >= base ? 1n : 0n);
   };
-  const write = figures.cacheWritePerMillion ?? figures.inputPerMillion;
+  const priceOf = (own: number | null, standard: number): bigint => (own === null ? scaled(standard) : BigInt(own));
+  const { inputPerMillion, cachedInputPerMillion, cacheWritePerMillion, cacheWrite1hPerMillion } = figures;
+  const write = priceOf(tier.cacheWritePerMillion, cacheWritePerMillion ?? inputPerMillion);
+  const standardHour = cacheWrite1hPerMillion === null ? write : scaled(cacheWrite1hPerMillion);
+  const hour = tier.cacheWrite1hPerMillion === null ? standardHour : BigInt(tier.cacheWrite1hPerMillion);
+  const cached = priceOf(tier.cachedInputPerMillion, cachedInputPerMillion ?? inputPerMillion);
   const plain = usage.input - usage.cachedInput - usage.cacheWrite - usage.cacheWrite1h;
-  const ofWrite = tier.cacheWritePerMillion === null ? scaled(write) : BigInt(tier.cacheWritePerMillion);
-  const ofHour = figures.cacheWrite1hPerMillion === null ? ofWrite : scaled(figures.cacheWrite1hPerMillion);
-  const parts: [number, bigint][] = [
-    [plain, input],
-    [
-      usage.cachedInput,
-      BigInt(tier.cachedInputPerMillion ?? scaled(figures.cachedInputPerMillion ?? figures.inputPerMillion)),
-    ],
-    [usage.cacheWrite, ofWrite],
-    [usage.cacheWrite1h, tier.cacheWrite1hPerMillion === null ? ofHour : BigInt(tier.cacheWrite1hPerMillion)],
-    [usage.output, BigInt(tier.outputPerMillion)],
-  ];
-  const sum = parts.reduce((total, [tokens, price]) => total + BigInt(tokens) * price, 0n);
-  const whole = sum / MILLIONTHS;
-  return whole + (sum % MILLIONTHS >= MILLIONTHS / 2n ? 1n : 0n) + BigInt(figures.perCall);
+  const sum =
+    BigInt(plain) * input +
+    BigInt(usage.cachedInput) * cached +
+    BigInt(usage.cacheWrite) * write +
+    BigInt(usage.cacheWrite1h) * hour +
+    BigInt(usage.output) * BigInt(tier.outputPerMillion);
+  return (sum + MILLIONTHS / 2n) / MILLIONTHS + BigInt(figures.perCall);
 }
