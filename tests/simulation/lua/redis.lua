@@ -1,27 +1,25 @@
 -- Implements the Redis commands that the limit store's scripts call, over plain tables. Keys never
 -- expire: a run is shorter than every expiry that the scripts set.
-local database = {}
+
+-- The data of servers by name. `main` is in use. `file` is the copy that a restart reads.
+-- `superseded` still answers some replicas after a failover.
+local servers = { main = {} }
+local selected, database = 'main', servers.main
 local now_ms = 0
 local commands = {}
 local unpack = table.unpack
 
-local function value_of(key)
-  return database[key]
+local function read(key)
+  return database[key] or {}
 end
 
-local function made(key)
-  local value = database[key]
-  if not value then
-    value = {}
-    database[key] = value
+local function sorted_names(map)
+  local names = {}
+  for name in pairs(map) do
+    names[#names + 1] = name
   end
-  return value
-end
-
-local function drop_empty(key)
-  if type(database[key]) == 'table' and next(database[key]) == nil then
-    database[key] = nil
-  end
+  table.sort(names)
+  return names
 end
 
 function commands.TIME()
@@ -29,7 +27,7 @@ function commands.TIME()
 end
 
 function commands.GET(key)
-  return value_of(key) or false
+  return database[key] or false
 end
 
 function commands.SET(key, value)
@@ -38,36 +36,25 @@ function commands.SET(key, value)
 end
 
 function commands.INCR(key)
-  local count = tonumber(value_of(key) or '0') + 1
+  local count = tonumber(database[key] or '0') + 1
   database[key] = tostring(count)
   return count
 end
 
-function commands.EXISTS(key)
-  return value_of(key) and 1 or 0
-end
-
 function commands.EXPIRE(key)
-  return value_of(key) and 1 or 0
-end
-
-function commands.PERSIST(key)
-  return value_of(key) and 1 or 0
+  return database[key] and 1 or 0
 end
 
 function commands.HGET(key, field)
-  local hash = value_of(key)
-  return hash and hash[field] or false
+  return read(key)[field] or false
 end
 
 function commands.HEXISTS(key, field)
-  local hash = value_of(key)
-  return hash and hash[field] and 1 or 0
+  return read(key)[field] and 1 or 0
 end
 
 function commands.HMGET(key, ...)
-  local hash = value_of(key) or {}
-  local values = {}
+  local hash, values = read(key), {}
   for index, field in ipairs({ ... }) do
     values[index] = hash[field] or false
   end
@@ -75,8 +62,8 @@ function commands.HMGET(key, ...)
 end
 
 function commands.HSET(key, ...)
-  local hash = made(key)
-  local items = { ... }
+  local hash, items = read(key), { ... }
+  database[key] = hash
   for index = 1, #items, 2 do
     hash[items[index]] = tostring(items[index + 1])
   end
@@ -84,40 +71,27 @@ function commands.HSET(key, ...)
 end
 
 function commands.HDEL(key, ...)
-  local hash = value_of(key)
-  if not hash then
-    return 0
-  end
-  local deleted = 0
+  local hash, deleted = read(key), 0
   for _, field in ipairs({ ... }) do
-    if hash[field] then
-      deleted = deleted + 1
-      hash[field] = nil
-    end
+    deleted = deleted + (hash[field] and 1 or 0)
+    hash[field] = nil
   end
-  drop_empty(key)
+  if next(hash) == nil then
+    database[key] = nil
+  end
   return deleted
 end
 
-local function sorted_names(map)
-  local names = {}
-  for name in pairs(map or {}) do
-    names[#names + 1] = name
-  end
-  table.sort(names)
-  return names
-end
-
 function commands.HKEYS(key)
-  return sorted_names(value_of(key))
+  return sorted_names(read(key))
 end
 
 function commands.HLEN(key)
-  return #sorted_names(value_of(key))
+  return #sorted_names(read(key))
 end
 
 function commands.HGETALL(key)
-  local hash, fields = value_of(key) or {}, {}
+  local hash, fields = read(key), {}
   for _, name in ipairs(sorted_names(hash)) do
     fields[#fields + 1] = name
     fields[#fields + 1] = hash[name]
@@ -126,37 +100,19 @@ function commands.HGETALL(key)
 end
 
 function commands.ZADD(key, ...)
-  local set = made(key)
-  local items = { ... }
+  local set, items = read(key), { ... }
+  database[key] = set
   for index = 1, #items, 2 do
     set[items[index + 1]] = tonumber(items[index])
   end
   return #items // 2
 end
 
-function commands.ZCARD(key)
-  local size = 0
-  for _ in pairs(value_of(key) or {}) do
-    size = size + 1
-  end
-  return size
-end
-
-function commands.ZREM(key, ...)
-  local set = value_of(key) or {}
-  local removed = 0
-  for _, member in ipairs({ ... }) do
-    removed = removed + (set[member] and 1 or 0)
-    set[member] = nil
-  end
-  drop_empty(key)
-  return removed
-end
+commands.ZCARD, commands.ZREM = commands.HLEN, commands.HDEL
 
 -- Supports only the form that the sweeps use: from the lowest score up to `highest`, with a limit.
 function commands.ZRANGEBYSCORE(key, _, highest, _, _, limit)
-  local set = value_of(key) or {}
-  local members = {}
+  local set, members = read(key), {}
   for member, score in pairs(set) do
     if score <= tonumber(highest) then
       members[#members + 1] = member
@@ -171,14 +127,12 @@ function commands.ZRANGEBYSCORE(key, _, highest, _, _, limit)
   return { unpack(members, 1, math.min(#members, limit)) }
 end
 
--- Returns the whole set in one step. A pattern is `*`, or a text with `*` at one of its ends.
+-- Returns the whole set in one step. In a pattern, `*` matches any text.
 function commands.ZSCAN(key, _, _, pattern)
   local found = {}
-  local first, last = string.sub(pattern, 1, 1) == '*', string.sub(pattern, -1) == '*'
-  local text = string.sub(pattern, first and 2 or 1, last and -2 or -1)
-  for _, member in ipairs(sorted_names(value_of(key))) do
-    local at = string.find(member, text, 1, true)
-    if at and (first or at == 1) and (last or at + #text - 1 == #member) then
+  local expression = '^' .. string.gsub(string.gsub(pattern, '[^%w*]', '%%%0'), '%*', '.*') .. '$'
+  for _, member in ipairs(sorted_names(read(key))) do
+    if string.find(member, expression) then
       found[#found + 1] = member
       found[#found + 1] = '0'
     end
@@ -222,13 +176,7 @@ end
 
 -- Returns the fields of a hash, sorted by name, as alternating names and values.
 function dump_hash(key)
-  local parts = {}
-  local hash = value_of(key)
-  for _, field in ipairs(sorted_names(hash)) do
-    parts[#parts + 1] = field
-    parts[#parts + 1] = hash[field]
-  end
-  return table.concat(parts, '\1')
+  return table.concat(commands.HGETALL(key), '\1')
 end
 
 -- Returns the account keys in order.
@@ -243,10 +191,8 @@ function list_accounts()
 end
 
 function dump_text(key)
-  return value_of(key) or ''
+  return database[key] or ''
 end
-
-local kept = {}
 
 local function copy(value)
   if type(value) ~= 'table' then
@@ -259,31 +205,19 @@ local function copy(value)
   return copied
 end
 
--- Saves a copy, like the server's file on disk.
-function keep_copy()
-  kept = copy(database)
+-- All other functions use the selected server.
+function select_server(name)
+  selected, database = name, servers[name]
 end
 
-function take_copy_back()
-  database = copy(kept)
-end
-
--- Data of a superseded server that still answers some replicas.
-local superseded = {}
-
-function split_off()
-  superseded = copy(database)
-end
-
-function swap_superseded()
-  database, superseded = superseded, database
-end
-
-function flush()
-  database = {}
+-- Replaces the data of a server by a copy of another one's. One without data is empty.
+function copy_data(from, to)
+  servers[to] = copy(servers[from] or {})
+  database = servers[selected]
 end
 
 function begin_anew()
-  database, kept, superseded = {}, {}, {}
+  servers = { main = {} }
+  select_server('main')
   collectgarbage()
 end

@@ -1,5 +1,5 @@
 import { register } from 'node:module';
-import { listChanges, plant, readChange } from './mutations/mutating-loader.js';
+import { plant } from './mutations/mutating-loader.js';
 import type { Mutation } from './mutations/mutations.js';
 import type { SeedsResult } from './run/run-seeds.js';
 import type { RunKind } from './scenario/run-kinds.js';
@@ -15,20 +15,20 @@ export interface WorkerTask {
 export type WorkerResult = SeedsResult & { readonly description: string | null };
 
 const { kind, from, seeds, mutation } = JSON.parse(process.argv[2] ?? '') as WorkerTask;
-if (mutation !== undefined) register('./mutations/mutating-loader.js', import.meta.url, { data: mutation });
+if (mutation !== undefined) register('./mutations/mutating-loader.js', import.meta.url, { data: mutation.changes });
 
 // The services' modules must be loaded after the loader is registered.
-const { openRedis } = await import('./run/open-redis.js');
+const { LuaRedis } = await import('./limit-store/lua-redis.js');
 const { describeFailure, runSeeds } = await import('./run/run-seeds.js');
 const { RUN_KINDS } = await import('./scenario/run-kinds.js');
-const [change] = mutation === undefined ? [] : listChanges(mutation).filter(({ file }) => file.endsWith('.lua'));
+const change = mutation?.changes.find(({ file }) => file.endsWith('.lua'));
 let isPlanted = change === undefined;
-const redis = await openRedis((_script, text) => {
-  if (change === undefined || !text.includes(readChange(change).from)) return text;
+const redis = await LuaRedis.open((text) => {
+  if (change === undefined || !text.includes(change.from)) return text;
   isPlanted = true;
   return plant(change, text);
 });
-if (!isPlanted) throw new Error(`no script contains ${change?.change}`);
+if (!isPlanted) throw new Error(`no script contains ${change?.from}`);
 const numbers = Array.from({ length: seeds }, (_unused, index) => from + index);
 const result = await runSeeds(redis, numbers, RUN_KINDS[kind]);
 const isDescribed = result.failure !== null && mutation === undefined;

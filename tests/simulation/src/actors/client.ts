@@ -3,19 +3,6 @@ import type { Host } from '../time/host.js';
 import type { Random } from '../time/random.js';
 import type { VirtualTime } from '../time/virtual-time.js';
 
-const ID_HEX = 16;
-
-/** A response as its client sees it. */
-export interface ClientView {
-  status: number | null;
-  /** True when the last byte has arrived. */
-  isComplete: boolean;
-  /** True if the client left before the response was complete. */
-  hasLeft: boolean;
-  /** Virtual time of the response's end, complete or not. */
-  endedAt: number | null;
-}
-
 /** A client's request and the response that it receives. */
 export class Client implements ClientRequest {
   id: string;
@@ -25,7 +12,16 @@ export class Client implements ClientRequest {
   readonly answer: ClientResponse;
   /** Virtual time, like `seen.endedAt`. */
   readonly begunAt: number;
-  readonly seen: ClientView = { status: null, isComplete: false, hasLeft: false, endedAt: null };
+  /** The response as the client sees it. */
+  readonly seen = {
+    status: null as number | null,
+    /** True when the last byte has arrived. */
+    isComplete: false,
+    /** True if the client left before the response was complete. */
+    hasLeft: false,
+    /** Virtual time of the response's end, complete or not. */
+    endedAt: null as number | null,
+  };
   /** Called once when the response has ended. */
   onEnded: () => void = () => undefined;
   readonly #body: Buffer;
@@ -66,11 +62,11 @@ export class Client implements ClientRequest {
     const answer = this.answer as { isGone: boolean };
     if (answer.isGone || this.seen.isComplete) return;
     answer.isGone = true;
-    this.#ended();
+    this.#end();
     this.#onGone();
   }
 
-  #ended(): void {
+  #end(): void {
     this.seen.endedAt = this.world.time.now;
     this.onEnded();
   }
@@ -78,7 +74,10 @@ export class Client implements ClientRequest {
   #makeAnswer(): ClientResponse {
     const { seen } = this;
     const close = (): void => this.#close();
-    const ended = (): void => this.#ended();
+    const complete = (): void => {
+      seen.isComplete = true;
+      this.#end();
+    };
     return {
       isGone: false,
       hasBegun: false,
@@ -92,9 +91,7 @@ export class Client implements ClientRequest {
       },
       write: () => true,
       end() {
-        if (this.isGone || seen.isComplete) return;
-        seen.isComplete = true;
-        ended();
+        if (!this.isGone && !seen.isComplete) complete();
       },
       cut: close,
       destroy: close,
@@ -102,12 +99,12 @@ export class Client implements ClientRequest {
     };
   }
 
+  /** Returns a UUIDv7. */
   #newId(): string {
     const time = Math.round(this.nowMs()).toString(16).padStart(12, '0');
     const { random } = this.world;
     const tail = Array.from({ length: 2 }, () => random.below(0x7fff_ffff).toString(16).padStart(8, '0')).join('');
-    const random16 = tail.slice(0, ID_HEX);
-    return `${time.slice(0, 8)}-${time.slice(8)}-7${random16.slice(0, 3)}-8${random16.slice(3, 6)}-${random16.slice(4, 16)}`;
+    return `${time.slice(0, 8)}-${time.slice(8)}-7${tail.slice(0, 3)}-8${tail.slice(3, 6)}-${tail.slice(4)}`;
   }
 }
 

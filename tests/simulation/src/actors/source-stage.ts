@@ -1,14 +1,11 @@
 import type { SourceAttempt, SourceReader, SourceRequest, SourceSender } from '@gateway/edge-proxy/ports.js';
+import type { CallTruth } from '../check/truth.js';
 import type { RunParts } from '../hosts/run-parts.js';
-import type { ProviderPlan } from '../scenario/scenario.js';
+import type { AnswerPlan } from '../scenario/scenario.js';
 import type { Host } from '../time/host.js';
 
-const HEADERS_PLAIN = { 'content-type': 'application/json' };
-const HEADERS_STREAM = { 'content-type': 'text/event-stream' };
 /** One chunk of generated text. */
 const CHUNK_TEXT = 'word ';
-
-type AnswerPlan = Extract<ProviderPlan, { kind: 'answer' }>;
 
 /** The providers as one edge sees them. Each attempt follows the scenario's plan. */
 export class SimulatedSources implements SourceSender {
@@ -18,18 +15,16 @@ export class SimulatedSources implements SourceSender {
   ) {}
 
   send({ body }: SourceRequest, reader: SourceReader): SourceAttempt {
-    const sent = JSON.parse(Buffer.concat([...body]).toString()) as {
-      stream?: boolean;
-      messages: { content: string }[];
-    };
-    const call = Number(sent.messages[0]?.content);
-    const plan = this.world.truth.dispatched(call);
-    return new SourceExchangePlay(this.world, this.host, call, sent.stream === true, plan, reader);
+    const text = Buffer.concat([...body]).toString();
+    const { stream = false, messages } = JSON.parse(text) as { stream?: boolean; messages: { content: string }[] };
+    const call = this.world.truth.calls[Number(messages[0]?.content)];
+    if (call === undefined) throw new Error(`no call has this body: ${text}`);
+    return new SimulatedAttempt(this.world, this.host, call, stream, reader);
   }
 }
 
 /** Plays one request to a source and its response, chunk by chunk. */
-class SourceExchangePlay implements SourceAttempt {
+class SimulatedAttempt implements SourceAttempt {
   #isOver = false;
   #isPaused = false;
   readonly #waiting: (() => void)[] = [];
@@ -37,18 +32,17 @@ class SourceExchangePlay implements SourceAttempt {
   constructor(
     private readonly world: RunParts,
     private readonly host: Host,
-    private readonly call: number,
-    private readonly streamed: boolean,
-    plan: ProviderPlan,
+    private readonly call: CallTruth,
+    private readonly isStreamed: boolean,
     private readonly reader: SourceReader,
   ) {
-    if (plan.kind === 'unreachable') {
-      this.#in(plan.delayMs, () => this.#fail('unreachable'));
-      return;
-    }
-    this.#in(0, () => reader.sent());
-    if (plan.kind === 'status') this.#in(plan.delayMs, () => this.#refuse(plan.status));
-    else this.#in(plan.delayMs, () => this.#begin(plan));
+    const plan = world.truth.dispatched(call);
+    if (plan.kind !== 'unreachable') this.#in(0, () => reader.sent());
+    this.#in(plan.delayMs, () => {
+      if (plan.kind === 'unreachable') this.#fail('unreachable');
+      else if (plan.kind === 'status') this.#refuse(plan.status);
+      else this.#begin(plan);
+    });
   }
 
   pause(): void {
@@ -65,26 +59,28 @@ class SourceExchangePlay implements SourceAttempt {
   }
 
   #refuse(status: number): void {
-    this.reader.head(status, HEADERS_PLAIN);
+    this.reader.head(status, { 'content-type': 'application/json' });
     this.#in(1, () => this.#data('{"error":{"message":"no"}}'));
     this.#in(2, () => this.#end());
   }
 
   #begin(plan: AnswerPlan): void {
-    this.reader.head(200, this.streamed ? HEADERS_STREAM : HEADERS_PLAIN);
-    const pieces = this.streamed ? streamPieces(plan) : plainPieces(plan);
+    const { usage, breaksAfter, gapMs } = plan;
+    this.reader.head(200, { 'content-type': this.isStreamed ? 'text/event-stream' : 'application/json' });
+    const pieces = this.isStreamed ? streamPieces(plan) : plainPieces(plan);
     let at = 1;
     for (const [index, piece] of pieces.entries()) {
-      if (plan.breaksAfter !== null && index >= Math.min(plan.breaksAfter.chunks, pieces.length - 1)) {
-        if (plan.breaksAfter.how === 'cut') this.#in(at, () => this.#fail('broken'));
+      if (breaksAfter !== null && index >= Math.min(breaksAfter.chunks, pieces.length - 1)) {
+        if (breaksAfter.how === 'cut') this.#in(at, () => this.#fail('broken'));
         return;
       }
       this.#in(at, () => {
-        if (piece.includes('"usage"')) this.world.truth.reported(this.call, plan.usage);
-        if (index === pieces.length - 1) this.world.truth.lastPiece(this.call);
+        const { time } = this.world;
+        if (piece.includes('"usage"')) this.call.reported = usage;
+        if (index === pieces.length - 1) this.call.lastPieceAt = time.now - time.startedAt;
         this.#data(piece);
       });
-      at += plan.gapMs;
+      at += gapMs;
     }
     this.#in(at, () => this.#end());
   }
@@ -113,27 +109,25 @@ class SourceExchangePlay implements SourceAttempt {
 }
 
 function plainPieces({ chunks, usage }: AnswerPlan): string[] {
-  const content = CHUNK_TEXT.repeat(chunks);
-  const choice = { index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' };
-  const text = JSON.stringify({ id: 'c', choices: [choice], ...(usage && { usage: toUsage(usage) }) });
+  const message = { role: 'assistant', content: CHUNK_TEXT.repeat(chunks) };
+  const body = { id: 'c', choices: [{ index: 0, message, finish_reason: 'stop' }], ...toUsage(usage) };
+  const text = JSON.stringify(body);
   const half = text.length >> 1;
   return [text.slice(0, half), text.slice(half)];
 }
 
 function streamPieces({ chunks, usage }: AnswerPlan): string[] {
-  const pieces: string[] = [];
-  for (let chunk = 0; chunk < chunks; chunk += 1)
-    pieces.push(frame({ choices: [{ index: 0, delta: { content: CHUNK_TEXT } }] }));
-  pieces.push(frame({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }));
-  if (usage !== null) pieces.push(frame({ choices: [], usage: toUsage(usage) }));
-  pieces.push('data: [DONE]\n\n');
-  return pieces;
+  const texts = Array.from({ length: chunks }, () => ({
+    choices: [{ index: 0, delta: { content: CHUNK_TEXT } }],
+  }));
+  const last = { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] };
+  const events = [...texts, last, ...(usage === null ? [] : [{ choices: [], ...toUsage(usage) }])];
+  return [...events.map((event) => `data: ${JSON.stringify({ id: 'c', ...event })}\n\n`), 'data: [DONE]\n\n'];
 }
 
-function toUsage({ input, output }: { readonly input: number; readonly output: number }) {
-  return { prompt_tokens: input, completion_tokens: output, total_tokens: input + output };
-}
-
-function frame(body: object): string {
-  return `data: ${JSON.stringify({ id: 'c', ...body })}\n\n`;
+/** Returns the member of a response with the reported tokens, if there are any. */
+function toUsage(usage: AnswerPlan['usage']) {
+  if (usage === null) return {};
+  const { input, output } = usage;
+  return { usage: { prompt_tokens: input, completion_tokens: output, total_tokens: input + output } };
 }

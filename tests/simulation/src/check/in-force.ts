@@ -1,6 +1,10 @@
-import { findBucketKeys } from '@gateway/admission/limit-store/key-rules.js';
-import { bucketOfAccount } from '@gateway/contracts/ids';
-import type { AccountRecord, BalanceSnapshot, KeyRecord } from '@gateway/contracts/messages';
+import { parseAccount } from '@gateway/admission/limit-store/key-rules.js';
+import {
+  readArgument,
+  POSITIONS,
+  type ScriptArgument,
+  type ScriptReply,
+} from '@gateway/admission/limit-store/script-rules.js';
 import type { RunParts } from '../hosts/run-parts.js';
 
 /**
@@ -10,61 +14,73 @@ import type { RunParts } from '../hosts/run-parts.js';
  */
 const HEARD_MS = 2_500;
 
-/** A change that was confirmed to its sender, with the versions of its parts. */
-interface ConfirmedChange {
-  readonly account: string;
-  /** The account's field in the limit store that has the version, and the version. */
-  readonly versions: readonly (readonly [field: string, version: number])[];
-}
+/** A field of an account in the limit store that has a version, and the version. */
+export type FieldVersion = readonly [field: string, version: number];
 
 /**
- * Checks that a confirmed change is in force in the limit store that admits calls, if the account
- * is loaded there (docs/protocol.md#r10).
+ * Checks that a change that was confirmed to its sender is in force in the limit store that admits
+ * calls, if the account is loaded there (docs/protocol.md#r10).
  */
-export function checkInForce(parts: RunParts, { account, versions }: ConfirmedChange): void {
+export function checkInForce(parts: RunParts, account: string, versions: readonly FieldVersion[]): void {
   const { server, truth } = parts;
-  const keys = findBucketKeys(bucketOfAccount(account));
-  const fields = server.hash(keys.accounts + account);
   for (const [field, version] of versions) truth.told.set(`${account} ${field}`, version);
-  if (!server.isOpen(keys.epoch) || !server.isLoaded(keys.epoch, fields['t'])) return;
-  if (server.hasSuperseded && isElsewhere(parts, keys.epoch)) return;
-  for (const [field, version] of versions) {
-    if (!isInUse(fields, field)) continue;
-    const known = parseVersion(fields[field]);
-    if (known < version) truth.broke('confirmed changes are in force', `${account} ${field}: ${known}, not ${version}`);
-  }
+  if (!server.isOpen(account) || !server.isLoaded(account)) return;
+  if (server.hasSuperseded && isElsewhere(parts, account)) return;
+  const fields = server.account(account);
+  for (const [field, version] of versions)
+    if (isOlder(fields, field, version))
+      truth.broke('confirmed changes are in force', `${account} ${field}: ${fields[field]}, not ${version}`);
 }
 
 /** Whether a change may be in force at a superseded limit store instead. */
-function isElsewhere({ server, scenario, truth, admissions, time }: RunParts, epochKey: string): boolean {
+function isElsewhere({ server, scenario, truth, admissions, time }: RunParts, account: string): boolean {
   if (!server.isOutranked) return admissions.some((one) => one !== null && time.now - one.host.cutUntil < HEARD_MS);
   const isMisled = scenario.faults.some((fault) => fault.kind === 'failover' && fault.misleads === true);
-  if (isMisled) truth.broke('a limit store in use stays in use', epochKey);
+  if (isMisled) truth.broke('a limit store in use stays in use', account);
   return true;
 }
 
 /**
- * Whether a field of a loaded account counts. A key without the account's epoch suffix is loaded at
- * its next call.
+ * Whether a loaded account has an older version. A key's field has its epoch suffix before the
+ * version. A key without the account's suffix does not count: it is loaded at its next call.
  */
-export function isInUse(fields: Readonly<Record<string, string>>, field: string): boolean {
-  return !field.startsWith('k:') || fields[field]?.startsWith(`${fields['t']} `) === true;
+function isOlder(fields: Readonly<Record<string, string>>, field: string, version: number): boolean {
+  const text = fields[field] ?? '0';
+  if (field.startsWith('k:') && !text.startsWith(`${fields['t']} `)) return false;
+  return Number(text.split(' ').at(-1)) < version;
 }
 
-/** Returns the version in a field. A key's field has its epoch suffix before the version. */
-export function parseVersion(text = '0'): number {
-  return Number(text.split(' ').at(-1));
-}
-
-export function toldOfKey({ account, key, version }: KeyRecord): ConfirmedChange {
-  return { account, versions: [[`k:${key}`, version]] };
-}
-
-export function toldOfAccount({ account, version }: AccountRecord): ConfirmedChange {
-  return { account, versions: [['sv', version]] };
-}
-
-export function toldOfSnapshot({ account, rows, terms }: BalanceSnapshot): ConfirmedChange {
-  const ofRows = rows.filter(({ name }) => name === 'wallet').map(({ version }) => ['u:wallet', version] as const);
-  return { account, versions: terms ? [...ofRows, ['tv', terms.version]] : ofRows };
+/**
+ * Checks that accounts that have just been confirmed have every balance up to the version that
+ * billing read, every change that was confirmed to its sender, and that every event stored before
+ * is settled (docs/protocol.md#r12). Not checked in runs with a promotion: such a ledger may have
+ * lost commits.
+ */
+export function checkConfirmed(
+  { server, ledger, streams, truth, scenario }: RunParts,
+  keys: readonly string[],
+  args: readonly ScriptArgument[],
+  reply: ScriptReply,
+): void {
+  const begunAt = Number(readArgument('CONFIRM', 'loadStart', args));
+  const accounts = keys.slice(POSITIONS.KEY.indexOf('account')).map(parseAccount);
+  const confirmed = accounts.filter((_account, index) => reply[2 + index] === 'confirmed');
+  truth.counts.confirmed += confirmed.length;
+  if (scenario.faults.some(({ kind }) => kind === 'promotion')) return;
+  const stored = streams.usage.filter(({ storedAtMs }) => storedAtMs < begunAt).length;
+  for (const account of confirmed) {
+    const fields = server.account(account);
+    const broke = (what: string): void => truth.broke('confirmed accounts match their owners', `${account} ${what}`);
+    for (const [name, row] of ledger.rows.get(account) ?? []) {
+      const known = fields[`u:${name}`];
+      const isAsked = known === undefined && !/^w:(session|week)/.test(name);
+      if (Number(row.version) > Number(fields['lv']) || isAsked || Number(known) === Number(row.version)) continue;
+      broke(`${name}: ${known}, the ledger has ${row.version}`);
+    }
+    for (const [told, version] of truth.told) {
+      const [of, field = ''] = told.split(' ');
+      if (of === account && isOlder(fields, field, version)) broke(`${field}: ${fields[field]}, not ${version}`);
+    }
+    if (ledger.settledPosition().sequence < stored) broke('before billing has settled the stored events');
+  }
 }

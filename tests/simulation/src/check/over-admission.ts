@@ -1,7 +1,7 @@
 import type { HoldFields } from '@gateway/contracts/messages';
 import { splitFunding, weeklyWindowRow } from '@gateway/metering';
 import type { World } from '../hosts/world.js';
-import type { CallTruth } from './call-truth.js';
+import type { CallTruth } from './truth.js';
 
 /** The most that one call uses of its account's limits. */
 interface CallUse {
@@ -34,7 +34,7 @@ export function checkOverAdmission(world: World, call: CallTruth): void {
 
 type Counted = readonly { readonly hold: HoldFields; readonly taken: CallUse }[];
 
-function checkWallet({ truth }: World, { account, hold, ...call }: CallTruth, all: Counted): void {
+function checkWallet({ truth }: World, { id, account, hold }: CallTruth, all: Counted): void {
   if (hold === null || (hold.walletMaxNanoUsd ?? hold.worstNanoUsd) === 0) return;
   const taken = all.reduce((sum, one) => sum + one.taken.walletNanoUsd, 0);
   const funds = truth.entries
@@ -42,46 +42,43 @@ function checkWallet({ truth }: World, { account, hold, ...call }: CallTruth, al
     // A chargeback counts for calls that are admitted after admission has confirmed it.
     .filter(({ amountNanoUsd, inForceAt }) => amountNanoUsd > 0 || (inForceAt !== null && inForceAt <= hold.admittedAt))
     .reduce((sum, { amountNanoUsd }) => sum + amountNanoUsd, 0);
-  if (taken > funds) truth.broke('the wallet covers every call', `${call.id}: ${taken} of ${funds} of ${account}`);
+  if (taken > funds) truth.broke('the wallet covers every call', `${id}: ${taken} of ${funds} of ${account}`);
 }
 
-function checkCap({ truth, accounts }: World, { account, hold, ...call }: CallTruth, all: Counted): void {
+function checkCap({ truth, accounts }: World, { id, account, hold }: CallTruth, all: Counted): void {
   const cap = accounts.keys.get(account)?.find(({ record }) => record.key === hold?.key)?.record.capNanoUsd ?? null;
   if (hold === null || cap === null) return;
   const month = all
     .filter((one) => one.hold.key === hold.key && one.hold.periods.month === hold.periods.month)
     .reduce((sum, one) => sum + one.taken.chargedNanoUsd, 0);
-  if (month > cap) truth.broke('no monthly cap is exceeded', `${call.id}: ${month} of ${cap} by ${hold.key}`);
+  if (month > cap) truth.broke('no monthly cap is exceeded', `${id}: ${month} of ${cap} by ${hold.key}`);
 }
 
 /** Calls of a week, the only window in requests in the plans of a run. */
-function checkRequests({ truth }: World, { id, hold }: CallTruth, all: Counted): void {
+function checkRequests({ truth }: World, { id, hold, limits }: CallTruth, all: Counted): void {
   const row = hold === null ? null : weekOf(hold);
-  const limit = id === null || row === null ? undefined : truth.limits.get(id)?.rows.get(row);
+  const limit = row === null ? undefined : limits?.rows.get(row);
   if (limit === undefined) return;
   const used = all.reduce((sum, one) => sum + (weekOf(one.hold) === row ? one.taken.requests : 0), 0);
   if (used > limit) truth.broke('no request window is exceeded', `${id}: ${used} of ${limit} in ${row}`);
 }
 
-/** A call owns its slot until its lease ends or an operator takes the slot back. */
-function checkSlots({ truth, time }: World, call: CallTruth, own: readonly CallTruth[]): void {
-  const limit = call.id === null ? undefined : truth.limits.get(call.id)?.slots;
-  const admittedAt = call.hold?.admittedAt ?? 0;
-  if (limit === undefined) return;
+/**
+ * A call owns its slot until its lease ends or an operator takes the slot back. Calls that their
+ * edge has ended do not count: billing may close the hold before the edge's release frees the slot.
+ */
+function checkSlots({ truth, time }: World, { id, hold, limits }: CallTruth, own: readonly CallTruth[]): void {
+  if (limits === null) return;
+  const admittedAt = hold?.admittedAt ?? 0;
   const running = own.filter(
-    ({ id, hold, dispatchedAt, released, event, edge }) =>
-      id !== null &&
-      dispatchedAt !== null &&
-      // Excludes calls that their edge has ended: billing may close the hold before the edge's
-      // release frees the slot.
-      released === null &&
-      event === null &&
-      edge.host.isAlive &&
-      (hold?.admittedAt ?? Infinity) <= admittedAt &&
-      (truth.leases.get(id) ?? 0) > time.now &&
-      !truth.takenBack.has(id),
+    (one) =>
+      one.isRunning &&
+      (one.hold?.admittedAt ?? Infinity) <= admittedAt &&
+      one.leasedUntil > time.now &&
+      !one.isTakenBack,
   );
-  if (running.length > limit) truth.broke('no slot is given twice', `${call.id}: ${running.length} of ${limit}`);
+  if (running.length > limits.slots)
+    truth.broke('no slot is given twice', `${id}: ${running.length} of ${limits.slots}`);
 }
 
 /** Uses the ledger's record, otherwise the edge's report, otherwise the worst case. */
@@ -95,18 +92,13 @@ function computeCallUse({ ledger }: World, { id, hold, event, released, edge, di
   const ended = event === null ? released : { outcome: event.outcome, amountNanoUsd: event.amountNanoUsd };
   if (ended !== null) {
     if (ended.outcome === 'void' || ended.outcome === 'voided') return NOTHING;
-    return { ...costOf(hold, ended.amountNanoUsd), requests: 1 };
+    const [amount, walletMax] = [BigInt(ended.amountNanoUsd), hold.walletMaxNanoUsd];
+    const bound = walletMax === null ? null : BigInt(walletMax);
+    const { wallet } = splitFunding(amount, BigInt(hold.planMaxNanoUsd), bound);
+    return { walletNanoUsd: Number(wallet), chargedNanoUsd: ended.amountNanoUsd, requests: 1 };
   }
   if (dispatchedAt === null || !edge.host.isAlive) return NOTHING;
-  const walletNanoUsd = hold.walletMaxNanoUsd ?? hold.worstNanoUsd;
-  return { walletNanoUsd, chargedNanoUsd: hold.worstNanoUsd, requests: 1 };
-}
-
-function costOf(hold: HoldFields, amountNanoUsd: number): Pick<CallUse, 'walletNanoUsd' | 'chargedNanoUsd'> {
-  const { planMaxNanoUsd, walletMaxNanoUsd } = hold;
-  const walletMax = walletMaxNanoUsd === null ? null : BigInt(walletMaxNanoUsd);
-  const { wallet } = splitFunding(BigInt(amountNanoUsd), BigInt(planMaxNanoUsd), walletMax);
-  return { walletNanoUsd: Number(wallet), chargedNanoUsd: amountNanoUsd };
+  return { walletNanoUsd: hold.walletMaxNanoUsd ?? hold.worstNanoUsd, chargedNanoUsd: hold.worstNanoUsd, requests: 1 };
 }
 
 function weekOf({ windows, periods }: HoldFields): string | null {

@@ -1,9 +1,75 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { BatchDecision } from '@gateway/billing/usage/decide/batch-ledger-rules.js';
-import { type BatchAnswer, type ReleaseEntry, unpackEvent, type UsageEvent } from '@gateway/contracts/messages';
+import {
+  type BatchAnswer,
+  type HoldFields,
+  type ReleaseEntry,
+  unpackEvent,
+  type UsageEvent,
+} from '@gateway/contracts/messages';
 import type { Client } from '../actors/client.js';
 import type { Network } from '../network/network.js';
-import type { CallAct, Fault, ProviderPlan } from '../scenario/scenario.js';
-import type { CallTruth, UsedLimits, Tokens, Violation, WalletEntryTruth } from './call-truth.js';
+import type { AnswerPlan, CallAct, Fault, ProviderPlan } from '../scenario/scenario.js';
+import type { Host } from '../time/host.js';
+
+/** The true state of one call, independent of what the services believe. */
+export class CallTruth {
+  /** The gateway's ID when the call was sent to a source, otherwise the ID of its admission. */
+  id: string | null = null;
+  hold: HoldFields | null = null;
+  /** The epoch of its first admission. */
+  epoch: string | null = null;
+  /** The limits that the limit store used for its admission: slots, and requests by window row. */
+  limits: { readonly slots: number; readonly rows: ReadonlyMap<string, number> } | null = null;
+  /** Time until which it owns its slot, in Redis time. */
+  leasedUntil = 0;
+  /** Whether an operator has taken its slot back. */
+  isTakenBack = false;
+  /** Time when it was first sent to a source, or null. */
+  dispatchedAt: number | null = null;
+  tries = 0;
+  /** The release that its edge last sent to admission. */
+  released: { readonly outcome: 'ok' | 'void'; readonly amountNanoUsd: number } | null = null;
+  /** The usage event that its edge has built. */
+  event: UsageEvent | null = null;
+  isStored = false;
+  /** Tokens that a provider has reported. */
+  reported: AnswerPlan['usage'] = null;
+  /** Time when a provider sent its last chunk, or null. Same clock as `dispatchedAt`. */
+  lastPieceAt: number | null = null;
+  /** True if it was recorded as expired and settled later. */
+  settledLate = false;
+  /**
+   * True if the limit store was lost and opened again while the edge had been silent for longer
+   * than a recovery waits for edges.
+   */
+  isUnguarded = false;
+
+  constructor(
+    readonly act: CallAct,
+    readonly account: string,
+    readonly edge: { readonly id: string; readonly host: Host },
+    readonly client: Client,
+  ) {}
+
+  /** Whether a source serves it: it was dispatched, and its live edge has not ended it. */
+  get isRunning(): boolean {
+    return this.dispatchedAt !== null && this.released === null && this.event === null && this.edge.host.isAlive;
+  }
+}
+
+export interface WalletEntryTruth {
+  readonly account: string;
+  readonly amountNanoUsd: number;
+  /** Time when admission confirmed it. */
+  inForceAt: number | null;
+}
+
+export interface Violation {
+  readonly at: number;
+  readonly rule: string;
+  readonly detail: string;
+}
 
 export type Refusal = Extract<BatchAnswer, { kind: 'refused' }>;
 
@@ -26,18 +92,13 @@ export class Truth {
   readonly #byId = new Map<string, CallTruth>();
   readonly entries: WalletEntryTruth[] = [];
   readonly violations: Violation[] = [];
-  /** Limits by the IDs of admitted calls. */
-  readonly limits = new Map<string, UsedLimits>();
-  /** Time until which a call owns its slot, in Redis time. */
-  readonly leases = new Map<string, number>();
-  readonly takenBack = new Set<string>();
   /** The newest version that was confirmed to a sender, by account and field. */
   readonly told = new Map<string, number>();
   readonly counts = { ...NO_COUNTS };
   readonly #databaseFaults = new Map<number, 'before' | 'after'>();
   #transactions = 0;
-  /** Time of the last edge crash. */
-  lastCrashAt: number | null = null;
+  /** Whether an edge has crashed. */
+  hasCrash = false;
 
   constructor(
     faults: readonly Fault[],
@@ -55,34 +116,8 @@ export class Truth {
   }
 
   unforeseen(text: string, error: unknown): void {
-    this.broke(
-      'no unexpected error',
-      `${text}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
-    );
-  }
-
-  begin(act: CallAct, account: string, edge: CallTruth['edge'], client: Client): CallTruth {
-    const call: CallTruth = {
-      act,
-      account,
-      edge,
-      client,
-      id: null,
-      hold: null,
-      epoch: null,
-      dispatchedAt: null,
-      tries: 0,
-      released: null,
-      event: null,
-      eventText: null,
-      isStored: false,
-      reported: null,
-      lastPieceAt: null,
-      settledLate: false,
-      isUnguarded: false,
-    };
-    this.calls.push(call);
-    return call;
+    const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    this.broke('no unexpected error', `${text}: ${detail}`);
   }
 
   ofId(id: string): CallTruth | undefined {
@@ -99,13 +134,20 @@ export class Truth {
     return entry;
   }
 
+  /** Returns the sum of an account's wallet entries, nano-USD. */
+  fundsOf(account: string): bigint {
+    return this.entries.reduce((sum, one) => sum + (one.account === account ? BigInt(one.amountNanoUsd) : 0n), 0n);
+  }
+
   /** Records admission's responses as they reach an edge. */
   answered(answers: readonly BatchAnswer[]): void {
     for (const answer of answers) {
-      if (answer.kind === 'refused') this.counts.refused += 1;
-      if (answer.kind === 'fault') this.counts.faults += 1;
       const call = this.ofId(answer.id);
-      if (answer.kind === 'refused' && call !== undefined) this.onRefused(call, answer);
+      if (answer.kind === 'fault') this.counts.faults += 1;
+      if (answer.kind === 'refused') {
+        this.counts.refused += 1;
+        if (call !== undefined) this.onRefused(call, answer);
+      }
       if (answer.kind !== 'admitted' || call === undefined) continue;
       this.counts.admitted += 1;
       call.id = answer.id;
@@ -114,15 +156,8 @@ export class Truth {
     }
   }
 
-  /** Records the crash of an edge. */
-  edgeDied(at: number): void {
-    this.lastCrashAt = at;
-  }
-
   /** Records that a call is sent to a source. @returns the provider's plan for this attempt */
-  dispatched(number: number): ProviderPlan {
-    const call = this.calls[number];
-    if (call === undefined) throw new Error(`call ${number} does not exist`);
+  dispatched(call: CallTruth): ProviderPlan {
     const plan = call.act.provider[call.tries] ?? call.act.provider.at(-1);
     if (plan === undefined) throw new Error('the call has no provider plan');
     call.tries += 1;
@@ -131,16 +166,6 @@ export class Truth {
     call.id = call.client.id;
     this.onDispatched(call);
     return plan;
-  }
-
-  reported(number: number, usage: Tokens): void {
-    const call = this.calls[number];
-    if (call !== undefined) call.reported = usage;
-  }
-
-  lastPiece(number: number): void {
-    const call = this.calls[number];
-    if (call !== undefined) call.lastPieceAt = this.now();
   }
 
   releasing(releases: readonly ReleaseEntry[]): void {
@@ -156,10 +181,10 @@ export class Truth {
   frozen(message: Buffer): void {
     for (const event of eventsOf(message)) {
       const call = this.ofId(event.id);
-      const text = JSON.stringify(event);
       if (call === undefined) this.broke('every event belongs to a call', event.id);
-      else if (call.eventText !== null && call.eventText !== text) this.broke('an event does not change', event.id);
-      else [call.event, call.eventText] = [event, text];
+      else if (call.event !== null && !isDeepStrictEqual(call.event, event))
+        this.broke('an event does not change', event.id);
+      else call.event = event;
     }
   }
 

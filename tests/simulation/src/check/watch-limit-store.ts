@@ -1,22 +1,21 @@
-import { isHoldId, readHold, type StoredHold } from '@gateway/admission/limit-store/hold-rules.js';
+import type { StoredHold } from '@gateway/admission/limit-store/hold-rules.js';
 import { readTemplate, type HoldTemplate } from '@gateway/admission/limit-store/hold-template-rules.js';
 import { findBucketKeys } from '@gateway/admission/limit-store/key-rules.js';
-import { POSITIONS, readArgument, type ScriptArgument } from '@gateway/admission/limit-store/script-rules.js';
-import { bucketOfAccount } from '@gateway/contracts/ids';
 import {
-  allotmentRow,
-  keyMonthRow,
-  memberMonthRow,
-  monthlyWindowRow,
-  sessionWindowRow,
-  weeklyWindowRow,
-} from '@gateway/metering';
-import type { ScriptRun } from '../limit-store/server.js';
+  POSITIONS,
+  readArgument,
+  type ScriptArgument,
+  type ScriptCall,
+  type ScriptReply,
+} from '@gateway/admission/limit-store/script-rules.js';
+import type { UsageRecord } from '@gateway/billing/records/rules.js';
+import { computePostings } from '@gateway/billing/usage/decide/postings-rules.js';
+import { bucketOfAccount } from '@gateway/contracts/ids';
+import { sessionWindowRow, WALLET_ROW } from '@gateway/metering';
 import { LEASE_MS } from '../hosts/admission-host.js';
 import type { World } from '../hosts/world.js';
-import { checkHeldInSilence } from './held-in-silence.js';
-import { checkConfirmed } from './confirmed.js';
-import { checkNearEnd } from './near-end.js';
+import { checkConfirmed } from './in-force.js';
+import { checkHeldInSilence } from './run-kind-checks.js';
 
 const FIRST_LEASE_MS = 10_000;
 /**
@@ -24,32 +23,39 @@ const FIRST_LEASE_MS = 10_000;
  * than the rest of that time.
  */
 const SILENT_MS = 7_000;
+const NEAR_END_SHARE = 0.05;
 
 /** Records the grants of each script and compares the accounts that it changed. */
 export class LimitStoreWatch {
+  /** Epoch keys of the buckets that have changed since the last look. */
   readonly #changed = new Set<string>();
 
   constructor(private readonly world: () => World) {}
 
-  ran({ call, reply }: ScriptRun): void {
-    const { script, args } = call;
+  ran({ script, keys, args }: ScriptCall, reply: ScriptReply): void {
     const outcome = reply[0];
     const world = this.world();
+    const { truth, server } = world;
     switch (script) {
       case 'admit':
         if (outcome !== 'admitted') return;
         this.#admitted(world, args, reply);
         break;
       case 'heartbeat':
-        for (const { id, account } of world.truth.calls)
-          if (id !== null && args.includes(id) && hasSlot(world, account, id)) this.#leased(id, LEASE_MS);
+        // A heartbeat does not take a slot again whose lease has ended.
+        for (const { id, account } of truth.calls) {
+          const isNamed = id !== null && args.includes(id);
+          if (isNamed && server.holds(account).some((hold) => hold.id === id && hold.slot)) this.#leased(id, LEASE_MS);
+        }
         break;
       case 'create':
         this.#leased(String(readArgument('CREATE', 'id', args)), LEASE_MS);
         break;
-      case 'take':
-        if (outcome === 'taken') world.truth.takenBack.add(String(readArgument('TAKE', 'id', args)));
+      case 'take': {
+        const call = truth.ofId(String(readArgument('TAKE', 'id', args)));
+        if (outcome === 'taken' && call !== undefined) call.isTakenBack = true;
         break;
+      }
       case 'set-epoch':
         if (readArgument('SET_EPOCH', 'action', args) === 'open' && outcome === 'open') markUnguarded(world);
         return;
@@ -57,64 +63,74 @@ export class LimitStoreWatch {
         if (reply[4] === '0') return;
         checkHeldInSilence(world);
         break;
+      case 'confirm':
+        checkConfirmed(world, keys, args, reply);
+        break;
       case 'release':
       case 'apply':
         break;
-      case 'confirm':
-        checkConfirmed(world, call, reply);
-        break;
-      case 'due':
-      case 'replace':
-      case 'lease':
-      case 'read':
-      case 'list':
-      case 'summary':
+      default:
         return;
     }
-    this.#changed.add(call.keys[0] ?? '');
+    this.#changed.add(keys[0] ?? '');
   }
 
   /** Compares the accounts that have changed since the last call. */
   look(): void {
     if (this.#changed.size === 0) return;
     const world = this.world();
-    for (const { name } of world.scenario.accounts) {
+    for (const { name } of world.scenario.accounts)
       if (this.#changed.has(findBucketKeys(bucketOfAccount(name)).epoch)) compareSums(world, name);
-    }
     this.#changed.clear();
   }
 
   #admitted(world: World, args: readonly ScriptArgument[], reply: readonly string[]): void {
+    const { truth, server } = world;
     const id = String(readArgument('ADMIT', 'id', args));
     const account = String(readArgument('ADMIT', 'account', args));
-    const concurrency = Number(readArgument('ADMIT', 'concurrency', args));
-    const windowsAt = POSITIONS.ADMIT.length;
-    const rows = new Map<string, number>();
-    for (const text of args.slice(windowsAt, windowsAt + Number(readArgument('ADMIT', 'windows', args)))) {
-      const [unit, limit, , , row] = String(text).split(' ');
-      if (unit === 'requests' && row !== undefined) rows.set(row, Number(limit));
-    }
-    world.truth.limits.set(id, { slots: concurrency, rows });
+    const slots = Number(readArgument('ADMIT', 'concurrency', args));
+    const isPlanFunded = reply[5] !== '-1';
+    const windows = parseWindows(args, isPlanFunded ? Number(reply[6]) : 0);
+    const requests = windows.filter(({ unit }) => unit === 'requests');
+    const call = truth.ofId(id);
+    if (call !== undefined) call.limits = { slots, rows: new Map(requests.map(({ row, limit }) => [row, limit])) };
     this.#leased(id, FIRST_LEASE_MS);
-    const fields = world.server.hash(findBucketKeys(bucketOfAccount(account)).accounts + account);
+    const fields = server.account(account);
     const wallet = Number(fields['v:wallet'] ?? 0) - Number(fields['h:wallet'] ?? 0);
-    if (reply[5] === '-1' && wallet < 0) world.truth.broke('the wallet covers every hold', `${id} leaves ${wallet}`);
-    if (reply[5] !== '-1') checkNearEnd(world, args, Number(reply[6]));
-    if (Number(fields['n']) > concurrency) {
-      world.truth.broke('the limit store grants at most the available slots', `${fields['n']} of ${concurrency}`);
+    if (!isPlanFunded && wallet < 0) truth.broke('the wallet covers every hold', `${id} leaves ${wallet}`);
+    if (Number(fields['n']) > slots)
+      truth.broke('the limit store grants at most the available slots', `${fields['n']} of ${slots}`);
+    if (!isPlanFunded) return;
+    // In the last 5 % of a USD window, a call paid by its plan begins only while the running calls
+    // cannot use up the rest of the window (docs/behaviour.md#windows).
+    const others = server.holds(account).filter((hold) => hold.id !== id && hold.state !== 'done');
+    const bears = others.reduce((sum, { worst, walletMax }) => sum + (walletMax === null ? 0 : worst - walletMax), 0);
+    for (const { row, limit } of windows.filter(({ unit }) => unit === 'usd')) {
+      const left = limit - Number(fields[`v:${row}`] ?? 0) - Number(fields[`h:${row}`] ?? 0);
+      if (left <= limit * NEAR_END_SHARE && bears > left)
+        truth.broke('a window near its end lets one call begin', `${id}: ${bears} may use ${left} of ${row}`);
     }
   }
 
   #leased(id: string, ms: number): void {
     const { truth, time } = this.world();
-    truth.leases.set(id, time.now + ms);
+    const call = truth.ofId(id);
+    if (call !== undefined) call.leasedUntil = time.now + ms;
   }
 }
 
-/** False if the slot's lease has ended: a heartbeat does not take the slot again. */
-function hasSlot({ server }: World, account: string, id: string): boolean {
-  const text = server.hash(findBucketKeys(bucketOfAccount(account)).holds + account)[id];
-  return text !== undefined && readHold(text).slot;
+/** Returns the windows of an admission. @param session start of the call's session, 0 for none */
+function parseWindows(args: readonly ScriptArgument[], session: number) {
+  const windowsAt = POSITIONS.ADMIT.length;
+  const texts = args.slice(windowsAt, windowsAt + Number(readArgument('ADMIT', 'windows', args)));
+  const windows = texts.map((text) => {
+    const [unit, limit, , , row = ''] = String(text).split(' ');
+    return { unit, row, limit: Number(limit) };
+  });
+  const ofSession = /usd (\d+)/.exec(String(readArgument('ADMIT', 'session', args)));
+  if (ofSession !== null)
+    windows.push({ unit: 'usd', row: sessionWindowRow('usd', session), limit: Number(ofSession[1]) });
+  return windows;
 }
 
 /** Marks accepted losses (docs/protocol.md#remains): calls of an edge that was cut off. */
@@ -128,54 +144,39 @@ function markUnguarded({ truth, streams, time, server }: World): void {
 
 /** Recounts slots and held sums from the holds. */
 function compareSums({ server, truth }: World, account: string): void {
-  const keys = findBucketKeys(bucketOfAccount(account));
-  const fields = server.hash(keys.accounts + account);
-  const stored = server.hash(keys.holds + account);
-  const sums = new Map<string, number>();
+  const fields = server.account(account);
+  const stored = server.holdTexts(account);
+  const counted = Object.keys(fields).filter((name) => /^(h:|c:|n$)/.test(name));
+  const sums = new Map(counted.map((name) => [name, 0]));
   const add = (name: string, by: number): void => void sums.set(name, (sums.get(name) ?? 0) + by);
-  for (const [id, text] of Object.entries(stored)) {
-    if (!isHoldId(id)) continue;
-    const hold = readHold(text);
-    if (hold.state === 'gone') continue;
-    const template = readTemplate(stored[`s:${hold.template}`] ?? '');
-    addHold(add, hold, template);
-  }
-  for (const name in fields) {
-    if (/^(h:|c:|n$)/.test(name) && !sums.has(name)) sums.set(name, 0);
-  }
+  for (const hold of server.holds(account)) addHold(add, hold, readTemplate(stored[`s:${hold.template}`] ?? ''));
   for (const [name, sum] of sums) {
     if (Number(fields[name] ?? 0) === sum) continue;
     truth.broke('held sums match the holds', `${account} ${name}: ${fields[name]}, not ${sum}`);
   }
 }
 
+/** Adds what a hold holds: the same balances that billing changes when it settles the amount. */
 function addHold(add: (name: string, by: number) => void, hold: StoredHold, template: HoldTemplate): void {
-  const { state, amount, worst, planMax, walletMax, session } = hold;
-  const charged = state === 'done' ? amount : worst;
-  const walletOfPlan = state === 'done' ? Math.min(Math.max(0, amount - planMax), walletMax ?? 0) : (walletMax ?? 0);
-  const plan = walletMax !== null && state === 'done' ? amount - walletOfPlan : 0;
+  const { worst, planMax, walletMax, session } = hold;
+  const isDone = hold.state === 'done';
+  const charged = isDone ? hold.amount : worst;
+  const ofPlan = isDone ? Math.min(Math.max(0, charged - planMax), walletMax ?? 0) : (walletMax ?? 0);
+  const wallet = walletMax === null ? charged : ofPlan;
+  const record: Partial<UsageRecord> = {
+    ...template,
+    outcome: 'settled',
+    session5h: session,
+    subscriptionPeriod: template.subscription?.id ?? null,
+    chargedNanoUsd: BigInt(charged),
+    walletNanoUsd: BigInt(wallet),
+    planNanoUsd: BigInt(isDone ? charged - wallet : 0),
+    attempts: [],
+  };
+  const { rows } = computePostings(record as UsageRecord);
+  for (const [name, value] of rows) add(`h:${name}`, Number(name === WALLET_ROW ? -value : value));
   add('n', hold.slot ? 1 : 0);
   add(`c:${hold.template}`, 1);
-  add('h:plan', state === 'done' || walletMax === null ? 0 : worst - walletMax);
-  add('h:wallet', walletMax === null ? charged : walletOfPlan);
-  add(`h:${keyMonthRow(template.key, template.month)}`, charged);
-  add(`h:${memberMonthRow(template.member, template.month)}`, charged);
+  add('h:plan', isDone || walletMax === null ? 0 : worst - walletMax);
   if (session !== null) add(`h:session:${session}`, 1);
-  for (const row of rowsOf(template, session)) add(`h:${row.name}`, row.unit === 'usd' ? plan : 1);
-}
-
-function rowsOf(template: HoldTemplate, session: number | null) {
-  const rows = template.windows.flatMap(({ type, unit }) => {
-    if (type === 'session_5h') return session === null ? [] : [{ unit, name: sessionWindowRow(unit, session) }];
-    if (type === 'weekly')
-      return template.weekly === null ? [] : [{ unit, name: weeklyWindowRow(unit, template.weekly) }];
-    return template.subscription === null ? [] : [{ unit, name: monthlyWindowRow(unit, template.subscription.id) }];
-  });
-  if (template.allotment !== null && template.subscription !== null) {
-    rows.push({
-      unit: template.allotment,
-      name: allotmentRow(template.allotment, template.model, template.subscription.id),
-    });
-  }
-  return rows;
 }

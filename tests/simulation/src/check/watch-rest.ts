@@ -1,6 +1,3 @@
-import { isHoldId, readHold } from '@gateway/admission/limit-store/hold-rules.js';
-import { findBucketKeys } from '@gateway/admission/limit-store/key-rules.js';
-import { bucketOfAccount } from '@gateway/contracts/ids';
 import type { World } from '../hosts/world.js';
 import type { Host } from '../time/host.js';
 
@@ -27,10 +24,6 @@ export class CompletionWatch {
     private readonly hosts: () => readonly Host[],
   ) {}
 
-  get isQuiet(): boolean {
-    return this.#quietSince !== null;
-  }
-
   beQuiet(): void {
     this.#quietSince = this.world.time.now;
   }
@@ -54,7 +47,7 @@ export class CompletionWatch {
   #requireRest(quietSince: number, reason: string): void {
     const { truth, time } = this.world;
     const outages = this.hosts().map(({ cutUntil, hungUntil }) => Math.max(cutUntil, hungUntil));
-    const restMs = truth.lastCrashAt === null ? REST_MS : REST_AFTER_CRASH_MS;
+    const restMs = truth.hasCrash ? REST_AFTER_CRASH_MS : REST_MS;
     const untilMs = Math.max(quietSince, ...outages) + LONGEST_CALL_MS + restMs + ASKED_AGAIN_MS;
     if (time.now > untilMs) truth.broke('all work finishes in time', reason);
   }
@@ -104,18 +97,14 @@ interface RemainingHold {
 
 function heldSomewhere({ server, scenario }: World): RemainingHold | null {
   for (const { name } of scenario.accounts) {
-    const keys = findBucketKeys(bucketOfAccount(name));
-    if (!server.isOpen(keys.epoch)) return { what: `the bucket of ${name} is not open`, isUnended: false };
-    const holds = Object.entries(server.hash(keys.holds + name)).filter(([id]) => isHoldId(id));
-    const held = holds.map(([id, text]) => ({ id, ...readHold(text) })).filter(({ state }) => state !== 'gone');
+    if (!server.isOpen(name)) return { what: `the bucket of ${name} is not open`, isUnended: false };
+    const held = server.holds(name);
     const [first] = held;
     if (first !== undefined) {
-      return {
-        what: `${first.id} of ${name} is ${first.state}`,
-        isUnended: held.some(({ state }) => state !== 'done'),
-      };
+      const isUnended = held.some(({ state }) => state !== 'done');
+      return { what: `${first.id} of ${name} is ${first.state}`, isUnended };
     }
-    const slots = server.hash(keys.accounts + name)['n'] ?? '0';
+    const slots = server.account(name)['n'] ?? '0';
     if (slots !== '0') return { what: `${slots} slots of ${name} are taken`, isUnended: false };
   }
   return null;

@@ -1,11 +1,10 @@
 import type { Owners } from '@gateway/admission/ports.js';
 import { digestOfSecret, SECRET_BODY_CHARS, secretFrom } from '@gateway/contracts/ids';
-import type { AccountRecord, KeyRecord, MemberRecord } from '@gateway/contracts/messages';
+import type { AccountRecord, KeyRecord } from '@gateway/contracts/messages';
 import { NO_KEY_TERMS } from '@gateway/contracts/operator';
-import { checkInForce, toldOfAccount, toldOfKey } from '../check/in-force.js';
-import { request } from '../network/request.js';
+import { checkInForce, type FieldVersion } from '../check/in-force.js';
 import { Host } from '../time/host.js';
-import { anyOf, type RunParts } from './run-parts.js';
+import { requestAny, type RunParts } from './run-parts.js';
 
 /** The pepper of all runs. */
 export const PEPPER = 'pepper-of-the-simulation-0123456789';
@@ -53,7 +52,7 @@ export class AccountsHost {
     this.keys.set(account, owned);
   }
 
-  find(digests: readonly string[]): { account: string; key: string; digest: string } | null {
+  find(digests: readonly string[]): Awaited<ReturnType<Owners['find']>> {
     for (const owned of this.keys.values()) {
       const found = owned.find(({ record }) => digests.includes(record.digest));
       if (found) return { account: found.record.account, key: found.record.key, digest: found.record.digest };
@@ -61,10 +60,7 @@ export class AccountsHost {
     return null;
   }
 
-  load(
-    account: string,
-    key: string | null,
-  ): { account: AccountRecord | null; key: KeyRecord | null; member: MemberRecord | null } {
+  load(account: string, key: string | null): Awaited<ReturnType<Owners['loadAccount']>> {
     const record = this.keys.get(account)?.find((owned) => owned.record.key === key)?.record ?? null;
     const member = record && { account, member: record.member, capNanoUsd: null, version: MEMBER_VERSION };
     return { account: this.records.get(account) ?? null, key: record, member };
@@ -72,18 +68,15 @@ export class AccountsHost {
 
   /** Returns the accounts whose versions match the given ones. */
   unchanged(asked: Parameters<Owners['unchangedRecords']>[0]): string[] {
-    return asked
-      .filter(({ account, version, keys, members }) => {
-        const owned = this.keys.get(account) ?? [];
-        return (
-          this.records.get(account)?.version === version &&
-          keys.every(({ id, version }) =>
-            owned.some(({ record }) => record.key === id && record.version === version),
-          ) &&
-          members.every(({ version }) => version === MEMBER_VERSION)
-        );
-      })
-      .map(({ account }) => account);
+    const matches = ({ account, version, keys, members }: (typeof asked)[number]): boolean => {
+      const versions = new Map(this.keys.get(account)?.map(({ record }) => [record.key, record.version]));
+      return (
+        this.records.get(account)?.version === version &&
+        keys.every((key) => versions.get(key.id) === key.version) &&
+        members.every((member) => member.version === MEMBER_VERSION)
+      );
+    };
+    return asked.filter(matches).map(({ account }) => account);
   }
 
   rotate(account: string, index: number): void {
@@ -93,7 +86,7 @@ export class AccountsHost {
     const secret = this.#newSecret();
     const record = { ...known.record, digest: digestOfSecret(secret, PEPPER), version: known.record.version + 1 };
     owned[index] = { secret, record };
-    this.#tell({ keys: [record] });
+    this.#tell({ keys: [record] }, account, [`k:${record.key}`, record.version]);
   }
 
   setState(account: string, state: AccountRecord['state']): void {
@@ -101,29 +94,23 @@ export class AccountsHost {
     if (known === undefined || known.state === state) return;
     const record = { ...known, state, version: known.version + 1 };
     this.records.set(account, record);
-    this.#tell({ accounts: [record] });
+    this.#tell({ accounts: [record] }, account, ['sv', record.version]);
   }
 
   /** Sends a change to admission and repeats it until it is confirmed, like the outbox. */
-  #tell(change: Change): void {
+  #tell(change: Change, account: string, version: FieldVersion): void {
     this.waiting += 1;
     const tell = (): void => {
       const world = this.world();
-      const to = anyOf(world, world.admissions);
-      request(world, this.host, to?.host ?? null, APPLY_MS, async () => {
-        await to?.admission.apply(change);
-        return true;
-      }).then(
+      requestAny(world, this.host, world.admissions, APPLY_MS, ({ admission }) => admission.apply(change)).then(
         () => {
           this.waiting -= 1;
-          const told = 'accounts' in change ? change.accounts.map(toldOfAccount) : change.keys.map(toldOfKey);
-          for (const one of told) checkInForce(world, one);
+          checkInForce(world, account, [version]);
         },
         () => void world.time.in(this.host, REPEAT_MS, tell),
       );
     };
-    const { time } = this.world();
-    time.in(this.host, 0, tell);
+    this.world().time.in(this.host, 0, tell);
   }
 
   #newSecret(): string {

@@ -5,9 +5,9 @@ import type { Heartbeat, Ports } from '@gateway/admission/ports.js';
 import { usageEvents } from '@gateway/contracts/messages';
 import { ReplicaLimitStore } from '../limit-store/replica.js';
 import { onWire } from '../network/network.js';
-import { request } from '../network/request.js';
+import { RUN_CATALOG } from '../scenario/run-catalog.js';
 import { Host } from '../time/host.js';
-import { anyOf, logOf, type AdmissionReplica } from './run-parts.js';
+import { logOf, requestAny, type AdmissionReplica, type HostedProcess } from './run-parts.js';
 import type { World } from './world.js';
 
 /** Timeouts of requests to the owners, as in the bus adapter, and to the stream. */
@@ -38,14 +38,15 @@ export class AdmissionHost implements AdmissionReplica {
     const host = new Host(name, scenario.skewsMs[name] ?? 0);
     this.host = host;
     const clock = new RedisClock();
-    const others = this.#others();
-    this.#limitStore = new ReplicaLimitStore({ time, network, server, host, clock, random: random.fork(), others });
+    const onUse = (): void => this.admission.redisInUse();
+    const own = { host, clock, random: random.fork(), others: this.#others(), onUse };
+    this.#limitStore = new ReplicaLimitStore({ time, network, server, ...own });
     this.admission = new Admission({
       limitStore: this.#limitStore,
       clock,
       ...this.#neighbours(),
       listeners: { keysUsed: () => true, callsRefused: () => true },
-      catalog: { view: () => world.catalog.view },
+      catalog: { view: () => RUN_CATALOG.view },
       backPressure: { engaged: () => null },
       log: logOf(world),
       durations: {
@@ -58,7 +59,7 @@ export class AdmissionHost implements AdmissionReplica {
       replica: this.name,
     });
     time.in(host, 0, () => {
-      this.#limitStore.open(() => this.admission.redisInUse());
+      this.#limitStore.open();
       this.admission.start();
     });
   }
@@ -72,8 +73,9 @@ export class AdmissionHost implements AdmissionReplica {
     this.world.time.in(this.host, 0, () => this.#limitStore.publishRun());
   }
 
-  close(): void {
-    this.#limitStore.close();
+  /** Sends a message to all processes at these places. */
+  #publish<T extends HostedProcess>(places: readonly (T | null)[], take: (to: T) => void): void {
+    for (const to of places) if (to) this.world.network.post(this.host, to.host, () => take(to));
   }
 
   #others(): OtherReplicas {
@@ -83,70 +85,58 @@ export class AdmissionHost implements AdmissionReplica {
       publish: (run) => {
         if (network.isCut(host)) return;
         const sent = onWire(run);
-        for (const to of admissions) if (to) network.post(host, to.host, () => to.admission.observeRun(sent));
-        for (const to of edges)
-          if (to) network.post(host, to.host, () => to.deliver.report({ epochs: [], run: { ...sent } }));
+        this.#publish(admissions, ({ admission }) => admission.observeRun(sent));
+        this.#publish(edges, ({ deliver }) => deliver.report({ epochs: [], run: { ...sent } }));
       },
       areReachable: () =>
-        request(world, host, streams.host, HEARTBEATS_MS, async () => true).then(
-          () => true,
-          () => false,
-        ),
+        network
+          .request(host, streams.host, HEARTBEATS_MS, () => true)
+          .then(
+            () => true,
+            () => false,
+          ),
     };
   }
 
   #neighbours(): Pick<Ports, 'owners' | 'edges' | 'journal'> {
     const { world, host } = this;
-    const { accounts, streams, network, edges } = world;
+    const { accounts, streams, network, edges, billings } = world;
+    const askAccounts = <A>(timeoutMs: number, answer: () => A): Promise<A> =>
+      network.request(host, accounts.host, timeoutMs, answer);
+    const askStream = <A>(answer: () => A): Promise<A> => network.request(host, streams.host, HEARTBEATS_MS, answer);
     return {
       owners: {
-        find: (digests) => request(world, host, accounts.host, OWNERS_MS, async () => accounts.find(digests)),
-        loadAccount: (account, key) =>
-          request(world, host, accounts.host, OWNERS_MS, async () => accounts.load(account, key)),
+        find: (digests) => askAccounts(OWNERS_MS, () => accounts.find(digests)),
+        loadAccount: (account, key) => askAccounts(OWNERS_MS, () => accounts.load(account, key)),
         loadBalances: (question) => {
-          const billing = anyOf(world, world.billings);
-          return request(world, host, billing?.host ?? null, OWNERS_MS, async () => {
-            if (billing === null) throw new Error('no billing worker is alive');
-            return billing.load({ ...question, names: [...question.names], ids: [...question.ids] });
-          });
+          const sent = { ...question, names: [...question.names], ids: [...question.ids] };
+          return requestAny(world, host, billings, OWNERS_MS, (billing) => billing.load(sent));
         },
-        unchangedBalances: (asked) => {
-          const billing = anyOf(world, world.billings);
-          return request(world, host, billing?.host ?? null, UNCHANGED_MS, async () => {
-            if (billing === null) throw new Error('no billing worker is alive');
-            return billing.unchanged({ accounts: asked });
-          });
-        },
-        unchangedRecords: (asked) =>
-          request(world, host, accounts.host, UNCHANGED_MS, async () => ({ accounts: accounts.unchanged(asked) })),
+        unchangedBalances: (asked) =>
+          requestAny(world, host, billings, UNCHANGED_MS, (billing) => billing.unchanged({ accounts: asked })),
+        unchangedRecords: (asked) => askAccounts(UNCHANGED_MS, () => ({ accounts: accounts.unchanged(asked) })),
       },
       edges: {
         listens: () => !network.isCut(host),
-        lastHeartbeats: (edge) =>
-          request(world, host, streams.host, HEARTBEATS_MS, async () => streams.lastHeartbeats(edge)),
-        heartbeatMarks: () => request(world, host, streams.host, HEARTBEATS_MS, async () => streams.heartbeatMarks()),
-        forget: (edge, upTo) =>
-          request(world, host, streams.host, HEARTBEATS_MS, async () => streams.forget(edge, upTo)),
+        lastHeartbeats: (edge) => askStream(() => streams.lastHeartbeats(edge)),
+        heartbeatMarks: () => askStream(() => streams.heartbeatMarks()),
+        forget: (edge, upTo) => askStream(() => streams.forget(edge, upTo)),
         heartbeatReply: (edge, reply) => {
-          const to = edges.find((one) => one?.id === edge);
+          const to = edges.find((one) => one?.id === edge) ?? null;
           const sent = onWire(reply);
-          if (to) network.post(host, to.host, () => to.deliver.reply(sent));
+          this.#publish([to], ({ deliver }) => deliver.reply(sent));
         },
         report: (epochs) => {
           streams.traffic.requests += 1;
-          for (const to of edges) {
-            const sent = onWire({ epochs: [...epochs] });
-            if (to) network.post(host, to.host, () => to.deliver.report(sent));
-          }
-          for (const to of world.admissions) {
-            if (to) network.post(host, to.host, () => to.admission.observeEpochs([...epochs]));
-          }
+          const sent = onWire({ epochs: [...epochs] });
+          this.#publish(edges, ({ deliver }) => deliver.report(sent));
+          this.#publish(world.admissions, ({ admission }) => admission.observeEpochs([...epochs]));
         },
       },
       journal: {
-        store: async (group, events) => {
+        store: (group, events) => {
           const data = Buffer.from(JSON.stringify(packing?.body.pack({ events }, version)));
-          await request(world, host, streams.host, STORE_MS, async () => streams.storeUsage(group, data));
+          return network.request(host, streams.host, STORE_MS, () => streams.storeUsage(group, data));
         },
       },
     };

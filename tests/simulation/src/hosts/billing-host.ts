@@ -11,7 +11,6 @@ import type { SettlementStore } from '@gateway/billing/usage/commit/settlement-s
 import { usageSubjects, type BalanceSnapshot } from '@gateway/contracts/messages';
 import { DatabaseDown, type MemoryLedger } from '../ledger/memory-ledger.js';
 import { onWire } from '../network/network.js';
-import { request } from '../network/request.js';
 import type { StoredUsage } from '../network/streams.js';
 import { Host } from '../time/host.js';
 import type { Outbox } from './outbox.js';
@@ -26,8 +25,6 @@ const BATCH_EVENTS_MAX = 3;
 const POLL_MS = 1_000;
 const RETRY_MS = 200;
 
-type Question = Parameters<typeof loadAccount>[1];
-
 interface BillingWorld extends RunParts {
   readonly outbox: Outbox;
   readonly billings: readonly (BillingHost | null)[];
@@ -36,7 +33,6 @@ interface BillingWorld extends RunParts {
 /** One billing worker: the service's code with the tables of this run. */
 export class BillingHost implements HostedProcess {
   readonly host: Host;
-  readonly #unsubscribe: (() => void)[] = [];
   readonly #guard: LedgerGuard;
 
   constructor(
@@ -74,16 +70,12 @@ export class BillingHost implements HostedProcess {
   /** Used by the outbox to check the database. */
   readonly isLedger = (database: string): boolean => this.#guard.isLedger(database);
 
-  async load(question: Question) {
-    const loaded = await loadAccount(this.#loading(), question);
-    if (loaded.kind === 'behind') throw new Error('billing is behind');
-    return loaded.answer;
+  async load(question: Parameters<typeof loadAccount>[1]) {
+    return answerOf(await loadAccount(this.#loading(), question));
   }
 
   async unchanged(question: Parameters<typeof findUnchanged>[1]) {
-    const found = await findUnchanged(this.#loading(), question);
-    if (found.kind === 'behind') throw new Error('billing is behind');
-    return found.answer;
+    return answerOf(await findUnchanged(this.#loading(), question));
   }
 
   #loading() {
@@ -94,16 +86,14 @@ export class BillingHost implements HostedProcess {
         settledPosition: async () => this.#database().settledPosition(),
         unchanged: async (asked: Parameters<MemoryLedger['unchanged']>[0]) => this.#database().unchanged(asked),
       },
-      stream: {
-        state: () => request(world, this.host, world.streams.host, FACTS_MS, async () => world.streams.facts()),
-      },
+      stream: { state: () => this.#askStream(() => world.streams.facts()) },
       mayUse: (database: string) => this.#guard.allows(database),
       now: () => Date.now(),
     };
   }
 
-  close(): void {
-    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+  #askStream<T>(answer: () => T): Promise<T> {
+    return this.world.network.request(this.host, this.world.streams.host, FACTS_MS, answer);
   }
 
   /** A subject belongs to one worker, unless the scenario lets both workers own it. */
@@ -145,9 +135,8 @@ export class BillingHost implements HostedProcess {
   }
 
   #lostCommits() {
-    const { world, host } = this;
+    const { world } = this;
     const { streams, outbox } = world;
-    const ask = <T>(answer: () => T): Promise<T> => request(world, host, streams.host, FACTS_MS, async () => answer());
     return {
       store: {
         readState: async (upTo: number) => this.#database().readState(upTo),
@@ -159,16 +148,16 @@ export class BillingHost implements HostedProcess {
         },
       },
       stream: {
-        state: () => ask(() => streams.facts()),
-        acknowledged: () => ask(() => usageSubjects().map((_, subject) => streams.acknowledged(subject))),
+        state: () => this.#askStream(() => streams.facts()),
+        acknowledged: () => this.#askStream(() => usageSubjects().map((_, subject) => streams.acknowledged(subject))),
         message: async (sequence: number, subject?: number) => {
-          const found = await ask(() => streams.message(sequence, subject));
+          const found = await this.#askStream(() => streams.message(sequence, subject));
           return found === null ? null : { ...found, data: Buffer.from(found.data) };
         },
       },
       kept: {
-        read: () => ask(() => streams.kept),
-        write: (position: KeptPosition) => ask(() => void (streams.kept = position)),
+        read: () => this.#askStream(() => streams.kept),
+        write: (position: KeptPosition) => this.#askStream(() => void (streams.kept = position)),
       },
     };
   }
@@ -210,7 +199,7 @@ export class BillingHost implements HostedProcess {
         hasArrived = true;
       });
     };
-    this.#unsubscribe.push(streams.onStored(() => void time.in(host, 0, poll)));
+    streams.onStored(() => time.in(host, 0, poll));
     time.every(host, POLL_MS, poll);
     return { stop: async () => undefined };
   }
@@ -226,4 +215,10 @@ export class BillingHost implements HostedProcess {
       retryAfter: (ms) => network.post(host, streams.host, () => void (message.notBefore = time.now + ms)),
     };
   }
+}
+
+/** @throws Error if billing has not settled what the answer needs */
+function answerOf<A>(found: { readonly answer: A } | { readonly kind: 'behind' }): A {
+  if (!('answer' in found)) throw new Error('billing is behind');
+  return found.answer;
 }

@@ -4,18 +4,17 @@ import { EDGE_FIELDS } from '@gateway/edge-proxy/config.js';
 import { ENDPOINT_TABLE } from '@gateway/edge-proxy/formats/endpoints.js';
 import { parseCall } from '@gateway/edge-proxy/parse/parse-call.js';
 import { createEdgeComponents, type EdgeAdapters, type EdgeComponents } from '@gateway/edge-proxy/edge.js';
-import type { BusClient, ClientRequest } from '@gateway/edge-proxy/ports.js';
+import type { AdmissionBatchReply, BusClient, ClientRequest } from '@gateway/edge-proxy/ports.js';
 import { SimulatedSources } from '../actors/source-stage.js';
 import { onWire } from '../network/network.js';
-import { request } from '../network/request.js';
+import { RUN_CATALOG } from '../scenario/run-catalog.js';
 import { Host } from '../time/host.js';
-import { requestAdmission } from './request-admission.js';
 import { PEPPER } from './accounts-host.js';
-import { anyOf, logOf, type HostedProcess, type RunParts } from './run-parts.js';
+import { anyOf, logOf, notUsed, type HostedProcess, type RunParts } from './run-parts.js';
 
 const STORE_USAGE_MS = 2_000;
 const STORE_HEARTBEAT_MS = 1_500;
-export const PATH = '/v1/chat/completions';
+const PATH = '/v1/chat/completions';
 
 /** Short timeouts, so that an attempt at a silent provider ends within a run. */
 const SETTINGS = {
@@ -28,18 +27,13 @@ const SETTINGS = {
 };
 const config = readConfig({ ...BASE_FIELDS, ...EDGE_FIELDS }, SETTINGS);
 
-/** Messages that the bus delivers to an edge. */
-export interface EdgeSubscriptions {
-  reply(reply: object): void;
-  report(report: object): void;
-}
-
 /** One edge process: the service's code with the bus, sources and clients of this run. */
 export class EdgeHost implements HostedProcess {
   readonly host: Host;
   readonly id: string;
   readonly verbs: EdgeComponents;
-  readonly deliver: EdgeSubscriptions;
+  /** Delivers a message of the bus. */
+  readonly deliver: { reply(reply: object): void; report(report: object): void };
   readonly #reconnected: (() => void)[] = [];
 
   constructor(
@@ -91,18 +85,11 @@ export class EdgeHost implements HostedProcess {
     for (const listener of this.#reconnected) this.world.time.in(this.host, 0, listener);
   }
 
-  close(): void {
-    // Its timers end with the host.
-  }
-
   #adapters(handlers: Map<string, (body: object) => void>): EdgeAdapters {
-    const { catalog } = this.world;
-    const opened = new Map(
-      catalog.sources.map((source) => {
-        const base = new URL(source.baseUrl);
-        return [source.id, { source, origin: base.origin, basePath: '', headers: [], authorizer: null }] as const;
-      }),
-    );
+    const { models, sources } = RUN_CATALOG;
+    const opened = sources.map((source) => {
+      return { source, origin: source.baseUrl, basePath: '', headers: [], authorizer: null };
+    });
     return {
       bus: {
         subscribe: (contract, handler) => {
@@ -119,12 +106,12 @@ export class EdgeHost implements HostedProcess {
         ready: () => true,
         revision: () => 1,
         resolve: (name) => name,
-        model: (id) => catalog.models.find((model) => model.id === id),
-        models: () => catalog.models,
-        entry: (id) => opened.get(id)?.source,
-        source: (id) => opened.get(id),
+        model: (id) => models.find((model) => model.id === id),
+        models: () => models,
+        entry: (id) => sources.find((source) => source.id === id),
+        source: (id) => opened.find(({ source }) => source.id === id),
         problemOf: () => null,
-        sourcesOf: (model) => catalog.sources.filter((source) => source.model === model),
+        sourcesOf: (model) => sources.filter((source) => source.model === model),
         onChange: () => undefined,
       },
       sources: new SimulatedSources(this.world, this.host),
@@ -136,38 +123,78 @@ export class EdgeHost implements HostedProcess {
     const { world, host } = this;
     const { streams, network, truth } = world;
     return {
-      requestAdmission: (batch, on, to) => requestAdmission(world, host, onWire(batch), on, to),
-      authorize: () => Promise.reject(new Error('not used in a simulation')),
-      usage: () => Promise.reject(new Error('not used in a simulation')),
-      putAnswer: () => Promise.reject(new Error('not used in a simulation')),
-      getAnswer: () => Promise.reject(new Error('not used in a simulation')),
-      confirmAnswer: () => Promise.reject(new Error('not used in a simulation')),
-      countAnswers: () => Promise.reject(new Error('not used in a simulation')),
-      readQuota: () => Promise.reject(new Error('not used in a simulation')),
-      replaceQuota: () => Promise.reject(new Error('not used in a simulation')),
+      requestAdmission: (batch, on, to) => this.#requestAdmission(batch, on, to),
+      authorize: notUsed,
+      usage: notUsed,
+      putAnswer: notUsed,
+      getAnswer: notUsed,
+      confirmAnswer: notUsed,
+      countAnswers: notUsed,
+      readQuota: notUsed,
+      replaceQuota: notUsed,
       storeUsage: async (group, message) => {
         truth.frozen(message);
-        await world.network.step(host, 'sends');
+        await network.step(host, 'sends');
         const sent = Buffer.from(message);
-        await request(world, host, streams.host, STORE_USAGE_MS, async () => {
+        await network.request(host, streams.host, STORE_USAGE_MS, () => {
           streams.storeUsage(group, sent);
           truth.stored(sent);
         });
-        await world.network.step(host, 'stored');
+        await network.step(host, 'stored');
       },
-      storeHeartbeat: async (heartbeat, place) => {
+      storeHeartbeat: (heartbeat, place) => {
         const text = JSON.stringify(heartbeat);
         const sent = JSON.parse(text) as typeof heartbeat;
         streams.traffic.storedBytes += text.length;
         truth.releasing(sent.releases);
         const taker = anyOf(world, world.admissions);
-        await request(world, host, streams.host, STORE_HEARTBEAT_MS, async () => {
+        return network.request(host, streams.host, STORE_HEARTBEAT_MS, () => {
           streams.storeHeartbeat(sent, place);
           if (taker && !network.isCut(network.heartbeats))
             network.post(streams.host, taker.host, () => taker.takeHeartbeat(onWire(sent)));
         });
       },
       publishHealth: () => undefined,
+    };
+  }
+
+  /** Sends a batch and delivers its responses until it is closed or times out. */
+  #requestAdmission(...[batch, on, to]: Parameters<BusClient['requestAdmission']>): { close(): void } {
+    const { world, host } = this;
+    const { time, network, truth, admissions } = world;
+    truth.releasing(batch.releases);
+    let isOpen = true;
+    const fault = (code: string): void => {
+      if (!isOpen) return;
+      isOpen = false;
+      on.fault(code);
+    };
+    const late = time.in(host, to.timeoutMs, () => fault('timeout'));
+    const named = admissions.find((one) => one !== null && one.name === to.replica && one.host.isAlive) ?? null;
+    const asked = to.replica === undefined ? anyOf(world, admissions) : named;
+    if (network.isCut(host)) time.in(host, 0, () => fault('disconnected'));
+    else if (asked === null) time.in(host, 0, () => fault('no_responders'));
+    else {
+      const sent = onWire(batch);
+      network.post(host, asked.host, () => {
+        const answer = (said: AdmissionBatchReply): void => {
+          const received = onWire(said);
+          network.post(asked.host, host, () => {
+            if (!isOpen) return;
+            truth.answered(received.answers);
+            on.answer(received);
+          });
+        };
+        asked.admission
+          .batch(onWire(sent), answer)
+          .catch((error: unknown) => truth.unforeseen('an admission batch failed', error));
+      });
+    }
+    return {
+      close: () => {
+        isOpen = false;
+        late.isCancelled = true;
+      },
     };
   }
 }

@@ -1,11 +1,10 @@
 import { publishChange } from '@gateway/billing/ledger/tell-change.js';
 import { composeTerms, NO_OVERRIDES, type Subscription } from '@gateway/billing/subscriptions/terms-rules.js';
 import type { BalanceSnapshot } from '@gateway/contracts/messages';
-import { checkInForce, toldOfSnapshot } from '../check/in-force.js';
+import { checkInForce, type FieldVersion } from '../check/in-force.js';
 import { onWire } from '../network/network.js';
-import { request } from '../network/request.js';
 import { Host } from '../time/host.js';
-import { anyOf, type AdmissionReplica, type HostedProcess, type RunParts } from './run-parts.js';
+import { anyOf, requestAny, type AdmissionReplica, type HostedProcess, type RunParts } from './run-parts.js';
 
 const APPLY_MS = 2_000;
 const REPEAT_MS = 500;
@@ -14,13 +13,18 @@ interface OutboxWorld extends RunParts {
   readonly billings: readonly ((HostedProcess & { isLedger(database: string): boolean }) | null)[];
 }
 
+interface OutboxRow {
+  readonly snapshot: BalanceSnapshot;
+  readonly taken: () => void;
+}
+
 /**
  * Billing's commands and corrections of money and terms. Commands are refused while the database is
  * away. Changes are sent to admission in order and repeated until admission has confirmed them.
  */
 export class Outbox {
   readonly host = new Host('outbox');
-  #rows: { readonly snapshot: BalanceSnapshot; readonly taken: () => void }[] = [];
+  #rows: OutboxRow[] = [];
   #isTelling = false;
   #entries = 0;
 
@@ -30,10 +34,7 @@ export class Outbox {
     return this.#rows.length;
   }
 
-  /**
-   * Copies the rows, which are stored in the ledger's database. @returns a function that restores
-   * them
-   */
+  /** Copies the rows, which are stored in the database. @returns a function that restores them */
   copy(): () => void {
     const rows = [...this.#rows];
     return () => void (this.#rows = rows);
@@ -48,7 +49,7 @@ export class Outbox {
     if (snapshot === null) return;
     standby.afterCommand();
     const entry = truth.addEntry(account, amountNanoUsd);
-    this.#tell(snapshot, () => void (entry.inForceAt = time.now));
+    this.#tell({ snapshot, taken: () => void (entry.inForceAt = time.now) });
   }
 
   setTerms(account: string, subscription: Subscription | null): void {
@@ -58,20 +59,19 @@ export class Outbox {
     standby.afterCommand();
     const { published, termsVersion } = ledger.snapshot({ account, names: [], ids: [], now: time.now });
     const terms = { value: composeTerms(published, NO_OVERRIDES), version: termsVersion };
-    this.#tell({ account, rows: [], terms, closed: [] }, () => undefined);
+    this.#tell({ snapshot: { account, rows: [], terms, closed: [] }, taken: () => undefined });
   }
 
   /** Adds corrections of the transaction that has just settled a batch. */
   correct(snapshots: readonly BalanceSnapshot[]): void {
-    for (const snapshot of snapshots) this.#tell(onWire(snapshot), () => undefined);
+    for (const snapshot of snapshots) this.#tell({ snapshot: onWire(snapshot), taken: () => undefined });
   }
 
-  #tell(snapshot: BalanceSnapshot, taken: () => void): void {
-    this.#rows.push({ snapshot, taken });
+  #tell(row: OutboxRow): void {
+    this.#rows.push(row);
     if (this.#isTelling) return;
     this.#isTelling = true;
-    const { time } = this.world();
-    time.in(this.host, 0, () => this.#tellNext());
+    this.world().time.in(this.host, 0, () => this.#tellNext());
   }
 
   #tellNext(): void {
@@ -87,11 +87,10 @@ export class Outbox {
       },
       // One replica of billing has taken the row.
       isLedger: (database: string) => anyOf(world, world.billings)?.isLedger(database) === true,
-      apply: (body: Parameters<AdmissionReplica['admission']['apply']>[0]) => {
-        const to = anyOf(world, world.admissions);
-        return request(world, this.host, to?.host ?? null, APPLY_MS, async () => to?.admission.apply(body));
-      },
+      apply: (body: Parameters<AdmissionReplica['admission']['apply']>[0]) =>
+        requestAny(world, this.host, world.admissions, APPLY_MS, ({ admission }) => admission.apply(body)),
     };
+    const { account, rows, terms } = row.snapshot;
     const told = publishChange(telling, { change: '', snapshot: row.snapshot });
     // The row stays while the database cannot be reached, and is sent again.
     const taken = told.then(() => ledger.reached(time.now));
@@ -100,7 +99,9 @@ export class Outbox {
         // A promotion may have restored other rows in the meantime.
         this.#rows = this.#rows.filter((one) => one !== row);
         row.taken();
-        checkInForce(world, toldOfSnapshot(row.snapshot));
+        const wallet = rows.filter(({ name }) => name === 'wallet');
+        const versions = wallet.map(({ version }): FieldVersion => ['u:wallet', version]);
+        checkInForce(world, account, terms ? [...versions, ['tv', terms.version]] : versions);
         this.#tellNext();
       },
       () => void time.in(this.host, REPEAT_MS, () => this.#tellNext()),

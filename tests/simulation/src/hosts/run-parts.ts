@@ -6,17 +6,14 @@ import type { StandbyCopies } from '../ledger/lose-commits.js';
 import type { MemoryLedger } from '../ledger/memory-ledger.js';
 import type { Network } from '../network/network.js';
 import type { Streams } from '../network/streams.js';
-import type { RunCatalog } from '../scenario/run-catalog.js';
 import type { Scenario } from '../scenario/scenario.js';
 import type { Host } from '../time/host.js';
 import type { Random } from '../time/random.js';
 import type { VirtualTime } from '../time/virtual-time.js';
 
-/** The interface that every host of a run has. */
+/** The interface that every process of a run has. Its events and connections end with its host. */
 export interface HostedProcess {
   readonly host: Host;
-  /** Ends resources that are not events of the host. */
-  close(): void;
 }
 
 /** A replica of admission, as other hosts see it. */
@@ -39,7 +36,6 @@ export interface RunParts {
   readonly server: LimitStoreServer;
   readonly ledger: MemoryLedger;
   readonly standby: StandbyCopies;
-  readonly catalog: RunCatalog;
   readonly truth: Truth;
   /** By place. A restart replaces the entry. Null while no process runs at the place. */
   readonly admissions: (AdmissionReplica | null)[];
@@ -48,30 +44,36 @@ export interface RunParts {
 }
 
 /** Returns one of the live hosts, or null if none is alive. */
-export function anyOf<H extends HostedProcess>(
-  { random }: Pick<RunParts, 'random'>,
-  hosts: readonly (H | null)[],
-): H | null {
+export function anyOf<H extends HostedProcess>({ random }: RunParts, hosts: readonly (H | null)[]): H | null {
   const alive = hosts.filter((one): one is H => one !== null && one.host.isAlive);
   return alive.length === 0 ? null : random.pick(alive);
 }
 
+/** Sends a request to one of the live processes. */
+export function requestAny<H extends HostedProcess, A>(
+  parts: RunParts,
+  from: Host,
+  hosts: readonly (H | null)[],
+  timeoutMs: number,
+  serve: (to: H) => Promise<A>,
+): Promise<A> {
+  const to = anyOf(parts, hosts);
+  return parts.network.request(from, to?.host ?? null, timeoutMs, () => serve(to as H));
+}
+
 /** A logger that reports errors as violations and drops everything else. */
-export function logOf({ truth }: Pick<RunParts, 'truth'>): {
-  debug(): void;
-  info(): void;
-  warn(): void;
-  error(facts: object, text: string): void;
-  child(): never;
-} {
+export function logOf({ truth }: RunParts) {
   const nothing = (): void => undefined;
   return {
     debug: nothing,
     info: nothing,
     warn: nothing,
-    error: (facts, text) => truth.unforeseen(text, 'err' in facts ? facts.err : facts),
-    child: () => {
-      throw new Error('child loggers are not used in a simulation');
-    },
+    error: (facts: object, text: string) => truth.unforeseen(text, 'err' in facts ? facts.err : facts),
+    child: notUsed,
   };
+}
+
+/** Replaces a function that no run calls. */
+export function notUsed(): never {
+  throw new Error('not used in a simulation');
 }

@@ -11,16 +11,13 @@ import type { DeadLetter } from '@gateway/billing/usage/rules.js';
 import type { SettlementStore } from '@gateway/billing/usage/commit/settlement-store.js';
 import { WALLET_ROW } from '@gateway/metering';
 import type { BalanceSnapshot } from '@gateway/contracts/messages';
+import { testEpoch } from '@gateway/testkit/random';
 import { Host } from '../time/host.js';
 
-type UnchangedAccounts = Awaited<ReturnType<UnchangedStore['unchanged']>>;
-type Work = Parameters<SettlementStore['commit']>[0];
-type SnapshotRequest = Parameters<LoadStore['snapshot']>[0];
-
 interface AccountRow {
-  version: bigint;
-  termsVersion: number;
-  subscription: Subscription | null;
+  readonly version: bigint;
+  readonly termsVersion: number;
+  readonly subscription: Subscription | null;
 }
 
 /** The database failed. It is unknown whether the transaction was committed. */
@@ -31,17 +28,18 @@ export class DatabaseDown extends Error {
 /** The ledger's tables, with the database's constraints. A transaction is one call. */
 export class MemoryLedger {
   readonly host = new Host('postgres');
-  epoch = epochOf(1);
+  epoch = testEpoch(1);
   /** Increases with each promotion. Copies do not contain it. */
   timeline = 1;
   records = new Map<string, UsageRecord>();
   transactions = new Map<string, LedgerTransaction>();
-  rows = new Map<string, Map<string, Balance>>();
-  deadLetters: DeadLetter[] = [];
+  rows = new Map<string, ReadonlyMap<string, Balance>>();
   #epochs = 1;
-  #accounts = new Map<string, AccountRow>();
-  #applied = new Map<number, number>();
-  #floor: SettledPosition = { sequence: 0, storedAtMs: 0 };
+  private deadLetters: readonly DeadLetter[] = [];
+  private accounts = new Map<string, AccountRow>();
+  /** Times of settled messages after the floor, by sequence. */
+  private applied = new Map<number, number>();
+  private floor: SettledPosition = { sequence: 0, storedAtMs: 0 };
 
   /** Whether the database cannot be reached. */
   isAway(now: number): boolean {
@@ -55,10 +53,10 @@ export class MemoryLedger {
   }
 
   /** Runs a settlement. No virtual time passes in it, so no other transaction runs in between. */
-  settle(work: Work): Promise<BatchDecision> {
+  settle(work: Parameters<SettlementStore['commit']>[0]): Promise<BatchDecision> {
     return work({
       read: async ({ accounts, ids, rowsOf }) => {
-        const known = new Map(ids.flatMap((id) => pairOf(id, this.records.get(id))));
+        const known = new Map(ids.flatMap((id) => this.records.get(id) ?? []).map((record) => [record.id, record]));
         const wanted = [...rowsOf(known)];
         const rows = wanted.flatMap(([account, names]) => [...names].flatMap((name) => this.row(account, name) ?? []));
         const versions = new Map([...accounts].map((account) => [account, this.#account(account).version]));
@@ -66,8 +64,14 @@ export class MemoryLedger {
       },
       write: async (decision, applied) => {
         this.#write(decision);
-        for (const { sequence, storedAtMs } of applied) this.#applied.set(sequence, storedAtMs);
-        this.#moveFloor();
+        for (const { sequence, storedAtMs } of applied) this.applied.set(sequence, storedAtMs);
+        for (;;) {
+          const sequence = this.floor.sequence + 1;
+          const storedAtMs = this.applied.get(sequence);
+          if (storedAtMs === undefined) return;
+          this.applied.delete(sequence);
+          this.floor = { sequence, storedAtMs };
+        }
       },
     });
   }
@@ -81,28 +85,22 @@ export class MemoryLedger {
     if (decision.kind !== 'write') return null;
     const version = this.#account(account).version + 1n;
     const row = { account, name: WALLET_ROW, value: decision.balanceNanoUsd, version };
-    const transaction = { id, kind, account, requestId: null, corrects: null, entries: decision.entries };
-    this.#check(transaction);
-    this.transactions.set(id, transaction);
+    this.#post([{ id, kind, account, requestId: null, corrects: null, entries: decision.entries }]);
     this.#put(row);
-    this.#account(account).version = version;
+    this.#setAccount(account, { version });
     return { account, rows: [toBalanceMessage(row)], closed: [] };
   }
 
   setSubscription(account: string, subscription: Subscription | null): void {
-    const row = this.#account(account);
-    row.subscription = subscription;
-    row.termsVersion += 1;
+    this.#setAccount(account, { subscription, termsVersion: this.#account(account).termsVersion + 1 });
   }
 
   /** Copies all committed data. @returns a function that restores it */
   copy(): () => void {
-    const { epoch, records, transactions, rows, deadLetters } = copied(this);
-    const [accounts, applied, floor] = [structuredClone(this.#accounts), new Map(this.#applied), this.#floor];
-    return () => {
-      Object.assign(this, { epoch, records, transactions, rows, deadLetters });
-      [this.#accounts, this.#applied, this.#floor] = [accounts, applied, floor];
-    };
+    const { epoch, records, transactions, rows, deadLetters, accounts, applied, floor } = this;
+    const maps = { records, transactions, rows, accounts, applied };
+    const copies = Object.entries(maps).map(([name, map]) => [name, new Map<unknown, unknown>(map)]);
+    return () => void Object.assign(this, { epoch, deadLetters, floor, ...Object.fromEntries(copies) });
   }
 
   /** The identity that the database reports. A promoted database has another one. */
@@ -112,25 +110,24 @@ export class MemoryLedger {
 
   readState(upTo: number): LedgerSnapshotState {
     const missing: { from: number; to: number }[] = [];
-    for (let at = this.#floor.sequence + 1; at <= upTo; at += 1)
-      if (!this.#applied.has(at)) missing.push({ from: at, to: at });
-    const { database, timeline, epoch: ledgerEpoch, transactions } = this;
-    const blocks = transactions.size;
-    const log = { blocks, logBytes: blocks, settled: this.#floor, missing };
-    return { database, timeline, ledgerEpoch, consumers: 'restore-1', ...log };
+    for (let at = this.floor.sequence + 1; at <= upTo; at += 1)
+      if (!this.applied.has(at)) missing.push({ from: at, to: at });
+    const { database, timeline, epoch: ledgerEpoch, floor: settled } = this;
+    const blocks = this.transactions.size;
+    return { database, timeline, ledgerEpoch, consumers: 'restore-1', blocks, logBytes: blocks, settled, missing };
   }
 
   /** Begins a new epoch, unless another worker has begun one since. */
   beginEpochAfter(former: string): string | null {
     if (this.epoch !== former) return null;
-    return (this.epoch = epochOf((this.#epochs += 1)));
+    return (this.epoch = testEpoch((this.#epochs += 1)));
   }
 
   settledPosition(): SettledPosition {
-    return this.#floor;
+    return this.floor;
   }
 
-  snapshot({ account, names, ids }: SnapshotRequest): AccountSnapshot {
+  snapshot({ account, names, ids }: Parameters<LoadStore['snapshot']>[0]): AccountSnapshot {
     const { version, termsVersion, subscription } = this.#account(account);
     const known = this.rows.get(account) ?? new Map<string, Balance>();
     const running = [...known.keys()].filter((name) => /^(w|al):/.test(name));
@@ -151,7 +148,7 @@ export class MemoryLedger {
     };
   }
 
-  unchanged(asked: Parameters<UnchangedStore['unchanged']>[0]): UnchangedAccounts {
+  unchanged(asked: Parameters<UnchangedStore['unchanged']>[0]): Awaited<ReturnType<UnchangedStore['unchanged']>> {
     const isSame = ({ account, termsVersion, rows }: (typeof asked)[number]): boolean => {
       const known = this.rows.get(account) ?? new Map<string, Balance>();
       const named = new Map(rows.map(({ name, version }) => [name, version]));
@@ -179,59 +176,32 @@ export class MemoryLedger {
       if (replaces !== this.records.has(record.id))
         throw new Error(`the record ${record.id} exists unexpectedly, or is missing`);
     }
-    for (const transaction of transactions) this.#check(transaction);
-    for (const transaction of transactions) this.transactions.set(transaction.id, transaction);
+    this.#post(transactions);
     for (const { record } of records) this.records.set(record.id, record);
     for (const row of changedRows) this.#put(row);
-    for (const [account, version] of accountVersions) this.#account(account).version = version;
-    this.deadLetters.push(...deadLetters);
+    for (const [account, version] of accountVersions) this.#setAccount(account, { version });
+    this.deadLetters = [...this.deadLetters, ...deadLetters];
   }
 
   /** Enforces the database's constraints: unique keys, and entries that balance. */
-  #check({ id, entries }: LedgerTransaction): void {
-    if (this.transactions.has(id)) throw new Error(`the transaction ${id} exists already`);
-    const sum = entries.reduce((total, { amountNanoUsd }) => total + amountNanoUsd, 0n);
-    if (sum !== 0n) throw new Error(`the transaction ${id} sums to ${sum}`);
+  #post(transactions: readonly LedgerTransaction[]): void {
+    for (const { id, entries } of transactions) {
+      if (this.transactions.has(id)) throw new Error(`the transaction ${id} exists already`);
+      const sum = entries.reduce((total, { amountNanoUsd }) => total + amountNanoUsd, 0n);
+      if (sum !== 0n) throw new Error(`the transaction ${id} sums to ${sum}`);
+    }
+    for (const transaction of transactions) this.transactions.set(transaction.id, transaction);
   }
 
   #put(row: Balance): void {
-    const ofAccount = this.rows.get(row.account) ?? new Map<string, Balance>();
-    this.rows.set(row.account, ofAccount.set(row.name, row));
+    this.rows.set(row.account, new Map(this.rows.get(row.account)).set(row.name, row));
   }
 
   #account(account: string): AccountRow {
-    const known = this.#accounts.get(account);
-    if (known !== undefined) return known;
-    const made = { version: 0n, termsVersion: 0, subscription: null };
-    this.#accounts.set(account, made);
-    return made;
+    return this.accounts.get(account) ?? { version: 0n, termsVersion: 0, subscription: null };
   }
 
-  #moveFloor(): void {
-    for (;;) {
-      const storedAtMs = this.#applied.get(this.#floor.sequence + 1);
-      if (storedAtMs === undefined) return;
-      this.#applied.delete(this.#floor.sequence + 1);
-      this.#floor = { sequence: this.#floor.sequence + 1, storedAtMs };
-    }
+  #setAccount(account: string, changes: Partial<AccountRow>): void {
+    this.accounts.set(account, { ...this.#account(account), ...changes });
   }
-}
-
-/** Creates epochs like the database: UUIDs of version 7, each later than the one before. */
-function epochOf(n: number): string {
-  return `00000000-${n.toString(16).padStart(4, '0')}-7000-8000-000000000000`;
-}
-
-function copied({ epoch, records, transactions, rows, deadLetters }: MemoryLedger) {
-  return {
-    epoch,
-    records: new Map(records),
-    transactions: new Map(transactions),
-    rows: new Map([...rows].map(([account, ofAccount]) => [account, new Map(ofAccount)])),
-    deadLetters: [...deadLetters],
-  };
-}
-
-function pairOf<T>(id: string, value: T | undefined): [string, T][] {
-  return value === undefined ? [] : [[id, value]];
 }

@@ -1,10 +1,21 @@
 import { readFileSync } from 'node:fs';
 import { LuaFactory } from 'wasmoon';
+import { loadScripts } from '@gateway/admission/limit-store/redis-scripts.js';
 import type { ScriptName, ScriptReply } from '@gateway/admission/limit-store/script-rules.js';
 
 const SEPARATOR = '\u0001';
 const NIL = '\u0002';
 const ONE_ANSWER = 1;
+
+/**
+ * Admission drops rows of ended periods once a day, and weeks and sessions an hour after their end.
+ * A run is shorter. Here rows are dropped with each balance snapshot, and weeks and sessions before
+ * their end. The rule allows that for every row that no call counts in.
+ */
+const SPANS: readonly (readonly [said: string, here: string])[] = [
+  ['local DROP_ENDED_MS = 86400000', 'local DROP_ENDED_MS = 0'],
+  ['local ENDED_MS = 3600000', 'local ENDED_MS = -1e15'],
+];
 
 /** Functions of the Lua machine that a call from JavaScript needs. */
 interface LuaCalls {
@@ -15,6 +26,9 @@ interface LuaCalls {
   lua_settop(state: number, index: number): void;
 }
 
+/** A server whose data is kept (`lua/redis.lua`). `none` has no data. */
+export type DataOf = 'main' | 'file' | 'superseded' | 'none';
+
 /** Runs the limit store's scripts on a Redis in this process (`lua/redis.lua`). */
 export class LuaRedis {
   private constructor(
@@ -22,30 +36,38 @@ export class LuaRedis {
     private readonly lua: LuaCalls,
   ) {}
 
-  /** @param textOf returns the text of a script, including the shared parts */
-  static async open(names: readonly ScriptName[], textOf: (name: ScriptName) => string): Promise<LuaRedis> {
+  /**
+   * @param change changes the text of a script to plant a mistake
+   * @throws Error if a script does not contain the spans to shorten
+   */
+  static async open(change: (text: string) => string = (text) => text): Promise<LuaRedis> {
     const engine = await new LuaFactory().createEngine();
     await engine.doString(readFileSync(new URL('../../lua/redis.lua', import.meta.url), 'utf8'));
     const redis = new LuaRedis(engine.global.address, engine.global.lua as unknown as LuaCalls);
-    for (const name of names) redis.#call('install_script', [name, textOf(name)]);
+    const scripts = loadScripts();
+    for (const [said] of SPANS) if (!scripts.apply.text.includes(said)) throw new Error(`no script contains: ${said}`);
+    for (const [name, { text }] of Object.entries(scripts)) {
+      const shortened = SPANS.reduce((changed, [said, here]) => changed.replace(said, here), text);
+      redis.#call('install_script', name, change(shortened));
+    }
     return redis;
   }
 
   /** @param nowMs the server's time, epoch milliseconds */
   run(script: ScriptName, nowMs: number, keys: readonly string[], args: readonly (string | number)[]): ScriptReply {
     const payload = [script, nowMs, keys.length, ...keys, ...args, ''].join(SEPARATOR);
-    const reply = this.#call('run_script', [payload]);
+    const reply = this.#call('run_script', payload);
     return reply.split(SEPARATOR).map((text) => (text === NIL ? (null as unknown as string) : text));
   }
 
   /** Returns an empty string if the key does not exist. */
   text(key: string): string {
-    return this.#call('dump_text', [key]);
+    return this.#call('dump_text', key);
   }
 
   hash(key: string): Record<string, string> {
     const fields: Record<string, string> = {};
-    const text = this.#call('dump_hash', [key]);
+    const text = this.#call('dump_hash', key);
     if (text === '') return fields;
     const parts = text.split(SEPARATOR);
     for (let at = 0; at + 1 < parts.length; at += 2) fields[parts[at] ?? ''] = parts[at + 1] ?? '';
@@ -54,43 +76,30 @@ export class LuaRedis {
 
   /** Returns the account keys. */
   accountKeys(): string[] {
-    const text = this.#call('list_accounts', []);
+    const text = this.#call('list_accounts');
     return text === '' ? [] : text.split(SEPARATOR);
   }
 
-  /** Saves a copy of everything, like the server's file on disk. */
-  keepCopy(): void {
-    this.#call('keep_copy', []);
+  /** Replaces the data of a server by a copy of another one's. */
+  copyData(from: DataOf, to: DataOf): void {
+    this.#call('copy_data', from, to);
   }
 
-  takeCopyBack(): void {
-    this.#call('take_copy_back', []);
-  }
-
-  /** Saves the current state for {@link inSuperseded}. */
-  splitOff(): void {
-    this.#call('split_off', []);
-  }
-
-  /** Does `work` with the state that was split off, which changes independently. */
+  /** Does `work` with the data of the superseded server, which changes independently. */
   inSuperseded<T>(work: () => T): T {
-    this.#call('swap_superseded', []);
+    this.#call('select_server', 'superseded');
     try {
       return work();
     } finally {
-      this.#call('swap_superseded', []);
+      this.#call('select_server', 'main');
     }
   }
 
-  flush(): void {
-    this.#call('flush', []);
-  }
-
   beginAnew(): void {
-    this.#call('begin_anew', []);
+    this.#call('begin_anew');
   }
 
-  #call(name: string, args: readonly string[]): string {
+  #call(name: string, ...args: readonly string[]): string {
     const { state, lua } = this;
     lua.lua_getglobal(state, name);
     for (const arg of args) lua.lua_pushstring(state, arg);

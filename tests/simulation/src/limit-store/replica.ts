@@ -1,7 +1,7 @@
 import { makeEpoch, type ReplicaRun } from '@gateway/admission/limit-store/epoch-rules.js';
 import { RunAgreement, type OtherReplicas } from '@gateway/admission/limit-store/run-agreement-rules.js';
 import { buildReplaceCall } from '@gateway/admission/limit-store/epoch-script.js';
-import { AdmissionFault, type LimitStore } from '@gateway/admission/ports.js';
+import { type AccountsStep, AdmissionFault, type LimitStore } from '@gateway/admission/ports.js';
 import type { RedisClock } from '@gateway/admission/limit-store/redis-clock.js';
 import type { ScriptCall, ScriptName, ScriptReply } from '@gateway/admission/limit-store/script-rules.js';
 import type { RedisRun } from '@gateway/contracts/messages';
@@ -26,32 +26,31 @@ export interface ReplicaLimitStoreParts {
   readonly clock: RedisClock;
   readonly random: Random;
   readonly others: OtherReplicas;
-}
-
-interface Pending {
-  readonly fail: () => void;
+  /** Called whenever a server comes into use. */
+  readonly onUse: () => void;
 }
 
 /** One replica's connection to the server. It keeps the order and first reads the run ID. */
 export class ReplicaLimitStore implements LimitStore {
-  readonly #parts: ReplicaLimitStoreParts;
   #runId: string | null = null;
   readonly #runs: RunAgreement;
   #arrivesAt = 0;
   #returnsAt = 0;
-  readonly #pending = new Set<Pending>();
-  #onUse: () => void = () => undefined;
+  /** Rejects each exchange that has no reply yet. */
+  readonly #pending = new Set<() => void>();
   #close: () => void = () => undefined;
 
-  constructor(parts: ReplicaLimitStoreParts) {
-    this.#parts = parts;
+  constructor(private readonly parts: ReplicaLimitStoreParts) {
     this.#runs = new RunAgreement(() => parts.time.now);
     this.#runs.setOthers(parts.others);
   }
 
-  open(onUse: () => void): void {
-    this.#onUse = onUse;
-    this.#shakeHands();
+  open(): void {
+    const { time, server, host } = this.parts;
+    if (!server.isReachable) return void time.in(host, RECONNECT_MS_MIN, () => this.open());
+    const runId = server.runIdFor(host);
+    if (this.#runs.connected(runId, server.epochs(runId))) this.#use(runId);
+    else void this.#beginAnew(runId);
   }
 
   usable(): boolean {
@@ -60,38 +59,23 @@ export class ReplicaLimitStore implements LimitStore {
 
   run(calls: readonly ScriptCall[]): Promise<readonly (ScriptReply | AdmissionFault)[]> {
     if (calls.length === 0) return Promise.resolve([]);
-    const { server, clock } = this.#parts;
+    const { server, clock } = this.parts;
     const offsetMs = clock.offsetMs();
     return this.#exchange((runId) => {
       const replies = calls.map((call) => ({ script: call.script, reply: server.run(call, runId) }));
       return () => {
         clock.observe(Number(replies.at(-1)?.reply[1]), offsetMs);
-        return replies.map(({ script, reply }) => this.#heard(script, reply, runId));
+        return replies.map(({ script, reply }) => this.#readReply(script, reply, runId));
       };
     });
   }
 
-  /** Handles a reply like `RedisLimitStore`. */
-  #heard(script: ScriptName, reply: ScriptReply, runId: string): ScriptReply {
-    if (this.#runs.answered(script, reply)) this.#giveUp();
-    if (this.#runId !== runId && !this.#runs.countsAfterwards(script))
-      throw new AdmissionFault('admission_error', 'redis: no longer in use', { mayHold: true });
-    return reply;
-  }
-
   routes(digests: readonly string[]): Promise<readonly (string | null)[]> {
-    const { server } = this.#parts;
-    return this.#exchange(() => {
-      const found = digests.map((digest) => server.route(digest));
-      return () => found;
-    });
+    return this.#read(() => digests.map((digest) => this.parts.server.route(digest)));
   }
 
   setRoute(digest: string, route: string): Promise<void> {
-    return this.#exchange(() => {
-      this.#parts.server.setRoute(digest, route);
-      return () => undefined;
-    });
+    return this.#read(() => this.parts.server.setRoute(digest, route));
   }
 
   /** Does nothing: clients of a run send no unknown secrets. */
@@ -100,20 +84,12 @@ export class ReplicaLimitStore implements LimitStore {
   }
 
   dropRoute(digest: string): Promise<void> {
-    return this.#exchange(() => {
-      this.#parts.server.setRoute(digest, null);
-      return () => undefined;
-    });
+    return this.#read(() => this.parts.server.setRoute(digest, null));
   }
 
   newEpoch(): string {
-    return this.#epochFor(this.#handshaken());
-  }
-
-  #epochFor(runId: string): string {
-    const { host, time, random } = this.#parts;
-    const setAt = this.#runs.nextTime(time.now + host.skewMs);
-    return makeEpoch(runId, setAt, random.below(0x7fff_ffff).toString(16));
+    if (this.#runId === null) throw notConnected();
+    return this.#epochFor(this.#runId);
   }
 
   observe(epochs: readonly string[], run?: RedisRun): void {
@@ -129,18 +105,22 @@ export class ReplicaLimitStore implements LimitStore {
     this.#runs.publish();
   }
 
-  dump(accountKey: string, holdsKey: string): Promise<[Record<string, string>, Record<string, string>]> {
-    return Promise.resolve([this.#parts.server.hash(accountKey), this.#parts.server.hash(holdsKey)]);
+  dump(): Promise<never> {
+    return Promise.reject(new Error('not used in a simulation'));
   }
 
   /** Returns all accounts in one step. */
-  accounts(): Promise<{ cursor: string; accounts: readonly string[] }> {
-    const { server } = this.#parts;
+  accounts(): Promise<AccountsStep> {
+    const { server } = this.parts;
     // Sends no request that finds nothing, so that runs without kept accounts stay the same.
     if (server.accounts().length === 0) return Promise.resolve({ cursor: '0', accounts: [] });
+    return this.#read(() => ({ cursor: '0', accounts: server.accounts() }));
+  }
+
+  #read<T>(answer: () => T): Promise<T> {
     return this.#exchange(() => {
-      const accounts = server.accounts();
-      return () => ({ cursor: '0', accounts });
+      const found = answer();
+      return () => found;
     });
   }
 
@@ -149,31 +129,28 @@ export class ReplicaLimitStore implements LimitStore {
    * connection ends first or the work throws.
    */
   #exchange<T>(work: (runId: string) => () => T): Promise<T> {
-    const { time, network, server, host } = this.#parts;
+    const { time, network, server, host } = this.parts;
     const runId = this.#runId;
     if (runId === null) return Promise.reject(notConnected());
-    const there = network.nextLinkFault();
-    const back = network.nextLinkFault();
+    const there = network.next();
+    const back = network.next();
     return new Promise((resolve, reject) => {
-      const pending: Pending = {
-        fail: () => {
-          if (!this.#pending.delete(pending)) return;
-          reject(new AdmissionFault('admission_error', 'redis: the connection ended'));
-        },
+      const fail = (): void => {
+        if (this.#pending.delete(fail)) reject(new AdmissionFault('admission_error', 'redis: the connection ended'));
       };
-      this.#pending.add(pending);
-      this.#arrivesAt = Math.max(this.#arrivesAt, time.now + network.latencyMs(there.n) + linkDelay(there));
-      const kill = network.killAt(there.n);
-      if (kill?.who === 'sender') time.in(null, 0, () => network.kill(host, kill.ms));
-      if (there.how === 'drop') return void time.in(host, SILENCE_MS, pending.fail);
+      const failLater = (): void => void time.in(host, SILENCE_MS, fail);
+      this.#pending.add(fail);
+      this.#arrivesAt = Math.max(this.#arrivesAt, time.now + there.latencyMs + linkDelay(there.fault));
+      if (there.kill?.who === 'sender') network.killAfterStep(host, there.kill.ms);
+      if (there.fault?.how === 'drop') return failLater();
       time.at(server.host, this.#arrivesAt, () => {
         if (this.#runId !== runId) return;
-        if (!server.answers(runId)) return void time.in(host, SILENCE_MS, pending.fail);
+        if (!server.answers(runId)) return failLater();
         const finish = work(runId);
-        if (back.how === 'drop') return void time.in(host, SILENCE_MS, pending.fail);
-        this.#returnsAt = Math.max(this.#returnsAt, time.now + network.latencyMs(back.n) + linkDelay(back));
+        if (back.fault?.how === 'drop') return failLater();
+        this.#returnsAt = Math.max(this.#returnsAt, time.now + back.latencyMs + linkDelay(back.fault));
         time.at(host, this.#returnsAt, () => {
-          if (!this.#pending.delete(pending)) return;
+          if (!this.#pending.delete(fail)) return;
           try {
             resolve(finish());
           } catch (error) {
@@ -184,33 +161,39 @@ export class ReplicaLimitStore implements LimitStore {
     });
   }
 
-  #shakeHands(): void {
-    const { time, server, host } = this.#parts;
-    if (!server.isReachable) return void time.in(host, RECONNECT_MS_MIN, () => this.#shakeHands());
-    const runId = server.runIdFor(host);
-    if (this.#runs.connected(runId, server.epochs(runId))) this.#use(runId);
-    else void this.#beginAnew(runId);
+  /** Handles a reply like `RedisLimitStore`. */
+  #readReply(script: ScriptName, reply: ScriptReply, runId: string): ScriptReply {
+    if (this.#runs.answered(script, reply)) this.#giveUp();
+    if (this.#runId !== runId && !this.#runs.countsAfterwards(script))
+      throw new AdmissionFault('admission_error', 'redis: no longer in use', { mayHold: true });
+    return reply;
+  }
+
+  #epochFor(runId: string): string {
+    const { host, time, random } = this.parts;
+    const setAt = this.#runs.nextTime(time.now + host.skewMs);
+    return makeEpoch(runId, setAt, random.below(0x7fff_ffff).toString(16));
   }
 
   /** Replaces the epochs like `RedisLimitStore`, but in one step. */
   async #beginAnew(runId: string): Promise<void> {
-    const { server } = this.#parts;
+    const { server } = this.parts;
     const mayBeUsed = await this.#runs.mayBeginAnew();
     const isThere = server.isReachable && server.answers(runId);
-    if (!isThere || !mayBeUsed) return this.#shakeHandsLater();
+    if (!isThere || !mayBeUsed) return this.#openLater();
     const reply = server.run(buildReplaceCall(this.#epochFor(runId), this.#runs.nextTime(0)), runId);
     if (this.#runs.connected(runId, [reply[2] ?? ''])) this.#use(runId);
-    else this.#shakeHandsLater();
+    else this.#openLater();
   }
 
   #use(runId: string): void {
-    const { server, host, clock } = this.#parts;
+    const { server, host, clock, onUse } = this.parts;
     clock.forget();
     this.#runs.used();
     this.#runId = runId;
     // The loss of a closed socket is noticed at once, but handled in the replica's own event.
     this.#close = server.connect(host, () => this.#lose());
-    this.#onUse();
+    onUse();
   }
 
   #giveUp(): void {
@@ -218,29 +201,19 @@ export class ReplicaLimitStore implements LimitStore {
     this.#lose();
   }
 
-  #shakeHandsLater(): void {
-    const { time, host, random } = this.#parts;
-    time.in(host, random.between(RECONNECT_MS_MIN, RECONNECT_MS_MAX), () => this.#shakeHands());
+  #openLater(): void {
+    const { time, host, random } = this.parts;
+    time.in(host, random.between(RECONNECT_MS_MIN, RECONNECT_MS_MAX), () => this.open());
   }
 
   #lose(): void {
-    const { time, host } = this.#parts;
+    const { time, host } = this.parts;
     this.#runs.lost();
     this.#runId = null;
     time.in(host, 0, () => {
-      for (const { fail } of [...this.#pending]) fail();
-      this.#shakeHandsLater();
+      for (const fail of [...this.#pending]) fail();
+      this.#openLater();
     });
-  }
-
-  /** Called when the process is gone. */
-  close(): void {
-    this.#close();
-  }
-
-  #handshaken(): string {
-    if (this.#runId === null) throw notConnected();
-    return this.#runId;
   }
 }
 
@@ -248,6 +221,6 @@ function notConnected(): AdmissionFault {
   return new AdmissionFault('admission_error', 'redis is not connected');
 }
 
-function linkDelay({ how, ms }: { readonly how: string | null; readonly ms: number }): number {
-  return how === 'delay' ? Math.min(ms, DELAY_MS_MAX) : 0;
+function linkDelay(fault: { readonly how: string; readonly ms: number } | undefined): number {
+  return fault?.how === 'delay' ? Math.min(fault.ms, DELAY_MS_MAX) : 0;
 }

@@ -1,18 +1,14 @@
 import { parseEpochRun, parseEpochTime } from '@gateway/admission/limit-store/epoch-rules.js';
-import { parseAccount } from '@gateway/admission/limit-store/key-rules.js';
+import { isHoldId, readHold, type StoredHold } from '@gateway/admission/limit-store/hold-rules.js';
+import { type BucketKeys, findBucketKeys, parseAccount } from '@gateway/admission/limit-store/key-rules.js';
 import type { ScriptCall, ScriptReply } from '@gateway/admission/limit-store/script-rules.js';
-import type { Failover, LimitStoreLoss } from '../scenario/scenario.js';
+import { bucketOfAccount } from '@gateway/contracts/ids';
+import type { FaultOf } from '../scenario/scenario.js';
 import { Host } from '../time/host.js';
 import type { VirtualTime } from '../time/virtual-time.js';
 import type { LuaRedis } from './lua-redis.js';
 
 const RUN_ID_CHARS = 40;
-
-/** A script call and its reply, for the checks. */
-export interface ScriptRun {
-  readonly call: ScriptCall;
-  readonly reply: ScriptReply;
-}
 
 /** The server behind the limit store: scripts, routes, and ways to lose data. */
 export class LimitStoreServer {
@@ -31,15 +27,18 @@ export class LimitStoreServer {
   /** The host that always connects to the superseded server, or null. */
   #misled: Host | null = null;
   #empty = { at: -1, swept: [] as readonly string[], listed: [] as readonly string[] };
+  /** Epoch keys of the buckets that have an account in this run. All others are open and empty. */
+  readonly #buckets: ReadonlySet<string>;
 
-  /** @param buckets buckets that have an account in this run. All others are open and empty. */
+  /** @param ran called after each script in the server that is in use */
   constructor(
     private readonly time: VirtualTime,
     private readonly redis: LuaRedis,
-    private readonly buckets: ReadonlySet<string>,
-    private readonly ran: (run: ScriptRun) => void,
+    accounts: readonly string[],
+    private readonly ran: (call: ScriptCall, reply: ScriptReply) => void,
   ) {
     redis.beginAnew();
+    this.#buckets = new Set(accounts.map((account) => keysOf(account).epoch));
     this.runId = runIdOf(this.#run);
   }
 
@@ -74,8 +73,7 @@ export class LimitStoreServer {
 
   /** Returns the epochs of all buckets, or empty strings. A connection reads them first. */
   epochs(runId: string): string[] {
-    const read = (): string[] => [...this.buckets].map((key) => this.redis.text(key).split(' ')[0] ?? '');
-    return runId === this.#supersededRun ? this.redis.inSuperseded(read) : read();
+    return this.#on(runId, () => [...this.#buckets].map((key) => this.redis.text(key).split(' ')[0] ?? ''));
   }
 
   /** Adds a connection. `lost` is called when the connection is lost. */
@@ -88,14 +86,10 @@ export class LimitStoreServer {
   run(all: ScriptCall, runId: string): ScriptReply {
     const call = this.#ofOwnBuckets(all);
     const epochKey = call.keys[0] ?? '';
-    if (call.script !== 'lease' && !this.buckets.has(epochKey)) return this.#emptyBucket(call);
-    if (runId === this.#supersededRun) {
-      return this.redis.inSuperseded(() =>
-        this.redis.run(call.script, this.time.now, call.keys, [runId, 0, ...call.args]),
-      );
-    }
-    const reply = this.redis.run(call.script, this.time.now, call.keys, [runId, 0, ...call.args]);
-    this.ran({ call, reply });
+    if (call.script !== 'lease' && !this.#buckets.has(epochKey)) return this.#emptyBucket(call);
+    const args = [runId, 0, ...call.args];
+    const reply = this.#on(runId, () => this.redis.run(call.script, this.time.now, call.keys, args));
+    if (runId !== this.#supersededRun) this.ran(call, reply);
     return reply;
   }
 
@@ -113,36 +107,49 @@ export class LimitStoreServer {
     return this.redis.accountKeys().map(parseAccount);
   }
 
-  hash(key: string): Record<string, string> {
-    return this.redis.hash(key);
+  /** Returns the fields of an account. */
+  account(account: string): Record<string, string> {
+    return this.redis.hash(keysOf(account).accounts + account);
   }
 
-  /** Whether the bucket of this epoch admits calls. */
-  isOpen(epochKey: string): boolean {
-    const [epoch = '', state] = this.redis.text(epochKey).split(' ');
+  /** Returns an account's holds by call, and the templates of holds (`s:`). */
+  holdTexts(account: string): Record<string, string> {
+    return this.redis.hash(keysOf(account).holds + account);
+  }
+
+  /** Returns an account's holds, without tombstones. */
+  holds(account: string): (StoredHold & { readonly id: string })[] {
+    const holds = Object.entries(this.holdTexts(account)).filter(([id]) => isHoldId(id));
+    return holds.map(([id, text]) => ({ id, ...readHold(text) })).filter(({ state }) => state !== 'gone');
+  }
+
+  /** Whether the account's bucket admits calls. */
+  isOpen(account: string): boolean {
+    const [epoch = '', state] = this.redis.text(keysOf(account).epoch).split(' ');
     return this.isUp && state === 'open' && epoch.startsWith(this.runId);
   }
 
-  /** Whether the account was loaded under the bucket's epoch, whose suffix marks it. */
-  isLoaded(epochKey: string, under: string | undefined): boolean {
-    const [epoch = ''] = this.redis.text(epochKey).split(' ');
-    return under !== undefined && under !== '' && epoch.endsWith(under);
+  /** Whether the account was loaded under its bucket's epoch, whose suffix marks it. */
+  isLoaded(account: string): boolean {
+    const { t: suffix = '' } = this.account(account);
+    const [epoch = ''] = this.redis.text(keysOf(account).epoch).split(' ');
+    return suffix !== '' && epoch.endsWith(suffix);
   }
 
   /** Writes the server's file. An old state is restored from it. */
   keepCopy(): void {
-    this.redis.keepCopy();
+    this.redis.copyData('main', 'file');
     this.#keptRoutes = new Map(this.#routes);
   }
 
-  lose(how: LimitStoreLoss, downMs: number): void {
+  lose({ how, ms }: FaultOf<'limit-store'>): void {
     this.losses += 1;
     this.lostAt = this.time.now;
     if (how === 'restart_old') {
-      this.redis.takeCopyBack();
+      this.redis.copyData('file', 'main');
       this.#routes = new Map(this.#keptRoutes);
     } else {
-      this.redis.flush();
+      this.redis.copyData('none', 'main');
       this.#routes.clear();
     }
     if (how === 'flush') return;
@@ -150,7 +157,7 @@ export class LimitStoreServer {
     this.runId = runIdOf(this.#run);
     this.isUp = false;
     this.endConnections();
-    this.time.in(null, downMs, () => void (this.isUp = true));
+    this.time.in(null, ms, () => void (this.isUp = true));
   }
 
   /** Ends all connections, so that every replica has to connect again. */
@@ -164,12 +171,13 @@ export class LimitStoreServer {
    * uses the superseded server for `ms`. If `misleads` is set, it also finds the superseded server
    * when it connects again.
    */
-  failOver({ how, ms, misleads = false, forgetsAfterMs }: Failover): void {
+  failOver({ how, ms, misleads = false, forgetsAfterMs }: FaultOf<'failover'>): void {
     this.losses += 1;
     this.lostAt = this.time.now;
-    this.redis.splitOff();
-    if (how === 'late') this.redis.takeCopyBack();
-    const [kept, ...others] = this.#connections.keys();
+    this.redis.copyData('main', 'superseded');
+    if (how === 'late') this.redis.copyData('file', 'main');
+    const alive = [...this.#connections].filter(([, host]) => host.isAlive);
+    const [kept, ...others] = alive.map(([lost]) => lost);
     this.#misled = (misleads && kept !== undefined && this.#connections.get(kept)) || null;
     const superseded = this.runId;
     this.#run += 1;
@@ -177,7 +185,7 @@ export class LimitStoreServer {
     this.#supersededRun = superseded;
     this.#end(others);
     if (forgetsAfterMs !== undefined)
-      this.time.in(null, forgetsAfterMs, () => this.redis.inSuperseded(() => this.redis.flush()));
+      this.time.in(null, forgetsAfterMs, () => this.redis.copyData('none', 'superseded'));
     this.time.in(null, ms, () => {
       if (this.#supersededRun !== superseded) return;
       this.#supersededRun = null;
@@ -195,6 +203,11 @@ export class LimitStoreServer {
     );
   }
 
+  /** Does `work` with the data of this run. */
+  #on<T>(runId: string, work: () => T): T {
+    return runId === this.#supersededRun ? this.redis.inSuperseded(work) : work();
+  }
+
   #end(connections: readonly (() => void)[]): void {
     for (const lost of connections) this.#connections.delete(lost);
     for (const lost of connections) lost();
@@ -205,7 +218,7 @@ export class LimitStoreServer {
     if (call.script !== 'due' && call.script !== 'replace') return call;
     const poll = call.script === 'due' ? call.keys.slice(-1) : [];
     const ofBuckets = call.keys.slice(0, call.keys.length - poll.length);
-    const own = ofBuckets.filter((key) => this.buckets.has(`${key.slice(0, key.indexOf('}') + 1)}epoch`));
+    const own = ofBuckets.filter((key) => this.#buckets.has(`${key.slice(0, key.indexOf('}') + 1)}epoch`));
     return { ...call, keys: [...own, ...poll] };
   }
 
@@ -217,6 +230,10 @@ export class LimitStoreServer {
     }
     return script === 'sweep' ? this.#empty.swept : this.#empty.listed;
   }
+}
+
+function keysOf(account: string): BucketKeys {
+  return findBucketKeys(bucketOfAccount(account));
 }
 
 function runIdOf(run: number): string {

@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { LoadHookContext } from 'node:module';
-import type { Change, Mutation } from './mutations.js';
+import type { Change } from './mutations.js';
 
 type Loaded = { format: string; source?: string | undefined; shortCircuit?: boolean };
 
 let changes: readonly Change[] = [];
 
 /** Called by Node with the registered data. */
-export function initialize(planted: Mutation): void {
-  changes = listChanges(planted);
+export function initialize(planted: readonly Change[]): void {
+  changes = planted;
 }
 
 /** Loads a module of the services with the planted mistake in it. */
@@ -23,21 +23,9 @@ export async function load(
   return { format: 'module', source: plant(change, readFileSync(fileURLToPath(url), 'utf8')), shortCircuit: true };
 }
 
-/** Returns the changes of a mutation, which are in different files. */
-export function listChanges({ file, change, also }: Mutation): Change[] {
-  return [{ file, change }, ...(also === undefined ? [] : [also])];
-}
-
-/** Splits a change into the text that it replaces and the new text. */
-export function readChange({ change }: Change): { from: string; to: string } {
-  const [, before = '', from = '', to = '', after = ''] = /^(.*)<<(.*) -> (.*)>>(.*)$/s.exec(change) ?? [];
-  return { from: before + from + after, to: before + to + after };
-}
-
 /** @throws Error unless the text to replace occurs exactly once */
-export function plant(planted: Change, text: string): string {
-  const { from, to } = readChange(planted);
+export function plant({ file, from, to }: Change, text: string): string {
   const parts = text.split(from);
-  if (parts.length !== 2) throw new Error(`${planted.file}: ${from} occurs ${parts.length - 1} times instead of once`);
+  if (parts.length !== 2) throw new Error(`${file}: ${from} occurs ${parts.length - 1} times instead of once`);
   return parts.join(to);
 }

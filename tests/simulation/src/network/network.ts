@@ -1,4 +1,4 @@
-import type { Fault, Step } from '../scenario/scenario.js';
+import type { Fault, FaultOf, Step } from '../scenario/scenario.js';
 import { hash } from '../time/random.js';
 import { Host } from '../time/host.js';
 import type { VirtualTime } from '../time/virtual-time.js';
@@ -9,10 +9,6 @@ const LATENCY_MS_MAX = 5;
 const SLOW_ONE_OF = 16;
 const SLOW_MS_MAX = 60;
 const USUAL_MS_MAX = LATENCY_MS_MAX + SLOW_MS_MAX;
-
-type MessageFault = Extract<Fault, { kind: 'message' }>;
-type StepKill = Extract<Fault, { kind: 'step-killed' }>;
-type Kill = Extract<Fault, { kind: 'kill' }>;
 
 /** The bus's error for a sender, with the `code` that the services read. */
 export class BusError extends Error {
@@ -30,14 +26,22 @@ export interface NetworkParts {
   readonly kill: (host: Host, restartMs: number) => void;
 }
 
+/** What happens to one message. */
+interface Passage {
+  readonly latencyMs: number;
+  readonly fault: FaultOf<'message'> | undefined;
+  readonly kill: FaultOf<'kill'> | undefined;
+}
+
 /** Carries messages and applies the scenario's message faults and kills. */
 export class Network {
   readonly #parts: NetworkParts;
-  readonly #messageFaults = new Map<number, MessageFault>();
-  readonly #kills = new Map<number, Kill>();
-  readonly #stepKills = new Map<string, StepKill>();
+  readonly #messageFaults = new Map<number, FaultOf<'message'>>();
+  readonly #kills = new Map<number, FaultOf<'kill'>>();
+  readonly #stepKills = new Map<string, FaultOf<'step-killed'>>();
   readonly #steps = new Map<Step, number>();
-  #sent = 0;
+  /** Number of messages. */
+  sent = 0;
   /** The bus itself. While it is cut, hosts reach only the limit store. */
   readonly bus = new Host('bus');
   /** While it is cut, heartbeats are stored, but no replica of admission receives one. */
@@ -56,45 +60,55 @@ export class Network {
     }
   }
 
-  get sent(): number {
-    return this.#sent;
-  }
-
   isCut(host: Host): boolean {
     return Math.max(host.cutUntil, this.bus.cutUntil) > this.#parts.time.now;
   }
 
   /** Sends one message. Its content must not be shared with the sender: {@link onWire}. */
   post(from: Host, to: Host, take: () => void): void {
-    this.#sent += 1;
-    const n = this.#sent;
-    const fault = this.isQuiet ? undefined : this.#messageFaults.get(n);
-    const kill = this.isQuiet ? undefined : this.#kills.get(n);
+    const { latencyMs, fault, kill } = this.next();
     const isLost = fault?.how === 'drop' || this.isCut(from) || this.isCut(to);
-    const latency = this.latencyMs(n) + (fault?.how === 'delay' ? fault.ms : 0);
+    const latency = latencyMs + (fault?.how === 'delay' ? fault.ms : 0);
     if (!isLost) this.#deliver(to, latency, take, kill);
     if (!isLost && fault?.how === 'double') this.#deliver(to, latency + fault.ms, take, undefined);
-    // The kill follows the current step, so the sender's work in that step is done.
-    if (kill?.who === 'sender') this.#parts.time.in(null, 0, () => this.#parts.kill(from, kill.ms));
+    if (kill?.who === 'sender') this.killAfterStep(from, kill.ms);
   }
 
-  latencyMs(n: number): number {
+  /**
+   * Sends a request with one response. `serve` runs in the host that receives it. Its response or
+   * error is sent back.
+   * @param to null: the request has no receiver
+   */
+  request<A>(from: Host, to: Host | null, timeoutMs: number, serve: () => A | Promise<A>): Promise<A> {
+    return new Promise((resolve, reject) => {
+      const late = this.#parts.time.in(from, timeoutMs, () => reject(new BusError('timeout')));
+      const settle = (done: () => void): void => {
+        late.isCancelled = true;
+        done();
+      };
+      if (this.isCut(from)) return settle(() => reject(new BusError('disconnected')));
+      if (to === null) return settle(() => reject(new BusError('no_responders')));
+      this.post(from, to, () => {
+        (async (): Promise<A> => serve())().then(
+          (answer) => {
+            const arrived = onWire({ answer });
+            this.post(to, from, () => settle(() => resolve(arrived.answer)));
+          },
+          () => this.post(to, from, () => settle(() => reject(new BusError('fault')))),
+        );
+      });
+    });
+  }
+
+  /** Numbers the next message and returns what happens to it. */
+  next(): Passage {
+    this.sent += 1;
+    const n = this.sent;
     const chance = hash(this.#parts.seed, n);
-    const slow = chance % SLOW_ONE_OF === 0 ? (chance >>> 8) % SLOW_MS_MAX : 0;
-    return ((chance >>> 16) % LATENCY_MS_MAX) + slow;
-  }
-
-  /** Returns the fault of the next message of a link that keeps its own order. */
-  nextLinkFault(): { readonly n: number; readonly how: MessageFault['how'] | null; readonly ms: number } {
-    this.#sent += 1;
-    const n = this.#sent;
-    const fault = this.isQuiet ? undefined : this.#messageFaults.get(n);
-    return { n, how: fault?.how ?? null, ms: fault?.ms ?? 0 };
-  }
-
-  /** Returns the kill that belongs to a message of a link. */
-  killAt(n: number): Kill | undefined {
-    return this.isQuiet ? undefined : this.#kills.get(n);
+    const slowMs = chance % SLOW_ONE_OF === 0 ? (chance >>> 8) % SLOW_MS_MAX : 0;
+    const latencyMs = ((chance >>> 16) % LATENCY_MS_MAX) + slowMs;
+    if (this.isQuiet) return { latencyMs, fault: undefined, kill: undefined };
+    return { latencyMs, fault: this.#messageFaults.get(n), kill: this.#kills.get(n) };
   }
 
   /** Called before a host takes a step. Never resolves if the host is killed instead. */
@@ -107,17 +121,18 @@ export class Network {
     return new Promise(() => undefined);
   }
 
-  kill(host: Host, ms: number): void {
-    this.#parts.kill(host, ms);
+  /** Kills a host after the current step, so that its work in that step is done. */
+  killAfterStep(host: Host, ms: number): void {
+    this.#parts.time.in(null, 0, () => this.#parts.kill(host, ms));
   }
 
-  #deliver(to: Host, latencyMs: number, take: () => void, kill: Kill | undefined): void {
+  #deliver(to: Host, latencyMs: number, take: () => void, kill: Passage['kill']): void {
     const { time } = this.#parts;
     if (latencyMs > USUAL_MS_MAX) this.lateUntil = Math.max(this.lateUntil, time.now + latencyMs);
     time.in(to, latencyMs, () => {
       if (kill?.who === 'receiver_before') return this.#parts.kill(to, kill.ms);
       take();
-      if (kill?.who === 'receiver_after') time.in(null, 0, () => this.#parts.kill(to, kill.ms));
+      if (kill?.who === 'receiver_after') this.killAfterStep(to, kill.ms);
     });
   }
 }

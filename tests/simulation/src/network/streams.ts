@@ -40,7 +40,7 @@ export class Streams {
   /** The position that billing stores outside the ledger's database. */
   kept: KeptPosition | null = null;
   readonly #heartbeats = new Map<string, StoredHeartbeat>();
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners: (() => void)[] = [];
   readonly traffic: HeartbeatTraffic = { stored: 0, storedBytes: 0, read: 0, readBytes: 0, requests: 0 };
   /** Calls that a stored heartbeat has named. */
   readonly listed = new Set<string>();
@@ -58,9 +58,8 @@ export class Streams {
   }
 
   /** Adds a listener for stored messages. */
-  onStored(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => void this.#listeners.delete(listener);
+  onStored(listener: () => void): void {
+    this.#listeners.push(listener);
   }
 
   /** Returns messages that may be delivered now and reserves them for the ack wait. */

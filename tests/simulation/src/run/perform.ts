@@ -1,16 +1,29 @@
 import type { Subscription } from '@gateway/billing/subscriptions/terms-rules.js';
 import { Client } from '../actors/client.js';
+import { CallTruth } from '../check/truth.js';
 import { anyOf } from '../hosts/run-parts.js';
 import type { World } from '../hosts/world.js';
-import { request } from '../network/request.js';
 import type { Act, CallAct, PlanSeed } from '../scenario/scenario.js';
 import { MODELS } from '../scenario/run-catalog.js';
 
 const DAY_MS = 86_400_000;
 const OPERATOR_MS = 2_000;
+const OPERATOR = {
+  actor: 'operator',
+  origin: { client: '192.0.2.1', agent: null, requestId: 'operator' },
+} as const;
 
-/** Returns a subscription whose period begins the day before the run and outlasts it. */
-export function subscriptionOf(startedAt: number, plan: number | null, seed: PlanSeed): Subscription {
+/**
+ * Returns a subscription whose period begins the day before the run and outlasts it, or null
+ * without a plan.
+ */
+export function makeSubscription(
+  startedAt: number,
+  plan: number | null,
+  plans: readonly PlanSeed[],
+): Subscription | null {
+  const seed = plan === null ? undefined : plans[plan];
+  if (seed === undefined) return null;
   const window = { label: 'window' };
   return {
     id: 'period-1',
@@ -37,25 +50,22 @@ export function subscriptionOf(startedAt: number, plan: number | null, seed: Pla
 /** Performs one action of an operator or a client. */
 export function perform(world: World, act: Act): void {
   const { accounts, outbox, scenario, time } = world;
-  const account = 'account' in act ? scenario.accounts[act.account]?.name : undefined;
+  const account = 'account' in act ? (scenario.accounts[act.account]?.name ?? '') : '';
   switch (act.kind) {
     case 'call':
       return void call(world, act);
     case 'series':
       return callInTurn(world, act.calls);
     case 'wallet':
-      return outbox.addToWallet(account ?? '', act.amountNanoUsd);
+      return outbox.addToWallet(account, act.amountNanoUsd);
     case 'take_slot':
       return takeSlot(world, act.nth);
     case 'state':
-      return accounts.setState(account ?? '', act.state);
+      return accounts.setState(account, act.state);
     case 'rotate':
-      return accounts.rotate(account ?? '', act.key);
-    case 'terms': {
-      const seed = act.plan === null ? undefined : scenario.plans[act.plan];
-      const subscription = seed === undefined ? null : subscriptionOf(time.startedAt, act.plan, seed);
-      return outbox.setTerms(account ?? '', subscription);
-    }
+      return accounts.rotate(account, act.key);
+    case 'terms':
+      return outbox.setTerms(account, makeSubscription(time.startedAt, act.plan, scenario.plans));
   }
 }
 
@@ -81,25 +91,19 @@ function call(world: World, act: CallAct): Client | null {
     messages: [{ role: 'user', content: String(truth.calls.length) }],
   };
   const client = new Client(world, edge.host, () => edge.verbs.edge.clock.nowMs(), secret, body);
-  truth.begin(act, account, edge, client);
+  truth.calls.push(new CallTruth(act, account, edge, client));
   time.in(edge.host, 0, () => edge.serve(client));
   if (act.leavesAfterMs !== null) time.in(null, act.leavesAfterMs, () => client.leave());
   return client;
 }
 
-const OPERATOR = {
-  actor: 'operator',
-  origin: { client: '192.0.2.1', agent: null, requestId: 'operator' },
-} as const;
-
 /** Takes back the slot of a running call, as an operator does. */
 function takeSlot(world: World, nth: number): void {
-  const { truth, accounts, admissions } = world;
+  const { truth, accounts, admissions, network } = world;
   const running = truth.calls.filter(({ dispatchedAt, released }) => dispatchedAt !== null && released === null);
-  const id = running[nth % Math.max(1, running.length)]?.id ?? null;
+  const requestId = running[nth % Math.max(1, running.length)]?.id ?? null;
   const to = anyOf(world, admissions);
-  if (id === null || to === null) return;
-  request(world, accounts.host, to.host, OPERATOR_MS, () =>
-    to.admission.releaseSlot({ requestId: id, author: OPERATOR }),
-  ).catch(() => undefined);
+  if (requestId === null || to === null) return;
+  const release = () => to.admission.releaseSlot({ requestId, author: OPERATOR });
+  network.request(accounts.host, to.host, OPERATOR_MS, release).catch(() => undefined);
 }

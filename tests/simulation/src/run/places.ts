@@ -5,11 +5,8 @@ import type { HostedProcess } from '../hosts/run-parts.js';
 import type { World } from '../hosts/world.js';
 import type { Host } from '../time/host.js';
 
-const ROOMS = ['admission', 'billing', 'edge'] as const;
-type Room = (typeof ROOMS)[number];
-
-/** Number of processes of each service, if the scenario does not set it. */
-export const PLACES = 2;
+const SERVICES = ['admission', 'billing', 'edge'] as const;
+type Service = (typeof SERVICES)[number];
 
 /** Starts, kills, disconnects and pauses processes at their places. */
 export class Places {
@@ -21,29 +18,27 @@ export class Places {
     const { admissions, billings, edges } = this.world;
     const places = { admission: admissions.length, billing: billings.length, edge: edges.length };
     for (let place = 0; place < Math.max(...Object.values(places)); place += 1)
-      for (const room of ROOMS) if (place < places[room]) this.#start(room, place);
+      for (const service of SERVICES) if (place < places[service]) this.#start(service, place);
   }
 
   /** Returns the live processes and the servers that can be cut off. */
   hosts(): Host[] {
     const { admissions, billings, edges, accounts, ledger, streams, server, network } = this.world;
-    const hosted = [...admissions, ...billings, ...edges].flatMap((one) => (one === null ? [] : [one.host]));
+    const hosted = [...admissions, ...billings, ...edges].flatMap((one) => one?.host ?? []);
     return [...hosted, accounts.host, ledger.host, streams.host, server.host, network.bus, network.heartbeats];
   }
 
   /** Kills a process and starts another one in its place after `restartMs`. */
   kill(host: Host, restartMs: number): void {
     const { admissions, billings, edges, truth, time } = this.world;
-    for (const hosts of [admissions, billings, edges] as (HostedProcess | null)[][]) {
-      const place = hosts.findIndex((one) => one?.host === host);
-      const killed = hosts[place];
-      if (!killed || !host.isAlive) continue;
+    for (const hosted of [admissions, billings, edges] as (HostedProcess | null)[][]) {
+      const place = hosted.findIndex((one) => one?.host === host);
+      if (place === -1 || !host.isAlive) continue;
       host.isAlive = false;
-      killed.close();
-      hosts[place] = null;
-      if (hosts === edges) truth.edgeDied(time.now);
-      const room = host.name.replace(/\d$/, '') as Room;
-      time.in(null, restartMs, () => this.#start(room, place));
+      hosted[place] = null;
+      truth.hasCrash ||= hosted === edges;
+      const service = host.name.replace(/\d$/, '') as Service;
+      time.in(null, restartMs, () => this.#start(service, place));
     }
   }
 
@@ -52,16 +47,18 @@ export class Places {
     const { time, edges, admissions, accounts, ledger, server, network } = this.world;
     const host = this.hosts().find((one) => one.name === name);
     if (host === undefined) return;
-    if (kind === 'hang') host.hungUntil = time.now + ms;
-    else {
-      host.cutUntil = time.now + ms;
-      // The tables of accounts are on the same server and cannot be reached either.
-      if (host === ledger.host) accounts.host.cutUntil = Math.max(accounts.host.cutUntil, host.cutUntil);
-      if (host === server.host) server.endConnections();
-      time.in(null, ms, () => {
-        for (const one of [...edges, ...admissions]) if (one?.host === host || host === network.bus) one?.reconnected();
-      });
+    const until = time.now + ms;
+    if (kind === 'hang') {
+      host.hungUntil = until;
+      return;
     }
+    host.cutUntil = until;
+    // The tables of accounts are on the same server and cannot be reached either.
+    if (host === ledger.host) accounts.host.cutUntil = Math.max(accounts.host.cutUntil, until);
+    if (host === server.host) server.endConnections();
+    time.in(null, ms, () => {
+      for (const one of [...edges, ...admissions]) if (one?.host === host || host === network.bus) one?.reconnected();
+    });
   }
 
   /** Kills all replicas of admission at once. Others start after `ms`. */
@@ -69,18 +66,11 @@ export class Places {
     for (const one of [...this.world.admissions]) if (one !== null) this.kill(one.host, ms);
   }
 
-  #start(room: Room, place: number): void {
+  #start(service: Service, place: number): void {
     const { world } = this;
     this.#starts += 1;
-    switch (room) {
-      case 'admission':
-        world.admissions[place] = new AdmissionHost(world, place, this.#starts);
-        return;
-      case 'billing':
-        world.billings[place] = new BillingHost(world, place);
-        return;
-      case 'edge':
-        world.edges[place] = new EdgeHost(world, place, this.#starts);
-    }
+    if (service === 'admission') world.admissions[place] = new AdmissionHost(world, place, this.#starts);
+    else if (service === 'billing') world.billings[place] = new BillingHost(world, place);
+    else world.edges[place] = new EdgeHost(world, place, this.#starts);
   }
 }

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
+import { LuaRedis } from '../limit-store/lua-redis.js';
 import { RUN_KINDS, type RunKind } from '../scenario/run-kinds.js';
-import { openRedis } from './open-redis.js';
 import { play } from './play.js';
 import { describeFailure, runSeeds, type Totals } from './run-seeds.js';
 
@@ -15,7 +15,7 @@ function seedsTo(count: number): number[] {
 
 /** Plays seeds and expects no violation. @returns the totals */
 async function playAll(kind: RunKind, seeds: number): Promise<Totals> {
-  const [redis, make] = [await openRedis(), RUN_KINDS[kind]];
+  const [redis, make] = [await LuaRedis.open(), RUN_KINDS[kind]];
   const { totals, failure } = await runSeeds(redis, seedsTo(seeds), make);
   expect(failure === null ? '' : await describeFailure(redis, kind, make, failure)).toBe('');
   return totals;
@@ -115,7 +115,7 @@ test.each<[string, RunKind, number, (totals: Totals, runs: number) => void]>([
 test(
   'a seed gives the same run each time',
   async () => {
-    const redis = await openRedis();
+    const redis = await LuaRedis.open();
     for (const seed of [7, 21, 300]) {
       const [one, other] = [await play(RUN_KINDS.ordinary(seed), redis), await play(RUN_KINDS.ordinary(seed), redis)];
       expect(other).toEqual(one);
@@ -125,7 +125,7 @@ test(
 );
 
 test('finds a planted mistake: an admission leaves one slot too many', async () => {
-  const redis = await openRedis((_script, text) =>
+  const redis = await LuaRedis.open((text) =>
     text.replace('tonumber(concurrency) - slots - 1', 'tonumber(concurrency) - slots'),
   );
   const { violations } = await play(RUN_KINDS.alone(1), redis);
@@ -144,7 +144,7 @@ test.each([
   'finds a planted mistake: %s',
   async (_name, from, to) => {
     let isPlanted = false;
-    const redis = await openRedis((_script, text) => {
+    const redis = await LuaRedis.open((text) => {
       isPlanted ||= text.includes(from);
       return text.replace(from, to);
     });

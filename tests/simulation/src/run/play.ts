@@ -1,9 +1,7 @@
-import { findBucketKeys } from '@gateway/admission/limit-store/key-rules.js';
-import { bucketOfAccount } from '@gateway/contracts/ids';
-import type { Violation } from '../check/call-truth.js';
-import { runFinalChecks, checkOwnHold, checkGoneEdge } from '../check/final-checks.js';
+import { runFinalChecks } from '../check/final-checks.js';
 import { checkOverAdmission } from '../check/over-admission.js';
-import { Truth } from '../check/truth.js';
+import { checkGoneEdge, checkOwnHold } from '../check/run-kind-checks.js';
+import { Truth, type Violation } from '../check/truth.js';
 import { LimitStoreWatch } from '../check/watch-limit-store.js';
 import { CompletionWatch } from '../check/watch-rest.js';
 import { AccountsHost } from '../hosts/accounts-host.js';
@@ -15,15 +13,16 @@ import type { LuaRedis } from '../limit-store/lua-redis.js';
 import { LimitStoreServer } from '../limit-store/server.js';
 import { Network } from '../network/network.js';
 import { type HeartbeatTraffic, Streams } from '../network/streams.js';
-import { RUN_CATALOG } from '../scenario/run-catalog.js';
 import type { Fault, Scenario } from '../scenario/scenario.js';
 import { Host } from '../time/host.js';
 import { installTime } from '../time/install-time.js';
 import { Random, hash } from '../time/random.js';
 import { VirtualTime } from '../time/virtual-time.js';
-import { perform, subscriptionOf } from './perform.js';
-import { PLACES, Places } from './places.js';
+import { makeSubscription, perform } from './perform.js';
+import { Places } from './places.js';
 
+/** Number of processes of each service, if the scenario does not set it. */
+const PLACES = 2;
 /** Interval between two writes of the server's file. */
 const FILE_MS = 3_000;
 const SWEEP_MS = 1_500;
@@ -34,13 +33,14 @@ export interface Outcome {
   readonly violations: readonly Violation[];
   /** Hash of everything that happened. Equal for equal runs. */
   readonly fingerprint: number;
-  readonly messages: number;
   readonly calls: number;
   readonly counts: Truth['counts'] & { readonly limitStoreLosses: number };
   readonly virtualMs: number;
   /** Bus traffic of heartbeats and recoveries. */
   readonly traffic: HeartbeatTraffic;
 }
+
+let isPlaying = false;
 
 /** Plays a scenario to its end and reports the rules that were broken. */
 export async function play(scenario: Scenario, redis: LuaRedis): Promise<Outcome> {
@@ -58,38 +58,28 @@ export async function play(scenario: Scenario, redis: LuaRedis): Promise<Outcome
   }
 }
 
-let isPlaying = false;
-
 class Play {
-  readonly #scenario: Scenario;
-  readonly #time: VirtualTime;
   readonly #world: World;
-  readonly #watch: LimitStoreWatch;
+  readonly #watch = new LimitStoreWatch(() => this.#world);
   readonly #places: Places;
-  readonly #rest: CompletionWatch;
-  #fingerprint = 0;
+  readonly #completion: CompletionWatch;
 
   constructor(scenario: Scenario, redis: LuaRedis, time: VirtualTime) {
-    this.#scenario = scenario;
-    this.#time = time;
     const world = (): World => this.#world;
-    this.#watch = new LimitStoreWatch(world);
     const random = new Random(scenario.seed ^ 0x77aa);
-    const { seed, faults, hosts } = scenario;
-    const network = new Network({ time, seed, faults, kill: (host, ms) => this.#places.kill(host, ms) });
-    const buckets = new Set(scenario.accounts.map(({ name }) => findBucketKeys(bucketOfAccount(name)).epoch));
+    const { seed, faults, hosts, accounts } = scenario;
+    const names = accounts.map(({ name }) => name);
     const [ledger, outbox] = [new MemoryLedger(), new Outbox(world)];
     this.#world = {
       scenario,
       time,
       random,
-      network,
-      catalog: RUN_CATALOG,
+      network: new Network({ time, seed, faults, kill: (host, ms) => this.#places.kill(host, ms) }),
       sweepMs: SWEEP_MS,
       ledger,
       standby: new StandbyCopies(ledger, outbox),
       streams: new Streams(time, new Host('nats')),
-      server: new LimitStoreServer(time, redis, buckets, (run) => this.#watch.ran(run)),
+      server: new LimitStoreServer(time, redis, names, (call, reply) => this.#watch.ran(call, reply)),
       truth: new Truth(
         faults,
         () => time.now - time.startedAt,
@@ -106,89 +96,77 @@ class Play {
       edges: Array.from({ length: hosts?.edges ?? PLACES }, () => null),
     };
     this.#places = new Places(this.#world);
-    this.#rest = new CompletionWatch(this.#world, () => this.#places.hosts());
-    this.#begin();
+    this.#completion = new CompletionWatch(this.#world, () => this.#places.hosts());
+    this.#begin(scenario);
   }
 
   async run(): Promise<Outcome> {
-    const { time: clock, truth, server, network, streams } = this.#world;
+    const { time, truth, server, network, streams } = this.#world;
+    let fingerprint = 0;
     const after = (): void => {
       this.#watch.look();
-      this.#fingerprint = hash(this.#fingerprint, clock.now + network.sent);
+      fingerprint = hash(fingerprint, time.now + network.sent);
     };
     try {
-      await clock.run(() => truth.violations.length > 0 || this.#rest.isOver(), after);
+      await time.run(() => truth.violations.length > 0 || this.#completion.isOver(), after);
       if (truth.violations.length === 0) await runFinalChecks(this.#world);
     } catch (error) {
       truth.unforeseen('the run failed', error);
     }
     return {
       violations: truth.violations,
-      fingerprint: this.#fingerprint,
-      messages: network.sent,
+      fingerprint,
       calls: truth.calls.length,
       counts: { ...truth.counts, limitStoreLosses: server.losses },
-      virtualMs: clock.now - clock.startedAt,
+      virtualMs: time.now - time.startedAt,
       traffic: streams.traffic,
     };
   }
 
-  #begin(): void {
-    const { accounts, plans, acts, faults, quietAt } = this.#scenario;
+  #begin({ accounts, plans, acts, faults, quietAt }: Scenario): void {
     const world = this.#world;
-    const time = this.#time;
+    const { time, ledger, network } = world;
     for (const { name, walletNanoUsd, plan, capNanoUsd } of accounts) {
       world.accounts.add(name, [capNanoUsd, null]);
-      world.ledger.addEntry(name, BigInt(walletNanoUsd), `opening-${name}`);
+      ledger.addEntry(name, BigInt(walletNanoUsd), `opening-${name}`);
       world.truth.addEntry(name, walletNanoUsd);
-      const seed = plan === null ? undefined : plans[plan];
-      world.ledger.setSubscription(name, seed === undefined ? null : subscriptionOf(time.startedAt, plan, seed));
+      ledger.setSubscription(name, makeSubscription(time.startedAt, plan, plans));
     }
     this.#places.startAll();
     for (const act of acts) time.in(null, act.at, () => perform(world, act));
-    for (const fault of faults) this.#plan(fault);
+    for (const fault of faults) if ('at' in fault) time.in(null, fault.at, () => this.#cause(fault));
     time.every(null, FILE_MS, () => world.server.keepCopy());
-    time.in(null, quietAt, () => this.#beQuiet());
+    time.in(null, quietAt, () => {
+      this.#completion.beQuiet();
+      network.isQuiet = true;
+      world.sweepMs = QUIET_SWEEP_MS;
+    });
   }
 
-  #plan(fault: Fault): void {
-    const { server, standby, truth } = this.#world;
-    if (fault.kind === 'limit-store') {
-      this.#time.in(null, fault.at, () => {
-        if (!this.#rest.isQuiet && server.isUp) server.lose(fault.how, fault.ms);
-      });
-    }
-    if (fault.kind === 'promotion') {
-      this.#time.in(null, fault.at, () => {
-        if (!this.#rest.isQuiet) truth.counts.lostCommits += standby.promote(fault.commits);
-      });
-    }
-    if (fault.kind === 'away') {
-      this.#time.in(null, fault.at, () => {
-        if (!this.#rest.isQuiet) this.#places.takeAdmissionsAway(fault.ms);
-      });
-    }
-    if (fault.kind === 'edge-killed') {
-      this.#time.in(null, fault.at, () => {
-        const edge = this.#world.edges.find((one) => one?.host.name === fault.host);
+  /** Causes a fault that happens at a time. Other faults belong to messages, steps or commits. */
+  #cause(fault: Extract<Fault, { readonly at: number }>): void {
+    const { server, standby, truth, network, edges } = this.#world;
+    if (network.isQuiet) return;
+    switch (fault.kind) {
+      case 'limit-store':
+        if (server.isUp) server.lose(fault);
+        return;
+      case 'failover':
+        if (server.isUp) server.failOver(fault);
+        return;
+      case 'promotion':
+        truth.counts.lostCommits += standby.promote(fault.commits);
+        return;
+      case 'away':
+        return this.#places.takeAdmissionsAway(fault.ms);
+      case 'edge-killed': {
+        const edge = edges.find((one) => one?.host.name === fault.host);
         if (edge) this.#places.kill(edge.host, fault.ms);
-      });
+        return;
+      }
+      case 'cut':
+      case 'hang':
+        return this.#places.disturb(fault.kind, fault.host, fault.ms);
     }
-    if (fault.kind === 'failover') {
-      this.#time.in(null, fault.at, () => {
-        if (!this.#rest.isQuiet && server.isUp) server.failOver(fault);
-      });
-    }
-    if (fault.kind === 'cut' || fault.kind === 'hang') {
-      this.#time.in(null, fault.at, () => {
-        if (!this.#rest.isQuiet) this.#places.disturb(fault.kind, fault.host, fault.ms);
-      });
-    }
-  }
-
-  #beQuiet(): void {
-    this.#rest.beQuiet();
-    this.#world.network.isQuiet = true;
-    this.#world.sweepMs = QUIET_SWEEP_MS;
   }
 }

@@ -1,8 +1,7 @@
 import { beforeAll, expect, test } from '@jest/globals';
-import type { LuaRedis } from '../limit-store/lua-redis.js';
+import { LuaRedis } from '../limit-store/lua-redis.js';
 import type { HeartbeatTraffic } from '../network/streams.js';
 import { makeLoss, type LossSize } from '../scenario/run-kinds.js';
-import { openRedis } from './open-redis.js';
 import { play } from './play.js';
 
 const TEST_MS = 600_000;
@@ -20,7 +19,7 @@ const SIZE: LossSize = { admissions: 2, edges: 2, calls: 20 };
 
 let redis: LuaRedis;
 beforeAll(async () => {
-  redis = await openRedis();
+  redis = await LuaRedis.open();
 });
 
 /** Returns the traffic that a loss of the limit store adds to a run. */

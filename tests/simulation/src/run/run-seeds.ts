@@ -1,14 +1,15 @@
 import { NO_COUNTS } from '../check/truth.js';
 import type { LuaRedis } from '../limit-store/lua-redis.js';
-import type { Scenario } from '../scenario/scenario.js';
+import type { Act, Fault, Scenario } from '../scenario/scenario.js';
 import { play, type Outcome } from './play.js';
-import { shrink } from './shrink.js';
+
+/** The most runs to play to shrink one failing seed. */
+const PLAYS_MAX = 250;
 
 /** Sums over the runs of many seeds. */
 export type Totals = Outcome['counts'] & {
   seeds: number;
   calls: number;
-  messages: number;
   virtualMs: number;
 };
 
@@ -23,7 +24,7 @@ export interface SeedsResult {
   readonly failure: Failure | null;
 }
 
-const NO_TOTALS: Totals = { seeds: 0, calls: 0, messages: 0, virtualMs: 0, ...NO_COUNTS, limitStoreLosses: 0 };
+const NO_TOTALS: Totals = { seeds: 0, calls: 0, virtualMs: 0, ...NO_COUNTS, limitStoreLosses: 0 };
 
 /** Plays seeds one after the other, up to the first seed that breaks a rule. */
 export async function runSeeds(
@@ -33,8 +34,8 @@ export async function runSeeds(
 ): Promise<SeedsResult> {
   const totals = { ...NO_TOTALS };
   for (const seed of seeds) {
-    const { counts, calls, messages, virtualMs, violations } = await play(make(seed), redis);
-    const added: Totals = { seeds: 1, calls, messages, virtualMs, ...counts };
+    const { counts, calls, virtualMs, violations } = await play(make(seed), redis);
+    const added: Totals = { seeds: 1, calls, virtualMs, ...counts };
     for (const name of Object.keys(totals) as (keyof Totals)[]) totals[name] += added[name];
     const [first] = violations;
     if (first !== undefined) return { totals, failure: { seed, rule: first.rule } };
@@ -57,4 +58,36 @@ export async function describeFailure(
     'with only these acts and faults:',
     ...[...smallest.acts, ...smallest.faults].map((event) => `  ${JSON.stringify(event)}`),
   ].join('\n');
+}
+
+/** Leaves out faults, then acts, while the scenario still breaks the same rule. */
+async function shrink(scenario: Scenario, rule: string, redis: LuaRedis): Promise<Scenario> {
+  let plays = 0;
+  const breaks = async (smaller: Scenario): Promise<boolean> => {
+    plays += 1;
+    const { violations } = await play(smaller, redis);
+    return violations.some((violation) => violation.rule === rule);
+  };
+  const hasBudget = (): boolean => plays < PLAYS_MAX;
+  const faults = await reduce(scenario.faults, (fewer) => breaks({ ...scenario, faults: fewer }), hasBudget);
+  const calm = { ...scenario, faults };
+  const acts = await reduce(scenario.acts, (fewer) => breaks({ ...calm, acts: fewer }), hasBudget);
+  return { ...calm, acts };
+}
+
+/** Leaves out ever smaller parts while the remaining list still fails. */
+async function reduce<T extends Fault | Act>(
+  items: readonly T[],
+  fails: (fewer: readonly T[]) => Promise<boolean>,
+  hasBudget: () => boolean,
+): Promise<readonly T[]> {
+  let left = items;
+  for (let size = Math.ceil(left.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
+    for (let from = 0; from < left.length && hasBudget();) {
+      const fewer = [...left.slice(0, from), ...left.slice(from + size)];
+      if (await fails(fewer)) left = fewer;
+      else from += size;
+    }
+  }
+  return left;
 }

@@ -1,26 +1,15 @@
-import { buildCatalogView, type CatalogView } from '@gateway/admission/admit/catalog-view-rules.js';
+import { buildCatalogView } from '@gateway/admission/admit/catalog-view-rules.js';
 import type { CatalogModel, CatalogSource } from '@gateway/contracts/messages';
 
-/** The catalog of a run. It does not change. */
-export interface RunCatalog {
-  readonly models: readonly CatalogModel[];
-  readonly sources: readonly CatalogSource[];
-  readonly view: CatalogView;
-}
-
-/** Nano-USD. */
-export const PER_CALL = 1_000;
-const PER_MILLION_INPUT = 10_000_000;
-const PER_MILLION_OUTPUT = 50_000_000;
 export const MODELS = ['acme/one', 'acme/two'] as const;
-
-const figures = {
-  inputPerMillion: PER_MILLION_INPUT,
+/** The price and the cost of all models, nano-USD. */
+export const RUN_FIGURES = {
+  inputPerMillion: 10_000_000,
   cachedInputPerMillion: null,
   cacheWritePerMillion: null,
   cacheWrite1hPerMillion: null,
-  outputPerMillion: PER_MILLION_OUTPUT,
-  perCall: PER_CALL,
+  outputPerMillion: 50_000_000,
+  perCall: 1_000,
   tiers: [],
 };
 
@@ -36,7 +25,7 @@ function modelOf(id: string): CatalogModel {
     maxOutputTokens: null,
     bytesPerToken: 3,
     createdAt: 0,
-    prices: [{ version: 'price-1', effectiveFrom: 0, figures }],
+    prices: [{ version: 'price-1', effectiveFrom: 0, figures: RUN_FIGURES }],
   };
 }
 
@@ -60,7 +49,7 @@ function sourceOf(model: string, place: number): CatalogSource {
     streamUsage: true,
     cancelStopsBilling: place === 1,
     limits: { headersTimeoutMs: null, firstEventTimeoutMs: null, silenceTimeoutMs: null },
-    costs: [{ version: 'cost-1', effectiveFrom: 0, figures }],
+    costs: [{ version: 'cost-1', effectiveFrom: 0, figures: RUN_FIGURES }],
   };
 }
 
@@ -68,5 +57,4 @@ const models = MODELS.map(modelOf);
 const sources = MODELS.flatMap((model) => [sourceOf(model, 0), sourceOf(model, 1)]);
 
 /** Two models with two sources each. The second stops billing on cancellation. */
-export const RUN_CATALOG: RunCatalog = { models, sources, view: buildCatalogView(models, sources) };
-export const RUN_FIGURES = figures;
+export const RUN_CATALOG = { models, sources, view: buildCatalogView(models, sources) };

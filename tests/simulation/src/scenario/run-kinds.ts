@@ -1,7 +1,7 @@
 import { EXPIRY_MS } from '../hosts/admission-host.js';
 import { Random } from '../time/random.js';
 import { makeScenario } from './make-scenario.js';
-import type { AccountSeed, Act, CallAct, Fault, PlanSeed, ProviderPlan, Scenario } from './scenario.js';
+import type { AccountSeed, Act, AnswerPlan, CallAct, Fault, PlanSeed, ProviderPlan, Scenario } from './scenario.js';
 
 /** A limit that is never reached, in nano-USD and in requests. */
 const UNREACHED_LIMIT = 1_000_000_000_000;
@@ -9,8 +9,6 @@ const UNREACHED_LIMIT = 1_000_000_000_000;
 const FIRST_CALL_MS = 3_000;
 /** About the cost of one call, and the unit of wallet entries. Nano-USD. */
 const UNIT_NANO_USD = 10_000;
-
-type Answer = Extract<ProviderPlan, { kind: 'answer' }>;
 
 /** Makes a run without clock skew, with one account and one plan if it has no others. */
 function makeRun(seed: number, parts: Partial<Scenario> & Pick<Scenario, 'acts' | 'faults' | 'quietAt'>): Scenario {
@@ -35,7 +33,7 @@ function planOf(concurrency: number): PlanSeed {
 }
 
 /** Makes a call whose client stays and whose provider sends the complete response. */
-function makeCall(parts: Partial<CallAct> & Pick<CallAct, 'at'> & Partial<Answer>): CallAct {
+function makeCall(parts: Partial<Omit<CallAct, 'kind'> & Omit<AnswerPlan, 'kind'>> & Pick<CallAct, 'at'>): CallAct {
   const { delayMs = 30, gapMs = 20, chunks = 2, usage = { input: 1, output: 10 }, ...call } = parts;
   const plain = { account: 0, key: 0, edge: 0, model: 0, streamed: true, outputTokensMax: 50, leavesAfterMs: null };
   const answer = { kind: 'answer', delayMs, gapMs, chunks, usage, breaksAfter: null } as const;
@@ -46,12 +44,13 @@ function usageOf(random: Random): { input: number; output: number } {
   return { input: random.between(1, 9), output: random.below(50) };
 }
 
+function placeOf(random: Random, accounts: number): Pick<CallAct, 'account' | 'key' | 'edge'> {
+  return { account: random.below(accounts), key: random.below(2), edge: random.below(2) };
+}
+
 function times<T>(count: number, make: (index: number) => T): T[] {
   return Array.from({ length: count }, (_unused, index) => make(index));
 }
-
-/** Longer than the first lease, a lease after a heartbeat, the expiry, and much longer. */
-const SILENCES_MS = [11_000, 16_000, 45_000, 70_000];
 
 /**
  * Makes long calls and stops the processing of heartbeats for a time: the limit store is
@@ -64,18 +63,12 @@ function makeSilence(seed: number): Scenario {
   /** Until leases and due times of the silence are over. */
   const afterwardsMs = 15_000;
   const at = FIRST_CALL_MS + random.between(100, 2 * callsMs);
-  const ms = random.pick(SILENCES_MS);
+  // Longer than the first lease, a lease after a heartbeat, the expiry, and much longer.
+  const ms = random.pick([11_000, 16_000, 45_000, 70_000]);
+  /** Shorter than an edge waits for the next chunk of a stream. */
+  const gapsMs = [900, 9_000, 14_000];
   const call = (callAt: number): CallAct =>
-    makeCall({
-      at: callAt,
-      usage: usageOf(random),
-      // Shorter than an edge waits for the next chunk of a stream.
-      gapMs: random.pick([900, 9_000, 14_000]),
-      chunks: 8,
-      account: random.below(2),
-      key: random.below(2),
-      edge: random.below(2),
-    });
+    makeCall({ at: callAt, usage: usageOf(random), gapMs: random.pick(gapsMs), chunks: 8, ...placeOf(random, 2) });
   const before = times(6, () => call(FIRST_CALL_MS + random.below(callsMs)));
   const after = times(6, () => call(at + ms + random.below(afterwardsMs)));
   const silences: Fault[] = [
@@ -144,9 +137,7 @@ function makeFailover(seed: number): Scenario {
     makeCall({
       at,
       usage: usageOf(random),
-      account: random.below(accounts.length),
-      key: random.below(2),
-      edge: random.below(2),
+      ...placeOf(random, accounts.length),
       model: 1,
       streamed: random.chance(0.5),
       outputTokensMax: 200,
@@ -305,14 +296,7 @@ function makeOutage(seed: number): Scenario {
   /** Accounts are loaded by then. */
   const outageAt = 3_000;
   const call = (at: number, account: number): CallAct =>
-    makeCall({
-      at,
-      account,
-      usage: usageOf(random),
-      gapMs: random.pick([1, 20]),
-      chunks: 3,
-      edge: random.below(2),
-    });
+    makeCall({ at, account, usage: usageOf(random), gapMs: random.pick([1, 20]), chunks: 3, edge: random.below(2) });
   const first = times(2, (account) => call(random.below(outageAt / 2), account));
   // Messages wait, or are delivered again once or more.
   const ms = random.pick([700, 11_000, 24_000, 45_000]);

@@ -1,15 +1,18 @@
-/** The course of one attempt at a source. Times are in milliseconds after the request. */
+/** A response of a source. Times are in milliseconds after the request. */
+export interface AnswerPlan {
+  readonly kind: 'answer';
+  readonly delayMs: number;
+  readonly gapMs: number;
+  readonly chunks: number;
+  /** Tokens that the provider reports, or null if it reports none. */
+  readonly usage: { readonly input: number; readonly output: number } | null;
+  /** Chunks after which the response breaks off or stalls, or null if it is complete. */
+  readonly breaksAfter: { readonly chunks: number; readonly how: 'cut' | 'stall' } | null;
+}
+
+/** The course of one attempt at a source. */
 export type ProviderPlan =
-  | {
-      readonly kind: 'answer';
-      readonly delayMs: number;
-      readonly gapMs: number;
-      readonly chunks: number;
-      /** Tokens that the provider reports, or null if it reports none. */
-      readonly usage: { readonly input: number; readonly output: number } | null;
-      /** Chunks after which the response breaks off or stalls, or null if it is complete. */
-      readonly breaksAfter: { readonly chunks: number; readonly how: 'cut' | 'stall' } | null;
-    }
+  | AnswerPlan
   | { readonly kind: 'status'; readonly delayMs: number; readonly status: number }
   | { readonly kind: 'unreachable'; readonly delayMs: number };
 
@@ -40,24 +43,6 @@ export type Act =
   | { readonly kind: 'rotate'; readonly at: number; readonly account: number; readonly key: number }
   | { readonly kind: 'terms'; readonly at: number; readonly account: number; readonly plan: number | null };
 
-export type LimitStoreLoss = 'flush' | 'restart_empty' | 'restart_old';
-/** Data of the promoted copy of the limit store: all, or the server's last file. */
-export type PromotedCopy = 'as_it_is' | 'late';
-
-/**
- * A copy of the limit store is promoted. One replica of admission uses the superseded one for `ms`,
- * and with `misleads` again whenever it connects.
- */
-export interface Failover {
-  readonly kind: 'failover';
-  readonly how: PromotedCopy;
-  readonly at: number;
-  readonly ms: number;
-  readonly misleads?: boolean;
-  /** Time after which the superseded limit store loses all its data. */
-  readonly forgetsAfterMs?: number;
-}
-
 /**
  * Steps between which a wrong order loses money: an edge sends a usage event and learns that it is
  * stored. Billing commits and learns that it has committed.
@@ -65,41 +50,36 @@ export interface Failover {
 export const STEPS = ['sends', 'stored', 'commits', 'committed'] as const;
 export type Step = (typeof STEPS)[number];
 
-/** A fault. Shrinking leaves some of a run's faults out. */
-export type Fault =
-  | {
-      /** The nth message of the run. */
-      readonly kind: 'message';
-      readonly n: number;
-      readonly how: 'drop' | 'double' | 'delay';
-      readonly ms: number;
-    }
+/** The faults by kind. `at` is in milliseconds after the start. */
+interface Faults {
+  /** The nth message of the run. */
+  message: { n: number; how: 'drop' | 'double' | 'delay'; ms: number };
   /** The nth message's sender dies after sending, or its receiver before or after receiving. */
-  | {
-      readonly kind: 'kill';
-      readonly n: number;
-      readonly who: 'sender' | 'receiver_before' | 'receiver_after';
-      readonly ms: number;
-    }
+  kill: { n: number; who: 'sender' | 'receiver_before' | 'receiver_after'; ms: number };
   /** The process that is about to take the nth such step does not take it and dies soon after. */
-  | {
-      readonly kind: 'step-killed';
-      readonly step: Step;
-      readonly n: number;
-      readonly afterMs: number;
-      readonly ms: number;
-    }
-  | { readonly kind: 'cut' | 'hang'; readonly host: string; readonly at: number; readonly ms: number }
+  'step-killed': { step: Step; n: number; afterMs: number; ms: number };
+  cut: { host: string; at: number; ms: number };
+  hang: { host: string; at: number; ms: number };
   /** An edge is killed. Another one starts in its place after `ms`. */
-  | { readonly kind: 'edge-killed'; readonly host: string; readonly at: number; readonly ms: number }
+  'edge-killed': { host: string; at: number; ms: number };
   /** All replicas of admission are killed. Others start after `ms`. */
-  | { readonly kind: 'away'; readonly at: number; readonly ms: number }
-  | Failover
-  | { readonly kind: 'limit-store'; readonly how: LimitStoreLoss; readonly at: number; readonly ms: number }
+  away: { at: number; ms: number };
+  'limit-store': { how: 'flush' | 'restart_empty' | 'restart_old'; at: number; ms: number };
+  /**
+   * A copy of the limit store is promoted: all data, or the server's last file. One replica of
+   * admission uses the superseded one for `ms`, and with `misleads` again whenever it connects.
+   * After `forgetsAfterMs`, the superseded limit store loses all its data.
+   */
+  failover: { how: 'as_it_is' | 'late'; at: number; ms: number; misleads?: boolean; forgetsAfterMs?: number };
   /** The nth database transaction fails, or it commits and appears to fail. */
-  | { readonly kind: 'database'; readonly n: number; readonly how: 'before' | 'after' }
+  database: { n: number; how: 'before' | 'after' };
   /** A standby that lacks the last commits of usage becomes the ledger. */
-  | { readonly kind: 'promotion'; readonly at: number; readonly commits: number };
+  promotion: { at: number; commits: number };
+}
+
+/** A fault. Shrinking leaves some of a run's faults out. */
+export type Fault = { [Kind in keyof Faults]: Readonly<{ kind: Kind } & Faults[Kind]> }[keyof Faults];
+export type FaultOf<Kind extends Fault['kind']> = Extract<Fault, { readonly kind: Kind }>;
 
 export interface PlanSeed {
   readonly concurrency: number;

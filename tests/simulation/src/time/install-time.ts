@@ -1,18 +1,9 @@
 import type { VirtualTime } from './virtual-time.js';
 
-/** Globals for time that the services' code uses. */
-type Replaced =
-  | 'setTimeout'
-  | 'clearTimeout'
-  | 'setInterval'
-  | 'clearInterval'
-  | 'setImmediate'
-  | 'clearImmediate'
-  | 'performance'
-  | 'Date';
+type Work = (...args: unknown[]) => void;
 
 /** The object that a timer function returns. `unref` and `ref` do nothing here. */
-class Handle {
+class Timer {
   constructor(readonly cancel: () => void) {}
 
   unref(): this {
@@ -30,42 +21,31 @@ class Handle {
  * @returns a function that restores everything
  */
 export function installTime(time: VirtualTime, random: () => number): () => void {
-  const cancel = (handle: unknown): void => {
-    if (handle instanceof Handle) handle.cancel();
+  const once = (ms: number, work: Work, args: unknown[]): Timer => {
+    const event = time.in(time.current, ms, () => work(...args));
+    return new Timer(() => void (event.isCancelled = true));
   };
-  const once = (work: (...args: unknown[]) => void, ms = 0, ...args: unknown[]): Handle => {
-    const event = time.in(time.current, Math.max(1, ms), () => work(...args));
-    return new Handle(() => void (event.isCancelled = true));
+  const cancel = (timer: unknown): void => {
+    if (timer instanceof Timer) timer.cancel();
   };
-  const repeated = (work: (...args: unknown[]) => void, ms = 1, ...args: unknown[]): Handle => {
-    const ticking = time.every(time.current, ms, () => work(...args));
-    return new Handle(() => ticking.cancel());
-  };
-  const soon = (work: (...args: unknown[]) => void, ...args: unknown[]): Handle => {
-    const event = time.in(time.current, 0, () => work(...args));
-    return new Handle(() => void (event.isCancelled = true));
-  };
-  const replaced: Record<Replaced, unknown> = {
-    setTimeout: once,
+  const replaced = {
+    setTimeout: (work: Work, ms = 0, ...args: unknown[]) => once(Math.max(1, ms), work, args),
     clearTimeout: cancel,
-    setInterval: repeated,
+    setInterval: (work: Work, ms = 1, ...args: unknown[]) =>
+      new Timer(time.every(time.current, ms, () => work(...args)).cancel),
     clearInterval: cancel,
-    setImmediate: soon,
+    setImmediate: (work: Work, ...args: unknown[]) => once(0, work, args),
     clearImmediate: cancel,
     performance: { now: () => time.now - time.startedAt },
     Date: virtualDate(time),
   };
-  const before = new Map<string, PropertyDescriptor | undefined>();
-  for (const [name, value] of Object.entries(replaced)) {
-    before.set(name, Object.getOwnPropertyDescriptor(globalThis, name));
+  const before = Object.getOwnPropertyDescriptors(globalThis) as Record<string, PropertyDescriptor>;
+  for (const [name, value] of Object.entries(replaced))
     Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
-  }
   const realRandom = Math.random;
   Math.random = random;
   return () => {
-    for (const [name, descriptor] of before) {
-      if (descriptor !== undefined) Object.defineProperty(globalThis, name, descriptor);
-    }
+    for (const name of Object.keys(replaced)) Object.defineProperty(globalThis, name, before[name] ?? {});
     Math.random = realRandom;
   };
 }

@@ -1,36 +1,23 @@
+import { SeededRandom } from '@gateway/testkit/random';
+
 /** A seeded random number generator (splitmix32). A seed always gives the same numbers. */
-export class Random {
+export class Random extends SeededRandom {
   #state: number;
 
   constructor(seed: number) {
+    super(seed);
     this.#state = seed | 0;
   }
 
   /** Returns a number in [0, 1). */
-  next(): number {
+  override readonly next = (): number => {
     this.#state = (this.#state + 0x9e3779b9) | 0;
     return mix(this.#state) / 0x1_0000_0000;
-  }
-
-  /** Returns an integer in [0, below). */
-  below(below: number): number {
-    return Math.floor(this.next() * below);
-  }
+  };
 
   /** Returns an integer in [from, to]. */
   between(from: number, to: number): number {
     return from + this.below(to - from + 1);
-  }
-
-  chance(share: number): boolean {
-    return this.next() < share;
-  }
-
-  /** @throws RangeError for an empty list */
-  pick<T>(items: readonly T[]): T {
-    const item = items[this.below(items.length)];
-    if (item === undefined) throw new RangeError('the list to pick from is empty');
-    return item;
   }
 
   /** Returns another generator that depends only on this one's seed. */

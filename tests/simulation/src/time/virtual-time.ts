@@ -1,4 +1,3 @@
-import { EventQueue, type TimedEvent } from './event-queue.js';
 import type { Host } from './host.js';
 
 /** Limit for steps without progress of time, to detect an endless loop. */
@@ -9,19 +8,29 @@ const LATENESS_MS_MAX = 150;
 
 const realSetImmediate = setImmediate;
 
+/** An event at a virtual time, in a host or (null) outside all hosts. */
+export interface TimedEvent {
+  at: number;
+  /** Orders events of the same time by when they were planned. */
+  readonly order: number;
+  readonly host: Host | null;
+  readonly happen: () => void;
+  isCancelled: boolean;
+}
+
 /**
  * Time that advances from event to event. Awaited work of a host's code finishes before the next
  * event, so a run depends only on its events.
  */
 export class VirtualTime {
-  readonly #queue = new EventQueue();
-  #order = 0;
+  /** The planned events in reverse order: the next one is the last. */
+  readonly #events: TimedEvent[] = [];
+  #planned = 0;
   /** Epoch milliseconds. */
   now: number;
   readonly startedAt: number;
   /** The host whose code runs. */
   current: Host | null = null;
-  #planned = 0;
   /** True if the current step polled and found nothing, so no promise has to be awaited. */
   #isIdleLook = false;
 
@@ -36,9 +45,8 @@ export class VirtualTime {
 
   at(host: Host | null, atMs: number, happen: () => void): TimedEvent {
     this.#planned += 1;
-    this.#order += 1;
-    const event = { at: Math.max(atMs, this.now), order: this.#order, host, happen, isCancelled: false };
-    this.#queue.push(event);
+    const event = { at: Math.max(atMs, this.now), order: this.#planned, host, happen, isCancelled: false };
+    this.#insert(event);
     return event;
   }
 
@@ -72,13 +80,13 @@ export class VirtualTime {
   async run(until: () => boolean, after: () => void): Promise<void> {
     let stillSteps = 0;
     while (!until()) {
-      const event = this.#queue.pop();
+      const event = this.#events.pop();
       if (event === undefined) return;
       if (event.isCancelled || event.host?.isAlive === false) continue;
       if (event.host !== null && event.host.hungUntil > this.now && event.host.hungUntil > event.at) {
         // The event keeps its place in the order.
         event.at = event.host.hungUntil;
-        this.#queue.push(event);
+        this.#insert(event);
         continue;
       }
       stillSteps = event.at > this.now ? 0 : stillSteps + 1;
@@ -95,5 +103,17 @@ export class VirtualTime {
     event.happen();
     if (!this.#isIdleLook) await new Promise((resolve) => realSetImmediate(resolve));
     this.current = null;
+  }
+
+  #insert(event: TimedEvent): void {
+    let [low, high] = [0, this.#events.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      const other = this.#events[middle] as TimedEvent;
+      const isEarlier = event.at < other.at || (event.at === other.at && event.order < other.order);
+      if (isEarlier) low = middle + 1;
+      else high = middle;
+    }
+    this.#events.splice(low, 0, event);
   }
 }
