@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { type Server, createServer } from 'node:http';
 import type { ProviderSimulator, ProviderSimulatorOptions } from './start-provider-simulator.js';
 
@@ -54,9 +55,6 @@ provider_simulator_calls_total{listener="b"} ${b}
     response.writeHead(page === undefined ? 404 : 200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' });
     response.end(page ?? 'not found\n');
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ host, port }, resolve);
-  });
+  await once(server.listen({ host, port }), 'listening');
   return server;
 }

@@ -1,15 +1,9 @@
+import { once } from 'node:events';
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { CallLog } from './call/call-log.js';
 import type { ScriptQueue, Semaphores } from './scripts/queues.js';
 import type { ListenerName } from './scripts/script.js';
-
-/** Counts since the start. */
-export interface SimulatorCounters {
-  calls: Record<ListenerName, number>;
-  /** Calls whose client disconnected before the response ended. */
-  aborted: number;
-}
 
 /** The state that both listeners share. */
 export interface SimulatorState {
@@ -22,7 +16,37 @@ export interface SimulatorState {
   /** Milliseconds between the events of a stream. */
   chunkDelayMs: number;
   requireKey: string | undefined;
-  counters: SimulatorCounters;
+  /** Calls since the start by listener. */
+  calls: Record<ListenerName, number>;
+}
+
+/** Largest accepted body: 32 MiB, above the gateway's limit, so that tests reach that one first. */
+export const BODY_BYTES_MAX = 33_554_432;
+
+/** A body. `left`: the client closed the connection before its end. */
+export interface Received {
+  readonly outcome: 'complete' | 'too large' | 'left';
+  readonly bytes: Buffer;
+}
+
+/** Collects a body and calls back once, without promises: the benchmark uses this path. */
+export function readBody(request: IncomingMessage, done: (received: Received) => void): void {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  let isDone = false;
+  const finish = (outcome: Received['outcome']): void => {
+    if (isDone) return;
+    isDone = true;
+    done({ outcome, bytes: Buffer.concat(outcome === 'too large' ? [] : chunks) });
+  };
+  request.on('data', (chunk: Buffer) => {
+    if (isDone) return;
+    length += chunk.length;
+    chunks.push(chunk);
+    if (length > BODY_BYTES_MAX) finish('too large');
+  });
+  request.once('end', () => finish('complete'));
+  request.once('error', () => finish('left'));
 }
 
 /**
@@ -60,10 +84,7 @@ export class Listener {
     server.keepAliveTimeout = KEEP_ALIVE_MS;
     // No timeout, because a test may send its body slowly.
     server.requestTimeout = 0;
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
-      server.listen({ host: this.host, port: this.port, backlog: BACKLOG }, resolve);
-    });
+    await once(server.listen({ host: this.host, port: this.port, backlog: BACKLOG }), 'listening');
     this.#server = server;
     this.port = (server.address() as AddressInfo).port;
   }

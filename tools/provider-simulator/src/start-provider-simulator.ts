@@ -3,7 +3,7 @@ import { serveCall } from './call/serve-call.js';
 import { CONTROL_PREFIX, serveControl } from './control/serve-control.js';
 import { ScriptQueue, Semaphores } from './scripts/queues.js';
 import { type ListenerName, type Script, parseScript } from './scripts/script.js';
-import { Listener, type SimulatorCounters, type SimulatorState } from './simulator-state.js';
+import { Listener, type SimulatorState, readBody } from './simulator-state.js';
 
 /** All options have defaults. */
 export interface ProviderSimulatorOptions {
@@ -35,8 +35,8 @@ export interface ProviderSimulator {
   closeListener(name: ListenerName): Promise<void>;
   /** Listens again on the same port. */
   reopenListener(name: ListenerName): Promise<void>;
-  /** Counts of calls since the start, recorded or not. */
-  counters(): SimulatorCounters & { scriptsQueued: number };
+  /** Calls since the start by listener, recorded or not, and waiting scripts. */
+  counters(): { calls: Record<ListenerName, number>; scriptsQueued: number };
   close(): Promise<void>;
 }
 
@@ -50,12 +50,14 @@ export async function startProviderSimulator(options: ProviderSimulatorOptions =
     log: recordCalls ? new CallLog() : undefined,
     chunkDelayMs: options.chunkDelayMs ?? 0,
     requireKey: options.requireKey,
-    counters: { calls: { a: 0, b: 0 }, aborted: 0 },
+    calls: { a: 0, b: 0 },
   };
   const open = async (name: ListenerName, port: number): Promise<Listener> => {
     const listener = new Listener(name, host, port, (request, response) => {
-      if (request.url?.startsWith(CONTROL_PREFIX) === true) serveControl(state, request, response);
-      else serveCall(state, listener, request, response);
+      readBody(request, (received) => {
+        if (request.url?.startsWith(CONTROL_PREFIX) === true) serveControl(state, request, response, received);
+        else serveCall(state, listener, request, response, received);
+      });
     });
     await listener.open();
     return listener;
@@ -79,7 +81,7 @@ export async function startProviderSimulator(options: ProviderSimulatorOptions =
     },
     closeListener: (name) => listeners[name].close(),
     reopenListener: (name) => listeners[name].open(),
-    counters: () => ({ ...structuredClone(state.counters), scriptsQueued: state.scripts.size }),
+    counters: () => ({ calls: { ...state.calls }, scriptsQueued: state.scripts.size }),
     close: async () => {
       await Promise.all([a.close(), b.close()]);
     },

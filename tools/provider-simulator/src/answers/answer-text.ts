@@ -57,9 +57,8 @@ export function parsePace(model: string): number | null {
 
 function wordsAnswer({ lastText, choices = 1 }: AnswerRequest, words: number, tokensMax = Infinity): AnswerText {
   const echo = echoOf(lastText);
-  const start = startOf(lastText);
   const pieces = Array.from({ length: words }, (_, index) => {
-    const filler = FILLER[(start + Math.max(0, index - echo.length)) % FILLER.length];
+    const filler = FILLER[Math.max(0, index - echo.length) % FILLER.length];
     return `${index === 0 ? '' : ' '}${echo[index] ?? filler}`;
   });
   return { pieces, outputTokens: Math.min(Math.ceil(words * TOKENS_PER_WORD), tokensMax) * choices };
@@ -78,12 +77,4 @@ function echoOf(text: string): string[] {
   words[0] = `"${words[0] as string}`;
   words[words.length - 1] += '":';
   return ['You', 'said', ...words];
-}
-
-/** FNV-1a over the start of the text, so that different prompts get different fillers. */
-function startOf(text: string): number {
-  let hash = 0x811c9dc5;
-  const length = Math.min(text.length, ECHO_CHARACTERS_MAX);
-  for (let index = 0; index < length; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
-  return (hash >>> 0) % FILLER.length;
 }

@@ -39,7 +39,7 @@ export interface Answer {
 /** A provider's error about a body: status 400 in the provider's format. */
 export interface Problem {
   message: string;
-  param: string | null;
+  param?: string;
 }
 
 /** The two families of error bodies and IDs. */

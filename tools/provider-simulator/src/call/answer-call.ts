@@ -53,21 +53,20 @@ export function answerCall(call: ModelCall, chunkDelayMs: number): void {
 /** Prepares the default response to a body, or the provider's error about it. */
 export function prepareAnswer({ endpoint, body, id }: ModelCall, usage?: ScriptUsage): Answer | Problem {
   const model = modelOf(body);
-  if (body === undefined) return { message: 'The body is not a JSON object.', param: null };
+  if (body === undefined) return { message: 'The body is not a JSON object.' };
   if (model === undefined) return { message: 'You must provide a model parameter.', param: 'model' };
   const request = endpoint.read(body);
   if ('message' in request) return request;
   const text = writeAnswerText(model, request);
   if (text === undefined) return { message: 'The size in the model name is above its bound.', param: 'model' };
-  const isOwnForm = usage !== undefined && (usage === null || !isTokenCounts(usage));
+  const counts = usage && isTokenCounts(usage) ? (usage as Partial<TokenCounts>) : undefined;
   const input = Math.max(1, Math.ceil(request.promptCharacters / CHARACTERS_PER_TOKEN));
-  const scripted = isOwnForm ? {} : usage;
-  const tokens: TokenCounts = { input, cachedInput: 0, cacheWrite: 0, output: text.outputTokens, ...scripted };
+  const tokens: TokenCounts = { input, cachedInput: 0, cacheWrite: 0, output: text.outputTokens, ...counts };
   // A script that sets only a part of the input must not make the whole smaller than its parts.
   tokens.input = Math.max(tokens.input, tokens.cachedInput + tokens.cacheWrite);
   const { choices = 1, toolName } = request;
   const createdSeconds = Math.floor(Date.now() / 1000);
-  const own = isOwnForm ? (usage as JsonObject | null) : undefined;
+  const own = counts === undefined ? usage : undefined;
   return { id, createdSeconds, model, pieces: text.pieces, choices, toolName, tokens, usage: own, body };
 }
 

@@ -41,14 +41,15 @@ export class CallLog {
     private readonly bytesMax = 134_217_728,
   ) {}
 
-  add(call: LoggedCall): void {
+  add(call: LoggedCall): LoggedCall {
     this.#calls.set(call.seq, call);
     this.#bytes += sizeOf(call);
     for (const oldest of this.#calls.values()) {
-      if (this.#calls.size <= this.callsMax && this.#bytes <= this.bytesMax) return;
+      if (this.#calls.size <= this.callsMax && this.#bytes <= this.bytesMax) break;
       this.#calls.delete(oldest.seq);
       this.#bytes -= sizeOf(oldest);
     }
+    return call;
   }
 
   /** Returns the calls, oldest first. */

@@ -4,7 +4,7 @@ import { until } from '@gateway/testkit';
 import { post, rawPost } from '../../test/clients.js';
 import type { ProviderSimulator } from '../start-provider-simulator.js';
 import { startProviderSimulator } from '../start-provider-simulator.js';
-import { BODY_BYTES_MAX } from './read-body.js';
+import { BODY_BYTES_MAX } from '../simulator-state.js';
 
 let simulator: ProviderSimulator;
 
@@ -58,10 +58,8 @@ test('a client that disconnects during a stream is recorded as aborted', async (
   const client = await rawPost(simulator.urls[0], '/v1/chat/completions', body);
   await until('the first events', () => client.received().includes('"delta"'));
   expect(callsOf('long-chunks10000')[0]?.aborted).toBe(false);
-  const { aborted } = simulator.counters();
   client.socket.destroy();
   await until('the call marked as aborted', () => callsOf('long-chunks10000')[0]?.aborted === true);
-  expect(simulator.counters().aborted).toBe(aborted + 1);
 });
 
 test('a client that disconnects during its own body is recorded as aborted', async () => {

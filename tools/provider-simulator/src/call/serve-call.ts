@@ -1,13 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Endpoint, JsonObject, ProviderFormat } from '../answers/answer.js';
-import { chat, completions } from '../answers/completions.js';
-import { embeddings } from '../answers/embeddings.js';
-import { countTokens, messages } from '../answers/messages.js';
-import { responses } from '../answers/responses.js';
+import { countTokens, messages } from '../answers/anthropic.js';
+import type { Endpoint, Problem } from '../answers/answer.js';
+import { chat, completions, embeddings, responses } from '../answers/openai.js';
 import { playScript } from '../scripts/play-script.js';
-import type { Listener, SimulatorState } from '../simulator-state.js';
+import { BODY_BYTES_MAX, type Listener, type Received, type SimulatorState } from '../simulator-state.js';
 import { answerCall, answerError, modelOf, parseBody } from './answer-call.js';
-import { BODY_BYTES_MAX, type BodyOutcome, readBody } from './read-body.js';
 
 const BEARER = /^bearer +(.*)$/i;
 const VERSION = /^\/v1(?=\/)/;
@@ -20,89 +17,63 @@ const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   '/embeddings': embeddings,
 };
 
-/** One call: its parsed body, and its state during the response. */
-interface ReceivedCall {
-  readonly body: JsonObject | undefined;
-  readonly outcome: BodyOutcome;
-  readonly seq: number;
-  /** True if the simulator itself broke the connection, so that the client did not abort. */
-  isEndedByScript: boolean;
-}
-
 /** Serves all requests except control requests. */
 export function serveCall(
   state: SimulatorState,
   listener: Listener,
   request: IncomingMessage,
   response: ServerResponse,
+  received: Received,
 ): void {
-  readBody(request, (outcome, bytes) => {
-    const body = outcome === 'complete' ? parseBody(bytes) : undefined;
-    const call = { body, outcome, seq: (state.seq += 1), isEndedByScript: false };
-    recordCall(state, listener, request, response, bytes, call);
-    if (outcome !== 'left') answer(state, listener, request, response, call);
-  });
+  const body = received.outcome === 'complete' ? parseBody(received.bytes) : undefined;
+  const model = modelOf(body);
+  const seq = (state.seq += 1);
+  const onOwnEnd = recordCall(state, listener, request, response, { ...received, seq, model });
+  if (received.outcome === 'left') return;
+  const id = `sim${seq}`;
+  const [path = ''] = (request.url ?? '').split('?');
+  const endpoint = ENDPOINTS[path.replace(VERSION, '')];
+  const refuse = (status: number, detail?: Problem): void =>
+    answerError(response, endpoint?.format ?? 'openai', status, id, detail);
+  if (received.outcome === 'too large') {
+    response.setHeader('connection', 'close');
+    return refuse(413, { message: `The body is larger than ${BODY_BYTES_MAX} bytes.` });
+  }
+  if (endpoint === undefined) return refuse(404, { message: `Unknown path ${path}.` });
+  if (request.method !== 'POST') return refuse(405);
+  if (state.requireKey !== undefined && !carriesKey(request, state.requireKey)) return refuse(401);
+  const call = { endpoint, body, id, response };
+  const actions = state.scripts.take(model ?? '', listener.name);
+  if (actions === undefined) return answerCall(call, state.chunkDelayMs);
+  const { semaphores, chunkDelayMs } = state;
+  void playScript(call, actions, { semaphores, chunkDelayMs, onOwnEnd });
 }
 
+/**
+ * Counts and records a call, also when its client disconnects early. Returns a function to call
+ * before the simulator itself breaks the connection, which is no abort of the client.
+ */
 function recordCall(
   state: SimulatorState,
   listener: Listener,
   request: IncomingMessage,
   response: ServerResponse,
-  bytes: Buffer,
-  call: ReceivedCall,
-): void {
-  state.counters.calls[listener.name] += 1;
-  const record = state.log && {
-    seq: call.seq,
-    atMs: Date.now(),
-    listener: listener.name,
-    method: request.method ?? '',
-    path: request.url ?? '',
-    rawHeaders: request.rawHeaders,
-    body: bytes,
-    model: modelOf(call.body),
-    aborted: false,
-  };
-  if (record !== undefined) state.log?.add(record);
+  { seq, model, outcome, bytes }: Received & { readonly seq: number; readonly model: string | undefined },
+): () => void {
+  state.calls[listener.name] += 1;
+  const { method = '', url: path = '', rawHeaders } = request;
+  const call = { seq, atMs: Date.now(), listener: listener.name, method, path, rawHeaders, model };
+  const record = state.log?.add({ ...call, body: bytes, aborted: false });
+  let isEndedByScript = false;
   const abort = (): void => {
-    state.counters.aborted += 1;
     if (record !== undefined) record.aborted = true;
   };
-  if (call.outcome === 'left') return abort();
-  response.once('close', () => {
-    if (!response.writableFinished && !call.isEndedByScript && listener.isOpen) abort();
-  });
-}
-
-function answer(
-  state: SimulatorState,
-  listener: Listener,
-  request: IncomingMessage,
-  response: ServerResponse,
-  call: ReceivedCall,
-): void {
-  const { body, outcome } = call;
-  const id = `sim${call.seq}`;
-  const [path = ''] = (request.url ?? '').split('?');
-  const endpoint = ENDPOINTS[path.replace(VERSION, '')];
-  const format: ProviderFormat = endpoint?.format ?? 'openai';
-  if (outcome === 'too large') {
-    response.setHeader('connection', 'close');
-    const message = `The body is larger than ${BODY_BYTES_MAX} bytes.`;
-    return answerError(response, format, 413, id, { message, param: null });
-  }
-  if (endpoint === undefined)
-    return answerError(response, format, 404, id, { message: `Unknown path ${path}.`, param: null });
-  if (request.method !== 'POST') return answerError(response, format, 405, id);
-  if (state.requireKey !== undefined && !carriesKey(request, state.requireKey))
-    return answerError(response, format, 401, id);
-  const modelCall = { endpoint, body, id, response };
-  const actions = state.scripts.take(modelOf(body) ?? '', listener.name);
-  if (actions === undefined) return answerCall(modelCall, state.chunkDelayMs);
-  const { semaphores, chunkDelayMs } = state;
-  const onOwnEnd = (): void => void (call.isEndedByScript = true);
-  void playScript(modelCall, actions, { semaphores, chunkDelayMs, onOwnEnd });
+  if (outcome === 'left') abort();
+  else
+    response.once('close', () => {
+      if (!response.writableFinished && !isEndedByScript && listener.isOpen) abort();
+    });
+  return () => void (isEndedByScript = true);
 }
 
 /** Reads both headers, because providers of the two formats use different ones. */

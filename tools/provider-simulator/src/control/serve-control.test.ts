@@ -49,10 +49,10 @@ test.each([
     '/__script',
     '{"model":"m","steps":[{"status":1}]}',
     400,
-    'steps[0].status must be an integer from 200 to 599',
+    'steps[0].status: Too small: expected number to be >=200',
   ],
-  ['GET', '/__calls?modle=m', undefined, 400, 'query has an unknown field "modle"; known: model, after'],
-  ['GET', '/__calls?after=x', undefined, 400, 'query.after must be the seq of a call'],
+  ['GET', '/__calls?modle=m', undefined, 400, 'Unrecognized key: "modle"'],
+  ['GET', '/__calls?after=x', undefined, 400, 'after: must be the seq of a call'],
   ['GET', '/__script', undefined, 404, 'known: POST /__script, GET /__calls'],
   ['GET', '/__other', undefined, 404, 'known: POST /__script, GET /__calls'],
 ])('%s %s %s is refused', async (method, path, text, status, message) => {

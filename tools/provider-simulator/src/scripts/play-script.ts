@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { setTimeout as passTime } from 'node:timers/promises';
 import { providerError } from '../answers/provider-error.js';
 import {
@@ -27,19 +28,12 @@ export async function playScript(call: ModelCall, actions: readonly ScriptAction
   const left = new AbortController();
   const endsNormally = actions.some((action) => action.kind === 'end' && action.how === 'normal');
   let hasStatus = false;
-  let wake = (): void => undefined;
-  response.once('close', () => {
-    left.abort();
-    wake();
-  });
+  const hasLeft = once(left.signal, 'abort');
+  response.once('close', () => left.abort());
 
   /** Waits for a callback, or for the client to disconnect: callbacks may not come after that. */
   const untilDone = async (start: (done: () => void) => void): Promise<void> => {
-    if (left.signal.aborted) return;
-    await new Promise<void>((resolve) => {
-      wake = resolve;
-      start(resolve);
-    });
+    if (!left.signal.aborted) await Promise.race([hasLeft, new Promise<void>(start)]);
   };
   /** Adds the usual headers that the script does not set. */
   const completeHead = (): void => {
@@ -114,7 +108,7 @@ export async function playScript(call: ModelCall, actions: readonly ScriptAction
           return;
         }
         await flush();
-        if (action.how === 'stall') return untilDone(() => undefined);
+        if (action.how === 'stall') return void (await hasLeft);
         if (left.signal.aborted) return;
         stage.onOwnEnd();
         if (action.how === 'reset') response.socket?.resetAndDestroy();

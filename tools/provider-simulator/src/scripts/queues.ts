@@ -41,11 +41,11 @@ export class ScriptQueue {
  */
 export class Semaphores {
   readonly #permits = new Map<string, number>();
-  readonly #waiting = new Map<string, Set<() => void>>();
+  readonly #waiting = new Set<{ readonly name: string; readonly pass: () => void }>();
 
   release(name: string): void {
-    const [pass] = this.#waiting.get(name) ?? [];
-    if (pass !== undefined) return pass();
+    const first = [...this.#waiting].find((one) => one.name === name);
+    if (first !== undefined) return first.pass();
     if (this.#permits.size >= QUEUED_MAX) throw new InvalidControlInput(`${QUEUED_MAX} names keep releases`);
     this.#permits.set(name, (this.#permits.get(name) ?? 0) + 1);
   }
@@ -57,15 +57,15 @@ export class Semaphores {
     else this.#permits.delete(name);
     if (kept > 0 || left.aborted) return;
     await new Promise<void>((resolve) => {
-      const waiting = this.#waiting.get(name) ?? new Set();
-      const pass = (): void => {
-        waiting.delete(pass);
-        if (waiting.size === 0) this.#waiting.delete(name);
-        left.removeEventListener('abort', pass);
-        resolve();
+      const waiting = {
+        name,
+        pass: () => {
+          this.#waiting.delete(waiting);
+          resolve();
+        },
       };
-      this.#waiting.set(name, waiting.add(pass));
-      left.addEventListener('abort', pass);
+      this.#waiting.add(waiting);
+      left.addEventListener('abort', waiting.pass);
     });
   }
 

@@ -19,8 +19,8 @@ export const messages: Endpoint = {
   format: 'anthropic',
   read(body) {
     const outputTokensMax = positiveInteger(body, 'max_tokens');
-    if (outputTokensMax === undefined) return { message: 'max_tokens: Field required', param: null };
-    if (Number.isNaN(outputTokensMax)) return { message: 'max_tokens: Input should be an integer from 1', param: null };
+    if (outputTokensMax === undefined) return { message: 'max_tokens: Field required' };
+    if (Number.isNaN(outputTokensMax)) return { message: 'max_tokens: Input should be an integer from 1' };
     return { ...readPrompt(body), outputTokensMax, toolName: findRequiredTool(body) };
   },
   plain(answer) {
@@ -55,7 +55,7 @@ export const countTokens: Endpoint = {
 };
 
 function readPrompt(body: JsonObject): AnswerRequest | Problem {
-  if (!Array.isArray(body['messages'])) return { message: 'messages: Field required', param: null };
+  if (!Array.isArray(body['messages'])) return { message: 'messages: Field required' };
   const { promptCharacters, lastText } = measureMessages(body['messages']);
   return { lastText, promptCharacters: promptCharacters + countCharacters(body['system']) };
 }
