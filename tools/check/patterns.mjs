@@ -40,7 +40,6 @@ const BOUNDED = new Map([
     "an operator's address of a provider, bounded by its schema",
   ],
   [String.raw`libs/metering/src/money.ts 0+$`, 'the digits of one amount'],
-  [String.raw`services/dashboard/web/fixtures/src/objects.ts 0+$`, 'the digits of one amount'],
   [String.raw`services/dashboard/web/src/format/usd.ts 0+$`, 'the digits of one amount'],
   [String.raw`services/dashboard/src/people-api/sign-in/passwords.ts =+$`, 'base64 of a digest of ours'],
   [String.raw`libs/service-kit/src/network-address.ts \.+$`, 'a host, bounded by its schema'],

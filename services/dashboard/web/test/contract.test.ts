@@ -27,13 +27,12 @@ import {
   usageSeries,
 } from '@gateway/contracts/pages';
 import type { z } from 'zod';
-import { SCENARIOS, startFixtureServer, type FixtureServer } from '../fixtures/src/index.js';
-
-const CALLS = 40;
+import { SCENARIOS } from '../fixtures/src/objects.js';
+import { startFixtureServer, type FixtureServer } from '../fixtures/src/server.js';
 
 let server: FixtureServer;
 beforeAll(async () => {
-  server = await startFixtureServer(fileURLToPath(new URL('../dist', import.meta.url)), CALLS);
+  server = await startFixtureServer(fileURLToPath(new URL('../dist', import.meta.url)));
 });
 afterAll(() => server.stop());
 

@@ -2,21 +2,19 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, expect, jest, test as jestTest } from '@jest/globals';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import {
-  FIXTURE_OPERATOR_TOKEN,
-  FIXTURE_PASSWORD,
   NO_CHROMIUM,
+  type PageOptions,
+  type WatchedPage,
   findChromium,
   launchBrowser,
   openContext,
   openPage,
   seriousFindings,
-  startFixtureServer,
   watchedPage,
-} from '../fixtures/src/index.js';
-import type { FixtureServer, PageOptions, Scenario, WatchedPage } from '../fixtures/src/index.js';
+} from '../fixtures/src/browser.js';
+import { PASSWORD, type Scenario } from '../fixtures/src/objects.js';
+import { type FixtureServer, OPERATOR_TOKEN, startFixtureServer } from '../fixtures/src/server.js';
 
-/** Enough for several pages of each list. */
-const LARGE_CALLS = 2_000;
 /** Single waits have shorter timeouts with messages; this one only bounds a busy machine. */
 jest.setTimeout(120_000);
 
@@ -36,7 +34,7 @@ let usual: BrowserContext;
 const opened: WatchedPage[] = [];
 beforeAll(async () => {
   if (chromium === null) return;
-  server = await startFixtureServer(fileURLToPath(new URL('../dist', import.meta.url)), LARGE_CALLS);
+  server = await startFixtureServer(fileURLToPath(new URL('../dist', import.meta.url)));
   browser = await launchBrowser(chromium);
   usual = await openContext(browser, { baseUrl: server.url });
 });
@@ -45,12 +43,21 @@ afterAll(async () => {
   await server?.stop();
 });
 afterEach(async () => {
-  for (const { page, context, faults } of opened.splice(0)) {
+  for (const [index, { page, context, faults }] of opened.splice(0).entries()) {
+    await takePicture(page, `end-${index}`);
     expect({ path: page.url(), faults }).toEqual({ path: page.url(), faults: [] });
     await (context === usual ? page : context).close();
   }
   expect(server?.reports ?? []).toEqual([]);
 });
+
+/** Takes a screenshot for `npm run pictures`. */
+async function takePicture(page: Page, name: string): Promise<void> {
+  const directory = process.env['GATEWAY_PICTURES'];
+  if (directory === undefined || page.isClosed()) return;
+  const file = `${expect.getState().currentTestName} ${name}`.replaceAll(/\W+/g, '-');
+  await page.screenshot({ path: `${directory}/${file}.png`, fullPage: true });
+}
 
 async function open(scenario: Scenario, path: string, options: Partial<PageOptions> = {}): Promise<Page> {
   const watched = await (Object.keys(options).length === 0 ? usualPage(scenario) : ownPage(scenario, options));
@@ -95,7 +102,7 @@ test('people: sign-up, sign-in, a wrong password, and the return to the requeste
   await button(page, 'Sign in').click();
   await page.getByRole('alert').getByText('Email or password is incorrect').waitFor();
   await see(page, 'Request ID');
-  await password(page).fill(FIXTURE_PASSWORD);
+  await password(page).fill(PASSWORD);
   await button(page, 'Sign in').click();
   await page.getByRole('heading', { name: 'API keys', level: 1 }).waitFor();
   await button(page, /Your menu/).click();
@@ -135,7 +142,7 @@ test('people: an email token leaves the address bar and a used one shows a remed
 test('people: sign-in opens only own paths and sign-out everywhere asks first', async () => {
   const page = await open('visitor', '/sign-in?next=//evil.example/');
   await page.getByLabel('Email address').fill('mara@example.com');
-  await password(page).fill(FIXTURE_PASSWORD);
+  await password(page).fill(PASSWORD);
   await button(page, 'Sign in').click();
   await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
   expect(page.url()).toBe(`${server.url}/`);
@@ -421,7 +428,7 @@ test('team: invite, change, remove; a personal account explains why it has none'
 
 test('operator: sign in, find, credit and suspend an account, see sources and slots', async () => {
   const page = await open('large', '/operator/sign-in');
-  await page.getByLabel('Operator token').fill(FIXTURE_OPERATOR_TOKEN);
+  await page.getByLabel('Operator token').fill(OPERATOR_TOKEN);
   await button(page, 'Sign in').click();
   await page.getByLabel('Search accounts').fill('okafor');
   await see(page, 'Found');
@@ -680,6 +687,7 @@ async function visit(page: Page, paths: readonly string[], look: (path: string) 
     await page.locator('h1').first().waitFor();
     await page.locator('.bones').first().waitFor({ state: 'detached' });
     await look(path);
+    await takePicture(page, path);
   }
 }
 
