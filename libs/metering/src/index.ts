@@ -21,13 +21,11 @@ export type {
   PriceClass,
   PriceExtras,
   PriceFigures,
-  PriceTier,
   Served,
   TokenPrices,
 } from './price-extras.js';
 export {
   BYTES_PER_TOKEN_DEFAULT,
-  IMAGE_TOKENS_MAX,
   OUTPUT_TOKENS_DEFAULT,
   boundFigures,
   inputTokensBound,
@@ -49,9 +47,8 @@ export {
   weekStart,
 } from './calendar.js';
 export { windowResetsAt, windowView } from './windows.js';
-export type { Periods, SubscriptionPeriod, WindowType, WindowUnit, WindowView } from './windows.js';
+export type { Periods, WindowType, WindowUnit } from './windows.js';
 export { splitFunding } from './money.js';
-export type { FundingSplit } from './money.js';
 export { estimateUsage } from './estimate.js';
 export {
   WALLET_ROW,

@@ -4,7 +4,7 @@ import { every, retry } from '@gateway/service-kit';
 import { ensureDatabasePrivileges } from './database-privileges.js';
 import { readSqlState } from './faults.js';
 import { identifier } from './identifier.js';
-import type { Log } from './log.js';
+import type { Log } from './pool.js';
 import { type AppliedMigration, type MigrationFile, checkHistory, readMigrationFiles } from './migration-files.js';
 import { type RoleSpec, ensureRole, ensureRoleSetting, requireRole } from './roles.js';
 import { CHECKSUM_TABLE, sqlSource } from './sql-source.js';

@@ -1,9 +1,15 @@
 import { systemClock, type TimerClock } from '@gateway/service-kit';
 import pg from 'pg';
 import { PrimaryChoice } from './primary/choose-primary.js';
-import type { Log } from './log.js';
 import { PrimaryClient } from './primary/primary-client.js';
 import { Timelines } from './primary/timelines.js';
+
+/** The logger that this package needs; `@gateway/service-kit`'s logger fits. */
+export interface Log {
+  info(facts: object, text: string): void;
+  warn(facts: object, text: string): void;
+  error(facts: object, text: string): void;
+}
 
 export type Pool = pg.Pool;
 

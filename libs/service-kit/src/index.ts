@@ -1,5 +1,5 @@
 export { BASE_FIELDS, isLoopback, type ServiceConfig } from './config/base-fields.js';
-export { runEvery as every, type Background, type BackgroundOptions } from './background.js';
+export { runEvery as every, type Background } from './background.js';
 export { BodyBuffer } from './http/body-buffer.js';
 export { computeClientNetwork as clientNetwork } from './http/client-network.js';
 export { systemClock, type Clock, type Timer, type TimerClock } from './clock.js';
@@ -23,28 +23,20 @@ export { changeUrl, splitUrl as urlsOf } from './network-address.js';
 export { closeServer, createHttpServer, hasValidHost, listen, type HttpBounds } from './http/http-server.js';
 export { ClientPermits as PlacesByClient, type PlacesByClientOptions } from './http/places-by-client.js';
 export { ClientRateLimit as RateByClient, type RateByClientOptions } from './http/rate-by-client.js';
-export { Throttle, ThrottledLog, type ThrottleOptions } from './telemetry/throttled-log.js';
+export { Throttle, ThrottledLog } from './telemetry/throttled-log.js';
 export { OnDemandTimer } from './on-demand-timer.js';
 export { Secret, type Rotatable } from './secrets/secret.js';
 export { createLogger, type Logger, type LoggerOptions, type LogLevel } from './telemetry/log.js';
 export { nextDelayMs, pause, retry, withTimeout as within, type BackoffOptions, type RetryOptions } from './retry.js';
 export { SingleFlight } from './single-flight.js';
-export { ReadyChecks, type ReadyCheck, type ReadyReport } from './http/ready-checks.js';
-export { polledGauge, type PolledGaugeOptions } from './telemetry/polled-gauge.js';
+export { ReadyChecks } from './http/ready-checks.js';
+export { polledGauge } from './telemetry/polled-gauge.js';
 export { counter, gauge, histogram, type GaugeOptions, type GaugeReading } from './telemetry/metrics.js';
 export { type Counter, type Family, type Histogram, type LabelSet, type LabelsOf } from './telemetry/metric-cells.js';
 export { startTelemetry, type Telemetry, type TelemetryOptions } from './telemetry/telemetry.js';
-export {
-  decideTrace,
-  startSpan,
-  LINKS_MAX,
-  NO_SPAN,
-  type Span,
-  type SpanOptions,
-  type TraceDecision,
-} from './telemetry/tracing.js';
+export { decideTrace, startSpan, LINKS_MAX, NO_SPAN, type Span } from './telemetry/tracing.js';
 export { EXIT_CONFIGURATION, runAsCommand } from './run-as-command.js';
-export { runService, type RunningService, type ServiceContext, type ServiceDefinition } from './run.js';
+export { runService, type RunningService, type ServiceContext } from './run.js';
 export { makePrivateKey } from './secrets/hpke.js';
 export {
   hasKeyFor as hasKeyOf,

@@ -7,7 +7,6 @@ export const accountCreate = z.object({
   emailVerified: z.boolean().default(false),
   type: z.enum(['personal', 'team']).default('personal'),
 });
-export type AccountCreate = z.output<typeof accountCreate>;
 
 export const accountView = z.object({
   id: objectId,

@@ -44,7 +44,6 @@ export const webhookSpec = z.object({
     .regex(/^https?:[/][/][!-"$-~]+$/, 'an address that begins with https://, without a fragment'),
   enabled: z.boolean().default(true),
 });
-export type WebhookSpec = z.output<typeof webhookSpec>;
 
 export const webhookView = z.object({
   accountId: objectId,

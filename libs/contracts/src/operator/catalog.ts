@@ -111,7 +111,6 @@ export const aliasSpec = z.object({
   /** The model that requests with this name use. */
   modelId,
 });
-export type AliasSpec = z.output<typeof aliasSpec>;
 
 const endpointPath = z.enum(ENDPOINTS);
 const headerName = z.string().regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/);

@@ -21,7 +21,6 @@ export const operatorCreate = z.object({
   /** When the token expires. Null: never. */
   expiresAt: instant.nullable().default(null),
 });
-export type OperatorCreate = z.output<typeof operatorCreate>;
 
 export const operatorView = z.object({
   id: objectId,

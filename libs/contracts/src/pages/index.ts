@@ -17,7 +17,6 @@ export type {
   SubscriptionView,
   UsageRecordView,
   WebhookDeliveryView,
-  WebhookSpec,
   WebhookView,
 } from '../operator/index.js';
 export * from './errors.js';

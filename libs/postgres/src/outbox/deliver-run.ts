@@ -1,5 +1,5 @@
 import { nextDelayMs, within, type TimerClock } from '@gateway/service-kit';
-import type { Log } from '../log.js';
+import type { Log } from '../pool.js';
 import type { ClaimedBatch, OutboxRow, RunResult } from './outbox-rows.js';
 
 export interface DeliverOptions {

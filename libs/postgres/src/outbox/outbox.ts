@@ -2,10 +2,9 @@ import { every, systemClock, type TimerClock } from '@gateway/service-kit';
 import { deliverInOrder } from './deliver-run.js';
 import { DELIVERY_WAIT_MS, deliveryWaits } from './delivery-waits.js';
 import { qualifiedIdentifier } from '../identifier.js';
-import type { Log } from '../log.js';
 import { type ClaimedBatch, type OutboxRow, outboxRows } from './outbox-rows.js';
 import { OUTBOX_TABLE } from './outbox-table.js';
-import type { Pool } from '../pool.js';
+import type { Log, Pool } from '../pool.js';
 import { onPool } from '../tx.js';
 
 export interface OutboxOptions {

@@ -1,5 +1,5 @@
 import { every, systemClock, type Background } from '@gateway/service-kit';
-import type { Log } from '../log.js';
+import type { Log } from '../pool.js';
 import { Timelines } from './timelines.js';
 
 /** Stores the highest timeline outside the database. */

@@ -1,15 +1,11 @@
 import type { ReceivedOf, accountsSetAccountState } from '@gateway/contracts/messages';
 import { refuse, type AccountView, type ManagementRefusal } from '@gateway/contracts/operator';
-import { answerInForce, type PendingChange, type InForce } from '../base/in-force.js';
+import { answerInForce, type PendingChange, type ChangeDeps } from '../base/in-force.js';
 import { withAccountState, toAccountRecord, toAccountView } from './rules.js';
 import { accountClosed } from '../base/rules.js';
 import type { AccountStore, AccountTx } from './store.js';
 
-export interface ChangeAccountDeps {
-  readonly store: Pick<AccountStore, 'change'>;
-  readonly inForce: InForce;
-  readonly nowMs: () => number;
-}
+export type ChangeAccountDeps = ChangeDeps<Pick<AccountStore, 'change'>>;
 export type SetAccountState = ReceivedOf<typeof accountsSetAccountState>;
 interface Answer {
   account: AccountView;

@@ -81,3 +81,10 @@ export async function deliverChange(
 ): Promise<void> {
   await apply(outboxChange.parse(row.body).records);
 }
+
+/** The parts of a command that responds after admission has its change. */
+export interface ChangeDeps<Store> {
+  readonly store: Store;
+  readonly inForce: InForce;
+  readonly nowMs: () => number;
+}

@@ -1,6 +1,6 @@
 import type { ReceivedOf, accountsRotateKey, accountsSetKeyState } from '@gateway/contracts/messages';
 import { isRefusal, refuse, type KeyView, type ManagementRefusal } from '@gateway/contracts/operator';
-import { answerWithInForce, type PendingChange, answerInForce, type InForce } from '../base/in-force.js';
+import { answerWithInForce, type PendingChange, answerInForce, type ChangeDeps } from '../base/in-force.js';
 import {
   noSuchKey,
   keyState,
@@ -14,11 +14,7 @@ import {
 import { type ApiKey, commandTaken } from '../base/rules.js';
 import type { KeyStore, KeyTx } from './store.js';
 
-export interface ChangeKeyDeps {
-  readonly store: Pick<KeyStore, 'change'>;
-  readonly inForce: InForce;
-  readonly nowMs: () => number;
-}
+export type ChangeKeyDeps = ChangeDeps<Pick<KeyStore, 'change'>>;
 export type RotateKey = ReceivedOf<typeof accountsRotateKey>;
 interface Answer {
   key: KeyView;

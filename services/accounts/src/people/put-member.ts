@@ -1,15 +1,11 @@
 import type { ReceivedOf, accountsPutMember } from '@gateway/contracts/messages';
 import { isRefusal, refuse, type ManagementRefusal, type MemberView } from '@gateway/contracts/operator';
-import { answerInForce, type PendingChange, type InForce } from '../base/in-force.js';
+import { answerInForce, type PendingChange, type ChangeDeps } from '../base/in-force.js';
 import { decideMemberPut, toMemberRecord, toMemberView } from './rules.js';
 import { accountClosed, toCapRecord } from '../base/rules.js';
 import type { PeopleStore, PeopleTx } from './store.js';
 
-export interface PutMemberDeps {
-  readonly store: Pick<PeopleStore, 'change'>;
-  readonly inForce: InForce;
-  readonly nowMs: () => number;
-}
+export type PutMemberDeps = ChangeDeps<Pick<PeopleStore, 'change'>>;
 export type PutMember = ReceivedOf<typeof accountsPutMember>;
 interface Answer {
   member: MemberView;

@@ -18,6 +18,13 @@ export const GOOGLE_SEARCH: ProviderProfile['pricing']['tools'] = [
   { unit: 'web_search', types: [], fields: ['web_search_options'], reportedAt: null, usesMax: 1, boundedBy: null },
 ];
 
+export const INPUT_TOO_LONG: ProviderProfile['errors'][number] = {
+  status: 400,
+  code: null,
+  text: 'input token count \\(\\d+\\) exceeds the maximum number of tokens',
+  class: 'body',
+};
+
 export const GEMINI: ProviderProfile = {
   ...DEFAULTS,
   id: 'gemini',
@@ -55,12 +62,7 @@ export const GEMINI: ProviderProfile = {
     { status: 429, code: null, text: 'limit: 0(?![\\d.])', class: 'funds' },
     { status: 429, code: 'RESOURCE_EXHAUSTED', text: null, class: 'quota' },
     { status: 404, code: null, text: 'is not found for API version|is no longer available', class: 'model' },
-    {
-      status: 400,
-      code: null,
-      text: 'input token count \\(\\d+\\) exceeds the maximum number of tokens',
-      class: 'body',
-    },
+    INPUT_TOO_LONG,
     { status: 400, code: 'INVALID_ARGUMENT', text: null, class: 'body' },
     { status: 503, code: 'UNAVAILABLE', text: null, class: 'overload' },
   ],

@@ -1,6 +1,7 @@
 import type { ProviderProfile } from '../../operator/index.js';
 import { DEFAULTS, MESSAGES_PRICING } from '../compatible.js';
 import { CLAUDE_ATTACHMENTS, CLAUDE_SEARCH, CLAUDE_SPEED } from '../anthropic/profile.js';
+import { VERTEX_ERRORS } from '../vertex/profile.js';
 
 export const VERTEX_ANTHROPIC: ProviderProfile = {
   ...DEFAULTS,
@@ -49,18 +50,7 @@ export const VERTEX_ANTHROPIC: ProviderProfile = {
     modelAt: 'model',
   },
   errors: [
-    { status: 401, code: null, text: null, class: 'credential' },
-    { status: 403, code: 'PERMISSION_DENIED', text: null, class: 'credential' },
-    { status: 403, code: null, text: '^permission .{1,200} denied', class: 'credential' },
-    { status: 400, code: 'FAILED_PRECONDITION', text: null, class: 'forbidden' },
-    { status: 400, code: null, text: 'is not allowed to use Publisher Model', class: 'forbidden' },
-    {
-      status: 404,
-      code: null,
-      text: 'Publisher Model .* was not found or your project does not have access',
-      class: 'model',
-    },
-    { status: 429, code: 'RESOURCE_EXHAUSTED', text: null, class: 'quota' },
+    ...VERTEX_ERRORS,
     {
       status: 400,
       code: 'invalid_request_error',

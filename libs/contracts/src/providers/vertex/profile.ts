@@ -1,6 +1,22 @@
 import type { ProviderProfile } from '../../operator/index.js';
 import { CLIENT_TOOLS, DEFAULTS } from '../compatible.js';
-import { GEMINI_ATTACHMENTS, GOOGLE_SEARCH } from '../gemini/profile.js';
+import { GEMINI_ATTACHMENTS, GOOGLE_SEARCH, INPUT_TOO_LONG } from '../gemini/profile.js';
+
+/** Errors of Google's front end, the same for all publishers. */
+export const VERTEX_ERRORS: ProviderProfile['errors'] = [
+  { status: 401, code: null, text: null, class: 'credential' },
+  { status: 403, code: 'PERMISSION_DENIED', text: null, class: 'credential' },
+  { status: 403, code: null, text: '^permission .{1,200} denied', class: 'credential' },
+  {
+    status: 404,
+    code: null,
+    text: 'Publisher Model .* was not found or your project does not have access',
+    class: 'model',
+  },
+  { status: 400, code: 'FAILED_PRECONDITION', text: null, class: 'forbidden' },
+  { status: 400, code: null, text: 'is not allowed to use Publisher Model', class: 'forbidden' },
+  { status: 429, code: 'RESOURCE_EXHAUSTED', text: null, class: 'quota' },
+];
 
 export const VERTEX: ProviderProfile = {
   ...DEFAULTS,
@@ -44,24 +60,8 @@ export const VERTEX: ProviderProfile = {
     modelAt: 'model',
   },
   errors: [
-    { status: 401, code: null, text: null, class: 'credential' },
-    { status: 403, code: 'PERMISSION_DENIED', text: null, class: 'credential' },
-    { status: 403, code: null, text: '^permission .{1,200} denied', class: 'credential' },
-    {
-      status: 404,
-      code: null,
-      text: 'Publisher Model .* was not found or your project does not have access',
-      class: 'model',
-    },
-    { status: 400, code: 'FAILED_PRECONDITION', text: null, class: 'forbidden' },
-    { status: 400, code: null, text: 'is not allowed to use Publisher Model', class: 'forbidden' },
-    { status: 429, code: 'RESOURCE_EXHAUSTED', text: null, class: 'quota' },
-    {
-      status: 400,
-      code: null,
-      text: 'input token count \\(\\d+\\) exceeds the maximum number of tokens',
-      class: 'body',
-    },
+    ...VERTEX_ERRORS,
+    INPUT_TOO_LONG,
     { status: 400, code: 'INVALID_ARGUMENT', text: null, class: 'body' },
     { status: 503, code: 'UNAVAILABLE', text: null, class: 'overload' },
   ],
