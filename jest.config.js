@@ -39,7 +39,7 @@ function grouped(room) {
   return { roots: [`<rootDir>/${directory}`], testEnvironment: '<rootDir>/tools/check/grouped-environment.mjs' };
 }
 
-/** One project per package, so that a run reports the package of each test and its time. */
+/** One project per package, so that a run reports the package of each test. */
 const project = (room) => ({
   ...(room === 'tests/e2e' ? system : {}),
   displayName: room,

@@ -41,9 +41,9 @@ const LEDGER_MS = 5_000;
 /** Bounds of the local start: after Ctrl-C, a kill, Ctrl-C during the start, a second Ctrl-C. */
 const STOP_MS = 20_000;
 const KILLED_MS = 5_000;
-const GIVEN_UP_MS = 10_000;
+const ABORTED_START_MS = 10_000;
 const AT_ONCE_MS = 3_000;
-/** A stopping edge waits 10 s for its requests. After this time it is waiting for sure. */
+/** A stopping edge waits 10 s for its requests. After this time it certainly waits. */
 const INTO_DRAIN_MS = 2_000;
 const POLL_MS = 10;
 const LINES_SHOWN = 40;
@@ -59,7 +59,7 @@ const network = options.inside === undefined ? {} : networkSettings();
 
 async function runInside(place) {
   await step('a bare Debian 12', () => makeRoot(place));
-  for (const user of USERS) await tellStories(place, user);
+  for (const user of USERS) await runScenarios(place, user);
 }
 
 /** Runs this program in namespaces, and deletes the directory of the run afterwards. */
@@ -83,11 +83,20 @@ async function startHere() {
   const state = mkdtempSync(`${tmpdir()}/gateway-first-start-`);
   if (existsSync(`${ROOT}services/edge-proxy/dist`)) console.log('this checkout was compiled before');
   const checkout = new Checkout('', null, ROOT, state);
+  // The system has its own process group, so a signal to this one must be passed on.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
+    process.on(signal, () => {
+      if (checkout.end === null) checkout.pressCtrlC();
+      process.exitCode = 130;
+    });
   try {
     await step('npm start in this checkout', () => startAndStop(checkout));
   } finally {
-    if (checkout.end === null) process.kill(-checkout.npm.pid, 'SIGKILL');
-    rmSync(state, { recursive: true, force: true });
+    if (checkout.end === null) {
+      process.kill(-checkout.npm.pid, 'SIGKILL');
+      await once(checkout.npm, 'close');
+    }
+    rmSync(state, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   }
 }
 
@@ -124,25 +133,27 @@ function networkSettings() {
   return Object.fromEntries([...npm, ...own].filter(([, value]) => !['', 'null', 'undefined'].includes(value)));
 }
 
-/** The stories of one user. Each continues with the data that the ones before have left. */
-async function tellStories(place, user) {
+/** The scenarios of one user. Each continues with the data that the ones before have left. */
+async function runScenarios(place, user) {
   const checkout = new Checkout(place, user, user.checkout);
   let key;
-  const story = (title, work) =>
+  const scenario = (title, work) =>
     step(`${user.name}: ${title}`, async () => {
       await work();
       await until(KILLED_MS, 'no process left', () => leftProcesses() === '', leftProcesses);
     });
-  await story('git clone', () => checkout.run(['git', 'clone', '--quiet', SOURCE, checkout.path], { directory: '/' }));
-  await story('npm start before npm ci', async () => {
+  await scenario('git clone', () =>
+    checkout.run(['git', 'clone', '--quiet', SOURCE, checkout.path], { directory: '/' }),
+  );
+  await scenario('npm start before npm ci', async () => {
     const output = await checkout.run(['npm', 'start'], { isRefused: true });
     expect(output.includes('run "npm ci" first'), 'the missing command', output);
   });
-  await story('npm ci', () => checkout.run(['npm', 'ci']));
-  await story('first npm start', async () => void (key = await startAndStop(checkout)));
-  await story('second npm start', () => startAndStop(checkout, { key, readyMs: SECOND_READY_MS }));
+  await scenario('npm ci', () => checkout.run(['npm', 'ci']));
+  await scenario('first npm start', async () => void (key = await startAndStop(checkout)));
+  await scenario('second npm start', () => startAndStop(checkout, { key, readyMs: SECOND_READY_MS }));
   for (const victim of ['starter', 'npm'])
-    await story(`kill -9 of the process ${victim}, npm start`, async () => {
+    await scenario(`kill -9 of the process ${victim}, npm start`, async () => {
       await checkout.start();
       await checkout.call(checkout.printed[0]);
       process.kill(victim === 'npm' ? checkout.npm.pid : checkout.pids.starter[0], 'SIGKILL');
@@ -151,16 +162,16 @@ async function tellStories(place, user) {
     });
   // bash replaces itself by its last command, so the starter gets the signal from npm too.
   const env = { npm_config_script_shell: '/bin/bash' };
-  await story('Ctrl-C with bash as the shell of npm', () => startAndStop(checkout, { key, env }));
-  await story('Ctrl-C during the start, npm start', async () => {
+  await scenario('Ctrl-C with bash as the shell of npm', () => startAndStop(checkout, { key, env }));
+  await scenario('Ctrl-C during the start, npm start', async () => {
     await checkout.start({}, /^servers ready/m);
     checkout.pressCtrlC();
-    await checkout.ended(GIVEN_UP_MS);
+    await checkout.ended(ABORTED_START_MS);
     await startAndStop(checkout, { key });
   });
-  await story('npm start with taken ports', () => startOnTakenPorts(checkout));
-  await story('Ctrl-C while a request runs, and again', () => pressTwice(checkout));
-  await story('npm run doctor, npm run reset', async () => {
+  await scenario('npm start with taken ports', () => startOnTakenPorts(checkout));
+  await scenario('Ctrl-C while a request runs, and again', () => pressTwice(checkout));
+  await scenario('npm run doctor, npm run reset', async () => {
     const output = await checkout.run(['npm', 'run', 'doctor']);
     const isNamed = (name) => new RegExp(`^${name} +[\\d.]+ +project`, 'm').test(output);
     expect(['postgres', 'nats', 'redis'].every(isNamed), 'the version and place of each server', output);
@@ -168,7 +179,7 @@ async function tellStories(place, user) {
     expect(!existsSync(place + checkout.state), 'no state after the reset');
   });
   if (user === USERS[0] && !options['skip-tests'])
-    await story('npm test', async () => console.log(await checkout.run(['npm', 'test'])));
+    await scenario('npm test', async () => console.log(await checkout.run(['npm', 'test'])));
 }
 
 /** Starts the system, sends the printed requests, and stops it. Returns the demo key. */
@@ -356,13 +367,19 @@ function isAlive(pid) {
   }
 }
 
+/** Returns the name of a process; empty if it has just ended. */
+function nameOf(pid) {
+  try {
+    return readFileSync(`/proc/${pid}/comm`, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
 /** Lists the processes of the namespace, except its first one and this one. */
 function leftProcesses() {
   const pids = readdirSync('/proc').filter((name) => Number(name) > 1 && Number(name) !== process.pid);
-  return pids
-    .filter(isAlive)
-    .map((pid) => readFileSync(`/proc/${pid}/comm`, 'utf8'))
-    .join('');
+  return pids.filter(isAlive).map(nameOf).join('');
 }
 
 /** Sends a printed request: with `curl` of this machine, because the bare root has none. */

@@ -15,7 +15,7 @@ const DATA = /(?:^|\/)(?:generated|goldens)\/|\.golden\.txt$|\.(?:json|ya?ml)$/;
 const NOT_COUNTED = /^package-lock\.json$|(?:^|\/)package\.json$|(?:^|\/)tsconfig[\w.]*\.json$/;
 /** Code that verifies, measures, starts or rehearses the product. */
 const SUPPORT =
-  /^(?:deploy|tests|tools(?!\/operations\/)|\.ci|services\/[\w-]+\/verify|services\/dashboard\/web\/(?:fixtures))\/|^[^/]+$/;
+  /^(?:deploy|tests|tools(?!\/operations\/)|\.ci|services\/[\w-]+\/verify|services\/dashboard\/web\/fixtures)\/|^[^/]+$/;
 const SMALL_LINES_MAX = 25;
 
 /**

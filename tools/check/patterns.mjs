@@ -14,7 +14,7 @@ const CODE = /^(?:services|libs|tools|tests|deploy)\/.*\.(?:tsx?|[cm]?js)$/;
 /** Files written by programs. */
 const NOT_OURS = /(?:^|\/)(?:generated|goldens|dist)\//;
 /** Files whose patterns only read text of the project's own tests, benchmarks and tools. */
-const OWN_INPUT = /\.test\.tsx?$|\/(?:test|verify|pictures)\/|^(?:tests|tools\/check|deploy\/(?:docker|observe))\//;
+const OWN_INPUT = /\.test\.tsx?$|\/(?:test|verify)\/|^(?:tests|tools\/check|deploy\/(?:docker|observe))\//;
 
 /** Quadratic patterns for short texts, or for texts that no client sends, with reasons. */
 const BOUNDED = new Map([

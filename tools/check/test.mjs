@@ -71,8 +71,12 @@ function runBoth() {
 
 /** Without results a step before the tests failed: that is one failure, and nothing passed. */
 function readResults() {
-  if (!existsSync(RESULTS)) return { passed: 0, failed: 1, skipped: [] };
-  const results = JSON.parse(readFileSync(RESULTS, 'utf8'));
+  let results;
+  try {
+    results = JSON.parse(readFileSync(RESULTS, 'utf8'));
+  } catch {
+    return { passed: 0, failed: 1, skipped: [] };
+  }
   const skipped = results.testResults.flatMap(({ name, assertionResults }) => {
     const [top, room] = relative('.', name).replace('.cache/suites/', '').split('/');
     const notRun = assertionResults.filter(({ status }) => status === 'pending' || status === 'todo');

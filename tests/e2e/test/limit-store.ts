@@ -35,7 +35,7 @@ export async function readSettled(redis: Redis, account: string, balance: string
 }
 
 /** Whether no slot, hold or held sum is left. */
-export function isEmpty(state: LimitStoreState): boolean {
+export function isEmpty(state: Pick<LimitStoreState, 'slots' | 'holds' | 'heldSums'>): boolean {
   return state.slots === 0 && state.holds === 0 && state.heldSums.length === 0;
 }
 

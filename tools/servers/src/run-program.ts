@@ -7,7 +7,7 @@ import { bareEnvironment, waitUntil } from './run-command.js';
 import { ProbeRefused, ResolverSkipped } from './server-kind.js';
 import type { Launch, Program, ServerKind } from './server-kind.js';
 import type { RestartOptions, RunningServer, ServersOptions } from './server.js';
-import { spawnServer, type ServerProcess } from './spawn-server.js';
+import { spawnServer, type ProcessOptions, type ServerProcess } from './spawn-server.js';
 
 /** Longest time that a previous program may still hold a given port. */
 const PORT_WAIT_MS = 3_000;
@@ -116,7 +116,7 @@ async function startProgram(
     const logBytes = statSync(logFile, { throwIfNoEntry: false })?.size ?? 0;
     if (logBytes > LOG_BYTES_MAX) renameSync(logFile, `${logFile}.1`);
     const env = { ...bareEnvironment(), ...program.env };
-    const server = spawnServer({ command: program.path, ...launch, env, cwd: '/', logFile });
+    const server = spawnOrSkip({ command: program.path, ...launch, env, cwd: '/', logFile });
     try {
       const record = { pid: server.pid, starterPid: process.pid, mark: launch.mark };
       await recordServer(options.stateDirectory, kind.name, record);
@@ -142,6 +142,15 @@ async function startProgram(
 }
 
 /** Ends a server in bounded time: these signals, then SIGKILL to it and its children. */
+/** @throws ResolverSkipped if the system cannot run the program */
+function spawnOrSkip(options: ProcessOptions): ServerProcess {
+  try {
+    return spawnServer(options);
+  } catch (error) {
+    throw new ResolverSkipped(`${options.command} cannot be started: ${(error as Error).message}`);
+  }
+}
+
 async function endServer(server: ServerProcess, stopSignals: readonly NodeJS.Signals[]): Promise<void> {
   for (const signal of [...stopSignals, 'SIGKILL' as const]) {
     if (server.hasExited()) break;

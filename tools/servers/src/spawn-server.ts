@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { closeSync, fstatSync, mkdirSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { send } from './run-command.js';
 import type { Launch } from './server-kind.js';
@@ -51,13 +51,20 @@ export function spawnServer({
   const log = openSync(logFile, 'a', 0o600);
   const { size } = fstatSync(log);
   const { cwd, env, user } = options;
-  const child = spawn(program, words, { cwd, env, ...user, detached: true, stdio: ['ignore', log, log] });
-  closeSync(log);
+  let child;
+  try {
+    child = spawn(program, words, { cwd, env, ...user, detached: true, stdio: ['ignore', log, log] });
+  } finally {
+    closeSync(log);
+  }
   child.unref();
   const { pid = 0 } = child;
   let hasExited = false;
   const exited = new Promise<string>((resolve) => {
-    child.once('error', ({ message }) => resolve(message));
+    // An error of a started process, such as a signal that is not permitted, does not end it.
+    child.on('error', ({ message }) => {
+      if (pid === 0) resolve(message);
+    });
     child.once('exit', (code, signal) => resolve(signal ?? `code ${code}`));
   }).finally(() => (hasExited = true));
   let isGroupEnded = pid === 0;
@@ -71,7 +78,8 @@ export function spawnServer({
       isGroupEnded = true;
     },
     tail() {
-      const own = readFileSync(logFile).subarray(size).toString('utf8');
+      // The file may have been deleted.
+      const own = existsSync(logFile) ? readFileSync(logFile).subarray(size).toString('utf8') : '';
       return own.trimEnd().split('\n').slice(-TAIL_LINES).join('\n');
     },
   };

@@ -31,8 +31,9 @@ export class SeededRandom {
     return this.next() < share;
   }
 
-  /** @param list not empty */
+  /** @throws RangeError if the list is empty */
   pick<T>(list: readonly T[]): T {
+    if (list.length === 0) throw new RangeError('there is nothing to pick from');
     return list[this.below(list.length)] as T;
   }
 }

@@ -111,6 +111,6 @@ function inputPrices(prices: ResolvedPrices): bigint[] {
 }
 
 /** Whether a source with these endpoints serves the messages format. */
-export function serveMessages(sources: readonly { readonly endpoints: readonly string[] }[]): boolean {
+export function hasMessagesEndpoint(sources: readonly { readonly endpoints: readonly string[] }[]): boolean {
   return sources.some(({ endpoints }) => endpoints.includes(MESSAGES));
 }

@@ -9,7 +9,7 @@ import {
 } from '@gateway/contracts/messages';
 import type { ProviderProfile } from '@gateway/contracts/operator';
 import { withHourWrites } from '@gateway/metering';
-import { serveMessages, toWireFigures } from '../objects/price-rules.js';
+import { hasMessagesEndpoint, toWireFigures } from '../objects/price-rules.js';
 import type { CatalogSnapshot, DatedFigures, Provider, Source } from '../objects/rules.js';
 import { publishedVersions } from '../objects/version-rules.js';
 import { connectionOf, profileOf } from '../profiles/profile-rules.js';
@@ -26,7 +26,9 @@ export function entriesOf(snapshot: CatalogSnapshot): ReadonlyMap<string, string
     entries.set(`provider.${provider.id}`, JSON.stringify(entry));
   }
   // Includes disabled sources, so that prices do not change when a source is disabled.
-  const onMessages = new Set(snapshot.sources.flatMap((source) => (serveMessages([source]) ? [source.model] : [])));
+  const onMessages = new Set(
+    snapshot.sources.flatMap((source) => (hasMessagesEndpoint([source]) ? [source.model] : [])),
+  );
   for (const { createdAt, ...model } of snapshot.models) {
     const versions = datedVersions(prices.get(model.id), nowMs, onMessages.has(model.id));
     const entry: CatalogModel = { v: 1, ...model, createdAt, prices: versions };
@@ -35,7 +37,7 @@ export function entriesOf(snapshot: CatalogSnapshot): ReadonlyMap<string, string
   for (const source of snapshot.sources) {
     const provider = providers.get(source.provider);
     const profile = profileOf(source, provider?.format);
-    const versions = datedVersions(costs.get(source.id), nowMs, serveMessages([source]));
+    const versions = datedVersions(costs.get(source.id), nowMs, hasMessagesEndpoint([source]));
     const entry = sourceEntry(source, profile, versions, provider);
     entries.set(`source.${source.id}`, JSON.stringify(entry));
   }

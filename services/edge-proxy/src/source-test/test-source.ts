@@ -49,7 +49,7 @@ export class SourceTests {
     if (!this.#ofSource.take(source, nowMs) || !this.#ofAll.take(ALL, nowMs))
       return refuse('too_many_attempts', 'too many source tests; try again in two seconds');
     const opened = edge.catalog.source(source);
-    if (opened === undefined) return this.#credentialUnreadable(source);
+    if (opened === undefined) return this.#reportUnreadable(source);
     this.#running.add(source);
     try {
       return { test: await this.#call(opened) };
@@ -78,7 +78,7 @@ export class SourceTests {
   }
 
   /** Handles a source of the catalog that this edge does not have or cannot use. */
-  #credentialUnreadable(source: string): { readonly test: SourceTestView } | ManagementRefusal {
+  #reportUnreadable(source: string): { readonly test: SourceTestView } | ManagementRefusal {
     const { edge, edgeId } = this.#parts;
     const problem = edge.catalog.problemOf(source);
     if (problem === null) return refuse('not_in_force', 'the edge does not have the source yet');

@@ -262,6 +262,7 @@ const PLANTED: readonly (readonly [string, (made: Scene) => void, RegExp])[] = [
     /call 2: got a 500 admission_error without a fault/,
   ],
   ['a slot taken at the end', ({ evidence }) => void (only(evidence.accounts).slots = 1), /has 1 slots taken/],
+  ['a slot released twice', ({ evidence }) => void (only(evidence.accounts).slots = -1), /has -1 slots taken/],
   ['a remaining hold', ({ evidence }) => void (only(evidence.accounts).holds = 1), /1 holds/],
   [
     'more concurrent calls than slots',

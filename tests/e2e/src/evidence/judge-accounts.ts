@@ -1,5 +1,6 @@
 import { timeOfUuidV7 } from '@gateway/contracts/ids';
 import { MINUTE_MS, minuteOf } from '@gateway/metering';
+import { isEmpty } from '../../test/limit-store.js';
 import { isServer } from '../faults/fault-plan.js';
 import { countEach } from '../runner/render-report.js';
 import type { Evidence, LedgerTransaction, ProviderCall, Terms, UsageRecord } from './evidence.js';
@@ -13,7 +14,7 @@ const ADMITTED_WITHIN_MS = 5_000;
 
 /** Checks that no account exceeded a limit, and that no slot, hold or held amount is left. */
 export function judgeLimits(evidence: Evidence): string[] {
-  const left = evidence.accounts.filter(({ slots, holds, heldSums }) => slots + holds + heldSums.length > 0);
+  const left = evidence.accounts.filter((account) => !isEmpty(account));
   return [
     ...evidence.terms.flatMap((terms) => [
       ...judgeMoney(terms, evidence),

@@ -49,8 +49,8 @@ test(`${CALLS} calls under kills and random faults have no violation (seed ${SEE
   const log = (line: string): void => void output.push(line);
   const targets = targetsOf(run.system.local, run.links);
   const planned = [...KILLED, ...planFaults(FAULTS, targets, new SeededRandom(SEED))];
-  run.load(FAULTS_MIX, SEED);
-  await causeFaults(run, planned, CALLS, log);
+  const load = run.load(FAULTS_MIX, SEED);
+  await causeFaults(run, planned, CALLS, log).finally(() => load.stop());
   const evidence = await run.evidence();
   const { violations, counterExample } = checkEvidence(evidence);
   if (violations.length > 0) throw new Error([...violations, counterExample, ...output].join('\n'));

@@ -160,7 +160,7 @@ const CLIENTS: Readonly<Record<CallPlan['client'], (request: Request) => Promise
     if (plan.leaves === 'half_sent') request.write(body.slice(0, body.length / 2), leave);
     else request.end(body);
     const [response] = (await once(request, 'response')) as [IncomingMessage];
-    const head = { status: response.statusCode ?? 0, requestId: String(response.headers['x-gateway-request-id']) };
+    const head = { status: response.statusCode ?? 0, requestId: requestIdIn(response) };
     if (head.status === 200) return { ...head, parts: readHttp(response, plan) };
     const error: unknown = await textIn(response)
       .then(JSON.parse)
@@ -168,6 +168,11 @@ const CLIENTS: Readonly<Record<CallPlan['client'], (request: Request) => Promise
     return { ...head, code: codeOf(error), parts: [] };
   },
 };
+
+function requestIdIn({ headers }: IncomingMessage): string | null {
+  const id = headers['x-gateway-request-id'];
+  return typeof id === 'string' ? id : null;
+}
 
 function headOf(status: number, headers: Headers | undefined): Pick<Answer, 'status' | 'requestId'> {
   return { status, requestId: headers?.get('x-gateway-request-id') ?? null };

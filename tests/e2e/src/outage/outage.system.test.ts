@@ -24,9 +24,9 @@ afterAll(async () => {
 
 // Covers billing is down
 test(`${SECONDS} s without billing refuse no call and keep limits exact (seed ${SEED})`, async () => {
-  run.load(FAULTS_MIX, SEED, CALLS_PER_SECOND);
+  const load = run.load(FAULTS_MIX, SEED, CALLS_PER_SECOND);
   const log = (line: string): void => void output.push(line);
-  const seen = await stopBilling(run, OUTAGE_MS, log);
+  const seen = await stopBilling(run, OUTAGE_MS, log).finally(() => load.stop());
   const evidence = await run.evidence();
   const { violations, counterExample } = checkEvidence(evidence);
   if (violations.length > 0) throw new Error([...violations, counterExample, ...output].join('\n'));

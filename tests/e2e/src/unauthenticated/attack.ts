@@ -15,6 +15,9 @@ export interface AttackOrder {
 export interface AttackFigures {
   readonly connections: number;
   readonly connectionsMost: number;
+  /** Requests of groups that repeat them. */
+  readonly requests: number;
+  /** Responses by status. */
   readonly answers: Readonly<Record<string, number>>;
 }
 
@@ -26,6 +29,8 @@ interface Connection {
 }
 
 const TICK_MS = 100;
+/** Time without a response after which a repeated request is sent on a new connection. */
+const RESPONSE_MS_MAX = 30_000;
 /**
  * Connections to open per tick: many until the wanted number is reached for the first time, later
  * one to replace a closed one. Those that repeat requests are replaced at once.
@@ -79,7 +84,11 @@ export async function attackForParent(json: string): Promise<void> {
         made[index] = (made[index] ?? 0) + 1;
       }
     }
-    for (const one of open) writeMore(one);
+    for (const one of open) {
+      writeMore(one);
+      const isLate = performance.now() - one.sentAtMs > RESPONSE_MS_MAX;
+      if (one.group.repeat !== undefined && isLate) one.socket.resetAndDestroy();
+    }
     connectionsMost = Math.max(connectionsMost, open.size);
   };
 
@@ -88,7 +97,8 @@ export async function attackForParent(json: string): Promise<void> {
   await Promise.race([once(process, 'disconnect'), new Promise((resolve) => setTimeout(resolve, seconds * 1_000))]);
   clearInterval(timer);
   for (const { socket } of open) socket.resetAndDestroy();
-  const figures: AttackFigures = { connections: made.reduce((sum, one) => sum + one, 0), connectionsMost, answers };
+  const connections = made.reduce((sum, one) => sum + one, 0);
+  const figures: AttackFigures = { connections, connectionsMost, requests, answers };
   if (process.connected) process.send?.(figures, undefined, undefined, () => process.disconnect());
 }
 

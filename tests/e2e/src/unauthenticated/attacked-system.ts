@@ -2,15 +2,11 @@ import { startProviderSimulator } from '@gateway/provider-simulator';
 import { startForwardingProxy, type ForwardingProxy } from '@gateway/testkit';
 import { startOwnSystem, type OwnSystem } from '../../test/own-system.js';
 import { PRICES } from '../../test/prices.js';
-import type { AttackTarget } from './attacks.js';
+import { EXPENSIVE_TEXT, type AttackTarget } from './attacks.js';
 import { sendRequest, type ValidTarget } from './valid-load.js';
 
 export const ATTACKED_TOPOLOGY = { replicas: { 'edge-proxy': 1, admission: 1 } } as const;
 const CALLS_MAX = 1_000_000_000;
-/** About the longest message of a provider that the gateway processes. */
-const MESSAGE_SPACES = 3_980;
-/** A long run of spaces after a word that the redaction of error messages searches for. */
-const REFUSED = `organization${' '.repeat(MESSAGE_SPACES)}!`;
 
 export type AttackedSystem = Awaited<ReturnType<typeof startAttackedSystem>>;
 
@@ -45,7 +41,7 @@ export async function startAttackedSystem(name: string, hops = 0) {
       await operator.limits(created.account, 1_000_000, 500);
       return created;
     };
-    const error = JSON.stringify({ error: { message: REFUSED, type: 'invalid_request_error' } });
+    const error = JSON.stringify({ error: { message: EXPENSIVE_TEXT, type: 'invalid_request_error' } });
     provider.script({ model: 'refusing', times: CALLS_MAX, steps: [{ status: 400 }, { chunk: error }] });
     const { secret } = await createAccount();
     const modelId = await createModel('serving');
@@ -66,10 +62,13 @@ export async function startAttackedSystem(name: string, hops = 0) {
   }
 }
 
-/** Returns the main script of the home page, which is its largest file. */
+/** Returns the largest script of the home page. */
 async function findLargeFile(port: number): Promise<string> {
   const { text } = await sendRequest({ port, method: 'GET', path: '/' });
-  const path = /src="(\/assets\/[^"]+\.js)"/.exec(text)?.[1];
-  if (path === undefined) throw new Error('the home page references no file; build the pages first');
-  return path;
+  const paths = [...text.matchAll(/"(\/assets\/[^"]+\.js)"/g)].flatMap(([, path]) => path ?? []);
+  const texts = await Promise.all(paths.map((path) => sendRequest({ port, method: 'GET', path })));
+  const sizes = texts.map((response) => response.text.length);
+  const largest = paths[sizes.indexOf(Math.max(...sizes))];
+  if (largest === undefined) throw new Error('the home page references no file; build the pages first');
+  return largest;
 }

@@ -59,6 +59,11 @@ const UPLOADS = [
   { bytes: 64, connections: 40, afterMs: 6_000 },
 ];
 
+/** About the longest message of a provider that the gateway processes. */
+const MESSAGE_SPACES = 3_980;
+/** A long run of spaces after a word that the redaction of error messages searches for. */
+export const EXPENSIVE_TEXT = `organization${' '.repeat(MESSAGE_SPACES)}!`;
+
 const bearer = (secret: string): string => `authorization: Bearer ${secret}`;
 const get = (path: string, ...headers: readonly string[]): string =>
   [`GET ${path} HTTP/1.1`, 'host: gateway', ...headers, '', ''].join('\r\n');
@@ -69,8 +74,8 @@ const post = (path: string, body: object, ...more: readonly string[]): string =>
   const text = JSON.stringify(body);
   return postHead(path, ...more, `content-length: ${text.length}`) + text;
 };
-const call = (secret: string, model: string): string =>
-  post(CHAT, { model, messages: [{ role: 'user', content: 'Hello.' }] }, bearer(secret));
+const call = (secret: string, model: string, content = 'Hello.'): string =>
+  post(CHAT, { model, messages: [{ role: 'user', content }] }, bearer(secret));
 
 /** Sends up to 150,000 chunks of one byte, 2,000 at each interval. */
 function chunks(port: number, path: string, ...more: readonly string[]): AttackGroup {
@@ -162,9 +167,9 @@ export const ATTACKS = {
       first: postHead(CHAT, bearer(secret), `content-length: ${bytes}`),
       then: { bytes: Buffer.alloc(Math.min(KIB * KIB, bytes), ' '), everyMs: 0, bytesMax: bytes - 1 },
     })),
-  /** Requests whose errors are expensive to redact. */
+  /** Requests whose text the provider repeats in its error. */
   'expensive-errors': ({ edgePort: port, secret, refusingModelId }) => [
-    { port, connections: 40, repeat: { everyMs: 100, request: () => call(secret, refusingModelId) } },
+    { port, connections: 40, repeat: { everyMs: 100, request: () => call(secret, refusingModelId, EXPENSIVE_TEXT) } },
   ],
 } as const satisfies Record<string, (target: AttackTarget) => readonly AttackGroup[]>;
 

@@ -43,6 +43,7 @@ export function judgeAttacks(seen: AttacksSeen): string[] {
   const all = wrongIn('before the attacks', seen.before);
   for (const { kind, figures, valid } of seen.attacks) {
     if (figures === null || figures.connections === 0) all.push(`${kind}: nothing was attacked`);
+    else if (figures.requests > 0 && total(Object.values(figures.answers)) === 0) all.push(`${kind}: no response`);
     all.push(...wrongIn(`during ${kind}`, valid));
   }
   for (const { replica, starts, warm, last } of measureMemory(seen)) {

@@ -99,10 +99,16 @@ export const unauthenticated = runnable({
       figures: { valid: countValid(seen), memory: measureMemory(seen) },
     }),
   report: (rounds) =>
-    rounds.map(({ figures: { valid } }) => ({
-      head: ['Valid requests', 'sent', 'failed', 'slowest s'],
-      rows: valid.map((one) => [one.kind, thousands(one.sent), thousands(one.failed), seconds(one.slowestMs)]),
-    })),
+    rounds.flatMap(({ figures: { valid, memory } }) => [
+      {
+        head: ['Valid requests', 'sent', 'failed', 'slowest s'],
+        rows: valid.map((one) => [one.kind, thousands(one.sent), thousands(one.failed), seconds(one.slowestMs)]),
+      },
+      {
+        head: ['Process', 'resident memory at the end / after the start'],
+        rows: memory.map(({ replica, warm, last }) => [replica, (last / warm).toFixed(2)]),
+      },
+    ]),
 });
 
 function countValid({ attacks }: AttacksSeen) {

@@ -3,7 +3,8 @@ import { fileURLToPath } from 'node:url';
 import type { OwnSystem } from '../../test/own-system.js';
 
 export interface ProgramEnd {
-  readonly code: number;
+  /** Null if a signal ended it. */
+  readonly code: number | null;
   readonly output: string;
 }
 
@@ -41,8 +42,10 @@ export async function runProgram(
     ...env,
   };
   return new Promise((resolve) => {
-    execFile(process.execPath, [file, ...args], { env: all }, (error, stdout, stderr) => {
-      resolve({ code: error === null ? 0 : Number(error.code), output: stdout + stderr });
+    execFile(process.execPath, [file, ...args], { env: all, maxBuffer: Infinity }, (error, stdout, stderr) => {
+      // A program that a signal ended has no code.
+      const code = error === null ? 0 : typeof error.code === 'number' ? error.code : null;
+      resolve({ code, output: stdout + stderr });
     });
   });
 }

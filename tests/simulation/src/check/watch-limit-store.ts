@@ -8,10 +8,15 @@ import {
   type ScriptCall,
   type ScriptReply,
 } from '@gateway/admission/limit-store/script-rules.js';
-import type { UsageRecord } from '@gateway/billing/records/rules.js';
-import { computePostings } from '@gateway/billing/usage/decide/postings-rules.js';
 import { bucketOfAccount } from '@gateway/contracts/ids';
-import { sessionWindowRow, WALLET_ROW } from '@gateway/metering';
+import {
+  allotmentRow,
+  keyMonthRow,
+  memberMonthRow,
+  monthlyWindowRow,
+  sessionWindowRow,
+  weeklyWindowRow,
+} from '@gateway/metering';
 import { LEASE_MS } from '../hosts/admission-host.js';
 import type { World } from '../hosts/world.js';
 import { checkConfirmed } from './in-force.js';
@@ -69,7 +74,12 @@ export class LimitStoreWatch {
       case 'release':
       case 'apply':
         break;
-      default:
+      case 'due':
+      case 'replace':
+      case 'lease':
+      case 'read':
+      case 'list':
+      case 'summary':
         return;
     }
     this.#changed.add(keys[0] ?? '');
@@ -156,27 +166,33 @@ function compareSums({ server, truth }: World, account: string): void {
   }
 }
 
-/** Adds what a hold holds: the same balances that billing changes when it settles the amount. */
+/**
+ * Adds what a hold holds. The balances are listed here again, so that a mistake of billing and the
+ * scripts together is noticed.
+ */
 function addHold(add: (name: string, by: number) => void, hold: StoredHold, template: HoldTemplate): void {
   const { worst, planMax, walletMax, session } = hold;
   const isDone = hold.state === 'done';
   const charged = isDone ? hold.amount : worst;
   const ofPlan = isDone ? Math.min(Math.max(0, charged - planMax), walletMax ?? 0) : (walletMax ?? 0);
-  const wallet = walletMax === null ? charged : ofPlan;
-  const record: Partial<UsageRecord> = {
-    ...template,
-    outcome: 'settled',
-    session5h: session,
-    subscriptionPeriod: template.subscription?.id ?? null,
-    chargedNanoUsd: BigInt(charged),
-    walletNanoUsd: BigInt(wallet),
-    planNanoUsd: BigInt(isDone ? charged - wallet : 0),
-    attempts: [],
-  };
-  const { rows } = computePostings(record as UsageRecord);
-  for (const [name, value] of rows) add(`h:${name}`, Number(name === WALLET_ROW ? -value : value));
+  const plan = walletMax !== null && isDone ? charged - ofPlan : 0;
   add('n', hold.slot ? 1 : 0);
   add(`c:${hold.template}`, 1);
   add('h:plan', isDone || walletMax === null ? 0 : worst - walletMax);
+  add('h:wallet', walletMax === null ? charged : ofPlan);
+  add(`h:${keyMonthRow(template.key, template.month)}`, charged);
+  add(`h:${memberMonthRow(template.member, template.month)}`, charged);
   if (session !== null) add(`h:session:${session}`, 1);
+  for (const { unit, name } of rowsOf(template, session)) add(`h:${name}`, unit === 'usd' ? plan : 1);
+}
+
+function rowsOf({ windows, weekly, subscription, allotment, model }: HoldTemplate, session: number | null) {
+  const rows = windows.flatMap(({ type, unit }) => {
+    if (type === 'session_5h') return session === null ? [] : [{ unit, name: sessionWindowRow(unit, session) }];
+    if (type === 'weekly') return weekly === null ? [] : [{ unit, name: weeklyWindowRow(unit, weekly) }];
+    return subscription === null ? [] : [{ unit, name: monthlyWindowRow(unit, subscription.id) }];
+  });
+  if (allotment !== null && subscription !== null)
+    rows.push({ unit: allotment, name: allotmentRow(allotment, model, subscription.id) });
+  return rows;
 }

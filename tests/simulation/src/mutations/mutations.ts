@@ -16,6 +16,8 @@ export interface Mutation {
   readonly kind: RunKind;
   /** Whether runs find it. The README has the reasons why the others are not found. */
   readonly isFound: boolean;
+  /** Number of seeds within which it has to be found, or is not found. */
+  readonly seeds: number;
   /** Changes of different files. */
   readonly changes: readonly Change[];
 }
@@ -171,6 +173,13 @@ const NOT_FOUND: Mistakes = {
   },
 };
 
+/** Mistakes that need a rare order of events, with their number of seeds. */
+const RARE: Readonly<Record<string, number>> = {
+  'an ended call leaves no tombstone (docs/protocol.md#r2)': 2_000,
+  'a recovery ignores the last heartbeats (docs/protocol.md#r12)': 1_000,
+};
+const SEEDS = 500;
+
 /** Without this, the ledger guard settles acknowledged events again that are missing. */
 const LOST_ONES_STAY = "billing/dist/recovery/check-ledger.js: completeness === 'complete'<< && lost === 0 -> >>";
 
@@ -178,7 +187,7 @@ function listMutations(mistakes: Mistakes, isFound: boolean): Mutation[] {
   return Object.entries(mistakes).flatMap(([kind, changes]) =>
     Object.entries(changes).map(([name, text]) => {
       const texts = name.includes('lost ones are not searched for') ? [text, LOST_ONES_STAY] : [text];
-      return { name, kind: kind as RunKind, isFound, changes: texts.map(parseChange) };
+      return { name, kind: kind as RunKind, isFound, seeds: RARE[name] ?? SEEDS, changes: texts.map(parseChange) };
     }),
   );
 }

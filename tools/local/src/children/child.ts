@@ -113,7 +113,7 @@ export class Child {
     const until = Date.now() + READY_MS;
     while (Date.now() < until) {
       if (!this.#wanted) return;
-      if (hasFailed()) throw this.#failure('ended before it was ready');
+      if (hasFailed()) throw this.#failure(`ended before it was ready (${await this.#process?.exited})`);
       if (this.#isRunning && (await this.#answers())) {
         this.#isReady = true;
         return;

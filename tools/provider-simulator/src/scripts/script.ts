@@ -65,7 +65,7 @@ const step = z
   .partial()
   .refine(
     (value) => {
-      const fields = Object.keys(value);
+      const fields = Object.entries(value).flatMap(([field, one]) => (one === undefined ? [] : field));
       return fields.length > 0 && FORMS.some((form) => fields.every((field) => form.includes(field)));
     },
     `must have fields of one kind: ${FORMS.map((form) => form.join(' and ')).join('; ')}`,

@@ -147,7 +147,7 @@ export function computeReadOnMs(
  * Marks a complete response as left by the client, which had received `leftAtBytes` of text. A
  * response that the provider cut stays cut, so it costs nothing.
  */
-export function asLeftByClient(delivery: Delivery, leftAtBytes: number): Delivery {
+export function markLeftByClient(delivery: Delivery, leftAtBytes: number): Delivery {
   const { ended, meter } = delivery;
   return {
     ...delivery,

@@ -22,7 +22,7 @@ import {
   computeReadOnMs,
   findOtherCredential,
   toAttemptResult,
-  asLeftByClient,
+  markLeftByClient,
 } from './attempt-judge.js';
 import { AttemptLimits } from './attempt-limits.js';
 import { type AttemptContext, type AttemptPhase, AttemptState } from './attempt-state.js';
@@ -273,7 +273,7 @@ export class Attempt implements SourceReader, RelayEvents {
     const state = this.#state;
     if (!state.takes('ended')) return;
     const { relay } = state;
-    const seen = this.#isGone ? asLeftByClient(delivery, state.leftAtBytes) : delivery;
+    const seen = this.#isGone ? markLeftByClient(delivery, state.leftAtBytes) : delivery;
     state.conclude(state.judge.delivered(delivery, this.#isGone), seen);
     if (delivery.ended === 'complete') state.readRest(relay);
     else state.hangUp();
