@@ -37,7 +37,7 @@ export const MEMORY_FIELDS = {
   GATEWAY_EDGE_UNAUTHENTICATED_BYTES: kindField('bodies whose key admission has not confirmed', 'unauthenticated'),
   GATEWAY_EDGE_RESPONSE_BYTES: kindField('plain responses that are held until they are complete', 'responses'),
   GATEWAY_EDGE_STREAM_BUFFER_BYTES: kindField(
-    'stream streamBuffers without content, which are held back',
+    'stream beginnings without content, which are held back',
     'streamBuffers',
   ),
   GATEWAY_EDGE_EVENT_BYTES: kindField(
