@@ -173,10 +173,10 @@ const NOT_FOUND: Mistakes = {
   },
 };
 
-/** Mistakes that need a rare order of events, with their number of seeds. */
+/** Mistakes that need a rare order of events, by name without the rule, with their seeds. */
 const RARE: Readonly<Record<string, number>> = {
-  'an ended call leaves no tombstone (docs/protocol.md#r2)': 2_000,
-  'a recovery ignores the last heartbeats (docs/protocol.md#r12)': 1_000,
+  'an ended call leaves no tombstone': 2_000,
+  'a recovery ignores the last heartbeats': 1_000,
 };
 const SEEDS = 500;
 
@@ -187,7 +187,8 @@ function listMutations(mistakes: Mistakes, isFound: boolean): Mutation[] {
   return Object.entries(mistakes).flatMap(([kind, changes]) =>
     Object.entries(changes).map(([name, text]) => {
       const texts = name.includes('lost ones are not searched for') ? [text, LOST_ONES_STAY] : [text];
-      return { name, kind: kind as RunKind, isFound, seeds: RARE[name] ?? SEEDS, changes: texts.map(parseChange) };
+      const seeds = RARE[name.replace(/ \(docs\/.*/, '')] ?? SEEDS;
+      return { name, kind: kind as RunKind, isFound, seeds, changes: texts.map(parseChange) };
     }),
   );
 }
