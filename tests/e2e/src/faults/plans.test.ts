@@ -12,7 +12,7 @@ function plans(seed: number) {
   return Array.from({ length: CALLS }, (_, index) => planCall(index + 1, random, SOAK_MIX));
 }
 
-test('planCall abandons 30 % of soak streams and reads 5 % slowly, with the HTTP client', () => {
+test('planCall abandons 30 % of soak streams and reads 5 % slowly over plain HTTP', () => {
   const streams = plans(SEED).filter(({ streamed }) => streamed);
   const left = streams.filter(({ leaves }) => leaves !== null).length / streams.length;
   const slow = streams.filter(({ isSlow }) => isSlow);

@@ -12,7 +12,7 @@ import type { Network } from '../network/network.js';
 import type { AnswerPlan, CallAct, Fault, ProviderPlan } from '../scenario/scenario.js';
 import type { Host } from '../time/host.js';
 
-/** The true state of one call, independent of what the services believe. */
+/** The true state of one call. The services may have another view of it. */
 export class CallTruth {
   /** The gateway's ID when the call was sent to a source, otherwise the ID of its admission. */
   id: string | null = null;

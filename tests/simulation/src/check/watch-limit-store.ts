@@ -114,11 +114,11 @@ export class LimitStoreWatch {
     // In the last 5 % of a USD window, a call paid by its plan begins only while the running calls
     // cannot use up the rest of the window (docs/behaviour.md#windows).
     const others = server.holds(account).filter((hold) => hold.id !== id && hold.state !== 'done');
-    const bears = others.reduce((sum, { worst, walletMax }) => sum + (walletMax === null ? 0 : worst - walletMax), 0);
+    const atRisk = others.reduce((sum, { worst, walletMax }) => sum + (walletMax === null ? 0 : worst - walletMax), 0);
     for (const { row, limit } of windows.filter(({ unit }) => unit === 'usd')) {
       const left = limit - Number(fields[`v:${row}`] ?? 0) - Number(fields[`h:${row}`] ?? 0);
-      if (left <= limit * NEAR_END_SHARE && bears > left)
-        truth.broke('a window near its end lets one call begin', `${id}: ${bears} may use ${left} of ${row}`);
+      if (left <= limit * NEAR_END_SHARE && atRisk > left)
+        truth.broke('a window near its end lets one call begin', `${id}: ${atRisk} may use ${left} of ${row}`);
     }
   }
 

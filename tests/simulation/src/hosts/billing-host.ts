@@ -217,7 +217,7 @@ export class BillingHost implements HostedProcess {
   }
 }
 
-/** @throws Error if billing has not settled what the answer needs */
+/** @throws Error if billing has not settled the requests that the response includes */
 function answerOf<A>(found: { readonly answer: A } | { readonly kind: 'behind' }): A {
   if (!('answer' in found)) throw new Error('billing is behind');
   return found.answer;
