@@ -355,6 +355,19 @@ test('a release is kept until it is answered, and its callback runs once', async
   expect([told, admissionClient.unansweredReleases().length]).toEqual([1, 0]);
 });
 
+test('a release that may wait goes with the next message, or after 25 ms', async () => {
+  const release = () => ({ blind: true as const, id: makeUuidV7(1), digests: ['0'.repeat(64)] });
+  admissionClient.release(release(), null, true);
+  await flush();
+  expect(busClient.sent).toHaveLength(0);
+  void admissionClient.admit(entry(), true);
+  await flush();
+  expect(busClient.sent.map(({ batch }) => [batch.admits.length, batch.releases.length])).toEqual([[1, 1]]);
+  admissionClient.release(release(), null, true);
+  await timers.advance(SILENCE_SWEEP_MS + 1);
+  expect(busClient.sent[1]?.batch.releases).toHaveLength(1);
+});
+
 test("the clock follows the limit store's clock", async () => {
   void admissionClient.admit(entry(), true);
   await flush();

@@ -72,7 +72,7 @@ export class AdmissionClient {
     const { timers } = parts;
     this.#waitMs = timers.timeoutMs(WAIT_MS_MAX);
     this.#answerAgeMs = timers.timeoutMs(ANSWER_AGE_MS_MAX);
-    const waits = (): boolean => this.#questions.size > 0;
+    const waits = (): boolean => this.#questions.size + this.#releases.size > 0;
     this.#timer = new OnDemandTimer(SILENCE_SWEEP_MS, waits, () => this.#sweep(), timers);
     this.#batch = new TickBatch(parts.edge, parts.tickEnd, (batch) => this.#send(batch, undefined));
   }
@@ -87,10 +87,14 @@ export class AdmissionClient {
     return this.#ask(entry, true, holds) as Promise<AdmitOutcome>;
   }
 
-  /** Sends the release in this tick's message and keeps it until it is answered. */
-  release(entry: ReleaseEntry, answered: (() => void) | null): void {
+  /**
+   * Sends the release in this tick's message and keeps it until it is answered.
+   * @param mayWait no response waits for it: the next message or the next sweep sends it
+   */
+  release(entry: ReleaseEntry, answered: (() => void) | null, mayWait = false): void {
     this.#releases.add(entry, answered);
-    this.#batch.release(entry);
+    this.#batch.release(entry, mayWait);
+    if (mayWait) this.#timer.begin();
   }
 
   /**
@@ -273,6 +277,7 @@ export class AdmissionClient {
   }
 
   #sweep(): void {
+    this.#batch.flush();
     const now = this.#parts.timers.monotonicMs();
     const retries = new Map<string | undefined, AdmissionBatch>();
     for (const question of this.#questions.values()) {

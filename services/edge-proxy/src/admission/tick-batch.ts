@@ -37,18 +37,19 @@ export class TickBatch {
     this.#flushSoon();
   }
 
-  release(entry: ReleaseEntry): void {
+  /** @param mayWait the release is sent with the next message, or by {@link flush} */
+  release(entry: ReleaseEntry, mayWait: boolean): void {
     this.#queued.releases.push(entry);
-    this.#flushSoon();
+    if (!mayWait) this.#flushSoon();
   }
 
   #flushSoon(): void {
     if (this.#isFlushing) return;
     this.#isFlushing = true;
-    this.#tickEnd.do(() => this.#flush());
+    this.#tickEnd.do(() => this.flush());
   }
 
-  #flush(): void {
+  flush(): void {
     this.#isFlushing = false;
     const queued = this.#queued;
     this.#queued = emptyBatch(this.#edge);

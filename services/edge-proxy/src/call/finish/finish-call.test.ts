@@ -46,8 +46,8 @@ function play(
     },
     admissionClient: {
       mayMeetOwnHold: (account: string, roomLeft: number) => account === TEST_ACCOUNT && roomLeft === 0,
-      release: (release: ReleaseEntry, answered: (() => void) | null) => {
-        done.push(`release ${release.blind ? 'blind' : release.outcome}`);
+      release: (release: ReleaseEntry, answered: (() => void) | null, mayWait: boolean) => {
+        done.push(`release ${release.blind ? 'blind' : release.outcome}${mayWait ? ' later' : ''}`);
         answer = answered ?? answer;
         if (answersReleases) answer();
       },
@@ -140,6 +140,7 @@ test.each([
   stored();
   await turn();
   expect(done.includes('last chunk')).toBe(endsBefore);
+  expect(done.includes('release ok later')).toBe(endsBefore);
   answered();
   await finished;
   expect(done).toContain('last chunk');

@@ -112,10 +112,11 @@ function sendRelease(
   released: Confirmation | null,
 ): void {
   const span = parent === NO_SPAN ? NO_SPAN : startSpan('release', { parent: parent.traceparent, kind: 'client' });
-  admissionClient.release({ blind: false, id, hold, callEpoch, ...ending }, () => {
+  const answered = (): void => {
     span.end();
     released?.confirm();
-  });
+  };
+  admissionClient.release({ blind: false, id, hold, callEpoch, ...ending }, answered, released === null);
 }
 
 /** The last chunk waits up to `ms` for this confirmation. Each expired wait is counted. */
