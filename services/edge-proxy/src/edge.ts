@@ -19,7 +19,7 @@ import { RunningCalls } from './heartbeats/running-calls.js';
 import { Heartbeats } from './heartbeats/send-heartbeats.js';
 import type { EdgeRoutesParts } from './http/routes.js';
 import { UsageJournal } from './journal/store-usage.js';
-import { LoadWatch, makeMemoryReader, readLoadLimits } from './load/watch-load.js';
+import { LoadWatch, readLoadLimits } from './load/watch-load.js';
 import { computeMemoryBounds, setMemoryBounds } from './memory/memory-bounds.js';
 import type { BodyParser, BusClient, Catalog, SourceSender } from './ports.js';
 import { SourceQuotas } from './quotas/source-quotas.js';
@@ -40,6 +40,8 @@ export interface EdgeAdapters {
   readonly catalog: Catalog & { onChange(listener: () => void): void };
   readonly sources: SourceSender;
   readonly bodies: BodyParser;
+  /** Returns the used part of the memory that this process may take (`makeMemoryReader`). */
+  readonly memoryShare: () => number;
 }
 
 /** Parts of the routes, the source tests and the gauges of an edge. Made once per process. */
@@ -93,7 +95,7 @@ export function createEdgeComponents(
 
 function makeEdge(
   context: ServiceContext<typeof EDGE_FIELDS>,
-  { busClient, catalog, sources, bodies }: EdgeAdapters,
+  { busClient, catalog, sources, bodies, memoryShare }: EdgeAdapters,
   edgeId: string,
   health: SourceHealths,
 ): Pick<EdgeComponents, 'edge' | 'admissionClient' | 'journal' | 'heartbeats' | 'quotas' | 'load'> {
@@ -133,7 +135,6 @@ function makeEdge(
     everyMs: REFUSED_SOURCE_LOG_MS,
     nowMs: monotonicMs,
   });
-  const memoryShare = makeMemoryReader(config.GATEWAY_SHED_MEMORY_BYTES);
   const load = new LoadWatch({
     limits: readLoadLimits(config),
     memoryShare,

@@ -14,6 +14,7 @@ import { makeEdgeRoutes } from './http/routes.js';
 import { type HttpServer, makeHttpServer } from './http/serve.js';
 import { UnstoredUsage, storeLeftUsage } from './journal/leave-usage.js';
 import { UsageSpool } from './journal/usage-spool.js';
+import { makeMemoryReader } from './load/watch-load.js';
 import { HELD_RESPONSES, REQUEST_BODIES, UNAUTHENTICATED_BODIES } from './memory/held-bytes.js';
 import { ThreadedBodyParser } from './parse/body-parser.js';
 import type { SourceQuotas } from './quotas/source-quotas.js';
@@ -63,11 +64,9 @@ export async function startEdge(
     threadUrl: parseThreadUrl,
     onThreadFailed: (err) => log.error({ err }, 'the thread that parses large bodies failed'),
   });
-  const verbs = createEdgeComponents(
-    context,
-    { bus, busClient: makeBusClient(bus, config.GATEWAY_STORED_RESPONSE_IDS_MAX), catalog, sources, bodies },
-    edgeId,
-  );
+  const busClient = makeBusClient(bus, config.GATEWAY_STORED_RESPONSE_IDS_MAX);
+  const memoryShare = makeMemoryReader(config.GATEWAY_SHED_MEMORY_BYTES);
+  const verbs = createEdgeComponents(context, { bus, busClient, catalog, sources, bodies, memoryShare }, edgeId);
   const { edge, heartbeats, journal } = verbs;
   const tests = new SourceTests({ edge, edgeId });
   bus.serve(edgeTestSource, ({ source }) => tests.test(source), { concurrencyMax: SOURCE_TESTS_MAX });

@@ -18,6 +18,7 @@ import {
   weeklyWindowRow,
 } from '@gateway/metering';
 import { LEASE_MS } from '../hosts/admission-host.js';
+import { readHolds } from '../limit-store/server.js';
 import type { World } from '../hosts/world.js';
 import { checkConfirmed } from './in-force.js';
 import { checkHeldInSilence } from './run-kind-checks.js';
@@ -159,7 +160,7 @@ function compareSums({ server, truth }: World, account: string): void {
   const counted = Object.keys(fields).filter((name) => /^(h:|c:|n$)/.test(name));
   const sums = new Map(counted.map((name) => [name, 0]));
   const add = (name: string, by: number): void => void sums.set(name, (sums.get(name) ?? 0) + by);
-  for (const hold of server.holds(account)) addHold(add, hold, readTemplate(stored[`s:${hold.template}`] ?? ''));
+  for (const hold of readHolds(stored)) addHold(add, hold, readTemplate(stored[`s:${hold.template}`] ?? ''));
   for (const [name, sum] of sums) {
     if (Number(fields[name] ?? 0) === sum) continue;
     truth.broke('held sums match the holds', `${account} ${name}: ${fields[name]}, not ${sum}`);

@@ -65,8 +65,6 @@ export class EdgeHost implements HostedProcess {
       this.#adapters(handlers),
       this.id,
     );
-    // Load shedding would read the memory of the machine that runs the simulation.
-    this.verbs.load.stop();
     time.current = null;
     time.in(host, 0, () => void this.verbs.heartbeats.send());
   }
@@ -116,6 +114,8 @@ export class EdgeHost implements HostedProcess {
       },
       sources: new SimulatedSources(this.world, this.host),
       bodies: { parse: (row, headers, { bytes }) => parseCall(row, headers, bytes) },
+      // Not the memory of the machine that runs the simulation.
+      memoryShare: () => 0,
     };
   }
 

@@ -119,8 +119,7 @@ export class LimitStoreServer {
 
   /** Returns an account's holds, without tombstones. */
   holds(account: string): (StoredHold & { readonly id: string })[] {
-    const holds = Object.entries(this.holdTexts(account)).filter(([id]) => isHoldId(id));
-    return holds.map(([id, text]) => ({ id, ...readHold(text) })).filter(({ state }) => state !== 'gone');
+    return readHolds(this.holdTexts(account));
   }
 
   /** Whether the account's bucket admits calls. */
@@ -238,4 +237,10 @@ function keysOf(account: string): BucketKeys {
 
 function runIdOf(run: number): string {
   return run.toString(16).padStart(RUN_ID_CHARS, '0');
+}
+
+/** Reads an account's holds, without tombstones, from {@link LimitStoreServer.holdTexts}. */
+export function readHolds(texts: Record<string, string>): (StoredHold & { readonly id: string })[] {
+  const holds = Object.entries(texts).filter(([id]) => isHoldId(id));
+  return holds.map(([id, text]) => ({ id, ...readHold(text) })).filter(({ state }) => state !== 'gone');
 }
