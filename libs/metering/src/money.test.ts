@@ -90,7 +90,7 @@ test('parseUsd() throws only MoneyFormatError for an arbitrary text', () => {
   );
 });
 
-test('the largest amount and its neighbours are exact as doubles', () => {
+test('the largest amount and its neighbors are exact as doubles', () => {
   for (const amount of [AMOUNT_NANO_USD_MAX - 1n, AMOUNT_NANO_USD_MAX, AMOUNT_NANO_USD_MAX + 1n]) {
     expect(BigInt(Number(amount))).toBe(amount);
   }

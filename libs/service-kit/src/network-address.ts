@@ -4,7 +4,7 @@ import ipaddr from 'ipaddr.js';
 const { IPv4, IPv6 } = ipaddr;
 
 /**
- * Reports whether a host, as normalised by the URL parser (dotted decimal IPv4, bracketed IPv6,
+ * Reports whether a host, as normalized by the URL parser (dotted decimal IPv4, bracketed IPv6,
  * lower case), is reachable only from this machine or a private network. This includes loopback,
  * private, link-local (also cloud metadata), shared, reserved and multicast addresses, also inside
  * IPv6 forms of IPv4, and names without a public suffix.

@@ -26,7 +26,7 @@ test('the last eight characters are the CRC-32 of the forty before them (pinned)
   expect(secretFrom('mgw_live_', '0123456789'.repeat(4))).toBe(`mgw_live_${'0123456789'.repeat(4)}a6463c49`);
 });
 
-test('a key with a changed character or two swapped neighbours has an invalid form', () => {
+test('a key with a changed character or two swapped neighbors has an invalid form', () => {
   const secret = makeSecret('mgw_live_');
   for (let at = 'mgw_live_'.length; at < secret.length; at += 1) {
     const other = secret[at] === '0' ? '1' : '0';

@@ -50,10 +50,10 @@ export const instant = z
  * refused too, but a pattern cannot express that for every language.
  */
 const REFUSED_CHARACTERS = '\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029\\ufeff';
-const UNSTORABLE_TEXT = 'without control characters and halves of characters';
+const STORABLE_TEXT = 'without control characters and halves of characters';
 /** Creates the schema of one line of text with 1 to `charsMax` characters (UTF-16), unchanged. */
 export function lineOfText(charsMax: number) {
-  return storable(`[^${REFUSED_CHARACTERS}]+`, charsMax, `1 to ${charsMax} characters, ${UNSTORABLE_TEXT}`);
+  return storable(`[^${REFUSED_CHARACTERS}]+`, charsMax, `1 to ${charsMax} characters, ${STORABLE_TEXT}`);
 }
 const LABEL_CHARS_MAX = 200;
 /** The storable characters of `\s`. Only they may precede the first other character. */
@@ -65,7 +65,7 @@ const BLANKS = ' \\u00a0\\u1680\\u2000-\\u200a\\u202f\\u205f\\u3000';
 export const label = storable(
   `[${BLANKS}]*[^\\s${REFUSED_CHARACTERS}][^${REFUSED_CHARACTERS}]*`,
   LABEL_CHARS_MAX,
-  `1 to ${LABEL_CHARS_MAX} characters, not all blank, ${UNSTORABLE_TEXT}`,
+  `1 to ${LABEL_CHARS_MAX} characters, not all blank, ${STORABLE_TEXT}`,
 ).trim();
 
 /**

@@ -105,7 +105,7 @@ export const ANTHROPIC: ProviderProfile = {
     'message_delta.usage counts are cumulative totals that replace those of message_start. Never add them. With server tools, input_tokens grows between the two.',
     'Fast mode (speed) needs its beta header on Opus 5 and older models. Opus 5.5 and Fable 5.2 need none.',
     'usage.service_tier is never fast. Fast mode is reported at usage.speed, which may be standard for a request with speed fast.',
-    'inference_geo may be set for the whole workspace. An unrequested factor of 1.1 appears only at usage.inference_geo, and the record lists it as unpriced.',
+    'inference_geo may be set for the whole workspace. A factor of 1.1 without a request for it appears only at usage.inference_geo, and the record lists it as unpriced.',
     'Code execution is billed per container hour, which no response reports. If it has a price (unit code_execution_hour), a request with this tool is charged one hour.',
     'Exhausted funds have four forms: 400 credit balance, 400 usage limits (own limit), 402 billing_error, 429 with details.error_code enforced_spend_limit_reached.',
     'A 429 without retry-after is probably the spend limit and lasts until the end of the month (one report has it with a retry-after of minutes).',

@@ -51,7 +51,7 @@ export const BEDROCK_ANTHROPIC: ProviderProfile = {
     'Beta features are requested by header on bedrock-mantle. An unused known beta has no effect, and a beta tool type without its header is a 400. The effect of an unknown beta is not documented (InvokeModel returns 400 invalid beta flag).',
     'count_tokens works on bedrock-mantle only. On bedrock-runtime it returns HTTP 200 with an UnknownOperationException body.',
     'Structured output by output_config.format is refused.',
-    'Opus 5 and Opus 5.5 begin with an unrequested thinking block. With adaptive thinking its text is empty and the trace is in signature.',
+    'Opus 5 and Opus 5.5 begin with a thinking block without a request for it. With adaptive thinking its text is empty and the trace is in signature.',
     "Access to some models (Fable 5) on bedrock-mantle depends on the account's data retention mode.",
     'Not every model is on both hosts: sonnet-5-5, fable-5-1 and haiku-5-5 are on bedrock-runtime only (October 2026).',
     'Costs are attributed by the request header anthropic-workspace (a project ID).',

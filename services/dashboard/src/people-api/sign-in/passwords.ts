@@ -36,7 +36,7 @@ export function createPasswords(logN = SCRYPT_LOG_N) {
   const cost: Cost = { logN, r: BLOCK_SIZE, p: PARALLEL };
   const queued = createQueue();
   // Compared if the address is unknown, so that the response takes as long.
-  const nobodys = write(cost, randomBytes(SALT_BYTES), randomBytes(HASH_BYTES));
+  const ofNobody = write(cost, randomBytes(SALT_BYTES), randomBytes(HASH_BYTES));
   return {
     hash: (password: string, client: string): Promise<string | 'busy'> =>
       queued(client, async () => {
@@ -46,7 +46,7 @@ export function createPasswords(logN = SCRYPT_LOG_N) {
     /** Returns whether the password is correct. A null `hash` takes as long and returns false. */
     isRight: (password: string, hash: string | null, client: string): Promise<boolean | 'busy'> =>
       queued(client, async () => {
-        const { salt, expected, ...stored } = read(hash ?? nobodys);
+        const { salt, expected, ...stored } = read(hash ?? ofNobody);
         const derived = await derive(password, salt, stored, expected.length);
         return timingSafeEqual(derived, expected) && hash !== null;
       }),

@@ -46,7 +46,7 @@ export type CallResult =
  */
 export async function attemptSources(parts: AttemptSourcesParts, call: AdmittedCall): Promise<CallResult> {
   try {
-    const judgements: AttemptJudgment[] = [];
+    const judgments: AttemptJudgment[] = [];
     const selected = selectSources(parts, call);
     const left = selected instanceof Promise ? await selected : selected;
     if ('code' in left) return { kind: 'failed', error: left };
@@ -70,7 +70,7 @@ export async function attemptSources(parts: AttemptSourcesParts, call: AdmittedC
       endAttempt(parts, call, opened, outcome, permit, span);
       const { judged, delivery } = outcome;
       if (delivery !== null) return { kind: 'delivered', delivery, source: opened };
-      judgements.push(judged);
+      judgments.push(judged);
       if (judged.step === 'final') break;
       if (judged.step !== 'next_source' && !freshConnection) left.unshift({ ...candidate, freshConnection: true });
       else if (mayRetry && hasTimeFor(parts, call, judged.retryInMs)) {
@@ -79,7 +79,7 @@ export async function attemptSources(parts: AttemptSourcesParts, call: AdmittedC
         left.push(candidate);
       }
     }
-    return toFinalResult(call, judgements);
+    return toFinalResult(call, judgments);
   } catch (err) {
     parts.log.error({ err, requestId: call.id }, 'a request failed with an exception');
     return { kind: 'failed', error: gatewayError('admission_error') };
@@ -116,11 +116,11 @@ function findEarlyEnd(call: AdmittedCall): CallResult | null {
   return call.ended === null ? null : { kind: 'failed', error: call.ended };
 }
 
-function toFinalResult(call: AdmittedCall, judgements: readonly AttemptJudgment[]): CallResult {
+function toFinalResult(call: AdmittedCall, judgments: readonly AttemptJudgment[]): CallResult {
   // The catalog update with these sources has not reached this edge yet.
-  if (judgements.length === 0) return { kind: 'failed', error: gatewayError('catalog_error') };
+  if (judgments.length === 0) return { kind: 'failed', error: gatewayError('catalog_error') };
   if (call.request.answer.isGone) return { kind: 'gone' };
-  return { kind: 'failed', error: call.ended ?? selectFinalError(judgements) };
+  return { kind: 'failed', error: call.ended ?? selectFinalError(judgments) };
 }
 
 function beginAttempt(

@@ -88,7 +88,7 @@ export function Component() {
 function AuditRow({ entry, onChoose }: { readonly entry: AuditEntryView; readonly onChoose: () => void }) {
   const { origin } = entry;
   return (
-    <tr className="choosable" onClick={onChoose}>
+    <tr className="selectable" onClick={onChoose}>
       <td>
         <button type="button" className="row-button">
           <ShortTime at={entry.at} />

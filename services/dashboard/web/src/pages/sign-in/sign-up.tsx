@@ -58,7 +58,7 @@ export function Component() {
       <Form change={signUp} fields={Object.keys(form)} submit="Create account">
         <TextInput
           label="Name"
-          description="Your name or that of your organisation. It becomes the name of the account."
+          description="Your name or that of your organization. It becomes the name of the account."
           name="name"
           autoComplete="name"
           required

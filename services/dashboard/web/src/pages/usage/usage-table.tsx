@@ -33,7 +33,7 @@ export function UsageTable({ records, onChoose }: UsageTableProps) {
       ]}
     >
       {records.map((record) => (
-        <tr key={record.requestId} className="choosable" onClick={() => onChoose(record.requestId)}>
+        <tr key={record.requestId} className="selectable" onClick={() => onChoose(record.requestId)}>
           <td>
             <button
               type="button"
