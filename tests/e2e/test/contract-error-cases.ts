@@ -71,8 +71,8 @@ export function titleOf({ expected: { status, code }, what }: ErrorSituation): s
 }
 
 /**
- * Returns the rows of a code in the error table, in the table of failure codes, and in the retry
- * guidance.
+ * Returns the IDs of the specification's rows that a test of this code covers: in the tables of
+ * errors, of failure codes, and of retry advice, and the row of the error body.
  */
 function rowsOf({ status, code, retryAfter }: ExpectedError): string[] {
   const listed = [`errors: ${status} ${code}`, `authentication: ${status} ${code}`].filter((row) => ROWS.has(row));

@@ -84,7 +84,9 @@ export interface CallBilling {
 const UNBILLED: Endpoint = '/v1/messages/count_tokens';
 
 /**
- * @param now Redis time, estimated. Outside the validity of the result, the script does not decide.
+ * Computes all facts about a call that do not depend on counters. They hold for a span of Redis's
+ * time; outside it the script asks for new ones and does not decide.
+ * @param now estimated Redis time
  */
 export function prepareCall(call: CallRequest, known: CachedAccount, catalog: CatalogView, now: number): PreparedCall {
   const opened = prepareOpen(call.digests, known, now);

@@ -52,7 +52,7 @@ async function overview(request: AccountRequest): Promise<RouteResult> {
   return { status: 200, body };
 }
 
-/** Returns the current period with the plan version that was subscribed; null: none is running. */
+/** Returns the running period and its plan; null: none is running, or it may not be read. */
 async function planOf(
   services: Services,
   found: { readonly subscription: SubscriptionView } | ManagementRefusal,

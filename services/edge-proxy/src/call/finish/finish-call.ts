@@ -33,8 +33,8 @@ export type FinishParts = UsageEventParts &
   };
 
 /**
- * Ends an admitted call in the order of docs/protocol.md#r4: usage event, release of the hold, last
- * chunk. Returns the status that the client received.
+ * Ends an admitted call: stores its usage event, releases its hold, and sends the last chunk when
+ * docs/protocol.md#r4 permits it. Returns the status that the client received.
  */
 export async function finishCall(parts: FinishParts, call: AdmittedCall, result: CallResult): Promise<number | null> {
   freeBody(call);
