@@ -312,7 +312,7 @@ export interface ClientRequest {
   readonly answer: ClientResponse;
   /**
    * Reads the body up to `bytesMax`. May be called once.
-   * @param account the key's account; null if it is not known yet
+   * @param account the account in whose share of the memory the bytes count; null: not known yet
    */
   readBody(bytesMax: number, account: string | null): Promise<BodyRead>;
 }
@@ -326,7 +326,8 @@ export interface ClientResponse {
   onGone(listener: () => void): void;
   onDrain(listener: () => void): void;
   /**
-   * Headers: name, value, name, value; the IDs are added. The head is sent with the first bytes.
+   * Headers: name, value, name, value; the IDs are added. The head is sent at the end of the tick,
+   * or with the first bytes if they have a length.
    */
   begin(status: number, headers: readonly string[]): void;
   /** False: the client reads too slowly; wait for `onDrain`. */

@@ -40,7 +40,7 @@ export const throttled = z.object({ kind: z.literal('throttled'), retryAfterSeco
 
 /** Audit actions of permission uses that change nothing. */
 export const ACCESS_ACTIONS = ['operator_sign_in', 'operator_sign_out', 'export', 'test_source'] as const;
-/** Audit actions of changes outside the databases, which no service records with the change. */
+/** Audit actions of changes outside the databases. The service that makes one reports it. */
 export const REPORTED_CHANGES = ['end_call'] as const;
 /** Audit actions of refused attempts. They are counted per minute. */
 export const REFUSED_ACTIONS = ['sign_in_refused', 'operator_token_refused', 'access_refused'] as const;

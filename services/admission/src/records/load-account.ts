@@ -43,8 +43,8 @@ export class AccountLoader {
   constructor(private readonly ports: Pick<Ports, 'limitStore' | 'owners'>) {}
 
   /**
-   * Resolves when the load was written or was void. A void load makes the decision repeat, which
-   * then requests the missing parts again. Returns the keys that their owner does not know.
+   * Resolves when the script has written the loaded records, or has refused them (a later epoch or
+   * change). The decision is then repeated. Returns the keys that accounts does not know.
    * @throws AdmissionFault `lookup_failed` (accounts) or `admission_error` (billing, Redis)
    */
   load(keyReference: KeyReference, request: LoadRequest): Promise<ReadonlySet<string>> {

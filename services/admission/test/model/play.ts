@@ -20,6 +20,8 @@ export const SCENES = FIRST_CREDITS.length * (1 + PLANS_TOTAL);
 const CREDITS = [10 * PRICE, 3 * PRICE, 40 * PRICE, -4 * PRICE];
 const CAPS = [null, 9 * PRICE, 4 * PRICE];
 const BODY_REFUSALS = ['request_entity_too_large', 'invalid_request'] as const;
+/** Number of choices of a body. The last ones are the body refusals. */
+const BODIES = 50;
 /** Errors of the edge's clock. The last two are too large. */
 const SKEWS_MS = [0, 2_000, -2_000, -30_000, 30_000, -30_001, 30_001];
 const SPANS_MS = [1, 999, 2_000, 5_000, 10_000, 30_000, 60_000, 120_000, 3_600_000, 86_400_000];
@@ -97,15 +99,15 @@ export class Play {
     // A late call gets a fault, regardless of loads.
     const opened = last && this.stage.model.isLoaded([last.digest]) ? last : undefined;
     const digest = opened?.digest ?? this.#digest();
-    const refusal = choices.of(50, 2);
+    const bodyRefusal = BODY_REFUSALS[BODIES - 1 - choices.of(BODIES, 2)] ?? null;
     const calls = choices.rarely(6, 3) && !opened ? 4 : 1;
     const skew = stage.model.isLoaded([digest]) ? (SKEWS_MS[choices.of(80, 3)] ?? 0) : 0;
     const call = {
       digests: choices.rarely(9, 3) ? ['f'.repeat(64), digest] : [digest],
       endpoint: choices.pick(ENDPOINTS, 1) ?? '/v1/messages',
-      model: refusal >= 48 ? null : (choices.pick(MODELS, 1) ?? null),
-      bounds: refusal >= 48 ? null : (choices.pick(BOUNDS, 2) ?? null),
-      bodyRefusal: BODY_REFUSALS[refusal - 48] ?? null,
+      model: bodyRefusal === null ? (choices.pick(MODELS, 1) ?? null) : null,
+      bounds: bodyRefusal === null ? (choices.pick(BOUNDS, 2) ?? null) : null,
+      bodyRefusal,
       opened: opened !== undefined,
       traceparent: undefined,
     };

@@ -5,9 +5,9 @@ import { isSet } from './answer-json.js';
 import type { MeterResult, PartialUsage } from './meter.js';
 
 /**
- * The meaning of the tokens in `total_tokens` beyond input and output. `reasoning`: they are output
- * if they include all reported reasoning, and the remaining ones are not charged. `output`,
- * `input`: all are of this kind, by the source's setting.
+ * The meaning of the tokens in `total_tokens` beyond input and output. `reasoning`: if they are at
+ * least as many as the reported reasoning tokens, these are output; the others are not charged.
+ * `output`, `input`: all are of this kind.
  */
 export type TotalExtra = NonNullable<CatalogSource['totalExtra']>;
 

@@ -11,7 +11,10 @@ export interface AdministratorSession {
 const CONNECT_MS = 10_000;
 const VERSION_UNIT = 10_000;
 
-/** Opens an administrator's session and finds tools that fit the server. Throws without. */
+/**
+ * Opens an administrator's session and finds PostgreSQL's client programs.
+ * @throws Error if none of the server's version or newer is found
+ */
 export async function connectDatabase(migrationUrl: string): Promise<AdministratorSession> {
   const client = new pg.Client({
     connectionString: migrationUrl,
