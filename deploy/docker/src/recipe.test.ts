@@ -97,7 +97,7 @@ test("a staged package starts with the recipe's entry point and stops on SIGTERM
     const child = spawn(process.execPath, args, { cwd: out, env: {}, stdio: ['ignore', 'pipe', 'inherit'] });
     const [line] = (await once(child.stdout, 'data')) as [Buffer];
     const { urls } = JSON.parse(line.toString()) as { urls: string[] };
-    expect((await fetch(`${urls[0]}/__calls`)).status).toBe(200);
+    expect((await fetch(`${urls[0]}/v1/messages`)).status).toBe(405);
     child.kill('SIGTERM');
     expect((await once(child, 'exit'))[0]).toBe(0);
   } finally {

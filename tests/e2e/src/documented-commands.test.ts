@@ -106,8 +106,6 @@ const PLACES = new Map<string, Place>([
   ['nats', { notRun: 'a separate tool that needs servers of the reader' }],
   ['promtool test rules', { file: 'deploy/observe/src/rules.test.ts', says: 'promtool' }],
   ['node dist/main.js', { file: 'tools/local/src/processes.ts', says: 'dist/main.js' }],
-  ['curl -X POST $A/__script', { notRun: 'an example: tests of the simulator make the same requests' }],
-  ['curl "$A/__calls', { notRun: 'an example: tests of the simulator make the same requests' }],
   ['curl -i http://127.0.0.1:8080/', { file: 'tools/local/src/first-start.system.test.ts', says: 'curl' }],
   ['curl https://gateway.example/', { file: 'tests/e2e/src/contract/endpoints.test.ts', says: 'test' }],
 ]);

@@ -76,12 +76,6 @@ export const OTHER_VARIABLES: readonly OtherVariable[] = [
     doc: 'ports of both listeners, separated by a comma; 0 selects a free one',
     readBy: SIMULATOR,
   },
-  {
-    name: 'GATEWAY_SIMULATOR_RECORD',
-    or: '`on`',
-    doc: 'records received calls for `GET /__calls`',
-    readBy: SIMULATOR,
-  },
 ];
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));

@@ -1,10 +1,10 @@
 import type { AddressInfo } from 'node:net';
-import { readConfig, serveAdmin } from './serve-process.js';
+import { readConfig, serveHealth } from './serve-process.js';
 import { startProviderSimulator } from './start-provider-simulator.js';
 
 const { adminHost, adminPort, ...options } = readConfig(process.env);
-const simulator = await startProviderSimulator(options);
-const admin = adminPort === undefined ? undefined : await serveAdmin(simulator, adminHost, adminPort);
+const simulator = await startProviderSimulator({ ...options, recordCalls: false });
+const admin = adminPort === undefined ? undefined : await serveHealth(adminHost, adminPort);
 
 const stop = (): void => {
   admin?.closeAllConnections();

@@ -16,8 +16,6 @@ export interface SimulatorState {
   /** Milliseconds between the events of a stream. */
   chunkDelayMs: number;
   requireKey: string | undefined;
-  /** Calls since the start by listener. */
-  calls: Record<ListenerName, number>;
 }
 
 /** Largest accepted body: 32 MiB, above the gateway's limit, so that tests reach that one first. */

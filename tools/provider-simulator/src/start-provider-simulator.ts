@@ -1,8 +1,7 @@
 import { CallLog, type CallFilter, type CallRecord } from './call/call-log.js';
 import { serveCall } from './call/serve-call.js';
-import { CONTROL_PREFIX, serveControl } from './control/serve-control.js';
 import { ScriptQueue, Semaphores } from './scripts/queues.js';
-import { type ListenerName, type Script, parseScript } from './scripts/script.js';
+import type { ListenerName, Script } from './scripts/script.js';
 import { Listener, type SimulatorState, readBody } from './simulator-state.js';
 
 /** All options have defaults. */
@@ -11,9 +10,9 @@ export interface ProviderSimulatorOptions {
   host?: string;
   /** Ports of listeners `a` and `b`. 0, the default, selects a free one. */
   ports?: [number, number];
-  /** Calls without this key get 401 in their provider's format. Control requests need no key. */
+  /** Calls without this key get 401 in their provider's format. */
   requireKey?: string;
-  /** Whether to store calls for `calls` and `GET /__calls`. Default: true. */
+  /** Whether to store calls for `calls`. Default: true. */
   recordCalls?: boolean;
   /** Milliseconds between the events of a default stream. Default: 0. */
   chunkDelayMs?: number;
@@ -23,7 +22,7 @@ export interface ProviderSimulatorOptions {
 export interface ProviderSimulator {
   /** Base URLs of listeners `a` and `b`, without `/v1`. */
   urls: [string, string];
-  /** Queues a script. Throws `InvalidControlInput` if it is invalid. */
+  /** Queues a script. @throws Error if it could not be played */
   script(script: Script): void;
   /** Removes the scripts of one model, or all scripts and unused releases. */
   clearScripts(model?: string): void;
@@ -35,8 +34,8 @@ export interface ProviderSimulator {
   closeListener(name: ListenerName): Promise<void>;
   /** Listens again on the same port. */
   reopenListener(name: ListenerName): Promise<void>;
-  /** Calls since the start by listener, recorded or not, and waiting scripts. */
-  counters(): { calls: Record<ListenerName, number>; scriptsQueued: number };
+  /** Number of waiting scripts. */
+  scriptsQueued(): number;
   close(): Promise<void>;
 }
 
@@ -50,14 +49,10 @@ export async function startProviderSimulator(options: ProviderSimulatorOptions =
     log: recordCalls ? new CallLog() : undefined,
     chunkDelayMs: options.chunkDelayMs ?? 0,
     requireKey: options.requireKey,
-    calls: { a: 0, b: 0 },
   };
   const open = async (name: ListenerName, port: number): Promise<Listener> => {
     const listener = new Listener(name, host, port, (request, response) => {
-      readBody(request, (received) => {
-        if (request.url?.startsWith(CONTROL_PREFIX) === true) serveControl(state, request, response, received);
-        else serveCall(state, listener, request, response, received);
-      });
+      readBody(request, (received) => serveCall(state, listener, request, response, received));
     });
     await listener.open();
     return listener;
@@ -70,7 +65,7 @@ export async function startProviderSimulator(options: ProviderSimulatorOptions =
   const listeners = { a, b };
   return {
     urls: [a.url, b.url],
-    script: (script) => state.scripts.add(parseScript(script)),
+    script: (script) => state.scripts.add(script),
     clearScripts(model) {
       state.scripts.clear(model);
       if (model === undefined) state.semaphores.clear();
@@ -81,7 +76,7 @@ export async function startProviderSimulator(options: ProviderSimulatorOptions =
     },
     closeListener: (name) => listeners[name].close(),
     reopenListener: (name) => listeners[name].open(),
-    counters: () => ({ calls: { ...state.calls }, scriptsQueued: state.scripts.size }),
+    scriptsQueued: () => state.scripts.size,
     close: async () => {
       await Promise.all([a.close(), b.close()]);
     },

@@ -90,10 +90,7 @@ test.each(BILLED)('POST %s relays a plain response and bills its reported usage'
     amountNanoUsd: 40_000 + output * 2_000,
   });
   const sent = world.provider.calls({ model: MODEL }).at(-1);
-  expect([sent?.path, JSON.parse(Buffer.from(sent?.bodyBase64 ?? '', 'base64').toString())]).toEqual([
-    path,
-    { model: MODEL, ...FIELDS[path] },
-  ]);
+  expect([sent?.path, JSON.parse(String(sent?.body))]).toEqual([path, { model: MODEL, ...FIELDS[path] }]);
 });
 
 test.each(STREAMED)('POST %s relays a stream and bills its reported usage', async (path) => {
@@ -135,7 +132,7 @@ test('POST /v1/messages/count_tokens responds without a record, hold or release'
   expect([answer.status, answer.headers['content-type']]).toEqual([200, 'application/json']);
   expect(JSON.parse(answer.body.toString())).toEqual({ input_tokens: expect.any(Number) });
   const sent = world.provider.calls({ model: MODEL }).at(-1);
-  expect(JSON.parse(Buffer.from(sent?.bodyBase64 ?? '', 'base64').toString())).toEqual({
+  expect(JSON.parse(String(sent?.body))).toEqual({
     model: MODEL,
     ...FIELDS['/v1/messages/count_tokens'],
     system: 'Be brief.',

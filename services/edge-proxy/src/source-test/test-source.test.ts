@@ -36,7 +36,7 @@ async function tested(source: string): Promise<SourceTestView> {
 }
 
 const bodyOf = (call: CallRecord | undefined): Record<string, unknown> =>
-  JSON.parse(Buffer.from(call?.bodyBase64 ?? '', 'base64').toString()) as Record<string, unknown>;
+  JSON.parse(String(call?.body)) as Record<string, unknown>;
 
 const CHAT: Partial<CatalogSource> = { endpoints: ['/v1/chat/completions'] };
 

@@ -33,7 +33,7 @@ export function startLocalSystem(
     stateDirectory,
     port: 0,
     replicas: { 'edge-proxy': 1, admission: 1, billing: 1, accounts: 1, catalog: 1, dashboard: 1 },
-    env: { NODE_ENV: 'production', GATEWAY_SIMULATOR_RECORD: 'off', ...env },
+    env: { NODE_ENV: 'production', ...env },
     durable: true,
     log,
   });

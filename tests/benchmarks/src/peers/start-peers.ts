@@ -30,12 +30,11 @@ interface Start {
 const urlOf = ({ providerPort }: Start): string => `http://127.0.0.1:${providerPort}`;
 const moduleFile = (name: string, from = import.meta.url): string => fileURLToPath(new URL(name, from));
 
-/** Starts the provider simulator without recording. All peers use it. Returns its process ID. */
+/** Starts the provider simulator. All peers use it. Returns its process ID. */
 export function startProvider({ providerPort: port, directory, context }: Start): Promise<number> {
   const args = [moduleFile('main.js', import.meta.resolve('@gateway/provider-simulator'))];
   const env = {
     GATEWAY_SIMULATOR_PORTS: `${port},0`,
-    GATEWAY_SIMULATOR_RECORD: 'off',
     // Milliseconds between the events of a stream. Without them, several chunks share a packet.
     GATEWAY_SIMULATOR_CHUNK_DELAY_MS: '1',
   };

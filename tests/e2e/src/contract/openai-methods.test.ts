@@ -50,7 +50,7 @@ test('chat sends a response format and parses the structured output', async () =
   expect(completion.choices[0]?.message.content).toBe('{"city":"Bern"}');
   expect(completion.usage).toMatchObject({ prompt_tokens: 3, completion_tokens: 4 });
   const [call] = world.simulator.calls({ model: scripted.upstream });
-  expect(JSON.parse(Buffer.from(call?.bodyBase64 ?? '', 'base64').toString('utf8'))).toMatchObject({ response_format });
+  expect(JSON.parse(String(call?.body))).toMatchObject({ response_format });
 });
 
 test('legacy completions work plain and streamed', async () => {

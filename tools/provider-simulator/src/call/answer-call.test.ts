@@ -237,12 +237,15 @@ test("a required key is read from both headers and refused in the endpoint's for
   try {
     expect((await send('/v1/chat/completions', { authorization: 'Bearer sk-right' })).status).toBe(200);
     expect((await send('/v1/messages', { 'x-api-key': 'sk-right' })).status).toBe(200);
+    guarded.script({ model: 'm', steps: [{ status: 503 }] });
     const openai = await send('/v1/chat/completions', { authorization: 'Bearer sk-wrong' });
     expect(openai.status).toBe(401);
     expect(await openai.json()).toMatchObject({ error: { code: 'invalid_api_key', param: null } });
     const anthropic = await send('/v1/messages', {});
     expect(anthropic.status).toBe(401);
     expect(await anthropic.json()).toMatchObject({ type: 'error', error: { type: 'authentication_error' } });
+    // The script still waits for a call with the key.
+    expect((await send('/v1/messages', { 'x-api-key': 'sk-right' })).status).toBe(503);
   } finally {
     await guarded.close();
   }

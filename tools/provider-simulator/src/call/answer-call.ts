@@ -59,7 +59,7 @@ export function prepareAnswer({ endpoint, body, id }: ModelCall, usage?: ScriptU
   if ('message' in request) return request;
   const text = writeAnswerText(model, request);
   if (text === undefined) return { message: 'The size in the model name is above its bound.', param: 'model' };
-  const counts = usage && isTokenCounts(usage) ? (usage as Partial<TokenCounts>) : undefined;
+  const counts = usage && isTokenCounts(usage) ? usage : undefined;
   const input = Math.max(1, Math.ceil(request.promptCharacters / CHARACTERS_PER_TOKEN));
   const tokens: TokenCounts = { input, cachedInput: 0, cacheWrite: 0, output: text.outputTokens, ...counts };
   // A script that sets only a part of the input must not make the whole smaller than its parts.

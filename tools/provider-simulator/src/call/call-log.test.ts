@@ -1,14 +1,16 @@
 import { expect, test } from '@jest/globals';
 import { CallLog } from './call-log.js';
-import type { LoggedCall } from './call-log.js';
+import type { CallRecord } from './call-log.js';
 
-const call = (seq: number, bytes: number, model = 'm'): LoggedCall => ({
+const call = (seq: number, bytes: number, model = 'm'): CallRecord => ({
   seq,
-  atMs: 1_700_000_000_000,
   listener: 'a',
   method: 'POST',
   path: '/p',
-  rawHeaders: ['A', '1', 'a', '2'],
+  headers: [
+    ['A', '1'],
+    ['a', '2'],
+  ],
   body: Buffer.alloc(bytes, 'x'),
   model,
   aborted: false,
@@ -28,24 +30,10 @@ test('the oldest calls are dropped above the limit of calls or bytes', () => {
   expect(seqs(byBytes)).toEqual([7]);
 });
 
-test('calls are filtered by model and number and returned as received', () => {
+test('calls are filtered by model and number', () => {
   const log = new CallLog(10, 10_000);
-  log.add(call(1, 1, 'x'));
-  log.add(call(2, 2, 'y'));
-  log.add(call(3, 3, 'x'));
-  expect(log.list({ model: 'x', after: 1 })).toEqual([
-    {
-      seq: 3,
-      at: '2023-11-14T22:13:20.000Z',
-      listener: 'a',
-      method: 'POST',
-      path: '/p',
-      headers: [
-        ['A', '1'],
-        ['a', '2'],
-      ],
-      bodyBase64: 'eHh4',
-      aborted: false,
-    },
-  ]);
+  const calls = [call(1, 1, 'x'), call(2, 2, 'y'), call(3, 3, 'x')];
+  for (const each of calls) log.add(each);
+  expect(log.list({ model: 'x', after: 1 })).toEqual([calls[2]]);
+  expect(log.list({})).toEqual(calls);
 });

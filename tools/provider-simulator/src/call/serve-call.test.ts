@@ -23,13 +23,12 @@ test('a call is stored byte for byte with raw headers, listener and full path', 
   client.socket.destroy();
   const [call] = callsOf('kept');
   expect(call).toMatchObject({ listener: 'b', method: 'POST', path: '/v1/chat/completions?q=1', aborted: false });
-  expect(Buffer.from(call?.bodyBase64 ?? '', 'base64').toString()).toBe(JSON.stringify({ model: 'kept', messages }));
+  expect(String(call?.body)).toBe(JSON.stringify({ model: 'kept', messages }));
   expect(call?.headers.slice(2)).toEqual([
     ['X-Twice', '1'],
     ['x-twice', '2'],
     ['Content-Type', 'application/json'],
   ]);
-  expect(Date.parse(call?.at ?? '')).toBeLessThanOrEqual(Date.now());
 });
 
 test('calls are numbered across both listeners', async () => {
@@ -69,7 +68,7 @@ test('a client that disconnects during its own body is recorded as aborted', asy
   socket.write('POST /v1/messages HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"model"', () => socket.end());
   await until('the call', () => simulator.calls({ after: before }).length === 1);
   socket.destroy();
-  expect(simulator.calls({ after: before })[0]).toMatchObject({ aborted: true, bodyBase64: btoa('{"model"') });
+  expect(simulator.calls({ after: before })[0]).toMatchObject({ aborted: true, body: Buffer.from('{"model"') });
 });
 
 test('a body above the limit is refused', async () => {
@@ -82,8 +81,7 @@ test('no calls are stored if recording is off', async () => {
   const silent = await startProviderSimulator({ recordCalls: false });
   try {
     expect((await post(`${silent.urls[0]}/v1/chat/completions`, { model: 'm', messages })).status).toBe(200);
-    expect([silent.calls(), silent.counters().calls.a]).toEqual([[], 1]);
-    expect((await fetch(`${silent.urls[0]}/__calls`)).status).toBe(409);
+    expect(silent.calls()).toEqual([]);
   } finally {
     await silent.close();
   }

@@ -17,7 +17,7 @@ const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   '/embeddings': embeddings,
 };
 
-/** Serves all requests except control requests. */
+/** Serves one request after its body was read. */
 export function serveCall(
   state: SimulatorState,
   listener: Listener,
@@ -43,15 +43,15 @@ export function serveCall(
   if (request.method !== 'POST') return refuse(405);
   if (state.requireKey !== undefined && !carriesKey(request, state.requireKey)) return refuse(401);
   const call = { endpoint, body, id, response };
-  const actions = state.scripts.take(model ?? '', listener.name);
-  if (actions === undefined) return answerCall(call, state.chunkDelayMs);
+  const script = state.scripts.take(model ?? '', listener.name);
+  if (script === undefined) return answerCall(call, state.chunkDelayMs);
   const { semaphores, chunkDelayMs } = state;
-  void playScript(call, actions, { semaphores, chunkDelayMs, onOwnEnd });
+  void playScript(call, script, { semaphores, chunkDelayMs, onOwnEnd });
 }
 
 /**
- * Counts and records a call, also when its client disconnects early. Returns a function to call
- * before the simulator itself breaks the connection, which is no abort of the client.
+ * Records a call, also when its client disconnects early. Returns a function to call before the
+ * simulator itself breaks the connection, which is no abort of the client.
  */
 function recordCall(
   state: SimulatorState,
@@ -60,10 +60,10 @@ function recordCall(
   response: ServerResponse,
   { seq, model, outcome, bytes }: Received & { readonly seq: number; readonly model: string | undefined },
 ): () => void {
-  state.calls[listener.name] += 1;
   const { method = '', url: path = '', rawHeaders } = request;
-  const call = { seq, atMs: Date.now(), listener: listener.name, method, path, rawHeaders, model };
-  const record = state.log?.add({ ...call, body: bytes, aborted: false });
+  const headers = rawHeaders.flatMap((name, at) => (at % 2 === 0 ? [[name, rawHeaders[at + 1] ?? ''] as const] : []));
+  const call = { seq, listener: listener.name, method, path, headers, body: bytes, model };
+  const record = state.log?.add({ ...call, aborted: false });
   let isEndedByScript = false;
   const abort = (): void => {
     if (record !== undefined) record.aborted = true;

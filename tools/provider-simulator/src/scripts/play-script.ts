@@ -10,7 +10,7 @@ import {
   writeEvents,
 } from '../call/answer-call.js';
 import type { Semaphores } from './queues.js';
-import type { ScriptAction, ScriptUsage } from './script.js';
+import type { CheckedSteps } from './script.js';
 
 /** Dependencies of a script. `onOwnEnd` is called before the simulator breaks a connection. */
 interface Stage {
@@ -20,13 +20,13 @@ interface Stage {
 }
 
 /**
- * Responds to a call by its script, action by action, until the client disconnects. Does not reject
- * for a disconnected client.
+ * Responds to a call by its script, step by step, until the client disconnects. Does not reject for
+ * a disconnected client.
  */
-export async function playScript(call: ModelCall, actions: readonly ScriptAction[], stage: Stage): Promise<void> {
+export async function playScript(call: ModelCall, script: CheckedSteps, stage: Stage): Promise<void> {
   const { endpoint, id, response } = call;
+  const { usage, end, status = 200 } = script;
   const left = new AbortController();
-  const endsNormally = actions.some((action) => action.kind === 'end' && action.how === 'normal');
   let hasStatus = false;
   const hasLeft = once(left.signal, 'abort');
   response.once('close', () => left.abort());
@@ -68,10 +68,10 @@ export async function playScript(call: ModelCall, actions: readonly ScriptAction
   };
   /** Writes a complete body at once. Announces its length unless the script has an abnormal end. */
   const writeWhole = (text: string): Promise<void> => {
-    if (endsNormally && !response.headersSent) response.setHeader('content-length', Buffer.byteLength(text));
+    if (end === 'normal' && !response.headersSent) response.setHeader('content-length', Buffer.byteLength(text));
     return write(text);
   };
-  const answer = async (usage: ScriptUsage | undefined): Promise<void> => {
+  const answer = (): Promise<void> => {
     const prepared = prepareAnswer(call, usage);
     if ('message' in prepared) {
       if (!hasStatus) response.statusCode = 400;
@@ -82,38 +82,39 @@ export async function playScript(call: ModelCall, actions: readonly ScriptAction
     completeHead();
     return writeEvents(response, endpoint.events(prepared), stage.chunkDelayMs);
   };
-  const play = async (action: ScriptAction): Promise<void> => {
-    switch (action.kind) {
-      case 'head':
-        response.statusCode = action.status;
-        for (const [name, value] of Object.entries(action.headers)) response.setHeader(name, value);
-        hasStatus = true;
-        return;
-      case 'bytes':
-        await pause(action.delayMs);
-        return write(action.bytes);
-      case 'pause':
-        return pause(action.delayMs);
-      case 'wait':
-        await flush();
-        return stage.semaphores.wait(action.semaphore, left.signal);
-      case 'answer':
-        return answer(action.usage);
-      case 'error':
-        return writeWhole(providerError(endpoint.format, action.status, id));
-      case 'end':
-        if (action.how === 'normal') {
-          completeHead();
-          response.end();
-          return;
-        }
-        await flush();
-        if (action.how === 'stall') return void (await hasLeft);
-        if (left.signal.aborted) return;
-        stage.onOwnEnd();
-        if (action.how === 'reset') response.socket?.resetAndDestroy();
-        else response.socket?.destroySoon();
-    }
+  /** Writes the content of a script without chunks. */
+  const writeContent = async (): Promise<void> => {
+    // An abnormal end without content means that the provider failed before its first byte. A usage
+    // step requires the default response first.
+    if (script.hasChunks || (end !== 'normal' && usage === undefined)) return;
+    if (status < 300 && status !== 204 && status !== 205) await answer();
+    else if (status >= 400) await writeWhole(providerError(endpoint.format, status, id));
   };
-  for (const action of actions) if (!left.signal.aborted) await play(action);
+  for (const step of script.steps) {
+    if (step.status !== undefined || step.headers !== undefined) {
+      response.statusCode = status;
+      for (const [name, value] of Object.entries(step.headers ?? {})) response.setHeader(name, value);
+      hasStatus = true;
+    }
+    await pause(step.delayMs ?? 0);
+    if (step.chunk !== undefined && !left.signal.aborted) await write(step.chunk);
+    if (step.waitFor !== undefined) {
+      await flush();
+      await stage.semaphores.wait(step.waitFor, left.signal);
+    }
+    if (left.signal.aborted) return;
+  }
+  await writeContent();
+  if (left.signal.aborted) return;
+  if (end === 'normal') {
+    completeHead();
+    response.end();
+    return;
+  }
+  await flush();
+  if (end === 'stall') return void (await hasLeft);
+  if (left.signal.aborted) return;
+  stage.onOwnEnd();
+  if (end === 'reset') response.socket?.resetAndDestroy();
+  else response.socket?.destroySoon();
 }

@@ -1,31 +1,32 @@
-import { InvalidControlInput, type ListenerName, type PreparedScript, type ScriptAction } from './script.js';
+import { type CheckedSteps, type ListenerName, type Script, checkSteps } from './script.js';
 
-/** Maximum number of waiting scripts over all models, and of names with unused releases. */
-export const QUEUED_MAX = 10_000;
+interface WaitingScript extends Omit<Script, 'steps'> {
+  times: number;
+  readonly checked: CheckedSteps;
+}
 
 /** Scripts per model, used in the order in which they were queued. */
 export class ScriptQueue {
-  #scripts: PreparedScript[] = [];
+  #scripts: WaitingScript[] = [];
 
   /** Number of waiting scripts. */
   get size(): number {
     return this.#scripts.length;
   }
 
-  /** Appends a script. Throws `InvalidControlInput` if {@link QUEUED_MAX} are waiting. */
-  add(script: PreparedScript): void {
-    if (this.size >= QUEUED_MAX) throw new InvalidControlInput(`${QUEUED_MAX} scripts are already waiting`);
-    this.#scripts.push(script);
+  /** Appends a script. @throws Error if it could not be played */
+  add({ model, times = 1, listener, steps }: Script): void {
+    this.#scripts.push({ model, times, listener, checked: checkSteps(steps) });
   }
 
-  /** Returns the actions for the next call of the model on that listener, and counts one use. */
-  take(model: string, name: ListenerName): ScriptAction[] | undefined {
+  /** Returns the steps for the next call of the model on that listener, and counts one use. */
+  take(model: string, name: ListenerName): CheckedSteps | undefined {
     const index = this.#scripts.findIndex((script) => script.model === model && (script.listener ?? name) === name);
     const script = this.#scripts[index];
     if (script === undefined) return undefined;
     script.times -= 1;
     if (script.times === 0) this.#scripts.splice(index, 1);
-    return script.actions;
+    return script.checked;
   }
 
   /** Removes the scripts of one model, or all. */
@@ -46,7 +47,6 @@ export class Semaphores {
   release(name: string): void {
     const first = [...this.#waiting].find((one) => one.name === name);
     if (first !== undefined) return first.pass();
-    if (this.#permits.size >= QUEUED_MAX) throw new InvalidControlInput(`${QUEUED_MAX} names keep releases`);
     this.#permits.set(name, (this.#permits.get(name) ?? 0) + 1);
   }
 
@@ -61,6 +61,7 @@ export class Semaphores {
         name,
         pass: () => {
           this.#waiting.delete(waiting);
+          left.removeEventListener('abort', waiting.pass);
           resolve();
         },
       };

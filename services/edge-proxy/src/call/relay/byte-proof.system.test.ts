@@ -141,7 +141,7 @@ const oddly = (text: string, lineEnd: string): string =>
 
 describe.each(FORMATS)('$path streamed', (format) => {
   const ask = async (chunks: readonly Buffer[]): Promise<string> => {
-    const steps = chunks.map((chunk) => ({ bytesBase64: chunk.toString('base64') }));
+    const steps = chunks.map((chunk) => ({ chunk }));
     world.provider.script({ model: model.upstreamModel, steps });
     const options = { model: model.model, stream: true, stream_options: { include_usage: true } };
     const answer = await send(world.edge.url, format.path, format.request(options));
@@ -188,7 +188,7 @@ async function forward(path: string, body: Buffer, chunkBytes?: number): Promise
   expect(status).toBe(200);
   const [call] = world.provider.calls({ after: lastSeen });
   lastSeen = call?.seq ?? lastSeen;
-  return Buffer.from(call?.bodyBase64 ?? '', 'base64');
+  return call?.body ?? Buffer.alloc(0);
 }
 
 async function sendWhole(path: string, body: Buffer): Promise<number> {
