@@ -1,3 +1,5 @@
+const { existsSync } = process.getBuiltinModule('node:fs');
+
 /**
  * The import rules of the architecture, checked by `npm run lint`. A test plants violations of
  * each rule. Tests and test support may import more than the tested code.
@@ -57,12 +59,18 @@ const forbid = (name, from, to, comment) => ({ name, severity: 'error', comment,
 const code = (path, ...pathNot) => ({ path, pathNot: [test, ...pathNot] });
 const except = (...pathNot) => ({ pathNot });
 
+/** A misspelled folder would match no file, and its rule or exception would never apply. */
+const filesOf = (folder) => {
+  if (!existsSync(`${__dirname}/services/${folder}`)) throw new Error(`there is no folder services/${folder}`);
+  return `^services/${folder}/`;
+};
+
 const featureRule = ([folder, names], index, all) => {
   const below = all.slice(index).map(([path]) => path);
   const allowed = names.map((name) => folder.replace(/[^/]+$/, name));
   for (const path of allowed) if (below.includes(path)) throw new Error(`${folder} imports ${path}, which is below`);
-  const permitted = [folder, ...BASE_FOLDERS, ...allowed].map((path) => `^services/${path}/`);
-  return forbid('features-meet-in-service', code(`^services/${folder}/`), { path: '^services/', pathNot: permitted });
+  const permitted = [folder, ...BASE_FOLDERS, ...allowed].map(filesOf);
+  return forbid('features-meet-in-service', code(filesOf(folder)), { path: '^services/', pathNot: permitted });
 };
 
 /** Pure modules of service-kit, which as a whole is not pure. */
@@ -140,14 +148,10 @@ module.exports = {
     }),
     forbid(
       'features-meet-in-service',
-      code(
-        `${separateFeatures}([^/]+)/`,
-        composing,
-        ...Object.keys(FEATURE_IMPORTS).map((path) => `^services/${path}/`),
-      ),
+      code(`${separateFeatures}([^/]+)/`, composing, ...Object.keys(FEATURE_IMPORTS).map(filesOf)),
       {
         path: '^services/',
-        pathNot: ['^services/$1/src/$2/', ...BASE_FOLDERS.map((path) => `^services/${path}/`)],
+        pathNot: ['^services/$1/src/$2/', ...BASE_FOLDERS.map(filesOf)],
       },
       'FEATURE_IMPORTS lists the exceptions.',
     ),

@@ -1,5 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -111,6 +120,19 @@ test('every rule has a planted violation', () => {
   expect(forbidden.map(({ name }) => name).filter((name) => !planted.has(name))).toEqual([]);
 });
 
+test.each([
+  ["'billing/src/alerts': ['plans', 'webhooks']", 'webhooks', 'webhoks'],
+  ["'billing/src/exports':", 'exports', 'exprots'],
+  ["'accounts/src/base',", 'base', 'bass'],
+])('a misspelled folder in %s stops the check', (line, folder, misspelled) => {
+  const rules = readFileSync(join(root, '.dependency-cruiser.cjs'), 'utf8');
+  const wrong = rules.replace(line, line.replace(folder, misspelled));
+  expect(wrong).not.toBe(rules);
+  const file = join(house, `${misspelled}.cjs`);
+  writeFileSync(file, wrong);
+  expect(() => createRequire(import.meta.url)(file) as unknown).toThrow(`there is no folder services/`);
+});
+
 test.each(LAWFUL)('%s with %s breaks no rule', (file, _text) => {
   expect(broken.get(file)).toBeUndefined();
 });
@@ -133,6 +155,10 @@ function build(): void {
     symlinkSync(join(house, path), join(house, 'node_modules/@gateway', name));
   }
   for (const target of TARGETS) plant(target, 'export {};');
+  // The rules name features that no planted import needs.
+  for (const service of readdirSync(join(root, 'services')))
+    for (const entry of readdirSync(join(root, 'services', service, 'src'), { withFileTypes: true }))
+      if (entry.isDirectory()) mkdirSync(join(house, 'services', service, 'src', entry.name), { recursive: true });
 }
 
 function plant(file: string, text: string): void {
