@@ -37,14 +37,14 @@ end
 -- before write_news.
 local FIELDS_MAX = 1000
 local known_fields = { 'in', 'g', 't', 'at', 'lv', 'sv', 'tv', 'tt', 'ss', 'x', 'lt' }
-local function ask_known(prefix, from, count)
+local function add_known_fields(prefix, from, count)
   for at = from, from + (count - 1) * RECORD.size, RECORD.size do
     known_fields[#known_fields + 1] = prefix .. ARGV[at + RECORD.name]
   end
 end
-ask_known('u:', rows_at, rows)
-ask_known('m:', members_at, members)
-ask_known('k:', records_at, records)
+add_known_fields('u:', rows_at, rows)
+add_known_fields('m:', members_at, members)
+add_known_fields('k:', records_at, records)
 local versions = {}
 local function read_known()
   for from = 1, #known_fields, FIELDS_MAX do

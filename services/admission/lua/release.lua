@@ -4,7 +4,7 @@
 -- that creates a lost hold.
 --
 -- Replies released, or create: the caller must repeat with everything that creates a hold
-local DONE_ASK_MS = 5000
+local DONE_QUERY_MS = 5000
 local VOID_UNKNOWN_MS = 60000
 
 local due_key, account_key, hold_key = KEYS[KEY.due], KEYS[KEY.account], KEYS[KEY.holds]
@@ -30,8 +30,8 @@ if not known then
       state = 'd', shape = ARGV[hold_at + RELEASE_HOLD.shape], admitted = ARGV[hold_at + RELEASE_HOLD.admitted],
       worst = ARGV[hold_at + RELEASE_HOLD.worst], plan_max = ARGV[hold_at + RELEASE_HOLD.plan_max],
       wallet_max = ARGV[hold_at + RELEASE_HOLD.wallet_max], session = ARGV[hold_at + RELEASE_HOLD.session],
-      amount = amount, slot = '0', lease = '0', due = int(now + DONE_ASK_MS), tries = '0', edge = '-',
-    }, ARGV[hold_at + RELEASE_HOLD.shape_text], now + DONE_ASK_MS, now)
+      amount = amount, slot = '0', lease = '0', due = int(now + DONE_QUERY_MS), tries = '0', edge = '-',
+    }, ARGV[hold_at + RELEASE_HOLD.shape_text], now + DONE_QUERY_MS, now)
   elseif outcome == 'void' and now - tonumber(id_time) < VOID_UNKNOWN_MS then
     redis.call('HSET', hold_key, id, 'g')
     redis.call('ZADD', due_key, int(now + GONE_MS), member)
@@ -50,7 +50,7 @@ end
 local wallet_before, amount_before, plan_before, bears_before = held_by(hold)
 local slot = hold.slot == '1' and -1 or 0
 hold.state, hold.amount, hold.slot, hold.lease, hold.tries, hold.edge = 'd', amount, '0', '0', '0', '-'
-hold.due = int(now + DONE_ASK_MS)
+hold.due = int(now + DONE_QUERY_MS)
 local wallet_after, amount_after, plan_after, bears_after = held_by(hold)
 adjust(
   account_key, hold, shape_of(hold_key, hold), wallet_after - wallet_before, amount_after - amount_before,

@@ -11,8 +11,8 @@
 --
 -- Replies {state, now, epoch, caught up, due entries seen, slots freed, then account, ID, hold,
 -- shape of each hold to query}
-local ASK_MS = 5000
-local ASK_MAX_MS = 60000
+local QUERY_AGAIN_MS = 5000
+local QUERY_AGAIN_MAX_MS = 60000
 -- Delay before an open hold is checked again if its silence does not count.
 local UNHEARD_MS = 5000
 
@@ -30,14 +30,14 @@ end
 local freed = 0
 local due_holds = {}
 -- Adds a hold to the queries and counts the attempt. Returns the time of the next query.
-local function ask(account, id, hold, shape_text)
+local function add_query(account, id, hold, shape_text)
   local tries = tonumber(hold.tries)
   hold.tries = int(math.min(tries + 1, 9))
   due_holds[#due_holds + 1] = account
   due_holds[#due_holds + 1] = id
   due_holds[#due_holds + 1] = hold_text(hold)
   due_holds[#due_holds + 1] = shape_text
-  return now + math.min(ASK_MAX_MS, ASK_MS * 2 ^ tries)
+  return now + math.min(QUERY_AGAIN_MAX_MS, QUERY_AGAIN_MS * 2 ^ tries)
 end
 -- Returns due members of a set, up to the given number.
 local function due_of(key, entries_max)
@@ -59,7 +59,7 @@ end
 for _, member in ipairs(due_of(unsettled_key, ARGV[SWEEP.unsettled_max])) do
   local account, id, hold_key, hold = read_member(member)
   if hold and hold.state == 'd' then
-    local next_at = ask(account, id, hold, shape_of(hold_key, hold))
+    local next_at = add_query(account, id, hold, shape_of(hold_key, hold))
     write(account, id, hold_key, hold, unsettled_key, next_at, member)
   else
     -- The hold is gone or no longer due.
@@ -91,7 +91,7 @@ for _, member in ipairs(members) do
       if hold.state == 'o' then
         hold.state = 'x'
       end
-      next_at = ask(account, id, hold, shape_text)
+      next_at = add_query(account, id, hold, shape_text)
     end
     local key = due_key
     if hold.state == 'd' then

@@ -8,7 +8,7 @@ import {
 } from '../heartbeats/last-heartbeats-rules.js';
 import { expiredEvent } from '../sweep/sweep-script.js';
 import type { Ports } from '../ports.js';
-import { IDS_MAX, recordExpired } from '../sweep/ask-ledger.js';
+import { IDS_MAX, recordExpired } from '../sweep/ledger-client.js';
 
 /**
  * Records the calls of edges that are gone as expired, if a loss of the limit store deleted their

@@ -22,7 +22,7 @@ import { testEpoch } from '@gateway/testkit/random';
 import { type PollSharing, buildDueCall } from './due-script.js';
 import { parseEpochTime } from '../limit-store/epoch-rules.js';
 import { ASKED_AGAIN_MAX, type SweepOutcome } from './sweep-script.js';
-import { LedgerClient } from './ask-ledger.js';
+import { LedgerClient } from './ledger-client.js';
 import { sweepBuckets } from './sweep-buckets.js';
 
 const world = duringTests(() => makeWorld({ frozenAt: Date.now() }));

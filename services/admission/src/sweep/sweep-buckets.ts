@@ -9,7 +9,7 @@ import {
   buildSweepCall,
 } from './sweep-script.js';
 import { AdmissionFault, type Ports, runScript } from '../ports.js';
-import type { LedgerClient } from './ask-ledger.js';
+import type { LedgerClient } from './ledger-client.js';
 import { holdsQueried, holdsKept, slotsFreed } from '../metrics.js';
 
 /** Without heartbeats at any replica, a time this long and this many pauses long is a gap. */

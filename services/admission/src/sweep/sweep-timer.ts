@@ -1,7 +1,7 @@
 import { every, type Background } from '@gateway/service-kit';
 import type { Ports } from '../ports.js';
 import type { PollSharing } from './due-script.js';
-import { LedgerClient } from './ask-ledger.js';
+import { LedgerClient } from './ledger-client.js';
 import { sweepBuckets } from './sweep-buckets.js';
 
 /**

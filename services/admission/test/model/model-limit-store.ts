@@ -34,8 +34,8 @@ const ID_SKEW_MS = 30_000;
 const FIRST_LEASE_MS = 10_000;
 const LEASE_MS = 30_000;
 export const EXPIRY_MS = 120_000;
-const ASK_MS = 5_000;
-const ASK_MAX_MS = 60_000;
+const QUERY_AGAIN_MS = 5_000;
+const QUERY_AGAIN_MAX_MS = 60_000;
 const VOID_UNKNOWN_MS = 60_000;
 const GONE_MS = 90_000;
 
@@ -106,7 +106,7 @@ export class ModelLimitStore {
     }
     if (!hold && release.callEpoch === this.state.epoch) return;
     if (hold?.state === 'done') return;
-    const due = this.now + ASK_MS;
+    const due = this.now + QUERY_AGAIN_MS;
     this.#put({
       ...(hold ?? { id, fields: release.hold }),
       state: 'done',
@@ -114,7 +114,7 @@ export class ModelLimitStore {
       slot: 'free',
       lease: 0,
       due,
-      askAt: due,
+      queryAt: due,
       tries: 0,
       amount: release.amountNanoUsd,
     });
@@ -153,7 +153,7 @@ export class ModelLimitStore {
       for (const [id, until] of ended) if (until <= this.now) ended.delete(id);
     const asked = [...this.state.holds.values()].filter((hold) => this.#falls(hold));
     for (const hold of asked) {
-      hold.askAt = this.now + Math.min(ASK_MAX_MS, ASK_MS * 2 ** hold.tries);
+      hold.queryAt = this.now + Math.min(QUERY_AGAIN_MAX_MS, QUERY_AGAIN_MS * 2 ** hold.tries);
       hold.tries = Math.min(hold.tries + 1, 9);
     }
     if (asked.length === 0 || this.ledger.down) return [];
@@ -306,7 +306,7 @@ export class ModelLimitStore {
 
   /** Whether the owner must be queried for a hold. Frees its slot if its lease has lapsed. */
   #falls(hold: ModelHold): boolean {
-    if (hold.state !== 'open') return hold.askAt <= this.now;
+    if (hold.state !== 'open') return hold.queryAt <= this.now;
     if (hold.slot === 'taken' && hold.lease <= this.now) {
       hold.slot = 'free';
       hold.lease = 0;
@@ -318,7 +318,7 @@ export class ModelLimitStore {
   }
 
   #hold(id: string, edge: string, fields: HoldFields, leaseMs: number, now = this.now): void {
-    const times = { lease: now + leaseMs, due: now + EXPIRY_MS, askAt: now + EXPIRY_MS };
+    const times = { lease: now + leaseMs, due: now + EXPIRY_MS, queryAt: now + EXPIRY_MS };
     this.#put({ id, fields, state: 'open', edge, slot: 'taken', ...times, tries: 0, amount: 0 });
   }
 

@@ -22,7 +22,7 @@ export interface ModelHold {
   lease: number;
   due: number;
   /** Time of the next query to the owner, after the first one. */
-  askAt: number;
+  queryAt: number;
   tries: number;
   /** Only for a done hold. */
   amount: number;

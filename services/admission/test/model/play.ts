@@ -313,7 +313,7 @@ export class Play {
       weekStart(now) + WEEK_MS,
       monthEnd(monthOf(now)),
       ...directory.keys.map(({ expiresAt }) => expiresAt ?? 0),
-      ...[...holds.values()].flatMap(({ lease, due, askAt }) => [lease, due, askAt]),
+      ...[...holds.values()].flatMap(({ lease, due, queryAt }) => [lease, due, queryAt]),
     ];
     const end =
       this.#choices.pick(

@@ -9,7 +9,7 @@ import { findBucketKeys } from '../../src/limit-store/key-rules.js';
 import { ASKED_AGAIN_MAX, readSweepReply, buildSweepCall } from '../../src/sweep/sweep-script.js';
 import { AdmissionFault } from '../../src/ports.js';
 import type { Heartbeat, Ports } from '../../src/ports.js';
-import { LedgerClient } from '../../src/sweep/ask-ledger.js';
+import { LedgerClient } from '../../src/sweep/ledger-client.js';
 import { Directory } from './directory.js';
 import { FrozenClock, FrozenLimitStore } from './frozen-limit-store.js';
 import type { FrozenRedis } from './frozen-limit-store.js';

@@ -51,7 +51,7 @@ const FOUND: Mistakes = {
     'the sweep of a replica that is gone counts indefinitely (docs/protocol.md#r9)':
       'due.lua: <<now < tonumber(till) and tonumber(till) <= now + others_ms -> true>>',
     'the response that closes a due hold has no month rows (docs/protocol.md#r8)':
-      'admission/dist/sweep/ask-ledger.js: <<names -> names: []>>, ids, afterLoss: false',
+      'admission/dist/sweep/ledger-client.js: <<names -> names: []>>, ids, afterLoss: false',
     'a recovery opens a bucket without waiting for edges (docs/protocol.md#r12)':
       'admission/dist/recover/recover-buckets.js: <<live.every((heartbeat) => hasReported(heartbeat, bucket, one.epoch)) -> true>>',
     'a recovery ignores the last heartbeats (docs/protocol.md#r12)':
@@ -90,7 +90,7 @@ const FOUND: Mistakes = {
     'silence counts while the bus is away (docs/protocol.md#r9)':
       'admission/dist/sweep/sweep-buckets.js: listens: <<edges.listens() -> true>>',
     'calls that a stored heartbeat names expire (docs/protocol.md#r9)':
-      'admission/dist/sweep/ask-ledger.js: <<edge === null -> true>> ||',
+      'admission/dist/sweep/ledger-client.js: <<edge === null -> true>> ||',
   },
   gone: {
     'a recovery reads only full heartbeats (docs/protocol.md#r12)':
@@ -159,7 +159,7 @@ const NOT_FOUND: Mistakes = {
     'a correction is sent only once, like a snapshot (docs/protocol.md#r8)':
       'usage/decide/snapshot-rules.js: if (<<corrected.size === 0 -> true>>)',
     'due calls expire although billing is behind (docs/protocol.md#r9)':
-      'admission/dist/sweep/ask-ledger.js: <<caughtUpTo > hold.due - shiftMs -> true>>',
+      'admission/dist/sweep/ledger-client.js: <<caughtUpTo > hold.due - shiftMs -> true>>',
     'a load after a loss does not wait for the stream (docs/protocol.md#r11)':
       'billing/dist/accounts/load-account.js: caughtUpTo = <<request.afterLoss -> false>>',
     'responses under a superseded epoch count (docs/protocol.md#r3)':
