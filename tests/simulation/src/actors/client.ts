@@ -1,3 +1,4 @@
+import { readHead } from '@gateway/edge-proxy/http/read-head.js';
 import type { BodyRead, ClientResponse, ClientHeaders, ClientRequest } from '@gateway/edge-proxy/ports.js';
 import type { Host } from '../time/host.js';
 import type { Random } from '../time/random.js';
@@ -38,7 +39,8 @@ export class Client implements ClientRequest {
     this.begunAt = world.time.now;
     this.#body = Buffer.from(JSON.stringify(body));
     this.id = this.#newId();
-    this.headers = makeHeaders(secret, this.#body.length);
+    const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' };
+    this.headers = readHead(Object.entries({ ...headers, 'content-length': String(this.#body.length) }).flat());
     this.answer = this.#makeAnswer();
   }
 
@@ -106,24 +108,4 @@ export class Client implements ClientRequest {
     const tail = Array.from({ length: 2 }, () => random.below(0x7fff_ffff).toString(16).padStart(8, '0')).join('');
     return `${time.slice(0, 8)}-${time.slice(8)}-7${tail.slice(0, 3)}-8${tail.slice(3, 6)}-${tail.slice(4)}`;
   }
-}
-
-function makeHeaders(secret: string, contentLength: number): ClientHeaders {
-  return {
-    authorization: `Bearer ${secret}`,
-    hasTwoAuthorizations: false,
-    apiKey: null,
-    hasTwoApiKeys: false,
-    contentType: 'application/json',
-    contentEncoding: undefined,
-    contentLength,
-    accept: undefined,
-    requestId: undefined,
-    traceparent: undefined,
-    openaiBeta: undefined,
-    anthropicVersion: undefined,
-    anthropicBeta: undefined,
-    classHeaders: [],
-    raw: [],
-  };
 }

@@ -127,7 +127,6 @@ export class AdmissionHost implements AdmissionReplica {
           this.#publish([to], ({ deliver }) => deliver.reply(sent));
         },
         report: (epochs) => {
-          streams.traffic.requests += 1;
           const sent = onWire({ epochs: [...epochs] });
           this.#publish(edges, ({ deliver }) => deliver.report(sent));
           this.#publish(world.admissions, ({ admission }) => admission.observeEpochs([...epochs]));

@@ -117,7 +117,6 @@ export class BillingHost implements HostedProcess {
         if (fault === 'before' || ledger.isAway(time.now)) throw new DatabaseDown('before');
         if (!mayUse(ledger.database)) throw new DatabaseDown('the ledger is not compared with the stream yet');
         await world.network.step(host, 'commits');
-        world.standby.beforeUsage();
         const decision = await ledger.settle(work);
         truth.committed(decision);
         world.outbox.correct(buildCorrectionSnapshots(decision));

@@ -143,9 +143,7 @@ export class EdgeHost implements HostedProcess {
         await network.step(host, 'stored');
       },
       storeHeartbeat: (heartbeat, place) => {
-        const text = JSON.stringify(heartbeat);
-        const sent = JSON.parse(text) as typeof heartbeat;
-        streams.traffic.storedBytes += text.length;
+        const sent = onWire(heartbeat);
         truth.releasing(sent.releases);
         const taker = anyOf(world, world.admissions);
         return network.request(host, streams.host, STORE_HEARTBEAT_MS, () => {

@@ -3,6 +3,7 @@ import { composeTerms, NO_OVERRIDES, type Subscription } from '@gateway/billing/
 import type { BalanceSnapshot } from '@gateway/contracts/messages';
 import { checkInForce, type FieldVersion } from '../check/in-force.js';
 import { onWire } from '../network/network.js';
+import type { OutboxRow } from '../ledger/memory-ledger.js';
 import { Host } from '../time/host.js';
 import { anyOf, requestAny, type AdmissionReplica, type HostedProcess, type RunParts } from './run-parts.js';
 
@@ -13,50 +14,36 @@ interface OutboxWorld extends RunParts {
   readonly billings: readonly ((HostedProcess & { isLedger(database: string): boolean }) | null)[];
 }
 
-interface OutboxRow {
-  readonly snapshot: BalanceSnapshot;
-  readonly taken: () => void;
-}
-
 /**
  * Billing's commands and corrections of money and terms. Commands are refused while the database is
  * away. Changes are sent to admission in order and repeated until admission has confirmed them.
  */
 export class Outbox {
   readonly host = new Host('outbox');
-  #rows: OutboxRow[] = [];
   #isTelling = false;
   #entries = 0;
 
   constructor(private readonly world: () => OutboxWorld) {}
 
   get waiting(): number {
-    return this.#rows.length;
-  }
-
-  /** Copies the rows, which are stored in the database. @returns a function that restores them */
-  copy(): () => void {
-    const rows = [...this.#rows];
-    return () => void (this.#rows = rows);
+    return this.world().ledger.outbox.length;
   }
 
   addToWallet(account: string, amountNanoUsd: number): void {
-    const { ledger, standby, truth, time } = this.world();
+    const { ledger, truth, time } = this.world();
     if (ledger.isAway(time.now)) return;
     this.#entries += 1;
     const id = `entry-${this.#entries}`;
     const snapshot = ledger.addEntry(account, BigInt(amountNanoUsd), id);
     if (snapshot === null) return;
-    standby.afterCommand();
     const entry = truth.addEntry(account, amountNanoUsd);
     this.#tell({ snapshot, taken: () => void (entry.inForceAt = time.now) });
   }
 
   setTerms(account: string, subscription: Subscription | null): void {
-    const { ledger, standby, time } = this.world();
+    const { ledger, time } = this.world();
     if (ledger.isAway(time.now)) return;
     ledger.setSubscription(account, subscription);
-    standby.afterCommand();
     const { published, termsVersion } = ledger.snapshot({ account, names: [], ids: [], now: time.now });
     const terms = { value: composeTerms(published, NO_OVERRIDES), version: termsVersion };
     this.#tell({ snapshot: { account, rows: [], terms, closed: [] }, taken: () => undefined });
@@ -68,22 +55,23 @@ export class Outbox {
   }
 
   #tell(row: OutboxRow): void {
-    this.#rows.push(row);
+    const { ledger, time } = this.world();
+    ledger.outbox = [...ledger.outbox, row];
     if (this.#isTelling) return;
     this.#isTelling = true;
-    this.world().time.in(this.host, 0, () => this.#tellNext());
+    time.in(this.host, 0, () => this.#tellNext());
   }
 
   #tellNext(): void {
     const world = this.world();
-    const [row] = this.#rows;
+    const { ledger, time } = world;
+    const [row] = ledger.outbox;
     this.#isTelling = row !== undefined;
     if (row === undefined) return;
-    const { ledger, time } = world;
     const telling = {
       stateWith: async () => {
         const { database, epoch: ledgerEpoch } = ledger.reached(time.now);
-        return this.#rows.includes(row) ? { database, ledgerEpoch } : null;
+        return ledger.outbox.includes(row) ? { database, ledgerEpoch } : null;
       },
       // One replica of billing has taken the row.
       isLedger: (database: string) => anyOf(world, world.billings)?.isLedger(database) === true,
@@ -97,7 +85,7 @@ export class Outbox {
     taken.then(
       () => {
         // A promotion may have restored other rows in the meantime.
-        this.#rows = this.#rows.filter((one) => one !== row);
+        ledger.outbox = ledger.outbox.filter((one) => one !== row);
         row.taken();
         const wallet = rows.filter(({ name }) => name === 'wallet');
         const versions = wallet.map(({ version }): FieldVersion => ['u:wallet', version]);

@@ -2,7 +2,6 @@ import type { Admission } from '@gateway/admission/admission.js';
 import type { Heartbeat } from '@gateway/admission/ports.js';
 import type { Truth } from '../check/truth.js';
 import type { LimitStoreServer } from '../limit-store/server.js';
-import type { StandbyCopies } from '../ledger/lose-commits.js';
 import type { MemoryLedger } from '../ledger/memory-ledger.js';
 import type { Network } from '../network/network.js';
 import type { Streams } from '../network/streams.js';
@@ -35,7 +34,6 @@ export interface RunParts {
   readonly streams: Streams;
   readonly server: LimitStoreServer;
   readonly ledger: MemoryLedger;
-  readonly standby: StandbyCopies;
   readonly truth: Truth;
   /** By place. A restart replaces the entry. Null while no process runs at the place. */
   readonly admissions: (AdmissionReplica | null)[];

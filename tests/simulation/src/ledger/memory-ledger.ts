@@ -20,6 +20,15 @@ interface AccountRow {
   readonly subscription: Subscription | null;
 }
 
+/** A change that is sent to admission. `taken` is called when admission has confirmed it. */
+export interface OutboxRow {
+  readonly snapshot: BalanceSnapshot;
+  readonly taken: () => void;
+}
+
+/** The most commits that a promotion may lose. */
+const COPIES_MAX = 20;
+
 /** The database failed. It is unknown whether the transaction was committed. */
 export class DatabaseDown extends Error {
   override readonly name = 'DatabaseDown';
@@ -34,7 +43,10 @@ export class MemoryLedger {
   records = new Map<string, UsageRecord>();
   transactions = new Map<string, LedgerTransaction>();
   rows = new Map<string, ReadonlyMap<string, Balance>>();
+  outbox: readonly OutboxRow[] = [];
   #epochs = 1;
+  /** Restore the data before each of the last commits of usage. */
+  #copies: (() => void)[] = [];
   private deadLetters: readonly DeadLetter[] = [];
   private accounts = new Map<string, AccountRow>();
   /** Times of settled messages after the floor, by sequence. */
@@ -54,6 +66,7 @@ export class MemoryLedger {
 
   /** Runs a settlement. No virtual time passes in it, so no other transaction runs in between. */
   settle(work: Parameters<SettlementStore['commit']>[0]): Promise<BatchDecision> {
+    this.#copies = [...this.#copies, this.#copy()].slice(-COPIES_MAX);
     return work({
       read: async ({ accounts, ids, rowsOf }) => {
         const known = new Map(ids.flatMap((id) => this.records.get(id) ?? []).map((record) => [record.id, record]));
@@ -88,19 +101,35 @@ export class MemoryLedger {
     this.#post([{ id, kind, account, requestId: null, corrects: null, entries: decision.entries }]);
     this.#put(row);
     this.#setAccount(account, { version });
+    this.#copies = [];
     return { account, rows: [toBalanceMessage(row)], closed: [] };
   }
 
   setSubscription(account: string, subscription: Subscription | null): void {
     this.#setAccount(account, { subscription, termsVersion: this.#account(account).termsVersion + 1 });
+    this.#copies = [];
+  }
+
+  /**
+   * Promotes a standby that lacks the last `commits` commits of usage, while the bus has
+   * acknowledged later events (docs/decisions/0018). Every standby has the last command: a lost
+   * command is reported and not restored, so a run could not know the right result.
+   * @returns how many commits are lost
+   */
+  promote(commits: number): number {
+    const lost = Math.min(commits, this.#copies.length);
+    if (lost > 0) this.#copies.at(-lost)?.();
+    this.#copies = [];
+    this.timeline += 1;
+    return lost;
   }
 
   /** Copies all committed data. @returns a function that restores it */
-  copy(): () => void {
-    const { epoch, records, transactions, rows, deadLetters, accounts, applied, floor } = this;
+  #copy(): () => void {
+    const { epoch, records, transactions, rows, outbox, deadLetters, accounts, applied, floor } = this;
     const maps = { records, transactions, rows, accounts, applied };
     const copies = Object.entries(maps).map(([name, map]) => [name, new Map<unknown, unknown>(map)]);
-    return () => void Object.assign(this, { epoch, deadLetters, floor, ...Object.fromEntries(copies) });
+    return () => void Object.assign(this, { epoch, outbox, deadLetters, floor, ...Object.fromEntries(copies) });
   }
 
   /** The identity that the database reports. A promoted database has another one. */

@@ -15,10 +15,7 @@ export class Places {
   constructor(private readonly world: World) {}
 
   startAll(): void {
-    const { admissions, billings, edges } = this.world;
-    const places = { admission: admissions.length, billing: billings.length, edge: edges.length };
-    for (let place = 0; place < Math.max(...Object.values(places)); place += 1)
-      for (const service of SERVICES) if (place < places[service]) this.#start(service, place);
+    for (const place of this.world.edges.keys()) for (const service of SERVICES) this.#start(service, place);
   }
 
   /** Returns the live processes and the servers that can be cut off. */

@@ -7,12 +7,11 @@ import { CompletionWatch } from '../check/watch-rest.js';
 import { AccountsHost } from '../hosts/accounts-host.js';
 import { Outbox } from '../hosts/outbox.js';
 import type { World } from '../hosts/world.js';
-import { StandbyCopies } from '../ledger/lose-commits.js';
 import { MemoryLedger } from '../ledger/memory-ledger.js';
 import type { LuaRedis } from '../limit-store/lua-redis.js';
 import { LimitStoreServer } from '../limit-store/server.js';
 import { Network } from '../network/network.js';
-import { type HeartbeatTraffic, Streams } from '../network/streams.js';
+import { Streams } from '../network/streams.js';
 import type { Fault, Scenario } from '../scenario/scenario.js';
 import { Host } from '../time/host.js';
 import { installTime } from '../time/install-time.js';
@@ -21,8 +20,6 @@ import { VirtualTime } from '../time/virtual-time.js';
 import { makeSubscription, perform } from './perform.js';
 import { Places } from './places.js';
 
-/** Number of processes of each service, if the scenario does not set it. */
-const PLACES = 2;
 /** Interval between two writes of the server's file. */
 const FILE_MS = 3_000;
 const SWEEP_MS = 1_500;
@@ -36,8 +33,6 @@ export interface Outcome {
   readonly calls: number;
   readonly counts: Truth['counts'] & { readonly limitStoreLosses: number };
   readonly virtualMs: number;
-  /** Bus traffic of heartbeats and recoveries. */
-  readonly traffic: HeartbeatTraffic;
 }
 
 let isPlaying = false;
@@ -67,17 +62,15 @@ class Play {
   constructor(scenario: Scenario, redis: LuaRedis, time: VirtualTime) {
     const world = (): World => this.#world;
     const random = new Random(scenario.seed ^ 0x77aa);
-    const { seed, faults, hosts, accounts } = scenario;
+    const { seed, faults, accounts } = scenario;
     const names = accounts.map(({ name }) => name);
-    const [ledger, outbox] = [new MemoryLedger(), new Outbox(world)];
     this.#world = {
       scenario,
       time,
       random,
       network: new Network({ time, seed, faults, kill: (host, ms) => this.#places.kill(host, ms) }),
       sweepMs: SWEEP_MS,
-      ledger,
-      standby: new StandbyCopies(ledger, outbox),
+      ledger: new MemoryLedger(),
       streams: new Streams(time, new Host('nats')),
       server: new LimitStoreServer(time, redis, names, (call, reply) => this.#watch.ran(call, reply)),
       truth: new Truth(
@@ -90,10 +83,10 @@ class Play {
         },
       ),
       accounts: new AccountsHost(world),
-      outbox,
-      admissions: Array.from({ length: hosts?.admissions ?? PLACES }, () => null),
-      billings: Array.from({ length: PLACES }, () => null),
-      edges: Array.from({ length: hosts?.edges ?? PLACES }, () => null),
+      outbox: new Outbox(world),
+      admissions: [null, null],
+      billings: [null, null],
+      edges: [null, null],
     };
     this.#places = new Places(this.#world);
     this.#completion = new CompletionWatch(this.#world, () => this.#places.hosts());
@@ -101,7 +94,7 @@ class Play {
   }
 
   async run(): Promise<Outcome> {
-    const { time, truth, server, network, streams } = this.#world;
+    const { time, truth, server, network } = this.#world;
     let fingerprint = 0;
     const after = (): void => {
       this.#watch.look();
@@ -119,7 +112,6 @@ class Play {
       calls: truth.calls.length,
       counts: { ...truth.counts, limitStoreLosses: server.losses },
       virtualMs: time.now - time.startedAt,
-      traffic: streams.traffic,
     };
   }
 
@@ -145,7 +137,7 @@ class Play {
 
   /** Causes a fault that happens at a time. Other faults belong to messages, steps or commits. */
   #cause(fault: Extract<Fault, { readonly at: number }>): void {
-    const { server, standby, truth, network, edges } = this.#world;
+    const { server, ledger, truth, network, edges } = this.#world;
     if (network.isQuiet) return;
     switch (fault.kind) {
       case 'limit-store':
@@ -155,7 +147,7 @@ class Play {
         if (server.isUp) server.failOver(fault);
         return;
       case 'promotion':
-        truth.counts.lostCommits += standby.promote(fault.commits);
+        truth.counts.lostCommits += ledger.promote(fault.commits);
         return;
       case 'away':
         return this.#places.takeAdmissionsAway(fault.ms);

@@ -60,34 +60,22 @@ export async function describeFailure(
   ].join('\n');
 }
 
-/** Leaves out faults, then acts, while the scenario still breaks the same rule. */
+/** Leaves out ever smaller parts of the faults and acts while the run still breaks the rule. */
 async function shrink(scenario: Scenario, rule: string, redis: LuaRedis): Promise<Scenario> {
-  let plays = 0;
-  const breaks = async (smaller: Scenario): Promise<boolean> => {
-    plays += 1;
-    const { violations } = await play(smaller, redis);
-    return violations.some((violation) => violation.rule === rule);
+  const { faults, acts } = scenario;
+  let left: readonly (Fault | Act)[] = [...faults, ...acts];
+  const runOf = (events: typeof left): Scenario => {
+    const isIn = (event: Fault | Act): boolean => events.includes(event);
+    return { ...scenario, faults: faults.filter(isIn), acts: acts.filter(isIn) };
   };
-  const hasBudget = (): boolean => plays < PLAYS_MAX;
-  const faults = await reduce(scenario.faults, (fewer) => breaks({ ...scenario, faults: fewer }), hasBudget);
-  const calm = { ...scenario, faults };
-  const acts = await reduce(scenario.acts, (fewer) => breaks({ ...calm, acts: fewer }), hasBudget);
-  return { ...calm, acts };
-}
-
-/** Leaves out ever smaller parts while the remaining list still fails. */
-async function reduce<T extends Fault | Act>(
-  items: readonly T[],
-  fails: (fewer: readonly T[]) => Promise<boolean>,
-  hasBudget: () => boolean,
-): Promise<readonly T[]> {
-  let left = items;
-  for (let size = Math.ceil(left.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
-    for (let from = 0; from < left.length && hasBudget();) {
-      const fewer = [...left.slice(0, from), ...left.slice(from + size)];
-      if (await fails(fewer)) left = fewer;
+  let plays = 0;
+  for (let size = Math.ceil(left.length / 2); size >= 1; size = Math.floor(size / 2)) {
+    for (let from = 0; from < left.length && plays < PLAYS_MAX; plays += 1) {
+      const fewer = left.filter((_event, at) => at < from || at >= from + size);
+      const { violations } = await play(runOf(fewer), redis);
+      if (violations.some((violation) => violation.rule === rule)) left = fewer;
       else from += size;
     }
   }
-  return left;
+  return runOf(left);
 }

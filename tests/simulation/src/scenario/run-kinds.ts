@@ -435,32 +435,6 @@ function makeSeries(seed: number, calls: number, company: SeriesKind): Scenario 
   });
 }
 
-export interface LossSize {
-  readonly admissions: number;
-  readonly edges: number;
-  /** Number of long calls that each edge runs when the limit store is lost. */
-  readonly calls: number;
-}
-
-/**
- * Makes a run of long calls on several edges. The first edge hangs. The limit store is lost
- * meanwhile if `isLost` is set. The difference is the cost of a recovery, which waits for that edge
- * until its last heartbeat is 10 s old.
- */
-export function makeLoss({ admissions, edges, calls }: LossSize, isLost: boolean, seed = 1): Scenario {
-  const at = 8_000;
-  const call = (index: number): CallAct =>
-    makeCall({ at: FIRST_CALL_MS + Math.floor(index / edges) * 10, edge: index % edges, gapMs: 5_000, chunks: 5 });
-  const loss: Fault = { kind: 'limit-store', how: 'flush', at, ms: 0 };
-  return makeRun(seed, {
-    plans: [planOf(1_000_000)],
-    acts: times(edges * calls, call),
-    faults: [{ kind: 'hang', host: 'edge0', at: at - 1, ms: 12_000 }, ...(isLost ? [loss] : [])],
-    quietAt: 22_000,
-    hosts: { admissions, edges },
-  });
-}
-
 /** Number of calls in a run of clients that call one at a time. */
 const SERIES_CALLS = 100;
 

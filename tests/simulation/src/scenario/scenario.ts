@@ -110,6 +110,4 @@ export interface Scenario {
   readonly faults: readonly Fault[];
   /** Time when the last act has happened and faults end. */
   readonly quietAt: number;
-  /** Numbers of admission replicas and edges. The default is two of each. */
-  readonly hosts?: { readonly admissions: number; readonly edges: number };
 }
