@@ -42,7 +42,7 @@ export const DIRECTORIES = {
   commits: inCheckout('.cache/bench-commits'),
   /** Reports and samples of complete runs. */
   results: inCheckout('.results'),
-  /** State and logs of one run, and results of quick or incomplete runs. */
+  /** State and logs of one run, and results of quick runs. */
   work: inCheckout('.cache/bench'),
   /** Peers from npm and PyPI. */
   peers: inCheckout('.cache/bench-peers'),

@@ -7,12 +7,10 @@ export interface Report {
   readonly title: string;
   /** Name and text, in the order of the page. */
   readonly facts: readonly (readonly [string, string])[];
-  /** Why some rounds are missing, or null if all are included. */
-  readonly brokenOff: string | null;
   /** Tables or texts below a heading. */
   readonly sections: readonly { readonly title: string; readonly text: string }[];
   /** Missing or unreliable measurements, with reasons. */
-  readonly notes: readonly string[];
+  readonly notes?: readonly string[];
   /** The measured values by name. */
   readonly samples: Readonly<Record<string, unknown>>;
 }
@@ -37,10 +35,9 @@ export function formatNumber(value: number): string {
 }
 
 /** Renders the report as Markdown. */
-export function renderReport({ title, facts, brokenOff, sections, notes }: Report): string {
+export function renderReport({ title, facts, sections, notes = [] }: Report): string {
   const parts = [
     `# ${title}`,
-    ...(brokenOff === null ? [] : [`**Aborted**: ${brokenOff}`]),
     facts.map(([name, text]) => `- **${name}**: ${text}`).join('\n'),
     ...sections.map((section) => `## ${section.title}\n\n${section.text}`),
     ...(notes.length === 0 ? [] : [`## Not measured, or unreliable\n\n${notes.map((note) => `- ${note}`).join('\n')}`]),

@@ -1,5 +1,3 @@
-import { type BenchContext, messageOf } from './context.js';
-
 /** Returns the middle value, or the mean of the two in the middle. NaN without values. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
@@ -22,43 +20,6 @@ export function subtract(
   before: Readonly<Record<string, number>>,
 ): Record<string, number> {
   return Object.fromEntries(Object.entries(after).map(([name, value]) => [name, value - (before[name] ?? 0)]));
-}
-
-/** A series of rounds. Each measures every case for every subject. */
-interface Series<Subject, Case> {
-  readonly rounds: number;
-  readonly subjects: readonly Subject[];
-  readonly cases: readonly Case[];
-  measure(subject: Subject, one: Case, round: number): Promise<void>;
-  endRound?(): Promise<void>;
-}
-
-/**
- * The measuring loop of all benchmarks. In each round, each case is measured for all subjects one
- * after the other, so that a slower minute of the machine affects all of them.
- * @returns the last complete round, and why the next one failed, or null
- * @throws Error if the first round fails
- */
-export async function interleave<Subject, Case>(
-  { rounds, subjects, cases, measure, endRound }: Series<Subject, Case>,
-  { log, signal }: Pick<BenchContext, 'log' | 'signal'>,
-): Promise<{ readonly complete: number; readonly brokenOff: string | null }> {
-  for (let round = 1; round <= rounds; round += 1) {
-    try {
-      for (const [index, one] of cases.entries()) {
-        for (const subject of inTurn(subjects, round + index)) {
-          signal.throwIfAborted();
-          await measure(subject, one, round);
-        }
-      }
-      await endRound?.();
-    } catch (error) {
-      if (round === 1) throw error;
-      return { complete: round - 1, brokenOff: `round ${round} of ${rounds} failed: ${messageOf(error)}` };
-    }
-    log(`round ${round} of ${rounds} is done`);
-  }
-  return { complete: rounds, brokenOff: null };
 }
 
 /** Changes the first subject in each turn, and reverses the order every other turn. */

@@ -1,5 +1,6 @@
 export type { Addresses } from './addresses.js';
 export type { Replacement } from './children/supervisor.js';
+export { DEMO_EMAIL, seedDemo } from './demo/seed-demo.js';
 export { promote, type Promotion, type PromoteOptions } from './ha/promote.js';
 export { SERVICES } from './processes.js';
 export type { LocalService, ProcessName } from './processes.js';

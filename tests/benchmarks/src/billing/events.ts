@@ -1,12 +1,14 @@
 import type { Bus } from '@gateway/bus';
 import { USAGE_GROUPS_TOTAL, makeUuidV7, shardOfAccount, usageGroupOfShard } from '@gateway/contracts/ids';
 import { usageEvents } from '@gateway/contracts/messages';
+import { monthOf } from '@gateway/metering';
 
 const STORES_AT_ONCE = 8;
+const DAY_MS = 86_400_000;
 
 /** 1,000 input tokens at 3 USD and 200 output tokens at 15 USD per million: 6,000,000 nano-USD. */
-export const USAGE = { input: 1_000, cachedInput: 0, cacheWrite: 0, cacheWrite1h: 0, output: 200 };
-export const AMOUNT_NANO_USD = 6_000_000;
+const USAGE = { input: 1_000, cachedInput: 0, cacheWrite: 0, cacheWrite1h: 0, output: 200 };
+const AMOUNT_NANO_USD = 6_000_000;
 export const PRICE = {
   version: 'p1',
   figures: {
@@ -19,24 +21,38 @@ export const PRICE = {
     tiers: [],
   },
 };
-export const [MODEL, SOURCE, PROVIDER] = ['acme/large', 'source-1', 'provider-1'] as const;
+export const MODEL = 'acme/large';
+const SOURCE = 'source-1';
 
-/** A series of events: `size` per message, of `accounts` accounts in turn. */
-export interface EventSeries {
-  readonly events: number;
-  readonly accounts: number;
-  readonly size: number;
+/** The account, key, member and model of a call. */
+export interface Payer {
+  readonly account: string;
+  readonly key: string;
+  readonly member: string;
+  readonly model: string;
 }
 
-export const listAccounts = (total: number): string[] => Array.from({ length: total }, (_, n) => `account-${n}`);
+export const listPayers = (accounts: number): Payer[] =>
+  Array.from({ length: accounts }, (_, n) => {
+    return { account: `account-${n}`, key: `key-${n}`, member: `member-${n}`, model: MODEL };
+  });
+
+/** A series of events: `size` per message, of the payers in turn. */
+export interface EventSeries {
+  readonly events: number;
+  readonly payers: readonly Payer[];
+  readonly size: number;
+  /** The calls are distributed over this number of days before now. Default: all are of now. */
+  readonly days?: number;
+}
 
 /**
  * Stores usage events like those of an edge: wallet-funded calls with one attempt whose cost is
  * known. A message has events of one group.
  */
-export async function publishEvents(edge: Bus, { events, accounts, size }: EventSeries): Promise<void> {
-  const byGroup = Array.from({ length: USAGE_GROUPS_TOTAL }, (): string[] => []);
-  for (const account of listAccounts(accounts)) byGroup[usageGroupOfShard(shardOfAccount(account))]?.push(account);
+export async function publishEvents(edge: Bus, { events, payers, size, days = 0 }: EventSeries): Promise<void> {
+  const byGroup = Array.from({ length: USAGE_GROUPS_TOTAL }, (): Payer[] => []);
+  for (const payer of payers) byGroup[usageGroupOfShard(shardOfAccount(payer.account))]?.push(payer);
   const groups = byGroup.flatMap((own, group) => (own.length > 0 ? [{ group, own, sent: 0 }] : []));
   const messages = Math.ceil(events / size);
   let next = 0;
@@ -46,40 +62,40 @@ export async function publishEvents(edge: Bus, { events, accounts, size }: Event
       next += 1;
       const group = groups[index % groups.length];
       if (group === undefined) return;
-      const length = Math.min(size, events - index * size);
-      const accountOf = (): string => group.own[group.sent++ % group.own.length] ?? '';
-      const body = { events: Array.from({ length }, () => createEvent(accountOf())) };
+      const body = {
+        events: Array.from({ length: Math.min(size, events - index * size) }, (_, at) => {
+          const ageMs = days * DAY_MS * (1 - (index * size + at) / events);
+          const payer = group.own[group.sent++ % group.own.length] as Payer;
+          return createEvent(payer, Math.floor(Date.now() - ageMs));
+        }),
+      };
       await edge.store(usageEvents, { group: group.group }, body);
     }
   };
   await Promise.all(Array.from({ length: STORES_AT_ONCE }, send));
 }
 
-function createEvent(account: string) {
-  const now = Date.now();
+function createEvent(payer: Payer, startedAt: number) {
   return {
-    id: makeUuidV7(now),
+    id: makeUuidV7(startedAt),
     rank: 2 as const,
     outcome: 'settled' as const,
     hold: {
-      account,
-      key: `key-of-${account}`,
-      member: `member-of-${account}`,
-      model: MODEL,
+      ...payer,
       priceVersion: PRICE.version,
       worstNanoUsd: AMOUNT_NANO_USD * 3,
       planMaxNanoUsd: 0,
       walletMaxNanoUsd: null,
-      periods: { month: new Date(now).toISOString().slice(0, 7), session5h: null, weekly: null, subscription: null },
+      periods: { month: monthOf(startedAt), session5h: null, weekly: null, subscription: null },
       windows: [],
       allotment: null,
-      admittedAt: now,
+      admittedAt: startedAt,
     },
     endpoint: '/v1/chat/completions' as const,
     streamed: true,
-    startedAt: now,
-    endedAt: now + 900,
-    firstByteAt: now + 200,
+    startedAt,
+    endedAt: startedAt + 900,
+    firstByteAt: startedAt + 200,
     status: 200,
     source: SOURCE,
     usage: USAGE,
@@ -89,7 +105,7 @@ function createEvent(account: string) {
     attempts: [
       {
         source: SOURCE,
-        provider: PROVIDER,
+        provider: 'provider-1',
         outcome: 'completed' as const,
         status: 200,
         possiblyPaid: true,

@@ -6,7 +6,12 @@ import { type BenchContext, openRunDirectory } from '../context.js';
 import { startLocalSystem } from '../gateway/start-gateway.js';
 import { readCpu } from '../machine/processes.js';
 import { subtract } from '../statistics.js';
-import { type EventSeries, publishEvents } from './events.js';
+import { type EventSeries, type Payer, publishEvents } from './events.js';
+
+/** Events in a message of an edge under load. */
+export const EVENTS_FULL = 100;
+/** Earlier calls are distributed over this number of days before now. */
+const EARLIER_DAYS = 20;
 
 const GRACE_MS = 10_000;
 const STATEMENT_MS_MAX = 3_600_000;
@@ -42,13 +47,17 @@ export class SettlingSystem {
     return child;
   }
 
-  stopBilling(): Promise<void> {
-    return this.billing.stop(GRACE_MS);
+  /** Settles calls of the last days before a measurement. */
+  async fill(events: number, payers: readonly Payer[]): Promise<void> {
+    const already = await this.settled();
+    await publishEvents(this.edge, { events, payers, size: EVENTS_FULL, days: EARLIER_DAYS });
+    await this.untilSettled(already + events);
+    for (const statement of ['VACUUM ANALYZE', 'CHECKPOINT']) await this.admin.query(statement);
   }
 
   /** Stores events while billing is stopped, and starts it. Resolves when it settles. */
   async queue(series: EventSeries): Promise<void> {
-    await this.stopBilling();
+    await this.billing.stop(GRACE_MS);
     await publishEvents(this.edge, series);
     await this.billing.start();
     await this.untilSettled(1);

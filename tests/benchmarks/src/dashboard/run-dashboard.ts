@@ -1,21 +1,26 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import { SettlingSystem } from '../billing/settling.js';
+import type { PageSession } from '@gateway/contracts/pages';
+import { DEMO_EMAIL, seedDemo } from '@gateway/local';
+import { listPayers } from '../billing/events.js';
+import { EVENTS_FULL, SettlingSystem } from '../billing/settling.js';
 import { type BenchContext, DIRECTORIES } from '../context.js';
+import { createOperatorClient } from '../gateway/prepare.js';
 import type { BenchOptions } from '../options.js';
 import { type Report, table } from '../report.js';
 import { median, sumOf } from '../statistics.js';
-import { type Person, preparePerson } from './prepare-person.js';
 
-/** Accounts whose calls are settled meanwhile, and events per message as under load. */
-const [SETTLING_ACCOUNTS, EVENTS_OF_MESSAGE] = [1_000, 100];
+/** Accounts whose calls are settled meanwhile. */
+const SETTLING_ACCOUNTS = 1_000;
 /** Interval of requests. Equals 25 open overviews with three requests each every 20 s. */
 const EVERY_MS = 250;
 const REQUESTS = 15;
 const TIMED_OUT = 503;
 const DAY_MS = 86_400_000;
 const KIB = 1024;
+/** Each hour has calls of each pair of key and model. */
+const [KEYS, MODELS, MEMBERS] = [25, 8, 5];
 
 interface Answer {
   readonly ms: number;
@@ -45,7 +50,7 @@ export async function runDashboard(options: BenchOptions, context: BenchContext)
       await delay(EVERY_MS);
     }
   };
-  const series = { events: options.events, accounts: SETTLING_ACCOUNTS, size: EVENTS_OF_MESSAGE };
+  const series = { events: options.events, payers: listPayers(SETTLING_ACCOUNTS), size: EVENTS_FULL };
   const settled = settling.settle(series).finally(() => (isOver = true));
   const [{ perSecond }] = await Promise.all([settled, requestUntilOver()]);
   const rows = cases.map(([name], at) => {
@@ -55,12 +60,10 @@ export async function runDashboard(options: BenchOptions, context: BenchContext)
   return {
     title: `Lists and charts of the pages at ${options.records} usage records`,
     facts: [['Requests', `with a user's session, until the last byte; settled meanwhile ${perSecond.toFixed(0)} /s`]],
-    brokenOff: null,
     sections: [
       table('Requests, ms', ['', 'idle: median', 'idle: longest', 'while billing settles'], rows),
       table('What a browser loads first, gzip', ['', 'KiB'], weighPages()),
     ],
-    notes: [],
     samples: { cases, idle, busy, perSecond },
   };
 }
@@ -106,20 +109,50 @@ async function request(person: Person, path: string, entriesMin: number): Promis
   return { ms, list };
 }
 
-/** Returns the compressed KiB of the scripts and styles that a browser loads first. */
+/** Returns the compressed KiB of what `index.html` loads: the scripts and styles of each page. */
 function weighPages(): [string, number][] {
   const dist = `${DIRECTORIES.checkout}/services/dashboard/web/dist`;
-  const namesIn = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].map(([, name = '']) => name);
-  const read = (file: string): Buffer => readFileSync(`${dist}/assets/${file}`);
   const html = readFileSync(`${dist}/index.html`, 'utf8');
-  const scripts = new Set(namesIn(html, /src="\/assets\/([\w.-]+\.js)"/g));
-  for (const file of scripts)
-    for (const name of namesIn(read(file).toString(), /(?:from|import)\s*["']\.\/([\w.-]+\.js)["']/g))
-      scripts.add(name);
-  const styles = namesIn(html, /href="\/assets\/([\w.-]+\.css)"/g);
-  const weigh = (files: Iterable<string>) => sumOf([...files].map((file) => gzipSync(read(file)).length)) / KIB;
-  return [
-    ['scripts', weigh(scripts)],
-    ['styles', weigh(styles)],
-  ];
+  return ['js', 'css'].map((type) => {
+    const files = [...html.matchAll(/"(\/assets\/[\w.-]+)"/g)].flatMap(([, file = '']) =>
+      file.endsWith(type) ? [file] : [],
+    );
+    return [type, sumOf(files.map((file) => gzipSync(readFileSync(`${dist}${file}`)).length)) / KIB];
+  });
+}
+
+/** A user with a session, whose account has all usage records. */
+interface Person {
+  /** Of the account in the pages' API. */
+  readonly url: string;
+  readonly cookie: string;
+  readonly keys: readonly string[];
+  readonly models: readonly string[];
+}
+
+/** Signs the demo user in, adds keys, and settles calls with them. */
+async function preparePerson(settling: SettlingSystem, records: number): Promise<Person> {
+  const { system } = settling;
+  const { password } = await seedDemo(system, system.stateDirectory, true);
+  const { dashboardUrl, pids } = system.running();
+  const response = await fetch(`${dashboardUrl}/api/sign-in`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ email: DEMO_EMAIL, password }),
+  });
+  const { accounts } = (await response.json()) as PageSession;
+  const [account, member] = [accounts[0]?.id ?? '', accounts[0]?.memberId ?? ''];
+  const api = createOperatorClient(pids);
+  await api('PUT', `/accounts/${account}/limits`, { requestsPerMinute: 600, concurrency: 10, maxActiveKeys: 1_000 });
+  const keys: string[] = [];
+  for (let key = 0; key < KEYS; key += 1)
+    keys.push((await api<{ id: string }>('POST', `/accounts/${account}/keys`, { name: `key ${key}` })).id);
+  const members = [member, ...Array.from({ length: MEMBERS - 1 }, (_, n) => `mem_bench_${n}`)];
+  const models = Array.from({ length: MODELS }, (_, n) => `acme/model-${n}`);
+  const payers = keys.flatMap((key, n) =>
+    models.map((model) => ({ account, key, member: members[n % MEMBERS] ?? '', model })),
+  );
+  await settling.fill(records, payers);
+  const cookies = response.headers.getSetCookie().map((line) => line.split(';')[0]);
+  return { url: `${dashboardUrl}/api/accounts/${account}`, cookie: cookies.join('; '), keys, models };
 }

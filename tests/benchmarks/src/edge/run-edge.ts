@@ -6,13 +6,13 @@ import { freePort } from '@gateway/servers';
 import { until } from '@gateway/testkit';
 import { type BenchContext, messageOf, openRunDirectory } from '../context.js';
 import { type Counters, countDuring } from '../gateway/counters.js';
-import { type Gateway, type GatewaySpec, buildCommit, findNatsProgram, hostGateway } from '../gateway/host-gateway.js';
+import { type GatewaySpec, buildCommit, findNatsProgram, hostGateway } from '../gateway/host-gateway.js';
 import { Load, failuresTotal } from '../load/load.js';
 import { canPin, pin, readMemory } from '../machine/processes.js';
 import type { BenchOptions } from '../options.js';
 import { startPeer, startProvider } from '../peers/start-peers.js';
 import { type Report, formatNumber, table } from '../report.js';
-import { interleave, sumOf } from '../statistics.js';
+import { inTurn, sumOf } from '../statistics.js';
 import {
   COMPARED,
   SHOWN,
@@ -45,11 +45,6 @@ interface Comparison {
   readonly theirs: string;
 }
 
-interface Plan {
-  readonly gateways: readonly GatewaySpec[];
-  readonly comparisons: readonly Comparison[];
-}
-
 /** Measurements outside the timed rounds: open streams by peer, and work per call. */
 interface Untimed {
   readonly open: Record<string, Awaited<ReturnType<typeof measureOpenStreams>>>;
@@ -73,7 +68,7 @@ export async function runEdge(options: BenchOptions, context: BenchContext): Pro
   }
   for (const theirs of options.peers.filter((id) => id !== 'direct' && id !== 'gateway'))
     comparisons.push({ title: `This gateway ÷ ${theirs}. Edge: ÷ all of ${theirs}`, ours: 'gateway', theirs });
-  return runPlan({ gateways, comparisons }, options, context);
+  return runRounds(gateways, comparisons, options, context);
 }
 
 /** Measures gateways that differ only in the share of traced requests. */
@@ -94,23 +89,27 @@ export async function runTelemetry(options: BenchOptions, context: BenchContext)
     .slice(1)
     .map(({ id, title }) => ({ title: `${title} ÷ none`, ours: id, theirs: gateways[0]?.id ?? '' }));
   const scenarios = ['plain-64', 'streamed-16'];
-  return runPlan({ gateways, comparisons }, { ...options, peers: ['direct'], scenarios }, context);
+  return runRounds(gateways, comparisons, { ...options, peers: ['direct'], scenarios }, context);
 }
 
 interface Started {
   readonly load: Load;
   readonly all: readonly Peer[];
-  /** Peers in {@link all} with accounts and books. */
-  readonly gateways: readonly Gateway[];
   /** Receives missing and unreliable measurements, for the report. */
   readonly notes: string[];
 }
 
 /** Starts everything, measures all rounds, and returns the report. */
-async function runPlan(plan: Plan, options: BenchOptions, context: BenchContext): Promise<Report> {
+async function runRounds(
+  specs: readonly GatewaySpec[],
+  comparisons: readonly Comparison[],
+  options: BenchOptions,
+  context: BenchContext,
+): Promise<Report> {
   const isPinned = canPin();
-  const started = await startAll(plan.gateways, options, isPinned, context);
-  const { load, all, gateways, notes } = started;
+  const started = await startAll(specs, options, isPinned, context);
+  const { load, all, notes } = started;
+  const gateways = all.filter(({ gateway }) => gateway !== undefined);
   const fresh = new Map(all.map((peer) => [peer, readMemory(peer.processes)]));
   const scenarios = SCENARIOS.filter(({ id }) => options.scenarios.includes(id));
   const withStreams: CallKind[] = options.scenarios.includes('open-streams') ? ['streamed'] : [];
@@ -130,27 +129,23 @@ async function runPlan(plan: Plan, options: BenchOptions, context: BenchContext)
         perCall: await count(load, gateway, scenario, options),
       });
   const samples: Sample[] = [];
-  const series = { rounds: options.rounds, subjects: all, cases: scenarios };
-  const { complete, brokenOff } = await interleave<Peer, Scenario>(
-    {
-      ...series,
-      async measure(peer, scenario, round) {
-        if (unable.has(`${peer.id} ${scenario.kind}`)) return;
+  for (let round = 1; round <= options.rounds; round += 1) {
+    // One peer after the other, so that a slower minute of the machine affects all of them.
+    for (const [index, scenario] of scenarios.entries())
+      for (const peer of inTurn(all, round + index)) {
+        context.signal.throwIfAborted();
+        if (unable.has(`${peer.id} ${scenario.kind}`)) continue;
         const sample = await measure(load, peer, scenario, round, options.seconds);
         const failures = JSON.stringify(sample.result.failures);
         const isWrong = failures !== '{}' && peer.id === 'gateway' && scenario.kind !== 'streamed';
         if (isWrong) throw new Error(`${scenario.title}: calls failed: ${failures}`);
         if (failures !== '{}') notes.push(`${peer.title}, ${scenario.title}, round ${round}: ${failures}`);
         samples.push(sample);
-      },
-      async endRound() {
-        for (const gateway of gateways) await gateway.audit();
-      },
-    },
-    context,
-  );
-  const counted = samples.filter(({ round }) => round <= complete);
-  const billed = counted.filter(({ peer }) => gateways.some(({ id }) => id === peer)).map(({ result }) => result.calls);
+      }
+    for (const { gateway } of all) await gateway?.audit();
+    context.log(`round ${round} of ${options.rounds} is done`);
+  }
+  const billed = samples.filter(({ peer }) => gateways.some(({ id }) => id === peer)).map(({ result }) => result.calls);
   return {
     title: 'Requests through the edge',
     facts: [
@@ -160,10 +155,9 @@ async function runPlan(plan: Plan, options: BenchOptions, context: BenchContext)
       ['Accounts of each gateway', `${options.accounts}, called in turn`],
       ['Billed', `${formatNumber(sumOf(billed))} measured calls of the gateways, each with its record`],
     ],
-    brokenOff,
-    sections: renderSections(plan.comparisons, started, scenarios, counted, { open, counts }),
+    sections: renderSections(comparisons, started, scenarios, samples, { open, counts }),
     notes,
-    samples: { calls: counted, open, counts },
+    samples: { calls: samples, open, counts },
   };
 }
 
@@ -193,14 +187,14 @@ async function startAll(
   }
   const nats = specs.length === 0 ? null : await findNatsProgram(directory);
   const place = { providerUrl: `http://127.0.0.1:${start.providerPort}`, state: directory };
-  const gateways: Gateway[] = [];
   for (const spec of specs) {
     signal.throwIfAborted();
-    gateways.push(await hostGateway(spec, { ...place, accounts: options.accounts, nats }, context));
+    all.push(await hostGateway(spec, { ...place, accounts: options.accounts, nats }, context));
   }
-  if (isPinned) for (const pid of [process.pid, ...gateways.map(({ starter }) => starter)]) pin(pid, 'load');
+  const starters = all.flatMap(({ gateway }) => gateway?.starter ?? []);
+  if (isPinned) for (const pid of [process.pid, ...starters]) pin(pid, 'load');
   for (const note of notes) context.log(note);
-  return { load, all: [...all, ...gateways], gateways, notes };
+  return { load, all, notes };
 }
 
 /**
@@ -208,17 +202,17 @@ async function startAll(
  * loads the account into the limit store. Returns the peers and kinds that have no response.
  */
 async function warmUp(started: Started, kinds: readonly CallKind[], context: BenchContext): Promise<Set<string>> {
-  const { load, all, gateways, notes } = started;
+  const { load, all, notes } = started;
   const unable = new Set<string>();
   for (const peer of all) {
-    const gateway = gateways.find((one) => one === peer);
+    const { gateway } = peer;
     for (const kind of kinds) {
       const reason = await findFailure(load, peer, kind, gateway === undefined ? 0 : FIRST_RESPONSE_MS_MAX);
-      if (reason !== null && (gateway !== undefined || kind === 'plain'))
-        throw new Error(`${peer.title} does not answer ${kind} calls: ${reason}`);
       if (reason === null) continue;
+      const text = `${peer.title} does not answer ${kind} calls: ${reason}`;
+      if (gateway !== undefined || kind === 'plain') throw new Error(text);
       unable.add(`${peer.id} ${kind}`);
-      notes.push(`${peer.title} does not answer ${kind} calls: ${reason}`);
+      notes.push(text);
     }
     const first = createJob(peer, { kind: 'plain', connections: FIRST_CALLS_PARALLEL }, { calls: peer.secrets.length });
     await runJob(load, peer, first);
@@ -244,7 +238,7 @@ async function findFailure(load: Load, peer: Peer, kind: CallKind, withinMs: num
 }
 
 /** Counts the work that calls cause, outside the timed runs, and divides it by the calls. */
-async function count(load: Load, gateway: Gateway, scenario: Scenario, { seconds }: BenchOptions): Promise<Counters> {
+async function count(load: Load, gateway: Peer, scenario: Scenario, { seconds }: BenchOptions): Promise<Counters> {
   let calls = 0;
   const work = await countDuring(gateway, async () => {
     calls = (await runJob(load, gateway, createJob(gateway, scenario, { seconds }))).calls;

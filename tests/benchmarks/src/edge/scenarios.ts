@@ -27,6 +27,15 @@ export interface Peer {
   readonly except: readonly number[];
   /** Waits until all work of the answered calls is done. Failed calls are only counted. */
   settle(answered: number, failed: number): Promise<void>;
+  /** Absent for programs that are not gateways of this project. */
+  readonly gateway?: {
+    /** The process that starts and supervises it. Its CPU is not the gateway's. */
+    readonly starter: number;
+    /** Address of the monitoring port of its NATS, or null. */
+    readonly monitorUrl: string | null;
+    /** @throws Error unless every answered call has its record and the ledger is right */
+    audit(): Promise<void>;
+  };
 }
 
 /** Models of the provider. The simulator reads the size of the response from the name. */

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { createPool } from '@gateway/postgres';
 import { silentLog } from '@gateway/testkit';
 import { Redis } from 'ioredis';
+import type { Peer } from '../edge/scenarios.js';
 import { pidsOf, readVariable } from '../machine/processes.js';
 import { subtract } from '../statistics.js';
-import type { Gateway } from './host-gateway.js';
 
 const SIZES = `
 SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float AS "bytes in the write-ahead log of PostgreSQL",
@@ -20,7 +20,7 @@ export type Counters = Readonly<Record<string, number>>;
  * Returns the work that a gateway's processes and servers do while `work` runs. It is read from
  * outside, so that any commit can be counted.
  */
-export async function countDuring(gateway: Gateway, work: () => Promise<unknown>): Promise<Counters> {
+export async function countDuring(gateway: Peer, work: () => Promise<unknown>): Promise<Counters> {
   const before = await readCounters(gateway);
   const counted = ['edge-proxy', 'admission'].map((name) => ({ name, end: countInstructions(gateway, name) }));
   await work();
@@ -29,7 +29,7 @@ export async function countDuring(gateway: Gateway, work: () => Promise<unknown>
   return { ...subtract(await readCounters(gateway), before), ...instructions };
 }
 
-async function readCounters({ processes, monitorUrl }: Gateway): Promise<Counters> {
+async function readCounters({ processes, gateway }: Peer): Promise<Counters> {
   const url = readVariable(processes, 'billing', 'GATEWAY_POSTGRES_URL') ?? '';
   const pool = createPool(url, { applicationName: 'bench', max: 1, log: silentLog });
   const redis = new Redis(readVariable(processes, 'admission', 'GATEWAY_REDIS_URL') ?? '', { lazyConnect: true });
@@ -37,7 +37,8 @@ async function readCounters({ processes, monitorUrl }: Gateway): Promise<Counter
     const sizes = (await pool.query<Record<string, number>>(SIZES)).rows[0];
     await redis.connect();
     const info = await redis.info('commandstats');
-    return { ...sizes, 'script runs in Redis': parseScriptRuns(info), ...(monitorUrl && (await readBus(monitorUrl))) };
+    const bus = gateway?.monitorUrl && (await readBus(gateway.monitorUrl));
+    return { ...sizes, 'script runs in Redis': parseScriptRuns(info), ...bus };
   } finally {
     redis.disconnect();
     await pool.end();
@@ -70,7 +71,7 @@ interface StreamDetails {
  * Counts the instructions of a process with `perf` until the returned function is called. NaN
  * without `perf` or hardware counters, as on most virtual machines.
  */
-function countInstructions({ processes }: Gateway, name: string): () => Promise<number> {
+function countInstructions({ processes }: Peer, name: string): () => Promise<number> {
   const args = ['stat', '-x,', '-e', 'instructions', '-p', pidsOf(processes[name] ?? []).join(',')];
   const perf = spawn('perf', args, { stdio: ['ignore', 'ignore', 'pipe'] });
   let text = '';

@@ -78,16 +78,6 @@ export interface GatewaySpec {
   readonly execPath?: string;
 }
 
-/** A gateway of this project as a peer. */
-export interface Gateway extends Peer {
-  /** The process that starts and supervises it. Its CPU is not the gateway's. */
-  readonly starter: number;
-  /** Address of the monitoring port of its NATS, or null. */
-  readonly monitorUrl: string | null;
-  /** @throws Error unless every answered call has its record and the ledger is right */
-  audit(): Promise<void>;
-}
-
 export type HostCommand =
   | {
       readonly kind: 'start';
@@ -113,7 +103,7 @@ export async function hostGateway(
   { id, title, execPath, env = {}, directory = DIRECTORIES.checkout }: GatewaySpec,
   started: { readonly providerUrl: string; readonly state: string; readonly accounts: number; nats: string | null },
   { ending, log }: BenchContext,
-): Promise<Gateway> {
+): Promise<Peer> {
   const { providerUrl, accounts } = started;
   const state = `${started.state}/${id}`;
   await mkdir(state);
@@ -135,13 +125,15 @@ export async function hostGateway(
     headers: [],
     models: GATEWAY_MODELS,
     secrets,
-    starter: host.pid,
-    monitorUrl: nats && `http://127.0.0.1:${monitorPort}`,
     settle(answered, failed) {
       failedTotal += failed;
       return host.ask({ kind: 'settle', answered, failed });
     },
-    // The starter of another commit may not support failed calls, which may leave records.
-    audit: () => (failedTotal > 0 ? Promise.resolve() : host.ask({ kind: 'audit' })),
+    gateway: {
+      starter: host.pid,
+      monitorUrl: nats && `http://127.0.0.1:${monitorPort}`,
+      // The starter of another commit may not support failed calls, which may leave records.
+      audit: () => (failedTotal > 0 ? Promise.resolve() : host.ask({ kind: 'audit' })),
+    },
   };
 }

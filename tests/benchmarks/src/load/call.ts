@@ -16,60 +16,43 @@ export interface CallOutcome {
 }
 
 /** Reads one response without keeping its body, unless it is encoded. */
-export class Call implements Dispatcher.DispatchHandler {
-  #firstByteAt = 0;
-  #status = 0;
-  #bytes = 0;
-  #tail: Buffer = Buffer.alloc(0);
-  #isEncoded = false;
-
-  constructor(
-    private readonly expected: LoadJob['expected'],
-    private readonly done: (outcome: CallOutcome) => void,
-  ) {}
-
-  /** undici recognises this form of handlers by this method. */
-  onRequestStart(): void {
-    this.#bytes = 0;
-  }
-
-  onResponseStart(
-    _controller: Dispatcher.DispatchController,
-    status: number,
-    headers: Record<string, string | string[] | undefined>,
-  ): void {
-    this.#firstByteAt = performance.now();
-    this.#status = status;
-    this.#isEncoded = headers['content-encoding'] === 'gzip';
-  }
-
-  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.#bytes += chunk.length;
-    const isWhole = !this.#isEncoded && chunk.length >= TAIL_BYTES;
-    this.#tail = isWhole ? chunk : Buffer.concat([this.#tail, chunk]);
-    if (!this.#isEncoded) this.#tail = this.#tail.subarray(-TAIL_BYTES);
-  }
-
-  onResponseEnd(): void {
-    let failure: string | null;
-    try {
-      failure = this.#judge();
-    } catch (error) {
-      failure = (error as { readonly code: string }).code;
-    }
-    this.done({ failure, firstByteAt: this.#firstByteAt, endedAt: performance.now() });
-  }
-
-  onResponseError(_controller: unknown, error: Error & { readonly code?: string }): void {
-    const failure = error.code ?? error.message;
-    this.done({ failure, firstByteAt: this.#firstByteAt, endedAt: performance.now() });
-  }
-
-  #judge(): string | null {
-    const body = this.#isEncoded ? gunzipSync(this.#tail, { maxOutputLength: DECODED_BYTES_MAX }) : this.#tail;
-    if (this.#status !== 200) return `status ${this.#status}`;
-    if ((this.#isEncoded ? body.length : this.#bytes) < this.expected.bytesMin) return 'the body is too short';
+export function readCall(
+  { bytesMin, endsWith }: LoadJob['expected'],
+  done: (outcome: CallOutcome) => void,
+): Dispatcher.DispatchHandler {
+  let [firstByteAt, status, bytes, isEncoded] = [0, 0, 0, false];
+  let tail: Buffer = Buffer.alloc(0);
+  const judge = (): string | null => {
+    const body = isEncoded ? gunzipSync(tail, { maxOutputLength: DECODED_BYTES_MAX }) : tail;
+    if (status !== 200) return `status ${status}`;
+    if ((isEncoded ? body.length : bytes) < bytesMin) return 'the body is too short';
     const end = body.subarray(-TAIL_BYTES).toString('latin1').trimEnd();
-    return end.endsWith(this.expected.endsWith) ? null : 'the body has an unexpected end';
-  }
+    return end.endsWith(endsWith) ? null : 'the body has an unexpected end';
+  };
+  const end = (failure: string | null): void => done({ failure, firstByteAt, endedAt: performance.now() });
+  return {
+    // undici recognises this form of handlers by this method.
+    onRequestStart: () => undefined,
+    onResponseStart(_controller, code, headers) {
+      firstByteAt = performance.now();
+      status = code;
+      isEncoded = headers['content-encoding'] === 'gzip';
+    },
+    onResponseData(_controller, chunk) {
+      bytes += chunk.length;
+      const isWhole = !isEncoded && chunk.length >= TAIL_BYTES;
+      tail = isWhole ? chunk : Buffer.concat([tail, chunk]);
+      if (!isEncoded) tail = tail.subarray(-TAIL_BYTES);
+    },
+    onResponseEnd() {
+      let failure: string | null;
+      try {
+        failure = judge();
+      } catch (error) {
+        failure = (error as { readonly code: string }).code;
+      }
+      end(failure);
+    },
+    onResponseError: (_controller, error: Error & { readonly code?: string }) => end(error.code ?? error.message),
+  };
 }

@@ -1,8 +1,8 @@
-import { type RecordableHistogram, createHistogram } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'undici';
-import { Call, type CallOutcome } from './call.js';
-import type { LoadJob, LoadResult, Spread } from './load.js';
+import { percentile } from '../statistics.js';
+import { type CallOutcome, readCall } from './call.js';
+import type { LoadJob, LoadResult } from './load.js';
 
 /** Timeout for the head of a response, and for each part of its body. */
 const SILENCE_MS_MAX = 30_000;
@@ -16,7 +16,6 @@ const WAITING_MAX = 5_000;
 const ROUNDING = 1e-6;
 /** Interval between the first calls of the connections, so that they do not connect at once. */
 const RAMP_MS = 2;
-const MICROS = 1_000;
 const CHAT_PATH = '/v1/chat/completions';
 
 /** Makes a call that was due at `dueAt` on one of the connections. `ended` is called once. */
@@ -28,7 +27,19 @@ export async function runLoad(job: LoadJob): Promise<LoadResult> {
     [['authorization', `Bearer ${secret}`] as const, ...CLIENT_HEADERS, ...job.headers].flat(),
   );
   const body = Buffer.from(job.body);
-  const tally = new Tally();
+  const [firstByteMs, completeMs]: [number[], number[]] = [[], []];
+  const failures: Record<string, number> = {};
+  let [failed, lastEndedAt] = [0, 0];
+  const note = ({ failure, firstByteAt, endedAt }: CallOutcome, dueAt: number): void => {
+    if (failure === null) {
+      firstByteMs.push(firstByteAt - dueAt);
+      completeMs.push(endedAt - dueAt);
+      lastEndedAt = endedAt;
+    } else {
+      failed += 1;
+      failures[failure] = (failures[failure] ?? 0) + 1;
+    }
+  };
   const startedAt = performance.now();
   const endAt = 'seconds' in job.until ? startedAt + job.until.seconds * 1000 : Number.POSITIVE_INFINITY;
   // Each reconnects after a failure or close.
@@ -40,21 +51,28 @@ export async function runLoad(job: LoadJob): Promise<LoadResult> {
   const call: CallStart = (index, dueAt, ended) => {
     const own = headers[(calls += 1) % headers.length] ?? [];
     const done = (outcome: CallOutcome): void => {
-      tally.note(outcome, dueAt);
+      note(outcome, dueAt);
       // The client may report a failure synchronously. setImmediate keeps the stack flat.
       if (outcome.failure === null) ended();
       else setImmediate(ended);
     };
-    connections[index]?.dispatch({ path: CHAT_PATH, method: 'POST', headers: own, body }, new Call(job.expected, done));
+    connections[index]?.dispatch({ path: CHAT_PATH, method: 'POST', headers: own, body }, readCall(job.expected, done));
   };
-  const isOver = (): boolean => tally.failed >= FAILURES_MAX || performance.now() >= endAt;
+  const isOver = (): boolean => failed >= FAILURES_MAX || performance.now() >= endAt;
   try {
     if (job.perSecond !== null) await runPaced(job.connections, job.perSecond, startedAt, endAt, call);
     else await Promise.all(connections.map((_connection, index) => runConnection(index, job, isOver, call)));
   } finally {
     await Promise.all(connections.map((connection) => connection.destroy()));
   }
-  return tally.result(startedAt);
+  const spreadOf = (ms: readonly number[]) => ({ p50: percentile(ms, 50), p99: percentile(ms, 99) });
+  return {
+    calls: completeMs.length,
+    failures,
+    elapsedMs: Math.max(0, lastEndedAt - startedAt),
+    firstByteMs: spreadOf(firstByteMs),
+    completeMs: spreadOf(completeMs),
+  };
 }
 
 /** Makes one call after the other on one connection. */
@@ -104,40 +122,6 @@ async function runPaced(
     if (waiting.length > WAITING_MAX) throw new Error(`${waiting.length} calls wait for a connection`);
     await delay(TICK_MS);
   }
-}
-
-/** Results of the calls of one job. */
-class Tally {
-  failed = 0;
-  readonly #failures: Record<string, number> = {};
-  readonly #firstByteMicros = createHistogram({ figures: 4 });
-  readonly #completeMicros = createHistogram({ figures: 4 });
-  #lastEndedAt = 0;
-
-  note({ failure, firstByteAt, endedAt }: CallOutcome, dueAt: number): void {
-    if (failure !== null) {
-      this.failed += 1;
-      this.#failures[failure] = (this.#failures[failure] ?? 0) + 1;
-      return;
-    }
-    this.#firstByteMicros.record(Math.max(1, Math.round((firstByteAt - dueAt) * MICROS)));
-    this.#completeMicros.record(Math.max(1, Math.round((endedAt - dueAt) * MICROS)));
-    this.#lastEndedAt = endedAt;
-  }
-
-  result(startedAt: number): LoadResult {
-    return {
-      calls: this.#completeMicros.count,
-      failures: this.#failures,
-      elapsedMs: Math.max(0, this.#lastEndedAt - startedAt),
-      firstByteMs: spreadOf(this.#firstByteMicros),
-      completeMs: spreadOf(this.#completeMicros),
-    };
-  }
-}
-
-function spreadOf(micros: RecordableHistogram): Spread {
-  return { p50: micros.percentile(50) / MICROS, p99: micros.percentile(99) / MICROS };
 }
 
 /** Headers of the official JavaScript client, except key, length and host. */
