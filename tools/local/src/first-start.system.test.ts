@@ -1,6 +1,6 @@
 import { execFile, execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, readFileSync } from 'node:fs';
+import { chmodSync, readFileSync, readdirSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
@@ -227,6 +227,14 @@ test('the first start with providers prints the demo key and the demo user', () 
     chargedUsd: expect.stringMatching(/[1-9]/),
   });
   expect(world.providers.asked).toContain(asked);
+});
+
+test('a start on the state of a running system is refused and changes no file', async () => {
+  const names = () => readdirSync(world.state).filter((name) => name.endsWith('.json'));
+  const contents = () => names().map((name) => [name, readFileSync(`${world.state}/${name}`, 'utf8')]);
+  const before = contents();
+  await expect(start(world.state, world.providers.url)).rejects.toThrow(`${world.state}/servers is in use`);
+  expect(contents()).toEqual(before);
 });
 
 test(

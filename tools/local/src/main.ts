@@ -50,7 +50,7 @@ const prepare = async (started: LocalSystem): Promise<ReadyInput & { readonly de
 try {
   const started = await startSystem({
     stateDirectory,
-    ...(await choosePorts(stateDirectory, args, (line) => console.log(line))),
+    ...(await choosePorts(args, (line) => console.log(line))),
     replicas: args.replicas,
     ha: args.ha,
     durable: true,

@@ -1,10 +1,6 @@
 import { freePort, isPortFree } from '@gateway/service-kit/free-port';
-import { readJson, replaceFile } from './state-file.js';
 
-/**
- * The documented ports of the servers and the simulator. If one is taken, a free port replaces it
- * and is kept.
- */
+/** The ports of the servers and the simulator. If one is taken, a free port replaces it. */
 export const INNER_PORTS = {
   postgres: 15_432,
   nats: 14_222,
@@ -28,25 +24,21 @@ export interface ChosenPorts {
 }
 
 /**
- * Chooses the ports of this start. Edge, dashboard and operator API get the given ports (0: any),
- * else the documented or free ones. The others get the ports of the last start on this state if
- * they are free, because stored data may refer to them.
+ * Chooses the ports of this start. Edge, dashboard and operator API get the given ports (0: any).
+ * The others, and those that are not given, get their usual or free ones. The demo's sources follow
+ * a simulator whose ports change.
  * @throws Error if a given port is taken
  */
 export async function choosePorts(
-  stateDirectory: string,
   given: Readonly<Record<'port' | 'dashboardPort' | 'operatorPort', number | undefined>>,
   log: (line: string) => void,
 ): Promise<ChosenPorts> {
   const port = await outerPort('--port', given.port, EDGE_PORT, log);
   const dashboardPort = await outerPort('--dashboard-port', given.dashboardPort, DASHBOARD_PORT, log);
   const operatorPort = await outerPort('--operator-port', given.operatorPort, OPERATOR_PORT, log);
-  const file = `${stateDirectory}/ports.json`;
-  const last = (readJson(file) ?? {}) as Partial<Record<InnerPort, number>>;
-  const ports = { ...INNER_PORTS } as Record<InnerPort, number>;
+  const ports: Record<InnerPort, number> = { ...INNER_PORTS };
   for (const name of Object.keys(INNER_PORTS) as InnerPort[])
-    ports[name] = await firstFree(last[name], INNER_PORTS[name]);
-  replaceFile(file, JSON.stringify(ports));
+    if (!(await isPortFree(INNER_PORTS[name]))) ports[name] = await freePort();
   return { port, dashboardPort, operatorPort, ports };
 }
 
@@ -65,9 +57,4 @@ async function outerPort(
   const other = await freePort();
   log(`port ${preferred} is taken: using ${other} (set another one with ${option})`);
   return other;
-}
-
-async function firstFree(...preferred: readonly (number | undefined)[]): Promise<number> {
-  for (const port of preferred) if (port !== undefined && (await isPortFree(port))) return port;
-  return freePort();
 }

@@ -62,6 +62,8 @@ export async function startSystem(options: SystemOptions): Promise<LocalSystem> 
     const { servers, members, urls } = await logDuration(log, 'servers', () => start(options, secrets, restarter));
     foundations.push(...Object.values(members));
     restarter.watch(members);
+    // Only now: the file of a running system stays if this start is refused.
+    file.remove();
     const mailbox = await startMailbox({ directory: `${stateDirectory}/mailbox`, port: ports.smtp ?? 0 });
     foundations.push(mailbox);
     const mailboxPage = await startMailboxPage(mailbox, ports.mailbox ?? 0);
@@ -109,7 +111,6 @@ export async function startSystem(options: SystemOptions): Promise<LocalSystem> 
     };
   } catch (error) {
     await stopFoundations();
-    file.remove();
     throw error;
   }
 }

@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
+import { startSystem } from '@gateway/local';
 import { testSeed } from '@gateway/testkit/seed';
 import { FAULTS_MIX } from '../load/call-plan.js';
 import { checkEvidence } from '../evidence/check-evidence.js';
@@ -46,6 +48,16 @@ test(`the checker finds no violation after all faults (seed ${SEED})`, async () 
   console.info(`${evidence.calls.filter(isFaultAnswer).length} responses with 500 because of the faults`);
   expect(evidence.calls.filter(({ ending }) => ending === 'whole').length).toBeGreaterThan(CALLS_BETWEEN);
 }, 300_000);
+
+test('a second start on the same state is refused and keeps the record of the primary', async () => {
+  const { stateDirectory } = run.system.local;
+  const read = () => readFileSync(`${stateDirectory}/servers/postgres-primary.json`, 'utf8');
+  const record = read();
+  const replicas = { 'edge-proxy': 1, admission: 1, billing: 1, accounts: 1, catalog: 1, dashboard: 1 };
+  const second = startSystem({ stateDirectory, port: 0, replicas, ha: true, durable: false, log: () => undefined });
+  await expect(second).rejects.toThrow('is in use');
+  expect(read()).toBe(record);
+});
 
 test('PostgreSQL has exactly one primary after all faults', async () => {
   const { members, servers } = run.system.local;

@@ -30,7 +30,6 @@ export async function startPostgres({
     Object.fromEntries(NAMES.map((name) => [name, urlOn(`127.0.0.1:${by[name]}`)]));
   const [urls, peerUrls] = [urlsOn(ports), urlsOn(peerPorts)];
   const primary = topology.readRecord(stateDirectory)?.primary ?? NAMES[0];
-  topology.writeRecord(stateDirectory, { primary, urls, peerUrls });
   const leader = (): string => topology.readRecord(stateDirectory)?.primary ?? primary;
   /** Servers whose last start was as a primary. */
   const primaries = new Set<string>();
@@ -52,6 +51,8 @@ export async function startPostgres({
       },
     });
   await startOne(primary);
+  // Only now: the record of a running system stays if this start is refused.
+  topology.writeRecord(stateDirectory, { primary, urls, peerUrls });
   await Promise.all(NAMES.filter((name) => name !== primary).map(startOne));
   await withServer(urls[primary] ?? '', async (server) => {
     await server.query(`ALTER SYSTEM SET synchronous_standby_names = '${topology.SYNCHRONOUS}'`);
