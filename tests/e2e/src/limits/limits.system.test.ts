@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { until } from '@gateway/testkit';
+import { sumOfMetric, until } from '@gateway/testkit';
 import { SeededRandom } from '@gateway/testkit/random';
 import { testSeed } from '@gateway/testkit/seed';
 import { type OwnSystem, startOwnSystem } from '../../test/own-system.js';
@@ -37,6 +37,15 @@ test.each(LIMIT_CASES)(
   },
   60_000,
 );
+
+// One message has the calls of an event-loop tick, so a single limit may not reach all replicas.
+test('every replica of admission decided calls of these limits', async () => {
+  const urls = system.local.running().adminUrls['admission'] ?? [];
+  const metrics = await Promise.all(urls.map(async (url) => (await fetch(`${url}/metrics`)).text()));
+  const decisions = metrics.map((text) => sumOfMetric(text, 'gateway_admission_decisions_total') ?? 0);
+  expect(decisions).toHaveLength(REPLICAS.admission);
+  expect(Math.min(...decisions)).toBeGreaterThan(0);
+});
 
 // Covers a replica of admission is killed or hangs
 test(`${CALLS_UNDER_KILLS} calls use a wallet exactly under kills (seed ${SEED})`, async () => {
