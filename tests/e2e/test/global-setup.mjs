@@ -18,8 +18,7 @@ export default async function setup() {
   const lines = [];
   const system = await startSystem({
     stateDirectory,
-    port: 0,
-    replicas: { 'edge-proxy': 2, admission: 2, billing: 1, accounts: 1, catalog: 1, dashboard: 1 },
+    replicas: { 'edge-proxy': 2, admission: 2 },
     durable: false,
     env: {
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
@@ -53,7 +52,7 @@ const NOTHING = { 'edge-proxy': 0, admission: 0, billing: 0, accounts: 0, catalo
  */
 async function makeTemplate(startSystem) {
   const stateDirectory = newDirectory('gateway-e2e-template-');
-  const settings = { port: 0, durable: false, env: {}, log: () => undefined };
+  const settings = { durable: false, env: {}, log: () => undefined };
   const system = await startSystem({ stateDirectory, replicas: NOTHING, ...settings });
   await system.stop();
   if (!lstatSync(join(stateDirectory, 'servers', 'postgres'), { throwIfNoEntry: false })?.isDirectory()) {

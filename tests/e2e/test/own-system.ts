@@ -56,8 +56,7 @@ export async function startOwnSystem(
     chmodSync(directory.path, 0o711);
     const local = await start({
       stateDirectory: directory.path,
-      port: 0,
-      replicas: { 'edge-proxy': 2, admission: 2, billing: 1, accounts: 1, catalog: 1, dashboard: 1, ...replicas },
+      replicas: { 'edge-proxy': 2, admission: 2, ...replicas },
       durable: false,
       ha,
       env,

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { PORT_OPTIONS, type PortName } from './ports.js';
 import { SERVICES } from './processes.js';
 import type { LocalService } from './processes.js';
 
@@ -9,10 +10,7 @@ const text = { type: 'string' } as const;
 const list = { type: 'string', multiple: true } as const;
 const flag = { type: 'boolean', default: false } as const;
 
-/**
- * Parses the arguments of `npm start -- …`. A port that is not given is undefined; its default is
- * then only a preference. Returns problems as texts for the user.
- */
+/** Parses the arguments of `npm start -- …`. Returns problems as texts for the user. */
 export function readArguments(args: readonly string[]) {
   let values;
   try {
@@ -34,11 +32,15 @@ export function readArguments(args: readonly string[]) {
     return { problems: [(error as Error).message] };
   }
   const problems: string[] = [];
-  const port = (name: 'port' | 'dashboard-port' | 'operator-port') => readPort(name, values[name], problems);
+  const ports: Partial<Record<PortName, number>> = {};
+  for (const [name, option] of Object.entries(PORT_OPTIONS)) {
+    const given = values[option];
+    if (given === undefined) continue;
+    if (/^\d{1,5}$/.test(given) && Number(given) <= PORT_MAX) ports[name as PortName] = Number(given);
+    else problems.push(`--${option}: "${given}" is not a port (0 to ${PORT_MAX}; 0 means any)`);
+  }
   const result = {
-    port: port('port'),
-    dashboardPort: port('dashboard-port'),
-    operatorPort: port('operator-port'),
+    ports,
     state: values.state,
     replicas: readReplicas(values.replicas, values.ha ? 2 : 1, problems),
     /** True: demo data is also stored in servers that were given by URL. */
@@ -51,13 +53,6 @@ export function readArguments(args: readonly string[]) {
     providerUrls: values['provider-url'] ?? [],
   };
   return problems.length > 0 ? { problems } : result;
-}
-
-function readPort(name: string, text: string | undefined, problems: string[]): number | undefined {
-  if (text === undefined || (/^\d{1,5}$/.test(text) && Number(text) <= PORT_MAX))
-    return text === undefined ? text : Number(text);
-  problems.push(`--${name}: "${text}" is not a port (0 to ${PORT_MAX}; 0 means any)`);
-  return undefined;
 }
 
 function readReplicas(text: string | undefined, each: number, problems: string[]): Record<LocalService, number> {

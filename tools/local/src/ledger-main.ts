@@ -1,7 +1,6 @@
 // `npm run ledger [-- <request id>] [--state DIR]`: prints the cost of a request and its ledger
 // entries in the local system.
 import { parseArgs } from 'node:util';
-import { connectBus } from '@gateway/bus';
 import type { Bus } from '@gateway/bus';
 import {
   accountsListAccounts,
@@ -10,29 +9,25 @@ import {
   billingWallet,
 } from '@gateway/contracts/messages';
 import type { UsageRecordView } from '@gateway/contracts/operator';
+import { requireAccepted, withBus } from './demo/seed-demo.js';
 import { readRunning } from './running-file.js';
 
 const { values, positionals } = parseArgs({ options: { state: { type: 'string' } }, allowPositionals: true });
 const wanted = positionals[0];
 
 const { running } = readRunning(values.state);
-const bus = await connect();
-const found = wanted === undefined ? await showAccounts(bus) : await showCall(bus, wanted);
-await bus.drain(1_000);
-process.exit(found ? 0 : 1);
-
-async function connect(): Promise<Bus> {
-  const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
-  return connectBus({ url: running.natsUrl, service: 'dashboard', replica: `ledger-${process.pid}`, log });
-}
+const isFound = await withBus(running.natsUrl, `ledger-${process.pid}`, (bus) =>
+  wanted === undefined ? showAccounts(bus) : showCall(bus, wanted),
+);
+process.exit(isFound ? 0 : 1);
 
 async function showAccounts(bus: Bus): Promise<boolean> {
-  const { accounts } = accepted(await bus.request(accountsListAccounts, { cursor: null, limit: 20 }));
+  const { accounts } = requireAccepted(await bus.request(accountsListAccounts, { cursor: null, limit: 20 }));
   for (const account of accounts) {
     const { balanceUsd } = await bus.request(billingWallet, { account: account.id });
     console.log(`account ${account.id} "${account.name}": wallet ${balanceUsd === null ? 'none' : `$${balanceUsd}`}`);
     const page = { account: account.id, from: null, to: null, cursor: null, limit: 20 };
-    const { records } = accepted(await bus.request(billingUsageRecords, page));
+    const { records } = requireAccepted(await bus.request(billingUsageRecords, page));
     for (const record of records) console.log(`  ${summary(record)}`);
     if (records.length === 0) console.log('  no requests yet');
   }
@@ -53,11 +48,6 @@ async function showCall(bus: Bus, requestId: string): Promise<boolean> {
     for (const entry of transaction.entries) console.log(`  ${entry.amountUsd.padStart(16)}  ${entry.ledgerAccount}`);
   }
   return true;
-}
-
-function accepted<T extends object>(answer: T): Exclude<T, { refused: unknown }> {
-  if ('refused' in answer) throw new Error(`refused: ${JSON.stringify(answer.refused)}`);
-  return answer as Exclude<T, { refused: unknown }>;
 }
 
 function summary(record: UsageRecordView): string {

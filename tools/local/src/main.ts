@@ -50,7 +50,7 @@ const prepare = async (started: LocalSystem): Promise<ReadyInput & { readonly de
 try {
   const started = await startSystem({
     stateDirectory,
-    ...(await choosePorts(args, (line) => console.log(line))),
+    ports: await choosePorts(args.ports, (line) => console.log(line)),
     replicas: args.replicas,
     ha: args.ha,
     durable: true,

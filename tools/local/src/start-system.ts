@@ -69,9 +69,9 @@ export async function startSystem(options: SystemOptions): Promise<LocalSystem> 
     const mailboxPage = await startMailboxPage(mailbox, ports.mailbox ?? 0);
     foundations.push(mailboxPage);
     const firstPorts = {
-      edge: options.port || (await freePort()),
-      operator: options.operatorPort || (await freePort()),
-      dashboard: options.dashboardPort || (await freePort()),
+      edge: ports.edge || (await freePort()),
+      operator: ports.operator || (await freePort()),
+      dashboard: ports.dashboard || (await freePort()),
     };
     const own = createAddresses(servers, urls, mailbox.url, secrets, firstPorts);
     const addresses = (await options.through?.(own)) ?? own;
@@ -129,10 +129,7 @@ async function startOwnServers(options: SystemOptions, secrets: Secrets, restart
       credentials: { user: 'dashboard', password: secrets.busPasswords.dashboard },
     },
     redis: { password: secrets.redisPassword, users: [admissionUser(secrets.admissionRedisPassword)] },
-    // Skipped resolvers are reported by `npm run doctor`, and by the error if all were skipped.
-    log: (line) => {
-      if (!line.includes(' skipped: ')) options.log(`  ${line}`);
-    },
+    log: (line) => options.log(`  ${line}`),
     onExit: (name, how) => restarter.ended(name, how),
   });
   const { postgres, nats, redis } = servers;

@@ -1,21 +1,16 @@
 import type { RunningServer, ServerName } from '@gateway/servers';
 import type { Addresses } from './addresses.js';
-import type { InnerPort } from './ports.js';
+import type { PortName } from './ports.js';
 import type { LocalService } from './processes.js';
 
 export interface SystemOptions {
   readonly stateDirectory: string;
-  /** Port of the first edge; 0: any. Further replicas use free ports. */
-  readonly port: number;
-  /** Port of the first operator API; absent or 0: any. Further replicas use free ports. */
-  readonly operatorPort?: number;
-  /** Port of the first dashboard; absent or 0: any. Further replicas use free ports. */
-  readonly dashboardPort?: number;
-  readonly replicas: Readonly<Record<LocalService, number>>;
+  /** Processes of each service. Default: one. */
+  readonly replicas?: Partial<Record<LocalService, number>>;
   /** PostgreSQL with two standbys, three NATS servers, Redis with a replica and Sentinels. */
   readonly ha?: boolean;
-  /** Ports of the servers and of the simulator's listeners; absent or 0: any. */
-  readonly ports?: Partial<Record<InnerPort, number>>;
+  /** Absent or 0: any. Further replicas use free ports. */
+  readonly ports?: Partial<Record<PortName, number>>;
   /** Added to the environment of every service. Read after the servers have started. */
   readonly env?: Readonly<Record<string, string>>;
   /** Replaces the server addresses for the services, for example by those of a proxy in tests. */

@@ -31,8 +31,6 @@ export function startLocalSystem(
 ): Promise<LocalSystem> {
   return startSystem({
     stateDirectory,
-    port: 0,
-    replicas: { 'edge-proxy': 1, admission: 1, billing: 1, accounts: 1, catalog: 1, dashboard: 1 },
     env: { NODE_ENV: 'production', ...env },
     durable: true,
     log,

@@ -44,12 +44,12 @@ export class Supervisor {
 
   /** Creates all processes without starting them. */
   static async make(parts: SupervisorParts): Promise<Supervisor> {
-    const { ports, replicas } = parts.options;
+    const { ports, replicas = {} } = parts.options;
     const simulatorPorts = [ports?.['simulator-a'] || (await freePort()), ports?.['simulator-b'] || (await freePort())];
     const supervisor = new Supervisor(parts, simulatorPorts);
     for (const name of [...SERVICES, 'provider-simulator'] as const) {
       const children: Child[] = [];
-      const count = name === 'provider-simulator' ? 1 : replicas[name];
+      const count = name === 'provider-simulator' ? 1 : (replicas[name] ?? 1);
       while (children.length < count) children.push(await supervisor.#create(name));
       supervisor.#children.set(name, children);
     }

@@ -8,7 +8,6 @@ import { addRealProviders, realProviders } from './real-providers.js';
 import { findDemoModel, seedDemo } from './seed-demo.js';
 
 const KEY = 'sk-real-0123456789';
-const REPLICAS = { 'edge-proxy': 1, admission: 1, billing: 1, accounts: 1, catalog: 1, dashboard: 1 };
 
 /** A system with demo data, and another simulator in the role of the real provider. */
 const world = duringTests(async () => {
@@ -16,13 +15,7 @@ const world = duringTests(async () => {
   chmodSync(directory.path, 0o711);
   const provider = await startProviderSimulator({ requireKey: KEY });
   const stateDirectory = directory.path;
-  const system = await startSystem({
-    stateDirectory,
-    port: 0,
-    replicas: REPLICAS,
-    durable: false,
-    log: () => undefined,
-  });
+  const system = await startSystem({ stateDirectory, durable: false, log: () => undefined });
   const demo = await seedDemo(system, stateDirectory, true);
   return {
     provider,

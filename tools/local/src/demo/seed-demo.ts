@@ -21,6 +21,7 @@ const AUTHOR = {
   actor: 'local-start',
   origin: { client: '127.0.0.1', agent: 'local-start', requestId: 'local-start' },
 } as const;
+const SEEDER = 'seeder';
 const DEMO_CREDIT_USD = '25.00';
 export const DEMO_EMAIL = 'demo@example.com';
 const DEMO_PASSWORD_BYTES = 12;
@@ -40,7 +41,7 @@ export interface DemoData {
  * that own them. Leaves a system with accounts unchanged.
  */
 export async function seedDemo(system: LocalSystem, stateDirectory: string, force: boolean): Promise<DemoData> {
-  return withBus(system, async (bus) => {
+  return withBus(system.addresses.natsUrlOf('dashboard'), SEEDER, async (bus) => {
     const { total } = requireAccepted(await bus.request(accountsListAccounts, { cursor: null, limit: 1 }));
     const given = Object.values(system.servers).some((server) => server.resolver === 'url');
     if (total > 0 && system.secrets.demoApiKey !== null) await updateSourceAddresses(bus, system, stateDirectory);
@@ -57,16 +58,14 @@ export async function seedDemo(system: LocalSystem, stateDirectory: string, forc
 
 /** Returns a demo model that the simulated provider currently serves; null if there is none. */
 export function findDemoModel(system: LocalSystem): Promise<string | null> {
-  return withBus(system, (bus) => findReachableModel(bus, demoSources(system)));
+  const url = system.addresses.natsUrlOf('dashboard');
+  return withBus(url, SEEDER, (bus) => findReachableModel(bus, demoSources(system)));
 }
 
-async function withBus<T>(system: LocalSystem, use: (bus: Bus) => Promise<T>): Promise<T> {
-  const bus = await connectBus({
-    url: system.addresses.natsUrlOf('dashboard'),
-    service: 'dashboard',
-    replica: 'seeder',
-    log: { info: () => undefined, warn: () => undefined, error: () => undefined },
-  });
+/** Connects to the bus as the dashboard, whose permissions all of this needs. */
+export async function withBus<T>(url: string, replica: string, use: (bus: Bus) => Promise<T>): Promise<T> {
+  const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
+  const bus = await connectBus({ url, service: 'dashboard', replica, log });
   try {
     return await use(bus);
   } finally {
@@ -198,7 +197,7 @@ async function seedAccount(bus: Bus, pepper: string): Promise<string> {
   return secret;
 }
 
-function requireAccepted<T extends object>(answer: T): Exclude<T, { refused: unknown }> {
-  if ('refused' in answer) throw new Error(`the demo data was refused: ${JSON.stringify(answer.refused)}`);
+export function requireAccepted<T extends object>(answer: T): Exclude<T, { refused: unknown }> {
+  if ('refused' in answer) throw new Error(`refused: ${JSON.stringify(answer.refused)}`);
   return answer as Exclude<T, { refused: unknown }>;
 }

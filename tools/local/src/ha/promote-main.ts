@@ -1,12 +1,12 @@
-// `npm run promote -w tools/local -- [--to postgres-2] [--accept-loss] [--state DIR]`: promotes a
-// PostgreSQL standby of a system that was started with `npm start -- --ha`. Exit 0: promoted; 1: an
-// error, printed on standard error, without changes.
+// `npm run promote -w tools/local -- [--accept-loss] [--state DIR]`: promotes a PostgreSQL standby
+// of a system that was started with `npm start -- --ha`. Exit 0: promoted; 1: an error, printed on
+// standard error, without changes.
 import { parseArgs } from 'node:util';
 import { readRunning } from '../running-file.js';
 import { promote } from './promote.js';
 
 const { values } = parseArgs({
-  options: { to: { type: 'string' }, 'accept-loss': { type: 'boolean', default: false }, state: { type: 'string' } },
+  options: { 'accept-loss': { type: 'boolean', default: false }, state: { type: 'string' } },
 });
 const { state, running } = readRunning(values.state);
 const startedAt = performance.now();
@@ -14,7 +14,6 @@ try {
   await promote({
     stateDirectory: state,
     kill,
-    ...(values.to === undefined ? {} : { to: values.to }),
     acceptLoss: values['accept-loss'],
     log: (line) => console.log(line),
   });

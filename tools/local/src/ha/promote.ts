@@ -7,8 +7,6 @@ export interface PromoteOptions {
   readonly stateDirectory: string;
   /** Kills a member and thereby its connections. It may have ended already. */
   readonly kill: (member: string) => void;
-  /** The standby to promote. Default: the most advanced one. */
-  readonly to?: string;
   /** Promotes even if commits may be lost. */
   readonly acceptLoss?: boolean;
   readonly log: (line: string) => void;
@@ -39,13 +37,14 @@ const PROMOTE_SECONDS = 30;
  * further commits:
  *
  * 1. Every standby stops following the primary. The primary can then complete no commit.
- * 2. The standby that has received most is chosen. With ANY 1 it has every commit.
+ * 2. The standby that has received most is chosen. With ANY 1 it has every commit, and the others
+ *    can follow it.
  * 3. The record of the permitted primary names the chosen standby.
  * 4. The former primary is killed. It restarts as a standby.
  * 5. The chosen standby is promoted, and the others follow it.
  *
- * @throws Error, without changes, if a standby does not respond (it might have commits that the
- * others lack) or `to` is not the most advanced one, unless loss is accepted
+ * @throws Error, without changes, if no standby responds, or if one does not (it might have commits
+ * that the others lack) unless loss is accepted
  */
 export async function promote(options: PromoteOptions): Promise<Promotion> {
   const { stateDirectory, acceptLoss = false, log } = options;
@@ -56,7 +55,6 @@ export async function promote(options: PromoteOptions): Promise<Promotion> {
   let found: Awaited<ReturnType<typeof readStandbys>> = { standbys: [], silent: [] };
   await poll(FIND_MS, async () => ((found = await readStandbys(record)).silent.length === 0 ? found : null), LOOK_MS);
   const { standbys, silent } = found;
-  if (standbys.length === 0) throw new Error(`no standby responds: ${silent.join(', ')}`);
   if (silent.length > 0 && !acceptLoss) {
     throw new Error(
       `${silent.join(' and ')} does not respond and may have commits that the others lack: ` +
@@ -66,27 +64,14 @@ export async function promote(options: PromoteOptions): Promise<Promotion> {
   await Promise.all(standbys.map(({ url }) => detach(url)));
   const ordered = await Promise.all(standbys.map(readStandby));
   ordered.sort((one, other) => (isBehind(one.position, other.position) ? 1 : -1));
-  const [most] = ordered;
-  const chosen = options.to === undefined ? most : ordered.find(({ name }) => name === options.to);
-  const isLosing = chosen !== undefined && most !== undefined && isBehind(chosen.position, most.position);
-  if (chosen === undefined || (isLosing && !acceptLoss)) {
-    await Promise.all(standbys.map(({ name, url }) => follow(url, record.peerUrls[record.primary] ?? '', name)));
-    throw new Error(
-      chosen === undefined
-        ? `${options.to} is not one of the responding standbys: ${standbys.map(({ name }) => name).join(', ')}`
-        : `${chosen.name} is at ${chosen.position}, behind ${most?.name} at ${most?.position}: promote that one`,
-    );
-  }
+  const [chosen, ...others] = ordered;
+  if (chosen === undefined) throw new Error(`no standby responds: ${silent.join(', ')}`);
   writeRecord(stateDirectory, { ...record, primary: chosen.name });
   log(`${record.primary} is killed and restarts as a standby`);
   options.kill(record.primary);
   const state = await promoteStandby(chosen.url);
-  for (const other of ordered.filter((one) => one !== chosen)) {
-    // A standby ahead of the primary cannot follow it and restarts on a copy.
-    if (isBehind(chosen.position, other.position)) await resetStandby(options, other.name);
-    else await follow(other.url, record.peerUrls[chosen.name] ?? '', other.name);
-  }
-  // The same may be true for a standby that does not respond.
+  for (const { url, name } of others) await follow(url, record.peerUrls[chosen.name] ?? '', name);
+  // A standby ahead of the primary cannot follow it and restarts on a copy.
   for (const name of silent) await resetStandby(options, name);
   log(`${chosen.name} is the primary, on timeline ${state.timeline}`);
   return { primary: chosen.name, timeline: state.timeline ?? 0, position: chosen.position };

@@ -23,9 +23,7 @@ export async function startCluster(
       durable,
       // Ignores server URLs of the environment, which would give all members the same server.
       env: withoutLentServers(),
-      log: (line) => {
-        if (!line.includes(' skipped: ')) log(`  ${name}: ${line}`);
-      },
+      log: (line) => log(`  ${name}: ${line}`),
       onExit: (_kind, how) => restarter.ended(name, how),
       ...own,
     });
