@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Client } from 'undici';
+import { gunzipSync } from 'node:zlib';
+import { Client, type Dispatcher } from 'undici';
 import { percentile } from '../statistics.js';
-import { type CallOutcome, readCall } from './call.js';
 import type { LoadJob, LoadResult } from './load.js';
 
 /** Timeout for the head of a response, and for each part of its body. */
@@ -16,6 +16,10 @@ const WAITING_MAX = 5_000;
 const ROUNDING = 1e-6;
 /** Interval between the first calls of the connections, so that they do not connect at once. */
 const RAMP_MS = 2;
+/** Bytes that are kept of the body's end, to check how it ended. */
+const TAIL_BYTES = 32;
+/** Longest gzip body, decompressed. */
+const DECODED_BYTES_MAX = 1_048_576;
 const CHAT_PATH = '/v1/chat/completions';
 
 /** Makes a call that was due at `dueAt` on one of the connections. `ended` is called once. */
@@ -122,6 +126,56 @@ async function runPaced(
     if (waiting.length > WAITING_MAX) throw new Error(`${waiting.length} calls wait for a connection`);
     await delay(TICK_MS);
   }
+}
+
+/** Result of one call at its client. Times are milliseconds of `performance.now()`. */
+interface CallOutcome {
+  /** Null if the response was complete and as expected. */
+  readonly failure: string | null;
+  readonly firstByteAt: number;
+  readonly endedAt: number;
+}
+
+/** Reads one response without keeping its body, unless it is encoded. */
+function readCall(
+  { bytesMin, endsWith }: LoadJob['expected'],
+  done: (outcome: CallOutcome) => void,
+): Dispatcher.DispatchHandler {
+  let [firstByteAt, status, bytes, isEncoded] = [0, 0, 0, false];
+  let tail: Buffer = Buffer.alloc(0);
+  const judge = (): string | null => {
+    const body = isEncoded ? gunzipSync(tail, { maxOutputLength: DECODED_BYTES_MAX }) : tail;
+    if (status !== 200) return `status ${status}`;
+    if ((isEncoded ? body.length : bytes) < bytesMin) return 'the body is too short';
+    const end = body.subarray(-TAIL_BYTES).toString('latin1').trimEnd();
+    return end.endsWith(endsWith) ? null : 'the body has an unexpected end';
+  };
+  const end = (failure: string | null): void => done({ failure, firstByteAt, endedAt: performance.now() });
+  return {
+    // undici recognises this form of handlers by this method.
+    onRequestStart: () => undefined,
+    onResponseStart(_controller, code, headers) {
+      firstByteAt = performance.now();
+      status = code;
+      isEncoded = headers['content-encoding'] === 'gzip';
+    },
+    onResponseData(_controller, chunk) {
+      bytes += chunk.length;
+      const isWhole = !isEncoded && chunk.length >= TAIL_BYTES;
+      tail = isWhole ? chunk : Buffer.concat([tail, chunk]);
+      if (!isEncoded) tail = tail.subarray(-TAIL_BYTES);
+    },
+    onResponseEnd() {
+      let failure: string | null;
+      try {
+        failure = judge();
+      } catch (error) {
+        failure = (error as { readonly code: string }).code;
+      }
+      end(failure);
+    },
+    onResponseError: (_controller, error: Error & { readonly code?: string }) => end(error.code ?? error.message),
+  };
 }
 
 /** Headers of the official JavaScript client, except key, length and host. */
