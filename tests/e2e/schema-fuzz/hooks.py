@@ -1,4 +1,4 @@
-"""What schemathesis loads beside its own checks: a refusal that no schema can say is forgiven, if it stands in reasons.json."""
+"""Checks of schemathesis that accept a refusal which no schema can describe, if reasons.json lists it."""
 
 import atexit
 import json
@@ -15,19 +15,19 @@ USED = set()
 
 @schemathesis.check
 def accepted_or_listed(ctx, response, case):
-    """What fits the document is accepted, or refused for a reason on the list."""
+    """A request that matches the document is accepted, or refused for a listed reason."""
     return unless_listed(positive_data_acceptance, ctx, response, case)
 
 
 @schemathesis.check
 def made_is_there_or_listed(ctx, response, case):
-    """What was made is found, unless what is asked of it is another object that the list names."""
+    """A created object is found. A listed reason covers requests for other objects."""
     return unless_listed(ensure_resource_availability, ctx, response, case)
 
 
 @schemathesis.check
 def authentication_is_enforced(ctx, response, case):
-    """As `ignored_auth`, but whoever presents many wrong tokens may be told so (429) in place of 401."""
+    """Like `ignored_auth`, but a client with many wrong tokens may get 429 instead of 401."""
     try:
         return ignored_auth(ctx, response, case)
     except AssertionError as failure:
@@ -63,7 +63,7 @@ def refusal_of(response):
 
 @atexit.register
 def write_used():
-    """The reasons that this run needed, for whoever looks for those that no run needs."""
+    """Writes the reasons that this run needed. The test prints the others."""
     path = os.environ.get("SCHEMA_FUZZ_USED")
     if path:
         pathlib.Path(path).write_text(json.dumps(sorted(USED)))

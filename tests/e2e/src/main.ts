@@ -2,7 +2,7 @@
 import { faults } from './faults/faults.js';
 import { limits } from './limits/limits.js';
 import { outage } from './outage/outage.js';
-import type { RunnableScenario } from './runner/run-scenario.js';
+import { runScenario, type Scenario } from './runner/run-scenario.js';
 import { soak } from './soak/soak.js';
 import { ha } from './standbys/ha.js';
 import { attackForParent } from './unauthenticated/attack.js';
@@ -10,7 +10,7 @@ import { unauthenticated } from './unauthenticated/unauthenticated.js';
 import { restore } from './upgrade/restore.js';
 import { upgrade } from './upgrade/upgrade.js';
 
-const SCENARIOS: readonly RunnableScenario[] = [faults, ha, limits, outage, restore, soak, unauthenticated, upgrade];
+const SCENARIOS: readonly Scenario[] = [faults, ha, limits, outage, restore, soak, unauthenticated, upgrade];
 const EXIT_WRONG_ARGUMENTS = 2;
 
 const [name, ...args] = process.argv.slice(2);
@@ -19,4 +19,4 @@ if (name === 'attack') await attackForParent(args[0] ?? '');
 else if (scenario === undefined) {
   process.stderr.write(`the first argument must be one of: ${SCENARIOS.map((one) => one.name).join(', ')}\n`);
   process.exitCode = EXIT_WRONG_ARGUMENTS;
-} else process.exitCode = await scenario.run(args);
+} else process.exitCode = await runScenario(scenario, args);

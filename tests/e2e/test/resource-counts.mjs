@@ -11,11 +11,11 @@ if (directory !== undefined && replica !== undefined) {
   const collectGarbage = runInNewContext('gc');
   process.on('SIGUSR2', () => {
     collectGarbage();
-    const { rss, heapUsed, external } = process.memoryUsage();
+    const { heapUsed, external } = process.memoryUsage();
     const resources = {};
     for (const name of process.getActiveResourcesInfo()) resources[name] = (resources[name] ?? 0) + 1;
     const file = `${directory}/${replica}.json`;
-    writeFileSync(`${file}.new`, JSON.stringify({ rss, heapUsed, external, resources }));
+    writeFileSync(`${file}.new`, JSON.stringify({ heapUsed, external, resources }));
     renameSync(`${file}.new`, file);
   });
 }

@@ -9,7 +9,6 @@ import type { Links, TcpProxy } from './tcp-proxy.js';
 
 /** Timeout for the restart of a killed process. Its supervisor waits longer after each crash. */
 const AGAIN_WITHIN_MS = 40_000;
-const RESTARTS_MAX = 3;
 const UNSTORED_FOR_MS = 500;
 
 export async function applyFault(fault: PlannedFault, system: LocalSystem, links: Links): Promise<void> {
@@ -135,17 +134,10 @@ export async function loseLimitStore(redis: RunningServer, loss: (typeof LOSSES)
   if (loss === 'killed') await restart(redis, { kill: true });
 }
 
-/** Tries again, because a busy machine may not start the server before the timeout. */
 export async function restart(server: RunningServer, how: RestartOptions): Promise<void> {
   if (server.restart === undefined)
     throw new Error(`${server.name} from ${server.source} was not started by this run and cannot be restarted`);
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await server.restart(how);
-    } catch (error) {
-      if (tries === RESTARTS_MAX) throw error;
-    }
-  }
+  await server.restart(how);
 }
 
 function pidOf(system: LocalSystem, target: string): number | null {

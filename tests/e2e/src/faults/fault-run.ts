@@ -1,3 +1,4 @@
+import type { LocalService } from '@gateway/local';
 import { until } from '@gateway/testkit';
 import { SeededRandom } from '@gateway/testkit/random';
 import { get } from '../../test/call.js';
@@ -10,7 +11,6 @@ import { type Mix, planCall } from '../load/call-plan.js';
 import { type EdgeTarget, type Load, type LoadOptions, startLoad } from '../load/loads.js';
 import { type PlannedProvider, startPlannedProvider } from '../load/planned-provider.js';
 import { countEach } from '../runner/render-report.js';
-import type { Topology } from '../runner/scenario.js';
 import { allReady, applyFault } from './apply-fault.js';
 import type { PlannedFault } from './fault-plan.js';
 import { Links } from './tcp-proxy.js';
@@ -46,6 +46,19 @@ const LAST_CALLS = 100;
  * faults.
  */
 const CALLS_SEED = 0x5eed;
+
+/** The system under test. Values that are absent are those of `startOwnSystem`. */
+interface Topology {
+  readonly replicas?: Partial<Record<LocalService, number>>;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Variables with durations. Default: short ones. */
+  readonly durations?: Readonly<Record<string, string>>;
+  readonly ha?: boolean;
+  /** False: services connect to their servers directly, for speed. Default: through proxies. */
+  readonly isLinked?: boolean;
+  /** Also puts proxies between the servers of a kind, and before Redis. */
+  readonly isDivisible?: boolean;
+}
 
 /** A system with a proxy on each link, a scripted provider, accounts, and one load at a time. */
 export class FaultRun {

@@ -3,16 +3,15 @@ import type { LocalSystem } from '@gateway/local';
 import { minuteOf } from '@gateway/metering';
 import { until } from '@gateway/testkit';
 import { SeededRandom } from '@gateway/testkit/random';
-import { SEED_MAX, testSeed } from '@gateway/testkit/seed';
 import { startCountingProvider } from '../../test/counting-provider.js';
 import { connectRedis, untilEmpty } from '../../test/limit-store.js';
 import { startOwnSystem, type OwnSystem } from '../../test/own-system.js';
 import { CENT } from '../../test/prices.js';
 import type { FaultSpan } from '../evidence/judge-call.js';
 import { thousands } from '../runner/render-report.js';
-import { runnable } from '../runner/run-scenario.js';
+import { defineScenario, SEED_OPTION, withSystem } from '../runner/run-scenario.js';
 import { admittedOf, faultsOf, judgeLimit } from './judge-limit.js';
-import { createAccount, LIMIT_CASES, limitCalled, type LimitCase, type LimitedAccount } from './limit-cases.js';
+import { createAccount, LIMIT_CASES, type LimitCase, type LimitedAccount } from './limit-cases.js';
 import { press } from './press-limit.js';
 
 export const REPLICAS = { 'edge-proxy': 2, admission: 3 } as const;
@@ -43,7 +42,6 @@ const LAST_CALLS_MAX = 2_000;
 const EMPTY_WITHIN_MS = 60_000;
 
 export type LimitVerification = Awaited<ReturnType<typeof startLimitVerification>>;
-type LimitFigures = Awaited<ReturnType<LimitVerification['verify']>>;
 
 /** @param clockOffsetMs offset of the limit store's clock, which times the calls */
 export async function startLimitVerification({ local, operator }: OwnSystem, clockOffsetMs = 0) {
@@ -149,46 +147,37 @@ async function killAdmissions(
 
 const ONE_FITS_IN = 10;
 
-export const limits = runnable({
+/** The system of `npm run verify:faults -- limits`. */
+async function startLimits() {
+  const system = await startOwnSystem('verify-limits', DURATIONS, REPLICAS);
+  const verification = await startLimitVerification(system);
+  return { verification, end: () => verification.end().finally(() => system.stop()) };
+}
+
+export const limits = defineScenario({
   name: 'limits',
   title: 'Every limit under parallel requests while admission is killed',
   about:
     'two edges, three replicas of admission, 200 requests in flight. Each limit has a separate account without another effective limit. During the load a random replica of admission is repeatedly killed (SIGKILL) and restarted. For limits in requests, caps and the wallet, every tenth admitted request fails at the provider and returns its place. After the load, single requests follow until five in a row are refused. Slots, holds and held amounts are released before the comparison with clients, provider, ledger and usage endpoint.',
-  options: {
-    calls: { or: 10_000, min: 100, max: 100_000 },
-    seed: { or: testSeed(), min: 0, max: SEED_MAX },
-    only: limitCalled,
-  },
-  topology: { env: DURATIONS, replicas: REPLICAS },
-  start: async ({ env = {}, replicas }) => {
-    const system = await startOwnSystem('verify-limits', env, replicas);
-    const verification = await startLimitVerification(system);
-    return { verification, end: () => verification.end().finally(() => system.stop()) };
-  },
-  fault: async ({ verification }, { options: { calls, seed, only }, log }) => {
-    const { next } = new SeededRandom(seed);
-    const all: LimitFigures[] = [];
-    for (const limit of only === undefined ? LIMIT_CASES : [limitCalled(only)]) {
-      const fit = Math.floor(calls / ONE_FITS_IN);
-      const one = await verification.verify(limit, calls, fit, next);
-      all.push(one);
-      log(JSON.stringify(one));
-    }
-    return all;
-  },
-  judge: (_world, all) =>
-    Promise.resolve({
-      violations: all.flatMap(({ differences }) => differences),
-      figures: all,
+  options: { calls: { or: 10_000, min: 100, max: 100_000 }, seed: SEED_OPTION },
+  play: ({ calls, seed }, log) =>
+    withSystem(startLimits(), async ({ verification }) => {
+      const { next } = new SeededRandom(seed);
+      const all: Awaited<ReturnType<LimitVerification['verify']>>[] = [];
+      for (const limit of LIMIT_CASES) {
+        const one = await verification.verify(limit, calls, Math.floor(calls / ONE_FITS_IN), next);
+        all.push(one);
+        log(JSON.stringify(one));
+      }
+      const table = {
+        head: ['Limit', 'promise', 'fit', 'admitted', 'kills', '500s'],
+        wordColumns: 2,
+        rows: all.map(({ name, promise, ...one }) => [
+          ...[name, promise],
+          ...[one.fit, one.admitted, one.kills, one.faults].map(thousands),
+        ]),
+        note: 'Promises: `exact` admits the number that fits. `overshoot` admits at most one more per slot, and none of them began after the limit had refused a request; a refusal may come early after a kill, because settled amounts count twice until their holds are requested. `at_once`: the provider never has more requests at the same time. `per_minute`: in each clock minute of the limit store, the first requests are admitted. 500s: responses because of a kill.',
+      };
+      return { violations: all.flatMap(({ differences }) => differences), tables: [table] };
     }),
-  report: (rounds) =>
-    rounds.map(({ figures }) => ({
-      head: ['Limit', 'promise', 'fit', 'admitted', 'kills', '500s'],
-      wordColumns: 2,
-      rows: figures.map(({ name, promise, ...one }) => [
-        ...[name, promise],
-        ...[one.fit, one.admitted, one.kills, one.faults].map(thousands),
-      ]),
-      note: 'Promises: `exact` admits the number that fits. `overshoot` admits at most one more per slot, and none of them began after the limit had refused a request; a refusal may come early after a kill, because settled amounts count twice until their holds are requested. `at_once`: the provider never has more requests at the same time. `per_minute`: in each clock minute of the limit store, the first requests are admitted. 500s: responses because of a kill.',
-    })),
 });

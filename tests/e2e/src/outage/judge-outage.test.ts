@@ -1,13 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { Evidence } from '../evidence/evidence.js';
 import { RICH_NANO_USD } from '../load/accounts.js';
-import {
-  computeOutageMinutes,
-  judgeExactness,
-  judgeOutage,
-  measureOutage,
-  type OutageMeasures,
-} from './judge-outage.js';
+import { judgeExactness, judgeOutage, measureOutage, type OutageMeasures } from './judge-outage.js';
 
 const sample = {
   at: 0,
@@ -77,14 +71,4 @@ test('judgeExactness reports a limit that refused before its last call', () => {
   const records = (settled: number) => Array.from({ length: settled }, () => ({ account: 'a', outcome: 'settled' }));
   const judge = (settled: number) => judgeExactness({ terms, calls, records: records(settled) } as unknown as Evidence);
   expect([judge(3), judge(2), judge(1)]).toEqual([[], [], ['a was refused after 1 of 3 calls']]);
-});
-
-test.each([
-  ['the sizes of the local start', { stream: 4 * GIBIBYTE, redis: GIBIBYTE }, 1_000, 28],
-  ['a larger stream: Redis is full first', { stream: 16 * GIBIBYTE, redis: GIBIBYTE }, 1_000, 31],
-  ['a Redis without a limit', { stream: 16 * GIBIBYTE, redis: 0 }, 1_000, 114],
-  ['a tenth of the calls', { stream: 4 * GIBIBYTE, redis: GIBIBYTE }, 100, 286],
-  ['a Redis too small for its accounts', { stream: GIBIBYTE, redis: 100_000_000 }, 1, 0],
-])('computeOutageMinutes: %s', (_name, sizes, callsPerSecond, minutes) => {
-  expect(computeOutageMinutes(sizes, callsPerSecond)).toBe(minutes);
 });

@@ -126,22 +126,3 @@ function callsThatFit({ creditNanoUsd, keyCapNanoUsd, windowRequests }: Omit<Ter
   if (keyCapNanoUsd !== null) return keyCapNanoUsd / CENT_NANO_USD;
   return creditNanoUsd >= RICH_NANO_USD ? null : creditNanoUsd / CENT_NANO_USD;
 }
-
-/** In the worst case half of the stream is settled usage; back-pressure begins at 90 %. */
-const STREAM_SHARE = 0.4;
-/** Share of Redis' memory at which admission stops. */
-const REDIS_SHARE = 0.85;
-/** Redis memory for 100,000 accounts. */
-const REDIS_BYTES_OF_ACCOUNTS = 150_000_000;
-
-/**
- * Computes the whole minutes without billing until no call is admitted.
- * @param sizes bytes of each store; 0 for Redis: no known limit
- * @param perCall bytes of one call in each store
- */
-export function computeOutageMinutes(sizes: PerStore, callsPerSecond: number, perCall = BYTES_PER_CALL): number {
-  const stream = (sizes.stream * STREAM_SHARE) / perCall.stream;
-  const redis = (sizes.redis * REDIS_SHARE - REDIS_BYTES_OF_ACCOUNTS) / perCall.redis;
-  const calls = Math.max(0, sizes.redis === 0 ? stream : Math.min(stream, redis));
-  return Math.floor(calls / callsPerSecond / 60);
-}

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Bus, connectBus } from '@gateway/bus';
 import { silentLog, sumOfMetric, until } from '@gateway/testkit';
-import { SEED_MAX, testSeed } from '@gateway/testkit/seed';
 import type { Redis } from 'ioredis';
 import { connectRedis } from '../../test/limit-store.js';
 import type { OwnSystem } from '../../test/own-system.js';
@@ -10,15 +9,8 @@ import { checkEvidence } from '../evidence/check-evidence.js';
 import { FaultRun } from '../faults/fault-run.js';
 import { FAULTS_MIX } from '../load/call-plan.js';
 import { seconds, thousands, total } from '../runner/render-report.js';
-import { runnable } from '../runner/run-scenario.js';
-import {
-  computeOutageMinutes,
-  judgeExactness,
-  judgeOutage,
-  measureOutage,
-  type OutageSeen,
-  type Sample,
-} from './judge-outage.js';
+import { defineScenario, SEED_OPTION, withSystem } from '../runner/run-scenario.js';
+import { judgeExactness, judgeOutage, measureOutage, type OutageSeen, type Sample } from './judge-outage.js';
 
 /** Load before the outage, so that each account is loaded, and after it. */
 const AROUND_MS = 6_000;
@@ -29,17 +21,10 @@ const DRAIN_MS = 1_000;
 const SAMPLES = 12;
 const SAMPLE_MS_MIN = 2_500;
 const MINUTE_MS = 60_000;
-const GIBIBYTE = 1024 ** 3;
-const RATES = [100, 1_000] as const;
-/** The first size is the one in the chart and its notes. The second is enough for an hour. */
-const SIZES = [
-  { text: 'stream of 4 GiB, Redis of 1 GB', stream: 4 * GIBIBYTE, redis: GIBIBYTE },
-  { text: 'stream of 10 GiB, Redis of 2 GB', stream: 10 * GIBIBYTE, redis: 2 * GIBIBYTE },
-] as const;
 
 export const OUTAGE_TOPOLOGY = { isLinked: false } as const;
 
-export const outage = runnable({
+export const outage = defineScenario({
   name: 'outage',
   title: 'Outage of billing',
   about:
@@ -48,24 +33,18 @@ export const outage = runnable({
     minutes: { or: 60, min: 1, max: 1_000 },
     /** The default leaves three quarters of two processors idle. */
     rate: { or: 40, min: 1, max: 1_000 },
-    seed: { or: testSeed(), min: 0, max: SEED_MAX },
+    seed: SEED_OPTION,
   },
-  topology: OUTAGE_TOPOLOGY,
-  start: (topology, { minutes, rate }) => FaultRun.begin('verify-outage', callsOf(minutes * MINUTE_MS, rate), topology),
-  fault: (run, { options: { minutes, rate, seed }, log }) => {
-    run.load(FAULTS_MIX, seed, rate);
-    return stopBilling(run, minutes * MINUTE_MS, log);
-  },
-  judge: async (run, seen) => {
-    const evidence = await run.evidence();
-    const measures = measureOutage(seen, evidence);
-    const wrong = [...judgeOutage(measures), ...judgeExactness(evidence)];
-    const { waiting, caughtUpAt, backAt } = seen;
-    return { ...checkEvidence(evidence, wrong), figures: { ...measures, waiting, caughtUpMs: caughtUpAt - backAt } };
-  },
-  report: (rounds) =>
-    rounds.flatMap(({ figures }) => [
-      {
+  play: ({ minutes, rate, seed }, log) => {
+    const outageMs = minutes * MINUTE_MS;
+    const begun = FaultRun.begin('verify-outage', callsOf(outageMs, rate), OUTAGE_TOPOLOGY);
+    return withSystem(begun, async (run) => {
+      run.load(FAULTS_MIX, seed, rate);
+      const seen = await stopBilling(run, outageMs, log);
+      const evidence = await run.evidence();
+      const figures = measureOutage(seen, evidence);
+      const wrong = [...judgeOutage(figures), ...judgeExactness(evidence)];
+      const measures = {
         head: ['Measure', 'value'],
         rows: [
           ['outage, s', figures.seconds.toFixed(1)],
@@ -75,20 +54,14 @@ export const outage = runnable({
           ['bytes of Redis per hold', thousands(figures.bytesPerCall.redis)],
           ['log lines of admission per second, last quarter', figures.logLines.toFixed(1)],
           ['requests to billing per second, last quarter', figures.billingRequests.toFixed(1)],
-          ['events that waited for billing', thousands(figures.waiting)],
-          ['s until billing had settled them', seconds(figures.caughtUpMs)],
+          ['events that waited for billing', thousands(seen.waiting)],
+          ['s until billing had settled them', seconds(seen.caughtUpAt - seen.backAt)],
         ],
         note: 'The clients of the other requests disconnected before the response.',
-      },
-      {
-        head: ['Sizes', ...RATES.map((rate) => `minutes at ${thousands(rate)} requests/s`)],
-        rows: SIZES.map(({ text, ...sizes }) => [
-          text,
-          ...RATES.map((rate) => thousands(computeOutageMinutes(sizes, rate, figures.bytesPerCall))),
-        ]),
-        note: 'How long production can run without billing in the worst case: half of the stream is settled and kept for its hour, and Redis holds 100,000 accounts.',
-      },
-    ]),
+      };
+      return { ...checkEvidence(evidence, wrong), tables: [measures] };
+    });
+  },
 });
 
 export function callsOf(outageMs: number, callsPerSecond: number): number {

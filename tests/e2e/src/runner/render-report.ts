@@ -25,10 +25,8 @@ export function renderReport({ title, command, about, tables, violations }: Repo
   return [`# ${title}`, `\`${command}\`: ${about}`, ...parts, found, list].flat().join('\n\n') + '\n';
 }
 
-/** A table with the sums of the counts of all rounds. */
-export function countTable(title: string, counts: readonly Readonly<Record<string, number>>[]): ReportTable {
-  const sum = (name: string): string => thousands(total(counts.map((one) => one[name] ?? 0)));
-  return { head: [title, 'count'], rows: Object.keys(counts[0] ?? {}).map((name) => [name, sum(name)]) };
+export function countTable(title: string, counts: Readonly<Record<string, number>>): ReportTable {
+  return { head: [title, 'count'], rows: Object.entries(counts).map(([name, count]) => [name, thousands(count)]) };
 }
 
 export function thousands(count: number): string {
@@ -37,10 +35,6 @@ export function thousands(count: number): string {
 
 export function seconds(ms: number): string {
   return (ms / 1_000).toFixed(1);
-}
-
-export function megabytes(bytes: number): string {
-  return (bytes / 1_048_576).toFixed(1);
 }
 
 export function total(values: readonly number[]): number {

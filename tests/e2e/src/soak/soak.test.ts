@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { judgeSoak } from './soak.js';
 
 const MEGABYTE = 1024 * 1024;
-const rest = { replica: 'edge-proxy-1', heapBytes: 40 * MEGABYTE, residentBytes: 0, sockets: 20, timers: 5 };
+const rest = { replica: 'edge-proxy-1', heapBytes: 40 * MEGABYTE, sockets: 20, timers: 5 };
 const after = (change: object) => [[rest], [rest], [rest], [{ ...rest, ...change }]];
 
 test('judgeSoak accepts constant resources and growth before the second pause', () => {

@@ -3,12 +3,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type LocalSystem, SERVICES } from '@gateway/local';
 import { temporaryDirectory, until } from '@gateway/testkit';
-import { SEED_MAX, testSeed } from '@gateway/testkit/seed';
 import { checkEvidence } from '../evidence/check-evidence.js';
 import { FaultRun } from '../faults/fault-run.js';
 import { SOAK_MIX } from '../load/call-plan.js';
-import { megabytes, total } from '../runner/render-report.js';
-import { runnable } from '../runner/run-scenario.js';
+import { total } from '../runner/render-report.js';
+import { defineScenario, SEED_OPTION, withSystem } from '../runner/run-scenario.js';
 
 const PAUSES = 6;
 /** Pause after which the clients' idle connections are closed. Those of the services stay open. */
@@ -18,45 +17,32 @@ const MINUTE_MS = 60_000;
 const CALLS_A_MINUTE = 3_000;
 const PRELOAD = fileURLToPath(new URL('../../../test/resource-counts.mjs', import.meta.url));
 
-export const soak = runnable({
+async function startSoak(calls: number) {
+  const directory = temporaryDirectory('soak-resources');
+  const env = { NODE_OPTIONS: `--import=${PRELOAD}`, E2E_RESOURCES_DIRECTORY: directory.path };
+  const run = await FaultRun.begin('verify-soak', calls, { env });
+  return { run, directory, end: () => run.end().finally(() => directory.remove()) };
+}
+
+export const soak = defineScenario({
   name: 'soak',
   title: 'A long run',
   about:
     'official clients and a plain HTTP client over two replicas of edge-proxy, admission and billing, and a proxy on every link between processes. Clients abandon 30 % of the streams, and pause after every read in 5 %. The load pauses six times, and every process collects its garbage. Nothing may grow from the second pause to the last.',
-  options: { minutes: { or: 60, min: 1, max: 10_000 }, seed: { or: testSeed(), min: 0, max: SEED_MAX } },
-  topology: { env: { NODE_OPTIONS: `--import=${PRELOAD}` } },
-  start: async (topology, { minutes }) => {
-    const directory = temporaryDirectory('soak-resources');
-    const env = { ...topology.env, E2E_RESOURCES_DIRECTORY: directory.path };
-    const run = await FaultRun.begin('verify-soak', minutes * CALLS_A_MINUTE, { ...topology, env });
-    return { run, directory, end: () => run.end().finally(() => directory.remove()) };
-  },
-  fault: async ({ run, directory }, { options: { minutes, seed }, log }) => {
-    const pauses: Resources[][] = [];
-    while (pauses.length < PAUSES) {
-      const load = run.load(SOAK_MIX, seed + pauses.length);
-      await delay((minutes * MINUTE_MS) / PAUSES);
-      await load.stop();
-      await delay(PAUSE_MS);
-      pauses.push(await readResources(run.system.local, directory.path));
-      log(`pause ${pauses.length}: ${run.seen.length} calls; ${JSON.stringify(pauses.at(-1))}`);
-    }
-    return pauses;
-  },
-  judge: async ({ run }, pauses) => ({ ...checkEvidence(await run.evidence(), judgeSoak(pauses)), figures: pauses }),
-  report: (rounds) =>
-    rounds.map(({ figures: pauses }) => ({
-      head: ['Process', ...pauses.map((_, index) => `pause ${index + 1}`)],
-      rows: (pauses[0] ?? []).map(({ replica }) => [
-        replica,
-        ...pauses
-          .flatMap((pause) => pause.find((one) => one.replica === replica) ?? [])
-          .map(({ heapBytes, residentBytes, sockets, timers }) =>
-            [megabytes(heapBytes), megabytes(residentBytes), sockets, timers].join(' · '),
-          ),
-      ]),
-      note: 'MB of heap and buffers · MB resident · sockets · timers.',
-    })),
+  options: { minutes: { or: 60, min: 1, max: 10_000 }, seed: SEED_OPTION },
+  play: ({ minutes, seed }, log) =>
+    withSystem(startSoak(minutes * CALLS_A_MINUTE), async ({ run, directory }) => {
+      const pauses: Resources[][] = [];
+      while (pauses.length < PAUSES) {
+        const load = run.load(SOAK_MIX, seed + pauses.length);
+        await delay((minutes * MINUTE_MS) / PAUSES);
+        await load.stop();
+        await delay(PAUSE_MS);
+        pauses.push(await readResources(run.system.local, directory.path));
+        log(`pause ${pauses.length}: ${run.seen.length} calls; ${JSON.stringify(pauses.at(-1))}`);
+      }
+      return { ...checkEvidence(await run.evidence(), judgeSoak(pauses)), tables: [] };
+    }),
 });
 
 /**
@@ -100,13 +86,12 @@ export function judgeSoak(rests: readonly (readonly Resources[])[]): string[] {
 export interface Resources {
   readonly replica: string;
   readonly heapBytes: number;
-  readonly residentBytes: number;
   readonly sockets: number;
   readonly timers: number;
 }
 
 /** What `test/resource-counts.mjs` writes. */
-type Written = Record<'rss' | 'heapUsed' | 'external', number> & { resources: Record<string, number> };
+type Written = Record<'heapUsed' | 'external', number> & { resources: Record<string, number> };
 
 const SOCKETS = ['TCPSocketWrap', 'TLSWrap', 'PipeWrap'];
 const TIMERS = ['Timeout', 'Immediate'];
@@ -125,10 +110,10 @@ export async function readResources(system: LocalSystem, directory: string): Pro
       rmSync(file, { force: true });
       child.kill('SIGUSR2');
       await until(`${replica} has written its resources`, () => existsSync(file), WRITTEN_WITHIN_MS);
-      const { rss, heapUsed, external, resources } = JSON.parse(readFileSync(file, 'utf8')) as Written;
+      const { heapUsed, external, resources } = JSON.parse(readFileSync(file, 'utf8')) as Written;
       const count = (names: readonly string[]): number => total(names.map((one) => resources[one] ?? 0));
       const [sockets, timers] = [count(SOCKETS), count(TIMERS)];
-      all.push({ replica, heapBytes: heapUsed + external, residentBytes: rss, sockets, timers });
+      all.push({ replica, heapBytes: heapUsed + external, sockets, timers });
     }
   }
   return all;

@@ -1,71 +1,48 @@
 import { until } from '@gateway/testkit';
-import { SEED_MAX, testSeed } from '@gateway/testkit/seed';
 import { checkEvidence } from '../evidence/check-evidence.js';
 import { isRefusedBy } from '../evidence/judge-call.js';
 import { FaultRun } from '../faults/fault-run.js';
 import { FAULTS_MIX } from '../load/call-plan.js';
 import { quantiles, seconds, thousands } from '../runner/render-report.js';
-import { runnable } from '../runner/run-scenario.js';
+import { defineScenario, playRounds, SEED_OPTION, withSystem } from '../runner/run-scenario.js';
 import { allBack } from './members.js';
 import { STANDBY_FAULTS, type StandbyFault } from './standby-faults.js';
 
 const CALLS_BETWEEN = 150;
 
-export const ha = runnable({
+export const ha = defineScenario({
   name: 'ha',
   title: 'Faults of servers with standbys',
   about:
     'PostgreSQL with two standbys, three NATS servers with streams of three copies, Redis with a replica and three Sentinels, two replicas of each service under the load of the random faults, and a proxy on every link to Redis, from a service to PostgreSQL and NATS, and between their servers. Each fault starts when both edges and the operator API serve again after the previous one. Each round causes each fault once on a new system.',
-  options: {
-    times: { or: 20, min: 1, max: 1_000 },
-    seed: { or: testSeed(), min: 0, max: SEED_MAX },
-    kinds: selectFaults,
-  },
-  topology: { ha: true, isDivisible: true },
-  rounds: ({ times, seed }) => Array.from({ length: times }, (_, round) => ({ seed: seed + round })),
-  start: (topology, { kinds }) =>
-    FaultRun.begin('verify-ha', CALLS_BETWEEN * (selectFaults(kinds).length + 1), topology),
-  fault: async (run, { options: { kinds, seed }, log }) => {
-    run.load(FAULTS_MIX, seed);
-    const costs: FaultCost[] = [];
-    for (const fault of selectFaults(kinds)) {
-      const cost = await causeStandbyFault(run, fault, CALLS_BETWEEN);
-      costs.push(cost);
-      log(`${cost.fault}: ${cost.refused} refused within ${cost.refusedMs} ms, all served after ${cost.servedMs} ms`);
-    }
-    return costs;
-  },
-  judge: async (run, costs) => {
-    const versions = Object.values(run.system.local.servers).map(({ name, version }) => `${name} ${version}`);
-    return { ...checkEvidence(await run.evidence()), figures: { costs, versions } };
-  },
-  report: (rounds) => {
-    const costs = rounds.flatMap(({ figures }) => figures.costs);
-    return [
-      {
-        head: ['Fault', 'times', 's with refusals: median', 'worst', 's until service: median', 'worst'],
-        rows: [...new Set(costs.map(({ fault }) => fault))].map((fault) => {
-          const own = costs.filter((cost) => cost.fault === fault);
-          const refused = quantiles(own.map(({ refusedMs }) => refusedMs));
-          const served = quantiles(own.map(({ servedMs }) => servedMs));
-          return [fault, thousands(own.length), ...[...refused, ...served].map(seconds)];
-        }),
-        note: `Rounds: ${rounds.length}. Last versions: ${rounds.at(-1)?.figures.versions.join(', ')}.`,
-      },
-    ];
+  options: { times: { or: 20, min: 1, max: 1_000 }, seed: SEED_OPTION },
+  play: async ({ times, seed: first }, log) => {
+    const rounds = Array.from({ length: times }, (_, round) => ({ seed: first + round }));
+    const calls = CALLS_BETWEEN * (STANDBY_FAULTS.length + 1);
+    const { figures, ...found } = await playRounds(rounds, ({ seed }) =>
+      withSystem(FaultRun.begin('verify-ha', calls, { ha: true, isDivisible: true }), async (run) => {
+        run.load(FAULTS_MIX, seed);
+        const costs: FaultCost[] = [];
+        for (const fault of STANDBY_FAULTS) {
+          const cost = await causeStandbyFault(run, fault, CALLS_BETWEEN);
+          costs.push(cost);
+          log(
+            `${cost.fault}: ${cost.refused} refused within ${cost.refusedMs} ms, all served after ${cost.servedMs} ms`,
+          );
+        }
+        return { ...checkEvidence(await run.evidence()), figures: costs };
+      }),
+    );
+    const head = ['Fault', 'times', 's with refusals: median', 'worst', 's until service: median', 'worst'];
+    const rows = STANDBY_FAULTS.map(({ name }) => {
+      const own = figures.flat().filter(({ fault }) => fault === name);
+      const refused = quantiles(own.map(({ refusedMs }) => refusedMs));
+      const served = quantiles(own.map(({ servedMs }) => servedMs));
+      return [name, thousands(own.length), ...[...refused, ...served].map(seconds)];
+    });
+    return { ...found, tables: [{ head, rows }] };
   },
 });
-
-/**
- * Returns the faults whose names contain the text; default: all.
- *
- * @throws RangeError if there is none
- */
-function selectFaults(text = ''): readonly StandbyFault[] {
-  const selected = STANDBY_FAULTS.filter(({ name }) => name.includes(text));
-  if (selected.length === 0) throw new RangeError('--kinds must be a part of a fault name');
-  return selected;
-}
 
 export interface FaultCost {
   readonly fault: string;

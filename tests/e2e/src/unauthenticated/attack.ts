@@ -14,7 +14,6 @@ export interface AttackOrder {
 
 export interface AttackFigures {
   readonly connections: number;
-  readonly connectionsMost: number;
   /** Requests of groups that repeat them. */
   readonly requests: number;
   /** Responses by status. */
@@ -48,7 +47,6 @@ export async function attackForParent(json: string): Promise<void> {
   const made = groups.map(() => 0);
   const beganMs = performance.now();
   const share = Math.min(1, connectionsMax / groups.reduce((sum, { connections }) => sum + connections, 0));
-  let connectionsMost = 0;
   let requests = 0;
 
   const connectOne = (group: AttackGroup): void => {
@@ -89,7 +87,6 @@ export async function attackForParent(json: string): Promise<void> {
       const isLate = performance.now() - one.sentAtMs > RESPONSE_MS_MAX;
       if (one.group.repeat !== undefined && isLate) one.socket.resetAndDestroy();
     }
-    connectionsMost = Math.max(connectionsMost, open.size);
   };
 
   tick();
@@ -98,7 +95,7 @@ export async function attackForParent(json: string): Promise<void> {
   clearInterval(timer);
   for (const { socket } of open) socket.resetAndDestroy();
   const connections = made.reduce((sum, one) => sum + one, 0);
-  const figures: AttackFigures = { connections, connectionsMost, requests, answers };
+  const figures: AttackFigures = { connections, requests, answers };
   if (process.connected) process.send?.(figures, undefined, undefined, () => process.disconnect());
 }
 

@@ -1,39 +1,29 @@
 import { startProviderSimulator } from '@gateway/provider-simulator';
-import { startForwardingProxy, type ForwardingProxy } from '@gateway/testkit';
 import { startOwnSystem, type OwnSystem } from '../../test/own-system.js';
 import { PRICES } from '../../test/prices.js';
 import { EXPENSIVE_TEXT, type AttackTarget } from './attacks.js';
 import { sendRequest, type ValidTarget } from './valid-load.js';
 
-export const ATTACKED_TOPOLOGY = { replicas: { 'edge-proxy': 1, admission: 1 } } as const;
 const CALLS_MAX = 1_000_000_000;
 
 export type AttackedSystem = Awaited<ReturnType<typeof startAttackedSystem>>;
 
-/** @param hops trusted proxies before both public listeners: 0 or 1 */
-export async function startAttackedSystem(name: string, hops = 0) {
-  const env = hops === 0 ? {} : { GATEWAY_EDGE_PROXIES: String(hops), GATEWAY_DASHBOARD_PROXIES: String(hops) };
+/** Starts a system with one replica of each service. */
+export async function startAttackedSystem(name: string) {
   const provider = await startProviderSimulator({ recordCalls: false });
-  const proxies: ForwardingProxy[] = [];
   let own: OwnSystem | undefined;
   const end = async (): Promise<void> => {
-    await Promise.all(proxies.map((proxy) => proxy.close()));
     await own?.stop();
     await provider.close();
   };
-  const openPort = async (url: string): Promise<number> => {
-    const port = Number(new URL(url).port);
-    if (hops === 0) return port;
-    const proxy = await startForwardingProxy(port);
-    proxies.push(proxy);
-    return proxy.port;
-  };
   try {
-    own = await startOwnSystem(name, env, ATTACKED_TOPOLOGY.replicas);
+    own = await startOwnSystem(name, {}, { 'edge-proxy': 1, admission: 1 });
     const { operator, local } = own;
     const { edgeUrl, dashboardUrl, operatorUrl, operatorToken } = local.running();
-    const operatorPort = Number(new URL(operatorUrl).port);
-    const ports = { edgePort: await openPort(edgeUrl), pagesPort: await openPort(dashboardUrl), operatorPort };
+    const [edgePort = 0, pagesPort = 0, operatorPort = 0] = [edgeUrl, dashboardUrl, operatorUrl].map((url) =>
+      Number(new URL(url).port),
+    );
+    const ports = { edgePort, pagesPort, operatorPort };
     const createModel = async (upstreamModel: string): Promise<string> =>
       (await operator.model(PRICES, [provider.urls[0]], { upstreamModel })).id;
     const createAccount = async () => {

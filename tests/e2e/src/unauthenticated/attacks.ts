@@ -175,15 +175,3 @@ export const ATTACKS = {
 
 export type AttackKind = keyof typeof ATTACKS;
 export const ATTACK_KINDS = Object.keys(ATTACKS) as AttackKind[];
-
-/**
- * Parses a list like `slow-heads,idle-connections`; default: all kinds.
- *
- * @throws RangeError if a name is unknown
- */
-export function parseKinds(text: string | undefined): AttackKind[] {
-  const names = text?.split(',') ?? ATTACK_KINDS;
-  const kinds = ATTACK_KINDS.filter((kind) => names.includes(kind));
-  if (kinds.length < names.length) throw new RangeError(`${text} is not a list of some of: ${ATTACK_KINDS.join()}`);
-  return kinds;
-}

@@ -18,7 +18,7 @@ const valid = (change: Partial<ValidCounts> = {}): ValidCounts => ({
 const attack = (change: Partial<AttackSeen> = {}): AttackSeen => ({
   kind: 'slow-heads',
   lengthMs: HOUR_MS,
-  figures: { connections: 3_000, connectionsMost: 3_000, requests: 0, answers: {} },
+  figures: { connections: 3_000, requests: 0, answers: {} },
   valid: valid(),
   ...change,
 });
@@ -54,12 +54,12 @@ test.each([
   ['an attacker that failed', { attacks: [attack({ figures: null })] }, /nothing was attacked/],
   [
     'an attacker without connections',
-    { attacks: [attack({ figures: { connections: 0, connectionsMost: 0, requests: 0, answers: {} } })] },
+    { attacks: [attack({ figures: { connections: 0, requests: 0, answers: {} } })] },
     /nothing was attacked/,
   ],
   [
     'repeated requests without a response',
-    { attacks: [attack({ figures: { connections: 40, connectionsMost: 40, requests: 40, answers: {} } })] },
+    { attacks: [attack({ figures: { connections: 40, requests: 40, answers: {} } })] },
     /no response/,
   ],
   [

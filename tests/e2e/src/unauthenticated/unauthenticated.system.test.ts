@@ -4,9 +4,7 @@ import { startAttackedSystem, type AttackedSystem } from './attacked-system.js';
 import { ATTACK_KINDS } from './attacks.js';
 import { judgeAttacks } from './judge-attacks.js';
 
-/**
- * `npm run verify:faults -- unauthenticated` runs for an hour, and once more behind a trusted hop.
- */
+/** `npm run verify:faults -- unauthenticated` runs for an hour. */
 const BOUNDS = { seconds: 4, connectionsMax: 3_000 };
 /** Low, because a busy machine sends fewer than fifty requests per second. */
 const VALID_CALLS_MIN = 20;

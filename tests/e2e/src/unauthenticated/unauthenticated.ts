@@ -2,12 +2,11 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type LocalSystem, SERVICES } from '@gateway/local';
 import { SeededRandom } from '@gateway/testkit/random';
-import { SEED_MAX, testSeed } from '@gateway/testkit/seed';
 import { seconds, thousands, total } from '../runner/render-report.js';
-import { runnable } from '../runner/run-scenario.js';
+import { defineScenario, SEED_OPTION, withSystem } from '../runner/run-scenario.js';
 import { type AttackOrder, runAttack } from './attack.js';
-import { ATTACKED_TOPOLOGY, startAttackedSystem, type AttackedSystem } from './attacked-system.js';
-import { type AttackKind, parseKinds } from './attacks.js';
+import { startAttackedSystem, type AttackedSystem } from './attacked-system.js';
+import { ATTACK_KINDS, type AttackKind } from './attacks.js';
 import { judgeAttacks, judgeRate, measureMemory, wrongOf } from './judge-attacks.js';
 import type { AttackSeen, AttacksSeen, MemorySample } from './judge-attacks.js';
 import { startValidLoad, VALID_KINDS } from './valid-load.js';
@@ -65,50 +64,38 @@ function readMemory(system: LocalSystem, atMs: number): MemorySample[] {
 }
 
 const CONNECTIONS_MAX = 18_000;
-/** The proxy needs two connections for each, and the limit on connections is its responsibility. */
-const HOP_CONNECTIONS_MAX = 3_000;
 /** Rounds of all kinds. Each measurement of memory then contains two of them. */
 const ROUNDS = 12;
 
-export const unauthenticated = runnable({
+export const unauthenticated = defineScenario({
   name: 'unauthenticated',
   title: 'Unauthenticated clients',
   about:
-    'one replica of each service, attacked from 127.0.0.1 during 50 requests per second, page views and operator requests from 127.0.0.2 and up, each on a separate connection. The attacks take turns in twelve rounds, each in a different order. With `--hops 1`, both public listeners are behind a trusted proxy. Growth of resident memory is judged in runs of 30 minutes or more: at most 1.1.',
-  options: {
-    minutes: { or: 60, min: 1, max: 10_000 },
-    hops: { or: 0, min: 0, max: 1 },
-    seed: { or: testSeed(), min: 0, max: SEED_MAX },
-    kinds: parseKinds,
-  },
-  topology: ATTACKED_TOPOLOGY,
-  start: (_topology, { hops }) => startAttackedSystem('verify-unauthenticated', hops),
-  fault: (system, { options: { kinds, minutes, hops, seed }, log }) => {
-    const random = new SeededRandom(seed);
-    const turns = Array.from({ length: ROUNDS }, () => {
-      const left = [...parseKinds(kinds)];
-      return parseKinds(kinds).flatMap(() => left.splice(random.below(left.length), 1));
-    }).flat();
-    const connectionsMax = hops === 0 ? CONNECTIONS_MAX : HOP_CONNECTIONS_MAX;
-    const bounds = { seconds: (minutes * 60) / turns.length, connectionsMax };
-    return attackInTurn(system, turns, bounds, log);
-  },
-  judge: (_system, seen) =>
-    Promise.resolve({
-      violations: [...judgeAttacks(seen), ...judgeRate(seen)],
-      figures: { valid: countValid(seen), memory: measureMemory(seen) },
-    }),
-  report: (rounds) =>
-    rounds.flatMap(({ figures: { valid, memory } }) => [
-      {
+    'one replica of each service, attacked from 127.0.0.1 during 50 requests per second, page views and operator requests from 127.0.0.2 and up, each on a separate connection. The attacks take turns in twelve rounds, each in a different order. Growth of resident memory is judged in runs of 30 minutes or more: at most 1.1.',
+  options: { minutes: { or: 60, min: 1, max: 10_000 }, seed: SEED_OPTION },
+  play: ({ minutes, seed }, log) =>
+    withSystem(startAttackedSystem('verify-unauthenticated'), async (system) => {
+      const random = new SeededRandom(seed);
+      const turns = Array.from({ length: ROUNDS }, () => {
+        const left = [...ATTACK_KINDS];
+        return ATTACK_KINDS.flatMap(() => left.splice(random.below(left.length), 1));
+      }).flat();
+      const bounds = { seconds: (minutes * 60) / turns.length, connectionsMax: CONNECTIONS_MAX };
+      const seen = await attackInTurn(system, turns, bounds, log);
+      const valid = {
         head: ['Valid requests', 'sent', 'failed', 'slowest s'],
-        rows: valid.map((one) => [one.kind, thousands(one.sent), thousands(one.failed), seconds(one.slowestMs)]),
-      },
-      {
+        rows: countValid(seen).map((one) => [
+          one.kind,
+          ...[one.sent, one.failed].map(thousands),
+          seconds(one.slowestMs),
+        ]),
+      };
+      const memory = {
         head: ['Process', 'resident memory at the end / after the start'],
-        rows: memory.map(({ replica, warm, last }) => [replica, (last / warm).toFixed(2)]),
-      },
-    ]),
+        rows: measureMemory(seen).map(({ replica, warm, last }) => [replica, (last / warm).toFixed(2)]),
+      };
+      return { violations: [...judgeAttacks(seen), ...judgeRate(seen)], tables: [valid, memory] };
+    }),
 });
 
 function countValid({ attacks }: AttacksSeen) {

@@ -7,15 +7,6 @@ import { payer } from '../load/accounts.js';
 import { planSteadyCall } from '../load/call-plan.js';
 import type { Load } from '../load/loads.js';
 
-export interface Replaced {
-  readonly service: LocalService;
-  /** Running calls of the whole system when the old process got its stop signal. */
-  readonly open: number;
-  /** Running calls of the old process at that time, if it is an edge. */
-  readonly carried: readonly number[];
-  readonly lastLines: string;
-}
-
 /** A stream takes three to five seconds. */
 const EVENT_MS = 250;
 const GRACE_MS = 90_000;
@@ -75,15 +66,16 @@ export class SteadyLoad {
   /**
    * Starts a new process next to the one at `index`. When it is ready, it gets all new calls. When
    * the calls of the old process have reached the provider, the old process gets its stop signal.
-   * Resolves when the old process has ended.
+   * Resolves when the old process has ended. `open`: running calls of the whole system when the old
+   * process got its stop signal; `carried`: those of the old process, if it is an edge.
    */
-  async replace(service: LocalService, index: number): Promise<Replaced> {
+  async replace(service: LocalService, index: number) {
     const replacement = await this.run.system.local.replace(service, index);
     const carried = service === 'edge-proxy' ? await this.#sendElsewhere(index) : [];
     await this.#allOpen();
     const open = this.run.provider.running;
     await replacement.retire(GRACE_MS);
-    return { service, open, carried, lastLines: replacement.old.lastLogLines() };
+    return { open, carried, lastLines: replacement.old.lastLogLines() };
   }
 
   /**
