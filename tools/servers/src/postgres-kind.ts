@@ -59,7 +59,7 @@ export const postgresKind: ServerKind = {
       'logging_collector=off',
       'log_timezone=UTC',
       'timezone=UTC',
-      // Commits stay synchronous: without fsync this costs little, and a killed server loses none.
+      // A commit still waits for its write, so a killed server loses no commit. A machine may.
       ...(durable ? [] : ['fsync=off', 'full_page_writes=off']),
       ...(options.postgres?.settings ?? []),
     ];

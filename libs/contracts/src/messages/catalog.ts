@@ -43,7 +43,7 @@ export type DatedVersion = z.infer<typeof datedVersion>;
 /**
  * Entries of the KV bucket `catalog`, which the edge and admission mirror. Keys: `provider.<id>`,
  * `source.<id>`, `model.<base64url of the id>`, `alias.<base64url of the name>`. The bus library
- * writes the head entry.
+ * writes the entry `head`, by which a mirror finds that it is complete.
  */
 export const catalogProvider = z.object({
   v: z.literal(1),

@@ -13,7 +13,8 @@ export interface ServedModel {
   /** IDs of the enabled sources by endpoint. */
   readonly enabledSources: ReadonlyMap<Endpoint, readonly string[]>;
   /**
-   * Values for the worst case by endpoint, from all sources that serve it, including disabled ones.
+   * The largest figures of all sources, disabled ones included, by endpoint. They bound the tokens
+   * of a request (docs/behaviour.md#worst-case).
    */
   readonly figures: ReadonlyMap<Endpoint, BoundFigures>;
 }

@@ -52,7 +52,7 @@ export function toTemplate(hold: HoldFields, endpoint: Endpoint | null): HoldTem
   return { key, member, model, priceVersion, month, weekly, subscription, windows, allotment, endpoint };
 }
 
-/** The session's name among the balances of a template. The script that opens it adds the start. */
+/** The window of a session in a template. The script that opens the session adds its start. */
 const SESSION = 'session';
 
 /**

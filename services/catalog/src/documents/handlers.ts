@@ -61,8 +61,8 @@ async function applyAll(tx: DocumentTx, rules: SourceRules, request: Apply): Pro
 }
 
 /**
- * Saves objects in the order of their references. Maximum numbers are checked after all saves,
- * because one object may make room for another.
+ * Saves each object after those that it names. The numbers of sources, aliases and objects are
+ * checked after all saves, because one object may make room for another.
  */
 async function saveAll(
   tx: CatalogTx,

@@ -132,8 +132,8 @@ function buildUsageEvent(head: JsonRecord | null, { input, cachedInput, output }
 }
 
 /**
- * Reads a complete, decoded response. Only a JSON object with a choice and without an error is
- * finished.
+ * Reads a complete response without content encoding. It is usable only as a JSON object with a
+ * choice and without an error.
  */
 function readPlainChoices(textMember: string, body: Buffer | ParsedJson, counting: CountingOptions = {}): MeterResult {
   const { totalExtra, pricing, cacheWriteTtl1h } = counting;

@@ -117,7 +117,10 @@ export class SourceQuotas {
     return { at: 0, permit: this.#permitOverQuota(sources[0], tokensOf) };
   }
 
-  /** Renews the shares that are due. Called every {@link RENEW_CHECK_MS} while shares are held. */
+  /**
+   * Renews shares that are old or nearly used, and all at stop. Called every
+   * {@link RENEW_CHECK_MS} while shares are held.
+   */
   renewDue(): void {
     const nowMs = this.#nowMs();
     const isDue = ({ share, renewedAtMs, renewing }: Held): boolean =>

@@ -33,8 +33,8 @@ export function createOperatorClient(processes: ProcessGroups): OperatorClient {
 }
 
 /**
- * Creates the provider that all peers use, with a priced model and source for each kind of calls,
- * and accounts with a credit, raised limits and a key each. Returns the keys.
+ * Adds to this gateway the provider that all peers call, with a priced model and source for each
+ * scenario, and accounts with a credit, raised limits and a key each. Returns the keys.
  */
 export async function prepareGateway(processes: ProcessGroups, providerUrl: string, total: number): Promise<string[]> {
   const api = createOperatorClient(processes);
