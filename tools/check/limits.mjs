@@ -1,4 +1,5 @@
-// Compares the size and the wording of the repository with `limits.json`: `npm run lint` runs it.
+// Compares the size and the wording of the repository with `limits.json`, and finds comments that
+// are too wide: `npm run lint` runs it.
 // `--lower` writes each value that is below its limit. Only a feature may raise `productLines`.
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -17,6 +18,8 @@ const NOT_COUNTED = /^package-lock\.json$|(?:^|\/)package\.json$|(?:^|\/)tsconfi
 const SUPPORT =
   /^(?:deploy|tests|tools(?!\/operations\/)|\.ci|services\/[\w-]+\/verify|services\/dashboard\/web\/fixtures)\/|^[^/]+$/;
 const SMALL_LINES_MAX = 25;
+/** The copy of a program that has another home. */
+const COUNTER = 'tools/check/count.mjs';
 
 /**
  * Counts lines of code and data, and files of code with at most 25 lines. Tests, documents,
@@ -63,6 +66,30 @@ export function exceededLimits(values, limits) {
     );
 }
 
+/** Maximum width of a line with a comment. */
+const COMMENT_COLUMNS_MAX = 100;
+const COMMENT_LINE = /^\s*(?:\/\*\*|\*|\/\/)/;
+/** Comments that must be on one line. */
+const DIRECTIVE = /(?:ox|es)lint-|@typedef/;
+
+/**
+ * Lists comments that are too wide for two columns on a screen, as `<file>:<line>: <columns>
+ * columns`.
+ * @param {ReadonlyMap<string, string>} files texts of all tracked files by path from the root
+ * @returns {string[]}
+ */
+export function wideComments(files) {
+  const found = [];
+  for (const [file, text] of files) {
+    if (!/\.(?:tsx?|mjs)$/.test(file) || DATA.test(file) || file === COUNTER) continue;
+    for (const [at, line] of text.split('\n').entries()) {
+      if (line.length <= COMMENT_COLUMNS_MAX || !COMMENT_LINE.test(line) || DIRECTIVE.test(line)) continue;
+      found.push(`${file}:${at + 1}: a comment of ${line.length} columns, at most ${COMMENT_COLUMNS_MAX}`);
+    }
+  }
+  return found;
+}
+
 /** Options to count the commits since this one. Without it in the history, the last 60 count. */
 function commitsSince(commit) {
   try {
@@ -77,8 +104,9 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const { since, ...limits } = JSON.parse(readFileSync(LIMITS, 'utf8'));
   const counter = fileURLToPath(new URL('count.mjs', import.meta.url));
   const table = execFileSync('node', [counter, ROOT, ...commitsSince(since)], { encoding: 'utf8' });
-  const values = { ...countSizes(trackedFiles(ROOT).files), ...phrasesPerThousand(table) };
-  const exceeded = exceededLimits(values, limits);
+  const { files } = trackedFiles(ROOT);
+  const values = { ...countSizes(files), ...phrasesPerThousand(table) };
+  const exceeded = [...exceededLimits(values, limits), ...wideComments(files)];
   for (const line of exceeded) console.error(line);
   if (process.argv.includes('--lower')) {
     const lower = Object.entries(values).map(([name, value]) => [name, Math.min(value, limits[name] ?? Infinity)]);

@@ -29,13 +29,13 @@ async function balanceOf(id: string): Promise<bigint | undefined> {
 
 test('int8 is read as bigint, timestamptz as Date, numeric and date as text', async () => {
   const row = await onPool(pool).one(
-    `SELECT 9007199254740993::int8 AS big, ARRAY[1, NULL, -9007199254740993]::int8[] AS bigs, '{}'::int8[] AS none,
+    `SELECT 9007199254740993::int8 AS big, ARRAY[1, NULL, -9007199254740993]::int8[] AS many, '{}'::int8[] AS none,
             '2026-03-01T00:00:00.5+02'::timestamptz AS at, 0.1::numeric AS exact, '2026-03-01'::date AS day,
             '2026-03-01T10:00:00'::timestamp AS local, current_setting('TimeZone') AS zone, 7::int4 AS small`,
   );
   expect(row).toEqual({
     big: 9007199254740993n,
-    bigs: [1n, null, -9007199254740993n],
+    many: [1n, null, -9007199254740993n],
     none: [],
     at: new Date('2026-02-28T22:00:00.500Z'),
     exact: '0.1',

@@ -38,7 +38,7 @@ const PARSE_THREAD_URL = new URL('./parse/parse-thread.js', import.meta.url);
 
 /**
  * Creates and connects all components. Resolves when the public port listens.
- * @param parseThreadUrl URL of the thread's compiled module; tests run uncompiled code
+ * @param parseThreadUrl URL of the thread's compiled module; tests run code that is not compiled
  */
 export async function startEdge(
   context: ServiceContext<typeof EDGE_FIELDS>,

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { countSizes, exceededLimits, phrasesPerThousand } from '../limits.mjs';
+import { countSizes, exceededLimits, phrasesPerThousand, wideComments } from '../limits.mjs';
 
 const lines = (count: number): string => 'x\n'.repeat(count);
 
@@ -35,4 +35,15 @@ test('exceededLimits() names a value above its limit and a value without a limit
     expect.stringContaining('titles: 3, at most 2.9.'),
     expect.stringContaining('other: 1, at most undefined.'),
   ]);
+});
+
+test.each([
+  ['/** %s */', 1],
+  ['   * %s', 1],
+  ['  // %s', 1],
+  ['// eslint-disable-next-line %s', 0],
+  ["const text = '%s';", 0],
+])('a line of 100 words in %j is a wide comment %i times', (form, times) => {
+  const text = form.replace('%s', 'word '.repeat(100));
+  expect(wideComments(new Map([['services/a/src/b.ts', text]]))).toHaveLength(times);
 });

@@ -5,7 +5,7 @@ import { afterAll, expect, test } from '@jest/globals';
 import { createDatabaseFromTemplate, migrate } from '@gateway/postgres';
 import { silentLog, startTestDatabase, temporaryDirectory } from '@gateway/testkit';
 import { duringTests } from '@gateway/testkit/during-tests';
-import { findNarrowings, readElements } from '../test/schema-elements.js';
+import { findNarrowedElements, readElements } from '../test/schema-elements.js';
 import type { SchemaElements } from '../test/schema-elements.js';
 import { LEDGER_SERVICES } from './migrate-services.js';
 import type { LedgerService } from './migrate-services.js';
@@ -66,7 +66,7 @@ test.each(LEDGER_SERVICES)(
     const exceptions = later.flatMap((sql) =>
       [...sql.matchAll(MARKER)].flatMap(([, version, what]) => (version === release?.version ? [what] : [])),
     );
-    expect(findNarrowings(older, newer).filter((what) => !exceptions.includes(what))).toEqual([]);
+    expect(findNarrowedElements(older, newer).filter((what) => !exceptions.includes(what))).toEqual([]);
   },
   60_000,
 );
@@ -95,14 +95,14 @@ test.each([
   ['ALTER TABLE notes ADD COLUMN more int, ADD COLUMN size_2 int NOT NULL DEFAULT 1', []],
   ['CREATE TABLE others (id int PRIMARY KEY, note int NOT NULL REFERENCES notes CHECK (note > 0))', []],
   ['CREATE INDEX by_text ON notes (text); GRANT DELETE ON notes TO ${role}', []],
-])('narrowings() reports %s correctly', async (change, expected) => {
+])('narrowed elements are found: %s', async (change, expected) => {
   const name = `planted-${databases}`;
   base ??= await elementsOf('catalog', plant('base', [['0001_notes.sql', BASE]]));
   const files: [string, string][] = [
     ['0001_notes.sql', BASE],
     ['0002_change.sql', change],
   ];
-  const found = findNarrowings(base, await elementsOf('catalog', plant(name, files)));
+  const found = findNarrowedElements(base, await elementsOf('catalog', plant(name, files)));
   // A dropped column or table also drops its privileges.
   expect(found.filter((what) => !what.startsWith('right') || expected.includes(what as never))).toEqual(expected);
 });

@@ -66,7 +66,7 @@ export async function readElements(databaseUrl: string, schema: string): Promise
  * Returns the elements of the newer schema that older code may fail on, each as `kind: name`. Empty
  * if there are only additions.
  */
-export function findNarrowings(older: SchemaElements, newer: SchemaElements): string[] {
+export function findNarrowedElements(older: SchemaElements, newer: SchemaElements): string[] {
   const tables = new Set([...older.keys()].filter((key) => key.startsWith('column: ')).map(tableOf));
   const lost = [...older].filter(([key, form]) => {
     const now = newer.get(key);

@@ -75,9 +75,9 @@ test.each<[string, AccountTerms, number, string | null, number, number, number]>
 
 test('the spans of any terms cover all time and are the same objects each time', () => {
   const terms = { ...one, next: two(LATER), withoutPlan };
-  const froms: number[] = [];
-  for (let now = 0; now < Infinity; now = findTermsAt(terms, now).until) froms.push(findTermsAt(terms, now).from);
-  expect(froms).toEqual([0, START, END, LATER, 9_000_000]);
+  const starts: number[] = [];
+  for (let now = 0; now < Infinity; now = findTermsAt(terms, now).until) starts.push(findTermsAt(terms, now).from);
+  expect(starts).toEqual([0, START, END, LATER, 9_000_000]);
   expect(findTermsAt(terms, START).terms).toBe(findTermsAt(terms, END - 1).terms);
   expect(() => findTermsAt(terms, NaN)).toThrow(RangeError);
 });

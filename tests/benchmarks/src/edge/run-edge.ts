@@ -46,7 +46,7 @@ interface Comparison {
 }
 
 /** Measurements outside the timed rounds: open streams by peer, and work per call. */
-interface Untimed {
+interface ExtraFigures {
   readonly open: Record<string, Awaited<ReturnType<typeof measureOpenStreams>>>;
   readonly counts: { title: string; scenario: string; perCall: Counters }[];
 }
@@ -115,7 +115,7 @@ async function runRounds(
   const withStreams: CallKind[] = options.scenarios.includes('open-streams') ? ['streamed'] : [];
   const kinds = new Set<CallKind>(['plain', ...scenarios.map(({ kind }) => kind), ...withStreams]);
   const unable = await warmUp(started, [...kinds], context);
-  const { open, counts }: Untimed = { open: {}, counts: [] };
+  const { open, counts }: ExtraFigures = { open: {}, counts: [] };
   const streams = options.quick ? OPEN_STREAMS_QUICK : OPEN_STREAMS;
   // A dropped stream at another commit would leave a record without a response.
   const able = ({ id }: Peer) => !unable.has(`${id} streamed`) && id !== 'direct' && !options.against.includes(id);
@@ -252,7 +252,7 @@ function renderSections(
   { all }: Started,
   scenarios: readonly Scenario[],
   samples: readonly Sample[],
-  { open, counts }: Untimed,
+  { open, counts }: ExtraFigures,
 ): Report['sections'] {
   const titleOf = (id: string) => scenarios.find((one) => one.id === id)?.title ?? id;
   const factors = comparisons.map(({ title, ours, theirs }) => {

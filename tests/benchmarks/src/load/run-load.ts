@@ -152,7 +152,7 @@ function readCall(
   };
   const end = (failure: string | null): void => done({ failure, firstByteAt, endedAt: performance.now() });
   return {
-    // undici recognises this form of handlers by this method.
+    // undici recognizes this form of handlers by this method.
     onRequestStart: () => undefined,
     onResponseStart(_controller, code, headers) {
       firstByteAt = performance.now();

@@ -10,7 +10,7 @@ const USAGE_MARK = '"usage":{';
 
 const [port = '', upstream = ''] = process.argv.slice(2);
 const pool = new Pool(upstream, { connections: CONNECTIONS_MAX, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 });
-/** The tokens that were read. Logged at the end, so that reading cannot be optimised away. */
+/** The tokens that were read. Logged at the end, so that reading cannot be optimized away. */
 let tokensTotal = 0;
 
 createServer((request, response) => {
@@ -33,7 +33,7 @@ function createHandler(response: ServerResponse): Dispatcher.DispatchHandler {
   const plain: Buffer[] = [];
   let isStream = false;
   return {
-    // undici recognises this form of handlers by this method.
+    // undici recognizes this form of handlers by this method.
     onRequestStart: () => undefined,
     onResponseStart(controller, status, headers) {
       const type = String(headers['content-type'] ?? '');

@@ -79,7 +79,7 @@ function checkRecords(world: World): void {
     // If the admission response never reached the edge, the call has no hold there.
     seen.add(call.id ?? call.client.id);
     const record = world.ledger.records.get(call.id ?? call.client.id);
-    if (call.dispatchedAt === null) checkUndispatched(world, call, record);
+    if (call.dispatchedAt === null) checkNotDispatched(world, call, record);
     else checkDispatched(world, call, record);
   }
   for (const id of world.ledger.records.keys()) {
@@ -87,7 +87,7 @@ function checkRecords(world: World): void {
   }
 }
 
-function checkUndispatched({ truth }: World, { id }: CallTruth, record: UsageRecord | undefined): void {
+function checkNotDispatched({ truth }: World, { id }: CallTruth, record: UsageRecord | undefined): void {
   if (record !== undefined && record.outcome !== 'expired') {
     truth.broke('a call that was never dispatched is not charged', `${id} is ${record.outcome}`);
   }

@@ -44,7 +44,7 @@ export class AdmissionHost implements AdmissionReplica {
     this.admission = new Admission({
       limitStore: this.#limitStore,
       clock,
-      ...this.#neighbours(),
+      ...this.#neighbors(),
       listeners: { keysUsed: () => true, callsRefused: () => true },
       catalog: { view: () => RUN_CATALOG.view },
       backPressure: { engaged: () => null },
@@ -98,7 +98,7 @@ export class AdmissionHost implements AdmissionReplica {
     };
   }
 
-  #neighbours(): Pick<Ports, 'owners' | 'edges' | 'journal'> {
+  #neighbors(): Pick<Ports, 'owners' | 'edges' | 'journal'> {
     const { world, host } = this;
     const { accounts, streams, network, edges, billings } = world;
     const askAccounts = <A>(timeoutMs: number, answer: () => A): Promise<A> =>

@@ -15,19 +15,19 @@ const call = (seq: number, bytes: number, model = 'm'): CallRecord => ({
   model,
   aborted: false,
 });
-const seqs = (log: CallLog): number[] => log.list({}).map(({ seq }) => seq);
+const numbers = (log: CallLog): number[] => log.list({}).map(({ seq }) => seq);
 
 test('the oldest calls are dropped above the limit of calls or bytes', () => {
   const byNumber = new CallLog(3, 1_000_000);
   for (let seq = 1; seq <= 5; seq += 1) byNumber.add(call(seq, 10));
-  expect(seqs(byNumber)).toEqual([3, 4, 5]);
+  expect(numbers(byNumber)).toEqual([3, 4, 5]);
   const byBytes = new CallLog(100, 250);
   for (let seq = 1; seq <= 5; seq += 1) byBytes.add(call(seq, 100));
-  expect(seqs(byBytes)).toEqual([4, 5]);
+  expect(numbers(byBytes)).toEqual([4, 5]);
   byBytes.add(call(6, 1000));
-  expect(seqs(byBytes)).toEqual([]);
+  expect(numbers(byBytes)).toEqual([]);
   byBytes.add(call(7, 100));
-  expect(seqs(byBytes)).toEqual([7]);
+  expect(numbers(byBytes)).toEqual([7]);
 });
 
 test('calls are filtered by model and number', () => {

@@ -3,7 +3,7 @@ import { type ScriptStep, checkSteps } from './script.js';
 
 test.each<[ScriptStep[], RegExp]>([
   [[{}], /^steps\[0\]: must have fields of one kind/],
-  [[{ staus: 500 } as ScriptStep], /^steps\[0\]: must have fields of one kind/],
+  [[{ state: 500 } as ScriptStep], /^steps\[0\]: must have fields of one kind/],
   [[{ status: 500, chunk: 'x' }], /^steps\[0\]: must have fields of one kind/],
   [[{ usage: { input: 1, cachedInput: 2 } }], /^steps\[0\]: cachedInput and cacheWrite must be parts of input$/],
   [[{ end: 'cut' }, { chunk: 'x' }], /^steps\[0\]: end must be the last step$/],

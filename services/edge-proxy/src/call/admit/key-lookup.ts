@@ -61,11 +61,11 @@ export function recordKeyOutcome(
     return knownKeys.confirmed(digest, outcome.account);
   }
   const { code } = outcome;
-  const isNobodys = code === 'invalid_api_key';
+  const isUnknownKey = code === 'invalid_api_key';
   // Refusals from `rate_limited` on are for valid keys whose account may call.
   const wasKnown = isBefore(code, 'rate_limited') && knownKeys.refused(digest);
-  if (!isNobodys || wasKnown) unknownKeys.exempt(digest);
-  if (isNobodys) metrics.unknownKey('refused');
+  if (!isUnknownKey || wasKnown) unknownKeys.exempt(digest);
+  if (isUnknownKey) metrics.unknownKey('refused');
 }
 
 /** Digests in one generation. The two latest generations are kept. */
