@@ -1,5 +1,5 @@
 export { heldBytes, liveBytes } from './live-bytes.js';
-export { renderTable, sumOfMetric } from './report-formats.js';
+export { median, percentile, renderTable, sumOf, sumOfMetric } from './report-formats.js';
 export { recordingLog, silentLog, type LogLine, type RecordingLog } from './logs.js';
 export { startForwardingProxy, type ForwardingProxy } from './forwarding-proxy.js';
 export { goodCallsDuring, noSlowAttacks, startSlowAttack, SLOW_MODES, type SlowMode } from './slow-attack.js';

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { renderTable, sumOfMetric } from './report-formats.js';
+import { median, percentile, renderTable, sumOfMetric } from './report-formats.js';
 
 const TEXT = [
   '# TYPE gateway_admission_batch_entries histogram',
@@ -56,4 +56,24 @@ test('renderTable() aligns the given number of columns to the left', () => {
     '| ------ | ----- | -----: |',
     '| 4      | early | 89,516 |',
   ]);
+});
+
+test('median() returns the middle value or the mean of the middle two', () => {
+  expect(median([5])).toBe(5);
+  expect(median([9, 1, 4])).toBe(4);
+  expect(median([10, 1, 4, 2])).toBe(3);
+});
+
+test('median() does not depend on or change the order of the values', () => {
+  const values = [3, 1, 2];
+  expect(median(values)).toBe(2);
+  expect(values).toEqual([3, 1, 2]);
+});
+
+test('percentile() returns the nearest rank', () => {
+  const hundred = Array.from({ length: 100 }, (_, index) => index + 1);
+  expect([1, 50, 99, 100].map((percent) => percentile(hundred, percent))).toEqual([1, 50, 99, 100]);
+  expect(percentile([7], 99)).toBe(7);
+  expect(percentile([1, 2, 3, 4], 50)).toBe(2);
+  expect(percentile([1, 2, 3, 4], 51)).toBe(3);
 });

@@ -6,7 +6,23 @@
 export function sumOfMetric(text: string, name: string, label = ''): number | null {
   const labels = label === '' ? '(?:\\{.*\\})?' : `\\{(?:.*,)?${label}(?:,.*)?\\}`;
   const values = [...text.matchAll(new RegExp(`^${name}${labels} (\\S+)`, 'gm'))].map(([, value]) => Number(value));
-  return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0);
+  return values.length === 0 ? null : sumOf(values);
+}
+
+export function sumOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0);
+}
+
+/** Returns the middle value, or the mean of the two in the middle. NaN without values. */
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return ((sorted[Math.floor(sorted.length / 2)] ?? NaN) + (sorted[Math.ceil(sorted.length / 2) - 1] ?? NaN)) / 2;
+}
+
+/** Returns the smallest value that at least `percent` of the values do not exceed. NaN without. */
+export function percentile(values: readonly number[], percent: number): number {
+  const sorted = Float64Array.from(values).sort();
+  return sorted[Math.max(1, Math.ceil((percent / 100) * sorted.length)) - 1] ?? NaN;
 }
 
 type Row = readonly string[];

@@ -228,6 +228,9 @@ export const ADMISSION_REFUSAL_CODES = REFUSAL_CODES.slice(REFUSAL_CODES.indexOf
 
 const PLACES = new Map(REFUSAL_CODES.map((code, place) => [code, place]));
 
+/** Refusals that the edge finds in a body and admission puts in their order. */
+export const BODY_REFUSAL_CODES = ['request_entity_too_large', 'invalid_request'] as const satisfies RefusalCode[];
+
 /** Whether a refusal comes before another one in the order of refusals. */
 export function isBefore(code: RefusalCode, other: RefusalCode): boolean {
   return (PLACES.get(code) ?? 0) < (PLACES.get(other) ?? 0);

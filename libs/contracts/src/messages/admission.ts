@@ -6,7 +6,7 @@ import {
   unpackAdmissionBatchAnswer,
 } from '../generated/positions.js';
 import { cursor, managementRefusal, PAGE_LIMIT_MAX, slotView } from '../operator/index.js';
-import { ADMISSION_REFUSAL_CODES } from '../errors/refusals.js';
+import { ADMISSION_REFUSAL_CODES, BODY_REFUSAL_CODES } from '../errors/refusals.js';
 import { accountRecord, keyRecord, memberRecord } from './records.js';
 import {
   accountTerms,
@@ -51,7 +51,7 @@ const admitEntry = z.object({
   model: z.string().max(512).nullable(),
   bounds: callBounds.nullable(),
   /** The refusal if the edge found the body too large or invalid. */
-  bodyRefusal: z.literal(['request_entity_too_large', 'invalid_request']).nullable(),
+  bodyRefusal: z.literal(BODY_REFUSAL_CODES).nullable(),
   /**
    * Whether an *open* entry has already checked the refusals up to `rate_limited`. The request is
    * then not counted again.

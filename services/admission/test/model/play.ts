@@ -1,3 +1,4 @@
+import { BODY_REFUSAL_CODES } from '@gateway/contracts/errors';
 import { SESSION_5H_MS, WEEK_MS, monthEnd, monthOf, weekStart } from '@gateway/metering';
 import type { AdmitEntry, BatchAnswer, HoldFields, ReleaseEntry, BalanceSnapshot } from '@gateway/contracts/messages';
 import { testEpoch } from '@gateway/testkit/random';
@@ -19,7 +20,6 @@ const FIRST_CREDITS = [0, 30 * PRICE, 4 * PRICE, 200 * PRICE];
 export const SCENES = FIRST_CREDITS.length * (1 + PLANS_TOTAL);
 const CREDITS = [10 * PRICE, 3 * PRICE, 40 * PRICE, -4 * PRICE];
 const CAPS = [null, 9 * PRICE, 4 * PRICE];
-const BODY_REFUSALS = ['request_entity_too_large', 'invalid_request'] as const;
 /** Number of choices of a body. The last ones are the body refusals. */
 const BODIES = 50;
 /** Errors of the edge's clock. The last two are too large. */
@@ -99,7 +99,7 @@ export class Play {
     // A late call gets a fault, regardless of loads.
     const opened = last && this.stage.model.isLoaded([last.digest]) ? last : undefined;
     const digest = opened?.digest ?? this.#digest();
-    const bodyRefusal = BODY_REFUSALS[BODIES - 1 - choices.of(BODIES, 2)] ?? null;
+    const bodyRefusal = BODY_REFUSAL_CODES[BODIES - 1 - choices.of(BODIES, 2)] ?? null;
     const calls = choices.rarely(6, 3) && !opened ? 4 : 1;
     const skew = stage.model.isLoaded([digest]) ? (SKEWS_MS[choices.of(80, 3)] ?? 0) : 0;
     const call = {

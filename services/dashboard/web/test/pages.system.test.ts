@@ -249,7 +249,7 @@ test('overview: windows, grouped usage, debt and refusals with the next step', a
   await page.getByText('7 days').click();
   await page
     .getByRole('row', { name: /rate_limited/ })
-    .getByText('412')
+    .getByRole('cell', { name: '412', exact: true })
     .waitFor();
   await see(page, 'Wait for the next clock minute');
   const owing = await open('owing', '/');

@@ -1,3 +1,4 @@
+import type { BODY_REFUSAL_CODES } from '@gateway/contracts/errors';
 import type { CallBounds } from '@gateway/metering';
 import type { EndpointSpec, PromptForm } from '../formats/endpoints.js';
 import { type Member, type ScanProblem, type Span, scanObject, toJsonKind } from '../json/json-scanner.js';
@@ -21,7 +22,7 @@ export interface RequestContentHeaders {
 
 /** The reason why a body is refused: too large or invalid. */
 export interface BodyFinding {
-  readonly code: 'request_entity_too_large' | 'invalid_request';
+  readonly code: (typeof BODY_REFUSAL_CODES)[number];
   readonly message: string;
   /** The invalid field. */
   readonly param: string | null;

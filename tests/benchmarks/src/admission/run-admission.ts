@@ -12,13 +12,12 @@ import type {
 } from '@gateway/contracts/messages';
 import { WALLET_ROW, keyMonthRow, memberMonthRow, monthlyWindowRow, weeklyWindowRow } from '@gateway/metering';
 import { startServers } from '@gateway/servers';
-import { silentLog } from '@gateway/testkit';
+import { percentile, silentLog } from '@gateway/testkit';
 import { Redis } from 'ioredis';
 import { MODEL } from '../billing/events.js';
 import { type BenchContext, openRunDirectory } from '../context.js';
 import type { BenchOptions } from '../options.js';
 import { type Report, formatNumber, table } from '../report.js';
-import { percentile } from '../statistics.js';
 import { CATALOG, ENDPOINT, ENOUGH_NANO_USD, LEDGER_EPOCH, createOwners, digestOf } from './owners.js';
 
 /** The number of called accounts is constant, so caches have the same size with many accounts. */

@@ -5,7 +5,7 @@ import { sumOfMetric, until } from '@gateway/testkit';
 import { type BenchContext, openRunDirectory } from '../context.js';
 import { startLocalSystem } from '../gateway/start-gateway.js';
 import { readCpu } from '../machine/processes.js';
-import { subtract } from '../statistics.js';
+import { subtract } from '../gateway/counters.js';
 import { type EventSeries, type Payer, publishEvents } from './events.js';
 
 /** Events in a message of an edge under load. */

@@ -3,13 +3,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import type { PageSession } from '@gateway/contracts/pages';
 import { DEMO_EMAIL, seedDemo } from '@gateway/local';
+import { median, sumOf } from '@gateway/testkit';
 import { listPayers } from '../billing/events.js';
 import { EVENTS_FULL, SettlingSystem } from '../billing/settling.js';
 import { type BenchContext, DIRECTORIES } from '../context.js';
 import { createOperatorClient } from '../gateway/prepare.js';
 import type { BenchOptions } from '../options.js';
 import { type Report, table } from '../report.js';
-import { median, sumOf } from '../statistics.js';
 
 /** Accounts whose calls are settled meanwhile. */
 const SETTLING_ACCOUNTS = 1_000;

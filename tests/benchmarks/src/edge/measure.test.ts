@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { type Sample, COMPARED, findFactors, summarize } from './measure.js';
+import { type Sample, COMPARED, findFactors, inTurn, summarize } from './measure.js';
 
 const FIGURES = Object.keys(COMPARED);
 
@@ -73,4 +73,13 @@ test('a factor is noisy with too few or too different rounds', () => {
   expect([isNoisy(80, 80), isNoisy(80, 120, 80, 120, 100), isNoisy(80, 80, 80, 80, 400)]).toEqual([true, true, false]);
   const other = [sample('gateway', 1, { nats: 1 }, 2), sample('against', 2, { nats: 1 }, 2)];
   expect(findFactors(other, 'gateway', 'against')).toEqual([]);
+});
+
+test('inTurn() puts every peer first and after each of the others', () => {
+  const peers = ['a', 'b', 'c'];
+  const orders = Array.from({ length: 6 }, (_unused, turn) => inTurn(peers, turn));
+  expect(orders.map((order) => [...order].sort())).toEqual(orders.map(() => peers));
+  expect(new Set(orders.map(([first]) => first))).toEqual(new Set(peers));
+  const after = new Set(orders.flatMap((order) => order.slice(1).map((peer, at) => `${order[at]}${peer}`)));
+  expect([...after].sort()).toEqual(['ab', 'ac', 'ba', 'bc', 'ca', 'cb']);
 });

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { median, percentile, sumOf } from '@gateway/testkit';
 import { type Load, type LoadJob, type LoadResult, failuresTotal } from '../load/load.js';
+import { subtract } from '../gateway/counters.js';
 import { readCpu, readMemory } from '../machine/processes.js';
-import { median, percentile, subtract, sumOf } from '../statistics.js';
 import { type Peer, SCENARIOS, STREAM_CHUNKS, type Scenario, createBody } from './scenarios.js';
 
 const CHUNK_BYTES_MIN = 50;
@@ -167,4 +168,11 @@ export function findFactors(samples: readonly Sample[], ours: string, theirs: st
       return known.length === 0 ? [] : [factor];
     });
   });
+}
+
+/** Changes the first subject in each turn, and reverses the order every other turn. */
+export function inTurn<T>(all: readonly T[], turn: number): T[] {
+  const order = turn % 2 === 0 ? all : all.toReversed();
+  const start = Math.floor(turn / 2) % all.length;
+  return [...order.slice(start), ...order.slice(0, start)];
 }

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '@gateway/servers';
-import { until } from '@gateway/testkit';
+import { sumOf, until } from '@gateway/testkit';
 import { type BenchContext, messageOf, openRunDirectory } from '../context.js';
 import { type Counters, countDuring } from '../gateway/counters.js';
 import { type GatewaySpec, buildCommit, findNatsProgram, hostGateway } from '../gateway/host-gateway.js';
@@ -12,13 +12,13 @@ import { canPin, pin, readMemory } from '../machine/processes.js';
 import type { BenchOptions } from '../options.js';
 import { startPeer, startProvider } from '../peers/start-peers.js';
 import { type Report, formatNumber, table } from '../report.js';
-import { inTurn, sumOf } from '../statistics.js';
 import {
   COMPARED,
   SHOWN,
   type Sample,
   createJob,
   findFactors,
+  inTurn,
   measure,
   measureOpenStreams,
   runJob,

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { parseInstructions, parseScriptRuns } from './counters.js';
+import { parseInstructions, parseScriptRuns, subtract } from './counters.js';
 
 test('parseScriptRuns() counts runs of all kinds, without other commands', () => {
   const info = [
@@ -16,4 +16,8 @@ test('parseInstructions() reads the count, or returns NaN without hardware count
   expect(parseInstructions('93018,,instructions,1043000,100.00,,\n')).toBe(93_018);
   expect(parseInstructions('93018,,instructions:u,1043000,100.00,,\n')).toBe(93_018);
   expect(parseInstructions('<not supported>,,instructions,0,100.00,,\n')).toBeNaN();
+});
+
+test('subtract() counts a name without an earlier value from zero', () => {
+  expect(subtract({ nats: 5, redis: 3 }, { nats: 2, edge: 9 })).toEqual({ nats: 3, redis: 3 });
 });

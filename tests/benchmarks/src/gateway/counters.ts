@@ -5,7 +5,6 @@ import { silentLog } from '@gateway/testkit';
 import { Redis } from 'ioredis';
 import type { Peer } from '../edge/scenarios.js';
 import { pidsOf, readVariable } from '../machine/processes.js';
-import { subtract } from '../statistics.js';
 
 const SIZES = `
 SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float AS "bytes in the write-ahead log of PostgreSQL",
@@ -87,4 +86,12 @@ function countInstructions({ processes }: Peer, name: string): () => Promise<num
 /** Parses the output of `perf stat -x,`. */
 export function parseInstructions(text: string): number {
   return Number(/^(\d+),[^,]*,instructions/m.exec(text)?.[1] ?? NaN);
+}
+
+/** Returns `after` minus `before` by name. A name without an earlier value counts from zero. */
+export function subtract(
+  after: Readonly<Record<string, number>>,
+  before: Readonly<Record<string, number>>,
+): Record<string, number> {
+  return Object.fromEntries(Object.entries(after).map(([name, value]) => [name, value - (before[name] ?? 0)]));
 }

@@ -1,6 +1,6 @@
+import { sumOf } from '@gateway/testkit';
 import { ChildProgram } from '../machine/programs.js';
 import type { ProcessGroups } from '../machine/processes.js';
-import { sumOf } from '../statistics.js';
 
 /** One run of the load: `connections` connections, each with one call after the other. */
 export interface LoadJob {

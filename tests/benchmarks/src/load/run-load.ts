@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
+import { percentile } from '@gateway/testkit';
 import { Client, type Dispatcher } from 'undici';
-import { percentile } from '../statistics.js';
 import type { LoadJob, LoadResult } from './load.js';
 
 /** Timeout for the head of a response, and for each part of its body. */

@@ -1,8 +1,9 @@
 import { SeededRandom } from '@gateway/testkit/random';
+import { percentile } from '@gateway/testkit';
 import { checkEvidence } from '../evidence/check-evidence.js';
 import type { FaultDone } from '../evidence/evidence.js';
 import { FAULTS_MIX } from '../load/call-plan.js';
-import { quantiles, type ReportTable, thousands } from '../runner/render-report.js';
+import { type ReportTable, thousands } from '../runner/render-report.js';
 import { defineScenario, playRounds, SEED_OPTION, withSystem } from '../runner/run-scenario.js';
 import { planFaults, targetsOf, type PlannedFault } from './fault-plan.js';
 import { FaultRun } from './fault-run.js';
@@ -68,7 +69,7 @@ export function faultTable(done: readonly FaultDone[]): ReportTable {
     head: ['Fault', 'times', 'ms until both edges served: median', 'most'],
     rows: kinds.map((kind) => {
       const times = done.filter((fault) => kindOf(fault) === kind).map(({ from, until }) => until - from);
-      return [kind, ...[times.length, ...quantiles(times)].map(thousands)];
+      return [kind, ...[times.length, ...[50, 100].map((percent) => percentile(times, percent))].map(thousands)];
     }),
   };
 }

@@ -1,13 +1,14 @@
 import { usageObject } from '@gateway/contracts/public';
 import type { UsageObject } from '@gateway/contracts/public';
 import { formatUsd, MINUTE_MS, SESSION_5H_MS, WEEK_MS, minuteOf, weekStart } from '@gateway/metering';
+import { sumOf } from '@gateway/testkit';
 import { get } from '../../test/call.js';
 import type { ProviderCount } from '../../test/counting-provider.js';
 import type { TestOperator } from '../../test/operator.js';
 import { CENT_NANO_USD } from '../../test/prices.js';
 import { FAULT_CODES, type FaultSpan, isDuringFault } from '../evidence/judge-call.js';
 import { compareLedger } from '../limit-store/compare-ledger.js';
-import { countEach, total } from '../runner/render-report.js';
+import { countEach } from '../runner/render-report.js';
 import type { LimitCase, LimitedAccount } from './limit-cases.js';
 import type { PressedCall } from './press-limit.js';
 
@@ -82,8 +83,8 @@ function judgeCounts(pressed: PressedLimit): string[] {
       }
       break;
     case 'per_minute': {
-      const room = total(minutes.map((count) => Math.min(count, fit)));
-      const places = total(minutes);
+      const room = sumOf(minutes.map((count) => Math.min(count, fit)));
+      const places = sumOf(minutes);
       const faults = faultsOf(seen);
       // A call with a 500 may have a place. A call that was refused, and repeated because the
       // answer was slow, has two.

@@ -8,6 +8,8 @@ import { makeCall } from './make-call.js';
 /** Pause after a refusal, so that refusals do not outnumber the other calls. */
 const REFUSED_PAUSE_MS = 250;
 const BROKEN_PAUSE_MS = 50;
+/** Between the first calls of two workers: the first calls of new processes take longest. */
+const FIRST_CALLS_MS = 25;
 /** Longer than a client waits. */
 const LAST_CALLS_MS = 120_000;
 
@@ -67,6 +69,7 @@ export function startLoad({ workers, modelIds, edges, plan, seen, callsPerSecond
     }
   };
   const callInTurn = async (worker: number): Promise<void> => {
+    await delay(worker * FIRST_CALLS_MS);
     while (!stopped) await callOnce(worker);
   };
   const calling =

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Bus, connectBus } from '@gateway/bus';
-import { silentLog, sumOfMetric, until } from '@gateway/testkit';
+import { silentLog, sumOf, sumOfMetric, until } from '@gateway/testkit';
 import type { Redis } from 'ioredis';
 import { connectRedis } from '../../test/limit-store.js';
 import type { OwnSystem } from '../../test/own-system.js';
 import { checkEvidence } from '../evidence/check-evidence.js';
 import { FaultRun } from '../faults/fault-run.js';
 import { FAULTS_MIX } from '../load/call-plan.js';
-import { seconds, thousands, total } from '../runner/render-report.js';
+import { seconds, thousands } from '../runner/render-report.js';
 import { defineScenario, SEED_OPTION, withSystem } from '../runner/run-scenario.js';
 import { judgeExactness, judgeOutage, measureOutage, type OutageSeen, type Sample } from './judge-outage.js';
 
@@ -134,8 +134,8 @@ async function readSample({ local }: OwnSystem, redis: Redis, bus: Bus): Promise
       redis: Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))?.[1]),
     },
     holds: Math.max(...each('gateway_admission_holds')),
-    billingRequests: total(each('gateway_bus_requests_failed_total', 'message="billing.load"')),
-    logLines: total(logs.map((file) => readFileSync(file, 'utf8').split('\n').length - 1)),
+    billingRequests: sumOf(each('gateway_bus_requests_failed_total', 'message="billing.load"')),
+    logLines: sumOf(logs.map((file) => readFileSync(file, 'utf8').split('\n').length - 1)),
     secondsLeft: { redis: secondsLeft('redis'), stream: secondsLeft('stream') },
   };
 }
@@ -143,7 +143,7 @@ async function readSample({ local }: OwnSystem, redis: Redis, bus: Bus): Promise
 /** Reads the number of usage events that the running replicas of billing have processed. */
 async function readSettled({ local }: OwnSystem): Promise<number> {
   const texts = await scrape(local.running().adminUrls['billing'] ?? []);
-  return total(texts.map((text) => sumOfMetric(text, 'gateway_billing_usage_events_total') ?? 0));
+  return sumOf(texts.map((text) => sumOfMetric(text, 'gateway_billing_usage_events_total') ?? 0));
 }
 
 /** Fetches metrics. Skips processes that do not respond, such as one that is starting. */

@@ -37,16 +37,6 @@ export function seconds(ms: number): string {
   return (ms / 1_000).toFixed(1);
 }
 
-export function total(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0);
-}
-
-/** Returns these quantiles, from 0 to 1, of values in any order; 0 without values. */
-export function quantiles(values: readonly number[], shares: readonly number[] = [0.5, 1]): number[] {
-  const sorted = [...values].sort((one, other) => one - other);
-  return shares.map((share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0);
-}
-
 export function countEach<T>(values: readonly T[]): Map<T, number> {
   const counts = new Map<T, number>();
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);

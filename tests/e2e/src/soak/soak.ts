@@ -2,11 +2,10 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type LocalSystem, SERVICES } from '@gateway/local';
-import { temporaryDirectory, until } from '@gateway/testkit';
+import { sumOf, temporaryDirectory, until } from '@gateway/testkit';
 import { checkEvidence } from '../evidence/check-evidence.js';
 import { FaultRun } from '../faults/fault-run.js';
 import { SOAK_MIX } from '../load/call-plan.js';
-import { total } from '../runner/render-report.js';
 import { defineScenario, SEED_OPTION, withSystem } from '../runner/run-scenario.js';
 
 const PAUSES = 6;
@@ -111,7 +110,7 @@ export async function readResources(system: LocalSystem, directory: string): Pro
       child.kill('SIGUSR2');
       await until(`${replica} has written its resources`, () => existsSync(file), WRITTEN_WITHIN_MS);
       const { heapUsed, external, resources } = JSON.parse(readFileSync(file, 'utf8')) as Written;
-      const count = (names: readonly string[]): number => total(names.map((one) => resources[one] ?? 0));
+      const count = (names: readonly string[]): number => sumOf(names.map((one) => resources[one] ?? 0));
       const [sockets, timers] = [count(SOCKETS), count(TIMERS)];
       all.push({ replica, heapBytes: heapUsed + external, sockets, timers });
     }

@@ -1,9 +1,9 @@
-import { until } from '@gateway/testkit';
+import { percentile, until } from '@gateway/testkit';
 import { checkEvidence } from '../evidence/check-evidence.js';
 import { isRefusedBy } from '../evidence/judge-call.js';
 import { FaultRun } from '../faults/fault-run.js';
 import { FAULTS_MIX } from '../load/call-plan.js';
-import { quantiles, seconds, thousands } from '../runner/render-report.js';
+import { seconds, thousands } from '../runner/render-report.js';
 import { defineScenario, playRounds, SEED_OPTION, withSystem } from '../runner/run-scenario.js';
 import { allBack } from './members.js';
 import { STANDBY_FAULTS, type StandbyFault } from './standby-faults.js';
@@ -34,11 +34,22 @@ export const ha = defineScenario({
       }),
     );
     const head = ['Fault', 'times', 's with refusals: median', 'worst', 's until service: median', 'worst'];
-    const rows = STANDBY_FAULTS.map(({ name }) => {
+    const rows = STANDBY_FAULTS.flatMap(({ name }) => {
       const own = figures.flat().filter(({ fault }) => fault === name);
-      const refused = quantiles(own.map(({ refusedMs }) => refusedMs));
-      const served = quantiles(own.map(({ servedMs }) => servedMs));
-      return [name, thousands(own.length), ...[...refused, ...served].map(seconds)];
+      if (own.length === 0) return [];
+      const refused = [50, 100].map((percent) =>
+        percentile(
+          own.map(({ refusedMs }) => refusedMs),
+          percent,
+        ),
+      );
+      const served = [50, 100].map((percent) =>
+        percentile(
+          own.map(({ servedMs }) => servedMs),
+          percent,
+        ),
+      );
+      return [[name, thousands(own.length), ...[...refused, ...served].map(seconds)]];
     });
     return { ...found, tables: [{ head, rows }] };
   },

@@ -1,4 +1,4 @@
-import { total } from '../runner/render-report.js';
+import { sumOf } from '@gateway/testkit';
 import type { AttackFigures } from './attack.js';
 import type { AttackKind } from './attacks.js';
 import { VALID_KINDS, type ValidCount, type ValidCounts } from './valid-load.js';
@@ -43,7 +43,7 @@ export function judgeAttacks(seen: AttacksSeen): string[] {
   const all = wrongIn('before the attacks', seen.before);
   for (const { kind, figures, valid } of seen.attacks) {
     if (figures === null || figures.connections === 0) all.push(`${kind}: nothing was attacked`);
-    else if (figures.requests > 0 && total(Object.values(figures.answers)) === 0) all.push(`${kind}: no response`);
+    else if (figures.requests > 0 && sumOf(Object.values(figures.answers)) === 0) all.push(`${kind}: no response`);
     all.push(...wrongIn(`during ${kind}`, valid));
   }
   for (const { replica, starts, warm, last } of measureMemory(seen)) {
@@ -58,8 +58,8 @@ export function judgeAttacks(seen: AttacksSeen): string[] {
 
 /** Reports a load that was too small, because the test process or the attacker was too slow. */
 export function judgeRate({ attacks }: Pick<AttacksSeen, 'attacks'>): string[] {
-  const calls = total(attacks.map(({ valid }) => valid.calls.sent));
-  const seconds = total(attacks.map(({ lengthMs }) => lengthMs)) / 1_000;
+  const calls = sumOf(attacks.map(({ valid }) => valid.calls.sent));
+  const seconds = sumOf(attacks.map(({ lengthMs }) => lengthMs)) / 1_000;
   if (calls >= seconds * CALLS_PER_SECOND * ASKED_MIN) return [];
   return [`only ${calls} valid requests in ${seconds.toFixed(0)} s`];
 }
@@ -70,14 +70,14 @@ export function measureMemory({ memory, lengthMs }: Pick<AttacksSeen, 'memory' |
     const own = memory.filter((one) => one.replica === replica);
     const mean = ({ from, to }: typeof WARM): number => {
       const within = own.filter(({ atMs }) => atMs >= from * lengthMs && atMs <= to * lengthMs);
-      return total(within.map(({ bytes }) => bytes)) / within.length;
+      return sumOf(within.map(({ bytes }) => bytes)) / within.length;
     };
     return { replica, starts: new Set(own.map(({ pid }) => pid)).size, warm: mean(WARM), last: mean(LAST) };
   });
 }
 
 export function wrongOf({ wrong }: ValidCount): number {
-  return total(Object.values(wrong));
+  return sumOf(Object.values(wrong));
 }
 
 function wrongIn(when: string, counts: ValidCounts): string[] {

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type LocalSystem, SERVICES } from '@gateway/local';
 import { SeededRandom } from '@gateway/testkit/random';
-import { seconds, thousands, total } from '../runner/render-report.js';
+import { sumOf } from '@gateway/testkit';
+import { seconds, thousands } from '../runner/render-report.js';
 import { defineScenario, SEED_OPTION, withSystem } from '../runner/run-scenario.js';
 import { type AttackOrder, runAttack } from './attack.js';
 import { startAttackedSystem, type AttackedSystem } from './attacked-system.js';
@@ -102,6 +103,6 @@ function countValid({ attacks }: AttacksSeen) {
   return VALID_KINDS.map((kind) => {
     const counts = attacks.map(({ valid }) => valid[kind]);
     const slowestMs = Math.max(...counts.map((count) => count.slowestMs));
-    return { kind, sent: total(counts.map(({ sent }) => sent)), failed: total(counts.map(wrongOf)), slowestMs };
+    return { kind, sent: sumOf(counts.map(({ sent }) => sent)), failed: sumOf(counts.map(wrongOf)), slowestMs };
   });
 }

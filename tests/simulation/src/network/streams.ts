@@ -22,18 +22,6 @@ export interface StoredUsage {
   notBefore: number;
 }
 
-/** Bus traffic caused by heartbeats. */
-export interface HeartbeatTraffic {
-  /** Messages that edges stored, and their bytes as JSON. */
-  stored: number;
-  storedBytes: number;
-  /** Messages that replicas of admission read from the stream, and their bytes as JSON. */
-  read: number;
-  readBytes: number;
-  /** Resync requests that replicas published. */
-  requests: number;
-}
-
 /** The streams `USAGE` and `HEARTBEATS`. They never lose a stored message. */
 export class Streams {
   readonly usage: StoredUsage[] = [];
@@ -41,7 +29,7 @@ export class Streams {
   kept: KeptPosition | null = null;
   readonly #heartbeats = new Map<string, StoredHeartbeat>();
   readonly #listeners: (() => void)[] = [];
-  readonly traffic: HeartbeatTraffic = { stored: 0, storedBytes: 0, read: 0, readBytes: 0, requests: 0 };
+  #heartbeatsStored = 0;
   /** Calls that a stored heartbeat has named. */
   readonly listed = new Set<string>();
 
@@ -100,9 +88,9 @@ export class Streams {
   /** Stores a heartbeat, unless a later one of its edge was stored before. */
   storeHeartbeat(heartbeat: Heartbeat, place: string): void {
     const part = `${heartbeat.edge}.${'names' in heartbeat ? 'short' : 'full'}.${place}`;
-    this.traffic.stored += 1;
+    this.#heartbeatsStored += 1;
     if ((this.#heartbeats.get(part)?.heartbeat.n ?? 0) < heartbeat.n)
-      this.#heartbeats.set(part, { heartbeat, storedAtMs: this.time.now, sequence: this.traffic.stored });
+      this.#heartbeats.set(part, { heartbeat, storedAtMs: this.time.now, sequence: this.#heartbeatsStored });
     for (const { id } of listRunningCalls(heartbeat)) this.listed.add(id);
   }
 
@@ -110,10 +98,7 @@ export class Streams {
   lastHeartbeats(edge?: string): StoredHeartbeat[] {
     const all = [...this.#heartbeats.values()];
     const kept = all.filter(({ heartbeat }) => edge === undefined || heartbeat.edge === edge);
-    const text = JSON.stringify(kept);
-    this.traffic.read += kept.length;
-    this.traffic.readBytes += text.length;
-    return JSON.parse(text) as StoredHeartbeat[];
+    return JSON.parse(JSON.stringify(kept)) as StoredHeartbeat[];
   }
 
   heartbeatMarks(): HeartbeatPosition[] {
