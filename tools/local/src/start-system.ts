@@ -129,7 +129,10 @@ async function startOwnServers(options: SystemOptions, secrets: Secrets, restart
       credentials: { user: 'dashboard', password: secrets.busPasswords.dashboard },
     },
     redis: { password: secrets.redisPassword, users: [admissionUser(secrets.admissionRedisPassword)] },
-    log: (line) => options.log(`  ${line}`),
+    // Skipped resolvers are in the error if all were skipped.
+    log: (line) => {
+      if (!line.includes(' skipped: ')) options.log(`  ${line}`);
+    },
     onExit: (name, how) => restarter.ended(name, how),
   });
   const { postgres, nats, redis } = servers;

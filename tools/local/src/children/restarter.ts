@@ -11,7 +11,7 @@ const SETTLED_MS = 30_000;
 /**
  * Restarts processes that ended unexpectedly, each with its own back-off. Never starts a second
  * process: the previous one has ended, and a process that was stopped or started meanwhile is left
- * alone. Does not notice the end of a server given by URL.
+ * alone. Does not notice the end of a server given by URL or run by a container engine.
  */
 export class Restarter {
   readonly #watched = new Map<string, Restartable>();

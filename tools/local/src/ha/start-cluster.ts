@@ -23,7 +23,9 @@ export async function startCluster(
       durable,
       // Ignores server URLs of the environment, which would give all members the same server.
       env: withoutLentServers(),
-      log: (line) => log(`  ${name}: ${line}`),
+      log: (line) => {
+        if (!line.includes(' skipped: ')) log(`  ${name}: ${line}`);
+      },
       onExit: (_kind, how) => restarter.ended(name, how),
       ...own,
     });
