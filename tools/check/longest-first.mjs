@@ -5,17 +5,22 @@ import Sequencer from '@jest/test-sequencer';
  * default a clean clone orders suites by file size.
  */
 const LONGEST = [
-  'tests/simulation/src/run/play.system.test.ts',
-  'tests/e2e/src/schema-fuzz.system.test.ts',
-  'services/dashboard/web/test/pages.system.test.ts',
-  'tests/e2e/src/faults/faults.system.test.ts',
-  'tests/e2e/src/unauthenticated/unauthenticated.system.test.ts',
   'tests/e2e/src/upgrade/rolling.system.test.ts',
-  'services/billing/verify/ledger.system.test.ts',
-  'tests/e2e/src/limit-store/edge-faults.system.test.ts',
-  'services/edge-proxy/src/http/slow-attacks.system.test.ts',
-  'tests/e2e/src/faults/servers-come-back.system.test.ts',
   'services/admission/src/admit/model-against-script.system.test.ts',
+  'tests/e2e/src/faults/faults.system.test.ts',
+  'tests/e2e/src/limit-store/edge-faults.system.test.ts',
+  'tests/simulation/src/run/play.system.test.ts',
+  'tests/e2e/src/limits/limits.system.test.ts',
+  'services/dashboard/web/test/pages.system.test.ts',
+  'tests/e2e/src/limits/limits-clock.system.test.ts',
+  'services/admission/src/recover/lose-limit-store-under-load.system.test.ts',
+  'services/billing/src/usage/disturb-worker.system.test.ts',
+  'tests/e2e/src/rotation.system.test.ts',
+  'tests/e2e/src/catalog-changes.system.test.ts',
+  'tests/e2e/src/contract/faults.system.test.ts',
+  'tests/e2e/src/browser/story.system.test.ts',
+  'services/edge-proxy/src/service.system.test.ts',
+  'services/billing/verify/month.system.test.ts',
 ];
 /** Groups of the inner lane (`group-suites.mjs`) start before single suites. */
 const GROUP = /\/\.cache\/suites\/services\//;
