@@ -327,7 +327,7 @@ export interface ClientResponse {
   onDrain(listener: () => void): void;
   /**
    * Headers: name, value, name, value; the IDs are added. The head is sent at the end of the tick,
-   * or with the first bytes if they have a length.
+   * or with the first bytes if the headers have a content length.
    */
   begin(status: number, headers: readonly string[]): void;
   /** False: the client reads too slowly; wait for `onDrain`. */

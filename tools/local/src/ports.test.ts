@@ -23,7 +23,7 @@ test('a given port that another program has is refused with its option', async (
   }
 });
 
-test('a port that another program has and that is not given is replaced by a free one', async () => {
+test('a taken port that was not given is replaced by a free one', async () => {
   const first = await choosePorts(ANY, () => undefined);
   expect(Object.keys(first)).toEqual(Object.keys(USUAL_PORTS));
   const taken = createServer();

@@ -36,7 +36,7 @@ test('a missing server is reported with its reason and three remedies', async ()
   expect(redis?.problem).toMatch(/\/nowhere is not an executable file[^]*3\. start a Docker engine/);
 });
 
-test('inspectNpm() reports the npm that runs it, else the one on PATH, else what to install', async () => {
+test('inspectNpm() reports the npm that runs it, that on PATH, or how to install it', async () => {
   expect(await inspectNpm({ npm_config_user_agent: 'npm/11.19.1 node/v20.20.2 linux x64' })).toEqual({
     version: '11.19.1',
   });

@@ -109,7 +109,7 @@ async function request(person: Person, path: string, entriesMin: number): Promis
   return { ms, list };
 }
 
-/** Returns the compressed KiB of what `index.html` loads: the scripts and styles of each page. */
+/** Returns the compressed KiB of the scripts and styles that `index.html` loads for each page. */
 function weighPages(): [string, number][] {
   const dist = `${DIRECTORIES.checkout}/services/dashboard/web/dist`;
   const html = readFileSync(`${dist}/index.html`, 'utf8');

@@ -37,7 +37,7 @@ test('playRounds() adds the counts and stops after a violation, which has its se
   });
 });
 
-test('a report has the median and the most of each fault, the counts and each violation', () => {
+test('a report has median and most of each fault, the counts and each violation', () => {
   const done = [30, 50, 10].map((until, n) => ({ what: 'kill', target: `billing-${n}`, from: 0, until }) as FaultDone);
   const tables = [faultTable(done), countTable('Requests', { made: 4 })];
   const page = renderReport({ title: 'T', command: 'c', about: 'a', tables, violations: ['seed 8: wrong'] });
