@@ -29,6 +29,8 @@ function breakOffInTime(abort: AbortController, log: (line: string) => void): vo
   process.stdout.on('error', () => breakOff('the output was closed'));
 }
 
+const KEEP_ALIVE_MS = 60_000;
+
 /** Runs a benchmark, writes its report, and ends everything that was started. */
 async function run(options: BenchOptions, args: readonly string[]): Promise<void> {
   // Addresses and settings of the caller's shell do not apply to the benchmark's own servers.
@@ -50,6 +52,8 @@ async function run(options: BenchOptions, args: readonly string[]): Promise<void
     process.stderr.write(`the benchmark failed: ${messageOf(abort.signal.aborted ? abort.signal.reason : error)}\n`);
     process.exitCode ??= 1;
   } finally {
+    // The children do not keep this process alive until they have exited.
+    setInterval(() => undefined, KEEP_ALIVE_MS);
     await ending.run(log);
   }
   process.exit();
