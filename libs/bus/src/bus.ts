@@ -253,10 +253,7 @@ export interface Bus {
     handler: (body: ReceivedOf<M>) => Promise<AnswerBodyOf<M>>,
     options?: ServeOptions,
   ): void;
-  /**
-   * Serves a request with any number of replies. `reply` may be called after the handler has
-   * returned.
-   */
+  /** Serves a request with any number of replies, also after the handler has returned. */
   serveMany<M extends AnyRequest>(
     message: M,
     handler: (body: ReceivedOf<M>, reply: (answer: AnswerBodyOf<M>) => void) => Promise<void> | void,

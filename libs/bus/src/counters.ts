@@ -9,7 +9,7 @@ export interface Counters {
 }
 
 const REASONS = ['invalid_message', 'overloaded'] as const;
-/** The most frequent code stands for all. A series per message and code would be hundreds. */
+/** Most failures are timeouts. Counters of each message and code would be hundreds of series. */
 const EXPECTED_CODE = 'timeout';
 
 /**

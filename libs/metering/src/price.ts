@@ -22,9 +22,9 @@ export interface TokenKinds {
 }
 
 /**
- * Tokens of one sampling, as safe non-negative integers. `input` is all input, including cached
- * input and cache writes. If the parts exceed `input`, they are reduced: `cachedInput` first, then
- * `cacheWrite`, then `cacheWrite1h`.
+ * Token counts of one sampling (one run of the model; a response can have several), as safe
+ * non-negative integers. `input` includes cached input and cache writes. If these parts exceed
+ * `input`, they are reduced: `cachedInput` first, then `cacheWrite`, then `cacheWrite1h`.
  */
 export interface TokenCounts {
   input: number;

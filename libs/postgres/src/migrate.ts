@@ -41,10 +41,7 @@ export interface MigrateOptions {
 
 /** Timeouts for locks, in milliseconds. */
 export interface MigrationWaits {
-  /**
-   * Timeout of a statement that waits for a lock. Statements of services on that table wait behind
-   * it.
-   */
+  /** Timeout of a statement that waits for a lock: statements of services wait behind it. */
   readonly lockMs: number;
   /** Time during which the new files are retried while other sessions hold a required lock. */
   readonly blockedMs: number;

@@ -35,10 +35,7 @@ export interface PoolOptions {
 const CONNECTIONS_MAX = 10;
 const CONNECT_MS = 5_000;
 const STATEMENT_MS = 30_000;
-/**
- * Added to the statement timeout, after which the client gives up on a server that no longer
- * responds.
- */
+/** Added to the statement timeout: then the client gives up on a server that is silent. */
 const UNANSWERED_MS = 5_000;
 const IDLE_MS = 60_000;
 const IDLE_IN_TRANSACTION_MS = 60_000;
@@ -99,10 +96,7 @@ export function createPool(url: string, options: PoolOptions): Pool {
   return pool;
 }
 
-/**
- * Separates the options from the URL, because the driver would use them instead of the pool's
- * options.
- */
+/** Separates the options from the URL: the driver would prefer them to the pool's options. */
 function takeOptions(text: string): { readonly url: string; readonly options: string } {
   const url = new URL(text);
   const options = url.searchParams.get('options');

@@ -70,10 +70,7 @@ async function commit(client: PoolClient): Promise<void> {
   if (command !== 'COMMIT') throw new Error('the transaction was rolled back: a failed statement in it was ignored');
 }
 
-/**
- * Reports whether the connection can be reused. A failed connection is closed without a further
- * query.
- */
+/** Returns whether the connection is reusable. A failed one is closed without another query. */
 async function rolledBack(client: PoolClient, error: unknown): Promise<boolean> {
   if (isConnectionFault(error)) return false;
   try {

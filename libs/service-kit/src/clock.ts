@@ -12,10 +12,7 @@ export interface Clock {
   nowMs(): number;
 }
 
-/**
- * A clock with timers, for everything that waits. The clock of a test waits until the test
- * advances it.
- */
+/** A clock with timers, for everything that waits. A test advances the time of its clock. */
 export interface TimerClock extends Clock {
   /** Milliseconds of a clock that is never set back, for durations. */
   monotonicMs(): number;

@@ -24,7 +24,7 @@ import { createSecrets, type SecretsConfig } from './secrets.js';
 export { openListener } from './http/listener.js';
 export { loadWebFiles } from './people-api/web-files.js';
 
-/** Bounds per client network, so that one computer cannot take all places of the pages. */
+/** Bounds per client network, below the bounds of all clients, which one computer cannot use up. */
 export const PAGES_CLIENT: ClientBounds = { connections: 32, requests: 32, worked: 8, files: 8, streams: 16 };
 
 export interface AppsParts {

@@ -19,8 +19,8 @@ export interface SecretsConfig {
 export type Secrets = ReturnType<typeof createSecrets>;
 
 /**
- * Creates and checks secrets with the system's random source and the deployment's keys. Only
- * digests, masked forms and sealed texts leave over the bus. `env` is read on each use.
+ * Creates and checks secrets with the system's random source and the deployment's keys. Other
+ * services receive only digests, masked forms and encrypted texts. Variables are read at each use.
  */
 export function createSecrets(config: SecretsConfig, env: NodeJS.ProcessEnv) {
   const prefix = config.GATEWAY_KEY_PREFIXES?.[0] ?? DEFAULT_KEY_PREFIX;

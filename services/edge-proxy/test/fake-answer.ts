@@ -1,8 +1,8 @@
 import type { ClientResponse } from '../src/ports.js';
 
 /**
- * Returns a response to a connected client. `heard.write` receives the bytes and returns whether
- * the client accepts more.
+ * Returns a response to a connected client. `heard.write` receives the bytes and returns false if
+ * the client accepts no more for now.
  */
 export function fakeResponse(heard: Pick<ClientResponse, 'write'> & Partial<ClientResponse>): ClientResponse {
   return {

@@ -59,10 +59,7 @@ export function modelCall(path: string, secret: string | null, model: string, fi
   return { path, secret, body: { model, ...LEAST_BODY[path], ...fields } };
 }
 
-/**
- * Sends a request, reads its response to the end, and checks the headers that every response must
- * have.
- */
+/** Sends a request, reads the whole response, and checks the headers that each one must have. */
 export async function send(url: string, call: ContractCall): Promise<ContractAnswer> {
   if (call.announcedBytes !== undefined) return announce(url, call, call.announcedBytes);
   const { method = call.body === undefined ? 'GET' : 'POST', path, secret, body } = call;

@@ -134,10 +134,7 @@ interface Actors {
   readonly style: Style;
   readonly team: AccountView;
   readonly model: ContractModel;
-  /**
-   * A key without a cap; a key whose cap covers no call; a key with such a cap and without the
-   * model.
-   */
+  /** Keys: without a cap; with a cap that covers no call; with such a cap and without the model. */
   readonly keys: Readonly<Record<'free' | 'capped' | 'narrow', { readonly key: string; readonly secret: string }>>;
   readonly plans: ReturnType<typeof orderPlans>;
   /** The call that uses the only slot. */

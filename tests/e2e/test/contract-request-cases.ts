@@ -171,8 +171,8 @@ function forwardedFields({ request, path, right }: RequestRow): ContractCase {
 }
 
 /**
- * Returns whether the specification's table lists the field. Other fields are tested here too, but
- * do not cover a row.
+ * Returns whether the specification's table of request fields has a row for the field. The test
+ * also sends other fields, but cannot claim to cover a row with them.
  */
 function isListed(request: string, name: string): boolean {
   return (

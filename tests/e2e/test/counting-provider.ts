@@ -15,10 +15,7 @@ export interface ProviderBehaviour {
   readonly failEvery?: number;
 }
 
-/**
- * A provider that counts calls. All responses are short and equal, so that thousands of them are
- * cheap.
- */
+/** A provider that counts calls. Its responses are short and equal, so thousands are cheap. */
 export interface CountingProvider {
   readonly url: string;
   behave(upstream: string, behaviour: ProviderBehaviour): void;

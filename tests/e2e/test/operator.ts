@@ -258,10 +258,7 @@ export class TestOperator {
     return until(`the usage record of ${requestId}`, () => this.#findUsageRecord(requestId), timeoutMs);
   }
 
-  /**
-   * Returns the record of an account's only call, for a client that left before it could read the
-   * ID.
-   */
+  /** Returns the record of an account's only call, if its client left before it read the ID. */
   async onlyRecord(account: string): Promise<UsageRecordView> {
     const records = await until(`the usage record of ${account}`, async () => {
       const found = await this.records(account);

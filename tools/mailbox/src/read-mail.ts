@@ -19,7 +19,7 @@ export async function readMail(mail: string): Promise<ParsedEmail> {
     headers: [],
     text: mail,
   }));
-  // Uses raw headers instead of the library's addresses and dates, so that nothing is normalized.
+  // The library would normalize addresses and dates. The raw headers are shown instead.
   const header = (name: string): string => decodeWords(headers.find(({ key }) => key === name)?.value ?? '');
   const [from, to, date, subject] = [header('from'), header('to'), header('date'), header('subject')];
   return { from, to, date, subject, text: text ?? html ?? '' };

@@ -27,10 +27,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   };
 }
 
-/**
- * Serves health on a second address. The listeners open before it, so healthy and ready are the
- * same.
- */
+/** Serves health on a second address, when all listeners are open: healthy means ready. */
 export async function serveHealth(host: string, port: number): Promise<Server> {
   const server = createServer((request, response) => {
     response.writeHead(['/healthz', '/readyz'].includes(request.url ?? '') ? 200 : 404).end();

@@ -16,10 +16,7 @@ const DRAIN_MS = 5_000;
 /** The shared server disconnects no slow process. A repeated setting replaces the one before. */
 const PATIENT_PINGS = 'ping_interval: "60s"';
 
-/**
- * NATS with the users and permissions of all services. A test plays the services that it does not
- * start.
- */
+/** NATS with the users and permissions of all services. Tests play those that they do not start. */
 export interface TestBus {
   readonly nats: RunningServer;
   /**

@@ -116,10 +116,7 @@ export function emptyContent(): BucketContent {
   return { entries: new Map(), head: null, headSequence: 0 };
 }
 
-/**
- * Applies one message of a bucket and returns true if it was the head. Ignores messages of other
- * forms.
- */
+/** Applies one message of a bucket. Returns whether it was the head. Ignores malformed messages. */
 export function applyMessage(content: BucketContent, bucket: string, message: Msg, sequence: number): boolean {
   const removed = REMOVED.has(message.headers?.get('KV-Operation') ?? '');
   if (message.subject === headSubject(bucket)) {

@@ -29,7 +29,7 @@ const quotaShare = z.object({
   /** Tokens of ended calls, and estimated input tokens of running calls. */
   tokens: count,
   runningTokens: count,
-  /** The edge found no share for a call, so other edges return the part that they do not need. */
+  /** The edge had no share left for a call, so other edges return what they do not need. */
   short: z.boolean(),
 });
 export type QuotaShare = z.infer<typeof quotaShare>;

@@ -96,8 +96,8 @@ export const classRule = z.object({
   /** Classes by reported value. Another value is billed as standard and reported to operators. */
   answers: z.record(fieldText, priceClass),
   /**
-   * Prefixes of the betas that a request for a class needs. They are forwarded if the class is
-   * requested and sold, regardless of the source's `betas`. Absent: none.
+   * Prefixes of names in `anthropic-beta` that requests for these classes need. They are forwarded
+   * if the class has a price, whatever the source's `betas`. Absent: none.
    */
   betas: z.array(z.string().min(1).max(128)).max(8).optional(),
 });

@@ -6,8 +6,8 @@ export interface ServerState {
   /** Null on a standby, where it may change during the read. */
   readonly timeline: number | null;
   /**
-   * The position up to which a primary has written or a standby has received: `0/16B3748`. Null:
-   * nothing received.
+   * Position in the write-ahead log (`0/16B3748`): the last one written on a primary, or received
+   * on a standby. Null: the standby has received nothing.
    */
   readonly position: string | null;
 }

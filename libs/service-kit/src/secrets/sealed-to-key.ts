@@ -86,10 +86,7 @@ export function toPublicKey(privateKey: Secret<Buffer>): Secret<Buffer> {
   return new Secret(derivePublicKey(privateKey.reveal()));
 }
 
-/**
- * Returns a short ID of a public key. It is part of each sealed text, so that a rotation finds the
- * key.
- */
+/** Returns a short ID of a public key. Sealed texts contain it, so that the key is found again. */
 function sealingKeyIdOf(publicKey: Secret<Buffer>): string {
   return createHash('sha256')
     .update('gateway sealing key id')

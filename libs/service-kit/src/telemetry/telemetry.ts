@@ -13,10 +13,7 @@ export interface TelemetryOptions {
   readonly service: string;
   readonly replica: string;
   readonly version: string;
-  /**
-   * Base address of an OTLP/HTTP collector. Traces are sent to its `/v1/traces`. Null disables
-   * tracing.
-   */
+  /** Base address of an OTLP/HTTP collector; traces go to its `/v1/traces`. Null: no tracing. */
   readonly otlpEndpoint: string | null;
 }
 
@@ -32,8 +29,8 @@ const QUEUED_SPANS_MAX = 4_096;
 const BATCHED_SPANS_MAX = 512;
 const BATCH_DELAY_MS = 2_000;
 /**
- * All full batches of the queue, which a shutdown sends at once, and one batch in progress. More
- * batches would be dropped.
+ * Maximum exports at the same time: one that is in progress, and all full batches of the queue,
+ * which a shutdown sends at once. The exporter drops batches above this number.
  */
 const EXPORTS_MAX = QUEUED_SPANS_MAX / BATCHED_SPANS_MAX + 1;
 

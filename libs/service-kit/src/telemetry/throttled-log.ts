@@ -36,10 +36,7 @@ export class Throttle {
   }
 }
 
-/**
- * A throttled warning about an event that may occur with each call. Each line has the number of
- * events.
- */
+/** A throttled warning about an event that each call may have. A line counts the events. */
 export class ThrottledLog {
   readonly #throttle: Throttle;
 

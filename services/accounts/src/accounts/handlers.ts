@@ -68,7 +68,7 @@ export interface AccountRecords {
   readonly member: MemberRecord | null;
 }
 
-/** Loads what admission needs of an account and a key at one instant (docs/protocol.md#r11). */
+/** Loads an account's records and a key's in one snapshot (docs/protocol.md#r11). */
 export async function loadAccount(
   store: AccountStore,
   request: { readonly account: string; readonly key: string | null },

@@ -9,12 +9,12 @@ export interface Handlers {
 }
 
 /**
- * Maximum concurrent requests of one message. They share a few connections, and requests in a
- * longer queue would time out.
+ * Maximum concurrent requests per kind of message. They share a few database connections, and
+ * requests in a longer queue would time out.
  */
 const LOOKUPS_AT_ONCE_MAX = 256;
 const CHANGES_AT_ONCE_MAX = 64;
-/** Higher than for other changes, because these mostly wait for admission without a connection. */
+/** Higher: most of the time these wait for admission and use no database connection. */
 const AWAITED_AT_ONCE_MAX = 256;
 
 /** Creates handlers on the bus, which validates requests. `faultOf` maps database errors. */

@@ -1,7 +1,7 @@
 import { KEY_TERMS, type KeyTerms } from '@gateway/contracts/operator';
 import type { Account, ApiKey, Member, Membership, Operator, OwnedAccount, User, UserWithPassword } from './rules.js';
 
-/** A row as PostgreSQL returns it. In a join, the alias of a table is the prefix of its columns. */
+/** A row by column name. In a join, `m_id` is the column `id` of the table with the alias `m`. */
 export type Row = Readonly<Record<string, unknown>>;
 
 /** The columns of an object, by property. */

@@ -14,7 +14,7 @@ import { isCursorOf, pageOf } from '../base/rules.js';
 import { toMemberView } from './rules.js';
 import type { PeopleStore } from './store.js';
 
-/** Returns one page of an account's members in the order of joining, with the owner first. */
+/** Returns one page of an account's members: the owner, then the others in the order of joining. */
 export async function listMembers(
   store: Pick<PeopleStore, 'account' | 'members'>,
   { account, cursor, limit }: { readonly account: string; readonly cursor: string | null; readonly limit: number },

@@ -49,9 +49,9 @@ export function createPeopleWrites(tx: Tx) {
     verifyUser,
     ensureUser,
     /**
-     * Returns the user of an address for an account that an operator or a team creates. Someone
-     * else may have signed up with the address, but has no password or session before it is
-     * verified. Only a reader of its emails gets access.
+     * Returns the user with this email address, for an account that an operator or a team creates.
+     * If someone else has signed up with the address, they get no access: until the address is
+     * verified the user has no password or session, and only a reader of its emails can verify it.
      */
     async ensureInvitedUser({ id, email, emailVerified }: User): Promise<User> {
       const user = await ensureUser({ id, email });

@@ -84,8 +84,8 @@ export interface CallBilling {
 const UNBILLED: Endpoint = '/v1/messages/count_tokens';
 
 /**
- * Computes all facts about a call that do not depend on counters. They hold for a span of Redis's
- * time; outside it the script asks for new ones and does not decide.
+ * Computes all facts about a call that do not depend on counters. They are valid for a span of
+ * Redis time. Outside it the script does not decide, and the facts are computed again.
  * @param now estimated Redis time
  */
 export function prepareCall(call: CallRequest, known: CachedAccount, catalog: CatalogView, now: number): PreparedCall {

@@ -45,8 +45,8 @@ export interface RedisAddress {
 
 /**
  * Parses `redis://user:password@host:6379` (also `rediss:`), or
- * `redis+sentinel://user:password@a:26379,b:26379,c:26379/name?sentinel_password=…`, where user and
- * password are those of Redis and the name is that of the primary.
+ * `redis+sentinel://user:password@a:26379,b:26379,c:26379/name?sentinel_password=…`. User and
+ * password are those of Redis; the Sentinels monitor the primary under the name.
  * @throws TypeError for any other URL
  */
 export function parseRedisAddress(text: string): RedisAddress {

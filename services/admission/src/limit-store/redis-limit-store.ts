@@ -368,7 +368,7 @@ export class RedisLimitStore implements LimitStore {
   #fault(cause: Error): AdmissionFault {
     if (cause instanceof AdmissionFault) return cause;
     if (hasServerChanged(cause) && this.#runId !== null) this.#reconnect();
-    // An error reply means that the script did not run. Without a reply, this is unknown.
+    // After an error reply the script has not run. Without a reply it may have run and made a hold.
     const mayHold = !(cause instanceof ReplyError);
     return new AdmissionFault('admission_error', `redis: ${cause.message}`, { cause, mayHold });
   }

@@ -138,7 +138,7 @@ export class Recovery {
     this.#read = null;
   }
 
-  /** @param asks the epochs have just been read, so edges may receive them */
+  /** @param asks the buckets' epochs were just read from Redis, so they may be sent to the edges */
   async #advance(asks: boolean): Promise<void> {
     if (this.#restoring.size === 0) return;
     const { edges, clock, durations } = this.ports;

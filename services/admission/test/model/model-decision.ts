@@ -62,8 +62,8 @@ const SLOT_RETRY_SECONDS = 2;
 const NEAR_END_SHARE = 0.05;
 
 /**
- * The list in docs/behaviour.md#order-of-refusals, in its order, for one call at one time. Changes
- * only the place in the minute.
+ * Decides one call at one time, by the list in docs/behaviour.md#order-of-refusals and in its
+ * order. Changes only the number of requests in the minute.
  */
 export class ModelDecision {
   /** Whether a place in the minute was free and has been taken. */

@@ -168,14 +168,14 @@ export class ModelState {
     return calls;
   }
 
-  /** The plans' part of calls that have not ended. It may be too large for an exact number. */
+  /** The most that plans may pay for running calls. A number could not represent it exactly. */
   planBears(): bigint {
     let sum = 0n;
     for (const hold of this.holds.values()) sum += BigInt(bearsOf(hold));
     return sum;
   }
 
-  /** The plans' part of ended calls that are not settled yet. */
+  /** The amount that plans pay for ended calls that are not settled yet. */
   planOwes(counts: (fields: HoldFields) => boolean): number {
     let sum = 0;
     for (const hold of this.holds.values()) if (counts(hold.fields)) sum += planOf(hold);

@@ -69,7 +69,7 @@ async function isWhole(redis: Redis): Promise<boolean> {
 
 /** Finds the server program of the tests and its environment by inspecting a running server. */
 async function findProgram(): Promise<Program> {
-  // A shared one does not tell its process.
+  // Only an own server has a `pid` that tests may read.
   const server = await startTestRedis({ own: true });
   const redis = new Redis(server.server.url);
   try {

@@ -44,8 +44,8 @@ async function unchanged(tx: Tx, asked: RequestedAccounts, now: number): Promise
 }
 
 /**
- * Returns accounts with a named balance whose version differs. The LIMIT in the lateral query is
- * for the plan, as in a load.
+ * Returns accounts with a named balance whose version differs. Without the LIMIT, PostgreSQL might
+ * plan to read all balances of an account.
  */
 async function changedAccounts(tx: Tx, asked: RequestedAccounts): Promise<Set<string>> {
   const named = asked.flatMap(({ account, rows }) => rows.map((row) => ({ account, ...row })));

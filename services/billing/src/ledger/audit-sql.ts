@@ -27,8 +27,8 @@ const BALANCES = `
               FROM ledger_entries WHERE ledger_account LIKE 'wallet:%'`;
 
 /**
- * The plan pays up to its bound, then the wallet up to its hold, then the plan again
- * (docs/behaviour.md#who-pays).
+ * Computes the wallet's part of a charge: the plan pays up to its bound, then the wallet up to its
+ * hold, then the plan again (docs/behaviour.md#who-pays).
  */
 const WALLET_PART = `(WITH above AS (SELECT charged_nano_usd - least(charged_nano_usd, greatest(plan_max_nano_usd, 0)) AS plan)
     SELECT CASE WHEN wallet_max_nano_usd IS NULL THEN above.plan

@@ -137,7 +137,7 @@ function versionFromRow({ id, current_version, spec, created_at }: PlanRow): Pla
   return { id, version: current_version, plan: planFromStored(spec), createdAt: created_at };
 }
 
-/** A plan version as jsonb: limits are safe integers, so JSON numbers represent them exactly. */
+/** A plan version in a jsonb column. Limits are safe integers, so JSON numbers are exact. */
 export interface StoredPlan extends Omit<PlanSpec, 'windows' | 'allotments' | 'defaultKeyCapNanoUsd'> {
   readonly windows: readonly { type: WindowType; unit: WindowUnit; limit: number; label: string }[];
   readonly allotments: readonly { model: string; unit: WindowUnit; limit: number }[];

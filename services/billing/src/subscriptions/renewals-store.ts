@@ -38,8 +38,8 @@ export function createRenewalStore(pool: Pool) {
   const queries = onPool(pool);
   return {
     /**
-     * Returns the first accounts by due time, and whether a plan has a new version that its
-     * upcoming periods do not have yet.
+     * Returns the accounts that are due first, and whether any plan has a new version that was not
+     * copied to the periods that have not begun.
      */
     async work(limit: number): Promise<{ timers: Timer[]; hasNewPlans: boolean }> {
       const rows = await queries.query<WorkRow>(

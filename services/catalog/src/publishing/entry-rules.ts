@@ -111,7 +111,8 @@ function filled<T extends object>(members: T): Partial<T> {
 }
 
 /**
- * Returns the published versions of prices or costs.
+ * Returns the versions of prices or costs that edges get: the one in force, the one before it, and
+ * later ones.
  * @param onMessages whether the model or the source serves the messages format
  */
 function datedVersions(

@@ -102,7 +102,7 @@ async function underLock<T extends object>(
 }
 
 async function readAtOnce<T>(tx: Tx, work: (reads: CatalogReads) => Promise<T>): Promise<T> {
-  // Not the time of BEGIN, because versions committed before this first query must have begun.
+  // now() is the time of BEGIN, before which versions committed since then have not begun.
   const clock = await tx.one<{ now: Date }>('SELECT clock_timestamp() AS now');
   if (!clock) throw new Error('the database has no clock');
   return work(createCatalogReads(tx, clock.now.getTime()));

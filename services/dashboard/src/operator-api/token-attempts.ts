@@ -24,9 +24,9 @@ export function createTokenAttempts(clock: Clock) {
   const right = new Set<string>();
   return {
     /**
-     * Counts an attempt with a token that was not valid recently. Returns false if the client has
-     * made too many. A token that was valid recently is not counted, whoever else fails from the
-     * same network.
+     * Counts an attempt with a token that was not valid recently. Returns false if the client's
+     * network has made too many. A recently valid token is not counted, so that other failures from
+     * its network do not lock out an operator.
      */
     mayTry: (token: string, client: string): boolean =>
       right.has(nameOf(token)) || ofClient.take(client, clock.nowMs()),

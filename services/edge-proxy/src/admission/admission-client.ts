@@ -227,7 +227,7 @@ export class AdmissionClient {
 
   /**
    * Resolves a call that is not admitted. Another attempt of it may still be admitted later, when
-   * slots are free again. A blind release gives back what that attempt would hold.
+   * slots are free again; a blind release (one that names no hold) undoes that.
    * @param mayHold whether this attempt may have a hold, because its decision was begun and its
    * answer was lost
    */

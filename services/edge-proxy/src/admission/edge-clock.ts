@@ -3,8 +3,8 @@ import type { TargetReplica } from '../ports.js';
 import type { KnownReplicas } from './known-replicas.js';
 
 /**
- * Longest round trip of a precise answer. A slower answer is used only as long as there was no
- * quick one.
+ * Longest round trip of a reply whose time corrects the clock precisely. A slower reply corrects it
+ * only until the first quick one.
  */
 const ROUND_TRIP_MS_MAX = 500;
 

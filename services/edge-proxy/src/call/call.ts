@@ -69,7 +69,7 @@ export interface AdmittedCall extends Call {
   /** How many more calls of this size the limits allowed; 0 if admission did not report it. */
   readonly roomLeft: number;
   readonly attempts: AttemptRecord[];
-  /** How the last tried source reads the request's class and tools; null: no source was tried. */
+  /** The request's class and tools by the rules of the last tried source; null: none was tried. */
   reading: SourceReading | null;
   /** Redis time of the first byte to the client. */
   firstByteAt: number | null;

@@ -6,16 +6,13 @@ export interface ErrorClassRule {
   readonly next: boolean;
   /**
    * Cooldown of the source. `cool_down`: for the time that the provider states. `refused`: 30 s,
-   * doubled each time. If a client could have caused the refusal, it applies only after several
-   * accounts met it.
+   * doubled each time. If a client could have caused the refusal, it applies only after the source
+   * has refused several accounts.
    */
   readonly cooldown: 'none' | 'cool_down' | 'refused';
   /** Counts toward the source's breaker. Never set for errors that a client can cause. */
   readonly countsAsFailure: boolean;
-  /**
-   * Log level of the provider's text, which is sampled. `warn`: an operator should check the
-   * source.
-   */
+  /** Level for logging samples of the provider's text. `warn`: an operator should act. */
   readonly log: 'none' | 'info' | 'warn';
 }
 

@@ -179,10 +179,7 @@ const FUNDS_CODES = set(
   'insufficient_balance',
   'base_resp_1008',
 );
-/**
- * Beginnings of providers' error texts. Quoted content of a client only appears further inside a
- * text.
- */
+/** Beginnings of providers' error texts. Text of a client is only quoted further inside. */
 const FUNDS_TEXT =
   /^(?:your credit balance is too low|insufficient (?:balance|credits|funds)|your (?:newly created )?teams? (?:[0-9a-f-]{8,40} )?(?:doesn't have any credits|has either used all available credits)|you have run out of credits|this api method requires billing)/i;
 

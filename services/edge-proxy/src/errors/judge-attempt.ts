@@ -30,10 +30,7 @@ const STATUS_OVERLOADED = 529;
 /** The result of one attempt at one source, before it is judged. */
 export type AttemptResult =
   | {
-      /**
-       * A response head arrived. A status 200 is included: this module decides whether it is
-       * usable.
-       */
+      /** A response head arrived, of any status: this module decides whether a 200 is usable. */
       readonly kind: 'answered';
       readonly status: number;
       /** Wait stated by its headers, in milliseconds. */
@@ -122,9 +119,9 @@ export interface AttemptJudgment {
   /** A provider was reached: its error has priority over `upstream_unreachable`. */
   readonly reached: boolean;
   /**
-   * The source cannot serve our requests. It is tried last for a long time, and its operator is
-   * notified. `unclear`: a client may have caused the refusal, so it counts only after several
-   * accounts met it.
+   * The source cannot serve the gateway's requests. It is tried last for a long time, and its
+   * operator is notified. `unclear`: a client may have caused the refusal, so it counts only after
+   * the source has refused several accounts.
    */
   readonly refusal: 'certain' | 'unclear' | null;
   /** The cooldown and refusal of one of several keys. The source itself gets neither. */
@@ -331,10 +328,7 @@ function readBodyWaitMs(reported: ReportedError | null): number | undefined {
   return waits.length === 0 ? undefined : Math.max(...waits);
 }
 
-/**
- * Rounds up to whole seconds, at least one: a wait of 0 does not end the cooldown of a limited
- * source.
- */
+/** Rounds up to whole seconds, at least 1: after 0 a limited source would be tried at once. */
 function toCoolDownMs(waitMs: number | undefined): number {
   return waitMs === undefined ? COOL_DOWN_DEFAULT_MS : Math.min(toWholeSeconds(waitMs) * 1_000, COOL_DOWN_MS_MAX);
 }

@@ -83,8 +83,8 @@ function looksRandom(text: string): boolean {
 }
 
 /**
- * Returns whether a run is long and has a long part with letters and digits. Model names have short
- * parts.
+ * Returns whether a run of characters could be a key: it is long, and one of its parts is long and
+ * has letters and digits. The parts of model names are short.
  */
 function isOpaque(run: string): boolean {
   if (run.length < OPAQUE_LENGTH_MIN) return false;

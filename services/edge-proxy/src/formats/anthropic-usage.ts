@@ -104,8 +104,8 @@ export class AnthropicUsage {
   }
 
   /**
-   * Counts cache writes that were reported after a split, without a split themselves. They are
-   * 1-hour writes if the request asks for any.
+   * Counts cache writes that a later event reports in one sum, after an earlier event has split
+   * them by duration. They are 1-hour writes if the request uses 1-hour caching.
    */
   #raisedWrites1h(cacheWrite: number | null, before: UsageReport): number | null {
     if (!this.#hasWrites1h || before.cacheWrite1h === null || cacheWrite === null) return null;

@@ -28,8 +28,8 @@ const PIECES_MAX = 1_024;
 /** One event of a server-sent event stream with its exact bytes, or a part of a long event. */
 export interface SseEvent {
   /**
-   * The bytes as received, with line ends and the blank line. Together the bytes of all events are
-   * those of the stream.
+   * The event as received, including its line ends and the blank line after it. The bytes of all
+   * events, joined, are the whole stream.
    */
   readonly bytes: Buffer;
   /** The last `event` field; null if there is none. */

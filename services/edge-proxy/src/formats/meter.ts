@@ -17,7 +17,7 @@ export interface MeterResult {
    * The reason why there is no usage: not sent, not complete, or unreadable. Null if there is one.
    */
   readonly problem: 'absent' | 'malformed' | null;
-  /** The counts that were reported although there is no usage. Absent if there are none. */
+  /** Counts that were reported before the usage was complete. Absent if there are none. */
   readonly begun?: PartialUsage | null;
   /** UTF-8 bytes of generated text, for an estimate. */
   readonly deliveredBytes: number;
@@ -31,10 +31,7 @@ export interface MeterResult {
    * there are none.
    */
   readonly ids?: StoredIds;
-  /**
-   * The reported class and tool uses; absent if none were reported or the source has no pricing
-   * rules.
-   */
+  /** Reported class and tool uses; absent if there are none or the source has no pricing rules. */
   readonly reported?: ReportedExtras | null;
   /** The failure of a plain body that is an error or a failed response. */
   readonly failure?: ProviderFailure;
@@ -79,10 +76,7 @@ export function withReason(failure: ProviderFailure, next: ProviderFailure | nul
 export interface EventHandling {
   /** False for the usage chunk that only the gateway requested: it is not relayed. */
   readonly pass: boolean;
-  /**
-   * The final marker (`[DONE]`, `message_stop`, `response.completed`), which waits for the usage
-   * record.
-   */
+  /** Final marker (`[DONE]`, `message_stop`, `response.completed`): waits for the usage record. */
   readonly final: boolean;
   /**
    * The event, such as `message_start`, has no text, reasoning, tool call or refusal and ends
@@ -120,7 +114,7 @@ export interface StreamMeter {
 
 /** The source's way of counting. An absent member means the format's standard. */
 export interface CountingOptions extends Pick<CatalogSource, 'totalExtra' | 'cachedInInput' | 'pricing'> {
-  /** The request asks for 1-hour cache writes: unsplit writes count as these. */
+  /** The request uses 1-hour caching, so cache writes without a split count as 1-hour writes. */
   readonly cacheWriteTtl1h?: boolean;
 }
 

@@ -52,10 +52,7 @@ export function readResponsesUsage(value: unknown, totalExtra?: TotalExtra): Usa
   return readReport(value, RESPONSES, totalExtra);
 }
 
-/**
- * Reads the `usage` of embeddings, which have input only. The input may be reported only as the
- * total.
- */
+/** Reads the `usage` of embeddings: only input, which may be reported only as the total. */
 export function readEmbeddingsUsage(value: unknown): UsageReport {
   if (!isRecord(value)) return EMPTY_REPORT;
   const report = readParts(value, CHAT);

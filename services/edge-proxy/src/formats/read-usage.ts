@@ -95,7 +95,7 @@ export class UsageTally {
   #best = EMPTY_REPORT;
   #countedBytes = 0;
 
-  /** @param hasWrites1h the request asks for 1-hour cache writes: an unsplit count is of these */
+  /** @param hasWrites1h the request uses 1-hour caching: an unsplit count is of 1-hour writes */
   constructor(read: (value: unknown) => UsageReport, hasWrites1h = false) {
     this.#read = read;
     this.#hasWrites1h = hasWrites1h;

@@ -156,10 +156,7 @@ function readResponseHead(response: JsonRecord): ResponseHead | null {
   return { id, createdAt: readSeconds(response['created_at']), model: readName(response['model']) };
 }
 
-/**
- * Counts the bytes of a called function's name. Its arguments arrive as deltas, but the name does
- * not.
- */
+/** Counts the bytes of a called function's name: only its arguments arrive as deltas. */
 function countNameBytes(item: unknown): number {
   return isRecord(item) ? generatedTextBytes(item['name']) : 0;
 }

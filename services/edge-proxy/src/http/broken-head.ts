@@ -21,8 +21,8 @@ const METHOD_AND_PATH = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+ +([^ ?\r\n]+)/;
 const RTSP_METHOD = 'Invalid method for HTTP/x.x request';
 
 /**
- * Reads the head in the packet where the parser stopped. If the head began in an earlier packet,
- * reads only the part in this packet.
+ * Reads the request head in the packet where Node's parser stopped, or the part of it that is in
+ * this packet.
  * @param error Node's parser error, with `rawPacket` and `bytesParsed` unless nothing was parsed
  */
 export function readBrokenHead(error: Error): BrokenHead {

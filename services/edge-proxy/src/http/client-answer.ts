@@ -37,7 +37,7 @@ export class HttpResponse implements ClientResponse {
   #closesConnection = false;
   /** Whether the body is sent in chunks. This class frames them instead of Node. */
   #isChunked = false;
-  /** For direct writes of chunks, once the head is sent and no earlier response is pending. */
+  /** Receives chunks directly. Null before the head is sent or an earlier response is complete. */
   #chunkSocket: Socket | null = null;
   #onGone: (() => void) | null = null;
   #onClosed: (() => void) | null = null;
@@ -272,10 +272,7 @@ const LF = 0x0a;
 const DIGITS = Buffer.from('0123456789abcdef');
 const BITS_OF_DIGIT = 4;
 
-/**
- * Returns the size line of a chunk. There must be at least one byte, since an empty chunk ends the
- * body.
- */
+/** Returns the size line of a chunk of at least one byte: an empty chunk would end the body. */
 export function formatChunkSize(bytes: Buffer): Buffer {
   return Buffer.from(`${bytes.length.toString(16)}\r\n`);
 }

@@ -88,10 +88,7 @@ export class JsonReducer implements ParsedJson {
   readonly #limits: Readonly<Record<Rank, number>>;
   #keptBytes = 0;
 
-  /**
-   * Stacks with one entry per level, outermost first. Nodes are null below a value that is not
-   * kept.
-   */
+  /** One entry per open level, outermost first. Nodes are null inside a value that is not kept. */
   readonly #closers: number[] = [];
   readonly #nodes: (Node | null)[] = [];
   readonly #shapes: Shape[] = [];

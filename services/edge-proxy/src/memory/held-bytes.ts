@@ -38,15 +38,12 @@ export class HeldBytes {
 export const REQUEST_BODIES = new HeldBytes(512 * MIB);
 
 /**
- * Bodies with unconfirmed keys, until admission has admitted or opened their call. Above the limit
- * a body is not read before its key is confirmed.
+ * Bodies of requests whose key admission has not confirmed yet. Above the limit, a body is read
+ * only after its key is confirmed.
  */
 export const UNAUTHENTICATED_BODIES = new HeldBytes(64 * MIB);
 
-/**
- * Plain responses that are held until they are complete. One that does not fit is relayed as it
- * arrives.
- */
+/** Plain responses held until they are complete. If one does not fit, it is relayed at once. */
 export const HELD_RESPONSES = new HeldBytes(256 * MIB);
 
 /** Beginnings of streams without content. One that does not fit is sent to its client. */

@@ -104,10 +104,7 @@ const SESSION_HEADERS = [
 ] as const;
 const SESSION = /^[A-Za-z0-9._:@/-]{1,128}$/;
 
-/**
- * Returns the client's session ID from its headers (name, value, name, value); null if there is
- * none.
- */
+/** Returns the session ID in the client's headers (name, value, name, value), or null. */
 export function findSessionId(rawHeaders: readonly string[]): string | null {
   for (const name of SESSION_HEADERS) {
     for (let at = 0; at + 1 < rawHeaders.length; at += 2) {

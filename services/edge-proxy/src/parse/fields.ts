@@ -33,10 +33,7 @@ export interface Fields {
    * missing.
    */
   readonly counts: ReadonlyMap<string, number>;
-  /**
-   * A listed limit below zero, which is also in `unread`. The sources decide whether it is
-   * accepted.
-   */
+  /** A listed limit below zero (also in `unread`): each source decides whether to accept it. */
   readonly endlessLimit: NegativeLimit | null;
   /**
    * Fields whose value cannot be used: fields that the endpoint does not list, and listed limits

@@ -312,8 +312,8 @@ function isEmpty(text: JsonText, kind: string, start: number): boolean {
 /** The type of a tool without a type. */
 export const FUNCTION = 'function';
 /**
- * Maximum number of numeric members for the tools of one type. Further members do not bound
- * anything.
+ * Maximum numeric members (such as `max_uses`) that are kept per tool type, as bounds of its uses.
+ * The uses that a further member would bound count as unlimited.
  */
 const BOUNDS_MAX = 16;
 const NUMBER_BYTES_MAX = 9;

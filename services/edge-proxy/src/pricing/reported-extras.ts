@@ -48,10 +48,7 @@ export class ReportedExtrasReader {
     this.#costAt = rules.reportedCostAt;
   }
 
-  /**
-   * Reads a response, or the part of an event that has its members. Later values replace earlier
-   * ones.
-   */
+  /** Reads a response, or the members of an event. Later values replace earlier ones. */
   read(answer: JsonRecord): void {
     if (this.#costAt !== undefined) this.#costNanoUsd = readReportedCost(answer, this.#costAt) ?? this.#costNanoUsd;
     const { classes, uses, unpriced, model } = this.#places;

@@ -250,7 +250,8 @@ function findMembers({ members }: PricedParts, field: string): readonly Requeste
 }
 
 /**
- * Returns whether a member occurs twice, or in another case: a provider might read the other one.
+ * Returns whether a member occurs twice or in other letter case: the provider might read another
+ * value than the gateway, so the request cannot be priced.
  */
 function isAmbiguous(members: readonly RequestedMember[], field: string): boolean {
   return members.length > 1 || members.some(({ name }) => name !== field);

@@ -13,8 +13,8 @@ export function checksIds({ keepsState, foreignIds }: StorageSettings): boolean 
 export type AllowedSources =
   | { readonly kind: 'allowed'; readonly ids: ReadonlySet<string> }
   /**
-   * No source may be used. `foreign`: the first ID that the account did not receive; null if there
-   * are too many IDs.
+   * The request is refused. `foreign`: the first stored ID that the account did not receive from
+   * the gateway; null if the request has too many IDs.
    */
   | { readonly kind: 'refused'; readonly foreign: StoredIdReference | null };
 

@@ -16,10 +16,7 @@ export interface SourceStats {
   readonly attemptsBefore: number;
   readonly errorsBefore: number;
   readonly overQuotaBefore: number;
-  /**
-   * Moving average of the time from an attempt's start to its response head; null without any
-   * response.
-   */
+  /** Moving average from the start of an attempt to its response head; null without a response. */
   readonly firstByteMs: number | null;
 }
 

@@ -36,8 +36,8 @@ export interface SourceHealth {
   /** Consecutive cooldowns after refusals. */
   readonly refusals: number;
   /**
-   * Accounts that met a refusal that one of them could have caused, since the source's last
-   * response.
+   * Accounts whose requests the source refused since its last response, each for a reason that may
+   * be the account's own request.
    */
   readonly doubts: readonly string[];
 }

@@ -24,8 +24,7 @@ const COUNT_MS = 60_000;
 const FINAL_CODES: ReadonlySet<string> = new Set(['stream_full', 'too_large']);
 
 /**
- * `lookup`: a request was refused. `store`: a last chunk waited in vain. `lost`: the ID was not
- * stored.
+ * `lookup`: a request was refused. `store`: a last chunk waited too long. `lost`: an ID is lost.
  */
 export type StoredIdFailure = 'lookup' | 'store' | 'lost';
 
@@ -95,7 +94,7 @@ export class StoredIdCache {
     this.#count();
   }
 
-  /** Resolves when the ID is stored or given up. */
+  /** Resolves when the ID is stored, or when the write has failed for WRITE_MS_MAX. */
   async #write(key: string, source: string, untilMs: number): Promise<void> {
     const { store, deadlines, onFailed } = this.#parts;
     for (;;) {

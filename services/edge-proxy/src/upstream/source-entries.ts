@@ -11,7 +11,7 @@ import { CredentialError, type Authorizer, type Authorizers, type DecryptedSourc
 export interface SourceEntriesParts {
   readonly keys: OpeningKeys;
   readonly authorizers: Authorizers;
-  /** Called when the first use of a source fails. It is left out until its entry changes. */
+  /** Called if a source cannot be opened. It stays unused until its entry changes. */
   readonly onUnusable: (id: string, err: unknown) => void;
   readonly open?: typeof openSealed;
 }

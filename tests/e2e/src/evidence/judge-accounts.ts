@@ -6,10 +6,7 @@ import { countEach } from '../runner/render-report.js';
 import type { Evidence, LedgerTransaction, ProviderCall, Terms, UsageRecord } from './evidence.js';
 import { losesLimitStore } from './judge-call.js';
 
-/**
- * A call may be admitted up to this time after its ID was created, and then count in the next
- * minute.
- */
+/** A call may be admitted this long after its ID was made, and then count in the next minute. */
 const ADMITTED_WITHIN_MS = 5_000;
 
 /** Checks that no account exceeded a limit, and that no slot, hold or held amount is left. */

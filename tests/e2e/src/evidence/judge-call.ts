@@ -68,7 +68,7 @@ export function judgeCall(joined: JoinedCall, faults: readonly FaultDone[]): str
     case 'cut':
       if (record.chargedNanoUsd === 0n) return null;
       if (!hits.edgeEnded) return 'was cut short, not by its client, and charged';
-      // The edge was killed after it had frozen its usage event and before it sent the last chunk.
+      // The edge was killed after it had stored its usage event and before it sent the last chunk.
       return wholes > 0 && record.chargedNanoUsd === exactCharge(joined)
         ? null
         : 'was cut by the end of its edge and charged wrongly';

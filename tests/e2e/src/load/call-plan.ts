@@ -1,10 +1,7 @@
 import type { SeededRandom } from '@gateway/testkit/random';
 import type { ModelOfRun, Tokens } from '../evidence/evidence.js';
 
-/**
- * Behaviour of the provider for the first attempt of a call. It serves all later attempts of that
- * call.
- */
+/** Behaviour of the provider at the first attempt of a call; it serves later attempts. */
 export type ProviderPart =
   | 'answers'
   /** Returns 503; the edge tries the next source. */

@@ -44,7 +44,7 @@ export interface Shape {
     /** The status that an error inside a response reports. */
     readonly saidStatus?: number;
     readonly names?: string;
-    /** Whether no client request can cause this error. The model in the message does not matter. */
+    /** Whether no client request can cause this error, whatever model its message names. */
     readonly certain?: boolean;
   };
 }

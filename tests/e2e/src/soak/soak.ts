@@ -9,10 +9,10 @@ import { SOAK_MIX } from '../load/call-plan.js';
 import { defineScenario, SEED_OPTION, withSystem } from '../runner/run-scenario.js';
 
 const PAUSES = 6;
-/** Pause after which the clients' idle connections are closed. Those of the services stay open. */
+/** Time for the clients' idle connections to close, before resources are counted. */
 const PAUSE_MS = 8_000;
 const MINUTE_MS = 60_000;
-/** To size the limits: about as many calls as one machine makes. */
+/** About as many calls as one machine makes; the accounts' limits are sized for them. */
 const CALLS_A_MINUTE = 3_000;
 const PRELOAD = fileURLToPath(new URL('../../../test/resource-counts.mjs', import.meta.url));
 

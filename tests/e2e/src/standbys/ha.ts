@@ -60,10 +60,7 @@ export interface FaultCost {
   /** Time from the first to the last call that the fault refused or broke; 0 if there was none. */
   readonly refusedMs: number;
   readonly refused: number;
-  /**
-   * Time until both edges and the operator API serve again, even if a killed server does not run
-   * yet.
-   */
+  /** Time until both edges and the operator API serve again, with or without a killed server. */
   readonly servedMs: number;
 }
 

@@ -8,9 +8,9 @@ import {
 import type { RunParts } from '../hosts/run-parts.js';
 
 /**
- * Time after a bus reconnect within which a replica at a superseded limit store receives a
- * heartbeat if no other replica answers it. Until then a change may be in force only there
- * (docs/protocol.md#remains).
+ * Within this time after its bus connection is back, a replica at a superseded limit store learns
+ * of the later one from a heartbeat, even if no other replica responds. Until then a change may be
+ * in force only at the superseded store (docs/protocol.md#remains).
  */
 const HEARD_MS = 2_500;
 

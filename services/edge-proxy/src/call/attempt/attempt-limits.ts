@@ -120,7 +120,7 @@ export class AttemptLimits {
   }
 
   /**
-   * Checks on expiry whether data has arrived meanwhile. `heard` therefore only stores the time.
+   * Each chunk only stores its time, which is cheap; on expiry the timer starts again from there.
    */
   #watchSilence(untilMs: number): void {
     const { source, silenceMs } = this.#options;
