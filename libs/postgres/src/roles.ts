@@ -127,7 +127,7 @@ async function canSignIn(url: string, { name, password }: RoleSpec): Promise<boo
   }
 }
 
-/** duplicate_object, unique_violation, or the internal error "tuple concurrently updated". */
+/** A concurrent change: duplicate_object, unique_violation, or "tuple concurrently updated". */
 function isConcurrentChange(error: unknown): boolean {
   return ['42710', '23505', 'XX000'].includes(readSqlState(error) ?? '');
 }

@@ -33,8 +33,8 @@ function isPrivateName(name: string): boolean {
 }
 
 /**
- * Public ranges of the library. All its other ranges belong to this machine, a private network, or
- * no network.
+ * Names of ranges with public addresses in ipaddr.js. All its other ranges belong to this machine,
+ * a private network, or no network.
  */
 const PUBLIC_V4 = ['unicast', 'as112', 'amt'];
 

@@ -60,7 +60,7 @@ async function fundedAccount(world: ContractSystem, funding: Funding, style: Sty
     await useOnce(world, keys.free.secret, model);
   }
   const held = send(world.url, { path: PATHS.chat, secret: keys.free.secret, body: bodyOf(slow) });
-  // Awaited when its refusal is repaired. If a scene fails before, the call ends with the provider.
+  // A later step awaits this call. If a step before it fails, the provider's end rejects the call.
   held.catch(() => undefined);
   await until('the slot is taken', () => world.simulator.calls({ model: slow.upstream }).length === 1);
   const parts = { path: `${PATHS[style]}/`, secret: null, contentType: 'text/plain', announcedBytes: TOO_LONG };

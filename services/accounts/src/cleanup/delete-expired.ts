@@ -18,8 +18,8 @@ const BATCH_MAX = 1_000;
 const BATCHES_MAX = 20;
 const KEYS_KEPT_MS = IDEMPOTENCY_HOURS * 3_600_000;
 /**
- * A command may be repeated while its idempotency key is stored, and its rotation is later than the
- * key.
+ * A rotation is kept as long as its command may be repeated: until the idempotency key, which is
+ * older than the rotation, is deleted.
  */
 const ROTATIONS_KEPT_MS = 2 * KEYS_KEPT_MS;
 /** Retention of a sign-up whose address is not verified. The database enforces the same time. */

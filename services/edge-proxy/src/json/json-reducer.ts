@@ -88,7 +88,7 @@ export class JsonReducer implements ParsedJson {
   readonly #limits: Readonly<Record<Rank, number>>;
   #keptBytes = 0;
 
-  /** One entry per open level, outermost first. Nodes are null inside a value that is not kept. */
+  /** Stacks: one entry per open level, outermost first. The node of a value not kept is null. */
   readonly #closers: number[] = [];
   readonly #nodes: (Node | null)[] = [];
   readonly #shapes: Shape[] = [];

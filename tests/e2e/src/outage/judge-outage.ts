@@ -7,7 +7,7 @@ import { countEach } from '../runner/render-report.js';
 export const STORES = ['stream', 'redis'] as const;
 export type PerStore = Readonly<Record<(typeof STORES)[number], number>>;
 
-/** State of the stores and of admission at one time. Counts are totals since the start. */
+/** Fill levels of the stores, and admission's counts since its start, at one time. */
 export interface Sample {
   readonly at: number;
   readonly bytes: PerStore;

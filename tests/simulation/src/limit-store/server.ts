@@ -166,9 +166,9 @@ export class LimitStoreServer {
   }
 
   /**
-   * Makes a copy the server. The replica that has been connected for longest does not notice and
-   * uses the superseded server for `ms`. If `misleads` is set, it also finds the superseded server
-   * when it connects again.
+   * Promotes a copy of the server. The replica that has been connected for longest does not notice
+   * and uses the superseded server for `ms`. If `misleads` is set, it also finds the superseded
+   * server when it connects again.
    */
   failOver({ how, ms, misleads = false, forgetsAfterMs }: FaultOf<'failover'>): void {
     this.losses += 1;
