@@ -8,7 +8,10 @@ import { makeCall } from './make-call.js';
 /** Pause after a refusal, so that refusals do not outnumber the other calls. */
 const REFUSED_PAUSE_MS = 250;
 const BROKEN_PAUSE_MS = 50;
-/** Between the first calls of two workers: the first calls of new processes take longest. */
+/**
+ * Between the first calls of two workers. This process also has the provider and the proxies of all
+ * links. While it compiles its clients on a busy machine, requests between services time out.
+ */
 const FIRST_CALLS_MS = 25;
 /** Longer than a client waits. */
 const LAST_CALLS_MS = 120_000;
