@@ -18,6 +18,16 @@ function filesOf(folder: string): string[] {
   }
 }
 
+test('the table of the README lists the planted mistakes, and whether they are found', () => {
+  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+  const [, table = ''] = readme.split('| Planted mistake ');
+  const rows = [...table.matchAll(/^\| (.+?) +\| (not in )?\d+ +\|/gm)].map(([, name = '', missed]) => ({
+    name: name.replaceAll(/\[r\d+\]\(\.\.\/\.\.\/(docs\/protocol\.md#r\d+)\)/g, '$1'),
+    isFound: missed === undefined,
+  }));
+  expect(rows).toEqual(MUTATIONS.map(({ name, isFound }) => ({ name, isFound })));
+});
+
 test.each(MUTATIONS.map((mutation) => [mutation.name, mutation] as const))(
   '%s: can be planted',
   (_name, { changes }) => {
