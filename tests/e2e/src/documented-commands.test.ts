@@ -199,9 +199,9 @@ async function run(
   args: readonly string[],
   room = '.',
 ): Promise<{ code: number | null; output: string }> {
-  const [, program = ''] = /(?:^|&& )node (\S+)$/.exec(scriptOf(room, script) ?? '') ?? [];
+  const [, program = '', words = ''] = /(?:^|&& )node (\S+\.\w+)((?: \w+)*)$/.exec(scriptOf(room, script) ?? '') ?? [];
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('GATEWAY_')));
-  const child = spawn(process.execPath, [join(ROOT, program), ...args], {
+  const child = spawn(process.execPath, [join(ROOT, program), ...words.split(' ').filter(Boolean), ...args], {
     cwd: ROOT,
     env,
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -154,8 +154,7 @@ async function paste(command: string): Promise<{ status: string; modelId: string
     `request ${id} is in the ledger`,
     async () => {
       try {
-        const args = ['tools/local/dist/ledger-main.js', id, '--state', world.state];
-        const { stdout: line } = await promisify(execFile)(process.execPath, args, { cwd: ROOT });
+        const line = await operator('ledger', 'show', id);
         record = JSON.parse(line.slice(0, line.indexOf('\nledger transaction'))) as typeof record;
         return true;
       } catch {

@@ -5,7 +5,17 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { openSealed } from '@gateway/service-kit';
 import { temporaryDirectory, type TemporaryDirectory } from '@gateway/testkit';
-import { MODEL, PROFILE, PROPOSAL, PROVIDER, RECORD, SOURCE, SOURCE_TEST } from '../../test/examples.js';
+import {
+  ACCOUNT,
+  MODEL,
+  PROFILE,
+  PROPOSAL,
+  PROVIDER,
+  RECORD,
+  SOURCE,
+  SOURCE_TEST,
+  TRANSACTION,
+} from '../../test/examples.js';
 import { ROOT_TOKEN, SOURCE_KEYS, startOperatorWorld, type OperatorWorld } from '../../test/operator-world.js';
 import { LITELLM, MODELS_DEV } from '../../test/price-lists.js';
 import { REPORTED_REQUESTS_MIN } from '../price-lists/reported-costs.js';
@@ -623,6 +633,26 @@ test('lists are read to their last page', async () => {
   world.scriptByName('catalog.list-sources', () => pages.shift());
   const { out } = await run('prices compare --from bundled');
   expect(out).toContain('source last: cost');
+});
+
+test('ledger show prints accounts with requests, or a record with its ledger transactions', async () => {
+  world.scriptByName('accounts.list-accounts', () => ({ accounts: [ACCOUNT], total: 1, nextCursor: null }));
+  world.scriptByName('accounts.get-account', () => ({ account: ACCOUNT }));
+  world.scriptByName('billing.wallet', () => ({ balanceUsd: '3.00' }));
+  world.scriptByName('admission.held', () => ({ walletNanoUsd: 0, slots: 0 }));
+  world.scriptByName('billing.usage-records', () => ({ records: [RECORD], nextCursor: null }));
+  const { out } = await run('ledger show');
+  expect(out).toMatch(
+    new RegExp(`^account ${ACCOUNT.id} ".+": wallet \\$3.00\n  \\S+  ${RECORD.requestId}  .* in, .* out  .*\\$`),
+  );
+  world.scriptByName('billing.usage-record', () => ({ record: RECORD, transactions: [TRANSACTION] }));
+  const shown = await run(`ledger show ${RECORD.requestId}`);
+  const [json = '', transaction] = shown.out.split('\nledger transaction ');
+  expect(JSON.parse(json)).toEqual(JSON.parse(JSON.stringify(RECORD)));
+  expect(transaction).toMatch(
+    new RegExp(`^${TRANSACTION.id} \\(${TRANSACTION.kind}, .*\\)\n +${TRANSACTION.entries[0]?.amountUsd}  \\S+\n`),
+  );
+  expect(await run('ledger show a b')).toMatchObject({ code: 2, error: expect.stringContaining('name one request') });
 });
 
 test('sources test prints a table and explains each fault', async () => {

@@ -6,6 +6,7 @@ import { COMPARE_PRICES, IMPORT_PRICES } from './import-prices.js';
 import { LIST_PROFILES } from './list-profiles.js';
 import { createOperatorApi, ApiRefusal, send, findTarget, type ApiRequest, type Target } from './operator-api.js';
 import { UsageError, type Output, type Program, type ProgramClock } from './program.js';
+import { SHOW_LEDGER } from './show-ledger.js';
 import { SHOW_PROPOSAL } from './show-proposal.js';
 import { TEST_SOURCE } from './test-source.js';
 import { WATCH_PRICES } from './watch-prices.js';
@@ -24,6 +25,7 @@ const PROGRAMS: readonly Program[] = [
   WATCH_PRICES,
   SHOW_PROPOSAL,
   TEST_SOURCE,
+  SHOW_LEDGER,
 ];
 const SYSTEM_CLOCK: ProgramClock = { nowMs: () => Date.now(), sleep: (ms) => setTimeout(ms) };
 

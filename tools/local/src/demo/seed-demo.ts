@@ -63,7 +63,7 @@ export function findDemoModel(system: LocalSystem): Promise<string | null> {
 }
 
 /** Connects to the bus as the dashboard, whose permissions all of this needs. */
-export async function withBus<T>(url: string, replica: string, use: (bus: Bus) => Promise<T>): Promise<T> {
+async function withBus<T>(url: string, replica: string, use: (bus: Bus) => Promise<T>): Promise<T> {
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
   const bus = await connectBus({ url, service: 'dashboard', replica, log });
   try {
@@ -197,7 +197,7 @@ async function seedAccount(bus: Bus, pepper: string): Promise<string> {
   return secret;
 }
 
-export function requireAccepted<T extends object>(answer: T): Exclude<T, { refused: unknown }> {
+function requireAccepted<T extends object>(answer: T): Exclude<T, { refused: unknown }> {
   if ('refused' in answer) throw new Error(`refused: ${JSON.stringify(answer.refused)}`);
   return answer as Exclude<T, { refused: unknown }>;
 }
