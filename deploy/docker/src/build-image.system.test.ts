@@ -1,88 +1,81 @@
 import { spawnSync } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { contentsOf } from '../image-contents.mjs';
-import { readRecipe } from '../recipe.mjs';
+import { findEngine } from '../engine.mjs';
+import { contentsOf, IMAGES, ROOT, readImages } from '../recipe.mjs';
 
-const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 /** A package with a dependency that another dependency needs in another version. */
-const ROOM = 'services/catalog';
-const IMAGE = `localhost/gateway-recipe-test:${process.pid}`;
-/** Replaces the recipe's base image on machines without access to its registry. */
-const BASE = process.env['NODE_IMAGE'] ?? readRecipe().baseDefault;
-const PULL_MS_MAX = 60_000;
+const NAME = 'catalog';
+const TAG = `test-${process.pid}`;
+const IMAGE = `gateway/${NAME}:${TAG}`;
 const BUILD_MS_MAX = 900_000;
 
-interface Engine {
-  readonly name: string;
-  /** Fails if the engine does not work here or does not support the recipe. */
-  readonly check: readonly string[];
-  readonly inspectBase: readonly string[];
-  readonly build: readonly string[];
-}
+const { node = '', postgres = '' } = readImages();
+const found = findEngine(process.env['GATEWAY_ENGINE']);
+const engine = found?.has(node) === true && found.has(postgres) ? found : null;
+const testWithEngine = engine === null ? test.skip : test;
 
-const ENGINES: readonly Engine[] = [
-  // Without buildx it does not support `RUN --mount`.
-  { name: 'docker', check: ['buildx', 'ls'], inspectBase: ['image', 'inspect', BASE], build: ['build'] },
-  { name: 'podman', check: ['info'], inspectBase: ['image', 'inspect', BASE], build: ['build'] },
-  {
-    name: 'buildah',
-    check: ['info'],
-    inspectBase: ['inspect', '--type', 'image', BASE],
-    build: ['build', '--isolation', 'chroot', '--layers'],
-  },
-];
-const engine = ENGINES.find(
-  ({ name, check, inspectBase }) =>
-    call(name, check).status === 0 &&
-    (call(name, inspectBase).status === 0 || call(name, ['pull', BASE], PULL_MS_MAX).status === 0),
-);
-const testWithEngine = engine === undefined ? test.skip : test;
-
-function call(name: string, args: readonly string[], timeout = BUILD_MS_MAX) {
-  return spawnSync(name, args, { cwd: ROOT, encoding: 'utf8', timeout, maxBuffer: 64 * 1024 * 1024 });
-}
-
-/** Runs an engine and returns its output on both streams. */
-function run(args: readonly string[]): string {
-  const { stdout, stderr } = call(engine?.name ?? '', args);
-  return stdout + stderr;
-}
-
-/** Runs a program in a container of the image and returns its output. */
-function inContainer([program = '', ...args]: readonly string[]): string {
-  if (engine?.name !== 'buildah') return run(['run', '--rm', '--entrypoint', program, IMAGE, ...args]);
-  const container = call('buildah', ['from', '--pull=never', IMAGE]).stdout.trim();
-  const printed = run(['run', '--isolation', 'chroot', container, '--', program, ...args]);
-  run(['rm', container]);
-  return printed;
-}
-
+let staged: string;
+let built: string;
 beforeAll(() => {
-  if (engine === undefined) return;
-  const options = [
-    '-f',
-    'deploy/docker/Dockerfile',
-    '--build-arg',
-    `ROOM=${ROOM}`,
-    '--build-arg',
-    `NODE_IMAGE=${BASE}`,
-  ];
-  const { status, stderr, stdout } = call(engine.name, [...engine.build, ...options, '-t', IMAGE, '.']);
-  if (status !== 0) throw new Error(`${engine.name} does not build the image:\n${(stdout + stderr).slice(-4_000)}`);
+  staged = mkdtempSync(join(tmpdir(), 'gateway-images-'));
+  run(['deploy/docker/stage-images.mjs', staged, '--no-sbom', 'operate']);
+  // GATEWAY_BUILD_OPTIONS: what this machine needs to fetch packages, e.g. `--network host`.
+  const options = process.env['GATEWAY_BUILD_OPTIONS']?.split(' ') ?? [];
+  if (engine !== null)
+    built = run(['deploy/docker/images.mjs', NAME, '--engine', engine.name, '--tag', TAG, ...options]);
 }, BUILD_MS_MAX);
 afterAll(() => {
-  if (engine !== undefined) run(['rmi', IMAGE]);
+  rmSync(staged, { recursive: true, force: true });
+  engine?.read(['rmi', IMAGE]);
 });
 
-testWithEngine('the built image has an SBOM of all packages (needs docker, podman or buildah)', () => {
-  const printed = inContainer(['cat', '/app/sbom.cdx.json']);
-  const { components } = JSON.parse(printed) as { components: { name: string; version: string }[] };
-  const packages = contentsOf(ROOM).flatMap(({ to }) => /^.*node_modules\/((@[^/]+\/)?[^/]+)/.exec(to)?.[0] ?? []);
-  expect(components).toHaveLength(new Set(packages).size);
+function run(args: readonly string[]): string {
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, {
+    cwd: ROOT,
+    encoding: 'utf8',
+    maxBuffer: 1 << 28,
+  });
+  if (status !== 0) throw new Error((stdout + stderr).slice(-4_000));
+  return stdout;
+}
+
+testWithEngine('npm run images prints size and digest (needs docker, podman or buildah, and the base images)', () => {
+  expect(built).toMatch(new RegExp(`^gateway/${NAME}:${TAG} +\\d+\\.\\d MB +(ID )?sha256:[0-9a-f]{64}`, 'm'));
+});
+
+testWithEngine('the built image has an SBOM of all packages, and nothing to install with', () => {
+  const { components } = JSON.parse(engine?.output(IMAGE, ['cat', '/app/sbom.cdx.json']) ?? '') as {
+    components: object[];
+  };
+  const { packages, modules } = contentsOf(IMAGES[NAME]?.rooms ?? []);
+  expect(components).toHaveLength(packages.length + modules.length);
   expect(components).toContainEqual(expect.objectContaining({ name: 'ipaddr.js', version: '2.5.0' }));
+  expect(engine?.output(IMAGE, ['sh', '-c', 'command -v npm npx yarn corepack; echo none'])).toBe('none\n');
 });
 
-testWithEngine("the built image's program starts and names missing settings (needs an engine)", () => {
-  expect(inContainer(['node', '/app/main.mjs'])).toMatch(/GATEWAY_NATS_URL/);
+testWithEngine("the built image's program starts and names missing settings", () => {
+  expect(engine?.output(IMAGE, ['node', '/app/main.mjs'])).toMatch(/GATEWAY_NATS_URL/);
 });
+
+test('every command of operate starts from the files of its image', () => {
+  const commands = Object.keys(IMAGES['operate']?.commands ?? {});
+  const printed = commands.map((command) => {
+    const options = { cwd: join(staged, 'operate'), env: {}, input: '', encoding: 'utf8' as const };
+    const { status, signal, stdout, stderr } = spawnSync(process.execPath, ['main.mjs', command], options);
+    return { command, status, signal, text: stdout + stderr };
+  });
+  // Each names what it lacks. Node ends with 1 and a stack if a file is missing.
+  for (const { command, signal, text } of printed) {
+    expect([command, signal, text]).toEqual([
+      command,
+      null,
+      expect.stringMatching(/GATEWAY_\w+|usage: |missing: |name the server/),
+    ]);
+    expect(text).not.toMatch(/ERR_MODULE_NOT_FOUND|ENOENT|^ {4}at /m);
+  }
+  expect(printed.filter(({ status }) => status === 0)).toEqual([]);
+  expect(readdirSync(join(staged, 'operate/services/billing'))).not.toContain('src');
+}, 120_000);

@@ -59,7 +59,7 @@ export function serversOf(node) {
     .replace('$POSTGRES_IMAGE', settings.serverImages.postgres)
     .replace('$NATS_IMAGE', settings.serverImages.nats)
     .replace('$REDIS_IMAGE', settings.serverImages.redis)
-    .replace('$SIMULATOR_IMAGE', settings.imageOf('provider-simulator'));
+    .replace('$SIMULATOR_IMAGE', settings.imageOf('demo'));
   return parseAllDocuments(text).map((document) => document.toJS());
 }
 
@@ -67,7 +67,7 @@ export function serversOf(node) {
 export function loadPod(node, key) {
   const container = {
     name: 'load',
-    image: settings.imageOf('setup'),
+    image: settings.imageOf('operate'),
     command: ['node', '/load/load.mjs'],
     env: [
       { name: 'EDGE_URL', value: `http://${settings.release}-model-gateway-edge-proxy:8080` },

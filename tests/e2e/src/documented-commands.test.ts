@@ -79,7 +79,7 @@ const PLACES = new Map<string, Place>([
   ['npm run promote -w tools/local', { file: 'tests/e2e/src/standbys/members.ts', says: 'return promote({' }],
   ['npm run dead-letters', { file: 'services/billing/src/commands/commands.test.ts', says: 'commands/dead-letters' }],
   ['npm run check:bare', { file: 'docs/verification.md', says: 'npm run check:bare' }],
-  ['npm run check:image', { notRun: 'minutes and a network: run by hand before a release (deploy/docker)' }],
+  ['npm run images', { file: 'deploy/docker/src/build-image.system.test.ts', says: 'images.mjs' }],
   ['npm run pictures -w services/dashboard/web', { notRun: 'needs a browser: run by hand after a change of pages' }],
   ['npm run bench', { file: 'docs/benchmarks.md', says: 'npm run bench' }],
   // Takes minutes on idle cores.
@@ -99,7 +99,7 @@ const PLACES = new Map<string, Place>([
     { file: 'services/admission/src/commands/lost-changes.system.test.ts', says: 'dist/commands/lost-changes.js' },
   ],
   ['npm run reseal', { file: 'services/catalog/src/commands/reseal-credentials.test.ts', says: 'commands/reseal.js' }],
-  ['npm sbom', { file: 'deploy/docker/Dockerfile', says: 'npm sbom' }],
+  ['npm sbom', { file: 'deploy/docker/stage-images.mjs', says: "'npm', ['sbom'" }],
   ['docker', NO_ENGINE],
   ['helm', NO_ENGINE],
   ['kubectl', NO_ENGINE],
