@@ -1,9 +1,8 @@
 // The container engine of this machine: docker, podman or buildah.
 import { spawnSync } from 'node:child_process';
-import { createReadStream, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createGzip } from 'node:zlib';
 import { ROOT } from './recipe.mjs';
 
 const ENGINES = ['docker', 'podman', 'buildah'];
@@ -84,35 +83,31 @@ class Engine {
    * Returns the compressed bytes of an image and the digest of its manifest. With docker, there is
    * only the ID until a push.
    */
-  async measure(image) {
-    const work = mkdtempSync(join(tmpdir(), 'gateway-image-'));
-    try {
-      if (this.name === 'docker') {
-        this.read(['save', '--output', join(work, 'image.tar'), image]);
-        let bytes = 0;
-        for await (const chunk of createReadStream(join(work, 'image.tar')).pipe(createGzip())) bytes += chunk.length;
-        return { bytes, digest: this.read(['image', 'inspect', '--format', 'ID {{.Id}}', image]) };
-      }
-      this.read(['push', '--digestfile', join(work, 'digest'), image, `oci:${join(work, 'image')}`]);
-      const digest = readFileSync(join(work, 'digest'), 'utf8').trim();
-      const manifest = JSON.parse(readFileSync(join(work, 'image/blobs', digest.replace(':', '/')), 'utf8'));
+  measure(image) {
+    if (this.name !== 'docker') {
+      const [digest, manifest] = this.#pushTo(image, (work) => `oci:${join(work, 'image')}`);
       return { bytes: manifest.layers.reduce((sum, { size }) => sum + size, 0), digest };
-    } finally {
-      rmSync(work, { recursive: true, force: true });
     }
+    const { stdout } = read('sh', ['-c', 'docker save "$0" | gzip | wc -c', image]);
+    return { bytes: Number(stdout), digest: this.read(['image', 'inspect', '--format', 'ID {{.Id}}', image]) };
   }
 
   /** Pushes an image under another name and returns the digest in the registry. */
   push(image, target) {
-    if (this.name === 'docker') {
-      this.read(['tag', image, target]);
-      return /digest: (sha256:[0-9a-f]{64})/.exec(this.read(['push', target]))?.[1];
-    }
+    if (this.name !== 'docker') return this.#pushTo(image, () => `docker://${target}`, !LOOPBACK.test(target))[0];
+    this.read(['tag', image, target]);
+    return /digest: (sha256:[0-9a-f]{64})/.exec(this.read(['push', target]))?.[1];
+  }
+
+  /** Returns the digest and, if the place is in the temporary directory, the manifest. */
+  #pushTo(image, placeIn, isVerified = true) {
     const work = mkdtempSync(join(tmpdir(), 'gateway-image-'));
     try {
-      const plain = LOOPBACK.test(target) ? ['--tls-verify=false'] : [];
-      this.read(['push', ...plain, '--digestfile', join(work, 'digest'), image, `docker://${target}`]);
-      return readFileSync(join(work, 'digest'), 'utf8').trim();
+      const options = [`--tls-verify=${isVerified}`, '--digestfile', join(work, 'digest')];
+      this.read(['push', ...options, image, placeIn(work)]);
+      const digest = readFileSync(join(work, 'digest'), 'utf8').trim();
+      const file = join(work, 'image/blobs', digest.replace(':', '/'));
+      return [digest, existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : null];
     } finally {
       rmSync(work, { recursive: true, force: true });
     }

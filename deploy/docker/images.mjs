@@ -27,19 +27,16 @@ const { values: given, positionals } = parseArgs({
   },
 });
 
-if (given.pin) await pin();
-else await buildAll();
-
-async function pin() {
-  try {
+try {
+  if (given.pin) {
     writeFileSync(IMAGES_FILE, await pinImages(readFileSync(IMAGES_FILE, 'utf8')));
     console.log(Object.values(readImages()).join('\n'));
-  } catch (error) {
-    fail(`${error.message}\nnothing was written`);
-  }
+  } else buildAll();
+} catch (error) {
+  fail(`${error.message}${given.pin ? '\nno digest was written' : ''}`);
 }
 
-async function buildAll() {
+function buildAll() {
   const unknown = positionals.filter((name) => !(name in IMAGES));
   if (unknown.length > 0) fail(`unknown image: ${unknown.join(', ')}; known images: ${Object.keys(IMAGES).join(', ')}`);
   const engine = findEngine(given.engine);
@@ -70,7 +67,7 @@ async function buildAll() {
       network: given.network,
       noCache: given['no-cache'] && at === 0,
     });
-    results.push({ name: local, ...(await engine.measure(local)), ...publish(engine, local) });
+    results.push({ name: local, ...engine.measure(local), ...publish(engine, local) });
   }
   for (const { name, bytes, digest, state } of results)
     console.log(`${name.padEnd(32)} ${(bytes / 1e6).toFixed(1).padStart(6)} MB  ${digest}  ${state}`);

@@ -17,10 +17,11 @@ const OPERATE = {
   'services/catalog': ['reseal'],
   'services/edge-proxy': ['replay-usage'],
 };
+/** The commands of `demo`: package and program. */
 const DEMO = {
-  simulator: ['tools/provider-simulator/dist/main.js'],
-  mailbox: ['tools/mailbox/dist/main.js'],
-  'first-request': ['tools/mailbox/dist/first-request.js'],
+  simulator: ['tools/provider-simulator', 'main'],
+  mailbox: ['tools/mailbox', 'main'],
+  'first-request': ['tools/mailbox', 'first-request'],
 };
 
 /**
@@ -41,7 +42,11 @@ export const IMAGES = {
   },
   demo: {
     rooms: ['tools/provider-simulator', 'tools/mailbox'],
-    commands: Object.fromEntries(Object.entries(DEMO).filter(([, [program]]) => existsSync(sourceOf(program)))),
+    commands: Object.fromEntries(
+      Object.entries(DEMO).flatMap(([command, [room, name]]) =>
+        existsSync(join(ROOT, room, `src/${name}.ts`)) ? [[command, [`${room}/dist/${name}.js`]]] : [],
+      ),
+    ),
   },
 };
 
@@ -122,8 +127,4 @@ function programOf(room, script) {
   const [, program, words] = /(?:^|&& )node (\S+\.js)((?: [\w-]+)*)$/.exec(scripts[script] ?? '') ?? [];
   if (program === undefined) throw new Error(`${room}: the script ${script} starts no compiled program`);
   return [program.startsWith('dist/') ? `${room}/${program}` : program, ...words.split(' ').filter(Boolean)];
-}
-
-function sourceOf(program) {
-  return join(ROOT, program.replace('/dist/', '/src/').replace(/\.js$/, '.ts'));
 }

@@ -79,6 +79,7 @@ const PLACES = new Map<string, Place>([
   ['npm run promote -w tools/local', { file: 'tests/e2e/src/standbys/members.ts', says: 'return promote({' }],
   ['npm run dead-letters', { file: 'services/billing/src/commands/commands.test.ts', says: 'commands/dead-letters' }],
   ['npm run check:bare', { file: 'docs/verification.md', says: 'npm run check:bare' }],
+  ['node deploy/docker/stand-ins.mjs', { notRun: 'needs root and an engine: for machines without an image registry' }],
   ['npm run images', { file: 'deploy/docker/src/build-image.system.test.ts', says: 'images.mjs' }],
   ['npm run pictures -w services/dashboard/web', { notRun: 'needs a browser: run by hand after a change of pages' }],
   ['npm run bench', { file: 'docs/benchmarks.md', says: 'npm run bench' }],
