@@ -1,13 +1,15 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from '@jest/globals';
+import { afterEach, expect, test } from '@jest/globals';
 import { COMMON_FIELDS, openSealed, readConfig, sealTo } from '@gateway/service-kit';
-import { composeSecrets, makeRoot, makeSealingKeys } from './compose-secrets.js';
+import { PROGRAM_FIELDS, valueProblems } from '../test/service-fields.js';
 import { MIGRATE_FIELDS, rolesOf } from './migrate-config.js';
+import { makeSealingKeys, makeSecrets, type Secrets } from './secrets/make-secrets-rules.js';
+import { CONSUMERS, SECRETS_TABLE, type Consumer } from './secrets/table.js';
 
 const { GATEWAY_SOURCE_PUBLIC_KEY, GATEWAY_SOURCE_PRIVATE_KEY } = COMMON_FIELDS;
 const { GATEWAY_WEBHOOK_PUBLIC_KEY, GATEWAY_WEBHOOK_PRIVATE_KEY } = COMMON_FIELDS;
@@ -17,163 +19,187 @@ const KEY_FIELDS = {
   GATEWAY_WEBHOOK_PUBLIC_KEY,
   GATEWAY_WEBHOOK_PRIVATE_KEY,
 };
+const URLS = { postgres: 'postgres://db:5432/gateway', nats: 'tls://a:4222,b:4222', redis: 'redis://r:6379' };
+const OPTIONS = { urls: URLS, random: randomBytes };
+/** Options that a deployment may set, and that the table can make. */
+const OPTIONAL = ['GATEWAY_SMTP_URL', 'GATEWAY_FINANCE_PASSWORD'];
+/** Folders of servers and people, not of one program. */
+const WITHOUT_SCHEMA = ['postgres', 'nats', 'redis', 'operator', 'grafana'];
+
+const directories: string[] = [];
+afterEach(() => {
+  for (const directory of directories.splice(0)) rmSync(directory, { recursive: true, force: true });
+});
 
 test("the printed keys are two pairs that cannot open each other's texts", () => {
   const keys = makeSealingKeys();
   expect(Object.keys(keys).sort()).toEqual(Object.keys(KEY_FIELDS).sort());
-  const config = readConfig(KEY_FIELDS, keys);
-  const source = { privateKey: config.GATEWAY_SOURCE_PRIVATE_KEY };
-  const webhook = { privateKey: config.GATEWAY_WEBHOOK_PRIVATE_KEY };
-  const sealed = sealTo('sk-1', 'src', config.GATEWAY_SOURCE_PUBLIC_KEY);
-  expect(openSealed(sealed, 'src', source)).toBe('sk-1');
-  expect(() => openSealed(sealed, 'src', webhook)).toThrow();
-  expect(openSealed(sealTo('s', 'w', config.GATEWAY_WEBHOOK_PUBLIC_KEY), 'w', webhook)).toBe('s');
+  expectPairs(keys);
   expect(makeSealingKeys()).not.toEqual(keys);
 });
 
-test('the same root gives the same secrets, another root gives other ones', () => {
-  const one = composeSecrets('one');
-  expect(composeSecrets('one')).toEqual(one);
-  const other = composeSecrets(makeRoot());
-  for (const [name, text] of Object.entries(one)) expect([name, other[name] === text]).toEqual([name, false]);
-  const secrets = [
-    'key-pepper',
-    'source-private-key',
-    'webhook-private-key',
-    'session-secret',
-    'operator-token',
-    'postgres-password',
-    'redis-password',
-  ];
-  expect(new Set(secrets.map((name) => one[name])).size).toBe(secrets.length);
+test('the table makes exactly the required secrets of each program', () => {
+  expect(CONSUMERS.filter((name) => !WITHOUT_SCHEMA.includes(name)).sort()).toEqual(Object.keys(PROGRAM_FIELDS).sort());
+  for (const [program, fields] of Object.entries(PROGRAM_FIELDS)) {
+    const secrets = fields.filter(({ secret, required, name }) => secret && (required || OPTIONAL.includes(name)));
+    const made = Object.keys(SECRETS_TABLE[program as keyof typeof SECRETS_TABLE]);
+    expect([program, made.sort()]).toEqual([program, secrets.map(({ name }) => name).sort()]);
+  }
+});
+
+test('every program accepts its values, and consumers of one value have the same', () => {
+  const { secrets, created } = makeSecrets({}, { ...OPTIONS, smtp: 'smtp://mail:25' });
+  for (const program of Object.keys(PROGRAM_FIELDS)) {
+    expect([program, valueProblems(program, of(secrets, program))]).toEqual([program, []]);
+  }
+  expectPairs({ ...of(secrets, 'dashboard'), ...of(secrets, 'edge-proxy'), ...of(secrets, 'billing') });
+  const migration = of(secrets, 'migrate');
+  for (const service of ['billing', 'accounts', 'catalog'] as const) {
+    expect(of(secrets, service)['GATEWAY_POSTGRES_URL']).toBe(
+      migration[`GATEWAY_${service.toUpperCase()}_POSTGRES_URL`],
+    );
+  }
+  expect(of(secrets, 'operator')).toMatchObject({
+    ...migration,
+    GATEWAY_NATS_URL: of(secrets, 'billing')['GATEWAY_NATS_URL'],
+  });
+  expect(of(secrets, 'edge-proxy')['GATEWAY_KEY_PEPPER']).toBe(of(secrets, 'dashboard')['GATEWAY_KEY_PEPPER']);
+  const config = readConfig(MIGRATE_FIELDS, migration);
+  expect(rolesOf(config, 'x').roles.accounts.name).toBe('gateway_accounts');
+  const texts = Object.values(secrets).flatMap((values) => Object.values(values));
+  expect(new Set(texts).size).toBe(25);
+  expect(created).toHaveLength(texts.length);
 });
 
 test('the servers get the passwords of the services, Redis as hashes', () => {
-  const secrets = composeSecrets('one');
-  const password = (name: string) => new URL(secrets[name] ?? '').password;
-  expect(secrets['nats-authorization.conf']).toContain(`password: "${password('edge-proxy-nats-url')}"`);
-  expect(secrets['redis-users.acl']).not.toContain(password('redis-url'));
-  const config = readConfig(MIGRATE_FIELDS, {
-    GATEWAY_MIGRATION_URL: secrets['migration-url'],
-    GATEWAY_BILLING_POSTGRES_URL: secrets['billing-postgres-url'],
-    GATEWAY_ACCOUNTS_POSTGRES_URL: secrets['accounts-postgres-url'],
-    GATEWAY_CATALOG_POSTGRES_URL: secrets['catalog-postgres-url'],
-  });
-  expect(rolesOf(config, 'x').roles.accounts).toEqual({
-    name: 'gateway_accounts',
-    password: password('accounts-postgres-url'),
-  });
+  const { secrets } = makeSecrets({}, OPTIONS);
+  const url = of(secrets, 'edge-proxy')['GATEWAY_NATS_URL'] ?? '';
+  const password = /^tls:\/\/edge-proxy:(\w{48})@a:4222,b:4222$/.exec(url)?.[1];
+  expect(of(secrets, 'nats')['nats-authorization.conf']).toContain(`password: "${password}"`);
+  const acl = of(secrets, 'redis')['redis-users.acl'] ?? '';
+  expect(acl).toContain(
+    `user admission on ${hash(new URL(of(secrets, 'admission')['GATEWAY_REDIS_URL'] ?? '').password)} `,
+  );
+  expect(acl).toContain(`user default on ${hash(of(secrets, 'redis')['REDIS_PASSWORD'] ?? '')} `);
 });
 
-test('the command creates the files once, privately, and keeps them', () => {
-  const { directory, run } = startCommand();
-  try {
-    expect(run().stdout).toMatch(/^[1-9]\d* secret files created, 0 kept in /);
-    const token = readFileSync(`${directory}/operator-token`, 'utf8');
-    expect([statSync(directory).mode & 0o777, statSync(`${directory}/root`).mode & 0o777]).toEqual([0o700, 0o600]);
-    expect(readFileSync(`${directory}/smtp-url`, 'utf8')).toBe('');
-    writeFileSync(`${directory}/smtp-url`, 'smtps://mail.example.com');
-    expect(run().stdout).toMatch(/^0 secret files created, [1-9]\d* kept in .*\nthe operator's token is in .*\n$/);
-    expect(readFileSync(`${directory}/operator-token`, 'utf8')).toBe(token);
-    expect(readFileSync(`${directory}/smtp-url`, 'utf8')).toBe('smtps://mail.example.com');
-  } finally {
-    rmSync(directory, { recursive: true, force: true });
+test('a given PostgreSQL user migrates, and the servers of the services keep its address', () => {
+  const urls = { ...URLS, postgres: 'postgres://owner:o%2Fo@a:5432,b:5432/books?sslmode=verify-full' };
+  const { secrets } = makeSecrets({}, { ...OPTIONS, urls });
+  expect(of(secrets, 'migrate')['GATEWAY_MIGRATION_URL']).toBe(urls.postgres);
+  expect(of(secrets, 'catalog')['GATEWAY_POSTGRES_URL']).toMatch(
+    /^postgres:\/\/gateway_catalog:\w{48}@a:5432,b:5432\/books\?sslmode=verify-full$/,
+  );
+});
+
+test.each(CONSUMERS)('a second run changes nothing, and restores what %s has lost from others', (consumer) => {
+  const { secrets } = makeSecrets({}, OPTIONS);
+  expect(makeSecrets(secrets, OPTIONS)).toEqual({ secrets, created: [], rewritten: [], differing: [] });
+  const again = makeSecrets({ ...secrets, [consumer]: {} }, OPTIONS);
+  const own: readonly string[] = OWN_VALUES[consumer] ?? [];
+  for (const [name, text] of Object.entries(of(secrets, consumer))) {
+    expect([name, again.secrets[consumer]?.[name] === text]).toEqual([name, !own.includes(name)]);
   }
+  expect(again.created).toEqual(Object.keys(of(secrets, consumer)).map((name) => `${consumer}/${name}`));
+  const others = CONSUMERS.filter((name) => name !== consumer && !['nats', 'redis'].includes(name));
+  for (const other of others) expect(again.secrets[other]).toEqual(secrets[other]);
+});
+
+test('the command creates the files once, for their owners, and keeps them', () => {
+  const { directory, run, read } = startCommand();
+  mkdirSync(`${directory}/billing`, { recursive: true, mode: 0o755 });
+  const owner = process.getuid?.() === 0 ? ['--owner', '65532', '--owner', 'redis=999'] : [];
+  const first = run(...owner, '--smtp', 'smtp://mail:25');
+  expect([first.status, first.stdout, first.stderr]).toEqual([
+    0,
+    '',
+    expect.stringMatching(/^36 secrets created, 0 kept in /),
+  ]);
+  const token = read('operator/GATEWAY_OPERATOR_TOKEN');
+  for (const [path, mode, uid] of [
+    ['billing', 0o700, 65_532],
+    ['billing/GATEWAY_NATS_URL', 0o400, 65_532],
+    ['redis/redis-users.acl', 0o400, 999],
+  ] as const) {
+    const found = statSync(`${directory}/${path}`);
+    expect([path, found.mode & 0o777, found.uid]).toEqual([path, mode, owner.length > 0 ? uid : process.getuid?.()]);
+  }
+  const second = run(...owner);
+  expect(second.stderr).toMatch(/^0 secrets created, 36 kept in .*\nthe operator's token is in .*\n$/);
+  expect(read('operator/GATEWAY_OPERATOR_TOKEN')).toBe(token);
+  expect(read('accounts/GATEWAY_SMTP_URL')).toBe('smtp://mail:25');
+  for (const text of [token, read('redis/REDIS_PASSWORD')]) expect(first.stderr + second.stderr).not.toContain(text);
 });
 
 test('a secret changed by hand is kept and named, and the servers get its password', () => {
-  const { directory, run } = startCommand();
-  const read = (name: string) => readFileSync(`${directory}/${name}`, 'utf8');
-  try {
-    run();
-    const { 'webhook-public-key': publicKey = '', 'webhook-private-key': privateKey = '' } = composeSecrets('other');
-    const inBase64 = Buffer.from(privateKey, 'hex').toString('base64');
-    const changed = {
-      'operator-token': 'b0b1b2b3b4b5b6b7b8b9babbbcbdbebf\n',
-      'billing-nats-url': 'nats://billing:p%2Bw@nats:4222\n',
-      'redis-url': 'redis://admission:p+w@redis:6379',
-      'redis-password': 'default-p+w\n',
-      'webhook-private-key': inBase64,
-    };
-    const session = read('session-secret');
-    for (const [name, text] of Object.entries(changed)) writeFileSync(`${directory}/${name}`, text);
-    for (const name of ['session-secret', 'webhook-public-key']) rmSync(`${directory}/${name}`);
-    const { stdout } = run();
-    expect(stdout).toMatch(/^2 secret files created/);
-    const named = /^kept, although the root secret gives another value: (.*)$/m.exec(stdout)?.[1]?.split(', ') ?? [];
-    expect(named.sort()).toEqual(Object.keys(changed).sort());
-    expect(stdout).toContain('rewritten: nats-authorization.conf, redis-users.acl\n');
-    for (const [name, text] of Object.entries(changed)) {
-      expect([name, read(name), stdout.includes(text.trim())]).toEqual([name, text, false]);
-    }
-    expect([read('session-secret'), read('webhook-public-key')]).toEqual([session, publicKey]);
-    expect(read('nats-authorization.conf')).toContain('password: "p+w"');
-    const hash = (password: string) => `#${createHash('sha256').update(password).digest('hex')} `;
-    expect(read('redis-users.acl')).toContain(`user default on ${hash('default-p+w')}`);
-    expect(read('redis-users.acl')).toContain(`user admission on ${hash('p+w')}`);
-    expect(run().stdout).not.toContain('written anew');
-  } finally {
-    rmSync(directory, { recursive: true, force: true });
+  const { directory, run, read, write } = startCommand();
+  run();
+  const webhook = makeSealingKeys();
+  const changed = {
+    'dashboard/GATEWAY_OPERATOR_TOKEN': 'b0b1b2b3b4b5b6b7b8b9babbbcbdbebf\n',
+    'billing/GATEWAY_NATS_URL': 'nats://billing:p%2Bw@nats:4222\n',
+    'admission/GATEWAY_REDIS_URL': 'redis://admission:p@w@redis:6379',
+    'redis/REDIS_PASSWORD': 'default-p+w\n',
+    'billing/GATEWAY_WEBHOOK_PRIVATE_KEY': webhook['GATEWAY_WEBHOOK_PRIVATE_KEY'] ?? '',
+  };
+  const session = read('dashboard/GATEWAY_SESSION_SECRET');
+  for (const [name, text] of Object.entries(changed)) write(name, text);
+  write('dashboard/GATEWAY_WEBHOOK_PUBLIC_KEY', '');
+  rmSync(`${directory}/operator`, { recursive: true });
+  const { stderr } = run();
+  expect(stderr).toMatch(/^8 secrets created/);
+  // The other values agree with the table: `p%2Bw` is `p+w` as a URL has it.
+  const named = /^kept, although .*: (.*)$/m.exec(stderr)?.[1]?.split(', ') ?? [];
+  expect(named.sort()).toEqual(['admission/GATEWAY_REDIS_URL']);
+  expect(stderr).toContain('rewritten: nats/nats-authorization.conf, redis/redis-users.acl\n');
+  for (const [name, text] of Object.entries(changed)) {
+    expect([name, read(name), stderr.includes(text.trim())]).toEqual([name, text, false]);
   }
+  const publicKey = Buffer.from(webhook['GATEWAY_WEBHOOK_PUBLIC_KEY'] ?? '', 'base64').toString('hex');
+  expect([read('dashboard/GATEWAY_SESSION_SECRET'), read('dashboard/GATEWAY_WEBHOOK_PUBLIC_KEY')]).toEqual([
+    session,
+    publicKey,
+  ]);
+  expect(read('operator/GATEWAY_OPERATOR_TOKEN')).toBe(changed['dashboard/GATEWAY_OPERATOR_TOKEN'].trim());
+  expect(read('nats/nats-authorization.conf')).toContain('password: "p+w"');
+  expect(read('redis/redis-users.acl')).toContain(`user default on ${hash('default-p+w')} `);
+  expect(read('redis/redis-users.acl')).toContain(`user admission on ${hash('p@w')} `);
+  expect(run().stderr).not.toContain('rewritten');
 });
 
-test.each([
-  ['is rewritten if it is empty', '', null],
-  ['has the password that the service reads from it', '\n redis://admission:p@w@redis:6379\n', 'p@w'],
-])('an existing secret file %s', (_name, text, password) => {
-  const { directory, run } = startCommand();
-  try {
-    run();
-    const before = readFileSync(`${directory}/redis-url`, 'utf8');
-    writeFileSync(`${directory}/redis-url`, text);
-    run();
-    expect(readFileSync(`${directory}/redis-url`, 'utf8')).toBe(password === null ? before : text);
-    const hash = createHash('sha256')
-      .update(password ?? new URL(before).password)
-      .digest('hex');
-    expect(readFileSync(`${directory}/redis-users.acl`, 'utf8')).toContain(`user admission on #${hash} `);
-  } finally {
-    rmSync(directory, { recursive: true, force: true });
-  }
+test('two kept values that should be equal are named', () => {
+  const { run, write } = startCommand();
+  run();
+  write('dashboard/GATEWAY_KEY_PEPPER', 'p'.repeat(64));
+  expect(run().stderr).toContain(
+    'kept, although they differ from others or the options: dashboard/GATEWAY_KEY_PEPPER\n',
+  );
 });
 
 test.each(['redis://admission:50%off@redis:6379', 'redis://redis:6379', 'something'])(
   'a file that is not a URL with a password, %s, is named and nothing is written',
   (text) => {
-    const { directory, run } = startCommand();
-    try {
-      run();
-      const before = readFileSync(`${directory}/redis-users.acl`, 'utf8');
-      writeFileSync(`${directory}/redis-url`, text);
-      const { stderr, status } = run();
-      expect([status, stderr]).toEqual([1, expect.stringContaining('the file redis-url is not a URL with a password')]);
-      expect(stderr).not.toContain('50%');
-      expect(readFileSync(`${directory}/redis-users.acl`, 'utf8')).toBe(before);
-    } finally {
-      rmSync(directory, { recursive: true, force: true });
-    }
+    const { run, read, write } = startCommand();
+    run();
+    const before = read('redis/redis-users.acl');
+    write('admission/GATEWAY_REDIS_URL', text);
+    const { stderr, status } = run();
+    expect([status, stderr]).toEqual([
+      2,
+      expect.stringContaining('admission/GATEWAY_REDIS_URL is not a URL with a password'),
+    ]);
+    expect(stderr).not.toContain('50%');
+    expect(read('redis/redis-users.acl')).toBe(before);
   },
 );
 
-test('changed server files are rewritten in place, also after a crash', () => {
+test('wrong arguments are refused before anything is written', () => {
   const { directory, run } = startCommand();
-  try {
-    run();
-    const fileStates = () =>
-      ['nats-authorization.conf', 'redis-users.acl', 'operator-token'].map((name) => {
-        const { ino, mtimeMs } = statSync(`${directory}/${name}`);
-        return { name, ino, mtimeMs, text: readFileSync(`${directory}/${name}`, 'utf8') };
-      });
-    const before = fileStates();
-    writeFileSync(`${directory}/nats-authorization.conf`, 'the permissions of another release');
-    writeFileSync(`${directory}/redis-users.acl`, before[1]?.text.slice(0, 40) ?? '');
-    run();
-    const places = (all: typeof before) => all.map(({ name, ino, text }) => ({ name, ino, text }));
-    expect(places(fileStates())).toEqual(places(before));
-    expect(fileStates()[2]).toEqual(before[2]);
-  } finally {
-    rmSync(directory, { recursive: true, force: true });
+  for (const args of [['--owner', 'nobody'], ['--owner', 'cook=1'], ['--mode', '1'], ['second']]) {
+    const { status, stderr } = run(...args);
+    expect([args, status, stderr]).toEqual([args, 2, expect.stringMatching(/--owner|usage: secrets keys/)]);
   }
+  expect(existsSync(directory)).toBe(false);
 });
 
 test('permissions for your own servers are printed without a password', () => {
@@ -188,32 +214,50 @@ test('permissions for your own servers are printed without a password', () => {
   expect(print('').status).toBe(1);
 });
 
-test('each service gets only its own sealing keys', () => {
-  const { services } = readCompose();
-  const holders = (name: string) => Object.keys(services).filter((service) => services[service]?.includes(name));
-  expect(['source-private-key', 'webhook-private-key', 'source-public-key', 'webhook-public-key'].map(holders)).toEqual(
-    [['edge-proxy'], ['billing'], ['dashboard'], ['dashboard']],
-  );
-});
+/** Values that no other consumer has, so that they are new after a loss. */
+const OWN_VALUES: Readonly<Partial<Record<Consumer, readonly string[]>>> = {
+  redis: ['REDIS_PASSWORD', 'redis-users.acl'],
+  billing: ['GATEWAY_WEBHOOK_PRIVATE_KEY'],
+  accounts: ['GATEWAY_NATS_URL'],
+  catalog: ['GATEWAY_NATS_URL'],
+  admission: ['GATEWAY_NATS_URL', 'GATEWAY_REDIS_URL'],
+  'edge-proxy': ['GATEWAY_NATS_URL', 'GATEWAY_SOURCE_PRIVATE_KEY'],
+  dashboard: ['GATEWAY_NATS_URL', 'GATEWAY_SESSION_SECRET'],
+  grafana: ['GF_SECURITY_ADMIN_PASSWORD'],
+};
 
-/** Returns the secret files that each service of the compose file mounts. */
-function readCompose(): { services: Record<string, readonly string[]> } {
-  const text = readFileSync(fileURLToPath(new URL('../../../docker-compose.yml', import.meta.url)), 'utf8');
-  const blocks = text
-    .slice(text.indexOf('\nservices:'))
-    .split(/\n {2}(?=[a-z-]+:\n)/)
-    .slice(1);
-  const services = blocks.map((block) => {
-    const mounted = /^ {4}secrets: \[(.*)\]$/m.exec(block)?.[1] ?? '';
-    const read = [...block.matchAll(/\/run\/secrets\/([a-z-]+)/g)].map(([, name]) => name ?? '');
-    return [block.slice(0, block.indexOf(':')), [...mounted.split(', '), ...read]] as const;
-  });
-  return { services: Object.fromEntries(services) };
+function of(secrets: Secrets, consumer: string): Readonly<Record<string, string>> {
+  return secrets[consumer as Consumer] ?? {};
+}
+
+function hash(password: string): string {
+  return `#${createHash('sha256').update(password).digest('hex')}`;
+}
+
+function expectPairs(keys: Readonly<Record<string, string>>): void {
+  const config = readConfig(KEY_FIELDS, keys);
+  const source = { privateKey: config.GATEWAY_SOURCE_PRIVATE_KEY };
+  const webhook = { privateKey: config.GATEWAY_WEBHOOK_PRIVATE_KEY };
+  const sealed = sealTo('sk-1', 'src', config.GATEWAY_SOURCE_PUBLIC_KEY);
+  expect(openSealed(sealed, 'src', source)).toBe('sk-1');
+  expect(() => openSealed(sealed, 'src', webhook)).toThrow();
+  expect(openSealed(sealTo('s', 'w', config.GATEWAY_WEBHOOK_PUBLIC_KEY), 'w', webhook)).toBe('s');
 }
 
 /** Runs the command in its own directory. */
 function startCommand() {
-  const directory = join(mkdtempSync(join(tmpdir(), 'gateway-secrets-')), 'compose');
+  const home = mkdtempSync(join(tmpdir(), 'gateway-secrets-'));
+  directories.push(home);
+  const directory = join(home, 'compose');
   const program = fileURLToPath(new URL('../dist/secrets-main.js', import.meta.url));
-  return { directory, run: () => spawnSync(process.execPath, [program, 'compose', directory], { encoding: 'utf8' }) };
+  return {
+    directory,
+    run: (...args: string[]) =>
+      spawnSync(process.execPath, [program, 'compose', directory, ...args], { encoding: 'utf8' }),
+    read: (name: string) => readFileSync(`${directory}/${name}`, 'utf8'),
+    write: (name: string, text: string) => {
+      rmSync(`${directory}/${name}`, { force: true });
+      writeFileSync(`${directory}/${name}`, text);
+    },
+  };
 }

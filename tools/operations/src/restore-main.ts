@@ -25,6 +25,9 @@ await runAsCommand(async () => {
   const child = spawn(process.execPath, [RESTORED, ...(acceptLoss ? ['--accept-loss'] : [])], {
     env: {
       ...process.env,
+      // A variable and its file are not accepted together.
+      GATEWAY_POSTGRES_URL_FILE: '',
+      GATEWAY_NATS_URL_FILE: '',
       GATEWAY_POSTGRES_URL: config.GATEWAY_BILLING_POSTGRES_URL.reveal(),
       GATEWAY_NATS_URL: config.GATEWAY_NATS_URL.reveal(),
     },

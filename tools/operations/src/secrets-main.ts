@@ -1,57 +1,136 @@
 // `npm run -s secrets -- keys`: prints new key pairs for the credentials of sources and the secrets
-// of webhooks, one variable per line. `npm run secrets -- compose [DIRECTORY]`: creates the secret
-// files that docker-compose.yml mounts and keeps existing ones. Rewrites only the configuration of
-// servers, from the passwords in the kept files.
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-import { composeSecrets, makeRoot, makeSealingKeys, OPERATOR_SECRETS, SERVER_FILES } from './compose-secrets.js';
+// of webhooks, one variable per line. `-- compose DIRECTORY`: creates the secret files of
+// docker-compose.yml. `-- kubernetes`: prints, writes or applies the Secrets of the chart. Existing
+// values are kept, and only a requested output contains secrets.
+import { randomBytes } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { runAsCommand } from '@gateway/service-kit';
+import { stringify } from 'yaml';
+import { applyManifests, readCluster } from './secrets/cluster.js';
+import {
+  clusterConsumers,
+  evaluationUrls,
+  externalSecretManifests,
+  secretManifests,
+  type Manifest,
+} from './secrets/kubernetes-rules.js';
+import { makeSealingKeys, makeSecrets, type MadeSecrets, type Secrets } from './secrets/make-secrets-rules.js';
+import { readOwners, readSecretFiles, writeSecretFiles } from './secrets/secret-files.js';
+import { SERVER_COMMANDS } from './secrets/server-commands-rules.js';
 
-/**
- * Only its owner may enter the directory. The files are mounted individually and read by the users
- * of the containers.
- */
-const DIRECTORY_MODE = 0o700;
-const FILE_MODE = 0o644;
-const ROOT_MODE = 0o600;
+const USAGE = `usage: secrets keys
+       secrets compose DIRECTORY [--owner UID] [--owner CONSUMER=UID …] [--smtp URL]
+       secrets kubernetes --namespace NAME [--release NAME] [--postgres URL] [--nats URL] [--redis URL] [--smtp URL]
+               [--from DIRECTORY | --from cluster] [--output DIRECTORY | --apply | --print sql|nats|redis]
+               [--external-secrets STORE]`;
+/** Host names in docker-compose.yml. */
+const COMPOSE_URLS = {
+  postgres: 'postgres://postgres:5432/gateway',
+  nats: 'nats://nats:4222',
+  redis: 'redis://redis:6379',
+};
+const MANIFEST_MODE = 0o600;
 
-const [purpose, given, ...more] = process.argv.slice(2);
-if (purpose === 'keys' && given === undefined) {
-  for (const [name, value] of Object.entries(makeSealingKeys())) console.log(`${name}=${value}`);
-  process.exit();
-}
-if (purpose !== 'compose' || given?.startsWith('-') === true || more.length > 0) {
-  console.error('usage: secrets keys | compose [DIRECTORY] (default: .compose)');
-  process.exit(1);
-}
-const directory = given ?? fileURLToPath(new URL('../../../.compose', import.meta.url));
-mkdirSync(directory, { recursive: true, mode: DIRECTORY_MODE });
-chmodSync(directory, DIRECTORY_MODE);
-const rootFile = `${directory}/root`;
-if (!existsSync(rootFile)) writeAtomically('root', makeRoot(), ROOT_MODE);
-const root = readFileSync(rootFile, 'utf8').trim();
-const derived = composeSecrets(root);
-const kept: Record<string, string> = {};
-for (const name of Object.keys(derived)) {
-  const text = existsSync(`${directory}/${name}`) ? readFileSync(`${directory}/${name}`, 'utf8') : '';
-  // An empty file was not written completely.
-  if (text.trim() !== '') kept[name] = text;
-}
-const files = Object.entries(composeSecrets(root, kept));
-const missing = files.filter(([name]) => kept[name] === undefined);
-for (const [name, text] of missing) writeAtomically(name, text, FILE_MODE);
-// Rewritten in place, because containers have mounted these files.
-const outdated = files.filter(([name, text]) => kept[name] !== undefined && kept[name] !== text);
-for (const [name, text] of outdated) writeFileSync(`${directory}/${name}`, text);
-// Creates empty files, because Compose can only mount existing ones.
-for (const name of OPERATOR_SECRETS) if (!existsSync(`${directory}/${name}`)) writeAtomically(name, '', FILE_MODE);
-console.log(`${missing.length} secret files created, ${files.length - missing.length} kept in ${directory}`);
-const changed = Object.keys(kept).filter((name) => !SERVER_FILES.includes(name) && kept[name] !== derived[name]);
-if (changed.length > 0) console.log(`kept, although the root secret gives another value: ${changed.join(', ')}`);
-if (outdated.length > 0) console.log(`rewritten: ${outdated.map(([name]) => name).join(', ')}`);
-console.log(`the operator's token is in ${directory}/operator-token`);
+await runAsCommand(() => {
+  const [command, ...args] = process.argv.slice(2);
+  if (command === 'keys' && args.length === 0) {
+    for (const [name, value] of Object.entries(makeSealingKeys())) console.log(`${name}=${value}`);
+  } else if (command === 'compose') compose(args);
+  else if (command === 'kubernetes') kubernetes(args);
+  else throw new Error(USAGE);
+  return Promise.resolve(0);
+});
 
-/** Writes a new file and renames it, so that a crash leaves no partial file. */
-function writeAtomically(name: string, text: string, mode: number): void {
-  writeFileSync(`${directory}/${name}.new`, text, { mode });
-  renameSync(`${directory}/${name}.new`, `${directory}/${name}`);
+function compose(args: string[]): void {
+  const { values, positionals } = parse(() =>
+    parseArgs({
+      args,
+      allowPositionals: true,
+      options: { owner: { type: 'string', multiple: true, default: [] }, smtp: { type: 'string' } },
+    }),
+  );
+  const [directory, ...more] = positionals;
+  if (directory === undefined || more.length > 0) throw new Error(USAGE);
+  const owners = readOwners(values.owner);
+  const made = makeSecrets(readSecretFiles(directory), { urls: COMPOSE_URLS, smtp: values.smtp, random: randomBytes });
+  writeSecretFiles(directory, made, owners);
+  report(made, `in ${directory}`);
+  console.error(`the operator's token is in ${directory}/operator/GATEWAY_OPERATOR_TOKEN`);
+}
+
+function kubernetes(args: string[]): void {
+  const text = { type: 'string' } as const;
+  const { values } = parse(() =>
+    parseArgs({
+      args,
+      options: {
+        namespace: text,
+        release: { ...text, default: 'gateway' },
+        postgres: text,
+        nats: text,
+        redis: text,
+        smtp: text,
+        from: text,
+        output: { ...text, default: '-' },
+        apply: { type: 'boolean', default: false },
+        print: text,
+        'external-secrets': text,
+      },
+    }),
+  );
+  const { namespace, output, apply, print, 'external-secrets': store } = values;
+  const isDirectory = output !== '-';
+  const printer = print === undefined ? undefined : SERVER_COMMANDS[print as keyof typeof SERVER_COMMANDS];
+  if (namespace === undefined || (print !== undefined && printer === undefined)) throw new Error(USAGE);
+  if ([isDirectory, apply, print !== undefined].filter(Boolean).length > 1) throw new Error(USAGE);
+  const from = values.from ?? (apply && store === undefined ? 'cluster' : isDirectory ? output : undefined);
+  if ((print !== undefined || store !== undefined) && from === undefined) {
+    throw new Error('the new values would be lost: name their directory with --output or --from');
+  }
+  const kept: Secrets = from === undefined ? {} : from === 'cluster' ? readCluster(namespace) : readSecretFiles(from);
+  const urls = evaluationUrls(values.release);
+  const { postgres = urls.postgres, nats = urls.nats, redis = urls.redis } = values;
+  const made = makeSecrets(kept, {
+    urls: { postgres, nats, redis },
+    smtp: values.smtp,
+    random: randomBytes,
+    consumers: clusterConsumers(values.postgres !== undefined),
+  });
+  if (printer !== undefined) {
+    if (made.created.length > 0) throw new Error(`${from} does not have: ${made.created.join(', ')}`);
+    process.stdout.write(printer(made.secrets));
+    return;
+  }
+  const manifests =
+    store === undefined
+      ? secretManifests(namespace, made.secrets)
+      : externalSecretManifests(namespace, made.secrets, store);
+  if (isDirectory) {
+    writeSecretFiles(output, made, readOwners([]));
+    writeFileSync(`${output}/manifests.yaml`, yamlOf(manifests), { mode: MANIFEST_MODE });
+  } else if (apply) applyManifests(manifests);
+  else process.stdout.write(yamlOf(manifests));
+  report(made, isDirectory ? `in ${output}` : `for the namespace ${namespace}`);
+}
+
+function yamlOf(manifests: readonly Manifest[]): string {
+  return manifests.map((manifest) => `---\n${stringify(manifest)}`).join('');
+}
+
+/** On standard error, because standard output may be YAML. Names values and prints none. */
+function report({ secrets, created, rewritten, differing }: MadeSecrets, where: string): void {
+  const all = Object.values(secrets).reduce((sum, texts) => sum + Object.keys(texts).length, 0);
+  console.error(`${created.length} secrets created, ${all - created.length} kept ${where}`);
+  if (differing.length > 0)
+    console.error(`kept, although they differ from others or the options: ${differing.join(', ')}`);
+  if (rewritten.length > 0) console.error(`rewritten: ${rewritten.join(', ')}`);
+}
+
+function parse<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw new Error(`${(error as Error).message}\n${USAGE}`, { cause: error });
+  }
 }
