@@ -23,7 +23,10 @@ export interface BusLog {
 }
 
 export interface BusOptions {
-  /** `nats://user:password@host:port[,host:port…]`. `tls://` enables TLS. */
+  /**
+   * `nats://user:password@host:port[,host:port…]`, or with a credentials file
+   * `nats://host:port[,host:port…]?credentials=FILE`. `tls://` enables TLS.
+   */
   url: string;
   /** Name of the bus user. The reply inboxes begin with `_INBOX_<service>`. */
   service: ServiceName;

@@ -1,6 +1,7 @@
 import type { ServiceName } from '@gateway/contracts/messages';
 import { systemClock, Throttle, type TimerClock } from '@gateway/service-kit';
-import { connect, Events, type NatsConnection, type Status } from 'nats';
+import { readFileSync } from 'node:fs';
+import { connect, credsAuthenticator, Events, type Authenticator, type NatsConnection, type Status } from 'nats';
 import { BusFault } from './bus-fault.js';
 import type { BusLog, BusOptions } from './bus.js';
 import { makeCounters, type Counters } from './counters.js';
@@ -95,7 +96,7 @@ export async function openConnection(options: BusOptions): Promise<Link> {
 
 async function firstConnect(options: BusOptions, clock: TimerClock): Promise<NatsConnection> {
   fixTransport();
-  const { servers, user, password, tls } = readUrl(options.url);
+  const { servers, login, signsInAs, tls } = readUrl(options.url);
   const waitMs = options.waitForFirstConnectMs ?? FIRST_CONNECT_MS;
   const deadline = clock.monotonicMs() + clock.timeoutMs(waitMs);
   let everConnected = false;
@@ -107,7 +108,7 @@ async function firstConnect(options: BusOptions, clock: TimerClock): Promise<Nat
    */
   const reconnectDelayHandler = (): number => {
     if (!everConnected) {
-      if (handshakes >= HANDSHAKES_REFUSED_MAX) throw new BusFault('forbidden', `NATS refuses the user ${user}`);
+      if (handshakes >= HANDSHAKES_REFUSED_MAX) throw new BusFault('forbidden', `NATS refuses ${signsInAs}`);
       if (clock.monotonicMs() > deadline) {
         throw new BusFault('disconnected', `NATS at ${servers.join(', ')} was not reachable for ${waitMs} ms`);
       }
@@ -118,9 +119,9 @@ async function firstConnect(options: BusOptions, clock: TimerClock): Promise<Nat
   const nats = await connect({
     servers,
     name: `${options.service}.${options.replica}`,
-    authenticator: () => {
+    authenticator: (nonce) => {
       if (!everConnected) handshakes += 1;
-      return { user, pass: password };
+      return login(nonce);
     },
     ...(tls ? { tls: {} } : {}),
     inboxPrefix: inboxPrefix(options.service),
@@ -142,16 +143,59 @@ async function firstConnect(options: BusOptions, clock: TimerClock): Promise<Nat
   return nats;
 }
 
-function readUrl(url: string): { servers: string[]; user: string; password: string; tls: boolean } {
-  const match = /^(nats|tls):\/\/(?:([^:@/]*)(?::([^@/]*))?@)?([^@/]+)\/?$/.exec(url);
-  if (match === null) throw new BusFault('fault', 'the bus URL is not nats://user:password@host:port[,host:port…]');
-  const [, scheme, user, password, hosts] = match;
-  return {
-    servers: (hosts ?? '').split(','),
-    user: decodeURIComponent(user ?? ''),
-    password: decodeURIComponent(password ?? ''),
-    tls: scheme === 'tls',
+interface BusUrl {
+  readonly servers: string[];
+  readonly login: Authenticator;
+  /** For the error of a refused handshake. */
+  readonly signsInAs: string;
+  readonly tls: boolean;
+}
+
+function readUrl(url: string): BusUrl {
+  const match =
+    /^(nats|tls):\/\/(?:([^:@/]*)(?::([^@/]*))?@)?([^@/?]+)\/?(?:\?credentials=([^&#]+))?$/.exec(url) ?? undefined;
+  const [, scheme, user, password, hosts = '', file] = match ?? [];
+  if (match === undefined || (user !== undefined && file !== undefined)) {
+    throw new BusFault(
+      'fault',
+      'the bus URL is not nats://user:password@host:port[,host:port…] or nats://host:port[,host:port…]?credentials=FILE',
+    );
+  }
+  const servers = hosts.split(',');
+  const tls = scheme === 'tls';
+  if (file !== undefined) {
+    const path = decodeURIComponent(file);
+    return { servers, login: signInWithFile(path), signsInAs: `the credentials in ${path}`, tls };
+  }
+  const name = decodeURIComponent(user ?? '');
+  const pass = decodeURIComponent(password ?? '');
+  return { servers, login: () => ({ user: name, pass }), signsInAs: `the user ${name}`, tls };
+}
+
+/**
+ * Signs in with a credentials file (JWT and NKEY seed, as `nsc` writes them). Reads the file before
+ * each handshake, because credentials expire and are replaced while the process runs. A file that
+ * cannot be read then leaves the previous credentials in use.
+ */
+function signInWithFile(path: string): Authenticator {
+  let credentials = readCredentials(path);
+  return (nonce) => {
+    try {
+      credentials = readCredentials(path);
+    } catch {
+      // The previous ones are tried.
+    }
+    return credsAuthenticator(credentials)(nonce);
   };
+}
+
+function readCredentials(path: string): Uint8Array {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    const { code = 'unknown reason' } = error as NodeJS.ErrnoException;
+    throw new BusFault('fault', `the NATS credentials in ${path} cannot be read (${code})`);
+  }
 }
 
 interface Listeners<T> {

@@ -52,7 +52,7 @@ export const COMMON_FIELDS = {
   }),
 
   GATEWAY_NATS_URL: field.secretUrl({
-    doc: 'NATS server or servers (nats://user:password@a:4222,b:4222), with user and password of this service',
+    doc: 'NATS server or servers (nats://user:password@a:4222,b:4222), with user and password of this service, or its credentials file (nats://a:4222,b:4222?credentials=FILE)',
     schemes: ['nats', 'tls'],
   }),
   GATEWAY_USAGE_STREAM_BYTES: field.integer({
