@@ -25,7 +25,6 @@ const steps = [];
 const [first, second] = nodes();
 
 try {
-  apply([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } }]);
   const secrets = secretsOf();
   apply([...secrets.manifests, ...serversOf(first)]);
   for (const server of ['postgres', 'nats', 'redis', 'provider-simulator']) {

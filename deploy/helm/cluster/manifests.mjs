@@ -1,55 +1,22 @@
 // Objects outside the chart: Secrets, one pod for each server, the simulator, the load.
+import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { parseAllDocuments } from 'yaml';
-import { composeSecrets, makeRoot } from '../../../tools/operations/dist/compose-secrets.js';
+import { secretManifests } from '../../../tools/operations/dist/secrets/kubernetes-rules.js';
+import { makeSecrets } from '../../../tools/operations/dist/secrets/make-secrets-rules.js';
 import { here, settings } from './settings.mjs';
 
-/**
- * Keys of each program's Secret with the compose secret file of the value. The servers have the
- * same names as in compose.
- */
-const PROGRAMS = {
-  'edge-proxy': { NATS_URL: 'edge-proxy-nats-url', KEY_PEPPER: 'key-pepper', SOURCE_PRIVATE_KEY: 'source-private-key' },
-  admission: { NATS_URL: 'admission-nats-url', REDIS_URL: 'redis-url' },
-  billing: {
-    NATS_URL: 'billing-nats-url',
-    POSTGRES_URL: 'billing-postgres-url',
-    WEBHOOK_PRIVATE_KEY: 'webhook-private-key',
-  },
-  catalog: { NATS_URL: 'catalog-nats-url', POSTGRES_URL: 'catalog-postgres-url' },
-  accounts: { NATS_URL: 'accounts-nats-url', POSTGRES_URL: 'accounts-postgres-url' },
-  dashboard: {
-    NATS_URL: 'dashboard-nats-url',
-    KEY_PEPPER: 'key-pepper',
-    SOURCE_PUBLIC_KEY: 'source-public-key',
-    WEBHOOK_PUBLIC_KEY: 'webhook-public-key',
-    SESSION_SECRET: 'session-secret',
-    OPERATOR_TOKEN: 'operator-token',
-  },
-  migrate: {
-    MIGRATION_URL: 'migration-url',
-    BILLING_POSTGRES_URL: 'billing-postgres-url',
-    ACCOUNTS_POSTGRES_URL: 'accounts-postgres-url',
-    CATALOG_POSTGRES_URL: 'catalog-postgres-url',
-    FINANCE_PASSWORD: 'finance-password',
-  },
+const URLS = {
+  postgres: 'postgres://postgres:5432/gateway',
+  nats: 'nats://nats:4222',
+  redis: 'redis://redis:6379',
 };
-const OF_SERVERS = ['postgres-password', 'nats-authorization.conf', 'redis-users.acl'];
 
-/** Creates new secrets for one run: Kubernetes Secrets, and the operators' token. */
+/** Creates new secrets for one run: the namespace with its Secrets, and the operators' token. */
 export function secretsOf() {
-  const files = composeSecrets(makeRoot());
-  const programs = Object.entries(PROGRAMS).map(([name, keys]) =>
-    secret(
-      `gateway-${name}`,
-      Object.entries(keys).map(([key, file]) => [`GATEWAY_${key}`, files[file]]),
-    ),
-  );
-  const servers = secret(
-    'servers',
-    OF_SERVERS.map((file) => [file, files[file]]),
-  );
-  return { manifests: [...programs, servers], operatorToken: files['operator-token'] };
+  const { secrets } = makeSecrets({}, { urls: URLS, random: randomBytes });
+  const operatorToken = secrets.operator.GATEWAY_OPERATOR_TOKEN;
+  return { manifests: secretManifests(settings.namespace, secrets), operatorToken };
 }
 
 /** Returns PostgreSQL, NATS, Redis and the simulator for the node that is never drained. */

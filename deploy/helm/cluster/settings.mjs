@@ -36,7 +36,7 @@ export const settings = {
 export function missing() {
   if (env['KUBECONFIG'] === undefined) return 'KUBECONFIG names no cluster (one for tests: its nodes are drained)';
   if (registry === '') return 'GATEWAY_CLUSTER_REGISTRY names no registry that holds the images';
-  if (!existsSync(here('../../../tools/operations/dist/compose-secrets.js')))
+  if (!existsSync(here('../../../tools/operations/dist/secrets/make-secrets-rules.js')))
     return 'the checkout is not compiled (npx tsc -b tools/operations)';
   for (const [tool, ...question] of [
     ['kubectl', 'get', 'nodes'],

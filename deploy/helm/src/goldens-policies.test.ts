@@ -1,7 +1,12 @@
+import { readFileSync, readdirSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
+import { parse } from 'yaml';
+import { evaluationUrls } from '../../../tools/operations/src/secrets/kubernetes-rules.js';
 import { environmentProblems, PROGRAM_FIELDS, valueProblems } from '../../../tools/operations/test/service-fields.js';
 import {
+  HELM,
   VALUE_SETS,
+  podLabels,
   readGolden,
   readValues,
   selects,
@@ -108,7 +113,7 @@ test("a component's false, 0 and empty text override the common value", () => {
 });
 
 test.each(VALUE_SETS)('%s: each creator of streams or buckets gets the number of replicas', (name) => {
-  const copies = name === 'minimal' ? '1' : '3';
+  const copies = name === 'evaluation' ? '1' : '3';
   const told = workloadsOf(readGolden(name)).flatMap(({ manifest, pod }) => {
     const value = variablesOf(pod)['GATEWAY_STREAM_REPLICAS'];
     return value === undefined ? [] : [[componentOf(manifest), value]];
@@ -128,16 +133,16 @@ test.each([
       .map(({ pod }) => variablesOf(pod)[variable]);
   expect(VALUE_SETS.map((name) => [name, ...proxiesIn(name)]).sort()).toEqual([
     ['environment', '0'],
+    ['evaluation', '0'],
     ['gateway-api', '1'],
-    ['minimal', '0'],
     ['production', '1'],
   ]);
 });
 
 test.each(VALUE_SETS)('%s: every selector finds pods, and no two deployments share them', (name) => {
   const manifests = readGolden(name);
-  const pods = podsOf(manifests);
-  for (const { kind, spec, metadata } of manifests) {
+  const pods = podLabels(manifests);
+  for (const { kind, spec = {}, metadata } of manifests) {
     const selector = selectorOf(kind, spec as Spec);
     if (selector === undefined) continue;
     const found = pods.filter((labels) => selects(selector, labels));
@@ -149,7 +154,7 @@ test.each(VALUE_SETS)('%s: every selector finds pods, and no two deployments sha
 test.each(VALUE_SETS)('%s: routes, autoscalers and monitors refer to existing objects', (name) => {
   const manifests = readGolden(name);
   const has = (kind: string, wanted: string) => manifests.some((m) => m.kind === kind && m.metadata.name === wanted);
-  for (const { kind, spec } of manifests) {
+  for (const { kind, spec = {} } of manifests) {
     const { scaleTargetRef, rules, selector } = spec as Spec;
     if (kind === 'HorizontalPodAutoscaler') {
       expect(has('Deployment', scaleTargetRef?.name ?? '')).toBe(true);
@@ -184,7 +189,7 @@ test('no route cuts a running stream, and idle timeouts exceed a plain request',
 });
 
 test('the network is closed for every pod except for what its component needs', () => {
-  for (const name of ['minimal', 'production']) {
+  for (const name of ['evaluation', 'production']) {
     const manifests = readGolden(name);
     const policies = manifests.filter(({ kind }) => kind === 'NetworkPolicy');
     const deny = policies.find(({ spec }) => !('ingress' in spec) && !('egress' in spec))?.spec as Spec;
@@ -212,10 +217,11 @@ test('the network is closed for every pod except for what its component needs', 
         .sort(),
     ).toEqual(['billing', 'edge-proxy']);
     expect(portsOf(policies, 'edge-proxy', 'ingress')).not.toContain(8082);
-    expect(portsOf(policies, 'dashboard', 'ingress').sort()).toEqual([8081, 9090]);
-    expect(portsOf(policies, 'operator', 'ingress').sort()).toEqual([8082, 9090]);
+    // 9090 twice: for Prometheus and for `helm test`.
+    expect(portsOf(policies, 'dashboard', 'ingress').sort()).toEqual([8081, 9090, 9090]);
+    expect(portsOf(policies, 'operator', 'ingress').sort()).toEqual([8082, 9090, 9090]);
     expect(out('operator')).not.toContain(8080);
-    expect(portsOf(policies, 'billing', 'ingress')).toEqual([9090]);
+    expect(portsOf(policies, 'billing', 'ingress')).toEqual([9090, 9090]);
   }
 });
 
@@ -227,7 +233,7 @@ test('admission reaches the Sentinels if the values name their ports', () => {
       'egress',
     );
   expect(outOf('production')).toEqual(expect.arrayContaining([6380, 26_379]));
-  expect(outOf('minimal')).not.toContain(26_379);
+  expect(outOf('evaluation')).not.toContain(26_379);
 });
 
 test('migrations run before the new code, and the hook may be repeated', () => {
@@ -247,7 +253,7 @@ test('migrations run before the new code, and the hook may be repeated', () => {
 });
 
 test("the migration's network policy is created before its job", () => {
-  for (const name of ['minimal', 'production']) {
+  for (const name of ['environment', 'production']) {
     const manifests = readGolden(name);
     const weightOf = (kind: string) => {
       const found = manifests.find((manifest) => manifest.kind === kind && componentOf(manifest) === 'migrate');
@@ -274,7 +280,7 @@ test('the migration gets the finance role and whether it creates roles', () => {
     const variables = job === undefined ? {} : variablesOf(job.pod);
     return [variables['GATEWAY_FINANCE_ROLE'], variables['GATEWAY_EXTERNAL_ROLES']];
   };
-  expect(toldIn('minimal')).toEqual(['gateway_finance', 'false']);
+  expect(toldIn('evaluation')).toEqual(['gateway_finance', 'false']);
   expect(toldIn('environment')).toEqual(['gateway_finance_two', 'true']);
 });
 
@@ -325,6 +331,56 @@ test('an empty list permits no traffic', () => {
         expect.objectContaining({ to: expect.anything() as unknown }),
       ]);
   }
+});
+
+test("the evaluation's servers are those of the made URLs, pinned and unprivileged", () => {
+  const manifests = readGolden('evaluation');
+  const images = parse(readFileSync(`${HELM}model-gateway/files/images.yaml`, 'utf8')) as {
+    services: Record<string, { image: string }>;
+  };
+  for (const [server, address] of Object.entries(evaluationUrls('gw'))) {
+    const { hostname, port } = new URL(address);
+    const service = manifests.find(({ kind, metadata }) => kind === 'Service' && metadata.name === hostname);
+    expect((service?.spec as { ports: readonly { port: number }[] }).ports.map((one) => String(one.port))).toEqual([
+      port,
+    ]);
+    const set = manifests.find(({ kind, metadata }) => kind === 'StatefulSet' && metadata.name === hostname);
+    const { spec } = (set?.spec as { template: PodTemplate }).template;
+    expect(spec.automountServiceAccountToken).toBe(false);
+    expect(spec.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
+    expect(spec.volumes.flatMap(({ secret }) => secret?.secretName ?? [])).toEqual([`gateway-${server}`]);
+    const { image, securityContext } = spec.containers[0] ?? {};
+    expect([image, securityContext]).toEqual([
+      images.services[server]?.image,
+      { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } },
+    ]);
+  }
+  // Not before the servers, and each revision has its own name, because a Job cannot change.
+  const job = manifests.find(({ kind }) => kind === 'Job');
+  expect([job?.metadata.name, job?.metadata.annotations]).toEqual(['gw-model-gateway-migrate-1', undefined]);
+});
+
+test('the dashboards have the label of the sidecar and the text of deploy/observe', () => {
+  const maps = readGolden('production').filter(({ kind }) => kind === 'ConfigMap');
+  const folder = `${HELM}../observe/grafana/dashboards/`;
+  expect(maps.flatMap(({ data = {} }) => Object.keys(data)).sort()).toEqual(readdirSync(folder).sort());
+  for (const { metadata, data = {} } of maps) {
+    expect(metadata.labels).toMatchObject({ grafana_dashboard: '1' });
+    for (const [file, text] of Object.entries(data)) {
+      expect(JSON.parse(text)).toEqual(JSON.parse(readFileSync(`${folder}${file}`, 'utf8')));
+    }
+  }
+});
+
+test('edges scale by a metric that an edge has', () => {
+  const hpa = readGolden('production').find(
+    (manifest) => manifest.kind === 'HorizontalPodAutoscaler' && componentOf(manifest) === 'edge-proxy',
+  );
+  const names = (hpa?.spec as { metrics: readonly { pods?: { metric: { name: string } } }[] }).metrics.flatMap(
+    ({ pods }) => pods?.metric.name ?? [],
+  );
+  expect(names).toEqual(['gateway_edge_requests_open']);
+  expect(readFileSync(`${HELM}../../services/edge-proxy/src/service.ts`, 'utf8')).toContain(`gauge('${names[0]}'`);
 });
 
 interface MatchLabels {

@@ -1,11 +1,30 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { Ajv } from 'ajv';
+import { findHelm, render, valueSets } from '../render.mjs';
 import { HELM, VALUE_SETS, readGolden, readValues, type Manifest } from '../test/goldens.js';
 import { schemaProblems } from '../test/kubernetes-schema.js';
 
 const schema = JSON.parse(readFileSync(`${HELM}model-gateway/values.schema.json`, 'utf8')) as object;
 const acceptsValues = new Ajv({ allErrors: true, allowUnionTypes: true }).compile(schema);
+
+const helm = findHelm();
+(helm === null ? test.skip : test)(
+  'the goldens are what Helm renders, and refused values are refused (needs helm)',
+  () => {
+    for (const file of valueSets('values')) {
+      expect([file, render(helm ?? '', `values/${file}`).text]).toEqual([
+        file,
+        readFileSync(`${HELM}goldens/${file}`, 'utf8'),
+      ]);
+    }
+    for (const file of valueSets('refused')) {
+      // The first line of the file is the expected error.
+      const wanted = readFileSync(`${HELM}refused/${file}`, 'utf8').split('\n')[0]?.replace('# ', '') ?? '';
+      expect([file, render(helm ?? '', `refused/${file}`).problem]).toEqual([file, expect.stringContaining(wanted)]);
+    }
+  },
+);
 
 test.each(VALUE_SETS)('%s: every field is a valid Kubernetes field', (name) => {
   const manifests = readGolden(name);
@@ -16,7 +35,7 @@ test.each(VALUE_SETS)('%s: every field is a valid Kubernetes field', (name) => {
 });
 
 test('wrong types and missing, misspelt or misplaced fields are found', () => {
-  const deployment = readGolden('minimal').find(({ kind }) => kind === 'Deployment') as Manifest;
+  const deployment = readGolden('evaluation').find(({ kind }) => kind === 'Deployment') as Manifest;
   const changed = (change: (spec: DeploymentSpec) => void): string[] => {
     const copy = structuredClone(deployment) as Manifest & { spec: DeploymentSpec };
     change(copy.spec);

@@ -41,6 +41,10 @@ export interface Manifest {
     readonly labels: Labels;
     readonly annotations?: Labels;
   };
+  /** Of a ConfigMap. */
+  readonly data?: Labels;
+  /** Of a Secret. */
+  readonly stringData?: Labels;
   // oxlint-disable-next-line typescript/no-explicit-any -- each test names its kind
   readonly spec: any;
 }
@@ -66,6 +70,15 @@ export function workloadsOf(
   return manifests
     .filter(({ kind }) => kind === 'Deployment' || kind === 'Job')
     .map((manifest) => ({ manifest, pod: (manifest.spec as { template: PodTemplate }).template }));
+}
+
+/** Returns the labels of all pods: of services, of the evaluation's servers, of `helm test`. */
+export function podLabels(manifests: readonly Manifest[]): Labels[] {
+  return manifests.flatMap(({ kind, metadata, spec }) => {
+    if (kind === 'Pod') return [metadata.labels];
+    const { template } = (spec ?? {}) as { template?: PodTemplate };
+    return template === undefined ? [] : [template.metadata.labels];
+  });
 }
 
 export function selects(selector: Labels, labels: Labels): boolean {

@@ -1,18 +1,23 @@
-import { Deployment } from 'kubernetes-models/apps/v1';
+import { Deployment, StatefulSet } from 'kubernetes-models/apps/v1';
 import { HorizontalPodAutoscaler } from 'kubernetes-models/autoscaling/v2';
 import { Job } from 'kubernetes-models/batch/v1';
 import { Ingress, NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1';
 import { PodDisruptionBudget } from 'kubernetes-models/policy/v1';
-import { Service } from 'kubernetes-models/v1';
+import { ConfigMap, Namespace, Pod, Secret, Service } from 'kubernetes-models/v1';
 import type { Manifest } from './goldens.js';
 
 const MODELS: Readonly<Record<string, { readonly prototype: { validate(): void } }>> = {
   'apps/v1 Deployment': Deployment,
+  'apps/v1 StatefulSet': StatefulSet,
   'autoscaling/v2 HorizontalPodAutoscaler': HorizontalPodAutoscaler,
   'batch/v1 Job': Job,
   'networking.k8s.io/v1 Ingress': Ingress,
   'networking.k8s.io/v1 NetworkPolicy': NetworkPolicy,
   'policy/v1 PodDisruptionBudget': PodDisruptionBudget,
+  'v1 ConfigMap': ConfigMap,
+  'v1 Namespace': Namespace,
+  'v1 Pod': Pod,
+  'v1 Secret': Secret,
   'v1 Service': Service,
 };
 /** Kinds of operators, which have their own schemas. */
@@ -20,6 +25,7 @@ const CUSTOM = [
   'monitoring.coreos.com/v1 ServiceMonitor',
   'monitoring.coreos.com/v1 PrometheusRule',
   'gateway.networking.k8s.io/v1 HTTPRoute',
+  'external-secrets.io/v1 ExternalSecret',
 ];
 
 /**

@@ -11,8 +11,8 @@ edge-proxy:
   environment:
     GATEWAY_HOST: 0.0.0.0
     GATEWAY_PORT: "8080"
-    GATEWAY_PUBLIC_URL: {{ .Values.publicUrl | quote }}
-    GATEWAY_DASHBOARD_URL: {{ .Values.dashboardUrl | quote }}
+    GATEWAY_PUBLIC_URL: {{ include "gateway.address" (dict "root" . "name" "publicUrl") | quote }}
+    GATEWAY_DASHBOARD_URL: {{ include "gateway.address" (dict "root" . "name" "dashboardUrl") | quote }}
     {{- with .Values.billingLinkUrl }}
     GATEWAY_BILLING_LINK_URL: {{ . | quote }}
     {{- end }}
@@ -55,7 +55,7 @@ accounts:
   graceSeconds: 30
   environment:
     GATEWAY_STREAM_REPLICAS: {{ .Values.streamReplicas | quote }}
-    GATEWAY_DASHBOARD_URL: {{ .Values.dashboardUrl | quote }}
+    GATEWAY_DASHBOARD_URL: {{ include "gateway.address" (dict "root" . "name" "dashboardUrl") | quote }}
 dashboard:
   values: dashboard
   ports: { http: 8081 }
@@ -65,14 +65,14 @@ dashboard:
     GATEWAY_DASHBOARD_LISTENERS: pages
     GATEWAY_DASHBOARD_HOST: 0.0.0.0
     GATEWAY_DASHBOARD_PORT: "8081"
-    GATEWAY_DASHBOARD_URL: {{ .Values.dashboardUrl | quote }}
+    GATEWAY_DASHBOARD_URL: {{ include "gateway.address" (dict "root" . "name" "dashboardUrl") | quote }}
     {{- /* 0 is an answer, so it is not left to default. */}}
     {{- if ne (toString .Values.dashboard.proxies) "" }}
     GATEWAY_DASHBOARD_PROXIES: {{ .Values.dashboard.proxies | quote }}
     {{- else }}
     GATEWAY_DASHBOARD_PROXIES: {{ ternary "0" "1" (eq .Values.exposure.type "none") | quote }}
     {{- end }}
-    GATEWAY_PUBLIC_URL: {{ .Values.publicUrl | quote }}
+    GATEWAY_PUBLIC_URL: {{ include "gateway.address" (dict "root" . "name" "publicUrl") | quote }}
     GATEWAY_EDGE_URL: http://{{ include "gateway.fullname" . }}-edge-proxy:8080
 {{- /* The operator API in processes of its own: load on the customers' pages does not reach it. */}}
 operator:
@@ -86,6 +86,6 @@ operator:
     GATEWAY_DASHBOARD_LISTENERS: operator
     GATEWAY_OPERATOR_HOST: 0.0.0.0
     GATEWAY_OPERATOR_PORT: "8082"
-    GATEWAY_DASHBOARD_URL: {{ .Values.dashboardUrl | quote }}
-    GATEWAY_PUBLIC_URL: {{ .Values.publicUrl | quote }}
+    GATEWAY_DASHBOARD_URL: {{ include "gateway.address" (dict "root" . "name" "dashboardUrl") | quote }}
+    GATEWAY_PUBLIC_URL: {{ include "gateway.address" (dict "root" . "name" "publicUrl") | quote }}
 {{- end }}

@@ -125,3 +125,19 @@ tolerations:
   {{- toYaml .peers | nindent 2 }}
 {{- end }}
 {{- end }}
+
+{{/* Labels of a server that evaluation.enabled brings. Takes {root, name}. Other names than a component's: the policies of components do not apply. */}}
+{{- define "gateway.serverSelector" -}}
+app.kubernetes.io/name: {{ .root.Chart.Name }}-{{ .name }}
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .name }}
+{{- end }}
+
+{{/* Takes {root, name}: the URL of this value. An example address would be in emails, links and answers. */}}
+{{- define "gateway.address" -}}
+{{- $url := index .root.Values .name }}
+{{- if regexMatch "(^|\\.)example\\.com$" ((urlParse $url).hostname) }}
+{{- fail (printf "%s is the example %s: set the address at which %s" .name $url (ternary "clients reach the gateway" "people reach the dashboard" (eq .name "publicUrl"))) }}
+{{- end }}
+{{- $url }}
+{{- end }}
