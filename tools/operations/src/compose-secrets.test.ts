@@ -167,6 +167,16 @@ test('a secret changed by hand is kept and named, and the servers get its passwo
   expect(run().stderr).not.toContain('rewritten');
 });
 
+test('a service with a credentials file keeps it, and NATS its users', () => {
+  const { secrets } = makeSecrets({}, OPTIONS);
+  const url = 'tls://a:4222,b:4222?credentials=/run/nats/billing.creds';
+  const kept = { ...secrets, billing: { ...secrets.billing, GATEWAY_NATS_URL: url }, operator: {} };
+  const again = makeSecrets(kept, OPTIONS);
+  expect([of(again.secrets, 'billing'), of(again.secrets, 'nats')]).toEqual([kept.billing, secrets.nats]);
+  expect(of(again.secrets, 'operator')['GATEWAY_NATS_URL']).toBe(url);
+  expect([again.rewritten, again.differing]).toEqual([[], ['billing/GATEWAY_NATS_URL']]);
+});
+
 test('two kept values that should be equal are named', () => {
   const { run, write } = startCommand();
   run();

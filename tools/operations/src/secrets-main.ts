@@ -89,6 +89,11 @@ function kubernetes(args: string[]): void {
     throw new Error('the new values would be lost: name their directory with --output or --from');
   }
   const kept: Secrets = from === undefined ? {} : from === 'cluster' ? readCluster(namespace) : readSecretFiles(from);
+  if (values.postgres !== undefined && !/^[a-z]+:\/\/[^:@/]+:[^@/]+@/.test(values.postgres)) {
+    throw new Error(
+      '--postgres needs the user that migrates and its password: postgres://user:password@host:5432/database',
+    );
+  }
   const urls = evaluationUrls(values.release);
   const { postgres = urls.postgres, nats = urls.nats, redis = urls.redis } = values;
   const made = makeSecrets(kept, {

@@ -2,21 +2,22 @@ import { randomBytes } from 'node:crypto';
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { chmodSync, chownSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { natsAuthorization } from '@gateway/bus';
-import { MESSAGES, SERVICE_NAMES, type ServiceName } from '@gateway/contracts/messages';
+import { SERVICE_NAMES, type ServiceName } from '@gateway/contracts/messages';
 import { freePort, startServers, withoutLentServers, type RunningServer } from '@gateway/servers';
 import { temporaryDirectory, until } from '@gateway/testkit';
 import { Redis } from 'ioredis';
 import pg from 'pg';
-import { ADMISSION_USER, LEDGER_SERVICES, admissionUser, type LedgerService } from '../src/index.js';
+import type { LedgerService } from '../src/index.js';
+import { makeSecrets, withUser, type Secrets } from '../src/secrets/make-secrets-rules.js';
+import { SERVER_COMMANDS } from '../src/secrets/server-commands-rules.js';
+import type { Consumer } from '../src/secrets/table.js';
 import { makeCertificates } from './certificates.js';
 
 const READY_MS = 60_000;
 /** The user as which tools/servers runs PostgreSQL when the tests run as root. */
 const NOBODY = 65_534;
-const PASSWORDS = Object.fromEntries(
-  [...SERVICE_NAMES, 'redis', 'finance', 'superuser'].map((name) => [name, `password-of-${name}`]),
-) as Record<ServiceName | 'redis' | 'finance' | 'superuser', string>;
+/** Addresses that are replaced when the servers have their ports. */
+const UNKNOWN = { postgres: 'postgres://postgres.test/gateway', nats: 'tls://nats.test', redis: 'rediss://redis.test' };
 
 /** A service process with its output. */
 export interface StartedService {
@@ -31,7 +32,7 @@ export interface SecuredServers {
   readonly authority: string;
   readonly natsUrl: string;
   readonly redisUrl: string;
-  readonly passwords: typeof PASSWORDS;
+  readonly passwords: Readonly<Record<ServiceName, string>>;
   /** Opens a session as a service's role or finance's. Default: the superuser. */
   postgres(role?: LedgerService | 'finance'): Promise<pg.Client>;
   /** Starts the compiled service. Without `trusted` it trusts only Node's built-in CAs. */
@@ -42,6 +43,8 @@ export interface SecuredServers {
 export async function startSecuredWorld(): Promise<SecuredServers> {
   const directory = temporaryDirectory('secured');
   chmodSync(directory.path, 0o711);
+  const { secrets } = makeSecrets({}, { urls: UNKNOWN, random: randomBytes });
+  const superuserPassword = valueOf(secrets, 'postgres', 'POSTGRES_PASSWORD');
   const { authority, certificate, key } = makeCertificates(Date.now());
   const files = {
     authority: `${directory.path}/ca.crt`,
@@ -55,37 +58,46 @@ export async function startSecuredWorld(): Promise<SecuredServers> {
     stateDirectory: directory.path,
     durable: false,
     env: withoutLentServers(),
-    postgres: { superuserPassword: PASSWORDS.superuser },
+    postgres: { superuserPassword },
     nats: {
-      config: `${natsAuthorization(PASSWORDS, MESSAGES)}tls { cert_file: "${files.certificate}", key_file: "${files.key}" }\n`,
+      config: `${SERVER_COMMANDS.nats(secrets)}tls { cert_file: "${files.certificate}", key_file: "${files.key}" }\n`,
     },
-    redis: { password: PASSWORDS.redis, users: [admissionUser(PASSWORDS.admission)] },
+    redis: { password: valueOf(secrets, 'redis', 'REDIS_PASSWORD') },
   });
   const children: ChildProcess[] = [];
   const clients: pg.Client[] = [];
-  await securePostgres(servers.postgres, files);
-  const redisUrl = await secureRedis(servers.redis, files);
+  await securePostgres(servers.postgres, files, SERVER_COMMANDS.sql(secrets));
+  const redisHost = await secureRedis(servers.redis, files, SERVER_COMMANDS.redis(secrets));
+  const { host, pathname } = new URL(servers.postgres.url);
+  const real = JSON.parse(
+    JSON.stringify(secrets)
+      .replaceAll('postgres.test/gateway', `${host}${pathname}?sslmode=verify-full`)
+      .replaceAll('nats.test', new URL(servers.nats.url).host)
+      .replaceAll('redis.test', redisHost),
+  ) as typeof secrets;
+  const redisUrl = valueOf(real, 'admission', 'GATEWAY_REDIS_URL');
   const postgresUrl = (role: LedgerService | 'finance'): string => {
-    const url = new URL(servers.postgres.url);
-    url.username = `gateway_${role}`;
-    url.password = PASSWORDS[role];
-    return url.href;
+    const password = valueOf(real, 'migrate', 'GATEWAY_FINANCE_PASSWORD');
+    const url =
+      role === 'finance'
+        ? withUser(valueOf(real, 'billing', 'GATEWAY_POSTGRES_URL'), 'gateway_finance', password)
+        : valueOf(real, role, 'GATEWAY_POSTGRES_URL');
+    // The client gets the CA itself.
+    return url.replace(/\?.*$/, '');
   };
-
   migrateAsDeployed({
     NODE_EXTRA_CA_CERTS: files.authority,
-    GATEWAY_MIGRATION_URL: `${servers.postgres.url}?sslmode=verify-full`,
-    GATEWAY_BILLING_POSTGRES_URL: postgresUrl('billing'),
-    GATEWAY_ACCOUNTS_POSTGRES_URL: postgresUrl('accounts'),
-    GATEWAY_CATALOG_POSTGRES_URL: postgresUrl('catalog'),
-    GATEWAY_FINANCE_PASSWORD: PASSWORDS.finance,
+    ...real.migrate,
+    GATEWAY_EXTERNAL_ROLES: 'on',
   });
 
   return {
     authority,
     natsUrl: servers.nats.url,
     redisUrl,
-    passwords: PASSWORDS,
+    passwords: Object.fromEntries(
+      SERVICE_NAMES.map((name) => [name, new URL(valueOf(real, name, 'GATEWAY_NATS_URL')).password]),
+    ) as Record<ServiceName, string>,
     async postgres(role) {
       const connectionString = role === undefined ? servers.postgres.url : postgresUrl(role);
       const client = new pg.Client({ connectionString, ssl: { ca: authority } });
@@ -95,13 +107,10 @@ export async function startSecuredWorld(): Promise<SecuredServers> {
     },
     async start(service, trusted = true) {
       const [adminPort, port, secondPort] = [await freePort(), await freePort(), await freePort()];
-      const nats = new URL(servers.nats.url);
       const env = {
         PATH: process.env['PATH'],
         ...(trusted ? { NODE_EXTRA_CA_CERTS: files.authority } : {}),
-        GATEWAY_NATS_URL: `tls://${service}:${PASSWORDS[service]}@${nats.host}`,
-        GATEWAY_REDIS_URL: redisUrl,
-        GATEWAY_POSTGRES_URL: isLedger(service) ? `${postgresUrl(service)}?sslmode=verify-full` : undefined,
+        ...real[service],
         GATEWAY_ADMIN_PORT: String(adminPort),
         GATEWAY_PORT: String(port),
         GATEWAY_OPERATOR_PORT: String(port),
@@ -109,13 +118,6 @@ export async function startSecuredWorld(): Promise<SecuredServers> {
         GATEWAY_HOST: '127.0.0.1',
         GATEWAY_PUBLIC_URL: 'http://127.0.0.1:8080',
         GATEWAY_DASHBOARD_URL: 'http://127.0.0.1:8081',
-        GATEWAY_KEY_PEPPER: 'p'.repeat(64),
-        GATEWAY_SOURCE_PUBLIC_KEY: '09'.repeat(32),
-        GATEWAY_SOURCE_PRIVATE_KEY: '01'.repeat(32),
-        GATEWAY_WEBHOOK_PUBLIC_KEY: '09'.repeat(32),
-        GATEWAY_WEBHOOK_PRIVATE_KEY: '02'.repeat(32),
-        GATEWAY_SESSION_SECRET: 's'.repeat(64),
-        GATEWAY_OPERATOR_TOKEN: randomBytes(32).toString('hex'),
       };
       const logFile = `${directory.path}/${service}-${children.length}.log`;
       const log = openSync(logFile, 'w');
@@ -150,18 +152,19 @@ function migrateAsDeployed(env: Readonly<Record<string, string>>): void {
   }
 }
 
-function isLedger(service: ServiceName): service is LedgerService {
-  return LEDGER_SERVICES.some((ledger) => ledger === service);
-}
-
 interface Files {
   readonly authority: string;
   readonly certificate: string;
   readonly key: string;
 }
 
+/** Returns a value that the secrets command makes. */
+function valueOf(secrets: Secrets, consumer: Consumer, name: string): string {
+  return secrets[consumer]?.[name] ?? '';
+}
+
 /** PostgreSQL needs a key file of its own user and loads certificates at a reload. */
-async function securePostgres({ url }: RunningServer, { certificate, key }: Files): Promise<void> {
+async function securePostgres({ url }: RunningServer, { certificate, key }: Files, roles: string): Promise<void> {
   const own = `${key}.postgres`;
   writeFileSync(own, readFileSync(key), { mode: 0o600 });
   if (process.getuid?.() === 0) chownSync(own, NOBODY, NOBODY);
@@ -171,6 +174,8 @@ async function securePostgres({ url }: RunningServer, { certificate, key }: File
   await client.query(`ALTER SYSTEM SET ssl_key_file = '${own}'`);
   await client.query('ALTER SYSTEM SET ssl = on');
   await client.query('SELECT pg_reload_conf()');
+  // May be repeated.
+  for (let times = 0; times < 2; times += 1) await client.query(roles);
   await until(
     'PostgreSQL speaks TLS',
     async () => (await client.query<{ ssl: string }>('SHOW ssl')).rows[0]?.ssl === 'on',
@@ -179,7 +184,12 @@ async function securePostgres({ url }: RunningServer, { certificate, key }: File
   await client.end();
 }
 
-async function secureRedis({ url }: RunningServer, { authority, certificate, key }: Files): Promise<string> {
+/** Returns the address for TLS. Runs the printed command of admission's user. */
+async function secureRedis(
+  { url }: RunningServer,
+  { authority, certificate, key }: Files,
+  command: string,
+): Promise<string> {
   const port = await freePort();
   const redis = new Redis(url);
   await redis.config(
@@ -195,6 +205,8 @@ async function secureRedis({ url }: RunningServer, { authority, certificate, key
     'tls-port',
     String(port),
   );
+  const [name = '', ...words] = command.trim().split(' ');
+  await redis.call(name, ...words);
   redis.disconnect();
-  return `rediss://${ADMISSION_USER}:${PASSWORDS.admission}@127.0.0.1:${port}`;
+  return `127.0.0.1:${port}`;
 }

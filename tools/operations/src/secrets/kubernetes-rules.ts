@@ -24,8 +24,8 @@ const LABELS = { 'app.kubernetes.io/part-of': CHART };
 const secretName = (consumer: Consumer) => `gateway-${consumer}`;
 
 /**
- * Returns the consumers of a cluster. PostgreSQL's own password is needed only for the server of the
- * chart's evaluation values, not if its address is given.
+ * Returns the consumers of a cluster. PostgreSQL's own password is needed only for the server of
+ * the chart's evaluation values, not if its address is given.
  */
 export function clusterConsumers(isPostgresGiven: boolean): Consumer[] {
   return CONSUMERS.filter((name) => name !== 'grafana' && !(name === 'postgres' && isPostgresGiven));
@@ -47,12 +47,13 @@ export function evaluationUrls(release: string): Record<Server, string> {
 export function secretManifests(namespace: string, secrets: Secrets): SecretManifest[] {
   return [
     namespaceManifest(namespace),
-    ...Object.entries(secrets).map(([consumer, stringData]) => ({
+    ...Object.entries(secrets).map(([consumer, values]) => ({
       apiVersion: 'v1',
       kind: 'Secret',
       metadata: { name: secretName(consumer as Consumer), namespace, labels: LABELS },
       type: 'Opaque',
-      stringData,
+      // Sorted, so that kept values do not change the text.
+      stringData: Object.fromEntries(Object.entries(values).sort(([one], [other]) => (one < other ? -1 : 1))),
     })),
   ];
 }
@@ -88,10 +89,12 @@ export function externalSecretManifests(namespace: string, secrets: Secrets, sto
         refreshInterval: '1h',
         secretStoreRef: { name, kind },
         target: { name: secretName(consumer as Consumer), creationPolicy: 'Owner' },
-        data: Object.keys(values).map((secretKey) => ({
-          secretKey,
-          remoteRef: { key: `gateway/${consumer}`, property: secretKey },
-        })),
+        data: Object.keys(values)
+          .sort()
+          .map((secretKey) => ({
+            secretKey,
+            remoteRef: { key: `gateway/${consumer}`, property: secretKey },
+          })),
       },
     })),
   ];

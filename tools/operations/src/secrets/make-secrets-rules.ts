@@ -98,6 +98,8 @@ export function makeSecrets(kept: Secrets, options: MakeSecretsOptions): MadeSec
       case 'publicKey':
         return publicKeyOf(privateKeyOf(recipe.pair));
       case 'natsAuthorization':
+        // A server with credentials files has its users elsewhere.
+        if ([...values.values()].some(hasCredentialsFile)) return kept.nats?.['nats-authorization.conf'];
         return natsAuthorization(
           Object.fromEntries(SERVICE_NAMES.map((name) => [name, passwordOf('nats', name)])) as Record<
             ServiceName,
@@ -139,7 +141,7 @@ export function makeSecrets(kept: Secrets, options: MakeSecretsOptions): MadeSec
   return { secrets, created, rewritten, differing };
 
   function isOther(recipe: Recipe, value: string): boolean {
-    if (values.get(keyOf(recipe))?.trim() !== value.trim()) return true;
+    if (values.get(keyOf(recipe))?.trim() !== value.trim() || hasCredentialsFile(value)) return true;
     if (recipe.kind === 'url') return urlOf(recipe.server, recipe.user) !== value.trim();
     if (recipe.kind === 'publicKey') return decodeKey(value) !== publicKeyOf(privateKeyOf(recipe.pair));
     if (recipe.kind === 'administrator') return administrator() !== value.trim();
@@ -148,6 +150,11 @@ export function makeSecrets(kept: Secrets, options: MakeSecretsOptions): MadeSec
 }
 
 const isDerived = ({ kind }: Recipe): boolean => kind === 'natsAuthorization' || kind === 'redisUsers';
+
+/** Reports whether a URL of NATS names a credentials file instead of a user and password. */
+function hasCredentialsFile(url: string): boolean {
+  return /^(nats|tls):\/\/[^@]*\?credentials=/.test(url);
+}
 
 function keyOf(recipe: Recipe): string {
   return JSON.stringify(recipe);

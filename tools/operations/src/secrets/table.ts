@@ -1,4 +1,3 @@
-import { SERVICE_NAMES } from '@gateway/contracts/messages';
 import { LEDGER_SERVICES } from '../migrate-services.js';
 import { ADMISSION_USER } from '../redis-users.js';
 
@@ -97,6 +96,3 @@ export const SECRET_ROWS: readonly { readonly consumer: Consumer; readonly name:
   CONSUMERS.flatMap((consumer) =>
     Object.entries(SECRETS_TABLE[consumer] as Recipes).map(([name, recipe]) => ({ consumer, name, recipe })),
   );
-
-/** Users of NATS: one for each service. */
-export const NATS_USERS = SERVICE_NAMES;
