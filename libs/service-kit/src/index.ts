@@ -31,7 +31,14 @@ export { nextDelayMs, pause, retry, withTimeout as within, type BackoffOptions, 
 export { SingleFlight } from './single-flight.js';
 export { ReadyChecks } from './http/ready-checks.js';
 export { polledGauge } from './telemetry/polled-gauge.js';
-export { counter, gauge, histogram, type GaugeOptions, type GaugeReading } from './telemetry/metrics.js';
+export {
+  counter,
+  countSeriesMax,
+  gauge,
+  histogram,
+  type GaugeOptions,
+  type GaugeReading,
+} from './telemetry/metrics.js';
 export { type Counter, type Family, type Histogram, type LabelSet, type LabelsOf } from './telemetry/metric-cells.js';
 export { startTelemetry, type Telemetry, type TelemetryOptions } from './telemetry/telemetry.js';
 export { decideTrace, startSpan, LINKS_MAX, NO_SPAN, type Span } from './telemetry/tracing.js';

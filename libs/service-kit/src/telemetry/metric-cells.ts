@@ -5,11 +5,15 @@
 export interface OpenValues {
   readonly max: number;
 }
+/** A value that the named label determines, so that it adds no series. */
+export interface FollowingValue {
+  readonly follows: string;
+}
 /**
  * Label names with all their values, or with the number of values. This bounds the series when the
  * metric is declared.
  */
-export type LabelSet = Readonly<Record<string, readonly string[] | OpenValues>>;
+export type LabelSet = Readonly<Record<string, readonly string[] | OpenValues | FollowingValue>>;
 export type LabelsOf<L extends LabelSet> = {
   readonly [K in keyof L]: L[K] extends readonly (infer V)[] ? V : string;
 };
@@ -62,7 +66,7 @@ interface Branch<C> {
  */
 export class Family<C, L extends LabelSet> {
   readonly #root: Branch<C> = { cell: null, byValue: new Map() };
-  readonly #cells: { readonly labels: Labels; readonly cell: C }[] = [];
+  #cells: { readonly labels: Labels; readonly cell: C }[] = [];
   readonly #names: readonly string[];
   /** The values that open labels have had so far. */
   readonly #opened = new Map<string, Set<string>>();
@@ -81,6 +85,24 @@ export class Family<C, L extends LabelSet> {
       branch = branch.byValue.get(labels[name] as string) ?? this.#grow(branch, this.#valueOf(name, labels));
     }
     return branch.cell ?? this.#fill(branch, labels);
+  }
+
+  /**
+   * Removes the series whose first labels have these values. A later use begins at 0. Cells that
+   * the caller keeps no longer count.
+   */
+  drop(...values: readonly string[]): void {
+    const [name = ''] = this.#names;
+    const [first = ''] = values;
+    this.#cells = this.#cells.filter(({ labels }) =>
+      values.some((value, at) => labels[this.#names[at] as string] !== value),
+    );
+    let branch: Branch<C> | undefined = this.#root;
+    for (const value of values.slice(0, -1)) branch = branch?.byValue.get(value);
+    branch?.byValue.delete(values.at(-1) ?? first);
+    if (this.#cells.some(({ labels }) => labels[name] === first)) return;
+    this.#root.byValue.delete(first);
+    this.#opened.get(name)?.delete(first);
   }
 
   cells(): Iterable<{ readonly labels: Labels; readonly cell: C }> {
@@ -105,7 +127,8 @@ export class Family<C, L extends LabelSet> {
   #valueOf(name: string, labels: LabelsOf<L>): string {
     const value = labels[name] as string;
     const values = this.declared[name];
-    if (values === undefined) return OTHER_VALUE;
+    if (values === undefined || value === OTHER_VALUE) return OTHER_VALUE;
+    if ('follows' in values) return this.#valueOf(values.follows, labels) === OTHER_VALUE ? OTHER_VALUE : value;
     const isKnown = 'max' in values ? this.#isOpened(name, value, values.max) : values.includes(value);
     return isKnown ? value : OTHER_VALUE;
   }

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { collectMetrics } from './collect-metrics.js';
-import { counter, gauge, histogram } from '../index.js';
+import { countSeriesMax, counter, gauge, histogram } from '../index.js';
 
 /** Returns the data points of one metric as [labels, value]. */
 function points(name: string): [unknown, unknown][] {
@@ -40,7 +40,38 @@ test('an open label keeps the first values and counts further ones as other', ()
     [{ outcome: 'bad', source: 'b' }, 1],
     [{ outcome: 'bad', source: 'other' }, 1],
   ]);
-  expect(() => counter('gateway_test_open_total', 'x', { source: { max: 1_000 } })).toThrow('1001 series');
+  expect(() => counter('gateway_test_open_total', 'x', { source: { max: 3_000 } })).toThrow('3001 series');
+});
+
+test('a following label adds no series and is other with the label that it follows', () => {
+  const labels = { source: { max: 2 }, provider: { follows: 'source' } } as const;
+  const family = counter('gateway_test_follows_total', 'Follows', labels);
+  const before = countSeriesMax(['gateway_test_follows']);
+  for (const source of ['a', 'b', 'c']) family.of({ source, provider: `of-${source}` }).add();
+  expect(points('gateway_test_follows_total')).toEqual([
+    [{ source: 'a', provider: 'of-a' }, 1],
+    [{ source: 'b', provider: 'of-b' }, 1],
+    [{ source: 'other', provider: 'other' }, 1],
+  ]);
+  expect(before).toBe(3);
+});
+
+test('drop() removes the series of a value and frees its place', () => {
+  const labels = { model: { max: 2 }, provider: { follows: 'model' }, outcome: ['good', 'bad'] } as const;
+  const family = counter('gateway_test_dropped_total', 'Dropped', labels);
+  const count = (model: string, provider: string): void => family.of({ model, provider, outcome: 'good' }).add();
+  for (const provider of ['x', 'y']) count('a', provider);
+  count('b', 'x');
+  family.drop('a', 'x');
+  count('c', 'x');
+  family.drop('a', 'y');
+  for (const model of ['c', 'd', 'a']) count(model, 'x');
+  family.drop('unknown');
+  expect(points('gateway_test_dropped_total')).toEqual([
+    [{ model: 'b', provider: 'x', outcome: 'good' }, 1],
+    [{ model: 'other', provider: 'other', outcome: 'good' }, 3],
+    [{ model: 'c', provider: 'x', outcome: 'good' }, 1],
+  ]);
 });
 
 test('a histogram counts a value at a bound into that bucket', () => {
@@ -77,6 +108,8 @@ test('invalid names, kinds, labels and bounds are refused', () => {
   expect(() => gauge('gateway_test_calls_total', 'x', () => 1)).toThrow('another kind');
   expect(() => counter('gateway_test_ends_total', 'x', { outcome: ['settled'] })).toThrow('other labels');
   expect(() => histogram('gateway_test_h_seconds', 'x', [1, 1])).toThrow('ascend');
-  const many = Array.from({ length: 30 }, (_value, index) => `v${index}`);
-  expect(() => counter('gateway_test_wide_total', 'x', { a: many, b: many })).toThrow('961 series');
+  const many = Array.from({ length: 54 }, (_value, index) => `v${index}`);
+  expect(() => counter('gateway_test_wide_total', 'x', { a: many, b: many })).toThrow('3025 series');
+  const buckets = Array.from({ length: 52 }, (_value, index) => index);
+  expect(() => histogram('gateway_test_wide_seconds', 'x', buckets, { a: many })).toThrow('3025 series');
 });

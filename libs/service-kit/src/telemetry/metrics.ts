@@ -11,6 +11,8 @@ export interface GaugeOptions {
 export interface Registered<C> {
   readonly help: string;
   readonly family: Family<C, LabelSet>;
+  /** The most series that the declared labels can have. */
+  readonly seriesMax: number;
 }
 
 export interface RegisteredGauge {
@@ -19,8 +21,10 @@ export interface RegisteredGauge {
   readonly read: () => GaugeReading;
 }
 
-/** Maximum number of series of one metric's declared labels. */
-const SERIES_MAX = 500;
+/** Maximum number of series of one metric's declared labels, with the buckets of a histogram. */
+const SERIES_MAX = 3_000;
+/** Series of a histogram in addition to its buckets: the last bucket, sum and count. */
+const SERIES_BESIDE_BUCKETS = 3;
 /** `gen_ai_` only for metrics that the semantic conventions for generative AI define. */
 const NAME_FORM = /^(gateway|gen_ai)_[a-z0-9]+(_[a-z0-9]+)*$/;
 
@@ -40,7 +44,7 @@ export function counter(name: string, help: string): Counter;
 export function counter<const L extends LabelSet>(name: string, help: string, labels: L): Family<Counter, L>;
 export function counter(name: string, help: string, labels: LabelSet = {}): Counter | Family<Counter, LabelSet> {
   if (!name.endsWith('_total')) throw new Error(`metric ${name}: the name of a counter ends with _total`);
-  const family = register(registry.counters, name, help, labels, () => new Counter());
+  const family = register(registry.counters, name, help, labels, 1, () => new Counter());
   return isUnlabelled(labels) ? family.of({}) : family;
 }
 
@@ -64,8 +68,16 @@ export function histogram(
   if (buckets.some((bound, index) => index > 0 && bound <= (buckets[index - 1] as number))) {
     throw new Error(`metric ${name}: buckets must ascend`);
   }
-  const family = register(registry.histograms, name, help, labels, () => new Histogram(buckets));
+  const series = buckets.length + SERIES_BESIDE_BUCKETS;
+  const family = register(registry.histograms, name, help, labels, series, () => new Histogram(buckets));
   return isUnlabelled(labels) ? family.of({}) : family;
+}
+
+/** Returns the most series of the counters and histograms with one of these prefixes. */
+export function countSeriesMax(prefixes: readonly string[]): number {
+  return [...registry.counters, ...registry.histograms]
+    .filter(([name]) => prefixes.some((prefix) => name.startsWith(prefix)))
+    .reduce((total, [, { seriesMax }]) => total + seriesMax, 0);
 }
 
 /**
@@ -82,22 +94,26 @@ function register<C>(
   name: string,
   help: string,
   labels: LabelSet,
+  seriesOfCell: number,
   make: () => C,
 ): Family<C, LabelSet> {
   const existing = own.get(name);
   if (existing && JSON.stringify(existing.family.declared) === JSON.stringify(labels)) return existing.family;
   if (existing) throw new Error(`metric ${name} was registered with other labels`);
   checkName(name, own);
-  const series = Object.values(labels).reduce(
-    (product, values) => product * (('max' in values ? values.max : values.length) + 1),
-    1,
-  );
+  const series = Object.values(labels).reduce((product, values) => product * countValues(values), seriesOfCell);
   if (series > SERIES_MAX) {
     throw new Error(`metric ${name} declares ${series} series, at most ${SERIES_MAX} are allowed`);
   }
   const family = new Family(labels, make);
-  own.set(name, { help, family });
+  own.set(name, { help, family, seriesMax: series });
   return family;
+}
+
+/** Returns the number of a label's values, with `other`. */
+function countValues(values: LabelSet[string]): number {
+  if ('follows' in values) return 1;
+  return ('max' in values ? values.max : values.length) + 1;
 }
 
 function checkName(name: string, own: ReadonlyMap<string, unknown>): void {
