@@ -103,8 +103,8 @@ export const CORE = {
     'operator-api',
     'trace',
   ],
-  // Files and imports of all packages.
-  'tools/check': ['architecture', 'lockfile', 'workspaces'],
+  // Files, imports and metrics of all packages.
+  'tools/check': ['architecture', 'lockfile', 'metrics-page', 'workspaces'],
 };
 
 /** Returns the packages with other hashes than in the last green run. */

@@ -101,7 +101,7 @@ function makeEdge(
 ): Pick<EdgeComponents, 'edge' | 'admissionClient' | 'journal' | 'heartbeats' | 'quotas' | 'load'> {
   const { config, log, clock: timers } = context;
   const monotonicMs = (): number => timers.monotonicMs();
-  const metrics = makeEdgeMetrics();
+  const metrics = makeEdgeMetrics(catalog);
   const memory = computeMemoryBounds(config, containerMemoryBytes());
   setMemoryBounds(memory);
   const [clock, epochs] = [new EdgeClock(timers), new EpochTracker(monotonicMs)];
@@ -224,6 +224,9 @@ function subscribeToBus(
     if (request.stopping === undefined) heartbeats.onResyncRequest(request);
     else edge.replicas.left(request.stopping, timers.monotonicMs());
   });
-  catalog.onChange(() => edge.health.renew((source) => catalog.entry(source), edge.clock.nowMs()));
+  catalog.onChange(() => {
+    edge.health.renew((source) => catalog.entry(source), edge.clock.nowMs());
+    edge.metrics.catalogChanged();
+  });
   bus.onReconnect(() => journal.retryNow());
 }

@@ -49,6 +49,8 @@ export interface Call {
   readonly startedAt: number;
   /** The same time in monotonic milliseconds. */
   readonly begunAtMs: number;
+  /** When the whole request had arrived, in monotonic milliseconds. */
+  readyAtMs: number;
   readonly span: Span;
   /** Span of the requests to admission, which continue its trace. */
   readonly admitSpan: Span;
@@ -69,6 +71,8 @@ export interface AdmittedCall extends Call {
   /** How many more calls of this size the limits allowed; 0 if admission did not report it. */
   readonly roomLeft: number;
   readonly attempts: AttemptRecord[];
+  /** Milliseconds for which sources had the request, with the waits that they asked for. */
+  sourcesMs: number;
   /** The request's class and tools by the rules of the last tried source; null: none was tried. */
   reading: SourceReading | null;
   /** Redis time of the first byte to the client. */

@@ -1,52 +1,39 @@
 import { ERROR_CATALOGUE, type ErrorCode } from '@gateway/contracts/errors';
-import { ATTEMPT_OUTCOMES, type AttemptRecord, ENDPOINTS, type Endpoint } from '@gateway/contracts/messages';
+import { ENDPOINTS, type Endpoint } from '@gateway/contracts/messages';
 import type { TokenUsage } from '@gateway/metering';
-import { counter, histogram } from '@gateway/service-kit';
+import { type Histogram, counter, histogram } from '@gateway/service-kit';
 import type { EndpointSpec } from '../formats/endpoints.js';
 import type { LoadReason } from '../load/watch-load.js';
 import type { CallEnd } from '../pricing/charge.js';
-import { LACKS, type MissingQuota } from '../quotas/held-share.js';
 import type { StoredIdFailure } from '../stored-ids/remembered-answers.js';
+import { type CatalogMetrics, type NamingCatalog, makeCatalogMetrics } from './catalog-metrics.js';
 
 const STATUS_CLASSES = ['2xx', '4xx', '5xx', 'none'] as const;
 const TIME_TO_FIRST_BYTE_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 600];
-/**
- * Number of sources with their own time series: the first ones that this process tries. All others
- * are `other`. The number of series is outcomes × sources.
- */
-const NAMED_SOURCES_MAX = 64;
-const NANO_PER_USD = 1e9;
+/** Bounds on both sides of the times after which usual proxies cut a silent request. */
+const LEFT_S = [1, 10, 29, 31, 59, 61, 99, 102, 119, 121, 299, 302, 349, 352];
 const ERROR_CODES = Object.keys(ERROR_CATALOGUE) as ErrorCode[];
 
 /** The edge's metrics. Labels come from fixed lists and the catalog, never from client input. */
-export interface EdgeMetrics extends ModelMetrics {
+export interface EdgeMetrics extends ModelMetrics, CatalogMetrics {
   /** `status` null: the client received no status. */
   callEnded(endpoint: Endpoint, status: number | null): void;
   errorAnswered(code: ErrorCode): void;
-  /** `source`: its catalog ID. */
-  attemptEnded(source: string, outcome: AttemptRecord['outcome']): void;
   /** A provider refused the gateway's own credentials or account. An operator must act. */
   credentialsRefused(): void;
   /** No connection was made because the source's address is private. */
   privateSourceRefused(): void;
   /** A provider reported a class or tool uses without a price. */
   unpricedServed(): void;
-  /** A response reported its cost. `isRecorded`: the reported cost is recorded. */
-  costReported(
-    source: string,
-    cost: { readonly computedNanoUsd: number; readonly reportedNanoUsd: number; readonly isRecorded: boolean },
-  ): void;
   /** A call cost more than its hold. The difference may become debt. */
   chargedAboveHold(): void;
   firstByte(seconds: number): void;
+  /** A client left an admitted call before its first byte, `seconds` after the call's arrival. */
+  leftBeforeFirstByte(seconds: number): void;
   /** The last chunk was sent before the record was acknowledged or the release was answered. */
   lastPieceUnconfirmed(waitedFor: 'record' | 'release'): void;
   /** The shared store of response IDs did not store or return IDs in time. */
   answerUnremembered(what: StoredIdFailure): void;
-  /**
-   * An attempt was sent to a source without a share of its quota because no other source was left.
-   */
-  sentOverQuota(source: string, lack: MissingQuota): void;
   /** A share of a source's quotas was not renewed. */
   quotaShareFailed(): void;
   storeFailed(): void;
@@ -62,16 +49,13 @@ export interface EdgeMetrics extends ModelMetrics {
   connectionRefused(): void;
 }
 
-export function makeEdgeMetrics(): EdgeMetrics {
+/** @param catalog decides which models and sources have their own series */
+export function makeEdgeMetrics(catalog: NamingCatalog): EdgeMetrics {
   const calls = counter('gateway_edge_requests_total', 'Requests to model endpoints by status class', {
     endpoint: ENDPOINTS,
     status: STATUS_CLASSES,
   });
   const errors = counter('gateway_edge_errors_total', 'Error responses by code', { code: ERROR_CODES });
-  const attempts = counter('gateway_edge_attempts_total', 'Attempts by outcome', {
-    source: { max: NAMED_SOURCES_MAX },
-    outcome: ATTEMPT_OUTCOMES,
-  });
   const credentials = counter(
     'gateway_edge_credentials_refused_total',
     "Responses of providers that refuse the gateway's own credentials or account",
@@ -84,21 +68,16 @@ export function makeEdgeMetrics(): EdgeMetrics {
     'gateway_edge_unpriced_responses_total',
     'Responses that report a class or tool uses without a price',
   );
-  const reportedCosts = counter(
-    'gateway_edge_reported_cost_usd_total',
-    'Cost of responses that report it, as reported (recorded) and as computed',
-    { source: { max: NAMED_SOURCES_MAX }, cost: ['reported', 'computed'] },
-  );
-  const costsIgnored = counter(
-    'gateway_edge_reported_cost_ignored_total',
-    'Responses whose reported cost was 0 or more than 100 times the computed one',
-    { source: { max: NAMED_SOURCES_MAX } },
-  );
   const aboveHold = counter('gateway_edge_charges_above_hold_total', 'Requests that cost more than their hold');
   const firstByte = histogram(
     'gateway_edge_time_to_first_byte_seconds',
     'Time from the request to the first byte of a successful response',
     TIME_TO_FIRST_BYTE_S,
+  );
+  const leftEarly = histogram(
+    'gateway_edge_left_before_first_byte_seconds',
+    'Time from the request until its client left, of clients that left before the first byte',
+    LEFT_S,
   );
   const unconfirmed = counter(
     'gateway_edge_last_chunk_unconfirmed_total',
@@ -111,11 +90,6 @@ export function makeEdgeMetrics(): EdgeMetrics {
     'gateway_edge_response_id_failures_total',
     'Requests whose IDs were not looked up, last chunks that did not wait for their IDs to be stored, IDs lost',
     { step: ['lookup', 'store', 'lost'] },
-  );
-  const overQuota = counter(
-    'gateway_edge_attempts_over_quota_total',
-    'Attempts sent without a share of the quota of the source because no other source was left',
-    { source: { max: NAMED_SOURCES_MAX }, lack: LACKS },
   );
   const sharesFailed = counter(
     'gateway_edge_quota_share_failures_total',
@@ -141,24 +115,19 @@ export function makeEdgeMetrics(): EdgeMetrics {
   );
   return {
     ...makeModelMetrics(),
+    ...makeCatalogMetrics(catalog),
     unknownKey: (outcome) => unknownKeys.of({ outcome }).add(),
     connectionRefused: () => connections.add(),
     callEnded: (endpoint, status) => calls.of({ endpoint, status: toStatusClass(status) }).add(),
     errorAnswered: (code) => errors.of({ code }).add(),
-    attemptEnded: (source, outcome) => attempts.of({ source, outcome }).add(),
     credentialsRefused: () => credentials.add(),
     privateSourceRefused: () => privateSources.add(),
     unpricedServed: () => unpriced.add(),
-    costReported(source, { computedNanoUsd, reportedNanoUsd, isRecorded }) {
-      if (!isRecorded) return costsIgnored.of({ source }).add();
-      reportedCosts.of({ source, cost: 'reported' }).add(reportedNanoUsd / NANO_PER_USD);
-      reportedCosts.of({ source, cost: 'computed' }).add(computedNanoUsd / NANO_PER_USD);
-    },
     chargedAboveHold: () => aboveHold.add(),
     firstByte: (seconds) => firstByte.observe(seconds),
+    leftBeforeFirstByte: (seconds) => leftEarly.observe(seconds),
     lastPieceUnconfirmed: (waited_for) => unconfirmed.of({ waited_for }).add(),
     answerUnremembered: (step) => unremembered.of({ step }).add(),
-    sentOverQuota: (source, lack) => overQuota.of({ source, lack }).add(),
     quotaShareFailed: () => sharesFailed.add(),
     storeFailed: () => storesFailed.add(),
     heartbeatFailed: () => heartbeatsFailed.add(),
@@ -187,12 +156,23 @@ const ERROR_TYPES = {
   client_disconnected: 'client_disconnected',
 } as const satisfies Record<CallEnd, string>;
 
-/** Metrics of model usage. Models and providers are not labels: both grow with the catalog. */
+/**
+ * Metrics of model usage in the names of the semantic conventions. Models and providers are labels
+ * of {@link CatalogMetrics} only: their number times these buckets would be too many series.
+ */
 export interface ModelMetrics {
   /** An admitted call has ended. `seconds`: since its arrival. `usage` null: not reported. */
   operationEnded(row: EndpointSpec, ended: CallEnd, seconds: number, usage: TokenUsage | null): void;
   /** The first generated text of a stream has arrived, `seconds` after the call. */
   firstToken(row: EndpointSpec, seconds: number): void;
+}
+
+/** The series of one operation that are in use. */
+interface OperationCells {
+  readonly ends: Partial<Record<CallEnd, Histogram>>;
+  input?: Histogram;
+  output?: Histogram;
+  firstToken?: Histogram;
 }
 
 export function makeModelMetrics(): ModelMetrics {
@@ -213,15 +193,22 @@ export function makeModelMetrics(): ModelMetrics {
     FIRST_TOKEN_S,
     operation,
   );
+  // Kept, so that a call does not allocate labels.
+  const cells: Partial<Record<Operation, OperationCells>> = {};
+  const cellsOf = (name: Operation): OperationCells => (cells[name] ??= { ends: {} });
   return {
     operationEnded(row, ended, seconds, usage) {
       const gen_ai_operation_name = toOperationName(row);
-      durations.of({ gen_ai_operation_name, error_type: ERROR_TYPES[ended] }).observe(seconds);
+      const of = cellsOf(gen_ai_operation_name);
+      (of.ends[ended] ??= durations.of({ gen_ai_operation_name, error_type: ERROR_TYPES[ended] })).observe(seconds);
       if (usage === null) return;
-      tokens.of({ gen_ai_operation_name, gen_ai_token_type: 'input' }).observe(usage.input);
-      tokens.of({ gen_ai_operation_name, gen_ai_token_type: 'output' }).observe(usage.output);
+      (of.input ??= tokens.of({ gen_ai_operation_name, gen_ai_token_type: 'input' })).observe(usage.input);
+      (of.output ??= tokens.of({ gen_ai_operation_name, gen_ai_token_type: 'output' })).observe(usage.output);
     },
-    firstToken: (row, seconds) => firstTokens.of({ gen_ai_operation_name: toOperationName(row) }).observe(seconds),
+    firstToken(row, seconds) {
+      const gen_ai_operation_name = toOperationName(row);
+      (cellsOf(gen_ai_operation_name).firstToken ??= firstTokens.of({ gen_ai_operation_name })).observe(seconds);
+    },
   };
 }
 

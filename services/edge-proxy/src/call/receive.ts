@@ -39,7 +39,7 @@ export function receiveCall(parts: ReceiveParts, row: EndpointSpec, request: Cli
   const span = startCallSpan(parts, row, request);
   const startedAt = parts.clock.nowMs();
   const admitSpan = span === NO_SPAN ? NO_SPAN : startSpan('admit', { parent: span.traceparent, kind: 'client' });
-  return { request, id: request.id, row, digests, startedAt, begunAtMs, span, admitSpan };
+  return { request, id: request.id, row, digests, startedAt, begunAtMs, readyAtMs: begunAtMs, span, admitSpan };
 }
 
 /**

@@ -149,6 +149,7 @@ function callOf(
     digests: [],
     startedAt: parts.clock.nowMs(),
     begunAtMs,
+    readyAtMs: begunAtMs,
     span: NO_SPAN,
     admitSpan: NO_SPAN,
     parsed: parsed.call,
@@ -160,6 +161,7 @@ function callOf(
     price: null,
     roomLeft: 0,
     attempts: [],
+    sourcesMs: 0,
     reading: null,
     firstByteAt: null,
     ended: null,
@@ -203,7 +205,11 @@ function makeTestParts(parts: TestCallParts, noted: CallNotes): TestCallParts {
         },
       }),
   };
-  return { ...parts, sources, metrics: { ...parts.metrics, firstToken: () => undefined } };
+  return {
+    ...parts,
+    sources,
+    metrics: { ...parts.metrics, firstToken: () => undefined, leftBeforeFirstByte: () => undefined },
+  };
 }
 
 /**

@@ -50,7 +50,16 @@ async function upload(
     },
   } as unknown as Call['request'];
   const spans = { span: NO_SPAN, admitSpan: NO_SPAN };
-  const call = { request, id: request.id, row: ROW, digests: [], startedAt: BEGUN, begunAtMs: 0, ...spans };
+  const call = {
+    request,
+    id: request.id,
+    row: ROW,
+    digests: [],
+    startedAt: BEGUN,
+    begunAtMs: 0,
+    readyAtMs: 0,
+    ...spans,
+  };
   await admitCall(parts, call);
   expect(request.id).toBe(heard.admitted[0]);
   expect(heard.freed).toBe(1);

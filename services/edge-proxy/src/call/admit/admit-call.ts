@@ -112,6 +112,7 @@ async function readAndAdmit(
     case 'too_large':
       return admitUnread(parts, call, opened);
     case 'complete':
+      call.readyAtMs = parts.deadlines.nowMs();
       return admitBody(parts, call, read.body, opened);
   }
 }
@@ -217,6 +218,7 @@ function toAdmittedCall(
     digests: call.digests,
     startedAt: call.startedAt,
     begunAtMs: call.begunAtMs,
+    readyAtMs: call.readyAtMs,
     span: call.span,
     admitSpan: call.admitSpan,
     parsed,
@@ -228,6 +230,7 @@ function toAdmittedCall(
     price,
     roomLeft,
     attempts: [],
+    sourcesMs: 0,
     reading: null,
     firstByteAt: null,
     ended: null,

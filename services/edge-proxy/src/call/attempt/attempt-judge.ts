@@ -21,6 +21,8 @@ export interface AttemptOutcome {
   readonly delivery: Delivery | null;
   /** Time from the start of the attempt to the head of a usable response; null without one. */
   readonly firstByteMs: number | null;
+  /** Time from passing the request to a connection until the result; 0 if it was not passed. */
+  readonly sourceMs: number;
 }
 
 /** Converts the events of one attempt to an `AttemptResult` and judges it with `judgeAttempt`. */

@@ -76,6 +76,7 @@ export async function attemptSources(parts: AttemptSourcesParts, call: AdmittedC
       else if (mayRetry && hasTimeFor(parts, call, judged.retryInMs)) {
         mayRetry = false;
         await pauseCall(parts, call, judged.retryInMs);
+        call.sourcesMs += judged.retryInMs;
         left.push(candidate);
       }
     }
@@ -142,7 +143,7 @@ function endAttempt(
   permit: Permit,
   span: Span,
 ): void {
-  const { judged, firstByteMs } = outcome;
+  const { judged, firstByteMs, sourceMs } = outcome;
   const { source } = opened;
   if (permit !== NO_PERMIT) permit.counted(countTokens(parts, call, outcome));
   const isRefused = parts.health.ended(source.id, judged, parts.clock.nowMs(), {
@@ -152,7 +153,8 @@ function endAttempt(
     isOverQuota: permit.isOverQuota,
   });
   call.attempts.push(toAttemptRecord(judged, opened, call.startedAt));
-  parts.metrics.attemptEnded(source.id, judged.outcome);
+  call.sourcesMs += sourceMs;
+  parts.metrics.attemptEnded(source.id, judged, firstByteMs);
   reportAttempt(parts, call, opened, judged, isRefused);
   if (span !== NO_SPAN) endAttemptSpan(span, call, outcome);
 }

@@ -98,6 +98,8 @@ export class AttemptState {
   exchange: SourceAttempt | null = null;
   isSent = false;
   #firstByteMs: number | null = null;
+  /** When the request was passed to a connection, since the start of the attempt. */
+  #passedAtMs: number | null = null;
   relay: ResponseRelay | null = null;
   /** A stream has shown its first event. */
   hasEvent = false;
@@ -155,6 +157,11 @@ export class AttemptState {
     return { ...request, headers: request.headers.concat(authorized.headers) };
   }
 
+  /** The request is passed to a connection next. */
+  passing(): void {
+    this.#passedAtMs = this.limits.elapsedMs;
+  }
+
   /** The request was passed to a connection. The attempt may have ended meanwhile. */
   connected(exchange: SourceAttempt): void {
     if (this.#phase === 'over') exchange.abort();
@@ -208,7 +215,8 @@ export class AttemptState {
     this.#call.onEnded = null;
     if (delivery === null) this.relay?.drop();
     this.relay = null;
-    this.#resolve({ judged, delivery, firstByteMs: this.#firstByteMs });
+    const sourceMs = this.#passedAtMs === null ? 0 : this.limits.elapsedMs - this.#passedAtMs;
+    this.#resolve({ judged, delivery, firstByteMs: this.#firstByteMs, sourceMs });
   }
 
   /**

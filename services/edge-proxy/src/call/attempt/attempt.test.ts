@@ -57,6 +57,8 @@ class Played {
     watchReading: (_ms, stalled) => (this.stall = stalled),
   });
   isFull = false;
+  /** Times of clients that left before the first byte, in seconds. */
+  readonly left: number[] = [];
   tried: AttemptOutcome | null = null;
   readonly call: AdmittedCall;
 
@@ -140,7 +142,7 @@ class Played {
       deadlines: { nowMs: () => this.nowMs, at, in: at },
       clock: { nowMs: () => this.nowMs },
       log: { debug: () => undefined, error: ({ err }: { err: unknown }) => this.faults.push(err) },
-      metrics: { firstToken: () => undefined },
+      metrics: { firstToken: () => undefined, leftBeforeFirstByte: (seconds: number) => this.left.push(seconds) },
       privateSources: { refused: () => undefined },
       running: { size: 0 },
       sources: {
@@ -308,4 +310,27 @@ test('an exception before the first byte lets the next source respond', () => {
   FIRE.expired(played);
   expect([played.attempt.phase, played.faults.length]).toEqual(['over', 1]);
   expect(played.tried).toMatchObject({ judged: { step: 'next_source' }, delivery: null });
+});
+
+test('the time of a source runs from the request at a connection to the result', () => {
+  const played = new Played(WAITING);
+  played.nowMs = 70;
+  FIRE.authorized(played);
+  played.nowMs = 100;
+  REACH.rest(played);
+  expect(played.tried).toMatchObject({ firstByteMs: 100, sourceMs: 30 });
+  const unsent = new Played(WAITING);
+  unsent.expire();
+  expect(unsent.tried).toMatchObject({ firstByteMs: null, sourceMs: 0 });
+});
+
+test('a client that leaves is timed only before the first byte', () => {
+  const early = new Played(null);
+  early.nowMs = 60_000;
+  early.leave();
+  const late = new Played(null);
+  REACH.relay(late);
+  late.nowMs = 60_000;
+  late.leave();
+  expect([early.left, late.left]).toEqual([[60], []]);
 });

@@ -35,7 +35,7 @@ export interface AttemptParts extends RelayParts {
   readonly deadlines: Deadlines;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly metrics: Pick<EdgeMetrics, 'firstToken'>;
+  readonly metrics: Pick<EdgeMetrics, 'firstToken' | 'leftBeforeFirstByte'>;
   /**
    * Counts and logs sources to which no connection was made because their address is private.
    * `reason` contains the address.
@@ -154,6 +154,7 @@ export class Attempt implements SourceReader, RelayEvents {
   }
 
   #send(request: SourceRequest): void {
+    this.#state.passing();
     this.#state.connected(this.#parts.sources.send(request, this));
   }
 
@@ -337,6 +338,9 @@ export class Attempt implements SourceReader, RelayEvents {
     const state = this.#state;
     if (!state.takes('left')) return;
     state.leftAtBytes = state.relay?.deliveredBytes ?? 0;
+    const { firstByteAt, begunAtMs } = this.#call;
+    const { metrics, deadlines } = this.#parts;
+    if (firstByteAt === null) metrics.leftBeforeFirstByte((deadlines.nowMs() - begunAtMs) / 1_000);
     // Reading on is only useful if the call is billed.
     const isOwed = state.isSent && this.#call.held !== null;
     const { readAfterDisconnectMs } = this.#parts.settings;

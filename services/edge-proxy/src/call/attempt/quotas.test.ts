@@ -6,6 +6,7 @@ import { send, type Answer } from '../../../test/client.js';
 import { startCountingProvider, type CountingProvider } from '../../../test/counting-provider.js';
 import { startEdgeWorld, type EdgeWorld } from '../../../test/edge-world.js';
 import { publishOwnModel, type OwnModel } from '../../../test/own-models.js';
+import { SOURCE_LABELS } from '../catalog-metrics.js';
 import { LACKS } from '../../quotas/held-share.js';
 import type { RunningEdge } from '../../service.js';
 
@@ -47,7 +48,7 @@ async function load(model: OwnModel, clients: number, callsEach: number): Promis
 
 /** Number of attempts that both edges sent without a share. */
 function overQuota(source: string | undefined): number {
-  const labels = { source: { max: 64 }, lack: LACKS } as const;
+  const labels = { ...SOURCE_LABELS, lack: LACKS } as const;
   const help = 'Attempts sent without a share of the quota of the source because no other source was left';
   const cells = [...counter('gateway_edge_attempts_over_quota_total', help, labels).cells()];
   return cells.reduce((sum, { labels: of, cell }) => sum + (of.source === source ? cell.value : 0), 0);

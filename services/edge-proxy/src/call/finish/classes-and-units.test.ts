@@ -7,6 +7,7 @@ import { startEdgeWorld, type EdgeWorld } from '../../../test/edge-world.js';
 import { publishOwnModels, type OwnModel } from '../../../test/own-models.js';
 import { PRICE_WITH_EXTRAS, RULES } from '../../../test/pricing-rules.js';
 import { onRequest, startRawProvider, type RawProvider } from '../../../test/raw-provider.js';
+import { SOURCE_LABELS } from '../catalog-metrics.js';
 
 let world: EdgeWorld;
 let provider: RawProvider;
@@ -271,7 +272,7 @@ test.each([
 /** Cost in USD that the edge counted for a source. */
 function reportedCosts(source: string): Record<string, number> {
   const help = 'Cost of responses that report it, as reported (recorded) and as computed';
-  const labels = { source: { max: 64 }, cost: ['reported', 'computed'] } as const;
+  const labels = { ...SOURCE_LABELS, cost: ['reported', 'computed'] } as const;
   const cells = [...counter('gateway_edge_reported_cost_usd_total', help, labels).cells()];
   return Object.fromEntries(
     cells.flatMap(({ labels: of, cell }) => (of.source === source ? [[of.cost, cell.value]] : [])),

@@ -33,6 +33,8 @@ function play(
   { roomLeft = 0, answersReleases = true }: { roomLeft?: number; answersReleases?: boolean } = {},
 ) {
   const done: string[] = [];
+  const measured: unknown[][] = [];
+  const now = { ms: 0 };
   let answer = (): void => undefined;
   let stored = (): void => undefined;
   const expired: (() => void)[] = [];
@@ -54,7 +56,7 @@ function play(
     },
     running: { remove: () => void done.push('no longer running') },
     deadlines: {
-      nowMs: () => 0,
+      nowMs: () => now.ms,
       in: (_ms: number, then: () => void) => {
         expired.push(then);
         return { cancel: () => void expired.splice(expired.indexOf(then), 1) };
@@ -68,6 +70,8 @@ function play(
       chargedAboveHold: nothing,
       callEnded: nothing,
       operationEnded: nothing,
+      modelCallEnded: (...of: unknown[]) => void measured.push(of),
+      timeAdded: (...of: unknown[]) => void measured.push(of),
       errorAnswered: nothing,
     },
   } as unknown as FinishParts;
@@ -75,6 +79,8 @@ function play(
     id: makeUuidV7(1),
     startedAt: 1,
     begunAtMs: 0,
+    readyAtMs: -900,
+    sourcesMs: 860,
     firstByteAt: null,
     span: NO_SPAN,
     attempts,
@@ -95,7 +101,7 @@ function play(
   const expire = (): void => {
     for (const then of expired.splice(0)) then();
   };
-  return { done, finished, stored: () => stored(), answered: () => answer(), expire };
+  return { done, measured, now, finished, stored: () => stored(), answered: () => answer(), expire };
 }
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -151,4 +157,20 @@ test('a call that was sent to no source has no record', async () => {
   const { done, finished } = play(FAILED, []);
   await finished;
   expect(done).toEqual(['no longer running', 'release void', 'last chunk']);
+});
+
+const LEFT: CallResult = { kind: 'gone' };
+
+test.each([
+  ['a complete call', COMPLETE, [ATTEMPT], 'p', 'complete', ['src', 40, 25]],
+  ['a failed call', FAILED, [{ ...ATTEMPT, source: 'first' }, ATTEMPT], 'p', 'failed', ['src', 40, 25]],
+  ['a call without a source', FAILED, [], undefined, 'failed', null],
+  ['a call whose client left', LEFT, [ATTEMPT], 'p', 'client_disconnected', null],
+])('%s is measured without the time of its sources', async (_name, result, attempts, provider, ended, added) => {
+  const { measured, now, finished, stored } = play(result, attempts, { roomLeft: 1 });
+  now.ms = 25;
+  stored();
+  await finished;
+  const expected = [['pub/model', provider, ended], ...(added === null ? [] : [added])];
+  expect(measured.map((each) => each.slice(0, 3))).toEqual(expected);
 });

@@ -28,7 +28,13 @@ export type FinishParts = UsageEventParts &
     readonly log: Logger;
     readonly metrics: Pick<
       EdgeMetrics,
-      'answerUnremembered' | 'callEnded' | 'firstByte' | 'lastPieceUnconfirmed' | 'operationEnded'
+      | 'answerUnremembered'
+      | 'callEnded'
+      | 'firstByte'
+      | 'lastPieceUnconfirmed'
+      | 'modelCallEnded'
+      | 'operationEnded'
+      | 'timeAdded'
     >;
   };
 
@@ -38,18 +44,20 @@ export type FinishParts = UsageEventParts &
  */
 export async function finishCall(parts: FinishParts, call: AdmittedCall, result: CallResult): Promise<number | null> {
   freeBody(call);
+  const endedAtMs = parts.deadlines.nowMs();
   const ending = toCallEnding(call, result);
   const idsStored = storeIds(parts, call, result);
   const event = buildUsageEvent(parts, call, ending);
 
   const stored = storeEvent(parts, call, event);
   const released = releaseCall(parts, call, event, stored);
-  recordEnd(parts, call, ending);
+  recordEnd(parts, call, ending, event, endedAtMs);
   if (result.kind === 'delivered' && result.delivery.ended === 'complete') {
     if (idsStored !== null) await idsStored;
     await stored?.came;
     await released?.came;
   } else if (result.kind === 'failed') await released?.came;
+  if (result.kind !== 'gone' && ending.ended !== 'client_disconnected') recordAddedTime(parts, call, endedAtMs);
   respond(parts, call, result, event?.usage ?? null);
 
   parts.log.debug(
@@ -197,11 +205,29 @@ function storeIds(parts: FinishParts, call: AdmittedCall, result: CallResult): P
   return delivery.ended === 'complete' ? remembered : null;
 }
 
-function recordEnd({ metrics, deadlines }: FinishParts, call: AdmittedCall, ending: CallEnding): void {
+function recordEnd(
+  { metrics }: FinishParts,
+  call: AdmittedCall,
+  ending: CallEnding,
+  event: UsageEvent | null,
+  endedAtMs: number,
+): void {
   if (call.firstByteAt !== null) metrics.firstByte((call.firstByteAt - call.startedAt) / 1000);
   metrics.callEnded(call.row.path, ending.status);
-  const seconds = (deadlines.nowMs() - call.begunAtMs) / 1_000;
+  const seconds = (endedAtMs - call.begunAtMs) / 1_000;
   metrics.operationEnded(call.row, ending.ended, seconds, ending.meter?.usage ?? null);
+  metrics.modelCallEnded(call.parsed.model, call.attempts.at(-1)?.provider, ending.ended, event);
+}
+
+/**
+ * Records the time that the gateway added to a call that a source has had: all of it since the
+ * whole request had arrived, except the time of the sources.
+ */
+function recordAddedTime({ metrics, deadlines }: FinishParts, call: AdmittedCall, endedAtMs: number): void {
+  const last = call.attempts.at(-1);
+  if (last === undefined) return;
+  const beforeMs = Math.max(0, endedAtMs - call.readyAtMs - call.sourcesMs);
+  metrics.timeAdded(last.source, beforeMs, deadlines.nowMs() - endedAtMs);
 }
 
 /**
