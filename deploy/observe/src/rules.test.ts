@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, jest, test } from '@jest/globals';
 import { parse } from 'yaml';
-import { OBSERVE, readExpressions, readDashboards, readRules } from '../test/read-observe.js';
+import { OBSERVE, readExpressions, readDashboards, readRecordings, readRules } from '../test/read-observe.js';
 
 /** Time for the first download of Debian's package. */
 const FETCH_MS = 120_000;
@@ -63,12 +63,19 @@ test('an alert fires once for all replicas and has no customer ID as a label', (
 });
 
 test('rules separate installations in one Prometheus and ignore foreign jobs', () => {
-  for (const { alert, expr } of rules.filter((rule) => !rule.expr.includes('kube_'))) {
+  const recordings = readRecordings().map(({ record, expr }) => ({ alert: record, expr }));
+  for (const { alert, expr } of [...recordings, ...rules.filter((rule) => !rule.expr.includes('kube_'))]) {
     const aggregations = [...expr.matchAll(/\b(?:sum|max|min|count|group)\b(?! by \(gateway\b)/g)];
     expect([alert, aggregations.map(([found]) => found)]).toEqual([alert, []]);
     const targets = [...expr.matchAll(/\bup\b(?!\{gateway!="")/g)];
     expect([alert, targets.length]).toEqual([alert, 0]);
   }
+});
+
+test('alerts and panels use only recorded names that exist, and each is used', () => {
+  const recorded = new Set(readRecordings().map(({ record }) => record));
+  const used = readExpressions().flatMap((expr) => expr.match(/\bgateway:[a-z0-9_:]+/g) ?? []);
+  expect([...new Set(used)].sort()).toEqual([...recorded].sort());
 });
 
 test('runbooks name only existing alerts and commands', () => {

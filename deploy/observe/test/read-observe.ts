@@ -10,6 +10,11 @@ export interface AlertRule {
   readonly labels: { readonly severity: string };
   readonly annotations: { readonly summary: string; readonly runbook_url: string };
 }
+/** A value that Prometheus computes at each evaluation and stores under this name. */
+export interface RecordingRule {
+  readonly record: string;
+  readonly expr: string;
+}
 export interface Panel {
   readonly title: string;
   readonly gridPos: { readonly h: number; readonly w: number; readonly x: number; readonly y: number };
@@ -22,8 +27,16 @@ export interface Dashboard {
 }
 
 export function readRules(): readonly AlertRule[] {
+  return readGroups().filter((rule) => 'alert' in rule);
+}
+
+export function readRecordings(): readonly RecordingRule[] {
+  return readGroups().filter((rule) => 'record' in rule);
+}
+
+function readGroups(): readonly (AlertRule | RecordingRule)[] {
   const { groups } = parse(readFileSync(`${OBSERVE}rules/alerts.yaml`, 'utf8')) as {
-    groups: { rules: AlertRule[] }[];
+    groups: { rules: (AlertRule | RecordingRule)[] }[];
   };
   return groups.flatMap(({ rules }) => rules);
 }
@@ -37,7 +50,8 @@ export function readDashboards(): readonly Dashboard[] {
 /** Returns all expressions of rules and panels. */
 export function readExpressions(): readonly string[] {
   const panels = readDashboards().flatMap((dashboard) => dashboard.panels);
-  return [...readRules().map(({ expr }) => expr), ...panels.flatMap(({ targets }) => targets.map(({ expr }) => expr))];
+  const rules = [...readRules(), ...readRecordings()].map(({ expr }) => expr);
+  return [...rules, ...panels.flatMap(({ targets }) => targets.map(({ expr }) => expr))];
 }
 
 /**
