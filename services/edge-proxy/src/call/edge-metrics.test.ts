@@ -84,7 +84,9 @@ test('unknown and disabled models and sources have no series', () => {
   catalog.inactive.add('three/model');
   const metrics = makeEdgeMetrics(catalog);
   const [other] = valuesOf('gateway_edge_model_requests_total', { model: 'other', outcome: 'failed' });
-  for (const model of ['made/up', 'off/model', 'three/model']) metrics.modelCallEnded(model, 'off', 'failed', null);
+  for (const model of ['made/up', 'off/model', 'three/model']) {
+    metrics.modelCallEnded(model, model.split('/')[0], 'failed', null);
+  }
   for (const source of ['made-up', 'off-src']) metrics.attemptEnded(source, COMPLETED, null);
   for (const model of ['made/up', 'off/model', 'three/model']) {
     expect(valuesOf('gateway_edge_model_requests_total', { model })).toEqual([]);
