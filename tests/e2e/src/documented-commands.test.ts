@@ -57,6 +57,7 @@ const PLACES = new Map<string, Place>([
   ['npm run -s operator', { file: 'tests/e2e/src/runbooks.test.ts', says: 'npm run -s operator' }],
   ['npm run permissions', 'here'],
   ['npm run migrate', { file: 'tools/operations/src/migrate-config.test.ts', says: 'migrate-main.js' }],
+  ['npm run capacity', { file: 'tools/operations/src/capacity.test.ts', says: 'capacity-main.js' }],
   ['npm run secrets', { file: 'tools/operations/src/compose-secrets.test.ts', says: 'secrets-main.js' }],
   ['npm run backup', { file: 'tests/e2e/src/upgrade/run-program.ts', says: 'backup-main.js' }],
   ['npm run restore', { file: 'tests/e2e/src/upgrade/run-program.ts', says: 'restore-main.js' }],
