@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { readOptions } from './options.js';
-import { SCENARIO_IDS } from './edge/scenarios.js';
+import { USUAL_IDS } from './edge/scenarios.js';
 
 test('measures everything without options', () => {
   expect(readOptions([])).toMatchObject({
@@ -9,7 +9,7 @@ test('measures everything without options', () => {
     seconds: 4,
     accounts: 1_800,
     peers: ['direct', 'nginx', 'relay', 'portkey', 'litellm', 'gateway'],
-    scenarios: SCENARIO_IDS,
+    scenarios: USUAL_IDS,
     name: 'edge',
     quick: false,
     against: [],

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { PEER_IDS, type PeerId, SCENARIO_IDS } from './edge/scenarios.js';
+import { PEER_IDS, type PeerId, SCENARIO_IDS, USUAL_IDS } from './edge/scenarios.js';
 
 /** The benchmarks with their numeric options: the default, and the default with `--quick`. */
 const NUMBERS = {
@@ -50,8 +50,8 @@ export function readOptions(args: readonly string[]): BenchOptions {
     if (!(value > 0)) throw new Error(`--${name} must be a number above 0`);
     return [name, value];
   });
-  const list = <T extends string>(option: string, known: readonly T[]): T[] => {
-    const wanted: readonly string[] = given[option]?.split(',') ?? known;
+  const list = <T extends string>(option: string, known: readonly T[], usual: readonly string[] = known): T[] => {
+    const wanted = given[option]?.split(',') ?? usual;
     const unknown = wanted.filter((name) => !known.some((one) => one === name));
     if (unknown.length > 0)
       throw new Error(`--${option}: unknown ${unknown.join(', ')}: known are ${known.join(', ')}`);
@@ -64,7 +64,7 @@ export function readOptions(args: readonly string[]): BenchOptions {
     ...(Object.fromEntries(values) as Record<NumberName, number>),
     benchmark,
     peers: PEER_IDS.filter((id) => id === 'direct' || peers.includes(id)),
-    scenarios: list('scenarios', SCENARIO_IDS),
+    scenarios: list('scenarios', SCENARIO_IDS, USUAL_IDS),
     name,
     quick,
     against: given['against']?.split(',') ?? [],

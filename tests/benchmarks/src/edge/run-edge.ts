@@ -24,7 +24,7 @@ import {
   runJob,
   summarize,
 } from './measure.js';
-import { COUNTED, type CallKind, type Peer, SCENARIOS, type Scenario } from './scenarios.js';
+import { type CallKind, type Peer, SCENARIOS, type Scenario, isCounted } from './scenarios.js';
 
 /** Shares of traced requests. The first one is the baseline. */
 const TRACE_RATIOS = [0, 0.01, 1];
@@ -122,7 +122,7 @@ async function runRounds(
   for (const peer of withStreams.length > 0 ? all.filter(able) : [])
     open[peer.title] = await measureOpenStreams(load, peer, streams, fresh.get(peer) ?? {});
   for (const gateway of options.scenarios.includes('counts') ? gateways : [])
-    for (const scenario of SCENARIOS.filter(({ id }) => COUNTED.includes(id)))
+    for (const scenario of SCENARIOS.filter(({ id }) => isCounted(id, options.scenarios)))
       counts.push({
         title: gateway.title,
         scenario: scenario.title,

@@ -65,20 +65,30 @@ export interface Scenario {
   readonly perSecond?: number;
 }
 
+const paced = (perSecond: number): Scenario => {
+  const title = `1 KB, ${perSecond} per second`;
+  return { id: `paced-${perSecond}`, title, kind: 'plain', connections: 256, perSecond };
+};
 /** Streams run at a rate that the load's core can handle: the cost per chunk matters. */
 export const SCENARIOS: readonly Scenario[] = [
   { id: 'plain-1', title: '1 KB, 1 connection', kind: 'plain', connections: 1 },
   { id: 'plain-8', title: '1 KB, 8 connections', kind: 'plain', connections: 8 },
   { id: 'plain-64', title: '1 KB, 64 connections', kind: 'plain', connections: 64 },
-  { id: 'paced-200', title: '1 KB, 200 per second', kind: 'plain', connections: 256, perSecond: 200 },
+  paced(200),
   { id: 'large-8', title: '1 MB in, 8 connections', kind: 'large', connections: 8 },
   { id: 'streamed-1', title: 'chunks of streams, 1 connection', kind: 'streamed', connections: 1 },
   { id: 'streamed-16', title: 'chunks of streams, 16 connections', kind: 'streamed', connections: 16 },
+  ...[50, 120, 300].map(paced),
 ];
-/** The scenarios whose calls are counted. */
-export const COUNTED = ['plain-1', 'plain-64', 'paced-200'];
+/** Rates that check docs/sizing.md. They run only if they are named. */
+const ON_DEMAND = ['paced-50', 'paced-120', 'paced-300'];
+/** The scenarios whose calls are counted, with those of {@link ON_DEMAND} that run. */
+export const isCounted = (id: string, chosen: readonly string[]): boolean =>
+  ['plain-1', 'plain-64', 'paced-200'].includes(id) || (ON_DEMAND.includes(id) && chosen.includes(id));
 /** All names for `--scenarios`, with the memory of streams that stay open and the work per call. */
 export const SCENARIO_IDS: readonly string[] = [...SCENARIOS.map(({ id }) => id), 'open-streams', 'counts'];
+/** The scenarios of a run that names none. */
+export const USUAL_IDS = SCENARIO_IDS.filter((id) => !ON_DEMAND.includes(id));
 
 const BODY_BYTES = 1_024;
 const LARGE_BODY_BYTES = 1_000_000;

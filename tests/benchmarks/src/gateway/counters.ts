@@ -53,11 +53,11 @@ export function parseScriptRuns(info: string): number {
 /** Reads the bytes on the bus: each message once, and usage again on its way out of its stream. */
 async function readBus(monitorUrl: string): Promise<Counters> {
   const read = async <T>(path: string): Promise<T> => (await (await fetch(`${monitorUrl}${path}`)).json()) as T;
-  const { in_bytes } = await read<{ in_bytes: number }>('/varz');
+  const { in_bytes, in_msgs } = await read<{ in_bytes: number; in_msgs: number }>('/varz');
   const { account_details = [] } = await read<StreamDetails>('/jsz?streams=true');
   const streams = account_details.flatMap(({ stream_detail = [] }) => stream_detail);
   const usage = streams.find(({ name }) => name === 'USAGE')?.state.bytes ?? NaN;
-  return { 'bytes on the bus, usage into and out of its stream': in_bytes + usage };
+  return { 'bytes on the bus, usage into and out of its stream': in_bytes + usage, 'messages on the bus': in_msgs };
 }
 
 interface StreamDetails {
