@@ -1,6 +1,7 @@
 export type { Addresses } from './addresses.js';
 export type { Replacement } from './children/supervisor.js';
-export { DEMO_EMAIL, seedDemo } from './demo/seed-demo.js';
+export { DEMO_EMAIL } from '@gateway/mailbox';
+export { seedDemo } from './demo/seed-local.js';
 export { promote, type Promotion, type PromoteOptions } from './ha/promote.js';
 export { SERVICES } from './processes.js';
 export type { LocalService, ProcessName } from './processes.js';

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { readArguments } from './arguments.js';
 import { watchParents } from './children/watch-parents.js';
 import { addRealProviders, realProviders } from './demo/real-providers.js';
-import { findDemoModel, seedDemo } from './demo/seed-demo.js';
+import { findDemoModel, seedDemo } from './demo/seed-local.js';
 import { choosePorts } from './ports.js';
 import { formatReadyText, type ReadyInput } from './print-ready.js';
 import { startSystem, type LocalSystem } from './start-system.js';

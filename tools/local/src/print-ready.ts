@@ -1,5 +1,5 @@
+import { DEMO_EMAIL, DEMO_MESSAGES, formatCurl, formatDemoRequests, formatPairs } from '@gateway/mailbox';
 import type { RealCall } from './demo/real-providers.js';
-import { DEMO_EMAIL } from './demo/seed-demo.js';
 import { REDIS_DOWN_AFTER_MS } from './ha/topology.js';
 import type { RunningFile } from './running-file.js';
 
@@ -17,8 +17,6 @@ export interface ReadyInput {
   readonly members: Readonly<Record<string, string>> | null;
 }
 
-const MESSAGES = { messages: [{ role: 'user', content: 'Say hello.' }] };
-
 /** Returns the text for a new user, with commands to paste. Programs wait for the last line. */
 export function formatReadyText(
   running: RunningFile,
@@ -28,36 +26,33 @@ export function formatReadyText(
   const state = isDefaultState ? '' : ` --state '${stateDirectory}'`;
   const lines = [
     '',
-    `gateway            ${running.edgeUrls.join('  ')}`,
-    `chat base URL      ${running.chatBaseUrl}`,
-    `messages base URL  ${running.messagesBaseUrl}`,
-    `dashboard          ${running.dashboardUrl}`,
-    `operator API       ${running.operatorUrl}  (token in ${stateDirectory}/running.json)`,
-    `simulated provider ${running.providerUrls.join('  ')}`,
-    `state and logs     ${stateDirectory}`,
-    `emails             ${mailboxUrl}  (and ${stateDirectory}/mailbox)`,
+    ...formatPairs([
+      ['gateway', running.edgeUrls.join('  ')],
+      ['chat base URL', running.chatBaseUrl],
+      ['messages base URL', running.messagesBaseUrl],
+      ['dashboard', running.dashboardUrl],
+      ['operator API', `${running.operatorUrl}  (token in ${stateDirectory}/running.json)`],
+      ['simulated provider', running.providerUrls.join('  ')],
+      ['state and logs', stateDirectory],
+      ['emails', `${mailboxUrl}  (and ${stateDirectory}/mailbox)`],
+      ...(demoPassword === null ? [] : [['demo sign-in', `${DEMO_EMAIL}  ${demoPassword}`] as const]),
+    ]),
   ];
-  if (demoPassword !== null) lines.push(`demo sign-in       ${DEMO_EMAIL}  ${demoPassword}`);
   if (key === null)
     lines.push(
       '',
       'There is no demo key, because the system already had accounts or its servers were given by URL (see --demo).',
     );
   else {
-    lines.push(`demo API key       ${key}`, '');
+    lines.push(...formatPairs([['demo API key', key]]), '');
     if (demoModel === null)
       lines.push('No demo model is available: none has an enabled source at the simulated provider.', '');
-    else {
-      const streamed = { stream: true, stream_options: { include_usage: true } };
-      const path = `${running.chatBaseUrl}/chat/completions`;
-      lines.push('Try it:', '', curl('-i', path, key, { model: demoModel, ...MESSAGES }), '');
-      lines.push(curl('-iN', path, key, { model: demoModel, ...MESSAGES, ...streamed }), '');
-    }
+    else lines.push(...formatDemoRequests(running.chatBaseUrl, key, demoModel));
     for (const { profile, model, endpoint } of realCalls) {
-      const asked = endpoint === '/v1/responses' ? { input: 'Say hello.' } : MESSAGES;
+      const asked = endpoint === '/v1/responses' ? { input: 'Say hello.' } : DEMO_MESSAGES;
       const body = { model, ...asked, ...(endpoint === '/v1/messages' ? { max_tokens: 100 } : {}) };
       lines.push(`Request to the real ${profile}, which charges for it:`, '');
-      lines.push(curl('-i', running.edgeUrl + endpoint, key, body), '');
+      lines.push(formatCurl('-i', running.edgeUrl + endpoint, key, body), '');
     }
     lines.push(
       'Show the cost of a request by the x-gateway-request-id header of its response (without an ID: the last requests):',
@@ -67,14 +62,6 @@ export function formatReadyText(
   }
   if (members !== null) lines.push('', ...failoverLines(running, members, state));
   return [...lines, '', 'Ctrl-C stops everything in order.', `ready: ${running.edgeUrl}`].join('\n');
-}
-
-function curl(flags: string, url: string, key: string, body: object): string {
-  return [
-    `curl ${flags} ${url} \\`,
-    `  -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' \\`,
-    `  -d '${JSON.stringify(body)}'`,
-  ].join('\n');
 }
 
 function failoverLines(running: RunningFile, members: Record<string, string>, state: string): string[] {

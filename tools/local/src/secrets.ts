@@ -46,7 +46,6 @@ function makeSecrets() {
     webhookPrivateKey: makePrivateKey().toString('hex'),
     sessionSecret: hex(32),
     operatorToken: hex(32),
-    demoProviderKey: `sim-${hex(24)}`,
     /** Null until the demo account has its key. */
     demoApiKey: null as string | null,
     /** The password of demo@example.com in the dashboard; null until that user exists. */

@@ -21,11 +21,15 @@ const HEADERS = {
 };
 
 /**
- * Serves the emails of a mailbox as one page for a developer at this machine. It listens on the
- * loopback address and accepts only loopback host names, so that no other page can make a browser
- * read it.
+ * Serves the emails of a mailbox as one page for a developer at this machine. It accepts only
+ * loopback host names, so that no other page can make a browser read it. In a container it listens
+ * on all addresses, and the port is published on the machine's loopback address.
  */
-export async function startMailboxPage(mailbox: Pick<Mailbox, 'mails'>, port = 0): Promise<MailboxPage> {
+export async function startMailboxPage(
+  mailbox: Pick<Mailbox, 'mails'>,
+  port = 0,
+  host = '127.0.0.1',
+): Promise<MailboxPage> {
   const server = createServer({ requestTimeout: REQUEST_MS_MAX }, (request, response) => {
     const isOwnName = /^(127\.0\.0\.1|localhost)(:\d+)?$/.test(request.headers.host ?? '');
     const send = (status: number, text = ''): void => void response.writeHead(status, HEADERS).end(text);
@@ -36,9 +40,9 @@ export async function startMailboxPage(mailbox: Pick<Mailbox, 'mails'>, port = 0
       .then((mails) => send(200, pageOf(mails)))
       .catch(() => send(500));
   });
-  await once(server.listen(port, '127.0.0.1'), 'listening');
+  await once(server.listen(port, host), 'listening');
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://${host}:${(server.address() as AddressInfo).port}`,
     async stop() {
       const closed = once(server.close(), 'close');
       server.closeAllConnections();

@@ -5,13 +5,15 @@ import { SMTPServer } from 'smtp-server';
 interface MailboxOptions {
   /** Created if it does not exist. */
   readonly directory: string;
+  /** Address on which it listens. Default: 127.0.0.1. */
+  readonly host?: string;
   /** 0 or absent: any free port. */
   readonly port?: number;
   /** Maximum number of stored emails. Default: MAILS_MAX. */
   readonly mailsMax?: number;
 }
 
-/** A mail server on the loopback address that stores emails as files. */
+/** A mail server that stores emails as files. */
 export interface Mailbox {
   /** In the form of GATEWAY_SMTP_URL. */
   readonly url: string;
@@ -21,6 +23,7 @@ export interface Mailbox {
   stop(): Promise<void>;
 }
 
+const LOOPBACK = '127.0.0.1';
 const MAILS_MAX = 500;
 const MAIL_BYTES_MAX = 1024 * 1024;
 const CLIENTS_MAX = 32;
@@ -29,12 +32,9 @@ const SILENCE_MAX_MS = 60_000;
 const CLOSE_MS = 1_000;
 
 /** Starts a mailbox. Resolves when it listens. */
-export async function startMailbox({ directory, port = 0, mailsMax = MAILS_MAX }: MailboxOptions): Promise<Mailbox> {
+export async function startMailbox(options: MailboxOptions): Promise<Mailbox> {
+  const { directory, host = LOOPBACK, port = 0, mailsMax = MAILS_MAX } = options;
   await mkdir(directory, { recursive: true, mode: 0o700 });
-  const list = async (): Promise<string[]> => {
-    const names = (await readdir(directory)).filter((name) => name.endsWith('.eml')).sort();
-    return names.map((name) => `${directory}/${name}`);
-  };
   let stored = 0;
   const store = async (mail: Buffer): Promise<void> => {
     stored += 1;
@@ -42,7 +42,7 @@ export async function startMailbox({ directory, port = 0, mailsMax = MAILS_MAX }
     await writeFile(`${directory}/${name}.new`, mail, { mode: 0o600 });
     await rename(`${directory}/${name}.new`, `${directory}/${name}`);
     // Two concurrent emails may remove the same file.
-    await Promise.all((await list()).slice(0, -mailsMax).map((old) => rm(old, { force: true })));
+    await Promise.all((await listMails(directory)).slice(0, -mailsMax).map((old) => rm(old, { force: true })));
   };
 
   const server = new SMTPServer({
@@ -75,12 +75,22 @@ export async function startMailbox({ directory, port = 0, mailsMax = MAILS_MAX }
   server.on('error', () => undefined);
   await new Promise<void>((resolve, reject) => {
     server.server.once('error', reject);
-    server.listen(port, '127.0.0.1', resolve);
+    server.listen(port, host, resolve);
   });
   return {
-    url: `smtp://127.0.0.1:${(server.server.address() as AddressInfo).port}`,
+    url: `smtp://${host}:${(server.server.address() as AddressInfo).port}`,
     directory,
-    mails: async () => Promise.all((await list()).map((file) => readFile(file, 'utf8'))),
+    mails: () => readMails(directory),
     stop: () => new Promise((resolve) => server.close(() => resolve())),
   };
+}
+
+/** Reads the stored emails of a mailbox, oldest first, each as received with its headers. */
+export async function readMails(directory: string): Promise<string[]> {
+  return Promise.all((await listMails(directory)).map((file) => readFile(file, 'utf8')));
+}
+
+async function listMails(directory: string): Promise<string[]> {
+  const names = (await readdir(directory)).filter((name) => name.endsWith('.eml')).sort();
+  return names.map((name) => `${directory}/${name}`);
 }

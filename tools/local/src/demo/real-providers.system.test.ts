@@ -5,7 +5,7 @@ import { temporaryDirectory } from '@gateway/testkit';
 import { duringTests } from '@gateway/testkit/during-tests';
 import { startSystem } from '../start-system.js';
 import { addRealProviders, realProviders } from './real-providers.js';
-import { findDemoModel, seedDemo } from './seed-demo.js';
+import { findDemoModel, seedDemo } from './seed-local.js';
 
 const KEY = 'sk-real-0123456789';
 

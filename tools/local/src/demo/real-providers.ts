@@ -6,8 +6,8 @@ import {
   hasBundledModels,
   runOperatorCommand,
 } from '@gateway/dashboard/operator-cli';
+import { DEMO_PROVIDERS } from '@gateway/mailbox';
 import type { RunningFile } from '../running-file.js';
-import { DEMO_PROVIDERS } from './demo-catalog.js';
 
 /** A provider of the option `--provider`. */
 export interface RealProvider {

@@ -1,25 +1,25 @@
 import { expect, test } from '@jest/globals';
-import type { Bus } from '@gateway/bus';
 import { pricesSpec } from '@gateway/contracts/operator';
 import { parseUsd } from '@gateway/metering';
 import { DEMO_MODELS, costsOf, demoSource } from './demo-catalog.js';
-import { findReachableModel } from './seed-demo.js';
+import { findDemoModel, type OperatorRequest } from './seed-demo.js';
 
 const RUNNING = 'http://127.0.0.1:9001';
-const FIRST = DEMO_MODELS[0]?.id;
-const SOURCES = DEMO_MODELS.map((model) => ({ id: `${model.id}-a`, spec: demoSource(model, 0, RUNNING) }));
+const FIRST = DEMO_MODELS[0]?.id ?? '';
 const MODEL = { kind: 'chat', active: true, available: true, prices: { inputPerMillion: '1', outputPerMillion: '2' } };
 const SOURCE = { enabled: true, hasCredential: true, baseUrl: RUNNING };
 
-/** Returns a bus on which `model` and `source` change the first demo model; null deletes. */
-function busWith(model: object | null, source: object | null): Pick<Bus, 'request'> {
-  const answer = async ({ name }: { name: string }, { id }: { id: string }) => {
-    const changed = name === 'catalog.get-model' ? model : source;
-    const isFirst = id === FIRST || id === `${FIRST}-a`;
-    if (isFirst && changed === null) return { refused: { code: 'not_found' } };
-    return { model: { ...MODEL, ...(isFirst ? model : {}) }, source: { ...SOURCE, ...(isFirst ? source : {}) } };
+/** Returns an operator API in which `model` and `source` change the first demo model; null deletes. */
+function operatorWith(model: object | null, source: object | null): OperatorRequest {
+  return async <T>(_method: string, path: string) => {
+    const isModel = path.startsWith('/models/');
+    const isFirst = isModel
+      ? path === `/models/${encodeURIComponent(FIRST)}`
+      : path.startsWith(`/sources/${FIRST.replace('/', '-')}-`);
+    const changed = isModel ? model : source;
+    const object = isModel ? MODEL : SOURCE;
+    return (isFirst ? changed && { ...object, ...changed } : object) as T;
   };
-  return { request: answer as unknown as Bus['request'] };
 }
 
 test.each<[string, object | null, object | null]>([
@@ -32,10 +32,11 @@ test.each<[string, object | null, object | null]>([
   ['has a source that is switched off', {}, { enabled: false }],
   ['has a source without a credential', {}, { hasCredential: false }],
   ['is served from an address where nothing runs', {}, { baseUrl: 'http://127.0.0.1:1' }],
-])('findReachableModel() returns no model that %s', async (_, model, source) => {
-  expect(await findReachableModel(busWith({}, {}), SOURCES)).toBe(FIRST);
-  expect(await findReachableModel(busWith(model, source), SOURCES)).toBe(DEMO_MODELS[1]?.id);
-  expect(await findReachableModel(busWith(model, source), SOURCES.slice(0, 1))).toBeNull();
+])('findDemoModel() returns no model that %s', async (_, model, source) => {
+  const running = { providerUrls: [RUNNING] };
+  expect(await findDemoModel(operatorWith({}, {}), running)).toBe(FIRST);
+  expect(await findDemoModel(operatorWith(model, source), running)).toBe(DEMO_MODELS[1]?.id);
+  expect(await findDemoModel(operatorWith({}, {}), { providerUrls: ['http://127.0.0.1:1'] })).toBeNull();
 });
 
 test('every demo source has costs below the prices', () => {
