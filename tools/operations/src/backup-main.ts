@@ -1,19 +1,47 @@
-// `npm run backup -- --to DIR`: backs up all schemas in one snapshot while the system runs. Exit 0:
-// written; 2: an error, printed on standard error; 78: a wrong configuration.
+// `npm run backup -- --to DIR`: backs up all schemas in one snapshot while the system runs. With
+// `--daily`, it makes a backup a day in DIR/<time> and keeps the newest `--keep` (default: 7),
+// until it is stopped or a backup fails. Exit 0: written; 2: an error, printed on standard error;
+// 78: a wrong configuration.
+import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { primaryUrl } from '@gateway/postgres';
 import { COMMON_FIELDS, readConfig, runAsCommand } from '@gateway/service-kit';
 import { backUp } from './backup/back-up.js';
-import { directoryFrom } from './backup/directory-from.js';
+import { backupOptions } from './backup/directory-from.js';
+import { manifestFile } from './backup/manifest.js';
+import { backupName, outdatedBackups, type StoredBackup, waitForBackup } from './backup/schedule-rules.js';
 
 await runAsCommand(async () => {
-  const { directory } = directoryFrom('to');
+  const { directory, kept } = backupOptions();
   const fields = { GATEWAY_MIGRATION_URL: COMMON_FIELDS.GATEWAY_MIGRATION_URL };
   const config = readConfig(fields, process.env);
-  const migrationUrl = await primaryUrl(config.GATEWAY_MIGRATION_URL.reveal());
-  const { figures } = await backUp(migrationUrl, directory);
-  for (const [name, figure] of Object.entries(figures)) console.log(`${name}: ${figure}`);
+  const write = async (to: string): Promise<void> => {
+    const { figures } = await backUp(await primaryUrl(config.GATEWAY_MIGRATION_URL.reveal()), to);
+    for (const [name, figure] of Object.entries(figures)) console.log(`${name}: ${figure}`);
+  };
   console.log(
     'store the pepper and the private keys elsewhere: without them API keys are not recognized and credentials cannot be opened',
   );
+  if (kept === null) await write(directory);
+  else await backUpDaily(directory, kept, write);
   return 0;
 });
+
+/** Runs until `write` rejects. A restart continues with the stored backups. */
+async function backUpDaily(directory: string, kept: number, write: (to: string) => Promise<void>): Promise<never> {
+  for (;;) {
+    await sleep(waitForBackup(listBackups(directory), Date.now()));
+    const to = join(directory, backupName(Date.now()));
+    await write(to);
+    for (const name of outdatedBackups(listBackups(directory), kept)) {
+      rmSync(join(directory, name), { recursive: true });
+    }
+    console.log(`stored in ${to}`);
+  }
+}
+
+function listBackups(directory: string): StoredBackup[] {
+  const names = existsSync(directory) ? readdirSync(directory) : [];
+  return names.map((name) => ({ name, isComplete: existsSync(manifestFile(join(directory, name))) }));
+}

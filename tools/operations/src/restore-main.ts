@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { primaryUrl } from '@gateway/postgres';
 import { COMMON_FIELDS, createLogger, readConfig, runAsCommand } from '@gateway/service-kit';
 import { restore } from './backup/restore.js';
-import { directoryFrom } from './backup/directory-from.js';
+import { restoreOptions } from './backup/directory-from.js';
 import { MIGRATE_FIELDS, rolesOf } from './migrate-config.js';
 
 const PASSWORD_BYTES = 32;
@@ -15,7 +15,7 @@ const PASSWORD_BYTES = 32;
 const RESTORED = fileURLToPath(new URL('../../../services/billing/dist/commands/restore.js', import.meta.url));
 
 await runAsCommand(async () => {
-  const { directory, acceptLoss } = directoryFrom('from');
+  const { directory, acceptLoss } = restoreOptions();
   const config = readConfig({ ...MIGRATE_FIELDS, GATEWAY_NATS_URL: COMMON_FIELDS.GATEWAY_NATS_URL }, process.env);
   const log = createLogger({ service: 'restore', replica: String(process.pid), level: config.GATEWAY_LOG_LEVEL });
   const roles = rolesOf(config, randomBytes(PASSWORD_BYTES).toString('hex'));

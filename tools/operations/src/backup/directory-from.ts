@@ -1,20 +1,39 @@
 import { parseArgs } from 'node:util';
 
-const TO = { to: { type: 'string' } } as const;
+const TO = { to: { type: 'string' }, daily: { type: 'boolean' }, keep: { type: 'string' } } as const;
 const FROM = { from: { type: 'string' }, 'accept-loss': { type: 'boolean' } } as const;
-const USAGE = { to: '--to DIR', from: '--from DIR [--accept-loss]' } as const;
+const USAGE = { to: '--to DIR [--daily [--keep N]]', from: '--from DIR [--accept-loss]' } as const;
+const KEPT = 7;
 interface DirectoryOptions {
   readonly to?: string;
+  readonly daily?: boolean;
+  readonly keep?: string;
   readonly from?: string;
   readonly 'accept-loss'?: boolean;
 }
 
-/** Parses `--to DIR`, or `--from DIR` with an optional `--accept-loss`. */
-export function directoryFrom(option: 'to' | 'from'): { readonly directory: string; readonly acceptLoss: boolean } {
-  const { to, from, 'accept-loss': acceptLoss } = given(option);
-  const directory = to ?? from;
+/**
+ * Parses `--to DIR`, with `--daily` for a backup a day.
+ * @returns `kept`: number of daily backups to keep; null for one backup
+ */
+export function backupOptions(): { readonly directory: string; readonly kept: number | null } {
+  const { to, daily, keep } = given('to');
+  if (daily !== true && keep === undefined) return { directory: required(to, 'to'), kept: null };
+  if (daily !== true) throw new Error(`--keep needs --daily. Usage: ${USAGE.to}`);
+  if (keep !== undefined && !/^[1-9]\d{0,3}$/.test(keep))
+    throw new Error(`--keep ${keep}: not a number from 1 to 9999`);
+  return { directory: required(to, 'to'), kept: keep === undefined ? KEPT : Number(keep) };
+}
+
+/** Parses `--from DIR` with an optional `--accept-loss`. */
+export function restoreOptions(): { readonly directory: string; readonly acceptLoss: boolean } {
+  const { from, 'accept-loss': acceptLoss } = given('from');
+  return { directory: required(from, 'from'), acceptLoss: acceptLoss === true };
+}
+
+function required(directory: string | undefined, option: 'to' | 'from'): string {
   if (directory === undefined || directory === '') throw new Error(`the directory is missing: ${USAGE[option]}`);
-  return { directory, acceptLoss: acceptLoss === true };
+  return directory;
 }
 
 function given(option: 'to' | 'from'): DirectoryOptions {

@@ -20,12 +20,17 @@ export const SCHEMAS = ['billing', 'accounts', 'catalog', 'finance'] as const;
 const FILE = 'backup.json';
 const FORM = 1;
 
+/** The file whose existence means that the dump is complete. */
+export function manifestFile(directory: string): string {
+  return join(directory, FILE);
+}
+
 export function dumpFile(directory: string): string {
   return join(directory, 'gateway.dump');
 }
 
 export function writeManifest(directory: string, manifest: Manifest): void {
-  const file = join(directory, FILE);
+  const file = manifestFile(directory);
   createPrivateFile(file);
   writeFileSync(file, `${JSON.stringify(manifest, null, 2)}\n`);
 }
@@ -48,7 +53,7 @@ export function createPrivateFile(file: string): void {
  * match its checksum.
  */
 export async function readManifest(directory: string): Promise<Manifest> {
-  const manifest = JSON.parse(readFileSync(join(directory, FILE), 'utf8')) as Partial<Manifest>;
+  const manifest = JSON.parse(readFileSync(manifestFile(directory), 'utf8')) as Partial<Manifest>;
   const { form, sha256, figures, postgresMajor, madeAt } = manifest;
   if (form !== FORM || sha256 === undefined || figures === undefined || postgresMajor === undefined || !madeAt) {
     throw new Error(`${FILE} has a format that this release cannot read`);
