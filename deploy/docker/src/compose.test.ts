@@ -4,99 +4,112 @@ import { posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { parse } from 'yaml';
-import { composeSecrets, OPERATOR_SECRETS } from '../../../tools/operations/src/compose-secrets.js';
+import { SECRETS_TABLE } from '../../../tools/operations/src/secrets/table.js';
 import { environmentProblems, PROGRAM_FIELDS, valueProblems } from '../../../tools/operations/test/service-fields.js';
 
 interface Service {
-  readonly image: string;
-  readonly build?: { readonly dockerfile: string; readonly args: { readonly ROOM: string } };
+  readonly image?: string;
+  readonly extends?: { readonly file: string; readonly service: string };
+  readonly build?: { readonly dockerfile: string; readonly target: string };
   readonly environment?: Readonly<Record<string, string | number>>;
-  readonly secrets?: readonly string[];
   readonly volumes?: readonly string[];
   readonly ports?: readonly string[];
-  readonly command?: readonly string[];
+  readonly command?: readonly string[] | string;
   readonly healthcheck?: { readonly test: readonly string[]; readonly retries: number };
   readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
   readonly profiles?: readonly string[];
   readonly networks?: readonly string[];
+  readonly user?: string;
   readonly read_only?: boolean;
   readonly cap_drop?: readonly string[];
+  readonly cap_add?: readonly string[];
+  readonly mem_limit?: string;
   readonly stop_grace_period?: string;
 }
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
-const compose = parse(readFileSync(`${root}docker-compose.yml`, 'utf8'), { merge: true }) as {
+const read = (name: string): string => readFileSync(`${root}${name}`, 'utf8');
+const text = read('docker-compose.yml');
+const compose = parse(text, { merge: true, maxAliasCount: -1 }) as {
   services: Readonly<Record<string, Service>>;
-  secrets: Readonly<Record<string, { file: string }>>;
   volumes: Readonly<Record<string, unknown>>;
   networks: Readonly<Record<string, { readonly internal?: boolean } | null>>;
 };
+const settings = new Map(
+  read('.env')
+    .split('\n')
+    .filter((line) => /^\w/.test(line))
+    .map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
+);
+const { version } = JSON.parse(read('package.json')) as { version: string };
+const IMAGES = 'deploy/helm/model-gateway/files/images.yaml';
 const services = Object.entries(compose.services);
 const ours = services.filter(([, { build }]) => build !== undefined);
-/** A program that runs to its end, and an image without a program for a health check. */
-const WITHOUT_HEALTH_CHECK = ['migrate', 'collector'];
-/** Always mounted, but read only if compose's environment names the file. */
-const OPTIONAL_SECRETS: Readonly<Record<string, string>> = { GATEWAY_SMTP_URL_FILE: 'smtp-url' };
-/** Variables that every deployment must be able to set. Each program that reads one receives it. */
-const TOLD_BY_COMPOSE = [
-  'GATEWAY_BILLING_LINK_URL',
-  'GATEWAY_DASHBOARD_OPERATORS',
-  'GATEWAY_DASHBOARD_PROXIES',
-  'GATEWAY_DASHBOARD_URL',
-  'GATEWAY_EDGE_PROXIES',
-  'GATEWAY_LOG_LEVEL',
-  'GATEWAY_MAIL_FROM',
-  'GATEWAY_MESSAGES_ENABLED',
-  'GATEWAY_PUBLIC_URL',
-  'GATEWAY_SIGN_UP_ENABLED',
-  'GATEWAY_SMTP_URL',
-  'GATEWAY_TEAMS_ENABLED',
-  'GATEWAY_USAGE_STREAM_BYTES',
-];
+/** Programs that run to their end, and an image without a program for a health check. */
+const WITHOUT_HEALTH_CHECK = ['init', 'migrate', 'operate', 'backup', 'first-request', 'collector', 'caddy'];
+const ENDING = ['init', 'migrate'];
+/** The services that read a schema, and their program in the image of the same name. */
+const PROGRAMS = ['migrate', 'edge-proxy', 'admission', 'billing', 'catalog', 'accounts', 'dashboard'];
+/** Consumers of secrets that several services have. Every other service is its own consumer. */
+const CONSUMERS: Readonly<Record<string, string>> = {
+  operate: 'operator',
+  backup: 'operator',
+  'first-request': 'demo',
+};
+/** Differences of .env to the defaults of the file, which are those of a server. */
+const OF_EVALUATION = { GATEWAY_ALLOW_PRIVATE_SOURCES: 'on', GATEWAY_DASHBOARD_OPERATORS: 'on' };
+/** Other users than that of the image. */
+const USERS: Readonly<Record<string, string>> = {
+  init: '0:0',
+  postgres: '999:999',
+  nats: '65532:65532',
+  redis: '65532:65532',
+  caddy: '65532:65532',
+  grafana: '472:472',
+};
+/** `init` gives files to their readers; the program of Caddy's image has a file capability. */
+const ADDED: Readonly<Record<string, readonly string[]>> = {
+  init: ['CHOWN', 'DAC_OVERRIDE'],
+  caddy: ['NET_BIND_SERVICE'],
+};
 /** Time that an edge needs after its calls have ended, as in the chart's grace period. */
 const AFTER_DRAIN_SECONDS = 35;
-const OURS = [
-  'migrate',
-  'edge-proxy',
-  'admission',
-  'billing',
-  'catalog',
-  'accounts',
-  'dashboard',
-  'provider-simulator',
-];
 
-test('compose has every program of the project, each from the one recipe', () => {
-  expect(ours.map(([name]) => name).sort()).toEqual([...OURS].sort());
-  for (const [name, { build }] of ours) {
+test('compose has every program of the project, built from the one recipe', () => {
+  for (const [name, { build, image }] of ours) {
     expect([name, build?.dockerfile]).toEqual([name, 'deploy/docker/Dockerfile']);
-    expect(existsSync(`${root}${build?.args.ROOM}/package.json`)).toBe(true);
+    expect([name, image]).toEqual([name, `gateway/${build?.target}:\${IMAGE_VERSION:-${version}}`]);
+    expect(read('deploy/docker/Dockerfile')).toMatch(new RegExp(`^FROM \\S+ AS ${build?.target}$`, 'm'));
   }
+  expect(PROGRAMS.filter((name) => !ours.some(([own]) => own === name))).toEqual([]);
 });
 
-test.each(OURS.filter((name) => name !== 'provider-simulator'))(
-  '%s gets exactly the variables of its schema',
-  (name) => {
-    const { environment = {} } = compose.services[name] as Service;
-    expect(environmentProblems(name, Object.keys(environment))).toEqual([]);
-  },
-);
+test.each(PROGRAMS)('%s gets exactly the variables of its schema', (name) => {
+  const { environment = {} } = compose.services[name] as Service;
+  expect(environmentProblems(name, Object.keys(environment))).toEqual([]);
+});
 
-test.each(OURS.filter((name) => name !== 'provider-simulator'))(
-  "%s receives the variables of compose, with the schema's values as defaults",
-  (name) => {
-    const own = Object.entries(compose.services[name]?.environment ?? {});
-    const open = own.flatMap(([variable, value]) => {
-      const asked = /^\$\{(\w+):-(.*)\}$/.exec(String(value));
-      return asked === null ? [] : [{ variable, asked: asked[1], otherwise: asked[2] ?? '' }];
-    });
-    expect(open.filter(({ variable, asked }) => asked !== variable)).toEqual([]);
-    expect(valueProblems(name, Object.fromEntries(open.map((one) => [one.variable, one.otherwise])))).toEqual([]);
-    const told = open.map(({ variable }) => variable.replace(/_FILE$/, ''));
-    const read = PROGRAM_FIELDS[name]?.map((field) => field.name) ?? [];
-    expect(TOLD_BY_COMPOSE.filter((variable) => read.includes(variable) && !told.includes(variable))).toEqual([]);
-  },
-);
+test.each(PROGRAMS)("%s receives the settings, with the schema's values as defaults", (name) => {
+  const open = Object.entries(compose.services[name]?.environment ?? {}).flatMap(([variable, value]) => {
+    const asked = /^\$\{(\w+):-(.*)\}$/.exec(String(value));
+    return asked === null ? [] : [{ variable, asked: asked[1], otherwise: asked[2] ?? '' }];
+  });
+  expect(open.filter(({ variable, asked }) => asked !== variable)).toEqual([]);
+  expect(valueProblems(name, Object.fromEntries(open.map((one) => [one.variable, one.otherwise])))).toEqual([]);
+  const set = open.map(({ variable }) => variable);
+  const fields = PROGRAM_FIELDS[name]?.map((field) => field.name) ?? [];
+  expect([...settings.keys()].filter((variable) => fields.includes(variable) && !set.includes(variable))).toEqual([]);
+});
+
+test('.env has each setting once with the default of the file, or with the value of the evaluation', () => {
+  const defaults = [...text.matchAll(/\$\{(\w+):-([^}]*)\}/g)].map(
+    ([, name = '', value = '']) => [name, value] as const,
+  );
+  const wanted = { ...Object.fromEntries(defaults), ...OF_EVALUATION, COMPOSE_PROFILES: 'evaluation' };
+  expect(Object.fromEntries(settings)).toEqual(wanted);
+  for (const [name, value] of defaults) expect([name, value]).toEqual([name, Object.fromEntries(defaults)[name]]);
+  expect(read('.env').match(/^\w+=/gm)).toHaveLength(settings.size);
+});
 
 test('environmentProblems() finds missing, unknown and open secret variables', () => {
   const names = Object.keys(compose.services['billing']?.environment ?? {});
@@ -106,24 +119,28 @@ test('environmentProblems() finds missing, unknown and open secret variables', (
   expect(environmentProblems('billing', [...less, 'GATEWAY_POSTGRES_URL'])).toHaveLength(1);
 });
 
-test('each service mounts exactly the secrets that it reads', () => {
-  const made = [...Object.keys(composeSecrets('a root')), ...OPERATOR_SECRETS];
-  for (const [name, { environment = {}, secrets = [], command = [] }] of ours) {
-    const read = Object.entries(environment).flatMap(([variable, value]) =>
-      variable in OPTIONAL_SECRETS
-        ? [OPTIONAL_SECRETS[variable]]
-        : (/^\/run\/secrets\/(.+)$/.exec(String(value))?.[1] ?? []),
-    );
-    expect([name, [...read].sort()]).toEqual([name, [...secrets].sort()]);
-    expect(JSON.stringify(command)).not.toContain('/run/secrets');
-  }
-  const mounted = new Set(services.flatMap(([, { secrets = [] }]) => secrets));
-  expect([...mounted].sort()).toEqual(Object.keys(compose.secrets).sort());
-  expect(Object.keys(compose.secrets).filter((name) => !made.includes(name))).toEqual([]);
-  for (const [name, { file }] of Object.entries(compose.secrets)) expect(file).toBe(`./.compose/${name}`);
+test('each container mounts the secrets of one consumer, read-only, and names existing files', () => {
+  const mounted = services.flatMap(([name, service]) => {
+    const secrets = (service.volumes ?? []).filter((volume) => volume.startsWith('secrets-'));
+    if (name === 'init') {
+      expect(secrets).toEqual(Object.keys(SECRETS_TABLE).map((consumer) => `secrets-${consumer}:/secrets/${consumer}`));
+      return [];
+    }
+    const consumer = CONSUMERS[name] ?? name;
+    const files = [...JSON.stringify(service).matchAll(/\/run\/secrets\/(\w+)/g)].map(([, file = '']) => file);
+    expect([name, secrets]).toEqual([name, consumer in SECRETS_TABLE ? [`secrets-${consumer}:/run/secrets:ro`] : []]);
+    const known = Object.keys(SECRETS_TABLE[consumer as keyof typeof SECRETS_TABLE] ?? {});
+    expect([name, files.filter((file) => !known.includes(file))]).toEqual([name, []]);
+    for (const [variable, value] of Object.entries(service.environment ?? {})) {
+      if (!String(value).startsWith('/run/secrets/')) continue;
+      expect([name, variable]).toEqual([name, expect.stringMatching(/_FILE$/)]);
+    }
+    return secrets.map(() => consumer);
+  });
+  expect([...new Set(mounted)].sort()).toEqual(Object.keys(SECRETS_TABLE).sort());
 });
 
-test('private addresses of sources and webhooks are refused by default', () => {
+test('private addresses of sources and webhooks are refused without .env', () => {
   const allowed = services.flatMap(([name, { environment = {} }]) =>
     Object.entries(environment).flatMap(([variable, value]) =>
       variable.startsWith('GATEWAY_ALLOW_PRIVATE_')
@@ -139,37 +156,47 @@ test('private addresses of sources and webhooks are refused by default', () => {
 });
 
 test("the servers' own configuration reads the mounted secrets", () => {
-  const read = (name: string) => readFileSync(`${root}deploy/docker/${name}`, 'utf8');
-  const include = /^include "(.+)"$/m.exec(read('nats.conf'))?.[1] ?? '';
+  const include = /^include "(.+)"$/m.exec(read('deploy/docker/nats.conf'))?.[1] ?? '';
   // nats-server resolves it relative to the directory of the including file, even with a leading
   // slash.
   expect(posix.join('/etc/nats', include)).toBe('/run/secrets/nats-authorization.conf');
-  expect(/^aclfile (.+)$/m.exec(read('redis.conf'))?.[1]).toBe('/run/secrets/redis-users.acl');
-  expect(read('nats.conf')).toMatch(/^ {2}sync_interval: always$/m);
-  expect(read('redis.conf')).toMatch(/^appendonly no$/m);
+  expect(/^aclfile (.+)$/m.exec(read('deploy/docker/redis.conf'))?.[1]).toBe('/run/secrets/redis-users.acl');
+  expect(read('deploy/docker/nats.conf')).toMatch(/^ {2}sync_interval: always$/m);
+  expect(read('deploy/docker/redis.conf')).toMatch(/^appendonly no$/m);
 });
 
-test('images of other projects are pinned to a version without a digest', () => {
-  for (const [, { image }] of services) expect(image).toMatch(/^[\w./-]+:v?\d+(\.\d+)*(-alpine)?$/);
+test('images of other projects come from the one list of versions', () => {
+  const { services: listed } = parse(read(IMAGES)) as { services: Record<string, { image?: string }> };
+  for (const [name, service] of services) {
+    const isOurs = service.build !== undefined;
+    expect([name, service.extends]).toEqual([name, { file: IMAGES, service: isOurs ? 'program' : name }]);
+    if (!isOurs) expect([name, listed[name]?.image]).toEqual([name, expect.stringMatching(/^[\w./-]+:v?\d+\.[\w.-]+/)]);
+  }
+  // `npm start` uses the same versions of servers if it starts them in containers.
   for (const name of ['postgres', 'nats', 'redis']) {
-    const kind = readFileSync(`${root}tools/servers/src/${name}-kind.ts`, 'utf8');
-    expect(compose.services[name]?.image).toBe(/image: '([^']+)'/.exec(kind)?.[1]);
+    const own = /image: '([^']+)'/.exec(read(`tools/servers/src/${name}-kind.ts`))?.[1];
+    expect([name, `docker.io/library/${own}`]).toEqual([name, listed[name]?.image]);
   }
 });
 
-test('dependencies are healthy or completed and have a health check', () => {
-  for (const [name, { healthcheck, depends_on = {} }] of services) {
+test('dependencies are healthy or completed, in a profile that is active, and have a health check', () => {
+  for (const [name, { healthcheck, depends_on = {}, profiles }] of services) {
     expect([name, healthcheck === undefined]).toEqual([name, WITHOUT_HEALTH_CHECK.includes(name)]);
     for (const [other, { condition }] of Object.entries(depends_on)) {
-      const wanted = other === 'migrate' ? 'service_completed_successfully' : 'service_healthy';
+      const wanted = ENDING.includes(other) ? 'service_completed_successfully' : 'service_healthy';
       expect([name, other, condition]).toEqual([name, other, wanted]);
+      const needed = compose.services[other]?.profiles ?? [];
+      expect([name, needed.every((profile) => profiles?.includes(profile))]).toEqual([name, true]);
     }
   }
 });
 
-test('containers are read-only without capabilities, and the edge may finish calls', () => {
-  for (const [name, service] of ours) {
-    expect([name, service.read_only, service.cap_drop]).toEqual([name, true, ['ALL']]);
+test('containers are unprivileged with a read-only root and a memory limit, and the edge may finish calls', () => {
+  for (const [name, service] of services) {
+    const { read_only, cap_drop, mem_limit, stop_grace_period } = service;
+    expect([name, read_only, cap_drop]).toEqual([name, true, ['ALL']]);
+    expect([name, mem_limit, stop_grace_period]).toEqual([name, expect.any(String), expect.any(String)]);
+    expect([name, service.cap_add ?? [], service.user]).toEqual([name, ADDED[name] ?? [], USERS[name]]);
   }
   expect(Number.parseInt(compose.services['edge-proxy']?.stop_grace_period ?? '0', 10)).toBeGreaterThan(660);
 });
@@ -190,48 +217,34 @@ test('only services that need a server reach it, and servers reach nothing outsi
     );
     return [own.length, ...others.map(([name]) => name).sort()];
   };
-  expect(reaching('postgres')).toEqual([1, 'accounts', 'billing', 'catalog', 'migrate']);
+  expect(reaching('postgres')).toEqual([1, 'accounts', 'backup', 'billing', 'catalog', 'migrate', 'operate']);
   expect(reaching('redis')).toEqual([1, 'admission']);
-  expect(reaching('nats')).toEqual([1, 'accounts', 'admission', 'billing', 'catalog', 'dashboard', 'edge-proxy']);
-  for (const name of ['postgres', 'redis', 'nats']) {
-    expect(compose.services[name]).toMatchObject({ read_only: true, cap_drop: ['ALL'] });
-  }
+  expect(reaching('nats')).toEqual([
+    1,
+    ...['accounts', 'admission', 'billing', 'catalog', 'dashboard', 'edge-proxy', 'operate'],
+  ]);
   // A service without a network would join compose's default network.
-  expect(services.filter(([, { networks = [] }]) => networks.length === 0)).toEqual([]);
-  const told = Object.entries(compose.services['edge-proxy']?.depends_on ?? {}).map(([name]) => name);
-  expect(told).not.toContain('provider-simulator');
-  expect(readFileSync(`${root}deploy/docker/nats.conf`, 'utf8')).toMatch(/^http: "127\.0\.0\.1:8222"$/m);
+  expect(services.filter(([, { networks = [] }]) => networks.length === 0).map(([name]) => name)).toEqual(['init']);
+  expect(read('deploy/docker/nats.conf')).toMatch(/^http: "127\.0\.0\.1:8222"$/m);
 });
 
-test('ports are published on loopback by default, and mounted files exist', () => {
+test('ports are published on loopback by default, except those of TLS, and mounted files exist', () => {
   for (const [name, { ports = [], volumes = [] }] of services) {
-    for (const port of ports) {
-      const start = name === 'edge-proxy' ? '${GATEWAY_LISTEN:-127.0.0.1}:' : '127.0.0.1:';
-      expect(port.startsWith(start)).toBe(true);
-    }
+    for (const port of ports) expect([port, name === 'caddy']).toEqual([port, !port.includes(':-127.0.0.1:')]);
     for (const volume of volumes) {
       const [source = ''] = volume.split(':');
-      expect([volume, source.startsWith('./') ? existsSync(`${root}${source}`) : source in compose.volumes]).toEqual([
-        volume,
-        true,
-      ]);
+      const isThere = source.startsWith('./') ? existsSync(`${root}${source}`) : source in compose.volumes;
+      expect([volume, isThere]).toEqual([volume, true]);
     }
   }
 });
 
-const tool = ['docker-compose', 'docker'].find((name) => isComposeTool(name));
-(tool === undefined ? test.skip : test)(
-  'docker compose accepts the file (needs docker compose or docker-compose)',
-  () => {
-    const run = spawnSync(tool ?? '', [...(tool === 'docker' ? ['compose'] : []), 'config', '-q'], {
-      cwd: root,
-      encoding: 'utf8',
-    });
-    expect([run.status, run.stderr]).toEqual([0, expect.not.stringContaining('rror')]);
-  },
-);
-
-function isComposeTool(name: string): boolean {
-  const args = name === 'docker' ? ['compose', 'version'] : ['version'];
-  return spawnSync(name, args, { stdio: 'ignore' }).status === 0;
-}
+test.each([
+  ['docker-compose', []],
+  ['docker', ['compose']],
+])('%s %j accepts the file with all profiles, if it is installed', (tool, first) => {
+  if (spawnSync(tool, [...first, 'version'], { stdio: 'ignore' }).status !== 0) return;
+  const env = { ...process.env, COMPOSE_PROFILES: 'evaluation,observe,tls,backup,operate' };
+  const run = spawnSync(tool, [...first, 'config', '-q'], { cwd: root, encoding: 'utf8', env });
+  expect([run.status, run.stderr]).toEqual([0, expect.not.stringContaining('rror')]);
+});

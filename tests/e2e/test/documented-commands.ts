@@ -13,7 +13,7 @@ const BLOCK = /^[ ]*```(\w*)\n([\s\S]*?)^[ ]*```/gm;
 /** A command in running text, or only the name of a script. */
 const SPAN = /`([^`\n]+)`/g;
 const SCRIPT_ALONE = /^verify:[a-z]+$/;
-const LEFT_OUT = new Set(['node_modules', 'dist', '.git', '.state', '.infra', '.cache', '.compose']);
+const LEFT_OUT = new Set(['node_modules', 'dist', '.git', '.state', '.infra', '.cache']);
 
 /**
  * Returns all Markdown files below a directory except third-party files, as paths from the root.

@@ -54,7 +54,7 @@ async function formatText(): Promise<string> {
     ['messages base URL', gateway],
     ['dashboard', dashboard],
     ['operator pages', `${dashboard}/operator/sign-in`],
-    ['emails', variable('GATEWAY_DEMO_MAILBOX_URL')],
+    ['emails', variable('GATEWAY_MAILBOX_URL')],
     ...(password === null ? [] : [['demo sign-in', `${DEMO_EMAIL}  ${password}`] as const]),
     ['operator token', operatorToken ?? ''],
     ...(apiKey === null ? [] : [['demo API key', apiKey] as const]),
@@ -63,7 +63,7 @@ async function formatText(): Promise<string> {
     apiKey === null || model === null
       ? ['There is no demo request, because the system already had accounts or the demo models are gone.', '']
       : formatDemoRequests(`${gateway}/v1`, apiKey, model, ' ');
-  const ledger = 'docker compose run --rm operate operator GET /usage-records/<x-gateway-request-id>';
+  const ledger = 'docker compose run --rm operate ledger <x-gateway-request-id>';
   return ['', ...lines, '', ...requests, 'Show the cost of a request:', '', ledger, ''].join('\n');
 }
 

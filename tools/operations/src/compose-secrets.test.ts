@@ -24,7 +24,7 @@ const OPTIONS = { urls: URLS, random: randomBytes };
 /** Options that a deployment may set, and that the table can make. */
 const OPTIONAL = ['GATEWAY_SMTP_URL', 'GATEWAY_FINANCE_PASSWORD'];
 /** Folders of servers and people, not of one program. */
-const WITHOUT_SCHEMA = ['postgres', 'nats', 'redis', 'operator', 'grafana'];
+const WITHOUT_SCHEMA = ['postgres', 'nats', 'redis', 'operator', 'demo', 'grafana'];
 
 const directories: string[] = [];
 afterEach(() => {

@@ -23,8 +23,8 @@ export const OTHER_VARIABLES: readonly OtherVariable[] = [
   },
   {
     name: 'GATEWAY_LISTEN',
-    or: '`127.0.0.1`',
-    doc: 'address on which port 8080 of the gateway is published; no other port is published on it',
+    or: '`127.0.0.1:8080`',
+    doc: 'address and port of the host on which the gateway is published; `.env` has the other settings',
     readBy: '`docker-compose.yml`',
   },
   {

@@ -53,7 +53,7 @@ export const natsKind: ServerKind = {
   },
 
   container: (options) => ({
-    image: 'nats:2.12-alpine',
+    image: 'nats:2.12.15-alpine',
     port: 4222,
     command: ['-c', '/etc/nats/gateway.conf'],
     dataDirectory: '/data',

@@ -79,7 +79,7 @@ export const postgresKind: ServerKind = {
   },
 
   container: (options) => ({
-    image: 'postgres:18-alpine',
+    image: 'postgres:18.6-bookworm',
     port: 5432,
     environment: { POSTGRES_PASSWORD: passwordOf(options), POSTGRES_INITDB_ARGS: '--encoding=UTF8 --locale=C' },
     command: ['postgres', ...asArguments(LIMITS)],

@@ -66,7 +66,7 @@ export const redisKind: ServerKind = {
   },
 
   container: (options) => ({
-    image: 'redis:7.4-alpine',
+    image: 'redis:7.4.11-bookworm',
     port: 6379,
     command: ['redis-server', ...commonSettings(options).flatMap(([name, ...values]) => [`--${name}`, ...values])],
     dataDirectory: '/data',

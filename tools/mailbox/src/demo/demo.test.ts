@@ -9,7 +9,7 @@ const FIRST = DEMO_MODELS[0]?.id ?? '';
 const MODEL = { kind: 'chat', active: true, available: true, prices: { inputPerMillion: '1', outputPerMillion: '2' } };
 const SOURCE = { enabled: true, hasCredential: true, baseUrl: RUNNING };
 
-/** Returns an operator API in which `model` and `source` change the first demo model; null deletes. */
+/** An operator API in which `model` and `source` change the first demo model; null deletes. */
 function operatorWith(model: object | null, source: object | null): OperatorRequest {
   return async <T>(_method: string, path: string) => {
     const isModel = path.startsWith('/models/');

@@ -118,7 +118,7 @@ async function updateSourceAddresses(
   return state;
 }
 
-/** Returns the first usable demo model that has a source at a running simulator; null if none is. */
+/** Returns the first usable demo model with a source at a running simulator; null if none is. */
 export async function findDemoModel(
   operator: OperatorRequest,
   system: Pick<DemoSystem, 'providerUrls'>,

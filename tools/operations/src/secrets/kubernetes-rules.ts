@@ -28,7 +28,7 @@ const secretName = (consumer: Consumer) => `gateway-${consumer}`;
  * the chart's evaluation values, not if its address is given.
  */
 export function clusterConsumers(isPostgresGiven: boolean): Consumer[] {
-  return CONSUMERS.filter((name) => name !== 'grafana' && !(name === 'postgres' && isPostgresGiven));
+  return CONSUMERS.filter((name) => !['demo', 'grafana'].includes(name) && !(name === 'postgres' && isPostgresGiven));
 }
 
 /** Returns the addresses of the servers that the chart's evaluation values bring. */

@@ -85,6 +85,8 @@ export const SECRETS_TABLE = {
     GATEWAY_OPERATOR_TOKEN: OPERATOR_TOKEN,
   },
   operator: { GATEWAY_OPERATOR_TOKEN: OPERATOR_TOKEN, ...MIGRATION, GATEWAY_NATS_URL: natsUrl('billing') },
+  /** Creates the demo data of docker-compose.yml. */
+  demo: { GATEWAY_OPERATOR_TOKEN: OPERATOR_TOKEN },
   grafana: { GF_SECURITY_ADMIN_PASSWORD: random('grafana password') },
 } as const satisfies Readonly<Record<string, Recipes>>;
 
