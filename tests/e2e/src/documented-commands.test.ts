@@ -91,6 +91,7 @@ const PLACES = new Map<string, Place>([
     .map(verification),
   ...['faults', 'fuzz', 'ledger', 'ledger -- month', 'model', 'simulation'].map(verification),
   ...['fuzz -- scanner', 'fuzz -- relay', 'fuzz -- fuzz'].map(verification),
+  ['npm run check:compose', { notRun: 'needs a container engine and minutes; the page lists the last run' }],
   [
     'npm run check:cluster',
     { notRun: 'needs a Kubernetes cluster; its manifests and its table are tested (deploy/helm/cluster)' },
