@@ -1,5 +1,5 @@
-// `npm run check:compose [-- --built | <options of npm run images>]`: starts docker-compose.yml as a
-// newcomer does, with its own project name, ports and volumes, and checks what README.md promises:
+// `npm run check:compose [-- --built | <options of npm run images>]`: starts docker-compose.yml as
+// a newcomer does, with its own project name, ports and volumes, and checks what README.md promises:
 // the printed first request, sign-in, the secrets of each container, restarts and an upgrade under
 // requests, backup and restore, stop and second start, and the profiles `observe` and `tls`. Prints
 // the figures and writes them to docs/verification.md. Exit 3: no container engine responds.
