@@ -1,17 +1,16 @@
 // `npm run check:compose [-- --built | <options of npm run images>]`: starts docker-compose.yml as
-// a newcomer does, with its own project name, ports and volumes, and checks what README.md promises:
-// the printed first request, sign-in, the secrets of each container, restarts and an upgrade under
-// requests, backup and restore, stop and second start, and the profiles `observe` and `tls`. Prints
-// the figures and writes them to docs/verification.md. Exit 3: no container engine responds.
+// a newcomer does, with its own project name, ports and volumes, and checks what README.md
+// promises: the printed first request, sign-in, the secrets of each container, restarts and an
+// upgrade under requests, backup and restore, stop and second start, and the profiles `observe` and
+// `tls`. Prints the figures. Exit 3: no container engine responds.
 import { execFile, execFileSync, spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
 import { parse } from 'yaml';
 import { SECRETS_TABLE } from '../../tools/operations/dist/secrets/table.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const PAGE = `${ROOT}docs/verification.md`;
 const NEXT = 'check';
 const WAIT_MS = 300_000;
 const POLL_MS = 250;
@@ -45,7 +44,6 @@ if (engine === undefined || composer === undefined) {
 const run = async (command, ...args) =>
   (await promisify(execFile)(command, args, { cwd: ROOT, env, maxBuffer: 1 << 28 })).stdout;
 const compose = (...args) => run(composer[0], ...composer.slice(1), ...args);
-const figures = [];
 /** Refused requests by the restarted service. */
 const refusals = [];
 /** Services whose image is neither there nor has a stand-in. */
@@ -84,9 +82,7 @@ try {
 async function step(name, work) {
   const at = performance.now();
   const result = await work();
-  const seconds = ((performance.now() - at) / 1000).toFixed(0);
-  figures.push({ name, seconds });
-  console.log(`== ${name}: ${seconds} s`);
+  console.log(`== ${name}: ${((performance.now() - at) / 1000).toFixed(0)} s`);
   return result;
 }
 
@@ -327,23 +323,9 @@ async function provideImages() {
   ];
 }
 
-/** Prints the result and replaces the row of this command on the page. */
+/** Prints what docs/verification.md quotes. */
 function report(standIns) {
-  const git = (...words) => execFileSync('git', words, { cwd: ROOT, encoding: 'utf8' }).trim();
-  const time = figures.map(({ name, seconds }) => `${name} ${seconds} s`).join(', ');
-  const lost = refusals.map(([name, refused]) => `${name} ${refused}`).join(', ');
-  const result = `${time}. Refused, at ${1000 / REQUEST_MS} requests per second: ${lost}. Stand-ins: ${standIns.join(', ') || 'none'}; without: ${absent.join(', ') || 'none'}`;
-  const row = [
-    '`npm run check:compose`',
-    `${new Date().toISOString().slice(0, 10)}, ${git('rev-parse', '--short=8', 'HEAD')}`,
-    'docker-compose.yml as a newcomer starts it: each step in order; each answered request was in the ledger',
-    result,
-  ];
-  const lines = readFileSync(PAGE, 'utf8').split('\n');
-  const at = lines.findIndex((line) => line.startsWith('| `npm run check:compose`'));
-  const before = lines.findIndex((line) => line.startsWith('| `npm run check:cluster'));
-  lines.splice(at < 0 ? before : at, at < 0 ? 0 : 1, `| ${row.join(' | ')} |`);
-  writeFileSync(PAGE, lines.join('\n'));
-  execFileSync('npx', ['prettier', '--write', PAGE], { cwd: ROOT });
-  console.log(row.join('\n'));
+  console.log(execFileSync('git', ['describe', '--always', '--dirty'], { cwd: ROOT, encoding: 'utf8' }).trim());
+  console.log(`refused, at ${1000 / REQUEST_MS} requests per second:`, Object.fromEntries(refusals));
+  console.log(`stand-ins: ${standIns.join(', ') || 'none'}; not there: ${absent.join(', ') || 'none'}`);
 }

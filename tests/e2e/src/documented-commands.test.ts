@@ -58,7 +58,7 @@ const PLACES = new Map<string, Place>([
   ['npm run permissions', 'here'],
   ['npm run migrate', { file: 'tools/operations/src/migrate-config.test.ts', says: 'migrate-main.js' }],
   ['npm run capacity', { file: 'tools/operations/src/capacity.test.ts', says: 'capacity-main.js' }],
-  ['npm run secrets', { file: 'tools/operations/src/compose-secrets.test.ts', says: 'secrets-main.js' }],
+  ['npm run secrets', { file: 'tools/operations/src/secrets/secrets.test.ts', says: 'secrets-main.js' }],
   ['npm run backup', { file: 'tests/e2e/src/upgrade/run-program.ts', says: 'backup-main.js' }],
   ['npm run restore', { file: 'tests/e2e/src/upgrade/run-program.ts', says: 'restore-main.js' }],
   ['npm run write-release', { file: 'tests/e2e/src/upgrade/released.system.test.ts', says: 'npm run write-release' }],
@@ -96,7 +96,7 @@ const PLACES = new Map<string, Place>([
     'npm run check:cluster',
     { notRun: 'needs a Kubernetes cluster; its manifests and its table are tested (deploy/helm/cluster)' },
   ],
-  ['npm run -s secrets', { file: 'tools/operations/src/compose-secrets.test.ts', says: 'secrets-main.js' }],
+  ['npm run -s secrets', { file: 'tools/operations/src/secrets/secrets.test.ts', says: 'secrets-main.js' }],
   [
     'npm run lost-changes',
     { file: 'services/admission/src/commands/lost-changes.system.test.ts', says: 'dist/commands/lost-changes.js' },

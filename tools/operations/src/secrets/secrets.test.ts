@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test } from '@jest/globals';
 import { COMMON_FIELDS, openSealed, readConfig, sealTo } from '@gateway/service-kit';
-import { PROGRAM_FIELDS, valueProblems } from '../test/service-fields.js';
-import { MIGRATE_FIELDS, rolesOf } from './migrate-config.js';
-import { makeSealingKeys, makeSecrets, type Secrets } from './secrets/make-secrets-rules.js';
-import { CONSUMERS, SECRET_ROWS, SECRETS_TABLE, type Consumer } from './secrets/table.js';
+import { PROGRAM_FIELDS, valueProblems } from '../../test/service-fields.js';
+import { MIGRATE_FIELDS, rolesOf } from '../migrate-config.js';
+import { makeSealingKeys, makeSecrets, type Secrets } from './make-secrets-rules.js';
+import { CONSUMERS, SECRET_ROWS, SECRETS_TABLE, type Consumer } from './table.js';
 
 const { GATEWAY_SOURCE_PUBLIC_KEY, GATEWAY_SOURCE_PRIVATE_KEY } = COMMON_FIELDS;
 const { GATEWAY_WEBHOOK_PUBLIC_KEY, GATEWAY_WEBHOOK_PRIVATE_KEY } = COMMON_FIELDS;
