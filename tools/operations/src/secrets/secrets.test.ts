@@ -214,7 +214,7 @@ test('wrong arguments are refused before anything is written', () => {
 });
 
 test('permissions for your own servers are printed without a password', () => {
-  const program = fileURLToPath(new URL('../dist/permissions-main.js', import.meta.url));
+  const program = fileURLToPath(new URL('../../dist/permissions-main.js', import.meta.url));
   const print = (server: string) => spawnSync(process.execPath, [program, server], { encoding: 'utf8' });
   expect(print('nats').stdout.match(/password: .*/g)).toEqual(
     ['EDGE_PROXY', 'ADMISSION', 'BILLING', 'CATALOG', 'ACCOUNTS', 'DASHBOARD'].map(
@@ -260,7 +260,7 @@ function startCommand() {
   const home = mkdtempSync(join(tmpdir(), 'gateway-secrets-'));
   directories.push(home);
   const directory = join(home, 'compose');
-  const program = fileURLToPath(new URL('../dist/secrets-main.js', import.meta.url));
+  const program = fileURLToPath(new URL('../../dist/secrets-main.js', import.meta.url));
   return {
     directory,
     run: (...args: string[]) =>
