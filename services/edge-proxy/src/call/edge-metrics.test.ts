@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import type { CatalogModel, CatalogSource } from '@gateway/contracts/messages';
 import { countSeriesMax, counter, histogram } from '@gateway/service-kit';
+import { recordingLog } from '@gateway/testkit';
+import { watchRefreshes } from '../credentials/shared-authorizers.js';
 import { CatalogRows, type NamingCatalog, PAIR_LABELS, SOURCE_LABELS } from './catalog-metrics.js';
 import { makeEdgeMetrics } from './edge-metrics.js';
 
@@ -148,6 +150,7 @@ test('names and rows are bounded, and a removed name frees its place', () => {
 
 test('the number of series in the documentation is that of the declarations', () => {
   makeEdgeMetrics(new TestCatalog());
+  watchRefreshes(recordingLog());
   const page = readFileSync(new URL('../../../../deploy/observe/README.md', import.meta.url), 'utf8');
   const most = countSeriesMax(['gateway_edge_', 'gen_ai_']);
   expect(page).toContain(`at most ${most.toLocaleString('en-US')} series`);
