@@ -319,7 +319,7 @@ async function provideImages() {
   await run(process.execPath, 'deploy/docker/stand-ins.mjs');
   const listed = await run(engine, 'images', '--filter', 'label=gateway.stand-in', '--format', '{{.Repository}}');
   return [
-    ...new Set(listed.split('\n').filter((name) => name !== '' && name !== '<none>' && !name.includes('/gateway'))),
+    ...new Set(listed.split('\n').filter((name) => name !== '' && name !== '<none>' && !/(^|\/)gateway\//.test(name))),
   ];
 }
 
