@@ -42,7 +42,7 @@ function run(args: readonly string[]): string {
   return stdout;
 }
 
-testWithEngine('npm run images prints size and digest (needs docker, podman or buildah, and the base images)', () => {
+testWithEngine('npm run images prints size and digest (needs an engine and the base images)', () => {
   expect(built).toMatch(new RegExp(`^gateway/${NAME}:${TAG} +\\d+\\.\\d MB +(ID )?sha256:[0-9a-f]{64}`, 'm'));
 });
 

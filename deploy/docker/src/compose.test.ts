@@ -101,7 +101,7 @@ test.each(PROGRAMS)("%s receives the settings, with the schema's values as defau
   expect([...settings.keys()].filter((variable) => fields.includes(variable) && !set.includes(variable))).toEqual([]);
 });
 
-test('.env has each setting once with the default of the file, or with the value of the evaluation', () => {
+test(".env has each setting once, with the file's default or the evaluation's value", () => {
   const defaults = [...text.matchAll(/\$\{(\w+):-([^}]*)\}/g)].map(
     ([, name = '', value = '']) => [name, value] as const,
   );
@@ -119,7 +119,7 @@ test('environmentProblems() finds missing, unknown and open secret variables', (
   expect(environmentProblems('billing', [...less, 'GATEWAY_POSTGRES_URL'])).toHaveLength(1);
 });
 
-test('each container mounts the secrets of one consumer, read-only, and names existing files', () => {
+test("a container mounts one consumer's secrets, read-only, and names existing files", () => {
   const mounted = services.flatMap(([name, service]) => {
     const secrets = (service.volumes ?? []).filter((volume) => volume.startsWith('secrets-'));
     if (name === 'init') {
@@ -179,7 +179,7 @@ test('images of other projects come from the one list of versions', () => {
   }
 });
 
-test('dependencies are healthy or completed, in a profile that is active, and have a health check', () => {
+test('dependencies are in an active profile, have a health check, or are completed', () => {
   for (const [name, { healthcheck, depends_on = {}, profiles }] of services) {
     expect([name, healthcheck === undefined]).toEqual([name, WITHOUT_HEALTH_CHECK.includes(name)]);
     for (const [other, { condition }] of Object.entries(depends_on)) {
@@ -191,7 +191,7 @@ test('dependencies are healthy or completed, in a profile that is active, and ha
   }
 });
 
-test('containers are unprivileged with a read-only root and a memory limit, and the edge may finish calls', () => {
+test('containers are unprivileged, read-only and limited; the edge may finish calls', () => {
   for (const [name, service] of services) {
     const { read_only, cap_drop, mem_limit, stop_grace_period } = service;
     expect([name, read_only, cap_drop]).toEqual([name, true, ['ALL']]);
@@ -228,7 +228,7 @@ test('only services that need a server reach it, and servers reach nothing outsi
   expect(read('deploy/docker/nats.conf')).toMatch(/^http: "127\.0\.0\.1:8222"$/m);
 });
 
-test('ports are published on loopback by default, except those of TLS, and mounted files exist', () => {
+test('only the ports of TLS are published beyond loopback, and mounted files exist', () => {
   for (const [name, { ports = [], volumes = [] }] of services) {
     for (const port of ports) expect([port, name === 'caddy']).toEqual([port, !port.includes(':-127.0.0.1:')]);
     for (const volume of volumes) {

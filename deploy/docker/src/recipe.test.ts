@@ -49,14 +49,14 @@ test('the Dockerfile has one target for each image, from one base', () => {
     expect(copies.split('\n').at(-2)).toBe(`COPY --from=build --chown=0:0 /src/out/${name} ./`);
 });
 
-test('images run unprivileged, and their build needs neither BuildKit nor a remote file', () => {
+test('images run unprivileged, and no build step needs BuildKit or a remote file', () => {
   const runtime = /^FROM \S+ AS runtime\n([^]*?)^FROM /m.exec(DOCKERFILE)?.[1] ?? '';
   expect(runtime).toMatch(/^USER 65532:65532$/m);
   expect(DOCKERFILE.match(/^(USER|ENTRYPOINT) .*/gm)?.filter((line) => !runtime.includes(line))).toEqual(['USER 0:0']);
   expect(DOCKERFILE).not.toMatch(/^ADD |--mount|<<|^# syntax/m);
 });
 
-test('the Dockerfile has no version: images.yaml has an exact one for each base and server', () => {
+test('images.yaml has an exact version of each base and server; the Dockerfile none', () => {
   const { services } = parse(readFileSync(IMAGES_FILE, 'utf8')) as {
     services: { program: { build: { args: Record<string, string> } } };
   };
@@ -84,7 +84,7 @@ test.each(NAMES)('the image %s has its programs and dependencies but no develope
   expect(modules.filter((path) => !existsSync(join(ROOT, path, 'package.json')))).toEqual([]);
 });
 
-test('operate has every command that a document for operators names, and the migrations', () => {
+test("operate has the migrations and every command that operators' documents name", () => {
   const runbooks = readdirSync(join(ROOT, 'deploy/observe/runbooks')).map((file) => `deploy/observe/runbooks/${file}`);
   const named = ['UPGRADING.md', 'README.md', 'docs/operating.md', ...runbooks].flatMap((file) =>
     [...readFileSync(join(ROOT, file), 'utf8').matchAll(/npm run (?:-s )?([\w:-]+)/g)].map(

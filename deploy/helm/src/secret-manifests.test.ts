@@ -73,7 +73,7 @@ test('--apply keeps the values of the cluster, also those that the table does no
   expect(readFileSync(`${home}/arguments`, 'utf8')).toMatch(/^apply --server-side .*--filename=-\n$/);
 });
 
-test('a directory keeps the values of managed servers for a second run and for their roles', () => {
+test("a directory keeps managed servers' values for a second run and for their roles", () => {
   const servers = [
     '--postgres',
     'postgres://owner:o@db:5432/x?sslmode=verify-full',

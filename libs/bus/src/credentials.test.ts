@@ -51,7 +51,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-test('services sign in to a server in operator mode, and a reconnect reads the file again', async () => {
+test('services sign in to an operator-mode server; a reconnect reads the file again', async () => {
   for (const service of ['edge-proxy', 'admission'] as const) writeCredentials(service);
   const [edge, admission] = await Promise.all([connected('edge-proxy'), connected('admission')]);
   admission.serve(echo, ({ text }) => Promise.resolve({ text, replica: 'r' }));

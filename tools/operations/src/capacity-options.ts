@@ -29,10 +29,10 @@ export function readOptions(args: readonly string[]): CapacityOptions {
   }) as { values: Partial<Record<keyof typeof DEFAULTS | 'streams' | 'compare', string>> };
   const given = { ...DEFAULTS, ...values };
   const amount = (name: string, value: string): number => {
-    const amount = Number(value);
-    if (value.trim() === '' || !Number.isFinite(amount) || amount < 0)
+    const parsed = Number(value);
+    if (value.trim() === '' || !Number.isFinite(parsed) || parsed < 0)
       throw new Error(`--${name} must be a number that is not negative: ${value}`);
-    return amount;
+    return parsed;
   };
   const read = (name: keyof typeof DEFAULTS): number => amount(name, given[name]);
   const streamed = read('streamed');

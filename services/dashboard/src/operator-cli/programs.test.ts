@@ -635,7 +635,7 @@ test('lists are read to their last page', async () => {
   expect(out).toContain('source last: cost');
 });
 
-test('ledger show prints accounts with requests, or a record with its ledger transactions', async () => {
+test('ledger show prints accounts with requests, or a record with its transactions', async () => {
   world.scriptByName('accounts.list-accounts', () => ({ accounts: [ACCOUNT], total: 1, nextCursor: null }));
   world.scriptByName('accounts.get-account', () => ({ account: ACCOUNT }));
   world.scriptByName('billing.wallet', () => ({ balanceUsd: '3.00' }));

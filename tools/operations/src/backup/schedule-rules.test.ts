@@ -23,7 +23,7 @@ test.each([
   expect(waitForBackup(stored, NOW)).toBe(expected);
 });
 
-test('outdatedBackups() returns unfinished and the oldest complete backups, nothing else', () => {
+test('outdatedBackups() returns only unfinished and the oldest complete backups', () => {
   const stored = [complete(72), FOREIGN, unfinished(50), complete(24), complete(48), complete(0)];
   expect(outdatedBackups(stored, 2)).toEqual([unfinished(50), complete(48), complete(72)].map(({ name }) => name));
   expect(outdatedBackups(stored, 4)).toEqual([unfinished(50).name]);

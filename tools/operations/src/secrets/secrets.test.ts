@@ -83,7 +83,7 @@ test('the servers get the passwords of the services, Redis as hashes', () => {
   expect(acl).toContain(`user default on ${hash(of(secrets, 'redis')['REDIS_PASSWORD'] ?? '')} `);
 });
 
-test('a given PostgreSQL user migrates, and the servers of the services keep its address', () => {
+test("a given PostgreSQL user migrates, and the services' URLs keep its address", () => {
   const urls = { ...URLS, postgres: 'postgres://owner:o%2Fo@a:5432,b:5432/books?sslmode=verify-full' };
   const { secrets } = makeSecrets({}, { ...OPTIONS, urls });
   expect(of(secrets, 'migrate')['GATEWAY_MIGRATION_URL']).toBe(urls.postgres);
