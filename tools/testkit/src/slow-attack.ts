@@ -7,7 +7,8 @@ const TOOL = 'slowhttptest';
 /** Connections that the tool opens per second. */
 const RATE = 1_500;
 const STOP_MS = 5_000;
-const GOOD_CALLERS = 20;
+/** Addresses that send requests beside an attack, one after the other. */
+export const GOOD_CALLERS = 20;
 /** Arguments of each mode: the flag, and how slow its connections are. */
 const MODES = {
   /** Request heads that never end: one header per second. */
@@ -92,7 +93,7 @@ export interface GoodCallsOptions {
 
 /**
  * Sends requests from 127.0.0.2 and the following addresses until the attack ends. Returns how
- * often each outcome occurred.
+ * often each outcome occurred. The number of requests depends on how busy the machine is.
  */
 export async function goodCallsDuring(
   attack: SlowAttack,
