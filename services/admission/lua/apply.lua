@@ -13,6 +13,7 @@ local load_epoch, load_start, is_complete = ARGV[APPLY.load_epoch], ARGV[APPLY.l
 local has_caught_up, account_version = ARGV[APPLY.caught_up] == '1', ARGV[APPLY.account_version]
 local account_state, state_version = ARGV[APPLY.account_state], ARGV[APPLY.state_version]
 local terms_version, text_id, terms_text, periods = unpack(ARGV, APPLY.terms_version, APPLY.periods)
+local may_wait = ARGV[APPLY.may_wait] == '1'
 local rows, members = tonumber(ARGV[APPLY.rows]), tonumber(ARGV[APPLY.members])
 local records, closed = tonumber(ARGV[APPLY.keys]), tonumber(ARGV[APPLY.closed])
 -- The start of each list: its first entry follows this position.
@@ -36,7 +37,7 @@ end
 -- so that a balance causes no command by itself. The code below does not read these fields again
 -- before write_news.
 local FIELDS_MAX = 1000
-local known_fields = { 'in', 'g', 't', 'at', 'lv', 'sv', 'tv', 'tt', 'ss', 'x', 'lt' }
+local known_fields = { 'in', 'g', 't', 'at', 'lv', 'av', 'sv', 'tv', 'tt', 'ss', 'x', 'lt' }
 local function add_known_fields(prefix, from, count)
   for at = from, from + (count - 1) * RECORD.size, RECORD.size do
     known_fields[#known_fields + 1] = prefix .. ARGV[at + RECORD.name]
@@ -85,7 +86,7 @@ local other_ledger = versions['in'] ~= ledger_epoch
 local completes = loading and is_complete
 if ledger_epoch ~= '' and (other_ledger or (versions['g'] ~= suffix and versions['t'] ~= suffix)) then
   if versions['in'] then
-    local stale = other_ledger and { 't', 'tv', 'tt', 'tp', 'tn', 'ss' } or { 't' }
+    local stale = other_ledger and { 't', 'av', 'tv', 'tt', 'tp', 'tn', 'ss' } or { 't' }
     for _, field in ipairs(redis.call('HKEYS', account_key)) do
       local kind = string.sub(field, 1, 2)
       if kind == 'v:' or kind == 'u:' then
@@ -101,6 +102,20 @@ if ledger_epoch ~= '' and (other_ledger or (versions['g'] ~= suffix and versions
   if not completes then
     put('g', suffix)
   end
+end
+
+-- Each change of balances has the account's next version. So a snapshot that skips a version has
+-- passed an older one: it contains charges whose holds the older one ends (docs/protocol.md#r8).
+local loaded_version = versions['t'] == suffix and tonumber(versions['lv']) or -1
+local newest, applied = 0, math.max(loaded_version, tonumber(versions['av'] or 0))
+for at = rows_at, members_at - 1, RECORD.size do
+  newest = math.max(newest, tonumber(ARGV[at + RECORD.version]))
+end
+if may_wait and loaded_version >= 0 and newest > applied + 1 then
+  return { 'early', int(now) }
+end
+if not loading and newest > applied then
+  put('av', int(newest))
 end
 
 local function newer(field, version)
@@ -145,7 +160,6 @@ local account_now = math.max(now, tonumber(versions['lt'] or 0))
 -- A message with older data than the last load creates no balance: a balance that does not exist
 -- here may have been settled to a newer value since. It is loaded when it is needed
 -- (docs/protocol.md#r13).
-local loaded_version = versions['t'] == suffix and tonumber(versions['lv']) or -1
 local load_is_late = loading and (tonumber(account_version) or loaded_version) < loaded_version
 for at = rows_at, members_at - 1, RECORD.size do
   local name, value, version = ARGV[at + RECORD.name], ARGV[at + RECORD.content], ARGV[at + RECORD.version]

@@ -104,8 +104,9 @@ export class Admission {
     return applyUpdate(this.ports, update, this.#decider.noticeLoss);
   }
 
-  applySnapshots(snapshots: ReceivedOf<typeof billingBalanceSnapshots>): Promise<void> {
-    return applyBalanceSnapshots(this.ports, snapshots, this.#decider.noticeLoss);
+  /** @param pausesMax pauses in which a snapshot waits for an older one that it has passed */
+  applySnapshots(snapshots: ReceivedOf<typeof billingBalanceSnapshots>, pausesMax = 0): Promise<void> {
+    return applyBalanceSnapshots(this.ports, snapshots, this.#decider.noticeLoss, pausesMax);
   }
 
   /**

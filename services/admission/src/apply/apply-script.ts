@@ -11,6 +11,8 @@ export interface AccountUpdate {
   readonly snapshot?: BalanceSnapshot;
   readonly members?: readonly MemberRecord[];
   readonly keyRecords?: readonly KeyRecord[];
+  /** Whether nothing is written if an older snapshot of the account is still to come. */
+  readonly mayWait?: boolean;
 }
 
 /** Epoch and start of a load (Redis time, ms). */
@@ -82,6 +84,7 @@ export function buildApplyCall(keys: BucketKeys, update: AccountUpdate, load: Lo
         textId: terms?.id ?? '',
         text: terms?.text ?? '',
         periods: terms?.period ?? '',
+        mayWait: update.mayWait ? '1' : '',
         rows: rows.length,
         members: members.length,
         keys: keyRecords.length,

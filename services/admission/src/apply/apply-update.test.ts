@@ -29,6 +29,40 @@ test('balances are applied by their own version in any order of arrival', async 
   expect((await one.admission.readAccount(account.account)).rows['wallet']).toEqual({ value: 7 * PRICE, version: 5 });
 });
 
+// Covers r8
+test('a snapshot that has passed an older one is written after it', async () => {
+  const account = makeAccount(world, { wallet: 10 * PRICE });
+  const two = await world.replica();
+  const first = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  const second = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  const balance = async () => {
+    const { rows, held } = await one.admission.readAccount(account.account);
+    return (rows['wallet']?.value ?? 0) - (held['wallet'] ?? 0);
+  };
+  // The same connection answers the second command after the first attempt of the snapshot.
+  const passed = one.admission.applySnapshots(walletUpdate(account, 8 * PRICE, 3, [second.id]), 1_000);
+  expect(await balance()).toBe(8 * PRICE);
+  await two.admission.applySnapshots(walletUpdate(account, 9 * PRICE, 2, [first.id]), 1_000);
+  expect(await balance()).toBe(8 * PRICE);
+  await passed;
+  expect(await one.admission.readAccount(account.account)).toMatchObject({
+    held: {},
+    rows: { wallet: { value: 8 * PRICE, version: 3 } },
+  });
+});
+
+test('a snapshot is written after its last pause if the one before it is lost', async () => {
+  const account = makeAccount(world, { wallet: 10 * PRICE });
+  await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  const wallet = async () => (await one.admission.readAccount(account.account)).rows['wallet'];
+  await one.admission.applySnapshots(walletUpdate(account, 7 * PRICE, 4), 1);
+  expect(await wallet()).toEqual({ value: 7 * PRICE, version: 4 });
+  // The next one skips no version that is still to come.
+  const next = one.admission.applySnapshots(walletUpdate(account, 6 * PRICE, 5), 1_000);
+  expect(await wallet()).toEqual({ value: 6 * PRICE, version: 5 });
+  await next;
+});
+
 test('a message of an earlier ledger epoch has no effect', async () => {
   const [later, earlier] = [testEpoch(3), '00000000-0002-7fff-bfff-ffffffffffff'];
   const account = makeAccount(world, { wallet: 10 * PRICE });

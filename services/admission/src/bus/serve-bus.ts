@@ -13,6 +13,7 @@ import {
   edgeShortHeartbeat,
 } from '@gateway/contracts/messages';
 import type { Admission } from '../admission.js';
+import { EARLY_PAUSES_MAX } from '../apply/apply-update.js';
 import { AdmissionFault, type Heartbeat, type Log } from '../ports.js';
 
 /** Maximum batches handled concurrently. The batch handler limits the entries. */
@@ -41,7 +42,7 @@ export function serveBus(bus: Bus, admission: Admission, log: Log): void {
   bus.subscribe(billingBalanceSnapshots, async (snapshot) => {
     // A lost balance snapshot costs one query to billing when its holds fall due.
     await admission
-      .applySnapshots(snapshot)
+      .applySnapshots(snapshot, EARLY_PAUSES_MAX)
       .catch((err: unknown) => log.warn({ err }, 'a balance snapshot was not applied'));
   });
   bus.subscribe(edgeResyncRequest, ({ epochs, run }) => {

@@ -55,7 +55,7 @@ export const POSITIONS = {
   /** Followed by balances, members and keys, each as a `RECORD`, and closed IDs. */
   APPLY: words(
     'account ledgerEpoch loadEpoch loadStart isComplete caughtUp accountVersion accountState',
-    'stateVersion termsVersion textId text periods rows members keys closed',
+    'stateVersion termsVersion textId text periods mayWait rows members keys closed',
   ),
   /** Lines of an account's summary. Its parts follow. */
   SUMMARY: ['ledgerEpoch', 'stateVersion', 'termsVersion'],

@@ -1,3 +1,5 @@
+import { EARLY_PAUSES_MAX } from '@gateway/admission/apply/apply-update.js';
+import type { Admission } from '@gateway/admission/admission.js';
 import { findUnchanged } from '@gateway/billing/accounts/find-unchanged.js';
 import { loadAccount } from '@gateway/billing/accounts/load-account.js';
 import { createMonths } from '@gateway/billing/ledger/months.js';
@@ -167,7 +169,9 @@ export class BillingHost implements HostedProcess {
     if (world.network.isCut(host)) return false;
     const to = anyOf(world, world.admissions);
     const sent = onWire({ ledgerEpoch: this.#guard.ledgerEpoch, accounts });
-    if (to) world.network.post(host, to.host, () => void to.admission.applySnapshots(sent).catch(() => undefined));
+    const apply = (replica: Admission): void =>
+      void replica.applySnapshots(sent, EARLY_PAUSES_MAX).catch(() => undefined);
+    if (to) world.network.post(host, to.host, () => apply(to.admission));
     return true;
   }
 

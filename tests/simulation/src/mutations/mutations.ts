@@ -82,6 +82,12 @@ const FOUND: Mistakes = {
   },
   poor: {
     'room is counted only in slots (docs/protocol.md#r4)': 'admit.lua: if <<wallet_hold > 0 -> false>> then',
+    'a snapshot does not wait for an older one that it has passed (docs/protocol.md#r8)':
+      'apply.lua: if <<may_wait -> false>> and',
+    'a snapshot ends no hold (docs/protocol.md#r8)':
+      'billing/dist/usage/decide/snapshot-rules.js: closed: <<part.closed -> []>> }',
+    'a hold counts for good beside its charge (docs/protocol.md#r8)':
+      "apply.lua: if <<hold.state ~= 'g' -> false>> then",
   },
   silence: {
     'a call named only by a short heartbeat counts as silent (docs/protocol.md#r5)':
