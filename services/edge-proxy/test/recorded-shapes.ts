@@ -18,7 +18,7 @@ export interface ExpectedUsage {
   readonly class?: string;
   /** Set for a body with status 200 that is not a usable response. */
   readonly unusable?: boolean;
-  /** Expectations for the whole system: tests/e2e/src/shapes/outcome.ts. */
+  /** Expectations for the whole system: tests/e2e/test/shape-outcome.ts. */
   readonly [ofSystem: string]: unknown;
 }
 

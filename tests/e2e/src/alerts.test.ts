@@ -3,18 +3,14 @@ import { createHmac } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import type { AccountView, AlertView, WebhookDeliveryView, WebhookEvent } from '@gateway/contracts/operator';
 import { startProviderSimulator } from '@gateway/provider-simulator';
-import type { ProviderSimulator } from '@gateway/provider-simulator';
 import { until } from '@gateway/testkit';
 import { chat, HELLO } from '../test/call.js';
 import { sharedSystem } from '../test/system.js';
-import type { SharedSystem } from '../test/system.js';
 
-let system: SharedSystem;
-let simulator: ProviderSimulator;
 const events: { readonly headers: IncomingHttpHeaders; readonly body: string }[] = [];
 /** The customer's webhook receiver. */
 const receiver = createServer((request, response) => {
@@ -25,11 +21,9 @@ const receiver = createServer((request, response) => {
     response.writeHead(204).end();
   });
 });
-beforeAll(async () => {
-  system = sharedSystem();
-  simulator = await startProviderSimulator();
-  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
-});
+const system = sharedSystem();
+const simulator = await startProviderSimulator();
+await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
 afterAll(async () => {
   receiver.closeAllConnections();
   await new Promise((resolve) => receiver.close(resolve));

@@ -3,29 +3,21 @@
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { startProviderSimulator } from '@gateway/provider-simulator';
-import type { ProviderSimulator } from '@gateway/provider-simulator';
 import { until } from '@gateway/testkit';
 import { chat } from '../test/call.js';
 import { fetchSpans } from '../test/collected-spans.js';
 import { sharedSystem } from '../test/system.js';
-import type { SharedSystem } from '../test/system.js';
 
 /** The edge, admission and billing. */
 const SERVICES_OF_A_CALL = 3;
 const SPAN_ERROR = 2;
 
-let system: SharedSystem;
-let simulator: ProviderSimulator;
-beforeAll(async () => {
-  system = sharedSystem();
-  simulator = await startProviderSimulator();
-});
-afterAll(async () => {
-  await simulator.close();
-});
+const system = sharedSystem();
+const simulator = await startProviderSimulator();
+afterAll(() => simulator.close());
 
 test('secrets, digests and prompts occur only in their intended places', async () => {
   const credential = `canary-${randomBytes(16).toString('hex')}`;

@@ -1,27 +1,19 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { parseUsd } from '@gateway/metering';
 import { startProviderSimulator } from '@gateway/provider-simulator';
-import type { ProviderSimulator } from '@gateway/provider-simulator';
-import type { Redis } from 'ioredis';
 import { request } from 'undici';
 import { until } from '@gateway/testkit';
 import { HELLO, chat, get } from '../test/call.js';
 import { connectRedis, isEmpty, readLimitStore } from '../test/limit-store.js';
 import { sharedSystem } from '../test/system.js';
-import type { SharedSystem } from '../test/system.js';
 
 const PRICES = { inputPerMillion: '1.00', outputPerMillion: '1000.00' };
 const sseEvent = (content: string) => `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content } }] })}\n\n`;
 const STREAM_HEAD = { status: 200, headers: { 'content-type': 'text/event-stream' } };
 
-let system: SharedSystem;
-let simulator: ProviderSimulator;
-let redis: Redis;
-beforeAll(async () => {
-  system = sharedSystem();
-  simulator = await startProviderSimulator();
-  redis = connectRedis(system.redisUrl);
-});
+const system = sharedSystem();
+const simulator = await startProviderSimulator();
+const redis = connectRedis(system.redisUrl);
 afterAll(async () => {
   redis.disconnect();
   await simulator.close();

@@ -1,25 +1,17 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { DEFAULT_KEY_PREFIX, makeSecret } from '@gateway/contracts/ids';
 import { modelList, usageObject } from '@gateway/contracts/public';
 import type { ModelList, UsageObject } from '@gateway/contracts/public';
 import { startProviderSimulator } from '@gateway/provider-simulator';
-import type { ProviderSimulator } from '@gateway/provider-simulator';
 import { until } from '@gateway/testkit';
 import { HELLO, chat, get } from '../test/call.js';
 import { sharedSystem } from '../test/system.js';
-import type { SharedSystem } from '../test/system.js';
 
 const PRICES = { inputPerMillion: '2.50', outputPerMillion: '10.00', perCall: '0.25' };
 
-let system: SharedSystem;
-let simulator: ProviderSimulator;
-beforeAll(async () => {
-  system = sharedSystem();
-  simulator = await startProviderSimulator();
-});
-afterAll(async () => {
-  await simulator.close();
-});
+const system = sharedSystem();
+const simulator = await startProviderSimulator();
+afterAll(() => simulator.close());
 
 async function usageOf(secret: string): Promise<UsageObject> {
   const answer = await get(`${system.chatBaseUrl}/gateway/usage`, secret);

@@ -1,13 +1,10 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { parseUsd, rate } from '@gateway/metering';
 import { startProviderSimulator } from '@gateway/provider-simulator';
-import type { ProviderSimulator } from '@gateway/provider-simulator';
-import type { Redis } from 'ioredis';
 import { request } from 'undici';
 import { until } from '@gateway/testkit';
 import { connectRedis, isEmpty, readLimitStore } from '../test/limit-store.js';
 import { sharedSystem } from '../test/system.js';
-import type { SharedSystem } from '../test/system.js';
 
 const PRICES = {
   inputPerMillion: '2.50',
@@ -28,14 +25,9 @@ const FIGURES = {
 const USAGE = { input: 1_234, cachedInput: 34, cacheWrite: 0, output: 567 };
 const CHARGE = rate({ ...USAGE, cacheWrite1h: 0 }, FIGURES);
 
-let system: SharedSystem;
-let simulator: ProviderSimulator;
-let redis: Redis;
-beforeAll(async () => {
-  system = sharedSystem();
-  simulator = await startProviderSimulator();
-  redis = connectRedis(system.redisUrl);
-});
+const system = sharedSystem();
+const simulator = await startProviderSimulator();
+const redis = connectRedis(system.redisUrl);
 afterAll(async () => {
   redis.disconnect();
   await simulator.close();

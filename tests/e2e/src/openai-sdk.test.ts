@@ -1,27 +1,17 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { DEFAULT_KEY_PREFIX, makeSecret } from '@gateway/contracts/ids';
 import { startProviderSimulator } from '@gateway/provider-simulator';
-import type { ProviderSimulator } from '@gateway/provider-simulator';
 import OpenAI, { AuthenticationError, NotFoundError, RateLimitError } from 'openai';
 import { sharedSystem } from '../test/system.js';
-import type { SharedSystem } from '../test/system.js';
 
 const PRICES = { inputPerMillion: '1.00', outputPerMillion: '2.00' };
 const messages = [{ role: 'user' as const, content: 'Say hello.' }];
 
-let system: SharedSystem;
-let simulator: ProviderSimulator;
-let model: string;
-let secret: string;
-beforeAll(async () => {
-  system = sharedSystem();
-  simulator = await startProviderSimulator();
-  ({ id: model } = await system.operator.model(PRICES, [simulator.urls[0]]));
-  ({ secret } = await system.operator.account('5.00'));
-});
-afterAll(async () => {
-  await simulator.close();
-});
+const system = sharedSystem();
+const simulator = await startProviderSimulator();
+const { id: model } = await system.operator.model(PRICES, [simulator.urls[0]]);
+const { secret } = await system.operator.account('5.00');
+afterAll(() => simulator.close());
 
 const client = (apiKey = secret) => new OpenAI({ apiKey, baseURL: system.chatBaseUrl, maxRetries: 0 });
 

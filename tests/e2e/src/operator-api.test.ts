@@ -2,7 +2,7 @@
 // response against the OpenAPI document. The tests of services/dashboard cover single paths,
 // statuses and roles.
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import type {
   AccountView,
   ApplyAnswer,
@@ -20,28 +20,19 @@ import type {
 } from '@gateway/contracts/operator';
 import { parseUsd } from '@gateway/metering';
 import { startProviderSimulator } from '@gateway/provider-simulator';
-import type { ProviderSimulator } from '@gateway/provider-simulator';
 import { until } from '@gateway/testkit';
 import { chat, HELLO } from '../test/call.js';
 import { TestOperator } from '../test/operator.js';
 import type { OperatorAnswer } from '../test/operator.js';
 import { sharedSystem } from '../test/system.js';
-import type { SharedSystem } from '../test/system.js';
 
 const CREATIONS = 50;
 const KEYS_MAX = 3;
 
-let system: SharedSystem;
-let operator: TestOperator;
-let simulator: ProviderSimulator;
-beforeAll(async () => {
-  system = sharedSystem();
-  operator = system.operator;
-  simulator = await startProviderSimulator();
-});
-afterAll(async () => {
-  await simulator.close();
-});
+const system = sharedSystem();
+const operator = system.operator;
+const simulator = await startProviderSimulator();
+afterAll(() => simulator.close());
 
 const unique = (): string => randomBytes(6).toString('hex');
 const newAccount = (more: object = {}): Promise<AccountView> => {

@@ -1,16 +1,13 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import type { UsageObject } from '@gateway/contracts/public';
 import { SESSION_5H_MS, WEEK_MS, monthlyWindowRow, weekStart, weeklyWindowRow } from '@gateway/metering';
 import { until } from '@gateway/testkit';
-import type { Redis } from 'ioredis';
 import { HELLO, chat } from '../test/call.js';
 import type { TestResponse } from '../test/call.js';
 import { startCountingProvider } from '../test/counting-provider.js';
-import type { CountingProvider } from '../test/counting-provider.js';
 import { connectRedis, isEmpty, readLimitStore, readSettled } from '../test/limit-store.js';
 import type { TestPeriod } from '../test/operator.js';
 import { sharedSystem } from '../test/system.js';
-import type { SharedSystem } from '../test/system.js';
 import { readUsage } from './limits/judge-limit.js';
 import { CENT } from '../test/prices.js';
 import { press } from './limits/press-limit.js';
@@ -23,14 +20,9 @@ const DEAR = { inputPerMillion: '0', outputPerMillion: '1000.00' };
 const DAY_MS = 86_400_000;
 const NANO_USD = 1e9;
 
-let system: SharedSystem;
-let provider: CountingProvider;
-let redis: Redis;
-beforeAll(async () => {
-  system = sharedSystem();
-  provider = await startCountingProvider();
-  redis = connectRedis(system.redisUrl);
-});
+const system = sharedSystem();
+const provider = await startCountingProvider();
+const redis = connectRedis(system.redisUrl);
 afterAll(async () => {
   redis.disconnect();
   await provider.close();

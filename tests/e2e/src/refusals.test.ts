@@ -1,29 +1,20 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { DEFAULT_KEY_PREFIX, makeSecret } from '@gateway/contracts/ids';
 import { startProviderSimulator } from '@gateway/provider-simulator';
-import type { ProviderSimulator } from '@gateway/provider-simulator';
 import { until } from '@gateway/testkit';
-import type { Redis } from 'ioredis';
 import { HELLO, chat } from '../test/call.js';
 import type { TestResponse } from '../test/call.js';
 import { connectRedis, isEmpty, readLimitStore } from '../test/limit-store.js';
 import { sharedSystem } from '../test/system.js';
-import type { SharedSystem } from '../test/system.js';
 
 /** The price is per request only, so hold and charge are the same cent. */
 const CENT = { inputPerMillion: '0', outputPerMillion: '0', perCall: '0.01' };
 const CLIENT_REQUEST_ID = 'client-chosen/42';
 
-let system: SharedSystem;
-let simulator: ProviderSimulator;
-let redis: Redis;
-let model: string;
-beforeAll(async () => {
-  system = sharedSystem();
-  simulator = await startProviderSimulator();
-  redis = connectRedis(system.redisUrl);
-  ({ id: model } = await system.operator.model(CENT, [simulator.urls[0]]));
-});
+const system = sharedSystem();
+const simulator = await startProviderSimulator();
+const redis = connectRedis(system.redisUrl);
+const { id: model } = await system.operator.model(CENT, [simulator.urls[0]]);
 afterAll(async () => {
   redis.disconnect();
   await simulator.close();

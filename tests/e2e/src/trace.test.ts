@@ -1,14 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { startProviderSimulator } from '@gateway/provider-simulator';
-import type { ProviderSimulator } from '@gateway/provider-simulator';
 import { until } from '@gateway/testkit';
 import { chat, HELLO } from '../test/call.js';
 import type { TestResponse } from '../test/call.js';
 import { fetchSpans } from '../test/collected-spans.js';
 import type { CollectedSpan } from '../test/collected-spans.js';
 import { sharedSystem } from '../test/system.js';
-import type { SharedSystem } from '../test/system.js';
 
 const CALLER_SPAN = '1'.repeat(16);
 const [UNSET, ERROR] = [0, 2];
@@ -17,15 +15,9 @@ const CALLS_AT_ONCE = 3;
 const [SERVER, CLIENT, PRODUCER, CONSUMER] = [2, 3, 4, 5];
 const PROMPT = [{ role: 'user', content: 'a prompt that no span may show' }];
 
-let system: SharedSystem;
-let simulator: ProviderSimulator;
-beforeAll(async () => {
-  system = sharedSystem();
-  simulator = await startProviderSimulator();
-});
-afterAll(async () => {
-  await simulator.close();
-});
+const system = sharedSystem();
+const simulator = await startProviderSimulator();
+afterAll(() => simulator.close());
 
 test('a streamed call is one trace through all services if the client sets the flag', async () => {
   const { secret } = await system.operator.account('5.00');

@@ -1,26 +1,18 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { startProviderSimulator } from '@gateway/provider-simulator';
-import type { ProviderSimulator } from '@gateway/provider-simulator';
-import type { Redis } from 'ioredis';
 import { Agent, request } from 'undici';
 import { until } from '@gateway/testkit';
 import { connectRedis, isEmpty, readLimitStore } from '../test/limit-store.js';
 import { sharedSystem } from '../test/system.js';
-import type { SharedSystem } from '../test/system.js';
 
 const CALLS = 200;
 const PAYS_FOR = 20;
 const SLOTS = 500;
 
-let system: SharedSystem;
-let simulator: ProviderSimulator;
-let redis: Redis;
 const agent = new Agent({ connections: CALLS });
-beforeAll(async () => {
-  system = sharedSystem();
-  simulator = await startProviderSimulator();
-  redis = connectRedis(system.redisUrl);
-});
+const system = sharedSystem();
+const simulator = await startProviderSimulator();
+const redis = connectRedis(system.redisUrl);
 afterAll(async () => {
   await agent.close();
   redis.disconnect();

@@ -1,6 +1,6 @@
 // Tests the unchanged official client of the messages protocol: its methods, error classes and
 // retries.
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import Anthropic, {
   APIConnectionError,
   APIError,
@@ -14,22 +14,14 @@ import Anthropic, {
 import { ONE_OF_EACH_STATUS, titleOf } from '../../test/contract-error-cases.js';
 import { REFUSALS } from '../../test/contract-refusals.js';
 import { startContractWorld } from '../../test/contract-world.js';
-import type { ContractSystem } from '../../test/contract-world.js';
 
 const messages = [{ role: 'user' as const, content: 'Say hello.' }];
 const tools = [{ name: 'weather', input_schema: { type: 'object' as const } }];
 
-let world: ContractSystem;
-let client: Anthropic;
-let model: string;
-beforeAll(async () => {
-  world = await startContractWorld();
-  model = world.model.id;
-  client = clientOf(world.rich.secret);
-});
-afterAll(async () => {
-  await world?.stop();
-});
+const world = await startContractWorld();
+const model = world.model.id;
+const client = clientOf(world.rich.secret);
+afterAll(() => world.stop());
 
 function clientOf(apiKey: string, options: { maxRetries?: number } = { maxRetries: 0 }): Anthropic {
   return new Anthropic({ apiKey, authToken: null, baseURL: world.url, ...options });

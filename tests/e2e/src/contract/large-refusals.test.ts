@@ -1,21 +1,15 @@
 // Checks that the official client receives the refusal, and not a broken connection, if a request
 // is refused before its body is read.
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { DEFAULT_KEY_PREFIX, makeSecret } from '@gateway/contracts/ids';
 import OpenAI from 'openai';
 import { startContractWorld } from '../../test/contract-world.js';
-import type { ContractSystem } from '../../test/contract-world.js';
 
 const MIB = 1024 * 1024;
 const TRIES = 6;
 
-let world: ContractSystem;
-beforeAll(async () => {
-  world = await startContractWorld();
-});
-afterAll(async () => {
-  await world?.stop();
-});
+const world = await startContractWorld();
+afterAll(() => world.stop());
 
 test.each([
   [5, 'invalid_api_key'],

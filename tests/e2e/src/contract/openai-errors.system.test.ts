@@ -1,5 +1,5 @@
 // Tests the unchanged official client: its error classes, retries and cut streams.
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import type { ScriptStep } from '@gateway/provider-simulator';
 import { until } from '@gateway/testkit';
 import OpenAI, {
@@ -15,22 +15,14 @@ import OpenAI, {
 import { ONE_OF_EACH_STATUS, titleOf } from '../../test/contract-error-cases.js';
 import { REFUSALS } from '../../test/contract-refusals.js';
 import { startContractWorld } from '../../test/contract-world.js';
-import type { ContractSystem } from '../../test/contract-world.js';
 
 const messages = [{ role: 'user' as const, content: 'Say hello.' }];
 const STREAM_HEAD = { status: 200, headers: { 'content-type': 'text/event-stream' } };
 
-let world: ContractSystem;
-let client: OpenAI;
-let model: string;
-beforeAll(async () => {
-  world = await startContractWorld();
-  model = world.model.id;
-  client = clientOf(world.rich.secret);
-});
-afterAll(async () => {
-  await world?.stop();
-});
+const world = await startContractWorld();
+const model = world.model.id;
+const client = clientOf(world.rich.secret);
+afterAll(() => world.stop());
 
 function clientOf(apiKey: string, options: { maxRetries?: number } = { maxRetries: 0 }): OpenAI {
   return new OpenAI({ apiKey, baseURL: `${world.url}/v1`, ...options });

@@ -1,24 +1,16 @@
 // Tests methods of the unchanged official client, except plain chat, which src/openai-sdk.test.ts
 // tests.
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import OpenAI from 'openai';
 import { startContractWorld } from '../../test/contract-world.js';
-import type { ContractSystem } from '../../test/contract-world.js';
 
 const messages = [{ role: 'user' as const, content: 'Say hello.' }];
 const tools = [{ type: 'function' as const, function: { name: 'weather', parameters: { type: 'object' } } }];
 
-let world: ContractSystem;
-let client: OpenAI;
-let model: string;
-beforeAll(async () => {
-  world = await startContractWorld();
-  model = world.model.id;
-  client = new OpenAI({ apiKey: world.rich.secret, baseURL: `${world.url}/v1`, maxRetries: 0 });
-});
-afterAll(async () => {
-  await world?.stop();
-});
+const world = await startContractWorld();
+const model = world.model.id;
+const client = new OpenAI({ apiKey: world.rich.secret, baseURL: `${world.url}/v1`, maxRetries: 0 });
+afterAll(() => world.stop());
 
 test('chat returns tool calls, plain and streamed', async () => {
   const params = { model, messages, tools, tool_choice: { type: 'function' as const, function: { name: 'weather' } } };

@@ -1,13 +1,12 @@
 // Tests the order of refusals over HTTP (docs/behaviour.md#order-of-refusals). services/admission
 // tests it pair by pair. `anthropic_protocol_disabled` needs another deployment, so
 // services/edge-proxy tests it.
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { REFUSAL_CODES, isBefore } from '@gateway/contracts/errors';
 import { jsonOf } from '../../test/contract-call.js';
 import { arrangeOrder } from '../../test/contract-order.js';
 import type { OrderScene } from '../../test/contract-order.js';
 import { startContractWorld } from '../../test/contract-world.js';
-import type { ContractSystem } from '../../test/contract-world.js';
 
 /** A minute may end between two calls. At least two of three calls are in one minute. */
 const CALLS_IN_A_MINUTE = 3;
@@ -16,13 +15,8 @@ const LAST_OF_COUNT_TOKENS = 'tier_permission_denied';
 /** Not arranged here: one needs another deployment, the others need another key or account. */
 const NOT_ARRANGED: readonly string[] = ['anthropic_protocol_disabled', 'key_expired', 'account_suspended'];
 
-let world: ContractSystem;
-beforeAll(async () => {
-  world = await startContractWorld();
-});
-afterAll(async () => {
-  await world?.stop();
-});
+const world = await startContractWorld();
+afterAll(() => world.stop());
 
 const SCENES = [
   ['plan', 'chat'],

@@ -11,8 +11,8 @@ import { FORMATS, type Format } from '../../../../services/edge-proxy/test/forma
 import { applyObjects } from '../../test/apply-objects.js';
 import { chat, errorCode, type TestResponse } from '../../test/call.js';
 import { PRICES } from '../../test/prices.js';
+import { type ReadHealth, restMsOf, watchHealth } from '../../test/source-health.js';
 import { sharedSystem } from '../../test/system.js';
-import { type ReadHealth, restMsOf, watchHealth } from './source-health.js';
 
 const RUN_MS_MAX = 180_000;
 const HEALTH_MS_MAX = 150_000;

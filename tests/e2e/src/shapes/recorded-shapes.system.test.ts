@@ -6,11 +6,11 @@ import { applyObjects } from '../../test/apply-objects.js';
 import { chat } from '../../test/call.js';
 import { LEAST_BODY } from '../../test/contract-call.js';
 import { startHttpServer, type HttpServer } from '../../test/http-server.js';
+import { expectedOutcome, seenOutcome, type Seen, type Shape } from '../../test/shape-outcome.js';
+import { shapePrices } from '../../test/shape-prices.js';
+import { watchHealth } from '../../test/source-health.js';
 import { sharedSystem } from '../../test/system.js';
 import { readRecords } from '../evidence/read-evidence.js';
-import { watchHealth } from '../failover/source-health.js';
-import { expectedOutcome, seenOutcome, type Seen, type Shape } from './outcome.js';
-import { shapePrices } from './shape-prices.js';
 
 const PLAY_MS_MAX = 300_000;
 const AT_ONCE = 16;

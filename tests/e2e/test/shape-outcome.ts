@@ -1,7 +1,7 @@
 import type { PriceClass, UsageRecordView } from '@gateway/contracts/operator';
 import { parseUsd } from '@gateway/metering';
-import type { TestResponse } from '../../test/call.js';
-import { restMsOf, type ReadHealth } from '../failover/source-health.js';
+import type { TestResponse } from './call.js';
+import { restMsOf, type ReadHealth } from './source-health.js';
 import { chargeOfShape, TOKEN_KINDS, type Charged, type TokenKind } from './shape-prices.js';
 
 /** A recorded provider response, as services/edge-proxy/test/recorded-shapes.ts reads it. */

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { SourceHealthView } from '@gateway/contracts/operator';
-import type { TestOperator } from '../../test/operator.js';
+import type { TestOperator } from './operator.js';
 
 /** The health of a source, and its read time in epoch milliseconds. */
 export interface ReadHealth extends SourceHealthView {
