@@ -2,7 +2,7 @@
 // citation is `docs/<page>.md`, with or without an anchor, or `docs/decisions/<number>`. Links in a
 // document are relative to it.
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { lstatSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -93,7 +93,7 @@ function parents(path) {
 }
 
 /**
- * Returns the tracked and new files of a repository.
+ * Returns the tracked and new files of a repository, and the texts of those that are no links.
  * @param {string} root
  */
 export function trackedFiles(root) {
@@ -105,7 +105,9 @@ export function trackedFiles(root) {
   const paths = new Set(listed.split('\0').filter((path) => path !== ''));
   for (const path of deleted.split('\0')) paths.delete(path);
   const files = new Map();
-  for (const path of paths) if (TEXT.test(path)) files.set(path, readFileSync(`${root}/${path}`, 'utf8'));
+  for (const path of paths)
+    if (TEXT.test(path) && lstatSync(`${root}/${path}`).isFile())
+      files.set(path, readFileSync(`${root}/${path}`, 'utf8'));
   return { files, paths };
 }
 

@@ -111,11 +111,6 @@ test('runbooks name only existing dashboards and panels', () => {
   );
 });
 
-test('the chart has the same alerts', () => {
-  const chart = readFileSync(`${OBSERVE}../helm/model-gateway/files/alerts.yaml`, 'utf8');
-  expect(chart).toBe(readFileSync(`${OBSERVE}rules/alerts.yaml`, 'utf8'));
-});
-
 test('dashboards have unique names, no overlapping panels and a data source variable', () => {
   const dashboards = readDashboards();
   expect(new Set(dashboards.map(({ uid }) => uid)).size).toBe(dashboards.length);
