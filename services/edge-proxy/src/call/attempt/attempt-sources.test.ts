@@ -1,10 +1,20 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { NO_SPAN } from '@gateway/service-kit';
 import { until } from '@gateway/testkit';
+import { ManualClock } from '@gateway/testkit/clocks';
 import { begin, chat, send } from '../../../test/client.js';
 import { startEdgeWorld, type EdgeWorld } from '../../../test/edge-world.js';
-import { FORMATS } from '../../../test/formats.js';
+import { fakeResponse } from '../../../test/fake-answer.js';
+import { FORMATS, type Format } from '../../../test/formats.js';
 import { publishOwnModel } from '../../../test/own-models.js';
 import { onRequest, startRawProvider } from '../../../test/raw-provider.js';
+import { throwFault } from '../../../test/throw-fault.js';
+import { ENDPOINT_TABLE, type EndpointSpec } from '../../formats/endpoints.js';
+import { parseCall } from '../../parse/parse-call.js';
+import type { SourceReader } from '../../ports.js';
+import type { AdmittedCall } from '../call.js';
+import { Deadlines } from '../deadlines.js';
+import { attemptSources, type AttemptSourcesParts } from './attempt-sources.js';
 
 const PATH = '/v1/chat/completions';
 
@@ -98,6 +108,72 @@ test('a client that leaves ends the wait for a retry', async () => {
   expect(eventOfCall()).toMatchObject({ amountNanoUsd: 0, attempts: [{ status: 429 }] });
   expect(world.provider.calls({ model: upstreamModel })).toHaveLength(1);
 });
+
+test('the wait for a retry counts as time of the source, not of the gateway', async () => {
+  const clock = new ManualClock(0);
+  const deadlines = new Deadlines(clock, throwFault);
+  const nothing = (): void => undefined;
+  let sent = 0;
+  const limits = { headersTimeoutMs: null, firstEventTimeoutMs: null, silenceTimeoutMs: null };
+  const source = { id: 'src', upstreamModel: 'up', paths: {}, betas: [], limits, streamUsage: true, costs: [] };
+  const parts = {
+    settings: { upstreamDeadlineMs: 600_000, stalledMs: 60_000, readAfterDisconnectMs: null },
+    deadlines,
+    clock,
+    log: { debug: nothing, warn: nothing, error: throwFault },
+    catalog: { source: () => ({ source, origin: 'http://source', basePath: '', headers: [], authorizer: null }) },
+    health: { started: nothing, ended: () => false },
+    metrics: { attemptEnded: nothing, credentialsRefused: nothing },
+    providerTexts: { record: nothing },
+    sources: {
+      send(_request: unknown, reader: SourceReader) {
+        sent += 1;
+        setImmediate(() => {
+          reader.sent();
+          reader.head(sent === 1 ? 429 : 401, { 'retry-after': '2' });
+          reader.end(false);
+        });
+        return { pause: nothing, resume: nothing, abort: nothing };
+      },
+    },
+  } as unknown as AttemptSourcesParts;
+  const call = admittedCall();
+  const ended = attemptSources(parts, call);
+  await clock.advance(1_900);
+  expect(sent).toBe(1);
+  await clock.advance(200);
+  expect(await ended).toMatchObject({ kind: 'failed' });
+  expect([sent, call.sourcesMs]).toEqual([2, 2_000]);
+  deadlines.stop();
+});
+
+/** Returns an admitted call with one source. */
+function admittedCall(): AdmittedCall {
+  const { body } = (FORMATS[0] as Format).request({ model: 'pub/model' });
+  const row = ENDPOINT_TABLE.get(PATH) as EndpointSpec;
+  const bytes = Buffer.from(body);
+  const parsed = parseCall(row, { contentType: 'application/json', contentEncoding: undefined }, bytes);
+  if (!parsed.ok) throw new Error('the request is acceptable');
+  const answer = fakeResponse({ write: () => true });
+  return {
+    id: 'id',
+    row,
+    parsed: parsed.call,
+    request: { answer, headers: { classHeaders: [], raw: [] }, query: '' },
+    body: { bytes, free: () => undefined },
+    deadlineAt: 600_000,
+    begunAtMs: 0,
+    startedAt: 0,
+    span: NO_SPAN,
+    sourceIds: ['src'],
+    held: {},
+    price: null,
+    attempts: [],
+    sourcesMs: 0,
+    firstByteAt: null,
+    ended: null,
+  } as unknown as AdmittedCall;
+}
 
 /** Returns the sources that answered 24 messages at a model with two sources of equal priority. */
 async function sourcesOfTurns(turn: (at: number) => { body: object; headers?: object }): Promise<Set<string>> {
