@@ -4,6 +4,7 @@
 // values are kept, and only a requested output contains secrets.
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { runAsCommand } from '@gateway/service-kit';
 import { stringify } from 'yaml';
@@ -54,7 +55,7 @@ function compose(args: string[]): void {
   if (directory === undefined || more.length > 0) throw new Error(USAGE);
   const owners = readOwners(values.owner);
   const made = makeSecrets(readSecretFiles(directory), { urls: COMPOSE_URLS, smtp: values.smtp, random: randomBytes });
-  writeSecretFiles(directory, made, owners);
+  writeIn(directory, () => writeSecretFiles(directory, made, owners));
   report(made, `in ${directory}`);
   console.error(`the operator's token is in ${directory}/operator/GATEWAY_OPERATOR_TOKEN`);
 }
@@ -112,11 +113,27 @@ function kubernetes(args: string[]): void {
       ? secretManifests(namespace, made.secrets)
       : externalSecretManifests(namespace, made.secrets, store);
   if (isDirectory) {
-    writeSecretFiles(output, made, readOwners([]));
-    writeFileSync(`${output}/manifests.yaml`, yamlOf(manifests), { mode: MANIFEST_MODE });
+    writeIn(output, () => {
+      writeSecretFiles(output, made, readOwners([]));
+      writeFileSync(`${output}/manifests.yaml`, yamlOf(manifests), { mode: MANIFEST_MODE });
+    });
   } else if (apply) applyManifests(manifests);
   else process.stdout.write(yamlOf(manifests));
   report(made, isDirectory ? `in ${output}` : `for the namespace ${namespace}`);
+}
+
+/** @throws Error with a remedy if the directory cannot be written, as in a container's own files */
+function writeIn(directory: string, write: () => void): void {
+  try {
+    write();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (!['EROFS', 'EACCES', 'EPERM'].includes(code ?? '')) throw error;
+    const place = resolve(directory);
+    throw new Error(`${place} cannot be written (${code}): in a container, name a directory of a volume`, {
+      cause: error,
+    });
+  }
 }
 
 function yamlOf(manifests: readonly Manifest[]): string {

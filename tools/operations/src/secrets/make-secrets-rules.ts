@@ -33,7 +33,7 @@ export interface MadeSecrets {
   readonly secrets: Secrets;
   /** `consumer/name` of new values. */
   readonly created: readonly string[];
-  /** `consumer/name` of server configurations that were derived again and are different now. */
+  /** `consumer/name` of values that were derived again and are different now. */
   readonly rewritten: readonly string[];
   /** `consumer/name` of kept values that differ from another kept value or from the options. */
   readonly differing: readonly string[];
@@ -44,7 +44,8 @@ const KEY_BYTES = 32;
 
 /**
  * Makes the missing values of the table. Keeps existing ones as they are, also changed ones, and
- * takes the passwords of other values from them. The configurations of servers are derived again.
+ * takes the passwords of other values from them. The configurations of servers are derived again,
+ * and the public key of a lost private key, because nothing can open what it seals.
  * @throws Error if a kept URL has no password; the error names it and has no value
  */
 export function makeSecrets(kept: Secrets, options: MakeSecretsOptions): MadeSecrets {
@@ -52,6 +53,14 @@ export function makeSecrets(kept: Secrets, options: MakeSecretsOptions): MadeSec
   const rows = SECRET_ROWS.filter(({ consumer }) => consumers?.includes(consumer) ?? true);
   const values = new Map<string, string>();
   const places = new Map<string, string>();
+  const lostPairs = new Set(SECRET_ROWS.flatMap(({ recipe }) => (recipe.kind === 'privateKey' ? recipe.pair : [])));
+  for (const { consumer, name, recipe } of SECRET_ROWS) {
+    if (recipe.kind === 'privateKey' && kept[consumer]?.[name]?.trim()) lostPairs.delete(recipe.pair);
+  }
+  const isDerived = (recipe: Recipe): boolean =>
+    recipe.kind === 'natsAuthorization' ||
+    recipe.kind === 'redisUsers' ||
+    (recipe.kind === 'publicKey' && lostPairs.has(recipe.pair));
   // Any consumer's kept value counts, also of one that is not made in this run.
   for (const { consumer, name, recipe } of SECRET_ROWS) {
     const text = kept[consumer]?.[name] ?? '';
@@ -148,8 +157,6 @@ export function makeSecrets(kept: Secrets, options: MakeSecretsOptions): MadeSec
     return recipe.kind === 'given' && options.smtp !== undefined && options.smtp !== value.trim();
   }
 }
-
-const isDerived = ({ kind }: Recipe): boolean => kind === 'natsAuthorization' || kind === 'redisUsers';
 
 /** Reports whether a URL of NATS names a credentials file instead of a user and password. */
 function hasCredentialsFile(url: string): boolean {
