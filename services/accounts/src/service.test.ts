@@ -2,13 +2,20 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { Bus } from '@gateway/bus';
 import { makeSecret } from '@gateway/contracts/ids';
-import { accountsFind, accountsLoad, accountsUnchanged, MESSAGES } from '@gateway/contracts/messages';
+import {
+  accountsCreateAccount,
+  accountsFind,
+  accountsListAccounts,
+  accountsLoad,
+  accountsUnchanged,
+  MESSAGES,
+} from '@gateway/contracts/messages';
 import { NO_KEY_TERMS } from '@gateway/contracts/operator';
 import { dumpSchema, onPool } from '@gateway/postgres';
 import { until } from '@gateway/testkit';
 import { duringTests } from '@gateway/testkit/during-tests';
 import { FUNDED, startAccountsWorld } from '../test/accounts-world.js';
-import { refused, secretParts, type OperatorClient } from '../test/operator-client.js';
+import { AUTHOR, refused, secretParts, type OperatorClient } from '../test/operator-client.js';
 import { expectVersions } from '../test/versions.js';
 
 const GOLDEN = new URL('../schema.golden.txt', import.meta.url);
@@ -51,6 +58,7 @@ test('creating an account creates its owner, with prefixed IDs', async () => {
     email: 'ada@example.com',
     emailVerified: true,
     createdAt: expect.any(String),
+    externalId: null,
   });
   const rows = await world.sql.query('SELECT role, user_id FROM members WHERE account = $1', [account.id]);
   expect(rows).toEqual([{ role: 'owner', user_id: expect.stringMatching(/^usr_[0-9a-f]{32}$/) }]);
@@ -96,11 +104,36 @@ test('a new key is shown without its digest and found by it', async () => {
     expiresAt: '2099-01-01T00:00:00.000Z',
     createdAt: expect.any(String),
     lastUsedAt: null,
+    externalId: null,
   });
   const found = { account: account.id, key: key.id, digest: parts.digest };
   expect(await admission.request(accountsFind, { digests: [parts.digest] })).toEqual({ found });
   expect(await admission.request(accountsFind, { digests: ['0'.repeat(64), parts.digest] })).toEqual({ found });
   expect(await admission.request(accountsFind, { digests: ['0'.repeat(64)] })).toEqual({ found: null });
+});
+
+test('an external ID finds its account, and no second account or key gets it', async () => {
+  const externalId = 'ml-team';
+  const spec = { name: 'ML', email: 'ml@example.com', emailVerified: true, externalId };
+  const create = () => world.dashboard.request(accountsCreateAccount, { spec, author: AUTHOR });
+  const list = (id: string) =>
+    world.dashboard.request(accountsListAccounts, { externalId: id, cursor: null, limit: 10 });
+  expect(await list(externalId)).toEqual({ accounts: [], nextCursor: null, total: 0 });
+  const answers = await Promise.all(Array.from({ length: 10 }, create));
+  const made = answers.flatMap((answer) => ('account' in answer ? [answer.account] : []));
+  expect(made).toEqual([expect.objectContaining({ externalId })]);
+  expect(answers.filter((answer) => 'refused' in answer)).toEqual(
+    Array.from({ length: 9 }, () => refused('state_conflict', 'externalId')),
+  );
+  expect(await list(externalId)).toEqual({ accounts: made, nextCursor: null, total: 1 });
+  const [account, other] = [made[0]?.id ?? '', (await makeAccount()).id];
+  const keys = await Promise.all([account, account, other].map((id) => putKey(id, { externalId })));
+  expect(keys.map((answer) => ('key' in answer ? answer.key.externalId : answer.refused.param))).toEqual([
+    externalId,
+    'externalId',
+    externalId,
+  ]);
+  await expect(world.database.pool.query("UPDATE accounts SET external_id = 'x'")).rejects.toThrow('permission denied');
 });
 
 test('account, key and member are loaded together, with null for missing ones', async () => {

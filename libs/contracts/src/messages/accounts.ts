@@ -15,6 +15,7 @@ import {
   operatorCreate,
   operatorView,
 } from '../operator/index.js';
+import { externalId } from '../operator/scalars.js';
 import { commandAuthor, throttled } from './access.js';
 import { managementBy, published, request } from './message.js';
 import { UNCHANGED_ACCOUNTS_MAX, UNCHANGED_PARTS_MAX, accountRecord, keyRecord, memberRecord } from './records.js';
@@ -100,7 +101,8 @@ export const accountsGetAccount = request({
 export const accountsListAccounts = request({
   ...management,
   name: 'accounts.list-accounts',
-  body: z.object(page),
+  /** `externalId`: only the account that has it. */
+  body: z.object({ externalId: externalId.optional(), ...page }),
   answer: z.union([z.object({ accounts: z.array(accountView), nextCursor, total: count }), managementRefusal]),
 });
 

@@ -1,11 +1,13 @@
 import { z } from 'zod';
-import { email, label, objectId, time, usdCap } from './scalars.js';
+import { email, externalId, label, objectId, time, usdCap } from './scalars.js';
 
 export const accountCreate = z.object({
   name: label,
   email,
   emailVerified: z.boolean().default(false),
   type: z.enum(['personal', 'team']).default('personal'),
+  /** Unique among accounts. */
+  externalId: externalId.optional(),
 });
 
 export const accountView = z.object({
@@ -18,6 +20,8 @@ export const accountView = z.object({
   email: z.string(),
   emailVerified: z.boolean(),
   createdAt: time,
+  /** Null: none was given at creation. */
+  externalId: z.string().nullable().default(null),
 });
 export type AccountView = z.infer<typeof accountView>;
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { instant, label, modelId, objectId, time, usdCap } from './scalars.js';
+import { externalId, instant, label, modelId, objectId, time, usdCap } from './scalars.js';
 
 /** Null: all models that the account may use. */
 export const allowedModels = z.array(modelId).min(1).max(500).nullable();
@@ -23,6 +23,8 @@ export const keyCreate = z.object({
   /** Null, absent or empty: all models that the account may use. */
   allowedModels: z.array(modelId).max(500).nullish(),
   expiresAt: instant.nullish(),
+  /** Unique among the keys of the account. */
+  externalId: externalId.optional(),
 });
 export type KeyCreate = z.output<typeof keyCreate>;
 
@@ -39,6 +41,8 @@ export const keyView = z.object({
   createdAt: time,
   /** Time of the last admitted call, at most one minute late. Null: never used. */
   lastUsedAt: time.nullable(),
+  /** Null: none was given at creation. */
+  externalId: z.string().nullable().default(null),
 });
 export type KeyView = z.infer<typeof keyView>;
 

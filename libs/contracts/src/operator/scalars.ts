@@ -28,6 +28,16 @@ export const usdCap = z
   .string()
   .regex(new RegExp(`^${ABOVE_ZERO}$`), `a ${AMOUNT_TEXT}, above zero; leave it out for no cap`);
 
+/** The form of {@link externalId}. */
+export const EXTERNAL_ID_FORM = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
+/**
+ * A stable name that an operator gives to an account or a key: a DNS label, so that it is never a
+ * generated ID. It is kept after the account was closed, so it should not name a person.
+ */
+export const externalId = z
+  .string()
+  .regex(new RegExp(`^${EXTERNAL_ID_FORM}$`), '1 to 63 lower-case letters, digits and -, as in a DNS label');
+
 /** RFC 3339 UTC. */
 export const time = z.iso.datetime();
 const YEAR = '(?:19[7-9][0-9]|[2-9][0-9]{3})';

@@ -27,9 +27,9 @@ export type PageKeys = z.infer<typeof pageKeys>;
 
 /**
  * Absent `memberId`: the signed-in user. Cap, list and name cannot be changed later. Only operators
- * set the expiry.
+ * set the expiry and the external ID.
  */
-export const pageKeyCreate = keyCreate.omit({ expiresAt: true });
+export const pageKeyCreate = keyCreate.omit({ expiresAt: true, externalId: true });
 export type PageKeyCreate = z.input<typeof pageKeyCreate>;
 
 /**

@@ -2,7 +2,7 @@ import type { ReceivedOf, accountsCreateAccount } from '@gateway/contracts/messa
 import { refuse, type AccountView, type ManagementRefusal } from '@gateway/contracts/operator';
 import { toAccountView } from './rules.js';
 import type { AccountStore } from './store.js';
-import type { MakeId } from '../base/rules.js';
+import { externalIdTaken, type MakeId } from '../base/rules.js';
 
 export interface CreateAccountDeps {
   readonly store: Pick<AccountStore, 'change'>;
@@ -21,16 +21,27 @@ export async function createAccount(
 ): Promise<{ account: AccountView } | ManagementRefusal> {
   if (spec.type === 'team' && !teamsEnabled)
     return refuse('invalid_request', 'team accounts are not enabled on this deployment', 'type');
-  const view = await store.change(async (tx) => {
+  const externalId = spec.externalId ?? null;
+  return store.change(async (tx) => {
     if (command !== undefined) {
       await tx.lockCommand(command);
       const made = await tx.accountOfCommand(command);
-      if (made) return toAccountView(made);
+      if (made) return { account: toAccountView(made) };
+    }
+    if (externalId !== null) {
+      await tx.lockCommand(`account ${externalId}`);
+      if (await tx.accountOfExternalId(externalId)) return externalIdTaken('account');
     }
     const wanted = { id: makeId('usr'), email: spec.email.toLowerCase(), emailVerified: spec.emailVerified };
     const user = await tx.ensureInvitedUser(wanted);
     const id = makeId('acc');
-    const account = await tx.insertAccount({ id, name: spec.name, type: spec.type, command: command ?? null });
+    const account = await tx.insertAccount({
+      id,
+      name: spec.name,
+      type: spec.type,
+      externalId,
+      command: command ?? null,
+    });
     const owner = await tx.insertMember({
       id: makeId('mem'),
       account: id,
@@ -41,7 +52,6 @@ export async function createAccount(
     });
     const after = toAccountView({ account, owner, user });
     await tx.audit({ author, action: 'create_account', account: id, objectId: id, before: null, after });
-    return after;
+    return { account: after };
   });
-  return { account: view };
 }

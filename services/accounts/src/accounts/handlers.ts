@@ -30,12 +30,16 @@ export interface AccountsPage {
   readonly total: number;
 }
 
-/** Returns one page of accounts in the order of creation. */
+/** Returns one page of accounts in the order of creation, or the account of an external ID. */
 export async function listAccounts(
-  store: Pick<AccountStore, 'list' | 'countAccounts'>,
-  { cursor, limit }: { readonly cursor: string | null; readonly limit: number },
+  store: Pick<AccountStore, 'list' | 'countAccounts' | 'accountOfExternalId'>,
+  { externalId, cursor, limit }: ReceivedOf<typeof accountsListAccounts>,
 ): Promise<AccountsPage | ManagementRefusal> {
   if (!isCursorOf('acc', cursor)) return refuseCursor();
+  if (externalId !== undefined) {
+    const named = await store.accountOfExternalId(externalId);
+    return { accounts: named ? [toAccountView(named)] : [], nextCursor: null, total: named ? 1 : 0 };
+  }
   const [found, total] = await Promise.all([store.list(cursor, limit + 1), store.countAccounts()]);
   const { items, nextCursor } = pageOf(found, limit, ({ account }) => account.id);
   return { accounts: items.map(toAccountView), nextCursor, total };

@@ -3,7 +3,15 @@ import { withAccountState } from './rules.js';
 import { type Account, nextVersion } from '../base/rules.js';
 
 const NOW = 1_700_000_000_000;
-const ACTIVE: Account = { id: 'acc_1', name: 'A', type: 'personal', state: 'active', version: 4, createdAt: 1 };
+const ACTIVE: Account = {
+  id: 'acc_1',
+  name: 'A',
+  type: 'personal',
+  state: 'active',
+  version: 4,
+  createdAt: 1,
+  externalId: null,
+};
 const SUSPENDED: Account = { ...ACTIVE, state: 'suspended' };
 
 test.each([

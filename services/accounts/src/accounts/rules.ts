@@ -26,6 +26,7 @@ export function toAccountView({ account, owner, user }: OwnedAccount): AccountVi
     email: user.email,
     emailVerified: user.emailVerified,
     createdAt: timeText(account.createdAt),
+    externalId: account.externalId,
   };
 }
 

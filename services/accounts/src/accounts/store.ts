@@ -60,6 +60,7 @@ export function createAccountReads(queries: Tx) {
       const text = `${OWNED_ACCOUNT} WHERE a.id > $1 ORDER BY a.id LIMIT $2`;
       return (await queries.query<Row>(text, [after ?? '', limit])).map(ownedAccountFromRow);
     },
+    accountOfExternalId: (externalId: string) => findAccountOfExternalId(queries, externalId),
     async countAccounts(): Promise<number> {
       return (await queries.one<{ n: number }>('SELECT count(*)::int AS n FROM accounts'))?.n ?? 0;
     },
@@ -93,16 +94,23 @@ const NAMED_KEYS = `SELECT k.id, k.name, k.kind, k.member, u.email FROM api_keys
 const NAMED_MEMBERS = `SELECT m.id, u.email FROM members m JOIN users u ON u.id = m.user_id
  WHERE m.account = $1 AND m.id = ANY($2)`;
 
+async function findAccountOfExternalId(queries: Tx, externalId: string): Promise<OwnedAccount | null> {
+  const row = await queries.one<Row>(`${OWNED_ACCOUNT} WHERE a.external_id = $1`, [externalId]);
+  return row && ownedAccountFromRow(row);
+}
+
 /** A new account. A `command` creates only one. */
-export type NewAccount = Pick<Account, 'id' | 'name' | 'type'> & { readonly command: string | null };
+export type NewAccount = Pick<Account, 'id' | 'name' | 'type' | 'externalId'> & { readonly command: string | null };
 
 /** Creates the writes of accounts in one transaction. */
 export function createAccountWrites(tx: Tx) {
   return {
-    async insertAccount({ id, name, type, command }: NewAccount): Promise<Account> {
-      const text = 'INSERT INTO accounts (id, name, type, command) VALUES ($1, $2, $3, $4) RETURNING *';
-      return ACCOUNTS.read(await written(tx.one<Row>(text, [id, name, type, command])));
+    async insertAccount({ id, name, type, externalId, command }: NewAccount): Promise<Account> {
+      const text = `INSERT INTO accounts (id, name, type, external_id, command)
+        VALUES ($1, $2, $3, $4, $5) RETURNING *`;
+      return ACCOUNTS.read(await written(tx.one<Row>(text, [id, name, type, externalId, command])));
     },
+    accountOfExternalId: (externalId: string) => findAccountOfExternalId(tx, externalId),
     async accountOfCommand(command: string): Promise<OwnedAccount | null> {
       const row = await tx.one<Row>(`${OWNED_ACCOUNT} WHERE a.command = $1`, [command]);
       return row && ownedAccountFromRow(row);

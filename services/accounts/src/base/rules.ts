@@ -29,6 +29,8 @@ export interface Account {
   readonly state: 'active' | 'suspended' | 'closed';
   readonly version: number;
   readonly createdAt: number;
+  /** Unique name that an operator gave. Null: none. */
+  readonly externalId: string | null;
 }
 
 export interface Member {
@@ -55,6 +57,8 @@ export interface ApiKey extends Readonly<KeyTerms & Omit<KeyRecord, 'key' | 'cap
   readonly createdAt: number;
   /** Time of the last reported admitted call. Null: never used. */
   readonly lastUsedAt: number | null;
+  /** Name that an operator gave, unique in the account. Null: none. */
+  readonly externalId: string | null;
 }
 
 /** An operator with a token. The deployment's own token has no such object. */
@@ -115,6 +119,11 @@ export function isCursorOf(prefix: IdPrefix, cursor: string | null): boolean {
 /** Refuses a change of a closed account. */
 export function accountClosed(): ManagementRefusal {
   return refuse('state_conflict', 'the account is closed');
+}
+
+/** Refuses a second account or key with an external ID. */
+export function externalIdTaken(kind: 'account' | 'key'): ManagementRefusal {
+  return refuse('state_conflict', `externalId: there is another ${kind} with this external ID`, 'externalId');
 }
 
 /** Refuses a command that was used for another request. */

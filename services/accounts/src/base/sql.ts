@@ -35,6 +35,7 @@ export const ACCOUNTS = storedAs<Account>({
   state: 'state',
   version: 'version',
   createdAt: 'created_at',
+  externalId: 'external_id',
 });
 export const MEMBERS = storedAs<Member>({
   id: 'id',
@@ -72,6 +73,7 @@ export const KEYS = storedAs<ApiKey>({
   version: 'version',
   createdAt: 'created_at',
   lastUsedAt: 'last_used_at',
+  externalId: 'external_id',
 });
 
 /** Selects accounts with their owners. A condition may follow. */

@@ -2,7 +2,7 @@ import { isRefusal, type KeyView, type ManagementRefusal, refuse } from '@gatewa
 import type { accountsKeyCreation, AnswerBodyOf, ReceivedOf, accountsCreateKey } from '@gateway/contracts/messages';
 import { formatUsd } from '@gateway/metering';
 import { decideNewKey } from './new-key-rules.js';
-import { type ApiKey, commandTaken, type MakeId, toCapRecord } from '../base/rules.js';
+import { type ApiKey, commandTaken, externalIdTaken, type MakeId, toCapRecord } from '../base/rules.js';
 import { toKeyView, refuseMaskedForm, secretTaken } from './rules.js';
 import type { KeyStore } from './store.js';
 import type { BillingClient } from '../base/billing.js';
@@ -42,8 +42,10 @@ export async function createKey({ store, billing, makeId, nowMs }: CreateKeyDeps
     };
     const terms = decideNewKey(spec, input, now);
     if (isRefusal(terms)) return terms;
-    const secret = { digest, maskedSecret };
-    const key = await tx.insertKey({ ...terms, ...secret, id: makeId('key'), account: id, kind: 'api', command });
+    const externalId = spec.externalId ?? null;
+    if (externalId !== null && (await tx.hasKey(id, externalId))) return externalIdTaken('key');
+    const parts = { digest, maskedSecret, externalId, command };
+    const key = await tx.insertKey({ ...terms, ...parts, id: makeId('key'), account: id, kind: 'api' });
     if (!key) return secretTaken();
     const view = toKeyView(key, now);
     await tx.audit({ author, action: 'create_key', account: id, objectId: key.id, before: null, after: view });

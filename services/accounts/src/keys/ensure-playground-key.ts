@@ -71,6 +71,7 @@ async function make(
     expiresAt: null,
     capNanoUsd: null,
     ...NO_KEY_TERMS,
+    externalId: null,
     command: null,
   });
   if (!key) return secretTaken();

@@ -4,7 +4,7 @@ import { decideNewKey, type KeyInput } from './new-key-rules.js';
 const NOW = Date.UTC(2026, 10, 20, 12);
 const SPEC = { name: 'A key' };
 const FACTS: KeyInput = {
-  account: { id: 'acc_1', name: 'A', type: 'personal', state: 'active', version: 1, createdAt: NOW },
+  account: { id: 'acc_1', name: 'A', type: 'personal', state: 'active', version: 1, createdAt: NOW, externalId: null },
   membership: {
     member: {
       id: 'mem_1',

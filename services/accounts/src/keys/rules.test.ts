@@ -19,6 +19,7 @@ const KEY: ApiKey = {
   version: 3,
   createdAt: NOW - 1_000,
   lastUsedAt: null,
+  externalId: null,
 };
 
 test.each([

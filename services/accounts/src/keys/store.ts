@@ -103,6 +103,11 @@ export function createKeyWrites(tx: Tx) {
       return row && KEYS.read(row);
     },
     keyOfCommand: (command: string) => keyBy('command = $1', command),
+    /** Returns whether the account has a key with this external ID, in any state. */
+    async hasKey(account: string, externalId: string): Promise<boolean> {
+      const text = 'SELECT FROM api_keys WHERE account = $1 AND external_id = $2';
+      return (await tx.one<object>(text, [account, externalId])) !== null;
+    },
     /** Locks the key's account and returns the key. */
     async lockKey(id: string): Promise<ApiKey | null> {
       // The account of a key never changes. The key is read after other transactions have released

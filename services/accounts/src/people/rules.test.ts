@@ -3,7 +3,15 @@ import { decideMemberPut, refuseMemberDelete, refuseNewMember } from './rules.js
 import type { Account, Member, Membership } from '../base/rules.js';
 
 const NOW = 1_700_000_000_000;
-const TEAM: Account = { id: 'acc_1', name: 'A', type: 'team', state: 'active', version: 1, createdAt: 1 };
+const TEAM: Account = {
+  id: 'acc_1',
+  name: 'A',
+  type: 'team',
+  state: 'active',
+  version: 1,
+  createdAt: 1,
+  externalId: null,
+};
 const MEMBER: Member = {
   id: 'mem_1',
   account: 'acc_1',

@@ -55,7 +55,7 @@ export async function completeSignUp(
 
 async function makeAccount(tx: SignInTx, request: QueuedSignUp, user: string, makeId: MakeId): Promise<void> {
   const id = makeId('acc');
-  const account = await tx.insertAccount({ id, name: request.name, type: 'personal', command: null });
+  const account = await tx.insertAccount({ id, name: request.name, type: 'personal', externalId: null, command: null });
   const owner = await tx.insertMember({
     id: makeId('mem'),
     account: id,

@@ -29,12 +29,7 @@ export function startLocalSystem(
   log: (line: string) => void,
   env: Readonly<Record<string, string>> = {},
 ): Promise<LocalSystem> {
-  return startSystem({
-    stateDirectory,
-    env: { NODE_ENV: 'production', ...env },
-    durable: true,
-    log,
-  });
+  return startSystem({ stateDirectory, env: { NODE_ENV: 'production', ...env }, durable: true, log });
 }
 
 /**

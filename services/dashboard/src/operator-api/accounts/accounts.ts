@@ -5,10 +5,10 @@ import {
   accountsListAccounts,
   accountsSetAccountState,
 } from '@gateway/contracts/messages';
-import { accountCreate, accountView } from '@gateway/contracts/operator';
+import { accountCreate, accountView, scalars } from '@gateway/contracts/operator';
 import { refusePermission } from '../access.js';
 import { defineRoute, listRoute, readRoute, respondPage, respondWith } from '../route.js';
-import { byId, toPage } from '../parameters.js';
+import { byId, pageQuery, toPage } from '../parameters.js';
 
 const stateRoute = (verb: 'suspend' | 'reinstate', summary: string) =>
   defineRoute({
@@ -47,9 +47,12 @@ export const ACCOUNT_ROUTES = [
     ...listRoute(accountView),
     id: 'listAccounts',
     path: '/accounts',
-    summary: 'Lists accounts',
-    handle: async ({ services, query }) =>
-      respondPage(await services.request(accountsListAccounts, toPage(query)), (page) => page.accounts),
+    summary: 'Lists accounts; with an external ID, only the account that has it',
+    query: pageQuery.extend({ externalId: scalars.externalId.optional() }),
+    async handle({ services, query: { externalId, ...query } }) {
+      const answer = await services.request(accountsListAccounts, { externalId, ...toPage(query) });
+      return respondPage(answer, (page) => page.accounts);
+    },
   }),
   defineRoute({
     ...readRoute(accountView),
