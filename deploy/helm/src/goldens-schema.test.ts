@@ -89,3 +89,8 @@ test("the schema has each of the chart's own values", () => {
 interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>;
 }
+
+test.each(['argo-cd', 'flux'])('examples/%s.yaml: each Job has only valid Kubernetes fields', (name) => {
+  const jobs = readGolden(`../examples/${name}`).filter(({ kind }) => kind === 'Job');
+  expect(jobs.map(schemaProblems)).toEqual([[]]);
+});

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { accountCreate, limitsSpec } from './accounts.js';
 import {
   aliasName,
   aliasPut,
@@ -10,8 +11,9 @@ import {
   sourcePut,
   sourceSpec,
 } from './catalog.js';
-import { planPut, planSpec } from './plans.js';
-import { modelId, objectId } from './scalars.js';
+import { keyCreate } from './keys.js';
+import { planPut, planSpec, subscriptionSpec } from './plans.js';
+import { EXTERNAL_ID_FORM, modelId, objectId } from './scalars.js';
 
 /** Maximum number of objects in one document. */
 export const APPLY_OBJECTS_MAX = 1_000;
@@ -19,29 +21,73 @@ export const APPLY_OBJECTS_MAX = 1_000;
 export const APPLY_KINDS = ['provider', 'model', 'source', 'alias', 'plan'] as const;
 export type ApplyKind = (typeof APPLY_KINDS)[number];
 
+const APPLIED = [
+  z.object({ kind: z.literal('provider'), id: objectId, spec: providerPut }),
+  z.object({ kind: z.literal('model'), id: modelId, spec: modelPut }),
+  z.object({ kind: z.literal('plan'), id: objectId, spec: planPut }),
+  z.object({ kind: z.literal('source'), id: objectId, spec: sourcePut }),
+  z.object({ kind: z.literal('alias'), id: aliasName, spec: aliasPut }),
+] as const;
+
 /** An apply document: each object once, in any order, with the fields of its PUT. */
 export const applyDocument = z.object({
-  objects: z
-    .array(
-      z.discriminatedUnion('kind', [
-        z.object({ kind: z.literal('provider'), id: objectId, spec: providerPut }),
-        z.object({ kind: z.literal('model'), id: modelId, spec: modelPut }),
-        z.object({ kind: z.literal('plan'), id: objectId, spec: planPut }),
-        z.object({ kind: z.literal('source'), id: objectId, spec: sourcePut }),
-        z.object({ kind: z.literal('alias'), id: aliasName, spec: aliasPut }),
-      ]),
-    )
-    .max(APPLY_OBJECTS_MAX)
-    .superRefine((objects, context) => {
-      const seen = new Set<string>();
-      for (const [index, { kind, id }] of objects.entries()) {
-        const name = `${kind} ${id}`;
-        if (seen.has(name)) context.addIssue({ code: 'custom', path: [index], message: `${name} is listed twice` });
-        seen.add(name);
-      }
-    }),
+  objects: z.array(z.discriminatedUnion('kind', APPLIED)).max(APPLY_OBJECTS_MAX).superRefine(refuseDuplicates),
 });
 export type ApplyDocument = z.output<typeof applyDocument>;
+
+const ACCOUNT_NAME = `(?:acc_[0-9a-f]{32}|${EXTERNAL_ID_FORM})`;
+const accountName = z
+  .string()
+  .regex(new RegExp(`^${ACCOUNT_NAME}$`), 'an ID of your choice, in the form of a DNS label, or acc_… of an account');
+const keyName = z
+  .string()
+  .regex(new RegExp(`^${ACCOUNT_NAME}/${EXTERNAL_ID_FORM}$`), '<account>/<key>, each in the form of a DNS label');
+
+/** Kinds of objects that belong to an account. */
+export const ACCOUNT_KINDS = ['account', 'subscription', 'limits', 'key'] as const;
+/**
+ * An object of an account in a configuration file, with the fields of its request. An ID is an
+ * external ID, or the generated one of an account. Absent `state`: unchanged.
+ */
+const OF_ACCOUNTS = [
+  z.object({
+    kind: z.literal('account'),
+    id: accountName,
+    spec: accountCreate.omit({ externalId: true }).extend({ state: z.enum(['active', 'suspended']).optional() }),
+  }),
+  z.object({ kind: z.literal('subscription'), id: accountName, spec: subscriptionSpec }),
+  z.object({ kind: z.literal('limits'), id: accountName, spec: limitsSpec }),
+  z.object({
+    kind: z.literal('key'),
+    id: keyName,
+    spec: keyCreate.omit({ externalId: true }).extend({ state: z.enum(['active', 'suspended', 'revoked']).optional() }),
+  }),
+] as const;
+export type AccountObject = z.output<(typeof OF_ACCOUNTS)[number]>;
+
+const FILE_OBJECTS_MAX = 10_000;
+/**
+ * A file of `operator apply`: objects of an apply document, and objects of accounts, each once and
+ * in any order. The command sends the former as one document, and requests for each of the latter.
+ */
+export const configurationFile = z.object({
+  objects: z
+    .array(z.discriminatedUnion('kind', [...APPLIED, ...OF_ACCOUNTS]))
+    .max(FILE_OBJECTS_MAX)
+    .superRefine(refuseDuplicates),
+});
+
+function refuseDuplicates(
+  objects: readonly { readonly kind: string; readonly id: string }[],
+  context: z.core.$RefinementCtx,
+): void {
+  const seen = new Set<string>();
+  for (const [index, { kind, id }] of objects.entries()) {
+    const name = `${kind} ${id}`;
+    if (seen.has(name)) context.addIssue({ code: 'custom', path: [index], message: `${name} is listed twice` });
+    seen.add(name);
+  }
+}
 
 /** The sealed credential of a source or provider. Absent: unchanged. Null: removed. */
 export const sealedCredential = z.string().max(8_192).nullable().optional();

@@ -17,7 +17,6 @@ const OPTIONS: Readonly<Record<string, OptionName>> = {
   '-f': 'file',
   '--idempotency-key': 'idempotency-key',
 };
-const SPELLINGS: Readonly<Record<string, string>> = { 'dry-run': 'dryRun' };
 
 /**
  * Parses the command line. Throws if an option lacks its value. A value may begin with a minus sign
@@ -39,7 +38,7 @@ export function readArguments(line: readonly string[]): Arguments {
     const value = inline ?? (isFollowed ? next : undefined);
     if (isFollowed) at += 1;
     const option = OPTIONS[name];
-    if (option === undefined) fields.push([SPELLINGS[name.slice(2)] ?? name.slice(2), value ?? 'true']);
+    if (option === undefined) fields.push([name.slice(2), value ?? 'true']);
     else if (value === undefined) throw new Error(`${name} needs a value`);
     else options[option] = value;
   }

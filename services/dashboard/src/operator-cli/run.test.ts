@@ -96,10 +96,10 @@ test('fields of a list become its query', async () => {
   expect(world.asked.at(-1)?.body).toMatchObject({ account: 'acc_1', limit: 3 });
 });
 
-test('apply sends the file unchanged', async () => {
+test('a request sends a YAML file unchanged', async () => {
   const file = join(directory.path, 'objects.yaml');
   writeFileSync(file, 'objects:\n  - {kind: provider, id: prov, spec: {name: Provider, format: openai}}\n');
-  const { code, out } = await run('apply', '-f', file, '--dry-run');
+  const { code, out } = await run('POST', '/apply?dryRun=true', '-f', file);
   expect(code).toBe(0);
   expect(JSON.parse(out)).toMatchObject({ dryRun: true });
   expect(world.asked.map(({ body }) => body['dryRun'])).toEqual([true]);

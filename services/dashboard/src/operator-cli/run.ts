@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { ADD_PROVIDER } from './add-provider.js';
+import { APPLY, DRIFT } from './apply-configuration.js';
 import { findOperation, typedValue, type MatchedOperation, type OpenApi } from './find-operation.js';
 import { COMPARE_PRICES, IMPORT_PRICES } from './import-prices.js';
 import { LIST_PROFILES } from './list-profiles.js';
@@ -18,6 +19,8 @@ export { hasBundledModels } from './read-list.js';
 
 /** Commands that send more than one request. */
 const PROGRAMS: readonly Program[] = [
+  APPLY,
+  DRIFT,
   LIST_PROFILES,
   ADD_PROVIDER,
   COMPARE_PRICES,
@@ -31,13 +34,12 @@ const SYSTEM_CLOCK: ProgramClock = { nowMs: () => Date.now(), sleep: (ms) => set
 
 const USAGE = `operator <METHOD> /path ['{json}' | --file f]     a file named - is standard input
 operator <collection> <verb> [id…] [--field value… | --file f]     keys rotate key_1 · accounts create --name Ada --email a@b.c
-operator apply -f file.yaml [--dry-run] [--prune]
 ${PROGRAMS.map(({ form }) => `operator ${form}\n`).join('')}  --url, --token-file; else GATEWAY_OPERATOR_URL, GATEWAY_OPERATOR_TOKEN or GATEWAY_OPERATOR_TOKEN_FILE; else <state>/running.json
   (--state, default .state). --token is visible to everyone who can list this machine's processes.
 `;
 /**
  * Runs one command against the operator API. Returns the exit code: 0 success, 1 refused or
- * unreachable, 2 not understood.
+ * unreachable, 2 not understood. `drift` returns 2 for a difference, and 1 for every error.
  */
 export async function runOperatorCommand(
   line: readonly string[],
@@ -80,7 +82,7 @@ export async function runOperatorCommand(
     }
     const { message, cause } = error as Error;
     to.error(`${message}${cause instanceof Error ? `: ${cause.message}` : ''}\n\n${USAGE}`);
-    return 2;
+    return line[0] === 'drift' ? 1 : 2;
   }
 }
 

@@ -37,7 +37,7 @@ export function sealCredential(
 }
 
 /** Credential files of clouds are JSON of several lines. Other text stays unchanged. */
-function inOneLine(text: string): string {
+export function inOneLine(text: string): string {
   if (!/^\s*[[{]/.test(text)) return text;
   try {
     return JSON.stringify(JSON.parse(text));
