@@ -1,5 +1,7 @@
 -- External IDs: the names of accounts and keys in configuration files (docs/operating.md).
 
+-- exception 0.1.0: constraint: accounts.accounts_external_id_check: its code leaves the column null
+-- exception 0.1.0: constraint: api_keys.api_keys_external_id_check: its code leaves the column null
 -- exception 0.1.0: unique index: accounts.accounts_external_id: its code leaves the column null
 -- exception 0.1.0: unique index: api_keys.api_keys_external_id: its code leaves the column null
 
