@@ -14,8 +14,8 @@ const OPERATE = {
   '.': ['migrate', 'backup', 'restore', 'secrets', 'permissions', 'operator', 'ledger'],
   'services/admission': ['lost-changes'],
   'services/billing': ['audit', 'chain', 'restored', 'dead-letters'],
-  'services/catalog': ['reseal'],
   'services/edge-proxy': ['replay-usage'],
+  'tools/operations': ['reseal'],
 };
 /** The commands of `demo`: package and program. */
 const DEMO = {
@@ -35,7 +35,7 @@ export const IMAGES = {
     SERVICES.map((name) => [name, { rooms: [`services/${name}`], program: `services/${name}/dist/main.js` }]),
   ),
   operate: {
-    rooms: ['tools/operations', 'services/dashboard', ...Object.keys(OPERATE).filter((room) => room !== '.')],
+    rooms: ['services/dashboard', 'services/catalog', ...Object.keys(OPERATE).filter((room) => room !== '.')],
     commands: Object.fromEntries(
       Object.entries(OPERATE).flatMap(([room, scripts]) => scripts.map((script) => [script, programOf(room, script)])),
     ),

@@ -31,6 +31,8 @@ import { serveExports } from './exports/handlers.js';
 import { createExportStore } from './exports/store.js';
 import { serveFinance } from './finance/handlers.js';
 import { createFinanceStore } from './finance/store.js';
+import { createJobStore } from './jobs/store.js';
+import { watchJobs } from './jobs/watch.js';
 import { createLedgerReader } from './ledger/audit-store.js';
 import { createChangesStore } from './ledger/changes-store.js';
 import { serveLedger } from './ledger/handlers.js';
@@ -193,6 +195,7 @@ export async function startBilling(options: BillingOptions): Promise<RunningServ
     log,
   });
   const watching = watchLedger({ reader: createLedgerReader(pool), log });
+  const jobs = watchJobs({ store: createJobStore(pool), log });
   const renewals = startRenewals({
     store: createRenewalStore(pool),
     nudge: () => outbox.nudge(),
@@ -213,7 +216,7 @@ export async function startBilling(options: BillingOptions): Promise<RunningServ
     async stop() {
       await Promise.all([worker.stop(), renewals.stop(), alerts.stop(), guard.stop()]);
       await bus.drain(DRAIN_MS);
-      await Promise.all([outbox.stop(), maintenance.stop(), watching.stop(), ages.stop()]);
+      await Promise.all([outbox.stop(), maintenance.stop(), watching.stop(), jobs.stop(), ages.stop()]);
       await Promise.all([kept.stop(), pool.end(), settlePool.end(), locksPool.end()]);
     },
   };

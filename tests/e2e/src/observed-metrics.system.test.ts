@@ -42,6 +42,8 @@ const WANTED: Readonly<Record<string, readonly string[]>> = {
     'gateway_billing_outbox_age_seconds{outbox="webhook_outbox"',
     'gateway_billing_pool_connections{state="waiting"',
     'gateway_billing_invariant_violations',
+    'gateway_billing_job_success_age_seconds{task="backup"',
+    'gateway_billing_job_failed{task="audit"',
     'gateway_billing_lag_seconds',
   ],
   accounts: [

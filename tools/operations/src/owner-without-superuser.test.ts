@@ -8,6 +8,7 @@ import { silentLog, temporaryDirectory } from '@gateway/testkit';
 import pg from 'pg';
 import { backUp } from './backup/back-up.js';
 import { connectDatabase } from './backup/connect.js';
+import { recordRun } from './jobs/record-run.js';
 import { restore } from './backup/restore.js';
 import { LEDGER_SERVICES, migrateServices, type MigrateServicesOptions } from './migrate-services.js';
 
@@ -61,6 +62,12 @@ test.each(['binary', 'project'])(
       for (let times = 0; times < 2; times += 1) {
         expect((await restore(options, backup)).figures).toEqual(figures);
       }
+      await recordRun(url.href, { job: 'restore', outcome: 'succeeded', figures: 'a backup' });
+      const owner = new pg.Client({ connectionString: url.href });
+      await owner.connect();
+      const { rows } = await owner.query("SELECT outcome, figures FROM billing.job_runs WHERE job = 'restore'");
+      await owner.end();
+      expect(rows).toEqual([{ outcome: 'succeeded', figures: 'a backup' }]);
       // Uses another administrator, because restored objects belong to the restoring user.
       const elsewhere = new pg.Client({ connectionString: postgres.url });
       await elsewhere.connect();

@@ -1,13 +1,14 @@
 // `npm run restore -- --from DIR [--accept-loss]`: replaces the database's content by a backup and
-// declares it to be the ledger. Exit 0: restored; 2: an error, printed on standard error; 78: a
-// wrong configuration.
-import { spawn } from 'node:child_process';
+// declares it to be the ledger. Records the run in the restored ledger. Exit 0: restored; 2: an
+// error, printed on standard error; 78: a wrong configuration.
 import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { primaryUrl } from '@gateway/postgres';
 import { COMMON_FIELDS, createLogger, readConfig, runAsCommand } from '@gateway/service-kit';
 import { restore } from './backup/restore.js';
 import { restoreOptions } from './backup/directory-from.js';
+import { recordRun } from './jobs/record-run.js';
+import { runProgram } from './jobs/run-program.js';
 import { MIGRATE_FIELDS, rolesOf } from './migrate-config.js';
 
 const PASSWORD_BYTES = 32;
@@ -22,23 +23,14 @@ await runAsCommand(async () => {
   const migrationUrl = await primaryUrl(config.GATEWAY_MIGRATION_URL.reveal());
   const { madeAt } = await restore({ migrationUrl, ...roles, log }, directory);
   console.log(`restored the backup of ${madeAt}: all totals match`);
-  const child = spawn(process.execPath, [RESTORED, ...(acceptLoss ? ['--accept-loss'] : [])], {
-    env: {
-      ...process.env,
-      // A variable and its file are not accepted together.
-      GATEWAY_POSTGRES_URL_FILE: '',
-      GATEWAY_NATS_URL_FILE: '',
-      GATEWAY_POSTGRES_URL: config.GATEWAY_BILLING_POSTGRES_URL.reveal(),
-      GATEWAY_NATS_URL: config.GATEWAY_NATS_URL.reveal(),
-    },
-    stdio: ['ignore', 'inherit', 'inherit'],
+  const { code } = await runProgram(RESTORED, acceptLoss ? ['--accept-loss'] : [], {
+    // A variable and its file are not accepted together.
+    GATEWAY_POSTGRES_URL_FILE: '',
+    GATEWAY_NATS_URL_FILE: '',
+    GATEWAY_POSTGRES_URL: config.GATEWAY_BILLING_POSTGRES_URL.reveal(),
+    GATEWAY_NATS_URL: config.GATEWAY_NATS_URL.reveal(),
   });
-  return new Promise<number>((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', (code, signal) => {
-      if (code === null)
-        reject(new Error(`${signal} ended the command that starts a ledger epoch: repeat the restore`));
-      else resolve(code);
-    });
-  });
+  const outcome = code === 0 ? 'succeeded' : 'failed';
+  await recordRun(migrationUrl, { job: 'restore', outcome, figures: `backup of ${madeAt}` });
+  return code;
 });

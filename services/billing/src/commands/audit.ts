@@ -1,9 +1,9 @@
 // `npm run audit`: replays the ledger from zero and prints each difference. The exit code is 1 if
-// there is a difference. Repairs nothing.
+// there is a difference. Repairs nothing, and records the run.
 import { auditLedger } from '../ledger/audit.js';
 import { runCommand } from './run-command.js';
 
-await runCommand(async ({ reader }) => {
+await runCommand(async ({ reader, record }) => {
   const begunMs = performance.now();
   const { differences, blocks, transactions } = await reader.snapshot((ledger) =>
     auditLedger(ledger, {
@@ -13,8 +13,8 @@ await runCommand(async ({ reader }) => {
     }),
   );
   const seconds = ((performance.now() - begunMs) / 1_000).toFixed(1);
-  console.log(
-    `${differences} differences; ${transactions} ledger transactions in ${blocks} blocks were checked (${seconds} s)`,
-  );
+  const figures = `${differences} differences; ${transactions} ledger transactions in ${blocks} blocks were checked (${seconds} s)`;
+  console.log(figures);
+  await record({ job: 'audit', outcome: differences === 0 ? 'succeeded' : 'failed', figures });
   return differences === 0 ? 0 : 1;
 });

@@ -1,8 +1,9 @@
-// `npm run chain -- heads | export | verify [--file EXPORT] [--anchors FILE]`: the hash chains of
-// the ledger. `heads` prints the last block of each chain; store these lines elsewhere as the
-// anchors of a later `verify`. `export` prints the chains with their transactions as JSON Lines.
+// `npm run chain -- heads [--append FILE] | export | verify [--file EXPORT] [--anchors FILE]`: the
+// hash chains of the ledger. `heads` prints the last block of each chain; store these lines
+// elsewhere as the anchors of a later `verify`. `--append` also appends them to a file and records
+// the run. `export` prints the chains with their transactions as JSON Lines.
 // `verify` reads the database or an export and prints each broken link in chain order.
-import { readFileSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { ChainHead, ChainSource } from '../ledger/chain-rules.js';
 import { verifyChain } from '../ledger/verify-chain.js';
@@ -11,18 +12,24 @@ import { runCommand } from './run-command.js';
 
 const EXIT_BROKEN = 1;
 const EXIT_USAGE = 64;
+const PRIVATE_MODE = 0o600;
 
 const { values, positionals } = parseArgs({
-  options: { file: { type: 'string' }, anchors: { type: 'string' } },
+  options: { file: { type: 'string' }, anchors: { type: 'string' }, append: { type: 'string' } },
   allowPositionals: true,
 });
 const anchors = values.anchors === undefined ? [] : readAnchors(values.anchors);
 
 switch (positionals[0]) {
   case 'heads':
-    await onDatabase(async (source) => {
-      for (const head of await source.heads())
-        await print(JSON.stringify({ head: { ...head, number: String(head.number) } }));
+    await runCommand(async ({ reader, record }) => {
+      const heads = await reader.snapshot(({ chain }) => chain.heads());
+      const lines = heads.map((head) => JSON.stringify({ head: { ...head, number: String(head.number) } }));
+      for (const line of lines) await print(line);
+      if (values.append === undefined) return 0;
+      append(values.append, lines.map((line) => `${line}\n`).join(''));
+      const blocks = heads.reduce((sum, { number }) => sum + number, 0n);
+      await record({ job: 'chain-heads', outcome: 'succeeded', figures: `${heads.length} chains, ${blocks} blocks` });
       return 0;
     });
     break;
@@ -37,7 +44,7 @@ switch (positionals[0]) {
     else process.exitCode = await verify(readChainFile(values.file));
     break;
   default:
-    console.error('usage: chain heads | export | verify [--file EXPORT] [--anchors FILE]');
+    console.error('usage: chain heads [--append FILE] | export | verify [--file EXPORT] [--anchors FILE]');
     process.exitCode = EXIT_USAGE;
 }
 
@@ -63,6 +70,17 @@ function onDatabase(work: (source: ChainSource) => Promise<number>): Promise<voi
 function readAnchors(path: string): ChainHead[] {
   const lines = readFileSync(path, 'utf8').split('\n');
   return lines.filter((line) => line !== '').map(parseHeadLine);
+}
+
+/** Appends a text and returns when it is on the disk. */
+function append(path: string, text: string): void {
+  const descriptor = openSync(path, 'a', PRIVATE_MODE);
+  try {
+    writeSync(descriptor, text);
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
 /** Waits for the reader of a pipe. */

@@ -1,5 +1,6 @@
 import { createPool } from '@gateway/postgres';
 import { COMMON_FIELDS, type Logger, readConfig, runAsCommand } from '@gateway/service-kit';
+import { createJobStore, type JobRun } from '../jobs/store.js';
 import { type LedgerReader, createLedgerReader } from '../ledger/audit-store.js';
 import { createDeadLetterStore, type DeadLetterStore } from '../dead-letters/store.js';
 import { createRestoreStore, type RestoreStore } from '../stream/progress-store.js';
@@ -12,10 +13,15 @@ export interface LedgerCommands {
   readonly reader: LedgerReader;
   readonly deadLetters: DeadLetterStore;
   readonly restore: RestoreStore;
+  /**
+   * Stores the end of a run for the metrics of billing. Logs a warning if that fails, because a
+   * standby can be audited too.
+   */
+  record(run: JobRun): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Connects with the service's role; audit and chain only read. */
+/** Connects with the service's role; audit and chain write only the end of their run. */
 export function openLedger(postgresUrl: string, log: Pick<Logger, 'info' | 'warn' | 'error'>): LedgerCommands {
   const pool = createPool(postgresUrl, {
     applicationName: 'billing command',
@@ -23,10 +29,13 @@ export function openLedger(postgresUrl: string, log: Pick<Logger, 'info' | 'warn
     statementTimeoutMs: COMMAND_STATEMENT_MS,
     log,
   });
+  const jobs = createJobStore(pool);
   return {
     reader: createLedgerReader(pool),
     deadLetters: createDeadLetterStore(pool),
     restore: createRestoreStore(pool),
+    record: (run) =>
+      jobs.record(run).catch((err: Error) => log.warn({ err }, `the run was not recorded: ${err.message}`)),
     close: () => pool.end(),
   };
 }

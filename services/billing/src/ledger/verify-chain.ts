@@ -37,14 +37,13 @@ export async function verifyChain(source: ChainSource, options: VerifyOptions): 
   const ends = new Map<number, ChainHead>();
   for (const head of options.after ?? []) ends.set(head.chain, head);
   const heads = await source.heads();
-  const anchors = new Map((options.anchors ?? []).map((anchor) => [`${anchor.chain}/${anchor.number}`, anchor]));
+  const anchors = new Map((options.anchors ?? []).map((anchor) => [anchorKey(anchor), anchor]));
   const sums = { blocks: 0, transactions: 0 };
   for await (const block of source.blocks(options.after)) {
     const before = ends.get(block.chain) ?? { chain: block.chain, number: 0n, link: computeFirstLink(block.chain) };
     const end = verifyBlock(before, block, options.broken);
     ends.set(block.chain, end);
-    const anchor = anchors.get(`${end.chain}/${end.number}`);
-    if (anchor !== undefined && anchor.link === end.link) anchors.delete(`${end.chain}/${end.number}`);
+    anchors.delete(anchorKey(end));
     sums.blocks += 1;
     sums.transactions += block.members.length;
   }
@@ -53,6 +52,11 @@ export async function verifyChain(source: ChainSource, options: VerifyOptions): 
     if (number > 0n)
       options.broken({ chain, block: number, transaction: null, problem: 'the chain does not contain the anchor' });
   return sums;
+}
+
+/** With the link, because anchors of one block that differ are not equal. */
+function anchorKey({ chain, number, link }: ChainHead): string {
+  return `${chain}/${number}/${link}`;
 }
 
 function verifyBlock(before: ChainHead, block: ChainBlock, broken: VerifyOptions['broken']): ChainHead {

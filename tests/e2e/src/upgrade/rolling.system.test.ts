@@ -146,7 +146,6 @@ test('rotating all secrets in two steps under load refuses no call and keeps old
     const { secret } = await operator.account('1.00');
     await expectAnswered(secret);
     const resealed = await runProgram('reseal', [], run.system, {
-      GATEWAY_POSTGRES_URL: local.addresses.postgresUrlOf('catalog'),
       GATEWAY_SOURCE_PRIVATE_KEY: env['GATEWAY_SOURCE_PRIVATE_KEY'],
       GATEWAY_SOURCE_PRIVATE_KEY_PREVIOUS: sourcePrivateKey,
     });

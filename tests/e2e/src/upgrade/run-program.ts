@@ -13,7 +13,7 @@ const PROGRAMS = {
   backup: 'tools/operations/dist/backup-main.js',
   restore: 'tools/operations/dist/restore-main.js',
   audit: 'services/billing/dist/commands/audit.js',
-  reseal: 'services/catalog/dist/commands/reseal.js',
+  reseal: 'tools/operations/dist/reseal-main.js',
 } as const;
 /** The root, relative to this file. The compiled file is one directory deeper. */
 const ROOT = import.meta.url.includes('/dist/') ? '../../../../../' : '../../../../';

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 
 const TO = { to: { type: 'string' }, daily: { type: 'boolean' }, keep: { type: 'string' } } as const;
 const FROM = { from: { type: 'string' }, 'accept-loss': { type: 'boolean' } } as const;
-const USAGE = { to: '--to DIR [--daily [--keep N]]', from: '--from DIR [--accept-loss]' } as const;
+const USAGE = { to: '--to DIR [--daily] [--keep N]', from: '--from DIR [--accept-loss]' } as const;
 const KEPT = 7;
 interface DirectoryOptions {
   readonly to?: string;
@@ -12,17 +12,21 @@ interface DirectoryOptions {
   readonly 'accept-loss'?: boolean;
 }
 
-/**
- * Parses `--to DIR`, with `--daily` for a backup a day.
- * @returns `kept`: number of daily backups to keep; null for one backup
- */
-export function backupOptions(): { readonly directory: string; readonly kept: number | null } {
-  const { to, daily, keep } = given('to');
-  if (daily !== true && keep === undefined) return { directory: required(to, 'to'), kept: null };
-  if (daily !== true) throw new Error(`--keep needs --daily. Usage: ${USAGE.to}`);
+export interface BackupOptions {
+  readonly directory: string;
+  /** Number of backups to keep in the directory; null if the directory is the backup. */
+  readonly kept: number | null;
+  /** A backup a day instead of one. */
+  readonly isDaily: boolean;
+}
+
+/** Parses `--to DIR`, with `--daily` for a backup a day and `--keep` for their number. */
+export function backupOptions(): BackupOptions {
+  const { to, daily: isDaily = false, keep } = given('to');
+  if (!isDaily && keep === undefined) return { directory: required(to, 'to'), kept: null, isDaily };
   if (keep !== undefined && !/^[1-9]\d{0,3}$/.test(keep))
     throw new Error(`--keep ${keep}: not a number from 1 to 9999`);
-  return { directory: required(to, 'to'), kept: keep === undefined ? KEPT : Number(keep) };
+  return { directory: required(to, 'to'), kept: keep === undefined ? KEPT : Number(keep), isDaily };
 }
 
 /** Parses `--from DIR` with an optional `--accept-loss`. */

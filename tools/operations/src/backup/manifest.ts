@@ -1,5 +1,14 @@
 import { createHash } from 'node:crypto';
-import { closeSync, createReadStream, fchmodSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  createReadStream,
+  existsSync,
+  fchmodSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { BackupTotals } from './read-figures.js';
@@ -53,6 +62,10 @@ export function createPrivateFile(file: string): void {
  * match its checksum.
  */
 export async function readManifest(directory: string): Promise<Manifest> {
+  if (!existsSync(manifestFile(directory))) {
+    const found = backupsIn(directory);
+    throw new Error(`${directory} has no ${FILE}; backups in it: ${found.length === 0 ? 'none' : found.join(', ')}`);
+  }
   const manifest = JSON.parse(readFileSync(manifestFile(directory), 'utf8')) as Partial<Manifest>;
   const { form, sha256, figures, postgresMajor, madeAt } = manifest;
   if (form !== FORM || sha256 === undefined || figures === undefined || postgresMajor === undefined || !madeAt) {
@@ -60,6 +73,12 @@ export async function readManifest(directory: string): Promise<Manifest> {
   }
   if ((await checksum(dumpFile(directory))) !== sha256) throw new Error('the dump does not match its checksum');
   return { form, madeAt, postgresMajor, sha256, figures };
+}
+
+/** Returns the names of the complete backups in a directory. */
+function backupsIn(directory: string): string[] {
+  const names = existsSync(directory) ? readdirSync(directory) : [];
+  return names.filter((name) => existsSync(manifestFile(join(directory, name)))).sort();
 }
 
 export async function checksum(file: string): Promise<string> {
