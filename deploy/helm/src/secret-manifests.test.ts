@@ -73,6 +73,25 @@ test('--apply keeps the values of the cluster, also those that the table does no
   expect(readFileSync(`${home}/arguments`, 'utf8')).toMatch(/^apply --server-side .*--filename=-\n$/);
 });
 
+test('--rotate makes a new value and keeps the old one for the programs that accept it', () => {
+  run('--apply');
+  const before = applied();
+  const items = before.map((manifest) => ({ ...manifest, stringData: undefined, data: encoded(manifest) }));
+  writeFileSync(`${home}/existing.json`, JSON.stringify({ items }));
+  const { stderr } = run('--apply', '--rotate', 'GATEWAY_KEY_PEPPER');
+  expect(stderr).toMatch(/^applied\n4 secrets created, /);
+  const [old, now] = [valuesOf(before), valuesOf(applied())];
+  for (const name of ['gateway-edge-proxy', 'gateway-dashboard']) {
+    const { GATEWAY_KEY_PEPPER: pepper, ...others } = now[name] ?? {};
+    expect({ ...others, GATEWAY_KEY_PEPPER: others['GATEWAY_KEY_PEPPER_PREVIOUS'] }).toEqual({
+      ...old[name],
+      GATEWAY_KEY_PEPPER_PREVIOUS: old[name]?.['GATEWAY_KEY_PEPPER'],
+    });
+    expect(pepper).toMatch(/^[0-9a-f]{64}$/);
+    expect(stderr).not.toContain(pepper);
+  }
+});
+
 test("a directory keeps managed servers' values for a second run and for their roles", () => {
   const servers = [
     '--postgres',

@@ -17,6 +17,7 @@ import {
   type Manifest,
 } from './secrets/kubernetes-rules.js';
 import { makeSealingKeys, makeSecrets, type MadeSecrets, type Secrets } from './secrets/make-secrets-rules.js';
+import { rotateSecret } from './secrets/rotate-rules.js';
 import { readOwners, readSecretFiles, writeSecretFiles } from './secrets/secret-files.js';
 import { SERVER_COMMANDS } from './secrets/server-commands-rules.js';
 
@@ -24,7 +25,7 @@ const USAGE = `usage: secrets keys
        secrets compose DIRECTORY [--owner UID] [--owner CONSUMER=UID …] [--smtp URL]
        secrets kubernetes --namespace NAME [--release NAME] [--postgres URL] [--nats URL] [--redis URL] [--smtp URL]
                [--from DIRECTORY | --from cluster] [--output DIRECTORY | --apply | --print sql|nats|redis]
-               [--external-secrets STORE]`;
+               [--external-secrets STORE] [--rotate VARIABLE]`;
 /** Host names in docker-compose.yml. */
 const COMPOSE_URLS = {
   postgres: 'postgres://postgres:5432/gateway',
@@ -77,6 +78,7 @@ function kubernetes(args: string[]): void {
         apply: { type: 'boolean', default: false },
         print: text,
         'external-secrets': text,
+        rotate: text,
       },
     }),
   );
@@ -89,7 +91,8 @@ function kubernetes(args: string[]): void {
   if ((print !== undefined || store !== undefined) && from === undefined) {
     throw new Error('the new values would be lost: name their directory with --output or --from');
   }
-  const kept: Secrets = from === undefined ? {} : from === 'cluster' ? readCluster(namespace) : readSecretFiles(from);
+  const found: Secrets = from === undefined ? {} : from === 'cluster' ? readCluster(namespace) : readSecretFiles(from);
+  const { kept, moved } = values.rotate === undefined ? { kept: found, moved: [] } : rotateSecret(found, values.rotate);
   if (values.postgres !== undefined && !/^[a-z]+:\/\/[^:@/]+:[^@/]+@/.test(values.postgres)) {
     throw new Error(
       '--postgres needs the user that migrates and its password: postgres://user:password@host:5432/database',
@@ -97,12 +100,13 @@ function kubernetes(args: string[]): void {
   }
   const urls = evaluationUrls(values.release);
   const { postgres = urls.postgres, nats = urls.nats, redis = urls.redis } = values;
-  const made = makeSecrets(kept, {
+  const fresh = makeSecrets(kept, {
     urls: { postgres, nats, redis },
     smtp: values.smtp,
     random: randomBytes,
     consumers: clusterConsumers(values.postgres !== undefined),
   });
+  const made = { ...fresh, created: [...fresh.created, ...moved] };
   if (printer !== undefined) {
     if (made.created.length > 0) throw new Error(`${from} does not have: ${made.created.join(', ')}`);
     process.stdout.write(printer(made.secrets));

@@ -9,6 +9,7 @@ import { COMMON_FIELDS, openSealed, readConfig, sealTo } from '@gateway/service-
 import { PROGRAM_FIELDS, valueProblems } from '../../test/service-fields.js';
 import { MIGRATE_FIELDS, rolesOf } from '../migrate-config.js';
 import { makeSealingKeys, makeSecrets, type Secrets } from './make-secrets-rules.js';
+import { rotateSecret } from './rotate-rules.js';
 import { CONSUMERS, SECRET_ROWS, SECRETS_TABLE, type Consumer } from './table.js';
 
 const { GATEWAY_SOURCE_PUBLIC_KEY, GATEWAY_SOURCE_PRIVATE_KEY } = COMMON_FIELDS;
@@ -214,6 +215,39 @@ test.each(['redis://admission:50%off@redis:6379', 'redis://redis:6379', 'somethi
     expect(read('redis/redis-users.acl')).toBe(before);
   },
 );
+
+test.each([
+  ['GATEWAY_KEY_PEPPER', ['edge-proxy', 'dashboard'], []],
+  ['GATEWAY_SOURCE_PRIVATE_KEY', ['edge-proxy'], ['dashboard/GATEWAY_SOURCE_PUBLIC_KEY']],
+  ['GATEWAY_WEBHOOK_PRIVATE_KEY', ['billing'], ['dashboard/GATEWAY_WEBHOOK_PUBLIC_KEY']],
+  ['GATEWAY_SESSION_SECRET', ['dashboard'], []],
+  ['GATEWAY_OPERATOR_TOKEN', ['dashboard'], ['operator/GATEWAY_OPERATOR_TOKEN', 'demo/GATEWAY_OPERATOR_TOKEN']],
+] as const)('a rotated %s is new for all, and %j also accept the old one', (name, readers, followers) => {
+  const { secrets } = makeSecrets({}, OPTIONS);
+  const { kept, moved } = rotateSecret(secrets, name);
+  const rotated = makeSecrets(kept, OPTIONS);
+  expect([...moved].sort()).toEqual(readers.map((consumer) => `${consumer}/${name}_PREVIOUS`).sort());
+  expect([...rotated.created].sort()).toEqual(
+    [...readers.map((consumer) => `${consumer}/${name}`), ...followers].sort(),
+  );
+  for (const consumer of readers) {
+    const [before, after] = [of(secrets, consumer), of(rotated.secrets, consumer)];
+    expect([after[`${name}_PREVIOUS`], after[name] === before[name]]).toEqual([before[name], false]);
+    expect(after[name]).toBe(of(rotated.secrets, readers[0])[name]);
+  }
+  expectPairs({
+    ...of(rotated.secrets, 'dashboard'),
+    ...of(rotated.secrets, 'edge-proxy'),
+    ...of(rotated.secrets, 'billing'),
+  });
+  // Everything else stays, and the next run keeps all.
+  expect([rotated.differing, makeSecrets(rotated.secrets, OPTIONS).secrets]).toEqual([[], rotated.secrets]);
+});
+
+test('only a secret with a previous value, which exists, can be rotated', () => {
+  expect(() => rotateSecret({}, 'GATEWAY_KEY_PEPPER')).toThrow('there is no value to rotate');
+  expect(() => rotateSecret(makeSecrets({}, OPTIONS).secrets, 'GATEWAY_NATS_URL')).toThrow('can be rotated');
+});
 
 test('wrong arguments are refused before anything is written', () => {
   const { directory, run } = startCommand();
