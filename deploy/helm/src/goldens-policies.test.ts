@@ -1,11 +1,15 @@
+import { randomBytes } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { evaluationUrls } from '../../../tools/operations/src/secrets/kubernetes-rules.js';
+import { makeSecrets } from '../../../tools/operations/src/secrets/make-secrets-rules.js';
 import { environmentProblems, PROGRAM_FIELDS, valueProblems } from '../../../tools/operations/test/service-fields.js';
+import { IMAGES } from '../../docker/recipe.mjs';
 import {
   HELM,
   VALUE_SETS,
+  cronJobsOf,
   podLabels,
   readGolden,
   readValues,
@@ -22,7 +26,8 @@ const programOf = (component: string): string => (component === 'operator' ? 'da
 const COMPONENTS = ['accounts', 'admission', 'billing', 'catalog', 'dashboard', 'edge-proxy', 'operator'];
 
 const componentOf = ({ metadata }: Pick<Manifest, 'metadata'>) => metadata.labels['app.kubernetes.io/component'] ?? '';
-const podsOf = (manifests: readonly Manifest[]) => workloadsOf(manifests).map(({ pod }) => pod.metadata.labels);
+const podsOf = (manifests: readonly Manifest[]) =>
+  [...workloadsOf(manifests), ...cronJobsOf(manifests)].map(({ pod }) => pod.metadata.labels);
 
 const variablesOf = ({ spec }: PodTemplate): Readonly<Record<string, string | undefined>> =>
   Object.fromEntries((spec.containers[0]?.env ?? []).map(({ name, value }) => [name, value]));
@@ -35,7 +40,8 @@ test('every value set renders every component', () => {
 });
 
 test.each(VALUE_SETS)('%s: containers are bounded, unprivileged and read-only', (name) => {
-  for (const { pod } of workloadsOf(readGolden(name))) {
+  const manifests = readGolden(name);
+  for (const { pod } of [...workloadsOf(manifests), ...cronJobsOf(manifests)]) {
     expect(pod.spec.automountServiceAccountToken).toBe(false);
     expect(pod.spec.securityContext).toMatchObject({
       runAsNonRoot: true,
@@ -209,7 +215,11 @@ test('the network is closed for every pod except for what its component needs', 
         .map(componentOf)
         .filter((component) => out(component).includes(5432))
         .sort(),
-    ).toEqual(['accounts', 'billing', 'catalog', 'migrate']);
+    ).toEqual(['accounts', 'billing', 'catalog', 'migrate', ...jobNames(manifests)].sort());
+    expect(jobNames(manifests).filter((job) => out(job).includes(4222))).toEqual(
+      name === 'production' ? ['restore'] : [],
+    );
+    for (const job of jobNames(manifests)) expect([job, portsOf(policies, job, 'ingress')]).toEqual([job, []]);
     expect(
       policies
         .map(componentOf)
@@ -383,6 +393,87 @@ test('edges scale by a metric that an edge has', () => {
   expect(readFileSync(`${HELM}../../services/edge-proxy/src/service.ts`, 'utf8')).toContain(`gauge('${names[0]}'`);
 });
 
+test('the jobs of each value set run or wait as the values say', () => {
+  const stateOf = (name: string) =>
+    cronJobsOf(readGolden(name)).map(({ manifest: { metadata, spec } }) => {
+      const { suspend, schedule } = spec as { suspend: boolean; schedule: string };
+      return [metadata.name, suspend ? 'waits' : schedule];
+    });
+  expect(stateOf('production')).toEqual([
+    ['gw-model-gateway-audit', '20 3 * * 0'],
+    ['gw-model-gateway-backup', '20 1 * * *'],
+    ['gw-model-gateway-chain-heads', '50 * * * *'],
+    ['gw-model-gateway-reseal', 'waits'],
+    ['gw-model-gateway-restore', 'waits'],
+  ]);
+  // No claim, no backups.
+  expect(stateOf('evaluation').map(([job]) => job)).toEqual(['gw-model-gateway-audit', 'gw-model-gateway-reseal']);
+  expect(stateOf('gateway-api')).toEqual([]);
+});
+
+test('a job is bounded, has a command of its image, and only its own secrets', () => {
+  const made = makeSecrets({}, { urls: evaluationUrls('gw'), random: randomBytes }).secrets;
+  for (const { manifest, pod } of cronJobsOf(readGolden('production'))) {
+    const job = componentOf(manifest);
+    expect(manifest.spec).toMatchObject({
+      concurrencyPolicy: 'Forbid',
+      timeZone: 'Etc/UTC',
+      successfulJobsHistoryLimit: 3,
+      failedJobsHistoryLimit: 3,
+      jobTemplate: {
+        spec: {
+          activeDeadlineSeconds: expect.any(Number),
+          backoffLimit: ['restore', 'audit'].includes(job) ? 0 : 2,
+          ttlSecondsAfterFinished: 604_800,
+        },
+      },
+    });
+    const [container] = pod.spec.containers as unknown as readonly { args: readonly string[]; image: string }[];
+    expect(container?.image).toBe('registry.example.com/gateway/operate:0.1.0');
+    expect(Object.keys(IMAGES['operate']?.commands ?? {})).toContain(container?.args[0]);
+    const sources = pod.spec.volumes.flatMap((volume) => (volume as ProjectedVolume).projected?.sources ?? []);
+    const files = sources.flatMap(({ secret }) => secret.items.map(({ key }) => [secret.name, key] as const));
+    expect(files.map(([, key]) => key).sort()).toEqual(KEYS_OF_JOBS[job]);
+    for (const [secret, key] of files) {
+      const consumer = secret.replace('gateway-', '') as keyof typeof made;
+      expect([job, secret, key, made[consumer]?.[key]]).toEqual([job, secret, key, expect.any(String)]);
+    }
+    // Each file is read, and each file that is read exists.
+    const read = Object.entries(variablesOf(pod)).flatMap(([variable, value]) =>
+      value?.startsWith('/run/secrets/gateway/') ? [[variable, value.replace('/run/secrets/gateway/', '')]] : [],
+    );
+    expect([...new Set(read.map(([, file]) => file))].sort()).toEqual(KEYS_OF_JOBS[job]);
+    const onVolume = pod.spec.volumes.some(({ name }) => name === 'backups');
+    expect([job, onVolume]).toEqual([job, JSON.stringify(container?.args).includes('/backups')]);
+  }
+});
+
+/** The keys of Secrets that each job gets. */
+const KEYS_OF_JOBS: Readonly<Record<string, readonly string[]>> = {
+  audit: ['GATEWAY_POSTGRES_URL'],
+  backup: ['GATEWAY_MIGRATION_URL'],
+  'chain-heads': ['GATEWAY_POSTGRES_URL'],
+  reseal: ['GATEWAY_BILLING_POSTGRES_URL', 'GATEWAY_CATALOG_POSTGRES_URL', 'GATEWAY_SOURCE_PRIVATE_KEY'],
+  restore: [
+    'GATEWAY_ACCOUNTS_POSTGRES_URL',
+    'GATEWAY_BILLING_POSTGRES_URL',
+    'GATEWAY_CATALOG_POSTGRES_URL',
+    'GATEWAY_FINANCE_PASSWORD',
+    'GATEWAY_MIGRATION_URL',
+    'GATEWAY_NATS_URL',
+  ],
+};
+
+const jobNames = (manifests: readonly Manifest[]): string[] =>
+  cronJobsOf(manifests).map(({ manifest }) => componentOf(manifest));
+
+interface ProjectedVolume {
+  readonly projected?: {
+    readonly sources: readonly {
+      readonly secret: { readonly name: string; readonly items: readonly { readonly key: string }[] };
+    }[];
+  };
+}
 interface MatchLabels {
   readonly matchLabels: Labels;
 }

@@ -72,6 +72,7 @@ test.each([
   [{ image: { tag: 'latest' } }, 'a moving tag'],
   [{ publicUrl: 'gateway.example.com' }, 'an address without a scheme'],
   [{ dashboard: { proxies: '1' } }, 'a number of proxies as text'],
+  [{ jobs: { backup: { keep: 0 } } }, 'no kept backup'],
   [{ streamReplicas: 2 }, 'a number of copies that no cluster has a majority of'],
   [{ admission: { environment: { gateway_log_level: 'info' } } }, 'a variable that nothing reads'],
 ] as readonly (readonly [object, string])[])('%j is refused: %s', (values) => {

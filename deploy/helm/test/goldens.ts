@@ -32,6 +32,9 @@ export interface PodTemplate {
     readonly volumes: readonly { readonly name: string; readonly secret?: { readonly secretName: string } }[];
   };
 }
+interface JobSpec {
+  readonly template?: PodTemplate;
+}
 export interface Manifest {
   readonly apiVersion: string;
   readonly kind: string;
@@ -72,12 +75,24 @@ export function workloadsOf(
     .map((manifest) => ({ manifest, pod: (manifest.spec as { template: PodTemplate }).template }));
 }
 
-/** Returns the labels of all pods: of services, of the evaluation's servers, of `helm test`. */
+/** Returns CronJobs with the pods of their Jobs. */
+export function cronJobsOf(
+  manifests: readonly Manifest[],
+): { readonly manifest: Manifest; readonly pod: PodTemplate }[] {
+  return manifests
+    .filter(({ kind }) => kind === 'CronJob')
+    .map((manifest) => ({
+      manifest,
+      pod: (manifest.spec as { jobTemplate: { spec: { template: PodTemplate } } }).jobTemplate.spec.template,
+    }));
+}
+
+/** Returns the labels of all pods: services, jobs, the evaluation's servers, `helm test`. */
 export function podLabels(manifests: readonly Manifest[]): Labels[] {
   return manifests.flatMap(({ kind, metadata, spec }) => {
     if (kind === 'Pod') return [metadata.labels];
-    const { template } = (spec ?? {}) as { template?: PodTemplate };
-    return template === undefined ? [] : [template.metadata.labels];
+    const { template, jobTemplate } = (spec ?? {}) as JobSpec & { jobTemplate?: { spec: JobSpec } };
+    return [template, jobTemplate?.spec.template].flatMap((pod) => (pod === undefined ? [] : [pod.metadata.labels]));
   });
 }
 

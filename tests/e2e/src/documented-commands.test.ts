@@ -1,9 +1,11 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { commandsIn, documents } from '../test/documented-commands.js';
+import { contentsOf, IMAGES } from '../../../deploy/docker/recipe.mjs';
+import { podLabels, readGolden } from '../../../deploy/helm/test/goldens.js';
 import { trackedFiles } from '../../../tools/check/citations.mjs';
 import { ROOMS } from '../../../tools/check/rooms.mjs';
 import { sharedSystem } from '../test/system.js';
@@ -139,6 +141,73 @@ test('every documented npm script exists in its package', () => {
   });
   expect(missing).toEqual([]);
 });
+
+test('commands for containers name objects of the chart and programs of the images', () => {
+  const manifests = ['evaluation', 'production'].flatMap(readGolden);
+  const objects = manifests.map(
+    ({ kind, metadata }) => `${kind.toLowerCase()}/${metadata.name.replace(/^gw-/, 'gateway-')}`,
+  );
+  const components = podLabels(manifests).map((labels) => labels['app.kubernetes.io/component'] ?? '');
+  const inOperate = Object.keys(IMAGES['operate']?.commands ?? {});
+  const hasProgram = (component: string, program: string): boolean =>
+    contentsOf(IMAGES[component === 'operator' ? 'dashboard' : component]?.rooms ?? []).parts.some(
+      (part) => program.startsWith(`${part}/`) && existsSync(join(ROOT, program)),
+    );
+  let checked = 0;
+  const wrongIn = (command: string): string[] => {
+    const named = [...command.matchAll(/\b(?:deployment|cronjob|service|secret)\/gateway-[\w-]+/g)].map(
+      ([name]) => name,
+    );
+    const selected = [...command.matchAll(/kubernetes\.io\/component=([\w-]+)/g)].map(([, name = '']) => name);
+    const started = [...command.matchAll(/ operate ([\w-]+)|\.args = \["([\w-]+)"/g)].map(
+      ([, one, other]) => one ?? other ?? '',
+    );
+    const [, component = '', program] =
+      /\b(?:deployment\/gateway-model-gateway-|compose exec )([\w-]+) (?:-- )?(?:env \S+ )?node (\S+)/.exec(command) ??
+      [];
+    checked += named.length + selected.length + started.length + (program === undefined ? 0 : 1);
+    return [
+      ...named.filter((name) => !objects.includes(name)),
+      ...selected.filter((name) => !components.includes(name)),
+      ...(command.includes('--entrypoint') ? [] : started.filter((name) => !inOperate.includes(name))),
+      ...(program === undefined || hasProgram(component, program) ? [] : [program]),
+    ];
+  };
+  const wrong = COMMANDS.flatMap(({ document, command }) => wrongIn(command).map((name) => [document, command, name]));
+  expect(wrong).toEqual([]);
+  expect(checked).toBeGreaterThan(40);
+});
+
+const kubectl = process.env['KUBECTL'] ?? 'kubectl';
+const withKubectl = spawnSync(kubectl, ['version', '--client'], { stdio: 'ignore' }).status === 0 ? test : test.skip;
+withKubectl(
+  'kubectl knows the options of every documented command (needs kubectl)',
+  () => {
+    const lines = COMMANDS.flatMap(({ command }) => command.replaceAll('\\|', '|').split(' | '));
+    const commands = new Set(
+      lines.filter((line) => line.startsWith('kubectl ')).map((line) => line.replace(/<[^>]*>/g, 'x')),
+    );
+    expect(commands.size).toBeGreaterThan(15);
+    for (const command of commands) {
+      // No cluster: it fails at the connection, after it has read its options.
+      const { stderr } = spawnSync(
+        'bash',
+        ['-c', command.replace('kubectl ', '"$KUBECTL" --server=http://127.0.0.1:9 --request-timeout=1s ')],
+        {
+          env: { ...process.env, KUBECTL: kubectl, KUBECONFIG: '/dev/null' },
+          input: 'apiVersion: v1\nkind: ConfigMap\nmetadata: { name: x }\n',
+          encoding: 'utf8',
+          timeout: 20_000,
+        },
+      );
+      expect([command, stderr]).toEqual([
+        command,
+        expect.not.stringMatching(/unknown (command|flag|shorthand)|invalid argument/),
+      ]);
+    }
+  },
+  120_000,
+);
 
 test('every compiled program that a file names by its path from the root exists', () => {
   const named = [...trackedFiles(ROOT.replace(/\/$/, '')).files].flatMap(([file, text]) =>

@@ -69,13 +69,32 @@ capabilities: { drop: [ALL] }
 {{- end }}
 {{- end }}
 
-{{/* Takes {root, secret}. */}}
+{{/* Takes {root, secret}, or {root, parts: [{from, keys}]} for some keys of Secrets. */}}
 {{- define "gateway.volumes" -}}
 - name: secrets
+{{- /* The modes are 0440 as a decimal number, which all YAML parsers read alike. */}}
+{{- if .parts }}
+  projected:
+    defaultMode: 288
+    sources:
+      {{- $previous := .root.Values.secrets.previous }}
+      {{- range .parts }}
+      - secret:
+          name: {{ required "every job needs the names of its Secrets" .from }}
+          items:
+            {{- range .keys }}
+            - { key: {{ . }}, path: {{ . }} }
+            {{- if has . $previous }}
+            - { key: {{ . }}_PREVIOUS, path: {{ . }}_PREVIOUS }
+            {{- end }}
+            {{- end }}
+      {{- end }}
+{{- else }}
   secret:
     secretName: {{ required "every component needs the name of its Secret" .secret }}
     # 0440 as a decimal number, which all YAML parsers read alike.
     defaultMode: 288
+{{- end }}
 {{- with .root.Values.certificates }}
 {{- if .secret }}
 - name: certificates
