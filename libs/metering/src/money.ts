@@ -48,7 +48,7 @@ export function parseUsd(text: string): NanoUsd {
 export function formatUsd(amount: NanoUsd): string {
   const magnitude = amount < 0n ? -amount : amount;
   const nanos = (magnitude % NANO_PER_USD).toString().padStart(PLACES_MAX, '0');
-  const places = nanos.replace(/0+$/, '').padEnd(PLACES_MIN, '0');
+  const places = nanos.replace(/(?<!0)0+$/, '').padEnd(PLACES_MIN, '0');
   return `${amount < 0n ? '-' : ''}${magnitude / NANO_PER_USD}.${places}`;
 }
 

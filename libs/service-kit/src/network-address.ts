@@ -11,7 +11,7 @@ const { IPv4, IPv6 } = ipaddr;
  */
 export function isPrivateHost(host: string): boolean {
   const ip = host.replace(/^\[|\]$/g, '');
-  return isIP(ip) === 0 ? isPrivateName(host.replace(/\.+$/, '')) : isPrivate(ipaddr.parse(ip));
+  return isIP(ip) === 0 ? isPrivateName(host.replace(/(?<!\.)\.+$/, '')) : isPrivate(ipaddr.parse(ip));
 }
 
 /**
@@ -58,7 +58,7 @@ function isPrivate(ip: ipaddr.IPv4 | ipaddr.IPv6): boolean {
 }
 
 /** Scheme, user and password, servers, and the remaining part. */
-const PARTS = /^([a-z][a-z0-9+.-]*:\/\/)((?:[^/?#]*@)?)([^/?#@]*)(.*)$/is;
+const PARTS = /^([a-z][a-z0-9+.-]*:\/\/)((?:[^/?#]*@)?)([^/?#@]*)(.*)/is;
 
 /**
  * Returns one URL for each server of a URL: `nats://user:password@a:1,b:2/x` gives

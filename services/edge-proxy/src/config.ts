@@ -114,7 +114,7 @@ export function readProxy(config: EdgeConfig): UpstreamProxy | null {
 
 /** The settings that the edge's functions read from the configuration. */
 export function readSettings(config: EdgeConfig, traceRatio: number): EdgeSettings {
-  const publicUrl = config.GATEWAY_PUBLIC_URL.replace(/\/+$/, '');
+  const publicUrl = config.GATEWAY_PUBLIC_URL.replace(/(?<!\/)\/+$/, '');
   const errors: ErrorContext = {
     billingLinkUrl: config.GATEWAY_BILLING_LINK_URL ?? buildBillingUrl(config.GATEWAY_DASHBOARD_URL) ?? publicUrl,
     chatBaseUrl: `${publicUrl}/v1`,
@@ -134,5 +134,5 @@ export function readSettings(config: EdgeConfig, traceRatio: number): EdgeSettin
 }
 
 function buildBillingUrl(dashboardUrl: string | null): string | null {
-  return dashboardUrl === null ? null : `${dashboardUrl.replace(/\/+$/, '')}/billing`;
+  return dashboardUrl === null ? null : `${dashboardUrl.replace(/(?<!\/)\/+$/, '')}/billing`;
 }

@@ -155,7 +155,7 @@ async function useUrl(
   const { version } = answer;
   if (/^\d/.test(version) && !isAtLeast(version, kind.minimumVersion))
     throw new Error(`the server of ${variable} is ${version}, at least ${kind.minimumVersion} is needed`);
-  const source = `${variable} (${url.replace(/\/\/[^@/]*@/g, '//').replace(/\?.*$/, '')})`;
+  const source = `${variable} (${url.replace(/\/\/[^@/]*@/g, '//').split('?')[0]})`;
   return { name: kind.name, resolver: 'url', url, version, pid: null, source, stop: () => Promise.resolve() };
 }
 

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { stripVTControlCharacters } from 'node:util';
 
 const TOOL = 'slowhttptest';
 /** Connections that the tool opens per second. */
@@ -61,7 +62,7 @@ export function startSlowAttack(options: SlowAttackOptions): SlowAttack {
   let most = 0;
   let isRunning = true;
   child.stdout.setEncoding('latin1').on('data', (text: string) => {
-    for (const [, count] of text.matchAll(/connected:[^\d\n]*?(?:\x1b\[[\d;]*m)?\s*(\d+)/g))
+    for (const [, count] of stripVTControlCharacters(text).matchAll(/connected:[^\d\n]*(\d+)/g))
       most = Math.max(most, Number(count));
   });
   const ended = new Promise<void>((resolve, reject) => {

@@ -88,7 +88,7 @@ function isTracingDisabled(): boolean {
 }
 
 function spanBatches(otlpEndpoint: string): BatchSpanProcessor {
-  const url = `${otlpEndpoint.replace(/\/+$/, '')}/v1/traces`;
+  const url = `${otlpEndpoint.replace(/(?<!\/)\/+$/, '')}/v1/traces`;
   return new BatchSpanProcessor(
     new OTLPTraceExporter({ url, timeoutMillis: EXPORT_MS, concurrencyLimit: EXPORTS_MAX }),
     {

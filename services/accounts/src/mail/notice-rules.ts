@@ -71,7 +71,7 @@ function invitation(input: NoticeInput, link: (path: string) => string): MailTex
 }
 
 function page({ dashboardUrl }: NoticeInput, path: string): string {
-  return `${dashboardUrl.replace(/\/+$/, '')}${path}`;
+  return `${dashboardUrl.replace(/(?<!\/)\/+$/, '')}${path}`;
 }
 
 function mail(subject: string, paragraphs: readonly string[]): MailText {

@@ -27,7 +27,7 @@ export function checkBaseUrl(
   if (isPrivate && !privateAllowed)
     return wrong('is a private, loopback or link-local address, which this deployment does not allow');
   if (url.protocol === 'http:' && !isPrivate) return wrong('must begin with https://');
-  const path = url.pathname.replace(/\/+$/, '');
+  const path = url.pathname.replace(/(?<!\/)\/+$/, '');
   if (path.endsWith('/v1') && !allPathsGiven)
     return wrong('must be given without /v1, because the path of the endpoint is appended');
   return url.origin + path;

@@ -52,7 +52,7 @@ export function findTarget({ options }: Pick<Arguments, 'options'>, env: NodeJS.
   const token = given.token ?? running?.operatorToken;
   if (!url || !token)
     throw new Error('the URL or the token of the operator API is missing: use --url and --token, or run npm start');
-  const base = url.replace(/\/+$/, '');
+  const base = url.replace(/(?<!\/)\/+$/, '');
   const gateway = running?.edgeUrl === undefined ? null : { url: running.edgeUrl, apiKey: running.demoApiKey ?? null };
   return { url: base.endsWith(PREFIX) ? base : base + PREFIX, token, gateway };
 }

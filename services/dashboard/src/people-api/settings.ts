@@ -24,7 +24,7 @@ export type SettingsConfig = Pick<
 /** Derives the settings of the pages from the configuration. */
 export function createSettings(config: SettingsConfig): PagesSettings {
   const dashboardUrl = config.GATEWAY_DASHBOARD_URL;
-  const publicUrl = config.GATEWAY_PUBLIC_URL.replace(/\/+$/, '');
+  const publicUrl = config.GATEWAY_PUBLIC_URL.replace(/(?<!\/)\/+$/, '');
   const pages: PagesConfig = {
     chatBaseUrl: `${publicUrl}/v1`,
     messagesBaseUrl: config.GATEWAY_MESSAGES_ENABLED ? publicUrl : null,

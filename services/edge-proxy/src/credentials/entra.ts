@@ -25,7 +25,7 @@ export function makeEntraFetcher(
   { http, env, nowMs }: EntraParts,
 ): () => Promise<IssuedCredential<string>> {
   const { tenantId, clientId, authorityHost, proof } = credential === null ? workload(env) : application(credential);
-  const base = (authorityHost ?? AUTHORITY_HOST_DEFAULT).replace(/\/+$/, '');
+  const base = (authorityHost ?? AUTHORITY_HOST_DEFAULT).replace(/(?<!\/)\/+$/, '');
   const url = `${base}/${encodeURIComponent(tenantId)}/oauth2/v2.0/token`;
   return async () => {
     const form = { grant_type: 'client_credentials', client_id: clientId, scope, ...(await proof()) };

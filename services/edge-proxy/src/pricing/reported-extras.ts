@@ -208,7 +208,7 @@ function parsePaths(rules: PricingRules): ParsedPaths {
   return places;
 }
 
-const STEP = /([a-z0-9_|]+)(\[[^\]]*\])?(?:\.|$)/g;
+const STEP = /(?<![a-z0-9_|])([a-z0-9_|]+)(\[[^\]]*\])?(?:\.|$)/g;
 
 /** Parses a path in the form of the contract (`answerPath`). */
 function parsePath(path: string): Step[] {

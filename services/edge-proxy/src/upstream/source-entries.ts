@@ -232,5 +232,5 @@ export function openSource(
   for (const [name, value] of Object.entries(source.headers)) {
     if (!CONNECTION_HEADERS.includes(name.toLowerCase())) headers.push(name.toLowerCase(), value);
   }
-  return { source, origin: base.origin, basePath: base.pathname.replace(/\/+$/, ''), headers, authorizer };
+  return { source, origin: base.origin, basePath: base.pathname.replace(/(?<!\/)\/+$/, ''), headers, authorizer };
 }

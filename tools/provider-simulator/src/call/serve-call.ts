@@ -6,7 +6,7 @@ import { playScript } from '../scripts/play-script.js';
 import { BODY_BYTES_MAX, type Listener, type Received, type SimulatorState } from '../simulator-state.js';
 import { answerCall, answerError, modelOf, parseBody } from './answer-call.js';
 
-const BEARER = /^bearer +(.*)$/i;
+const BEARER = /^bearer +([^ ].*)$/i;
 const VERSION = /^\/v1(?=\/)/;
 const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   '/chat/completions': chat,

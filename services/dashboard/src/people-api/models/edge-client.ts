@@ -23,7 +23,7 @@ export function createEdgeClient(edgeUrl: string) {
     headersTimeout: ANSWER_MS_MAX,
     bodyTimeout: ANSWER_MS_MAX,
   });
-  const address = `${edgeUrl.replace(/\/+$/, '')}/v1/chat/completions`;
+  const address = `${edgeUrl.replace(/(?<!\/)\/+$/, '')}/v1/chat/completions`;
   return {
     /**
      * Sends one chat completion with a key and returns the response with its body as a stream.

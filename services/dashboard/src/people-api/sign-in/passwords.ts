@@ -101,5 +101,5 @@ function read(phc: string): Cost & { readonly salt: Buffer; readonly expected: B
 
 /** Encodes base64 without padding, as PHC strings do. */
 function base64(bytes: Buffer): string {
-  return bytes.toString('base64').replace(/=+$/, '');
+  return bytes.toString('base64').replace(/(?<!=)=+$/, '');
 }

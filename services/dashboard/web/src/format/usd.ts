@@ -14,7 +14,7 @@ export function parseNano(text: string): bigint {
 /** Formats an amount exactly, with at least `minPlaces` decimal places: "$1,204.50". */
 export function formatUsdExact(text: string, minPlaces = 2): string {
   return render(parseNano(text), (fraction) => {
-    const trimmed = fraction.replace(/0+$/, '');
+    const trimmed = fraction.replace(/(?<!0)0+$/, '');
     return trimmed.padEnd(minPlaces, '0');
   });
 }
@@ -39,7 +39,7 @@ export function nanoToText(nano: bigint): string {
   const size = nano < 0n ? -nano : nano;
   const fraction = String(size % SCALE)
     .padStart(PLACES, '0')
-    .replace(/0+$/, '');
+    .replace(/(?<!0)0+$/, '');
   return `${nano < 0n ? '-' : ''}${size / SCALE}${fraction === '' ? '' : `.${fraction}`}`;
 }
 
@@ -61,5 +61,5 @@ function render(nano: bigint, decimals: (fraction: string) => string): string {
  * them then visibly adds up.
  */
 export function placesOf(amounts: readonly string[]): number {
-  return Math.max(2, ...amounts.map((usd) => usd.split('.')[1]?.replace(/0+$/, '').length ?? 0));
+  return Math.max(2, ...amounts.map((usd) => usd.split('.')[1]?.replace(/(?<!0)0+$/, '').length ?? 0));
 }
