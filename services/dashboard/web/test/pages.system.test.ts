@@ -456,6 +456,23 @@ test('operator: sign in, find, credit and suspend an account, see sources and sl
   await dialog(page).getByText('203.0.113.0/24').waitFor();
 });
 
+test('operator: finds models by a part of the name or ID, also beyond the first page', async () => {
+  const page = await open('large', '/operator/models');
+  await button(page, 'Show more').waitFor();
+  const search = page.getByLabel('Search models');
+  const found = page.getByRole('region', { name: 'Found models' });
+  await search.fill('EMBEDDING 3');
+  await found.getByText('openai/text-embedding-3-small').waitFor();
+  expect(await found.getByRole('row').count()).toBe(2);
+  await search.fill('demo/');
+  await found.getByText('A model without a price').waitFor();
+  await takePicture(page, 'found');
+  await search.fill('no such model');
+  await see(page, 'No models match');
+  await search.fill('');
+  await button(page, 'Show more').waitFor();
+});
+
 test('operator: adds an alias, corrects its model, and deletes it', async () => {
   const page = await open('large', '/operator/models');
   await page.getByLabel('Alias name').fill('my alias');

@@ -13,40 +13,49 @@ import type {
 } from '@gateway/contracts/pages';
 import { readOrNull, request } from './request.js';
 import { useList } from './queries.js';
-import { readAll, type Page } from './read-all.js';
+import { readAll, type FullList, type Page } from './read-all.js';
 
 /** Refresh interval of live data. */
 const LIVE_MS = 5_000;
 const PAGE_MAX = 200;
-/** Most pages that a search reads: two thousand accounts. Others are found by ID. */
+/** Most pages that a search reads: two thousand entries. */
 const SEARCH_PAGES_MAX = 10;
 
 const path = (rest: string) => `/operator/v1${rest}`;
 
 export const useAccounts = () => useList<AccountView>(['operator', 'accounts'], path('/accounts'));
 
-/** Finds accounts whose name, address or ID contains the text. */
+/** Finds accounts whose name, address or ID contains the text. A whole ID is found anywhere. */
 export const useAccountSearch = (text: string) =>
+  useSearch(
+    '/accounts',
+    text,
+    ({ id, name, email }: AccountView) => `${id} ${name} ${email}`,
+    /^acc_/.test(text) ? accountOrNull : undefined,
+  );
+
+/** Finds models whose name or ID contains the text. */
+export const useModelSearch = (text: string) =>
+  useSearch('/models', text, ({ id, displayName }: ModelView) => `${id} ${displayName}`);
+
+/** Searches {@link SEARCH_PAGES_MAX} pages of a list unless `findById` finds the entry. */
+const useSearch = <T>(
+  list: string,
+  text: string,
+  textOf: (entry: T) => string,
+  findById: (id: string) => Promise<T | null> = () => Promise.resolve(null),
+) =>
   useQuery({
-    queryKey: ['operator', 'search', text],
-    queryFn: ({ signal }) => searchAccounts(text, signal),
+    queryKey: ['operator', 'search', list, text],
+    async queryFn({ signal }): Promise<FullList<T>> {
+      const byId = await findById(text);
+      if (byId !== null) return { data: [byId], isWhole: true };
+      const { data, isWhole } = await readAll<T>(path(list), SEARCH_PAGES_MAX, signal);
+      return { data: data.filter((entry) => textOf(entry).toLowerCase().includes(text)), isWhole };
+    },
     enabled: text !== '',
     placeholderData: keepPreviousData,
   });
-
-async function searchAccounts(text: string, signal: AbortSignal): Promise<{ found: AccountView[]; isWhole: boolean }> {
-  const byId = /^acc_/.test(text) ? await accountOrNull(text) : null;
-  if (byId !== null) return { found: [byId], isWhole: true };
-  const found: AccountView[] = [];
-  let cursor: string | null = null;
-  for (let page = 0; page < SEARCH_PAGES_MAX; page += 1) {
-    const answer: Page<AccountView> = await request(path('/accounts'), { query: { limit: PAGE_MAX, cursor }, signal });
-    found.push(...answer.data.filter(({ id, name, email }) => `${id} ${name} ${email}`.toLowerCase().includes(text)));
-    cursor = answer.next_cursor;
-    if (cursor === null) return { found, isWhole: true };
-  }
-  return { found, isWhole: false };
-}
 
 export const useAccount = (id: string) =>
   useQuery({

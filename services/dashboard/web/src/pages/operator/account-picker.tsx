@@ -1,10 +1,7 @@
 import { Select } from '@mantine/core';
-import { useDebouncedValue } from '@mantine/hooks';
-import { useState } from 'react';
 import { useAccountSearch } from '../../api/operator-queries.js';
 import { PICKED_MAX } from '../../format/pick.js';
-
-const TYPING_MS = 300;
+import { useSearchText } from '../../ui/search.js';
 
 interface AccountPickerProps {
   /** An account ID; null: none selected. */
@@ -14,10 +11,9 @@ interface AccountPickerProps {
 
 /** Selects an account by a part of its name or address, or by its ID. */
 export function AccountPicker({ value, onChange }: AccountPickerProps) {
-  const [text, setText] = useState(value ?? '');
-  const [wanted] = useDebouncedValue(text.trim().toLowerCase(), TYPING_MS);
+  const { text, setText, wanted } = useSearchText(value ?? '');
   const search = useAccountSearch(wanted);
-  const found = (search.data?.found ?? []).map(({ id, name, email }) => ({ value: id, label: `${name} (${email})` }));
+  const found = (search.data?.data ?? []).map(({ id, name, email }) => ({ value: id, label: `${name} (${email})` }));
   const ids = [value, /^acc_\w+$/.test(wanted) ? wanted : null];
   for (const id of ids) {
     // IDs of accounts beyond the search limit can be selected too.
