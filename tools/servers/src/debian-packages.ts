@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { mkdir, readFile, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { examineProgram } from './find-binaries.js';
-import { exists, runCommand, type CommandResult } from './run-command.js';
-import type { ProgramSearch, ServerKind } from './server-kind.js';
+import { runCommand, type CommandResult } from './run-command.js';
+import type { Program, ProgramSearch, ServerKind } from './server-kind.js';
 
 const APT_GET = '/usr/bin/apt-get';
 const DPKG_DEB = '/usr/bin/dpkg-deb';
@@ -25,16 +26,18 @@ export async function findDebianProgram(
 ): Promise<ProgramSearch> {
   const none = (reason: string): ProgramSearch => ({ programs: [], reasons: [reason] });
   for (const tool of [APT_GET, DPKG_DEB])
-    if (!(await exists(tool))) return none(`packages cannot be fetched: this system has no ${tool}`);
+    if (!existsSync(tool)) return none(`packages cannot be fetched: this system has no ${tool}`);
   const place = join(cacheDirectory, `${await systemName()}-${process.arch}`, kind.name);
   const examine = async (root: string): ReturnType<typeof examineProgram> => {
     const libraries = await libraryDirectories(root);
     const env: Record<string, string> = libraries.length > 0 ? { LD_LIBRARY_PATH: libraries.join(':') } : {};
     return examineProgram(kind, join(root, path), env);
   };
-  if (!(await exists(place))) {
+  if (!existsSync(place)) {
     const names = packages.join(', ');
-    if (!fetch) return { ...none(`${names} not fetched yet`), fetchable: `Debian packages ${names}` };
+    const source = `Debian packages ${names}`;
+    const later: Program = { resolver: 'project', path, version: 'fetched on first start', source, env: {} };
+    if (!fetch) return { programs: [later], reasons: [] };
     try {
       await fetchDebianPackages(packages, place, log, async (draft) => {
         const program = await examine(draft);

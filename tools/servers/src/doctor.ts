@@ -2,7 +2,7 @@
 // ones. Exit 0: the gateway can start.
 import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { inspectNpm, inspectServers } from './inspect-servers.js';
+import { inspectServers } from './inspect-servers.js';
 import { defaultCacheDirectory } from './resolve-server.js';
 
 const GIBIBYTE = 1024 ** 3;
@@ -10,7 +10,7 @@ const GIBIBYTE = 1024 ** 3;
 const FREE_MIN_BYTES = 2 * GIBIBYTE;
 
 const checkout = dirname(defaultCacheDirectory());
-const [servers, npm, disk] = await Promise.all([inspectServers(), inspectNpm(process.env), statfs(checkout)]);
+const [servers, disk] = await Promise.all([inspectServers(), statfs(checkout)]);
 const freeBytes = disk.bavail * disk.bsize;
 const rows = [
   ['', 'version', 'source'],
@@ -20,7 +20,7 @@ const rows = [
     resolver ? `${resolver}: ${source}` : 'not found',
   ]),
   ['node', process.version.slice(1), process.execPath],
-  ['npm', npm.version, ''],
+  ['npm', /^npm\/(\S+)/.exec(process.env['npm_config_user_agent'] ?? '')?.[1] ?? 'unknown', ''],
   ['disk', `${(freeBytes / GIBIBYTE).toFixed(1)} GiB free`, checkout],
 ];
 const widths = [0, 1].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
@@ -31,7 +31,7 @@ for (const row of rows)
       .join('  ')
       .trimEnd(),
   );
-for (const { problem } of [...servers, npm]) if (problem !== undefined) console.log(`\n${problem}`);
+for (const { problem } of servers) if (problem !== undefined) console.log(`\n${problem}`);
 if (freeBytes < FREE_MIN_BYTES) console.log(`\nless than ${FREE_MIN_BYTES / GIBIBYTE} GiB of disk space is free`);
-const isReady = [...servers, npm].every(({ problem }) => problem === undefined) && freeBytes >= FREE_MIN_BYTES;
+const isReady = servers.every(({ problem }) => problem === undefined) && freeBytes >= FREE_MIN_BYTES;
 process.exitCode = isReady ? 0 : 1;

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { chmod, cp, mkdir, readFile, realpath, rm, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { renameUnlessMade } from './debian-packages.js';
 import { examineProgram } from './find-binaries.js';
 import { outsideDirectory } from './place-data.js';
-import { exists, findRunProblem, runCommand, serverUser } from './run-command.js';
+import { findRunProblem, runCommand, serverUser } from './run-command.js';
 import type { ProgramSearch, ServerKind } from './server-kind.js';
 
 const LINKS_FILE = 'pg-symlinks.json';
@@ -77,7 +78,7 @@ async function copyNative(native: string, links: Link[], cacheDirectory: string)
     ? await outsideDirectory('postgres', `${await realpath(native)} ${manifest.version}`)
     : join(cacheDirectory, `postgres-${manifest.version}`);
   const place = join(home, 'native');
-  if (await exists(place)) return place;
+  if (existsSync(place)) return place;
   await mkdir(home, { recursive: true });
   await chmod(home, 0o755);
   const draft = join(home, `draft-${randomBytes(6).toString('hex')}`);

@@ -1,9 +1,8 @@
 import { afterAll, expect, jest, test } from '@jest/globals';
-import { readdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readdir } from 'node:fs/promises';
 import { temporaryState } from '../test/temporary-state.js';
 import { allowedResolvers } from './server.js';
-import { inspectNpm, inspectServers } from './inspect-servers.js';
+import { inspectServers } from './inspect-servers.js';
 import { isAtLeast } from './server-kind.js';
 
 jest.setTimeout(60_000);
@@ -34,20 +33,6 @@ test('a missing server is reported with its reason and three remedies', async ()
   expect(nats).toMatchObject({ resolver: null, problem: expect.stringContaining('GATEWAY_NATS_URL is set') });
   expect(nats?.problem).not.toContain('binary');
   expect(redis?.problem).toMatch(/\/nowhere is not an executable file[^]*3\. start a Docker engine/);
-});
-
-test('inspectNpm() reports the npm that runs it, that on PATH, or how to install it', async () => {
-  expect(await inspectNpm({ npm_config_user_agent: 'npm/11.19.1 node/v20.20.2 linux x64' })).toEqual({
-    version: '11.19.1',
-  });
-  const directory = await state.make();
-  const env = { PATH: directory };
-  expect(await inspectNpm(env)).toEqual({
-    version: 'not found',
-    problem: expect.stringMatching(/^npm was not found on PATH\. Install Node/),
-  });
-  await writeFile(join(directory, 'npm'), '#!/bin/sh\necho 10.1.2\n', { mode: 0o755 });
-  expect(await inspectNpm(env)).toEqual({ version: '10.1.2' });
 });
 
 test('resolvers keep their order, and unknown ones are refused', () => {

@@ -1,4 +1,3 @@
-import { runCommand } from './run-command.js';
 import { resolveServer, type Candidate } from './resolve-server.js';
 import { ServerUnavailable } from './server-kind.js';
 import { SERVER_NAMES, type ServerName, type ServersOptions } from './server.js';
@@ -29,16 +28,4 @@ export function inspectServers(
     }),
   );
   return Promise.all(inspections);
-}
-
-/** Reports the npm that runs this program, else the one on PATH. */
-export async function inspectNpm(env: NodeJS.ProcessEnv): Promise<Pick<Inspection, 'version' | 'problem'>> {
-  const running = /^npm\/(\S+)/.exec(env['npm_config_user_agent'] ?? '')?.[1];
-  if (running !== undefined) return { version: running };
-  const { ok, stdout } = await runCommand('npm', ['--version'], { env: { PATH: env['PATH'] ?? '' } });
-  if (ok) return { version: stdout.trim() };
-  return {
-    version: 'not found',
-    problem: 'npm was not found on PATH. Install Node from https://nodejs.org, which contains it.',
-  };
 }

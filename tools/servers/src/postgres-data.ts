@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { chown, copyFile, mkdir, readFile, readdir, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import pg from 'pg';
-import { exists, runCommand } from './run-command.js';
+import { runCommand } from './run-command.js';
 import { ResolverSkipped, majorOf } from './server-kind.js';
 import type { Program, ServerUser } from './server-kind.js';
 import type { PostgresFollows } from './server.js';
@@ -64,7 +65,7 @@ export async function prepareStandbyData(
   { url, name }: PostgresFollows,
 ): Promise<string> {
   const data = join(home, 'data');
-  const isStandby = (await isMade(program, data)) && (await exists(join(data, STANDBY_FILE)));
+  const isStandby = (await isMade(program, data)) && existsSync(join(data, STANDBY_FILE));
   if (!isStandby) await copyPrimary(program, home, user, url);
   // The file has no other settings, because the copy would contain them.
   const text = conninfo(url, name).replaceAll("'", "''");

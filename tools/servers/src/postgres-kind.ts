@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -5,7 +6,7 @@ import { findEmbeddedPostgres } from './embedded-postgres.js';
 import { removeForeignLock } from './left-over-server.js';
 import { prepareDataDirectory } from './place-data.js';
 import { initdbOf, initializeData, prepareStandbyData } from './postgres-data.js';
-import { exists, findRunProblem, serverUser } from './run-command.js';
+import { findRunProblem, serverUser } from './run-command.js';
 import { ProbeRefused } from './server-kind.js';
 import type { ProbeResult, ServerKind } from './server-kind.js';
 import type { ServersOptions } from './server.js';
@@ -35,7 +36,7 @@ export const postgresKind: ServerKind = {
 
   async refuseProgram(path) {
     const initdb = await initdbOf(path);
-    return (await exists(initdb)) ? findRunProblem(path) : `${initdb} is missing`;
+    return existsSync(initdb) ? findRunProblem(path) : `${initdb} is missing`;
   },
 
   findProject: (cacheDirectory) => findEmbeddedPostgres(postgresKind, cacheDirectory),

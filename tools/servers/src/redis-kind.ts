@@ -1,8 +1,8 @@
+import { existsSync } from 'node:fs';
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Redis } from 'ioredis';
 import { findDebianProgram } from './debian-packages.js';
-import { exists } from './run-command.js';
 import { ProbeRefused } from './server-kind.js';
 import type { ProbeResult, ServerKind } from './server-kind.js';
 import type { SentinelOptions, ServersOptions } from './server.js';
@@ -54,7 +54,7 @@ export const redisKind: ServerKind = {
     ];
     const lines = settings.map(([name = '', ...values]) => [name, ...values.map(quote)].join(' '));
     // A Sentinel stores its state in this file and starts with it again.
-    if (!sentinel || !(await exists(file))) await writeFile(file, `${lines.join('\n')}\n`, { mode: 0o600 });
+    if (!sentinel || !existsSync(file)) await writeFile(file, `${lines.join('\n')}\n`, { mode: 0o600 });
     const args = sentinel ? [file, '--sentinel'] : [file];
     return { args, user: null, stopSignals: ['SIGTERM'], deathSignal: 'KILL', mark: file, identity: '{pid}' };
   },

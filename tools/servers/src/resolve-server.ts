@@ -97,17 +97,8 @@ const FINDERS: Record<Resolver, (kind: ServerKind, options: FindOptions) => Prom
   },
 };
 
-function asSearch(kind: ServerKind, { programs, reasons, fetchable }: ProgramSearch, options: ServersOptions): Search {
-  const candidates = programs.map((program): Candidate => ({
-    ...program,
-    start: () => runProgram(kind, program, options),
-  }));
-  if (fetchable === undefined) return { candidates, reasons };
-  const start = (): Promise<never> => Promise.reject(new ResolverSkipped(`${fetchable} not fetched yet`));
-  return {
-    candidates: [{ resolver: 'project', version: 'fetched on first start', source: fetchable, start }],
-    reasons: [],
-  };
+function asSearch(kind: ServerKind, { programs, reasons }: ProgramSearch, options: ServersOptions): Search {
+  return { candidates: programs.map((one) => ({ ...one, start: () => runProgram(kind, one, options) })), reasons };
 }
 
 /** Returns `.infra` in the checkout of this package, for code in `src` and in `dist`. */

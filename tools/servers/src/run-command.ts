@@ -1,5 +1,4 @@
 import { execFile } from 'node:child_process';
-import { access } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ServerUser } from './server-kind.js';
 
@@ -72,13 +71,6 @@ export async function findRunProblem(path: string): Promise<string | null> {
   const result = await runCommand(path, ['--version'], { user });
   if (result.ok) return null;
   return `${path} does not run${user ? ` as user ${user.uid} (PostgreSQL refuses root)` : ''}: ${result.problem}`;
-}
-
-export function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }
 
 /** Sends a signal to a process or, if negative, its group. Ignores a missing process. */

@@ -43,8 +43,6 @@ export interface ProbeResult {
 export interface ProgramSearch {
   programs: Program[];
   reasons: string[];
-  /** Set if fetching was not allowed: the packages that the first start would fetch. */
-  fetchable?: string;
 }
 
 export interface ContainerPlan {
