@@ -1,5 +1,5 @@
 // The container engine of this machine: docker, podman or buildah.
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -26,19 +26,12 @@ class Engine {
 
   /** Runs the engine with its output on the terminal. @throws Error if it fails */
   run(args) {
-    const { status } = spawnSync(this.name, args, {
-      cwd: ROOT,
-      env: this.env,
-      stdio: ['ignore', 'inherit', 'inherit'],
-    });
-    if (status !== 0) throw new Error(`${this.name} ${args.slice(0, 2).join(' ')} ended with ${status}`);
+    execFileSync(this.name, args, { cwd: ROOT, env: this.env, stdio: ['ignore', 'inherit', 'inherit'] });
   }
 
-  /** Returns the engine's output. @throws Error if it fails */
+  /** Returns the engine's output. @throws Error with its error output if it fails */
   read(args) {
-    const { status, stdout, stderr } = read(this.name, args);
-    if (status !== 0) throw new Error(`${this.name} ${args.join(' ')}: ${stderr.trim()}`);
-    return stdout.trim();
+    return execFileSync(this.name, args, { cwd: ROOT, stdio: 'pipe', encoding: 'utf8', maxBuffer: 1 << 28 }).trim();
   }
 
   /** Returns whether the image is here, after an attempt to pull it. */

@@ -6,8 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { findEngine } from './engine.mjs';
-import { pinImages } from './pin.mjs';
-import { IMAGES, IMAGES_FILE, ROOT, readImages } from './recipe.mjs';
+import { IMAGES, IMAGES_FILE, ROOT, pinImages, readImages } from './recipe.mjs';
 
 /** Largest compressed size of an image. */
 const MAX_BYTES = 260e6;
@@ -29,7 +28,7 @@ const { values: given, positionals } = parseArgs({
 
 try {
   if (given.pin) {
-    writeFileSync(IMAGES_FILE, await pinImages(readFileSync(IMAGES_FILE, 'utf8')));
+    writeFileSync(IMAGES_FILE, pinImages(readFileSync(IMAGES_FILE, 'utf8')));
     console.log(Object.values(readImages()).join('\n'));
   } else buildAll();
 } catch (error) {

@@ -1,6 +1,8 @@
 // The images of the project: their packages, their programs, and the files that they need.
-import { existsSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 
@@ -43,9 +45,7 @@ export const IMAGES = {
   demo: {
     rooms: ['tools/provider-simulator', 'tools/mailbox'],
     commands: Object.fromEntries(
-      Object.entries(DEMO).flatMap(([command, [room, name]]) =>
-        existsSync(join(ROOT, room, `src/${name}.ts`)) ? [[command, [`${room}/dist/${name}.js`]]] : [],
-      ),
+      Object.entries(DEMO).map(([command, [room, name]]) => [command, [`${room}/dist/${name}.js`]]),
     ),
   },
 };
@@ -65,21 +65,44 @@ export function readImages() {
 }
 
 /**
- * Returns the paths in the checkout that packages need at run time. An image has them at the same
- * paths, so that Node finds the locked version of each dependency. `packages` are the packages of
- * the project and `links` npm's links to them; `modules` are the production dependencies.
- * @throws Error if a dependency is not in the lockfile
+ * Returns the text of images.yaml with the current digest of every image, which skopeo reads from
+ * its registry.
+ * @throws Error with each image whose digest cannot be read
+ */
+export function pinImages(text) {
+  const failed = [];
+  const pinned = text.replace(/(image: (?:&\w+ )?)([^\s}@]+)[^\s}]*/g, (_, before, image) => {
+    const isLocal = /^(localhost|127\.|\[::1\])/.test(image);
+    const args = ['inspect', '--raw', ...(isLocal ? ['--tls-verify=false'] : []), `docker://${image}`];
+    const { status, stdout, stderr, error } = spawnSync('skopeo', args);
+    if (status !== 0) failed.push(`${image}: ${error?.message ?? String(stderr).trim()}`);
+    return `${before}${image}@sha256:${createHash('sha256')
+      .update(stdout ?? '')
+      .digest('hex')}`;
+  });
+  if (failed.length > 0) throw new Error(failed.join('\n'));
+  return pinned;
+}
+
+/**
+ * Returns the paths in the checkout that packages need at run time, as npm lists them. An image has
+ * them at the same paths, so that Node finds the locked version of each dependency. `packages` are
+ * the packages of the project and `links` npm's links to them; `modules` are the production
+ * dependencies.
+ * @throws Error if a dependency is not installed or has another version than required
  */
 export function contentsOf(rooms) {
-  const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')).packages;
-  const closure = closureOf(rooms, lock);
-  const packages = [...new Set([...rooms, ...closure.flatMap((path) => (lock[path].link ? lock[path].resolved : []))])];
-  const links = Object.keys(lock).filter((path) => lock[path].link && packages.includes(lock[path].resolved));
+  const args = ['ls', '--all', '--parseable', '--omit=dev', ...rooms.flatMap((room) => ['-w', manifestOf(room).name])];
+  const listed = execFileSync('npm', args, { cwd: ROOT, encoding: 'utf8', maxBuffer: 1 << 28 }).match(/.+/g);
+  const paths = listed.map((path) => relative(ROOT, path)).filter((path) => path !== '');
+  const targetOf = (path) => relative(ROOT, realpathSync(join(ROOT, path)));
+  const links = paths.map((path) => ({ path, target: targetOf(path) })).filter(({ path, target }) => path !== target);
+  const packages = [...new Set(links.map(({ target }) => target))].sort();
   return {
-    packages: packages.sort(),
+    packages,
     parts: [...packages.flatMap(partsOf), ...rooms.flatMap((room) => READS[room] ?? [])],
-    links: links.map((path) => ({ path, target: lock[path].resolved })),
-    modules: closure.filter((path) => !lock[path].link),
+    links,
+    modules: paths.filter((path) => targetOf(path) === path),
   };
 }
 
@@ -87,43 +110,13 @@ function partsOf(room) {
   return PARTS.map((part) => join(room, part)).filter((path) => existsSync(join(ROOT, path)));
 }
 
-/** Returns the lockfile paths of all production dependencies of the packages, each once. */
-function closureOf(rooms, lock) {
-  const found = new Set();
-  const open = [...rooms];
-  for (let path = open.pop(); path !== undefined; path = open.pop()) {
-    const entry = lock[path].link ? lock[lock[path].resolved] : lock[path];
-    const from = lock[path].link ? lock[path].resolved : path;
-    const optional = { ...entry.optionalDependencies, ...optionalPeers(entry) };
-    const needed = { ...entry.dependencies, ...entry.peerDependencies, ...optional };
-    for (const dependency of Object.keys(needed)) {
-      const place = placeOf(dependency, from, lock);
-      if (place === undefined && !(dependency in optional)) throw new Error(`${from}: ${dependency} is not locked`);
-      // An optional package of another platform is locked but not installed.
-      if (place === undefined || found.has(place) || !existsSync(join(ROOT, place))) continue;
-      found.add(place);
-      open.push(place);
-    }
-  }
-  return [...found].sort();
-}
-
-function optionalPeers({ peerDependencies = {}, peerDependenciesMeta = {} }) {
-  return Object.fromEntries(Object.entries(peerDependencies).filter(([peer]) => peerDependenciesMeta[peer]?.optional));
-}
-
-/** Finds a dependency as Node does: first in the package, then upwards. */
-function placeOf(dependency, from, lock) {
-  for (let directory = from; ; directory = dirname(directory)) {
-    const place = directory === '.' ? `node_modules/${dependency}` : `${directory}/node_modules/${dependency}`;
-    if (place in lock) return place;
-    if (directory === '.') return undefined;
-  }
+function manifestOf(room) {
+  return JSON.parse(readFileSync(join(ROOT, room, 'package.json'), 'utf8'));
 }
 
 /** Returns the program that an npm script starts, with its arguments. */
 function programOf(room, script) {
-  const { scripts } = JSON.parse(readFileSync(join(ROOT, room, 'package.json'), 'utf8'));
+  const { scripts } = manifestOf(room);
   const [, program, words] = /(?:^|&& )node (\S+\.js)((?: [\w-]+)*)$/.exec(scripts[script] ?? '') ?? [];
   if (program === undefined) throw new Error(`${room}: the script ${script} starts no compiled program`);
   return [program.startsWith('dist/') ? `${room}/${program}` : program, ...words.split(' ').filter(Boolean)];

@@ -1,7 +1,7 @@
 // `node deploy/docker/stage-images.mjs DIRECTORY [--no-sbom] [image…]`: copies the files that each
 // image needs at run time from the compiled checkout to DIRECTORY/<image>, and writes its SBOM with
 // npm. Fetches nothing.
-import { spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
@@ -74,12 +74,7 @@ function copy(path, target) {
  * the serial number is computed from the content.
  */
 function writeSbom(target) {
-  const { status, stdout, stderr } = spawnSync('npm', ['sbom', '--sbom-format', 'cyclonedx'], {
-    cwd: target,
-    encoding: 'utf8',
-    maxBuffer: 1 << 28,
-  });
-  if (status !== 0) throw new Error(`npm sbom in ${target}: ${stderr}`);
+  const stdout = execFileSync('npm', ['sbom', '--sbom-format', 'cyclonedx'], { cwd: target, maxBuffer: 1 << 28 });
   const { serialNumber: _, metadata, components, dependencies, ...rest } = JSON.parse(stdout);
   const { timestamp: __, ...described } = metadata;
   const by = (key) => (one, other) => (one[key] < other[key] ? -1 : 1);

@@ -3,7 +3,7 @@
 // from Debian's packages, npm's package of Node and Go's module of NATS, with the entry points of
 // the official images. Each has the label gateway.stand-in. Needs root, debootstrap, npm and Go.
 // DIRECTORY (default .infra/stand-ins) keeps what was fetched.
-import { spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -86,13 +86,6 @@ function fetchNats(version) {
 }
 
 function run(program, args, stdout = 'inherit', env = {}) {
-  const options = {
-    stdio: ['ignore', stdout, 'inherit'],
-    encoding: 'utf8',
-    env: { ...process.env, ...env },
-    cwd: directory,
-  };
-  const { status, error, stdout: printed } = spawnSync(program, args, options);
-  if (status !== 0) throw new Error(`${program} ${args[0]}: ${error?.message ?? `ended with ${status}`}`);
-  return printed;
+  const stdio = ['ignore', stdout, 'inherit'];
+  return execFileSync(program, args, { stdio, encoding: 'utf8', env: { ...process.env, ...env }, cwd: directory });
 }

@@ -1,7 +1,12 @@
-import { spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { findEngine } from '../engine.mjs';
 import { contentsOf, IMAGES, ROOT, readImages } from '../recipe.mjs';
@@ -79,3 +84,41 @@ test('every command of operate starts from the files of its image', () => {
   expect(printed.filter(({ status }) => status === 0)).toEqual([]);
   expect(readdirSync(join(staged, 'operate/services/billing'))).not.toContain('src');
 }, 120_000);
+
+const MANIFEST = '{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","manifests":[]}';
+const testWithSkopeo = spawnSync('skopeo', ['--version']).status === 0 ? test : test.skip;
+
+testWithSkopeo(
+  'pinImages() writes every digest, also over an older one, or fails (needs skopeo)',
+  async () => {
+    /** A registry that requires a token for everything. */
+    const registry = createServer(({ url = '', headers }, response) => {
+      const challenge = `Bearer realm="http://${headers.host}/token",service="registry"`;
+      if (url.startsWith('/token')) response.end('{"token":"t"}');
+      else if (headers.authorization !== 'Bearer t') response.writeHead(401, { 'www-authenticate': challenge }).end();
+      else if (!/^\/v2\/project\/(one|other)\/manifests\/1\.2\.3$/.test(url)) response.writeHead(404).end();
+      else response.writeHead(200, { 'content-type': 'application/vnd.oci.image.index.v1+json' }).end(MANIFEST);
+    });
+    await once(registry.listen(0, '127.0.0.1'), 'listening');
+    const place = `127.0.0.1:${(registry.address() as AddressInfo).port}/project`;
+    const digest = `@sha256:${createHash('sha256').update(MANIFEST).digest('hex')}`;
+    const yamlOf = (first: string, second: string) =>
+      `  a: { image: &node ${place}/${first} }\n  b:\n    image: ${place}/${second}\n`;
+    // In a process of its own, because it waits for skopeo, which this process answers.
+    const pin = async (text: string) => {
+      const code = `import { pinImages } from './deploy/docker/recipe.mjs'; process.stdout.write(pinImages(process.argv[1]))`;
+      return (await promisify(execFile)(process.execPath, ['--input-type=module', '-e', code, text], { cwd: ROOT }))
+        .stdout;
+    };
+    try {
+      const pinned = await pin(yamlOf('one:1.2.3', `other:1.2.3@sha256:${'0'.repeat(64)}`));
+      expect(pinned).toBe(yamlOf(`one:1.2.3${digest}`, `other:1.2.3${digest}`));
+      await expect(pin(yamlOf('one:9', 'missing:1.2.3'))).rejects.toThrow(
+        /project\/one:9: .*[^]*project\/missing:1\.2\.3: /,
+      );
+    } finally {
+      registry.close();
+    }
+  },
+  60_000,
+);
