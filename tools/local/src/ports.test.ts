@@ -32,3 +32,13 @@ test('a taken port that was not given is replaced by a free one', async () => {
   taken.close();
   expect(second.redis).not.toBe(first.redis);
 });
+
+test('the log names the option of a usual port that is taken', async () => {
+  const taken = createServer().on('error', () => undefined);
+  // If another program has it, it is taken too.
+  await new Promise((resolve) => taken.once('listening', resolve).once('error', resolve).listen(USUAL_PORTS.edge));
+  const lines: string[] = [];
+  const { edge } = await choosePorts({ dashboard: 0, operator: 0 }, (line) => lines.push(line));
+  taken.close();
+  expect(lines).toEqual([`port ${USUAL_PORTS.edge} is taken: using ${edge} (set another one with --port)`]);
+});
