@@ -83,14 +83,14 @@ beforeAll(async () => {
   }
 });
 
-test('every metric of a rule or panel is in a scrape of the running system', async () => {
-  const known = new Set(
-    (await scrapes()).flatMap(({ text }) => [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name)),
-  );
+test('scraped series have the labels of docs/metrics.md, and rules and panels known metrics', async () => {
+  const texts = (await scrapes()).map(({ text }) => text);
+  const known = new Set(texts.flatMap((text) => [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name)));
   const page = readFileSync(METRICS_PAGE, 'utf8');
-  const own = [...known].filter((name = '') => /^(?:gateway|gen_ai)_/.test(name));
-  const unlisted = own.filter((name = '') => !isListed(page, name));
-  expect(unlisted).toEqual([]);
+  const own = new Map(texts.flatMap(scrapedLabels).map(([name, labels]) => [`${name} ${labels}`, { name, labels }]));
+  expect(own.size).toBeGreaterThan(100);
+  const other = [...own].filter(([, { name, labels }]) => !listedLabels(page, name).includes(labels));
+  expect(other.map(([series]) => series)).toEqual([]);
   const used = [...new Set(readExpressions().flatMap(findMetrics))];
   expect(used.length).toBeGreaterThan(50);
   expect(used.filter((name) => !known.has(name))).toEqual([]);
@@ -158,12 +158,31 @@ function seriesOf(text: string): number {
   return text.split('\n').filter((line) => line !== '' && !line.startsWith('#') && !OF_CATALOG.test(line)).length;
 }
 
-/** Whether docs/metrics.md lists a metric. A part of it in angle brackets stands for any word. */
-function isListed(page: string, name: string): boolean {
-  if (page.includes(`| \`${name}\` |`)) return true;
-  return [...page.matchAll(/^\| `([^`]*<[^`]*)`/gm)].some(([, listed = '']) =>
-    new RegExp(`^${listed.replace(/<\w+>/g, '[a-z_]+')}$`).test(name),
-  );
+/** Returns each own metric of a scrape with each combination of labels of its series, sorted. */
+function scrapedLabels(text: string): [name: string, labels: string][] {
+  return [...text.matchAll(/^# TYPE ((?:gateway|gen_ai)_\S+) (\w+)/gm)].flatMap(([, name = '', type]) => {
+    const suffix = type === 'histogram' ? '_(?:bucket|sum|count)' : '';
+    const series = text.matchAll(new RegExp(`^${name}${suffix}(?:\\{(.*)\\})? `, 'gm'));
+    return [...series].map(([, labels = '']): [string, string] => [name, sortedLabels(labels, /(\w+)="/g)]);
+  });
+}
+
+/** Returns the sorted labels of each row of docs/metrics.md that lists a metric of this name. */
+function listedLabels(page: string, name: string): string[] {
+  const rows = [...page.matchAll(/^\| `([^`]+)` \| \w+ \| ([^|]*) \|/gm)];
+  const exact = rows.filter(([, listed]) => listed === name);
+  // A part in angle brackets stands for any word.
+  const isLike = (listed = '') => new RegExp(`^${listed.replace(/<\w+>/g, '[a-z_]+')}$`).test(name);
+  const found = exact.length > 0 ? exact : rows.filter(([, listed]) => isLike(listed));
+  return found.map(([, , labels = '']) => sortedLabels(labels, /`(\w+)`/g));
+}
+
+function sortedLabels(text: string, pattern: RegExp): string {
+  const labels = [...text.matchAll(pattern)].map(([, label]) => label);
+  return labels
+    .filter((label) => label !== 'le')
+    .sort()
+    .join();
 }
 
 async function scrapes(): Promise<{ service: string; text: string }[]> {
