@@ -8,6 +8,14 @@ COPY node/ /usr/local/
 RUN ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm && ln -s ../lib/node_modules/npm/bin/npx-cli.js /usr/local/bin/npx
 CMD ["node"]
 
+FROM ${DEBIAN} AS collector
+LABEL gateway.stand-in="Go: opentelemetry-collector"
+COPY collector/otelcol-contrib /otelcol-contrib
+USER 10001
+EXPOSE 4317 4318
+ENTRYPOINT ["/otelcol-contrib"]
+CMD ["--config", "/etc/otelcol-contrib/config.yaml"]
+
 FROM ${DEBIAN} AS servers
 ARG DEBIAN_FRONTEND=noninteractive
 RUN groupadd -r -o -g 999 postgres && useradd -r -o -u 999 -g postgres -d /var/lib/postgresql -s /bin/bash postgres && \

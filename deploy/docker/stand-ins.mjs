@@ -1,10 +1,10 @@
 // `node deploy/docker/stand-ins.mjs [DIRECTORY] [--engine NAME]`: for machines that reach no image
 // registry. Makes stand-ins for the images of images.yaml that the engine neither has nor can pull,
-// from Debian's packages, npm's package of Node and Go's module of NATS, with the entry points of
-// the official images. Each has the label gateway.stand-in. Needs root, debootstrap, npm and Go.
+// from Debian's packages, npm's package of Node and Go's modules of NATS and the collector, with the
+// entry points of the official images. Each has the label gateway.stand-in. Needs root, debootstrap, npm and Go.
 // DIRECTORY (default .infra/stand-ins) keeps what was fetched.
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { findEngine } from './engine.mjs';
@@ -32,7 +32,7 @@ const images = readImages();
 const versionOf = (name) => /:v?(\d+\.\d+\.\d+)/.exec(images[name])?.[1];
 
 /** Targets of stand-ins.Dockerfile. */
-const STAND_INS = ['node', 'postgres', 'nats', 'redis', 'caddy', 'prometheus', 'alertmanager'];
+const STAND_INS = ['node', 'postgres', 'nats', 'redis', 'caddy', 'prometheus', 'alertmanager', 'collector'];
 
 mkdirSync(directory, { recursive: true });
 cpSync(join(ROOT, 'deploy/docker/stand-in.sh'), join(directory, 'stand-in.sh'));
@@ -47,6 +47,7 @@ function make(name, image) {
   // Some builders run all stages of the file.
   fetchNode(versionOf('node'));
   fetchNats(versionOf('nats'));
+  fetchCollector(versionOf('collector'));
   const [file, context] = [join(ROOT, 'deploy/docker/stand-ins.Dockerfile'), directory];
   engine.build({ file, context, target: name, tag: image, args: { DEBIAN }, network: values.network });
   console.log(`${image}: stand-in`);
@@ -83,6 +84,25 @@ function fetchNats(version) {
   const GOBIN = join(directory, 'nats');
   if (existsSync(join(GOBIN, 'nats-server'))) return;
   run('go', ['install', `github.com/nats-io/nats-server/v2@v${version}`], 'inherit', { GOBIN, CGO_ENABLED: '0' });
+}
+
+/** Compiles a collector with the components of deploy/observe/collector.yaml. */
+function fetchCollector(version) {
+  if (existsSync(join(directory, 'collector/otelcol-contrib'))) return;
+  const [core, contrib] = [
+    'go.opentelemetry.io/collector',
+    'github.com/open-telemetry/opentelemetry-collector-contrib',
+  ];
+  const list = (...paths) => paths.map((path) => ({ gomod: `${path} v${version}` }));
+  const components = {
+    dist: { name: 'otelcol-contrib', version, output_path: join(directory, 'collector') },
+    receivers: list(`${core}/receiver/otlpreceiver`),
+    processors: list(`${core}/processor/memorylimiterprocessor`, `${core}/processor/batchprocessor`),
+    connectors: list(`${contrib}/connector/spanmetricsconnector`),
+    exporters: list(`${core}/exporter/debugexporter`, `${contrib}/exporter/prometheusexporter`),
+  };
+  writeFileSync(join(directory, 'collector.yaml'), JSON.stringify(components));
+  run('go', ['run', `${core}/cmd/builder@v${version}`, '--config', 'collector.yaml'], 'inherit', { CGO_ENABLED: '0' });
 }
 
 function run(program, args, stdout = 'inherit', env = {}) {
