@@ -4,7 +4,7 @@
 // upgrade under requests, backup and restore, stop and second start, and the profiles `observe` and
 // `tls`. Prints the figures. Exit 3: no container engine responds.
 import { execFile, execFileSync, spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
 import { parse } from 'yaml';
@@ -44,15 +44,26 @@ if (engine === undefined || composer === undefined) {
 const run = async (command, ...args) =>
   (await promisify(execFile)(command, args, { cwd: ROOT, env, maxBuffer: 1 << 28 })).stdout;
 const compose = (...args) => run(composer[0], ...composer.slice(1), ...args);
+/** With every profile, because Compose 2 leaves containers of other profiles. */
+const clear = () => {
+  env.COMPOSE_PROFILES = 'evaluation,backup,observe,tls';
+  return compose('down', '--volumes', '--timeout', '5');
+};
 /** Refused requests by the restarted service. */
 const refusals = [];
 /** Services whose image is neither there nor has a stand-in. */
 const absent = [];
 /** Programs with metrics. */
 const PROGRAMS = 6;
+/** The spans of a request at the edge, in admission and in billing. */
+const TRACED = 'count(count by (service_name) (gateway_spans_calls_total)) >= 3';
+/** Panels that are empty until something fails, a webhook is sent, or a key is changed. */
+const OF_EVENTS =
+  /"failed|unreachable|_source_errors_|_shed_|_refusals_|_webhook_attempts_|_change_propagation_|_revalidated_/;
 
 try {
-  await compose('down', '--volumes', '--timeout', '5');
+  await clear();
+  env.COMPOSE_PROFILES = 'evaluation';
   const standIns = await provideImages();
   if (!values.built)
     await step('built', () => run(process.execPath, 'deploy/docker/images.mjs', ...process.argv.slice(2)));
@@ -76,7 +87,7 @@ try {
   await step('stream through TLS', checkTls);
   report(standIns);
 } finally {
-  await compose('down', '--volumes', '--timeout', '5');
+  await clear();
 }
 
 async function step(name, work) {
@@ -252,37 +263,58 @@ async function upgrade() {
 
 /** Follows deploy/docker/README.md#backup. */
 async function backUpAndRestore() {
-  await compose('--profile', 'evaluation', '--profile', 'backup', 'up', '-d');
+  env.COMPOSE_PROFILES = 'evaluation,backup';
+  await compose('up', '-d');
   const list = () => compose('run', '--rm', '--entrypoint', 'sh', 'operate', '-c', 'ls -d /backups/*/backup.json');
   const [file] = (await until('a backup is complete', list)).trim().split('\n');
   const { ids } = await underLoad(() => undefined);
   await compose('stop', 'billing', 'accounts', 'catalog');
   await compose('run', '--rm', 'operate', 'restore', '--from', file.replace('/backup.json', ''));
-  await compose('--profile', 'evaluation', 'up', '-d');
+  await compose('up', '-d');
   await compose('restart', 'redis', 'admission');
   await allHealthy();
   await findInLedger(ids.at(-1));
 }
 
-/** Every target is up, and an alert becomes an email. Leaves out images that are not there. */
+/**
+ * Every target is up, a trace and the data of each panel arrive, and an alert becomes an email.
+ * Leaves out images that are not there.
+ */
 async function observe() {
   const listed = parse(readFileSync(`${ROOT}deploy/helm/model-gateway/files/images.yaml`, 'utf8')).services;
   const observers = Object.keys(services).filter((name) => services[name].profiles?.includes('observe'));
   const present = observers.filter((name) => succeeds(engine, 'image', 'inspect', listed[name].image));
   absent.push(...observers.filter((name) => !present.includes(name)));
-  await compose('--profile', 'evaluation', '--profile', 'observe', 'up', '-d', ...present);
-  const targets = async () => (await fetch(`http://127.0.0.1:${ports.PROMETHEUS}/api/v1/targets`)).json();
-  await until('every target is up', async () => {
-    const { activeTargets } = (await targets()).data;
-    const own = activeTargets.filter(({ labels }) => !absent.includes(labels.job));
-    return own.length >= PROGRAMS && own.every(({ health }) => health === 'up');
-  });
+  Object.assign(env, { COMPOSE_PROFILES: 'evaluation,backup,observe', GATEWAY_TRACE_RATIO: '1' });
+  env.OTEL_EXPORTER_OTLP_ENDPOINT = 'http://collector:4318';
+  await compose('up', '-d', ...coreServices(), ...present);
+  const traced = present.includes('collector') ? [TRACED] : [];
+  await until('every target is up', async () => (await query('up == 1')).length === PROGRAMS + traced.length);
+  await underLoad(() => undefined);
+  for (const spans of traced) await until('traces arrive', async () => (await query(spans)).length > 0);
+  for (const panel of readPanels()) await until(panel, async () => (await query(panel)).length > 0);
   const alert = { labels: { alertname: 'CheckOfCompose', severity: 'info', gateway: 'compose' } };
   await post(`http://127.0.0.1:${ports.ALERTMANAGER}/api/v2/alerts`, [alert]);
   const page = async () => (await fetch(`http://127.0.0.1:${ports.MAILBOX}`)).text();
   await until('the alert is an email', async () => (await page()).includes('CheckOfCompose'));
   if (absent.includes('grafana')) return;
   await until('Grafana is ready', async () => (await fetch(`http://127.0.0.1:${ports.GRAFANA}/api/health`)).ok);
+}
+
+async function query(text) {
+  const url = `http://127.0.0.1:${ports.PROMETHEUS}/api/v1/query?${new URLSearchParams({ query: text })}`;
+  const { data, error } = await (await fetch(url)).json();
+  if (error !== undefined) throw new Error(`${text}: ${error}`);
+  return data.result;
+}
+
+/** Returns the queries of all panels that have data. */
+function readPanels() {
+  const directory = `${ROOT}deploy/observe/grafana/dashboards/`;
+  return readdirSync(directory)
+    .flatMap((file) => JSON.parse(readFileSync(directory + file, 'utf8')).panels)
+    .flatMap(({ targets }) => targets.map(({ expr }) => expr.replaceAll('$gateway', 'compose')))
+    .filter((expr) => !OF_EVENTS.test(expr));
 }
 
 /** The demo account may send the load. */

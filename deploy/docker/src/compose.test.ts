@@ -141,18 +141,9 @@ test("a container mounts one consumer's secrets, read-only, and names existing f
 });
 
 test('private addresses of sources and webhooks are refused without .env', () => {
-  const allowed = services.flatMap(([name, { environment = {} }]) =>
-    Object.entries(environment).flatMap(([variable, value]) =>
-      variable.startsWith('GATEWAY_ALLOW_PRIVATE_')
-        ? [`${name} ${variable} ${/:-(.*)}$/.exec(String(value))?.[1]}`]
-        : [],
-    ),
-  );
-  expect(allowed.sort()).toEqual([
-    'billing GATEWAY_ALLOW_PRIVATE_WEBHOOKS off',
-    'catalog GATEWAY_ALLOW_PRIVATE_SOURCES off',
-    'edge-proxy GATEWAY_ALLOW_PRIVATE_SOURCES off',
-  ]);
+  const allowed = text.match(/GATEWAY_ALLOW_PRIVATE_\w+: .*/g) ?? [];
+  const off = (what: string) => `GATEWAY_ALLOW_PRIVATE_${what}: \${GATEWAY_ALLOW_PRIVATE_${what}:-off}`;
+  expect([...new Set(allowed)].sort()).toEqual([off('SOURCES'), off('WEBHOOKS')]);
 });
 
 test("the servers' own configuration reads the mounted secrets", () => {
@@ -198,7 +189,6 @@ test('containers are unprivileged, read-only and limited; the edge may finish ca
     expect([name, mem_limit, stop_grace_period]).toEqual([name, expect.any(String), expect.any(String)]);
     expect([name, service.cap_add ?? [], service.user]).toEqual([name, ADDED[name] ?? [], USERS[name]]);
   }
-  expect(Number.parseInt(compose.services['edge-proxy']?.stop_grace_period ?? '0', 10)).toBeGreaterThan(660);
 });
 
 test('no variable sets a drain time above the stop grace period of the edge', () => {
