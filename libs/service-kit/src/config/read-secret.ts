@@ -41,7 +41,11 @@ const RANDOM_RULE =
 /** 32 random hexadecimal digits have fewer than 8 different ones once in 20 million cases. */
 function looksRandom(text: string): boolean {
   const chars = [...text];
-  return chars.length >= RANDOM_CHARS_MIN && new Set(chars).size >= RANDOM_DISTINCT_MIN && (text + text).indexOf(text, 1) === text.length;
+  return (
+    chars.length >= RANDOM_CHARS_MIN &&
+    new Set(chars).size >= RANDOM_DISTINCT_MIN &&
+    (text + text).indexOf(text, 1) === text.length
+  );
 }
 
 export function readSecretUrl(
