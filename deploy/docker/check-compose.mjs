@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
 import { parse } from 'yaml';
 import { SECRETS_TABLE } from '../../tools/operations/dist/secrets/table.js';
+import { compareLedger, readCharges, startLoad } from '../helm/cluster/load.mjs';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const NEXT = 'check';
@@ -186,38 +187,21 @@ async function checkContainers() {
   if ((await list()) !== before) throw new Error('a second init changed a secret');
 }
 
-/** Sends requests until `work` ends and the system rests; each 200 must be in the ledger. */
+/** Sends requests until `work` ends and the system rests. The ledger must have each response. */
 async function underLoad(work) {
   const text = await compose('logs', '--no-log-prefix', 'first-request');
-  const headers = { authorization: `Bearer ${printed(text, 'demo API key')}` };
-  const body = { model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: 'Say hello.' }] };
-  const ids = [];
-  let refused = 0;
-  let ended = false;
-  const load = (async () => {
-    while (!ended) {
-      const sent = post(`${env.GATEWAY_PUBLIC_URL}/v1/chat/completions`, body, headers);
-      const id = await sent.then(
-        async (response) => {
-          await response.text();
-          return response.status === 200 ? response.headers.get('x-gateway-request-id') : null;
-        },
-        () => null,
-      );
-      if (id === null) refused += 1;
-      else ids.push(id);
-      await new Promise((resolve) => setTimeout(resolve, REQUEST_MS));
-    }
-  })();
+  const operator = { url: `http://127.0.0.1:${ports.OPERATOR}`, token: printed(text, 'operator token') };
+  const load = { url: env.GATEWAY_PUBLIC_URL, key: printed(text, 'demo API key'), plain: 'openai/gpt-4o-mini' };
+  const begunAt = Date.now();
+  const lines = [];
+  const stop = startLoad({ ...load, callEveryMs: REQUEST_MS }, (line) => lines.push(line));
   await work();
   await new Promise((resolve) => setTimeout(resolve, REST_MS));
-  ended = true;
-  await load;
-  const operator = { headers: { authorization: `Bearer ${printed(text, 'operator token')}` } };
-  for (const id of ids) {
-    const url = `http://127.0.0.1:${ports.OPERATOR}/operator/v1/usage-records/${id}`;
-    await until(`${id} is in the ledger`, async () => (await fetch(url, operator)).ok);
-  }
+  await stop();
+  const differences = async () => compareLedger(lines, await readCharges(operator, begunAt));
+  await until('the ledger has each response', async () => (await differences()).length === 0);
+  const ids = lines.filter(({ problem }) => problem === null).map(({ id }) => id);
+  const refused = lines.length - ids.length;
   console.log(`   ${ids.length} answered and settled, ${refused} refused`);
   return { ids, refused };
 }

@@ -2,57 +2,116 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { parse, parseAllDocuments } from 'yaml';
 import { Ajv } from 'ajv';
-import { renderResults, tally, type Line } from '../cluster/results.mjs';
+import { compareLedger, type Line } from '../cluster/load.mjs';
+import { renderSteps, tally } from '../cluster/results.mjs';
+import { documented } from '../cluster/shell.mjs';
 import { HELM, type Manifest } from '../test/goldens.js';
 import { schemaProblems } from '../test/kubernetes-schema.js';
 
-const call = (at: number, ms: number, problem: string | null = null): Line => ({
-  kind: 'call',
+const line = (at: number, ms: number, problem: string | null = null, kind: Line['kind'] = 'call'): Line => ({
+  kind,
   at,
   ms,
-  status: problem === null ? 200 : 500,
+  status: problem === null || problem === 'cut' ? 200 : 500,
   problem,
+  id: `${kind}-${at}`,
+  nanoUsd: problem === null ? 750 : 0,
 });
 const lines: Line[] = [
-  call(900, 50),
-  call(1_000, 20),
-  call(1_500, 700, 'admission_error'),
-  call(1_999, 30),
-  call(2_000, 90, 'ECONNREFUSED'),
-  { kind: 'stream', at: 500, ms: 600, status: 200, problem: 'cut' },
-  { kind: 'stream', at: 1_200, ms: 700, status: 200, problem: null },
-  { kind: 'stream', at: 1_900, ms: 30_000, status: 200, problem: 'cut' },
+  line(900, 50),
+  line(1_000, 20),
+  line(1_400, 100, 'admission_error'),
+  line(1_500, 700, 'admission_error'),
+  line(1_999, 30),
+  line(2_000, 90, 'ECONNREFUSED'),
+  line(500, 600, 'cut', 'stream'),
+  line(1_200, 700, null, 'stream'),
+  line(1_300, 20, 'ECONNREFUSED', 'stream'),
+  line(1_900, 30_000, 'cut', 'stream'),
 ];
+const step = { name: 'drained', from: 1_000, to: 2_000, bound: [1, 1] as const };
 
 test('a request counts where it began and a stream where it ended', () => {
-  expect(tally({ name: 'drained', from: 1_000, to: 2_000 }, lines)).toEqual({
-    calls: 3,
-    refused: 1,
+  expect(tally(step, lines)).toEqual({
+    calls: 5,
+    refused: 3,
+    refusedSeconds: 0.9,
     slowestMs: 700,
     streams: 2,
     cut: 1,
     problems: new Map([
-      ['admission_error', 1],
+      ['admission_error', 2],
+      ['ECONNREFUSED', 1],
       ['cut', 1],
     ]),
+    isWithin: true,
   });
 });
 
-test('the table has each step with its refused requests, cut streams and causes', () => {
-  const steps = [
-    { name: 'drained', from: 1_000, to: 2_000 },
-    { name: 'killed', from: 2_000, to: 3_000 },
-  ];
-  const text = renderResults({ steps, lines, version: 'v1.34.4', nodes: 2 });
-  expect(text).toContain('| drained | 1 s | 3 | 1 | 700 ms | 2 | 1 | admission_error 1, cut 1 |');
-  expect(text).toContain('| killed | 1 s | 1 | 1 | 90 ms | 0 | 0 | ECONNREFUSED 1 |');
+test.each([
+  ['longer refusals', [0.7, 1] as const, lines],
+  ['a refusal where none is allowed', [0, 0] as const, [line(1_000, 0, 'admission_error')]],
+  ['a cut stream', [1, 0] as const, lines],
+  ['no request', [1, 0] as const, []],
+])('a step fails with %s', (_name, bound, found) => {
+  expect(tally({ ...step, bound }, found).isWithin).toBe(false);
 });
 
-test("the check's servers are valid Kubernetes objects, its values match the schema", () => {
-  const documents = parseAllDocuments(readFileSync(`${HELM}cluster/servers.yaml`, 'utf8'));
-  const servers = documents.map((document) => document.toJS() as Manifest).filter(({ kind }) => kind !== 'ConfigMap');
-  expect(servers.length).toBeGreaterThan(6);
-  expect(servers.flatMap((manifest) => schemaProblems(manifest))).toEqual([]);
+test('the table has each step with its refused requests, cut streams and causes', () => {
+  const failed = { name: 'killed', from: 2_000, to: 3_000, bound: [0, 0] as const };
+  const text = renderSteps([step, failed], lines);
+  expect(text).toContain(
+    '| drained | 1 s | 5 | 3 in 0.9 s | 700 ms | 2 | 1 | admission_error 2, ECONNREFUSED 1, cut 1 |',
+  );
+  expect(text).toContain('| killed **failed** | 1 s | 1 | 1 in 0.1 s | 90 ms | 0 | 0 | ECONNREFUSED 1 |');
+});
+
+test('the ledger must have each complete response once with its amount', () => {
+  const complete = [line(1, 5), line(2, 5), line(3, 5), line(4, 5)];
+  const charges = new Map([
+    ['call-1', { times: 1, nanoUsd: 750 }],
+    ['call-2', { times: 2, nanoUsd: 1_500 }],
+    ['call-3', { times: 1, nanoUsd: 751 }],
+  ]);
+  expect(compareLedger([...complete, line(5, 5, 'admission_error')], charges)).toEqual([
+    'call-2: 2 charges of 1500 nano-USD instead of one of 750',
+    'call-3: 1 charges of 751 nano-USD instead of one of 750',
+    'call-4: 0 charges of 0 nano-USD instead of one of 750',
+  ]);
+});
+
+test("the chart's README has the blocks that the check runs, and its values files exist", () => {
+  const blocks = [...documented('Install'), ...documented('Upgrade, go back, remove')];
+  const words = blocks.map(
+    (block) =>
+      /(npm run images|secrets -- kubernetes|helm \w+|port-forward|operators create|providers add|curl|ledger show|kubectl delete)/.exec(
+        block,
+      )?.[0],
+  );
+  expect(words).toEqual([
+    'npm run images',
+    'secrets -- kubernetes',
+    'helm install',
+    'port-forward',
+    'operators create',
+    'providers add',
+    'port-forward',
+    'curl',
+    'ledger show',
+    'secrets -- kubernetes',
+    'helm rollback',
+    'helm uninstall',
+    'kubectl delete',
+  ]);
+  for (const [, file = ''] of blocks.join('').matchAll(/--values (\S+)/g)) readFileSync(`${HELM}../../${file}`);
+});
+
+test("the check's objects are valid Kubernetes objects, its values match the schema", () => {
+  const documents = ['pods', 'operate', 'filler'].flatMap((name) =>
+    parseAllDocuments(readFileSync(`${HELM}cluster/${name}.yaml`, 'utf8')),
+  );
+  expect(documents).toHaveLength(6);
+  expect(documents.flatMap((document) => schemaProblems(document.toJS() as Manifest))).toEqual([]);
   const schema = JSON.parse(readFileSync(`${HELM}model-gateway/values.schema.json`, 'utf8')) as object;
   const accepts = new Ajv({ allErrors: true, allowUnionTypes: true }).compile(schema);
   accepts(parse(readFileSync(`${HELM}cluster/values.yaml`, 'utf8')));

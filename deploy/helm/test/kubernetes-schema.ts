@@ -1,4 +1,4 @@
-import { Deployment, StatefulSet } from 'kubernetes-models/apps/v1';
+import { DaemonSet, Deployment, StatefulSet } from 'kubernetes-models/apps/v1';
 import { HorizontalPodAutoscaler } from 'kubernetes-models/autoscaling/v2';
 import { CronJob, Job } from 'kubernetes-models/batch/v1';
 import { Ingress, NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1';
@@ -7,6 +7,7 @@ import { ConfigMap, Namespace, Pod, Secret, Service } from 'kubernetes-models/v1
 import type { Manifest } from './goldens.js';
 
 const MODELS: Readonly<Record<string, { readonly prototype: { validate(): void } }>> = {
+  'apps/v1 DaemonSet': DaemonSet,
   'apps/v1 Deployment': Deployment,
   'apps/v1 StatefulSet': StatefulSet,
   'autoscaling/v2 HorizontalPodAutoscaler': HorizontalPodAutoscaler,
