@@ -70,11 +70,11 @@ test('the ledger must have each complete response once with its amount', () => {
   const complete = [line(1, 5), line(2, 5), line(3, 5), line(4, 5)];
   const charges = new Map([
     ['call-1', { times: 1, nanoUsd: 750 }],
-    ['call-2', { times: 2, nanoUsd: 1_500 }],
+    ['call-2', { times: 2, nanoUsd: 750 }],
     ['call-3', { times: 1, nanoUsd: 751 }],
   ]);
   expect(compareLedger([...complete, line(5, 5, 'admission_error')], charges)).toEqual([
-    'call-2: 2 charges of 1500 nano-USD instead of one of 750',
+    'call-2: 2 charges of 750 nano-USD instead of one of 750',
     'call-3: 1 charges of 751 nano-USD instead of one of 750',
     'call-4: 0 charges of 0 nano-USD instead of one of 750',
   ]);
