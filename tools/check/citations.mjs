@@ -93,7 +93,7 @@ function parents(path) {
 }
 
 /**
- * Returns the tracked and new files of a repository, and the texts of those that are no links.
+ * Returns the tracked and new files of a repository, and the texts of those that are not links.
  * @param {string} root
  */
 export function trackedFiles(root) {

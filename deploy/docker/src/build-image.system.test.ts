@@ -104,7 +104,7 @@ testWithSkopeo(
     const digest = `@sha256:${createHash('sha256').update(MANIFEST).digest('hex')}`;
     const yamlOf = (first: string, second: string) =>
       `  a: { image: &node ${place}/${first} }\n  b:\n    image: ${place}/${second}\n`;
-    // In a process of its own, because it waits for skopeo, which this process answers.
+    // In another process, because it waits for skopeo, which this process answers.
     const pin = async (text: string) => {
       const code = `import { pinImages } from './deploy/docker/recipe.mjs'; process.stdout.write(pinImages(process.argv[1]))`;
       return (await promisify(execFile)(process.execPath, ['--input-type=module', '-e', code, text], { cwd: ROOT }))

@@ -26,7 +26,7 @@ export function startShell(env) {
   shell.stdin.write('set -eo pipefail\n');
   process.once('exit', () => {
     try {
-      process.kill(-shell.pid);
+      if (shell.pid !== undefined) process.kill(-shell.pid);
     } catch {
       // Neither the shell nor a background job is left.
     }

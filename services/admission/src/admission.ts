@@ -104,7 +104,7 @@ export class Admission {
     return applyUpdate(this.ports, update, this.#decider.noticeLoss);
   }
 
-  /** @param pausesMax pauses in which a snapshot waits for an older one that it has passed */
+  /** @param pausesMax pauses of a snapshot while it waits for an older one that it has passed */
   applySnapshots(snapshots: ReceivedOf<typeof billingBalanceSnapshots>, pausesMax = 0): Promise<void> {
     return applyBalanceSnapshots(this.ports, snapshots, this.#decider.noticeLoss, pausesMax);
   }

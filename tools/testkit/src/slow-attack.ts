@@ -8,7 +8,7 @@ const TOOL = 'slowhttptest';
 /** Connections that the tool opens per second. */
 const RATE = 1_500;
 const STOP_MS = 5_000;
-/** Addresses that send requests beside an attack, one after the other. */
+/** Addresses that send requests during an attack, one after the other. */
 export const GOOD_CALLERS = 20;
 /** Arguments of each mode: the flag, and how slow its connections are. */
 const MODES = {

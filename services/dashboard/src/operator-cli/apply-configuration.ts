@@ -36,7 +36,7 @@ export const APPLY: Program = {
   },
 };
 
-/** `drift`: the dry run of `apply`, whose exit code tells whether the deployment differs. */
+/** `drift`: the dry run of `apply`, whose exit code shows whether the deployment differs. */
 export const DRIFT: Program = {
   name: ['drift'],
   form: 'drift -f FILE [--prune] [--json]     exit code 0: equal, 2: differs, 1: error',

@@ -86,7 +86,7 @@ const FOUND: Mistakes = {
       'apply.lua: if <<may_wait -> false>> and',
     'a snapshot ends no hold (docs/protocol.md#r8)':
       'billing/dist/usage/decide/snapshot-rules.js: closed: <<part.closed -> []>> }',
-    'a hold counts for good beside its charge (docs/protocol.md#r8)':
+    'a hold counts for good next to its charge (docs/protocol.md#r8)':
       "apply.lua: if <<hold.state ~= 'g' -> false>> then",
   },
   silence: {

@@ -45,7 +45,7 @@ const KEY_BYTES = 32;
 /**
  * Makes the missing values of the table. Keeps existing ones as they are, also changed ones, and
  * takes the passwords of other values from them. The configurations of servers are derived again,
- * and the public key of a lost private key, because nothing can open what it seals.
+ * and the public key of a lost private key, because nothing can open its sealed values.
  * @throws Error if a kept URL has no password; the error names it and has no value
  */
 export function makeSecrets(kept: Secrets, options: MakeSecretsOptions): MadeSecrets {

@@ -43,7 +43,7 @@ interface FoundCardProps<T> {
   readonly columns: readonly Column[];
   /** Plural. */
   readonly noun: string;
-  /** What else to search for if nothing matches. */
+  /** Shown if nothing matches: other texts to search for. */
   readonly hint: string;
   /** How to find entries after those that were searched. */
   readonly beyond: string;
