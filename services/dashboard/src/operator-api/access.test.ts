@@ -14,7 +14,13 @@ type Lesser = 'operator' | 'finance' | 'readonly';
  * stored member (tested in rules.test.ts of its people).
  */
 const FIELDS: Readonly<Record<string, Readonly<Record<string, readonly Lesser[] | 'compared'>>>> = {
-  createAccount: { name: ['operator'], email: ['operator'], emailVerified: [], type: ['operator'] },
+  createAccount: {
+    name: ['operator'],
+    email: ['operator'],
+    emailVerified: [],
+    type: ['operator'],
+    externalId: ['operator'],
+  },
   putAlias: { id: ['operator'], modelId: ['operator'] },
   putPriceProposal: { lists: ['operator'], changes: ['operator'], reported: ['operator'], scheduledFor: ['operator'] },
   putMember: { email: ['operator'], emailVerified: 'compared', role: 'compared', monthlySpendCapUsd: 'compared' },

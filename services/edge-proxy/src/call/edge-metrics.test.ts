@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import type { CatalogModel, CatalogSource } from '@gateway/contracts/messages';
 import { countSeriesMax, counter, histogram } from '@gateway/service-kit';
 import { recordingLog } from '@gateway/testkit';
 import { watchRefreshes } from '../credentials/shared-authorizers.js';
 import { CatalogRows, type NamingCatalog, PAIR_LABELS, SOURCE_LABELS } from './catalog-metrics.js';
+import { registry } from '../../../../libs/service-kit/src/telemetry/metrics.js';
 import { makeEdgeMetrics } from './edge-metrics.js';
 
 type Labels = Readonly<Record<string, string>>;
@@ -51,6 +52,11 @@ const LABELS = {
   gateway_edge_model_tokens_total: { ...PAIR_LABELS, type: ['input', 'cached_input', 'output'] },
   gateway_edge_model_charged_usd_total: PAIR_LABELS,
 } as const;
+
+// Another suite in this process may have used up the names of a label.
+beforeAll(() => {
+  for (const name of Object.keys(LABELS)) registry[name.endsWith('_total') ? 'counters' : 'histograms'].delete(name);
+});
 
 test('an attempt is counted by source, provider, model and class of error', () => {
   const catalog = new TestCatalog();

@@ -9,10 +9,11 @@ import { makeCall } from './make-call.js';
 const REFUSED_PAUSE_MS = 250;
 const BROKEN_PAUSE_MS = 50;
 /**
- * Between the first calls of two workers. This process also has the provider and the proxies of all
- * links. While it compiles its clients on a busy machine, requests between services time out.
+ * First calls of workers that run at the same time. This process also has the provider and the
+ * proxies of all links. While it compiles its clients on a busy machine, requests between services
+ * would time out.
  */
-const FIRST_CALLS_MS = 25;
+const FIRST_CALLS_MAX = 4;
 /** Longer than a client waits. */
 const LAST_CALLS_MS = 120_000;
 
@@ -71,8 +72,11 @@ export function startLoad({ workers, modelIds, edges, plan, seen, callsPerSecond
       void callOnce(count % workers.length);
     }
   };
+  const firstCalls: Promise<void>[] = [];
   const callInTurn = async (worker: number): Promise<void> => {
-    await delay(worker * FIRST_CALLS_MS);
+    const earlier = firstCalls[worker - FIRST_CALLS_MAX] ?? Promise.resolve();
+    firstCalls.push(earlier.then(() => (stopped ? undefined : callOnce(worker))));
+    await firstCalls[worker];
     while (!stopped) await callOnce(worker);
   };
   const calling =
