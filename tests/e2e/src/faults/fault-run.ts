@@ -45,6 +45,8 @@ const LAST_CALLS = 100;
  * Calls and faults have different random sequences, so that the number of calls does not change the
  * faults.
  */
+/** So that no request times out while clients and services compile. */
+const FIRST_CALLS_MAX = 4;
 const CALLS_SEED = 0x5eed;
 
 /** The system under test. Values that are absent are those of `startOwnSystem`. */
@@ -124,10 +126,10 @@ export class FaultRun {
     const random = new SeededRandom(seed ^ CALLS_SEED);
     const workers = this.accounts.flatMap((account) => Array<RunAccount>(account.workers).fill(account));
     const rate = callsPerSecond === undefined ? {} : { callsPerSecond };
-    return this.startLoad({ workers, plan: (n) => planCall(n, random, mix), ...rate });
+    return this.startLoad({ workers, plan: (n) => planCall(n, random, mix), firstCallsMax: FIRST_CALLS_MAX, ...rate });
   }
 
-  startLoad(options: Pick<LoadOptions, 'workers' | 'plan' | 'callsPerSecond'>): Load {
+  startLoad(options: Omit<LoadOptions, 'modelIds' | 'seen' | 'edges'>): Load {
     const { modelIds, seen } = this;
     return (this.#load = startLoad({ ...options, modelIds, seen, edges: () => this.edges }));
   }

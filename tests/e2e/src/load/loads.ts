@@ -9,11 +9,10 @@ import { makeCall } from './make-call.js';
 const REFUSED_PAUSE_MS = 250;
 const BROKEN_PAUSE_MS = 50;
 /**
- * First calls of workers that run at the same time. This process also has the provider and the
- * proxies of all links. While it compiles its clients on a busy machine, requests between services
- * would time out.
+ * Between the first calls of two workers. This process also has the provider and the proxies of all
+ * links. While it compiles its clients on a busy machine, requests between services time out.
  */
-const FIRST_CALLS_MAX = 4;
+const FIRST_CALLS_MS = 25;
 /** Longer than a client waits. */
 const LAST_CALLS_MS = 120_000;
 
@@ -44,10 +43,13 @@ export interface LoadOptions {
    * lower the rate. Default: each worker makes its next call after the response.
    */
   readonly callsPerSecond?: number;
+  /** First calls of workers that run at the same time, if they are short. Default: all. */
+  readonly firstCallsMax?: number;
 }
 
 /** Makes calls until the load is stopped. An earlier load with the same `seen` must have ended. */
-export function startLoad({ workers, modelIds, edges, plan, seen, callsPerSecond }: LoadOptions): Load {
+export function startLoad(options: LoadOptions): Load {
+  const { workers, modelIds, edges, plan, seen, callsPerSecond, firstCallsMax = Infinity } = options;
   const underWay = new Map<number, number>();
   let stopped = false;
   let begun = seen.length;
@@ -74,7 +76,7 @@ export function startLoad({ workers, modelIds, edges, plan, seen, callsPerSecond
   };
   const firstCalls: Promise<void>[] = [];
   const callInTurn = async (worker: number): Promise<void> => {
-    const earlier = firstCalls[worker - FIRST_CALLS_MAX] ?? Promise.resolve();
+    const earlier = firstCalls[worker - firstCallsMax] ?? delay(worker * FIRST_CALLS_MS);
     firstCalls.push(earlier.then(() => (stopped ? undefined : callOnce(worker))));
     await firstCalls[worker];
     while (!stopped) await callOnce(worker);
