@@ -41,12 +41,12 @@ const SERVED_WITHIN_MS = 180_000;
 /** Longer than a client waits for its response. */
 const SILENT_MS_MAX = 120_000;
 const LAST_CALLS = 100;
+/** So that no request times out while clients and services compile. */
+const FIRST_CALLS_MAX = 4;
 /**
  * Calls and faults have different random sequences, so that the number of calls does not change the
  * faults.
  */
-/** So that no request times out while clients and services compile. */
-const FIRST_CALLS_MAX = 4;
 const CALLS_SEED = 0x5eed;
 
 /** The system under test. Values that are absent are those of `startOwnSystem`. */
