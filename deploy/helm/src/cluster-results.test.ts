@@ -80,7 +80,7 @@ test('the ledger must have each complete response once with its amount', () => {
   ]);
 });
 
-test("the chart's README has the blocks that the check runs, and its values files exist", () => {
+test("the chart's README has the blocks that the check runs, and its values files", () => {
   const blocks = [...documented('Install'), ...documented('Upgrade, go back, remove')];
   const words = blocks.map(
     (block) =>

@@ -51,7 +51,7 @@ function readExample(name: string): string {
     .replace(/periodEnd: [^\s,}]+/, `periodEnd: '${end}'`);
 }
 
-test('the documented file is applied, repeated, compared and applied after changes by hand', async () => {
+test('the documented file is applied twice, compared, and applied after other changes', async () => {
   const name = unique();
   const file = readExample(name);
   const secrets = join(directory.path, 'secrets.json');

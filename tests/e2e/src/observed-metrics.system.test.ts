@@ -83,7 +83,7 @@ beforeAll(async () => {
   }
 });
 
-test('scraped series have the labels of docs/metrics.md, and rules and panels known metrics', async () => {
+test('scraped series have documented labels, and rules and panels known metrics', async () => {
   const texts = (await scrapes()).map(({ text }) => text);
   const known = new Set(texts.flatMap((text) => [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name)));
   const page = readFileSync(METRICS_PAGE, 'utf8');

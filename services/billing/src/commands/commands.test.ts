@@ -65,7 +65,7 @@ test('the dead letter command lists, shows and replays dead letters', async () =
   expect((await run('commands/dead-letters.js', 'replay', hash)).code).toBe(64);
 });
 
-test('heads are appended to a file that later verifies the chain, and the run is recorded', async () => {
+test('heads are appended to a file that later verifies the chain; the run is recorded', async () => {
   const file = join(directory, 'chain-heads');
   const append = () => run('commands/chain.js', 'heads', '--append', file);
   const [first, second] = [await append(), await append()];

@@ -80,7 +80,7 @@ const commands = () =>
     .filter(({ name, body }) => /create|put|set|apply/.test(name) && body['dryRun'] !== true)
     .map(({ name }) => name);
 
-test('apply creates an account before its plan, limits and keys, and stores the secrets', async () => {
+test('apply creates an account, then its plan, limits and keys, and stores secrets', async () => {
   const path = secretsFile('created.json');
   world.scriptByName('billing.get-limits', () => ({ limits: {} }));
   const { code, out, error } = await run(`apply --secrets-to ${path}`);

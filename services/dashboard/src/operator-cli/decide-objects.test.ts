@@ -50,7 +50,7 @@ test.each<[string, object, object | null, string | RegExp]>([
   );
 });
 
-test('decideSubscription() puts another plan into the running period of a renewed subscription', () => {
+test('decideSubscription() puts another plan into the period of a renewed subscription', () => {
   const decision = decideSubscription({ ...PLAN, ...period(3), planId: 'team' }, STORED, NOW);
   expect(decision).toMatchObject({ change: 'changed', after: { planId: 'team', renews: true, ...period(0) } });
 });
