@@ -273,8 +273,10 @@ test('PUT with an unchanged view changes nothing, and with one field only that f
     await operator.must('PUT', `/models/${id}`, spec);
   }
   const plan = await operator.plan({ windows: [{ type: 'weekly', unit: 'usd', limit: '10.50' }] });
+  // Other suites of this gateway write the provider "e2e" with each model.
+  await operator.must('PUT', '/providers/views', { name: 'views', format: 'openai' });
   const objects: [ApplyKind, string, object][] = [
-    ['provider', 'e2e', { name: 'Another name' }],
+    ['provider', 'views', { name: 'Another name' }],
     ['model', priced.id, { available: false }],
     ['model', unpriced.id, { available: false }],
     ['source', source, { enabled: false }],
