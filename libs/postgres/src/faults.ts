@@ -46,6 +46,14 @@ export function isConnectionFault(error: unknown): boolean {
 }
 
 /**
+ * Reports whether a connection must not be reused after this error. One that misses a table may
+ * have begun before the migration set the search path of its role, and then never sees the tables.
+ */
+export function endsConnection(error: unknown): boolean {
+  return isConnectionFault(error) || readSqlState(error) === UNDEFINED_TABLE;
+}
+
+/**
  * Maps an error to a code for the requester, or to an error for the log. PostgreSQL's errors quote
  * the row, which may contain digests, so only state, table and constraint are kept.
  */
@@ -61,6 +69,7 @@ export function classifyFault(
   return { logged: new Error(text.trimEnd()) };
 }
 
+const UNDEFINED_TABLE = '42P01';
 /** 21 cardinality, 22 data, 23 constraint, 44 check option, P0 raised by a function. */
 const DATA_CLASSES = new Set(['21', '22', '23', '44', 'P0']);
 /** 08 connection, 53 resources, 58 system, XX internal. */

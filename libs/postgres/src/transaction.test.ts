@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { recordingLog, startDatabase, testPool, until } from '../test/database.js';
-import { inTransaction, isConnectionFault, isDataFault, onPool, sqlStateOf, type Pool } from './index.js';
+import { inTransaction, isConnectionFault, isDataFault, onPool, sqlStateOf, type Pool, type Tx } from './index.js';
 
 let database: Awaited<ReturnType<typeof startDatabase>>;
 let pool: Pool;
@@ -57,6 +57,24 @@ test('prepared and plain statements take bigint values and return the same rows'
 
 test('one() refuses several rows', async () => {
   await expect(onPool(pool).one('SELECT * FROM (VALUES (1), (2)) v')).rejects.toThrow('at most one row, got 2');
+});
+
+test.each([
+  ['a transaction', <T>(on: Pool, work: (tx: Tx) => Promise<T>) => inTransaction(on, work)],
+  ['a single statement', <T>(on: Pool, work: (tx: Tx) => Promise<T>) => work(onPool(on))],
+])('after %s a connection from before the migration set its search path is replaced', async (_name, run) => {
+  const early = testPool(database.url);
+  const read = (): Promise<object | null> => run(early, (tx) => tx.one('SELECT id FROM later_item'));
+  await expect(read()).rejects.toMatchObject({ code: '42P01' });
+  const { rows } = await pool.query<{ name: string }>('SELECT quote_ident(current_database()) AS name');
+  await pool.query(`CREATE SCHEMA later; CREATE TABLE later.later_item (id text); INSERT INTO later.later_item VALUES ('a');
+    ALTER DATABASE ${rows[0]?.name} SET search_path = later`);
+  try {
+    expect(await read()).toEqual({ id: 'a' });
+  } finally {
+    await pool.query(`DROP SCHEMA later CASCADE; ALTER DATABASE ${rows[0]?.name} RESET search_path`);
+    await early.end();
+  }
 });
 
 test('a rejected transaction leaves no changes and its connection is reused', async () => {

@@ -1,6 +1,6 @@
 import { pause } from '@gateway/service-kit';
 import type { PoolClient } from 'pg';
-import { isConnectionFault, isRetryable } from './faults.js';
+import { endsConnection, isRetryable } from './faults.js';
 import type { Pool } from './pool.js';
 import { onConnection, type Tx } from './tx.js';
 
@@ -70,9 +70,9 @@ async function commit(client: PoolClient): Promise<void> {
   if (command !== 'COMMIT') throw new Error('the transaction was rolled back: a failed statement in it was ignored');
 }
 
-/** Returns whether the connection is reusable. A failed one is closed without another query. */
+/** Returns whether the connection is reusable. One that is not is closed without another query. */
 async function rolledBack(client: PoolClient, error: unknown): Promise<boolean> {
-  if (isConnectionFault(error)) return false;
+  if (endsConnection(error)) return false;
   try {
     await client.query('ROLLBACK');
     return true;

@@ -1,5 +1,5 @@
 import type { ClientBase, QueryResult } from 'pg';
-import { isConnectionFault } from './faults.js';
+import { endsConnection } from './faults.js';
 import type { Pool } from './pool.js';
 
 export interface QueryOptions {
@@ -33,7 +33,7 @@ export function onPool(pool: Pool): Tx {
     } catch (error) {
       // The pool's own query() closes the connection after every error, also after a violated
       // constraint.
-      client.release(isConnectionFault(error));
+      client.release(endsConnection(error));
       throw error;
     }
   });
