@@ -296,12 +296,27 @@ test('the migration gets the finance role and whether it creates roles', () => {
 
 test.each(VALUE_SETS)('%s: pods of one release are spread independently of earlier ones', (name) => {
   for (const { manifest, pod } of workloadsOf(readGolden(name)).filter((one) => one.manifest.kind === 'Deployment')) {
-    const spread = (pod.spec as unknown as { topologySpreadConstraints: readonly object[] }).topologySpreadConstraints;
-    expect([manifest.metadata.name, spread.length]).toEqual([manifest.metadata.name, 2]);
-    for (const constraint of spread) expect(constraint).toMatchObject({ matchLabelKeys: ['pod-template-hash'] });
+    const { topologySpreadConstraints: spread, affinity } = pod.spec as unknown as {
+      topologySpreadConstraints: readonly object[];
+      affinity: { podAntiAffinity: object };
+    };
     const required = { minDomains: 2, whenUnsatisfiable: 'DoNotSchedule' };
     const preferred = { whenUnsatisfiable: 'ScheduleAnyway' };
-    expect(spread[0]).toMatchObject(name === 'production' ? required : preferred);
+    // With a second constraint, a node without its label would not be scored, and nothing would be spread.
+    expect([manifest.metadata.name, spread]).toEqual([
+      manifest.metadata.name,
+      [
+        expect.objectContaining({
+          topologyKey: 'kubernetes.io/hostname',
+          matchLabelKeys: ['pod-template-hash'],
+          ...(name === 'production' ? required : preferred),
+        }),
+      ],
+    ]);
+    const term = { topologyKey: 'topology.kubernetes.io/zone', matchLabelKeys: ['pod-template-hash'] };
+    expect(affinity.podAntiAffinity).toMatchObject({
+      preferredDuringSchedulingIgnoredDuringExecution: [{ podAffinityTerm: term }],
+    });
   }
 });
 

@@ -106,7 +106,24 @@ capabilities: { drop: [ALL] }
 {{- end }}
 {{- end }}
 
-{{/* Takes {root}. The fields of every pod except its containers. */}}
+{{/* Takes {root, name, isSpread}. Zones are no spread constraint: if a node lacks the label of one constraint, the scheduler scores none of them. */}}
+{{- define "gateway.affinity" -}}
+{{- if .isSpread }}
+podAntiAffinity:
+  preferredDuringSchedulingIgnoredDuringExecution:
+    - weight: 100
+      podAffinityTerm:
+        topologyKey: topology.kubernetes.io/zone
+        labelSelector:
+          matchLabels:
+            {{- include "gateway.selector" . | nindent 12 }}
+        {{- if semverCompare ">=1.31-0" .root.Capabilities.KubeVersion.Version }}
+        matchLabelKeys: [pod-template-hash]
+        {{- end }}
+{{- end }}
+{{- end }}
+
+{{/* Takes {root, name, isSpread}. The fields of every pod except its containers. */}}
 {{- define "gateway.scheduling" -}}
 {{- with .root.Values.image.pullSecrets }}
 imagePullSecrets:
@@ -120,7 +137,7 @@ priorityClassName: {{ . }}
 {{- with .root.Values.pod.serviceAccountName }}
 serviceAccountName: {{ . }}
 {{- end }}
-{{- with .root.Values.pod.affinity }}
+{{- with include "gateway.affinity" . | fromYaml | merge (deepCopy .root.Values.pod.affinity) }}
 affinity:
   {{- toYaml . | nindent 2 }}
 {{- end }}
