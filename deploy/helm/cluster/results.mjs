@@ -1,5 +1,5 @@
-// Formats the table of a run. A request counts in the step at its start, also one for a stream that
-// gets no 200; a stream counts in the step at its end. Others are left out.
+// Formats the table of a run. Requests and streams count in the step in which they ended. A stream
+// that gets no 200 is a refused request.
 
 /**
  * @typedef {{ name: string, from: number, to: number, bound: readonly [refusedSeconds: number, cut: number] }} Step times in ms since the epoch, `to` exclusive
@@ -28,10 +28,10 @@ ${rows.join('')}`;
  * @param {readonly Line[]} lines
  */
 export function tally({ from, to, bound: [refusedSecondsMax, cutMax] }, lines) {
-  const within = (time) => time >= from && time < to;
+  const ended = lines.filter(({ at, ms }) => at + ms >= from && at + ms < to);
   const isStream = ({ kind, status }) => kind === 'stream' && status === 200;
-  const calls = lines.filter((line) => !isStream(line) && within(line.at));
-  const streams = lines.filter((line) => isStream(line) && within(line.at + line.ms));
+  const calls = ended.filter((line) => !isStream(line));
+  const streams = ended.filter(isStream);
   const refused = calls.filter(({ problem }) => problem !== null);
   const cut = streams.filter(({ problem }) => problem !== null).length;
   const problems = new Map();

@@ -31,16 +31,16 @@ const lines: Line[] = [
 ];
 const step = { name: 'drained', from: 1_000, to: 2_000, bound: [1, 1] as const };
 
-test('a request counts where it began and a stream where it ended', () => {
+test('requests and streams count in the step in which they ended', () => {
   expect(tally(step, lines)).toEqual({
-    calls: 5,
-    refused: 3,
-    refusedSeconds: 0.9,
-    slowestMs: 700,
+    calls: 3,
+    refused: 2,
+    refusedSeconds: 0.2,
+    slowestMs: 100,
     streams: 2,
     cut: 1,
     problems: new Map([
-      ['admission_error', 2],
+      ['admission_error', 1],
       ['ECONNREFUSED', 1],
       ['cut', 1],
     ]),
@@ -49,7 +49,7 @@ test('a request counts where it began and a stream where it ended', () => {
 });
 
 test.each([
-  ['longer refusals', [0.7, 1] as const, lines],
+  ['longer refusals', [0.2, 1] as const, lines],
   ['a refusal where none is allowed', [0, 0] as const, [line(1_000, 0, 'admission_error')]],
   ['a cut stream', [1, 0] as const, lines],
   ['no request', [1, 0] as const, []],
@@ -61,9 +61,11 @@ test('the table has each step with its refused requests, cut streams and causes'
   const failed = { name: 'killed', from: 2_000, to: 3_000, bound: [0, 0] as const };
   const text = renderSteps([step, failed], lines);
   expect(text).toContain(
-    '| drained | 1 s | 5 | 3 in 0.9 s | 700 ms | 2 | 1 | admission_error 2, ECONNREFUSED 1, cut 1 |',
+    '| drained | 1 s | 3 | 2 in 0.2 s | 100 ms | 2 | 1 | admission_error 1, ECONNREFUSED 1, cut 1 |',
   );
-  expect(text).toContain('| killed **failed** | 1 s | 1 | 1 in 0.1 s | 90 ms | 0 | 0 | ECONNREFUSED 1 |');
+  expect(text).toContain(
+    '| killed **failed** | 1 s | 3 | 2 in 0.7 s | 700 ms | 0 | 0 | admission_error 1, ECONNREFUSED 1 |',
+  );
 });
 
 test('the ledger must have each complete response once with its amount', () => {

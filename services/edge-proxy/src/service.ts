@@ -224,9 +224,10 @@ export const STOP_STEP_MS = {
   bus: 3_000,
 } as const;
 /**
- * Time until idle connections are closed when a drain begins, in milliseconds; at most the drain
- * time. Requests on their way are served, and clients reconnect elsewhere after `connection:
- * close`.
+ * The shortest time from the beginning of a drain until idle connections are closed, in
+ * milliseconds; at most the drain time. They stay open while requests run: a client may just be
+ * sending a request, which would fail. Its response has `connection: close`, so that the client
+ * connects to another edge.
  */
 const IDLE_CONNECTIONS_MS = 2_000;
 /** Interval between two checks whether the calls have ended. */
@@ -251,7 +252,6 @@ export async function stopEdge(
   const usage = new UnstoredUsage(journal, spool, log);
   http.beginDrain();
   await waitUntil(() => http.connectionsOpen() === 0, Math.min(IDLE_CONNECTIONS_MS, drainMs));
-  http.closeIdle();
   const isIdle = (): boolean => http.requestsOpen() === 0 && http.answersOpen() === 0;
   if (!(await waitUntil(isIdle, graceEnd - performance.now()))) {
     const open = { requests: http.requestsOpen(), answers: http.answersOpen() };

@@ -47,9 +47,10 @@ export interface HttpServer {
    * have `connection: close`, so that a client that is sending a request is not reset.
    */
   beginDrain(): void;
-  /** Closes connections without an open request. */
-  closeIdle(): void;
-  /** Resolves when all connections are closed. Destroys the remaining ones after `timeoutMs`. */
+  /**
+   * Closes connections without an open request. Resolves when all are closed. Destroys the
+   * remaining ones after `timeoutMs`.
+   */
   close(timeoutMs: number): Promise<void>;
 }
 
@@ -128,7 +129,6 @@ export function makeHttpServer(parts: ServeParts): HttpServer {
       // requests.
       NetServer.prototype.close.call(server);
     },
-    closeIdle: () => connections.closeIdle(),
     close: (timeoutMs) => {
       connections.closeIdle();
       return closeServer(server, timeoutMs);
