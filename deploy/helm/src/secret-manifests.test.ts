@@ -110,6 +110,8 @@ test("a directory keeps managed servers' values for a second run and for their r
   expect(existsSync(`${directory}/postgres`)).toBe(false);
   expect(readFileSync(`${directory}/migrate/GATEWAY_MIGRATION_URL`, 'utf8')).toBe(servers[1]);
   const url = readFileSync(`${directory}/catalog/GATEWAY_POSTGRES_URL`, 'utf8');
+  expect(run(...servers, '--from', directory, '--output', `${home}/copy`).stderr).toMatch(/^0 secrets created, /);
+  expect(readFileSync(`${home}/copy/catalog/GATEWAY_POSTGRES_URL`, 'utf8')).toBe(url);
   expect(run(...servers, '--from', directory, '--print', 'sql').stdout).toContain(
     `ALTER ROLE "gateway_catalog" PASSWORD '${new URL(url).password}';`,
   );

@@ -27,12 +27,11 @@ export function readSecretFiles(directory: string): Secrets {
 }
 
 /**
- * Writes new and derived values to `directory/<consumer>/<name>` with mode 0400 and sets the owners
- * of all. A file appears with its whole text. As root this needs no capability but CHOWN and
+ * Writes values to `directory/<consumer>/<name>` with mode 0400, except those that are there, and
+ * sets the owners of all. A file appears with its whole text. As root this needs no capability but CHOWN and
  * DAC_OVERRIDE: modes are set while root is the owner.
  */
 export function writeSecretFiles(directory: string, made: MadeSecrets, owners: Owners): void {
-  const written = [...made.created, ...made.rewritten];
   mkdirSync(directory, { recursive: true, mode: FOLDER_MODE });
   for (const [consumer, texts] of Object.entries(made.secrets) as [Consumer, Readonly<Record<string, string>>][]) {
     const folder = `${directory}/${consumer}`;
@@ -40,8 +39,9 @@ export function writeSecretFiles(directory: string, made: MadeSecrets, owners: O
     mkdirSync(folder, { recursive: true, mode: FOLDER_MODE });
     if (isOwn(folder) && (statSync(folder).mode & 0o777) !== FOLDER_MODE) chmodSync(folder, FOLDER_MODE);
     for (const [name, text] of Object.entries(texts)) {
-      if (written.includes(`${consumer}/${name}`)) replaceFile(folder, name, text, owner);
-      else give(`${folder}/${name}`, owner);
+      const path = `${folder}/${name}`;
+      if (existsSync(path) && readFileSync(path, 'utf8') === text) give(path, owner);
+      else replaceFile(folder, name, text, owner);
     }
     give(folder, owner);
   }
