@@ -302,7 +302,7 @@ test.each(VALUE_SETS)('%s: pods of one release are spread independently of earli
     };
     const required = { minDomains: 2, whenUnsatisfiable: 'DoNotSchedule' };
     const preferred = { whenUnsatisfiable: 'ScheduleAnyway' };
-    // With a second constraint, a node without its label would not be scored, and nothing would be spread.
+    // With two constraints, nothing would be spread over nodes without the label of the second.
     expect([manifest.metadata.name, spread]).toEqual([
       manifest.metadata.name,
       [

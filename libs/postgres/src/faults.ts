@@ -1,7 +1,7 @@
 /** Returns PostgreSQL's five-character code, or null if the error did not come from the server. */
 export function readSqlState(error: unknown): string | null {
   const code = codeOf(error);
-  return code !== null && /^[0-9A-Z]{5}$/.test(code) && !isNodeCode(code) ? code : null;
+  return code !== null && /^[0-9A-Z]{5}$/.test(code) && !NODE_CODES.has(code) ? code : null;
 }
 
 /** Reports a serialization failure or deadlock; the transaction may be repeated. */
@@ -38,7 +38,7 @@ export function isConnectionFault(error: unknown): boolean {
   const state = readSqlState(error);
   if (state !== null) return CONNECTION_STATES.has(state) || CONNECTION_CLASSES.has(state.slice(0, 2));
   const code = codeOf(error);
-  if (code !== null && isNodeCode(code)) return true;
+  if (code !== null && NODE_CODES.has(code)) return true;
   const { message, errors } = partsOf(error);
   // A host name may have several addresses. The socket then reports one error per address.
   if (Array.isArray(errors)) return errors.some(isConnectionFault);
@@ -50,7 +50,7 @@ export function isConnectionFault(error: unknown): boolean {
  * have begun before the migration set the search path of its role, and then never sees the tables.
  */
 export function endsConnection(error: unknown): boolean {
-  return isConnectionFault(error) || readSqlState(error) === UNDEFINED_TABLE;
+  return isConnectionFault(error) || readSqlState(error) === '42P01';
 }
 
 /**
@@ -69,7 +69,6 @@ export function classifyFault(
   return { logged: new Error(text.trimEnd()) };
 }
 
-const UNDEFINED_TABLE = '42P01';
 /** 21 cardinality, 22 data, 23 constraint, 44 check option, P0 raised by a function. */
 const DATA_CLASSES = new Set(['21', '22', '23', '44', 'P0']);
 /** 08 connection, 53 resources, 58 system, XX internal. */
@@ -116,10 +115,6 @@ const NODE_CODES = new Set([
   'ENOENT',
   'EACCES',
 ]);
-
-function isNodeCode(code: string): boolean {
-  return NODE_CODES.has(code);
-}
 
 function codeOf(error: unknown): string | null {
   const { code } = partsOf(error);

@@ -37,7 +37,8 @@ export async function ensureRole(client: pg.ClientBase, spec: RoleSpec, url: str
   for (let attempt = 1; ; attempt += 1) {
     try {
       const differing = await differingClauses(client, role);
-      if (differing === null) await client.query(`CREATE ROLE ${role} WITH ${clausesOfAll().join(' ')} ${password}`);
+      const all = Object.values(ATTRIBUTES).map(({ clause }) => clause);
+      if (differing === null) await client.query(`CREATE ROLE ${role} WITH ${all.join(' ')} ${password}`);
       else await client.query(`ALTER ROLE ${role} WITH ${[...differing, password].join(' ')}`);
       return;
     } catch (error) {
@@ -94,10 +95,6 @@ async function differingClauses(client: pg.ClientBase, role: string): Promise<st
   const [row] = rows;
   if (row === undefined) return null;
   return names.flatMap((name) => (row[name] === ATTRIBUTES[name].wanted ? [] : ATTRIBUTES[name].clause));
-}
-
-function clausesOfAll(): string[] {
-  return Object.values(ATTRIBUTES).map(({ clause }) => clause);
 }
 
 /** From PostgreSQL 16 on only its creator or a role with ADMIN OPTION can alter a role. */

@@ -225,9 +225,8 @@ export const STOP_STEP_MS = {
 } as const;
 /**
  * The shortest time from the beginning of a drain until idle connections are closed, in
- * milliseconds; at most the drain time. They stay open while requests run: a client may just be
- * sending a request, which would fail. Its response has `connection: close`, so that the client
- * connects to another edge.
+ * milliseconds; at most the drain time. Running requests prolong it: a client may be sending one
+ * more, whose response has `connection: close`, so that the client connects to another edge.
  */
 const IDLE_CONNECTIONS_MS = 2_000;
 /** Interval between two checks whether the calls have ended. */

@@ -138,8 +138,7 @@ priorityClassName: {{ . }}
 serviceAccountName: {{ . }}
 {{- end }}
 {{- with include "gateway.affinity" . | fromYaml | merge (deepCopy .root.Values.pod.affinity) }}
-affinity:
-  {{- toYaml . | nindent 2 }}
+affinity: {{ toJson . }}
 {{- end }}
 {{- with .root.Values.pod.nodeSelector }}
 nodeSelector:

@@ -27,8 +27,8 @@ export function readSecretFiles(directory: string): Secrets {
 }
 
 /**
- * Writes values to `directory/<consumer>/<name>` with mode 0400, except those that are there, and
- * sets the owners of all. A file appears with its whole text. As root this needs no capability but CHOWN and
+ * Writes values that differ to `directory/<consumer>/<name>` with mode 0400 and sets the owners of
+ * all. A file appears with its whole text. As root this needs no capability but CHOWN and
  * DAC_OVERRIDE: modes are set while root is the owner.
  */
 export function writeSecretFiles(directory: string, made: MadeSecrets, owners: Owners): void {
